@@ -1,0 +1,61 @@
+/*
+ * Shared words and epochs: the only atomics nicbarr uses.
+ *
+ * Every word in memory that processes share is a myr_word, has one writer (except counters), and is
+ * touched through these helpers only; each helper's comment names the one it pairs with.
+ */
+#ifndef MYR_ATOMICS_H
+#define MYR_ATOMICS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef _Atomic uint32_t myr_word;
+
+/* Two neighbouring 64-byte lines are fetched as a pair on x86: independent words keep this distance
+ * (bytes). */
+#define MYR_LINE 128
+
+/*
+ * Epochs count the collectives a group has done. They wrap around; of two epochs that are less than
+ * 2^31 apart this tells whether `seen` is `want` or later. (A peer is at most one barrier ahead.)
+ */
+static inline bool myr_epoch_reached(uint32_t seen, uint32_t want)
+{
+    return (int32_t)(seen - want) >= 0;
+}
+
+/* Make all earlier writes of this process visible to whoever myr_observe()s this value. */
+static inline void myr_publish(myr_word *word, uint32_t value)
+{
+    atomic_store_explicit(word, value, memory_order_release);
+}
+
+/* Pairs with myr_publish() and myr_count(). */
+static inline uint32_t myr_observe(const myr_word *word)
+{
+    return atomic_load_explicit(word, memory_order_acquire);
+}
+
+/* Add one and return the count before. Releases to, and acquires from, all the others who count. */
+static inline uint32_t myr_count(myr_word *word)
+{
+    return atomic_fetch_add_explicit(word, 1, memory_order_acq_rel);
+}
+
+/* Tell the processor that this is a polling loop. */
+static inline void myr_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("isb" ::: "memory");
+#elif defined(__powerpc64__)
+    __asm__ __volatile__("or 27,27,27" ::: "memory");
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+#endif

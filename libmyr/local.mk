@@ -1,0 +1,9 @@
+## The host library: the node's shared memory, waiting, groups. No MPI in it.
+noinst_LTLIBRARIES += libmyr/libmyr.la
+libmyr_libmyr_la_SOURCES = \
+    libmyr/atomics.h libmyr/sram.h libmyr/schedule.h \
+    libmyr/status.h libmyr/status.c \
+    libmyr/segment.h libmyr/segment.c \
+    libmyr/waiter.h libmyr/waiter.c \
+    libmyr/plan.h libmyr/plan.c \
+    libmyr/group.h libmyr/group.c

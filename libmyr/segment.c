@@ -1,0 +1,527 @@
+/*
+ * The node's shared segment; see segment.h for what it promises and sram.h for what lies where.
+ *
+ * Invariants: a record is in exactly one bucket or exactly one free list; memory beyond `committed`
+ * is never touched; once `full`, no record is created, so that no two members of a group can get
+ * different answers. Who dies while holding the lock leaves the lists in doubt: the segment is then
+ * declared full and keeps serving the records that exist.
+ */
+#include "libmyr/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+enum {
+    GROWTH = 1 << 16,                   /* bytes taken from the system at a time */
+    LIMIT_MOST = 1 << 30,               /* address space a process sets aside at the most */
+    SEALS = F_SEAL_SHRINK | F_SEAL_GROW /* nobody can truncate it under our feet */
+};
+
+struct myr_segment {
+    struct myr_sram *sram;
+    size_t mapped;
+    int fd;
+    uint32_t index;
+};
+
+/* ---- memory ---- */
+
+/* Have the system give memory for the bytes from `offset` on. */
+static bool commit(const struct myr_segment *segment, size_t offset, size_t bytes)
+{
+    int rc;
+    do {
+        rc = fallocate(segment->fd, 0, (off_t)offset, (off_t)bytes);
+    } while (rc < 0 && EINTR == errno);
+    return 0 == rc;
+}
+
+static void lock(struct myr_segment *segment)
+{
+    if (EOWNERDEAD == pthread_mutex_lock(&segment->sram->lock)) {
+        segment->sram->full = 1;
+        pthread_mutex_consistent(&segment->sram->lock);
+    }
+}
+
+static void unlock(struct myr_segment *segment)
+{
+    pthread_mutex_unlock(&segment->sram->lock);
+}
+
+static struct myr_record *at(const struct myr_segment *segment, uint32_t offset)
+{
+    return (struct myr_record *)((uint8_t *)segment->sram + offset);
+}
+
+static uint32_t offset_of(const struct myr_segment *segment, const struct myr_record *record)
+{
+    return (uint32_t)((const uint8_t *)record - (const uint8_t *)segment->sram);
+}
+
+static size_t block_bytes(uint32_t block_class)
+{
+    return (size_t)MYR_LINE << block_class;
+}
+
+/* Take a block from the free list, else from memory that was never used. 0: there is none. */
+static uint32_t take_block(struct myr_segment *segment, uint32_t block_class)
+{
+    struct myr_sram *sram = segment->sram;
+    uint32_t offset = sram->free_block[block_class];
+    if (0 != offset) {
+        sram->free_block[block_class] = at(segment, offset)->next;
+        return offset;
+    }
+    const size_t bytes = block_bytes(block_class);
+    if (bytes > sram->limit - sram->end) {
+        return 0;
+    }
+    offset = sram->end;
+    if (offset + bytes > sram->committed) {
+        size_t want = offset + bytes - sram->committed;
+        want = (want + GROWTH - 1) / GROWTH * GROWTH;
+        if (want > sram->limit - sram->committed) {
+            want = sram->limit - sram->committed;
+        }
+        if (!commit(segment, sram->committed, want)) {
+            return 0;
+        }
+        sram->committed += (uint32_t)want;
+    }
+    sram->end += (uint32_t)bytes;
+    return offset;
+}
+
+/* ---- joining ---- */
+
+static enum myr_status initialise(struct myr_segment *segment, uint32_t limit,
+                                  struct myr_error *error)
+{
+    /* The table of processes behind the header is committed entry by entry. */
+    if (!commit(segment, 0, offsetof(struct myr_sram, process))) {
+        return myr_fail(error, MYR_ERR_FULL, errno, "no memory for the node's shared segment");
+    }
+    struct myr_sram *sram = segment->sram;
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&sram->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    do {
+        if (sizeof(sram->identity) != getrandom(&sram->identity, sizeof(sram->identity), 0)) {
+            return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the segment");
+        }
+    } while (0 == sram->identity);
+    sram->limit = limit;
+    sram->end = sram->committed = (sizeof(*sram) + GROWTH - 1) / GROWTH * GROWTH;
+    sram->layout = MYR_SRAM_LAYOUT;
+    sram->magic = MYR_SRAM_MAGIC;
+    return MYR_OK;
+}
+
+static enum myr_status map(struct myr_segment *segment, size_t bytes, struct myr_error *error)
+{
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, segment->fd, 0);
+    if (MAP_FAILED == memory) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno,
+                        "cannot map %zu MiB of shared address space (see ulimit -v)", bytes >> 20);
+    }
+    segment->sram = memory;
+    segment->mapped = bytes;
+    return MYR_OK;
+}
+
+static enum myr_status create(struct myr_segment *segment, uint32_t limit, struct myr_error *error)
+{
+    const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    segment->fd = memfd_create("nicbarr", flags | MFD_NOEXEC_SEAL);
+    if (segment->fd < 0 && EINVAL == errno) { /* a kernel before 6.3 */
+        segment->fd = memfd_create("nicbarr", flags);
+    }
+    if (segment->fd < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot create shared memory (memfd)");
+    }
+    if (ftruncate(segment->fd, limit) < 0 || fcntl(segment->fd, F_ADD_SEALS, SEALS) < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot size shared memory (memfd)");
+    }
+    const enum myr_status status = map(segment, limit, error);
+    return MYR_OK == status ? initialise(segment, limit, error) : status;
+}
+
+/* Open what the link leads to, and make sure that it is one of our segments. */
+static enum myr_status attach(struct myr_segment *segment, const char *link,
+                              struct myr_error *error)
+{
+    segment->fd = open(link, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (segment->fd < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno,
+                        "cannot open the node's shared memory of another process (%s)", link);
+    }
+    struct stat about;
+    const int seals = fcntl(segment->fd, F_GET_SEALS);
+    if (seals < 0 || SEALS != (seals & SEALS) || fstat(segment->fd, &about) < 0 ||
+        about.st_size < (off_t)sizeof(struct myr_sram) || about.st_size > LIMIT_MOST) {
+        return myr_fail(error, MYR_ERR_FOREIGN, 0,
+                        "%s leads to something else (processes in different containers?)", link);
+    }
+    const enum myr_status status = map(segment, (size_t)about.st_size, error);
+    if (MYR_OK != status) {
+        return status;
+    }
+    if (MYR_SRAM_MAGIC != segment->sram->magic || MYR_SRAM_LAYOUT != segment->sram->layout) {
+        return myr_fail(error, MYR_ERR_FOREIGN, 0,
+                        "the node's shared memory is of another version of nicbarr");
+    }
+    return MYR_OK;
+}
+
+static void discard(struct myr_segment *segment)
+{
+    if (NULL != segment->sram) {
+        munmap(segment->sram, segment->mapped);
+        segment->sram = NULL;
+    }
+    if (segment->fd >= 0) {
+        close(segment->fd);
+        segment->fd = -1;
+    }
+}
+
+/* Find or create the segment; the folder's lock makes one process at a time do this. */
+static enum myr_status meet(struct myr_segment *segment, const char *folder, uint32_t limit,
+                            struct myr_error *error)
+{
+    char link[PATH_MAX], target[64];
+    if (snprintf(link, sizeof(link), "%s/nicbarr.%u", folder, (unsigned)getuid()) >=
+        (int)sizeof(link)) {
+        return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "session folder %s", folder);
+    }
+    const int door = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (door < 0 || flock(door, LOCK_EX) < 0) {
+        const enum myr_status status =
+            myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot lock the session folder %s", folder);
+        if (door >= 0) {
+            close(door);
+        }
+        return status;
+    }
+    enum myr_status status = attach(segment, link, error);
+    struct stat about;
+    if (MYR_OK != status && stat(link, &about) < 0 && ENOENT == errno) {
+        /* Nobody was here yet, or all who were have left. */
+        discard(segment);
+        status = create(segment, limit, error);
+        snprintf(target, sizeof(target), "/proc/%d/fd/%d", (int)getpid(), segment->fd);
+        if (MYR_OK == status &&
+            ((unlink(link) < 0 && ENOENT != errno) || symlink(target, link) < 0)) {
+            status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot create %s", link);
+        }
+    }
+    close(door); /* and unlock */
+    return status;
+}
+
+static void read_processors(uint64_t processors[MYR_PROCESSORS / 64])
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof(set), &set) < 0) {
+        CPU_SET(0, &set);
+    }
+    memset(processors, 0, MYR_PROCESSORS / 8);
+    for (int p = 0; p < MYR_PROCESSORS && p < CPU_SETSIZE; ++p) {
+        if (CPU_ISSET(p, &set)) {
+            processors[p / 64] |= UINT64_C(1) << (p % 64);
+        }
+    }
+}
+
+static uint32_t lowest(const uint64_t processors[MYR_PROCESSORS / 64])
+{
+    for (uint32_t i = 0; i < MYR_PROCESSORS / 64; ++i) {
+        if (0 != processors[i]) {
+            return 64 * i + (uint32_t)__builtin_ctzll(processors[i]);
+        }
+    }
+    return 0;
+}
+
+/* Take an entry in the table of processes. */
+static enum myr_status enter(struct myr_segment *segment, struct myr_error *error)
+{
+    struct myr_sram *sram = segment->sram;
+    lock(segment);
+    uint32_t index = 0;
+    while (index < sram->processes && 0 != myr_observe(&sram->process[index].attached)) {
+        ++index;
+    }
+    if (MYR_PROCESSES == index) {
+        unlock(segment);
+        return myr_fail(error, MYR_ERR_FULL, 0, "more than %d processes on this node",
+                        (int)MYR_PROCESSES);
+    }
+    struct myr_sram_process *process = &sram->process[index];
+    if (index == sram->processes) {
+        if (!commit(segment, offsetof(struct myr_sram, process[index]), sizeof(*process))) {
+            unlock(segment);
+            return myr_fail(error, MYR_ERR_FULL, errno, "no memory for the node's shared segment");
+        }
+        ++sram->processes;
+    }
+    read_processors(process->processors);
+    process->home = lowest(process->processors);
+    myr_publish(&process->attached, 1);
+    segment->index = index;
+    unlock(segment);
+    myr_count(&sram->population);
+    return MYR_OK;
+}
+
+enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_segment **segment,
+                                 struct myr_error *error)
+{
+    struct myr_segment *joining = calloc(1, sizeof(*joining));
+    if (NULL == joining) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    joining->fd = -1;
+    if (limit > LIMIT_MOST) {
+        limit = LIMIT_MOST;
+    }
+    if (limit < sizeof(struct myr_sram) + 2 * GROWTH) {
+        limit = sizeof(struct myr_sram) + 2 * GROWTH;
+    }
+    enum myr_status status =
+        NULL == folder ? create(joining, limit, error) : meet(joining, folder, limit, error);
+    if (MYR_OK == status) {
+        status = enter(joining, error);
+    }
+    if (MYR_OK != status) {
+        discard(joining);
+        free(joining);
+        return status;
+    }
+    *segment = joining;
+    return MYR_OK;
+}
+
+void myr_segment_leave(struct myr_segment *segment)
+{
+    myr_publish(&segment->sram->process[segment->index].attached, 0);
+    myr_count(&segment->sram->population);
+    discard(segment);
+    free(segment);
+}
+
+/* ---- who runs where ---- */
+
+uint64_t myr_segment_identity(const struct myr_segment *segment)
+{
+    return segment->sram->identity;
+}
+
+uint32_t myr_segment_index(const struct myr_segment *segment)
+{
+    return segment->index;
+}
+
+uint32_t myr_segment_home(const struct myr_segment *segment, uint32_t index)
+{
+    return segment->sram->process[index].home;
+}
+
+size_t myr_segment_bytes(const struct myr_segment *segment)
+{
+    struct stat about;
+    return fstat(segment->fd, &about) < 0 ? 0 : (size_t)about.st_blocks * 512;
+}
+
+const myr_word *myr_segment_population(const struct myr_segment *segment)
+{
+    return &segment->sram->population;
+}
+
+/*
+ * Count the processes that may run nowhere else than on `within`, and all of them, with the
+ * processors that these have. The others' sets are read as they are: who reads one that is being
+ * changed decides by a mixture, once, and again when its owner has bumped the population.
+ */
+struct census {
+    uint32_t processes, processors; /* of the whole node */
+    uint32_t rivals, own;           /* of the processors in `within` */
+};
+
+static struct census take_census(const struct myr_segment *segment,
+                                 const uint64_t within[MYR_PROCESSORS / 64])
+{
+    struct census census = {0};
+    uint64_t all[MYR_PROCESSORS / 64] = {0};
+    for (uint32_t i = 0; i < segment->sram->processes; ++i) {
+        const struct myr_sram_process *process = &segment->sram->process[i];
+        if (0 == myr_observe(&process->attached)) {
+            continue;
+        }
+        bool inside = true;
+        for (int w = 0; w < MYR_PROCESSORS / 64; ++w) {
+            all[w] |= process->processors[w];
+            inside = inside && 0 == (process->processors[w] & ~within[w]);
+        }
+        ++census.processes;
+        census.rivals += inside;
+    }
+    for (int w = 0; w < MYR_PROCESSORS / 64; ++w) {
+        census.processors += (uint32_t)__builtin_popcountll(all[w]);
+        census.own += (uint32_t)__builtin_popcountll(within[w]);
+    }
+    return census;
+}
+
+bool myr_segment_oversubscribed(struct myr_segment *segment)
+{
+    uint64_t processors[MYR_PROCESSORS / 64];
+    struct myr_sram_process *self = &segment->sram->process[segment->index];
+    read_processors(processors);
+    if (0 != memcmp(processors, self->processors, sizeof(processors))) {
+        memcpy(self->processors, processors, sizeof(processors));
+        myr_count(&segment->sram->population);
+    }
+    const struct census census = take_census(segment, processors);
+    return census.processes > census.processors || census.rivals > census.own;
+}
+
+uint32_t myr_segment_processors(const struct myr_segment *segment)
+{
+    return take_census(segment, segment->sram->process[segment->index].processors).processors;
+}
+
+/* ---- records ---- */
+
+static uint32_t bucket_of(const struct myr_key *key)
+{
+    uint64_t h = key->scope;
+    h = (h ^ key->id) * UINT64_C(0x9e3779b97f4a7c15);
+    h = (h ^ (h >> 32) ^ key->members) * UINT64_C(0x9e3779b97f4a7c15);
+    h = (h ^ (h >> 32) ^ key->sequence) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(h >> 40) % MYR_BUCKETS;
+}
+
+struct myr_record *myr_record_join(struct myr_segment *segment, const struct myr_key *key,
+                                   uint32_t members, size_t bytes, uint64_t note,
+                                   struct myr_error *error)
+{
+    struct myr_sram *sram = segment->sram;
+    const uint64_t wanted[4] = {key->scope, key->id, key->members, key->sequence};
+    const uint32_t bucket = bucket_of(key);
+    const char *trouble = NULL;
+    struct myr_record *record = NULL;
+
+    lock(segment);
+    for (uint32_t o = sram->bucket[bucket]; 0 != o; o = at(segment, o)->next) {
+        if (0 == memcmp(at(segment, o)->key, wanted, sizeof(wanted))) {
+            record = at(segment, o);
+            break;
+        }
+    }
+    if (NULL == record && !sram->full) {
+        uint32_t block_class = 0;
+        while (block_class < MYR_BLOCK_CLASSES &&
+               block_bytes(block_class) < sizeof(*record) + bytes) {
+            ++block_class;
+        }
+        const uint32_t offset =
+            block_class < MYR_BLOCK_CLASSES ? take_block(segment, block_class) : 0;
+        if (0 != offset) {
+            record = at(segment, offset);
+            memset(record, 0, block_bytes(block_class));
+            memcpy(record->key, wanted, sizeof(wanted));
+            record->block_class = block_class;
+            record->members = members;
+            record->note = note;
+            record->next = sram->bucket[bucket];
+            sram->bucket[bucket] = offset;
+        } else {
+            sram->full = 1;
+        }
+    }
+    if (NULL == record) {
+        trouble = "the node's shared memory is used up (coll_nicbarr_memory, or the system's)";
+    }
+    unlock(segment);
+    if (NULL != trouble) {
+        myr_fail(error, MYR_ERR_FULL, 0, "%s", trouble);
+    }
+    return record;
+}
+
+void myr_record_leave(struct myr_segment *segment, struct myr_record *record)
+{
+    struct myr_sram *sram = segment->sram;
+    lock(segment);
+    if (++record->left == record->members) {
+        const struct myr_key key = {record->key[0], record->key[1], record->key[2], record->key[3]};
+        uint32_t *link = &sram->bucket[bucket_of(&key)];
+        const uint32_t offset = offset_of(segment, record);
+        while (0 != *link && offset != *link) {
+            link = &at(segment, *link)->next;
+        }
+        if (offset == *link) {
+            *link = record->next;
+            record->next = sram->free_block[record->block_class];
+            sram->free_block[record->block_class] = offset;
+        }
+    }
+    unlock(segment);
+}
+
+size_t myr_record_bytes(const struct myr_record *record)
+{
+    return block_bytes(record->block_class) - sizeof(*record);
+}
+
+/* ---- notes ---- */
+
+void myr_note_set(struct myr_segment *segment, uint64_t key, uint64_t value)
+{
+    struct myr_sram *sram = segment->sram;
+    lock(segment);
+    for (uint32_t i = 0; i < MYR_NOTES; ++i) {
+        if (0 == sram->note[i].key || key == sram->note[i].key) {
+            sram->note[i].key = key;
+            sram->note[i].value = value;
+            break;
+        }
+    }
+    unlock(segment);
+}
+
+uint64_t myr_note_get(struct myr_segment *segment, uint64_t key)
+{
+    struct myr_sram *sram = segment->sram;
+    uint64_t value = 0;
+    lock(segment);
+    for (uint32_t i = 0; i < MYR_NOTES && 0 != sram->note[i].key; ++i) {
+        if (key == sram->note[i].key) {
+            value = sram->note[i].value;
+            break;
+        }
+    }
+    unlock(segment);
+    return value;
+}

@@ -1,0 +1,80 @@
+/*
+ * The node's shared segment: joining it, records in it, who runs where.
+ *
+ * The memory is a memfd, so nothing is ever left behind, whoever is killed and when. Processes
+ * find it by a symbolic link in the job's session folder that leads to the first process's
+ * descriptor under /proc. It is independent of the size of /dev/shm; it grows by fallocate(), so a
+ * node that is short of memory gives an error there and never a SIGBUS later.
+ *
+ * Threads: all functions may be called by several threads at once, except join and leave.
+ */
+#ifndef MYR_SEGMENT_H
+#define MYR_SEGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libmyr/sram.h"
+#include "libmyr/status.h"
+
+struct myr_segment;
+
+/*
+ * Join the segment that the processes who give the same `folder` share, or create it. `limit` is
+ * how large it may grow (bytes, up to 1 GiB; the creator's counts). Without a folder (NULL) the
+ * segment is this process's alone.
+ */
+enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_segment **segment,
+                                 struct myr_error *error);
+void myr_segment_leave(struct myr_segment *segment);
+
+/* Equal if and only if two processes are in the same segment. Never 0. */
+uint64_t myr_segment_identity(const struct myr_segment *segment);
+
+/* This process's number in the segment; valid until it leaves. */
+uint32_t myr_segment_index(const struct myr_segment *segment);
+
+/* The lowest processor that process `index` might run on when it joined. */
+uint32_t myr_segment_home(const struct myr_segment *segment, uint32_t index);
+
+/* Bytes of memory the segment takes at present, of the whole node. */
+size_t myr_segment_bytes(const struct myr_segment *segment);
+
+/* The word that changes whenever the answer of myr_segment_oversubscribed() may. */
+const myr_word *myr_segment_population(const struct myr_segment *segment);
+
+/*
+ * Are there more processes than processors, on the node or on the processors this process may run
+ * on? Looks up anew where this process may run and tells the others.
+ */
+bool myr_segment_oversubscribed(struct myr_segment *segment);
+
+/* How many processors the attached processes may run on, together. */
+uint32_t myr_segment_processors(const struct myr_segment *segment);
+
+/* What identifies a record: all members of a group come with equal keys, and nobody else does. */
+struct myr_key {
+    uint64_t scope, id; /* the communicator's name, by whoever named it */
+    uint64_t members;   /* a digest of who is in it: disjoint groups may have the same name */
+    uint64_t sequence;  /* 0, or a number for further records of the same group */
+};
+
+/*
+ * Find the record with `key`, or create it with `bytes` of slots, all 0, for `members` processes,
+ * carrying `note`. Each member joins once and leaves once, and the last to leave frees it. NULL
+ * when there is no memory; then every other member gets NULL as well, whenever it comes.
+ */
+struct myr_record *myr_record_join(struct myr_segment *segment, const struct myr_key *key,
+                                   uint32_t members, size_t bytes, uint64_t note,
+                                   struct myr_error *error);
+void myr_record_leave(struct myr_segment *segment, struct myr_record *record);
+
+/* Bytes of slots that the record really has (at least what its creator asked for). */
+size_t myr_record_bytes(const struct myr_record *record);
+
+/* Remember `value` (not 0) under `key` (not 0) for all processes, until the last one leaves. */
+void myr_note_set(struct myr_segment *segment, uint64_t key, uint64_t value);
+uint64_t myr_note_get(struct myr_segment *segment, uint64_t key); /* 0: nothing known */
+
+#endif

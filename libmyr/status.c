@@ -1,0 +1,22 @@
+/* The one place where an error line is put together; see status.h. */
+#include "libmyr/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum myr_status myr_fail(struct myr_error *error, enum myr_status status, int err,
+                         const char *format, ...)
+{
+    if (NULL != error) {
+        va_list arguments;
+        va_start(arguments, format);
+        const int used = vsnprintf(error->text, sizeof(error->text), format, arguments);
+        va_end(arguments);
+        error->status = status;
+        if (0 != err && used >= 0 && (size_t)used < sizeof(error->text)) {
+            snprintf(error->text + used, sizeof(error->text) - (size_t)used, ": %s", strerror(err));
+        }
+    }
+    return status;
+}

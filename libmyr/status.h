@@ -1,0 +1,27 @@
+/*
+ * How libmyr fails: a status, and one line that says what went wrong and what the person can do.
+ *
+ * The function that finds the error writes the line; those above it pass it on unchanged, and the
+ * one who decides what to do about it prints it, once.
+ */
+#ifndef MYR_STATUS_H
+#define MYR_STATUS_H
+
+enum myr_status {
+    MYR_OK = 0,
+    MYR_ERR_SYSTEM,        /* a system call was refused */
+    MYR_ERR_FOREIGN,       /* something is there, but it is not ours or of another version */
+    MYR_ERR_FULL,          /* no memory or no free entry left */
+    MYR_ERR_OUT_OF_MEMORY, /* malloc failed */
+};
+
+struct myr_error {
+    enum myr_status status;
+    char text[240];
+};
+
+/* Fill in `error` (may be NULL) and return `status`; errno, where not 0, is added in words. */
+enum myr_status myr_fail(struct myr_error *error, enum myr_status status, int err,
+                         const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+#endif

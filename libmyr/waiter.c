@@ -1,0 +1,163 @@
+/*
+ * Waiting for a word, in three phases:
+ *
+ * 1. Poll, with a processor to oneself: what comes within microseconds is seen at once. With more
+ *    processes than processors this phase is empty, as whoever is waited for cannot run meanwhile:
+ *    100 polls before the first yield made a barrier of 8 processes on 2 processors four times
+ *    slower.
+ * 2. Yield the processor between polls.
+ * 3. Sleep on the word (a futex), in slices: who waits for a neighbour that computes for a second
+ *    must not burn a core for it.
+ *
+ * The host's progress function runs throughout, so that, for example, a rendezvous send to a
+ * process that waits here goes on; but not before the first few polls or yields, since a barrier
+ * that everybody enters at once is over by then.
+ */
+#include "libmyr/waiter.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libmyr/segment.h"
+
+enum {
+    SPIN = 1000,        /* polls with a processor to oneself, about 50 us */
+    SPIN_PROGRESS = 64, /* polls between two calls of progress, about 3 us */
+    QUIET_YIELDS = 3,   /* yields before the first call of progress */
+    LOOK_EVERY = 256,   /* waits after which the node's load is looked up anew, a power of two */
+    SLICE_FIRST = 50,   /* microseconds of the first sleep; doubled each time, up to the longest */
+};
+
+static uint64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* The word is shared between processes, so these are not the private futex operations. */
+static void futex_wait(myr_word *word, uint32_t seen, uint32_t timeout_us)
+{
+    const struct timespec timeout = {timeout_us / 1000000, (long)(timeout_us % 1000000) * 1000};
+    syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
+}
+
+void myr_wake_slow(myr_word *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, void (*progress)(void),
+                     const struct myr_patience *patience)
+{
+    waiter->segment = segment;
+    waiter->progress = progress;
+    waiter->patience = *patience;
+    waiter->population = myr_observe(myr_segment_population(segment)) - 1; /* look at first use */
+    waiter->oversubscribed = false;
+}
+
+/* Two threads that get here at once do the same work twice, with the same result. */
+bool myr_waiter_oversubscribed(struct myr_waiter *waiter)
+{
+    const uint32_t population = myr_observe(myr_segment_population(waiter->segment));
+    if (population != atomic_load_explicit(&waiter->population, memory_order_relaxed)) {
+        const bool oversubscribed = myr_segment_oversubscribed(waiter->segment);
+        atomic_store_explicit(&waiter->oversubscribed, oversubscribed, memory_order_relaxed);
+        atomic_store_explicit(&waiter->population, population, memory_order_relaxed);
+    }
+    return atomic_load_explicit(&waiter->oversubscribed, memory_order_relaxed);
+}
+
+static void look_up(struct myr_watch *watch)
+{
+    const int32_t spin = watch->waiter->patience.spin;
+    watch->polls = spin >= 0 ? (uint32_t)spin : myr_waiter_oversubscribed(watch->waiter) ? 0 : SPIN;
+}
+
+void myr_watch_init(struct myr_watch *watch, struct myr_waiter *waiter, myr_word *sleepers)
+{
+    *watch = (struct myr_watch){.sleepers = sleepers, .waiter = waiter};
+    look_up(watch);
+}
+
+static bool poll_for(const struct myr_watch *watch, const myr_word *word, uint32_t epoch)
+{
+    for (uint32_t i = 1; i <= watch->polls; ++i) {
+        myr_relax();
+        if (myr_epoch_reached(myr_observe(word), epoch)) {
+            return true;
+        }
+        if (0 == i % SPIN_PROGRESS) {
+            watch->waiter->progress();
+        }
+    }
+    return false;
+}
+
+static bool yield_for(const myr_word *word, uint32_t epoch)
+{
+    for (int i = 0; i < QUIET_YIELDS; ++i) {
+        sched_yield();
+        if (myr_epoch_reached(myr_observe(word), epoch)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool yield_and_progress_for(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
+{
+    const struct myr_waiter *waiter = watch->waiter;
+    const uint64_t start = now_us();
+    look_up(watch);
+    do {
+        waiter->progress();
+        sched_yield();
+        if (myr_epoch_reached(myr_observe(word), epoch)) {
+            return true;
+        }
+    } while (waiter->patience.sleep_after < 0 ||
+             now_us() - start < (uint64_t)waiter->patience.sleep_after);
+    return false;
+}
+
+static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t epoch)
+{
+    const struct myr_waiter *waiter = watch->waiter;
+    const uint32_t longest = (uint32_t)waiter->patience.slice;
+    uint32_t slice = SLICE_FIRST < longest ? SLICE_FIRST : longest;
+    /* Somebody may have bound us to other processors meanwhile: have the others know. */
+    (void)myr_segment_oversubscribed(waiter->segment);
+    for (;;) {
+        atomic_fetch_add(watch->sleepers, 1);
+        const uint32_t seen = myr_observe(word);
+        const bool reached = myr_epoch_reached(seen, epoch);
+        if (!reached) {
+            futex_wait(word, seen, slice);
+        }
+        atomic_fetch_sub(watch->sleepers, 1);
+        if (reached || myr_epoch_reached(myr_observe(word), epoch)) {
+            return;
+        }
+        waiter->progress();
+        slice = 2 * slice < longest ? 2 * slice : longest;
+    }
+}
+
+__attribute__((noinline)) void myr_wait_slow(struct myr_watch *watch, myr_word *word,
+                                             uint32_t epoch)
+{
+    if (0 == ++watch->waits % LOOK_EVERY) {
+        look_up(watch);
+    }
+    if (!poll_for(watch, word, epoch) && !yield_for(word, epoch) &&
+        !yield_and_progress_for(watch, word, epoch)) {
+        sleep_for(watch, word, epoch);
+    }
+}

@@ -1,0 +1,74 @@
+/*
+ * Waiting for a word: poll, then yield, then sleep; see waiter.c for when and why.
+ *
+ * A waiter belongs to a process and may be used by several of its threads at once.
+ */
+#ifndef MYR_WAITER_H
+#define MYR_WAITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libmyr/atomics.h"
+
+struct myr_segment;
+
+/* What the person may set. */
+struct myr_patience {
+    int32_t spin;        /* polls before the processor is given up; -1 = as the node's load asks */
+    int32_t sleep_after; /* microseconds of waiting after which to sleep; -1 = never */
+    int32_t slice;       /* microseconds of the longest sleep between two calls of `progress` */
+};
+
+struct myr_waiter {
+    struct myr_segment *segment;
+    void (*progress)(void); /* keeps the host's other traffic going; called while waiting */
+    struct myr_patience patience;
+    myr_word population; /* the node's, when `oversubscribed` was found out */
+    _Atomic bool oversubscribed;
+};
+
+void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, void (*progress)(void),
+                     const struct myr_patience *patience);
+
+/* Does this process share its processors with others? As of now. */
+bool myr_waiter_oversubscribed(struct myr_waiter *waiter);
+
+/*
+ * How a group waits on the words of its record: the few things that every wait needs, together. A
+ * process that shares its processor finds its caches and page tables cold whenever it gets to run:
+ * each page that a barrier touches costs it time.
+ */
+struct myr_watch {
+    uint32_t polls;     /* before the processor is given up; looked up anew now and then */
+    uint32_t waits;     /* how often a wait was not over at the first look */
+    myr_word *sleepers; /* shared: how many processes sleep on a word of the record */
+    struct myr_waiter *waiter;
+};
+
+void myr_watch_init(struct myr_watch *watch, struct myr_waiter *waiter, myr_word *sleepers);
+
+/* Return when `word` has reached `epoch`. Whoever publishes it calls myr_wake() afterwards. */
+void myr_wait_slow(struct myr_watch *watch, myr_word *word, uint32_t epoch);
+
+static inline void myr_wait(struct myr_watch *watch, myr_word *word, uint32_t epoch)
+{
+    if (!myr_epoch_reached(myr_observe(word), epoch)) {
+        myr_wait_slow(watch, word, epoch);
+    }
+}
+
+void myr_wake_slow(myr_word *word);
+
+/*
+ * Wake who sleeps on `word`, which was just published. There is no fence between the two: at the
+ * worst the look at `sleepers` comes too early, and the sleeper finds out at the end of its slice.
+ */
+static inline void myr_wake(const struct myr_watch *watch, myr_word *word)
+{
+    if (__builtin_expect(0 != atomic_load_explicit(watch->sleepers, memory_order_relaxed), 0)) {
+        myr_wake_slow(word);
+    }
+}
+
+#endif
