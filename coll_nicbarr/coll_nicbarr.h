@@ -1,0 +1,210 @@
+/*
+ * coll/nicbarr, the inside: the component's and the modules' state, and who does what.
+ *
+ *   component.c  what Open MPI loads: parameters, opening and closing, which communicators to take
+ *   members.c    who of a communicator shares our segment, agreed without a message
+ *   module.c     a communicator's module: what lies below it, setting up at the first collective
+ *   barrier.c    MPI_Barrier
+ *   ibarrier.c   MPI_Ibarrier and persistent barriers
+ *   layout.c     from a choice to a plan in a record's memory
+ *   schedule.c   the algorithms (pure)              model.c  what they should cost (pure)
+ *   tune.c       measuring and choosing             statistics.c  medians and quartiles (pure)
+ *   cache.c      choices remembered across jobs     report.c      what was measured, as JSON
+ */
+#ifndef COLL_NICBARR_H
+#define COLL_NICBARR_H
+
+#include "ompi/release.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "coll_nicbarr/schedule.h"
+#include "libmyr/group.h"
+#include "libmyr/segment.h"
+
+/* What the person may set; each is an MCA parameter coll_nicbarr_<name>, see component.c. */
+struct nicbarr_parameters {
+    int priority;
+    int verbose;
+    char *algorithm;
+    int tune_after;
+    int tune_budget;
+    char *cache;
+    char *report;
+    int memory;
+    bool nonblocking;
+    struct myr_patience patience;
+};
+
+typedef struct mca_coll_nicbarr_component {
+    mca_coll_base_component_t super;
+    struct nicbarr_parameters parameters;
+    struct nicbarr_choice forced; /* NICBARR_ALGORITHMS: choose by measurement */
+    int output;                   /* Open MPI's output stream for this component */
+    struct myr_segment *segment;  /* NULL: this process could not join one */
+    struct myr_waiter waiter;
+    pthread_mutex_t lock; /* what follows, and the report */
+    bool explained;       /* whether this process has said why it leaves barriers to Open MPI */
+} mca_coll_nicbarr_component_t;
+
+extern mca_coll_nicbarr_component_t mca_coll_nicbarr_component;
+
+/* Why a module does what it does; the report says it in words. */
+enum nicbarr_source {
+    NICBARR_UNDECIDED, /* the default algorithm, until it has been measured */
+    NICBARR_FORCED,    /* by coll_nicbarr_algorithm */
+    NICBARR_MEASURED,  /* on this very communicator */
+    NICBARR_FROM_JOB,  /* on another one of the same shape */
+    NICBARR_FROM_CACHE /* by an earlier job */
+};
+
+/* What measured choices are remembered by. */
+struct nicbarr_shape {
+    uint32_t processes;  /* of the communicator, all on one node */
+    uint32_t homes;      /* sets of processors they are bound to; 1: not bound */
+    uint32_t processors; /* of the node, that the job may use */
+    bool oversubscribed;
+};
+
+/* The function of one collective that this component covers, and the module that goes with it. */
+#define NICBARR_LOWER(collective)                                                                  \
+    struct {                                                                                       \
+        mca_coll_base_module_##collective##_fn_t function;                                         \
+        mca_coll_base_module_t *module;                                                            \
+    }
+
+typedef struct mca_coll_nicbarr_module {
+    mca_coll_base_module_t super;
+    struct myr_group group; /* record NULL: not set up yet */
+    NICBARR_LOWER(barrier) barrier;
+    NICBARR_LOWER(ibarrier) ibarrier;
+    NICBARR_LOWER(barrier_init) barrier_init;
+    bool declined;           /* tried to set up, and all members went back to Open MPI's */
+    bool tuning;             /* MPI_Barrier is being measured, by means of Open MPI's own */
+    uint64_t members_digest; /* who is in the communicator; valid when set up */
+    uint32_t *homes;         /* by rank: the processors it is bound to, numbered from 0 */
+    struct nicbarr_shape shape;
+    struct nicbarr_choice choice;
+    enum nicbarr_source source;
+    size_t counter_bytes; /* of the record's slots that only counters use; see layout.c */
+    uint64_t persistent;  /* persistent barriers made so far */
+} mca_coll_nicbarr_module_t;
+
+OBJ_CLASS_DECLARATION(mca_coll_nicbarr_module_t);
+
+/* ---- component.c ---- */
+
+/* One line, from one process, that says why Open MPI's own barrier runs. */
+void nicbarr_explain(ompi_communicator_t *comm, const char *why);
+
+/* What a process tells the others when it starts. */
+struct nicbarr_hello {
+    uint64_t identity; /* of its segment; 0: it has none, and `why` says why */
+    uint64_t digest;   /* of version and parameters: processes that differ would disagree */
+    uint32_t index;    /* in the segment */
+    char why[244];
+};
+
+void nicbarr_hello_make(struct nicbarr_hello *hello); /* this process's */
+
+uint64_t nicbarr_digest(uint64_t digest, const void *data, size_t bytes); /* FNV-1a; start from 0 */
+
+void nicbarr_progress(void); /* Open MPI's, in the form that libmyr calls */
+
+/* ---- members.c ---- */
+
+void nicbarr_members_open(void);
+void nicbarr_members_close(void);
+
+/* Can all members of `comm` share this process's segment? All of them come to the same answer. When
+ * yes, `module` learns its digest, homes and shape. */
+bool nicbarr_members_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           const char **why);
+
+/* ---- module.c ---- */
+
+mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *priority);
+
+/* Set up at the first collective. False: this communicator's collectives stay Open MPI's own, and
+ * its function pointers have been put back. No communication. */
+bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
+struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
+                                  ompi_communicator_t *comm, uint64_t sequence);
+
+/* What the job knows about a shape, as one word that processes can pass on; 0: nothing measured. */
+uint64_t nicbarr_recall(const struct nicbarr_shape *shape);
+void nicbarr_remember(const struct nicbarr_shape *shape, struct nicbarr_choice choice);
+
+/* Go by what another communicator has found out. False when out of memory. */
+bool nicbarr_adopt(mca_coll_nicbarr_module_t *module, uint64_t known);
+
+/* Have MPI_Barrier call the function of `module->choice` from now on. */
+void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
+/* ---- barrier.c, ibarrier.c: what MPI calls ---- */
+
+int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_barrier_counter(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **request,
+                     mca_coll_base_module_t *module);
+int nicbarr_barrier_init(ompi_communicator_t *comm, MPI_Info info, ompi_request_t **request,
+                         mca_coll_base_module_t *module);
+int nicbarr_requests_open(void);
+void nicbarr_requests_close(void);
+
+/* ---- layout.c ---- */
+
+/* Bytes of slots that `choice` needs in a communicator of `shape`, counters apart from the rest. */
+struct nicbarr_bytes {
+    size_t counters, others;
+};
+struct nicbarr_bytes nicbarr_layout_bytes(const struct nicbarr_shape *shape,
+                                          struct nicbarr_choice choice);
+
+/* Where the slots behind the counters begin. */
+void *nicbarr_layout_slots(const mca_coll_nicbarr_module_t *module);
+
+/* Make `plan` for the module's group over the record's slots. False when out of memory. */
+bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr_choice choice,
+                         struct myr_plan *plan);
+
+/* ---- tune.c ---- */
+
+/* All algorithms worth trying for `shape`, simplest first, Open MPI's own before all. Returns how
+ * many, at most NICBARR_CANDIDATES. */
+enum { NICBARR_CANDIDATES = 24 };
+int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *candidates);
+
+/* The algorithm to start with. */
+struct nicbarr_choice nicbarr_default_choice(const struct nicbarr_shape *shape);
+
+/* Measure, choose and install; collective over `comm`. */
+int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
+/* ---- cache.c ---- */
+
+struct nicbarr_tuning; /* see tuning.h */
+
+/* The remembered choice for `shape`; false if there is none. */
+bool nicbarr_cache_read(const struct nicbarr_shape *shape, struct nicbarr_choice *choice);
+void nicbarr_cache_write(const struct nicbarr_shape *shape, const struct nicbarr_tuning *tuning,
+                         struct nicbarr_choice choice);
+
+/* ---- report.c ---- */
+
+/* The processor's model name and the host's, for people and to tell machines apart. */
+const char *nicbarr_processor_name(void);
+const char *nicbarr_host_name(void);
+
+/* Note what `comm` uses, once it is known, with what was measured, if anything; `declined` says why
+ * Open MPI's own runs. Only rank 0's process does anything. */
+void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const struct nicbarr_tuning *tuning, const char *declined);
+void nicbarr_report_write(void); /* bring the file up to date */
+void nicbarr_report_close(void); /* the same, for the last time */
+
+#endif

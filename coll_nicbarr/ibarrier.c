@@ -1,0 +1,200 @@
+/*
+ * MPI_Ibarrier and persistent barriers.
+ *
+ * To arrive is one store to a word of one's own; a barrier is complete when all members' words have
+ * reached its epoch. Between arrival and completion nobody has anything to do, so the operation
+ * overlaps wholly with computation, any number may be outstanding, and no process is slowed down by
+ * one that does not call MPI. Each persistent barrier has a record of its own, since different
+ * processes may start several of them in different order.
+ *
+ * Open MPI's progress engine looks at the active requests; requests and list are under one lock
+ * where there are threads.
+ */
+#include "coll_nicbarr/coll_nicbarr.h"
+
+#include <string.h>
+
+typedef struct {
+    ompi_request_t super;
+    struct myr_arrival arrival;
+    struct myr_group own; /* a persistent barrier's; else its record is NULL */
+} nicbarr_request_t;
+
+static opal_free_list_t requests;
+static opal_list_t active;
+static opal_mutex_t lock;
+static bool progressing; /* whether Open MPI's progress engine knows of us */
+
+static opal_list_item_t *as_item(nicbarr_request_t *request)
+{
+    return &request->super.super.super;
+}
+
+/* ---- progress ---- */
+
+static int progress(void)
+{
+    if (opal_list_is_empty(&active) || 0 != OPAL_THREAD_TRYLOCK(&lock)) {
+        return 0;
+    }
+    opal_list_t complete;
+    OBJ_CONSTRUCT(&complete, opal_list_t);
+    opal_list_item_t *item, *next;
+    OPAL_LIST_FOREACH_SAFE(item, next, &active, opal_list_item_t)
+    {
+        if (myr_arrival_test(&((nicbarr_request_t *)item)->arrival)) {
+            opal_list_remove_item(&active, item);
+            opal_list_append(&complete, item);
+        }
+    }
+    OPAL_THREAD_UNLOCK(&lock);
+
+    /* Not under the lock: completing may call back, and another thread may free the request. */
+    int events = 0;
+    while (NULL != (item = opal_list_remove_first(&complete))) {
+        ompi_request_complete(&((nicbarr_request_t *)item)->super, true);
+        ++events;
+    }
+    OBJ_DESTRUCT(&complete);
+    return events;
+}
+
+/* Arrive, and hand the request to the progress engine unless that was all. */
+static void start(nicbarr_request_t *request, struct myr_group *group)
+{
+    request->super.req_state = OMPI_REQUEST_ACTIVE;
+    OPAL_THREAD_LOCK(&lock);
+    myr_group_arrive(group, &request->arrival);
+    if (myr_arrival_test(&request->arrival)) {
+        request->super.req_complete = REQUEST_COMPLETED; /* nobody waits for it yet */
+    } else {
+        request->super.req_complete = REQUEST_PENDING;
+        opal_list_append(&active, as_item(request));
+        if (!progressing) {
+            opal_progress_register(progress);
+            progressing = true;
+        }
+    }
+    OPAL_THREAD_UNLOCK(&lock);
+}
+
+/* ---- what Open MPI does with a request ---- */
+
+static int request_start(size_t count, ompi_request_t **list)
+{
+    for (size_t i = 0; i < count; ++i) {
+        nicbarr_request_t *request = (nicbarr_request_t *)list[i];
+        start(request, &request->own);
+    }
+    return OMPI_SUCCESS;
+}
+
+static int request_free(ompi_request_t **handle)
+{
+    nicbarr_request_t *request = (nicbarr_request_t *)*handle;
+    ompi_communicator_t *comm = request->super.req_mpi_object.comm;
+    if (NULL != request->own.record) {
+        myr_record_leave(mca_coll_nicbarr_component.segment, request->own.record);
+        request->own.record = NULL;
+    }
+    OMPI_REQUEST_FINI(&request->super);
+    opal_free_list_return(&requests, &request->super.super);
+    *handle = MPI_REQUEST_NULL;
+    OBJ_RELEASE(comm);
+    return OMPI_SUCCESS;
+}
+
+static int request_cancel(ompi_request_t *request, int complete)
+{
+    (void)request;
+    (void)complete;
+    return MPI_ERR_REQUEST; /* MPI allows no cancelling of collectives */
+}
+
+static void request_construct(nicbarr_request_t *request)
+{
+    request->super.req_type = OMPI_REQUEST_COLL;
+    request->super.req_free = request_free;
+    request->super.req_cancel = request_cancel;
+    request->super.req_start = request_start;
+    memset(&request->own, 0, sizeof(request->own));
+}
+
+static OBJ_CLASS_INSTANCE(nicbarr_request_t, ompi_request_t, request_construct, NULL);
+
+static nicbarr_request_t *new_request(ompi_communicator_t *comm, bool persistent)
+{
+    nicbarr_request_t *request = (nicbarr_request_t *)opal_free_list_wait(&requests);
+    if (NULL != request) {
+        OMPI_REQUEST_INIT(&request->super, persistent);
+        request->super.req_status = ompi_status_empty;
+        /* The communicator may be freed before the request is; our module must outlive it. */
+        OBJ_RETAIN(comm);
+        request->super.req_mpi_object.comm = comm;
+    }
+    return request;
+}
+
+int nicbarr_requests_open(void)
+{
+    OBJ_CONSTRUCT(&requests, opal_free_list_t);
+    OBJ_CONSTRUCT(&active, opal_list_t);
+    OBJ_CONSTRUCT(&lock, opal_mutex_t);
+    return opal_free_list_init(&requests, sizeof(nicbarr_request_t), opal_cache_line_size,
+                               OBJ_CLASS(nicbarr_request_t), 0, 0, 0, -1, 8, NULL, 0, NULL, NULL,
+                               NULL);
+}
+
+void nicbarr_requests_close(void)
+{
+    if (progressing) {
+        opal_progress_unregister(progress);
+        progressing = false;
+    }
+    OBJ_DESTRUCT(&lock);
+    OBJ_DESTRUCT(&active);
+    OBJ_DESTRUCT(&requests);
+}
+
+/* ---- what MPI calls ---- */
+
+int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **handle,
+                     mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    if (NULL == module->group.record && !nicbarr_set_up(module, comm)) {
+        return module->ibarrier.function(comm, handle, module->ibarrier.module);
+    }
+    nicbarr_request_t *request = new_request(comm, false);
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    start(request, &module->group);
+    *handle = &request->super;
+    return OMPI_SUCCESS;
+}
+
+int nicbarr_barrier_init(ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
+                         mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    struct myr_record *record = NULL;
+    if (nicbarr_set_up(module, comm)) {
+        const struct myr_key key = nicbarr_record_key(module, comm, ++module->persistent);
+        const uint32_t size = module->group.size;
+        record =
+            myr_record_join(component->segment, &key, size, myr_group_arrival_bytes(size), 0, NULL);
+    }
+    if (NULL == record) {
+        return module->barrier_init.function(comm, info, handle, module->barrier_init.module);
+    }
+    nicbarr_request_t *request = new_request(comm, true);
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    myr_group_init(&request->own, record, &component->waiter, module->group.size,
+                   module->group.rank);
+    *handle = &request->super;
+    return OMPI_SUCCESS;
+}

@@ -1,0 +1,33 @@
+## The coll component. What needs neither Open MPI nor shared memory is a library of its own, which
+## the tests and benchmarks of the parts link as well.
+noinst_LTLIBRARIES += coll_nicbarr/libnicbarr_pure.la
+coll_nicbarr_libnicbarr_pure_la_SOURCES = \
+    coll_nicbarr/schedule.h coll_nicbarr/schedule.c \
+    coll_nicbarr/model.h coll_nicbarr/model.c \
+    coll_nicbarr/statistics.h coll_nicbarr/statistics.c
+
+component_LTLIBRARIES += coll_nicbarr/mca_coll_nicbarr.la
+coll_nicbarr_mca_coll_nicbarr_la_SOURCES = \
+    coll_nicbarr/coll_nicbarr.h \
+    coll_nicbarr/component.c \
+    coll_nicbarr/members.c \
+    coll_nicbarr/module.c \
+    coll_nicbarr/barrier.c \
+    coll_nicbarr/ibarrier.c \
+    coll_nicbarr/layout.c \
+    coll_nicbarr/tuning.h coll_nicbarr/tune.c \
+    coll_nicbarr/cache.c \
+    coll_nicbarr/report.c
+coll_nicbarr_mca_coll_nicbarr_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) $(JANSSON_CFLAGS)
+## Hosts that load MPI with RTLD_LOCAL (Python) resolve the component's symbols only so.
+coll_nicbarr_mca_coll_nicbarr_la_LDFLAGS = -module -avoid-version $(OMPI_LDFLAGS) \
+    -export-symbols-regex '^mca_coll_nicbarr_component$$'
+coll_nicbarr_mca_coll_nicbarr_la_LIBADD = \
+    coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la ompi/libompi_release.la \
+    -lmpi -lopen-pal $(JANSSON_LIBS)
+
+## Open MPI loads the .so; nobody links with the component.
+install-data-hook: remove-component-la
+remove-component-la:
+	rm -f $(DESTDIR)$(componentdir)/mca_coll_nicbarr.la
+.PHONY: remove-component-la

@@ -1,0 +1,149 @@
+/* See model.h. Both predictions play all ranks' schedules; they differ in what takes time. */
+#include "coll_nicbarr/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_PROCESSES = 512,
+    BARRIERS = 8 /* consecutive ones that are played, so that their overlap counts */
+};
+
+/* Where a rank stands in its schedule. */
+struct player {
+    struct myr_schedule schedule;
+    uint32_t barriers;    /* done */
+    uint32_t step;        /* of the present one */
+    bool sent;            /* that step's messages */
+    const uint32_t *peer; /* the step's first */
+    double time;
+};
+
+/* Messages: how many went from a rank to another, and when the last one left. */
+struct post {
+    uint32_t count;
+    double time;
+};
+
+struct play {
+    uint32_t size;
+    struct player *players;
+    struct post *posts; /* [sender * size + receiver] */
+    double line_us;
+};
+
+static void play_end(struct play *play)
+{
+    for (uint32_t r = 0; NULL != play->players && r < play->size; ++r) {
+        nicbarr_schedule_destroy(&play->players[r].schedule);
+    }
+    free(play->players);
+    free(play->posts);
+}
+
+static bool play_begin(struct play *play, struct nicbarr_choice choice, uint32_t size,
+                       double line_us)
+{
+    *play = (struct play){size, calloc(size, sizeof(*play->players)),
+                          calloc((size_t)size * size, sizeof(*play->posts)), line_us};
+    bool good = NULL != play->players && NULL != play->posts;
+    for (uint32_t r = 0; good && r < size; ++r) {
+        good = nicbarr_schedule_create(choice, size, r, &play->players[r].schedule);
+        play->players[r].peer = play->players[r].schedule.peers;
+    }
+    if (!good) {
+        play_end(play);
+    }
+    return good;
+}
+
+/* Go on until the rank has to wait or has done all barriers; true if it got any further. */
+static bool advance(struct play *play, uint32_t rank)
+{
+    struct player *p = &play->players[rank];
+    bool moved = false;
+    while (p->barriers < BARRIERS) {
+        if (p->step == p->schedule.nsteps) {
+            ++p->barriers;
+            p->step = 0;
+            p->peer = p->schedule.peers;
+            continue;
+        }
+        const struct myr_step *step = &p->schedule.steps[p->step];
+        for (uint32_t i = 0; !p->sent && i < step->sends; ++i) {
+            struct post *post = &play->posts[(size_t)rank * play->size + p->peer[i]];
+            ++post->count;
+            post->time = p->time;
+            moved = true;
+        }
+        p->sent = true;
+        double time = p->time;
+        for (uint32_t i = 0; i < step->waits; ++i) {
+            const struct post *post =
+                &play->posts[(size_t)p->peer[step->sends + i] * play->size + rank];
+            if (post->count <= p->barriers) {
+                return moved;
+            }
+            time = (post->time > time ? post->time : time) + play->line_us;
+        }
+        p->time = time;
+        p->peer += step->sends + step->waits;
+        p->sent = false;
+        ++p->step;
+        moved = true;
+    }
+    return moved;
+}
+
+/* A processor each: go round until nobody moves; what counts is the ranks' own clocks. */
+static double chain_us(struct play *play)
+{
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (uint32_t r = 0; r < play->size; ++r) {
+            moved = advance(play, r) || moved;
+        }
+    }
+    double latest = 0;
+    for (uint32_t r = 0; r < play->size; ++r) {
+        latest = play->players[r].time > latest ? play->players[r].time : latest;
+    }
+    return latest / BARRIERS;
+}
+
+/* Shared processors: in each turn every processor lets its next process go on as far as it can. */
+static double turns(struct play *play, uint32_t processors)
+{
+    uint32_t count = 0, done = 0;
+    uint32_t *next = calloc(processors, sizeof(*next));
+    while (NULL != next && done < play->size) {
+        ++count;
+        for (uint32_t p = 0; p < processors; ++p) {
+            const uint32_t residents = (play->size - p + processors - 1) / processors;
+            advance(play, p + next[p] * processors);
+            next[p] = (next[p] + 1) % residents;
+        }
+        done = 0;
+        for (uint32_t r = 0; r < play->size; ++r) {
+            done += BARRIERS == play->players[r].barriers;
+        }
+    }
+    free(next);
+    return (double)count / BARRIERS;
+}
+
+double nicbarr_model_us(struct nicbarr_choice choice, uint32_t size,
+                        const struct nicbarr_machine *machine)
+{
+    struct play play;
+    if (NICBARR_OPENMPI == choice.algorithm || size < 2 || size > MOST_PROCESSES ||
+        0 == machine->processors || !play_begin(&play, choice, size, machine->line_us)) {
+        return 0;
+    }
+    const double us = size > machine->processors
+                          ? turns(&play, machine->processors) * machine->switch_us
+                          : chain_us(&play);
+    play_end(&play);
+    return us;
+}

@@ -1,0 +1,279 @@
+/*
+ * A communicator's module.
+ *
+ * Creation is cheap: it looks whether the communicator lies on one node and remembers the functions
+ * below. Everything else happens at the first collective that uses it (nicbarr_set_up()), without a
+ * message: the members find each other's record in the shared segment by the communicator's name.
+ * Where that cannot be, for all members alike, the functions below are put back and the module is
+ * out of the way.
+ */
+#include "coll_nicbarr/coll_nicbarr.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the functions below ---- */
+
+#define SAVE(module, comm, collective)                                                             \
+    do {                                                                                           \
+        (module)->collective.function = (comm)->c_coll->coll_##collective;                         \
+        (module)->collective.module = (comm)->c_coll->coll_##collective##_module;                  \
+        if (NULL != (module)->collective.module) {                                                 \
+            OBJ_RETAIN((module)->collective.module);                                               \
+        }                                                                                          \
+    } while (0)
+
+#define FORGET(module, collective)                                                                 \
+    do {                                                                                           \
+        if (NULL != (module)->collective.module) {                                                 \
+            OBJ_RELEASE((module)->collective.module);                                              \
+        }                                                                                          \
+    } while (0)
+
+/* The slot in the communicator holds a reference to its module; so do we, to the one below. The
+ * module itself lives until the communicator does not: Open MPI keeps a list of all of them. */
+#define PUT_BACK(the_module, comm, collective)                                                     \
+    do {                                                                                           \
+        if (&(the_module)->super == (comm)->c_coll->coll_##collective##_module) {                  \
+            OBJ_RETAIN((the_module)->collective.module);                                           \
+            (comm)->c_coll->coll_##collective = (the_module)->collective.function;                 \
+            (comm)->c_coll->coll_##collective##_module = (the_module)->collective.module;          \
+            OBJ_RELEASE(the_module);                                                               \
+        }                                                                                          \
+    } while (0)
+
+static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    SAVE(module, comm, barrier);
+    SAVE(module, comm, ibarrier);
+    SAVE(module, comm, barrier_init);
+    if (NULL == module->barrier.module || NULL == module->ibarrier.module ||
+        NULL == module->barrier_init.module) {
+        return OMPI_ERR_NOT_FOUND; /* nothing to fall back on: leave this communicator alone */
+    }
+    return OMPI_SUCCESS;
+}
+
+static void module_construct(mca_coll_nicbarr_module_t *module)
+{
+    memset((uint8_t *)module + sizeof(module->super), 0, sizeof(*module) - sizeof(module->super));
+}
+
+static void module_destruct(mca_coll_nicbarr_module_t *module)
+{
+    if (NULL != module->group.record) {
+        myr_plan_destroy(&module->group.plan);
+        myr_record_leave(mca_coll_nicbarr_component.segment, module->group.record);
+    }
+    free(module->homes);
+    FORGET(module, barrier);
+    FORGET(module, ibarrier);
+    FORGET(module, barrier_init);
+}
+
+OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_construct,
+                   module_destruct);
+
+mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *priority)
+{
+    const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    *priority = component->parameters.priority < 100 ? component->parameters.priority : 100;
+    if (*priority < 0 || OMPI_COMM_IS_INTER(comm) ||
+        ompi_group_have_remote_peers(comm->c_local_group)) {
+        opal_output_verbose(2, component->output, "nicbarr: %s is left to Open MPI: %s",
+                            comm->c_name,
+                            *priority < 0              ? "coll_nicbarr_priority is negative"
+                            : OMPI_COMM_IS_INTER(comm) ? "it is an intercommunicator"
+                                                       : "its processes are on several nodes");
+        return NULL;
+    }
+    mca_coll_nicbarr_module_t *module = OBJ_NEW(mca_coll_nicbarr_module_t);
+    if (NULL == module) {
+        return NULL;
+    }
+    module->super.coll_module_enable = module_enable;
+    module->super.coll_barrier = nicbarr_barrier_first;
+    if (component->parameters.nonblocking) {
+        module->super.coll_ibarrier = nicbarr_ibarrier;
+        module->super.coll_barrier_init = nicbarr_barrier_init;
+    }
+    return &module->super;
+}
+
+/* ---- setting up ---- */
+
+struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
+                                  ompi_communicator_t *comm, uint64_t sequence)
+{
+    struct myr_key key = {.members = module->members_digest, .sequence = sequence};
+    nicbarr_comm_identity(comm, &key.scope, &key.id);
+    return key;
+}
+
+/* A choice and where it comes from, as the one word that a record's creator leaves to the others
+ * and that shapes are remembered by. */
+static uint64_t pack(struct nicbarr_choice choice, enum nicbarr_source source)
+{
+    return UINT64_C(1) << 63 | (uint64_t)source << 40 | (uint64_t)choice.algorithm << 32 |
+           choice.parameter;
+}
+
+static enum nicbarr_source unpack(uint64_t note, struct nicbarr_choice *choice)
+{
+    choice->parameter = (uint32_t)note;
+    choice->algorithm = (enum nicbarr_algorithm)(note >> 32 & 0xff);
+    return (enum nicbarr_source)(note >> 40 & 0xff);
+}
+
+static uint64_t shape_key(const struct nicbarr_shape *shape)
+{
+    return UINT64_C(1) << 63 | (uint64_t)shape->oversubscribed << 62 |
+           (uint64_t)shape->processors << 32 | (uint64_t)shape->homes << 16 | shape->processes;
+}
+
+uint64_t nicbarr_recall(const struct nicbarr_shape *shape)
+{
+    struct nicbarr_choice choice;
+    const uint64_t note = myr_note_get(mca_coll_nicbarr_component.segment, shape_key(shape));
+    return 0 == note || NICBARR_UNDECIDED == unpack(note, &choice) ? 0 : note;
+}
+
+void nicbarr_remember(const struct nicbarr_shape *shape, struct nicbarr_choice choice)
+{
+    myr_note_set(mca_coll_nicbarr_component.segment, shape_key(shape),
+                 pack(choice, NICBARR_FROM_JOB));
+}
+
+bool nicbarr_adopt(mca_coll_nicbarr_module_t *module, uint64_t known)
+{
+    struct nicbarr_choice choice;
+    struct myr_plan plan = {.nsteps = 0};
+    const enum nicbarr_source source = unpack(known, &choice);
+    if (NICBARR_OPENMPI != choice.algorithm && !nicbarr_layout_plan(module, choice, &plan)) {
+        return false;
+    }
+    myr_plan_destroy(&module->group.plan);
+    module->group.plan = plan;
+    module->choice = choice;
+    module->source = source;
+    return true;
+}
+
+/* What the creator of a record would have the communicator use. */
+static enum nicbarr_source propose(const struct nicbarr_shape *shape, struct nicbarr_choice *choice)
+{
+    const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    if (NICBARR_ALGORITHMS != component->forced.algorithm) {
+        *choice = component->forced;
+        return NICBARR_FORCED;
+    }
+    const uint64_t note = myr_note_get(component->segment, shape_key(shape));
+    if (0 != note) {
+        return unpack(note, choice);
+    }
+    enum nicbarr_source source = NICBARR_FROM_CACHE;
+    if (!nicbarr_cache_read(shape, choice)) {
+        *choice = nicbarr_default_choice(shape);
+        source = NICBARR_UNDECIDED;
+    }
+    /* So that nobody has to look in the file again. */
+    myr_note_set(component->segment, shape_key(shape), pack(*choice, source));
+    return source;
+}
+
+/* Bytes for `choice`, or, while that is still open, for every candidate. */
+static struct nicbarr_bytes bytes_needed(const struct nicbarr_shape *shape,
+                                         enum nicbarr_source source, struct nicbarr_choice choice)
+{
+    struct nicbarr_choice candidates[NICBARR_CANDIDATES] = {choice};
+    const int count = NICBARR_UNDECIDED == source ? nicbarr_candidates(shape, candidates) : 1;
+    struct nicbarr_bytes most = {0, 0};
+    for (int c = 0; c < count; ++c) {
+        const struct nicbarr_bytes bytes = nicbarr_layout_bytes(shape, candidates[c]);
+        most.counters = bytes.counters > most.counters ? bytes.counters : most.counters;
+        most.others = bytes.others > most.others ? bytes.others : most.others;
+    }
+    return most;
+}
+
+static void put_back(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    PUT_BACK(module, comm, barrier);
+    PUT_BACK(module, comm, ibarrier);
+    PUT_BACK(module, comm, barrier_init);
+}
+
+void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    if (NICBARR_OPENMPI == module->choice.algorithm) {
+        PUT_BACK(module, comm, barrier);
+    } else if (NICBARR_UNDECIDED == module->source) {
+        comm->c_coll->coll_barrier = nicbarr_barrier_undecided;
+    } else {
+        comm->c_coll->coll_barrier =
+            0 == module->group.plan.nsteps ? nicbarr_barrier_counter : nicbarr_barrier_slots;
+    }
+}
+
+static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    static char trouble[sizeof(((struct nicbarr_hello *)0)->why)];
+    const char *why = NULL;
+
+    if (NULL == component->segment) {
+        struct nicbarr_hello hello;
+        nicbarr_hello_make(&hello);
+        snprintf(trouble, sizeof(trouble), "%s", hello.why);
+        return trouble;
+    }
+    if (!nicbarr_members_agree(module, comm, &why)) {
+        return why;
+    }
+    module->source = propose(&module->shape, &module->choice);
+    const struct myr_key key = nicbarr_record_key(module, comm, 0);
+    struct nicbarr_bytes bytes = bytes_needed(&module->shape, module->source, module->choice);
+    struct myr_error error = {0};
+    struct myr_record *record = myr_record_join(component->segment, &key, module->shape.processes,
+                                                myr_group_arrival_bytes(module->shape.processes) +
+                                                    bytes.counters + bytes.others,
+                                                pack(module->choice, module->source), &error);
+    if (NULL == record) {
+        snprintf(trouble, sizeof(trouble), "%s", error.text);
+        return trouble;
+    }
+    /* Who came first has decided. */
+    module->source = unpack(record->note, &module->choice);
+    bytes = bytes_needed(&module->shape, module->source, module->choice);
+    module->counter_bytes = bytes.counters;
+    myr_group_init(&module->group, record, &component->waiter, module->shape.processes,
+                   (uint32_t)ompi_comm_rank(comm));
+    return NULL;
+}
+
+bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    if (NULL != module->group.record || module->declined) {
+        return !module->declined;
+    }
+    const char *why = try_to_set_up(module, comm);
+    if (NULL != why) {
+        module->declined = true;
+        nicbarr_explain(comm, why);
+        nicbarr_report_note(module, comm, NULL, why);
+        put_back(module, comm);
+        return false;
+    }
+    if (NICBARR_OPENMPI != module->choice.algorithm &&
+        !nicbarr_layout_plan(module, module->choice, &module->group.plan)) {
+        /* The others may have begun: this cannot be declined any more. */
+        opal_output(0, "nicbarr: out of memory while setting up %s", comm->c_name);
+        ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);
+    }
+    if (NICBARR_UNDECIDED != module->source) {
+        nicbarr_report_note(module, comm, NULL, NULL);
+    }
+    nicbarr_install_barrier(module, comm);
+    return true;
+}

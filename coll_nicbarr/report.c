@@ -1,0 +1,293 @@
+/*
+ * The report: which barrier each communicator runs, and what was measured; a line for people who
+ * ask (coll_nicbarr_verbose) and a JSON file for programs (coll_nicbarr_report; docs/report.md).
+ *
+ * Rank 0 of a communicator reports it. Communicators that were not measured and agree in all that
+ * is reported share an entry, which counts them. Several processes write into the same file: each
+ * replaces its own entries, under a lock; entries of an earlier job go.
+ */
+#include "coll_nicbarr/coll_nicbarr.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "coll_nicbarr/tuning.h"
+
+static const char *format = "nicbarr report 1";
+static json_t *entries; /* this process's; under the component's lock */
+static bool changed;    /* since they were last written */
+
+const char *nicbarr_host_name(void)
+{
+    return NULL == ompi_process_info.nodename ? "unknown" : ompi_process_info.nodename;
+}
+
+/* ARM's and others' /proc/cpuinfo has no "model name"; the architecture must do then. */
+const char *nicbarr_processor_name(void)
+{
+    static char name[128];
+    char line[256];
+    if ('\0' != name[0]) {
+        return name;
+    }
+    FILE *info = fopen("/proc/cpuinfo", "re");
+    while (NULL != info && '\0' == name[0] && NULL != fgets(line, sizeof(line), info)) {
+        const char *value = strchr(line, ':');
+        if (NULL != value && 0 == strncmp(line, "model name", 10)) {
+            snprintf(name, sizeof(name), "%s", value + 2);
+            name[strcspn(name, "\n")] = '\0';
+        }
+    }
+    if (NULL != info) {
+        fclose(info);
+    }
+    if ('\0' == name[0]) {
+        snprintf(name, sizeof(name), "%s", OPAL_ARCH);
+    }
+    return name;
+}
+
+static const char *source_name(enum nicbarr_source source)
+{
+    switch (source) {
+    case NICBARR_UNDECIDED:
+        return "default";
+    case NICBARR_FORCED:
+        return "parameter";
+    case NICBARR_MEASURED:
+        return "measured";
+    case NICBARR_FROM_JOB:
+        return "same shape";
+    case NICBARR_FROM_CACHE:
+        return "cache";
+    }
+    return "";
+}
+
+/* ---- entries ---- */
+
+static json_t *candidate_json(const struct nicbarr_candidate *candidate)
+{
+    char name[NICBARR_CHOICE_TEXT];
+    json_t *json = json_pack("{s:s, s:i, s:f, s:f, s:f}", "algorithm",
+                             nicbarr_choice_name(candidate->choice, name), "rounds",
+                             (int)candidate->rounds, "q1_us", candidate->us.q1, "median_us",
+                             candidate->us.median, "q3_us", candidate->us.q3);
+    if (candidate->model_us > 0) {
+        json_object_set_new(json, "model_us", json_real(candidate->model_us));
+    }
+    return json;
+}
+
+static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
+{
+    json_t *candidates = json_array();
+    for (int c = 0; c < tuning->count; ++c) {
+        json_array_append_new(candidates, candidate_json(&tuning->candidates[c]));
+    }
+    json_object_set_new(entry, "candidates", candidates);
+    json_object_set_new(entry, "line_us", json_real(tuning->line_us));
+    json_object_set_new(entry, "switch_us", json_real(tuning->switch_us));
+    json_object_set_new(entry, "spent_ms", json_real(tuning->spent_us / 1e3));
+    json_object_set_new(entry, "budget_ms",
+                        json_integer(mca_coll_nicbarr_component.parameters.tune_budget));
+}
+
+static json_t *entry_json(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          const char *declined)
+{
+    char name[NICBARR_CHOICE_TEXT];
+    json_t *entry = json_pack("{s:s, s:i, s:i}", "communicator", comm->c_name, "processes",
+                              ompi_comm_size(comm), "communicators", 1);
+    if (NULL == entry) { /* a name that is not UTF-8 */
+        entry = json_pack("{s:s, s:i, s:i}", "communicator", "(unprintable)", "processes",
+                          ompi_comm_size(comm), "communicators", 1);
+    }
+    if (NULL != declined) {
+        json_object_set_new(entry, "choice", json_string("openmpi"));
+        json_object_set_new(entry, "source", json_string("declined"));
+        json_object_set_new(entry, "reason", json_string(declined));
+        return entry;
+    }
+    const struct nicbarr_shape *shape = &module->shape;
+    json_object_set_new(entry, "choice", json_string(nicbarr_choice_name(module->choice, name)));
+    json_object_set_new(entry, "source", json_string(source_name(module->source)));
+    json_object_set_new(entry, "nodes", json_integer(1));
+    json_object_set_new(entry, "processors", json_integer(shape->processors));
+    json_object_set_new(entry, "bound_sets", json_integer(shape->homes));
+    json_object_set_new(entry, "oversubscribed", json_boolean(shape->oversubscribed));
+    json_object_set_new(entry, "record_bytes",
+                        json_integer((json_int_t)(sizeof(struct myr_record) +
+                                                  myr_record_bytes(module->group.record))));
+    return entry;
+}
+
+/* Do two entries differ in nothing but their names and counts? */
+static bool alike(const json_t *left, const json_t *right)
+{
+    static const char *fields[] = {"processes",  "choice",     "source",         "reason",
+                                   "processors", "bound_sets", "oversubscribed", "record_bytes"};
+    for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); ++f) {
+        const json_t *a = json_object_get(left, fields[f]), *b = json_object_get(right, fields[f]);
+        if (a != b && !json_equal(a, b)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void keep(json_t *entry, bool measured)
+{
+    size_t index;
+    json_t *other;
+    if (NULL == entries) {
+        entries = json_array();
+    }
+    json_array_foreach(entries, index, other)
+    {
+        if (!measured && alike(entry, other)) {
+            const json_int_t count = json_integer_value(json_object_get(other, "communicators"));
+            json_object_set_new(other, "communicators", json_integer(count + 1));
+            json_decref(entry);
+            return;
+        }
+    }
+    json_array_append_new(entries, entry);
+}
+
+static void say(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                const struct nicbarr_tuning *tuning)
+{
+    char name[NICBARR_CHOICE_TEXT], figures[120] = "";
+    for (int c = 0; NULL != tuning && c < tuning->count; ++c) {
+        if (nicbarr_choice_equal(tuning->candidates[c].choice, module->choice)) {
+            snprintf(figures, sizeof(figures), ", %.3f us; Open MPI's own: %.3f us",
+                     tuning->candidates[c].us.median, tuning->candidates[0].us.median);
+        }
+    }
+    opal_output_verbose(1, mca_coll_nicbarr_component.output,
+                        "nicbarr: MPI_Barrier on %s, %d processes on one node: %s (%s%s)",
+                        comm->c_name, ompi_comm_size(comm),
+                        nicbarr_choice_name(module->choice, name), source_name(module->source),
+                        figures);
+}
+
+void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const struct nicbarr_tuning *tuning, const char *declined)
+{
+    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    if (0 != ompi_comm_rank(comm)) {
+        return;
+    }
+    if (NULL == declined) {
+        say(module, comm, tuning);
+    }
+    if ('\0' == component->parameters.report[0]) {
+        return;
+    }
+    json_t *entry = entry_json(module, comm, declined);
+    if (NULL != tuning) {
+        add_tuning(entry, tuning);
+    }
+    pthread_mutex_lock(&component->lock);
+    keep(entry, NULL != tuning);
+    changed = true;
+    pthread_mutex_unlock(&component->lock);
+}
+
+/* ---- the file ---- */
+
+/* Who wrote an entry: equal for the same process of the same job only. */
+static void own_names(char *job, size_t job_bytes, char *process, size_t process_bytes)
+{
+    snprintf(job, job_bytes, "%016llx",
+             (unsigned long long)myr_segment_identity(mca_coll_nicbarr_component.segment));
+    snprintf(process, process_bytes, "%u",
+             (unsigned)myr_segment_index(mca_coll_nicbarr_component.segment));
+}
+
+static json_t *new_document(const char *job)
+{
+    char when[32] = "";
+    const time_t now = time(NULL);
+    struct tm utc;
+    strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:[]}", "format", format, "job", job,
+                     "host", nicbarr_host_name(), "processor", nicbarr_processor_name(), "open_mpi",
+                     NICBARR_TEXT(OMPI_MAJOR_VERSION) "." NICBARR_TEXT(
+                         OMPI_MINOR_VERSION) "." NICBARR_TEXT(OMPI_RELEASE_VERSION),
+                     "nicbarr", NICBARR_VERSION, "time", when, "communicators");
+}
+
+/* What other processes of this job have written into the file so far, else a new document. */
+static json_t *others(int file, const char *job, const char *process)
+{
+    json_error_t error;
+    json_t *document = json_loadfd(file, JSON_DISABLE_EOF_CHECK, &error);
+    const char *theirs = json_string_value(json_object_get(document, "job"));
+    if (NULL == theirs || 0 != strcmp(theirs, job)) {
+        json_decref(document);
+        return new_document(job);
+    }
+    json_t *list = json_object_get(document, "communicators");
+    for (size_t i = json_array_size(list); i > 0; --i) {
+        const char *writer =
+            json_string_value(json_object_get(json_array_get(list, i - 1), "process"));
+        if (NULL != writer && 0 == strcmp(writer, process)) {
+            json_array_remove(list, i - 1);
+        }
+    }
+    return document;
+}
+
+static void write_report(const char *path)
+{
+    char job[32], process[16];
+    own_names(job, sizeof(job), process, sizeof(process));
+    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0 || flock(file, LOCK_EX) < 0) {
+        opal_output(0, "nicbarr: no report: %s: %s (coll_nicbarr_report)", path, strerror(errno));
+        if (file >= 0) {
+            close(file);
+        }
+        return;
+    }
+    json_t *document = others(file, job, process);
+    size_t index;
+    json_t *entry;
+    json_array_foreach(entries, index, entry)
+    {
+        json_object_set_new(entry, "process", json_string(process));
+        json_array_append(json_object_get(document, "communicators"), entry);
+    }
+    if (0 != ftruncate(file, 0) || 0 != lseek(file, 0, SEEK_SET) ||
+        0 != json_dumpfd(document, file, JSON_INDENT(1) | JSON_PRESERVE_ORDER)) {
+        opal_output(0, "nicbarr: no report: %s: %s (coll_nicbarr_report)", path, strerror(errno));
+    }
+    json_decref(document);
+    close(file); /* and unlock */
+}
+
+void nicbarr_report_write(void)
+{
+    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    pthread_mutex_lock(&component->lock);
+    if (changed && NULL != component->segment) {
+        write_report(component->parameters.report);
+        changed = false;
+    }
+    pthread_mutex_unlock(&component->lock);
+}
+
+void nicbarr_report_close(void)
+{
+    nicbarr_report_write();
+    json_decref(entries);
+    entries = NULL;
+}

@@ -1,0 +1,240 @@
+/*
+ * Barrier schedules; see schedule.h for who calls and what holds.
+ *
+ * Each algorithm is one function that emits its steps. It runs twice: first into a sheet without
+ * storage, which counts, then into one of the counted size, so that a schedule is one allocation
+ * and no algorithm computes its own sizes.
+ */
+#include "coll_nicbarr/schedule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    uint32_t least, most, usual; /* parameter; 0, 0, 0 where there is none */
+} algorithms[NICBARR_ALGORITHMS] = {
+    [NICBARR_OPENMPI] = {"openmpi", 0, 0, 0},
+    [NICBARR_COUNTER] = {"counter", 1, 4096, 1},
+    [NICBARR_FLAGS] = {"flags", 4, 128, 4},
+    [NICBARR_TREE] = {"tree", 1, 4096, 4},
+    [NICBARR_DISSEMINATION] = {"dissemination", 1, 4096, 1},
+    [NICBARR_PAIRWISE] = {"pairwise", 0, 0, 0},
+};
+
+bool nicbarr_choice_equal(struct nicbarr_choice a, struct nicbarr_choice b)
+{
+    return a.algorithm == b.algorithm && a.parameter == b.parameter;
+}
+
+const char *nicbarr_choice_name(struct nicbarr_choice choice, char *text)
+{
+    const char *name = algorithms[choice.algorithm].name;
+    if (0 == algorithms[choice.algorithm].most) {
+        snprintf(text, NICBARR_CHOICE_TEXT, "%s", name);
+    } else {
+        snprintf(text, NICBARR_CHOICE_TEXT, "%s:%u", name, choice.parameter);
+    }
+    return text;
+}
+
+bool nicbarr_choice_parse(const char *text, struct nicbarr_choice *choice)
+{
+    const size_t length = strcspn(text, ":");
+    for (int a = 0; a < NICBARR_ALGORITHMS; ++a) {
+        if (strlen(algorithms[a].name) != length || 0 != memcmp(text, algorithms[a].name, length)) {
+            continue;
+        }
+        *choice = (struct nicbarr_choice){(enum nicbarr_algorithm)a, algorithms[a].usual};
+        if ('\0' == text[length]) {
+            return true;
+        }
+        char *end;
+        const char *digits = text + length + 1;
+        const unsigned long value = strtoul(digits, &end, 10);
+        if (digits[0] < '0' || digits[0] > '9' || '\0' != *end || 0 == algorithms[a].most ||
+            value < algorithms[a].least || value > algorithms[a].most) {
+            return false;
+        }
+        choice->parameter = (uint32_t)value;
+        /* Flags stand on whole words, a power of two apart, so that none straddles a line. */
+        return NICBARR_FLAGS != a || 0 == (value & (value - 1));
+    }
+    return false;
+}
+
+uint32_t nicbarr_parameter_max(enum nicbarr_algorithm algorithm, uint32_t size)
+{
+    const uint32_t most = algorithms[algorithm].most;
+    if (NICBARR_FLAGS == algorithm || 0 == most) {
+        return most;
+    }
+    const uint32_t others = size > 1 ? size - 1 : 1;
+    return others < most ? others : most;
+}
+
+/* Where a schedule is being written; without storage (steps NULL) it only counts. */
+struct sheet {
+    uint32_t nsteps, npeers;
+    struct myr_step *steps;
+    uint32_t *peers;
+};
+
+static void new_step(struct sheet *sheet)
+{
+    if (NULL != sheet->steps) {
+        sheet->steps[sheet->nsteps] = (struct myr_step){0, 0};
+    }
+    ++sheet->nsteps;
+}
+
+static void add_peer(struct sheet *sheet, uint32_t peer)
+{
+    if (NULL != sheet->peers) {
+        sheet->peers[sheet->npeers] = peer;
+    }
+    ++sheet->npeers;
+}
+
+/* Within a step all sends come before all waits. */
+static void send_to(struct sheet *sheet, uint32_t peer)
+{
+    if (NULL != sheet->steps) {
+        ++sheet->steps[sheet->nsteps - 1].sends;
+    }
+    add_peer(sheet, peer);
+}
+
+static void wait_for(struct sheet *sheet, uint32_t peer)
+{
+    if (NULL != sheet->steps) {
+        ++sheet->steps[sheet->nsteps - 1].waits;
+    }
+    add_peer(sheet, peer);
+}
+
+/*
+ * Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3, equations 1 and 2.
+ * After step r a rank has heard of the (n+1)^(r+1) ranks up to itself, so a message from
+ * i (n+1)^r >= P ranks away tells nothing new and is left out.
+ */
+static void emit_dissemination(struct sheet *sheet, uint32_t n, uint32_t size, uint32_t rank)
+{
+    for (uint64_t distance = 1; distance < size; distance *= (uint64_t)n + 1) {
+        new_step(sheet);
+        for (uint64_t i = 1; i <= n && i * distance < size; ++i) {
+            send_to(sheet, (uint32_t)((rank + i * distance) % size));
+        }
+        for (uint64_t i = 1; i <= n && i * distance < size; ++i) {
+            wait_for(sheet, (uint32_t)((rank + size - i * distance) % size));
+        }
+    }
+}
+
+/*
+ * Buntinas et al., "Fast NIC-Based Barrier over Myrinet/GM": recursive doubling in the set S of the
+ * first 2^k ranks; each of the rest (S') tells its partner in S first and hears from it last.
+ */
+static void emit_pairwise(struct sheet *sheet, uint32_t size, uint32_t rank)
+{
+    uint32_t core = 1;
+    while (core <= size / 2) {
+        core *= 2;
+    }
+    if (rank >= core) {
+        new_step(sheet);
+        send_to(sheet, rank - core);
+        wait_for(sheet, rank - core);
+        return;
+    }
+    const bool partner = rank + core < size;
+    if (partner) {
+        new_step(sheet);
+        wait_for(sheet, rank + core);
+    }
+    for (uint32_t mask = 1; mask < core; mask *= 2) {
+        new_step(sheet);
+        send_to(sheet, rank ^ mask);
+        wait_for(sheet, rank ^ mask);
+    }
+    if (partner) {
+        new_step(sheet);
+        send_to(sheet, rank + core);
+    }
+}
+
+/* Gather-broadcast over the tree in which the children of p are d p + 1 ... d p + d. */
+static void emit_tree(struct sheet *sheet, uint64_t degree, uint32_t size, uint32_t rank)
+{
+    const uint64_t first = degree * rank + 1;
+    const uint64_t end = first + degree < size ? first + degree : size;
+    if (first < end) {
+        new_step(sheet);
+        for (uint64_t child = first; child < end; ++child) {
+            wait_for(sheet, (uint32_t)child);
+        }
+    }
+    if (0 != rank) {
+        const uint32_t parent = (uint32_t)((rank - 1) / degree);
+        new_step(sheet);
+        send_to(sheet, parent);
+        wait_for(sheet, parent);
+    }
+    if (first < end) {
+        new_step(sheet);
+        for (uint64_t child = first; child < end; ++child) {
+            send_to(sheet, (uint32_t)child);
+        }
+    }
+}
+
+static void emit(struct sheet *sheet, struct nicbarr_choice choice, uint32_t size, uint32_t rank)
+{
+    const uint32_t others = size > 1 ? size - 1 : 1;
+    const uint32_t parameter = choice.parameter < others ? choice.parameter : others;
+    switch (choice.algorithm) {
+    case NICBARR_FLAGS: /* everybody tells everybody: one step of dissemination */
+        emit_dissemination(sheet, others, size, rank);
+        break;
+    case NICBARR_DISSEMINATION:
+        emit_dissemination(sheet, parameter, size, rank);
+        break;
+    case NICBARR_PAIRWISE:
+        emit_pairwise(sheet, size, rank);
+        break;
+    case NICBARR_COUNTER: /* who counts last is the root: as a schedule, a star */
+        emit_tree(sheet, others, size, rank);
+        break;
+    case NICBARR_TREE:
+        emit_tree(sheet, parameter, size, rank);
+        break;
+    case NICBARR_OPENMPI:
+    case NICBARR_ALGORITHMS:
+        break;
+    }
+}
+
+bool nicbarr_schedule_create(struct nicbarr_choice choice, uint32_t size, uint32_t rank,
+                             struct myr_schedule *schedule)
+{
+    struct sheet count = {0};
+    emit(&count, choice, size, rank);
+
+    struct sheet sheet = {0};
+    sheet.steps =
+        malloc(count.nsteps * sizeof(*sheet.steps) + count.npeers * sizeof(*sheet.peers) + 1);
+    if (NULL == sheet.steps) {
+        return false;
+    }
+    sheet.peers = (uint32_t *)(sheet.steps + count.nsteps);
+    emit(&sheet, choice, size, rank);
+    *schedule = (struct myr_schedule){sheet.nsteps, sheet.steps, sheet.npeers, sheet.peers};
+    return true;
+}
+
+void nicbarr_schedule_destroy(struct myr_schedule *schedule)
+{
+    free(schedule->steps);
+    *schedule = (struct myr_schedule){0};
+}

@@ -1,0 +1,55 @@
+/*
+ * Barrier algorithms and their schedules, as pure functions of (algorithm, parameter, P, rank).
+ *
+ * Called by the node's planner (plan.c), by the model (model.c) and by the tests; knows nothing of
+ * Open MPI, of memory or of time. Invariants, tested for every P up to 300: at the end every rank
+ * has heard, directly or not, of every rank; every send has its wait; nobody sends to itself.
+ */
+#ifndef NICBARR_SCHEDULE_H
+#define NICBARR_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libmyr/schedule.h"
+
+enum nicbarr_algorithm {
+    NICBARR_OPENMPI, /* Open MPI's own function; it has no schedule here */
+    NICBARR_COUNTER, /* all count into one place, the last one releases; parameter: leaves */
+    NICBARR_FLAGS,   /* everybody raises a flag, everybody scans all; parameter: bytes apart */
+    NICBARR_TREE,    /* gather-broadcast over a tree (Buntinas; Zhang); parameter: degree */
+    NICBARR_DISSEMINATION, /* n-way dissemination (Hoefler); parameter: n */
+    NICBARR_PAIRWISE,      /* pairwise exchange (Buntinas), recursive doubling; no parameter */
+    NICBARR_ALGORITHMS
+};
+
+/* An algorithm with its parameter, written "tree:4", "pairwise", ... */
+struct nicbarr_choice {
+    enum nicbarr_algorithm algorithm;
+    uint32_t parameter; /* 0 where the algorithm has none */
+};
+
+#define NICBARR_CHOICE_TEXT 32 /* bytes that hold any choice's name */
+
+bool nicbarr_choice_equal(struct nicbarr_choice a, struct nicbarr_choice b);
+
+/* Write the name of `choice` into text[NICBARR_CHOICE_TEXT]; returns text. */
+const char *nicbarr_choice_name(struct nicbarr_choice choice, char *text);
+
+/* Read a name; an omitted parameter gets its default. False where it is none or out of range. */
+bool nicbarr_choice_parse(const char *text, struct nicbarr_choice *choice);
+
+/* Greatest parameter that makes a difference for P processes; 0 where the algorithm has none. */
+uint32_t nicbarr_parameter_max(enum nicbarr_algorithm algorithm, uint32_t size);
+
+/*
+ * Compute the schedule of `rank` (0 <= rank < size). Parameters beyond what makes a difference are
+ * the same as the greatest that does. Returns false when out of memory; else the caller owns
+ * `schedule` and gives it back with nicbarr_schedule_destroy().
+ */
+bool nicbarr_schedule_create(struct nicbarr_choice choice, uint32_t size, uint32_t rank,
+                             struct myr_schedule *schedule);
+void nicbarr_schedule_destroy(struct myr_schedule *schedule);
+
+#endif

@@ -1,0 +1,341 @@
+/*
+ * Tuning: measure all candidates on the real communicator, Open MPI's own function among them, and
+ * take the fastest. (Hoefler's ibbarr did so for n; here it is the algorithm as well.)
+ *
+ * The candidates take turns, round after round, so that a machine that changes its speed changes it
+ * for all of them. A round's figure is that of its slowest rank, a candidate's the median over the
+ * rounds. Those figures are reduced over the ranks with Open MPI's own function, so all ranks go by
+ * the same numbers: they drop the same candidates on the way, stop together, and choose alike.
+ *
+ * Between two candidates all ranks meet in Open MPI's own barrier: plans may use the same memory
+ * one after the other, but not at once (see plan.h).
+ */
+#include "coll_nicbarr/coll_nicbarr.h"
+
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "coll_nicbarr/model.h"
+#include "coll_nicbarr/tuning.h"
+
+enum {
+    BATCH = 4, /* rounds between two looks at the figures */
+    MOST_ROUNDS = 64,
+    PROBES = 200,       /* of the raw limits */
+    LEAST_BARRIERS = 4, /* in a candidate's turn */
+    MOST_BARRIERS = 2000,
+};
+
+/* Who is slower than the best by these factors after the first, or a later, batch is dropped; what
+ * is within the last of the best is as good, and the simpler one is taken. */
+static const double hopeless = 2.0, unlikely = 1.25, tie = 1.03;
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+/* ---- candidates ---- */
+
+static void add(struct nicbarr_choice *candidates, int *count, uint32_t size,
+                enum nicbarr_algorithm algorithm, uint32_t parameter)
+{
+    if (parameter <= nicbarr_parameter_max(algorithm, size) && *count < NICBARR_CANDIDATES) {
+        candidates[(*count)++] = (struct nicbarr_choice){algorithm, parameter};
+    }
+}
+
+int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *candidates)
+{
+    const uint32_t size = shape->processes;
+    int count = 0;
+    add(candidates, &count, size, NICBARR_OPENMPI, 0);
+    add(candidates, &count, size, NICBARR_COUNTER, 1);
+    if (shape->homes > 1 && shape->homes < size) {
+        add(candidates, &count, size, NICBARR_COUNTER, shape->homes);
+    }
+    if (size <= 128) { /* beyond that, reading a line of everybody's is never the shortest way */
+        add(candidates, &count, size, NICBARR_FLAGS, 4);
+        add(candidates, &count, size, NICBARR_FLAGS, 64);
+        add(candidates, &count, size, NICBARR_FLAGS, 128);
+    }
+    add(candidates, &count, size, NICBARR_PAIRWISE, 0);
+    for (uint32_t n = 1; n <= 7 && n < size; n = 2 * n + 1) { /* n + 1 = 2, 4, 8 */
+        add(candidates, &count, size, NICBARR_DISSEMINATION, n);
+    }
+    for (uint32_t degree = 2; degree <= 16 && degree < size; degree *= 2) {
+        add(candidates, &count, size, NICBARR_TREE, degree);
+    }
+    return count;
+}
+
+struct nicbarr_choice nicbarr_default_choice(const struct nicbarr_shape *shape)
+{
+    if (shape->oversubscribed || shape->processes > 16) {
+        return (struct nicbarr_choice){NICBARR_COUNTER, 1};
+    }
+    return (struct nicbarr_choice){NICBARR_FLAGS, 4};
+}
+
+/* ---- measuring ---- */
+
+struct tuner {
+    mca_coll_nicbarr_module_t *module;
+    ompi_communicator_t *comm;
+    struct nicbarr_tuning tuning;
+    struct myr_plan plans[NICBARR_CANDIDATES];
+    bool dropped[NICBARR_CANDIDATES];
+    int barriers[NICBARR_CANDIDATES]; /* in a turn */
+    double us[NICBARR_CANDIDATES][MOST_ROUNDS];
+    double start_us;
+};
+
+static int meet(const struct tuner *tuner)
+{
+    return tuner->module->barrier.function(tuner->comm, tuner->module->barrier.module);
+}
+
+static int take_maximum(const struct tuner *tuner, double *values, int count)
+{
+    double own[NICBARR_CANDIDATES * BATCH + 1];
+    memcpy(own, values, (size_t)count * sizeof(*own));
+    return tuner->comm->c_coll->coll_allreduce(own, values, count, MPI_DOUBLE, MPI_MAX, tuner->comm,
+                                               tuner->comm->c_coll->coll_allreduce_module);
+}
+
+/* One turn of a candidate: microseconds a barrier, as this rank sees it. */
+static int take_turn(struct tuner *tuner, int candidate, int barriers, double *us)
+{
+    struct myr_group *group = &tuner->module->group;
+    int rc = meet(tuner);
+    double start = 0;
+    if (NICBARR_OPENMPI == tuner->tuning.candidates[candidate].choice.algorithm) {
+        for (int b = -1; OMPI_SUCCESS == rc && b < barriers; ++b) {
+            start = 0 == b ? now_us() : start; /* the first is to warm up and set off together */
+            rc = meet(tuner);
+        }
+    } else {
+        group->plan = tuner->plans[candidate];
+        for (int b = -1; b < barriers; ++b) {
+            start = 0 == b ? now_us() : start;
+            myr_group_barrier(group);
+        }
+    }
+    *us = (now_us() - start) / barriers;
+    return rc;
+}
+
+/*
+ * The raw limits: ranks 0 and 1 hand a cache line to and fro, while the others wait in Open MPI's
+ * barrier; then all yield their processors in turn.
+ */
+static int probe(struct tuner *tuner)
+{
+    struct myr_group *group = &tuner->module->group;
+    const uint32_t processors = tuner->module->shape.processors;
+    struct myr_plan plan;
+    int rc = meet(tuner);
+    double start = now_us();
+    if (group->rank < 2) {
+        if (!myr_plan_flags(&plan, nicbarr_layout_slots(tuner->module), 2, group->rank, MYR_LINE)) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        for (uint32_t p = 1; p <= PROBES; ++p) {
+            const uint32_t epoch = group->epoch + p;
+            for (uint32_t leg = 0; leg < 2; ++leg) { /* rank 0's word first, then rank 1's */
+                if (leg == group->rank) {
+                    myr_publish(plan.words[0], epoch);
+                } else {
+                    myr_wait(&group->watch, plan.words[1], epoch);
+                }
+            }
+        }
+        myr_plan_destroy(&plan);
+    }
+    tuner->tuning.line_us = group->rank < 2 ? (now_us() - start) / (2 * PROBES) : 0;
+    group->epoch += PROBES;
+    rc = OMPI_SUCCESS == rc ? meet(tuner) : rc;
+
+    start = now_us();
+    for (int p = 0; p < PROBES / 4; ++p) {
+        sched_yield();
+    }
+    const uint32_t residents = (group->size + processors - 1) / processors;
+    tuner->tuning.switch_us = (now_us() - start) / (PROBES / 4) / residents;
+    double raw[2] = {tuner->tuning.line_us, tuner->tuning.switch_us};
+    rc = OMPI_SUCCESS == rc ? take_maximum(tuner, raw, 2) : rc;
+    tuner->tuning.line_us = raw[0];
+    tuner->tuning.switch_us = raw[1];
+    return rc;
+}
+
+/* Have a first look, from which to tell how many barriers fit into a turn. */
+static int calibrate(struct tuner *tuner, double budget_us)
+{
+    double us[NICBARR_CANDIDATES];
+    const int count = tuner->tuning.count;
+    int rc = OMPI_SUCCESS;
+    for (int c = 0; OMPI_SUCCESS == rc && c < count; ++c) {
+        rc = take_turn(tuner, c, LEAST_BARRIERS, &us[c]);
+    }
+    rc = OMPI_SUCCESS == rc ? take_maximum(tuner, us, count) : rc;
+    const double turn_us = budget_us / (count * 3 * BATCH); /* so that three batches fit */
+    for (int c = 0; c < count; ++c) {
+        const double fit = turn_us / (us[c] > 0.01 ? us[c] : 0.01);
+        tuner->barriers[c] = fit < LEAST_BARRIERS  ? LEAST_BARRIERS
+                             : fit > MOST_BARRIERS ? MOST_BARRIERS
+                                                   : (int)fit;
+    }
+    return rc;
+}
+
+/* Another batch of rounds for all who are still in it; returns when the budget is used, together.
+ */
+static int measure(struct tuner *tuner, double budget_us)
+{
+    struct nicbarr_tuning *tuning = &tuner->tuning;
+    const int count = tuning->count;
+    int rounds = 0, rc = OMPI_SUCCESS;
+    double batch_us = 0;
+    do {
+        double us[NICBARR_CANDIDATES * BATCH + 1] = {0};
+        for (int round = 0; round < BATCH; ++round) {
+            for (int c = 0; OMPI_SUCCESS == rc && c < count; ++c) {
+                if (!tuner->dropped[c]) {
+                    rc = take_turn(tuner, c, tuner->barriers[c], &us[c * BATCH + round]);
+                }
+            }
+        }
+        us[count * BATCH] = now_us() - tuner->start_us;
+        rc = OMPI_SUCCESS == rc ? take_maximum(tuner, us, count * BATCH + 1) : rc;
+        batch_us = us[count * BATCH] - tuning->spent_us;
+        tuning->spent_us = us[count * BATCH];
+
+        double best = 0;
+        for (int c = 0; c < count; ++c) {
+            struct nicbarr_candidate *candidate = &tuning->candidates[c];
+            if (tuner->dropped[c]) {
+                continue;
+            }
+            memcpy(&tuner->us[c][rounds], &us[c * BATCH], BATCH * sizeof(us[0]));
+            candidate->rounds = (uint32_t)(rounds + BATCH);
+            candidate->us = nicbarr_quartiles(tuner->us[c], candidate->rounds);
+            best = 0 == c || candidate->us.median < best ? candidate->us.median : best;
+        }
+        for (int c = 1; c < count; ++c) { /* Open MPI's own is there to compare with, always */
+            const double limit = best * (0 == rounds ? hopeless : unlikely);
+            tuner->dropped[c] = tuner->dropped[c] || tuning->candidates[c].us.median > limit;
+        }
+        rounds += BATCH;
+    } while (OMPI_SUCCESS == rc && rounds < MOST_ROUNDS && tuning->spent_us + batch_us < budget_us);
+    return rc;
+}
+
+/* The simplest of the best; candidates are in the order of simplicity. */
+static int best_candidate(const struct nicbarr_tuning *tuning)
+{
+    double best = tuning->candidates[0].us.median;
+    for (int c = 1; c < tuning->count; ++c) {
+        best = tuning->candidates[c].us.median < best ? tuning->candidates[c].us.median : best;
+    }
+    int choice = 0;
+    while (tuning->candidates[choice].us.median > tie * best) {
+        ++choice;
+    }
+    return choice;
+}
+
+/* ---- the whole of it ---- */
+
+static void predict(const mca_coll_nicbarr_module_t *module, struct nicbarr_tuning *tuning)
+{
+    const struct nicbarr_machine machine = {tuning->line_us, tuning->switch_us,
+                                            module->shape.processors};
+    for (int c = 0; c < tuning->count; ++c) {
+        tuning->candidates[c].model_us =
+            nicbarr_model_us(tuning->candidates[c].choice, module->shape.processes, &machine);
+    }
+}
+
+static int run(struct tuner *tuner, double budget_us)
+{
+    mca_coll_nicbarr_module_t *module = tuner->module;
+    struct nicbarr_tuning *tuning = &tuner->tuning;
+    struct nicbarr_choice choices[NICBARR_CANDIDATES];
+
+    tuner->start_us = now_us();
+    tuning->count = nicbarr_candidates(&module->shape, choices);
+    const struct myr_plan before = module->group.plan;
+    int rc = OMPI_SUCCESS, planned = 0;
+    for (; planned < tuning->count; ++planned) {
+        tuning->candidates[planned].choice = choices[planned];
+        if (NICBARR_OPENMPI != choices[planned].algorithm &&
+            !nicbarr_layout_plan(module, choices[planned], &tuner->plans[planned])) {
+            rc = OMPI_ERR_OUT_OF_RESOURCE;
+            break;
+        }
+    }
+    rc = OMPI_SUCCESS == rc ? probe(tuner) : rc;
+    rc = OMPI_SUCCESS == rc ? calibrate(tuner, budget_us) : rc;
+    rc = OMPI_SUCCESS == rc ? measure(tuner, budget_us) : rc;
+    rc = OMPI_SUCCESS == rc ? meet(tuner) : rc; /* all have done with the last candidate's plan */
+
+    module->group.plan = before;
+    if (OMPI_SUCCESS == rc) {
+        const int best = best_candidate(tuning);
+        module->choice = tuning->candidates[best].choice;
+        module->source = NICBARR_MEASURED;
+        module->group.plan = tuner->plans[best];
+        tuner->plans[best] = before;
+    }
+    for (int c = 0; c < planned; ++c) {
+        myr_plan_destroy(&tuner->plans[c]);
+    }
+    return rc;
+}
+
+/* Another communicator of this shape may have been tuned meanwhile: rank 0 knows. */
+static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, uint64_t *known)
+{
+    *known = 0 == module->group.rank ? nicbarr_recall(&module->shape) : 0;
+    return comm->c_coll->coll_bcast(known, 1, MPI_UINT64_T, 0, comm,
+                                    comm->c_coll->coll_bcast_module);
+}
+
+int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    const double budget_us = mca_coll_nicbarr_component.parameters.tune_budget * 1e3;
+    const bool root = 0 == module->group.rank;
+    uint64_t known;
+
+    module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
+    struct tuner *tuner = calloc(1, sizeof(*tuner));
+    int rc = NULL == tuner ? OMPI_ERR_OUT_OF_RESOURCE : ask_root(module, comm, &known);
+    if (OMPI_SUCCESS == rc && 0 != known) {
+        rc = nicbarr_adopt(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+        rc = OMPI_SUCCESS == rc ? module->barrier.function(comm, module->barrier.module) : rc;
+        if (OMPI_SUCCESS == rc && root) {
+            nicbarr_report_note(module, comm, NULL, NULL);
+        }
+    } else if (OMPI_SUCCESS == rc) {
+        tuner->module = module;
+        tuner->comm = comm;
+        rc = run(tuner, budget_us);
+        if (OMPI_SUCCESS == rc && root) {
+            predict(module, &tuner->tuning);
+            nicbarr_remember(&module->shape, module->choice);
+            nicbarr_cache_write(&module->shape, &tuner->tuning, module->choice);
+            nicbarr_report_note(module, comm, &tuner->tuning, NULL);
+            nicbarr_report_write();
+        }
+    }
+    free(tuner);
+    module->tuning = false;
+    if (OMPI_SUCCESS == rc) {
+        nicbarr_install_barrier(module, comm);
+    }
+    return rc;
+}

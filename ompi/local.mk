@@ -1,0 +1,17 @@
+## What depends on the Open MPI release.
+noinst_LTLIBRARIES += ompi/libompi_release.la
+ompi_libompi_release_la_SOURCES = ompi/release.h ompi/modex.h ompi/modex.c
+ompi_libompi_release_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+
+pkgdata_DATA += ompi/env.sh
+
+EXTRA_DIST += ompi/env.sh.in \
+    ompi/shim/opal/mca/threads/pthreads/threads_pthreads_mutex.h \
+    ompi/shim/opal/mca/threads/pthreads/threads_pthreads_threads.h \
+    ompi/shim/opal/mca/threads/pthreads/threads_pthreads_tsd.h
+CLEANFILES = ompi/env.sh
+
+ompi/env.sh: $(srcdir)/ompi/env.sh.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) ompi && \
+	sed -e 's|[@]libdir[@]|$(libdir)|' -e 's|[@]bindir[@]|$(bindir)|' \
+	    $(srcdir)/ompi/env.sh.in > $@

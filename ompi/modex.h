@@ -1,0 +1,22 @@
+/*
+ * The modex: what a process tells its peers at start-up, before anybody communicates.
+ *
+ * Since all members of a communicator read the same data, they can decide alike without a message.
+ */
+#ifndef NICBARR_MODEX_H
+#define NICBARR_MODEX_H
+
+#include "ompi/release.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Tell the other processes of the node; call it from a component's open function. */
+int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes);
+
+/* Read what `peer` told; false if it told nothing or something of another size. May wait for a peer
+ * that is still starting. */
+bool nicbarr_modex_get(const mca_base_component_t *component, const opal_process_name_t *peer,
+                       void *data, size_t bytes);
+
+#endif

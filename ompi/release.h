@@ -1,0 +1,64 @@
+/*
+ * What differs between Open MPI releases: the only place that asks which release this is.
+ *
+ * Included first by every file that includes Open MPI's internal headers. Components are built
+ * for one release (4.1 or 5.0) and refuse to run under another: Open MPI itself would not notice.
+ */
+#ifndef NICBARR_RELEASE_H
+#define NICBARR_RELEASE_H
+
+#include "ompi_config.h"
+
+#include <stdint.h>
+
+#include "mpi.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/constants.h"
+#include "ompi/group/group.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/mca/coll/base/base.h"
+#include "ompi/proc/proc.h"
+#include "ompi/request/request.h"
+#include "opal/class/opal_free_list.h"
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/output.h"
+
+#if OMPI_MAJOR_VERSION == 4 && OMPI_MINOR_VERSION == 1
+#include "ompi/mca/rte/rte.h"
+#include "opal/mca/pmix/pmix.h"
+#include "opal/threads/mutex.h"
+#define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
+#define NICBARR_MODEX_LOCAL OPAL_PMIX_LOCAL
+#elif OMPI_MAJOR_VERSION == 5 && OMPI_MINOR_VERSION == 0
+#include "ompi/runtime/ompi_rte.h"
+#include "opal/mca/pmix/pmix-internal.h"
+#include "opal/mca/threads/mutex.h"
+#define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
+#define NICBARR_MODEX_LOCAL PMIX_LOCAL
+#else
+#error "nicbarr is written for Open MPI 4.1 and 5.0"
+#endif
+
+/* "4.1" or "5.0": what a component is built for. */
+#define NICBARR_TEXT_(x) #x
+#define NICBARR_TEXT(x) NICBARR_TEXT_(x)
+#define NICBARR_SERIES NICBARR_TEXT(OMPI_MAJOR_VERSION) "." NICBARR_TEXT(OMPI_MINOR_VERSION)
+
+/*
+ * The name of a communicator, the same on all its members. Disjoint communicators may have equal
+ * names, and a name may be used again once all members have freed the communicator.
+ */
+static inline void nicbarr_comm_identity(const ompi_communicator_t *comm, uint64_t *scope,
+                                         uint64_t *id)
+{
+#if OMPI_MAJOR_VERSION == 4
+    *scope = 0;
+    *id = comm->c_contextid;
+#else
+    const ompi_comm_extended_cid_t cid = ompi_comm_get_extended_cid(comm);
+    *scope = cid.cid_base;
+    *id = cid.cid_sub.u64;
+#endif
+}
+
+#endif
