@@ -1,0 +1,35 @@
+/*
+ * The length of a chunk: see chunk.h.
+ */
+#include "chunk.h"
+
+#include <math.h>
+
+/* Microseconds. A time slice that is lost to another process lasts milliseconds: of chunks that are
+ * much shorter, most stay whole even when the machine is busy. */
+static const double chunk_length = 200.0;
+static const unsigned fewest = 50; /* operations, however long they take */
+
+/* A process that polls may lose a time slice of milliseconds, again and again until the scheduler
+ * has moved it to a processor of its own. Hence many probes, and the fastest counts. */
+static const unsigned enough_probes = 15;
+
+struct chunk_search chunk_search(void)
+{
+    return (struct chunk_search){.iterations = fewest, .fastest = INFINITY};
+}
+
+bool chunk_found(struct chunk_search *search, double elapsed)
+{
+    search->fastest = fmin(search->fastest, elapsed / search->iterations);
+    /* A quarter of a chunk is long enough to extrapolate from. */
+    if (search->iterations * search->fastest < chunk_length / 4) {
+        search->iterations *= 2;
+        return false;
+    }
+    if (++search->probes < enough_probes)
+        return false;
+    unsigned fitting = (unsigned)(chunk_length / search->fastest);
+    search->iterations = fitting > fewest ? fitting : fewest;
+    return true;
+}

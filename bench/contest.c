@@ -1,0 +1,113 @@
+/*
+ * A contest: see contest.h.
+ */
+#include "contest.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+
+#include "alloc.h"
+#include "chunk.h"
+#include "stats.h"
+
+const double contest_tails[CONTEST_TAILS] = {0.5, 0.9, 0.99};
+
+/* Single operations are timed beside the chunks, not instead of them: reading the clock for each
+ * costs as much as a fast barrier. */
+static const unsigned singles_per_chunk = 20;
+
+static double slowest_rank(double mine)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return mine;
+}
+
+void contest_prepare(struct contestant *contestant, unsigned warmup, unsigned iterations)
+{
+    double figures[FIGURES] = {0};
+    if (warmup)
+        contestant->run(contestant->self, warmup, figures);
+    contestant->iterations = iterations;
+    if (iterations)
+        return;
+    struct chunk_search search = chunk_search();
+    do {
+        contestant->run(contestant->self, search.iterations, figures);
+    } while (!chunk_found(&search, slowest_rank(figures[FIGURE_LATENCY]) * search.iterations));
+    contestant->iterations = search.iterations;
+}
+
+static void allocate(struct contestant *contestant, unsigned chunks)
+{
+    for (int f = 0; f < FIGURES; f++)
+        contestant->samples[f] = bench_alloc(chunks, sizeof(double));
+    if (contestant->once)
+        contestant->singles = bench_alloc((size_t)chunks * singles_per_chunk, sizeof(double));
+}
+
+static void play_chunk(struct contestant *contestant, unsigned chunk)
+{
+    double figures[FIGURES] = {0};
+    contestant->run(contestant->self, contestant->iterations, figures);
+    for (int f = 0; f < FIGURES; f++)
+        contestant->samples[f][chunk] = figures[f];
+    if (!contestant->once)
+        return;
+    double *singles = contestant->singles + (size_t)chunk * singles_per_chunk;
+    for (unsigned i = 0; i < singles_per_chunk; i++) {
+        double start = chunk_clock();
+        contestant->once(contestant->self);
+        singles[i] = chunk_clock() - start;
+    }
+}
+
+/* In place on rank 0; the other ranks' values stay. */
+static void reduce(double *values, unsigned count, MPI_Op op, int rank)
+{
+    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : values, values, (int)count, MPI_DOUBLE, op, 0,
+               MPI_COMM_WORLD);
+}
+
+static void gather(struct contestant *contestant, unsigned chunks, int rank, int size)
+{
+    double typical = stats_quartiles(contestant->samples[FIGURE_LATENCY], chunks).median;
+    contestant->average = contestant->least = contestant->most = typical;
+    reduce(&contestant->average, 1, MPI_SUM, rank);
+    reduce(&contestant->least, 1, MPI_MIN, rank);
+    reduce(&contestant->most, 1, MPI_MAX, rank);
+    contestant->average /= size;
+
+    for (int f = 0; f < FIGURES; f++)
+        reduce(contestant->samples[f], chunks, MPI_MAX, rank);
+    if (contestant->singles) {
+        unsigned singles = chunks * singles_per_chunk;
+        reduce(contestant->singles, singles, MPI_SUM, rank);
+        stats_quantiles(contestant->singles, singles, contest_tails, CONTEST_TAILS,
+                        contestant->tails);
+        for (int t = 0; t < CONTEST_TAILS; t++)
+            contestant->tails[t] /= size;
+    }
+}
+
+void contest_play(struct contestant *contestants, size_t count, unsigned chunks)
+{
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (size_t i = 0; i < count; i++)
+        allocate(&contestants[i], chunks);
+    for (unsigned chunk = 0; chunk < chunks; chunk++)
+        for (size_t i = 0; i < count; i++)
+            play_chunk(&contestants[i], chunk);
+    for (size_t i = 0; i < count; i++)
+        gather(&contestants[i], chunks, rank, size);
+}
+
+void contest_free(struct contestant *contestants, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (int f = 0; f < FIGURES; f++)
+            free(contestants[i].samples[f]);
+        free(contestants[i].singles);
+    }
+}

@@ -1,0 +1,22 @@
+## Benchmarks: of MPI_Barrier, and of the raw limit.
+bin_PROGRAMS += bench/nicbarr_bench bench/raw_limit
+bench_nicbarr_bench_SOURCES = \
+    bench/nicbarr_bench.c \
+    bench/options.h bench/options.c \
+    bench/job.h bench/job.c \
+    bench/contest.h bench/contest.c \
+    bench/mpi_barrier.h bench/mpi_barrier.c \
+    bench/work.h bench/work.c \
+    bench/raw_job.h bench/raw_job.c \
+    bench/report.h bench/report.c \
+    $(bench_raw_sources)
+bench_nicbarr_bench_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) $(JANSSON_CFLAGS)
+bench_nicbarr_bench_LDADD = $(MPI_LIBS) $(JANSSON_LIBS) -lm
+
+bench_raw_sources = \
+    bench/alloc.h \
+    bench/raw.h bench/raw.c \
+    bench/chunk.h bench/chunk.c \
+    bench/stats.h bench/stats.c
+bench_raw_limit_SOURCES = bench/raw_limit.c $(bench_raw_sources)
+bench_raw_limit_LDADD = -lm

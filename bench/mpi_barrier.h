@@ -1,0 +1,42 @@
+/*
+ * The MPI barriers as contestants: blocking, non-blocking with overlap, persistent.
+ *
+ * Called by nicbarr_bench, once for each of the two communicators. Each contestant has a duplicate
+ * of MPI_COMM_WORLD of its own, created with its coll preference, because Open MPI chooses the
+ * component of a communicator when it is created. Collective over MPI_COMM_WORLD. MPI errors end
+ * the job (MPI_ERRORS_ARE_FATAL).
+ */
+#ifndef BENCH_MPI_BARRIER_H
+#define BENCH_MPI_BARRIER_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "contest.h"
+#include "options.h"
+
+struct mpi_barrier {
+    enum mode mode;
+    MPI_Comm comm;
+    MPI_Request request; /* persistent: the barrier; else unused */
+    unsigned tests;      /* MPI_Test calls while computing */
+    double work_rate;    /* steps per microsecond; ibarrier only */
+};
+
+/* Whether this MPI has what the mode needs. */
+bool mpi_barrier_supports(enum mode mode);
+
+/* preference: value of ompi_comm_coll_preference, or NULL for a plain duplicate. */
+void mpi_barrier_open(struct mpi_barrier *barrier, enum mode mode, const char *preference,
+                      unsigned tests);
+void mpi_barrier_close(struct mpi_barrier *barrier);
+
+/* The contestant that plays this barrier, which must stay open as long. */
+struct contestant mpi_barrier_contestant(struct mpi_barrier *barrier, const char *name, bool tails);
+
+/* Open MPI passes over unknown names in a preference in silence. False: `name` is the first
+ * component of the preference (NULL: of nothing) that this process has not loaded. */
+bool mpi_barrier_components_loaded(const char *preference, char *name, size_t name_size);
+
+#endif

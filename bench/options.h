@@ -1,0 +1,37 @@
+/*
+ * The command line of nicbarr_bench.
+ *
+ * Called by nicbarr_bench once on every rank, with the same arguments, so that all ranks come to
+ * the same result; only the rank that speaks prints anything.
+ */
+#ifndef BENCH_OPTIONS_H
+#define BENCH_OPTIONS_H
+
+#include <stdbool.h>
+
+enum mode { MODE_BARRIER, MODE_IBARRIER, MODE_PERSISTENT, MODES };
+
+extern const char *const mode_names[MODES];
+
+struct options {
+    enum mode mode;
+    unsigned iterations; /* operations in a chunk; 0: what fits a chunk */
+    unsigned warmup;     /* operations on each communicator before its first chunk */
+    unsigned chunks;
+    unsigned tests;            /* MPI_Test calls while computing (ibarrier) */
+    const char *preference[2]; /* of the communicators A and B; NULL: as the job gives them */
+    bool full;
+    bool tails;
+    bool raw;
+    const char *json; /* file name or NULL */
+};
+
+enum options_verdict {
+    OPTIONS_RUN,
+    OPTIONS_HELPED, /* help was asked for and printed */
+    OPTIONS_BAD,    /* told in one line */
+};
+
+enum options_verdict options_parse(int argc, char **argv, bool speak, struct options *options);
+
+#endif

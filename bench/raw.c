@@ -1,0 +1,258 @@
+/*
+ * The raw limit of one node: see raw.h.
+ *
+ * Each pattern owns an area of shared lines: one for a root word, one for the release word, then
+ * one for each member.
+ */
+#include "raw.h"
+
+#include "chunk.h"
+
+enum { ROOT_LINE, RELEASE_LINE, MEMBER_LINES };
+
+static size_t area_lines(unsigned size)
+{
+    return MEMBER_LINES + (size_t)size;
+}
+
+/* ---- words ---- */
+
+static _Atomic uint32_t *line_word(struct raw_line *area, unsigned line)
+{
+    return &area[line].words[0];
+}
+
+static _Atomic uint32_t *member_word(struct raw_line *area, unsigned member)
+{
+    return line_word(area, MEMBER_LINES + member);
+}
+
+static _Atomic uint32_t *packed_word(struct raw_line *area, unsigned member)
+{
+    return &area[MEMBER_LINES + member / RAW_LINE_WORDS].words[member % RAW_LINE_WORDS];
+}
+
+/* Pairs with wait_for: who sees the epoch sees everything that was written before it. */
+static void announce(_Atomic uint32_t *word, uint32_t epoch)
+{
+    atomic_store_explicit(word, epoch, memory_order_release);
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Pairs with announce and count. With a processor each, polling is fastest; else who polls again
+ * only keeps the processor from the process that he waits for. */
+static void wait_for(_Atomic uint32_t *word, uint32_t epoch, bool yield)
+{
+    while ((int32_t)(atomic_load_explicit(word, memory_order_acquire) - epoch) < 0) {
+        if (yield)
+            sched_yield();
+        else
+            relax();
+    }
+}
+
+/* Counts one arrival of `expected` in each epoch; true for the last one, who then knows (acquire)
+ * what all others wrote before they arrived (release). */
+static bool count(_Atomic uint32_t *word, unsigned expected, uint32_t epoch)
+{
+    return atomic_fetch_add_explicit(word, 1, memory_order_acq_rel) + 1 == expected * epoch;
+}
+
+/* ---- patterns ---- */
+
+static void meet_at_counter(struct raw_line *area, unsigned size, uint32_t epoch, bool yield)
+{
+    if (count(line_word(area, ROOT_LINE), size, epoch))
+        announce(line_word(area, RELEASE_LINE), epoch);
+    else
+        wait_for(line_word(area, RELEASE_LINE), epoch, yield);
+}
+
+static void play_counter(const struct raw_team *team, struct raw_line *area, uint32_t epoch)
+{
+    meet_at_counter(area, team->size, epoch, team->yield);
+}
+
+/* Everybody sets a flag of his own and reads all others, beginning with his neighbour's, so that
+ * not everybody stares at the same one. */
+static void meet_at_flags(const struct raw_team *team, struct raw_line *area, uint32_t epoch,
+                          _Atomic uint32_t *(*flag)(struct raw_line *, unsigned))
+{
+    announce(flag(area, team->rank), epoch);
+    for (unsigned other = team->rank + 1; other < team->size; other++)
+        wait_for(flag(area, other), epoch, team->yield);
+    for (unsigned other = 0; other < team->rank; other++)
+        wait_for(flag(area, other), epoch, team->yield);
+}
+
+static void play_packed_flags(const struct raw_team *team, struct raw_line *area, uint32_t epoch)
+{
+    meet_at_flags(team, area, epoch, packed_word);
+}
+
+static void play_flags(const struct raw_team *team, struct raw_line *area, uint32_t epoch)
+{
+    meet_at_flags(team, area, epoch, member_word);
+}
+
+/* The counter of a processor stays in its cache: only the last arrival of each goes to the root. */
+static void play_processor_counters(const struct raw_team *team, struct raw_line *area,
+                                    uint32_t epoch)
+{
+    if (count(member_word(area, team->leaf), team->leaf_size, epoch) &&
+        count(line_word(area, ROOT_LINE), team->leaves, epoch))
+        announce(line_word(area, RELEASE_LINE), epoch);
+    else
+        wait_for(line_word(area, RELEASE_LINE), epoch, team->yield);
+}
+
+static void meet_in_tree(const struct raw_team *team, struct raw_line *area, uint32_t epoch,
+                         unsigned degree)
+{
+    unsigned first = team->rank * degree + 1;
+    for (unsigned child = first; child < first + degree && child < team->size; child++)
+        wait_for(member_word(area, child), epoch, team->yield);
+    if (team->rank == 0) {
+        announce(line_word(area, RELEASE_LINE), epoch);
+    } else {
+        announce(member_word(area, team->rank), epoch);
+        wait_for(line_word(area, RELEASE_LINE), epoch, team->yield);
+    }
+}
+
+static void play_tree_2(const struct raw_team *team, struct raw_line *area, uint32_t epoch)
+{
+    meet_in_tree(team, area, epoch, 2);
+}
+
+static void play_tree_4(const struct raw_team *team, struct raw_line *area, uint32_t epoch)
+{
+    meet_in_tree(team, area, epoch, 4);
+}
+
+/* Odd epochs go from member 0 to member 1, even ones back: each is one way. */
+static void play_ping_pong(const struct raw_team *team, struct raw_line *area, uint32_t epoch)
+{
+    _Atomic uint32_t *ball = line_word(area, ROOT_LINE);
+    if (team->rank > 1)
+        return;
+    if (team->rank == (epoch & 1))
+        wait_for(ball, epoch, team->yield);
+    else
+        announce(ball, epoch);
+}
+
+const struct raw_pattern raw_patterns[RAW_PATTERNS] = {
+    {"flags-packed", "flags in as few cache lines as possible, read by all", true,
+     play_packed_flags},
+    {"flags-128", "flags 128 bytes apart, read by all", true, play_flags},
+    {"counter", "one counter, the last arrival releases", true, play_counter},
+    {"counters-cpu", "a counter per processor and a root", true, play_processor_counters},
+    {"tree-2", "arrivals up a tree of degree 2", true, play_tree_2},
+    {"tree-4", "arrivals up a tree of degree 4", true, play_tree_4},
+    {"ping-pong", "one way of a cache line between two processes", false, play_ping_pong},
+};
+
+/* ---- teams ---- */
+
+static unsigned equal_masks(const cpu_set_t *masks, unsigned size, unsigned rank)
+{
+    unsigned equal = 0;
+    for (unsigned other = 0; other < size; other++)
+        equal += CPU_EQUAL(&masks[other], &masks[rank]) != 0;
+    return equal;
+}
+
+struct raw_placement raw_place(const cpu_set_t *masks, unsigned size)
+{
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (unsigned rank = 0; rank < size; rank++)
+        CPU_OR(&all, &all, &masks[rank]);
+
+    struct raw_placement placement = {.processors = (unsigned)CPU_COUNT(&all)};
+    placement.bound = placement.processors == 1;
+    placement.crowded = size > placement.processors;
+    for (unsigned rank = 0; rank < size; rank++) {
+        placement.bound |= !CPU_EQUAL(&masks[rank], &all);
+        placement.crowded |= equal_masks(masks, size, rank) > (unsigned)CPU_COUNT(&masks[rank]);
+    }
+    return placement;
+}
+
+size_t raw_bytes(unsigned size)
+{
+    return (RAW_PATTERNS + 1) * area_lines(size) * sizeof(struct raw_line);
+}
+
+/* Members who are kept to the same processors are a leaf. Where everybody may run everywhere, the
+ * ranks are dealt out, as many leaves as there are processors. */
+static void find_leaf(struct raw_team *team, const cpu_set_t *masks)
+{
+    if (equal_masks(masks, team->size, 0) == team->size) {
+        unsigned processors = (unsigned)CPU_COUNT(&masks[0]);
+        team->leaves = processors < team->size ? processors : team->size;
+        team->leaf = team->rank % team->leaves;
+        team->leaf_size = (team->size - team->leaf + team->leaves - 1) / team->leaves;
+        return;
+    }
+    team->leaves = 0;
+    for (unsigned rank = 0; rank < team->size; rank++) {
+        unsigned first = 0;
+        while (!CPU_EQUAL(&masks[first], &masks[rank]))
+            first++;
+        if (first == rank && CPU_EQUAL(&masks[rank], &masks[team->rank]))
+            team->leaf = team->leaves;
+        team->leaves += first == rank;
+    }
+    team->leaf_size = equal_masks(masks, team->size, team->rank);
+}
+
+void raw_join(struct raw_team *team, void *memory, const cpu_set_t *masks, unsigned rank,
+              unsigned size)
+{
+    *team = (struct raw_team){.rank = rank, .size = size, .areas = memory};
+    team->yield = raw_place(masks, size).crowded;
+    find_leaf(team, masks);
+}
+
+bool raw_suits(const struct raw_team *team, unsigned pattern)
+{
+    /* Where processors are shared, a round trip of a cache line measures the scheduler. */
+    return raw_patterns[pattern].barrier || !team->yield;
+}
+
+static struct raw_line *pattern_area(const struct raw_team *team, unsigned pattern)
+{
+    return team->areas + pattern * area_lines(team->size);
+}
+
+void raw_sync(struct raw_team *team)
+{
+    meet_at_counter(pattern_area(team, RAW_PATTERNS), team->size, ++team->epochs[RAW_PATTERNS],
+                    true);
+}
+
+static void play(struct raw_team *team, unsigned pattern, unsigned times)
+{
+    struct raw_line *area = pattern_area(team, pattern);
+    while (times--)
+        raw_patterns[pattern].play(team, area, ++team->epochs[pattern]);
+}
+
+double raw_run(struct raw_team *team, unsigned pattern, unsigned iterations)
+{
+    raw_sync(team);
+    play(team, pattern, chunk_approach(iterations));
+    double start = chunk_clock();
+    play(team, pattern, iterations);
+    return chunk_clock() - start;
+}

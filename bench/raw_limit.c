@@ -1,0 +1,267 @@
+/*
+ * raw_limit: what a barrier costs on this node at the very least, without MPI.
+ *
+ * A person's program, for the distance between an MPI barrier and the machine's own limit. It forks
+ * the members of a team (raw.h) over one shared mapping and plays all patterns in turns, ABAB, in
+ * short chunks; member 0 keeps the time.
+ *
+ * The parent only waits: when a member ends early, it ends the others, and when it ends itself, the
+ * kernel ends them. So no member polls for ever for one that is gone.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "chunk.h"
+#include "raw.h"
+#include "stats.h"
+
+struct settings {
+    unsigned processes;
+    unsigned chunks;
+    unsigned iterations; /* 0: as many as fit a chunk */
+    bool bind;
+};
+
+/* What member 0 tells: the others read `elapsed` after the next raw_sync, the parent all the rest
+ * when the members are gone. */
+struct results {
+    double elapsed;
+    unsigned iterations[RAW_PATTERNS]; /* 0: not played */
+    double samples[]; /* microseconds, of pattern p and chunk c at p * chunks + c */
+};
+
+/* ---- options ---- */
+
+static const struct argp_option argp_options[] = {
+    {"processes", 'n', "N", 0, "Number of processes (default 2)", 0},
+    {"bind", 'b', NULL, 0, "Keep process i on allowed processor i modulo their number", 0},
+    {"chunks", 'c', "N", 0, "Samples of each pattern (default 300)", 0},
+    {"iterations", 'i', "N", 0, "Operations in a chunk (default: what fits 0.2 ms)", 0},
+    {0},
+};
+
+static unsigned number(struct argp_state *state, const char *argument, unsigned long most)
+{
+    char *end;
+    errno = 0;
+    unsigned long value = strtoul(argument, &end, 10);
+    if (errno || *end || argument[0] < '0' || argument[0] > '9' || value < 1 || value > most)
+        argp_error(state, "'%s' is not a number from 1 to %lu", argument, most);
+    return (unsigned)value;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct settings *settings = state->input;
+    switch (key) {
+    case 'n':
+        settings->processes = number(state, argument, 4096);
+        return 0;
+    case 'b':
+        settings->bind = true;
+        return 0;
+    case 'c':
+        settings->chunks = number(state, argument, 100000);
+        return 0;
+    case 'i':
+        settings->iterations = number(state, argument, 1000000000);
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "'%s' is not understood", argument);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    .options = argp_options,
+    .parser = parse,
+    .doc = "Measures barriers of N processes in shared memory, without MPI, and a cache line's way "
+           "between two of them.",
+};
+
+/* ---- members ---- */
+
+/* Bound: one allowed processor for each member, in turns; else all of them for everyone. */
+static cpu_set_t *member_masks(const struct settings *settings)
+{
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof(allowed), &allowed)) {
+        perror("raw_limit: sched_getaffinity");
+        exit(EXIT_FAILURE);
+    }
+    cpu_set_t *masks = bench_alloc(settings->processes, sizeof(*masks));
+    int processor = -1;
+    for (unsigned member = 0; member < settings->processes; member++) {
+        if (!settings->bind) {
+            masks[member] = allowed;
+            continue;
+        }
+        do {
+            processor = (processor + 1) % CPU_SETSIZE;
+        } while (!CPU_ISSET(processor, &allowed));
+        CPU_ZERO(&masks[member]);
+        CPU_SET(processor, &masks[member]);
+    }
+    return masks;
+}
+
+static void *share(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        perror("raw_limit: shared memory");
+        exit(EXIT_FAILURE);
+    }
+    return memory;
+}
+
+/* All members find the same number, because all judge the time that member 0 took. */
+static unsigned find_iterations(struct raw_team *team, unsigned pattern, struct results *results)
+{
+    struct chunk_search search = chunk_search();
+    double elapsed;
+    do {
+        double mine = raw_run(team, pattern, search.iterations);
+        if (team->rank == 0)
+            results->elapsed = mine;
+        raw_sync(team);
+        elapsed = results->elapsed; /* stays until all have passed the raw_sync of the next run */
+    } while (!chunk_found(&search, elapsed));
+    return search.iterations;
+}
+
+static void measure(struct raw_team *team, const struct settings *settings, struct results *results)
+{
+    unsigned iterations[RAW_PATTERNS] = {0};
+    for (unsigned p = 0; p < RAW_PATTERNS; p++)
+        if (raw_suits(team, p))
+            iterations[p] =
+                settings->iterations ? settings->iterations : find_iterations(team, p, results);
+    for (unsigned chunk = 0; chunk < settings->chunks; chunk++)
+        for (unsigned p = 0; p < RAW_PATTERNS; p++)
+            if (iterations[p]) {
+                double elapsed = raw_run(team, p, iterations[p]);
+                if (team->rank == 0)
+                    results->samples[p * settings->chunks + chunk] = elapsed / iterations[p];
+            }
+    if (team->rank == 0)
+        memcpy(results->iterations, iterations, sizeof(iterations));
+    raw_sync(team);
+}
+
+static void end_members(const pid_t *members, unsigned count)
+{
+    for (unsigned member = 0; member < count; member++)
+        if (members[member] > 0)
+            kill(members[member], SIGKILL);
+}
+
+static void fork_members(pid_t *members, const struct settings *settings, const cpu_set_t *masks,
+                         void *memory, struct results *results)
+{
+    pid_t parent = getpid();
+    for (unsigned member = 0; member < settings->processes; member++) {
+        members[member] = fork();
+        if (members[member] < 0) {
+            perror("raw_limit: fork");
+            end_members(members, member);
+            exit(EXIT_FAILURE);
+        }
+        if (members[member] > 0)
+            continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) /* it died before prctl */
+            _exit(EXIT_FAILURE);
+        if (sched_setaffinity(0, sizeof(masks[member]), &masks[member])) {
+            perror("raw_limit: sched_setaffinity");
+            _exit(EXIT_FAILURE);
+        }
+        struct raw_team team;
+        raw_join(&team, memory, masks, member, settings->processes);
+        measure(&team, settings, results);
+        _exit(EXIT_SUCCESS);
+    }
+}
+
+/* True when all members ended well. */
+static bool wait_for_members(pid_t *members, unsigned count)
+{
+    for (unsigned left = count; left > 0; left--) {
+        int status;
+        pid_t gone = wait(&status);
+        if (gone < 0 || !WIFEXITED(status) || WEXITSTATUS(status)) {
+            fprintf(stderr, "raw_limit: process %d ended early; the measurement is void\n",
+                    (int)gone);
+            end_members(members, count);
+            return false;
+        }
+        for (unsigned member = 0; member < count; member++)
+            if (members[member] == gone)
+                members[member] = 0;
+    }
+    return true;
+}
+
+/* ---- report ---- */
+
+static void report(const struct settings *settings, const cpu_set_t *masks,
+                   const struct results *results)
+{
+    struct raw_placement placement = raw_place(masks, settings->processes);
+    printf("# raw limit: %u processes on %u processors, %s, waiting by %s\n", settings->processes,
+           placement.processors, placement.bound ? "bound" : "not bound",
+           placement.crowded ? "sched_yield" : "polling");
+    printf("# microseconds per operation, quartiles of %u chunks in turns\n", settings->chunks);
+    printf("%-14s%9s%9s%9s%12s  %s\n", "# pattern", "q1", "median", "q3", "Iterations", "what");
+    const char *best = NULL;
+    double best_median = 0;
+    for (unsigned p = 0; p < RAW_PATTERNS; p++) {
+        if (!results->iterations[p])
+            continue;
+        struct stats_quartiles time =
+            stats_quartiles(&results->samples[p * settings->chunks], settings->chunks);
+        printf("%-14s%9.3f%9.3f%9.3f%12u  %s\n", raw_patterns[p].name, time.q1, time.median,
+               time.q3, results->iterations[p], raw_patterns[p].what);
+        if (raw_patterns[p].barrier && (!best || time.median < best_median)) {
+            best = raw_patterns[p].name;
+            best_median = time.median;
+        }
+    }
+    printf("best barrier: %s, %.3f us\n", best, best_median);
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = {.processes = 2, .chunks = 300};
+    argp_parse(&argp, argc, argv, 0, NULL, &settings);
+    if (settings.processes < 2) {
+        printf("# one process: nothing to measure\n");
+        return EXIT_SUCCESS;
+    }
+
+    cpu_set_t *masks = member_masks(&settings);
+    void *memory = share(raw_bytes(settings.processes));
+    struct results *results =
+        share(sizeof(*results) + RAW_PATTERNS * (size_t)settings.chunks * sizeof(double));
+    pid_t *members = bench_alloc(settings.processes, sizeof(*members));
+
+    fork_members(members, &settings, masks, memory, results);
+    bool complete = wait_for_members(members, settings.processes);
+    if (complete)
+        report(&settings, masks, results);
+    free(members);
+    free(masks);
+    return complete ? EXIT_SUCCESS : EXIT_FAILURE;
+}
