@@ -1,0 +1,6 @@
+#!/bin/sh
+# Make `configure` and what it needs, from a fresh checkout.
+set -e
+cd "$(dirname "$0")"
+mkdir -p build-aux m4
+exec autoreconf --install --force --warnings=all,no-obsolete
