@@ -204,6 +204,12 @@ static void put_back(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
     PUT_BACK(module, comm, barrier_init);
 }
 
+/* Another component may have been preferred for MPI_Barrier, and this one for the others only. */
+static bool serves_barrier(const mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm)
+{
+    return &module->super == comm->c_coll->coll_barrier_module;
+}
+
 void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (NICBARR_OPENMPI == module->choice.algorithm) {
@@ -264,6 +270,9 @@ bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
         nicbarr_report_note(module, comm, NULL, why);
         put_back(module, comm);
         return false;
+    }
+    if (!serves_barrier(module, comm)) {
+        return true;
     }
     if (NICBARR_OPENMPI != module->choice.algorithm &&
         !nicbarr_layout_plan(module, module->choice, &module->group.plan)) {

@@ -1,0 +1,39 @@
+#!/bin/bash
+# Run a command in a Debian 13, which has Open MPI 5.0, with this checkout at /nicbarr:
+#
+#     tests/debian13.sh COMMAND [ARGUMENT...]
+#
+# The chroot is made once, by mmdebstrap from the mirror that this machine's own apt uses, and kept
+# in _cache/debian13 (half a minute, 1.2 GB) or in $NICBARR_DEBIAN13. What is mounted in it is gone
+# with the command.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+root=${NICBARR_DEBIAN13:-$top/_cache/debian13}
+packages=libopenmpi-dev,openmpi-bin,libpmix-dev,gcc,g++,make,automake,autoconf,libtool,pkg-config
+packages=$packages,libjansson-dev,libcmocka-dev,gnuplot-nox,python3-mpi4py,procps
+
+mirror() {
+    apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Codename: bookworm' | head -n 1
+}
+
+if [ ! -e "$root/made-by-nicbarr" ]; then
+    url=$(mirror)
+    [ -n "$url" ] || { echo "debian13.sh: apt names no Debian mirror (run apt-get update)" >&2; exit 1; }
+    rm -rf --one-file-system "$root"
+    mkdir -p "$(dirname "$root")"
+    echo "making a Debian 13 in ${root#"$top"/} ..." >&2
+    mmdebstrap --quiet --variant=minbase --include="$packages" trixie "$root" "$url" >&2
+    touch "$root/made-by-nicbarr"
+fi
+
+# A mount namespace of its own: the mounts end with the last process in it.
+export root top
+exec unshare --mount --propagation private bash -eu -c '
+    mkdir -p "$root/nicbarr" "$root/dev/shm"
+    mount --rbind /proc "$root/proc"
+    mount --rbind /sys "$root/sys"
+    mount --rbind /dev "$root/dev"
+    mount --bind "$top" "$root/nicbarr"
+    exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+        NICBARR_SEED="${NICBARR_SEED-}" chroot "$root" "$@"
+' bash "$@"
