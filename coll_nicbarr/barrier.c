@@ -7,14 +7,14 @@
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 
-int nicbarr_barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module)
+MYR_HOT int nicbarr_barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     (void)comm;
     myr_group_barrier_slots(&((mca_coll_nicbarr_module_t *)module)->group);
     return OMPI_SUCCESS;
 }
 
-int nicbarr_barrier_counter(ompi_communicator_t *comm, mca_coll_base_module_t *module)
+MYR_HOT int nicbarr_barrier_counter(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     (void)comm;
     myr_group_barrier_counter(&((mca_coll_nicbarr_module_t *)module)->group);

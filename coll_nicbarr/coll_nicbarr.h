@@ -48,7 +48,7 @@ typedef struct mca_coll_nicbarr_component {
     bool explained;       /* whether this process has said why it leaves barriers to Open MPI */
 } mca_coll_nicbarr_component_t;
 
-extern mca_coll_nicbarr_component_t mca_coll_nicbarr_component;
+OMPI_DECLSPEC extern mca_coll_nicbarr_component_t mca_coll_nicbarr_component;
 
 /* Why a module does what it does; the report says it in words. */
 enum nicbarr_source {

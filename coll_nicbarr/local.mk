@@ -25,7 +25,7 @@ coll_nicbarr_mca_coll_nicbarr_la_LDFLAGS = -module -avoid-version -no-undefined 
     -export-symbols-regex '^mca_coll_nicbarr_component$$'
 coll_nicbarr_mca_coll_nicbarr_la_LIBADD = \
     coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la ompi/libompi_release.la \
-    -lmpi -lopen-pal $(JANSSON_LIBS)
+    $(OMPI_LIBS) $(JANSSON_LIBS)
 
 ## Open MPI loads the .so; nobody links with the component.
 install-data-hook: remove-component-la

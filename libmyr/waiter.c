@@ -86,7 +86,7 @@ void myr_watch_init(struct myr_watch *watch, struct myr_waiter *waiter, myr_word
     look_up(watch);
 }
 
-static bool poll_for(const struct myr_watch *watch, const myr_word *word, uint32_t epoch)
+MYR_HOT static bool poll_for(const struct myr_watch *watch, const myr_word *word, uint32_t epoch)
 {
     for (uint32_t i = 1; i <= watch->polls; ++i) {
         myr_relax();
@@ -100,7 +100,7 @@ static bool poll_for(const struct myr_watch *watch, const myr_word *word, uint32
     return false;
 }
 
-static bool yield_for(const myr_word *word, uint32_t epoch)
+MYR_HOT static bool yield_for(const myr_word *word, uint32_t epoch)
 {
     for (int i = 0; i < QUIET_YIELDS; ++i) {
         sched_yield();
@@ -150,7 +150,7 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
     }
 }
 
-__attribute__((noinline)) void myr_wait_slow(struct myr_watch *watch, myr_word *word,
+MYR_HOT __attribute__((noinline)) void myr_wait_slow(struct myr_watch *watch, myr_word *word,
                                              uint32_t epoch)
 {
     if (0 == ++watch->waits % LOOK_EVERY) {

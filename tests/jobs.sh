@@ -1,0 +1,17 @@
+# How the scripts start MPI jobs on whatever machine this is; to be sourced (tests, demo.sh).
+# shellcheck shell=bash
+
+# mpirun asks for these when run as root, and refuses more processes than processors otherwise. Each
+# release reads its own.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+# One machine: no network (5.0's tcp complains about loopback; 4.1 looks for fabrics).
+export OMPI_MCA_btl='^tcp,openib'
+
+# Options for mpirun that bind processes to processors: no more than one to each as long as they
+# last.
+bound="--bind-to core:overload-allowed"
+unbound="--bind-to none"
+export bound unbound
