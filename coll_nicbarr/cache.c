@@ -25,7 +25,7 @@ static const char *format = "nicbarr tuning cache 1";
 /* The file's path; false where there is to be none. */
 static bool find_path(char path[PATH_MAX])
 {
-    const char *cache = mca_coll_nicbarr_component.parameters.cache;
+    const char *cache = mca_coll_nicbarr_component.cache;
     if (NULL == cache || '\0' == *cache || 0 == strcmp(cache, "none")) {
         return false;
     }
@@ -52,13 +52,9 @@ static void make_key(const struct nicbarr_shape *shape, char *key, size_t bytes)
         shape->oversubscribed ? ", oversubscribed" : "");
 }
 
-/* Said once a job and node, whoever finds it. */
 static void complain(const char *path, const char *why)
 {
-    struct myr_segment *segment = mca_coll_nicbarr_component.segment;
-    const uint64_t said = 1; /* a note's key that is no shape's */
-    if (0 == myr_note_get(segment, said)) {
-        myr_note_set(segment, said, 1);
+    if (nicbarr_say_once(NICBARR_SAID_CACHE)) {
         opal_output(0,
                     "nicbarr: the tuning cache %s is not used: %s. Remove it, or choose another "
                     "with --mca coll_nicbarr_cache FILE (or none)",

@@ -40,12 +40,13 @@ struct nicbarr_parameters {
 typedef struct mca_coll_nicbarr_component {
     mca_coll_base_component_t super;
     struct nicbarr_parameters parameters;
+    char *cache, *report; /* copies: Open MPI takes the parameters away before it closes us */
     struct nicbarr_choice forced; /* NICBARR_ALGORITHMS: choose by measurement */
     int output;                   /* Open MPI's output stream for this component */
     struct myr_segment *segment;  /* NULL: this process could not join one */
     struct myr_waiter waiter;
-    pthread_mutex_t lock; /* what follows, and the report */
-    bool explained;       /* whether this process has said why it leaves barriers to Open MPI */
+    bool explained;       /* whether this process, without a segment, has said so */
+    pthread_mutex_t lock; /* the peers that members.c knows, the report */
 } mca_coll_nicbarr_component_t;
 
 OMPI_DECLSPEC extern mca_coll_nicbarr_component_t mca_coll_nicbarr_component;
@@ -95,7 +96,11 @@ OBJ_CLASS_DECLARATION(mca_coll_nicbarr_module_t);
 
 /* ---- component.c ---- */
 
-/* One line, from one process, that says why Open MPI's own barrier runs. */
+/* What is said once on a node, whoever finds it first; the number is the key of a note. */
+enum nicbarr_saying { NICBARR_SAID_DECLINED = 1, NICBARR_SAID_CACHE, NICBARR_SAID_REPORT };
+bool nicbarr_say_once(enum nicbarr_saying saying); /* true: go ahead, you are the first */
+
+/* One line that says why Open MPI's own barrier runs. */
 void nicbarr_explain(ompi_communicator_t *comm, const char *why);
 
 /* What a process tells the others when it starts. */
@@ -121,6 +126,9 @@ void nicbarr_members_close(void);
  * yes, `module` learns its digest, homes and shape. */
 bool nicbarr_members_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const char **why);
+
+/* Has any member of `comm` a segment? */
+bool nicbarr_members_any(ompi_communicator_t *comm);
 
 /* ---- module.c ---- */
 
@@ -204,6 +212,8 @@ const char *nicbarr_host_name(void);
  * Open MPI's own runs. Only rank 0's process does anything. */
 void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          const struct nicbarr_tuning *tuning, const char *declined);
+/* Take back that `comm` goes by the default; for one that has learnt better. */
+void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 void nicbarr_report_write(void); /* bring the file up to date */
 void nicbarr_report_close(void); /* the same, for the last time */
 

@@ -153,7 +153,7 @@ static void keep_within(const char *name, int *value, int least, int most)
     }
 }
 
-static void check_parameters(void)
+static void take_parameters(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     struct nicbarr_parameters *p = &component->parameters;
@@ -164,6 +164,8 @@ static void check_parameters(void)
     keep_within("spin", &p->patience.spin, -1, INT_MAX);
     keep_within("sleep_after", &p->patience.sleep_after, -1, INT_MAX);
     keep_within("sleep_slice", &p->patience.slice, 1, 1000000);
+    component->cache = strdup(NULL == p->cache ? "none" : p->cache);
+    component->report = strdup(NULL == p->report ? "" : p->report);
     component->forced = (struct nicbarr_choice){NICBARR_ALGORITHMS, 0};
     if (NULL != p->algorithm && '\0' != *p->algorithm && 0 != strcmp(p->algorithm, "auto") &&
         !nicbarr_choice_parse(p->algorithm, &component->forced)) {
@@ -227,7 +229,7 @@ static int component_open(void)
                  "Source the env.sh that goes with this mpirun");
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    check_parameters();
+    take_parameters();
     component->output = opal_output_open(NULL);
     opal_output_set_verbosity(component->output, component->parameters.verbose);
 
@@ -267,6 +269,8 @@ static int component_close(void)
         myr_segment_leave(component->segment);
         component->segment = NULL;
     }
+    free(component->cache);
+    free(component->report);
     opal_output_close(component->output);
     component->output = -1;
     return OMPI_SUCCESS;
@@ -284,14 +288,23 @@ void nicbarr_progress(void)
     opal_progress();
 }
 
+bool nicbarr_say_once(enum nicbarr_saying saying)
+{
+    struct myr_segment *segment = mca_coll_nicbarr_component.segment;
+    return NULL != segment && myr_note_add(segment, saying, 1);
+}
+
 void nicbarr_explain(ompi_communicator_t *comm, const char *why)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    pthread_mutex_lock(&component->lock);
-    const bool first = !component->explained && 0 == ompi_comm_rank(comm);
-    component->explained = component->explained || first;
-    pthread_mutex_unlock(&component->lock);
-    if (first) {
+    /* Processes without a segment cannot know who has spoken: they leave it to those who have one.
+     */
+    const bool speak = NULL != component->segment
+                           ? nicbarr_say_once(NICBARR_SAID_DECLINED)
+                           : 0 == ompi_process_info.my_local_rank && !component->explained &&
+                                 !nicbarr_members_any(comm);
+    if (speak) {
+        component->explained = true;
         opal_output(0, "nicbarr: barriers on %s (%d processes) stay Open MPI's own: %s",
                     comm->c_name, ompi_comm_size(comm), why);
     }

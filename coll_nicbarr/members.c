@@ -131,3 +131,17 @@ bool nicbarr_members_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_
     };
     return true;
 }
+
+bool nicbarr_members_any(ompi_communicator_t *comm)
+{
+    for (int r = 0; r < ompi_comm_size(comm); ++r) {
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
+        struct nicbarr_hello hello;
+        if (nicbarr_modex_get(&mca_coll_nicbarr_component.super.collm_version, &name, &hello,
+                              sizeof(hello)) &&
+            0 != hello.identity) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -19,10 +19,11 @@ struct player {
     double time;
 };
 
-/* Messages: how many went from a rank to another, and when the last one left. */
+/* Messages: how many went from a rank to another, and when the last two left: a sender may be one
+ * barrier ahead of its receiver. */
 struct post {
     uint32_t count;
-    double time;
+    double time[2]; /* by the barrier's parity */
 };
 
 struct play {
@@ -73,7 +74,7 @@ static bool advance(struct play *play, uint32_t rank)
         for (uint32_t i = 0; !p->sent && i < step->sends; ++i) {
             struct post *post = &play->posts[(size_t)rank * play->size + p->peer[i]];
             ++post->count;
-            post->time = p->time;
+            post->time[p->barriers % 2] = p->time;
             moved = true;
         }
         p->sent = true;
@@ -84,7 +85,8 @@ static bool advance(struct play *play, uint32_t rank)
             if (post->count <= p->barriers) {
                 return moved;
             }
-            time = (post->time > time ? post->time : time) + play->line_us;
+            const double left = post->time[p->barriers % 2];
+            time = (left > time ? left : time) + play->line_us;
         }
         p->time = time;
         p->peer += step->sends + step->waits;

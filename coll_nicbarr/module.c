@@ -280,9 +280,7 @@ bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
         opal_output(0, "nicbarr: out of memory while setting up %s", comm->c_name);
         ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);
     }
-    if (NICBARR_UNDECIDED != module->source) {
-        nicbarr_report_note(module, comm, NULL, NULL);
-    }
+    nicbarr_report_note(module, comm, NULL, NULL);
     nicbarr_install_barrier(module, comm);
     return true;
 }

@@ -92,7 +92,9 @@ static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
         json_array_append_new(candidates, candidate_json(&tuning->candidates[c]));
     }
     json_object_set_new(entry, "candidates", candidates);
-    json_object_set_new(entry, "line_us", json_real(tuning->line_us));
+    if (tuning->line_us > 0) {
+        json_object_set_new(entry, "line_us", json_real(tuning->line_us));
+    }
     json_object_set_new(entry, "switch_us", json_real(tuning->switch_us));
     json_object_set_new(entry, "spent_ms", json_real(tuning->spent_us / 1e3));
     json_object_set_new(entry, "budget_ms",
@@ -142,23 +144,27 @@ static bool alike(const json_t *left, const json_t *right)
     return true;
 }
 
-static void keep(json_t *entry, bool measured)
+/* The number of the entry that `entry` would share, SIZE_MAX if there is none. */
+static size_t find_alike(const json_t *entry)
 {
-    size_t index;
-    json_t *other;
-    if (NULL == entries) {
-        entries = json_array();
-    }
-    json_array_foreach(entries, index, other)
-    {
-        if (!measured && alike(entry, other)) {
-            const json_int_t count = json_integer_value(json_object_get(other, "communicators"));
-            json_object_set_new(other, "communicators", json_integer(count + 1));
-            json_decref(entry);
-            return;
+    for (size_t i = 0; i < json_array_size(entries); ++i) {
+        if (alike(entry, json_array_get(entries, i))) {
+            return i;
         }
     }
-    json_array_append_new(entries, entry);
+    return SIZE_MAX;
+}
+
+/* Have an entry count one communicator more or less. */
+static void count(size_t index, int more)
+{
+    json_t *entry = json_array_get(entries, index);
+    const json_int_t now = json_integer_value(json_object_get(entry, "communicators")) + more;
+    if (0 == now) {
+        json_array_remove(entries, index);
+    } else {
+        json_object_set_new(entry, "communicators", json_integer(now));
+    }
 }
 
 static void say(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -185,20 +191,43 @@ void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communica
     if (0 != ompi_comm_rank(comm)) {
         return;
     }
-    if (NULL == declined) {
+    if (NULL == declined && NICBARR_UNDECIDED != module->source) {
         say(module, comm, tuning);
     }
-    if ('\0' == component->parameters.report[0]) {
+    if (NULL == component->report || '\0' == *component->report) {
         return;
     }
     json_t *entry = entry_json(module, comm, declined);
-    if (NULL != tuning) {
-        add_tuning(entry, tuning);
-    }
     pthread_mutex_lock(&component->lock);
-    keep(entry, NULL != tuning);
+    entries = NULL == entries ? json_array() : entries;
+    const size_t known = NULL == tuning ? find_alike(entry) : SIZE_MAX;
+    if (SIZE_MAX != known) {
+        count(known, 1);
+        json_decref(entry);
+    } else {
+        if (NULL != tuning) {
+            add_tuning(entry, tuning);
+        }
+        json_array_append_new(entries, entry);
+    }
     changed = true;
     pthread_mutex_unlock(&component->lock);
+}
+
+void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    if (0 != ompi_comm_rank(comm) || NULL == entries) {
+        return;
+    }
+    json_t *entry = entry_json(module, comm, NULL);
+    pthread_mutex_lock(&component->lock);
+    const size_t known = find_alike(entry);
+    if (SIZE_MAX != known) {
+        count(known, -1);
+    }
+    pthread_mutex_unlock(&component->lock);
+    json_decref(entry);
 }
 
 /* ---- the file ---- */
@@ -231,11 +260,11 @@ static json_t *others(int file, const char *job, const char *process)
     json_error_t error;
     json_t *document = json_loadfd(file, JSON_DISABLE_EOF_CHECK, &error);
     const char *theirs = json_string_value(json_object_get(document, "job"));
-    if (NULL == theirs || 0 != strcmp(theirs, job)) {
+    json_t *list = json_object_get(document, "communicators");
+    if (NULL == theirs || 0 != strcmp(theirs, job) || !json_is_array(list)) {
         json_decref(document);
         return new_document(job);
     }
-    json_t *list = json_object_get(document, "communicators");
     for (size_t i = json_array_size(list); i > 0; --i) {
         const char *writer =
             json_string_value(json_object_get(json_array_get(list, i - 1), "process"));
@@ -246,32 +275,37 @@ static json_t *others(int file, const char *job, const char *process)
     return document;
 }
 
+static bool replace(int file, const json_t *document)
+{
+    return 0 == ftruncate(file, 0) && 0 == lseek(file, 0, SEEK_SET) &&
+           0 == json_dumpfd(document, file, JSON_INDENT(1) | JSON_PRESERVE_ORDER) &&
+           1 == write(file, "\n", 1);
+}
+
 static void write_report(const char *path)
 {
     char job[32], process[16];
     own_names(job, sizeof(job), process, sizeof(process));
     const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (file < 0 || flock(file, LOCK_EX) < 0) {
-        opal_output(0, "nicbarr: no report: %s: %s (coll_nicbarr_report)", path, strerror(errno));
-        if (file >= 0) {
-            close(file);
+    bool written = file >= 0 && 0 == flock(file, LOCK_EX);
+    if (written) {
+        json_t *document = others(file, job, process);
+        size_t index;
+        json_t *entry;
+        json_array_foreach(entries, index, entry)
+        {
+            json_object_set_new(entry, "process", json_string(process));
+            json_array_append(json_object_get(document, "communicators"), entry);
         }
-        return;
+        written = replace(file, document);
+        json_decref(document);
     }
-    json_t *document = others(file, job, process);
-    size_t index;
-    json_t *entry;
-    json_array_foreach(entries, index, entry)
-    {
-        json_object_set_new(entry, "process", json_string(process));
-        json_array_append(json_object_get(document, "communicators"), entry);
-    }
-    if (0 != ftruncate(file, 0) || 0 != lseek(file, 0, SEEK_SET) ||
-        0 != json_dumpfd(document, file, JSON_INDENT(1) | JSON_PRESERVE_ORDER)) {
+    if (!written && nicbarr_say_once(NICBARR_SAID_REPORT)) {
         opal_output(0, "nicbarr: no report: %s: %s (coll_nicbarr_report)", path, strerror(errno));
     }
-    json_decref(document);
-    close(file); /* and unlock */
+    if (file >= 0) {
+        close(file); /* and unlock */
+    }
 }
 
 void nicbarr_report_write(void)
@@ -279,7 +313,7 @@ void nicbarr_report_write(void)
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     pthread_mutex_lock(&component->lock);
     if (changed && NULL != component->segment) {
-        write_report(component->parameters.report);
+        write_report(component->report);
         changed = false;
     }
     pthread_mutex_unlock(&component->lock);

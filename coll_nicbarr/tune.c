@@ -128,21 +128,17 @@ static int take_turn(struct tuner *tuner, int candidate, int barriers, double *u
     return rc;
 }
 
-/*
- * The raw limits: ranks 0 and 1 hand a cache line to and fro, while the others wait in Open MPI's
- * barrier; then all yield their processors in turn.
- */
-static int probe(struct tuner *tuner)
+/* Ranks 0 and 1 hand a cache line to and fro, while the others wait in Open MPI's barrier. */
+static int probe_line(struct tuner *tuner, double *us)
 {
     struct myr_group *group = &tuner->module->group;
-    const uint32_t processors = tuner->module->shape.processors;
     struct myr_plan plan;
-    int rc = meet(tuner);
-    double start = now_us();
+    *us = 0;
     if (group->rank < 2) {
         if (!myr_plan_flags(&plan, nicbarr_layout_slots(tuner->module), 2, group->rank, MYR_LINE)) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
+        const double start = now_us();
         for (uint32_t p = 1; p <= PROBES; ++p) {
             const uint32_t epoch = group->epoch + p;
             for (uint32_t leg = 0; leg < 2; ++leg) { /* rank 0's word first, then rank 1's */
@@ -153,19 +149,35 @@ static int probe(struct tuner *tuner)
                 }
             }
         }
+        *us = (now_us() - start) / (2 * PROBES);
         myr_plan_destroy(&plan);
     }
-    tuner->tuning.line_us = group->rank < 2 ? (now_us() - start) / (2 * PROBES) : 0;
-    group->epoch += PROBES;
-    rc = OMPI_SUCCESS == rc ? meet(tuner) : rc;
+    group->epoch += PROBES; /* of all: what is left in the words has passed for everybody */
+    return meet(tuner);
+}
 
-    start = now_us();
+/* All yield their processors in turn. */
+static double probe_switch(const struct tuner *tuner)
+{
+    const uint32_t processors = tuner->module->shape.processors;
+    const double start = now_us();
     for (int p = 0; p < PROBES / 4; ++p) {
         sched_yield();
     }
-    const uint32_t residents = (group->size + processors - 1) / processors;
-    tuner->tuning.switch_us = (now_us() - start) / (PROBES / 4) / residents;
-    double raw[2] = {tuner->tuning.line_us, tuner->tuning.switch_us};
+    const uint32_t residents = (tuner->module->group.size + processors - 1) / processors;
+    return (now_us() - start) / (PROBES / 4) / residents;
+}
+
+/* The raw limits, as the slowest rank sees them. */
+static int probe(struct tuner *tuner)
+{
+    double shared = tuner->module->shape.oversubscribed, raw[2] = {0, 0};
+    int rc = take_maximum(tuner, &shared, 1);
+    if (OMPI_SUCCESS == rc && 0 == shared) { /* else it would show switches, not a cache line */
+        rc = probe_line(tuner, &raw[0]);
+    }
+    rc = OMPI_SUCCESS == rc ? meet(tuner) : rc;
+    raw[1] = probe_switch(tuner);
     rc = OMPI_SUCCESS == rc ? take_maximum(tuner, raw, 2) : rc;
     tuner->tuning.line_us = raw[0];
     tuner->tuning.switch_us = raw[1];
@@ -314,12 +326,13 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
     struct tuner *tuner = calloc(1, sizeof(*tuner));
     int rc = NULL == tuner ? OMPI_ERR_OUT_OF_RESOURCE : ask_root(module, comm, &known);
+    if (OMPI_SUCCESS == rc) {
+        nicbarr_report_retract(module, comm);
+    }
     if (OMPI_SUCCESS == rc && 0 != known) {
         rc = nicbarr_adopt(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
         rc = OMPI_SUCCESS == rc ? module->barrier.function(comm, module->barrier.module) : rc;
-        if (OMPI_SUCCESS == rc && root) {
-            nicbarr_report_note(module, comm, NULL, NULL);
-        }
+        nicbarr_report_note(module, comm, NULL, NULL);
     } else if (OMPI_SUCCESS == rc) {
         tuner->module = module;
         tuner->comm = comm;

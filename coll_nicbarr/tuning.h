@@ -15,7 +15,8 @@ struct nicbarr_candidate {
 struct nicbarr_tuning {
     int count;
     struct nicbarr_candidate candidates[NICBARR_CANDIDATES]; /* the first is Open MPI's own */
-    double line_us;   /* raw limit: a cache line from rank 0 to rank 1, one way */
+    double line_us;   /* raw limit: a cache line from rank 0 to rank 1, one way; 0: they share
+                         processors */
     double switch_us; /* raw limit: from one process to the next on a processor */
     double spent_us;
 };

@@ -44,8 +44,8 @@ static inline uint32_t myr_count(myr_word *word)
     return atomic_fetch_add_explicit(word, 1, memory_order_acq_rel);
 }
 
-/* Functions on a barrier's path: the linker puts them side by side, so that a process which finds its
- * page tables cold has one page of them to look up, not several. */
+/* Functions on a barrier's path: the linker puts them side by side, so that a process which finds
+ * its page tables cold has one page of them to look up, not several. */
 #define MYR_HOT __attribute__((hot))
 
 /* Tell the processor that this is a polling loop. */

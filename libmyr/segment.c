@@ -497,31 +497,45 @@ size_t myr_record_bytes(const struct myr_record *record)
 
 /* ---- notes ---- */
 
-void myr_note_set(struct myr_segment *segment, uint64_t key, uint64_t value)
+/* The value that belongs to `key`, or a free place for it; NULL when there is none. Locked. */
+static uint64_t *find_note(struct myr_sram *sram, uint64_t key)
 {
-    struct myr_sram *sram = segment->sram;
-    lock(segment);
     for (uint32_t i = 0; i < MYR_NOTES; ++i) {
         if (0 == sram->note[i].key || key == sram->note[i].key) {
             sram->note[i].key = key;
-            sram->note[i].value = value;
-            break;
+            return &sram->note[i].value;
         }
+    }
+    return NULL;
+}
+
+void myr_note_set(struct myr_segment *segment, uint64_t key, uint64_t value)
+{
+    lock(segment);
+    uint64_t *place = find_note(segment->sram, key);
+    if (NULL != place) {
+        *place = value;
     }
     unlock(segment);
 }
 
+bool myr_note_add(struct myr_segment *segment, uint64_t key, uint64_t value)
+{
+    lock(segment);
+    uint64_t *place = find_note(segment->sram, key);
+    const bool first = NULL != place && 0 == *place;
+    if (first) {
+        *place = value;
+    }
+    unlock(segment);
+    return first;
+}
+
 uint64_t myr_note_get(struct myr_segment *segment, uint64_t key)
 {
-    struct myr_sram *sram = segment->sram;
-    uint64_t value = 0;
     lock(segment);
-    for (uint32_t i = 0; i < MYR_NOTES && 0 != sram->note[i].key; ++i) {
-        if (key == sram->note[i].key) {
-            value = sram->note[i].value;
-            break;
-        }
-    }
+    const uint64_t *place = find_note(segment->sram, key);
+    const uint64_t value = NULL == place ? 0 : *place;
     unlock(segment);
     return value;
 }

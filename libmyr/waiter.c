@@ -151,7 +151,7 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
 }
 
 MYR_HOT __attribute__((noinline)) void myr_wait_slow(struct myr_watch *watch, myr_word *word,
-                                             uint32_t epoch)
+                                                     uint32_t epoch)
 {
     if (0 == ++watch->waits % LOOK_EVERY) {
         look_up(watch);
