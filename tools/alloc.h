@@ -1,0 +1,21 @@
+/*
+ * Memory that is there or ends the program: called by all files of the tool, which is short-lived
+ * and has nothing to say without its tables. Callers never see NULL. The memory is zeroed.
+ */
+#ifndef TOOLS_ALLOC_H
+#define TOOLS_ALLOC_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline void *tool_alloc(size_t count, size_t size)
+{
+    void *memory = calloc(0 == count ? 1 : count, size);
+    if (NULL == memory) {
+        fprintf(stderr, "nicbarr: out of memory: %zu items of %zu bytes\n", count, size);
+        exit(EXIT_FAILURE);
+    }
+    return memory;
+}
+
+#endif

@@ -1,0 +1,13 @@
+/*
+ * The subcommands of the tool `nicbarr`, one file each.
+ *
+ * nicbarr.c calls them with the arguments from the subcommand's name on; argv[0] is what --help and
+ * errors call it ("nicbarr report"). They return the exit status: 0, or 1 after one line on the
+ * standard error that says what to do. Wrong usage ends the program with 64 (EX_USAGE).
+ */
+#ifndef TOOLS_COMMANDS_H
+#define TOOLS_COMMANDS_H
+
+int report_command(int argc, char **argv); /* report.c */
+
+#endif

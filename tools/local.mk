@@ -1,0 +1,34 @@
+## The person's tool: nicbarr, one file for each subcommand.
+bin_PROGRAMS += tools/nicbarr
+tools_nicbarr_SOURCES = \
+    tools/nicbarr.c \
+    tools/commands.h \
+    tools/report.c \
+    $(tools_report_sources)
+tools_nicbarr_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+tools_nicbarr_LDADD = $(JANSSON_LIBS) -lm
+
+tools_report_sources = \
+    tools/alloc.h \
+    tools/text.h tools/text.c \
+    tools/table.h tools/table.c \
+    tools/report_file.h tools/report_file.c \
+    tools/report_text.h tools/report_text.c \
+    tools/plot.h tools/plot.c
+
+## Their tests: the whole by a script, on the program in $NICBARR or the one just built (automake
+## runs tests where its Makefile is); the parts by cmocka.
+TESTS += tools/tests/report_test.sh
+EXTRA_DIST += \
+    tools/tests/report_test.sh \
+    tools/tests/bound.json \
+    tools/tests/every_source.json \
+    tools/tests/shared.json
+
+if HAVE_CMOCKA
+check_PROGRAMS += tools/tests/tools_test
+TESTS += tools/tests/tools_test
+tools_tests_tools_test_SOURCES = tools/tests/tools_test.c $(tools_report_sources)
+tools_tests_tools_test_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
+tools_tests_tools_test_LDADD = $(JANSSON_LIBS) $(CMOCKA_LIBS) -lm
+endif

@@ -1,0 +1,72 @@
+/*
+ * nicbarr: the person's tool. Finds the subcommand and hands over to its file; see commands.h.
+ */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/commands.h"
+
+/* libc looks for it by name, which -fvisibility=hidden would hide. */
+__attribute__((visibility("default"))) const char *argp_program_version =
+    "nicbarr " NICBARR_VERSION;
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    char *title; /* argv[0] of the subcommand */
+} commands[] = {
+    {"report", report_command, (char *)"nicbarr report"},
+};
+
+static const char doc[] =
+    "Shows what nicbarr, a faster MPI_Barrier for Open MPI, has measured and chosen."
+    "\v"
+    "Commands:\n"
+    "  report FILE    which barrier a job's communicators use, and why: a table,\n"
+    "                 a plot, or CSV, from a file that a job has written\n"
+    "\n"
+    "`nicbarr COMMAND --help' tells more.";
+
+struct invocation {
+    int first; /* argument of the subcommand: its name */
+    size_t command;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct invocation *invocation = state->input;
+    switch (key) {
+    case ARGP_KEY_ARG:
+        for (size_t c = 0; c < sizeof(commands) / sizeof(commands[0]); ++c) {
+            if (0 == strcmp(argument, commands[c].name)) {
+                invocation->first = state->next - 1;
+                invocation->command = c;
+                state->next = state->argc; /* the rest is the subcommand's */
+                return 0;
+            }
+        }
+        argp_error(state, "there is no command '%s'", argument);
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which command? (such as: nicbarr report FILE)");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct argp argp = {.parser = parse, .args_doc = "COMMAND [ARGUMENT...]", .doc = doc};
+    struct invocation invocation = {0, 0};
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &invocation);
+    argv[invocation.first] = commands[invocation.command].title;
+    int status = commands[invocation.command].run(argc - invocation.first, argv + invocation.first);
+    if (0 != fflush(stdout) || ferror(stdout)) { /* a full disk must not pass for a result */
+        perror("nicbarr: standard output");
+        status = EXIT_FAILURE;
+    }
+    return status;
+}

@@ -1,0 +1,478 @@
+/*
+ * See plot.h. Everything is placed in pixels from the top left corner; a panel is as high as it has
+ * bars. Texts are in single quotes, where gnuplot takes nothing but a quote for special, and the
+ * terminal takes no mark-up ("noenhanced"). The price is that SVG has no bold type: gnuplot's
+ * terminal knows it as mark-up only.
+ */
+#include "tools/plot.h"
+
+#include <errno.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/report_text.h"
+#include "tools/text.h"
+
+enum {
+    HEAD = 118, /* heights */
+    TITLE = 62,
+    ROW = 30,
+    FOOT = 112,
+    COLUMN = 900, /* widths */
+    LEFT = 176,
+    RIGHT = 240,  /* room for the figures */
+    MEDIAN = 150, /* where columns of figures end, from the right */
+    GAIN = 86,
+    CHOSEN = 72, /* where that word begins */
+    MOST_ROWS = 32,
+    SHARP = 2, /* pixels of a PNG for each of these */
+};
+
+static const char *const colour_chosen = "#1f9e89", *const colour_own = "#e07a3f",
+                         *const colour_other = "#b4c3d4", *const colour_model = "#3b2f6b",
+                         *const colour_text = "#222222", *const colour_faint = "#666666";
+
+struct canvas {
+    FILE *out;
+    enum plot_kind kind;
+    double width, height;
+    const char *font;
+    double size;  /* of ordinary text */
+    double point; /* of marks, in what the terminal takes for their size */
+};
+
+struct panel {
+    const struct report_entry *entry;
+    size_t number; /* of the entry, from 1 */
+    size_t rows;
+    double left, top, height;
+};
+
+bool plot_kind_of(const char *path, enum plot_kind *kind)
+{
+    const size_t length = strlen(path);
+    const char *ending = length > 4 ? path + length - 4 : "";
+    *kind = 0 == strcasecmp(ending, ".png") ? PLOT_PNG : PLOT_SVG;
+    return PLOT_PNG == *kind || 0 == strcasecmp(ending, ".svg");
+}
+
+/* ---- pieces of script ---- */
+
+static void put_quoted(FILE *out, const char *text)
+{
+    fputc('\'', out);
+    for (; '\0' != *text; ++text) {
+        fputs('\'' == *text ? "''" : (char[]){*text, '\0'}, out);
+    }
+    fputc('\'', out);
+}
+
+/* Where on the screen; x and y in pixels from the top left corner. */
+static void put_place(const struct canvas *canvas, double x, double y)
+{
+    fprintf(canvas->out, "screen %.5f, screen %.5f", x / canvas->width, 1 - y / canvas->height);
+}
+
+__attribute__((format(printf, 8, 9))) static void label(const struct canvas *canvas, double x,
+                                                        double y, const char *side,
+                                                        const char *weight, double size,
+                                                        const char *colour, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    char *printable = text_printable(text, 160);
+    fprintf(canvas->out, "set label ");
+    put_quoted(canvas->out, printable);
+    fprintf(canvas->out, " at ");
+    put_place(canvas, x, y);
+    fprintf(canvas->out, " %s noenhanced font '%s%s,%.1f' textcolor rgb '%s'\n", side, canvas->font,
+            PLOT_SVG == canvas->kind ? "" : weight, size * canvas->size, colour);
+    free(printable);
+}
+
+static void key(const struct canvas *canvas, double x, double y, const char *colour,
+                const char *text)
+{
+    fprintf(canvas->out, "set object rectangle from ");
+    put_place(canvas, x, y + 7);
+    fprintf(canvas->out, " to ");
+    put_place(canvas, x + 18, y - 7);
+    fprintf(canvas->out, " fillcolor rgb '%s' fillstyle solid noborder\n", colour);
+    label(canvas, x + 25, y, "left", "", 1, colour_text, "%s", text);
+}
+
+static void head(const struct canvas *canvas, const struct report *report, size_t shown)
+{
+    const size_t measured = report_measured(report);
+    const double y = 96;
+    label(canvas, 20, 24, "left", ":Bold", 1.3, colour_text,
+          "MPI_Barrier: what nicbarr measured and chose");
+    label(canvas, 20, 48, "left", "", 1, colour_faint, "%s (%s)", report->host, report->processor);
+    label(canvas, 20, 69, "left", "", 1, colour_faint, "Open MPI %s, nicbarr %s, %s%s",
+          report->open_mpi, report->nicbarr, report->time,
+          measured > shown ? "; more was measured than is shown" : "");
+    key(canvas, 20, y, colour_chosen, "chosen");
+    key(canvas, 122, y, colour_own, "Open MPI's own");
+    key(canvas, 286, y, colour_other, "other candidates");
+    fprintf(canvas->out, "set label '' at ");
+    put_place(canvas, 464, y);
+    fprintf(canvas->out, " point pointtype 12 pointsize %.1f linewidth 1.8 linecolor rgb '%s'\n",
+            canvas->point, colour_model);
+    label(canvas, 480, y, "left", "", 1, colour_text, "model's prediction");
+    fprintf(canvas->out, "set arrow from ");
+    put_place(canvas, 652, y);
+    fprintf(canvas->out, " to ");
+    put_place(canvas, 678, y);
+    fprintf(canvas->out, " heads size screen %.5f,90 linewidth 1.5 linecolor rgb '%s'\n",
+            5 / canvas->width, colour_text);
+    label(canvas, 688, y, "left", "", 1, colour_text, "quartiles");
+}
+
+/* ---- a panel ---- */
+
+struct range {
+    double low, high;
+    bool logarithmic;
+    bool cut; /* an error bar goes on beyond it */
+};
+
+/* Room for all bars and marks, and for error bars unless one would dwarf the rest. */
+static struct range find_range(const struct panel *panel)
+{
+    double least = HUGE_VAL, most = 0, fastest = HUGE_VAL, slowest = 0, highest = 0;
+    for (size_t r = 0; r < panel->rows; ++r) {
+        const struct report_candidate *candidate = &panel->entry->candidates[r];
+        const double model = candidate->model_us > 0 ? candidate->model_us : candidate->median_us;
+        fastest = fmin(fastest, candidate->median_us);
+        slowest = fmax(slowest, candidate->median_us);
+        least = fmin(least, fmin(candidate->q1_us, model));
+        most = fmax(most, fmax(candidate->median_us, model));
+        highest = fmax(highest, candidate->q3_us);
+    }
+    const bool cut = highest > 2 * most;
+    most = cut ? 2 * most : fmax(most, highest);
+    if (least > 0 && slowest > 10 * fastest) {
+        return (struct range){0.7 * least, 1.2 * most, true, cut};
+    }
+    return (struct range){0, most > 0 ? 1.04 * most : 1, false, cut};
+}
+
+/* gnuplot labels powers of ten only, which may be none or one. */
+static void logarithmic_tics(FILE *out, struct range range)
+{
+    static const int digits[] = {1, 2, 5};
+    const int first = (int)floor(log10(range.low)), last = (int)ceil(log10(range.high));
+    const int count = last - first > 4 ? 1 : 3;
+    const char *comma = "";
+    fprintf(out, "set xtics (");
+    for (int power = first; power <= last; ++power) {
+        for (int d = 0; d < count; ++d) {
+            fprintf(out, "%s%.6g", comma, digits[d] * pow(10, power));
+            comma = ", ";
+        }
+    }
+    fprintf(out, ")\n");
+}
+
+static void frame(const struct canvas *canvas, const struct panel *panel, struct range range)
+{
+    FILE *out = canvas->out;
+    const double top = panel->top + TITLE, bottom = panel->top + TITLE + (double)panel->rows * ROW;
+    fprintf(out, "set lmargin at screen %.5f\nset rmargin at screen %.5f\n",
+            (panel->left + LEFT) / canvas->width, (panel->left + COLUMN - RIGHT) / canvas->width);
+    fprintf(out, "set tmargin at screen %.5f\nset bmargin at screen %.5f\n",
+            1 - top / canvas->height, 1 - bottom / canvas->height);
+    fprintf(out, "set xrange [%.9g:%.9g]\nset yrange [%.1f:-0.5]\n", range.low, range.high,
+            (double)panel->rows - 0.5);
+    fprintf(out, "unset logscale\nset xtics autofreq\n");
+    if (range.logarithmic) {
+        fprintf(out, "set logscale x\n");
+        logarithmic_tics(out, range);
+    }
+    fprintf(out, "set xtics offset 0,%.1f format '%%g'\n", PLOT_SVG == canvas->kind ? 0.3 : 0.0);
+    fprintf(out, "set ytics (");
+    for (size_t r = 0; r < panel->rows; ++r) {
+        fprintf(out, "%s'%s' %zu", 0 == r ? "" : ", ", panel->entry->candidates[r].algorithm, r);
+    }
+    fprintf(out, ")\n");
+}
+
+static void words(const struct canvas *canvas, const struct panel *panel, struct range range)
+{
+    const struct report_entry *entry = panel->entry;
+    const double bottom = panel->top + TITLE + (double)panel->rows * ROW;
+    char shape[160];
+    report_shape(entry, shape, sizeof(shape));
+    label(canvas, panel->left + 20, panel->top + 20, "left", ":Bold", 1.1, colour_text, "[%zu] %s",
+          panel->number, entry->name);
+    label(canvas, panel->left + 20, panel->top + 43, "left", "", 1, colour_faint, "%s", shape);
+    label(canvas, panel->left + (LEFT + COLUMN - RIGHT) / 2.0, bottom + 46, "center", "", 1,
+          colour_text, "time of a barrier (microseconds%s)",
+          range.logarithmic ? ", logarithmic" : "");
+    label(canvas, panel->left + 26, (panel->top + TITLE + bottom) / 2, "rotate by 90 center", "", 1,
+          colour_text, "algorithm");
+    label(canvas, panel->left + 20, bottom + 73, "left", "", 0.95, colour_faint,
+          "raw limits: %.*f µs for a cache line from rank 0 to rank 1; %.*f µs from one process to "
+          "the next on a processor",
+          report_decimals(entry->line_us), entry->line_us, report_decimals(entry->switch_us),
+          entry->switch_us);
+    if (range.cut) {
+        label(canvas, panel->left + 20, bottom + 93, "left", "", 0.95, colour_faint,
+              "error bars that reach the edge go on beyond it");
+    }
+}
+
+/* In columns to the right, so that none can be taken for the place of a mark. */
+static void figures(const struct canvas *canvas, const struct panel *panel)
+{
+    const double right = panel->left + COLUMN;
+    const int decimals = report_decimals(panel->entry->candidates[0].median_us);
+    const double above = panel->top + TITLE - 8;
+    label(canvas, right - MEDIAN, above, "right", "", 0.9, colour_faint, "median");
+    label(canvas, right - GAIN, above, "right", "", 0.9, colour_faint, "gain");
+    for (size_t r = 0; r < panel->rows; ++r) {
+        const struct report_candidate *candidate = &panel->entry->candidates[r];
+        const double y = panel->top + TITLE + ((double)r + 0.5) * ROW;
+        label(canvas, right - MEDIAN, y, "right", "", 1, colour_text, "%.*f µs", decimals,
+              candidate->median_us);
+        if (candidate->gain > 0) {
+            label(canvas, right - GAIN, y, "right", "", 1, colour_text, "%.2f ×", candidate->gain);
+        }
+        if (candidate->chosen) {
+            label(canvas, right - CHOSEN, y, "left", "", 1, colour_text, "chosen");
+        }
+    }
+}
+
+static void bars(const struct canvas *canvas, const struct panel *panel, struct range range)
+{
+    FILE *out = canvas->out;
+    bool any_model = false;
+    fprintf(out, "$candidates << end\n"); /* row, median, q1, q3, model, colour */
+    for (size_t r = 0; r < panel->rows; ++r) {
+        const struct report_candidate *candidate = &panel->entry->candidates[r];
+        const char *colour = candidate->own      ? colour_own
+                             : candidate->chosen ? colour_chosen
+                                                 : colour_other;
+        fprintf(out, "%zu %.9g %.9g %.9g ", r, candidate->median_us, candidate->q1_us,
+                candidate->q3_us);
+        if (candidate->model_us > 0) {
+            fprintf(out, "%.9g", candidate->model_us);
+            any_model = true;
+        } else {
+            fprintf(out, "NaN");
+        }
+        fprintf(out, " 0x%s\n", colour + 1);
+    }
+    fprintf(out, "end\n");
+    fprintf(out,
+            "plot $candidates using 2:1:(%.9g):2:($1-0.34):($1+0.34):6 with boxxyerror "
+            "fillstyle solid noborder linecolor rgb variable notitle",
+            range.low);
+    fprintf(out,
+            ", $candidates using 2:1:3:4 with xerrorbars pointtype -1 linewidth 1.5 linecolor "
+            "rgb '%s' notitle",
+            colour_text);
+    if (any_model) {
+        fprintf(out,
+                ", $candidates using 5:1 with points pointtype 12 pointsize %.1f linewidth 1.8 "
+                "linecolor rgb '%s' notitle",
+                canvas->point, colour_model);
+    }
+    fprintf(out, "\n");
+}
+
+/* ---- the whole ---- */
+
+/* Two columns where there are more than two panels; each row as high as its highest. Returns how
+ * many panels there are. */
+static size_t place(const struct report *report, struct panel *panels, struct canvas *canvas)
+{
+    size_t count = 0;
+    for (size_t e = 0; e < report->count && count < PLOT_PANELS; ++e) {
+        const struct report_entry *entry = &report->entries[e];
+        if (0 < entry->count) {
+            const size_t rows = entry->count < MOST_ROWS ? entry->count : MOST_ROWS;
+            panels[count++] = (struct panel){.entry = entry,
+                                             .number = e + 1,
+                                             .rows = rows,
+                                             .height = TITLE + (double)rows * ROW + FOOT};
+        }
+    }
+    const size_t columns = count > 2 ? 2 : 1;
+    canvas->width = (double)columns * COLUMN;
+    canvas->height = HEAD;
+    for (size_t first = 0; first < count; first += columns) {
+        double height = 0;
+        for (size_t p = first; p < count && p < first + columns; ++p) {
+            panels[p].left = (double)(p - first) * COLUMN;
+            panels[p].top = canvas->height;
+            height = fmax(height, panels[p].height);
+        }
+        canvas->height += height;
+    }
+    return count;
+}
+
+static void terminal(struct canvas *canvas)
+{
+    const bool svg = PLOT_SVG == canvas->kind;
+    const int sharp = svg ? 1 : SHARP;
+    canvas->font = svg ? "sans-serif" : "Sans";
+    canvas->size = svg ? 14 : 10.5; /* pixels; points */
+    canvas->point = svg ? 0.8 : 1.5;
+    fprintf(canvas->out,
+            "set encoding utf8\nset terminal %s size %.0f,%.0f %s %d font '%s,%.1f' linewidth %d "
+            "noenhanced background '#ffffff'\n",
+            svg ? "svg" : "pngcairo", canvas->width * sharp, canvas->height * sharp,
+            svg ? "dynamic fontscale" : "pointscale 2 fontscale", sharp, canvas->font, canvas->size,
+            sharp);
+}
+
+void plot_script(const struct report *report, enum plot_kind kind, FILE *out)
+{
+    struct canvas canvas = {.out = out, .kind = kind};
+    struct panel panels[PLOT_PANELS];
+    const size_t count = place(report, panels, &canvas);
+    terminal(&canvas);
+    fprintf(out, "set multiplot\nunset key\nset border 3 linecolor rgb '%s'\n", colour_faint);
+    fprintf(out, "set tics out nomirror scale 0.6 textcolor rgb '%s'\n", colour_text);
+    fprintf(out, "set grid xtics linetype 1 linewidth 0.6 linecolor rgb '#dddddd'\n");
+    fprintf(out, "set ytics scale 0\nset errorbars 0.7\n");
+    head(&canvas, report, count);
+    for (size_t p = 0; p < count; ++p) {
+        const struct range range = find_range(&panels[p]);
+        frame(&canvas, &panels[p], range);
+        words(&canvas, &panels[p], range);
+        figures(&canvas, &panels[p]);
+        bars(&canvas, &panels[p], range);
+        fprintf(out, "unset label\nunset object\nunset arrow\n");
+    }
+    fprintf(out, "unset multiplot\nunset output\n");
+}
+
+/* ---- running gnuplot ---- */
+
+static FILE *scratch(void)
+{
+    const int file = memfd_create("nicbarr report", MFD_CLOEXEC);
+    return file < 0 ? NULL : fdopen(file, "w+");
+}
+
+/* Run gnuplot; 0, or an error number where it cannot be run. `status` is what waitpid says. */
+static int run(FILE *script, FILE *picture, FILE *complaints, int *status)
+{
+    /* No start-up files of the person's (-d): they could change what is drawn. */
+    char *const arguments[] = {(char *)"gnuplot", (char *)"-d", NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int rc = posix_spawn_file_actions_init(&actions);
+    if (0 != rc) {
+        return rc;
+    }
+    posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, fileno(picture), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, fileno(complaints), STDERR_FILENO);
+    rc = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    while (0 == rc && waitpid(child, status, 0) < 0) {
+        rc = EINTR == errno ? 0 : errno;
+    }
+    return rc;
+}
+
+/* gnuplot's error is the last line with a colon: what precedes it shows the script. */
+static char *last_complaint(FILE *complaints)
+{
+    char text[256], last[256] = "it does not say why";
+    rewind(complaints);
+    while (NULL != fgets(text, sizeof(text), complaints)) {
+        text[strcspn(text, "\n")] = '\0';
+        if (NULL != strchr(text, ':')) {
+            memcpy(last, text, sizeof(last));
+        }
+    }
+    return text_printable(last, 160);
+}
+
+static bool copy(FILE *from, const char *path)
+{
+    char block[16384];
+    size_t bytes;
+    FILE *to = fopen(path, "we");
+    if (NULL == to) {
+        return false;
+    }
+    bool good = true;
+    rewind(from);
+    while (good && 0 < (bytes = fread(block, 1, sizeof(block), from))) {
+        good = bytes == fwrite(block, 1, bytes, to);
+    }
+    return 0 == fclose(to) && good && !ferror(from);
+}
+
+static char *line(const char *text, const char *detail)
+{
+    char together[512];
+    snprintf(together, sizeof(together), "%s%s", text, detail);
+    return text_printable(together, sizeof(together));
+}
+
+/* gnuplot into `picture`; NULL, or what is wrong. */
+static char *make(const struct report *report, enum plot_kind kind, FILE *script, FILE *picture,
+                  FILE *complaints)
+{
+    int status = 0;
+    plot_script(report, kind, script);
+    if (0 != fflush(script) || ferror(script)) {
+        return line("no plot: ", strerror(errno));
+    }
+    rewind(script); /* gnuplot reads on from here: the descriptor's place is shared */
+    const int rc = run(script, picture, complaints, &status);
+    if (ENOENT == rc) {
+        return line("no plot: there is no gnuplot (install gnuplot, on Debian: apt-get install "
+                    "gnuplot-nox)",
+                    "");
+    }
+    if (0 != rc) {
+        return line("no plot: cannot run gnuplot: ", strerror(rc));
+    }
+    if (!WIFEXITED(status) || 0 != WEXITSTATUS(status) ||
+        0 == lseek(fileno(picture), 0, SEEK_END)) {
+        char *complaint = last_complaint(complaints);
+        char *why = line("no plot: gnuplot failed: ", complaint);
+        free(complaint);
+        return why;
+    }
+    return NULL;
+}
+
+bool plot_draw(const struct report *report, enum plot_kind kind, const char *path, char **why)
+{
+    FILE *script = scratch(), *picture = scratch(), *complaints = scratch();
+    if (NULL == script || NULL == picture || NULL == complaints) {
+        *why = line("no plot: ", strerror(errno));
+    } else {
+        *why = make(report, kind, script, picture, complaints);
+        if (NULL == *why && !copy(picture, path)) {
+            *why = line("no plot: ", strerror(errno));
+        }
+    }
+    FILE *const files[] = {script, picture, complaints};
+    for (size_t f = 0; f < sizeof(files) / sizeof(files[0]); ++f) {
+        if (NULL != files[f]) {
+            fclose(files[f]);
+        }
+    }
+    return NULL == *why;
+}

@@ -1,0 +1,133 @@
+/*
+ * `nicbarr report FILE`: what a job's communicators use and why. Called by nicbarr.c.
+ *
+ * The work is in report_file.c (reading), report_text.c (table and CSV) and plot.c.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/commands.h"
+#include "tools/plot.h"
+#include "tools/report_file.h"
+#include "tools/report_text.h"
+#include "tools/text.h"
+
+enum { LONGEST_PATH = 200 /* characters, in messages */ };
+
+struct settings {
+    const char *file;
+    const char *plot; /* NULL: none */
+    enum plot_kind kind;
+    bool csv;
+};
+
+static const struct argp_option options[] = {
+    {"plot", 'p', "OUT", 0, "Make a plot, too: OUT.svg or OUT.png (needs gnuplot)", 0},
+    {"csv", 'c', NULL, 0, "Print the candidates as CSV instead, times in microseconds", 0},
+    {0},
+};
+
+static const char doc[] =
+    "Prints which barrier each communicator of a job uses and why: what was measured, what was "
+    "chosen, and how it compares with Open MPI's own function."
+    "\v"
+    "FILE is what a job has written that was started with\n"
+    "  mpirun --mca coll_nicbarr_report FILE ...\n"
+    "The exit status is 1 if FILE cannot be read or is not such a file.";
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct settings *settings = state->input;
+    switch (key) {
+    case 'p':
+        settings->plot = argument;
+        if (!plot_kind_of(argument, &settings->kind)) {
+            argp_error(state, "the plot's name must end in .svg or .png: '%s'", argument);
+        }
+        return 0;
+    case 'c':
+        settings->csv = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (NULL != settings->file) {
+            argp_error(state, "one file at a time: '%s' is one too many", argument);
+        }
+        settings->file = argument;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which FILE?");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* One line on the standard error, whatever is in the names; returns the exit status. */
+static int fail(const char *path, const char *why, const char *advice)
+{
+    char *name = text_printable(path, LONGEST_PATH);
+    fprintf(stderr, "nicbarr report: %s: %s%s\n", name, why, advice);
+    free(name);
+    return EXIT_FAILURE;
+}
+
+static bool read_report(const char *path, struct report *report)
+{
+    static const char advice[] = " (mpirun --mca coll_nicbarr_report FILE makes a new one)";
+    char *why = NULL;
+    FILE *file = fopen(path, "re");
+    if (NULL == file) {
+        fail(path, strerror(errno), ENOENT == errno ? advice : "");
+        return false;
+    }
+    const bool good = report_read(file, report, &why);
+    fclose(file);
+    if (!good) {
+        fail(path, why, advice);
+        free(why);
+    }
+    return good;
+}
+
+static int draw(const struct report *report, const struct settings *settings)
+{
+    char *why = NULL;
+    if (0 == report_measured(report)) {
+        return fail(settings->file, "nothing to plot: no communicator of this job was measured",
+                    " (--mca coll_nicbarr_cache none has them measured anew)");
+    }
+    if (!plot_draw(report, settings->kind, settings->plot, &why)) {
+        fail(settings->plot, why, "");
+        free(why);
+        return EXIT_FAILURE;
+    }
+    if (!settings->csv) {
+        char *name = text_printable(settings->plot, LONGEST_PATH);
+        printf("\nPlot: %s\n", name);
+        free(name);
+    }
+    return EXIT_SUCCESS;
+}
+
+int report_command(int argc, char **argv)
+{
+    const struct argp argp = {options, parse, "FILE", doc, NULL, NULL, NULL};
+    struct settings settings = {0};
+    struct report report;
+    argp_parse(&argp, argc, argv, 0, NULL, &settings);
+    if (!read_report(settings.file, &report)) {
+        return EXIT_FAILURE;
+    }
+    if (settings.csv) {
+        report_print_csv(&report, stdout);
+    } else {
+        report_print(&report, stdout);
+    }
+    const int status = NULL == settings.plot ? EXIT_SUCCESS : draw(&report, &settings);
+    report_free(&report);
+    return status;
+}

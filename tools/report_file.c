@@ -1,0 +1,326 @@
+/*
+ * See report_file.h. The getters below note the first thing that is wrong and then hand out
+ * harmless values, so that reading is straight on and is judged once, at the end.
+ */
+#include "tools/report_file.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/alloc.h"
+#include "tools/text.h"
+
+static const char format[] = "nicbarr report 1";
+
+enum {
+    LONGEST_NAME = 64, /* characters; what MPI allows a communicator's name, too */
+    LONGEST_REASON = 300,
+    LONGEST_ALGORITHM = 31,
+};
+
+static const double most_us = 1e12, most_ms = 1e9, most_bytes = 1e15;
+
+const char *const report_source_names[REPORT_SOURCES] = {
+    [REPORT_MEASURED] = "measured", [REPORT_SAME_SHAPE] = "same shape",
+    [REPORT_CACHE] = "cache",       [REPORT_PARAMETER] = "parameter",
+    [REPORT_DEFAULT] = "default",   [REPORT_DECLINED] = "declined",
+};
+
+struct reader {
+    char where[80]; /* the object that is being read: "communicators[1]." */
+    char *why;      /* what is wrong; NULL: nothing so far */
+};
+
+__attribute__((format(printf, 2, 3))) static void wrong(struct reader *reader, const char *text,
+                                                        ...)
+{
+    if (NULL != reader->why) {
+        return;
+    }
+    char line[512];
+    va_list arguments;
+    va_start(arguments, text);
+    vsnprintf(line, sizeof(line), text, arguments);
+    va_end(arguments);
+    reader->why = text_printable(line, sizeof(line));
+}
+
+/* ---- fields ---- */
+
+static const char *string(struct reader *reader, const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    if (!json_is_string(value)) {
+        wrong(reader, "%s%s is %s", reader->where, name, NULL == value ? "missing" : "not a text");
+        return "";
+    }
+    return json_string_value(value);
+}
+
+static char *line(struct reader *reader, const json_t *object, const char *name, size_t most)
+{
+    return text_printable(string(reader, object, name), most);
+}
+
+/* How algorithms are written; the plot relies on it. */
+static bool is_algorithm(const char *text)
+{
+    const size_t letters = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
+    const size_t digits = ':' == text[letters] ? strspn(text + letters + 1, "0123456789") : 0;
+    const size_t length = letters + (0 == digits ? 0 : 1 + digits);
+    return 0 < letters && '\0' == text[length] && length <= LONGEST_ALGORITHM;
+}
+
+static char *algorithm(struct reader *reader, const json_t *object, const char *name)
+{
+    const char *text = string(reader, object, name);
+    if (!is_algorithm(text)) {
+        wrong(reader, "%s%s is not an algorithm such as tree:4", reader->where, name);
+    }
+    return text_printable(text, LONGEST_ALGORITHM);
+}
+
+static double number(struct reader *reader, const json_t *object, const char *name, double most)
+{
+    const json_t *value = json_object_get(object, name);
+    const double figure = json_number_value(value);
+    if (!json_is_number(value) || !(figure >= 0 && figure <= most)) {
+        wrong(reader, "%s%s is %s", reader->where, name,
+              NULL == value ? "missing" : "not a number, or out of range");
+        return 0;
+    }
+    return figure;
+}
+
+static int integer(struct reader *reader, const json_t *object, const char *name, int least)
+{
+    const json_t *value = json_object_get(object, name);
+    const json_int_t figure = json_integer_value(value);
+    if (!json_is_integer(value) || figure < least || figure > INT_MAX) {
+        wrong(reader, "%s%s is %s", reader->where, name,
+              NULL == value ? "missing" : "not a whole number, or out of range");
+        return least;
+    }
+    return (int)figure;
+}
+
+static bool boolean(struct reader *reader, const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    if (!json_is_boolean(value)) {
+        wrong(reader, "%s%s is %s", reader->where, name,
+              NULL == value ? "missing" : "neither true nor false");
+    }
+    return json_is_true(value);
+}
+
+static enum report_source source(struct reader *reader, const json_t *object)
+{
+    const char *text = string(reader, object, "source");
+    for (int s = 0; s < REPORT_SOURCES; ++s) {
+        if (0 == strcmp(text, report_source_names[s])) {
+            return (enum report_source)s;
+        }
+    }
+    wrong(reader, "%ssource is '%.40s', which this version does not know", reader->where, text);
+    return REPORT_DEFAULT;
+}
+
+/* ---- objects ---- */
+
+static void read_candidate(struct reader *reader, const json_t *json,
+                           struct report_candidate *candidate)
+{
+    if (!json_is_object(json)) {
+        wrong(reader, "%.*s is not an object", (int)strlen(reader->where) - 1, reader->where);
+    }
+    candidate->algorithm = algorithm(reader, json, "algorithm");
+    candidate->q1_us = number(reader, json, "q1_us", most_us);
+    candidate->median_us = number(reader, json, "median_us", most_us);
+    candidate->q3_us = number(reader, json, "q3_us", most_us);
+    candidate->rounds = integer(reader, json, "rounds", 0);
+    if (NULL != json_object_get(json, "model_us")) {
+        candidate->model_us = number(reader, json, "model_us", most_us);
+    }
+    if (!(candidate->q1_us <= candidate->median_us && candidate->median_us <= candidate->q3_us)) {
+        wrong(reader, "%sq1_us, median_us and q3_us are not in this order", reader->where);
+    }
+    candidate->own = 0 == strcmp(candidate->algorithm, "openmpi");
+}
+
+/* Fastest first; equals in the order of the file, which is that of simplicity. */
+static int faster(const void *left, const void *right)
+{
+    const struct report_candidate *a = left, *b = right;
+    if (a->median_us != b->median_us) {
+        return a->median_us < b->median_us ? -1 : 1;
+    }
+    return a->position < b->position ? -1 : 1;
+}
+
+static void read_tuning(struct reader *reader, const json_t *json, size_t number_of_entry,
+                        struct report_entry *entry)
+{
+    const json_t *list = json_object_get(json, "candidates");
+    if (NULL == list) {
+        return;
+    }
+    if (!json_is_array(list)) {
+        wrong(reader, "%scandidates is not a list", reader->where);
+    }
+    entry->line_us = number(reader, json, "line_us", most_us);
+    entry->switch_us = number(reader, json, "switch_us", most_us);
+    entry->spent_ms = number(reader, json, "spent_ms", most_ms);
+    entry->budget_ms = number(reader, json, "budget_ms", most_ms);
+    const size_t count = json_array_size(list);
+    entry->candidates = tool_alloc(count, sizeof(*entry->candidates));
+    for (; entry->count < count && NULL == reader->why; ++entry->count) {
+        struct report_candidate *candidate = &entry->candidates[entry->count];
+        snprintf(reader->where, sizeof(reader->where), "communicators[%zu].candidates[%zu].",
+                 number_of_entry, entry->count);
+        read_candidate(reader, json_array_get(list, entry->count), candidate);
+        candidate->position = entry->count;
+        candidate->chosen = 0 == strcmp(candidate->algorithm, entry->choice);
+    }
+    qsort(entry->candidates, entry->count, sizeof(*entry->candidates), faster);
+    const struct report_candidate *own = report_own(entry);
+    for (size_t c = 0; NULL != own && c < entry->count; ++c) {
+        struct report_candidate *candidate = &entry->candidates[c];
+        candidate->gain = candidate->median_us > 0 ? own->median_us / candidate->median_us : 0;
+    }
+}
+
+static void read_entry(struct reader *reader, const json_t *json, size_t index,
+                       struct report_entry *entry)
+{
+    snprintf(reader->where, sizeof(reader->where), "communicators[%zu].", index);
+    if (!json_is_object(json)) {
+        wrong(reader, "communicators[%zu] is not an object", index);
+    }
+    entry->name = line(reader, json, "communicator", LONGEST_NAME);
+    entry->processes = integer(reader, json, "processes", 1);
+    entry->communicators = integer(reader, json, "communicators", 1);
+    entry->choice = algorithm(reader, json, "choice");
+    entry->source = source(reader, json);
+    if (REPORT_DECLINED == entry->source) {
+        entry->reason = line(reader, json, "reason", LONGEST_REASON);
+        return;
+    }
+    entry->nodes = integer(reader, json, "nodes", 1);
+    entry->processors = integer(reader, json, "processors", 1);
+    entry->bound_sets = integer(reader, json, "bound_sets", 1);
+    entry->oversubscribed = boolean(reader, json, "oversubscribed");
+    entry->record_bytes = number(reader, json, "record_bytes", most_bytes);
+    read_tuning(reader, json, index, entry);
+}
+
+static void read_document(struct reader *reader, const json_t *json, struct report *report)
+{
+    const json_t *list = json_object_get(json, "communicators");
+    const char *theirs = json_string_value(json_object_get(json, "format"));
+    if (NULL == theirs) {
+        wrong(reader, "it is not a report of nicbarr's: it has no \"format\": \"%s\"", format);
+    } else if (0 != strcmp(theirs, format)) {
+        wrong(reader, "its format is \"%.40s\", and this version reads \"%s\"", theirs, format);
+    }
+    report->host = line(reader, json, "host", LONGEST_NAME);
+    report->processor = line(reader, json, "processor", LONGEST_NAME);
+    report->open_mpi = line(reader, json, "open_mpi", LONGEST_NAME);
+    report->nicbarr = line(reader, json, "nicbarr", LONGEST_NAME);
+    report->time = line(reader, json, "time", LONGEST_NAME);
+    if (!json_is_array(list)) {
+        wrong(reader, "communicators is %s", NULL == list ? "missing" : "not a list");
+    }
+    const size_t count = json_array_size(list);
+    report->entries = tool_alloc(count, sizeof(*report->entries));
+    for (; report->count < count && NULL == reader->why; ++report->count) {
+        read_entry(reader, json_array_get(list, report->count), report->count,
+                   &report->entries[report->count]);
+    }
+}
+
+bool report_read(FILE *file, struct report *report, char **why)
+{
+    struct reader reader = {"", NULL};
+    struct stat status;
+    *report = (struct report){0};
+    *why = NULL;
+    if (0 == fstat(fileno(file), &status) && S_ISDIR(status.st_mode)) {
+        wrong(&reader, "%s", strerror(EISDIR));
+        *why = reader.why;
+        return false;
+    }
+    json_error_t error;
+    errno = 0;
+    json_t *json = json_loadf(file, 0, &error);
+    if (NULL == json && ferror(file)) {
+        wrong(&reader, "%s", strerror(errno));
+    } else if (NULL == json) {
+        wrong(&reader, "it is not JSON, or not all of it: line %d: %s", error.line, error.text);
+    } else {
+        read_document(&reader, json, report);
+    }
+    json_decref(json);
+    if (NULL != reader.why) {
+        report_free(report);
+        *why = reader.why;
+    }
+    return NULL == *why;
+}
+
+void report_free(struct report *report)
+{
+    for (size_t e = 0; e < report->count; ++e) {
+        struct report_entry *entry = &report->entries[e];
+        for (size_t c = 0; c < entry->count; ++c) {
+            free(entry->candidates[c].algorithm);
+        }
+        free(entry->candidates);
+        free(entry->name);
+        free(entry->choice);
+        free(entry->reason);
+    }
+    free(report->entries);
+    free(report->host);
+    free(report->processor);
+    free(report->open_mpi);
+    free(report->nicbarr);
+    free(report->time);
+    *report = (struct report){0};
+}
+
+/* ---- looking things up ---- */
+
+const struct report_candidate *report_own(const struct report_entry *entry)
+{
+    for (size_t c = 0; c < entry->count; ++c) {
+        if (entry->candidates[c].own) {
+            return &entry->candidates[c];
+        }
+    }
+    return NULL;
+}
+
+const struct report_candidate *report_chosen(const struct report_entry *entry)
+{
+    for (size_t c = 0; c < entry->count; ++c) {
+        if (entry->candidates[c].chosen) {
+            return &entry->candidates[c];
+        }
+    }
+    return NULL;
+}
+
+size_t report_measured(const struct report *report)
+{
+    size_t measured = 0;
+    for (size_t e = 0; e < report->count; ++e) {
+        measured += 0 < report->entries[e].count;
+    }
+    return measured;
+}

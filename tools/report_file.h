@@ -1,0 +1,72 @@
+/*
+ * A report file (docs/report.md) as a structure.
+ *
+ * Called by report.c. The file comes from wherever the person has it, so nothing in it is trusted:
+ * what is read is complete, in the ranges that docs/report.md gives, and printable (see text.h), or
+ * the file is refused with one line that says where it is wrong.
+ */
+#ifndef TOOLS_REPORT_FILE_H
+#define TOOLS_REPORT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Where a choice comes from. */
+enum report_source {
+    REPORT_MEASURED,   /* on this communicator */
+    REPORT_SAME_SHAPE, /* on another one of the same job */
+    REPORT_CACHE,      /* by an earlier job */
+    REPORT_PARAMETER,  /* coll_nicbarr_algorithm */
+    REPORT_DEFAULT,    /* not measured */
+    REPORT_DECLINED,   /* nicbarr cannot serve this communicator */
+    REPORT_SOURCES
+};
+extern const char *const report_source_names[REPORT_SOURCES]; /* in the file */
+
+/* An algorithm that was measured; microseconds of a barrier. */
+struct report_candidate {
+    char *algorithm; /* lower-case letters, then perhaps ':' and a number */
+    double q1_us, median_us, q3_us;
+    double model_us; /* prediction; 0: none */
+    double gain;     /* Open MPI's own median over this one; 0: unknown */
+    int rounds;
+    bool own;        /* Open MPI's own function */
+    bool chosen;     /* by the entry */
+    size_t position; /* in the file */
+};
+
+/* What one communicator, or several alike, use. */
+struct report_entry {
+    char *name; /* of the (first) communicator */
+    int processes, communicators;
+    char *choice;
+    enum report_source source;
+    char *reason; /* why declined; else NULL, and so may be what follows */
+    int nodes, processors, bound_sets;
+    bool oversubscribed;
+    double record_bytes;
+    size_t count; /* of candidates; 0: not measured here, and nothing below */
+    struct report_candidate *candidates; /* fastest first */
+    double line_us, switch_us, spent_ms, budget_ms;
+};
+
+struct report {
+    char *host, *processor, *open_mpi, *nicbarr, *time;
+    size_t count;
+    struct report_entry *entries;
+};
+
+/* Read all of `file`. False: `why` (to be freed) says in one line what is wrong; there is nothing
+ * to free in `report` then. */
+bool report_read(FILE *file, struct report *report, char **why);
+void report_free(struct report *report);
+
+/* An entry's candidate that is Open MPI's own, or that is its choice; NULL if it has none. */
+const struct report_candidate *report_own(const struct report_entry *entry);
+const struct report_candidate *report_chosen(const struct report_entry *entry);
+
+/* Entries that have been measured. */
+size_t report_measured(const struct report *report);
+
+#endif

@@ -1,0 +1,305 @@
+/* See report_text.h. */
+#include "tools/report_text.h"
+
+#include <string.h>
+
+#include "tools/table.h"
+#include "tools/text.h"
+
+enum {
+    WIDTH = 96,
+    LABEL = 4,  /* column of "choice", "gain", ... */
+    VALUE = 16, /* column of what is said about it */
+    WORDS = 21, /* the same for algorithms, whose names are longer */
+};
+
+static void say_from(size_t column, FILE *out, const char *label, const char *text)
+{
+    fprintf(out, "%*s%-*s", LABEL, "", (int)column - LABEL, label);
+    text_wrap(out, text, column, WIDTH);
+}
+
+static void say(FILE *out, const char *label, const char *text)
+{
+    say_from(VALUE, out, label, text);
+}
+
+static const char *plural(int count)
+{
+    return 1 == count ? "" : "s";
+}
+
+int report_decimals(double smallest)
+{
+    return smallest >= 100 ? 0 : smallest >= 10 ? 1 : smallest >= 1 ? 2 : smallest >= 0.1 ? 3 : 4;
+}
+
+/* ---- an entry ---- */
+
+void report_shape(const struct report_entry *entry, char *text, size_t bytes)
+{
+    char where[80] = "", bound[80] = "";
+    if (REPORT_DECLINED != entry->source) {
+        snprintf(where, sizeof(where), " on %d processor%s%s", entry->processors,
+                 plural(entry->processors), entry->oversubscribed ? ", oversubscribed" : "");
+        snprintf(bound, sizeof(bound),
+                 1 == entry->bound_sets ? ", not bound" : ", bound to %d sets of processors",
+                 entry->bound_sets);
+    }
+    snprintf(text, bytes, "%d process%s%s%s", entry->processes, 1 == entry->processes ? "" : "es",
+             where, bound);
+}
+
+static const char *source_words(enum report_source source)
+{
+    switch (source) {
+    case REPORT_MEASURED:
+        return "measured on this communicator";
+    case REPORT_SAME_SHAPE:
+        return "measured on another communicator of the same shape in this job";
+    case REPORT_CACHE:
+        return "measured by an earlier job (tuning cache, see coll_nicbarr_cache)";
+    case REPORT_PARAMETER:
+        return "set by the parameter coll_nicbarr_algorithm";
+    case REPORT_DEFAULT:
+        return "the default: not measured, as there were too few barriers (see "
+               "coll_nicbarr_tune_after and coll_nicbarr_tune_budget)";
+    case REPORT_DECLINED:
+    case REPORT_SOURCES:
+        break;
+    }
+    return "Open MPI's own function, as nicbarr declined";
+}
+
+static void print_choice(const struct report_entry *entry, FILE *out)
+{
+    char text[256];
+    if (REPORT_DECLINED == entry->source) {
+        say(out, "barrier", source_words(entry->source));
+        say(out, "because", entry->reason);
+        return;
+    }
+    const bool own = 0 == strcmp(entry->choice, "openmpi");
+    snprintf(text, sizeof(text), "%s%s, %s", entry->choice, own ? " (Open MPI's own function)" : "",
+             source_words(entry->source));
+    say(out, "barrier", text);
+}
+
+static void print_gain(const struct report_entry *entry, FILE *out)
+{
+    const struct report_candidate *own = report_own(entry), *chosen = report_chosen(entry);
+    char text[256];
+    if (NULL == own || NULL == chosen || 0 == chosen->gain) {
+        return;
+    }
+    if (chosen == own) {
+        say(out, "gain", "none: nothing was clearly faster than Open MPI's own function");
+        return;
+    }
+    const int decimals = report_decimals(chosen->median_us);
+    snprintf(text, sizeof(text),
+             "%.2f times faster than Open MPI's own: %.*f us instead of %.*f us", chosen->gain,
+             decimals, chosen->median_us, decimals, own->median_us);
+    say(out, "gain", text);
+}
+
+static void print_candidates(const struct report_entry *entry, FILE *out)
+{
+    static const struct table_column columns[] = {
+        {"", "", false},       {"algorithm", "", false}, {"median", "us", true},
+        {"q1", "us", true},    {"q3", "us", true},       {"gain", "", true},
+        {"model", "us", true}, {"rounds", "", true},     {"", "", false},
+    };
+    struct table table;
+    table_begin(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    const int decimals = report_decimals(entry->candidates[0].median_us);
+    for (size_t c = 0; c < entry->count; ++c) {
+        const struct report_candidate *candidate = &entry->candidates[c];
+        table_cell(&table, "%s", candidate->chosen ? ">" : "");
+        table_cell(&table, "%s", candidate->algorithm);
+        table_cell(&table, "%.*f", decimals, candidate->median_us);
+        table_cell(&table, "%.*f", decimals, candidate->q1_us);
+        table_cell(&table, "%.*f", decimals, candidate->q3_us);
+        if (candidate->gain > 0) {
+            table_cell(&table, "%.2f x", candidate->gain);
+        } else {
+            table_cell(&table, "-");
+        }
+        if (candidate->model_us > 0) {
+            table_cell(&table, "%.*f", decimals, candidate->model_us);
+        } else {
+            table_cell(&table, "-");
+        }
+        table_cell(&table, "%d", candidate->rounds);
+        table_cell(&table, "%s%s%s", candidate->own ? "Open MPI's own" : "",
+                   candidate->own && candidate->chosen ? ", " : "",
+                   candidate->chosen ? "chosen" : "");
+        table_end_row(&table);
+    }
+    fputc('\n', out);
+    table_print(&table, out, LABEL);
+    table_end(&table);
+}
+
+static void print_entry(const struct report_entry *entry, size_t number, FILE *out)
+{
+    char text[256];
+    fprintf(out, "[%zu] %s\n", number, entry->name);
+    report_shape(entry, text, sizeof(text));
+    say(out, "shape", text);
+    if (entry->communicators > 1) {
+        snprintf(text, sizeof(text), "%d communicators; the name is the first one's",
+                 entry->communicators);
+        say(out, "shared by", text);
+    }
+    print_choice(entry, out);
+    if (REPORT_DECLINED != entry->source) {
+        snprintf(text, sizeof(text), "%.0f bytes of shared memory a communicator",
+                 entry->record_bytes);
+        say(out, "memory", text);
+    }
+    if (0 == entry->count) {
+        return;
+    }
+    print_gain(entry, out);
+    snprintf(text, sizeof(text), "%.*f us: a cache line from rank 0 to rank 1, one way",
+             report_decimals(entry->line_us), entry->line_us);
+    say(out, "raw limits", text);
+    snprintf(text, sizeof(text), "%.*f us: a processor from one process to the next",
+             report_decimals(entry->switch_us), entry->switch_us);
+    say(out, "", text);
+    snprintf(text, sizeof(text), "%.1f ms of a budget of %.0f ms", entry->spent_ms,
+             entry->budget_ms);
+    say(out, "tuning took", text);
+    print_candidates(entry, out);
+}
+
+/* ---- the whole ---- */
+
+static void print_head(const struct report *report, FILE *out)
+{
+    char text[256];
+    fprintf(out, "nicbarr report: which barrier this job's communicators use, and why\n\n");
+    snprintf(text, sizeof(text), "%s (%s)", report->host, report->processor);
+    say(out, "host", text);
+    snprintf(text, sizeof(text), "nicbarr %s, Open MPI %s", report->nicbarr, report->open_mpi);
+    say(out, "versions", text);
+    say(out, "time", report->time);
+}
+
+static void print_summary(const struct report *report, FILE *out)
+{
+    char text[256];
+    long communicators = 0, ours = 0;
+    for (size_t e = 0; e < report->count; ++e) {
+        const struct report_entry *entry = &report->entries[e];
+        communicators += entry->communicators;
+        ours += 0 == strcmp(entry->choice, "openmpi") ? 0 : entry->communicators;
+    }
+    if (0 == communicators) {
+        say(out, "summary",
+            "no communicator: none did so many barriers that one was chosen (see "
+            "coll_nicbarr_tune_after)");
+        return;
+    }
+    snprintf(text, sizeof(text),
+             "%ld communicator%s with a chosen barrier: %ld nicbarr's, %ld Open MPI's own",
+             communicators, 1 == communicators ? "" : "s", ours, communicators - ours);
+    say(out, "summary", text);
+}
+
+/* What the algorithms do, for those in the report. */
+static void print_algorithms(const struct report *report, FILE *out)
+{
+    static const struct {
+        const char *name, *label, *words;
+    } algorithms[] = {
+        {"counter", "counter:N", "all count into one of N places, the last one releases all"},
+        {"flags", "flags:B", "everybody raises a flag and looks at all flags, B bytes apart"},
+        {"tree", "tree:D", "arrivals go up a tree of degree D, the release comes down it"},
+        {"dissemination", "dissemination:N",
+         "in each step everybody tells N others, farther away each time"},
+        {"pairwise", "pairwise",
+         "in each step everybody exchanges with one other (recursive doubling)"},
+        {"openmpi", "openmpi", "Open MPI's own function"},
+    };
+    for (size_t a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
+        const size_t length = strlen(algorithms[a].name);
+        bool used = false;
+        for (size_t e = 0; e < report->count; ++e) {
+            const struct report_entry *entry = &report->entries[e];
+            used = used || 0 == strncmp(entry->choice, algorithms[a].name, length);
+            for (size_t c = 0; c < entry->count && !used; ++c) {
+                used = 0 == strncmp(entry->candidates[c].algorithm, algorithms[a].name, length);
+            }
+        }
+        if (used) {
+            say_from(WORDS, out, algorithms[a].label, algorithms[a].words);
+        }
+    }
+}
+
+static void print_legend(const struct report *report, FILE *out)
+{
+    if (0 < report_measured(report)) {
+        fprintf(out, "\nHow to read the tables\n");
+        say(out, "median, q",
+            "of a barrier's time over the rounds; a round counts its slowest rank");
+        say(out, "gain", "Open MPI's own median over this one's, from the same rounds");
+        say(out, "model", "predicted from the two raw limits");
+        say(out, "rounds", "fewer where a candidate was clearly slower and dropped early");
+        say(out, "chosen", "the simplest of those that are as good as the fastest");
+    }
+    if (0 < report->count) {
+        fprintf(out, "\nAlgorithms\n");
+        print_algorithms(report, out);
+    }
+}
+
+void report_print(const struct report *report, FILE *out)
+{
+    print_head(report, out);
+    print_summary(report, out);
+    for (size_t e = 0; e < report->count; ++e) {
+        fputc('\n', out);
+        print_entry(&report->entries[e], e + 1, out);
+    }
+    print_legend(report, out);
+}
+
+/* ---- CSV ---- */
+
+static void print_quoted(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; '\0' != *text; ++text) {
+        fputs('"' == *text ? "\"\"" : (char[]){*text, '\0'}, out);
+    }
+    fputc('"', out);
+}
+
+void report_print_csv(const struct report *report, FILE *out)
+{
+    fprintf(out, "entry,communicator,communicators,processes,processors,bound_sets,oversubscribed,"
+                 "algorithm,chosen,median_us,q1_us,q3_us,gain,model_us,rounds,line_us,switch_us\n");
+    for (size_t e = 0; e < report->count; ++e) {
+        const struct report_entry *entry = &report->entries[e];
+        for (size_t c = 0; c < entry->count; ++c) {
+            const struct report_candidate *candidate = &entry->candidates[c];
+            fprintf(out, "%zu,", e + 1);
+            print_quoted(out, entry->name);
+            fprintf(out, ",%d,%d,%d,%d,%d,%s,%d,%.6g,%.6g,%.6g,", entry->communicators,
+                    entry->processes, entry->processors, entry->bound_sets, entry->oversubscribed,
+                    candidate->algorithm, candidate->chosen, candidate->median_us, candidate->q1_us,
+                    candidate->q3_us);
+            if (candidate->gain > 0) {
+                fprintf(out, "%.6g", candidate->gain);
+            }
+            fputc(',', out);
+            if (candidate->model_us > 0) {
+                fprintf(out, "%.6g", candidate->model_us);
+            }
+            fprintf(out, ",%d,%.6g,%.6g\n", candidate->rounds, entry->line_us, entry->switch_us);
+        }
+    }
+}

@@ -1,0 +1,273 @@
+#!/bin/sh
+# `nicbarr report` as a person or a script meets it: samples, garbage, truncations, wrong usage.
+#
+# Run by `make check`, in the build folder; NICBARR names another nicbarr to test. What is compared
+# is what the samples beside this script say: nothing here measures anything.
+#
+# shellcheck disable=SC2016 # evil names are not to be expanded
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+nicbarr=${NICBARR:-tools/nicbarr}
+case $nicbarr in
+/*) ;;
+*) nicbarr=$PWD/$nicbarr ;;
+esac
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 99
+count=0
+failed=0
+
+verdict() { # STATUS NAME
+    count=$((count + 1))
+    if [ "$1" -eq 0 ]; then
+        printf 'ok %d - %s\n' $count "$2"
+    else
+        printf 'not ok %d - %s\n' $count "$2"
+        failed=$((failed + 1))
+        sed 's/^/# /' out err 2>/dev/null | head -n 20
+    fi
+}
+
+report() { # ARGUMENT...: status, out, err
+    "$nicbarr" report "$@" >out 2>err </dev/null
+    status=$?
+}
+
+works() { # NAME PATTERN...: the last report ended well, silently, and each pattern is in its output
+    name=$1
+    shift
+    good=0
+    [ "$status" -eq 0 ] && [ ! -s err ] || good=1
+    for pattern; do
+        grep -Eq -e "$pattern" out || { good=1 && printf '# not there: %s\n' "$pattern"; }
+    done
+    verdict $good "$name"
+}
+
+refuses() { # NAME PATTERN: the last report ended with 1 and one line that says why, on err only
+    good=0
+    [ "$status" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || good=1
+    grep -Eq -e "$2" err || good=1
+    verdict $good "$1"
+}
+
+refuses_bad() { # NAME PATTERN: bad.json is refused
+    report bad.json
+    refuses "$1" "$2"
+}
+
+changed() { # SED-EXPRESSION: every_source.json with one thing changed
+    sed "$1" "$here/every_source.json"
+}
+
+# ---- good files
+
+report "$here/every_source.json"
+works "a report with every source" \
+    '^    host +vm \(Intel' '^    versions +nicbarr 0\.1\.0, Open MPI 4\.1\.4$' \
+    '18 communicators with a chosen barrier: 16 nicbarr.s, 2 Open MPI.s own' \
+    '2\.12 times faster than Open MPI.s own: 2\.14 us instead of 4\.54 us' \
+    'flags:4, measured on another communicator of the same shape in this job' \
+    '12 communicators; the name is the first one' \
+    'flags:4, measured by an earlier job' \
+    '^\[4\] forced é ✓$' 'tree:3, set by the parameter coll_nicbarr_algorithm' \
+    'flags:4, the default: not measured' \
+    'because +process 5 is in another container' \
+    'openmpi \(Open MPI.s own function\), measured on this communicator' \
+    'none: nothing was clearly faster' \
+    '^    >  flags:4 +2\.14 +2\.11 +2\.25 +2\.12 x +2\.39 +12  chosen$' \
+    '^       openmpi +4\.54 .* 1\.00 x +- +12  Open MPI.s own$' \
+    'Open MPI.s own, chosen$' 'bound to 2 sets of processors' '42\.1 ms of a budget of 50 ms'
+awk 'length > 100 { wide = 1 } END { exit wide }' out
+verdict $? "no line is longer than 100 columns"
+awk '$NF ~ /^[0-9]+$|chosen|own/ && $1 ~ /^>|^[a-z]+(:[0-9]+)?$/ && / x / { print $(1 + ($1 == ">") + 1) }
+     /^\[2\]/ { exit }' out >medians
+sort -C -g medians && [ "$(wc -l <medians)" -eq 9 ]
+verdict $? "candidates are in the order of their medians"
+
+report "$here/bound.json"
+works "a report of bound processes" '4 processes on 2 processors, oversubscribed, bound to 2 sets'
+report "$here/shared.json"
+works "a report of several communicators" '^\[3\]' '30 communicators'
+
+sed -n '/"communicators": \[/q;p' "$here/bound.json" >empty.json
+echo '"communicators": []}' >>empty.json
+report empty.json
+works "a report without communicators" 'no communicator: none did so many barriers'
+changed 's/"host": "vm"/"host": "a\\u001b[31m\\u202eb\\nc"/' >hostile.json
+report hostile.json
+works "names cannot steer the terminal" '^    host +a\?+\[31m\?+b\?+c \('
+changed 's/"format"/"added later": [{}], "format"/; s/"algorithm"/"new": null, "algorithm"/' >more.json
+report more.json
+works "fields of the future are passed over" '^\[7\]'
+
+# ---- CSV
+
+report --csv "$here/every_source.json"
+works "CSV" '^entry,communicator,.*,median_us,' \
+    '^1,"measured",1,4,2,1,1,flags:4,1,2\.14026,2\.10643,2\.24963,2\.12155,2\.38705,12,1\.32656,1\.36403$' \
+    '^7,"Open MPI.s own wins",1,2,2,2,0,openmpi,1,0\.0234,0\.0215,0\.0301,1,,64,0\.024,0\.31$'
+[ "$(wc -l <out)" -eq 12 ]
+verdict $? "CSV has a line for each candidate"
+changed 's/"communicator": "measured"/"communicator": "say \\"hi\\", all"/' >quotes.json
+report --csv quotes.json
+works "CSV doubles quotes" '^1,"say ""hi"", all",'
+
+# ---- plots
+
+if command -v gnuplot >gnuplot-path; then
+    report "$here/every_source.json" --plot a.svg
+    works "a plot as SVG" '^Plot: a\.svg$'
+    grep -q '</svg>' a.svg && [ "$(grep -c 'flags:4' a.svg)" -eq 2 ] && grep -q 'microseconds' a.svg
+    verdict $? "the SVG is complete"
+    report "$here/shared.json" -p a.PNG
+    works "a plot as PNG" '^Plot: a\.PNG$'
+    [ "$(head -c 8 a.PNG | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
+    verdict $? "the PNG is one"
+    report --csv "$here/bound.json" --plot b.svg
+    works "a plot beside CSV" '^entry,'
+    ! grep -q Plot out && [ -s b.svg ]
+    verdict $? "CSV stays CSV"
+
+    evil='$(touch pwned) `touch pwned` '"'"'; system("touch pwned"); |touch pwned .svg'
+    changed 's/"communicator": "measured"/"communicator": "`touch pwned` %g {x} \x27.system(\\"touch pwned\\").\x27 <b>\&"/' \
+        >evil.json
+    report evil.json --plot "$evil"
+    works "a plot of evil names" '`touch pwned`'
+    [ -s "$evil" ] && [ ! -e pwned ] && grep -q '`touch pwned` %g {x}' "$evil"
+    verdict $? "evil names are but names"
+    for zero in 's/: [0-9][0-9.]*\(,\{0,1\}\)$/: 1\1/' 's/_us": [0-9.]*/_us": 0/' \
+        's/\(q3_us\|model_us\)": [0-9.]*/\1": 1e12/' \
+        's/\(median_us\)": [0-9.]*/\1": 0.0/; s/\(q1_us\)": [0-9.]*/\1": 0.0/'; do
+        changed "$zero" >zero.json
+        report zero.json --plot z.svg
+        works "a plot after $zero"
+    done
+
+    report empty.json --plot c.svg
+    [ "$status" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -e c.svg ] && grep -q 'nothing to plot' err
+    verdict $? "nothing to plot"
+    report "$here/bound.json" --plot no/such/folder.svg
+    [ "$status" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'No such file' err
+    verdict $? "a plot into a missing folder"
+    mkdir bin
+    printf '#!/bin/sh\necho broken: as expected >&2\nexit 3\n' >bin/gnuplot
+    chmod +x bin/gnuplot
+    PATH=$PWD/bin:$PATH report "$here/bound.json" --plot c.svg
+    [ "$status" -eq 1 ] && [ ! -e c.svg ] && grep -q 'gnuplot failed: broken: as expected' err
+    verdict $? "gnuplot fails"
+else
+    count=$((count + 1))
+    echo "ok $count - plots # SKIP there is no gnuplot"
+fi
+mkdir nothing
+/usr/bin/env PATH="$PWD/nothing" "$nicbarr" report "$here/bound.json" --plot c.svg >out 2>err
+[ $? -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -e c.svg ] && grep -q 'install gnuplot' err
+verdict $? "no gnuplot"
+
+# ---- files that are none
+
+report missing.json
+refuses "a missing file" 'missing\.json: No such file'
+report .
+refuses "a folder" 'Is a directory'
+report /dev/null
+refuses "an empty file" 'not JSON'
+head -c 100000 /dev/urandom >noise.json
+report noise.json
+refuses "noise" 'not JSON'
+awk 'BEGIN { for (i = 0; i < 100000; i++) printf "[" }' >deep.json
+report deep.json
+refuses "deep nesting" 'not JSON'
+echo '[]' >bad.json
+refuses_bad "a list" 'not a report of nicbarr'
+echo '{}' >bad.json
+refuses_bad "an empty object" 'not a report of nicbarr'
+echo '{"format": 7}' >bad.json
+refuses_bad "a format that is a number" 'not a report of nicbarr'
+changed 's/nicbarr report 1/nicbarr tuning cache 1/' >bad.json
+refuses_bad "a foreign file" 'format is "nicbarr tuning'
+changed 's/nicbarr report 1/nicbarr report 2/' >bad.json
+refuses_bad "a later format" 'reads "nicbarr report 1"'
+changed '$s/$/ {}/' >bad.json
+refuses_bad "something after the report" 'not JSON'
+printf '{"format": "nicbarr report 1",\n "x\033[31m' >bad.json
+refuses_bad "a broken escape" 'not JSON'
+[ "$(tr -d '\n[:print:]' <err | wc -c)" -eq 0 ]
+verdict $? "what it quotes is printable"
+
+for field in format host processor open_mpi nicbarr time communicators; do
+    sed "1,9s/\"$field\":/\"x\":/" "$here/every_source.json" >bad.json
+    refuses_bad "no $field" "$field"
+done
+for field in communicator processes communicators choice source reason nodes processors bound_sets \
+    oversubscribed record_bytes algorithm rounds q1_us median_us q3_us line_us switch_us spent_ms \
+    budget_ms; do
+    sed "10,\$s/\"$field\":/\"x\":/" "$here/every_source.json" >bad.json
+    refuses_bad "no $field in an entry" "communicators\[[0-9]\].*$field is missing"
+    for value in null '[]' '{}' '-1' '-0.5' true '"\\u0007"' 1e13 99999999999999999999 1e999 NaN; do
+        case $field:$value in
+        oversubscribed:true | communicator:\"* | reason:\"* | record_bytes:1e13) continue ;;
+        esac
+        sed "10,\$s/\"$field\": \(\"[^\"]*\"\|[^,]*\)\(,\{0,1\}\)\$/\"$field\": $value\2/" \
+            "$here/every_source.json" >bad.json
+        refuses_bad "$field is $value" 'bad.json: '
+    done
+done
+changed 's/"candidates": \[/"candidates": 3, "x": [/' >bad.json
+refuses_bad "candidates is a number" 'not a list'
+changed 's/"candidates": \[/"candidates": [[], /' >bad.json
+refuses_bad "a candidate is a list" 'not an object'
+changed 's/"communicators": \[/"communicators": [null, /' >bad.json
+refuses_bad "an entry is null" 'not an object'
+changed 's/"source": "cache"/"source": "guess"/' >bad.json
+refuses_bad "an unknown source" "'guess'"
+changed 's/"algorithm": "tree:2"/"algorithm": "tree:2\\n"/' >bad.json
+refuses_bad "an algorithm with a line end" 'not an algorithm'
+changed 's/"q1_us": 60.0/"q1_us": 70.0/' >bad.json
+refuses_bad "quartiles out of order" 'not in this order'
+
+for sample in every_source bound; do
+    bytes=$(($(wc -c <"$here/$sample.json") - 2))
+    at=0
+    whole=0
+    while [ "$at" -le "$bytes" ]; do
+        head -c "$at" "$here/$sample.json" >cut.json
+        report cut.json
+        if [ "$status" -ne 1 ] || [ -s out ] || [ "$(wc -l <err)" -ne 1 ]; then
+            echo "# $at bytes: status $status"
+            whole=1
+        fi
+        at=$((at + 50))
+    done
+    verdict $whole "$sample.json cut off after every 50th byte"
+done
+
+# ---- usage
+
+usage() { # NAME ARGUMENT...: the command line is refused
+    name=$1
+    shift
+    "$nicbarr" "$@" >out 2>err
+    [ $? -eq 64 ] && [ ! -s out ] && [ -s err ]
+    verdict $? "$name"
+}
+usage "no command"
+usage "an unknown command" wibble
+usage "no file" report
+usage "two files" report a b
+usage "an unknown option" report --wibble a
+usage "a plot of another kind" report a --plot a.pdf
+usage "a plot without a name" report a --plot .svg
+for arguments in --help --version 'report --help' 'report --version'; do
+    # shellcheck disable=SC2086
+    "$nicbarr" $arguments >out 2>err && [ -s out ] && [ ! -s err ]
+    verdict $? "$arguments"
+done
+"$nicbarr" report "$here/bound.json" >/dev/full 2>err
+[ $? -eq 1 ] && grep -q 'No space' err
+verdict $? "a full disk"
+
+echo "1..$count"
+[ "$failed" -eq 0 ]

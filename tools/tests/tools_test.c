@@ -1,0 +1,262 @@
+/* Tests of the tool's parts: text, table, the report's reader, the plot's script. By cmocka. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/plot.h"
+#include "tools/report_file.h"
+#include "tools/report_text.h"
+#include "tools/table.h"
+#include "tools/text.h"
+
+/* ---- text ---- */
+
+static void expect_printable(const char *text, size_t most, const char *expected)
+{
+    char *printable = text_printable(text, most);
+    assert_string_equal(printable, expected);
+    free(printable);
+}
+
+static void printable_keeps_letters_only(void **state)
+{
+    (void)state;
+    expect_printable("", 10, "");
+    expect_printable("plain \xc3\xa9 \xe2\x9c\x93 \xf0\x9f\x98\x80", 20,
+                     "plain \xc3\xa9 \xe2\x9c\x93 \xf0\x9f\x98\x80");
+    expect_printable("a\tb\nc\x1b[31m\x7f", 20, "a?b?c?[31m?");
+    expect_printable("\xc2\x9b", 20, "??");      /* a control character in two bytes */
+    expect_printable("\xe2\x80\xae", 20, "???"); /* from right to left */
+    expect_printable("\xff\xc0\x80 \xed\xa0\x80", 20, "??? ???"); /* not UTF-8 */
+    expect_printable("cut \xe2\x9c", 20, "cut ??");
+}
+
+static void printable_cuts_between_characters(void **state)
+{
+    (void)state;
+    expect_printable("12345", 5, "12345");
+    expect_printable("123456", 5, "12...");
+    expect_printable("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 5, "\xc3\xa9\xc3\xa9...");
+    expect_printable("1234", 3, "...");
+}
+
+static void columns_are_characters(void **state)
+{
+    (void)state;
+    assert_int_equal(text_columns(""), 0);
+    assert_int_equal(text_columns("\xc3\xa9\xe2\x9c\x93!"), 3);
+}
+
+/* What `print` writes, to be freed. */
+#define PRINTED(out, print)                                                                        \
+    ({                                                                                             \
+        char *printed_text = NULL;                                                                 \
+        size_t printed_bytes = 0;                                                                  \
+        FILE *out = open_memstream(&printed_text, &printed_bytes);                                 \
+        assert_non_null(out);                                                                      \
+        print;                                                                                     \
+        assert_int_equal(fclose(out), 0);                                                          \
+        printed_text;                                                                              \
+    })
+
+static void wrapping_indents(void **state)
+{
+    (void)state;
+    char *text = PRINTED(out, text_wrap(out, "one two  three incomprehensibilities x", 4, 12));
+    assert_string_equal(text, "one two\n    three\n    incomprehensibilities\n    x\n");
+    free(text);
+    text = PRINTED(out, text_wrap(out, "", 4, 12));
+    assert_string_equal(text, "\n");
+    free(text);
+}
+
+/* ---- table ---- */
+
+static void tables_align(void **state)
+{
+    (void)state;
+    static const struct table_column columns[] = {
+        {"name", "", false}, {"time", "us", true}, {"", "", false}};
+    struct table table;
+    table_begin(&table, columns, 3);
+    table_cell(&table, "\xc3\xa9t\xc3\xa9-long");
+    table_cell(&table, "%.2f", 1.5);
+    table_cell(&table, "here");
+    table_end_row(&table);
+    table_cell(&table, "x");
+    table_cell(&table, "%d", 12345);
+    table_end_row(&table);
+    char *text = PRINTED(out, table_print(&table, out, 2));
+    assert_string_equal(text, "  name       time\n"
+                              "               us\n"
+                              "  \xc3\xa9t\xc3\xa9-long   1.50  here\n"
+                              "  x         12345\n");
+    free(text);
+    table_end(&table);
+}
+
+static void tables_grow(void **state)
+{
+    (void)state;
+    static const struct table_column columns[] = {{"n", "", true}};
+    struct table table;
+    table_begin(&table, columns, 1);
+    for (int row = 0; row < 1000; ++row) {
+        table_cell(&table, "%d", row);
+        table_end_row(&table);
+    }
+    char *text = PRINTED(out, table_print(&table, out, 0));
+    assert_int_equal(strlen(text), 1001 * 4);
+    assert_non_null(strstr(text, "\n 99\n100\n"));
+    free(text);
+    table_end(&table);
+}
+
+/* ---- reading ---- */
+
+#define HEAD                                                                                       \
+    "{\"format\": \"nicbarr report 1\", \"host\": \"h\", \"processor\": \"p\", \"open_mpi\": "     \
+    "\"4\", \"nicbarr\": \"0\", \"time\": \"t\", \"communicators\": ["
+#define ENTRY                                                                                      \
+    "{\"communicator\": \"c\", \"processes\": 2, \"communicators\": 1, \"choice\": \"flags:4\", "  \
+    "\"source\": \"measured\", \"nodes\": 1, \"processors\": 2, \"bound_sets\": 1, "               \
+    "\"oversubscribed\": false, \"record_bytes\": 64, \"line_us\": 1, \"switch_us\": 0.5, "        \
+    "\"spent_ms\": 3, \"budget_ms\": 50, \"candidates\": ["
+#define CANDIDATE(name, median)                                                                    \
+    "{\"algorithm\": \"" name "\", \"rounds\": 8, \"q1_us\": 0, \"median_us\": " #median           \
+    ", \"q3_us\": 1000}"
+#define TAIL "]}]}"
+
+static char *read_text(const char *text, struct report *report)
+{
+    char *why;
+    FILE *file = tmpfile(); /* the reader asks what kind of file it is: not fmemopen */
+    assert_non_null(file);
+    fputs(text, file);
+    rewind(file);
+    const bool good = report_read(file, report, &why);
+    assert_int_equal(good, NULL == why);
+    fclose(file);
+    return why;
+}
+
+static void reading_sorts_and_compares(void **state)
+{
+    (void)state;
+    struct report report;
+    assert_null(read_text(HEAD ENTRY CANDIDATE("openmpi", 6) "," CANDIDATE(
+                              "flags:4", 3) "," CANDIDATE("pairwise", 3) "," CANDIDATE("tree:2", 2)
+                              TAIL,
+                          &report));
+    const struct report_entry *entry = &report.entries[0];
+    assert_int_equal(report.count, 1);
+    assert_int_equal(report_measured(&report), 1);
+    assert_int_equal(entry->count, 4);
+    assert_string_equal(entry->candidates[0].algorithm, "tree:2");
+    assert_string_equal(entry->candidates[1].algorithm, "flags:4"); /* as in the file */
+    assert_string_equal(entry->candidates[2].algorithm, "pairwise");
+    assert_true(3 == entry->candidates[0].gain);
+    assert_ptr_equal(report_own(entry), &entry->candidates[3]);
+    assert_ptr_equal(report_chosen(entry), &entry->candidates[1]);
+    report_free(&report);
+}
+
+static void a_report_without_open_mpi_has_no_gain(void **state)
+{
+    (void)state;
+    struct report report;
+    assert_null(read_text(HEAD ENTRY CANDIDATE("tree:2", 0) TAIL, &report));
+    assert_null(report_own(&report.entries[0]));
+    assert_null(report_chosen(&report.entries[0]));
+    assert_true(0 == report.entries[0].candidates[0].gain);
+    char *text = PRINTED(out, report_print(&report, out));
+    assert_null(strstr(text, "times faster"));
+    free(text);
+    report_free(&report);
+}
+
+static void reading_says_where_it_is_wrong(void **state)
+{
+    (void)state;
+    struct report report;
+    char *why =
+        read_text(HEAD ENTRY CANDIDATE("openmpi", 6) "," CANDIDATE("tree:2", -2) TAIL, &report);
+    assert_non_null(why);
+    assert_string_equal(why, "communicators[0].candidates[1].median_us is not a number, or out of "
+                             "range");
+    assert_null(report.entries);
+    free(why);
+}
+
+static void decimals_leave_three_digits(void **state)
+{
+    (void)state;
+    assert_int_equal(report_decimals(0.024), 4);
+    assert_int_equal(report_decimals(0.24), 3);
+    assert_int_equal(report_decimals(2.4), 2);
+    assert_int_equal(report_decimals(24), 1);
+    assert_int_equal(report_decimals(240), 0);
+}
+
+/* ---- plot ---- */
+
+static void plots_have_a_kind(void **state)
+{
+    (void)state;
+    enum plot_kind kind;
+    assert_true(plot_kind_of("a.svg", &kind) && PLOT_SVG == kind);
+    assert_true(plot_kind_of("a.b/c.Png", &kind) && PLOT_PNG == kind);
+    assert_false(plot_kind_of(".png", &kind));
+    assert_false(plot_kind_of("png", &kind));
+    assert_false(plot_kind_of("a.pdf", &kind));
+    assert_false(plot_kind_of("", &kind));
+}
+
+static void scales_are_logarithmic_beyond_ten_times(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool logarithmic;
+    } cases[] = {
+        {HEAD ENTRY CANDIDATE("openmpi", 50) "," CANDIDATE("flags:4", 5) TAIL, false},
+        {HEAD ENTRY "{\"algorithm\": \"openmpi\", \"rounds\": 1, \"q1_us\": 50, \"median_us\": 51, "
+                    "\"q3_us\": 52}, {\"algorithm\": \"flags:4\", \"rounds\": 1, \"q1_us\": 4, "
+                    "\"median_us\": 5, \"q3_us\": 6}" TAIL,
+         true},
+        /* no room for a quartile of 0 there */
+        {HEAD ENTRY CANDIDATE("openmpi", 51) "," CANDIDATE("flags:4", 5) TAIL, false},
+    };
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
+        struct report report;
+        assert_null(read_text(cases[c].text, &report));
+        char *script = PRINTED(out, plot_script(&report, PLOT_SVG, out));
+        assert_int_equal(NULL != strstr(script, "\nset logscale x"), cases[c].logarithmic);
+        free(script);
+        report_free(&report);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(printable_keeps_letters_only),
+        cmocka_unit_test(printable_cuts_between_characters),
+        cmocka_unit_test(columns_are_characters),
+        cmocka_unit_test(wrapping_indents),
+        cmocka_unit_test(tables_align),
+        cmocka_unit_test(tables_grow),
+        cmocka_unit_test(reading_sorts_and_compares),
+        cmocka_unit_test(a_report_without_open_mpi_has_no_gain),
+        cmocka_unit_test(reading_says_where_it_is_wrong),
+        cmocka_unit_test(decimals_leave_three_digits),
+        cmocka_unit_test(plots_have_a_kind),
+        cmocka_unit_test(scales_are_logarithmic_beyond_ten_times),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,24 @@
+/*
+ * Text from files, made fit for a terminal: called by the reader (report_file.c) for what comes in
+ * and by the printers for what goes out. Pure functions; what they return is UTF-8 without control
+ * characters, so a file cannot steer the terminal, and a message is one line.
+ */
+#ifndef TOOLS_TEXT_H
+#define TOOLS_TEXT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* A copy, to be freed, in which what cannot be printed (control characters, such that turn the
+ * direction of writing, what is not UTF-8) is '?', and which has at most `most` characters; a
+ * longer text ends in "..." (most >= 3). */
+char *text_printable(const char *text, size_t most);
+
+/* Columns that a printable text takes: its characters. */
+size_t text_columns(const char *text);
+
+/* Print words up to column `width`; the text begins in column `indent`, and so does every further
+ * line. Ends the line. A word that is longer than a line stands out. */
+void text_wrap(FILE *out, const char *text, size_t indent, size_t width);
+
+#endif
