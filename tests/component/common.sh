@@ -1,0 +1,67 @@
+# What the component's test scripts share; sourced by each, with automake's environment: builddir and
+# srcdir, where the build and the sources are. A script prints a line for each check and fails if one
+# of them did.
+# shellcheck shell=bash
+
+set -u
+builddir=$(cd "${builddir:-.}" && pwd)
+srcdir=$(cd "${srcdir:-.}" && pwd)
+if [ ! -e "$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so" ]; then
+    echo "no component in $builddir: run this by make check, or set builddir and srcdir" >&2
+    exit 1
+fi
+# shellcheck source=tests/jobs.sh
+. "$srcdir/tests/jobs.sh"
+
+export PMIX_MCA_mca_base_component_path=
+export OMPI_MCA_mca_base_component_show_load_errors=1
+# Nothing of the person's own is read or written.
+export OMPI_MCA_coll_nicbarr_cache=none
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export XDG_CACHE_HOME=$scratch/cache
+
+# The component of the build, not one that is installed somewhere.
+mkdir "$scratch/components"
+ln -s "$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so" "$scratch/components/"
+export OMPI_MCA_mca_base_component_path=$scratch/components:SYSTEM_DEFAULT
+
+programs=$builddir/tests/mpi
+failed=0
+passed=0
+
+# Run a job under a watchdog that is there for hangs only; its output goes to $scratch/out.
+job() { # PROCESSES [MPIRUN-OPTION...] PROGRAM [ARGUMENT...]
+    local processes=$1
+    shift
+    timeout -k 5 "${watchdog:-120}" mpirun -np "$processes" "$@" > "$scratch/out" 2>&1
+}
+
+verdict() { # STATUS NAME
+    if [ "$1" = 0 ]; then
+        passed=$((passed + 1))
+        echo "ok   $2"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $2"
+        sed 's/^/     | /' "$scratch/out" | tail -n 40
+    fi
+}
+
+# check NAME COMMAND...: does the command succeed?
+check() {
+    local name=$1
+    shift
+    "$@"
+    verdict $? "$name"
+}
+
+said() { grep -q -- "$1" "$scratch/out"; }
+said_once() { [ "$(grep -c -- "$1" "$scratch/out")" = 1 ]; }
+silent() { ! said "nicbarr:"; }
+
+finish() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" = 0 ]
+    exit
+}

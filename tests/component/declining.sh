@@ -1,0 +1,63 @@
+#!/bin/bash
+# Where nicbarr cannot serve, all processes of a communicator go back to Open MPI's barrier together,
+# and one line says why.
+. "$(dirname "$0")/common.sh"
+program=$programs/barrier_ledger
+works() { job "$@" && said "^ok"; }
+why() { check "$1: said once" said_once "stay Open MPI's own: .*$2"; }
+
+# odd.sh SETTING PROGRAM...: rank 2 runs with a setting in its environment, or under a limit, that
+# the others do not have.
+cat > "$scratch/odd.sh" << 'EOF'
+#!/bin/bash
+setting=$1
+shift
+if [ "${OMPI_COMM_WORLD_RANK-${PMIX_RANK-}}" = 2 ]; then
+    case $setting in
+        *=*) export "${setting?}" ;;
+        *) ulimit -v "$setting" ;;
+    esac
+fi
+exec "$@"
+EOF
+chmod +x "$scratch/odd.sh"
+odd() { works 4 "$scratch/odd.sh" "$@" "$program"; }
+
+check "one process with other parameters" odd OMPI_MCA_coll_nicbarr_tune_after=7
+why "other parameters" "process [0-3] has other coll_nicbarr parameters"
+check "one process without the component" odd OMPI_MCA_coll=^nicbarr
+why "without the component" "process 2 does not have the component"
+# What a process needs in any case, and not as much again as the segment takes (256 MiB).
+address_space=$(job 1 bash -c 'ulimit -v' > /dev/null; for kib in 400000 500000 600000 800000; do
+    job 1 --mca coll ^nicbarr bash -c "ulimit -v $kib; exec $program" && { echo $kib; break; }
+done)
+check "one process with little address space" odd "$address_space"
+why "little address space" "process 2: cannot map 256 MiB of shared address space (see ulimit -v)"
+
+# Memory that is used up: communicators beyond it keep Open MPI's own, for all members.
+check "hundreds of communicators in 1 MiB" works 4 --mca coll_nicbarr_memory 1 \
+    "$programs/barrier_shapes" --alive 1500
+why "1 MiB" "shared memory is used up"
+
+# /dev/shm does not matter: full, missing, or too small for anything. (Open MPI's own transport has to
+# be kept from it.)
+for options in size=4k mode=000; do
+    cat > "$scratch/shm.sh" << EOF
+mount -t tmpfs -o $options tmpfs /dev/shm && head -c 1M /dev/zero > /dev/shm/full 2> /dev/null
+[ $options != mode=000 ] || umount /dev/shm
+exec timeout -k 5 120 mpirun -np 3 --mca btl self,tcp --mca btl_tcp_if_include lo \
+    --mca coll_nicbarr_verbose 1 "$program"
+EOF
+    unshare --mount bash "$scratch/shm.sh" > "$scratch/out" 2>&1
+    if grep -q "unshare failed\|permission denied" "$scratch/out"; then
+        echo "skip /dev/shm with $options: no right to mount"
+        continue
+    fi
+    verdict $? "/dev/shm with $options"
+    check "nicbarr serves all the same" said "one node: .*(measured"
+done
+
+# What is not one node's is left alone without a line.
+check "intercommunicators and the rest" works 4 "$programs/barrier_shapes"
+check "in silence" silent
+finish

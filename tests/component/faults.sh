@@ -1,0 +1,13 @@
+#!/bin/bash
+# Processes that are killed at any moment take the job with them: nobody hangs and nothing is left
+# behind. And the tests themselves: a barrier that is none must make them fail.
+. "$(dirname "$0")/common.sh"
+
+export NPS="2 4 7" MPIRUN=mpirun
+check "killed at any moment" bash -c "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' \
+    > '$scratch/out' 2>&1"
+for program in barrier_ledger barrier_shapes ibarrier threads; do
+    check "$program finds barriers that are none" bash -c "'$srcdir/tests/mpi/run_broken.sh' 3 \
+        '$programs/$program' > '$scratch/out' 2>&1"
+done
+finish

@@ -1,0 +1,54 @@
+#!/bin/bash
+# Every parameter, with values that make no sense: one clear line, and barriers that work all the same.
+. "$(dirname "$0")/common.sh"
+
+works() { job 3 "$@" "$programs/barrier_ledger" && said "^ok"; }
+
+# wrong PARAMETER VALUE LINE: a value that is set right, with one line from one process.
+wrong() {
+    check "$1=$2 works" works --mca "coll_nicbarr_$1" "$2"
+    check "$1=$2 is complained of once" said_once "$3"
+}
+
+wrong algorithm nonsense 'coll_nicbarr_algorithm "nonsense" is none'
+wrong algorithm tree:0 'coll_nicbarr_algorithm "tree:0" is none'
+wrong algorithm flags:12 'coll_nicbarr_algorithm "flags:12" is none'
+wrong algorithm counter:-1 'coll_nicbarr_algorithm "counter:-1" is none'
+wrong algorithm pairwise:2 'coll_nicbarr_algorithm "pairwise:2" is none'
+wrong algorithm dissemination:99999999999999999999 'is none'
+wrong tune_after -5 'coll_nicbarr_tune_after is -5'
+wrong tune_budget -1 'coll_nicbarr_tune_budget is -1'
+wrong tune_budget 100000 'coll_nicbarr_tune_budget is 100000'
+wrong memory 0 'coll_nicbarr_memory is 0'
+wrong memory 100000 'coll_nicbarr_memory is 100000'
+wrong spin -7 'coll_nicbarr_spin is -7'
+wrong sleep_after -7 'coll_nicbarr_sleep_after is -7'
+wrong sleep_slice 0 'coll_nicbarr_sleep_slice is 0'
+wrong verbose -1 'coll_nicbarr_verbose is -1'
+
+# Extreme, but right: nothing to complain of.
+for setting in "tune_after 0" "tune_after 2000000000" "tune_budget 0" "tune_budget 1" "spin 0" \
+    "spin 100000" "sleep_after 0" "sleep_after -1" "sleep_slice 1" "memory 1" "algorithm auto" \
+    "nonblocking 0" "priority 100" "priority 1000"; do
+    # shellcheck disable=SC2086 # two words
+    set -- $setting
+    check "$1=$2 works" works --mca "coll_nicbarr_$1" "$2"
+    check "$1=$2 is silent" silent
+done
+check "priority -1 works" works --mca coll_nicbarr_priority -1 --mca coll_nicbarr_verbose 2
+check "priority -1 leaves everything to Open MPI" said "is left to Open MPI: coll_nicbarr_priority"
+
+# What cannot be written is said once; the job goes on.
+check "a report that cannot be written" works --mca coll_nicbarr_report /nonexistent/report.json
+check "is complained of" said_once "no report: /nonexistent/report.json"
+check "a cache that cannot be written" works --mca coll_nicbarr_cache /proc/nonexistent/cache.json
+check "is complained of" said_once "tuning cache /proc/nonexistent/cache.json is not used"
+
+# ompi_info explains every parameter in words.
+ompi_info --param coll nicbarr --level 9 > "$scratch/out" 2>&1
+check "ompi_info knows the parameters" said 'coll_nicbarr_algorithm'
+for parameter in priority verbose algorithm tune_after tune_budget cache report memory nonblocking \
+    spin sleep_after sleep_slice; do
+    check "ompi_info explains $parameter" said "coll_nicbarr_$parameter"
+done
+finish

@@ -1,0 +1,19 @@
+#!/bin/bash
+# What the component takes: memory that does not grow, processors that are given up while waiting.
+. "$(dirname "$0")/common.sh"
+
+passes() { job "$@" && said "^ok"; }
+for processes in 2 4; do
+    check "dup, barrier, free: nothing grows, $processes processes" \
+        passes $processes "$programs/soak" --cycles $((20000 / processes))
+done
+# Open MPI's own waiters take all the processors there are. CPU time, not time, is what is judged.
+check "who waits for a second takes little of a processor" \
+    passes 4 "$programs/cputime" --max-fraction 0.1
+grep -E '^ +[0-9]|^#' "$scratch/out"
+watches() { # does the check above see a waiter that does not sleep?
+    ! job 4 --mca coll_nicbarr_sleep_after -1 "$programs/cputime" --max-fraction 0.1 &&
+        said "^FAIL cputime"
+}
+check "which would be seen if it did not sleep" watches
+finish

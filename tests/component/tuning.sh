@@ -1,0 +1,81 @@
+#!/bin/bash
+# Tuning, its report and its cache. Figures are not judged, only what is done with them.
+. "$(dirname "$0")/common.sh"
+works() { job "$@" "$programs/barrier_ledger" && said "^ok"; }
+report=$scratch/report.json
+
+for processes in 2 3 5 8; do
+    check "$processes processes tune" works $processes --mca coll_nicbarr_verbose 1 \
+        --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_report "$report"
+    check "$processes processes say what was measured" said "one node: .*(measured"
+    check "$processes processes report it" grep -q '"source": "measured"' "$report"
+    check "$processes processes measure Open MPI's own" grep -q '"algorithm": "openmpi"' "$report"
+done
+check "the report of an earlier job goes" test "$(grep -c '"source": "measured"' "$report")" -ge 1
+check "nothing of 2 processes is left in it" test "$(grep -c '"processes": 2,' "$report")" = 0
+
+# What is chosen is the best as measured, or as good and simpler, or Open MPI's own.
+check "the choice is within 3 % of the best" python3 - "$report" << 'PYTHON'
+import json, sys
+for entry in json.load(open(sys.argv[1]))["communicators"]:
+    if entry["source"] == "measured":
+        medians = {c["algorithm"]: c["median_us"] for c in entry["candidates"]}
+        assert medians[entry["choice"]] <= 1.031 * min(medians.values()), entry
+        assert entry["spent_ms"] <= 2 * entry["budget_ms"], entry
+PYTHON
+
+# Programs with few barriers are not held up.
+check "few barriers" works 3 --mca coll_nicbarr_tune_after 2000000000 --mca coll_nicbarr_verbose 1
+check "are not measured" bash -c "! grep -q measured '$scratch/out'"
+
+# A report is complete without measuring as well.
+check "no tuning" works 3 --mca coll_nicbarr_tune_budget 0 --mca coll_nicbarr_report "$report"
+check "is reported" grep -q '"source": "default"' "$report"
+check "and nothing else is" bash -c "! grep -q measured '$report'"
+check "a forced choice" works 3 --mca coll_nicbarr_algorithm tree:3 \
+    --mca coll_nicbarr_report "$report"
+check "is reported" grep -q '"source": "parameter"' "$report"
+
+# The cache: written, read, and not trusted.
+cache=$scratch/tuning.json
+check "a cache is written" works 3 --mca coll_nicbarr_cache "$cache" --mca coll_nicbarr_verbose 1
+check "after measuring" said "(measured"
+check "and is there" grep -q '"format": "nicbarr tuning cache 1"' "$cache"
+check "the next job" works 3 --mca coll_nicbarr_cache "$cache" --mca coll_nicbarr_verbose 1
+check "goes by it" said "(cache)"
+check "and does not measure" bash -c "! grep -q measured '$scratch/out'"
+check "another shape" works 2 --mca coll_nicbarr_cache "$cache" --mca coll_nicbarr_verbose 1
+check "is measured" said "(measured"
+check "and the cache has both" test "$(grep -c '"choice":' "$cache")" -ge 2
+sed 's/"choice": "[^"]*"/"choice": "pairwise"/' "$cache" > "$cache.edited"
+check "an edited cache" works 3 --mca coll_nicbarr_cache "$cache.edited" --mca coll_nicbarr_verbose 1
+check "is gone by" said "pairwise (cache)"
+
+bad() { # NAME CONTENTS
+    printf '%s' "$2" > "$scratch/bad.json"
+    cp "$scratch/bad.json" "$scratch/bad.copy"
+    check "a cache with $1 works" works 3 --mca coll_nicbarr_cache "$scratch/bad.json"
+    check "is complained of once" said_once "the tuning cache .*bad.json is not used"
+    check "and is left alone" cmp -s "$scratch/bad.json" "$scratch/bad.copy"
+}
+bad garbage "$(head -c 300 /dev/urandom | tr -d '\0')"
+bad nothing ""
+bad "something else's JSON" '{"a": [1, 2, 3]}'
+bad "half of it" "$(head -c 100 "$cache")"
+sed 's/"choice": "[^"]*"/"choice": "magic:7"/' "$cache" > "$cache.magic"
+check "an unknown algorithm in the cache works" works 3 --mca coll_nicbarr_cache "$cache.magic"
+check "is complained of" said_once "names an algorithm that does not exist"
+
+check "the default place" works 2 --mca coll_nicbarr_cache auto -x XDG_CACHE_HOME
+check "is XDG's" test -s "$XDG_CACHE_HOME/nicbarr/tuning.json"
+
+# Forced choices are what runs.
+for algorithm in openmpi counter:1 counter:3 flags:4 flags:128 tree:2 tree:5 dissemination:1 \
+    dissemination:3 pairwise; do
+    for processes in 2 3 6 17; do
+        check "$algorithm, $processes processes" works $processes --mca coll_nicbarr_verbose 1 \
+            --mca coll_nicbarr_algorithm $algorithm
+        check "it was that" said "on one node: $algorithm (parameter)"
+    done
+done
+finish

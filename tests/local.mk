@@ -1,0 +1,53 @@
+## Tests: programs that know MPI only (tests/mpi) and scripts that run them in all ways
+## (tests/component). The parts have their own (tests/unit).
+mpi_programs = \
+    tests/mpi/barrier_ledger \
+    tests/mpi/barrier_shapes \
+    tests/mpi/ibarrier \
+    tests/mpi/progress \
+    tests/mpi/threads \
+    tests/mpi/soak \
+    tests/mpi/killed \
+    tests/mpi/cputime
+check_PROGRAMS += $(mpi_programs)
+mpi_common = tests/mpi/common.h tests/mpi/common.c
+mpi_cflags = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
+
+tests_mpi_barrier_ledger_SOURCES = tests/mpi/barrier_ledger.c $(mpi_common)
+tests_mpi_barrier_ledger_CFLAGS = $(mpi_cflags)
+tests_mpi_barrier_ledger_LDADD = $(MPI_LIBS)
+tests_mpi_barrier_shapes_SOURCES = tests/mpi/barrier_shapes.c $(mpi_common)
+tests_mpi_barrier_shapes_CFLAGS = $(mpi_cflags)
+tests_mpi_barrier_shapes_LDADD = $(MPI_LIBS)
+tests_mpi_ibarrier_SOURCES = tests/mpi/ibarrier.c $(mpi_common)
+tests_mpi_ibarrier_CFLAGS = $(mpi_cflags)
+tests_mpi_ibarrier_LDADD = $(MPI_LIBS)
+tests_mpi_progress_SOURCES = tests/mpi/progress.c $(mpi_common)
+tests_mpi_progress_CFLAGS = $(mpi_cflags)
+tests_mpi_progress_LDADD = $(MPI_LIBS)
+tests_mpi_threads_SOURCES = tests/mpi/threads.c $(mpi_common)
+tests_mpi_threads_CFLAGS = $(mpi_cflags)
+tests_mpi_threads_LDADD = $(MPI_LIBS)
+tests_mpi_soak_SOURCES = tests/mpi/soak.c $(mpi_common)
+tests_mpi_soak_CFLAGS = $(mpi_cflags)
+tests_mpi_soak_LDADD = $(MPI_LIBS)
+tests_mpi_killed_SOURCES = tests/mpi/killed.c $(mpi_common)
+tests_mpi_killed_CFLAGS = $(mpi_cflags)
+tests_mpi_killed_LDADD = $(MPI_LIBS)
+tests_mpi_cputime_SOURCES = tests/mpi/cputime.c $(mpi_common)
+tests_mpi_cputime_CFLAGS = $(mpi_cflags)
+tests_mpi_cputime_LDADD = $(MPI_LIBS)
+
+component_tests = \
+    tests/component/properties.sh \
+    tests/component/faults.sh \
+    tests/component/resources.sh \
+    tests/component/same.sh \
+    tests/component/parameters.sh \
+    tests/component/tuning.sh \
+    tests/component/declining.sh
+TESTS += $(component_tests)
+EXTRA_DIST += $(component_tests) tests/component/common.sh tests/jobs.sh tests/debian13.sh
+
+## Scripts find the build by these; jobs are started one after the other, as they share the machine.
+AM_TESTS_ENVIRONMENT = builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)'; export builddir srcdir;

@@ -1,0 +1,57 @@
+/*
+ * The barrier property: nobody leaves an MPI_Barrier before everybody has entered it.
+ *
+ * Checked by the ledger (common.h) on a few overlapping communicators, in phases that each provoke
+ * another kind of mistake:
+ *  - back to back: the same communicator again and again, where a fast process laps a slow one
+ *    and a slot of the previous barrier is taken for this one's;
+ *  - alternating: two communicators by turns, where state that should be per communicator is not;
+ *  - random: any communicator, so that disjoint parts of the job drift apart.
+ * In each phase another random half of the processes is slow at random moments and the rest never
+ * is, so that first, last and middle arrivals fall on every rank.
+ */
+#include "common.h"
+
+static long iterations = 10000;
+
+static const struct test_option options[] = {
+    {"--iterations", OPTION_LONG, &iterations, "barriers in all (10000)"},
+};
+
+enum { PHASE_LENGTH = 100 };
+
+int main(int argc, char **argv)
+{
+    test_begin(argc, argv, "barrier_ledger", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
+    struct arena arena;
+    struct ledger ledgers[USUAL_COMMUNICATORS];
+    arena_open(&arena, MPI_COMM_WORLD, USUAL_COMMUNICATORS);
+    usual_open(&arena, ledgers);
+
+    struct rng plan = rng_make(STREAM_PLAN);
+    struct rng mine = rng_make(STREAM_PRIVATE + (uint64_t)test.rank);
+    enum { BACK_TO_BACK, ALTERNATING, RANDOM, PATTERNS } pattern = BACK_TO_BACK;
+    unsigned one = 0, other = 1;
+    bool slow = false;
+    test_phase("barriers");
+    for (long i = 0; i < iterations; i++) {
+        if (i % PHASE_LENGTH == 0) {
+            pattern = (unsigned)(i / PHASE_LENGTH) % PATTERNS;
+            one = rng_below(&plan, USUAL_COMMUNICATORS);
+            other = rng_below(&plan, USUAL_COMMUNICATORS);
+            /* Every fourth phase nobody is slow: the barriers' own race, at full speed. */
+            slow = rng_below(&mine, 2) && (i / PHASE_LENGTH) % 4 != 3;
+        }
+        if (slow)
+            delay_random(&mine);
+        unsigned choice = pattern == BACK_TO_BACK ? one
+                          : pattern == RANDOM     ? rng_below(&plan, USUAL_COMMUNICATORS)
+                          : i % 2                 ? one
+                                                  : other;
+        checked_barrier(&ledgers[choice]);
+    }
+
+    usual_close(ledgers);
+    arena_close(&arena);
+    return test_end("");
+}

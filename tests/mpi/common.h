@@ -1,0 +1,178 @@
+/*
+ * What the MPI tests share: start and end of a test program, options, a seeded random generator,
+ * the watchdog, the ledger that proves the barrier property, and the deliberately broken barrier.
+ *
+ * Who calls it: every C program of this folder. Nothing here knows of nicbarr: the same programs
+ * pass with plain Open MPI, so that a failure says something about the component.
+ *
+ * The ledger. Every communicator under test has a row in memory that all processes of the job map;
+ * a process has one cell in it and counts there the barriers that it has entered. Who has left
+ * barrier k looks at the cells of all members: each must be at least k. This uses no clock, and it
+ * is exact: a process that was released too early and looks before the late one enters is always
+ * caught.
+ *
+ * The broken barrier. A test that cannot fail proves nothing: with NICBARR_TEST_BREAK=N in the
+ * environment every Nth barrier on average (1: every one) is not done at all. All members agree
+ * which ones are left out, so that the test fails by its ledger and not by a mismatch. With N
+ * negative the broken barriers do wait as they should, but without calling MPI: a barrier that
+ * makes no progress, and a start of MPI_Ibarrier that blocks. That is found by the watchdog (give
+ * --watchdog a few seconds).
+ *
+ * Options of all programs: --seed N, --watchdog SECONDS, --ledger PATH, --help.
+ */
+#ifndef NICBARR_TESTS_MPI_COMMON_H
+#define NICBARR_TESTS_MPI_COMMON_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* automake's exit status for "cannot be tried here". */
+enum { TEST_SKIPPED = 77 };
+
+/* ---- options ---- */
+
+enum test_option_kind { OPTION_FLAG, OPTION_LONG, OPTION_DOUBLE, OPTION_TEXT };
+
+/* One option "--name VALUE"; value points at a long (FLAG, LONG), a double or a const char *. */
+struct test_option {
+    const char *name;
+    enum test_option_kind kind;
+    void *value;
+    const char *help;
+};
+
+#define TEST_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- the program ---- */
+
+/* Set by test_begin, read only afterwards. */
+struct test_state {
+    const char *name;
+    int rank; /* in MPI_COMM_WORLD */
+    int size;
+    int provided; /* thread level */
+    uint64_t seed;
+    long break_every; /* from NICBARR_TEST_BREAK; 0: the barriers are what they should be */
+    bool break_waits; /* broken barriers wait, but without MPI */
+};
+extern struct test_state test;
+
+/* Initialises MPI, reads the options (exits on a wrong one), agrees on the seed, starts the
+ * watchdog. */
+void test_begin(int argc, char **argv, const char *name, const struct test_option *options,
+                size_t n_options, int thread_level);
+
+/* Sums the checks that were made, lets rank 0 print "ok NAME ...", finalises MPI. Returns 0. More
+ * words for the line come from note, which may be empty. */
+int test_end(const char *note);
+
+/* One line and exit status TEST_SKIPPED on all ranks; the caller knows that all ranks call it. */
+_Noreturn void test_skip(const char *why);
+
+/* Prints rank, place and message, then aborts the job. where is a communicator's or a phase's name.
+ */
+_Noreturn void test_fail(const char *where, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Counts a check; fails when it does not hold. */
+#define TEST_CHECK(condition, where, ...)                                                          \
+    do {                                                                                           \
+        test_count_check();                                                                        \
+        if (!(condition))                                                                          \
+            test_fail(where, __VA_ARGS__);                                                         \
+    } while (0)
+void test_count_check(void);
+
+/* What this process is doing, for the watchdog's message. text must stay valid. */
+void test_phase(const char *text);
+
+/* A line of a report from rank 0 (figures that are not checked). */
+void test_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Seconds of the monotonic clock: for reports only. */
+double test_seconds(void);
+
+/* ---- random numbers ---- */
+
+/* splitmix64. A stream that all ranks seed alike is the plan that they agree on without talking;
+ * one that is seeded with the rank is private. */
+struct rng {
+    uint64_t state;
+};
+enum { STREAM_PLAN = 1, STREAM_PRIVATE = 1000 };
+struct rng rng_make(uint64_t stream);
+uint64_t rng_next(struct rng *rng);
+/* In [0, n); n >= 1. */
+unsigned rng_below(struct rng *rng, unsigned n);
+/* Fisher and Yates on the indices 0..n-1. */
+void rng_permutation(struct rng *rng, int *order, int n);
+
+/* Lets a random time pass: mostly none, often some computing, seldom a sleep of up to 2 ms. */
+void delay_random(struct rng *rng);
+
+/* ---- the ledger ---- */
+
+/* Memory that all processes of base map, cut into slots; every process has one cell in each slot. A
+ * slot that was never used costs address space only. */
+struct arena {
+    MPI_Group group; /* of base: a process's cell is its rank there */
+    int size, rank;
+    unsigned slots;
+    size_t stride; /* cells from slot to slot */
+    size_t bytes;
+    _Atomic uint32_t *cells;
+};
+
+/* Collective over base (an intracommunicator). Uses no barrier. */
+void arena_open(struct arena *arena, MPI_Comm base, unsigned slots);
+void arena_close(struct arena *arena);
+
+/* The barriers of one communicator (or of one persistent request): all operations that are matched
+ * by their order share one ledger. */
+struct ledger {
+    MPI_Comm
+        comm; /* may be replaced by another one of the same members, when no barrier is under way */
+    char name[48];
+    _Atomic uint32_t *cells;
+    unsigned slot;
+    int self;         /* my cell */
+    int n_members;    /* processes that must have entered before I may leave */
+    int *members;     /* their cells */
+    uint32_t entered; /* barriers that I have entered */
+};
+
+/* slot: the same on all members, and never used by another ledger that has a member in common.
+ * Local. */
+void ledger_open(struct ledger *ledger, struct arena *arena, unsigned slot, MPI_Comm comm,
+                 const char *format, ...) __attribute__((format(printf, 5, 6)));
+void ledger_close(struct ledger *ledger);
+/* Counts my entry; the result is this barrier's number, for ledger_left. */
+uint32_t ledger_enter(struct ledger *ledger);
+/* Fails unless everybody has entered barrier number k. how names the call in the message. */
+void ledger_left(const struct ledger *ledger, uint32_t k, const char *how);
+/* Whether everybody has entered barrier k by now. */
+bool ledger_complete(const struct ledger *ledger, uint32_t k);
+
+/* A few communicators that overlap, for tests whose subject is not the shape: WORLD, a dup,
+ * reversed, halves, odd and even ranks, SELF. They take the slots 0 to USUAL_COMMUNICATORS - 1. */
+enum { USUAL_COMMUNICATORS = 6 };
+void usual_open(struct arena *arena, struct ledger ledgers[USUAL_COMMUNICATORS]);
+void usual_close(struct ledger ledgers[USUAL_COMMUNICATORS]);
+
+/* ---- barriers under test: the real ones, or broken ones when NICBARR_TEST_BREAK says so ---- */
+
+/* Enter, MPI_Barrier, check. */
+void checked_barrier(struct ledger *ledger);
+/* Enter, MPI_Ibarrier; the caller checks with ledger_left(ledger, result, ...) after completion. */
+uint32_t start_ibarrier(struct ledger *ledger, MPI_Request *request);
+/* MPI_Ibarrier, MPI_Wait, check. */
+void checked_ibarrier(struct ledger *ledger);
+/* A persistent barrier by whichever name this MPI has; false where it has none. The ledger belongs
+ * to the request: persistent operations are matched when they are made and may be started in any
+ * order. */
+bool persistent_barrier_init(struct ledger *ledger, MPI_Request *request);
+
+#endif

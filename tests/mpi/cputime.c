@@ -1,0 +1,103 @@
+/*
+ * How much processor time do processes burn that wait in a barrier for one that is late?
+ *
+ * One process sleeps (or computes, --compute) for a second while the others wait; each of them
+ * reports its user + system time (getrusage) as a fraction of the time that it waited. With more
+ * processes than processors this is time taken from those that have work to do.
+ *
+ * A report by default. --max-fraction F makes it a check: the fraction of every waiter is at most
+ * F. Processor time is what the process itself used, so a busy machine does not make it larger.
+ */
+#include "common.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static double seconds = 1;
+static double max_fraction = -1;
+static long compute;
+static long nonblocking;
+static long warm_up = 2000;
+static long rounds = 2;
+static long late;
+
+static const struct test_option options[] = {
+    {"--seconds", OPTION_DOUBLE, &seconds, "how late the late one is (1)"},
+    {"--max-fraction", OPTION_DOUBLE, &max_fraction,
+     "fail if a waiter's CPU time is a larger part of its waiting time"},
+    {"--compute", OPTION_FLAG, &compute, "the late one computes instead of sleeping"},
+    {"--ibarrier", OPTION_FLAG, &nonblocking, "wait in MPI_Ibarrier + MPI_Wait"},
+    {"--warm-up", OPTION_LONG, &warm_up, "barriers before the measured ones (2000)"},
+    {"--rounds", OPTION_LONG, &rounds, "measured barriers (2)"},
+    {"--late", OPTION_LONG, &late, "rank that is late (0)"},
+};
+
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static void be_late(void)
+{
+    double start = test_seconds();
+    struct timespec pause = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
+    if (compute)
+        while (test_seconds() - start < seconds)
+            ;
+    else
+        nanosleep(&pause, NULL);
+}
+
+static void barrier(struct ledger *ledger)
+{
+    if (nonblocking)
+        checked_ibarrier(ledger);
+    else
+        checked_barrier(ledger);
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(argc, argv, "cputime", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
+    if (test.size < 2)
+        test_skip("one process waits for nobody");
+    struct arena arena;
+    struct ledger world;
+    arena_open(&arena, MPI_COMM_WORLD, 1);
+    ledger_open(&world, &arena, 0, MPI_COMM_WORLD, "MPI_COMM_WORLD");
+
+    test_phase("warm-up");
+    for (long i = 0; i < warm_up; i++)
+        barrier(&world);
+    test_phase("waiting for the late one");
+    double cpu = 0, wall = 0;
+    for (long i = 0; i < rounds; i++) {
+        if (test.rank == late)
+            be_late();
+        double cpu_start = cpu_seconds(), start = test_seconds();
+        barrier(&world);
+        cpu += cpu_seconds() - cpu_start;
+        wall += test_seconds() - start;
+        barrier(&world);
+    }
+
+    double mine[2] = {cpu, wall}, *all = malloc(sizeof(mine) * (size_t)test.size);
+    MPI_Gather(mine, 2, MPI_DOUBLE, all, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    test_report("# rank  CPU s  waited s  fraction\n");
+    for (int rank = 0; test.rank == 0 && rank < test.size; rank++)
+        if (rank != late)
+            test_report("%6d %6.3f %9.3f %9.3f\n", rank, all[2 * rank], all[2 * rank + 1],
+                        all[2 * rank] / all[2 * rank + 1]);
+    free(all);
+    if (test.rank != late && max_fraction >= 0)
+        TEST_CHECK(cpu <= max_fraction * wall, "MPI_COMM_WORLD",
+                   "waited %.3f s and used %.3f s of CPU time, expected at most %.3f", wall, cpu,
+                   max_fraction * wall);
+    ledger_close(&world);
+    arena_close(&arena);
+    return test_end("");
+}

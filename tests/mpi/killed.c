@@ -1,0 +1,125 @@
+/*
+ * A job in which one process dies at a random moment: the program that run_killed.sh watches from
+ * outside.
+ *
+ * All processes do barriers on several communicators, for ever. A timer ends the chosen one (by
+ * SIGKILL to itself, or MPI_Abort), wherever it is by then: in a barrier, between two, making or
+ * freeing a communicator, in the middle of a set-up of shared memory. What must hold afterwards
+ * (mpirun ends by itself with a non-zero status, nothing is left of the job) cannot be checked from
+ * inside.
+ *
+ * --pretend makes the script's own checks fail on purpose: "nobody-dies" (the job ends well),
+ * "leftover" (a file whose name contains nicbarr stays in /dev/shm), "orphan" (a process stays).
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* setitimer */
+#endif
+#include "common.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+static const char *mode = "barrier";
+static const char *pretend = "";
+static const char *tag = "";
+static long victim = -1;
+static long after_us = -1;
+
+static const struct test_option options[] = {
+    {"--mode", OPTION_TEXT, &mode, "barrier, ibarrier, dup (each with SIGKILL) or abort"},
+    {"--victim", OPTION_LONG, &victim, "the rank that dies (default: by the seed)"},
+    {"--after-us", OPTION_LONG, &after_us,
+     "when it dies (default: within 5 or 300 ms, by the seed)"},
+    {"--pretend", OPTION_TEXT, &pretend, "nobody-dies, leftover or orphan: see the script fail"},
+    {"--tag", OPTION_TEXT, &tag, "ignored; by it the script recognises the processes"},
+};
+
+static volatile sig_atomic_t abort_now;
+
+static void die(int signal_number)
+{
+    (void)signal_number;
+    if (strcmp(mode, "abort") == 0)
+        abort_now = 1; /* MPI_Abort must not be called from a handler */
+    else
+        kill(getpid(), SIGKILL);
+}
+
+/* The victim has no watchdog any more: its alarm is the end. */
+static void arm(struct rng *plan)
+{
+    long who = victim >= 0 ? victim : (long)rng_below(plan, (unsigned)test.size);
+    /* Half of them while the communicators are being made and used for the first time. */
+    unsigned range = rng_below(plan, 2) ? 5000 : 300000;
+    long when = after_us >= 0 ? after_us : (long)rng_below(plan, range);
+    if (test.rank != who || strcmp(pretend, "nobody-dies") == 0)
+        return;
+    struct itimerval timer = {{0, 0}, {when / 1000000, when % 1000000 + 1}};
+    signal(SIGALRM, die);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void misbehave(void)
+{
+    if (test.rank != 0)
+        return;
+    if (strcmp(pretend, "leftover") == 0)
+        close(open("/dev/shm/nicbarr-pretended-leftover", O_CREAT | O_RDWR, 0600));
+    if (strcmp(pretend, "orphan") == 0 && fork() == 0) {
+        /* Out of reach of mpirun, which ends what it started and its process group; for a while. */
+        setsid();
+        for (int fd = 0; fd < 1024; fd++)
+            close(fd);
+        signal(SIGALRM, SIG_DFL);
+        alarm(60);
+        for (;;)
+            pause();
+    }
+}
+
+static void make_use_free(struct ledger *on_dup, struct ledger *on_half)
+{
+    MPI_Comm_dup(MPI_COMM_WORLD, &on_dup->comm);
+    MPI_Comm_split(on_dup->comm, test.rank < test.size / 2, 0, &on_half->comm);
+    checked_barrier(on_half);
+    checked_barrier(on_dup);
+    MPI_Comm_free(&on_half->comm);
+    MPI_Comm_free(&on_dup->comm);
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(argc, argv, "killed", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
+    struct rng plan = rng_make(STREAM_PLAN);
+    struct rng mine = rng_make(STREAM_PRIVATE + (uint64_t)test.rank);
+    struct arena arena;
+    struct ledger usual[USUAL_COMMUNICATORS], on_dup, on_half;
+    arena_open(&arena, MPI_COMM_WORLD, USUAL_COMMUNICATORS + 2);
+    misbehave();
+    arm(&plan);
+    usual_open(&arena, usual);
+    /* Ledgers of the same members as the short-lived communicators, pointed at each of them in
+     * turn. */
+    ledger_open(&on_dup, &arena, USUAL_COMMUNICATORS, usual[2].comm, "short-lived dup");
+    ledger_open(&on_half, &arena, USUAL_COMMUNICATORS + 1, usual[4].comm, "short-lived half");
+
+    bool nobody_dies = strcmp(pretend, "nobody-dies") == 0;
+    bool often_make = strcmp(mode, "dup") == 0, nonblocking = strcmp(mode, "ibarrier") == 0;
+    test_phase("waiting for somebody to die");
+    for (long i = 0; !nobody_dies || i < 1000; i++) {
+        if (abort_now)
+            MPI_Abort(MPI_COMM_WORLD, 7);
+        struct ledger *ledger = &usual[rng_below(&plan, USUAL_COMMUNICATORS)];
+        delay_random(&mine);
+        if (rng_below(&plan, 50) < (often_make ? 48 : 1))
+            make_use_free(&on_dup, &on_half);
+        else if (nonblocking || rng_below(&plan, 8) == 0)
+            checked_ibarrier(ledger);
+        else
+            checked_barrier(ledger);
+    }
+    return test_end("(nobody died)");
+}

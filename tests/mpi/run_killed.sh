@@ -1,0 +1,110 @@
+#!/bin/sh
+# A process of a job dies: does the job end, and is nothing left of it?
+#
+# usage: run_killed.sh PROGRAM [SEEDS] [options for PROGRAM...]
+#   PROGRAM  the built killed.c
+#   SEEDS    how many random moments for each number of processes and each way to die (default 2)
+# environment:
+#   MPIRUN   the launcher with its options (default: mpirun; tests/jobs.sh sets the environment for it)
+#   NPS      numbers of processes (default: 2 4 7)
+#   MODES    ways to die (default: barrier ibarrier dup abort)
+#   LIMIT    seconds after which a job counts as hung (default: 60)
+#   SEED     the first seed (default: by the clock); it is printed
+#
+# For every run: mpirun ends by itself within the limit, with a status that is not 0; no name that contains
+# nicbarr is new in /dev/shm; no process of the job is alive. Mpirun's own clearing up may take a
+# moment, so leftovers are looked for until they are gone or 10 seconds have passed.
+#
+# As root the script gives itself a /dev/shm of its own (it needs mount and unshare for that), so that
+# other jobs with nicbarr on this machine do not confuse it.
+# That the script can fail: run_killed.sh PROGRAM 1 --pretend nobody-dies | leftover | orphan
+set -u
+
+if [ "${RUN_KILLED_INSIDE:-}" = "" ] && [ "$(id -u)" = 0 ] &&
+    unshare -m mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
+    export RUN_KILLED_INSIDE=1
+    exec unshare -m sh -c 'mount -t tmpfs tmpfs /dev/shm && exec sh "$@"' sh "$0" "$@"
+fi
+
+[ $# -ge 1 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2; }
+program=$1
+seeds=${2:-2}
+[ $# -ge 2 ] && shift
+shift # what is left are options for the program
+limit=${LIMIT:-60}
+first_seed=${SEED:-$(($(date +%s) % 100000))}
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch" /dev/shm/nicbarr-pretended-leftover' EXIT
+log=$scratch/log
+
+nicbarr_names() {
+    find /dev/shm -maxdepth 1 -name '*nicbarr*' -printf '%f\n' 2>/dev/null
+}
+
+# Processes whose command line contains the tag. It comes from a file: grep must not find itself.
+processes_left() {
+    grep -lsaFf "$scratch/tag" /proc/[0-9]*/cmdline | sed 's,/proc/\([0-9]*\)/.*,\1,' | tr '\n' ' '
+}
+
+names_left() { # that are not in $names_before
+    nicbarr_names | while read -r name; do
+        printf '%s\n' "$names_before" | grep -qxF "$name" || printf '%s ' "$name"
+    done
+}
+
+# Prints what is wrong with the run, nothing if all is well.
+run_one() { # np mode seed tag options...
+    np=$1 mode=$2 seed=$3 tag=$4
+    shift 4
+    names_before=$(nicbarr_names)
+    echo "$tag" >"$scratch/tag"
+    begin=$(date +%s)
+    # shellcheck disable=SC2086 # the launcher comes with its options
+    timeout -k 10 "$limit" ${MPIRUN:-mpirun} -np "$np" "$program" --mode "$mode" \
+        --seed "$seed" --tag "$tag" --watchdog $((2 * limit)) "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    if [ $(($(date +%s) - begin)) -ge "$limit" ]; then
+        echo "mpirun had not ended after $limit s; "
+    elif [ $status -eq 0 ]; then
+        echo "mpirun's status is 0, expected another one; "
+    elif ! grep -qa '^killed: np' "$log"; then
+        echo "the job did not start, mpirun's status is $status; "
+    elif grep -qa '^FAIL' "$log"; then
+        echo "a check failed in the job; "
+    fi
+    tries=0
+    while [ $tries -lt 100 ] && [ "$(processes_left)$(names_left)" != "" ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    left=$(processes_left)
+    if [ "$left" != "" ]; then
+        echo "processes are left: $left(ended now); "
+        # shellcheck disable=SC2086 # a list of process ids
+        kill -9 $left 2>/dev/null
+    fi
+    left=$(names_left)
+    [ "$left" = "" ] || echo "left in /dev/shm: $left; "
+}
+
+runs=0 failures=0
+for np in ${NPS:-2 4 7}; do
+    for mode in ${MODES:-barrier ibarrier dup abort}; do
+        seed=$first_seed
+        while [ "$seed" -lt $((first_seed + seeds)) ]; do
+            runs=$((runs + 1))
+            wrong=$(run_one "$np" "$mode" "$seed" "run-killed-$$-$runs-" "$@")
+            if [ "$wrong" != "" ]; then
+                failures=$((failures + 1))
+                echo "FAIL run_killed: -np $np --mode $mode --seed $seed: $wrong"
+                tail -n 20 "$log" | tr -d '\000' | sed 's/^/    /'
+            fi
+            seed=$((seed + 1))
+        done
+    done
+done
+if [ $failures -gt 0 ]; then
+    echo "FAIL run_killed: $failures of $runs runs"
+    exit 1
+fi
+echo "ok run_killed runs=$runs seed=$first_seed"

@@ -1,0 +1,208 @@
+/*
+ * Communicators that come and go do not cost memory, descriptors or mappings.
+ *
+ * Cycles of making, using and freeing, mostly duplicates of WORLD with a few alive at a time, so
+ * that what is pooled is given out again in another order. After a warm-up (pools fill, Open MPI's
+ * free lists grow) the process looks at itself in /proc; at the end it looks again, and must not
+ * have grown. Both times no communicator of its own is alive.
+ *
+ * Bytes and counts are checked; the time per cycle of the first and of the last tenth is only
+ * reported.
+ *
+ * --leak shows that the test can fail: it loses a descriptor and a shared page in each cycle.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memfd_create */
+#endif
+#include "common.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static long cycles;
+static long max_rss_kib = 1024;
+static long max_mappings = 8;
+static long leak;
+
+static const struct test_option options[] = {
+    {"--cycles", OPTION_LONG, &cycles, "cycles in all (20000 divided by the number of processes)"},
+    {"--max-rss", OPTION_LONG, &max_rss_kib, "KiB that the resident set may grow by (1024)"},
+    {"--max-mappings", OPTION_LONG, &max_mappings, "mappings that may be added (8; malloc's)"},
+    {"--leak", OPTION_FLAG, &leak, "lose a descriptor and a mapping in each cycle, to see it fail"},
+};
+
+enum { ALIVE = 8 };
+
+/* ---- what a process holds ---- */
+
+struct holdings {
+    long rss_kib, descriptors, mappings, shared_kib;
+};
+
+static long count_descriptors(void)
+{
+    long n = 0;
+    DIR *directory = opendir("/proc/self/fd");
+    if (!directory)
+        test_fail("soak", "cannot read /proc/self/fd");
+    while (readdir(directory))
+        n++;
+    closedir(directory);
+    return n - 3; /* ".", ".." and the directory's own */
+}
+
+static struct holdings look(void)
+{
+    struct holdings holdings = {.descriptors = count_descriptors()};
+    char line[512], permissions[8];
+    unsigned long from, to;
+
+    FILE *file = fopen("/proc/self/maps", "r");
+    while (file && fgets(line, sizeof(line), file)) {
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, permissions) != 3)
+            continue; /* the rest of a line that was too long */
+        holdings.mappings++;
+        if (permissions[3] == 's')
+            holdings.shared_kib += (long)((to - from) / 1024);
+    }
+    if (file)
+        fclose(file);
+    file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof(line), file))
+        sscanf(line, "VmRSS: %ld", &holdings.rss_kib);
+    if (file)
+        fclose(file);
+    return holdings;
+}
+
+/* The largest growth over all processes of one figure is reported, each process checks its own. */
+static void compare_figure(const char *what, long before, long after, long allowed)
+{
+    long mine = after - before, largest, figures[2] = {before, after};
+    MPI_Reduce(&mine, &largest, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Bcast(figures, 2, MPI_LONG, 0, MPI_COMM_WORLD);
+    test_report("  %-20s rank 0: %8ld -> %8ld, largest growth of a rank %ld, allowed %ld\n", what,
+                figures[0], figures[1], largest, allowed);
+    TEST_CHECK(mine <= allowed, "soak", "%s: expected growth of at most %ld, found %ld -> %ld",
+               what, allowed, before, after);
+}
+
+/* ---- cycles ---- */
+
+/* Ledgers are made once and pointed at each communicator in turn: the test itself must not grow. */
+static struct ledger on_dups[ALIVE], on_half, on_single;
+
+/* Nothing when the place is empty. */
+static void free_dup(int place)
+{
+    if (on_dups[place].comm != MPI_COMM_NULL)
+        MPI_Comm_free(&on_dups[place].comm);
+}
+
+static void lose_something(void)
+{
+    int fd = memfd_create("lost", MFD_CLOEXEC);
+    if (ftruncate(fd, 4096) != 0 ||
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED)
+        test_fail("soak", "cannot even leak");
+}
+
+/* One cycle: most use a new duplicate in one of the places, freeing who was there before. */
+static void cycle(struct rng *plan)
+{
+    int place = (int)rng_below(plan, ALIVE);
+    free_dup(place);
+    MPI_Comm_dup(MPI_COMM_WORLD, &on_dups[place].comm);
+    switch (rng_below(plan, 8)) {
+    case 0: /* never used */
+        break;
+    case 1:
+        checked_ibarrier(&on_dups[place]);
+        break;
+    case 2:
+        MPI_Comm_split(MPI_COMM_WORLD, test.rank < test.size / 2, 0, &on_half.comm);
+        checked_barrier(&on_half);
+        checked_barrier(&on_dups[place]);
+        MPI_Comm_free(&on_half.comm);
+        break;
+    case 3:
+        MPI_Comm_dup(MPI_COMM_SELF, &on_single.comm);
+        checked_barrier(&on_single);
+        MPI_Comm_free(&on_single.comm);
+        /* fall through */
+    default:
+        checked_barrier(&on_dups[place]);
+        checked_barrier(&on_dups[place]);
+    }
+    if (leak)
+        lose_something();
+}
+
+static void free_all(void)
+{
+    for (int place = 0; place < ALIVE; place++)
+        free_dup(place);
+}
+
+static void open_ledgers(struct arena *arena)
+{
+    for (int place = 0; place < ALIVE; place++) {
+        ledger_open(&on_dups[place], arena, (unsigned)place, MPI_COMM_WORLD, "dup %d", place);
+        on_dups[place].comm = MPI_COMM_NULL;
+    }
+    MPI_Comm half;
+    MPI_Comm_split(MPI_COMM_WORLD, test.rank < test.size / 2, 0, &half);
+    ledger_open(&on_half, arena, ALIVE, half, "half");
+    MPI_Comm_free(&half);
+    ledger_open(&on_single, arena, ALIVE + 1, MPI_COMM_SELF, "dup of SELF");
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(argc, argv, "soak", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
+    if (cycles <= 0)
+        cycles = 20000 / test.size;
+    if (cycles < 100)
+        cycles = 100;
+    struct arena arena;
+    arena_open(&arena, MPI_COMM_WORLD, ALIVE + 2);
+    open_ledgers(&arena);
+
+    struct rng plan = rng_make(STREAM_PLAN);
+    struct holdings warm = {0};
+    long tenth = cycles / 10, warm_up = cycles / 5;
+    double start = test_seconds(), first = 0, last_start = 0;
+    test_phase("cycles");
+    for (long i = 0; i < cycles; i++) {
+        if (i == tenth)
+            first = test_seconds() - start;
+        if (i == cycles - tenth)
+            last_start = test_seconds();
+        if (i == warm_up) {
+            free_all();
+            warm = look();
+        }
+        cycle(&plan);
+    }
+    double last = test_seconds() - last_start;
+    free_all();
+    struct holdings end = look();
+
+    test_report("soak: %ld cycles, %.1f us each in the first tenth, %.1f us in the last\n", cycles,
+                1e6 * first / (double)tenth, 1e6 * last / (double)tenth);
+    test_report("after %ld cycles -> at the end:\n", warm_up);
+    compare_figure("resident set, KiB", warm.rss_kib, end.rss_kib, max_rss_kib);
+    compare_figure("open descriptors", warm.descriptors, end.descriptors, 0);
+    compare_figure("mappings", warm.mappings, end.mappings, max_mappings);
+    compare_figure("shared mappings, KiB", warm.shared_kib, end.shared_kib, 0);
+
+    for (int place = 0; place < ALIVE; place++)
+        ledger_close(&on_dups[place]);
+    ledger_close(&on_half);
+    ledger_close(&on_single);
+    arena_close(&arena);
+    return test_end("");
+}

@@ -1,0 +1,238 @@
+/* See crew.h. */
+#include "tests/unit/crew.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    WATCHDOG_SECONDS = 110,
+    MOST_THREADS = 128,
+};
+
+bool crew_of_threads(void)
+{
+#if defined(__SANITIZE_THREAD__)
+    return true;
+#else
+    return NULL != getenv("NICBARR_THREADS");
+#endif
+}
+
+void crew_watchdog(void)
+{
+    alarm(WATCHDOG_SECONDS); /* its signal ends the process */
+}
+
+uint64_t crew_seed(void)
+{
+    static uint64_t seed;
+    if (0 == seed) {
+        const char *given = getenv("NICBARR_SEED");
+        if (NULL != given) {
+            seed = strtoull(given, NULL, 0);
+        } else if (sizeof(seed) != getrandom(&seed, sizeof(seed), 0)) {
+            seed = (uint64_t)getpid();
+        }
+        seed += 0 == seed;
+        printf("NICBARR_SEED=0x%llx\n", (unsigned long long)seed);
+        fflush(stdout);
+    }
+    return seed;
+}
+
+/* splitmix64: any state will do, neighbouring ones as well. */
+uint64_t crew_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+uint32_t crew_below(uint64_t *state, uint32_t end)
+{
+    return (uint32_t)((crew_random(state) >> 32) * end >> 32);
+}
+
+void *crew_memory(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (MAP_FAILED == memory) {
+        perror("mmap");
+        abort();
+    }
+    return memory;
+}
+
+void crew_memory_free(void *memory, size_t bytes)
+{
+    munmap(memory, bytes);
+}
+
+void crew_dawdle(uint64_t *state)
+{
+    const uint32_t kind = crew_below(state, 64);
+    if (0 == kind) {
+        usleep(crew_below(state, 300));
+    } else if (kind < 8) {
+        sched_yield();
+    } else if (kind < 16) {
+        for (volatile uint32_t i = crew_below(state, 2000); i > 0; --i) {
+        }
+    }
+}
+
+void crew_fail(const char *file, int line, const char *condition, const char *format, ...)
+{
+    char text[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "%s:%d: not so: %s: %s\n", file, line, condition, text);
+    if (crew_of_threads()) {
+        abort();
+    }
+    _exit(1);
+}
+
+/* ---- processes ---- */
+
+pid_t crew_fork(crew_fn fn, uint32_t rank, void *context)
+{
+    const pid_t parent = getpid();
+    fflush(NULL); /* or the child would write the parent's lines again */
+    const pid_t pid = fork();
+    if (pid < 0) {
+        perror("fork");
+        abort();
+    }
+    if (0 == pid) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) {
+            _exit(1);
+        }
+        crew_watchdog(); /* not inherited */
+        fn(rank, context);
+        fflush(NULL);
+        _exit(0);
+    }
+    return pid;
+}
+
+bool crew_join(pid_t pid)
+{
+    int status;
+    if (waitpid(pid, &status, 0) != pid) {
+        return false;
+    }
+    if (WIFSIGNALED(status)) {
+        fprintf(stderr, "process %d was ended by signal %d%s\n", (int)pid, WTERMSIG(status),
+                SIGALRM == WTERMSIG(status) ? " (it hung)" : "");
+    }
+    return WIFEXITED(status) && 0 == WEXITSTATUS(status);
+}
+
+/* ---- threads ---- */
+
+struct thread {
+    pthread_t id;
+    crew_fn fn;
+    uint32_t rank;
+    void *context;
+};
+
+static void *run_thread(void *opaque)
+{
+    struct thread *thread = opaque;
+    thread->fn(thread->rank, thread->context);
+    return NULL;
+}
+
+bool crew_run(uint32_t size, crew_fn fn, void *context)
+{
+    bool well = true;
+    if (crew_of_threads()) {
+        struct thread threads[MOST_THREADS];
+        for (uint32_t r = 0; r < size; ++r) {
+            threads[r] = (struct thread){.fn = fn, .rank = r, .context = context};
+            if (0 != pthread_create(&threads[r].id, NULL, run_thread, &threads[r])) {
+                perror("pthread_create");
+                abort();
+            }
+        }
+        for (uint32_t r = 0; r < size; ++r) {
+            pthread_join(threads[r].id, NULL);
+        }
+        return well;
+    }
+    pid_t *pids = calloc(size, sizeof(*pids));
+    for (uint32_t r = 0; r < size; ++r) {
+        pids[r] = crew_fork(fn, r, context);
+    }
+    /* Who fails leaves the others waiting for it: end them as soon as one has. */
+    for (uint32_t left = size; left > 0; --left) {
+        int status;
+        const pid_t pid = wait(&status);
+        for (uint32_t r = 0; r < size; ++r) {
+            if (pid == pids[r]) {
+                pids[r] = 0;
+            }
+        }
+        if (well && !(WIFEXITED(status) && 0 == WEXITSTATUS(status))) {
+            well = false;
+            if (WIFSIGNALED(status)) {
+                fprintf(stderr, "a member was ended by signal %d%s\n", WTERMSIG(status),
+                        SIGALRM == WTERMSIG(status) ? " (it hung)" : "");
+            }
+            for (uint32_t r = 0; r < size; ++r) {
+                if (0 != pids[r]) {
+                    kill(pids[r], SIGKILL);
+                }
+            }
+        }
+    }
+    free(pids);
+    return well;
+}
+
+/* ---- folders ---- */
+
+void crew_folder_make(char *folder, size_t bytes)
+{
+    const char *place = getenv("TMPDIR");
+    if (snprintf(folder, bytes, "%s/nicbarr-test.XXXXXX", NULL == place ? "/tmp" : place) >=
+            (int)bytes ||
+        NULL == mkdtemp(folder)) {
+        perror("mkdtemp");
+        abort();
+    }
+}
+
+void crew_folder_remove(const char *folder)
+{
+    char path[600];
+    DIR *directory = opendir(folder);
+    struct dirent *entry;
+    while (NULL != directory && NULL != (entry = readdir(directory))) {
+        if (0 != strcmp(entry->d_name, ".") && 0 != strcmp(entry->d_name, "..")) {
+            snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+            unlink(path);
+        }
+    }
+    if (NULL != directory) {
+        closedir(directory);
+    }
+    rmdir(folder);
+}

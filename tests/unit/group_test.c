@@ -1,0 +1,394 @@
+/*
+ * Groups of real processes. Invariants: nobody leaves a barrier, or sees a split one complete,
+ * before all have come to it, and what a process wrote before it came is there for all who have
+ * left; whether they wait by polling, by yielding, asleep, or each in its own way; for any number
+ * of outstanding split barriers; across the wrap-around of epochs.
+ *
+ * The ledger is plain memory: a member writes its entry before a barrier, and all read all entries
+ * after it. So the ledger also tells (to ThreadSanitizer, or on processors that reorder stores)
+ * whether barriers order memory.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "coll_nicbarr/schedule.h"
+#include "libmyr/group.h"
+#include "libmyr/segment.h"
+#include "tests/unit/crew.h"
+
+enum {
+    MOST = 8,         /* members */
+    ROUNDS = 300,     /* barriers in a test */
+    OUTSTANDING = 12, /* split barriers of a member at a time, at the most */
+    SLOT_BYTES = 16384,
+};
+
+/* How members wait. Polling ends some time, as the machine may be busy with other things. */
+static const struct myr_patience polling = {20000, -1, 1000}, yielding = {0, -1, 1000},
+                                 sleeping = {0, 0, 1000}, by_default = {-1, 500, 1000};
+
+/* What a test has its crew do; all but the ledger is read only. */
+struct plan_of_test {
+    char folder[200];
+    struct myr_segment *segment; /* the crew's, when it is made of threads */
+    const char *choice;          /* of a schedule; "packed", "spread" and "counters" are layouts */
+    const struct myr_patience *patience; /* NULL: each its own */
+    uint32_t size, rounds;
+    uint32_t epoch; /* to begin with */
+    uint64_t seed;
+    struct ledger *ledger;
+};
+
+/* Entries of odd and even rounds: whoever writes its next one may be a barrier ahead of whoever
+ * still reads the last. */
+struct ledger {
+    struct {
+        _Alignas(MYR_LINE) uint32_t round[2];
+    } of[MOST];
+    struct {
+        _Alignas(MYR_LINE) uint32_t come[ROUNDS + 1]; /* split barriers: an entry for each */
+    } split[MOST];
+};
+
+static void no_progress(void)
+{
+}
+
+struct member {
+    const struct plan_of_test *test;
+    uint32_t rank;
+    uint64_t random;
+    struct myr_segment *segment;
+    struct myr_waiter waiter;
+    struct myr_group group;
+    struct nicbarr_choice choice;
+};
+
+static bool schedule_of(const void *context, uint32_t rank, struct myr_schedule *schedule)
+{
+    const struct member *member = context;
+    return nicbarr_schedule_create(member->choice, member->test->size, rank, schedule);
+}
+
+static bool make_plan(struct member *member)
+{
+    struct myr_group *group = &member->group;
+    void *slots = myr_group_slots(group);
+    const uint32_t size = group->size, rank = group->rank;
+    const char *choice = member->test->choice;
+    static const uint32_t leaf_of[MOST] = {0, 1, 2, 0, 0, 1, 2, 1};
+    static const uint32_t one_leaf[MOST];
+    if (0 == strcmp(choice, "packed")) {
+        return myr_plan_flags(&group->plan, slots, size, rank, 4);
+    }
+    if (0 == strcmp(choice, "spread")) {
+        return myr_plan_flags(&group->plan, slots, size, rank, MYR_LINE);
+    }
+    if (0 == strcmp(choice, "counter")) {
+        return myr_plan_counter(&group->plan, slots, size, rank, 1, one_leaf);
+    }
+    if (0 == strcmp(choice, "counters")) {
+        return myr_plan_counter(&group->plan, slots, size, rank, 4, leaf_of);
+    }
+    return nicbarr_choice_parse(choice, &member->choice) &&
+           myr_plan_messages(&group->plan, slots, rank, 2 * MOST,
+                             NICBARR_TREE == member->choice.algorithm, schedule_of, member);
+}
+
+/* Have the words say that barriers up to `epoch` are over. All members do this, to the same words,
+ * before the first of them goes on. */
+static void set_epoch(struct member *member, uint32_t epoch)
+{
+    struct myr_group *group = &member->group;
+    myr_word **word = group->plan.words;
+    group->epoch = group->arrived = epoch;
+    myr_publish(&group->arrivals[group->rank], epoch);
+    if (0 == group->plan.nsteps) {
+        myr_publish(group->plan.release, epoch);
+    }
+    for (uint32_t s = 0; s < group->plan.nsteps; ++s) {
+        for (uint32_t i = group->plan.steps[s].sends + group->plan.steps[s].waits; i > 0; --i) {
+            myr_publish(*word++, epoch);
+        }
+    }
+}
+
+/* A record of its own in which members meet, by polling only, before the test begins. */
+static void meet(struct member *member, uint64_t sequence)
+{
+    const struct myr_key key = {9, 9, 9, sequence};
+    const uint32_t size = member->test->size;
+    struct myr_record *record = myr_record_join(member->segment, &key, size, 128, 0, NULL);
+    CREW_CHECK(NULL != record, "no record to meet in");
+    myr_count((myr_word *)record->slots);
+    while (myr_observe((myr_word *)record->slots) != size) {
+        sched_yield();
+    }
+    myr_record_leave(member->segment, record);
+}
+
+static void member_begin(struct member *member, uint32_t rank, void *context)
+{
+    static const struct myr_patience *const all[] = {&polling, &yielding, &sleeping, &by_default};
+    const struct plan_of_test *test = context;
+    struct myr_error error = {0};
+    *member = (struct member){.test = test, .rank = rank, .random = test->seed ^ rank * 0x10001};
+    member->segment = test->segment;
+    if (NULL == member->segment) {
+        CREW_CHECK(MYR_OK == myr_segment_join(test->folder, 1 << 20, &member->segment, &error),
+                   "%s", error.text);
+    }
+    const struct myr_patience *patience = NULL != test->patience ? test->patience : all[rank % 4];
+    myr_waiter_init(&member->waiter, member->segment, no_progress, patience);
+    const struct myr_key key = {1, 2, 3, 4};
+    struct myr_record *record =
+        myr_record_join(member->segment, &key, test->size,
+                        myr_group_arrival_bytes(test->size) + SLOT_BYTES, 0, &error);
+    CREW_CHECK(NULL != record, "%s", error.text);
+    myr_group_init(&member->group, record, &member->waiter, test->size, rank);
+    CREW_CHECK(make_plan(member), "no plan for %s", test->choice);
+    if (0 != test->epoch) {
+        set_epoch(member, test->epoch);
+        meet(member, 1);
+    }
+}
+
+static void member_end(struct member *member)
+{
+    myr_plan_destroy(&member->group.plan);
+    myr_record_leave(member->segment, member->group.record);
+    if (NULL == member->test->segment) {
+        myr_segment_leave(member->segment);
+    }
+}
+
+/* ---- what members do ---- */
+
+static void one_barrier(struct member *member, uint32_t round)
+{
+    struct ledger *ledger = member->test->ledger;
+    crew_dawdle(&member->random);
+    ledger->of[member->rank].round[round % 2] = round;
+    myr_group_barrier(&member->group);
+    for (uint32_t q = 0; q < member->test->size; ++q) {
+        const uint32_t seen = ledger->of[q].round[round % 2];
+        CREW_CHECK(seen == round, "rank %u left barrier %u, but rank %u has written %u",
+                   member->rank, round, q, seen);
+    }
+}
+
+static void do_barriers(uint32_t rank, void *context)
+{
+    struct member member;
+    member_begin(&member, rank, context);
+    for (uint32_t round = 1; round <= member.test->rounds; ++round) {
+        one_barrier(&member, round);
+    }
+    member_end(&member);
+}
+
+/* Arrive and test at random; with `barriers`, blocking ones at random rounds in between, the same
+ * for all. */
+static void do_arrivals(uint32_t rank, void *context)
+{
+    struct member member;
+    member_begin(&member, rank, context);
+    const struct plan_of_test *test = member.test;
+    struct ledger *ledger = test->ledger;
+    struct myr_arrival arrivals[OUTSTANDING];
+    uint32_t arrived = 0, complete = 0, barriers = 0;
+    while (complete < test->rounds) {
+        crew_dawdle(&member.random);
+        if (arrived < test->rounds && arrived - complete < OUTSTANDING &&
+            0 != crew_below(&member.random, 4)) {
+            ++arrived;
+            ledger->split[rank].come[arrived] = arrived;
+            myr_group_arrive(&member.group, &arrivals[arrived % OUTSTANDING]);
+            if (0 == arrived % 50) { /* the two sorts do not know of each other */
+                one_barrier(&member, ++barriers);
+            }
+            continue;
+        }
+        /* Any of those outstanding: that it is complete says so of those before. */
+        if (arrived == complete) {
+            continue;
+        }
+        const uint32_t tried = complete + 1 + crew_below(&member.random, arrived - complete);
+        if (!myr_arrival_test(&arrivals[tried % OUTSTANDING])) {
+            sched_yield();
+            continue;
+        }
+        for (; complete < tried; ++complete) {
+            CREW_CHECK(myr_arrival_test(&arrivals[(complete + 1) % OUTSTANDING]),
+                       "%u is complete, but %u, begun earlier, is not", tried, complete + 1);
+            for (uint32_t q = 0; q < test->size; ++q) {
+                const uint32_t seen = ledger->split[q].come[complete + 1];
+                CREW_CHECK(seen == complete + 1, "split barrier %u is complete without rank %u",
+                           complete + 1, q);
+            }
+        }
+    }
+    member_end(&member);
+}
+
+/* ---- tests ---- */
+
+static const char *const choices[] = {"packed",          "spread",   "counter",
+                                      "counters",        "tree:2",   "tree:4",
+                                      "dissemination:1", "pairwise", "dissemination:3"};
+
+static void run(crew_fn fn, const char *choice, const struct myr_patience *patience, uint32_t size,
+                uint32_t rounds, uint32_t epoch)
+{
+    static uint64_t runs;
+    struct plan_of_test test = {.choice = choice,
+                                .patience = patience,
+                                .size = size,
+                                .rounds = rounds,
+                                .epoch = epoch,
+                                .seed = crew_seed() + 1000 * ++runs};
+    crew_folder_make(test.folder, sizeof(test.folder));
+    test.ledger = crew_memory(sizeof(*test.ledger));
+    if (crew_of_threads()) {
+        assert_int_equal(myr_segment_join(test.folder, 1 << 20, &test.segment, NULL), MYR_OK);
+    }
+    if (!crew_run(size, fn, &test)) {
+        fail_msg("%s with %u members, from epoch %u", choice, size, epoch);
+    }
+    if (NULL != test.segment) {
+        myr_segment_leave(test.segment);
+    }
+    crew_memory_free(test.ledger, sizeof(*test.ledger));
+    crew_folder_remove(test.folder);
+}
+
+static void run_all(const struct myr_patience *patience, uint32_t rounds)
+{
+    for (size_t c = 0; c < sizeof(choices) / sizeof(choices[0]); ++c) {
+        for (uint32_t size = 1; size <= MOST; size += 1 + size / 3) { /* 1, 2, 3, 5, 7 */
+            run(do_barriers, choices[c], patience, size, rounds, 0);
+        }
+        run(do_barriers, choices[c], patience, 8, rounds, 0);
+    }
+}
+
+static void yielding_members(void **state)
+{
+    (void)state;
+    run_all(&yielding, ROUNDS);
+}
+
+static void sleeping_members(void **state)
+{
+    (void)state;
+    run_all(&sleeping, ROUNDS);
+}
+
+/* Who polls while the others have no processor keeps them waiting: few rounds, few members. */
+static void polling_members(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < sizeof(choices) / sizeof(choices[0]); ++c) {
+        run(do_barriers, choices[c], &polling, 2, ROUNDS, 0);
+        run(do_barriers, choices[c], &polling, 3, 30, 0);
+    }
+}
+
+static void by_default_members(void **state)
+{
+    (void)state;
+    run_all(&by_default, ROUNDS);
+}
+
+static void each_its_own_way(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < sizeof(choices) / sizeof(choices[0]); ++c) {
+        run(do_barriers, choices[c], NULL, 4, 60, 0);
+        run(do_barriers, choices[c], NULL, 8, 20, 0);
+    }
+}
+
+static void wrap_around(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < sizeof(choices) / sizeof(choices[0]); ++c) {
+        run(do_barriers, choices[c], &yielding, 4, 40, UINT32_MAX - 20);
+        run(do_barriers, choices[c], &sleeping, 3, 40, INT32_MAX - 20);
+    }
+    run(do_arrivals, "counter", &yielding, 4, 100, UINT32_MAX - 50);
+    run(do_arrivals, "counter", &yielding, 3, 100, INT32_MAX - 50);
+}
+
+static void split(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= MOST; ++size) {
+        run(do_arrivals, "dissemination:1", &yielding, size, ROUNDS, 0);
+        run(do_arrivals, "counters", &sleeping, size, ROUNDS, 0);
+    }
+}
+
+/* In one process, step by step: who has not come keeps it from being complete, and nothing else. */
+static void arrivals_one_by_one(void **state)
+{
+    (void)state;
+    enum { SIZE = 40 }; /* more than a line of words */
+    struct myr_segment *segment;
+    struct myr_waiter waiter;
+    struct myr_group groups[SIZE];
+    struct myr_arrival first[SIZE], second[SIZE];
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
+    myr_waiter_init(&waiter, segment, no_progress, &yielding);
+    const struct myr_key key = {1, 2, 3, 4};
+    const size_t bytes = myr_group_arrival_bytes(SIZE);
+    assert_true(bytes >= SIZE * sizeof(myr_word) && 0 == bytes % MYR_LINE);
+    struct myr_record *record = myr_record_join(segment, &key, 1, bytes, 0, NULL);
+    for (uint32_t r = 0; r < SIZE; ++r) {
+        myr_group_init(&groups[r], record, &waiter, SIZE, r);
+        assert_ptr_equal(myr_group_slots(&groups[r]), record->slots + bytes);
+    }
+    for (uint32_t last = 0; last < SIZE; ++last) { /* who comes last */
+        for (uint32_t i = 1; i < SIZE; ++i) {
+            const uint32_t r = (last + i) % SIZE;
+            myr_group_arrive(&groups[r], &first[r]);
+            myr_group_arrive(&groups[r], &second[r]);
+            assert_false(myr_arrival_test(&first[r]));
+        }
+        myr_group_arrive(&groups[last], &first[last]);
+        for (uint32_t r = 0; r < SIZE; ++r) {
+            assert_true(myr_arrival_test(&first[r]));
+            assert_true(myr_arrival_test(&first[r])); /* and stays so */
+            assert_true(r == last || !myr_arrival_test(&second[r]));
+        }
+        myr_group_arrive(&groups[last], &second[last]);
+        for (uint32_t r = 0; r < SIZE; ++r) {
+            assert_true(myr_arrival_test(&second[r]));
+        }
+    }
+    myr_record_leave(segment, record);
+    myr_segment_leave(segment);
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrivals_one_by_one),
+        cmocka_unit_test(yielding_members),
+        cmocka_unit_test(sleeping_members),
+        cmocka_unit_test(polling_members),
+        cmocka_unit_test(by_default_members),
+        cmocka_unit_test(each_its_own_way),
+        cmocka_unit_test(wrap_around),
+        cmocka_unit_test(split),
+    };
+    return cmocka_run_group_tests_name("group", tests, NULL, NULL);
+}

@@ -1,0 +1,529 @@
+/*
+ * Schedules, exhaustively for every P up to 300. Invariants: played by all ranks they end; every
+ * rank has then heard, directly or not, of every rank; the k-th message from p to q is the k-th
+ * that q waits for from p; nobody sends to itself, or to the same peer twice; neither steps nor
+ * messages are more than the algorithm needs. And names: what is written is read again, and
+ * nothing else is.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "coll_nicbarr/schedule.h"
+#include "tests/unit/crew.h"
+
+enum { EXHAUSTIVE = 300 };
+
+/* ---- playing a barrier ---- */
+
+/* A message on its way: whom its sender had heard of, and the length of the chain that led to it. */
+struct message {
+    uint32_t hops;
+    uint64_t heard[];
+};
+
+struct player {
+    struct myr_schedule schedule;
+    const uint32_t *peer; /* the step's first */
+    uint32_t step;
+    bool sent; /* the step's messages */
+    uint32_t hops;
+    uint64_t *heard; /* set of ranks */
+};
+
+struct game {
+    struct nicbarr_choice choice;
+    uint32_t size, words; /* 64-bit words of a set of ranks */
+    struct player *players;
+    uint32_t *message_of; /* [sender * size + receiver]: number of the message, from 1; 0 is none */
+    uint32_t *heard_of;   /* the same: how many the receiver has waited for */
+    uint8_t *messages;
+    uint32_t nmessages, room;
+};
+
+static size_t message_bytes(const struct game *game)
+{
+    return sizeof(struct message) + game->words * sizeof(uint64_t);
+}
+
+static struct message *message(const struct game *game, uint32_t number)
+{
+    return (struct message *)(game->messages + (number - 1) * message_bytes(game));
+}
+
+#define GAME_CHECK(game, condition)                                                                \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            game_fail(game, __LINE__, #condition);                                                 \
+        }                                                                                          \
+    } while (0)
+
+static void game_fail(const struct game *game, int line, const char *condition)
+{
+    char name[NICBARR_CHOICE_TEXT];
+    fail_msg("%s, P %u: line %d: not so: %s", nicbarr_choice_name(game->choice, name), game->size,
+             line, condition);
+}
+
+static void send_one(struct game *game, uint32_t rank, uint32_t peer)
+{
+    struct player *player = &game->players[rank];
+    GAME_CHECK(game, peer < game->size);
+    GAME_CHECK(game, peer != rank);
+    uint32_t *number = &game->message_of[(size_t)rank * game->size + peer];
+    GAME_CHECK(game, 0 == *number); /* nobody sends to the same peer twice */
+    if (game->nmessages == game->room) {
+        game->room = 2 * game->room + 64;
+        game->messages = realloc(game->messages, game->room * message_bytes(game));
+        assert_non_null(game->messages);
+    }
+    *number = ++game->nmessages;
+    struct message *sent = message(game, *number);
+    sent->hops = player->hops + 1;
+    memcpy(sent->heard, player->heard, game->words * sizeof(uint64_t));
+}
+
+static void hear_one(struct game *game, uint32_t rank, uint32_t peer)
+{
+    struct player *player = &game->players[rank];
+    GAME_CHECK(game, peer < game->size);
+    const size_t pair = (size_t)peer * game->size + rank;
+    GAME_CHECK(game, 1 == ++game->heard_of[pair]); /* a message is heard of once */
+    const struct message *heard = message(game, game->message_of[pair]);
+    player->hops = heard->hops > player->hops ? heard->hops : player->hops;
+    for (uint32_t w = 0; w < game->words; ++w) {
+        player->heard[w] |= heard->heard[w];
+    }
+}
+
+/* Go on as far as possible; true if that was any further. */
+static bool advance(struct game *game, uint32_t rank)
+{
+    struct player *player = &game->players[rank];
+    bool moved = false;
+    while (player->step < player->schedule.nsteps) {
+        const struct myr_step *step = &player->schedule.steps[player->step];
+        for (uint32_t i = 0; !player->sent && i < step->sends; ++i) {
+            send_one(game, rank, player->peer[i]);
+            moved = true;
+        }
+        player->sent = true;
+        for (uint32_t i = 0; i < step->waits; ++i) {
+            const uint32_t peer = player->peer[step->sends + i];
+            GAME_CHECK(game, peer < game->size);
+            if (0 == game->message_of[(size_t)peer * game->size + rank]) {
+                return moved;
+            }
+        }
+        for (uint32_t i = 0; i < step->waits; ++i) {
+            hear_one(game, rank, player->peer[step->sends + i]);
+        }
+        player->peer += step->sends + step->waits;
+        player->sent = false;
+        ++player->step;
+        moved = true;
+    }
+    return moved;
+}
+
+static void game_begin(struct game *game, struct nicbarr_choice choice, uint32_t size)
+{
+    *game = (struct game){.choice = choice, .size = size, .words = (size + 63) / 64};
+    game->players = calloc(size, sizeof(*game->players));
+    game->message_of = calloc((size_t)size * size, sizeof(*game->message_of));
+    game->heard_of = calloc((size_t)size * size, sizeof(*game->heard_of));
+    for (uint32_t r = 0; r < size; ++r) {
+        struct player *player = &game->players[r];
+        assert_true(nicbarr_schedule_create(choice, size, r, &player->schedule));
+        player->peer = player->schedule.peers;
+        player->heard = calloc(game->words, sizeof(uint64_t));
+        player->heard[r / 64] |= UINT64_C(1) << (r % 64);
+        uint64_t peers = 0;
+        for (uint32_t s = 0; s < player->schedule.nsteps; ++s) {
+            const struct myr_step *step = &player->schedule.steps[s];
+            GAME_CHECK(game, 0 != step->sends + step->waits);
+            peers += (uint64_t)step->sends + step->waits;
+        }
+        GAME_CHECK(game, peers == player->schedule.npeers);
+    }
+}
+
+static void game_end(struct game *game)
+{
+    for (uint32_t r = 0; r < game->size; ++r) {
+        struct player *player = &game->players[r];
+        nicbarr_schedule_destroy(&player->schedule);
+        assert_null(player->schedule.steps);
+        free(player->heard);
+    }
+    free(game->players);
+    free(game->message_of);
+    free(game->heard_of);
+    free(game->messages);
+}
+
+/* ---- what each algorithm is allowed ---- */
+
+/* What the textbooks say of `choice` with P processes; the parameter is at most P - 1. */
+struct allowance {
+    uint32_t hops;     /* the longest chain of messages */
+    uint64_t messages; /* of all ranks together */
+};
+
+static uint32_t height(uint32_t degree, uint32_t size)
+{
+    uint32_t levels = 0; /* below the root */
+    for (uint64_t level = 1, nodes = 1; nodes < size; ++levels) {
+        level *= degree;
+        nodes += level;
+    }
+    return levels;
+}
+
+static struct allowance allowance(struct nicbarr_choice choice, uint32_t size)
+{
+    const uint64_t all = (uint64_t)size * (size - 1);
+    uint32_t rounds = 0, core = 1;
+    uint64_t messages = 0;
+    switch (choice.algorithm) {
+    case NICBARR_FLAGS:
+        return (struct allowance){size > 1, all};
+    case NICBARR_COUNTER:
+        return (struct allowance){size > 1 ? 2 : 0, 2 * ((uint64_t)size - 1)};
+    case NICBARR_TREE:
+        return (struct allowance){2 * height(choice.parameter, size), 2 * ((uint64_t)size - 1)};
+    case NICBARR_DISSEMINATION: /* the smallest R with (n + 1)^R >= P */
+        for (uint64_t reach = 1; reach < size; reach *= (uint64_t)choice.parameter + 1) {
+            const uint64_t worth = (size - 1) / reach; /* peers at a new multiple of `reach` */
+            messages += size * (worth < choice.parameter ? worth : choice.parameter);
+            ++rounds;
+        }
+        return (struct allowance){rounds, messages};
+    case NICBARR_PAIRWISE:
+        while (2 * core <= size) {
+            core *= 2;
+            ++rounds;
+        }
+        messages = (uint64_t)core * rounds + 2 * ((uint64_t)size - core);
+        return (struct allowance){rounds + (core < size ? 2 : 0), messages};
+    default:
+        fail();
+        return (struct allowance){0, 0};
+    }
+}
+
+/* Steps that `rank` may take: no more than what is sent at one time or waited for at one time. */
+static uint32_t steps_allowed(struct nicbarr_choice choice, uint32_t size, uint32_t rank,
+                              uint32_t hops)
+{
+    uint32_t degree = choice.parameter, core = 1;
+    switch (choice.algorithm) {
+    case NICBARR_COUNTER:
+        degree = size;
+        /* fall through */
+    case NICBARR_TREE: { /* gather, to and from the parent, broadcast */
+        const bool parent = (uint64_t)degree * rank + 1 < size;
+        return (parent ? 2 : 0) + (0 != rank);
+    }
+    case NICBARR_PAIRWISE:
+        while (2 * core <= size) {
+            core *= 2;
+        }
+        if (rank >= core) {
+            return 1;
+        }
+        return core == size || rank + core < size ? hops : hops - 2;
+    default:
+        return hops;
+    }
+}
+
+static void play(struct nicbarr_choice choice, uint32_t size)
+{
+    struct game game;
+    game_begin(&game, choice, size);
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (uint32_t r = 0; r < size; ++r) {
+            moved = advance(&game, r) || moved;
+        }
+    }
+
+    const uint32_t greatest = nicbarr_parameter_max(choice.algorithm, size);
+    choice.parameter = choice.parameter < greatest ? choice.parameter : greatest;
+    const struct allowance allowed = allowance(choice, size);
+    uint32_t hops = 0;
+    for (uint32_t r = 0; r < size; ++r) {
+        const struct player *player = &game.players[r];
+        GAME_CHECK(&game, player->step == player->schedule.nsteps); /* or it waits for ever */
+        for (uint32_t q = 0; q < size; ++q) {
+            GAME_CHECK(&game, 0 != (player->heard[q / 64] >> (q % 64) & 1));
+        }
+        GAME_CHECK(&game, player->schedule.nsteps == steps_allowed(choice, size, r, allowed.hops));
+        hops = player->hops > hops ? player->hops : hops;
+    }
+    for (size_t pair = 0; pair < (size_t)size * size; ++pair) { /* all that was sent was heard */
+        GAME_CHECK(&game, (0 != game.message_of[pair]) == game.heard_of[pair]);
+    }
+    GAME_CHECK(&game, hops <= allowed.hops);
+    /* With few partners outside of the core no chain leads from one of them to another. */
+    GAME_CHECK(&game, hops == allowed.hops || NICBARR_PAIRWISE == choice.algorithm);
+    GAME_CHECK(&game, game.nmessages == allowed.messages);
+    game_end(&game);
+}
+
+/* ---- the tests of schedules ---- */
+
+static void play_with(enum nicbarr_algorithm algorithm, const uint32_t *parameters, size_t count)
+{
+    for (uint32_t size = 1; size <= EXHAUSTIVE; ++size) {
+        for (size_t i = 0; i < count; ++i) {
+            play((struct nicbarr_choice){algorithm, parameters[i]}, size);
+        }
+        if (count > 1) { /* around P, where nothing changes any more */
+            for (uint32_t parameter = size > 2 ? size - 2 : 1; parameter <= size + 1; ++parameter) {
+                play((struct nicbarr_choice){algorithm, parameter}, size);
+            }
+        }
+    }
+}
+
+#define PLAY_WITH(algorithm, ...)                                                                  \
+    play_with(algorithm, (const uint32_t[]){__VA_ARGS__},                                          \
+              sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+static void dissemination(void **state)
+{
+    (void)state;
+    PLAY_WITH(NICBARR_DISSEMINATION, 1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 17, 64, 255, 4096, UINT32_MAX);
+}
+
+static void tree(void **state)
+{
+    (void)state;
+    PLAY_WITH(NICBARR_TREE, 1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 17, 64, 255, 4096, UINT32_MAX);
+}
+
+static void pairwise(void **state)
+{
+    (void)state;
+    PLAY_WITH(NICBARR_PAIRWISE, 0);
+}
+
+static void flags(void **state)
+{
+    (void)state;
+    PLAY_WITH(NICBARR_FLAGS, 4);
+}
+
+static void counter(void **state)
+{
+    (void)state;
+    PLAY_WITH(NICBARR_COUNTER, 1);
+}
+
+/* Beyond what one sees by trying all: around powers and at the sizes of whole machines. */
+static void large(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {511, 512, 513, 728, 729, 730, 1000, 1023, 1024, 1025};
+    static const struct nicbarr_choice choices[] = {
+        {NICBARR_DISSEMINATION, 1}, {NICBARR_DISSEMINATION, 2}, {NICBARR_DISSEMINATION, 7},
+        {NICBARR_DISSEMINATION, 8}, {NICBARR_TREE, 2},          {NICBARR_TREE, 3},
+        {NICBARR_TREE, 16},         {NICBARR_PAIRWISE, 0},      {NICBARR_COUNTER, 1},
+    };
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); ++s) {
+        for (size_t c = 0; c < sizeof(choices) / sizeof(choices[0]); ++c) {
+            play(choices[c], sizes[s]);
+        }
+    }
+}
+
+/* Open MPI's own has no schedule, which is not an error. */
+static void none(void **state)
+{
+    (void)state;
+    struct myr_schedule schedule;
+    assert_true(nicbarr_schedule_create((struct nicbarr_choice){NICBARR_OPENMPI, 0}, 4, 1,
+                                        &schedule));
+    assert_int_equal(schedule.nsteps, 0);
+    assert_int_equal(schedule.npeers, 0);
+    nicbarr_schedule_destroy(&schedule);
+}
+
+/* All sends of a step come before all its waits, and ranks that a step names differ. */
+static void within_a_step(void **state)
+{
+    (void)state;
+    struct myr_schedule schedule;
+    assert_true(nicbarr_schedule_create((struct nicbarr_choice){NICBARR_DISSEMINATION, 2}, 5, 1,
+                                        &schedule));
+    /* To 1 + 1 and 1 + 2, from 1 - 1 and 1 - 2; then to 1 + 3, from 1 - 3 (modulo 5). */
+    static const struct myr_step steps[] = {{2, 2}, {1, 1}};
+    static const uint32_t peers[] = {2, 3, 0, 4, 4, 3};
+    assert_int_equal(schedule.nsteps, 2);
+    assert_memory_equal(schedule.steps, steps, sizeof(steps));
+    assert_int_equal(schedule.npeers, 6);
+    assert_memory_equal(schedule.peers, peers, sizeof(peers));
+    nicbarr_schedule_destroy(&schedule);
+}
+
+static void greatest_parameter(void **state)
+{
+    (void)state;
+    assert_int_equal(nicbarr_parameter_max(NICBARR_OPENMPI, 8), 0);
+    assert_int_equal(nicbarr_parameter_max(NICBARR_PAIRWISE, 8), 0);
+    assert_int_equal(nicbarr_parameter_max(NICBARR_FLAGS, 8), 128);
+    assert_int_equal(nicbarr_parameter_max(NICBARR_TREE, 8), 7);
+    assert_int_equal(nicbarr_parameter_max(NICBARR_TREE, 1), 1);
+    assert_int_equal(nicbarr_parameter_max(NICBARR_DISSEMINATION, 2), 1);
+    assert_int_equal(nicbarr_parameter_max(NICBARR_COUNTER, 8), 7);
+    assert_int_equal(nicbarr_parameter_max(NICBARR_TREE, 100000), 4096);
+}
+
+/* ---- names ---- */
+
+static void expect_round_trip(struct nicbarr_choice choice)
+{
+    char name[NICBARR_CHOICE_TEXT];
+    struct nicbarr_choice read = {NICBARR_ALGORITHMS, 77};
+    memset(name, '?', sizeof(name));
+    assert_ptr_equal(nicbarr_choice_name(choice, name), name);
+    assert_non_null(memchr(name, '\0', sizeof(name)));
+    if (!nicbarr_choice_parse(name, &read) || !nicbarr_choice_equal(choice, read)) {
+        fail_msg("\"%s\" was not read as what it was written for", name);
+    }
+}
+
+static void round_trip(void **state)
+{
+    (void)state;
+    expect_round_trip((struct nicbarr_choice){NICBARR_OPENMPI, 0});
+    expect_round_trip((struct nicbarr_choice){NICBARR_PAIRWISE, 0});
+    for (uint32_t stride = 4; stride <= 128; stride *= 2) {
+        expect_round_trip((struct nicbarr_choice){NICBARR_FLAGS, stride});
+    }
+    for (uint32_t parameter = 1; parameter <= 4096; ++parameter) {
+        expect_round_trip((struct nicbarr_choice){NICBARR_COUNTER, parameter});
+        expect_round_trip((struct nicbarr_choice){NICBARR_TREE, parameter});
+        expect_round_trip((struct nicbarr_choice){NICBARR_DISSEMINATION, parameter});
+    }
+    /* Names of choices that nobody may type fit as well. */
+    char name[NICBARR_CHOICE_TEXT];
+    nicbarr_choice_name((struct nicbarr_choice){NICBARR_DISSEMINATION, UINT32_MAX}, name);
+    assert_string_equal(name, "dissemination:4294967295");
+}
+
+static void equality(void **state)
+{
+    (void)state;
+    const struct nicbarr_choice tree4 = {NICBARR_TREE, 4}, tree2 = {NICBARR_TREE, 2},
+                                flags4 = {NICBARR_FLAGS, 4};
+    assert_true(nicbarr_choice_equal(tree4, tree4));
+    assert_false(nicbarr_choice_equal(tree4, tree2));
+    assert_false(nicbarr_choice_equal(tree4, flags4));
+}
+
+static void expect_read(const char *text, enum nicbarr_algorithm algorithm, uint32_t parameter)
+{
+    struct nicbarr_choice read = {NICBARR_ALGORITHMS, 77};
+    if (!nicbarr_choice_parse(text, &read) || algorithm != read.algorithm ||
+        parameter != read.parameter) {
+        fail_msg("\"%s\" was read as (%d, %u)", text, (int)read.algorithm, read.parameter);
+    }
+}
+
+static void defaults(void **state)
+{
+    (void)state;
+    expect_read("openmpi", NICBARR_OPENMPI, 0);
+    expect_read("counter", NICBARR_COUNTER, 1);
+    expect_read("flags", NICBARR_FLAGS, 4);
+    expect_read("tree", NICBARR_TREE, 4);
+    expect_read("dissemination", NICBARR_DISSEMINATION, 1);
+    expect_read("pairwise", NICBARR_PAIRWISE, 0);
+    expect_read("tree:0016", NICBARR_TREE, 16);
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",           ":",           "tre",          "trees",
+        "TREE",       " tree",       "tree ",        "tree:",
+        "tree:0",     "tree:-1",     "tree:+1",      "tree: 1",
+        "tree:1 ",    "tree:4097",   "tree:1e3",     "tree:0x10",
+        "tree:4:4",   "tree:4,",     "counter:0",    "counter:4097",
+        "flags:0",    "flags:1",     "flags:2",      "flags:3",
+        "flags:5",    "flags:12",    "flags:96",     "flags:127",
+        "flags:129",  "flags:256",   "openmpi:",     "openmpi:0",
+        "openmpi:1",  "pairwise:",   "pairwise:0",   "pairwise:2",
+        "auto",       "tree:999999", "tree\n",       "dissemination:0",
+        "tree;4",     "flags:4.0",   "tree:\xff",    "tree:18446744073709551617",
+        "tree:4 tree", "tree:4294967297", "counter:99999999999999999999999999",
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
+        struct nicbarr_choice read;
+        if (nicbarr_choice_parse(bad[i], &read)) {
+            fail_msg("\"%s\" was read as (%d, %u)", bad[i], (int)read.algorithm, read.parameter);
+        }
+    }
+}
+
+/* Strings put together at random from pieces of good ones, judged by a grammar of its own. */
+static void random_strings(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {"tree",    "flags", "counter", "dissemination", "pairwise",
+                                         "openmpi", ":",     ":",       ":",             "0",
+                                         "1",       "4",     "16",      "64",            "128",
+                                         "4096",    "4097",  "9",       "-",             " ",
+                                         "x",       "\xc3",  "e",       "%s"};
+    static const char grammar[] =
+        "^(openmpi|pairwise|flags(:0*(4|8|16|32|64|128))?|(tree|counter|dissemination)"
+        "(:0*([1-9][0-9]{0,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-6]))?)$";
+    uint64_t random = crew_seed();
+    uint32_t good = 0;
+    regex_t expression;
+    assert_int_equal(regcomp(&expression, grammar, REG_EXTENDED | REG_NOSUB), 0);
+    for (int i = 0; i < 200000; ++i) {
+        char text[128] = "";
+        for (uint32_t n = crew_below(&random, 6); n > 0; --n) {
+            strcat(text, pieces[crew_below(&random, sizeof(pieces) / sizeof(pieces[0]))]);
+        }
+        struct nicbarr_choice read;
+        const bool is = nicbarr_choice_parse(text, &read);
+        const bool should = 0 == regexec(&expression, text, 0, NULL, 0);
+        if (is != should) {
+            fail_msg("\"%s\" was %s", text, is ? "taken" : "refused");
+        }
+        if (is) {
+            expect_round_trip(read);
+            ++good;
+        }
+    }
+    assert_true(good > 0);
+    regfree(&expression);
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dissemination),  cmocka_unit_test(tree),
+        cmocka_unit_test(pairwise),       cmocka_unit_test(flags),
+        cmocka_unit_test(counter),        cmocka_unit_test(large),
+        cmocka_unit_test(none),           cmocka_unit_test(within_a_step),
+        cmocka_unit_test(greatest_parameter), cmocka_unit_test(round_trip),
+        cmocka_unit_test(equality),       cmocka_unit_test(defaults),
+        cmocka_unit_test(refused),        cmocka_unit_test(random_strings),
+    };
+    return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
+}

@@ -1,0 +1,996 @@
+/*
+ * The node's shared segment. Invariants: all who give the same folder at the same time are in the
+ * same segment, each with a number of its own; whatever else the link leads to is refused with a
+ * line that says so; a record is the same for all who give the same key, is freed by the last to
+ * leave it and used again; once one record could not be created, no other is; nobody who is
+ * killed, whenever that is, keeps the others from going on.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "libmyr/segment.h"
+#include "tests/unit/crew.h"
+
+enum { LIMIT = 1 << 20, SMALL = 0 /* the least there is */ };
+
+static char folder[200], the_link[300];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    crew_folder_make(folder, sizeof(folder));
+    snprintf(the_link, sizeof(the_link), "%s/nicbarr.%u", folder, (unsigned)getuid());
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    crew_folder_remove(folder);
+    return 0;
+}
+
+static struct myr_segment *join(const char *where, uint32_t limit)
+{
+    struct myr_segment *segment = NULL;
+    struct myr_error error = {0};
+    if (MYR_OK != myr_segment_join(where, limit, &segment, &error)) {
+        fail_msg("%s", error.text);
+    }
+    return segment;
+}
+
+static struct myr_record *record_of(struct myr_segment *segment, uint64_t id, uint32_t members,
+                                    size_t bytes)
+{
+    const struct myr_key key = {1, id, 3, 4};
+    return myr_record_join(segment, &key, members, bytes, id, NULL);
+}
+
+/* ---- processes that wait for each other ---- */
+
+enum { MOST = 100 };
+
+struct board {
+    _Atomic uint32_t come[8]; /* to each meeting point */
+    uint64_t identity[MOST];
+    uint32_t index[MOST], home[MOST], processors[MOST];
+    bool oversubscribed[MOST];
+    uint32_t size;
+    cpu_set_t bound[MOST]; /* none: leave it as it is */
+};
+
+static struct board *board;
+
+static void meet(int point)
+{
+    atomic_fetch_add(&board->come[point], 1);
+    while (atomic_load(&board->come[point]) < board->size) {
+        usleep(200);
+    }
+}
+
+static void board_begin(uint32_t size)
+{
+    board = crew_memory(sizeof(*board));
+    board->size = size;
+}
+
+static void board_end(void)
+{
+    crew_memory_free(board, sizeof(*board));
+}
+
+/* The crews of this file are processes even where others are threads: that is the point. */
+static bool run_processes(uint32_t size, crew_fn fn)
+{
+    pid_t pids[MOST];
+    bool well = true;
+    for (uint32_t r = 0; r < size; ++r) {
+        pids[r] = crew_fork(fn, r, NULL);
+    }
+    for (uint32_t r = 0; r < size; ++r) {
+        well = crew_join(pids[r]) && well;
+    }
+    return well;
+}
+
+/* ---- joining ---- */
+
+static void join_and_compare(uint32_t rank, void *context)
+{
+    (void)context;
+    struct myr_segment *segment;
+    struct myr_error error = {0};
+    uint64_t random = crew_seed() + rank;
+    usleep(crew_below(&random, 2000));
+    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, &error), "%s", error.text);
+    board->identity[rank] = myr_segment_identity(segment);
+    board->index[rank] = myr_segment_index(segment);
+    meet(0);
+    CREW_CHECK(0 != board->identity[rank], "identity 0");
+    for (uint32_t q = 0; q < board->size; ++q) {
+        CREW_CHECK(board->identity[q] == board->identity[rank], "%u and %u are apart", q, rank);
+        CREW_CHECK(q == rank || board->index[q] != board->index[rank], "%u and %u are both %u", q,
+                   rank, board->index[q]);
+    }
+    CREW_CHECK(board->index[rank] < board->size, "number %u of %u", board->index[rank],
+               board->size);
+    /* All meet in a record, too. */
+    const struct myr_key key = {7, 7, 7, 7};
+    struct myr_record *record = myr_record_join(segment, &key, board->size, 100, rank, &error);
+    CREW_CHECK(NULL != record, "%s", error.text);
+    atomic_fetch_add((myr_word *)record->slots, 1);
+    meet(1);
+    CREW_CHECK(board->size == myr_observe((myr_word *)record->slots), "some are elsewhere");
+    meet(2); /* nobody leaves while others still look */
+    myr_record_leave(segment, record);
+    myr_segment_leave(segment);
+}
+
+static void many_processes(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {2, 8, 100};
+    crew_seed();
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
+        for (int round = 0; round < 3; ++round) { /* in the same folder, job after job */
+            board_begin(sizes[i]);
+            assert_true(run_processes(sizes[i], join_and_compare));
+            board_end();
+        }
+    }
+}
+
+static void another_job(void **state)
+{
+    (void)state;
+    struct myr_segment *segment = join(folder, LIMIT), *same = join(folder, LIMIT);
+    const uint64_t identity = myr_segment_identity(segment);
+    assert_int_not_equal(identity, 0);
+    assert_true(identity == myr_segment_identity(same));
+    assert_int_not_equal(myr_segment_index(segment), myr_segment_index(same));
+    myr_segment_leave(segment);
+    myr_segment_leave(same);
+
+    segment = join(folder, LIMIT);
+    assert_true(identity != myr_segment_identity(segment));
+    myr_segment_leave(segment);
+}
+
+static void alone(void **state)
+{
+    (void)state;
+    struct myr_segment *one = join(NULL, LIMIT), *other = join(NULL, LIMIT);
+    assert_true(myr_segment_identity(one) != myr_segment_identity(other));
+    struct myr_record *record = record_of(one, 1, 1, 64);
+    assert_true(NULL != record && record != record_of(other, 1, 1, 64));
+    myr_segment_leave(one);
+    myr_segment_leave(other);
+}
+
+/* Numbers of those who have left are given out again. */
+static void numbers_return(void **state)
+{
+    (void)state;
+    struct myr_segment *segments[5];
+    for (int i = 0; i < 5; ++i) {
+        segments[i] = join(folder, LIMIT);
+        assert_int_equal(myr_segment_index(segments[i]), i);
+    }
+    myr_segment_leave(segments[2]);
+    segments[2] = join(folder, LIMIT);
+    assert_int_equal(myr_segment_index(segments[2]), 2);
+    for (int i = 0; i < 5; ++i) {
+        myr_segment_leave(segments[i]);
+    }
+}
+
+static void more_than_there_is_room_for(void **state)
+{
+    (void)state;
+    const struct rlimit files = {MYR_PROCESSES + 100, MYR_PROCESSES + 100};
+    struct rlimit before;
+    getrlimit(RLIMIT_NOFILE, &before);
+    if (before.rlim_cur < files.rlim_cur && setrlimit(RLIMIT_NOFILE, &files) < 0) {
+        skip();
+    }
+    struct myr_segment **segments = calloc(MYR_PROCESSES, sizeof(struct myr_segment *)), *more;
+    for (int i = 0; i < MYR_PROCESSES; ++i) {
+        segments[i] = join(folder, SMALL);
+    }
+    struct myr_error error = {0};
+    assert_int_equal(myr_segment_join(folder, SMALL, &more, &error), MYR_ERR_FULL);
+    assert_non_null(strstr(error.text, "1024"));
+    myr_segment_leave(segments[700]);
+    segments[700] = join(folder, SMALL);
+    assert_int_equal(myr_segment_index(segments[700]), 700);
+    for (int i = 0; i < MYR_PROCESSES; ++i) {
+        myr_segment_leave(segments[i]);
+    }
+    free(segments);
+}
+
+/* The limit is the creator's, and within what is sensible whatever is asked for. */
+static void limits(void **state)
+{
+    (void)state;
+    static const uint32_t asked[] = {0, 1, 4096, 1 << 20, 1u << 30, UINT32_MAX};
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); ++i) {
+        struct myr_segment *segment = join(folder, asked[i]);
+        struct stat about;
+        assert_int_equal(stat(the_link, &about), 0);
+        assert_true(about.st_size <= 1 << 30);
+        assert_true(about.st_size >= (off_t)sizeof(struct myr_sram));
+        assert_non_null(record_of(segment, 1, 1, 1000)); /* there is room for something */
+        /* It takes memory for what is used, not for what it may use. */
+        assert_true(myr_segment_bytes(segment) > 0);
+        assert_true(myr_segment_bytes(segment) <= 256 << 10);
+        myr_segment_leave(segment);
+    }
+}
+
+/* ---- links that lead elsewhere ---- */
+
+static void expect_refused(const char *where, enum myr_status status, const char *what)
+{
+    struct myr_segment *segment = NULL;
+    struct myr_error error = {0};
+    const enum myr_status is = myr_segment_join(where, LIMIT, &segment, &error);
+    if (status != is || status != error.status || '\0' == error.text[0] || NULL != segment) {
+        fail_msg("%s: status %d instead of %d, \"%s\"", what, (int)is, (int)status, error.text);
+    }
+    assert_int_equal(myr_segment_join(where, LIMIT, &segment, NULL), status); /* nobody listens */
+}
+
+static void expect_refused_link(const char *target, enum myr_status status, const char *what)
+{
+    char now[300];
+    assert_int_equal(symlink(target, the_link), 0);
+    expect_refused(folder, status, what);
+    const ssize_t length = readlink(the_link, now, sizeof(now) - 1);
+    assert_int_equal(length, strlen(target)); /* what is not ours is left alone */
+    now[length] = '\0';
+    assert_string_equal(now, target);
+    assert_int_equal(unlink(the_link), 0);
+}
+
+/* A memfd of `bytes`, sealed as ours are if asked for, and the path that leads to it. */
+static int make_memfd(size_t bytes, int seals, char *path, size_t path_bytes)
+{
+    const int fd = memfd_create("nicbarr-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
+    snprintf(path, path_bytes, "/proc/%d/fd/%d", (int)getpid(), fd);
+    return fd;
+}
+
+static void something_else(void **state)
+{
+    (void)state;
+    char path[300];
+    snprintf(path, sizeof(path), "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    expect_refused_link(path, MYR_ERR_FOREIGN, "a pipe");
+
+    snprintf(path, sizeof(path), "%s/file", folder);
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    expect_refused_link(path, MYR_ERR_FOREIGN, "an empty file");
+    assert_int_equal(ftruncate(fd, LIMIT), 0);
+    expect_refused_link(path, MYR_ERR_FOREIGN, "a file");
+    close(fd);
+
+    expect_refused_link("/dev/null", MYR_ERR_FOREIGN, "a device");
+    expect_refused_link(folder, MYR_ERR_SYSTEM, "a folder");
+    expect_refused_link(the_link, MYR_ERR_SYSTEM, "itself");
+
+    /* Not a link at all. */
+    fd = open(the_link, O_RDWR | O_CREAT, 0600);
+    expect_refused(folder, MYR_ERR_FOREIGN, "a file instead of the link");
+    close(fd);
+    assert_int_equal(unlink(the_link), 0);
+}
+
+static void something_like_it(void **state)
+{
+    (void)state;
+    static const int seals = F_SEAL_SHRINK | F_SEAL_GROW;
+    char path[100];
+    uint64_t random = crew_seed();
+
+    int fd = make_memfd(LIMIT, 0, path, sizeof(path));
+    expect_refused_link(path, MYR_ERR_FOREIGN, "a memfd without seals");
+    close(fd);
+    fd = make_memfd(LIMIT, F_SEAL_GROW, path, sizeof(path));
+    expect_refused_link(path, MYR_ERR_FOREIGN, "a memfd that may shrink");
+    close(fd);
+    fd = make_memfd(LIMIT, seals | F_SEAL_WRITE, path, sizeof(path));
+    expect_refused_link(path, MYR_ERR_SYSTEM, "a memfd that is read only");
+    close(fd);
+    fd = make_memfd(100, seals, path, sizeof(path));
+    expect_refused_link(path, MYR_ERR_FOREIGN, "a memfd that is too short");
+    close(fd);
+    fd = make_memfd((size_t)2 << 30, seals, path, sizeof(path));
+    expect_refused_link(path, MYR_ERR_FOREIGN, "a memfd that is too long");
+    close(fd);
+    fd = make_memfd(LIMIT, seals, path, sizeof(path));
+    expect_refused_link(path, MYR_ERR_FOREIGN, "a memfd full of zeroes");
+    for (int i = 0; i < LIMIT / 8; ++i) {
+        const uint64_t garbage = crew_random(&random);
+        assert_int_equal(write(fd, &garbage, sizeof(garbage)), sizeof(garbage));
+    }
+    expect_refused_link(path, MYR_ERR_FOREIGN, "a memfd full of garbage");
+    const struct {
+        uint64_t magic;
+        uint32_t layout;
+    } next = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT + 1};
+    assert_int_equal(pwrite(fd, &next, sizeof(next), 0), sizeof(next));
+    expect_refused_link(path, MYR_ERR_FOREIGN, "another version's");
+    close(fd);
+
+    struct myr_segment *segment = join(folder, LIMIT); /* after all that */
+    myr_segment_leave(segment);
+}
+
+static void no_folder(void **state)
+{
+    (void)state;
+    char path[2 * PATH_MAX];
+    snprintf(path, sizeof(path), "%s/none", folder);
+    expect_refused(path, MYR_ERR_SYSTEM, "no such folder");
+    const int fd = open(path, O_RDWR | O_CREAT, 0600);
+    close(fd);
+    expect_refused(path, MYR_ERR_SYSTEM, "a file instead of the folder");
+    memset(path, 'x', sizeof(path));
+    path[sizeof(path) - 1] = '\0';
+    expect_refused(path, MYR_ERR_SYSTEM, "a long name");
+}
+
+/* Links that lead nowhere are those of jobs that have ended. */
+static void dangling(void **state)
+{
+    (void)state;
+    static const char *const targets[] = {"/proc/999999999/fd/3", "nothing", "/nowhere/at/all"};
+    char now[300];
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); ++i) {
+        assert_int_equal(symlink(targets[i], the_link), 0);
+        struct myr_segment *one = join(folder, LIMIT), *other = join(folder, LIMIT);
+        assert_true(myr_segment_identity(one) == myr_segment_identity(other));
+        const ssize_t length = readlink(the_link, now, sizeof(now) - 1);
+        assert_true(length > 0);
+        now[length] = '\0';
+        assert_string_not_equal(now, targets[i]);
+        myr_segment_leave(one);
+        myr_segment_leave(other);
+        assert_true(0 == unlink(the_link) || ENOENT == errno);
+    }
+}
+
+/* Who has left may come again, even when its old descriptor's number is something else by now. */
+static void comes_again(void **state)
+{
+    (void)state;
+    enum { FILES = 10 };
+    int files[FILES];
+    for (int turn = 0; turn < 3; ++turn) {
+        struct myr_segment *segment = join(folder, LIMIT);
+        myr_segment_leave(segment);
+        for (int f = 0; f < FILES; ++f) {
+            files[f] = open("/dev/null", O_RDONLY);
+        }
+        segment = join(folder, LIMIT);
+        for (int f = 0; f < FILES; ++f) {
+            close(files[f]);
+        }
+        myr_segment_leave(segment);
+    }
+}
+
+/* ---- records ---- */
+
+static void same_key_same_record(void **state)
+{
+    (void)state;
+    struct myr_segment *segment = join(NULL, 16 << 20);
+    static const struct myr_key keys[] = {{1, 2, 3, 4}, {9, 2, 3, 4}, {1, 9, 3, 4}, {1, 2, 9, 4},
+                                          {1, 2, 3, 9}, {0, 0, 0, 0}, {4, 3, 2, 1}};
+    enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
+    struct myr_record *records[KEYS];
+    for (int k = 0; k < KEYS; ++k) {
+        records[k] = myr_record_join(segment, &keys[k], 2, 1000, 100 + (uint64_t)k, NULL);
+        assert_non_null(records[k]);
+        assert_int_equal((uintptr_t)records[k]->slots % MYR_LINE, 0);
+        assert_true(myr_record_bytes(records[k]) >= 1000);
+        for (size_t b = 0; b < myr_record_bytes(records[k]); ++b) {
+            assert_int_equal(records[k]->slots[b], 0);
+        }
+        assert_int_equal(myr_observe(&records[k]->sleepers), 0);
+        memset(records[k]->slots, 0xff, myr_record_bytes(records[k])); /* all of it is ours */
+        for (int l = 0; l < k; ++l) {
+            assert_ptr_not_equal(records[l], records[k]);
+        }
+    }
+    for (int k = 0; k < KEYS; ++k) { /* who comes later gets the creator's */
+        assert_ptr_equal(myr_record_join(segment, &keys[k], 2, 1000, 7, NULL), records[k]);
+        assert_int_equal(records[k]->note, 100 + k);
+        assert_int_equal(records[k]->slots[5], 0xff);
+    }
+    for (int k = 0; k < KEYS; ++k) {
+        myr_record_leave(segment, records[k]);
+        myr_record_leave(segment, records[k]);
+    }
+    myr_segment_leave(segment);
+}
+
+static void freed_by_the_last(void **state)
+{
+    (void)state;
+    struct myr_segment *segment = join(NULL, LIMIT);
+    struct myr_record *first = record_of(segment, 1, 3, 500);
+    memset(first->slots, 0xff, 500);
+    first->sleepers = 5;
+    for (int i = 0; i < 2; ++i) {
+        assert_ptr_equal(record_of(segment, 1, 3, 500), first);
+    }
+    myr_record_leave(segment, first);
+    myr_record_leave(segment, first);
+    struct myr_record *other = record_of(segment, 2, 1, 500);
+    assert_ptr_not_equal(other, first); /* one is still there */
+    myr_record_leave(segment, other);
+    myr_record_leave(segment, first);
+
+    struct myr_record *again = record_of(segment, 1, 1, 500);
+    assert_ptr_equal(again, first); /* the last to go into the list is the first to come out */
+    assert_int_equal(again->members, 1);
+    assert_int_equal(again->left, 0);
+    assert_int_equal(myr_observe(&again->sleepers), 0);
+    for (size_t b = 0; b < 500; ++b) {
+        assert_int_equal(again->slots[b], 0);
+    }
+    myr_record_leave(segment, again);
+    myr_segment_leave(segment);
+}
+
+static void cycles_do_not_grow(void **state)
+{
+    (void)state;
+    struct myr_segment *segment = join(NULL, 16 << 20);
+    static const size_t sizes[] = {0, 1, 100, 1000, 10000, 60000};
+    size_t before = 0;
+    for (uint64_t i = 0; i < 10000; ++i) {
+        const size_t bytes = sizes[i % 6];
+        struct myr_record *record = record_of(segment, i, 2, bytes);
+        assert_non_null(record);
+        assert_ptr_equal(record_of(segment, i, 2, bytes), record);
+        myr_record_leave(segment, record);
+        myr_record_leave(segment, record);
+        if (6 == i) {
+            before = myr_segment_bytes(segment);
+        }
+    }
+    assert_int_equal(myr_segment_bytes(segment), before);
+    myr_segment_leave(segment);
+}
+
+/* More records than buckets: each is found among its neighbours, left in any order, and what they
+ * had is enough for as many others. */
+static void thousands_at_once(void **state)
+{
+    (void)state;
+    enum { RECORDS = 5000 };
+    uint64_t random = crew_seed();
+    struct myr_segment *segment = join(NULL, 16 << 20);
+    struct myr_record **records = calloc(RECORDS, sizeof(struct myr_record *));
+    size_t before = 0;
+    for (uint64_t turn = 0; turn < 3; ++turn) {
+        for (uint64_t i = 0; i < RECORDS; ++i) {
+            records[i] = record_of(segment, turn * RECORDS + i, 2, 200);
+            assert_non_null(records[i]);
+        }
+        for (uint64_t i = 0; i < RECORDS; ++i) {
+            assert_ptr_equal(record_of(segment, turn * RECORDS + i, 2, 200), records[i]);
+            assert_int_equal(records[i]->note, turn * RECORDS + i);
+        }
+        before = 0 == turn ? myr_segment_bytes(segment) : before;
+        assert_int_equal(myr_segment_bytes(segment), before);
+        for (uint32_t left = RECORDS; left > 0; --left) {
+            const uint32_t i = crew_below(&random, left);
+            myr_record_leave(segment, records[i]);
+            myr_record_leave(segment, records[i]);
+            records[i] = records[left - 1];
+        }
+    }
+    free(records);
+    myr_segment_leave(segment);
+}
+
+/* ---- full ---- */
+
+static void expect_none(struct myr_segment *segment, uint64_t id, size_t bytes)
+{
+    struct myr_error error = {0};
+    const struct myr_key key = {1, id, 3, 4};
+    assert_null(myr_record_join(segment, &key, 1, bytes, 0, &error));
+    assert_int_equal(error.status, MYR_ERR_FULL);
+    assert_true('\0' != error.text[0]);
+}
+
+static void full(void **state)
+{
+    (void)state;
+    struct myr_segment *segment = join(folder, SMALL), *other = join(folder, SMALL);
+    struct myr_record *records[200];
+    uint32_t count = 0;
+    while (count < 200 && NULL != (records[count] = record_of(segment, count, 2, 4000))) {
+        memset(records[count]->slots, 0xff, 4000); /* the memory is really there */
+        ++count;
+    }
+    assert_in_range(count, 5, 199);
+    expect_none(segment, 1000, 4000);
+    expect_none(segment, 1000, 1); /* nor anything smaller: others may have been refused already */
+    expect_none(other, 1001, 1);
+    for (uint32_t i = 0; i < count; ++i) { /* those that there are stay good for all */
+        const struct myr_record *same = record_of(other, i, 2, 4000);
+        assert_non_null(same);
+        assert_int_equal(same->note, i);
+        assert_int_equal(same->slots[3999], 0xff);
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        myr_record_leave(segment, records[i]);
+        myr_record_leave(segment, records[i]);
+    }
+    expect_none(other, 5, 4000); /* and it stays so, with all of the memory free */
+    struct myr_segment *late = join(folder, SMALL);
+    expect_none(late, 5, 1);
+    myr_note_set(late, 1, 2); /* the rest works */
+    assert_int_equal(myr_note_get(other, 1), 2);
+    myr_segment_leave(segment);
+    myr_segment_leave(other);
+    myr_segment_leave(late);
+}
+
+/* More than any segment has, up to what would overflow. */
+static void too_large(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {LIMIT, (size_t)64 << 20, (size_t)1 << 32, SIZE_MAX / 2,
+                                   SIZE_MAX - 4096, SIZE_MAX};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
+        struct myr_segment *segment = join(NULL, LIMIT);
+        expect_none(segment, 1, sizes[i]);
+        expect_none(segment, 2, 1);
+        myr_segment_leave(segment);
+    }
+}
+
+/* ---- notes ---- */
+
+static void set_a_note(uint32_t rank, void *context)
+{
+    (void)context;
+    struct myr_segment *segment;
+    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
+    myr_note_set(segment, 77, 1000 + rank);
+    myr_segment_leave(segment);
+}
+
+static void notes(void **state)
+{
+    (void)state;
+    struct myr_segment *segment = join(folder, LIMIT);
+    assert_int_equal(myr_note_get(segment, 77), 0);
+    assert_true(crew_join(crew_fork(set_a_note, 5, NULL)));
+    assert_int_equal(myr_note_get(segment, 77), 1005); /* it has outlived who set it */
+    assert_true(crew_join(crew_fork(set_a_note, 6, NULL)));
+    assert_int_equal(myr_note_get(segment, 77), 1006);
+    assert_int_equal(myr_note_get(segment, 78), 0);
+    for (uint64_t key = 1000; key < 1000 + MYR_NOTES - 1; ++key) {
+        myr_note_set(segment, key, UINT64_MAX - key);
+    }
+    for (uint64_t key = 1000; key < 1000 + MYR_NOTES - 1; ++key) {
+        assert_true(UINT64_MAX - key == myr_note_get(segment, key));
+    }
+    myr_note_set(segment, 5000, 1); /* no room: forgotten, and nothing else is */
+    assert_int_equal(myr_note_get(segment, 5000), 0);
+    assert_int_equal(myr_note_get(segment, 77), 1006);
+    myr_note_set(segment, 77, 3);
+    assert_int_equal(myr_note_get(segment, 77), 3);
+    myr_segment_leave(segment);
+}
+
+/* Looking for what is not there takes no room. */
+static void notes_not_found(void **state)
+{
+    (void)state;
+    struct myr_segment *segment = join(NULL, LIMIT);
+    for (uint64_t key = 1; key < 2 * MYR_NOTES; ++key) {
+        assert_int_equal(myr_note_get(segment, key), 0);
+    }
+    myr_note_set(segment, 5000, 1);
+    assert_int_equal(myr_note_get(segment, 5000), 1);
+    myr_segment_leave(segment);
+}
+
+static void add_notes(uint32_t rank, void *context)
+{
+    _Atomic uint32_t *firsts = context;
+    struct myr_segment *segment;
+    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
+    meet(0);
+    for (uint64_t key = 1; key <= 100; ++key) {
+        if (myr_note_add(segment, key, 1 + rank)) {
+            atomic_fetch_add(&firsts[key], 1);
+            CREW_CHECK(1 + rank == myr_note_get(segment, key), "another one's note");
+        }
+        CREW_CHECK(0 != myr_note_get(segment, key), "no note");
+    }
+    meet(1);
+    myr_segment_leave(segment);
+}
+
+/* Of several who add the same note, one is the first. */
+static void notes_added(void **state)
+{
+    (void)state;
+    _Atomic uint32_t *firsts = crew_memory(4096);
+    board_begin(4);
+    pid_t pids[4];
+    for (uint32_t r = 0; r < 4; ++r) {
+        pids[r] = crew_fork(add_notes, r, firsts);
+    }
+    for (uint32_t r = 0; r < 4; ++r) {
+        assert_true(crew_join(pids[r]));
+    }
+    for (int key = 1; key <= 100; ++key) {
+        assert_int_equal(atomic_load(&firsts[key]), 1);
+    }
+    board_end();
+    crew_memory_free(firsts, 4096);
+
+    struct myr_segment *segment = join(NULL, LIMIT);
+    for (uint64_t key = 1; key <= MYR_NOTES; ++key) {
+        assert_true(myr_note_add(segment, key, 1));
+        assert_false(myr_note_add(segment, key, 2));
+        assert_int_equal(myr_note_get(segment, key), 1);
+    }
+    assert_false(myr_note_add(segment, 5000, 1)); /* no room */
+    myr_note_set(segment, 7, 3);
+    assert_int_equal(myr_note_get(segment, 7), 3);
+    myr_segment_leave(segment);
+}
+
+/* ---- who runs where ---- */
+
+static void be_counted(uint32_t rank, void *context)
+{
+    (void)context;
+    struct myr_segment *segment;
+    if (0 != CPU_COUNT(&board->bound[rank])) {
+        CREW_CHECK(0 == sched_setaffinity(0, sizeof(cpu_set_t), &board->bound[rank]), "cannot bind");
+    }
+    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
+    meet(0);
+    board->index[rank] = myr_segment_index(segment);
+    board->home[rank] = myr_segment_home(segment, myr_segment_index(segment));
+    board->oversubscribed[rank] = myr_segment_oversubscribed(segment);
+    board->processors[rank] = myr_segment_processors(segment);
+    meet(1);
+    for (uint32_t q = 0; q < board->size; ++q) {
+        CREW_CHECK(board->home[q] == myr_segment_home(segment, board->index[q]),
+                   "others see %u elsewhere", q);
+    }
+    meet(2);
+    myr_segment_leave(segment);
+}
+
+/* The `n`-th processor that this process may use. */
+static int processor(int n)
+{
+    cpu_set_t all;
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    for (int p = 0; p < CPU_SETSIZE; ++p) {
+        if (CPU_ISSET(p, &all) && 0 == n--) {
+            return p;
+        }
+    }
+    return -1;
+}
+
+/* `bound[r]` is the number of rank r's only processor, or -1. */
+static void take_census(uint32_t size, const int *bound, uint32_t processors,
+                        const bool *oversubscribed)
+{
+    board_begin(size);
+    for (uint32_t r = 0; r < size; ++r) {
+        if (bound[r] >= 0) {
+            CPU_SET(processor(bound[r]), &board->bound[r]);
+        }
+    }
+    assert_true(run_processes(size, be_counted));
+    for (uint32_t r = 0; r < size; ++r) {
+        assert_int_equal(board->processors[r], processors);
+        assert_int_equal(board->home[r], processor(bound[r] >= 0 ? bound[r] : 0));
+        assert_int_equal(board->oversubscribed[r], oversubscribed[r]);
+    }
+    board_end();
+}
+
+static uint32_t processors_here(void)
+{
+    cpu_set_t all;
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    return (uint32_t)CPU_COUNT(&all);
+}
+
+static void census(void **state)
+{
+    (void)state;
+    const uint32_t n = processors_here();
+    static const bool no[MOST];
+    static bool yes[MOST];
+    static int bound[MOST];
+    memset(yes, 1, sizeof(yes));
+    if (n < 2 || n >= MOST) {
+        skip();
+    }
+    take_census(1, (int[]){-1}, n, no);
+    take_census(1, (int[]){1}, 1, no);
+    take_census(2, (int[]){0, 1}, 2, no);      /* each its own */
+    take_census(2, (int[]){1, 1}, 1, yes);     /* both on one */
+    take_census(3, (int[]){0, 1, 1}, 2, yes);  /* three on two */
+    take_census(4, (int[]){0, 1, 1, 0}, 2, yes);
+    for (uint32_t r = 0; r < n; ++r) {
+        bound[r] = (int)r;
+    }
+    take_census(n, bound, n, no);
+    memset(bound, -1, sizeof(bound));
+    take_census(n, bound, n, no);
+    take_census(n + 1, bound, n, yes);
+    /* Those on one processor are crowded, though the node as a whole is not. */
+    if (n >= 3) {
+        take_census(3, (int[]){0, 0, -1}, n, (bool[]){true, true, false});
+    }
+}
+
+/* Who comes, goes or is bound anew changes the answer, and the word that says so. */
+static void population(void **state)
+{
+    (void)state;
+    cpu_set_t all, one;
+    if (processors_here() < 2) {
+        skip();
+    }
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET(processor(1), &one);
+    struct myr_segment *self = join(folder, LIMIT);
+    const myr_word *word = myr_segment_population(self);
+    const uint32_t home = myr_segment_home(self, 0);
+
+    uint32_t before = myr_observe(word);
+    assert_false(myr_segment_oversubscribed(self));
+    assert_int_equal(myr_observe(word), before); /* nothing new */
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    assert_false(myr_segment_oversubscribed(self));
+    assert_int_not_equal(myr_observe(word), before);
+    assert_int_equal(myr_segment_processors(self), 1);
+    assert_int_equal(myr_segment_home(self, 0), home); /* of when it came */
+
+    before = myr_observe(word);
+    struct myr_segment *other = join(folder, LIMIT);
+    assert_int_not_equal(myr_observe(word), before);
+    assert_true(myr_segment_oversubscribed(self));
+    before = myr_observe(word);
+    myr_segment_leave(other);
+    assert_int_not_equal(myr_observe(word), before);
+    assert_false(myr_segment_oversubscribed(self));
+    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+    myr_segment_leave(self);
+}
+
+/* ---- who is killed ---- */
+
+/* Map the segment behind its back: to die with the lock, in the middle of things. */
+static void die_with_the_lock(uint32_t rank, void *context)
+{
+    (void)rank;
+    (void)context;
+    const int fd = open(the_link, O_RDWR);
+    struct myr_sram *sram =
+        mmap(NULL, sizeof(*sram), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CREW_CHECK(MAP_FAILED != sram, "cannot map");
+    CREW_CHECK(0 == pthread_mutex_lock(&sram->lock), "cannot lock");
+    raise(SIGKILL);
+}
+
+static void killed_with_the_lock(void **state)
+{
+    (void)state;
+    struct myr_segment *segment = join(folder, LIMIT), *other = join(folder, LIMIT);
+    struct myr_record *record = record_of(segment, 1, 2, 100);
+    assert_non_null(record);
+    for (int turn = 0; turn < 3; ++turn) {
+        const pid_t pid = crew_fork(die_with_the_lock, 0, NULL);
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status) && SIGKILL == WTERMSIG(status));
+        if (0 == turn) {
+            assert_ptr_not_equal(record_of(other, 1, 2, 100), NULL);
+        }
+        expect_none(segment, 2, 1); /* the lists are in doubt */
+        myr_note_set(segment, 5, 6 + (uint64_t)turn);
+        assert_int_equal(myr_note_get(other, 5), 6 + turn);
+        struct myr_segment *late = join(folder, LIMIT);
+        assert_true(myr_segment_identity(late) == myr_segment_identity(segment));
+        expect_none(late, 3, 1);
+        myr_segment_leave(late);
+    }
+    myr_record_leave(segment, record);
+    myr_record_leave(segment, record);
+    myr_segment_leave(segment);
+    myr_segment_leave(other);
+}
+
+enum { WORKERS = 4, KILLS = 60, JOBS = 6 };
+
+struct arena {
+    _Atomic bool over;
+    _Atomic uint32_t beats[WORKERS]; /* rounds done; goes on where the one who was killed was */
+    _Atomic uint32_t refused, created;
+};
+
+/* Come and go, create and leave, until it is over; being refused is no failure, hanging is. */
+static void work(uint32_t rank, void *context)
+{
+    struct arena *arena = context;
+    uint64_t random = (uint64_t)getpid() * 1000003 + rank;
+    while (!atomic_load(&arena->over)) {
+        struct myr_segment *segment;
+        struct myr_error error = {0};
+        if (MYR_OK != myr_segment_join(folder, 4 << 20, &segment, &error)) {
+            CREW_CHECK('\0' != error.text[0], "refused without a word");
+            atomic_fetch_add(&arena->refused, 1);
+            atomic_fetch_add(&arena->beats[rank], 1);
+            continue;
+        }
+        for (int i = 0; i < 20; ++i) {
+            /* Each worker has keys of its own, which it also finds where its predecessor died. */
+            const uint32_t id = 16 * rank + crew_below(&random, 16);
+            struct myr_record *record = record_of(segment, id, 1, (size_t)256 << id % 8);
+            if (NULL == record) {
+                atomic_fetch_add(&arena->refused, 1);
+            } else {
+                CREW_CHECK(1 == record->key[0] && id == record->key[1], "another one's record");
+                atomic_fetch_add(&arena->created, 1);
+                myr_record_leave(segment, record);
+            }
+            myr_note_set(segment, 1 + id, 1 + id);
+            CREW_CHECK(myr_note_get(segment, 1 + id) == 1 + id, "another one's note");
+        }
+        (void)myr_segment_oversubscribed(segment);
+        myr_segment_leave(segment);
+        atomic_fetch_add(&arena->beats[rank], 1);
+    }
+}
+
+static void killed_at_random(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed();
+    for (int job = 0; job < JOBS; ++job) {
+        struct arena *arena = crew_memory(sizeof(*arena));
+        pid_t pids[WORKERS];
+        uint32_t beats[WORKERS];
+        int status;
+        for (uint32_t w = 0; w < WORKERS; ++w) {
+            pids[w] = crew_fork(work, w, arena);
+        }
+        for (int k = 0; k < KILLS; ++k) {
+            const uint32_t w = crew_below(&random, WORKERS);
+            usleep(crew_below(&random, 2000));
+            kill(pids[w], SIGKILL);
+            assert_int_equal(waitpid(pids[w], &status, 0), pids[w]);
+            assert_true(WIFSIGNALED(status) && SIGKILL == WTERMSIG(status)); /* by us, only */
+            pids[w] = crew_fork(work, w, arena);
+        }
+        for (uint32_t w = 0; w < WORKERS; ++w) {
+            beats[w] = atomic_load(&arena->beats[w]);
+        }
+        for (uint32_t w = 0; w < WORKERS; ++w) { /* all are well, and get on */
+            while (atomic_load(&arena->beats[w]) - beats[w] < 3) {
+                assert_int_equal(waitpid(pids[w], &status, WNOHANG), 0);
+                usleep(100);
+            }
+        }
+        atomic_store(&arena->over, true);
+        for (uint32_t w = 0; w < WORKERS; ++w) {
+            assert_true(crew_join(pids[w]));
+        }
+        crew_memory_free(arena, sizeof(*arena));
+        assert_true(0 == unlink(the_link) || ENOENT == errno);
+    }
+}
+
+/* ---- several threads ---- */
+
+enum { THREADS = 4, LAPS = 2000 };
+
+static struct myr_segment *shared;
+
+static void create_and_leave(uint32_t rank, void *context)
+{
+    (void)context;
+    uint64_t random = crew_seed() + rank;
+    for (uint64_t lap = 0; lap < LAPS; ++lap) {
+        const uint64_t id = 100 * (1 + rank) + crew_below(&random, 50);
+        struct myr_record *record = record_of(shared, id, 1, 500);
+        CREW_CHECK(NULL != record && id == record->key[1], "no record");
+        CREW_CHECK(0 == record->slots[0], "the record is in use");
+        record->slots[0] = 1;
+        myr_note_set(shared, 1 + rank, 1 + lap);
+        CREW_CHECK(1 + lap == myr_note_get(shared, 1 + rank), "another note");
+        myr_record_leave(shared, record);
+    }
+}
+
+/* With NICBARR_THREADS=1 or ThreadSanitizer by threads, else by processes that were forked with the
+ * segment. */
+static void one_segment_for_several(void **state)
+{
+    (void)state;
+    crew_seed();
+    shared = join(folder, LIMIT);
+    assert_true(crew_run(THREADS, create_and_leave, NULL));
+    myr_segment_leave(shared);
+}
+
+int main(void)
+{
+    crew_watchdog();
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        IN_A_FOLDER(many_processes),
+        IN_A_FOLDER(another_job),
+        IN_A_FOLDER(alone),
+        IN_A_FOLDER(numbers_return),
+        IN_A_FOLDER(more_than_there_is_room_for),
+        IN_A_FOLDER(limits),
+        IN_A_FOLDER(something_else),
+        IN_A_FOLDER(something_like_it),
+        IN_A_FOLDER(no_folder),
+        IN_A_FOLDER(dangling),
+        IN_A_FOLDER(comes_again),
+        IN_A_FOLDER(same_key_same_record),
+        IN_A_FOLDER(freed_by_the_last),
+        IN_A_FOLDER(cycles_do_not_grow),
+        IN_A_FOLDER(thousands_at_once),
+        IN_A_FOLDER(full),
+        IN_A_FOLDER(too_large),
+        IN_A_FOLDER(notes),
+        IN_A_FOLDER(notes_not_found),
+        IN_A_FOLDER(notes_added),
+        IN_A_FOLDER(census),
+        IN_A_FOLDER(population),
+        IN_A_FOLDER(killed_with_the_lock),
+        IN_A_FOLDER(killed_at_random),
+        IN_A_FOLDER(one_segment_for_several),
+    };
+    return cmocka_run_group_tests_name("segment", tests, NULL, NULL);
+}
