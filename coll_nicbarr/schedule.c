@@ -192,7 +192,8 @@ static void emit_tree(struct sheet *sheet, uint64_t degree, uint32_t size, uint3
 static void emit(struct sheet *sheet, struct nicbarr_choice choice, uint32_t size, uint32_t rank)
 {
     const uint32_t others = size > 1 ? size - 1 : 1;
-    const uint32_t parameter = choice.parameter < others ? choice.parameter : others;
+    uint32_t parameter = choice.parameter < others ? choice.parameter : others;
+    parameter = parameter > 0 ? parameter : 1; /* what has none may not divide by it */
     switch (choice.algorithm) {
     case NICBARR_FLAGS: /* everybody tells everybody: one step of dissemination */
         emit_dissemination(sheet, others, size, rank);

@@ -187,7 +187,7 @@ static int probe(struct tuner *tuner)
 /* Have a first look, from which to tell how many barriers fit into a turn. */
 static int calibrate(struct tuner *tuner, double budget_us)
 {
-    double us[NICBARR_CANDIDATES];
+    double us[NICBARR_CANDIDATES] = {0};
     const int count = tuner->tuning.count;
     int rc = OMPI_SUCCESS;
     for (int c = 0; OMPI_SUCCESS == rc && c < count; ++c) {

@@ -305,8 +305,9 @@ enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_
     if (limit > LIMIT_MOST) {
         limit = LIMIT_MOST;
     }
-    if (limit < sizeof(struct myr_sram) + 2 * GROWTH) {
-        limit = sizeof(struct myr_sram) + 2 * GROWTH;
+    const uint32_t least = (uint32_t)sizeof(struct myr_sram) + GROWTH + GROWTH;
+    if (limit < least) {
+        limit = least;
     }
     enum myr_status status =
         NULL == folder ? create(joining, limit, error) : meet(joining, folder, limit, error);

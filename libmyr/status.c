@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum myr_status myr_fail(struct myr_error *error, enum myr_status status, int err,
-                         const char *format, ...)
+void myr_write_error(struct myr_error *error, enum myr_status status, int err, const char *format,
+                     ...)
 {
     if (NULL != error) {
         va_list arguments;
@@ -18,5 +18,4 @@ enum myr_status myr_fail(struct myr_error *error, enum myr_status status, int er
             snprintf(error->text + used, sizeof(error->text) - (size_t)used, ": %s", strerror(err));
         }
     }
-    return status;
 }

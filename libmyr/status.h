@@ -20,8 +20,11 @@ struct myr_error {
     char text[240];
 };
 
-/* Fill in `error` (may be NULL) and return `status`; errno, where not 0, is added in words. */
-enum myr_status myr_fail(struct myr_error *error, enum myr_status status, int err,
-                         const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Fill in `error` (may be NULL) and give `status`; errno, where not 0, is added in words. */
+#define myr_fail(error, status, err, ...)                                                          \
+    (myr_write_error((error), (status), (err), __VA_ARGS__), (status))
+
+void myr_write_error(struct myr_error *error, enum myr_status status, int err, const char *format,
+                     ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -7,8 +7,12 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-# One machine: no network (5.0's tcp complains about loopback; 4.1 looks for fabrics).
-export OMPI_MCA_btl='^tcp,openib'
+# One machine needs no network, and 5.0's tcp complains about loopback. 4.1 must have it: without, its
+# one-sided communication falls back to osc/pt2pt, whose MPI_Win_unlock returns before the data has
+# arrived (seen with plain Open MPI 4.1.4).
+case $(mpirun --version 2> /dev/null) in
+    *"(Open MPI) 5."*) export OMPI_MCA_btl=sm,self ;;
+esac
 
 # Options for mpirun that bind processes to processors: no more than one to each as long as they
 # last.

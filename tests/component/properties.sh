@@ -17,7 +17,7 @@ passes() { # a program may say that it cannot be tried here (77)
     job "$processes" "${binding[@]}" "$programs/$program" ${seed[@]+"${seed[@]}"} "$@"
     local status=$?
     grep -E '^(ok|[a-z_]+:.*--seed)' "$scratch/out" | sed 's/^/     | /'
-    [ $status = 0 ] || said "Exit code:    77\|exit code 77\|skip"
+    [ "$status" = 0 ] || said "Exit code:    77\|exit code 77\|skip"
 }
 
 binding=(--bind-to none)
@@ -42,11 +42,8 @@ run 4 barrier_shapes --alive 3000 --steps 300
 run 4 barrier_shapes --alive 300 --steps 3000
 
 # Spawned processes share the node's segment with those who spawned them. (5.0 reaches them by tcp.)
-OMPI_MCA_btl=vader,sm,tcp,self OMPI_MCA_btl_tcp_if_include=lo
 case $(mpirun --version) in
-    *"(Open MPI) 5."*) OMPI_MCA_btl=sm,tcp,self ;;
-    *) OMPI_MCA_btl=vader,tcp,self ;;
+    *"(Open MPI) 5."*) export OMPI_MCA_btl=sm,tcp,self OMPI_MCA_btl_tcp_if_include=lo ;;
 esac
-export OMPI_MCA_btl OMPI_MCA_btl_tcp_if_include
 run 2 barrier_shapes --spawn
 finish

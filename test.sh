@@ -1,0 +1,136 @@
+#!/bin/bash
+# The whole test suite, from a bare checkout: installs and builds what is missing (setup.sh), then runs
+#   - all tests against this machine's Open MPI (make check);
+#   - the unit tests and the heart of the MPI-level ones under AddressSanitizer and UBSan, and one
+#     under valgrind;
+#   - static analysis and formatting;
+#   - all tests against Open MPI 5.0, in a Debian 13 chroot (needs root; --quick leaves it out).
+# Its last line counts what passed and failed; logs are in _build*/ and _test/.
+set -u
+cd "$(dirname "$0")" || exit 1
+quick=no
+case "${1-}" in
+    "") ;;
+    --quick) quick=yes ;;
+    *) echo "usage: ./test.sh [--quick]" >&2; exit 64 ;;
+esac
+./setup.sh check || exit 1
+. tests/jobs.sh
+
+passed=0 failed=0 skipped=0
+logs=_test
+rm -rf "$logs"
+mkdir "$logs"
+
+say() { printf '\n== %s\n' "$*"; }
+
+# One thing that passes or fails as a whole; its output is shown if it fails.
+step() { # NAME COMMAND...
+    local name=$1 log
+    shift
+    log=$logs/$(echo "$name" | tr -c 'a-z0-9\n' _).log
+    if "$@" > "$log" 2>&1; then
+        passed=$((passed + 1))
+        echo "PASS: $name"
+    else
+        failed=$((failed + 1))
+        echo "FAIL: $name ($log)"
+        tail -n 40 "$log" | sed 's/^/    | /'
+    fi
+}
+
+# Tests run by automake's harness, each of which counts.
+suite() { # LOG COMMAND...
+    local log=$logs/$1 count
+    shift
+    "$@" > "$log" 2>&1
+    local status=$?
+    grep -E '^(PASS|FAIL|SKIP|ERROR|XPASS): ' "$log"
+    count() { sed -n "s/^# $1: *//p" "$log" | tail -n 1; }
+    passed=$((passed + $(count PASS)))
+    skipped=$((skipped + $(count SKIP)))
+    failed=$((failed + $(count FAIL) + $(count ERROR) + $(count XPASS)))
+    if [ $status != 0 ]; then
+        [ -n "$(count TOTAL)" ] || failed=$((failed + 1)) # it did not come to the tests
+        grep -E '^(FAIL |     \||.*[Ee]rror)' "$log" | tail -n 60
+    fi
+}
+
+say "tests with $(mpirun --version | head -n 1)"
+suite check.log make -C _build --no-print-directory check VERBOSE=1
+
+say "static analysis"
+sources=$(git ls-files '*.c' '*.h')
+step "clang-format" bash -c "echo '$sources' | xargs clang-format --dry-run -Werror"
+step "cppcheck" cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability \
+    --inline-suppr --suppress=missingInclude --suppress=missingIncludeSystem -I. -D_GNU_SOURCE '-DNICBARR_VERSION=""' \
+    -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 libmyr coll_nicbarr tools bench
+step "clang-tidy" bash -c "clang-tidy --quiet libmyr/*.c tools/*.c \
+    coll_nicbarr/{schedule,model,statistics}.c -- -std=gnu11 -D_GNU_SOURCE -I. \
+    '-DNICBARR_VERSION=\"\"'"
+step "shellcheck" bash -c "git ls-files '*.sh' .ci/run | xargs shellcheck -x -P SCRIPTDIR \
+    -e SC1091,SC2154,SC2016,SC2034,SC2317"
+
+say "AddressSanitizer and UBSan"
+sanitized() {
+    mkdir -p _build-asan && cd _build-asan &&
+        { [ -e config.status ] || ../configure --quiet --prefix="$PWD/../_install-asan" \
+            CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+            -fno-omit-frame-pointer"; } &&
+        make -s --no-print-directory -j"$(nproc)" && make -s -j"$(nproc)" check TESTS=
+}
+step "sanitized build" bash -c "$(declare -f sanitized); sanitized"
+# Open MPI itself leaks at exit; what we allocate is looked at by valgrind below.
+export ASAN_OPTIONS=detect_leaks=0
+if [ -e _build-asan/tests/mpi/barrier_ledger ]; then
+    for test in _build-asan/tests/unit/*_test _build-asan/tools/tests/*_test; do
+        [ -x "$test" ] && step "sanitized ${test##*/}" "$test"
+    done
+    sanitized_job() { # PROCESSES PROGRAM...
+        mkdir -p "$logs/components"
+        ln -sf "$PWD/_build-asan/coll_nicbarr/.libs/mca_coll_nicbarr.so" "$logs/components/"
+        OMPI_MCA_mca_base_component_path=$PWD/$logs/components:SYSTEM_DEFAULT \
+            OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_report=$logs/asan.json \
+            timeout 300 mpirun -np "$1" "_build-asan/tests/mpi/$2" "${@:3}"
+    }
+    step "sanitized ledger" sanitized_job 3 barrier_ledger --iterations 3000
+    step "sanitized shapes" sanitized_job 4 barrier_shapes
+    step "sanitized ibarrier" sanitized_job 3 ibarrier
+    step "sanitized freed" sanitized_job 3 ibarrier --freed
+    step "sanitized threads" sanitized_job 2 threads
+    step "sanitized progress" sanitized_job 3 progress
+fi
+unset ASAN_OPTIONS
+
+say "valgrind"
+under_valgrind() { # errors and leaks with a function of ours in their stack
+    . ./env.sh
+    OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_report=$logs/valgrind.json \
+        timeout 600 mpirun -np 2 valgrind --quiet --leak-check=full --num-callers=30 \
+        --log-file="$logs/valgrind.%p" _build/tests/mpi/barrier_shapes --alive 40 --steps 200 ||
+        return 1
+    ! grep -H -B 12 -A 4 'mca_coll_nicbarr\|coll_nicbarr/\|libmyr/' "$logs"/valgrind.[0-9]*
+}
+step "valgrind" under_valgrind
+
+if [ $quick = yes ]; then
+    say "Open MPI 5.0: left out (--quick)"
+elif [ "$(id -u)" != 0 ]; then
+    say "Open MPI 5.0: left out (a chroot needs root)"
+    skipped=$((skipped + 1))
+else
+    say "tests with Open MPI 5.0, in a Debian 13"
+    if tests/debian13.sh mpirun --version > "$logs/debian13.log" 2>&1; then
+        head -n 1 "$logs/debian13.log"
+        suite check-5.0.log tests/debian13.sh bash -c 'mkdir -p /build && cd /build &&
+            { [ -e config.status ] || /nicbarr/configure --quiet --prefix=/build/_install; } &&
+            make -s -j2 && make check VERBOSE=1'
+    else
+        failed=$((failed + 1))
+        tail -n 20 "$logs/debian13.log"
+    fi
+fi
+
+echo
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ]
