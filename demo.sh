@@ -51,14 +51,13 @@ echo "(as a picture: $results/report.svg)"
 
 say "in short (microseconds; medians of one run each)"
 printf '%-22s %10s %10s %10s %14s\n' "" nicbarr "Open MPI" "raw limit" "times faster"
+# median FILE NAME: the middle one of the three figures in the line of that name.
+median() { awk -v name="$2" '$1 == name && NF == 4 { print $3 }' "$1"; }
 for run in 2-bound 4-bound 8-bound 8-unbound; do
-    nicbarr_figures=$(sed -n 's/^A  *\([0-9.]*\)  *\([0-9.]*\)  *\([0-9.]*\)$/\2/p' "$results/barrier-$run.txt")
-    openmpi_figures=$(sed -n 's/^B  *\([0-9.]*\)  *\([0-9.]*\)  *\([0-9.]*\)$/\2/p' "$results/barrier-$run.txt")
-    ratio=$(sed -n 's/^B\/A  *\([0-9.]*\)  *\([0-9.]*\)  *\([0-9.]*\)$/\2/p' "$results/barrier-$run.txt")
-    best=$(sed -n 's/^A\/\([^ ]*\) .*/\1/p' "$results/barrier-$run.txt")
-    raw=$(sed -n "s/^$best  *\([0-9.]*\)  *\([0-9.]*\)  *\([0-9.]*\)\$/\2/p" "$results/barrier-$run.txt")
-    printf '%-22s %10s %10s %10s %14s\n' "${run%%-*} processes, ${run##*-}" "$nicbarr_figures" \
-        "$openmpi_figures" "$raw" "$ratio"
+    file=$results/barrier-$run.txt
+    best=$(sed -n 's/^A\/\([^ ]*\) .*/\1/p' "$file")
+    printf '%-22s %10s %10s %10s %14s\n' "${run%%-*} processes, ${run##*-}" "$(median "$file" A)" \
+        "$(median "$file" B)" "$(median "$file" "$best")" "$(median "$file" B/A)"
 done
 echo
 echo "To use it in this shell:  . ./env.sh   and then  mpirun ./a.out  as ever."

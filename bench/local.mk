@@ -1,5 +1,5 @@
 ## Benchmarks: of MPI_Barrier, and of the raw limit.
-bin_PROGRAMS += bench/nicbarr_bench bench/raw_limit
+bin_PROGRAMS += bench/nicbarr_bench bench/nicbarr_raw_limit
 bench_nicbarr_bench_SOURCES = \
     bench/nicbarr_bench.c \
     bench/options.h bench/options.c \
@@ -18,5 +18,5 @@ bench_raw_sources = \
     bench/raw.h bench/raw.c \
     bench/chunk.h bench/chunk.c \
     bench/stats.h bench/stats.c
-bench_raw_limit_SOURCES = bench/raw_limit.c $(bench_raw_sources)
-bench_raw_limit_LDADD = -lm
+bench_nicbarr_raw_limit_SOURCES = bench/raw_limit.c $(bench_raw_sources)
+bench_nicbarr_raw_limit_LDADD = -lm

@@ -466,7 +466,7 @@ struct myr_record *myr_record_join(struct myr_segment *segment, const struct myr
     }
     unlock(segment);
     if (NULL != trouble) {
-        myr_fail(error, MYR_ERR_FULL, 0, "%s", trouble);
+        (void)myr_fail(error, MYR_ERR_FULL, 0, "%s", trouble);
     }
     return record;
 }

@@ -221,11 +221,14 @@ static void words(const struct canvas *canvas, const struct panel *panel, struct
           range.logarithmic ? ", logarithmic" : "");
     label(canvas, panel->left + 26, (panel->top + TITLE + bottom) / 2, "rotate by 90 center", "", 1,
           colour_text, "algorithm");
+    char line[80] = "";
+    if (entry->line_us > 0) {
+        snprintf(line, sizeof(line), "%.*f µs for a cache line from rank 0 to rank 1; ",
+                 report_decimals(entry->line_us), entry->line_us);
+    }
     label(canvas, panel->left + 20, bottom + 73, "left", "", 0.95, colour_faint,
-          "raw limits: %.*f µs for a cache line from rank 0 to rank 1; %.*f µs from one process to "
-          "the next on a processor",
-          report_decimals(entry->line_us), entry->line_us, report_decimals(entry->switch_us),
-          entry->switch_us);
+          "raw limits: %s%.*f µs from one process to the next on a processor", line,
+          report_decimals(entry->switch_us), entry->switch_us);
     if (range.cut) {
         label(canvas, panel->left + 20, bottom + 93, "left", "", 0.95, colour_faint,
               "error bars that reach the edge go on beyond it");

@@ -173,7 +173,9 @@ static void read_tuning(struct reader *reader, const json_t *json, size_t number
     if (!json_is_array(list)) {
         wrong(reader, "%scandidates is not a list", reader->where);
     }
-    entry->line_us = number(reader, json, "line_us", most_us);
+    if (NULL != json_object_get(json, "line_us")) { /* not where processes share processors */
+        entry->line_us = number(reader, json, "line_us", most_us);
+    }
     entry->switch_us = number(reader, json, "switch_us", most_us);
     entry->spent_ms = number(reader, json, "spent_ms", most_ms);
     entry->budget_ms = number(reader, json, "budget_ms", most_ms);

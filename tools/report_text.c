@@ -162,12 +162,14 @@ static void print_entry(const struct report_entry *entry, size_t number, FILE *o
         return;
     }
     print_gain(entry, out);
-    snprintf(text, sizeof(text), "%.*f us: a cache line from rank 0 to rank 1, one way",
-             report_decimals(entry->line_us), entry->line_us);
-    say(out, "raw limits", text);
     snprintf(text, sizeof(text), "%.*f us: a processor from one process to the next",
              report_decimals(entry->switch_us), entry->switch_us);
-    say(out, "", text);
+    say(out, "raw limits", text);
+    if (entry->line_us > 0) {
+        snprintf(text, sizeof(text), "%.*f us: a cache line from rank 0 to rank 1, one way",
+                 report_decimals(entry->line_us), entry->line_us);
+        say(out, "", text);
+    }
     snprintf(text, sizeof(text), "%.1f ms of a budget of %.0f ms", entry->spent_ms,
              entry->budget_ms);
     say(out, "tuning took", text);
@@ -299,7 +301,11 @@ void report_print_csv(const struct report *report, FILE *out)
             if (candidate->model_us > 0) {
                 fprintf(out, "%.6g", candidate->model_us);
             }
-            fprintf(out, ",%d,%.6g,%.6g\n", candidate->rounds, entry->line_us, entry->switch_us);
+            fprintf(out, ",%d,", candidate->rounds);
+            if (entry->line_us > 0) {
+                fprintf(out, "%.6g", entry->line_us);
+            }
+            fprintf(out, ",%.6g\n", entry->switch_us);
         }
     }
 }

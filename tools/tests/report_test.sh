@@ -202,7 +202,7 @@ for field in format host processor open_mpi nicbarr time communicators; do
     refuses_bad "no $field" "$field"
 done
 for field in communicator processes communicators choice source reason nodes processors bound_sets \
-    oversubscribed record_bytes algorithm rounds q1_us median_us q3_us line_us switch_us spent_ms \
+    oversubscribed record_bytes algorithm rounds q1_us median_us q3_us switch_us spent_ms \
     budget_ms; do
     sed "10,\$s/\"$field\":/\"x\":/" "$here/every_source.json" >bad.json
     refuses_bad "no $field in an entry" "communicators\[[0-9]\].*$field is missing"
