@@ -218,7 +218,7 @@ void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicato
         comm->c_coll->coll_barrier = nicbarr_barrier_undecided;
     } else {
         comm->c_coll->coll_barrier =
-            0 == module->group.plan.nsteps ? nicbarr_barrier_counter : nicbarr_barrier_slots;
+            NULL != module->group.plan.leaf ? nicbarr_barrier_counter : nicbarr_barrier_slots;
     }
 }
 

@@ -83,10 +83,10 @@ static inline void myr_group_barrier_counter(struct myr_group *group)
 
 static inline void myr_group_barrier(struct myr_group *group)
 {
-    if (0 != group->plan.nsteps) {
-        myr_group_barrier_slots(group);
-    } else {
+    if (NULL != group->plan.leaf) {
         myr_group_barrier_counter(group);
+    } else {
+        myr_group_barrier_slots(group);
     }
 }
 

@@ -24,10 +24,10 @@
 
 struct myr_plan {
     /* slots */
-    uint32_t nsteps; /* 0: this plan counts */
+    uint32_t nsteps; /* 0 for a process alone */
     struct myr_step *steps;
     myr_word **words; /* step after step: first those written, then those waited for */
-    /* counters */
+    /* counters; NULL in plans of slots */
     myr_word *leaf, *root, *release;
     uint32_t leaf_members, leaves;
 };
