@@ -1,8 +1,8 @@
 /*
  * The length of a chunk: the clock, and how many operations fit between two readings of it.
  *
- * Called by raw_limit and nicbarr_bench. A chunk is one sample: so long that reading the clock does
- * not count, so short that many of them, in turns, see the same moods of the machine.
+ * Called by nicbarr_raw_limit and nicbarr_bench. A chunk is one sample: so long that reading the
+ * clock does not count, so short that many of them, in turns, see the same moods of the machine.
  */
 #ifndef BENCH_CHUNK_H
 #define BENCH_CHUNK_H

@@ -11,7 +11,7 @@ bench_nicbarr_bench_SOURCES = \
     bench/report.h bench/report.c \
     $(bench_raw_sources)
 bench_nicbarr_bench_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) $(JANSSON_CFLAGS)
-bench_nicbarr_bench_LDADD = $(MPI_LIBS) $(JANSSON_LIBS) -lm
+bench_nicbarr_bench_LDADD = coll_nicbarr/libnicbarr_pure.la $(MPI_LIBS) $(JANSSON_LIBS) -lm
 
 bench_raw_sources = \
     bench/alloc.h \
@@ -19,4 +19,4 @@ bench_raw_sources = \
     bench/chunk.h bench/chunk.c \
     bench/stats.h bench/stats.c
 bench_nicbarr_raw_limit_SOURCES = bench/raw_limit.c $(bench_raw_sources)
-bench_nicbarr_raw_limit_LDADD = -lm
+bench_nicbarr_raw_limit_LDADD = coll_nicbarr/libnicbarr_pure.la -lm

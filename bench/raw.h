@@ -1,7 +1,7 @@
 /*
  * The raw limit of one node: what synchronising processes through shared memory costs without MPI.
  *
- * Called by raw_limit (forked processes) and nicbarr_bench (the ranks of a job): a team of
+ * Called by nicbarr_raw_limit (forked processes) and nicbarr_bench (the ranks of a job): a team of
  * processes shares one zeroed block of memory, every member joins it with its own struct raw_team,
  * and all members play the same patterns in the same order, each as often as the others.
  *

@@ -1,5 +1,5 @@
 /*
- * raw_limit: what a barrier costs on this node at the very least, without MPI.
+ * nicbarr_raw_limit: what a barrier costs on this node at the very least, without MPI.
  *
  * A person's program, for the distance between an MPI barrier and the machine's own limit. It forks
  * the members of a team (raw.h) over one shared mapping and plays all patterns in turns, ABAB, in
@@ -98,7 +98,7 @@ static cpu_set_t *member_masks(const struct settings *settings)
 {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof(allowed), &allowed)) {
-        perror("raw_limit: sched_getaffinity");
+        perror("nicbarr_raw_limit: sched_getaffinity");
         exit(EXIT_FAILURE);
     }
     cpu_set_t *masks = bench_alloc(settings->processes, sizeof(*masks));
@@ -121,7 +121,7 @@ static void *share(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-        perror("raw_limit: shared memory");
+        perror("nicbarr_raw_limit: shared memory");
         exit(EXIT_FAILURE);
     }
     return memory;
@@ -175,7 +175,7 @@ static void fork_members(pid_t *members, const struct settings *settings, const 
     for (unsigned member = 0; member < settings->processes; member++) {
         members[member] = fork();
         if (members[member] < 0) {
-            perror("raw_limit: fork");
+            perror("nicbarr_raw_limit: fork");
             end_members(members, member);
             exit(EXIT_FAILURE);
         }
@@ -185,7 +185,7 @@ static void fork_members(pid_t *members, const struct settings *settings, const 
         if (getppid() != parent) /* it died before prctl */
             _exit(EXIT_FAILURE);
         if (sched_setaffinity(0, sizeof(masks[member]), &masks[member])) {
-            perror("raw_limit: sched_setaffinity");
+            perror("nicbarr_raw_limit: sched_setaffinity");
             _exit(EXIT_FAILURE);
         }
         struct raw_team team;
@@ -202,7 +202,7 @@ static bool wait_for_members(pid_t *members, unsigned count)
         int status;
         pid_t gone = wait(&status);
         if (gone < 0 || !WIFEXITED(status) || WEXITSTATUS(status)) {
-            fprintf(stderr, "raw_limit: process %d ended early; the measurement is void\n",
+            fprintf(stderr, "nicbarr_raw_limit: process %d ended early; the measurement is void\n",
                     (int)gone);
             end_members(members, count);
             return false;
@@ -230,7 +230,7 @@ static void report(const struct settings *settings, const cpu_set_t *masks,
     for (unsigned p = 0; p < RAW_PATTERNS; p++) {
         if (!results->iterations[p])
             continue;
-        struct stats_quartiles time =
+        struct nicbarr_quartiles time =
             stats_quartiles(&results->samples[p * settings->chunks], settings->chunks);
         printf("%-14s%9.3f%9.3f%9.3f%12u  %s\n", raw_patterns[p].name, time.q1, time.median,
                time.q3, results->iterations[p], raw_patterns[p].what);

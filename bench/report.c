@@ -16,7 +16,7 @@ enum { A, B, FIRST_RAW };
 /* ---- figures ---- */
 
 /* The part of the operation's time that computation can hide, as osu_ibarrier has it. */
-static struct stats_quartiles overlap(const struct contestant *contestant, unsigned chunks)
+static struct nicbarr_quartiles overlap(const struct contestant *contestant, unsigned chunks)
 {
     double *percent = bench_alloc(chunks, sizeof(*percent));
     for (unsigned c = 0; c < chunks; c++) {
@@ -24,12 +24,12 @@ static struct stats_quartiles overlap(const struct contestant *contestant, unsig
             contestant->samples[FIGURE_OVERALL][c] - contestant->samples[FIGURE_COMPUTE][c];
         percent[c] = fmax(0, 100 * (1 - exposed / contestant->samples[FIGURE_LATENCY][c]));
     }
-    struct stats_quartiles quartiles = stats_quartiles(percent, chunks);
+    struct nicbarr_quartiles quartiles = stats_quartiles(percent, chunks);
     free(percent);
     return quartiles;
 }
 
-static struct stats_quartiles ratio(const struct report *report, size_t over, size_t under)
+static struct nicbarr_quartiles ratio(const struct report *report, size_t over, size_t under)
 {
     return stats_ratio(report->contestants[over].samples[FIGURE_LATENCY],
                        report->contestants[under].samples[FIGURE_LATENCY], report->options->chunks);
@@ -134,7 +134,7 @@ static void print_osu(const struct report *report)
     }
 }
 
-static void print_quartiles(const char *name, struct stats_quartiles quartiles, int digits)
+static void print_quartiles(const char *name, struct nicbarr_quartiles quartiles, int digits)
 {
     printf("%-18s%12.*f%12.*f%12.*f\n", name, digits, quartiles.q1, digits, quartiles.median,
            digits, quartiles.q3);
@@ -166,7 +166,7 @@ void report_print(const struct report *report)
 
 /* ---- JSON ---- */
 
-static json_t *json_quartiles(struct stats_quartiles quartiles)
+static json_t *json_quartiles(struct nicbarr_quartiles quartiles)
 {
     return json_pack("{s:f, s:f, s:f}", "q1", quartiles.q1, "median", quartiles.median, "q3",
                      quartiles.q3);

@@ -20,11 +20,11 @@ struct report {
     const struct job *job;
     const struct contestant *contestants; /* A, B, then the raw patterns */
     size_t count;
-    struct stats_quartiles *latencies;  /* of each contestant, microseconds */
-    struct stats_quartiles overlaps[2]; /* of A and B, percent (ibarrier) */
-    struct stats_quartiles b_over_a;    /* above 1: A is faster */
+    struct nicbarr_quartiles *latencies;  /* of each contestant, microseconds */
+    struct nicbarr_quartiles overlaps[2]; /* of A and B, percent (ibarrier) */
+    struct nicbarr_quartiles b_over_a;    /* above 1: A is faster */
     size_t best_raw;                    /* index of the fastest raw barrier; 0: none was played */
-    struct stats_quartiles a_over_raw;  /* how far A is from the raw limit */
+    struct nicbarr_quartiles a_over_raw;  /* how far A is from the raw limit */
 };
 
 void report_make(struct report *report, const struct options *options, const struct job *job,

@@ -10,19 +10,16 @@
 
 #include <stddef.h>
 
-struct stats_quartiles {
-    double q1, median, q3;
-};
+#include "coll_nicbarr/statistics.h"
 
-/* The quantiles at `at` (each in [0, 1], `wanted` of them) into `out`; n >= 1 samples. Between two
- * ranks the value is interpolated linearly. */
+/* The quantiles at `at` (each in [0, 1], `wanted` of them) into `out`; n >= 1 samples. */
 void stats_quantiles(const double *samples, size_t n, const double *at, size_t wanted, double *out);
 
 /* q1, median and q3 of n >= 1 samples. */
-struct stats_quartiles stats_quartiles(const double *samples, size_t n);
+struct nicbarr_quartiles stats_quartiles(const double *samples, size_t n);
 
 /* Quartiles of over[i] / under[i]: sample i of both comes from the same moment, which cancels the
  * machine's speed of that moment. Every under[i] is greater than 0. */
-struct stats_quartiles stats_ratio(const double *over, const double *under, size_t n);
+struct nicbarr_quartiles stats_ratio(const double *over, const double *under, size_t n);
 
 #endif

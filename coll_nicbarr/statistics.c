@@ -9,7 +9,12 @@ static int ascending(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static double quantile(const double *sorted, size_t count, double fraction)
+void nicbarr_sort(double *samples, size_t count)
+{
+    qsort(samples, count, sizeof(*samples), ascending);
+}
+
+double nicbarr_quantile(const double *sorted, size_t count, double fraction)
 {
     const double position = fraction * (double)(count - 1);
     const size_t below = (size_t)position;
@@ -22,7 +27,8 @@ struct nicbarr_quartiles nicbarr_quartiles(double *samples, size_t count)
     if (0 == count) {
         return (struct nicbarr_quartiles){0, 0, 0};
     }
-    qsort(samples, count, sizeof(*samples), ascending);
-    return (struct nicbarr_quartiles){quantile(samples, count, 0.25), quantile(samples, count, 0.5),
-                                      quantile(samples, count, 0.75)};
+    nicbarr_sort(samples, count);
+    return (struct nicbarr_quartiles){nicbarr_quantile(samples, count, 0.25),
+                                      nicbarr_quantile(samples, count, 0.5),
+                                      nicbarr_quantile(samples, count, 0.75)};
 }

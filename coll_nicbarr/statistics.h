@@ -1,4 +1,4 @@
-/* Medians and quartiles of a few samples; pure functions. */
+/* Medians and quartiles of samples; pure functions, used by tuning and by the benchmarks. */
 #ifndef NICBARR_STATISTICS_H
 #define NICBARR_STATISTICS_H
 
@@ -8,7 +8,13 @@ struct nicbarr_quartiles {
     double q1, median, q3;
 };
 
-/* Sorts `samples`. All 0 for no samples. Between two samples it interpolates. */
+void nicbarr_sort(double *samples, size_t count); /* ascending */
+
+/* The value below which `fraction` (0 to 1) of count >= 1 sorted samples lie, interpolated between
+ * two of them. */
+double nicbarr_quantile(const double *sorted, size_t count, double fraction);
+
+/* Sorts `samples`. All 0 for no samples. */
 struct nicbarr_quartiles nicbarr_quartiles(double *samples, size_t count);
 
 #endif
