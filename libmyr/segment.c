@@ -26,6 +26,7 @@
 #endif
 
 enum {
+    PAGE = 4096,                        /* bytes; larger pages do no harm */
     GROWTH = 1 << 16,                   /* bytes taken from the system at a time */
     LIMIT_MOST = 1 << 30,               /* address space a process sets aside at the most */
     SEALS = F_SEAL_SHRINK | F_SEAL_GROW /* nobody can truncate it under our feet */
@@ -78,7 +79,32 @@ static size_t block_bytes(uint32_t block_class)
     return (size_t)MYR_LINE << block_class;
 }
 
-/* Take a block from the free list, else from memory that was never used. 0: there is none. */
+static void give_block(struct myr_segment *segment, uint32_t offset, uint32_t block_class)
+{
+    at(segment, offset)->next = segment->sram->free_block[block_class];
+    segment->sram->free_block[block_class] = offset;
+}
+
+/* Have the system give memory up to `end`; false if it does not. */
+static bool commit_up_to(struct myr_segment *segment, size_t end)
+{
+    struct myr_sram *sram = segment->sram;
+    size_t target = (end + GROWTH - 1) / GROWTH * GROWTH;
+    target = target < sram->limit ? target : sram->limit;
+    if (end > sram->committed) {
+        if (end > target || !commit(segment, sram->committed, target - sram->committed)) {
+            return false;
+        }
+        sram->committed = (uint32_t)target;
+    }
+    return true;
+}
+
+/*
+ * Take a block from the free list, else from memory that was never used. 0: there is none. Blocks
+ * are aligned to their size, up to a page, so that a record touches no more pages than it must;
+ * what lies before such a block becomes free blocks.
+ */
 static uint32_t take_block(struct myr_segment *segment, uint32_t block_class)
 {
     struct myr_sram *sram = segment->sram;
@@ -88,23 +114,18 @@ static uint32_t take_block(struct myr_segment *segment, uint32_t block_class)
         return offset;
     }
     const size_t bytes = block_bytes(block_class);
-    if (bytes > sram->limit - sram->end) {
+    const size_t alignment = bytes < PAGE ? bytes : PAGE;
+    const size_t aligned = (sram->end + alignment - 1) / alignment * alignment;
+    if (!commit_up_to(segment, aligned + bytes)) {
         return 0;
     }
-    offset = sram->end;
-    if (offset + bytes > sram->committed) {
-        size_t want = offset + bytes - sram->committed;
-        want = (want + GROWTH - 1) / GROWTH * GROWTH;
-        if (want > sram->limit - sram->committed) {
-            want = sram->limit - sram->committed;
-        }
-        if (!commit(segment, sram->committed, want)) {
-            return 0;
-        }
-        sram->committed += (uint32_t)want;
+    while (sram->end < aligned) {
+        const uint32_t gap_class = (uint32_t)__builtin_ctz(sram->end / MYR_LINE);
+        give_block(segment, sram->end, gap_class);
+        sram->end += (uint32_t)block_bytes(gap_class);
     }
     sram->end += (uint32_t)bytes;
-    return offset;
+    return (uint32_t)aligned;
 }
 
 /* ---- joining ---- */
@@ -170,6 +191,9 @@ static enum myr_status attach(struct myr_segment *segment, const char *link,
                               struct myr_error *error)
 {
     segment->fd = open(link, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (segment->fd < 0 && ENOENT == errno) {
+        return MYR_ERR_NOT_THERE; /* nobody was here yet, or all who were have ended */
+    }
     if (segment->fd < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno,
                         "cannot open the node's shared memory of another process (%s)", link);
@@ -178,8 +202,9 @@ static enum myr_status attach(struct myr_segment *segment, const char *link,
     const int seals = fcntl(segment->fd, F_GET_SEALS);
     if (seals < 0 || SEALS != (seals & SEALS) || fstat(segment->fd, &about) < 0 ||
         about.st_size < (off_t)sizeof(struct myr_sram) || about.st_size > LIMIT_MOST) {
-        return myr_fail(error, MYR_ERR_FOREIGN, 0,
-                        "%s leads to something else (processes in different containers?)", link);
+        /* Who made the link has left or was killed, and that descriptor's number is something else
+         * by now; or it is in another container: then each makes a segment, and the modex tells. */
+        return MYR_ERR_NOT_THERE;
     }
     const enum myr_status status = map(segment, (size_t)about.st_size, error);
     if (MYR_OK != status) {
@@ -223,9 +248,7 @@ static enum myr_status meet(struct myr_segment *segment, const char *folder, uin
         return status;
     }
     enum myr_status status = attach(segment, link, error);
-    struct stat about;
-    if (MYR_OK != status && stat(link, &about) < 0 && ENOENT == errno) {
-        /* Nobody was here yet, or all who were have left. */
+    if (MYR_ERR_NOT_THERE == status) {
         discard(segment);
         status = create(segment, limit, error);
         snprintf(target, sizeof(target), "/proc/%d/fd/%d", (int)getpid(), segment->fd);
@@ -441,7 +464,7 @@ struct myr_record *myr_record_join(struct myr_segment *segment, const struct myr
         }
     }
     if (NULL == record && !sram->full) {
-        uint32_t block_class = 0;
+        uint32_t block_class = bytes < sram->limit ? 0 : MYR_BLOCK_CLASSES;
         while (block_class < MYR_BLOCK_CLASSES &&
                block_bytes(block_class) < sizeof(*record) + bytes) {
             ++block_class;
@@ -484,8 +507,7 @@ void myr_record_leave(struct myr_segment *segment, struct myr_record *record)
         }
         if (offset == *link) {
             *link = record->next;
-            record->next = sram->free_block[record->block_class];
-            sram->free_block[record->block_class] = offset;
+            give_block(segment, offset, record->block_class);
         }
     }
     unlock(segment);
@@ -498,35 +520,39 @@ size_t myr_record_bytes(const struct myr_record *record)
 
 /* ---- notes ---- */
 
-/* The value that belongs to `key`, or a free place for it; NULL when there is none. Locked. */
-static uint64_t *find_note(struct myr_sram *sram, uint64_t key)
+/* Where the note with `key` is, else where one can be put; MYR_NOTES when there is no room. Locked.
+ */
+static uint32_t find_note(const struct myr_sram *sram, uint64_t key)
 {
-    for (uint32_t i = 0; i < MYR_NOTES; ++i) {
-        if (0 == sram->note[i].key || key == sram->note[i].key) {
-            sram->note[i].key = key;
-            return &sram->note[i].value;
-        }
+    uint32_t i = 0;
+    while (i < MYR_NOTES && 0 != sram->note[i].key && key != sram->note[i].key) {
+        ++i;
     }
-    return NULL;
+    return i;
+}
+
+static void set_note(struct myr_sram *sram, uint32_t place, uint64_t key, uint64_t value)
+{
+    if (place < MYR_NOTES) {
+        sram->note[place].key = key;
+        sram->note[place].value = value;
+    }
 }
 
 void myr_note_set(struct myr_segment *segment, uint64_t key, uint64_t value)
 {
     lock(segment);
-    uint64_t *place = find_note(segment->sram, key);
-    if (NULL != place) {
-        *place = value;
-    }
+    set_note(segment->sram, find_note(segment->sram, key), key, value);
     unlock(segment);
 }
 
 bool myr_note_add(struct myr_segment *segment, uint64_t key, uint64_t value)
 {
     lock(segment);
-    uint64_t *place = find_note(segment->sram, key);
-    const bool first = NULL != place && 0 == *place;
+    const uint32_t place = find_note(segment->sram, key);
+    const bool first = place < MYR_NOTES && 0 == segment->sram->note[place].key;
     if (first) {
-        *place = value;
+        set_note(segment->sram, place, key, value);
     }
     unlock(segment);
     return first;
@@ -535,8 +561,8 @@ bool myr_note_add(struct myr_segment *segment, uint64_t key, uint64_t value)
 uint64_t myr_note_get(struct myr_segment *segment, uint64_t key)
 {
     lock(segment);
-    const uint64_t *place = find_note(segment->sram, key);
-    const uint64_t value = NULL == place ? 0 : *place;
+    const uint32_t place = find_note(segment->sram, key);
+    const uint64_t value = place < MYR_NOTES ? segment->sram->note[place].value : 0;
     unlock(segment);
     return value;
 }

@@ -10,7 +10,8 @@
 enum myr_status {
     MYR_OK = 0,
     MYR_ERR_SYSTEM,        /* a system call was refused */
-    MYR_ERR_FOREIGN,       /* something is there, but it is not ours or of another version */
+    MYR_ERR_NOT_THERE,     /* there is none, or something else in its place */
+    MYR_ERR_FOREIGN,       /* one is there, but of another version */
     MYR_ERR_FULL,          /* no memory or no free entry left */
     MYR_ERR_OUT_OF_MEMORY, /* malloc failed */
 };
