@@ -20,3 +20,11 @@ bench_raw_sources = \
     bench/stats.h bench/stats.c
 bench_nicbarr_raw_limit_SOURCES = bench/raw_limit.c $(bench_raw_sources)
 bench_nicbarr_raw_limit_LDADD = coll_nicbarr/libnicbarr_pure.la -lm
+
+## Benchmarks of the parts, with Google Benchmark; C++ only where that wants it.
+if HAVE_BENCHMARK
+noinst_PROGRAMS += bench/parts
+bench_parts_SOURCES = bench/parts.h bench/parts.c bench/parts.cpp
+bench_parts_CXXFLAGS = $(AM_CXXFLAGS) $(BENCHMARK_CFLAGS)
+bench_parts_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la $(BENCHMARK_LIBS)
+endif

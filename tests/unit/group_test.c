@@ -57,9 +57,7 @@ struct ledger {
     } split[MOST];
 };
 
-static void no_progress(void)
-{
-}
+static void no_progress(void) {}
 
 struct member {
     const struct plan_of_test *test;
@@ -110,7 +108,7 @@ static void set_epoch(struct member *member, uint32_t epoch)
     myr_word **word = group->plan.words;
     group->epoch = group->arrived = epoch;
     myr_publish(&group->arrivals[group->rank], epoch);
-    if (0 == group->plan.nsteps) {
+    if (NULL != group->plan.leaf) {
         myr_publish(group->plan.release, epoch);
     }
     for (uint32_t s = 0; s < group->plan.nsteps; ++s) {
@@ -381,14 +379,10 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrivals_one_by_one),
-        cmocka_unit_test(yielding_members),
-        cmocka_unit_test(sleeping_members),
-        cmocka_unit_test(polling_members),
-        cmocka_unit_test(by_default_members),
-        cmocka_unit_test(each_its_own_way),
-        cmocka_unit_test(wrap_around),
-        cmocka_unit_test(split),
+        cmocka_unit_test(arrivals_one_by_one), cmocka_unit_test(yielding_members),
+        cmocka_unit_test(sleeping_members),    cmocka_unit_test(polling_members),
+        cmocka_unit_test(by_default_members),  cmocka_unit_test(each_its_own_way),
+        cmocka_unit_test(wrap_around),         cmocka_unit_test(split),
     };
     return cmocka_run_group_tests_name("group", tests, NULL, NULL);
 }

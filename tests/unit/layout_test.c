@@ -47,14 +47,30 @@ bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr
 #include "coll_nicbarr/layout.c"
 
 static const struct nicbarr_choice choices[] = {
-    {NICBARR_COUNTER, 1},       {NICBARR_COUNTER, 2},       {NICBARR_COUNTER, 3},
-    {NICBARR_COUNTER, 8},       {NICBARR_COUNTER, 4096},    {NICBARR_FLAGS, 4},
-    {NICBARR_FLAGS, 16},        {NICBARR_FLAGS, 64},        {NICBARR_FLAGS, 128},
-    {NICBARR_PAIRWISE, 0},      {NICBARR_DISSEMINATION, 1}, {NICBARR_DISSEMINATION, 2},
-    {NICBARR_DISSEMINATION, 3}, {NICBARR_DISSEMINATION, 4}, {NICBARR_DISSEMINATION, 7},
-    {NICBARR_DISSEMINATION, 8}, {NICBARR_DISSEMINATION, 4096}, {NICBARR_TREE, 1},
-    {NICBARR_TREE, 2},          {NICBARR_TREE, 3},          {NICBARR_TREE, 4},
-    {NICBARR_TREE, 8},          {NICBARR_TREE, 16},         {NICBARR_TREE, 4096},
+    {NICBARR_COUNTER, 1},
+    {NICBARR_COUNTER, 2},
+    {NICBARR_COUNTER, 3},
+    {NICBARR_COUNTER, 8},
+    {NICBARR_COUNTER, 4096},
+    {NICBARR_FLAGS, 4},
+    {NICBARR_FLAGS, 16},
+    {NICBARR_FLAGS, 64},
+    {NICBARR_FLAGS, 128},
+    {NICBARR_PAIRWISE, 0},
+    {NICBARR_DISSEMINATION, 1},
+    {NICBARR_DISSEMINATION, 2},
+    {NICBARR_DISSEMINATION, 3},
+    {NICBARR_DISSEMINATION, 4},
+    {NICBARR_DISSEMINATION, 7},
+    {NICBARR_DISSEMINATION, 8},
+    {NICBARR_DISSEMINATION, 4096},
+    {NICBARR_TREE, 1},
+    {NICBARR_TREE, 2},
+    {NICBARR_TREE, 3},
+    {NICBARR_TREE, 4},
+    {NICBARR_TREE, 8},
+    {NICBARR_TREE, 16},
+    {NICBARR_TREE, 4096},
 };
 
 enum { CHOICES = sizeof(choices) / sizeof(choices[0]) };
@@ -70,9 +86,7 @@ struct team {
     size_t bytes; /* of the record's slots that were asked for, from where the plans begin */
 };
 
-static void no_progress(void)
-{
-}
+static void no_progress(void) {}
 
 /* The record has room for the most that any of `count` choices needs, as module.c has it. */
 static void team_begin(struct team *team, uint32_t size, uint32_t homes,
@@ -133,9 +147,9 @@ static void take_turn(const struct team *team, struct nicbarr_choice choice, uin
     uint8_t *slots = myr_group_slots(&module->group);
     const bool counts = NICBARR_COUNTER == choice.algorithm;
     const size_t bytes = counts ? module->counter_bytes : team->bytes - module->counter_bytes;
-    expect_none(stepper_inspect(plans, team->size,
-                                counts ? slots : slots + module->counter_bytes, bytes),
-                choice, team->size);
+    expect_none(
+        stepper_inspect(plans, team->size, counts ? slots : slots + module->counter_bytes, bytes),
+        choice, team->size);
     expect_none(stepper_play(plans, team->size, epoch, 1 + crew_below(random, 4), random), choice,
                 team->size);
     for (uint32_t r = 0; r < team->size; ++r) {
@@ -236,10 +250,8 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_itself),
-        cmocka_unit_test(in_turn),
-        cmocka_unit_test(alone),
-        cmocka_unit_test(neighbours_count_together),
+        cmocka_unit_test(by_itself), cmocka_unit_test(in_turn),
+        cmocka_unit_test(alone),     cmocka_unit_test(neighbours_count_together),
         cmocka_unit_test(none),
     };
     return cmocka_run_group_tests_name("layout", tests, NULL, NULL);

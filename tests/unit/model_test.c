@@ -67,7 +67,8 @@ static void shared_processors(void **state)
     expect("counter", 2, 1, 9 * 2 * turn / 8);
     /* Two that tell each other: the first waits in the first turn; from then on whoever runs ends
      * the barrier that the other one waits in, begins and ends the next (the other's message was
-     * there), and waits in the one after. So after turn t it has done t - 1; both have 8 after 10. */
+     * there), and waits in the one after. So after turn t it has done t - 1; both have 8 after 10.
+     */
     expect("flags", 2, 1, 10 * turn / 8);
     /* Two processors with processes 0, 2 and 1, 3. Turn 1 has 0 (waits) and 1 (told); turn 2 has
      * 2 (told) and 3 (told); then, every second turn, 0 completes and 1 with it, as it runs after
@@ -90,9 +91,8 @@ static void no_prediction(void **state)
 static void proportional(void **state)
 {
     (void)state;
-    static const enum nicbarr_algorithm algorithms[] = {NICBARR_COUNTER, NICBARR_FLAGS,
-                                                        NICBARR_TREE, NICBARR_DISSEMINATION,
-                                                        NICBARR_PAIRWISE};
+    static const enum nicbarr_algorithm algorithms[] = {
+        NICBARR_COUNTER, NICBARR_FLAGS, NICBARR_TREE, NICBARR_DISSEMINATION, NICBARR_PAIRWISE};
     for (size_t a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
         for (uint32_t size = 2; size < 40; ++size) {
             const struct nicbarr_choice choice = {algorithms[a], 4};

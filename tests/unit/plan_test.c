@@ -39,32 +39,19 @@ struct layout {
 };
 
 static const struct layout layouts[] = {
-    {PACKED, {NICBARR_FLAGS, 4}},
-    {PACKED, {NICBARR_FLAGS, 8}},
-    {PACKED, {NICBARR_FLAGS, 64}},
-    {PACKED, {NICBARR_FLAGS, 128}},
-    {MESSAGES, {NICBARR_FLAGS, 4}},
-    {MESSAGES, {NICBARR_COUNTER, 1}},
-    {MESSAGES, {NICBARR_PAIRWISE, 0}},
-    {MESSAGES, {NICBARR_DISSEMINATION, 1}},
-    {MESSAGES, {NICBARR_DISSEMINATION, 2}},
-    {MESSAGES, {NICBARR_DISSEMINATION, 3}},
-    {MESSAGES, {NICBARR_DISSEMINATION, 7}},
-    {MESSAGES, {NICBARR_DISSEMINATION, 4096}},
-    {MESSAGES, {NICBARR_TREE, 1}},
-    {MESSAGES, {NICBARR_TREE, 2}},
-    {MESSAGES, {NICBARR_TREE, 5}},
-    {MESSAGES, {NICBARR_TREE, 4096}},
-    {RELEASE, {NICBARR_COUNTER, 1}},
-    {RELEASE, {NICBARR_TREE, 1}},
-    {RELEASE, {NICBARR_TREE, 2}},
-    {RELEASE, {NICBARR_TREE, 3}},
-    {RELEASE, {NICBARR_TREE, 4}},
-    {RELEASE, {NICBARR_TREE, 8}},
-    {RELEASE, {NICBARR_TREE, 4096}},
-    {COUNTERS, {NICBARR_COUNTER, 1}},
-    {COUNTERS, {NICBARR_COUNTER, 2}},
-    {COUNTERS, {NICBARR_COUNTER, 3}},
+    {PACKED, {NICBARR_FLAGS, 4}},           {PACKED, {NICBARR_FLAGS, 8}},
+    {PACKED, {NICBARR_FLAGS, 64}},          {PACKED, {NICBARR_FLAGS, 128}},
+    {MESSAGES, {NICBARR_FLAGS, 4}},         {MESSAGES, {NICBARR_COUNTER, 1}},
+    {MESSAGES, {NICBARR_PAIRWISE, 0}},      {MESSAGES, {NICBARR_DISSEMINATION, 1}},
+    {MESSAGES, {NICBARR_DISSEMINATION, 2}}, {MESSAGES, {NICBARR_DISSEMINATION, 3}},
+    {MESSAGES, {NICBARR_DISSEMINATION, 7}}, {MESSAGES, {NICBARR_DISSEMINATION, 4096}},
+    {MESSAGES, {NICBARR_TREE, 1}},          {MESSAGES, {NICBARR_TREE, 2}},
+    {MESSAGES, {NICBARR_TREE, 5}},          {MESSAGES, {NICBARR_TREE, 4096}},
+    {RELEASE, {NICBARR_COUNTER, 1}},        {RELEASE, {NICBARR_TREE, 1}},
+    {RELEASE, {NICBARR_TREE, 2}},           {RELEASE, {NICBARR_TREE, 3}},
+    {RELEASE, {NICBARR_TREE, 4}},           {RELEASE, {NICBARR_TREE, 8}},
+    {RELEASE, {NICBARR_TREE, 4096}},        {COUNTERS, {NICBARR_COUNTER, 1}},
+    {COUNTERS, {NICBARR_COUNTER, 2}},       {COUNTERS, {NICBARR_COUNTER, 3}},
     {COUNTERS, {NICBARR_COUNTER, 8}},
 };
 
@@ -115,7 +102,8 @@ static void make_plans(const struct layout *layout, uint32_t size, void *slots,
 {
     const struct team team = {layout->choice, size};
     const uint32_t parameter = layout->choice.parameter;
-    const uint32_t waits = MESSAGES == layout->how || RELEASE == layout->how ? most_waits(&team) : 0;
+    const uint32_t waits =
+        MESSAGES == layout->how || RELEASE == layout->how ? most_waits(&team) : 0;
     for (uint32_t r = 0; r < size; ++r) {
         switch (layout->how) {
         case PACKED:
@@ -146,8 +134,8 @@ static void expect_none(const char *wrong, const struct layout *layout, uint32_t
     if (NULL != wrong) {
         static const char *const hows[] = {"packed", "messages", "release", "counters"};
         char name[NICBARR_CHOICE_TEXT];
-        fail_msg("%s of %s, P %u: %s", hows[layout->how],
-                 nicbarr_choice_name(layout->choice, name), size, wrong);
+        fail_msg("%s of %s, P %u: %s", hows[layout->how], nicbarr_choice_name(layout->choice, name),
+                 size, wrong);
     }
 }
 
@@ -216,7 +204,7 @@ static void every_layout(void **state)
     uint64_t random = crew_seed();
     for (uint32_t size = 2; size <= 20; ++size) {
         for (size_t l = 0; l < LAYOUTS; ++l) {
-            for (int i = 0; i < 12; ++i) {
+            for (int i = 0; i < 40; ++i) {
                 play(&layouts[l], size, 5, &random);
             }
         }
@@ -315,8 +303,8 @@ static void flags_lie_apart(void **state)
     }
 }
 
-/* Words that two different processes write for two different readers share no line; the root and the
- * leaves of counters have a line each. */
+/* Words that two different processes write for two different readers share no line; the root and
+ * the leaves of counters have a line each. */
 static void lines_of_their_own(void **state)
 {
     (void)state;
@@ -331,7 +319,8 @@ static void lines_of_their_own(void **state)
         for (uint32_t s = 0; s < plans[r].nsteps; ++s) {
             word += plans[r].steps[s].sends;
             for (uint32_t i = plans[r].steps[s].waits; i > 0; --i, ++word) {
-                uint32_t *of_line = &reader[((uint8_t *)*word - (uint8_t *)memory.slots) / MYR_LINE];
+                uint32_t *of_line =
+                    &reader[((uint8_t *)*word - (uint8_t *)memory.slots) / MYR_LINE];
                 assert_true(0 == *of_line || r + 1 == *of_line);
                 *of_line = r + 1;
             }

@@ -1,9 +1,9 @@
 /*
  * The node's shared segment. Invariants: all who give the same folder at the same time are in the
- * same segment, each with a number of its own; whatever else the link leads to is refused with a
- * line that says so; a record is the same for all who give the same key, is freed by the last to
- * leave it and used again; once one record could not be created, no other is; nobody who is
- * killed, whenever that is, keeps the others from going on.
+ * same segment, each with a number of its own; a link that leads to anything else is replaced, but
+ * another version's segment is refused with a line that says so; a record is the same for all who
+ * give the same key, is freed by the last to leave it and used again; once one record could not be
+ * created, no other is; nobody who is killed, whenever that is, keeps the others from going on.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -61,6 +63,40 @@ static struct myr_record *record_of(struct myr_segment *segment, uint64_t id, ui
 {
     const struct myr_key key = {1, id, 3, 4};
     return myr_record_join(segment, &key, members, bytes, id, NULL);
+}
+
+/* ---- a system other than this one ----
+ *
+ * Two calls of the system are this file's own, so that tests can have it short of memory, and have
+ * processors that it does not have. */
+
+static int64_t memory_left = -1;   /* bytes that fallocate() still grants; -1: any number */
+static uint32_t interruptions;     /* how often fallocate() is to be interrupted first */
+static const cpu_set_t *pretended; /* where sched_getaffinity() says that this process may run */
+
+int fallocate(int fd, int mode, off_t offset, off_t bytes)
+{
+    if (interruptions > 0) {
+        --interruptions;
+        errno = EINTR;
+        return -1;
+    }
+    if (memory_left >= 0 && bytes > memory_left) {
+        errno = ENOSPC;
+        return -1;
+    }
+    memory_left -= memory_left >= 0 ? bytes : 0;
+    return (int)syscall(SYS_fallocate, fd, mode, offset, bytes);
+}
+
+int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+    if (NULL != pretended) {
+        memcpy(set, pretended, bytes);
+        return 0;
+    }
+    memset(set, 0, bytes);
+    return syscall(SYS_sched_getaffinity, pid, bytes, set) < 0 ? -1 : 0;
 }
 
 /* ---- processes that wait for each other ---- */
@@ -271,6 +307,24 @@ static void expect_refused_link(const char *target, enum myr_status status, cons
     assert_int_equal(unlink(the_link), 0);
 }
 
+/* Who finds such a link makes a segment of its own, and has the link lead there. */
+static void expect_replaced_link(const char *target, const char *what)
+{
+    char now[300];
+    if (NULL != target) {
+        assert_int_equal(symlink(target, the_link), 0);
+    }
+    struct myr_segment *one = join(folder, LIMIT), *other = join(folder, LIMIT);
+    const ssize_t length = readlink(the_link, now, sizeof(now) - 1);
+    if (myr_segment_identity(one) != myr_segment_identity(other) || length <= 0 ||
+        0 != strncmp(now, "/proc/", 6)) {
+        fail_msg("%s: not replaced", what);
+    }
+    myr_segment_leave(one);
+    myr_segment_leave(other);
+    assert_true(0 == unlink(the_link) || ENOENT == errno);
+}
+
 /* A memfd of `bytes`, sealed as ours are if asked for, and the path that leads to it. */
 static int make_memfd(size_t bytes, int seals, char *path, size_t path_bytes)
 {
@@ -288,61 +342,75 @@ static void something_else(void **state)
     char path[300];
     snprintf(path, sizeof(path), "%s/pipe", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
-    expect_refused_link(path, MYR_ERR_FOREIGN, "a pipe");
+    expect_replaced_link(path, "a pipe");
 
     snprintf(path, sizeof(path), "%s/file", folder);
     int fd = open(path, O_RDWR | O_CREAT, 0600);
-    expect_refused_link(path, MYR_ERR_FOREIGN, "an empty file");
+    expect_replaced_link(path, "an empty file");
     assert_int_equal(ftruncate(fd, LIMIT), 0);
-    expect_refused_link(path, MYR_ERR_FOREIGN, "a file");
+    expect_replaced_link(path, "a file");
     close(fd);
 
-    expect_refused_link("/dev/null", MYR_ERR_FOREIGN, "a device");
+    expect_replaced_link("/dev/null", "a device");
     expect_refused_link(folder, MYR_ERR_SYSTEM, "a folder");
     expect_refused_link(the_link, MYR_ERR_SYSTEM, "itself");
 
     /* Not a link at all. */
     fd = open(the_link, O_RDWR | O_CREAT, 0600);
-    expect_refused(folder, MYR_ERR_FOREIGN, "a file instead of the link");
+    expect_replaced_link(NULL, "a file instead of the link");
     close(fd);
-    assert_int_equal(unlink(the_link), 0);
+}
+
+/* How a segment begins. */
+struct header {
+    uint64_t magic;
+    uint32_t layout;
+};
+
+static const struct header ours = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT};
+
+/* It begins with `header`, but has another size, other seals, or nothing behind the header. It is
+ * replaced (MYR_OK), or refused. */
+static void expect_of_memfd(size_t bytes, int seals, const struct header *header,
+                            enum myr_status status, const char *what)
+{
+    char path[100];
+    const int fd = make_memfd(bytes, seals & ~F_SEAL_WRITE, path, sizeof(path));
+    assert_int_equal(pwrite(fd, header, sizeof(*header), 0), sizeof(*header));
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
+    if (MYR_OK == status) {
+        expect_replaced_link(path, what);
+    } else {
+        expect_refused_link(path, status, what);
+    }
+    close(fd);
 }
 
 static void something_like_it(void **state)
 {
     (void)state;
     static const int seals = F_SEAL_SHRINK | F_SEAL_GROW;
+    static const struct header nothing = {0, 0}, another = {MYR_SRAM_MAGIC + 1, MYR_SRAM_LAYOUT},
+                               next = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT + 1};
     char path[100];
     uint64_t random = crew_seed();
 
-    int fd = make_memfd(LIMIT, 0, path, sizeof(path));
-    expect_refused_link(path, MYR_ERR_FOREIGN, "a memfd without seals");
-    close(fd);
-    fd = make_memfd(LIMIT, F_SEAL_GROW, path, sizeof(path));
-    expect_refused_link(path, MYR_ERR_FOREIGN, "a memfd that may shrink");
-    close(fd);
-    fd = make_memfd(LIMIT, seals | F_SEAL_WRITE, path, sizeof(path));
-    expect_refused_link(path, MYR_ERR_SYSTEM, "a memfd that is read only");
-    close(fd);
-    fd = make_memfd(100, seals, path, sizeof(path));
-    expect_refused_link(path, MYR_ERR_FOREIGN, "a memfd that is too short");
-    close(fd);
-    fd = make_memfd((size_t)2 << 30, seals, path, sizeof(path));
-    expect_refused_link(path, MYR_ERR_FOREIGN, "a memfd that is too long");
-    close(fd);
-    fd = make_memfd(LIMIT, seals, path, sizeof(path));
-    expect_refused_link(path, MYR_ERR_FOREIGN, "a memfd full of zeroes");
+    expect_of_memfd(LIMIT, 0, &ours, MYR_OK, "without seals");
+    expect_of_memfd(LIMIT, F_SEAL_GROW, &ours, MYR_OK, "it may shrink");
+    expect_of_memfd(LIMIT, F_SEAL_SHRINK, &ours, MYR_OK, "it may grow");
+    expect_of_memfd(LIMIT, seals | F_SEAL_WRITE, &ours, MYR_ERR_SYSTEM, "read only");
+    expect_of_memfd(sizeof(struct myr_sram) - 1, seals, &ours, MYR_OK, "too short");
+    expect_of_memfd((size_t)2 << 30, seals, &ours, MYR_OK, "too long");
+    expect_of_memfd(LIMIT, seals, &nothing, MYR_ERR_FOREIGN, "all zeroes");
+    expect_of_memfd(LIMIT, seals, &another, MYR_ERR_FOREIGN, "another program's");
+    expect_of_memfd(LIMIT, seals, &next, MYR_ERR_FOREIGN, "another version's");
+
+    const int fd = make_memfd(LIMIT, seals, path, sizeof(path));
     for (int i = 0; i < LIMIT / 8; ++i) {
         const uint64_t garbage = crew_random(&random);
         assert_int_equal(write(fd, &garbage, sizeof(garbage)), sizeof(garbage));
     }
     expect_refused_link(path, MYR_ERR_FOREIGN, "a memfd full of garbage");
-    const struct {
-        uint64_t magic;
-        uint32_t layout;
-    } next = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT + 1};
-    assert_int_equal(pwrite(fd, &next, sizeof(next), 0), sizeof(next));
-    expect_refused_link(path, MYR_ERR_FOREIGN, "another version's");
     close(fd);
 
     struct myr_segment *segment = join(folder, LIMIT); /* after all that */
@@ -389,14 +457,14 @@ static void comes_again(void **state)
     (void)state;
     enum { FILES = 10 };
     int files[FILES];
-    for (int turn = 0; turn < 3; ++turn) {
+    for (int count = 0; count < FILES; ++count) { /* one of them moves the lock's to that number */
         struct myr_segment *segment = join(folder, LIMIT);
         myr_segment_leave(segment);
-        for (int f = 0; f < FILES; ++f) {
+        for (int f = 0; f < count; ++f) {
             files[f] = open("/dev/null", O_RDONLY);
         }
         segment = join(folder, LIMIT);
-        for (int f = 0; f < FILES; ++f) {
+        for (int f = 0; f < count; ++f) {
             close(files[f]);
         }
         myr_segment_leave(segment);
@@ -538,6 +606,8 @@ static void full(void **state)
     struct myr_segment *segment = join(folder, SMALL), *other = join(folder, SMALL);
     struct myr_record *records[200];
     uint32_t count = 0;
+    assert_non_null(
+        record_of(segment, 999, 1, 1)); /* so that what remains in the end is no block */
     while (count < 200 && NULL != (records[count] = record_of(segment, count, 2, 4000))) {
         memset(records[count]->slots, 0xff, 4000); /* the memory is really there */
         ++count;
@@ -570,14 +640,40 @@ static void full(void **state)
 static void too_large(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {LIMIT, (size_t)64 << 20, (size_t)1 << 32, SIZE_MAX / 2,
-                                   SIZE_MAX - 4096, SIZE_MAX};
+    static const size_t sizes[] = {LIMIT,        (size_t)64 << 20, (size_t)1 << 32,
+                                   SIZE_MAX / 2, SIZE_MAX - 4096,  SIZE_MAX};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
         struct myr_segment *segment = join(NULL, LIMIT);
         expect_none(segment, 1, sizes[i]);
         expect_none(segment, 2, 1);
         myr_segment_leave(segment);
     }
+}
+
+/* The system is short of memory: an error where it is asked for, not later where it is used. */
+static void system_out_of_memory(void **state)
+{
+    (void)state;
+    memory_left = 0;
+    expect_refused(folder, MYR_ERR_FULL, "no memory for the header");
+    memory_left = offsetof(struct myr_sram, process);
+    struct myr_segment *segment = NULL;
+    struct myr_error error = {0};
+    assert_int_equal(myr_segment_join(folder, LIMIT, &segment, &error), MYR_ERR_FULL);
+    assert_non_null(strstr(error.text, strerror(ENOSPC)));
+
+    memory_left = -1;
+    interruptions = 3;
+    segment = join(folder, LIMIT);
+    assert_int_equal(interruptions, 0);
+    struct myr_record *record = record_of(segment, 1, 1, 100);
+    assert_non_null(record);
+    memory_left = 0;
+    expect_none(segment, 2, 100000);
+    memory_left = -1;
+    expect_none(segment, 3, 1); /* too late: another member may have been refused */
+    assert_ptr_equal(record_of(segment, 1, 1, 100), record);
+    myr_segment_leave(segment);
 }
 
 /* ---- notes ---- */
@@ -683,7 +779,8 @@ static void be_counted(uint32_t rank, void *context)
     (void)context;
     struct myr_segment *segment;
     if (0 != CPU_COUNT(&board->bound[rank])) {
-        CREW_CHECK(0 == sched_setaffinity(0, sizeof(cpu_set_t), &board->bound[rank]), "cannot bind");
+        CREW_CHECK(0 == sched_setaffinity(0, sizeof(cpu_set_t), &board->bound[rank]),
+                   "cannot bind");
     }
     CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
     meet(0);
@@ -752,9 +849,9 @@ static void census(void **state)
     }
     take_census(1, (int[]){-1}, n, no);
     take_census(1, (int[]){1}, 1, no);
-    take_census(2, (int[]){0, 1}, 2, no);      /* each its own */
-    take_census(2, (int[]){1, 1}, 1, yes);     /* both on one */
-    take_census(3, (int[]){0, 1, 1}, 2, yes);  /* three on two */
+    take_census(2, (int[]){0, 1}, 2, no);     /* each its own */
+    take_census(2, (int[]){1, 1}, 1, yes);    /* both on one */
+    take_census(3, (int[]){0, 1, 1}, 2, yes); /* three on two */
     take_census(4, (int[]){0, 1, 1, 0}, 2, yes);
     for (uint32_t r = 0; r < n; ++r) {
         bound[r] = (int)r;
@@ -766,6 +863,45 @@ static void census(void **state)
     /* Those on one processor are crowded, though the node as a whole is not. */
     if (n >= 3) {
         take_census(3, (int[]){0, 0, -1}, n, (bool[]){true, true, false});
+    }
+}
+
+/* On a machine with many processors: who shares its processor with others is crowded, though the
+ * node as a whole is not, and those who have room are not. */
+static void census_of_many_processors(void **state)
+{
+    (void)state;
+    static const struct {
+        int first, last;
+        bool oversubscribed;
+    } members[] = {{0, 0, true},    {0, 0, true},    {1, 1, false},  {64, 65, false},
+                   {64, 64, false}, {100, 1, false}, {70, 71, true}, {70, 70, false},
+                   {70, 71, true},  {2, 1023, false}};
+    enum { MEMBERS = sizeof(members) / sizeof(members[0]) };
+    struct myr_segment *segments[MEMBERS];
+    cpu_set_t sets[MEMBERS];
+    for (int m = 0; m < MEMBERS; ++m) {
+        CPU_ZERO(&sets[m]);
+        for (int p = members[m].first; p <= members[m].last; ++p) {
+            CPU_SET(p, &sets[m]);
+        }
+        if (members[m].last < members[m].first) { /* two far apart */
+            CPU_SET(members[m].first, &sets[m]);
+            CPU_SET(members[m].first + 500, &sets[m]);
+        }
+        pretended = &sets[m];
+        segments[m] = join(folder, LIMIT);
+    }
+    for (int m = 0; m < MEMBERS; ++m) {
+        pretended = &sets[m];
+        assert_int_equal(myr_segment_home(segments[m], myr_segment_index(segments[m])),
+                         members[m].first);
+        assert_int_equal(myr_segment_oversubscribed(segments[m]), members[m].oversubscribed);
+        assert_int_equal(myr_segment_processors(segments[m]), 1024);
+    }
+    pretended = NULL;
+    for (int m = 0; m < MEMBERS; ++m) {
+        myr_segment_leave(segments[m]);
     }
 }
 
@@ -807,14 +943,21 @@ static void population(void **state)
 
 /* ---- who is killed ---- */
 
+/* ThreadSanitizer does not know that a lock may be inherited from the dead. */
+static void skip_where_threads(void)
+{
+    if (crew_of_threads()) {
+        skip();
+    }
+}
+
 /* Map the segment behind its back: to die with the lock, in the middle of things. */
 static void die_with_the_lock(uint32_t rank, void *context)
 {
     (void)rank;
     (void)context;
     const int fd = open(the_link, O_RDWR);
-    struct myr_sram *sram =
-        mmap(NULL, sizeof(*sram), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct myr_sram *sram = mmap(NULL, sizeof(*sram), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     CREW_CHECK(MAP_FAILED != sram, "cannot map");
     CREW_CHECK(0 == pthread_mutex_lock(&sram->lock), "cannot lock");
     raise(SIGKILL);
@@ -823,6 +966,7 @@ static void die_with_the_lock(uint32_t rank, void *context)
 static void killed_with_the_lock(void **state)
 {
     (void)state;
+    skip_where_threads();
     struct myr_segment *segment = join(folder, LIMIT), *other = join(folder, LIMIT);
     struct myr_record *record = record_of(segment, 1, 2, 100);
     assert_non_null(record);
@@ -893,6 +1037,7 @@ static void work(uint32_t rank, void *context)
 static void killed_at_random(void **state)
 {
     (void)state;
+    skip_where_threads();
     uint64_t random = crew_seed();
     for (int job = 0; job < JOBS; ++job) {
         struct arena *arena = crew_memory(sizeof(*arena));
@@ -983,10 +1128,12 @@ int main(void)
         IN_A_FOLDER(thousands_at_once),
         IN_A_FOLDER(full),
         IN_A_FOLDER(too_large),
+        IN_A_FOLDER(system_out_of_memory),
         IN_A_FOLDER(notes),
         IN_A_FOLDER(notes_not_found),
         IN_A_FOLDER(notes_added),
         IN_A_FOLDER(census),
+        IN_A_FOLDER(census_of_many_processors),
         IN_A_FOLDER(population),
         IN_A_FOLDER(killed_with_the_lock),
         IN_A_FOLDER(killed_at_random),

@@ -56,6 +56,9 @@ static enum move wait_for(const struct player *player, const myr_word *word, uin
 static enum move move_slots(struct player *player, uint32_t epoch)
 {
     const struct myr_plan *plan = player->plan;
+    if (player->step == plan->nsteps) { /* alone */
+        return DONE;
+    }
     const struct myr_step *step = &plan->steps[player->step];
     if (player->in_step < step->sends) {
         myr_publish(*player->word, epoch);
@@ -121,7 +124,7 @@ static enum move move(struct game *game, uint32_t rank)
     }
     const uint32_t epoch = game->epoch + player->entered;
     const enum move made =
-        0 != player->plan->nsteps ? move_slots(player, epoch) : move_counter(player, epoch);
+        NULL == player->plan->leaf ? move_slots(player, epoch) : move_counter(player, epoch);
     if (DONE != made) {
         return made;
     }
@@ -157,7 +160,8 @@ static const char *play(struct game *game, uint64_t *random)
     }
     for (uint32_t r = 0; r < game->size; ++r) {
         if (game->players[r].left < game->barriers) {
-            return complain("rank %u will wait in barrier %u for ever", r, game->players[r].entered);
+            return complain("rank %u will wait in barrier %u for ever", r,
+                            game->players[r].entered);
         }
     }
     return NULL;
@@ -201,7 +205,7 @@ static bool claim(uint32_t *writers, const void *slots, const myr_word *word, ui
 static const char *inspect(const struct myr_plan *plan, uint32_t rank, uint32_t *writers,
                            const void *slots, size_t bytes)
 {
-    if (0 == plan->nsteps) {
+    if (NULL != plan->leaf) {
         if (!lies_well(plan->leaf, slots, bytes) || !lies_well(plan->root, slots, bytes) ||
             !lies_well(plan->release, slots, bytes)) {
             return complain("a counter of rank %u lies outside", rank);
@@ -241,7 +245,7 @@ void stepper_preset(const struct myr_plan *plans, uint32_t size, uint32_t epoch)
 {
     for (uint32_t r = 0; r < size; ++r) {
         const struct myr_plan *plan = &plans[r];
-        if (0 == plan->nsteps) {
+        if (NULL != plan->leaf) {
             myr_publish(plan->release, epoch);
             continue;
         }

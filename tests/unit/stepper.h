@@ -16,8 +16,9 @@
 #include "libmyr/plan.h"
 
 /*
- * Play `barriers` consecutive ones of `size` processes, plans[rank] each, from `*epoch` on (the last
- * one that is over), which is advanced. NULL: all went well; else what did not, in static memory.
+ * Play `barriers` consecutive ones of `size` processes, plans[rank] each, from `*epoch` on (the
+ * last one that is over), which is advanced. NULL: all went well; else what did not, in static
+ * memory.
  */
 const char *stepper_play(const struct myr_plan *plans, uint32_t size, uint32_t *epoch,
                          uint32_t barriers, uint64_t *random);

@@ -1,0 +1,457 @@
+/* See parts.h. */
+#include "bench/parts.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "coll_nicbarr/schedule.h"
+#include "libmyr/group.h"
+#include "libmyr/segment.h"
+
+enum {
+    SEGMENT_BYTES = 256 << 20,
+    SLOT_BYTES = 64 << 10, /* more than any plan of two needs */
+    MOST_WAITS = 64,
+};
+
+static void no_progress(void) {}
+
+static const struct myr_patience patiences[] = {
+    [PARTS_POLLING] = {1 << 30, -1, 1000},
+    [PARTS_YIELDING] = {0, -1, 1000},
+    [PARTS_SLEEPING] = {0, 0, 1000},
+};
+
+/* ---- the arrival record ---- */
+
+struct parts_record {
+    uint8_t *words;
+    uint32_t size, stride, epoch;
+};
+
+struct parts_record *parts_record_open(uint32_t size, uint32_t stride)
+{
+    struct parts_record *record = malloc(sizeof(*record));
+    const size_t bytes = ((size_t)size * stride + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    if (NULL == record) {
+        return NULL;
+    }
+    *record = (struct parts_record){aligned_alloc(MYR_LINE, bytes), size, stride, 0};
+    if (NULL == record->words) {
+        free(record);
+        return NULL;
+    }
+    memset(record->words, 0, bytes);
+    return record;
+}
+
+static myr_word *word_of(const struct parts_record *record, uint32_t rank)
+{
+    return (myr_word *)(record->words + (size_t)rank * record->stride);
+}
+
+void parts_record_publish(struct parts_record *record)
+{
+    ++record->epoch;
+    for (uint32_t r = 0; r < record->size; ++r) {
+        myr_publish(word_of(record, r), record->epoch);
+    }
+}
+
+bool parts_record_complete(const struct parts_record *record)
+{
+    for (uint32_t r = 0; r < record->size; ++r) {
+        if (!myr_epoch_reached(myr_observe(word_of(record, r)), record->epoch)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void parts_record_close(struct parts_record *record)
+{
+    free(record->words);
+    free(record);
+}
+
+/* ---- a segment and a record in it, of this process alone or with a partner ---- */
+
+struct place {
+    struct myr_segment *segment;
+    struct myr_waiter waiter;
+    struct myr_record *record;
+};
+
+static bool place_open(struct place *place, const struct myr_patience *patience, size_t bytes)
+{
+    const struct myr_key key = {1, 2, 3, 4};
+    struct myr_error error;
+    if (MYR_OK != myr_segment_join(NULL, SEGMENT_BYTES, &place->segment, &error)) {
+        fprintf(stderr, "parts: %s\n", error.text);
+        return false;
+    }
+    myr_waiter_init(&place->waiter, place->segment, no_progress, patience);
+    place->record = myr_record_join(place->segment, &key, 1, bytes, 0, &error);
+    if (NULL == place->record) {
+        fprintf(stderr, "parts: %s\n", error.text);
+        myr_segment_leave(place->segment);
+        return false;
+    }
+    return true;
+}
+
+static void place_close(struct place *place)
+{
+    myr_record_leave(place->segment, place->record);
+    myr_segment_leave(place->segment);
+}
+
+/* ---- split barriers ---- */
+
+struct parts_arrivals {
+    struct place place;
+    uint32_t size;
+    struct myr_group *groups;
+    struct myr_arrival *arrivals;
+};
+
+struct parts_arrivals *parts_arrivals_open(uint32_t size)
+{
+    struct parts_arrivals *arrivals = calloc(1, sizeof(*arrivals));
+    if (NULL == arrivals) {
+        return NULL;
+    }
+    arrivals->size = size;
+    arrivals->groups = calloc(size, sizeof(*arrivals->groups));
+    arrivals->arrivals = calloc(size, sizeof(*arrivals->arrivals));
+    if (NULL == arrivals->groups || NULL == arrivals->arrivals ||
+        !place_open(&arrivals->place, &patiences[PARTS_YIELDING], myr_group_arrival_bytes(size))) {
+        free(arrivals->groups);
+        free(arrivals->arrivals);
+        free(arrivals);
+        return NULL;
+    }
+    for (uint32_t r = 0; r < size; ++r) {
+        myr_group_init(&arrivals->groups[r], arrivals->place.record, &arrivals->place.waiter, size,
+                       r);
+    }
+    return arrivals;
+}
+
+bool parts_arrivals_play(struct parts_arrivals *arrivals)
+{
+    for (uint32_t r = 0; r < arrivals->size; ++r) {
+        myr_group_arrive(&arrivals->groups[r], &arrivals->arrivals[r]);
+    }
+    return myr_arrival_test(&arrivals->arrivals[0]);
+}
+
+void parts_arrivals_close(struct parts_arrivals *arrivals)
+{
+    place_close(&arrivals->place);
+    free(arrivals->groups);
+    free(arrivals->arrivals);
+    free(arrivals);
+}
+
+/* ---- two processes ---- */
+
+struct parts_pair {
+    struct place place;
+    cpu_set_t before; /* where this process was allowed to run */
+    pid_t partner;
+    bool barrier; /* else ping-pong, */
+    bool asleep;  /* with each throw only when the other one sleeps */
+    struct nicbarr_choice choice;
+    struct myr_group group;
+    myr_word *ball[2]; /* ping-pong: written by this process, by the partner */
+    uint32_t epoch;
+    uint32_t plays;
+    myr_word *last; /* which play is to be the last; 0: not known yet */
+};
+
+/* The processor that process `which` of the pair goes to; -1: there are too few. */
+static int processor_for(const cpu_set_t *allowed, enum parts_way way, int which)
+{
+    int nth = PARTS_YIELDING == way ? 0 : which;
+    for (int p = 0; p < CPU_SETSIZE; ++p) {
+        if (CPU_ISSET(p, allowed) && 0 == nth--) {
+            return p;
+        }
+    }
+    return -1;
+}
+
+static bool bind_to(int processor)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(processor, &set);
+    return 0 == sched_setaffinity(0, sizeof(set), &set);
+}
+
+struct pair_context {
+    struct nicbarr_choice choice;
+    uint32_t size;
+};
+
+static bool schedule_of(const void *opaque, uint32_t rank, struct myr_schedule *schedule)
+{
+    const struct pair_context *context = opaque;
+    return nicbarr_schedule_create(context->choice, context->size, rank, schedule);
+}
+
+static bool make_plan(struct parts_pair *pair, uint32_t rank)
+{
+    struct myr_group *group = &pair->group;
+    void *slots = myr_group_slots(group);
+    static const uint32_t leaf_of[2] = {0, 0};
+    const struct pair_context context = {pair->choice, 2};
+    switch (pair->choice.algorithm) {
+    case NICBARR_FLAGS:
+        return myr_plan_flags(&group->plan, slots, 2, rank, pair->choice.parameter);
+    case NICBARR_COUNTER:
+        return myr_plan_counter(&group->plan, slots, 2, rank, 1, leaf_of);
+    default:
+        return myr_plan_messages(&group->plan, slots, rank, MOST_WAITS,
+                                 NICBARR_TREE == pair->choice.algorithm, schedule_of, &context);
+    }
+}
+
+/* Take up one's side of the group; the partner does it after the fork, so each has its own. */
+static bool pair_begin(struct parts_pair *pair, uint32_t rank)
+{
+    myr_group_init(&pair->group, pair->place.record, &pair->place.waiter, 2, rank);
+    return !pair->barrier || make_plan(pair, rank);
+}
+
+/* Without waiting for the other one to sleep, words come so early that nobody ever does. */
+static void throw_ball(const struct parts_pair *pair, myr_word *ball)
+{
+    while (pair->asleep && 0 == myr_observe(pair->group.watch.sleepers)) {
+        myr_relax();
+    }
+    myr_publish(ball, pair->epoch);
+    myr_wake(&pair->group.watch, ball);
+}
+
+static void play_first(struct parts_pair *pair)
+{
+    ++pair->epoch;
+    throw_ball(pair, pair->ball[0]);
+    myr_wait(&pair->group.watch, pair->ball[1], pair->epoch);
+}
+
+static void play_second(struct parts_pair *pair)
+{
+    ++pair->epoch;
+    myr_wait(&pair->group.watch, pair->ball[0], pair->epoch);
+    throw_ball(pair, pair->ball[1]);
+}
+
+void parts_pair_play(struct parts_pair *pair)
+{
+    ++pair->plays;
+    if (pair->barrier) {
+        myr_group_barrier(&pair->group);
+    } else {
+        play_first(pair);
+    }
+}
+
+static void be_partner(struct parts_pair *pair, int processor)
+{
+    if (!bind_to(processor) || !pair_begin(pair, 1)) {
+        _exit(1);
+    }
+    /* `last` is set before the last play, which so makes it visible here. */
+    do {
+        if (pair->barrier) {
+            myr_group_barrier(&pair->group);
+        } else {
+            play_second(pair);
+        }
+    } while (++pair->plays != myr_observe(pair->last));
+    _exit(0);
+}
+
+static struct parts_pair *pair_open(enum parts_way way, struct parts_pair is)
+{
+    struct parts_pair *pair = malloc(sizeof(*pair));
+    if (NULL == pair) {
+        return NULL;
+    }
+    *pair = is;
+    int processors[2] = {-1, -1};
+    if (0 == sched_getaffinity(0, sizeof(pair->before), &pair->before)) {
+        processors[0] = processor_for(&pair->before, way, 0);
+        processors[1] = processor_for(&pair->before, way, 1);
+    }
+    if (processors[0] < 0 || processors[1] < 0 ||
+        !place_open(&pair->place, &patiences[way], SLOT_BYTES)) {
+        free(pair);
+        return NULL;
+    }
+    uint8_t *slots = myr_group_slots(
+        &(struct myr_group){.record = pair->place.record, .size = 2}); /* behind the arrivals */
+    uint8_t *end = slots + SLOT_BYTES - myr_group_arrival_bytes(2);
+    pair->last = (myr_word *)(end - MYR_LINE);
+    pair->ball[0] = (myr_word *)slots;
+    pair->ball[1] = (myr_word *)(slots + MYR_LINE);
+
+    fflush(NULL);
+    const pid_t parent = getpid();
+    pair->partner = fork();
+    if (0 == pair->partner) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent) {
+            be_partner(pair, processors[1]);
+        }
+        _exit(1);
+    }
+    if (pair->partner < 0 || !bind_to(processors[0]) || !pair_begin(pair, 0)) {
+        if (pair->partner > 0) {
+            kill(pair->partner, SIGKILL);
+            waitpid(pair->partner, NULL, 0);
+        }
+        sched_setaffinity(0, sizeof(pair->before), &pair->before);
+        place_close(&pair->place);
+        free(pair);
+        return NULL;
+    }
+    return pair;
+}
+
+struct parts_pair *parts_pingpong_open(enum parts_way way)
+{
+    return pair_open(way, (struct parts_pair){.asleep = PARTS_SLEEPING == way});
+}
+
+struct parts_pair *parts_barrier_open(enum parts_way way, const char *layout)
+{
+    struct parts_pair pair = {.barrier = true};
+    return nicbarr_choice_parse(layout, &pair.choice) ? pair_open(way, pair) : NULL;
+}
+
+void parts_pair_close(struct parts_pair *pair)
+{
+    myr_publish(pair->last, pair->plays + 1);
+    parts_pair_play(pair);
+    waitpid(pair->partner, NULL, 0);
+    sched_setaffinity(0, sizeof(pair->before), &pair->before);
+    myr_plan_destroy(&pair->group.plan);
+    place_close(&pair->place);
+    free(pair);
+}
+
+/* ---- setting up ---- */
+
+uint32_t parts_schedule(const char *choice, uint32_t size)
+{
+    struct nicbarr_choice parsed;
+    struct myr_schedule schedule;
+    if (!nicbarr_choice_parse(choice, &parsed) ||
+        !nicbarr_schedule_create(parsed, size, size - 1, &schedule)) {
+        return 0;
+    }
+    const uint32_t messages = schedule.npeers;
+    nicbarr_schedule_destroy(&schedule);
+    return messages;
+}
+
+struct parts_planner {
+    struct pair_context context;
+    void *slots;
+    size_t bytes;
+};
+
+struct parts_planner *parts_planner_open(const char *choice, uint32_t size)
+{
+    struct parts_planner *planner = calloc(1, sizeof(*planner));
+    if (NULL == planner) {
+        return NULL;
+    }
+    planner->context.size = size;
+    planner->bytes = myr_plan_messages_bytes(size, size);
+    planner->slots = mmap(NULL, planner->bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (MAP_FAILED == planner->slots || !nicbarr_choice_parse(choice, &planner->context.choice)) {
+        free(planner);
+        return NULL;
+    }
+    return planner;
+}
+
+uint32_t parts_planner_play(struct parts_planner *planner)
+{
+    struct myr_plan plan;
+    if (!myr_plan_messages(&plan, planner->slots, 1, planner->context.size,
+                           NICBARR_TREE == planner->context.choice.algorithm, schedule_of,
+                           &planner->context)) {
+        return 0;
+    }
+    const uint32_t steps = plan.nsteps;
+    myr_plan_destroy(&plan);
+    return steps;
+}
+
+void parts_planner_close(struct parts_planner *planner)
+{
+    munmap(planner->slots, planner->bytes);
+    free(planner);
+}
+
+struct parts_segment {
+    struct myr_segment *segment;
+    struct myr_key key;
+    uint32_t bytes;
+};
+
+struct parts_segment *parts_segment_open(uint32_t bytes, uint32_t others)
+{
+    struct parts_segment *segment = calloc(1, sizeof(*segment));
+    if (NULL == segment) {
+        return NULL;
+    }
+    segment->bytes = bytes;
+    if (MYR_OK != myr_segment_join(NULL, SEGMENT_BYTES, &segment->segment, NULL)) {
+        free(segment);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < others; ++i) {
+        ++segment->key.id;
+        if (NULL == myr_record_join(segment->segment, &segment->key, 2, bytes, 0, NULL)) {
+            parts_segment_close(segment);
+            return NULL;
+        }
+    }
+    return segment;
+}
+
+bool parts_segment_play(struct parts_segment *segment)
+{
+    struct myr_record *records[2];
+    ++segment->key.id;
+    for (int i = 0; i < 2; ++i) {
+        records[i] = myr_record_join(segment->segment, &segment->key, 2, segment->bytes, 0, NULL);
+        if (NULL == records[i]) {
+            return false;
+        }
+    }
+    myr_record_leave(segment->segment, records[0]);
+    myr_record_leave(segment->segment, records[1]);
+    return true;
+}
+
+void parts_segment_close(struct parts_segment *segment)
+{
+    myr_segment_leave(segment->segment);
+    free(segment);
+}

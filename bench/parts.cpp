@@ -1,0 +1,176 @@
+// Google Benchmark for the parts of a barrier: arrival records, waiters, barriers of two processes,
+// and setting up. For people who change one of them and want to see what that costs; run it as
+//   bench/parts --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
+// and compare medians of one run with each other: machines change speed between runs.
+//
+// What is measured is in parts.c; a case here is one line of it in a loop. Invariant: a case that
+// this machine cannot do says so, and none of them fails or hangs.
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+
+#include "bench/parts.h"
+
+namespace
+{
+
+// ---- the arrival record, in one process: the instructions alone, without any traffic ----
+
+void record_publish(benchmark::State &state)
+{
+    parts_record *record = parts_record_open(state.range(0), state.range(1));
+    for (auto _ : state) {
+        parts_record_publish(record);
+        benchmark::ClobberMemory();
+    }
+    parts_record_close(record);
+}
+
+void record_complete(benchmark::State &state)
+{
+    parts_record *record = parts_record_open(state.range(0), state.range(1));
+    parts_record_publish(record);
+    for (auto _ : state) {
+        benchmark::DoNotOptimize(parts_record_complete(record));
+        benchmark::ClobberMemory();
+    }
+    parts_record_close(record);
+}
+
+void split_barrier(benchmark::State &state)
+{
+    parts_arrivals *arrivals = parts_arrivals_open(state.range(0));
+    if (nullptr == arrivals) {
+        state.SkipWithError("no shared memory");
+        return;
+    }
+    for (auto _ : state) {
+        if (!parts_arrivals_play(arrivals)) {
+            state.SkipWithError("all have arrived, but it is not complete");
+            break;
+        }
+    }
+    parts_arrivals_close(arrivals);
+}
+
+// ---- two processes; real time, as each waits for the other ----
+
+void play(benchmark::State &state, parts_pair *pair)
+{
+    if (nullptr == pair) {
+        state.SkipWithError("needs a processor for each of the two, and shared memory");
+        return;
+    }
+    parts_pair_play(pair); // both are there
+    for (auto _ : state) {
+        parts_pair_play(pair);
+    }
+    parts_pair_close(pair);
+}
+
+const struct {
+    const char *name;
+    parts_way way;
+} ways[] = {{"polling", PARTS_POLLING}, {"yielding", PARTS_YIELDING}, {"sleeping", PARTS_SLEEPING}};
+
+const char *const layouts[] = {"flags:4", "flags:64", "flags:128", "counter", "dissemination:1"};
+
+// ---- setting up ----
+
+void schedule(benchmark::State &state, const char *choice)
+{
+    for (auto _ : state) {
+        benchmark::DoNotOptimize(parts_schedule(choice, state.range(0)));
+    }
+    state.counters["messages"] = parts_schedule(choice, state.range(0));
+}
+
+void plan(benchmark::State &state, const char *choice)
+{
+    parts_planner *planner = parts_planner_open(choice, state.range(0));
+    if (nullptr == planner) {
+        state.SkipWithError("no memory");
+        return;
+    }
+    for (auto _ : state) {
+        benchmark::DoNotOptimize(parts_planner_play(planner));
+    }
+    parts_planner_close(planner);
+}
+
+const char *const schedules[] = {"dissemination:1", "dissemination:3", "pairwise", "tree:4"};
+
+// A communicator's record: two join, two leave; among none or thousands of others.
+void record_join_leave(benchmark::State &state)
+{
+    parts_segment *segment = parts_segment_open(state.range(0), state.range(1));
+    if (nullptr == segment) {
+        state.SkipWithError("no shared memory");
+        return;
+    }
+    for (auto _ : state) {
+        if (!parts_segment_play(segment)) {
+            state.SkipWithError("no record");
+            break;
+        }
+    }
+    parts_segment_close(segment);
+}
+
+void register_all()
+{
+    for (const auto &one : {record_publish, record_complete}) {
+        benchmark::RegisterBenchmark(one == record_publish ? "record_publish" : "record_complete",
+                                     one)
+            ->ArgNames({"P", "stride"})
+            ->ArgsProduct({{2, 8, 64, 512}, {4, 64, 128}});
+    }
+    benchmark::RegisterBenchmark("split_barrier", split_barrier)
+        ->ArgName("P")
+        ->RangeMultiplier(8)
+        ->Range(2, 1024);
+    for (const auto &way : ways) {
+        benchmark::RegisterBenchmark(
+            (std::string("pingpong/") + way.name).c_str(),
+            [=](benchmark::State &state) { play(state, parts_pingpong_open(way.way)); })
+            ->UseRealTime();
+    }
+    for (const char *layout : layouts) {
+        for (const auto &way : ways) {
+            benchmark::RegisterBenchmark(
+                (std::string("barrier/") + layout + "/" + way.name).c_str(),
+                [=](benchmark::State &state) { play(state, parts_barrier_open(way.way, layout)); })
+                ->UseRealTime();
+        }
+    }
+    for (const char *choice : schedules) {
+        benchmark::RegisterBenchmark((std::string("schedule/") + choice).c_str(), schedule, choice)
+            ->ArgName("P")
+            ->RangeMultiplier(8)
+            ->Range(2, 1024);
+    }
+    for (const char *choice : schedules) {
+        benchmark::RegisterBenchmark((std::string("plan/") + choice).c_str(), plan, choice)
+            ->ArgName("P")
+            ->RangeMultiplier(8)
+            ->Range(2, 1024);
+    }
+    benchmark::RegisterBenchmark("record_join_leave", record_join_leave)
+        ->ArgNames({"bytes", "others"})
+        ->ArgsProduct({{512, 8192}, {0, 5000}});
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    register_all();
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv)) {
+        return 1;
+    }
+    benchmark::RunSpecifiedBenchmarks();
+    benchmark::Shutdown();
+    return 0;
+}

@@ -1,0 +1,77 @@
+/*
+ * The parts of a barrier, as things to measure: what parts.cpp (Google Benchmark, C++) asks for and
+ * parts.c (C, as libmyr's headers are) does.
+ *
+ * Where two processes are needed these are processes, not threads: the partner is forked by
+ * ..._open(), does the other half of each play, and is gone after ..._close(); should this process
+ * die, it is killed. Invariant: between open and close both are on the processors that the
+ * placement asks for; afterwards this process is where it was.
+ */
+#ifndef BENCH_PARTS_H
+#define BENCH_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the arrival record: P words, `stride` bytes apart, written and read by one process ---- */
+
+struct parts_record;
+struct parts_record *parts_record_open(uint32_t size, uint32_t stride);
+void parts_record_publish(struct parts_record *record);        /* the next epoch, in all words */
+bool parts_record_complete(const struct parts_record *record); /* look at all of them */
+void parts_record_close(struct parts_record *record);
+
+/* A split barrier of `size` members, all played here: everybody arrives, then one tests. */
+struct parts_arrivals;
+struct parts_arrivals *parts_arrivals_open(uint32_t size);
+bool parts_arrivals_play(struct parts_arrivals *arrivals);
+void parts_arrivals_close(struct parts_arrivals *arrivals);
+
+/* ---- two processes ---- */
+
+enum parts_way {
+    PARTS_POLLING,  /* a processor each */
+    PARTS_YIELDING, /* both on one processor */
+    PARTS_SLEEPING  /* a processor each, but asleep on the futex as soon as may be */
+};
+
+struct parts_pair;
+
+/* A word to and fro; with PARTS_SLEEPING each wakes the other from its sleep. NULL: not on this
+ * machine (one processor only, or no memory). */
+struct parts_pair *parts_pingpong_open(enum parts_way way);
+
+/* A barrier; `layout` is "flags:4", "flags:64", "flags:128", "counter" or the name of a schedule.
+ */
+struct parts_pair *parts_barrier_open(enum parts_way way, const char *layout);
+
+void parts_pair_play(struct parts_pair *pair); /* there and back again; or one barrier */
+void parts_pair_close(struct parts_pair *pair);
+
+/* ---- setting up ---- */
+
+/* Compute the schedule of the last of `size` ranks; returns how many messages it has. */
+uint32_t parts_schedule(const char *choice, uint32_t size);
+
+/* Make rank 1's plan out of schedules, over memory that is not touched; returns its steps. */
+struct parts_planner;
+struct parts_planner *parts_planner_open(const char *choice, uint32_t size);
+uint32_t parts_planner_play(struct parts_planner *planner);
+void parts_planner_close(struct parts_planner *planner);
+
+/* Join a record of two members that is not there yet as both of them, and leave it. */
+struct parts_segment;
+struct parts_segment *parts_segment_open(uint32_t bytes,
+                                         uint32_t others); /* others: there already */
+bool parts_segment_play(struct parts_segment *segment);
+void parts_segment_close(struct parts_segment *segment);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,51 @@
+## Tests of the parts, without MPI: one program for a source file.
+if HAVE_CMOCKA
+unit_programs = \
+    tests/unit/schedule_test \
+    tests/unit/model_test \
+    tests/unit/statistics_test \
+    tests/unit/plan_test \
+    tests/unit/layout_test \
+    tests/unit/waiter_test \
+    tests/unit/group_test \
+    tests/unit/segment_test
+check_PROGRAMS += $(unit_programs)
+TESTS += $(unit_programs)
+
+unit_common = tests/unit/crew.h tests/unit/crew.c
+unit_stepper = tests/unit/stepper.h tests/unit/stepper.c
+unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -pthread
+unit_libs = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la $(CMOCKA_LIBS)
+
+tests_unit_schedule_test_SOURCES = tests/unit/schedule_test.c $(unit_common)
+tests_unit_schedule_test_CFLAGS = $(unit_cflags)
+tests_unit_schedule_test_LDADD = $(unit_libs)
+
+tests_unit_model_test_SOURCES = tests/unit/model_test.c $(unit_common)
+tests_unit_model_test_CFLAGS = $(unit_cflags)
+tests_unit_model_test_LDADD = $(unit_libs)
+
+tests_unit_statistics_test_SOURCES = tests/unit/statistics_test.c $(unit_common)
+tests_unit_statistics_test_CFLAGS = $(unit_cflags)
+tests_unit_statistics_test_LDADD = $(unit_libs)
+
+tests_unit_plan_test_SOURCES = tests/unit/plan_test.c $(unit_common) $(unit_stepper)
+tests_unit_plan_test_CFLAGS = $(unit_cflags)
+tests_unit_plan_test_LDADD = $(unit_libs)
+
+tests_unit_layout_test_SOURCES = tests/unit/layout_test.c $(unit_common) $(unit_stepper)
+tests_unit_layout_test_CFLAGS = $(unit_cflags)
+tests_unit_layout_test_LDADD = $(unit_libs)
+
+tests_unit_waiter_test_SOURCES = tests/unit/waiter_test.c $(unit_common)
+tests_unit_waiter_test_CFLAGS = $(unit_cflags)
+tests_unit_waiter_test_LDADD = $(unit_libs)
+
+tests_unit_group_test_SOURCES = tests/unit/group_test.c $(unit_common)
+tests_unit_group_test_CFLAGS = $(unit_cflags)
+tests_unit_group_test_LDADD = $(unit_libs)
+
+tests_unit_segment_test_SOURCES = tests/unit/segment_test.c $(unit_common)
+tests_unit_segment_test_CFLAGS = $(unit_cflags)
+tests_unit_segment_test_LDADD = $(unit_libs)
+endif
