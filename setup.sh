@@ -52,7 +52,8 @@ build_in() { # FOLDER CONFIGURE-ARGUMENTS...
     if [ ! -e "$folder/config.status" ]; then
         (cd "$folder" && ../configure --quiet --prefix="$PWD/../_install" "$@")
     fi
-    make -C "$folder" --no-print-directory -s -j"$(nproc)"
+    make -C "$folder" --no-print-directory -s -j"$(nproc)" > _make.log 2>&1 ||
+        { tail -n 40 _make.log >&2; echo "setup.sh: the build failed; see _make.log" >&2; exit 1; }
 }
 
 if [ ! -x configure ] || [ configure.ac -nt configure ]; then
