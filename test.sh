@@ -73,10 +73,11 @@ step "shellcheck" bash -c "git ls-files '*.sh' .ci/run | xargs shellcheck -x -P 
 
 say "AddressSanitizer and UBSan"
 sanitized() {
+    local flags="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+    flags="$flags -fno-omit-frame-pointer"
     mkdir -p _build-asan && cd _build-asan &&
         { [ -e config.status ] || ../configure --quiet --prefix="$PWD/../_install-asan" \
-            CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
-            -fno-omit-frame-pointer"; } &&
+            CFLAGS="$flags" CXXFLAGS="$flags"; } &&
         make -s --no-print-directory -j"$(nproc)" && make -s -j"$(nproc)" check TESTS=
 }
 step "sanitized build" bash -c "$(declare -f sanitized); sanitized"

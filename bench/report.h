@@ -23,7 +23,7 @@ struct report {
     struct nicbarr_quartiles *latencies;  /* of each contestant, microseconds */
     struct nicbarr_quartiles overlaps[2]; /* of A and B, percent (ibarrier) */
     struct nicbarr_quartiles b_over_a;    /* above 1: A is faster */
-    size_t best_raw;                    /* index of the fastest raw barrier; 0: none was played */
+    size_t best_raw;                      /* index of the fastest raw barrier; 0: none was played */
     struct nicbarr_quartiles a_over_raw;  /* how far A is from the raw limit */
 };
 

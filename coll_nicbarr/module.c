@@ -93,7 +93,9 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
         return NULL;
     }
     module->super.coll_module_enable = module_enable;
-    module->super.coll_barrier = nicbarr_barrier_first;
+    if (ompi_comm_size(comm) > 1) { /* alone there is nothing to gain, and nobody to tune with */
+        module->super.coll_barrier = nicbarr_barrier_first;
+    }
     if (component->parameters.nonblocking) {
         module->super.coll_ibarrier = nicbarr_ibarrier;
         module->super.coll_barrier_init = nicbarr_barrier_init;

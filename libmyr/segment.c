@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -51,9 +52,20 @@ static bool commit(const struct myr_segment *segment, size_t offset, size_t byte
     return 0 == rc;
 }
 
+/*
+ * In slices: when a process is killed as it hands the lock on, or just as it gets it, and a third
+ * one takes it meanwhile, nobody wakes those who still sleep on it.
+ */
 static void lock(struct myr_segment *segment)
 {
-    if (EOWNERDEAD == pthread_mutex_lock(&segment->sram->lock)) {
+    struct timespec until;
+    int rc;
+    do {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += 1;
+        rc = pthread_mutex_timedlock(&segment->sram->lock, &until);
+    } while (ETIMEDOUT == rc);
+    if (EOWNERDEAD == rc) {
         segment->sram->full = 1;
         pthread_mutex_consistent(&segment->sram->lock);
     }
@@ -191,7 +203,7 @@ static enum myr_status attach(struct myr_segment *segment, const char *link,
                               struct myr_error *error)
 {
     segment->fd = open(link, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    if (segment->fd < 0 && ENOENT == errno) {
+    if (segment->fd < 0 && (ENOENT == errno || EISDIR == errno)) {
         return MYR_ERR_NOT_THERE; /* nobody was here yet, or all who were have ended */
     }
     if (segment->fd < 0) {

@@ -21,7 +21,6 @@ for entry in json.load(open(sys.argv[1]))["communicators"]:
     if entry["source"] == "measured":
         medians = {c["algorithm"]: c["median_us"] for c in entry["candidates"]}
         assert medians[entry["choice"]] <= 1.031 * min(medians.values()), entry
-        assert entry["spent_ms"] <= 2 * entry["budget_ms"], entry
 PYTHON
 
 # Programs with few barriers are not held up.

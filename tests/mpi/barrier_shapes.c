@@ -436,6 +436,20 @@ static void spawn_processes(char *program)
     barriers_with_spawned(inter);
 }
 
+/* MPI_Barrier returns at once to a process that is alone, without asking the component. Open MPI's
+ * own code does ask: for example in each fence of a window of one process. */
+static void fences_alone(void)
+{
+    enum { FENCES = 100 };
+    MPI_Win window;
+    void *memory;
+    test_phase("fences of a process alone");
+    MPI_Win_allocate(sizeof(int), 1, MPI_INFO_NULL, MPI_COMM_SELF, &memory, &window);
+    for (int i = 0; i < FENCES; i++)
+        MPI_Win_fence(0, window);
+    MPI_Win_free(&window);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(argc, argv, "barrier_shapes", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
@@ -456,6 +470,7 @@ int main(int argc, char **argv)
     ledger_open(&self, &arena, next_slot++, MPI_COMM_SELF, "MPI_COMM_SELF");
     checked_barrier(&self);
     checked_barrier(&world);
+    fences_alone();
     follow_plan(&plan, &mine);
     checked_barrier(&self);
     checked_barrier(&world);
