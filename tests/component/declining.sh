@@ -27,6 +27,22 @@ check "one process with other parameters" odd OMPI_MCA_coll_nicbarr_tune_after=7
 why "other parameters" "process [0-3] has other coll_nicbarr parameters"
 check "one process without the component" odd OMPI_MCA_coll=^nicbarr
 why "without the component" "process 2 does not have the component"
+# A process with a /proc of its own, as in another container.
+if unshare --pid --fork --propagation unchanged --mount-proc true 2> /dev/null; then
+    cat > "$scratch/container.sh" << 'EOF'
+#!/bin/bash
+[ "${OMPI_COMM_WORLD_RANK-${PMIX_RANK-}}" != 2 ] ||
+    exec unshare --pid --fork --propagation unchanged --mount-proc "$@"
+exec "$@"
+EOF
+    chmod +x "$scratch/container.sh"
+    check "one process in another container" \
+        works 4 "$scratch/container.sh" "$program" --ledger "$scratch/ledger"
+    check "another container: said" said "stay Open MPI's own: process"
+else
+    echo "skip another container: no right to unshare"
+fi
+
 # So little address space that Open MPI works, but not with 256 MiB more.
 for address_space in 300000 400000 500000 600000 800000 1000000 1200000; do
     OMPI_MCA_coll=^nicbarr odd "$address_space" && break
