@@ -9,13 +9,11 @@
 set -eu
 cd "$(dirname "$0")"
 
-packages="autoconf automake g++ gcc gnuplot-nox libjansson-dev libopenmpi-dev libtool make
+packages="autoconf automake g++ gcc gnuplot-nox lammps libjansson-dev libopenmpi-dev libtool make
     openmpi-bin pkg-config"
 if [ "${1-build}" = check ]; then
-    packages="$packages clang-tidy cppcheck lammps libbenchmark-dev libcmocka-dev mmdebstrap procps
-        python3-mpi4py shellcheck valgrind"
-else
-    packages="$packages lammps"
+    packages="$packages clang-format clang-tidy cppcheck git iproute2 libbenchmark-dev libcmocka-dev
+        mmdebstrap procps python3-mpi4py shellcheck valgrind"
 fi
 
 say() { echo "== $*"; }

@@ -79,13 +79,16 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     *priority = component->parameters.priority < 100 ? component->parameters.priority : 100;
-    if (*priority < 0 || OMPI_COMM_IS_INTER(comm) ||
-        ompi_group_have_remote_peers(comm->c_local_group)) {
-        opal_output_verbose(2, component->output, "nicbarr: %s is left to Open MPI: %s",
-                            comm->c_name,
-                            *priority < 0              ? "coll_nicbarr_priority is negative"
-                            : OMPI_COMM_IS_INTER(comm) ? "it is an intercommunicator"
-                                                       : "its processes are on several nodes");
+    const char *why = *priority < 0              ? "coll_nicbarr_priority is negative"
+                      : OMPI_COMM_IS_INTER(comm) ? "it is an intercommunicator"
+                      : ompi_group_have_remote_peers(comm->c_local_group)
+                          ? "its processes are on several nodes"
+                          : NULL;
+    if (NULL != why) {
+        if (0 == ompi_comm_rank(comm)) {
+            opal_output_verbose(2, component->output, "nicbarr: %s is left to Open MPI: %s",
+                                comm->c_name, why);
+        }
         return NULL;
     }
     mca_coll_nicbarr_module_t *module = OBJ_NEW(mca_coll_nicbarr_module_t);

@@ -45,9 +45,11 @@ component_tests = \
     tests/component/same.sh \
     tests/component/parameters.sh \
     tests/component/tuning.sh \
-    tests/component/declining.sh
+    tests/component/declining.sh \
+    tests/component/hosts.sh
 TESTS += $(component_tests)
-EXTRA_DIST += $(component_tests) tests/component/common.sh tests/jobs.sh tests/debian13.sh
+EXTRA_DIST += $(component_tests) tests/component/common.sh tests/jobs.sh tests/debian13.sh \
+    tests/nethosts/nethosts tests/nethosts/agent
 
 ## Scripts find the build by these; jobs are started one after the other, as they share the machine.
 AM_TESTS_ENVIRONMENT = builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)'; export builddir srcdir;
