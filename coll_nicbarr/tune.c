@@ -263,15 +263,20 @@ static int measure(struct tuner *tuner, double budget_us)
     return rc;
 }
 
-/* The simplest of the best; candidates are in the order of simplicity. */
-static int best_candidate(const struct nicbarr_tuning *tuning)
+/* The simplest of the best of those that were in it to the end: the machine may have been faster
+ * when the others were dropped. Candidates are in the order of simplicity; the first is never
+ * dropped. */
+static int best_candidate(const struct tuner *tuner)
 {
-    double best = tuning->candidates[0].us.median;
-    for (int c = 1; c < tuning->count; ++c) {
-        best = tuning->candidates[c].us.median < best ? tuning->candidates[c].us.median : best;
+    const struct nicbarr_candidate *candidates = tuner->tuning.candidates;
+    double best = candidates[0].us.median;
+    for (int c = 1; c < tuner->tuning.count; ++c) {
+        if (!tuner->dropped[c] && candidates[c].us.median < best) {
+            best = candidates[c].us.median;
+        }
     }
     int choice = 0;
-    while (tuning->candidates[choice].us.median > tie * best) {
+    while (tuner->dropped[choice] || candidates[choice].us.median > tie * best) {
         ++choice;
     }
     return choice;
@@ -314,7 +319,7 @@ static int run(struct tuner *tuner, double budget_us)
 
     module->group.plan = before;
     if (OMPI_SUCCESS == rc) {
-        const int best = best_candidate(tuning);
+        const int best = best_candidate(tuner);
         module->choice = tuning->candidates[best].choice;
         module->source = NICBARR_MEASURED;
         module->group.plan = tuner->plans[best];

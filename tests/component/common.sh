@@ -34,7 +34,7 @@ passed=0
 job() { # PROCESSES [MPIRUN-OPTION...] PROGRAM [ARGUMENT...]
     local processes=$1
     shift
-    timeout -k 5 "${watchdog:-120}" mpirun -np "$processes" "$@" > "$scratch/out" 2>&1
+    timeout -k 5 "${watchdog:-300}" mpirun -np "$processes" "$@" > "$scratch/out" 2>&1
 }
 
 verdict() { # STATUS NAME

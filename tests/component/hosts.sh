@@ -14,7 +14,7 @@ if [ $? = 77 ]; then
 fi
 
 on_hosts() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
-    timeout -k 5 "${watchdog:-120}" "$nethosts" "$@" > "$scratch/out" 2>&1 && said "^ok"
+    timeout -k 5 "${watchdog:-300}" "$nethosts" "$@" > "$scratch/out" 2>&1 && said "^ok"
 }
 check "3 hosts with 2 processes each" on_hosts 3 2 --mca coll_nicbarr_verbose 2 \
     "$programs/barrier_ledger" --iterations 300 --ledger "$scratch/ledger"
