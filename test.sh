@@ -1,8 +1,8 @@
 #!/bin/bash
 # The whole test suite, from a bare checkout: installs and builds what is missing (setup.sh), then runs
 #   - all tests against this machine's Open MPI (make check);
-#   - the unit tests and the heart of the MPI-level ones under AddressSanitizer and UBSan, and one
-#     under valgrind;
+#   - the unit tests and the heart of the MPI-level ones under AddressSanitizer and UBSan, the
+#     lock-free parts under ThreadSanitizer, and one MPI-level test under valgrind;
 #   - static analysis and formatting;
 #   - all tests against Open MPI 5.0, in a Debian 13 chroot (needs root; --quick leaves it out).
 # Its last line counts what passed and failed; logs are in _build*/ and _test/.
@@ -102,6 +102,23 @@ if [ -e _build-asan/tests/mpi/barrier_ledger ]; then
     step "sanitized progress" sanitized_job 3 progress
 fi
 unset ASAN_OPTIONS
+
+say "ThreadSanitizer"
+# The members of a group as threads of one process, so that what they share is seen.
+threaded="plan layout waiter group segment"
+with_threads() {
+    local flags="-O1 -g -fsanitize=thread -fno-omit-frame-pointer" name programs=()
+    for name in $threaded; do programs+=("tests/unit/${name}_test"); done
+    mkdir -p _build-tsan && cd _build-tsan &&
+        { [ -e config.status ] || ../configure --quiet --prefix="$PWD/../_install-tsan" \
+            CFLAGS="$flags" CXXFLAGS="$flags"; } &&
+        make -s --no-print-directory -j"$(nproc)" "${programs[@]}"
+}
+step "threaded build" bash -c "threaded='$threaded'; $(declare -f with_threads); with_threads"
+for name in $threaded; do
+    step "threaded $name" env NICBARR_THREADS=1 TSAN_OPTIONS=halt_on_error=1 \
+        "_build-tsan/tests/unit/${name}_test"
+done
 
 say "valgrind"
 under_valgrind() { # errors and leaks with a function of ours in their stack
