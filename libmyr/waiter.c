@@ -30,6 +30,8 @@ enum {
     SPIN_PROGRESS = 64, /* polls between two calls of progress, about 3 us */
     QUIET_YIELDS = 3,   /* yields before the first call of progress */
     LOOK_EVERY = 256,   /* waits after which the node's load is looked up anew, a power of two */
+    AFTERGLOW = 20,     /* microseconds of looking after other traffic at the end of each sleep */
+    BUSY = 3000,        /* nanoseconds of processor time after which progress has moved something */
     SLICE_FIRST = 50,   /* microseconds of the first sleep; doubled each time, up to the longest */
 };
 
@@ -127,27 +129,62 @@ MYR_HOT static bool yield_for(const myr_word *word, uint32_t epoch)
     return false;
 }
 
-static bool yield_and_progress_for(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
+static int64_t processor_time_ns(void)
 {
-    const struct myr_waiter *waiter = watch->waiter;
-    const uint64_t start = now_us();
-    look_up(watch);
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/*
+ * Has this call of progress moved anything? Open MPI does not say, so it is judged by the processor
+ * time it took: who sleeps while a neighbour sends large messages would let them pass at one a
+ * slice.
+ */
+static bool progress_moves(const struct myr_waiter *waiter)
+{
+    const int64_t start = processor_time_ns();
+    waiter->progress();
+    return processor_time_ns() - start >= BUSY;
+}
+
+/* Until nothing has moved for `patience_us`; true if the word was reached meanwhile. */
+static bool progress_for(const struct myr_waiter *waiter, const myr_word *word, uint32_t epoch,
+                         int32_t patience_us)
+{
+    uint64_t start = now_us();
     do {
-        waiter->progress();
+        if (progress_moves(waiter)) {
+            start = now_us();
+        }
         sched_yield();
         if (myr_epoch_reached(myr_observe(word), epoch)) {
             return true;
         }
-    } while (waiter->patience.sleep_after < 0 ||
-             now_us() - start < (uint64_t)waiter->patience.sleep_after);
+    } while (patience_us < 0 || now_us() - start < (uint64_t)patience_us);
     return false;
+}
+
+/* The same at the end of a sleep, and only for a moment; true if anything has moved. */
+static bool look_after_traffic(const struct myr_waiter *waiter)
+{
+    bool moved = false;
+    waiter->progress(); /* the first call after a sleep takes its time in any case */
+    for (uint64_t start = now_us(); now_us() - start < AFTERGLOW;) {
+        if (progress_moves(waiter)) {
+            moved = true;
+            start = now_us();
+        }
+    }
+    return moved;
 }
 
 static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t epoch)
 {
     const struct myr_waiter *waiter = watch->waiter;
     const uint32_t longest = (uint32_t)waiter->patience.slice;
-    uint32_t slice = SLICE_FIRST < longest ? SLICE_FIRST : longest;
+    const uint32_t first = SLICE_FIRST < longest ? SLICE_FIRST : longest;
+    uint32_t slice = first;
     /* Somebody may have bound us to other processors meanwhile: have the others know. */
     (void)myr_segment_oversubscribed(waiter->segment);
     for (;;) {
@@ -161,8 +198,8 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
         if (reached || myr_epoch_reached(myr_observe(word), epoch)) {
             return;
         }
-        waiter->progress();
-        slice = 2 * slice < longest ? 2 * slice : longest;
+        const bool moved = look_after_traffic(waiter);
+        slice = moved ? first : 2 * slice < longest ? 2 * slice : longest;
     }
 }
 
@@ -172,8 +209,11 @@ MYR_HOT __attribute__((noinline)) void myr_wait_slow(struct myr_watch *watch, my
     if (0 == ++watch->waits % LOOK_EVERY) {
         look_up(watch);
     }
-    if (!poll_for(watch, word, epoch) && !yield_for(word, epoch) &&
-        !yield_and_progress_for(watch, word, epoch)) {
+    if (poll_for(watch, word, epoch) || yield_for(word, epoch)) {
+        return;
+    }
+    look_up(watch);
+    if (!progress_for(watch->waiter, word, epoch, watch->waiter->patience.sleep_after)) {
         sleep_for(watch, word, epoch);
     }
 }
