@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "coll_nicbarr/tuning.h"
@@ -134,10 +133,7 @@ static int replace(const char *path, const json_t *root)
 
 static json_t *entry_of(const struct nicbarr_tuning *tuning, struct nicbarr_choice choice)
 {
-    char name[NICBARR_CHOICE_TEXT], when[32] = "";
-    const time_t now = time(NULL);
-    struct tm utc;
-    strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    char name[NICBARR_CHOICE_TEXT], when[NICBARR_TIME_TEXT];
     double us = 0;
     for (int c = 0; c < tuning->count; ++c) {
         if (nicbarr_choice_equal(tuning->candidates[c].choice, choice)) {
@@ -146,7 +142,7 @@ static json_t *entry_of(const struct nicbarr_tuning *tuning, struct nicbarr_choi
     }
     return json_pack("{s:s, s:f, s:f, s:s}", "choice", nicbarr_choice_name(choice, name),
                      "choice_us", us, "openmpi_us", tuning->candidates[0].us.median, "measured",
-                     when);
+                     nicbarr_time_of_day(when));
 }
 
 void nicbarr_cache_write(const struct nicbarr_shape *shape, const struct nicbarr_tuning *tuning,

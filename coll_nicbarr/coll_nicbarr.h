@@ -208,6 +208,10 @@ void nicbarr_cache_write(const struct nicbarr_shape *shape, const struct nicbarr
 const char *nicbarr_processor_name(void);
 const char *nicbarr_host_name(void);
 
+/* Write the time of day (UTC, ISO 8601) into text[NICBARR_TIME_TEXT]; returns text. */
+enum { NICBARR_TIME_TEXT = 32 };
+const char *nicbarr_time_of_day(char *text);
+
 /* Note what `comm` uses, once it is known, with what was measured, if anything; `declined` says why
  * Open MPI's own runs. Only rank 0's process does anything. */
 void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

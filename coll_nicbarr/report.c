@@ -53,6 +53,15 @@ const char *nicbarr_processor_name(void)
     return name;
 }
 
+const char *nicbarr_time_of_day(char *text)
+{
+    const time_t now = time(NULL);
+    struct tm utc;
+    text[0] = '\0';
+    strftime(text, NICBARR_TIME_TEXT, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    return text;
+}
+
 static const char *source_name(enum nicbarr_source source)
 {
     switch (source) {
@@ -243,15 +252,13 @@ static void own_names(char *job, size_t job_bytes, char *process, size_t process
 
 static json_t *new_document(const char *job)
 {
-    char when[32] = "";
-    const time_t now = time(NULL);
-    struct tm utc;
-    strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    char when[NICBARR_TIME_TEXT];
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:[]}", "format", format, "job", job,
                      "host", nicbarr_host_name(), "processor", nicbarr_processor_name(), "open_mpi",
                      NICBARR_TEXT(OMPI_MAJOR_VERSION) "." NICBARR_TEXT(
                          OMPI_MINOR_VERSION) "." NICBARR_TEXT(OMPI_RELEASE_VERSION),
-                     "nicbarr", NICBARR_VERSION, "time", when, "communicators");
+                     "nicbarr", NICBARR_VERSION, "time", nicbarr_time_of_day(when),
+                     "communicators");
 }
 
 /* What other processes of this job have written into the file so far, else a new document. */

@@ -3,7 +3,7 @@
 
 size_t myr_group_arrival_bytes(uint32_t size)
 {
-    return ((size_t)size * sizeof(myr_word) + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    return myr_plan_flags_bytes(size, sizeof(myr_word)); /* they lie as flags side by side do */
 }
 
 void myr_group_init(struct myr_group *group, struct myr_record *record, struct myr_waiter *waiter,

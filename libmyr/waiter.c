@@ -15,7 +15,6 @@
  */
 #include "libmyr/waiter.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
