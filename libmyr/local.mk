@@ -1,7 +1,7 @@
 ## The host library: the node's shared memory, waiting, groups. No MPI in it.
 noinst_LTLIBRARIES += libmyr/libmyr.la
 libmyr_libmyr_la_SOURCES = \
-    libmyr/atomics.h libmyr/sram.h libmyr/schedule.h \
+    libmyr/sram.h libmyr/schedule.h \
     libmyr/status.h libmyr/status.c \
     libmyr/segment.h libmyr/segment.c \
     libmyr/waiter.h libmyr/waiter.c \

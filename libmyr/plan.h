@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libmyr/atomics.h"
+#include "firmware/atomics.h"
 #include "libmyr/schedule.h"
 
 struct myr_plan {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "libmyr/atomics.h"
+#include "firmware/atomics.h"
 
 struct myr_segment;
 

@@ -1,0 +1,228 @@
+/* Collectives of a whole NIC; see collective.h. */
+#include "firmware/collective.h"
+
+static mcp_offset *bucket_of(struct mcp_collective *c, uint64_t key)
+{
+    return &c->bucket[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 56 & (MCP_BUCKETS - 1)];
+}
+
+static struct mcp_group *find(struct mcp_collective *c, const struct mcp_board *board, uint64_t key)
+{
+    for (mcp_offset o = *bucket_of(c, key); 0 != o;) {
+        struct mcp_group *group = mcp_at(board, o);
+        if (key == group->key) {
+            return group;
+        }
+        o = group->next;
+    }
+    return NULL;
+}
+
+/* ---- who waits, and for how long already ---- */
+
+static void wait_until(struct mcp_collective *c, struct mcp_group *group, uint64_t now_ns)
+{
+    group->deadline_ns = now_ns + group->patience_ns;
+    if (0 == c->deadline_ns || group->deadline_ns < c->deadline_ns) {
+        c->deadline_ns = group->deadline_ns;
+    }
+}
+
+static void activate(struct mcp_collective *c, const struct mcp_board *board,
+                     struct mcp_group *group)
+{
+    if (!group->active) {
+        group->active = 1;
+        group->next_active = c->active;
+        c->active = mcp_offset_of(board, group);
+    }
+}
+
+static void deactivate(struct mcp_collective *c, const struct mcp_board *board,
+                       struct mcp_group *group)
+{
+    mcp_offset *link = &c->active;
+    while (group->active && 0 != *link) {
+        struct mcp_group *one = mcp_at(board, *link);
+        if (one == group) {
+            *link = group->next_active;
+            group->active = 0;
+        } else {
+            link = &one->next_active;
+        }
+    }
+}
+
+/* Play on after something has changed. A group that waits stays in the list of the active when it
+ * is done, as it will soon wait again; the timer takes out who does not. */
+static void play(struct mcp_collective *c, struct mcp_board *board, struct mcp_counters *counters,
+                 struct mcp_group *group)
+{
+    const uint32_t before = atomic_load_explicit(&group->done, memory_order_relaxed);
+    struct mcp_message message;
+    while (mcp_group_next(group, &message)) {
+        board->transmit(board, &message.to, &message.header, NULL, 0);
+    }
+    const uint32_t now = atomic_load_explicit(&group->done, memory_order_relaxed);
+    if (now != before) {
+        counters->barriers += now - before;
+        group->patience_ns = MCP_PATIENCE_NS;
+        group->deadline_ns = 0;
+        board->wake(board, &group->done);
+    }
+    if (mcp_group_waits_now(group) && 0 == group->deadline_ns) {
+        activate(c, board, group);
+        wait_until(c, group, board->now_ns(board));
+    }
+}
+
+void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
+                          struct mcp_counters *counters)
+{
+    const uint64_t now_ns = board->now_ns(board);
+    if (0 == c->deadline_ns || now_ns < c->deadline_ns) {
+        return;
+    }
+    c->deadline_ns = 0;
+    mcp_offset *link = &c->active;
+    while (0 != *link) {
+        struct mcp_group *group = mcp_at(board, *link);
+        if (!mcp_group_waits_now(group)) {
+            *link = group->next_active;
+            group->active = 0;
+            continue;
+        }
+        link = &group->next_active;
+        if (now_ns >= group->deadline_ns) {
+            struct mcp_message message;
+            for (uint32_t cursor = 0; mcp_group_missing(group, &cursor, &message);) {
+                ++counters->asked;
+                board->transmit(board, &message.to, &message.header, NULL, 0);
+            }
+            if (group->patience_ns < MCP_PATIENCE_MOST_NS) {
+                group->patience_ns *= 2;
+            }
+            wait_until(c, group, now_ns);
+        } else if (0 == c->deadline_ns || group->deadline_ns < c->deadline_ns) {
+            c->deadline_ns = group->deadline_ns;
+        }
+    }
+}
+
+/* ---- groups come and go ---- */
+
+void mcp_collective_open(struct mcp_collective *c, struct mcp_board *board,
+                         struct mcp_counters *counters, struct mcp_group *group)
+{
+    mcp_offset *bucket = bucket_of(c, group->key);
+    group->next = *bucket;
+    *bucket = mcp_offset_of(board, group);
+    group->patience_ns = MCP_PATIENCE_NS;
+    for (uint32_t i = 0; i < MCP_EARLY; ++i) {
+        if (group->key == c->early[i].key) {
+            c->early[i].key = 0;
+            if (MCP_IMPLAUSIBLE == mcp_group_record(group, c->early[i].slot, c->early[i].epoch)) {
+                ++counters->dropped_implausible;
+            }
+        }
+    }
+}
+
+void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
+                          struct mcp_group *group)
+{
+    const mcp_offset offset = mcp_offset_of(board, group);
+    mcp_offset *link = bucket_of(c, group->key);
+    while (0 != *link && offset != *link) {
+        link = &((struct mcp_group *)mcp_at(board, *link))->next;
+    }
+    if (offset == *link) {
+        *link = group->next;
+    }
+    deactivate(c, board, group);
+    const uint32_t place = c->next_late++ % MCP_LATE;
+    c->late[place].key = group->key;
+    c->late[place].epoch = atomic_load_explicit(&group->done, memory_order_relaxed);
+    group->key = 0;
+}
+
+void mcp_collective_start(struct mcp_collective *c, struct mcp_board *board,
+                          struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch)
+{
+    mcp_group_start(group, epoch);
+    play(c, board, counters, group);
+}
+
+/* ---- packets ---- */
+
+static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
+                             struct mcp_counters *counters, const struct mcp_address *from,
+                             const struct mcp_header *header)
+{
+    const struct mcp_collective_part *part = &header->collective;
+    uint32_t i = 0;
+    while (i < MCP_LATE && header->key != c->late[i].key) {
+        ++i;
+    }
+    if (i < MCP_LATE) {
+        if (MCP_ASK == header->type && myr_epoch_reached(c->late[i].epoch, part->epoch)) {
+            struct mcp_header answer = {.type = MCP_DONE, .key = header->key};
+            answer.collective = *part;
+            ++counters->answered;
+            board->transmit(board, from, &answer, NULL, 0);
+        } else {
+            ++counters->duplicates;
+        }
+    } else if (MCP_ARRIVE == header->type) {
+        const uint32_t place = c->next_early++ % MCP_EARLY;
+        c->early[place].key = header->key;
+        c->early[place].epoch = part->epoch;
+        c->early[place].slot = part->slot;
+        ++counters->early;
+    } else {
+        ++counters->dropped_foreign;
+    }
+}
+
+static void answer(struct mcp_board *board, struct mcp_counters *counters, struct mcp_group *group,
+                   const struct mcp_collective_part *part)
+{
+    struct mcp_message message;
+    if (mcp_group_answer(group, part->node, part->slot, part->epoch, &message)) {
+        ++counters->answered;
+        board->transmit(board, &message.to, &message.header, NULL, 0);
+    }
+}
+
+void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
+                            struct mcp_counters *counters, const struct mcp_address *from,
+                            const struct mcp_header *header)
+{
+    const struct mcp_collective_part *part = &header->collective;
+    struct mcp_group *group = find(c, board, header->key);
+    if (NULL == group) {
+        receive_stranger(c, board, counters, from, header);
+        return;
+    }
+    if (MCP_ASK == header->type) {
+        answer(board, counters, group, part);
+        return;
+    }
+    const enum mcp_recorded recorded = MCP_DONE == header->type
+                                           ? mcp_group_release(group, part->epoch)
+                                           : mcp_group_record(group, part->slot, part->epoch);
+    switch (recorded) {
+    case MCP_RECORDED:
+        play(c, board, counters, group);
+        break;
+    case MCP_UNEXPECTED:
+        ++counters->unexpected;
+        break;
+    case MCP_KNOWN:
+        ++counters->duplicates;
+        break;
+    case MCP_IMPLAUSIBLE:
+        ++counters->dropped_implausible;
+        break;
+    }
+}

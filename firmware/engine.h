@@ -1,0 +1,139 @@
+/*
+ * The collective engine: plays one group's schedule, message by message.
+ *
+ * The host computes the schedule and says when it has arrived; from then on the NIC plays by itself
+ * (Buntinas et al., "Fast NIC-based barrier over Myrinet/GM", sections 2 and 4). An arrival record
+ * is an epoch, stored in the slot of the step and peer it came from (Hoefler's array): it may come
+ * before the host has started, twice, or again, and nothing is ever cleared.
+ *
+ * Messages are not acknowledged. Who misses one asks its sender, who sends it again if it has done
+ * so before, and else will in due time.
+ *
+ * All functions work on one group's memory, without loops that a schedule does not bound, pointers
+ * to functions or calls of anything else: the same source serves a NIC in user space and one in the
+ * kernel. Whoever calls them sees to it that one does at a time.
+ */
+#ifndef MCP_ENGINE_H
+#define MCP_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "firmware/atomics.h"
+#include "firmware/wire.h"
+
+/* A step: so many messages are sent, then so many waited for (as libmyr's struct myr_step). */
+struct mcp_step {
+    uint32_t sends, waits;
+};
+
+/* The other end of a message. */
+struct mcp_peer {
+    struct mcp_address address;
+    uint16_t node; /* its number in the group */
+    uint16_t slot; /* of a message sent: the arrival record it is for, at the peer */
+};
+
+/*
+ * A group as one NIC knows it: in memory shared with the hosts, who read `done` and nothing else.
+ * Behind it lie the tables: steps, arrivals, peers sent to, peers waited for.
+ */
+struct mcp_group {
+    _Alignas(MYR_LINE) myr_word done; /* the release: the last epoch that is complete */
+    myr_word sleepers;                /* hosts: how many sleep on `done` */
+    myr_word failed;                  /* not 0: this group will complete nothing any more */
+    _Alignas(MYR_LINE) uint64_t key;  /* 0: not open */
+    uint32_t started;                 /* the last epoch that the host has arrived in */
+    uint32_t step, sent;              /* where epoch done + 1 is: step, messages sent in it */
+    uint32_t first_send, first_wait;  /* of this step, in the tables */
+    uint32_t nsteps, nsends, nwaits;
+    uint32_t node;        /* this NIC's number in the group */
+    uint32_t next;        /* offset of the next group with the same hash, see collective.c */
+    uint32_t next_active; /* offset of the next group that waits for messages */
+    uint32_t active;      /* whether it is in that list */
+    uint64_t patience_ns; /* how long to wait before asking for what is missing */
+    uint64_t deadline_ns; /* when that is over; 0: nothing is missing */
+    _Alignas(MYR_LINE) uint8_t tables[];
+};
+
+/* A message that is to be sent. */
+struct mcp_message {
+    struct mcp_address to;
+    struct mcp_header header; /* not sealed */
+};
+
+/* Bytes of a group with its tables. */
+size_t mcp_group_bytes(uint32_t nsteps, uint32_t nsends, uint32_t nwaits);
+
+static inline struct mcp_step *mcp_group_steps(struct mcp_group *group)
+{
+    return (struct mcp_step *)group->tables;
+}
+
+static inline struct mcp_peer *mcp_group_sends(struct mcp_group *group)
+{
+    return (struct mcp_peer *)(mcp_group_steps(group) + group->nsteps);
+}
+
+static inline struct mcp_peer *mcp_group_waits(struct mcp_group *group)
+{
+    return mcp_group_sends(group) + group->nsends;
+}
+
+static inline uint32_t *mcp_group_arrivals(struct mcp_group *group)
+{
+    return (uint32_t *)(mcp_group_waits(group) + group->nwaits);
+}
+
+/*
+ * Set up a group that has done everything up to `epoch`. The caller then fills in the steps and the
+ * two tables of peers: step after step, those sent to and those waited for; the waits' slots do not
+ * matter, as a wait's slot is its place in the table.
+ */
+void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t node, uint32_t nsteps,
+                    uint32_t nsends, uint32_t nwaits, uint32_t epoch);
+
+/* The host has arrived in `epoch` (and in all before). */
+void mcp_group_start(struct mcp_group *group, uint32_t epoch);
+
+/*
+ * A peer has reached `epoch`: record it. MCP_IMPLAUSIBLE where no peer can be there; nothing is
+ * recorded then.
+ */
+enum mcp_recorded {
+    MCP_RECORDED,   /* new, and the host is waiting in this epoch */
+    MCP_UNEXPECTED, /* new, and the host has not come so far */
+    MCP_KNOWN,      /* had come before */
+    MCP_IMPLAUSIBLE
+};
+enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot, uint32_t epoch);
+
+/* Everybody has entered `epoch`: be done with it. */
+enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch);
+
+/*
+ * Go on as far as possible: true with the next message to send, to be called again; false when
+ * nothing can be done before another message or another start. `done` moves along.
+ */
+bool mcp_group_next(struct mcp_group *group, struct mcp_message *message);
+
+/* Is an epoch under way that waits for messages? */
+static inline bool mcp_group_waits_now(const struct mcp_group *group)
+{
+    return group->started != atomic_load_explicit(&group->done, memory_order_relaxed);
+}
+
+/*
+ * What the present step still misses: for each missing message one that asks for it. Begin with
+ * *cursor 0; false when there are no more.
+ */
+bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor, struct mcp_message *message);
+
+/*
+ * Node `node` misses `epoch` in its arrival `slot`: true with the message to send again, false if
+ * that was not sent yet, or is not ours to send.
+ */
+bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot, uint32_t epoch,
+                      struct mcp_message *message);
+
+#endif

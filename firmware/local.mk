@@ -1,0 +1,9 @@
+## The control program (MCP), freestanding: no C library, no allocation. Its NICs come after it.
+noinst_LTLIBRARIES += firmware/libmcp.la
+firmware_libmcp_la_SOURCES = \
+    firmware/atomics.h firmware/counters.h firmware/board.h \
+    firmware/wire.h firmware/wire.c \
+    firmware/engine.h firmware/engine.c \
+    firmware/collective.h firmware/collective.c \
+    firmware/mcp.h firmware/mcp.c
+firmware_libmcp_la_CFLAGS = $(AM_CFLAGS) -ffreestanding

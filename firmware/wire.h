@@ -1,0 +1,103 @@
+/*
+ * The wire format: what packets between two NICs look like.
+ *
+ * Shared by the control program (MCP) on every kind of NIC and by the tests; docs/protocol.md tells
+ * who sends what when. All fields are in the sender's byte order, which the magic number reveals: a
+ * packet of the other order is dropped like any foreign one.
+ *
+ * Every packet begins with the secret key of what it is for: a group's, or the receiving NIC's.
+ * Keys are random and new for each job, so packets of other jobs, earlier jobs and strangers do not
+ * fit. That keeps out who cannot read the wire; it is no encryption.
+ */
+#ifndef MCP_WIRE_H
+#define MCP_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 1 };
+
+enum mcp_type {
+    /* Collectives: idempotent, hence without acknowledgement. */
+    MCP_ARRIVE = 1, /* the sender has reached this point of `epoch`: store it in arrival `slot` */
+    MCP_ASK,        /* the sender misses `epoch` in its arrival `slot`: send that again */
+    MCP_DONE,       /* everybody has entered `epoch`: whoever waits in it is released */
+    /* Messages between ports: go-back-N on the connection between two NICs. */
+    MCP_DATA,   /* a part of a message */
+    MCP_ACK,    /* nothing but an acknowledgement */
+    MCP_REFUSE, /* packet `sequence` was not accepted, for `reason`: send it again later */
+    MCP_TYPES
+};
+
+/* Why a packet of a message was refused; its sender decides what to do about it. */
+enum mcp_reason {
+    MCP_NOT_READY = 1, /* the port has no receive token left */
+    MCP_CLOSED,        /* the port is not open, or not the one that was meant */
+    MCP_REASONS
+};
+
+/* A collective packet. The payload that follows is for collectives that carry one. */
+struct mcp_collective_part {
+    uint32_t epoch;
+    uint16_t slot; /* ARRIVE, DONE: the receiver's; ASK: the sender's own */
+    uint16_t node; /* the sender's number in the group */
+};
+
+/* A packet of a message, an acknowledgement or a refusal. */
+struct mcp_message_part {
+    uint64_t source;   /* key of the sending NIC: names the connection, and is what answers carry */
+    uint32_t sequence; /* DATA: of this packet on the connection; REFUSE: of the refused one */
+    uint32_t expected; /* the next packet that the sender expects: acknowledges all before */
+    uint16_t to_port, from_port;
+    uint32_t port_key; /* of the port that is meant: a later one may have the same number */
+    uint32_t length;   /* of the whole message (bytes) */
+    uint32_t offset;   /* of this packet's payload in it; REFUSE: the reason */
+};
+
+struct mcp_header {
+    uint16_t magic;
+    uint8_t version;
+    uint8_t type;
+    uint32_t check; /* over header and payload, see mcp_seal() */
+    uint64_t key;   /* of the group, or of the NIC the packet is for */
+    union {
+        struct mcp_collective_part collective;
+        struct mcp_message_part message;
+    };
+};
+
+enum {
+    MCP_COLLECTIVE_BYTES = 24, /* of a collective packet's header */
+    MCP_MESSAGE_BYTES = 48,    /* of the others' */
+    MCP_LEAST_BYTES = MCP_COLLECTIVE_BYTES,
+};
+
+_Static_assert(MCP_COLLECTIVE_BYTES ==
+                   offsetof(struct mcp_header, collective) + sizeof(struct mcp_collective_part),
+               "a collective packet's header");
+_Static_assert(MCP_MESSAGE_BYTES == sizeof(struct mcp_header), "a message's header");
+
+static inline size_t mcp_header_bytes(uint8_t type)
+{
+    return type <= MCP_DONE ? MCP_COLLECTIVE_BYTES : MCP_MESSAGE_BYTES;
+}
+
+/* Where a NIC is on the network: IPv4 and UDP port, both in network byte order. */
+struct mcp_address {
+    uint32_t ip;
+    uint16_t port;
+    uint16_t zero;
+};
+
+/* Complete a header whose other fields are set: magic, version and check. */
+void mcp_seal(struct mcp_header *header, const void *payload, size_t payload_bytes);
+
+/*
+ * Take a packet apart. `header` gets its header, fields that its type does not have are 0. False if
+ * it is none of ours, damaged, or not whole; otherwise every field is in its range, and what is
+ * behind mcp_header_bytes() is the payload.
+ */
+bool mcp_parse(const void *packet, size_t bytes, struct mcp_header *header);
+
+#endif

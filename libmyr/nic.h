@@ -1,0 +1,73 @@
+/*
+ * The node's NIC, as the processes of the node share it.
+ *
+ * A soft NIC lives in shared memory: its control program (firmware/mcp.h) is run by whoever polls,
+ * one process at a time, and one UDP socket, the creator's, serves all. The creator may leave or
+ * die: the memory and the socket live on in the others.
+ *
+ * Threads: all functions may be called by several threads at once, except open and close.
+ */
+#ifndef MYR_NIC_H
+#define MYR_NIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "firmware/atomics.h"
+#include "firmware/counters.h"
+#include "firmware/engine.h"
+#include "libmyr/status.h"
+
+struct myr_nic;
+struct myr_segment;
+
+enum { MYR_NIC_ADDRESSES = 4 };
+
+/* What another NIC must know to send to this one; 56 bytes of plain data. (GM's node name.) */
+struct myr_nic_name {
+    uint64_t key;
+    uint32_t count;
+    struct {
+        uint32_t ip; /* network byte order, as the port */
+        uint16_t port;
+        uint8_t prefix; /* bits of the network part */
+        uint8_t zero;
+    } address[MYR_NIC_ADDRESSES];
+};
+
+struct myr_nic_options {
+    const char *network; /* addresses to use: "10.0.0.0/8,eth1", or NULL/"": all but loopback */
+    uint16_t port;       /* UDP port; 0: any */
+};
+
+/*
+ * Open the NIC that lives in `segment`, or make one there. The segment must outlive it. When the
+ * creator's socket cannot be had, or there is no network: MYR_ERR_*, with a line that says what to
+ * do.
+ */
+enum myr_status myr_nic_open(struct myr_segment *segment, const struct myr_nic_options *options,
+                             struct myr_nic **nic, struct myr_error *error);
+void myr_nic_close(struct myr_nic *nic);
+
+void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name);
+struct myr_segment *myr_nic_segment(const struct myr_nic *nic);
+
+/* The address by which this NIC reaches the one called `name`: one in a network of its own if there
+ * is any, else the first. False if it has none. */
+bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
+                   struct mcp_address *address);
+
+/* Take what has come from the network and do what is due. Returns how many packets there were. */
+uint32_t myr_nic_poll(struct myr_nic *nic);
+
+/* The same at most once in some microseconds, whoever calls: for progress functions that are called
+ * all the time while nobody waits. */
+uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic);
+
+/* Sleep until something comes from the network, or for `timeout_us`. */
+void myr_nic_sleep(struct myr_nic *nic, uint32_t timeout_us);
+
+/* What the NIC has counted so far. */
+void myr_nic_count(const struct myr_nic *nic, struct mcp_counters *counters);
+
+#endif

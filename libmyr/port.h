@@ -1,0 +1,100 @@
+/*
+ * Ports: messages from process to process, in the manner of GM.
+ *
+ *   GM                                   here
+ *   gm_open, gm_close                    myr_port_open, myr_port_close
+ *   gm_host_name_to_node_id              myr_port_connect
+ *   gm_dma_malloc, gm_dma_free           myr_port_alloc, myr_port_free
+ *   gm_send_with_callback                myr_port_send
+ *   gm_provide_receive_buffer            myr_port_provide
+ *   gm_receive                           myr_port_receive
+ *   gm_num_send_tokens, ..receive_tokens myr_port_send_tokens, myr_port_receive_tokens
+ *
+ * Messages are delivered whole, once, and in order between two ports; reliably as long as both NICs
+ * and both ports are open. A port has a number of send tokens (messages it may have under way) and
+ * of receive tokens (buffers it may have provided). Messages go from and to registered memory only,
+ * which all processes of the node share.
+ *
+ * Threads: a port is used by one thread at a time.
+ */
+#ifndef MYR_PORT_H
+#define MYR_PORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libmyr/nic.h"
+
+struct myr_port;
+
+/* What others must know to send to a port: plain data, to be handed on by whatever means. */
+struct myr_port_name {
+    struct myr_nic_name nic;
+    uint16_t number;
+    uint16_t zero;
+    uint32_t key; /* random, new for each opening */
+};
+
+enum { MYR_ANY_PORT = 0xffff };
+
+struct myr_port_options {
+    uint16_t number;         /* or MYR_ANY_PORT */
+    uint32_t send_tokens;    /* 0: 64 */
+    uint32_t receive_tokens; /* 0: 64 */
+};
+
+enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options *options,
+                              struct myr_port **port, struct myr_error *error);
+
+/* Close it at once: what is under way is lost, and later messages to it are refused. */
+void myr_port_close(struct myr_port *port);
+
+void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name);
+
+/* Registered memory, at least `bytes`, aligned to 128. NULL when there is none left. Whatever is
+ * not given back is, when the port is closed. */
+void *myr_port_alloc(struct myr_port *port, size_t bytes);
+void myr_port_free(struct myr_port *port, void *memory);
+
+/* A port to send to, as this process knows it; for as long as its own port is open. On the same NIC
+ * `same_nic` is true. */
+struct myr_remote {
+    uint32_t connection; /* the NIC's number for the other NIC */
+    uint32_t key;
+    uint16_t number;
+    bool same_nic;
+};
+enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
+                                 struct myr_remote *remote, struct myr_error *error);
+
+uint32_t myr_port_send_tokens(const struct myr_port *port);    /* free ones */
+uint32_t myr_port_receive_tokens(const struct myr_port *port); /* free ones */
+
+/*
+ * Send `bytes` (0 to the buffer's size) of registered memory. Takes a send token; MYR_ERR_FULL when
+ * there is none. The buffer is the caller's again when `callback` is called, which happens in
+ * myr_port_receive(): MYR_OK once the other NIC has the whole message, else why it never will.
+ */
+typedef void (*myr_sent_fn)(struct myr_port *port, void *context, void *buffer,
+                            enum myr_status status);
+enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to,
+                              const void *buffer, size_t bytes, myr_sent_fn callback,
+                              void *context);
+
+/* Provide a buffer for a message of up to `bytes`. Takes a receive token. Buffers are filled in the
+ * order in which they were provided; a longer message is refused to its sender for good. */
+enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t bytes);
+
+struct myr_received {
+    void *buffer; /* the caller's again, with its receive token */
+    uint32_t bytes;
+    uint16_t from_port;
+    uint16_t zero;
+    uint64_t from_nic; /* its key */
+};
+
+/* Run the NIC, call the callbacks of messages that were sent, and take the next message that has
+ * come. False if there is none. */
+bool myr_port_receive(struct myr_port *port, struct myr_received *received);
+
+#endif
