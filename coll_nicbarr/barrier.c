@@ -37,6 +37,43 @@ int nicbarr_barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t 
     return OMPI_SUCCESS;
 }
 
+/* Across nodes: a NIC that fails takes the job with it, as a connection that fails does. */
+MYR_HOT int nicbarr_barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    struct myr_nic_group *group = &((mca_coll_nicbarr_module_t *)module)->nic;
+    if (!myr_nic_group_wait(group, myr_nic_group_arrive(group), 0)) {
+        opal_output(0,
+                    "nicbarr: the NIC of this node has failed in the middle of a barrier on %s: a "
+                    "process of the job has died",
+                    comm->c_name);
+        return OMPI_ERROR;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Open MPI's own, until there were enough barriers to be worth tuning. */
+int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    if (!module->tuning && 0 != parameters->tune_budget &&
+        module->barriers++ >= (uint32_t)parameters->tune_after) {
+        return nicbarr_tune(module, comm);
+    }
+    return module->barrier.function(comm, module->barrier.module);
+}
+
+int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    if (module->tuning) { /* a collective that setting up uses is made of barriers */
+        return module->barrier.function(comm, module->barrier.module);
+    }
+    const int rc = nicbarr_across_set_up(module, comm);
+    return OMPI_SUCCESS == rc ? comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module)
+                              : rc;
+}
+
 int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     nicbarr_set_up((mca_coll_nicbarr_module_t *)module, comm);

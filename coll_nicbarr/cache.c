@@ -44,11 +44,11 @@ static void make_key(const struct nicbarr_shape *shape, char *key, size_t bytes)
 {
     snprintf(
         key, bytes,
-        "%s | %s | Open MPI %d.%d.%d | nicbarr %s | nodes 1, processes %u, bound to %u sets of "
+        "%s | %s | Open MPI %d.%d.%d | nicbarr %s | nodes %u, processes %u, bound to %u sets of "
         "processors of %u%s",
         nicbarr_host_name(), nicbarr_processor_name(), OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
-        OMPI_RELEASE_VERSION, NICBARR_VERSION, shape->processes, shape->homes, shape->processors,
-        shape->oversubscribed ? ", oversubscribed" : "");
+        OMPI_RELEASE_VERSION, NICBARR_VERSION, shape->nodes, shape->processes, shape->homes,
+        shape->processors, shape->oversubscribed ? ", oversubscribed" : "");
 }
 
 static void complain(const char *path, const char *why)

@@ -2,8 +2,10 @@
  * coll/nicbarr, the inside: the component's and the modules' state, and who does what.
  *
  *   component.c  what Open MPI loads: parameters, opening and closing, which communicators to take
- *   members.c    who of a communicator shares our segment, agreed without a message
+ *   members.c    who of a communicator shares our segment, or is on which node, agreed without a
+ *                message
  *   module.c     a communicator's module: what lies below it, setting up at the first collective
+ *   across.c     the same for communicators on several nodes, whose NICs play the barriers
  *   barrier.c    MPI_Barrier
  *   ibarrier.c   MPI_Ibarrier and persistent barriers
  *   layout.c     from a choice to a plan in a record's memory
@@ -21,6 +23,7 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "libmyr/group.h"
+#include "libmyr/nic_group.h"
 #include "libmyr/segment.h"
 
 /* What the person may set; each is an MCA parameter coll_nicbarr_<name>, see component.c. */
@@ -35,6 +38,9 @@ struct nicbarr_parameters {
     int memory;
     bool nonblocking;
     struct myr_patience patience;
+    char *nic;
+    char *network;
+    int port;
 };
 
 typedef struct mca_coll_nicbarr_component {
@@ -45,6 +51,8 @@ typedef struct mca_coll_nicbarr_component {
     int output;                   /* Open MPI's output stream for this component */
     struct myr_segment *segment;  /* NULL: this process could not join one */
     struct myr_waiter waiter;
+    bool across;          /* whether to serve communicators on several nodes */
+    struct myr_nic *nic;  /* NULL: none is wanted, or it could not be opened */
     bool explained;       /* whether this process, without a segment, has said so */
     pthread_mutex_t lock; /* the peers that members.c knows, the report */
 } mca_coll_nicbarr_component_t;
@@ -62,10 +70,18 @@ enum nicbarr_source {
 
 /* What measured choices are remembered by. */
 struct nicbarr_shape {
-    uint32_t processes;  /* of the communicator, all on one node */
-    uint32_t homes;      /* sets of processors they are bound to; 1: not bound */
-    uint32_t processors; /* of the node, that the job may use */
+    uint32_t nodes;
+    uint32_t processes;  /* of the communicator */
+    uint32_t homes;      /* on rank 0's node: sets of processors they are bound to; 1: not bound */
+    uint32_t processors; /* of rank 0's node, that the job may use */
     bool oversubscribed;
+};
+
+/* Where a communicator's processes are. */
+struct nicbarr_nodes {
+    uint32_t nodes, node;        /* how many nodes, this process's one; in the order of ranks */
+    uint32_t locals, local;      /* the same for the processes of this node */
+    struct myr_nic_name names[]; /* of the nodes' NICs */
 };
 
 /* The function of one collective that this component covers, and the module that goes with it. */
@@ -90,6 +106,13 @@ typedef struct mca_coll_nicbarr_module {
     enum nicbarr_source source;
     size_t counter_bytes; /* of the record's slots that only counters use; see layout.c */
     uint64_t persistent;  /* persistent barriers made so far */
+    /* On several nodes instead of the group and what belongs to it: */
+    bool across;
+    struct nicbarr_nodes *nodes; /* NULL: not set up yet */
+    struct myr_nic_group nic;    /* MPI_Barrier's; no record: it is not the NICs' (yet) */
+    struct myr_nic_group split;  /* MPI_Ibarrier's */
+    uint64_t nic_key;            /* from which the groups' keys are made */
+    uint32_t barriers;           /* done while undecided */
 } mca_coll_nicbarr_module_t;
 
 OBJ_CLASS_DECLARATION(mca_coll_nicbarr_module_t);
@@ -97,7 +120,11 @@ OBJ_CLASS_DECLARATION(mca_coll_nicbarr_module_t);
 /* ---- component.c ---- */
 
 /* What is said once on a node, whoever finds it first; the number is the key of a note. */
-enum nicbarr_saying { NICBARR_SAID_DECLINED = 1, NICBARR_SAID_CACHE, NICBARR_SAID_REPORT };
+enum nicbarr_saying {
+    NICBARR_SAID_DECLINED = 1,
+    NICBARR_SAID_CACHE,
+    NICBARR_SAID_REPORT,
+};
 bool nicbarr_say_once(enum nicbarr_saying saying); /* true: go ahead, you are the first */
 
 /* One line that says why Open MPI's own barrier runs. */
@@ -108,7 +135,9 @@ struct nicbarr_hello {
     uint64_t identity; /* of its segment; 0: it has none, and `why` says why */
     uint64_t digest;   /* of version and parameters: processes that differ would disagree */
     uint32_t index;    /* in the segment */
-    char why[244];
+    uint32_t zero;
+    struct myr_nic_name nic; /* of its node; without addresses: it has none */
+    char why[240];           /* it has no segment, or else no NIC */
 };
 
 void nicbarr_hello_make(struct nicbarr_hello *hello); /* this process's */
@@ -127,12 +156,28 @@ void nicbarr_members_close(void);
 bool nicbarr_members_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const char **why);
 
+/* The same for communicators on several nodes: are there NICs everywhere? When yes, `module` learns
+ * its nodes, homes (of this node's processes) and shape. */
+bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const char **why);
+
 /* Has any member of `comm` a segment? */
 bool nicbarr_members_any(ompi_communicator_t *comm);
 
 /* ---- module.c ---- */
 
 mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *priority);
+
+/* A choice and where it comes from, as one word that processes can pass on; never 0. */
+uint64_t nicbarr_pack(struct nicbarr_choice choice, enum nicbarr_source source);
+enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice);
+
+/* What this process would have a communicator of `shape` use. */
+enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
+                                    struct nicbarr_choice *choice);
+
+/* Give all collectives back to what lies below; `why` is explained and reported. */
+void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const char *why);
 
 /* Set up at the first collective. False: this communicator's collectives stay Open MPI's own, and
  * its function pointers have been put back. No communication. */
@@ -151,12 +196,38 @@ bool nicbarr_adopt(mca_coll_nicbarr_module_t *module, uint64_t known);
 /* Have MPI_Barrier call the function of `module->choice` from now on. */
 void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
+/* ---- across.c ---- */
+
+/* Set up at the first MPI_Barrier; collective over `comm`. Afterwards MPI_Barrier has its next
+ * function. */
+int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
+/* Join a group in which the NICs play `choice`; `number` tells the module's groups apart. */
+enum nicbarr_group_number { NICBARR_GROUP_SPLIT, NICBARR_GROUP_BARRIER };
+bool nicbarr_across_join(const mca_coll_nicbarr_module_t *module, struct nicbarr_choice choice,
+                         uint32_t number, struct myr_nic_group *group, struct myr_error *error);
+void nicbarr_across_leave(struct myr_nic_group *group);
+
+/* One barrier that may fail: false if it did not come through in the time that it should. */
+bool nicbarr_across_try(struct myr_nic_group *group);
+
+/* Go back to Open MPI's own, as all members do: there was an `error` here (else NULL or empty), or
+ * packets do not come through. */
+void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            const struct myr_error *error);
+
+/* Install what was chosen: the NICs' barrier over module->nic, or Open MPI's own. Collective. */
+int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
 /* ---- barrier.c, ibarrier.c: what MPI calls ---- */
 
 int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_barrier_counter(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **request,
                      mca_coll_base_module_t *module);
 int nicbarr_barrier_init(ompi_communicator_t *comm, MPI_Info info, ompi_request_t **request,

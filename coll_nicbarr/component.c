@@ -77,6 +77,8 @@ static int component_register(void)
         .memory = 256,
         .nonblocking = true,
         .patience = {.spin = -1, .sleep_after = 500, .slice = 1000},
+        .nic = (char *)"auto",
+        .network = (char *)"",
     };
     add_int("priority", &p->priority,
             "Priority of the component, 0 to 100; the highest one that can serve a communicator "
@@ -127,6 +129,16 @@ static int component_register(void)
             "The longest sleep before other traffic is looked after again (microseconds, 1 to "
             "1000000)",
             OPAL_INFO_LVL_5);
+    add_string("nic", &p->nic,
+               "What plays the barriers of communicators on several nodes: auto (the soft NIC: UDP "
+               "packets, sent and received by the processes that wait), or none (Open MPI's own)",
+               OPAL_INFO_LVL_2);
+    add_string("network", &p->network,
+               "What the NIC may use, best first, separated by commas: interfaces (eth1) or "
+               "networks (10.0.0.0/8). Empty: all but loopback and point-to-point ones",
+               OPAL_INFO_LVL_2);
+    add_int("port", &p->port, "UDP port of the NIC on each node; 0: any that is free",
+            OPAL_INFO_LVL_4);
     return OMPI_SUCCESS;
 }
 
@@ -163,6 +175,7 @@ static void take_parameters(void)
     keep_within("memory", &p->memory, 1, 1024);
     keep_within("spin", &p->patience.spin, -1, INT_MAX);
     keep_within("sleep_after", &p->patience.sleep_after, -1, INT_MAX);
+    keep_within("port", &p->port, 0, 65535);
     keep_within("sleep_slice", &p->patience.slice, 1, 1000000);
     component->cache = strdup(NULL == p->cache ? "none" : p->cache);
     component->report = strdup(NULL == p->report ? "" : p->report);
@@ -186,6 +199,49 @@ static uint64_t parameters_digest(void)
     digest = nicbarr_digest(digest, &p->tune_after, sizeof(p->tune_after));
     digest = nicbarr_digest(digest, &p->tune_budget, sizeof(p->tune_budget));
     return nicbarr_digest(digest, &p->nonblocking, sizeof(p->nonblocking));
+}
+
+/* ---- the NIC ---- */
+
+/* Jobs on one node need none. (Later they may meet others by spawning or connecting; communicators
+ * with those stay Open MPI's.) */
+static bool wants_nic(void)
+{
+    const struct nicbarr_parameters *p = &mca_coll_nicbarr_component.parameters;
+    return (uint32_t)ompi_process_info.num_local_peers + 1 <
+               (uint32_t)ompi_process_info.num_procs &&
+           (NULL == p->nic || 0 != strcmp(p->nic, "none"));
+}
+
+/* Others' NICs may want something of ours while nobody here waits. */
+static int progress_nic(void)
+{
+    return (int)myr_nic_poll_now_and_then(mca_coll_nicbarr_component.nic);
+}
+
+static enum myr_status open_nic(struct myr_error *error)
+{
+    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    const struct myr_nic_options options = {
+        .network = component->parameters.network,
+        .port = (uint16_t)component->parameters.port,
+    };
+    const enum myr_status status =
+        myr_nic_open(component->segment, &options, &component->nic, error);
+    if (MYR_OK == status) {
+        opal_progress_register_lp(progress_nic);
+    }
+    return status;
+}
+
+static void close_nic(void)
+{
+    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    if (NULL != component->nic) {
+        opal_progress_unregister(progress_nic);
+        myr_nic_close(component->nic);
+        component->nic = NULL;
+    }
 }
 
 /* ---- opening and closing ---- */
@@ -234,8 +290,8 @@ static int component_open(void)
     opal_output_set_verbosity(component->output, component->parameters.verbose);
 
     char *folder = session_folder();
-    const enum myr_status status = myr_segment_join(
-        folder, (uint32_t)component->parameters.memory << 20, &component->segment, &error);
+    enum myr_status status = myr_segment_join(folder, (uint32_t)component->parameters.memory << 20,
+                                              &component->segment, &error);
     free(folder);
     memset(&own_hello, 0, sizeof(own_hello));
     own_hello.digest = parameters_digest();
@@ -246,6 +302,15 @@ static int component_open(void)
                         &component->parameters.patience);
     } else {
         component->segment = NULL;
+    }
+    component->across = wants_nic();
+    if (MYR_OK == status && component->across) {
+        status = open_nic(&error);
+        if (MYR_OK == status) {
+            myr_nic_get_name(component->nic, &own_hello.nic);
+        }
+    }
+    if (MYR_OK != status) {
         snprintf(own_hello.why, sizeof(own_hello.why), "%s", error.text);
     }
     nicbarr_members_open();
@@ -265,6 +330,7 @@ static int component_close(void)
     nicbarr_report_close();
     nicbarr_requests_close();
     nicbarr_members_close();
+    close_nic();
     if (NULL != component->segment) {
         myr_segment_leave(component->segment);
         component->segment = NULL;

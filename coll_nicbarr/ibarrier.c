@@ -5,7 +5,8 @@
  * reached its epoch. Between arrival and completion nobody has anything to do, so the operation
  * overlaps wholly with computation, any number may be outstanding, and no process is slowed down by
  * one that does not call MPI. Each persistent barrier has a record of its own, since different
- * processes may start several of them in different order.
+ * processes may start several of them in different order. Across nodes the NICs play MPI_Ibarrier,
+ * and persistent barriers are Open MPI's own.
  *
  * Open MPI's progress engine looks at the active requests; requests and list are under one lock
  * where there are threads.
@@ -17,7 +18,9 @@
 typedef struct {
     ompi_request_t super;
     struct myr_arrival arrival;
-    struct myr_group own; /* a persistent barrier's; else its record is NULL */
+    struct myr_group own;            /* a persistent barrier's; else its record is NULL */
+    const struct myr_nic_group *nic; /* across nodes: the group, ... */
+    uint32_t epoch;                  /* ... and what it must reach; else NULL */
 } nicbarr_request_t;
 
 static opal_free_list_t requests;
@@ -32,9 +35,21 @@ static opal_list_item_t *as_item(nicbarr_request_t *request)
 
 /* ---- progress ---- */
 
+static bool test(nicbarr_request_t *request)
+{
+    return NULL != request->nic ? myr_nic_group_test(request->nic, request->epoch)
+                                : myr_arrival_test(&request->arrival);
+}
+
 static int progress(void)
 {
-    if (opal_list_is_empty(&active) || 0 != OPAL_THREAD_TRYLOCK(&lock)) {
+    if (opal_list_is_empty(&active)) {
+        return 0;
+    }
+    if (NULL != mca_coll_nicbarr_component.nic) {
+        (void)myr_nic_poll(mca_coll_nicbarr_component.nic);
+    }
+    if (0 != OPAL_THREAD_TRYLOCK(&lock)) {
         return 0;
     }
     opal_list_t complete;
@@ -42,7 +57,7 @@ static int progress(void)
     opal_list_item_t *item, *next;
     OPAL_LIST_FOREACH_SAFE(item, next, &active, opal_list_item_t)
     {
-        if (myr_arrival_test(&((nicbarr_request_t *)item)->arrival)) {
+        if (test((nicbarr_request_t *)item)) {
             opal_list_remove_item(&active, item);
             opal_list_append(&complete, item);
         }
@@ -59,13 +74,19 @@ static int progress(void)
     return events;
 }
 
-/* Arrive, and hand the request to the progress engine unless that was all. */
-static void start(nicbarr_request_t *request, struct myr_group *group)
+/* Arrive in one of the two groups, and hand the request to the progress engine unless that was all.
+ */
+static void start(nicbarr_request_t *request, struct myr_group *group, struct myr_nic_group *nic)
 {
     request->super.req_state = OMPI_REQUEST_ACTIVE;
+    request->nic = nic;
     OPAL_THREAD_LOCK(&lock);
-    myr_group_arrive(group, &request->arrival);
-    if (myr_arrival_test(&request->arrival)) {
+    if (NULL != nic) {
+        request->epoch = myr_nic_group_arrive(nic);
+    } else {
+        myr_group_arrive(group, &request->arrival);
+    }
+    if (test(request)) {
         request->super.req_complete = REQUEST_COMPLETED; /* nobody waits for it yet */
     } else {
         request->super.req_complete = REQUEST_PENDING;
@@ -84,7 +105,7 @@ static int request_start(size_t count, ompi_request_t **list)
 {
     for (size_t i = 0; i < count; ++i) {
         nicbarr_request_t *request = (nicbarr_request_t *)list[i];
-        start(request, &request->own);
+        start(request, &request->own, NULL);
     }
     return OMPI_SUCCESS;
 }
@@ -169,7 +190,7 @@ int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **handle,
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    start(request, &module->group);
+    start(request, &module->group, module->across ? &module->split : NULL);
     *handle = &request->super;
     return OMPI_SUCCESS;
 }
@@ -180,7 +201,7 @@ int nicbarr_barrier_init(ompi_communicator_t *comm, MPI_Info info, ompi_request_
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     struct myr_record *record = NULL;
-    if (nicbarr_set_up(module, comm)) {
+    if (!module->across && nicbarr_set_up(module, comm)) {
         const struct myr_key key = nicbarr_record_key(module, comm, ++module->persistent);
         const uint32_t size = module->group.size;
         record =

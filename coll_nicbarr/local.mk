@@ -12,6 +12,7 @@ coll_nicbarr_mca_coll_nicbarr_la_SOURCES = \
     coll_nicbarr/component.c \
     coll_nicbarr/members.c \
     coll_nicbarr/module.c \
+    coll_nicbarr/across.c \
     coll_nicbarr/barrier.c \
     coll_nicbarr/ibarrier.c \
     coll_nicbarr/layout.c \

@@ -1,5 +1,5 @@
 /*
- * Who of a communicator shares our segment.
+ * Who of a communicator shares our segment, or is on which node.
  *
  * Every process has told the others at start-up (by the modex) which segment it is in and what its
  * parameters are. All members of a communicator compare the same data, so all come to the same
@@ -124,12 +124,93 @@ bool nicbarr_members_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_
     }
     module->members_digest = digest;
     module->shape = (struct nicbarr_shape){
+        .nodes = 1,
         .processes = size,
         .homes = number_homes(module->homes, size),
         .processors = myr_segment_processors(component->segment),
         .oversubscribed = myr_waiter_oversubscribed(&component->waiter),
     };
     return true;
+}
+
+/* ---- several nodes ---- */
+
+/* What keeps a process with this hello from talking to us; NULL if nothing does. */
+static const char *obstacle(const struct nicbarr_hello *mine, const struct nicbarr_hello *theirs)
+{
+    return 0 == theirs->identity || 0 == theirs->nic.count ? theirs->why
+           : theirs->digest != mine->digest
+               ? "it has other coll_nicbarr parameters or another version"
+               : NULL;
+}
+
+/* Number the NICs in the order of ranks: a node is whatever shares one. */
+static uint32_t number_of(struct nicbarr_nodes *nodes, const struct myr_nic_name *name)
+{
+    uint32_t n = 0;
+    while (n < nodes->nodes && name->key != nodes->names[n].key) {
+        ++n;
+    }
+    if (n == nodes->nodes) {
+        nodes->names[n] = *name;
+        ++nodes->nodes;
+    }
+    return n;
+}
+
+/* Look at all members; false with `why` at the first who cannot take part. */
+static bool number_nodes(struct nicbarr_nodes *nodes, ompi_communicator_t *comm, uint32_t *homes,
+                         const char **why)
+{
+    static char trouble[sizeof(stranger_why)];
+    const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    struct nicbarr_hello mine, hello;
+    nicbarr_hello_make(&mine);
+    for (int r = 0; r < ompi_comm_size(comm); ++r) {
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
+        const char *what = "it does not have the component, or another version of it";
+        if (nicbarr_modex_get(&component->super.collm_version, &name, &hello, sizeof(hello))) {
+            what = obstacle(&mine, &hello);
+        }
+        if (NULL != what) {
+            snprintf(trouble, sizeof(trouble), "process %u: %s", (unsigned)name.vpid, what);
+            *why = trouble;
+            return false;
+        }
+        const uint32_t node = number_of(nodes, &hello.nic);
+        if (r == ompi_comm_rank(comm)) {
+            nodes->node = node;
+            nodes->local = nodes->locals;
+        }
+        if (hello.nic.key == mine.nic.key) {
+            homes[nodes->locals++] = myr_segment_home(component->segment, hello.index);
+        }
+    }
+    return true;
+}
+
+bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const char **why)
+{
+    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    const uint32_t size = (uint32_t)ompi_comm_size(comm);
+    module->homes = malloc(size * sizeof(*module->homes));
+    module->nodes = calloc(1, sizeof(*module->nodes) + size * sizeof(module->nodes->names[0]));
+    if (NULL == module->homes || NULL == module->nodes) {
+        *why = "out of memory";
+        return false;
+    }
+    const bool agreed = number_nodes(module->nodes, comm, module->homes, why);
+    if (agreed) {
+        module->shape = (struct nicbarr_shape){
+            .nodes = module->nodes->nodes,
+            .processes = size,
+            .homes = number_homes(module->homes, module->nodes->locals),
+            .processors = myr_segment_processors(component->segment),
+            .oversubscribed = myr_waiter_oversubscribed(&component->waiter),
+        };
+    }
+    return agreed;
 }
 
 bool nicbarr_members_any(ompi_communicator_t *comm)

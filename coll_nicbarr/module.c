@@ -66,6 +66,9 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
         myr_plan_destroy(&module->group.plan);
         myr_record_leave(mca_coll_nicbarr_component.segment, module->group.record);
     }
+    nicbarr_across_leave(&module->nic);
+    nicbarr_across_leave(&module->split);
+    free(module->nodes);
     free(module->homes);
     FORGET(module, barrier);
     FORGET(module, ibarrier);
@@ -78,11 +81,12 @@ OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_con
 mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *priority)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    const bool across = ompi_group_have_remote_peers(comm->c_local_group);
     *priority = component->parameters.priority < 100 ? component->parameters.priority : 100;
     const char *why = *priority < 0              ? "coll_nicbarr_priority is negative"
                       : OMPI_COMM_IS_INTER(comm) ? "it is an intercommunicator"
-                      : ompi_group_have_remote_peers(comm->c_local_group)
-                          ? "its processes are on several nodes"
+                      : across && !component->across
+                          ? "its processes are on several nodes, and no NIC is wanted"
                           : NULL;
     if (NULL != why) {
         if (0 == ompi_comm_rank(comm)) {
@@ -96,8 +100,9 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
         return NULL;
     }
     module->super.coll_module_enable = module_enable;
+    module->across = across;
     if (ompi_comm_size(comm) > 1) { /* alone there is nothing to gain, and nobody to tune with */
-        module->super.coll_barrier = nicbarr_barrier_first;
+        module->super.coll_barrier = across ? nicbarr_barrier_across_first : nicbarr_barrier_first;
     }
     if (component->parameters.nonblocking) {
         module->super.coll_ibarrier = nicbarr_ibarrier;
@@ -116,46 +121,47 @@ struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
     return key;
 }
 
-/* A choice and where it comes from, as the one word that a record's creator leaves to the others
- * and that shapes are remembered by. */
-static uint64_t pack(struct nicbarr_choice choice, enum nicbarr_source source)
+uint64_t nicbarr_pack(struct nicbarr_choice choice, enum nicbarr_source source)
 {
     return UINT64_C(1) << 63 | (uint64_t)source << 40 | (uint64_t)choice.algorithm << 32 |
            choice.parameter;
 }
 
-static enum nicbarr_source unpack(uint64_t note, struct nicbarr_choice *choice)
+enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice)
 {
-    choice->parameter = (uint32_t)note;
-    choice->algorithm = (enum nicbarr_algorithm)(note >> 32 & 0xff);
-    return (enum nicbarr_source)(note >> 40 & 0xff);
+    choice->parameter = (uint32_t)word;
+    choice->algorithm = (enum nicbarr_algorithm)(word >> 32 & 0xff);
+    return (enum nicbarr_source)(word >> 40 & 0xff);
 }
 
+/* What the node's notes know a shape by; never one of enum nicbarr_saying. */
 static uint64_t shape_key(const struct nicbarr_shape *shape)
 {
-    return UINT64_C(1) << 63 | (uint64_t)shape->oversubscribed << 62 |
-           (uint64_t)shape->processors << 32 | (uint64_t)shape->homes << 16 | shape->processes;
+    const uint32_t fields[] = {shape->nodes, shape->processes, shape->homes, shape->processors,
+                               shape->oversubscribed};
+    return UINT64_C(1) << 63 | nicbarr_digest(0, fields, sizeof(fields));
 }
 
 uint64_t nicbarr_recall(const struct nicbarr_shape *shape)
 {
     struct nicbarr_choice choice;
     const uint64_t note = myr_note_get(mca_coll_nicbarr_component.segment, shape_key(shape));
-    return 0 == note || NICBARR_UNDECIDED == unpack(note, &choice) ? 0 : note;
+    return 0 == note || NICBARR_UNDECIDED == nicbarr_unpack(note, &choice) ? 0 : note;
 }
 
 void nicbarr_remember(const struct nicbarr_shape *shape, struct nicbarr_choice choice)
 {
     myr_note_set(mca_coll_nicbarr_component.segment, shape_key(shape),
-                 pack(choice, NICBARR_FROM_JOB));
+                 nicbarr_pack(choice, NICBARR_FROM_JOB));
 }
 
 bool nicbarr_adopt(mca_coll_nicbarr_module_t *module, uint64_t known)
 {
     struct nicbarr_choice choice;
     struct myr_plan plan = {.nsteps = 0};
-    const enum nicbarr_source source = unpack(known, &choice);
-    if (NICBARR_OPENMPI != choice.algorithm && !nicbarr_layout_plan(module, choice, &plan)) {
+    const enum nicbarr_source source = nicbarr_unpack(known, &choice);
+    if (NICBARR_OPENMPI != choice.algorithm && !module->across &&
+        !nicbarr_layout_plan(module, choice, &plan)) {
         return false;
     }
     myr_plan_destroy(&module->group.plan);
@@ -165,8 +171,8 @@ bool nicbarr_adopt(mca_coll_nicbarr_module_t *module, uint64_t known)
     return true;
 }
 
-/* What the creator of a record would have the communicator use. */
-static enum nicbarr_source propose(const struct nicbarr_shape *shape, struct nicbarr_choice *choice)
+enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
+                                    struct nicbarr_choice *choice)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     if (NICBARR_ALGORITHMS != component->forced.algorithm) {
@@ -175,7 +181,7 @@ static enum nicbarr_source propose(const struct nicbarr_shape *shape, struct nic
     }
     const uint64_t note = myr_note_get(component->segment, shape_key(shape));
     if (0 != note) {
-        return unpack(note, choice);
+        return nicbarr_unpack(note, choice);
     }
     enum nicbarr_source source = NICBARR_FROM_CACHE;
     if (!nicbarr_cache_read(shape, choice)) {
@@ -183,7 +189,7 @@ static enum nicbarr_source propose(const struct nicbarr_shape *shape, struct nic
         source = NICBARR_UNDECIDED;
     }
     /* So that nobody has to look in the file again. */
-    myr_note_set(component->segment, shape_key(shape), pack(*choice, source));
+    myr_note_set(component->segment, shape_key(shape), nicbarr_pack(*choice, source));
     return source;
 }
 
@@ -219,6 +225,8 @@ void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicato
 {
     if (NICBARR_OPENMPI == module->choice.algorithm) {
         PUT_BACK(module, comm, barrier);
+    } else if (module->across) {
+        comm->c_coll->coll_barrier = nicbarr_barrier_nic;
     } else if (NICBARR_UNDECIDED == module->source) {
         comm->c_coll->coll_barrier = nicbarr_barrier_undecided;
     } else {
@@ -242,20 +250,20 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
     if (!nicbarr_members_agree(module, comm, &why)) {
         return why;
     }
-    module->source = propose(&module->shape, &module->choice);
+    module->source = nicbarr_propose(&module->shape, &module->choice);
     const struct myr_key key = nicbarr_record_key(module, comm, 0);
     struct nicbarr_bytes bytes = bytes_needed(&module->shape, module->source, module->choice);
     struct myr_error error = {0};
-    struct myr_record *record = myr_record_join(component->segment, &key, module->shape.processes,
-                                                myr_group_arrival_bytes(module->shape.processes) +
-                                                    bytes.counters + bytes.others,
-                                                pack(module->choice, module->source), &error);
+    struct myr_record *record = myr_record_join(
+        component->segment, &key, module->shape.processes,
+        myr_group_arrival_bytes(module->shape.processes) + bytes.counters + bytes.others,
+        nicbarr_pack(module->choice, module->source), &error);
     if (NULL == record) {
         snprintf(trouble, sizeof(trouble), "%s", error.text);
         return trouble;
     }
     /* Who came first has decided. */
-    module->source = unpack(record->note, &module->choice);
+    module->source = nicbarr_unpack(record->note, &module->choice);
     bytes = bytes_needed(&module->shape, module->source, module->choice);
     module->counter_bytes = bytes.counters;
     myr_group_init(&module->group, record, &component->waiter, module->shape.processes,
@@ -263,17 +271,25 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
     return NULL;
 }
 
+void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const char *why)
+{
+    module->declined = true;
+    nicbarr_explain(comm, why);
+    nicbarr_report_note(module, comm, NULL, why);
+    put_back(module, comm);
+}
+
 bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
+    if (module->across) { /* that takes messages: it is the first MPI_Barrier's to do */
+        return NULL != module->split.record;
+    }
     if (NULL != module->group.record || module->declined) {
         return !module->declined;
     }
     const char *why = try_to_set_up(module, comm);
     if (NULL != why) {
-        module->declined = true;
-        nicbarr_explain(comm, why);
-        nicbarr_report_note(module, comm, NULL, why);
-        put_back(module, comm);
+        nicbarr_decline(module, comm, why);
         return false;
     }
     if (!serves_barrier(module, comm)) {

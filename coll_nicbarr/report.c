@@ -129,21 +129,25 @@ static json_t *entry_json(const mca_coll_nicbarr_module_t *module, ompi_communic
     const struct nicbarr_shape *shape = &module->shape;
     json_object_set_new(entry, "choice", json_string(nicbarr_choice_name(module->choice, name)));
     json_object_set_new(entry, "source", json_string(source_name(module->source)));
-    json_object_set_new(entry, "nodes", json_integer(1));
+    json_object_set_new(entry, "nodes", json_integer(shape->nodes));
     json_object_set_new(entry, "processors", json_integer(shape->processors));
     json_object_set_new(entry, "bound_sets", json_integer(shape->homes));
     json_object_set_new(entry, "oversubscribed", json_boolean(shape->oversubscribed));
-    json_object_set_new(entry, "record_bytes",
-                        json_integer((json_int_t)(sizeof(struct myr_record) +
-                                                  myr_record_bytes(module->group.record))));
+    const struct myr_record *record = module->across ? module->nic.record : module->group.record;
+    if (NULL != record) {
+        json_object_set_new(
+            entry, "record_bytes",
+            json_integer((json_int_t)(sizeof(struct myr_record) + myr_record_bytes(record))));
+    }
     return entry;
 }
 
 /* Do two entries differ in nothing but their names and counts? */
 static bool alike(const json_t *left, const json_t *right)
 {
-    static const char *fields[] = {"processes",  "choice",     "source",         "reason",
-                                   "processors", "bound_sets", "oversubscribed", "record_bytes"};
+    static const char *fields[] = {"processes",  "nodes",          "choice",
+                                   "source",     "reason",         "processors",
+                                   "bound_sets", "oversubscribed", "record_bytes"};
     for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); ++f) {
         const json_t *a = json_object_get(left, fields[f]), *b = json_object_get(right, fields[f]);
         if (a != b && !json_equal(a, b)) {
@@ -179,7 +183,10 @@ static void count(size_t index, int more)
 static void say(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                 const struct nicbarr_tuning *tuning)
 {
-    char name[NICBARR_CHOICE_TEXT], figures[120] = "";
+    char name[NICBARR_CHOICE_TEXT], figures[120] = "", nodes[32] = "one node";
+    if (module->shape.nodes > 1) {
+        snprintf(nodes, sizeof(nodes), "%u nodes", module->shape.nodes);
+    }
     for (int c = 0; NULL != tuning && c < tuning->count; ++c) {
         if (nicbarr_choice_equal(tuning->candidates[c].choice, module->choice)) {
             snprintf(figures, sizeof(figures), ", %.3f us; Open MPI's own: %.3f us",
@@ -187,10 +194,9 @@ static void say(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
         }
     }
     opal_output_verbose(1, mca_coll_nicbarr_component.output,
-                        "nicbarr: MPI_Barrier on %s, %d processes on one node: %s (%s%s)",
-                        comm->c_name, ompi_comm_size(comm),
-                        nicbarr_choice_name(module->choice, name), source_name(module->source),
-                        figures);
+                        "nicbarr: MPI_Barrier on %s, %d processes on %s: %s (%s%s)", comm->c_name,
+                        ompi_comm_size(comm), nodes, nicbarr_choice_name(module->choice, name),
+                        source_name(module->source), figures);
 }
 
 void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -9,6 +9,9 @@
  *
  * Between two candidates all ranks meet in Open MPI's own barrier: plans may use the same memory
  * one after the other, but not at once (see plan.h).
+ *
+ * On one node a candidate is a plan; on several it is a group of NICs, with a first barrier each
+ * that may fail: packets that do not come through end the contest in favour of Open MPI's own.
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 
@@ -50,11 +53,27 @@ static void add(struct nicbarr_choice *candidates, int *count, uint32_t size,
     }
 }
 
+/* Those that NICs play among `size` nodes, or processes on their lines. */
+static void add_messages(struct nicbarr_choice *candidates, int *count, uint32_t size)
+{
+    add(candidates, count, size, NICBARR_PAIRWISE, 0);
+    for (uint32_t n = 1; n <= 7 && n < size; n = 2 * n + 1) { /* n + 1 = 2, 4, 8 */
+        add(candidates, count, size, NICBARR_DISSEMINATION, n);
+    }
+    for (uint32_t degree = 2; degree <= 16 && degree < size; degree *= 2) {
+        add(candidates, count, size, NICBARR_TREE, degree);
+    }
+}
+
 int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *candidates)
 {
     const uint32_t size = shape->processes;
     int count = 0;
     add(candidates, &count, size, NICBARR_OPENMPI, 0);
+    if (shape->nodes > 1) {
+        add_messages(candidates, &count, shape->nodes);
+        return count;
+    }
     add(candidates, &count, size, NICBARR_COUNTER, 1);
     if (shape->homes > 1 && shape->homes < size) {
         add(candidates, &count, size, NICBARR_COUNTER, shape->homes);
@@ -64,13 +83,7 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
         add(candidates, &count, size, NICBARR_FLAGS, 64);
         add(candidates, &count, size, NICBARR_FLAGS, 128);
     }
-    add(candidates, &count, size, NICBARR_PAIRWISE, 0);
-    for (uint32_t n = 1; n <= 7 && n < size; n = 2 * n + 1) { /* n + 1 = 2, 4, 8 */
-        add(candidates, &count, size, NICBARR_DISSEMINATION, n);
-    }
-    for (uint32_t degree = 2; degree <= 16 && degree < size; degree *= 2) {
-        add(candidates, &count, size, NICBARR_TREE, degree);
-    }
+    add_messages(candidates, &count, size);
     return count;
 }
 
@@ -88,7 +101,8 @@ struct tuner {
     mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
     struct nicbarr_tuning tuning;
-    struct myr_plan plans[NICBARR_CANDIDATES];
+    struct myr_plan plans[NICBARR_CANDIDATES];     /* on one node */
+    struct myr_nic_group nics[NICBARR_CANDIDATES]; /* on several */
     bool dropped[NICBARR_CANDIDATES];
     int barriers[NICBARR_CANDIDATES]; /* in a turn */
     double us[NICBARR_CANDIDATES][MOST_ROUNDS];
@@ -108,23 +122,35 @@ static int take_maximum(const struct tuner *tuner, double *values, int count)
                                                tuner->comm->c_coll->coll_allreduce_module);
 }
 
+static bool is_own(const struct tuner *tuner, int candidate)
+{
+    return NICBARR_OPENMPI == tuner->tuning.candidates[candidate].choice.algorithm;
+}
+
+/* One barrier of a candidate. */
+static int enter_barrier(struct tuner *tuner, int candidate)
+{
+    if (is_own(tuner, candidate)) {
+        return meet(tuner);
+    }
+    if (tuner->module->across) {
+        struct myr_nic_group *group = &tuner->nics[candidate];
+        return myr_nic_group_wait(group, myr_nic_group_arrive(group), 0) ? OMPI_SUCCESS
+                                                                         : OMPI_ERROR;
+    }
+    myr_group_barrier(&tuner->module->group);
+    return OMPI_SUCCESS;
+}
+
 /* One turn of a candidate: microseconds a barrier, as this rank sees it. */
 static int take_turn(struct tuner *tuner, int candidate, int barriers, double *us)
 {
-    struct myr_group *group = &tuner->module->group;
     int rc = meet(tuner);
     double start = 0;
-    if (NICBARR_OPENMPI == tuner->tuning.candidates[candidate].choice.algorithm) {
-        for (int b = -1; OMPI_SUCCESS == rc && b < barriers; ++b) {
-            start = 0 == b ? now_us() : start; /* the first is to warm up and set off together */
-            rc = meet(tuner);
-        }
-    } else {
-        group->plan = tuner->plans[candidate];
-        for (int b = -1; b < barriers; ++b) {
-            start = 0 == b ? now_us() : start;
-            myr_group_barrier(group);
-        }
+    tuner->module->group.plan = tuner->plans[candidate];
+    for (int b = -1; OMPI_SUCCESS == rc && b < barriers; ++b) {
+        start = 0 == b ? now_us() : start; /* the first is to warm up and set off together */
+        rc = enter_barrier(tuner, candidate);
     }
     *us = (now_us() - start) / barriers;
     return rc;
@@ -187,6 +213,9 @@ static double probe_switch(const struct tuner *tuner)
 /* The raw limits, as the slowest rank sees them. */
 static int probe(struct tuner *tuner)
 {
+    if (tuner->module->across) {
+        return OMPI_SUCCESS;
+    }
     double shared = tuner->module->shape.oversubscribed, raw[2] = {0, 0};
     int rc = take_maximum(tuner, &shared, 1);
     if (OMPI_SUCCESS == rc && 0 == shared) { /* else it would show switches, not a cache line */
@@ -197,6 +226,22 @@ static int probe(struct tuner *tuner)
     rc = OMPI_SUCCESS == rc ? take_maximum(tuner, raw, 2) : rc;
     tuner->tuning.line_us = raw[0];
     tuner->tuning.switch_us = raw[1];
+    return rc;
+}
+
+/* Do all NICs' packets come through? If not, what they would play is no candidate any more. */
+static int try_out(struct tuner *tuner)
+{
+    double failed = 0;
+    int rc = OMPI_SUCCESS;
+    for (int c = 1; OMPI_SUCCESS == rc && 0 == failed && c < tuner->tuning.count; ++c) {
+        rc = meet(tuner);
+        failed = OMPI_SUCCESS == rc && !nicbarr_across_try(&tuner->nics[c]);
+        rc = OMPI_SUCCESS == rc ? take_maximum(tuner, &failed, 1) : rc;
+    }
+    if (0 != failed) {
+        tuner->tuning.count = 1;
+    }
     return rc;
 }
 
@@ -294,6 +339,44 @@ static void predict(const mca_coll_nicbarr_module_t *module, struct nicbarr_tuni
     }
 }
 
+/* Have a plan for each candidate, or a group of NICs. */
+static int make_plans(struct tuner *tuner)
+{
+    struct nicbarr_tuning *tuning = &tuner->tuning;
+    bool made = true;
+    for (int c = 1; made && c < tuning->count; ++c) { /* the first is Open MPI's own */
+        made = nicbarr_layout_plan(tuner->module, tuning->candidates[c].choice, &tuner->plans[c]);
+    }
+    return made ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+static int make_groups(struct tuner *tuner)
+{
+    struct nicbarr_tuning *tuning = &tuner->tuning;
+    double failed = 0;
+    for (int c = 1; 0 == failed && c < tuning->count; ++c) {
+        failed = !nicbarr_across_join(tuner->module, tuning->candidates[c].choice,
+                                      NICBARR_GROUP_BARRIER + (uint32_t)c, &tuner->nics[c], NULL);
+    }
+    const int rc = take_maximum(tuner, &failed, 1);
+    if (0 != failed) {
+        tuning->count = 1;
+    }
+    return OMPI_SUCCESS == rc ? try_out(tuner) : rc;
+}
+
+/* Have MPI_Barrier go by candidate `best`. */
+static void take(struct tuner *tuner, int best)
+{
+    mca_coll_nicbarr_module_t *module = tuner->module;
+    module->choice = tuner->tuning.candidates[best].choice;
+    module->source = NICBARR_MEASURED;
+    module->group.plan = tuner->plans[best];
+    module->nic = tuner->nics[best];
+    tuner->plans[best] = (struct myr_plan){.nsteps = 0};
+    tuner->nics[best].record = NULL;
+}
+
 static int run(struct tuner *tuner, double budget_us)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
@@ -302,31 +385,27 @@ static int run(struct tuner *tuner, double budget_us)
 
     tuner->start_us = now_us();
     tuning->count = nicbarr_candidates(&module->shape, choices);
-    const struct myr_plan before = module->group.plan;
-    int rc = OMPI_SUCCESS, planned = 0;
-    for (; planned < tuning->count; ++planned) {
-        tuning->candidates[planned].choice = choices[planned];
-        if (NICBARR_OPENMPI != choices[planned].algorithm &&
-            !nicbarr_layout_plan(module, choices[planned], &tuner->plans[planned])) {
-            rc = OMPI_ERR_OUT_OF_RESOURCE;
-            break;
-        }
+    const int count = tuning->count;
+    for (int c = 0; c < count; ++c) {
+        tuning->candidates[c].choice = choices[c];
     }
+    struct myr_plan before = module->group.plan;
+    int rc = module->across ? make_groups(tuner) : make_plans(tuner);
     rc = OMPI_SUCCESS == rc ? probe(tuner) : rc;
-    rc = OMPI_SUCCESS == rc ? calibrate(tuner, budget_us) : rc;
-    rc = OMPI_SUCCESS == rc ? measure(tuner, budget_us) : rc;
-    rc = OMPI_SUCCESS == rc ? meet(tuner) : rc; /* all have done with the last candidate's plan */
+    if (tuning->count > 1) { /* else there is nothing to choose from */
+        rc = OMPI_SUCCESS == rc ? calibrate(tuner, budget_us) : rc;
+        rc = OMPI_SUCCESS == rc ? measure(tuner, budget_us) : rc;
+        rc = OMPI_SUCCESS == rc ? meet(tuner) : rc; /* all have done with the last one's plan */
+    }
 
     module->group.plan = before;
     if (OMPI_SUCCESS == rc) {
-        const int best = best_candidate(tuner);
-        module->choice = tuning->candidates[best].choice;
-        module->source = NICBARR_MEASURED;
-        module->group.plan = tuner->plans[best];
-        tuner->plans[best] = before;
+        take(tuner, best_candidate(tuner));
+        myr_plan_destroy(&before);
     }
-    for (int c = 0; c < planned; ++c) {
+    for (int c = 0; c < count; ++c) {
         myr_plan_destroy(&tuner->plans[c]);
+        nicbarr_across_leave(&tuner->nics[c]);
     }
     return rc;
 }
@@ -334,7 +413,7 @@ static int run(struct tuner *tuner, double budget_us)
 /* Another communicator of this shape may have been tuned meanwhile: rank 0 knows. */
 static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, uint64_t *known)
 {
-    *known = 0 == module->group.rank ? nicbarr_recall(&module->shape) : 0;
+    *known = 0 == ompi_comm_rank(comm) ? nicbarr_recall(&module->shape) : 0;
     return comm->c_coll->coll_bcast(known, 1, MPI_UINT64_T, 0, comm,
                                     comm->c_coll->coll_bcast_module);
 }
@@ -342,7 +421,7 @@ static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const double budget_us = mca_coll_nicbarr_component.parameters.tune_budget * 1e3;
-    const bool root = 0 == module->group.rank;
+    const bool root = 0 == ompi_comm_rank(comm);
     uint64_t known;
 
     module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
@@ -359,7 +438,9 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
         tuner->module = module;
         tuner->comm = comm;
         rc = run(tuner, budget_us);
-        if (OMPI_SUCCESS == rc && root) {
+        if (OMPI_SUCCESS == rc && 1 == tuner->tuning.count) {
+            nicbarr_across_decline(module, comm, NULL);
+        } else if (OMPI_SUCCESS == rc && root) {
             predict(module, &tuner->tuning);
             nicbarr_remember(&module->shape, module->choice);
             nicbarr_cache_write(&module->shape, &tuner->tuning, module->choice);
@@ -369,7 +450,11 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     }
     free(tuner);
     module->tuning = false;
-    if (OMPI_SUCCESS == rc) {
+    if (OMPI_SUCCESS == rc && module->across && !module->declined) {
+        module->tuning = true;
+        rc = nicbarr_across_install(module, comm);
+        module->tuning = false;
+    } else if (OMPI_SUCCESS == rc && !module->across) {
         nicbarr_install_barrier(module, comm);
     }
     return rc;

@@ -7,3 +7,9 @@ firmware_libmcp_la_SOURCES = \
     firmware/collective.h firmware/collective.c \
     firmware/mcp.h firmware/mcp.c
 firmware_libmcp_la_CFLAGS = $(AM_CFLAGS) -ffreestanding
+
+## The soft NIC's wire.
+noinst_LTLIBRARIES += firmware/libsoft.la
+firmware_libsoft_la_SOURCES = \
+    firmware/soft/addresses.h firmware/soft/addresses.c \
+    firmware/soft/udp.h firmware/soft/udp.c

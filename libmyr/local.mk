@@ -1,9 +1,13 @@
 ## The host library: the node's shared memory, waiting, groups. No MPI in it.
 noinst_LTLIBRARIES += libmyr/libmyr.la
 libmyr_libmyr_la_SOURCES = \
-    libmyr/sram.h libmyr/schedule.h \
+    libmyr/sram.h \
+    libmyr/schedule.h libmyr/schedule.c \
     libmyr/status.h libmyr/status.c \
     libmyr/segment.h libmyr/segment.c \
     libmyr/waiter.h libmyr/waiter.c \
     libmyr/plan.h libmyr/plan.c \
-    libmyr/group.h libmyr/group.c
+    libmyr/group.h libmyr/group.c \
+    libmyr/nic.h libmyr/nic_inside.h libmyr/nic.c \
+    libmyr/nic_group.h libmyr/nic_group.c
+libmyr_libmyr_la_LIBADD = firmware/libsoft.la firmware/libmcp.la

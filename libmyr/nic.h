@@ -64,8 +64,16 @@ uint32_t myr_nic_poll(struct myr_nic *nic);
  * all the time while nobody waits. */
 uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic);
 
-/* Sleep until something comes from the network, or for `timeout_us`. */
-void myr_nic_sleep(struct myr_nic *nic, uint32_t timeout_us);
+/*
+ * Sleep until something comes from the network, or `word` is no longer `seen`, or for `timeout_us`;
+ * or not at all. `sleepers`, the word behind it, counts who sleeps on it. Of a node's processes one
+ * sleeps on the network and runs the NIC, the others on their words.
+ */
+void myr_nic_sleep(struct myr_nic *nic, myr_word *word, myr_word *sleepers, uint32_t seen,
+                   uint32_t timeout_us);
+
+/* Whether the NIC is of no use any more: a process was killed while it ran the control program. */
+bool myr_nic_broken(const struct myr_nic *nic);
 
 /* What the NIC has counted so far. */
 void myr_nic_count(const struct myr_nic *nic, struct mcp_counters *counters);

@@ -58,29 +58,6 @@ size_t myr_plan_messages_bytes(uint32_t size, uint32_t most_waits)
     return MYR_LINE + size * mailbox_bytes(most_waits); /* the release word has the first line */
 }
 
-/* Where, in the mailbox of `receiver`, does the message from `sender` arrive? */
-static bool find_slot(uint32_t sender, uint32_t receiver, myr_schedule_fn schedule_of,
-                      const void *context, uint32_t *slot)
-{
-    struct myr_schedule schedule;
-    if (!schedule_of(context, receiver, &schedule)) {
-        return false;
-    }
-    uint32_t waits = 0;
-    const uint32_t *peer = schedule.peers;
-    *slot = UINT32_MAX;
-    for (uint32_t s = 0; s < schedule.nsteps; ++s) {
-        peer += schedule.steps[s].sends;
-        for (uint32_t i = 0; i < schedule.steps[s].waits; ++i, ++waits) {
-            if (*peer++ == sender) {
-                *slot = waits;
-            }
-        }
-    }
-    free(schedule.steps);
-    return UINT32_MAX != *slot;
-}
-
 bool myr_plan_messages(struct myr_plan *plan, void *slots, uint32_t rank, uint32_t most_waits,
                        bool release, myr_schedule_fn schedule_of, const void *context)
 {
@@ -104,7 +81,7 @@ bool myr_plan_messages(struct myr_plan *plan, void *slots, uint32_t rank, uint32
                 continue;
             }
             uint32_t slot = 0;
-            done = find_slot(rank, *peer, schedule_of, context, &slot);
+            done = myr_schedule_slot(rank, *peer, schedule_of, context, &slot);
             *word++ = word_at(slots, MYR_LINE + *peer * mailbox + slot * sizeof(myr_word));
             ++step.sends;
         }

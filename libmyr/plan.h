@@ -32,9 +32,6 @@ struct myr_plan {
     uint32_t leaf_members, leaves;
 };
 
-/* Who asks for other ranks' schedules; false when out of memory. */
-typedef bool (*myr_schedule_fn)(const void *context, uint32_t rank, struct myr_schedule *schedule);
-
 /*
  * Each layout has a function that says how many bytes of slots it needs (a multiple of MYR_LINE)
  * and one that makes the plan of `rank` over such memory, MYR_LINE aligned. The latter returns

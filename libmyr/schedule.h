@@ -11,6 +11,7 @@
 #ifndef MYR_SCHEDULE_H
 #define MYR_SCHEDULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct myr_step {
@@ -24,5 +25,16 @@ struct myr_schedule {
     uint32_t npeers;
     uint32_t *peers; /* ranks, step after step: first those sent to, then those waited for */
 };
+
+/* Who asks for other ranks' schedules; false when out of memory. */
+typedef bool (*myr_schedule_fn)(const void *context, uint32_t rank, struct myr_schedule *schedule);
+
+/*
+ * Where does the message from `sender` arrive? Its place among all that `receiver` waits for,
+ * counted from 0: what lies there is an arrival record. False when out of memory, or if there is no
+ * such message.
+ */
+bool myr_schedule_slot(uint32_t sender, uint32_t receiver, myr_schedule_fn schedule_of,
+                       const void *context, uint32_t *slot);
 
 #endif

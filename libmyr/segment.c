@@ -373,6 +373,16 @@ uint64_t myr_segment_identity(const struct myr_segment *segment)
     return segment->sram->identity;
 }
 
+uint8_t *myr_segment_base(const struct myr_segment *segment)
+{
+    return (uint8_t *)segment->sram;
+}
+
+size_t myr_segment_size(const struct myr_segment *segment)
+{
+    return segment->mapped;
+}
+
 uint32_t myr_segment_index(const struct myr_segment *segment)
 {
     return segment->index;

@@ -32,6 +32,10 @@ void myr_segment_leave(struct myr_segment *segment);
 /* Equal if and only if two processes are in the same segment. Never 0. */
 uint64_t myr_segment_identity(const struct myr_segment *segment);
 
+/* Where the segment lies in this process, and how many bytes of address space it has. */
+uint8_t *myr_segment_base(const struct myr_segment *segment);
+size_t myr_segment_size(const struct myr_segment *segment);
+
 /* This process's number in the segment; valid until it leaves. */
 uint32_t myr_segment_index(const struct myr_segment *segment);
 

@@ -7,7 +7,7 @@
 int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes)
 {
     int rc;
-    OPAL_MODEX_SEND(rc, NICBARR_MODEX_LOCAL, component, (void *)data, bytes);
+    OPAL_MODEX_SEND(rc, NICBARR_MODEX_GLOBAL, component, (void *)data, bytes);
     return 0 == rc ? OMPI_SUCCESS : OMPI_ERROR;
 }
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Tell the other processes of the node; call it from a component's open function. */
+/* Tell the other processes of the job, on all nodes; call it from a component's open function. */
 int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes);
 
 /* Read what `peer` told; false if it told nothing or something of another size. May wait for a peer

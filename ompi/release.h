@@ -28,13 +28,13 @@
 #include "opal/mca/pmix/pmix.h"
 #include "opal/threads/mutex.h"
 #define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
-#define NICBARR_MODEX_LOCAL OPAL_PMIX_LOCAL
+#define NICBARR_MODEX_GLOBAL OPAL_PMIX_GLOBAL
 #elif OMPI_MAJOR_VERSION == 5 && OMPI_MINOR_VERSION == 0
 #include "ompi/runtime/ompi_rte.h"
 #include "opal/mca/pmix/pmix-internal.h"
 #include "opal/mca/threads/mutex.h"
 #define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
-#define NICBARR_MODEX_LOCAL PMIX_LOCAL
+#define NICBARR_MODEX_GLOBAL PMIX_GLOBAL
 #else
 #error "nicbarr is written for Open MPI 4.1 and 5.0"
 #endif

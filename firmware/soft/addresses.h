@@ -1,0 +1,25 @@
+/* This machine's addresses on the networks that a NIC may use. */
+#ifndef MCP_SOFT_ADDRESSES_H
+#define MCP_SOFT_ADDRESSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mcp_local_address {
+    uint32_t ip;    /* network byte order */
+    uint8_t prefix; /* bits of the network part */
+};
+
+/*
+ * Find at most `most` IPv4 addresses of interfaces that are up. `networks` names what may be used,
+ * separated by commas, best first: interfaces ("eth1") or networks ("10.0.0.0/8"). NULL or "": all
+ * but loopback and point-to-point ones. Returns how many there are.
+ */
+uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,
+                             uint32_t most);
+
+/* Are both addresses (network byte order) in the same network of `prefix` bits? */
+bool mcp_same_network(uint32_t a, uint32_t b, uint8_t prefix);
+
+#endif

@@ -1,0 +1,229 @@
+/*
+ * The soft NIC's wire; see udp.h.
+ *
+ * Several packets of equal size for one destination go to the kernel as one chain (UDP_SEGMENT),
+ * and come from it as one (UDP_GRO), so that a long message does not cost a way through the network
+ * stack for each of its packets.
+ */
+#include "firmware/soft/udp.h"
+
+#include <errno.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    SOCKET_BUFFER = 4 << 20, /* bytes; the system may allow less */
+    CHAIN_PACKETS = 44,      /* in one call: 64 KiB of packets of 1500 bytes */
+};
+
+int mcp_udp_socket(uint32_t ip, uint16_t port)
+{
+    const int one = 1, buffer = SOCKET_BUFFER;
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_addr = {ip},
+        .sin_port = htons(port),
+    };
+    const int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (s < 0) {
+        return -1;
+    }
+    /* None of these is essential. */
+    if (setsockopt(s, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)) < 0) {
+        (void)setsockopt(s, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
+    }
+    (void)setsockopt(s, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
+    (void)setsockopt(s, IPPROTO_UDP, UDP_GRO, &one, sizeof(one));
+    if (bind(s, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+        const int err = errno;
+        close(s);
+        errno = err;
+        return -1;
+    }
+    return s;
+}
+
+uint16_t mcp_udp_port(int socket)
+{
+    struct sockaddr_in address = {.sin_port = 0};
+    socklen_t bytes = sizeof(address);
+    int type = 0;
+    socklen_t type_bytes = sizeof(type);
+    if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &type_bytes) < 0 || SOCK_DGRAM != type ||
+        getsockname(socket, (struct sockaddr *)&address, &bytes) < 0 ||
+        AF_INET != address.sin_family) {
+        return 0;
+    }
+    return address.sin_port;
+}
+
+bool mcp_udp_open(struct mcp_udp *udp, int socket)
+{
+    udp->socket = socket;
+    udp->gathered = 0;
+    udp->chains = true;
+    udp->inbox = malloc((size_t)MCP_UDP_INBOX * MCP_UDP_CHAIN_MOST);
+    return NULL != udp->inbox;
+}
+
+void mcp_udp_close(struct mcp_udp *udp)
+{
+    close(udp->socket);
+    free(udp->inbox);
+}
+
+/* ---- sending ---- */
+
+static size_t packet_bytes(const struct mcp_udp_packet *packet)
+{
+    return mcp_header_bytes(packet->header.type) + packet->payload_bytes;
+}
+
+static bool same_place(const struct mcp_address *a, const struct mcp_address *b)
+{
+    return a->ip == b->ip && a->port == b->port;
+}
+
+/* How many of the packets from `first` on can go as one chain: all of equal size but the last. */
+static uint32_t chain_from(const struct mcp_udp *udp, uint32_t first)
+{
+    const struct mcp_udp_packet *head = &udp->outbox[first];
+    const size_t size = packet_bytes(head);
+    size_t sum = size;
+    uint32_t count = 1;
+    while (udp->chains && first + count < udp->gathered && count < CHAIN_PACKETS) {
+        const struct mcp_udp_packet *next = &udp->outbox[first + count];
+        const size_t bytes = packet_bytes(next);
+        if (!same_place(&head->to, &next->to) || bytes > size ||
+            sum + bytes > MCP_UDP_CHAIN_MOST - 28) {
+            break;
+        }
+        sum += bytes;
+        ++count;
+        if (bytes < size) {
+            break;
+        }
+    }
+    return count;
+}
+
+/* The kernel's buffers may be full for a moment; else a packet that is not taken is a lost one. */
+static bool send_message(const struct mcp_udp *udp, const struct msghdr *message)
+{
+    ssize_t sent;
+    do {
+        sent = sendmsg(udp->socket, message, MSG_NOSIGNAL);
+    } while (sent < 0 && EINTR == errno);
+    return sent >= 0;
+}
+
+static bool send_chain(struct mcp_udp *udp, uint32_t first, uint32_t count)
+{
+    struct iovec parts[2 * CHAIN_PACKETS];
+    uint32_t nparts = 0;
+    for (uint32_t i = first; i < first + count; ++i) {
+        struct mcp_udp_packet *packet = &udp->outbox[i];
+        mcp_seal(&packet->header, packet->payload, packet->payload_bytes);
+        parts[nparts++] = (struct iovec){&packet->header, mcp_header_bytes(packet->header.type)};
+        if (0 != packet->payload_bytes) {
+            parts[nparts++] = (struct iovec){(void *)packet->payload, packet->payload_bytes};
+        }
+    }
+    const struct mcp_udp_packet *head = &udp->outbox[first];
+    struct sockaddr_in to = {
+        .sin_family = AF_INET,
+        .sin_addr = {head->to.ip},
+        .sin_port = head->to.port,
+    };
+    struct msghdr message = {
+        .msg_name = &to,
+        .msg_namelen = sizeof(to),
+        .msg_iov = parts,
+        .msg_iovlen = nparts,
+    };
+    _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(uint16_t))] = {0};
+    if (count > 1) {
+        const uint16_t size = (uint16_t)packet_bytes(head);
+        message.msg_control = control;
+        message.msg_controllen = sizeof(control);
+        struct cmsghdr *note = CMSG_FIRSTHDR(&message);
+        note->cmsg_level = IPPROTO_UDP;
+        note->cmsg_type = UDP_SEGMENT;
+        note->cmsg_len = CMSG_LEN(sizeof(size));
+        memcpy(CMSG_DATA(note), &size, sizeof(size));
+    }
+    return send_message(udp, &message);
+}
+
+uint32_t mcp_udp_flush(struct mcp_udp *udp)
+{
+    uint32_t failed = 0;
+    for (uint32_t first = 0; first < udp->gathered;) {
+        const uint32_t count = chain_from(udp, first);
+        if (send_chain(udp, first, count)) {
+            first += count;
+        } else if (count > 1 && (EIO == errno || EINVAL == errno || EOPNOTSUPP == errno)) {
+            udp->chains = false; /* a kernel, or an interface, that does not know of chains */
+        } else {
+            failed += count;
+            first += count;
+        }
+    }
+    udp->gathered = 0;
+    return failed;
+}
+
+/* ---- receiving ---- */
+
+bool mcp_udp_take(struct mcp_udp *udp, struct mcp_udp_taken *taken)
+{
+    for (int i = 0; i < MCP_UDP_INBOX; ++i) {
+        taken->parts[i] =
+            (struct iovec){udp->inbox + (size_t)i * MCP_UDP_CHAIN_MOST, MCP_UDP_CHAIN_MOST};
+        taken->messages[i].msg_hdr = (struct msghdr){
+            .msg_name = &taken->from[i],
+            .msg_namelen = sizeof(taken->from[i]),
+            .msg_iov = &taken->parts[i],
+            .msg_iovlen = 1,
+            .msg_control = taken->control[i],
+            .msg_controllen = sizeof(taken->control[i]),
+        };
+    }
+    taken->count = recvmmsg(udp->socket, taken->messages, MCP_UDP_INBOX, MSG_DONTWAIT, NULL);
+    return taken->count > 0;
+}
+
+/* Bytes of each packet of a chain. */
+static size_t link_bytes(const struct mmsghdr *message)
+{
+    struct msghdr *header = (struct msghdr *)&message->msg_hdr;
+    for (struct cmsghdr *note = CMSG_FIRSTHDR(header); NULL != note;
+         note = CMSG_NXTHDR(header, note)) {
+        if (IPPROTO_UDP == note->cmsg_level && UDP_GRO == note->cmsg_type) {
+            int size = 0;
+            memcpy(&size, CMSG_DATA(note), sizeof(size));
+            return size > 0 ? (size_t)size : message->msg_len;
+        }
+    }
+    return message->msg_len;
+}
+
+void mcp_udp_each(const struct mcp_udp_taken *taken, mcp_udp_fn each, void *context)
+{
+    for (int i = 0; i < taken->count; ++i) {
+        const struct mmsghdr *message = &taken->messages[i];
+        const struct mcp_address from = {taken->from[i].sin_addr.s_addr, taken->from[i].sin_port,
+                                         0};
+        const size_t size = link_bytes(message);
+        const uint8_t *packet = taken->parts[i].iov_base;
+        size_t left = message->msg_len;
+        do {
+            const size_t bytes = left < size ? left : size;
+            each(context, &from, packet, bytes);
+            packet += bytes;
+            left -= bytes;
+        } while (0 != left);
+    }
+}

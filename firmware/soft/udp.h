@@ -1,0 +1,79 @@
+/*
+ * The soft NIC's wire: UDP.
+ *
+ * One socket serves a NIC, whichever process uses it. What is to be sent is gathered in an outbox
+ * and handed to the kernel in as few calls as possible; what has come is taken in batches.
+ */
+#ifndef MCP_SOFT_UDP_H
+#define MCP_SOFT_UDP_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include "firmware/wire.h"
+
+enum {
+    MCP_UDP_OUTBOX = 64, /* packets gathered at the most */
+    MCP_UDP_INBOX = 8,   /* datagrams, or chains of them, taken at once */
+    MCP_UDP_CHAIN_MOST =
+        65535 /* bytes of a chain of datagrams that the kernel takes or gives whole */
+};
+
+struct mcp_udp_packet {
+    struct mcp_address to;
+    struct mcp_header header;
+    const void *payload;
+    size_t payload_bytes;
+};
+
+struct mcp_udp {
+    int socket;
+    bool chains; /* whether the kernel takes chains of datagrams (UDP_SEGMENT) */
+    uint32_t gathered;
+    struct mcp_udp_packet outbox[MCP_UDP_OUTBOX];
+    uint8_t *inbox; /* MCP_UDP_INBOX buffers */
+};
+
+/* A socket at `port` (host byte order; 0: any) of `ip` (network byte order), or -1 with errno. */
+int mcp_udp_socket(uint32_t ip, uint16_t port);
+
+/* The port a socket is bound to (network byte order), 0 if it is no UDP socket. */
+uint16_t mcp_udp_port(int socket);
+
+/* Use `socket`, which is closed by mcp_udp_close(). False when out of memory. */
+bool mcp_udp_open(struct mcp_udp *udp, int socket);
+void mcp_udp_close(struct mcp_udp *udp);
+
+/* Gather a packet; the payload must stay as it is until the outbox was flushed. */
+static inline void mcp_udp_gather(struct mcp_udp *udp, const struct mcp_address *to,
+                                  const struct mcp_header *header, const void *payload,
+                                  size_t payload_bytes)
+{
+    struct mcp_udp_packet *packet = &udp->outbox[udp->gathered++];
+    *packet = (struct mcp_udp_packet){*to, *header, payload, payload_bytes};
+}
+
+static inline bool mcp_udp_full(const struct mcp_udp *udp)
+{
+    return MCP_UDP_OUTBOX == udp->gathered;
+}
+
+/* Send what was gathered; returns how many packets the kernel would not take. */
+uint32_t mcp_udp_flush(struct mcp_udp *udp);
+
+/* Take what has come, without waiting, and call `each` for every packet. Returns how many. */
+typedef void (*mcp_udp_fn)(void *context, const struct mcp_address *from, const void *packet,
+                           size_t bytes);
+struct mcp_udp_taken {
+    struct mmsghdr messages[MCP_UDP_INBOX];
+    struct iovec parts[MCP_UDP_INBOX];
+    struct sockaddr_in from[MCP_UDP_INBOX];
+    _Alignas(struct cmsghdr) uint8_t control[MCP_UDP_INBOX][CMSG_SPACE(sizeof(int))];
+    int count;
+};
+bool mcp_udp_take(struct mcp_udp *udp, struct mcp_udp_taken *taken);
+void mcp_udp_each(const struct mcp_udp_taken *taken, mcp_udp_fn each, void *context);
+
+#endif

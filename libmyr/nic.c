@@ -1,0 +1,475 @@
+/*
+ * The node's soft NIC; see nic.h.
+ *
+ * The NIC's memory is a record of the segment. One word of it is the lock: whoever holds it runs
+ * the control program. Packets to send are gathered meanwhile and sent after unlocking, so that
+ * nobody waits for somebody else's system calls. Each process has its own descriptor of the one
+ * socket, had from a process that has it already (pidfd_getfd).
+ *
+ * Invariants: the lock is held by the process whose number it contains; a process that is killed in
+ * between leaves the control program's state in doubt, so the NIC then counts as broken for good.
+ */
+#include "libmyr/nic.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "firmware/soft/addresses.h"
+#include "firmware/soft/udp.h"
+#include "libmyr/nic_inside.h"
+#include "libmyr/segment.h"
+
+enum {
+    HOLDERS = 16,            /* processes from whom newcomers may have the socket */
+    LOCK_SPINS = 50,         /* looks at the lock before the processor is given up */
+    LOCK_YIELDS = 1000,      /* before looking whether its holder is alive */
+    IDLE_NS = 20 * 1000,     /* between two polls of somebody who does not wait */
+    NIC_RECORD = 0x6e6963,   /* scope of the record's key: "nic" */
+    NIC_MEMBERS = UINT32_MAX /* nobody leaves: it lives as long as the segment */
+};
+
+enum nic_state { NIC_NEW, NIC_OPEN, NIC_NONE };
+
+/* What the node's processes share. */
+struct shared_nic {
+    _Alignas(MYR_LINE) myr_word lock;    /* pid of who runs the control program; 0: nobody */
+    _Alignas(MYR_LINE) myr_word sleeper; /* pid of who sleeps on the socket; 0: nobody */
+    myr_word broken;                     /* somebody died while holding the lock */
+    uint32_t state;                      /* enum nic_state */
+    char why[sizeof(((struct myr_error *)0)->text)]; /* there is none */
+    struct myr_nic_name name;
+    struct {
+        pid_t pid; /* 0: free entry */
+        int socket;
+    } holder[HOLDERS];
+    _Alignas(MYR_LINE) struct mcp_nic mcp;
+};
+
+struct myr_nic {
+    struct mcp_board board; /* first: the control program hands it back to us */
+    struct mcp_udp udp;
+    struct shared_nic *shared;
+    struct myr_segment *segment;
+    pid_t pid;
+    pthread_mutex_t mutex; /* this process's threads: outbox, inbox, lock */
+    uint32_t failed;       /* packets not taken, to be counted */
+    uint64_t polled_ns;    /* when somebody who did not wait polled last */
+    struct mcp_udp_taken taken;
+};
+
+/* ---- the board ---- */
+
+static uint64_t now_ns(struct mcp_board *board)
+{
+    (void)board;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+static void transmit(struct mcp_board *board, const struct mcp_address *to,
+                     const struct mcp_header *header, const void *payload, size_t payload_bytes)
+{
+    struct myr_nic *nic = (struct myr_nic *)board;
+    if (mcp_udp_full(&nic->udp)) {
+        nic->failed += mcp_udp_flush(&nic->udp);
+    }
+    ++nic->shared->mcp.counters.packets_sent;
+    mcp_udp_gather(&nic->udp, to, header, payload, payload_bytes);
+}
+
+static void wake(struct mcp_board *board, myr_word *word)
+{
+    (void)board;
+    /* A group's sleepers are counted in the word behind its release. */
+    if (0 != atomic_load_explicit(word + 1, memory_order_relaxed)) {
+        syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    }
+}
+
+/* ---- the lock ---- */
+
+static bool try_lock(struct myr_nic *nic)
+{
+    uint32_t nobody = 0;
+    return atomic_compare_exchange_strong_explicit(&nic->shared->lock, &nobody, (uint32_t)nic->pid,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+/* Take the lock from a process that has died. */
+static void inherit(struct myr_nic *nic)
+{
+    uint32_t holder = myr_observe(&nic->shared->lock);
+    if (0 != holder && kill((pid_t)holder, 0) < 0 && ESRCH == errno) {
+        myr_publish(&nic->shared->broken, 1);
+        (void)atomic_compare_exchange_strong(&nic->shared->lock, &holder, 0);
+    }
+}
+
+static void lock(struct myr_nic *nic)
+{
+    for (uint32_t i = 0; !try_lock(nic); ++i) {
+        if (i < LOCK_SPINS) {
+            myr_relax();
+        } else {
+            sched_yield();
+        }
+        if (0 == (i + 1) % LOCK_YIELDS) {
+            inherit(nic);
+        }
+    }
+}
+
+static void unlock(struct myr_nic *nic)
+{
+    nic->shared->mcp.counters.send_errors += nic->failed;
+    nic->failed = 0;
+    myr_publish(&nic->shared->lock, 0);
+}
+
+static void flush(struct myr_nic *nic)
+{
+    if (0 != nic->udp.gathered) {
+        nic->failed += mcp_udp_flush(&nic->udp);
+    }
+}
+
+struct mcp_nic *myr_nic_enter(struct myr_nic *nic, struct mcp_board **board)
+{
+    pthread_mutex_lock(&nic->mutex);
+    lock(nic);
+    *board = &nic->board;
+    return &nic->shared->mcp;
+}
+
+void myr_nic_leave(struct myr_nic *nic)
+{
+    unlock(nic);
+    flush(nic);
+    pthread_mutex_unlock(&nic->mutex);
+}
+
+/* ---- polling ---- */
+
+static void receive(void *context, const struct mcp_address *from, const void *packet, size_t bytes)
+{
+    struct myr_nic *nic = context;
+    mcp_receive(&nic->shared->mcp, &nic->board, from, packet, bytes);
+}
+
+static bool due(struct myr_nic *nic)
+{
+    const uint64_t deadline = mcp_deadline_ns(&nic->shared->mcp);
+    return 0 != deadline && now_ns(&nic->board) >= deadline;
+}
+
+uint32_t myr_nic_poll(struct myr_nic *nic)
+{
+    if (0 != pthread_mutex_trylock(&nic->mutex)) {
+        return 0; /* another thread is at it */
+    }
+    uint32_t packets = 0;
+    while (mcp_udp_take(&nic->udp, &nic->taken)) {
+        lock(nic);
+        mcp_udp_each(&nic->taken, receive, nic);
+        unlock(nic);
+        flush(nic);
+        packets += (uint32_t)nic->taken.count;
+        if (nic->taken.count < MCP_UDP_INBOX) {
+            break;
+        }
+    }
+    if (due(nic)) {
+        lock(nic);
+        mcp_timer(&nic->shared->mcp, &nic->board);
+        unlock(nic);
+        flush(nic);
+    }
+    pthread_mutex_unlock(&nic->mutex);
+    return packets;
+}
+
+uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)
+{
+    const uint64_t now = now_ns(&nic->board);
+    if (now - nic->polled_ns < IDLE_NS) {
+        return 0;
+    }
+    nic->polled_ns = now;
+    return myr_nic_poll(nic);
+}
+
+static bool sleep_on_socket(struct myr_nic *nic, uint32_t timeout_us)
+{
+    uint32_t sleeper = 0;
+    if (!atomic_compare_exchange_strong(&nic->shared->sleeper, &sleeper, (uint32_t)nic->pid)) {
+        if (kill((pid_t)sleeper, 0) < 0 && ESRCH == errno) {
+            (void)atomic_compare_exchange_strong(&nic->shared->sleeper, &sleeper, 0);
+        }
+        return false;
+    }
+    struct pollfd socket = {.fd = nic->udp.socket, .events = POLLIN};
+    const struct timespec timeout = {timeout_us / 1000000, (long)(timeout_us % 1000000) * 1000};
+    (void)ppoll(&socket, 1, &timeout, NULL);
+    myr_publish(&nic->shared->sleeper, 0);
+    return true;
+}
+
+void myr_nic_sleep(struct myr_nic *nic, myr_word *word, myr_word *sleepers, uint32_t seen,
+                   uint32_t timeout_us)
+{
+    if (sleep_on_socket(nic, timeout_us)) {
+        return;
+    }
+    const struct timespec timeout = {timeout_us / 1000000, (long)(timeout_us % 1000000) * 1000};
+    atomic_fetch_add(sleepers, 1);
+    syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
+    atomic_fetch_sub(sleepers, 1);
+}
+
+/* ---- opening ---- */
+
+/* Where the kernel lets only parents look into a process, its peers must be allowed to. (Open MPI
+ * does the same for its copies from process to process.) */
+static void allow_peers(void)
+{
+#ifdef PR_SET_PTRACER
+    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+#endif
+}
+
+static void hold(struct myr_nic *nic)
+{
+    for (int h = 0; h < HOLDERS; ++h) {
+        const pid_t pid = nic->shared->holder[h].pid;
+        if (0 == pid || (kill(pid, 0) < 0 && ESRCH == errno)) {
+            nic->shared->holder[h].pid = nic->pid;
+            nic->shared->holder[h].socket = nic->udp.socket;
+            allow_peers();
+            return;
+        }
+    }
+}
+
+static enum myr_status make_key(uint64_t *key, struct myr_error *error)
+{
+    do {
+        if (sizeof(*key) != getrandom(key, sizeof(*key), 0)) {
+            return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the NIC's key");
+        }
+    } while (0 == *key);
+    return MYR_OK;
+}
+
+/* Make the NIC; locked. */
+static enum myr_status create(struct myr_nic *nic, const struct myr_nic_options *options,
+                              struct myr_error *error)
+{
+    struct mcp_local_address addresses[MYR_NIC_ADDRESSES];
+    struct myr_nic_name name = {
+        .count = mcp_local_addresses(options->network, addresses, MYR_NIC_ADDRESSES)};
+    if (0 == name.count) {
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "there is no network to use (%s%s)",
+                        NULL == options->network || '\0' == *options->network
+                            ? "no interface but loopback has an IPv4 address"
+                            : "no address of this machine is in ",
+                        NULL == options->network ? "" : options->network);
+    }
+    /* With one address there is no need to listen on others. */
+    const uint32_t ip = 1 == name.count ? addresses[0].ip : htonl(INADDR_ANY);
+    const int socket = mcp_udp_socket(ip, options->port);
+    if (socket < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot open UDP port %u",
+                        (unsigned)options->port);
+    }
+    if (!mcp_udp_open(&nic->udp, socket)) {
+        mcp_udp_close(&nic->udp);
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    for (uint32_t a = 0; a < name.count; ++a) {
+        name.address[a].ip = addresses[a].ip;
+        name.address[a].port = mcp_udp_port(socket);
+        name.address[a].prefix = addresses[a].prefix;
+    }
+    const enum myr_status status = make_key(&name.key, error);
+    if (MYR_OK != status) {
+        mcp_udp_close(&nic->udp);
+        return status;
+    }
+    nic->shared->name = name;
+    mcp_init(&nic->shared->mcp, name.key);
+    return MYR_OK;
+}
+
+/* A descriptor of the NIC's socket, from a process that has one; -1 with errno. */
+static int fetch_socket(const struct myr_nic *nic)
+{
+    const uint16_t port = nic->shared->name.address[0].port;
+    int err = ESRCH;
+    for (int h = 0; h < HOLDERS; ++h) {
+        if (0 == nic->shared->holder[h].pid) {
+            continue;
+        }
+        const int process = (int)syscall(SYS_pidfd_open, nic->shared->holder[h].pid, 0);
+        if (process < 0) {
+            continue;
+        }
+        const int socket = (int)syscall(SYS_pidfd_getfd, process, nic->shared->holder[h].socket, 0);
+        err = socket < 0 ? errno : err;
+        close(process);
+        if (socket >= 0 && port == mcp_udp_port(socket)) {
+            return socket;
+        }
+        if (socket >= 0) {
+            close(socket); /* the process is another one by now */
+        }
+    }
+    errno = err;
+    return -1;
+}
+
+static enum myr_status attach(struct myr_nic *nic, struct myr_error *error)
+{
+    const int socket = fetch_socket(nic);
+    if (socket < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno,
+                        "cannot share the NIC's socket with the node's other processes "
+                        "(pidfd_getfd is not permitted here; see ptrace)");
+    }
+    if (!mcp_udp_open(&nic->udp, socket)) {
+        mcp_udp_close(&nic->udp);
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    return MYR_OK;
+}
+
+/* The first process makes the NIC; where that cannot be, all others hear the same. Locked. */
+static enum myr_status create_or_attach(struct myr_nic *nic, const struct myr_nic_options *options,
+                                        struct myr_error *error)
+{
+    struct shared_nic *shared = nic->shared;
+    enum myr_status status = MYR_OK;
+    if (NIC_NEW == shared->state) {
+        struct myr_error trouble = {0};
+        status = create(nic, options, &trouble);
+        shared->state = MYR_OK == status ? NIC_OPEN : NIC_NONE;
+        memcpy(shared->why, trouble.text, sizeof(shared->why));
+    } else if (NIC_OPEN == shared->state) {
+        status = attach(nic, error);
+    }
+    if (NIC_NONE == shared->state) {
+        status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "%s", shared->why);
+    }
+    if (MYR_OK == status) {
+        hold(nic);
+    }
+    return status;
+}
+
+enum myr_status myr_nic_open(struct myr_segment *segment, const struct myr_nic_options *options,
+                             struct myr_nic **nic, struct myr_error *error)
+{
+    const struct myr_key key = {.scope = NIC_RECORD};
+    struct myr_record *record =
+        myr_record_join(segment, &key, NIC_MEMBERS, sizeof(struct shared_nic), 0, error);
+    if (NULL == record) {
+        return MYR_ERR_FULL;
+    }
+    struct myr_nic *opening = calloc(1, sizeof(*opening));
+    if (NULL == opening) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    opening->board = (struct mcp_board){
+        .transmit = transmit,
+        .now_ns = now_ns,
+        .wake = wake,
+        .memory = myr_segment_base(segment),
+        .memory_bytes = (uint32_t)myr_segment_size(segment),
+    };
+    opening->shared = (struct shared_nic *)record->slots;
+    opening->segment = segment;
+    opening->pid = getpid();
+    pthread_mutex_init(&opening->mutex, NULL);
+    lock(opening);
+    const enum myr_status status = create_or_attach(opening, options, error);
+    unlock(opening);
+    if (MYR_OK != status) {
+        pthread_mutex_destroy(&opening->mutex);
+        free(opening);
+        return status;
+    }
+    *nic = opening;
+    return MYR_OK;
+}
+
+void myr_nic_close(struct myr_nic *nic)
+{
+    lock(nic);
+    for (int h = 0; h < HOLDERS; ++h) {
+        if (nic->pid == nic->shared->holder[h].pid &&
+            nic->udp.socket == nic->shared->holder[h].socket) {
+            nic->shared->holder[h].pid = 0;
+        }
+    }
+    unlock(nic);
+    mcp_udp_close(&nic->udp);
+    pthread_mutex_destroy(&nic->mutex);
+    free(nic);
+}
+
+/* ---- questions ---- */
+
+void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name)
+{
+    *name = nic->shared->name;
+}
+
+struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
+{
+    return nic->segment;
+}
+
+bool myr_nic_broken(const struct myr_nic *nic)
+{
+    return 0 != myr_observe(&nic->shared->broken);
+}
+
+bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
+                   struct mcp_address *address)
+{
+    const struct myr_nic_name *own = &nic->shared->name;
+    if (0 == name->count || name->count > MYR_NIC_ADDRESSES) {
+        return false;
+    }
+    uint32_t best = 0;
+    for (uint32_t mine = own->count; mine > 0; --mine) { /* of several, our first */
+        for (uint32_t theirs = name->count; theirs > 0; --theirs) {
+            if (mcp_same_network(own->address[mine - 1].ip, name->address[theirs - 1].ip,
+                                 own->address[mine - 1].prefix)) {
+                best = theirs - 1;
+            }
+        }
+    }
+    *address = (struct mcp_address){name->address[best].ip, name->address[best].port, 0};
+    return true;
+}
+
+void myr_nic_count(const struct myr_nic *nic, struct mcp_counters *counters)
+{
+    *counters = nic->shared->mcp.counters;
+}

@@ -1,0 +1,73 @@
+/*
+ * A group across nodes: the processes of a communicator, whose NICs play its barriers.
+ *
+ *   GM with NIC-based barriers (Buntinas et al., section 5.2)      here
+ *   gm_provide_barrier_buffer, gm_barrier_send_with_callback       myr_nic_group_arrive
+ *   the receive token that comes back                              myr_nic_group_test
+ *
+ * The processes of one node arrive in shared memory, and the last of them rings the NIC; it plays
+ * the schedule with the other nodes' NICs and publishes the release, which all of the node read.
+ * Arriving and testing are separate calls, so that a process may compute in between (the fuzzy
+ * barrier); any number of barriers may be outstanding, and they complete in order.
+ *
+ * Threads: a group is used by one thread at a time; myr_nic_group_test() may run in any thread.
+ */
+#ifndef MYR_NIC_GROUP_H
+#define MYR_NIC_GROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libmyr/nic.h"
+#include "libmyr/schedule.h"
+#include "libmyr/waiter.h"
+
+struct myr_record;
+
+/* Who is in a group; all its processes come with equal numbers. */
+struct myr_nic_members {
+    uint64_t key;    /* secret, random, for this group alone: never used before; not 0 */
+    uint32_t nodes;  /* at least 1 */
+    uint32_t node;   /* this process's node, 0 to nodes - 1 */
+    uint32_t locals; /* processes of this node */
+    uint32_t local;  /* this one, 0 to locals - 1 */
+    const struct myr_nic_name *names; /* [nodes]: their NICs */
+};
+
+/* This process's side of a group. What a barrier reads comes first. */
+struct myr_nic_group {
+    struct mcp_group *mcp;
+    myr_word *arrivals; /* of the node's processes: the epochs they have arrived in */
+    uint32_t locals, local;
+    uint32_t epoch; /* the last one this process has arrived in */
+    struct myr_nic *nic;
+    struct myr_waiter *waiter;
+    struct shared_group *shared;
+    struct myr_record *record;
+};
+
+/*
+ * Join the group; `schedule_of` gives the schedule of a node among the nodes. Each member joins
+ * once and leaves once. No messages: NICs of other nodes may have opened the group or not. On
+ * failure MYR_ERR_*; all processes of a node fail alike when there is no memory.
+ */
+enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *nic,
+                                   struct myr_waiter *waiter, const struct myr_nic_members *members,
+                                   myr_schedule_fn schedule_of, const void *context,
+                                   struct myr_error *error);
+void myr_nic_group_leave(struct myr_nic_group *group);
+
+/* Arrive in the next epoch, which is returned. */
+uint32_t myr_nic_group_arrive(struct myr_nic_group *group);
+
+/* Has everybody arrived in `epoch`? Needs somebody to run the NIC (myr_nic_poll()). */
+static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_t epoch)
+{
+    return myr_epoch_reached(myr_observe(&group->mcp->done), epoch);
+}
+
+/* Run the NIC until everybody has arrived in `epoch`, or for `timeout_us` (0: for ever). False if
+ * that did not happen, or never will: see myr_nic_broken(). */
+bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us);
+
+#endif
