@@ -199,6 +199,10 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
                             const struct mcp_header *header)
 {
     const struct mcp_collective_part *part = &header->collective;
+    if (0 == header->key) { /* nobody's, and the tables' word for nothing */
+        ++counters->dropped_foreign;
+        return;
+    }
     struct mcp_group *group = find(c, board, header->key);
     if (NULL == group) {
         receive_stranger(c, board, counters, from, header);
@@ -212,11 +216,14 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
                                            ? mcp_group_release(group, part->epoch)
                                            : mcp_group_record(group, part->slot, part->epoch);
     switch (recorded) {
-    case MCP_RECORDED:
+    case MCP_UNEXPECTED:
+        /* An answer tells of the last epoch that its sender is in: that may be the one after the
+         * epoch whose message was lost, and stands for both. */
+        ++counters->unexpected;
         play(c, board, counters, group);
         break;
-    case MCP_UNEXPECTED:
-        ++counters->unexpected;
+    case MCP_RECORDED:
+        play(c, board, counters, group);
         break;
     case MCP_KNOWN:
         ++counters->duplicates;

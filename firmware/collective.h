@@ -19,7 +19,7 @@
 enum {
     MCP_BUCKETS = 256, /* of the hash table of groups */
     MCP_EARLY = 128,   /* messages kept for groups that are not open yet */
-    MCP_LATE = 256,    /* closed groups remembered */
+    MCP_LATE = 1024,   /* closed groups remembered */
 };
 
 /* How long to wait for a message before asking for it: at first, and at the most (nanoseconds). */
@@ -42,7 +42,7 @@ struct mcp_collective {
     } late[MCP_LATE];
 };
 
-/* Open a group that mcp_group_init() and its tables made ready; its key must not be open. */
+/* Open a group that mcp_group_init() and its tables made ready; its key must not be open, nor 0. */
 void mcp_collective_open(struct mcp_collective *c, struct mcp_board *board,
                          struct mcp_counters *counters, struct mcp_group *group);
 

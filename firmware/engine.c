@@ -55,12 +55,6 @@ enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot, uint3
     return myr_epoch_reached(group->started, epoch) ? MCP_RECORDED : MCP_UNEXPECTED;
 }
 
-static void next_epoch(struct mcp_group *group)
-{
-    group->step = group->sent = group->first_send = group->first_wait = 0;
-    myr_publish(&group->done, done(group) + 1);
-}
-
 enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch)
 {
     if (myr_epoch_reached(done(group), epoch)) {
@@ -69,7 +63,12 @@ enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch)
     if (!myr_epoch_reached(group->started, epoch) || done(group) + 1 != epoch) {
         return MCP_IMPLAUSIBLE; /* we have not entered it */
     }
-    next_epoch(group);
+    for (uint32_t w = 0; w < group->nwaits; ++w) {
+        uint32_t *arrival = &mcp_group_arrivals(group)[w];
+        if (!myr_epoch_reached(*arrival, epoch)) {
+            *arrival = epoch;
+        }
+    }
     return MCP_RECORDED;
 }
 
@@ -93,6 +92,12 @@ static void address_message(struct mcp_group *group, struct mcp_message *message
     };
     message->header.collective =
         (struct mcp_collective_part){epoch, (uint16_t)slot, (uint16_t)group->node};
+}
+
+static void next_epoch(struct mcp_group *group)
+{
+    group->step = group->sent = group->first_send = group->first_wait = 0;
+    myr_publish(&group->done, done(group) + 1);
 }
 
 bool mcp_group_next(struct mcp_group *group, struct mcp_message *message)

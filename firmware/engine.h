@@ -102,13 +102,14 @@ void mcp_group_start(struct mcp_group *group, uint32_t epoch);
  */
 enum mcp_recorded {
     MCP_RECORDED,   /* new, and the host is waiting in this epoch */
-    MCP_UNEXPECTED, /* new, and the host has not come so far */
+    MCP_UNEXPECTED, /* new, and the host has not come so far; it may stand for an epoch before */
     MCP_KNOWN,      /* had come before */
     MCP_IMPLAUSIBLE
 };
 enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot, uint32_t epoch);
 
-/* Everybody has entered `epoch`: be done with it. */
+/* Everybody has entered `epoch`: all its messages are as good as here. What we still have to send
+ * in it is sent all the same, as others may be waiting for that. */
 enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch);
 
 /*

@@ -52,7 +52,8 @@ static uint32_t check_of(const struct mcp_header *header, const void *payload, s
     if (0 != payload_bytes) {
         h = mix_bytes(h, payload, payload_bytes);
     }
-    return (uint32_t)(h >> 32) ^ (uint32_t)h;
+    /* The upper half: only there every bit of the last word counts. */
+    return (uint32_t)(h >> 32);
 }
 
 void mcp_seal(struct mcp_header *header, const void *payload, size_t payload_bytes)
@@ -72,6 +73,8 @@ static bool sound(const struct mcp_header *header, size_t payload_bytes)
                (0 != payload_bytes || 0 == m->length);
     case MCP_REFUSE:
         return 0 == payload_bytes && m->offset > 0 && m->offset < MCP_REASONS;
+    case MCP_ASK:
+    case MCP_DONE:
     case MCP_ACK:
         return 0 == payload_bytes;
     default:

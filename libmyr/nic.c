@@ -68,6 +68,7 @@ struct myr_nic {
     pid_t pid;
     pthread_mutex_t mutex; /* this process's threads: outbox, inbox, lock */
     uint32_t failed;       /* packets not taken, to be counted */
+    uint32_t missed;       /* polls while another process was at it */
     uint64_t polled_ns;    /* when somebody who did not wait polled last */
     struct mcp_udp_taken taken;
 };
@@ -178,27 +179,36 @@ static bool due(struct myr_nic *nic)
     return 0 != deadline && now_ns(&nic->board) >= deadline;
 }
 
-uint32_t myr_nic_poll(struct myr_nic *nic)
+/* Take what has come and run the control program on it; locked, so that packets are not handled in
+ * another order than they came in. */
+static uint32_t take_packets(struct myr_nic *nic)
 {
-    if (0 != pthread_mutex_trylock(&nic->mutex)) {
-        return 0; /* another thread is at it */
-    }
     uint32_t packets = 0;
     while (mcp_udp_take(&nic->udp, &nic->taken)) {
-        lock(nic);
         mcp_udp_each(&nic->taken, receive, nic);
-        unlock(nic);
-        flush(nic);
         packets += (uint32_t)nic->taken.count;
         if (nic->taken.count < MCP_UDP_INBOX) {
             break;
         }
     }
     if (due(nic)) {
-        lock(nic);
         mcp_timer(&nic->shared->mcp, &nic->board);
+    }
+    return packets;
+}
+
+uint32_t myr_nic_poll(struct myr_nic *nic)
+{
+    if (0 != pthread_mutex_trylock(&nic->mutex)) {
+        return 0; /* another thread is at it */
+    }
+    uint32_t packets = 0;
+    if (try_lock(nic)) { /* else another process is */
+        packets = take_packets(nic);
         unlock(nic);
         flush(nic);
+    } else if (0 == ++nic->missed % LOCK_YIELDS) {
+        inherit(nic);
     }
     pthread_mutex_unlock(&nic->mutex);
     return packets;
