@@ -72,6 +72,9 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
     add(candidates, &count, size, NICBARR_OPENMPI, 0);
     if (shape->nodes > 1) {
         add_messages(candidates, &count, shape->nodes);
+        if (shape->nodes > 2 && shape->nodes <= 64) { /* everybody at the root: fewest messages */
+            add(candidates, &count, shape->nodes, NICBARR_TREE, shape->nodes - 1);
+        }
         return count;
     }
     add(candidates, &count, size, NICBARR_COUNTER, 1);

@@ -70,7 +70,6 @@ struct myr_nic {
     uint32_t failed;       /* packets not taken, to be counted */
     uint32_t missed;       /* polls while another process was at it */
     uint64_t polled_ns;    /* when somebody who did not wait polled last */
-    struct mcp_udp_taken taken;
 };
 
 /* ---- the board ---- */
@@ -184,10 +183,10 @@ static bool due(struct myr_nic *nic)
 static uint32_t take_packets(struct myr_nic *nic)
 {
     uint32_t packets = 0;
-    while (mcp_udp_take(&nic->udp, &nic->taken)) {
-        mcp_udp_each(&nic->taken, receive, nic);
-        packets += (uint32_t)nic->taken.count;
-        if (nic->taken.count < MCP_UDP_INBOX) {
+    while (mcp_udp_take(&nic->udp)) {
+        mcp_udp_each(&nic->udp, receive, nic);
+        packets += (uint32_t)nic->udp.inbox.count;
+        if (nic->udp.inbox.count < MCP_UDP_INBOX) {
             break;
         }
     }

@@ -59,19 +59,37 @@ uint16_t mcp_udp_port(int socket)
     return address.sin_port;
 }
 
+/* The kernel leaves in these what it has found. */
+static void prepare(struct mcp_udp_inbox *inbox, int i)
+{
+    inbox->parts[i] =
+        (struct iovec){inbox->buffers + (size_t)i * MCP_UDP_CHAIN_MOST, MCP_UDP_CHAIN_MOST};
+    inbox->messages[i].msg_hdr = (struct msghdr){
+        .msg_name = &inbox->from[i],
+        .msg_namelen = sizeof(inbox->from[i]),
+        .msg_iov = &inbox->parts[i],
+        .msg_iovlen = 1,
+        .msg_control = inbox->control[i],
+        .msg_controllen = sizeof(inbox->control[i]),
+    };
+}
+
 bool mcp_udp_open(struct mcp_udp *udp, int socket)
 {
     udp->socket = socket;
     udp->gathered = 0;
     udp->chains = true;
-    udp->inbox = malloc((size_t)MCP_UDP_INBOX * MCP_UDP_CHAIN_MOST);
-    return NULL != udp->inbox;
+    udp->inbox.buffers = malloc((size_t)MCP_UDP_INBOX * MCP_UDP_CHAIN_MOST);
+    for (int i = 0; i < MCP_UDP_INBOX; ++i) {
+        prepare(&udp->inbox, i);
+    }
+    return NULL != udp->inbox.buffers;
 }
 
 void mcp_udp_close(struct mcp_udp *udp)
 {
     close(udp->socket);
-    free(udp->inbox);
+    free(udp->inbox.buffers);
 }
 
 /* ---- sending ---- */
@@ -109,90 +127,106 @@ static uint32_t chain_from(const struct mcp_udp *udp, uint32_t first)
     return count;
 }
 
-/* The kernel's buffers may be full for a moment; else a packet that is not taken is a lost one. */
-static bool send_message(const struct mcp_udp *udp, const struct msghdr *message)
+/* Everything that one call of sendmmsg() needs. */
+struct batch {
+    unsigned int count;
+    uint32_t packets[MCP_UDP_OUTBOX]; /* of each message */
+    struct mmsghdr messages[MCP_UDP_OUTBOX];
+    struct sockaddr_in to[MCP_UDP_OUTBOX];
+    uint32_t nparts;
+    struct iovec parts[2 * MCP_UDP_OUTBOX];
+    _Alignas(struct cmsghdr) uint8_t control[MCP_UDP_OUTBOX][CMSG_SPACE(sizeof(uint16_t))];
+};
+
+static void say_chain(struct msghdr *message, uint8_t *control, uint16_t size)
 {
-    ssize_t sent;
-    do {
-        sent = sendmsg(udp->socket, message, MSG_NOSIGNAL);
-    } while (sent < 0 && EINTR == errno);
-    return sent >= 0;
+    memset(control, 0, CMSG_SPACE(sizeof(size)));
+    message->msg_control = control;
+    message->msg_controllen = CMSG_SPACE(sizeof(size));
+    struct cmsghdr *note = CMSG_FIRSTHDR(message);
+    note->cmsg_level = IPPROTO_UDP;
+    note->cmsg_type = UDP_SEGMENT;
+    note->cmsg_len = CMSG_LEN(sizeof(size));
+    memcpy(CMSG_DATA(note), &size, sizeof(size));
 }
 
-static bool send_chain(struct mcp_udp *udp, uint32_t first, uint32_t count)
+/* Add the `count` packets from `first` on, as one message. */
+static void add_message(struct mcp_udp *udp, struct batch *batch, uint32_t first, uint32_t count)
 {
-    struct iovec parts[2 * CHAIN_PACKETS];
-    uint32_t nparts = 0;
+    const struct mcp_udp_packet *head = &udp->outbox[first];
+    const unsigned int m = batch->count++;
+    struct iovec *parts = &batch->parts[batch->nparts];
     for (uint32_t i = first; i < first + count; ++i) {
         struct mcp_udp_packet *packet = &udp->outbox[i];
         mcp_seal(&packet->header, packet->payload, packet->payload_bytes);
-        parts[nparts++] = (struct iovec){&packet->header, mcp_header_bytes(packet->header.type)};
+        batch->parts[batch->nparts++] =
+            (struct iovec){&packet->header, mcp_header_bytes(packet->header.type)};
         if (0 != packet->payload_bytes) {
-            parts[nparts++] = (struct iovec){(void *)packet->payload, packet->payload_bytes};
+            batch->parts[batch->nparts++] =
+                (struct iovec){(void *)packet->payload, packet->payload_bytes};
         }
     }
-    const struct mcp_udp_packet *head = &udp->outbox[first];
-    struct sockaddr_in to = {
+    batch->packets[m] = count;
+    batch->to[m] = (struct sockaddr_in){
         .sin_family = AF_INET,
         .sin_addr = {head->to.ip},
         .sin_port = head->to.port,
     };
-    struct msghdr message = {
-        .msg_name = &to,
-        .msg_namelen = sizeof(to),
+    batch->messages[m].msg_hdr = (struct msghdr){
+        .msg_name = &batch->to[m],
+        .msg_namelen = sizeof(batch->to[m]),
         .msg_iov = parts,
-        .msg_iovlen = nparts,
+        .msg_iovlen = (size_t)(&batch->parts[batch->nparts] - parts),
     };
-    _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(uint16_t))] = {0};
     if (count > 1) {
-        const uint16_t size = (uint16_t)packet_bytes(head);
-        message.msg_control = control;
-        message.msg_controllen = sizeof(control);
-        struct cmsghdr *note = CMSG_FIRSTHDR(&message);
-        note->cmsg_level = IPPROTO_UDP;
-        note->cmsg_type = UDP_SEGMENT;
-        note->cmsg_len = CMSG_LEN(sizeof(size));
-        memcpy(CMSG_DATA(note), &size, sizeof(size));
+        say_chain(&batch->messages[m].msg_hdr, batch->control[m], (uint16_t)packet_bytes(head));
     }
-    return send_message(udp, &message);
+}
+
+/* Send it all; returns how many packets the kernel would not take. Those are lost packets. */
+static uint32_t send_batch(struct mcp_udp *udp, struct batch *batch)
+{
+    uint32_t failed = 0;
+    for (unsigned int first = 0; first < batch->count;) {
+        const int sent =
+            sendmmsg(udp->socket, &batch->messages[first], batch->count - first, MSG_NOSIGNAL);
+        if (sent > 0) {
+            first += (unsigned int)sent;
+        } else if (EINTR != errno) {
+            if (batch->packets[first] > 1 && EAGAIN != errno && ENOBUFS != errno) {
+                udp->chains = false; /* a kernel or an interface that does not know of them */
+            }
+            failed += batch->packets[first++];
+        }
+    }
+    return failed;
 }
 
 uint32_t mcp_udp_flush(struct mcp_udp *udp)
 {
-    uint32_t failed = 0;
+    struct batch batch;
+    batch.count = 0;
+    batch.nparts = 0;
     for (uint32_t first = 0; first < udp->gathered;) {
         const uint32_t count = chain_from(udp, first);
-        if (send_chain(udp, first, count)) {
-            first += count;
-        } else if (count > 1 && (EIO == errno || EINVAL == errno || EOPNOTSUPP == errno)) {
-            udp->chains = false; /* a kernel, or an interface, that does not know of chains */
-        } else {
-            failed += count;
-            first += count;
-        }
+        add_message(udp, &batch, first, count);
+        first += count;
     }
     udp->gathered = 0;
-    return failed;
+    return send_batch(udp, &batch);
 }
 
 /* ---- receiving ---- */
 
-bool mcp_udp_take(struct mcp_udp *udp, struct mcp_udp_taken *taken)
+bool mcp_udp_take(struct mcp_udp *udp)
 {
-    for (int i = 0; i < MCP_UDP_INBOX; ++i) {
-        taken->parts[i] =
-            (struct iovec){udp->inbox + (size_t)i * MCP_UDP_CHAIN_MOST, MCP_UDP_CHAIN_MOST};
-        taken->messages[i].msg_hdr = (struct msghdr){
-            .msg_name = &taken->from[i],
-            .msg_namelen = sizeof(taken->from[i]),
-            .msg_iov = &taken->parts[i],
-            .msg_iovlen = 1,
-            .msg_control = taken->control[i],
-            .msg_controllen = sizeof(taken->control[i]),
-        };
+    struct mcp_udp_inbox *inbox = &udp->inbox;
+    for (int i = 0; i < inbox->count; ++i) {
+        prepare(inbox, i);
     }
-    taken->count = recvmmsg(udp->socket, taken->messages, MCP_UDP_INBOX, MSG_DONTWAIT, NULL);
-    return taken->count > 0;
+    const int count = recvmmsg(udp->socket, inbox->messages, MCP_UDP_INBOX, MSG_DONTWAIT, NULL);
+    inbox->count = count > 0 ? count : 0;
+    return count > 0;
 }
 
 /* Bytes of each packet of a chain. */
@@ -210,14 +244,15 @@ static size_t link_bytes(const struct mmsghdr *message)
     return message->msg_len;
 }
 
-void mcp_udp_each(const struct mcp_udp_taken *taken, mcp_udp_fn each, void *context)
+void mcp_udp_each(const struct mcp_udp *udp, mcp_udp_fn each, void *context)
 {
-    for (int i = 0; i < taken->count; ++i) {
-        const struct mmsghdr *message = &taken->messages[i];
-        const struct mcp_address from = {taken->from[i].sin_addr.s_addr, taken->from[i].sin_port,
+    const struct mcp_udp_inbox *inbox = &udp->inbox;
+    for (int i = 0; i < inbox->count; ++i) {
+        const struct mmsghdr *message = &inbox->messages[i];
+        const struct mcp_address from = {inbox->from[i].sin_addr.s_addr, inbox->from[i].sin_port,
                                          0};
         const size_t size = link_bytes(message);
-        const uint8_t *packet = taken->parts[i].iov_base;
+        const uint8_t *packet = inbox->parts[i].iov_base;
         size_t left = message->msg_len;
         do {
             const size_t bytes = left < size ? left : size;
