@@ -32,10 +32,24 @@ static inline void myr_publish(myr_word *word, uint32_t value)
     atomic_store_explicit(word, value, memory_order_release);
 }
 
-/* Pairs with myr_publish() and myr_count(). */
+/* Pairs with myr_publish(), myr_announce() and myr_count(). */
 static inline uint32_t myr_observe(const myr_word *word)
 {
     return atomic_load_explicit(word, memory_order_acquire);
+}
+
+/*
+ * Two words, one each way: of two who each announce theirs and then notice the other's, at least
+ * one sees what the other has announced.
+ */
+static inline void myr_announce(myr_word *word, uint32_t value)
+{
+    atomic_store_explicit(word, value, memory_order_seq_cst);
+}
+
+static inline uint32_t myr_notice(const myr_word *word)
+{
+    return atomic_load_explicit(word, memory_order_seq_cst);
 }
 
 /* Add one and return the count before. Releases to, and acquires from, all the others who count. */

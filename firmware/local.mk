@@ -5,6 +5,9 @@ firmware_libmcp_la_SOURCES = \
     firmware/wire.h firmware/wire.c \
     firmware/engine.h firmware/engine.c \
     firmware/collective.h firmware/collective.c \
+    firmware/port.h firmware/port.c \
+    firmware/messages.h firmware/connection.h firmware/connection.c \
+    firmware/sdma.c firmware/send.c firmware/recv.c firmware/rdma.c \
     firmware/mcp.h firmware/mcp.c
 firmware_libmcp_la_CFLAGS = $(AM_CFLAGS) -ffreestanding
 

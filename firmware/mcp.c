@@ -1,9 +1,16 @@
 /* The control program's entry points; see mcp.h. */
 #include "firmware/mcp.h"
 
-void mcp_init(struct mcp_nic *nic, uint64_t key)
+size_t mcp_nic_bytes(uint32_t ports, uint32_t connections)
+{
+    return sizeof(struct mcp_nic) + mcp_messages_bytes(ports, connections);
+}
+
+void mcp_init(struct mcp_nic *nic, uint64_t key, uint32_t ports, uint32_t connections)
 {
     nic->key = key;
+    nic->messages.nports = ports;
+    nic->messages.nconnections = connections;
 }
 
 void mcp_receive(struct mcp_nic *nic, struct mcp_board *board, const struct mcp_address *from,
@@ -15,6 +22,10 @@ void mcp_receive(struct mcp_nic *nic, struct mcp_board *board, const struct mcp_
         ++nic->counters.dropped_damaged;
     } else if (header.type <= MCP_DONE) {
         mcp_collective_receive(&nic->collective, board, &nic->counters, from, &header);
+    } else if (nic->key == header.key) {
+        const size_t header_bytes = mcp_header_bytes(header.type);
+        mcp_messages_receive(nic, board, from, &header, (const uint8_t *)packet + header_bytes,
+                             bytes - header_bytes);
     } else {
         ++nic->counters.dropped_foreign;
     }
@@ -23,9 +34,14 @@ void mcp_receive(struct mcp_nic *nic, struct mcp_board *board, const struct mcp_
 void mcp_timer(struct mcp_nic *nic, struct mcp_board *board)
 {
     mcp_collective_timer(&nic->collective, board, &nic->counters);
+    mcp_messages_timer(nic, board);
 }
 
 uint64_t mcp_deadline_ns(const struct mcp_nic *nic)
 {
-    return nic->collective.deadline_ns;
+    const uint64_t collective = nic->collective.deadline_ns, messages = nic->messages.deadline_ns;
+    if (0 == collective || 0 == messages) {
+        return collective + messages;
+    }
+    return collective < messages ? collective : messages;
 }

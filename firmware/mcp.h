@@ -11,15 +11,21 @@
 #include "firmware/board.h"
 #include "firmware/collective.h"
 #include "firmware/counters.h"
+#include "firmware/messages.h"
 
+/* Behind it lie the tables of ports and connections. */
 struct mcp_nic {
-    uint64_t key; /* of packets for this NIC's ports; random */
+    _Alignas(MYR_LINE) uint64_t key; /* of packets for this NIC's ports; random, not 0 */
     struct mcp_counters counters;
     struct mcp_collective collective;
+    struct mcp_messages messages;
 };
 
-/* Set up a NIC in memory that is all 0. */
-void mcp_init(struct mcp_nic *nic, uint64_t key);
+/* Bytes of a NIC with its tables; to be aligned to MYR_LINE. */
+size_t mcp_nic_bytes(uint32_t ports, uint32_t connections);
+
+/* Set up a NIC in memory that is all 0, with room for so many ports and connections. */
+void mcp_init(struct mcp_nic *nic, uint64_t key, uint32_t ports, uint32_t connections);
 
 /* A packet has come from `from`; anything at all may be in it. */
 void mcp_receive(struct mcp_nic *nic, struct mcp_board *board, const struct mcp_address *from,

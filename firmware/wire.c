@@ -68,15 +68,21 @@ static bool sound(const struct mcp_header *header, size_t payload_bytes)
 {
     const struct mcp_message_part *m = &header->message;
     switch (header->type) {
-    case MCP_DATA: /* an empty message is one empty packet */
-        return m->offset <= m->length && payload_bytes <= m->length - m->offset &&
-               (0 != payload_bytes || 0 == m->length);
+    case MCP_DATA:
+        if (0 != (m->flags & MCP_VOID)) {
+            return 0 == payload_bytes && 0 == m->length &&
+                   0 == (m->flags & ~(MCP_VOID | MCP_PLEASE));
+        }
+        /* An empty message is one empty packet. */
+        return payload_bytes <= m->length && 0 == (m->flags & ~(MCP_FIRST | MCP_PLEASE)) &&
+               (0 != payload_bytes || (0 == m->length && 0 != (m->flags & MCP_FIRST)));
     case MCP_REFUSE:
-        return 0 == payload_bytes && m->offset > 0 && m->offset < MCP_REASONS;
+        return 0 == payload_bytes && 0 == m->flags && m->detail > 0 && m->detail < MCP_REASONS;
     case MCP_ASK:
     case MCP_DONE:
-    case MCP_ACK:
         return 0 == payload_bytes;
+    case MCP_ACK:
+        return 0 == payload_bytes && 0 == (m->flags & ~(MCP_GAP | MCP_READY));
     default:
         return true;
     }

@@ -34,7 +34,17 @@ enum mcp_type {
 enum mcp_reason {
     MCP_NOT_READY = 1, /* the port has no receive token left */
     MCP_CLOSED,        /* the port is not open, or not the one that was meant */
+    MCP_TOO_LONG,      /* longer than the buffer that is next: never send it again */
     MCP_REASONS
+};
+
+/* What else a packet of a message or an acknowledgement says. */
+enum mcp_flag {
+    MCP_FIRST = 1,  /* DATA: a message begins here; one that was not finished will never be */
+    MCP_VOID = 2,   /* DATA: nothing but its number; its message's port was closed meanwhile */
+    MCP_PLEASE = 4, /* DATA: acknowledge at once, the sender waits for it */
+    MCP_GAP = 8,    /* ACK: packet `expected` is missing, later ones have come and were dropped */
+    MCP_READY = 16, /* ACK: port `from_port`, which had refused for want of tokens, has `length` */
 };
 
 /* A collective packet. The payload that follows is for collectives that carry one. */
@@ -50,9 +60,13 @@ struct mcp_message_part {
     uint32_t sequence; /* DATA: of this packet on the connection; REFUSE: of the refused one */
     uint32_t expected; /* the next packet that the sender expects: acknowledges all before */
     uint16_t to_port, from_port;
-    uint32_t port_key; /* of the port that is meant: a later one may have the same number */
+    uint32_t port_key; /* of the port that is meant: a later one may have the same number; ACK with
+                          READY: of `from_port` */
     uint32_t length;   /* of the whole message (bytes) */
-    uint32_t offset;   /* of this packet's payload in it; REFUSE: the reason */
+    uint16_t round;    /* one more after each refusal; REFUSE: of the refused packet */
+    uint8_t flags;     /* enum mcp_flag */
+    uint8_t detail;    /* DATA: which attempt of the sender this is; ACK with GAP: of the later
+                          packet; REFUSE: enum mcp_reason */
 };
 
 struct mcp_header {

@@ -9,5 +9,6 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/plan.h libmyr/plan.c \
     libmyr/group.h libmyr/group.c \
     libmyr/nic.h libmyr/nic_inside.h libmyr/nic.c \
-    libmyr/nic_group.h libmyr/nic_group.c
+    libmyr/nic_group.h libmyr/nic_group.c \
+    libmyr/port.h libmyr/port.c
 libmyr_libmyr_la_LIBADD = firmware/libsoft.la firmware/libmcp.la

@@ -39,6 +39,8 @@ enum {
     LOCK_SPINS = 50,         /* looks at the lock before the processor is given up */
     LOCK_YIELDS = 1000,      /* before looking whether its holder is alive */
     IDLE_NS = 20 * 1000,     /* between two polls of somebody who does not wait */
+    PORTS = 256,             /* that may be open at a time */
+    CONNECTIONS = 1024,      /* to other NICs, for messages */
     NIC_RECORD = 0x6e6963,   /* scope of the record's key: "nic" */
     NIC_MEMBERS = UINT32_MAX /* nobody leaves: it lives as long as the segment */
 };
@@ -57,7 +59,7 @@ struct shared_nic {
         pid_t pid; /* 0: free entry */
         int socket;
     } holder[HOLDERS];
-    _Alignas(MYR_LINE) struct mcp_nic mcp;
+    _Alignas(MYR_LINE) struct mcp_nic mcp; /* last: its tables lie behind it */
 };
 
 struct myr_nic {
@@ -321,7 +323,7 @@ static enum myr_status create(struct myr_nic *nic, const struct myr_nic_options 
         return status;
     }
     nic->shared->name = name;
-    mcp_init(&nic->shared->mcp, name.key);
+    mcp_init(&nic->shared->mcp, name.key, PORTS, CONNECTIONS);
     return MYR_OK;
 }
 
@@ -394,8 +396,9 @@ enum myr_status myr_nic_open(struct myr_segment *segment, const struct myr_nic_o
                              struct myr_nic **nic, struct myr_error *error)
 {
     const struct myr_key key = {.scope = NIC_RECORD};
-    struct myr_record *record =
-        myr_record_join(segment, &key, NIC_MEMBERS, sizeof(struct shared_nic), 0, error);
+    struct myr_record *record = myr_record_join(
+        segment, &key, NIC_MEMBERS,
+        sizeof(struct shared_nic) + mcp_messages_bytes(PORTS, CONNECTIONS), 0, error);
     if (NULL == record) {
         return MYR_ERR_FULL;
     }
@@ -476,6 +479,11 @@ bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
     }
     *address = (struct mcp_address){name->address[best].ip, name->address[best].port, 0};
     return true;
+}
+
+uint32_t myr_nic_mtu(const struct mcp_address *address)
+{
+    return mcp_udp_mtu(address);
 }
 
 void myr_nic_count(const struct myr_nic *nic, struct mcp_counters *counters)

@@ -57,6 +57,9 @@ struct myr_segment *myr_nic_segment(const struct myr_nic *nic);
 bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
                    struct mcp_address *address);
 
+/* Bytes of an IP packet that gets to `address` whole, as far as this machine knows; 0: unknown. */
+uint32_t myr_nic_mtu(const struct mcp_address *address);
+
 /* Take what has come from the network and do what is due. Returns how many packets there were. */
 uint32_t myr_nic_poll(struct myr_nic *nic);
 

@@ -46,13 +46,15 @@ struct myr_port_options {
 enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options *options,
                               struct myr_port **port, struct myr_error *error);
 
-/* Close it at once: what is under way is lost, and later messages to it are refused. */
+/* Close it at once: what is under way is lost or not, each message for itself, and later messages
+ * to it are refused. */
 void myr_port_close(struct myr_port *port);
 
 void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name);
 
 /* Registered memory, at least `bytes`, aligned to 128. NULL when there is none left. Whatever is
- * not given back is, when the port is closed. */
+ * not given back is, when the port is closed. It takes the next power of two that holds it and 128
+ * bytes: ask for 128 less than a power of two, or for many buffers at once. */
 void *myr_port_alloc(struct myr_port *port, size_t bytes);
 void myr_port_free(struct myr_port *port, void *memory);
 
@@ -73,7 +75,9 @@ uint32_t myr_port_receive_tokens(const struct myr_port *port); /* free ones */
 /*
  * Send `bytes` (0 to the buffer's size) of registered memory. Takes a send token; MYR_ERR_FULL when
  * there is none. The buffer is the caller's again when `callback` is called, which happens in
- * myr_port_receive(): MYR_OK once the other NIC has the whole message, else why it never will.
+ * myr_port_receive(): MYR_OK once the other NIC has the whole message, else why it never will
+ * (MYR_ERR_TOO_LONG, MYR_ERR_GONE). As long as the other port has no receive token, or is not open,
+ * the message is under way.
  */
 typedef void (*myr_sent_fn)(struct myr_port *port, void *context, void *buffer,
                             enum myr_status status);
@@ -81,8 +85,9 @@ enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to
                               const void *buffer, size_t bytes, myr_sent_fn callback,
                               void *context);
 
-/* Provide a buffer for a message of up to `bytes`. Takes a receive token. Buffers are filled in the
- * order in which they were provided; a longer message is refused to its sender for good. */
+/* Provide a buffer for a message of up to `bytes`. Takes a receive token; MYR_ERR_FULL when there
+ * is none. Buffers are taken in the order in which they were provided; a message longer than the
+ * next buffer is refused to its sender for good (MYR_ERR_TOO_LONG). */
 enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t bytes);
 
 struct myr_received {
@@ -93,8 +98,19 @@ struct myr_received {
     uint64_t from_nic; /* its key */
 };
 
-/* Run the NIC, call the callbacks of messages that were sent, and take the next message that has
- * come. False if there is none. */
+/*
+ * Call the callbacks of messages that were sent, and take the next message that has come. False if
+ * there is none. myr_port_receive() runs the NIC when nothing is there. myr_port_look() never does,
+ * and costs a few nanoseconds then: messages from this NIC's ports come without it, as their
+ * senders bring them. So a progress function that is called all the time looks, and has
+ * myr_nic_poll_now_and_then() run the NIC.
+ *
+ * A callback may do all with its port but receive, look and close.
+ */
 bool myr_port_receive(struct myr_port *port, struct myr_received *received);
+bool myr_port_look(struct myr_port *port, struct myr_received *received);
+
+/* Close all ports of a process that has died, and free what it had. Returns how many there were. */
+uint32_t myr_ports_bury(struct myr_nic *nic, uint32_t process);
 
 #endif

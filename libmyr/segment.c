@@ -140,6 +140,16 @@ static uint32_t take_block(struct myr_segment *segment, uint32_t block_class)
     return (uint32_t)aligned;
 }
 
+/* The smallest class of blocks with so many bytes; MYR_BLOCK_CLASSES if there is none. */
+static uint32_t class_for(size_t bytes)
+{
+    uint32_t block_class = 0;
+    while (block_class < MYR_BLOCK_CLASSES && block_bytes(block_class) < bytes) {
+        ++block_class;
+    }
+    return block_class;
+}
+
 /* ---- joining ---- */
 
 static enum myr_status initialise(struct myr_segment *segment, uint32_t limit,
@@ -486,11 +496,8 @@ struct myr_record *myr_record_join(struct myr_segment *segment, const struct myr
         }
     }
     if (NULL == record && !sram->full) {
-        uint32_t block_class = bytes < sram->limit ? 0 : MYR_BLOCK_CLASSES;
-        while (block_class < MYR_BLOCK_CLASSES &&
-               block_bytes(block_class) < sizeof(*record) + bytes) {
-            ++block_class;
-        }
+        const uint32_t block_class =
+            bytes < sram->limit ? class_for(sizeof(*record) + bytes) : MYR_BLOCK_CLASSES;
         const uint32_t offset =
             block_class < MYR_BLOCK_CLASSES ? take_block(segment, block_class) : 0;
         if (0 != offset) {
@@ -538,6 +545,78 @@ void myr_record_leave(struct myr_segment *segment, struct myr_record *record)
 size_t myr_record_bytes(const struct myr_record *record)
 {
     return block_bytes(record->block_class) - sizeof(*record);
+}
+
+/* ---- other memory ---- */
+
+/* In front of memory that is no record; `next` is where a free block has it. */
+struct front {
+    uint64_t zero[4];
+    uint32_t next;
+    uint32_t block_class;
+    struct myr_links links;
+    _Alignas(MYR_LINE) uint8_t memory[];
+};
+_Static_assert(offsetof(struct front, next) == offsetof(struct myr_record, next) &&
+                   offsetof(struct front, memory) == MYR_LINE,
+               "blocks of either sort can become free blocks");
+
+static struct front *front_of(void *memory)
+{
+    return (struct front *)((uint8_t *)memory - offsetof(struct front, memory));
+}
+
+/* Take a block, if need be from a larger free one, whose rest becomes free blocks. */
+static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
+{
+    uint32_t offset = take_block(segment, block_class), larger = block_class;
+    while (0 == offset && ++larger < MYR_BLOCK_CLASSES) {
+        offset = segment->sram->free_block[larger];
+    }
+    if (larger != block_class && 0 != offset) {
+        segment->sram->free_block[larger] = at(segment, offset)->next;
+        while (larger-- > block_class) {
+            give_block(segment, offset + (uint32_t)block_bytes(larger), larger);
+        }
+    }
+    return offset;
+}
+
+void *myr_segment_alloc(struct myr_segment *segment, size_t bytes)
+{
+    if (bytes >= segment->sram->limit) {
+        return NULL;
+    }
+    const uint32_t block_class = class_for(sizeof(struct front) + bytes);
+    uint32_t offset = 0;
+    lock(segment);
+    if (!segment->sram->full && block_class < MYR_BLOCK_CLASSES) {
+        offset = take_or_split(segment, block_class);
+    }
+    unlock(segment);
+    if (0 == offset) {
+        return NULL;
+    }
+    struct front *front = (struct front *)at(segment, offset);
+    front->block_class = block_class;
+    front->links = (struct myr_links){0, 0};
+    return front->memory;
+}
+
+void myr_segment_free(struct myr_segment *segment, void *memory)
+{
+    if (NULL != memory) {
+        const struct front *front = front_of(memory);
+        lock(segment);
+        give_block(segment, offset_of(segment, (const struct myr_record *)front),
+                   front->block_class);
+        unlock(segment);
+    }
+}
+
+struct myr_links *myr_segment_links(void *memory)
+{
+    return &front_of(memory)->links;
 }
 
 /* ---- notes ---- */

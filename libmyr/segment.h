@@ -57,6 +57,20 @@ bool myr_segment_oversubscribed(struct myr_segment *segment);
 /* How many processors the attached processes may run on, together. */
 uint32_t myr_segment_processors(const struct myr_segment *segment);
 
+/*
+ * Memory for whatever use, aligned to 128, not cleared; any process may free it. It takes the next
+ * power of two that holds it and 128 bytes. NULL when there is none left, which keeps nobody from
+ * creating records as long as these are small.
+ */
+void *myr_segment_alloc(struct myr_segment *segment, size_t bytes);
+void myr_segment_free(struct myr_segment *segment, void *memory);
+
+/* Two words of such memory that are its user's, beside it: for lists. */
+struct myr_links {
+    uint32_t next, before;
+};
+struct myr_links *myr_segment_links(void *memory);
+
 /* What identifies a record: all members of a group come with equal keys, and nobody else does. */
 struct myr_key {
     uint64_t scope, id; /* the communicator's name, by whoever named it */

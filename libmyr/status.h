@@ -14,6 +14,9 @@ enum myr_status {
     MYR_ERR_FOREIGN,       /* one is there, but of another version */
     MYR_ERR_FULL,          /* no memory or no free entry left */
     MYR_ERR_OUT_OF_MEMORY, /* malloc failed */
+    MYR_ERR_UNREGISTERED,  /* a message's memory is not registered */
+    MYR_ERR_TOO_LONG,      /* a message is longer than the buffer provided for it */
+    MYR_ERR_GONE,          /* the other NIC cannot be reached any more */
 };
 
 struct myr_error {

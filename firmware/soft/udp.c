@@ -59,6 +59,26 @@ uint16_t mcp_udp_port(int socket)
     return address.sin_port;
 }
 
+uint32_t mcp_udp_mtu(const struct mcp_address *to)
+{
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_addr = {to->ip},
+        .sin_port = to->port,
+    };
+    int mtu = 0;
+    socklen_t bytes = sizeof(mtu);
+    const int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (s >= 0) {
+        if (connect(s, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+            getsockopt(s, IPPROTO_IP, IP_MTU, &mtu, &bytes) < 0) {
+            mtu = 0;
+        }
+        close(s);
+    }
+    return mtu > 0 ? (uint32_t)mtu : 0;
+}
+
 /* The kernel leaves in these what it has found. */
 static void prepare(struct mcp_udp_inbox *inbox, int i)
 {
@@ -158,7 +178,6 @@ static void add_message(struct mcp_udp *udp, struct batch *batch, uint32_t first
     struct iovec *parts = &batch->parts[batch->nparts];
     for (uint32_t i = first; i < first + count; ++i) {
         struct mcp_udp_packet *packet = &udp->outbox[i];
-        mcp_seal(&packet->header, packet->payload, packet->payload_bytes);
         batch->parts[batch->nparts++] =
             (struct iovec){&packet->header, mcp_header_bytes(packet->header.type)};
         if (0 != packet->payload_bytes) {

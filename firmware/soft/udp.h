@@ -52,17 +52,22 @@ int mcp_udp_socket(uint32_t ip, uint16_t port);
 /* The port a socket is bound to (network byte order), 0 if it is no UDP socket. */
 uint16_t mcp_udp_port(int socket);
 
+/* Bytes of an IP packet that gets to `to` whole, as far as this machine knows; 0: it does not. */
+uint32_t mcp_udp_mtu(const struct mcp_address *to);
+
 /* Use `socket`, which is closed by mcp_udp_close(). False when out of memory. */
 bool mcp_udp_open(struct mcp_udp *udp, int socket);
 void mcp_udp_close(struct mcp_udp *udp);
 
-/* Gather a packet; the payload must stay as it is until the outbox was flushed. */
+/* Seal and gather a packet. A payload that changes before the outbox was flushed makes it a damaged
+ * one. */
 static inline void mcp_udp_gather(struct mcp_udp *udp, const struct mcp_address *to,
                                   const struct mcp_header *header, const void *payload,
                                   size_t payload_bytes)
 {
     struct mcp_udp_packet *packet = &udp->outbox[udp->gathered++];
     *packet = (struct mcp_udp_packet){*to, *header, payload, payload_bytes};
+    mcp_seal(&packet->header, payload, payload_bytes);
 }
 
 static inline bool mcp_udp_full(const struct mcp_udp *udp)

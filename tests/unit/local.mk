@@ -8,12 +8,15 @@ unit_programs = \
     tests/unit/layout_test \
     tests/unit/waiter_test \
     tests/unit/group_test \
-    tests/unit/segment_test
+    tests/unit/segment_test \
+    tests/unit/messages_test \
+    tests/unit/port_test
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
 unit_common = tests/unit/crew.h tests/unit/crew.c
 unit_stepper = tests/unit/stepper.h tests/unit/stepper.c
+unit_wire = tests/unit/wire_double.h tests/unit/wire_double.c
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -pthread
 unit_libs = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la $(CMOCKA_LIBS)
 
@@ -48,4 +51,12 @@ tests_unit_group_test_LDADD = $(unit_libs)
 tests_unit_segment_test_SOURCES = tests/unit/segment_test.c $(unit_common)
 tests_unit_segment_test_CFLAGS = $(unit_cflags)
 tests_unit_segment_test_LDADD = $(unit_libs)
+
+tests_unit_messages_test_SOURCES = tests/unit/messages_test.c $(unit_common) $(unit_wire)
+tests_unit_messages_test_CFLAGS = $(unit_cflags)
+tests_unit_messages_test_LDADD = firmware/libmcp.la $(CMOCKA_LIBS)
+
+tests_unit_port_test_SOURCES = tests/unit/port_test.c $(unit_common) $(unit_wire)
+tests_unit_port_test_CFLAGS = $(unit_cflags)
+tests_unit_port_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
 endif

@@ -1,0 +1,197 @@
+/* The table of connections, their queues and their times; see connection.h. */
+#include "firmware/connection.h"
+
+size_t mcp_messages_bytes(uint32_t ports, uint32_t connections)
+{
+    const size_t port_bytes = ports * sizeof(struct mcp_port);
+    return (port_bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE +
+           connections * sizeof(struct mcp_connection);
+}
+
+/* ---- finding and making ---- */
+
+static uint32_t *bucket_of(struct mcp_nic *nic, uint64_t key)
+{
+    const uint64_t hash = (key * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
+    return &nic->messages.bucket[hash % MCP_CONNECTION_BUCKETS];
+}
+
+struct mcp_connection *mcp_connection_find(struct mcp_nic *nic, uint64_t key)
+{
+    for (uint32_t i = *bucket_of(nic, key); 0 != i;) {
+        struct mcp_connection *c = &mcp_connections(nic)[i - 1];
+        if (key == c->key) {
+            return c;
+        }
+        i = c->next_bucket;
+    }
+    return NULL;
+}
+
+static void set_mtu(struct mcp_connection *c, uint32_t mtu)
+{
+    mtu = 0 == mtu ? MCP_MTU : mtu;
+    mtu = mtu < MCP_MTU_LEAST ? MCP_MTU_LEAST : mtu;
+    mtu = mtu > MCP_MTU_MOST ? MCP_MTU_MOST : mtu;
+    c->fragment = mtu - MCP_DATAGRAM_BYTES - MCP_MESSAGE_BYTES;
+}
+
+struct mcp_connection *mcp_connection_make(struct mcp_nic *nic, uint64_t key,
+                                           const struct mcp_address *address)
+{
+    struct mcp_connection *c = mcp_connection_find(nic, key);
+    struct mcp_messages *m = &nic->messages;
+    if (NULL != c || m->connections == m->nconnections) {
+        return c;
+    }
+    c = &mcp_connections(nic)[m->connections++];
+    *c = (struct mcp_connection){
+        .key = key,
+        .address = *address,
+        .round = MCP_FIRST_ROUND,
+        .incoming_round = MCP_FIRST_ROUND,
+        .base = MCP_FIRST_SEQUENCE,
+        .next = MCP_FIRST_SEQUENCE,
+        .highest = MCP_FIRST_SEQUENCE,
+        .asked = MCP_FIRST_SEQUENCE - 1,
+        .expected = MCP_FIRST_SEQUENCE,
+        .window = MCP_WINDOW_FIRST,
+        .threshold = MCP_WINDOW_MOST,
+        .patience_ns = MCP_RETRY_NS,
+    };
+    set_mtu(c, 0);
+    uint32_t *bucket = bucket_of(nic, key);
+    c->next_bucket = *bucket;
+    *bucket = m->connections;
+    return c;
+}
+
+uint32_t mcp_connect(struct mcp_nic *nic, uint64_t key, const struct mcp_address *address,
+                     uint32_t mtu)
+{
+    struct mcp_connection *c = 0 == key ? NULL : mcp_connection_make(nic, key, address);
+    if (NULL == c || c->gone) {
+        return MCP_NO_CONNECTION;
+    }
+    c->address = *address; /* a packet may have made it, from another one */
+    if (0 != mtu) {
+        set_mtu(c, mtu);
+    }
+    return mcp_connection_number(nic, c);
+}
+
+/* ---- queues ---- */
+
+void mcp_enqueue(struct mcp_board *board, struct mcp_queue *queue, struct mcp_sending *sending)
+{
+    const mcp_offset offset = mcp_offset_of(board, sending);
+    sending->next = 0;
+    if (0 == queue->first) {
+        queue->first = offset;
+    } else {
+        mcp_sending_at(board, queue->last)->next = offset;
+    }
+    queue->last = offset;
+}
+
+void mcp_unqueue(struct mcp_board *board, struct mcp_queue *queue, struct mcp_sending *sending)
+{
+    const mcp_offset offset = mcp_offset_of(board, sending);
+    mcp_offset before = 0, *link = &queue->first;
+    while (offset != *link) {
+        before = *link;
+        link = &mcp_sending_at(board, before)->next;
+    }
+    *link = sending->next;
+    if (offset == queue->last) {
+        queue->last = before;
+    }
+}
+
+/* ---- times ---- */
+
+static void earlier(uint64_t *deadline_ns, uint64_t at_ns)
+{
+    if (0 != at_ns && (0 == *deadline_ns || at_ns < *deadline_ns)) {
+        *deadline_ns = at_ns;
+    }
+}
+
+void mcp_connection_due(struct mcp_nic *nic, struct mcp_connection *c, uint64_t at_ns)
+{
+    earlier(&nic->messages.deadline_ns, at_ns);
+    if (!c->active) {
+        c->active = true;
+        c->next_active = nic->messages.active;
+        nic->messages.active = mcp_connection_number(nic, c) + 1;
+    }
+}
+
+static bool is_due(uint64_t at_ns, uint64_t now_ns)
+{
+    return 0 != at_ns && at_ns <= now_ns;
+}
+
+static void do_due(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                   uint64_t now_ns)
+{
+    if (is_due(c->resume_ns, now_ns)) {
+        mcp_resume(nic, board, c);
+    }
+    if (is_due(c->retry_ns, now_ns)) {
+        mcp_retry(nic, board, c);
+    }
+    if (is_due(c->acknowledge_ns, now_ns)) {
+        mcp_acknowledge(nic, board, c, 0, 0);
+    }
+}
+
+void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board)
+{
+    struct mcp_messages *m = &nic->messages;
+    const uint64_t now_ns = board->now_ns(board);
+    if (!is_due(m->deadline_ns, now_ns)) {
+        return;
+    }
+    m->deadline_ns = 0;
+    for (uint32_t *link = &m->active; 0 != *link;) {
+        struct mcp_connection *c = &mcp_connections(nic)[*link - 1];
+        do_due(nic, board, c, now_ns);
+        if (0 == c->resume_ns && 0 == c->retry_ns && 0 == c->acknowledge_ns) {
+            *link = c->next_active;
+            c->active = false;
+        } else {
+            earlier(&m->deadline_ns, c->resume_ns);
+            earlier(&m->deadline_ns, c->retry_ns);
+            earlier(&m->deadline_ns, c->acknowledge_ns);
+            link = &c->next_active;
+        }
+    }
+}
+
+/* ---- the other NIC is gone ---- */
+
+static void fail_all(struct mcp_nic *nic, struct mcp_board *board, struct mcp_queue *queue)
+{
+    while (0 != queue->first) {
+        struct mcp_sending *sending = mcp_at(board, queue->first);
+        mcp_unqueue(board, queue, sending);
+        mcp_sending_done(nic, board, sending, MCP_FAILED, MCP_FAILED_GONE);
+    }
+}
+
+void mcp_peer_gone(struct mcp_nic *nic, struct mcp_board *board, const struct mcp_address *address)
+{
+    for (uint32_t i = 0; i < nic->messages.connections; ++i) {
+        struct mcp_connection *c = &mcp_connections(nic)[i];
+        if (!c->gone && address->ip == c->address.ip && address->port == c->address.port) {
+            c->gone = true;
+            c->current = 0;
+            c->retry_ns = c->resume_ns = c->acknowledge_ns = 0;
+            c->refused_ports = 0;
+            fail_all(nic, board, &c->queue);
+            fail_all(nic, board, &c->aside);
+            mcp_incoming_drop(nic, board, c);
+        }
+    }
+}

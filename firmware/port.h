@@ -1,0 +1,169 @@
+/*
+ * A port as host and NIC know it: its rings, and what the NIC notes down about it.
+ *
+ * Three rings in host memory: send tokens and receive tokens from the host to the NIC, events from
+ * the NIC to the host. An entry is there when its `turn` is its number, counted from 1, and entries
+ * of a ring lie one after the other: one cache line tells both that there is something and what.
+ * The host puts in no more tokens than it has; each is answered by one event in the end, so the
+ * ring of events never overflows.
+ *
+ * The NIC believes nothing that a host writes: it copies an entry, then checks the copy. What lies
+ * behind the rings, and struct mcp_port, are the NIC's own.
+ */
+#ifndef MCP_PORT_H
+#define MCP_PORT_H
+
+#include <stdbool.h>
+
+#include "firmware/atomics.h"
+#include "firmware/board.h"
+
+enum {
+    MCP_ANY_PORT = 0xffff,
+    MCP_NO_PORT = 0xffffffff,
+    MCP_SAME_NIC = 0xffffffff, /* in place of a connection: the receiver is on this NIC */
+    MCP_TOKENS_MOST = 1 << 16, /* of either sort, of a port */
+};
+
+/* Send this. `token` is the host's number for it, below the number of its send tokens. */
+struct mcp_send_token {
+    myr_word turn;
+    uint32_t token;
+    mcp_offset memory;
+    uint32_t bytes;
+    uint32_t connection; /* or MCP_SAME_NIC */
+    uint32_t to_key;
+    uint16_t to_port;
+    uint16_t zero[3];
+};
+
+/* Receive a message here. */
+struct mcp_receive_token {
+    myr_word turn;
+    mcp_offset memory;
+    uint32_t bytes;
+    uint32_t zero;
+};
+
+enum mcp_event_type {
+    MCP_SENT = 1, /* send token `what` is done: the other NIC has the whole message */
+    MCP_FAILED,   /* it will never be, for `why` */
+    MCP_RECEIVED, /* a message has come into the buffer at `what` */
+    MCP_UNFIT,    /* the buffer at `what` is not in memory; its receive token is free again */
+};
+
+/* Why a message failed. */
+enum mcp_failure {
+    MCP_FAILED_TOO_LONG = 1, /* longer than the buffer it would have come into */
+    MCP_FAILED_GONE,         /* the other NIC is out of reach */
+    MCP_FAILED_BAD_TOKEN,    /* not in memory, or to nowhere */
+};
+
+struct mcp_event {
+    myr_word turn;
+    uint8_t type; /* enum mcp_event_type */
+    uint8_t why;  /* enum mcp_failure */
+    uint16_t from_port;
+    uint32_t what;
+    uint32_t bytes;
+    uint64_t from_nic;
+    uint64_t zero;
+};
+
+/* A message on its way, as the NIC knows it: one for each send token. */
+struct mcp_sending {
+    mcp_offset next; /* in its list */
+    uint16_t state;  /* enum mcp_sending_state */
+    uint16_t port;   /* the sender's */
+    uint16_t to_port;
+    uint16_t begun;    /* its first packet has its number */
+    uint32_t refusals; /* in a row */
+    uint32_t token;
+    mcp_offset memory;
+    uint32_t bytes;
+    uint32_t connection;
+    uint32_t to_key;
+    uint32_t first;     /* its first packet's sequence number */
+    uint32_t fragment;  /* payload of its packets but the last (bytes) */
+    uint64_t resume_ns; /* set aside: when to try again; 0: with the one before to the same port */
+};
+
+enum mcp_sending_state {
+    MCP_IDLE,
+    MCP_QUEUED,  /* on its connection */
+    MCP_ASIDE,   /* on its connection, refused, to be tried again later */
+    MCP_WAITING, /* at its destination on this NIC, for a receive token */
+};
+
+/* A list of struct mcp_sending, in order. */
+struct mcp_queue {
+    mcp_offset first, last;
+};
+
+/* In host memory, followed by the rings, which end in what is the NIC's own. */
+struct mcp_rings {
+    _Alignas(MYR_LINE) myr_word hungry;   /* by the NIC: tell it when there is a receive token */
+    _Alignas(MYR_LINE) mcp_offset blocks; /* by the host: first of the memory it has taken */
+    _Alignas(MYR_LINE) uint8_t entries[];
+};
+
+/* A port in the NIC's table. */
+struct mcp_port {
+    uint32_t key;   /* 0: closed */
+    uint32_t owner; /* process */
+    mcp_offset rings;
+    uint32_t send_slots, receive_slots, event_slots; /* of the rings: powers of two */
+    uint32_t send_tokens;
+    uint32_t sends, receives, events; /* how many entries were taken, or put in */
+    uint32_t under_way;               /* messages */
+    uint32_t spares;                  /* receive tokens taken and not used, see mcp_take_token() */
+    struct mcp_queue waiting;         /* messages from ports of this NIC, for this number */
+};
+
+static inline uint32_t mcp_slots(uint32_t least)
+{
+    uint32_t slots = 1;
+    while (slots < least) {
+        slots *= 2;
+    }
+    return slots;
+}
+
+/* Where an entry is; `number` counts from 0. */
+static inline struct mcp_send_token *mcp_send_slot(const struct mcp_port *port,
+                                                   struct mcp_rings *rings, uint32_t number)
+{
+    return (struct mcp_send_token *)rings->entries + (number & (port->send_slots - 1));
+}
+
+static inline struct mcp_event *mcp_event_slot(const struct mcp_port *port, struct mcp_rings *rings,
+                                               uint32_t number)
+{
+    uint8_t *events = rings->entries + port->send_slots * sizeof(struct mcp_send_token);
+    return (struct mcp_event *)events + (number & (port->event_slots - 1));
+}
+
+static inline struct mcp_receive_token *mcp_receive_slot(const struct mcp_port *port,
+                                                         struct mcp_rings *rings, uint32_t number)
+{
+    struct mcp_event *end = mcp_event_slot(port, rings, 0) + port->event_slots;
+    return (struct mcp_receive_token *)end + (number & (port->receive_slots - 1));
+}
+
+/* The NIC's own: receive tokens it has back, and what is under way. */
+static inline struct mcp_receive_token *mcp_spare_tokens(const struct mcp_port *port,
+                                                         struct mcp_rings *rings)
+{
+    return mcp_receive_slot(port, rings, 0) + port->receive_slots;
+}
+
+static inline struct mcp_sending *mcp_sendings(const struct mcp_port *port, struct mcp_rings *rings)
+{
+    return (struct mcp_sending *)(mcp_spare_tokens(port, rings) + port->receive_slots);
+}
+
+/* Bytes of a port's memory, and its geometry. False if there are too many or too few tokens. */
+bool mcp_port_shape(struct mcp_port *port, uint32_t send_tokens, uint32_t receive_tokens,
+                    size_t *bytes);
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * RDMA: delivers what came in turn into the buffers of receive tokens, tells the hosts, and says
+ * what is to be refused.
+ *
+ * A message takes its token with its first packet and fills the buffer in place; whoever is not
+ * finished gives the token back.
+ */
+#include "firmware/connection.h"
+
+void mcp_post(struct mcp_board *board, struct mcp_port *port, const struct mcp_event *event)
+{
+    struct mcp_event *slot = mcp_event_slot(port, mcp_at(board, port->rings), port->events);
+    slot->type = event->type;
+    slot->why = event->why;
+    slot->from_port = event->from_port;
+    slot->what = event->what;
+    slot->bytes = event->bytes;
+    slot->from_nic = event->from_nic;
+    myr_publish(&slot->turn, ++port->events);
+}
+
+/* ---- receive tokens ---- */
+
+/* Copy the next token without taking it: false if there is none. */
+static bool look(const struct mcp_port *port, struct mcp_rings *rings,
+                 struct mcp_receive_token *token)
+{
+    const struct mcp_receive_token *slot = mcp_receive_slot(port, rings, port->receives);
+    if (0 != port->spares) {
+        slot = &mcp_spare_tokens(port, rings)[port->spares - 1];
+    } else if (myr_notice(&slot->turn) != port->receives + 1) {
+        return false;
+    }
+    token->memory = slot->memory;
+    token->bytes = slot->bytes;
+    return true;
+}
+
+uint32_t mcp_tokens_left(const struct mcp_board *board, const struct mcp_port *port)
+{
+    struct mcp_rings *rings = mcp_at(board, port->rings);
+    uint32_t left = 0;
+    while (left < port->receive_slots &&
+           myr_observe(&mcp_receive_slot(port, rings, port->receives + left)->turn) ==
+               port->receives + left + 1) {
+        ++left;
+    }
+    return left + port->spares;
+}
+
+static void take(struct mcp_port *port)
+{
+    if (0 != port->spares) {
+        --port->spares;
+    } else {
+        ++port->receives;
+    }
+}
+
+/* Pass over tokens that are not in memory: false if there is no other. */
+static bool look_for_possible(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
+                              struct mcp_receive_token *token)
+{
+    struct mcp_rings *rings = mcp_at(board, port->rings);
+    for (uint32_t i = 0; i < port->receive_slots && look(port, rings, token); ++i) {
+        if (mcp_in_memory(board, token->memory, token->bytes)) {
+            return true;
+        }
+        const struct mcp_event event = {.type = MCP_UNFIT, .what = token->memory};
+        take(port);
+        ++nic->counters.bad_tokens;
+        mcp_post(board, port, &event);
+    }
+    return false;
+}
+
+uint8_t mcp_take_token(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
+                       uint32_t bytes, struct mcp_receive_token *token)
+{
+    struct mcp_rings *rings = mcp_at(board, port->rings);
+    if (!look_for_possible(nic, board, port, token)) {
+        myr_announce(&rings->hungry, 1);
+        if (!look_for_possible(nic, board, port, token)) {
+            return MCP_NOT_READY;
+        }
+    }
+    if (bytes > token->bytes) {
+        return MCP_TOO_LONG;
+    }
+    take(port);
+    return 0;
+}
+
+void mcp_messages_provided(struct mcp_nic *nic, struct mcp_board *board, uint32_t number)
+{
+    struct mcp_port *port = mcp_port_at(nic, number);
+    if (NULL == port || 0 == port->key) {
+        return;
+    }
+    struct mcp_rings *rings = mcp_at(board, port->rings);
+    myr_announce(&rings->hungry, 0);
+    mcp_deliver_waiting(nic, board, number);
+    for (uint32_t i = 0; i < nic->messages.connections; ++i) {
+        struct mcp_connection *c = &mcp_connections(nic)[i];
+        if (0 != (c->refused_ports & mcp_port_bit(number))) {
+            c->refused_ports &= ~mcp_port_bit(number);
+            mcp_ready(nic, board, c, (uint16_t)number, port->key, mcp_tokens_left(board, port));
+        }
+    }
+}
+
+/* ---- packets ---- */
+
+void mcp_incoming_drop(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
+{
+    if (0 != c->incoming.port) {
+        struct mcp_port *port = &mcp_ports(nic)[c->incoming.port - 1];
+        if (port->spares < port->receive_slots) {
+            struct mcp_receive_token *spare =
+                &mcp_spare_tokens(port, mcp_at(board, port->rings))[port->spares++];
+            spare->memory = c->incoming.memory;
+            spare->bytes = c->incoming.room;
+        }
+        c->incoming.port = 0;
+    }
+}
+
+/* A message begins. */
+static uint8_t begin(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                     const struct mcp_message_part *part)
+{
+    struct mcp_port *port = mcp_port_at(nic, part->to_port);
+    if (NULL == port || 0 == port->key || port->key != part->port_key) {
+        return MCP_CLOSED;
+    }
+    struct mcp_receive_token token;
+    const uint8_t why = mcp_take_token(nic, board, port, part->length, &token);
+    if (0 == why) {
+        c->incoming = (struct mcp_incoming){
+            .port = part->to_port + 1u,
+            .memory = token.memory,
+            .room = token.bytes,
+            .length = part->length,
+            .from_port = part->from_port,
+        };
+    }
+    return why;
+}
+
+static void finish(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
+{
+    const struct mcp_event event = {
+        .type = MCP_RECEIVED,
+        .from_port = c->incoming.from_port,
+        .what = c->incoming.memory,
+        .bytes = c->incoming.length,
+        .from_nic = c->key,
+    };
+    mcp_post(board, &mcp_ports(nic)[c->incoming.port - 1], &event);
+    c->incoming.port = 0;
+    ++nic->counters.messages_received;
+}
+
+uint8_t mcp_deliver(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                    const struct mcp_message_part *part, const void *payload,
+                    uint32_t payload_bytes)
+{
+    if (0 != (part->flags & (MCP_FIRST | MCP_VOID))) {
+        mcp_incoming_drop(nic, board, c);
+    }
+    if (0 != (part->flags & MCP_VOID)) {
+        return 0;
+    }
+    if (0 != (part->flags & MCP_FIRST)) {
+        const uint8_t why = begin(nic, board, c, part);
+        if (0 != why) {
+            return why;
+        }
+    }
+    struct mcp_incoming *in = &c->incoming;
+    if (part->to_port + 1u != in->port || part->length != in->length ||
+        payload_bytes > in->length - in->received) {
+        /* Of a message whose port was closed meanwhile, or has been dropped. */
+        mcp_incoming_drop(nic, board, c);
+        return MCP_CLOSED;
+    }
+    __builtin_memcpy((uint8_t *)mcp_at(board, in->memory) + in->received, payload, payload_bytes);
+    in->received += payload_bytes;
+    if (in->received == in->length) {
+        finish(nic, board, c);
+    }
+    return 0;
+}

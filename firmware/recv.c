@@ -1,0 +1,200 @@
+/*
+ * RECV: takes packets of messages, acknowledgements and refusals, in turn and of the present round
+ * only, and gives send tokens back.
+ *
+ * Whatever comes has the NIC's secret key and is sound (mcp_parse()), but may be old, a duplicate,
+ * or out of turn.
+ */
+#include "firmware/connection.h"
+
+/* ---- the half that sends ---- */
+
+static void grow(struct mcp_connection *c, uint32_t packets)
+{
+    if (c->window < c->threshold) {
+        c->window += packets;
+    } else {
+        c->credit += packets;
+        if (c->credit >= c->window) {
+            c->credit = 0;
+            ++c->window;
+        }
+    }
+    if (c->window > MCP_WINDOW_MOST) {
+        c->window = MCP_WINDOW_MOST;
+    }
+}
+
+/* How long to wait from now on: four round trips, in bounds. */
+static void be_patient(struct mcp_connection *c, uint32_t expected, uint64_t now_ns)
+{
+    if (0 != c->timed_ns && c->timed != expected && mcp_not_after(c->timed, expected)) {
+        const uint64_t sample_ns = now_ns - c->timed_ns;
+        c->round_trip_ns = 0 == c->round_trip_ns
+                               ? sample_ns
+                               : c->round_trip_ns - c->round_trip_ns / 8 + sample_ns / 8;
+        c->timed_ns = 0;
+    }
+    c->patience_ns = 4 * c->round_trip_ns;
+    c->patience_ns = c->patience_ns < MCP_RETRY_NS ? MCP_RETRY_NS : c->patience_ns;
+    c->patience_ns = c->patience_ns > MCP_RETRY_MOST_NS ? MCP_RETRY_MOST_NS : c->patience_ns;
+}
+
+/* The other side expects this packet, so it has all before it. */
+static void acknowledged(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                         uint32_t expected)
+{
+    const uint32_t packets = expected - c->base;
+    if (0 == packets || packets > c->highest - c->base) {
+        return; /* nothing new, or an old packet */
+    }
+    const uint64_t now_ns = board->now_ns(board);
+    mcp_advance(nic, board, c, expected);
+    grow(c, packets);
+    be_patient(c, expected, now_ns);
+    c->retry_ns = 0;
+    if (c->base != c->next) {
+        c->retry_ns = now_ns + c->patience_ns;
+        mcp_connection_due(nic, c, c->retry_ns);
+    }
+}
+
+static void receive_acknowledgement(struct mcp_nic *nic, struct mcp_board *board,
+                                    struct mcp_connection *c, const struct mcp_message_part *part)
+{
+    acknowledged(nic, board, c, part->expected);
+    if (0 != (part->flags & MCP_READY)) {
+        mcp_resume_port(nic, board, c, part->from_port, part->port_key, part->length);
+    }
+    if (0 != (part->flags & MCP_GAP) && part->expected == c->base && part->detail == c->attempt &&
+        c->base != c->next) {
+        const uint32_t half = c->window / 2;
+        c->window = c->threshold = half < MCP_WINDOW_LEAST ? MCP_WINDOW_LEAST : half;
+        mcp_go_back(nic, board, c);
+    }
+    mcp_send(nic, board, c);
+}
+
+static void receive_refusal(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                            const struct mcp_message_part *part)
+{
+    acknowledged(nic, board, c, part->expected);
+    if (part->round != c->round || part->sequence != c->base || c->base == c->highest) {
+        return; /* known, as this one is repeated */
+    }
+    ++nic->counters.refused;
+    struct mcp_sending *sending = mcp_next_round(board, c);
+    if (NULL != sending && MCP_TOO_LONG == part->detail) {
+        mcp_sending_done(nic, board, sending, MCP_FAILED, MCP_FAILED_TOO_LONG);
+    } else if (NULL != sending) {
+        mcp_set_aside(nic, board, c, sending,
+                      MCP_CLOSED == part->detail ? MCP_PAUSE_CLOSED_NS : MCP_PAUSE_NOT_READY_NS);
+    }
+    mcp_send(nic, board, c);
+}
+
+/* ---- the half that receives ---- */
+
+/* Packets were taken or known: send what there is, which acknowledges them; else do that alone, at
+ * once or when it has waited for something to ride on. */
+static void answer(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c, bool now)
+{
+    ++c->unacknowledged;
+    mcp_send(nic, board, c);
+    if (0 == c->unacknowledged) {
+        return;
+    }
+    if (now || c->unacknowledged >= MCP_ACK_EVERY) {
+        mcp_acknowledge(nic, board, c, 0, 0);
+    } else if (0 == c->acknowledge_ns) {
+        c->acknowledge_ns = board->now_ns(board) + MCP_ACK_DELAY_NS;
+        mcp_connection_due(nic, c, c->acknowledge_ns);
+    }
+}
+
+static void refuse(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                   const struct mcp_message_part *part, uint8_t why)
+{
+    ++nic->counters.refusals;
+    c->incoming_round = (uint16_t)(part->round + 1);
+    c->refused_why = why;
+    if (MCP_NOT_READY == why) {
+        c->refused_ports |= mcp_port_bit(part->to_port);
+    }
+    mcp_refuse(nic, board, c, part, why);
+}
+
+/* Tell of a gap once for each attempt to fill it. */
+static void tell_gap(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                     uint8_t attempt)
+{
+    if (!c->gap_told || c->gap_attempt != attempt) {
+        c->gap_told = true;
+        c->gap_attempt = attempt;
+        mcp_acknowledge(nic, board, c, MCP_GAP, attempt);
+    }
+}
+
+/* The packet that is next in turn. */
+static void take(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                 const struct mcp_message_part *part, const void *payload, uint32_t payload_bytes)
+{
+    const uint8_t why = mcp_deliver(nic, board, c, part, payload, payload_bytes);
+    if (0 != why) {
+        refuse(nic, board, c, part, why);
+        mcp_send(nic, board, c);
+    } else {
+        ++c->expected;
+        c->gap_told = false;
+        answer(nic, board, c, 0 != (part->flags & MCP_PLEASE));
+    }
+}
+
+static void receive_data(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                         const struct mcp_message_part *part, const void *payload,
+                         uint32_t payload_bytes)
+{
+    const int32_t ahead = (int32_t)(part->sequence - c->expected);
+    const bool present = part->round == c->incoming_round;
+    acknowledged(nic, board, c, part->expected);
+    if (0 == ahead && present) {
+        take(nic, board, c, part, payload, payload_bytes);
+        return;
+    }
+    ++nic->counters.duplicates;
+    if (ahead < 0) {
+        answer(nic, board, c, 0 != (part->flags & MCP_PLEASE));
+        return;
+    }
+    if (present) {
+        tell_gap(nic, board, c, part->detail);
+    } else if (0 == ahead && part->round == (uint16_t)(c->incoming_round - 1)) {
+        mcp_refuse(nic, board, c, part, c->refused_why); /* the sender has not heard it yet */
+    }
+    mcp_send(nic, board, c);
+}
+
+void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
+                          const struct mcp_address *from, const struct mcp_header *header,
+                          const void *payload, size_t payload_bytes)
+{
+    const struct mcp_message_part *part = &header->message;
+    if (0 == part->source || nic->key == part->source) {
+        ++nic->counters.dropped_implausible;
+        return;
+    }
+    struct mcp_connection *c = MCP_DATA == header->type
+                                   ? mcp_connection_make(nic, part->source, from)
+                                   : mcp_connection_find(nic, part->source);
+    if (NULL == c && MCP_DATA == header->type) {
+        ++nic->counters.dropped_no_room;
+    } else if (NULL == c || c->gone) {
+        ++nic->counters.dropped_implausible;
+    } else if (MCP_DATA == header->type) {
+        receive_data(nic, board, c, part, payload, (uint32_t)payload_bytes);
+    } else if (MCP_ACK == header->type) {
+        receive_acknowledgement(nic, board, c, part);
+    } else {
+        receive_refusal(nic, board, c, part);
+    }
+}

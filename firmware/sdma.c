@@ -1,0 +1,179 @@
+/*
+ * SDMA: takes send tokens from the ports and queues their messages, on the connection to the
+ * destination's NIC or, where that is this one, at the destination.
+ *
+ * Packets need not be prepared: a message lies in host memory, and SEND says where. Between ports
+ * of this NIC there are no packets at all: a message is copied once, from buffer to buffer.
+ */
+#include "firmware/connection.h"
+
+void mcp_sending_done(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending,
+                      uint8_t type, uint8_t why)
+{
+    struct mcp_port *port = &mcp_ports(nic)[sending->port];
+    const struct mcp_event event = {.type = type, .why = why, .what = sending->token};
+    sending->state = MCP_IDLE;
+    --port->under_way;
+    nic->counters.messages_sent += MCP_SENT == type;
+    mcp_post(board, port, &event);
+}
+
+/* ---- to a port of this NIC ---- */
+
+/* False if it has to wait. */
+static bool deliver_here(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending)
+{
+    struct mcp_port *to = &mcp_ports(nic)[sending->to_port];
+    struct mcp_receive_token token;
+    if (0 == to->key || to->key != sending->to_key) {
+        return false;
+    }
+    switch (mcp_take_token(nic, board, to, sending->bytes, &token)) {
+    case 0:
+        break;
+    case MCP_TOO_LONG:
+        mcp_sending_done(nic, board, sending, MCP_FAILED, MCP_FAILED_TOO_LONG);
+        return true;
+    default:
+        return false;
+    }
+    __builtin_memmove(mcp_at(board, token.memory), mcp_at(board, sending->memory), sending->bytes);
+    const struct mcp_event event = {
+        .type = MCP_RECEIVED,
+        .from_port = sending->port,
+        .what = token.memory,
+        .bytes = sending->bytes,
+        .from_nic = nic->key,
+    };
+    mcp_post(board, to, &event);
+    ++nic->counters.messages_received;
+    ++nic->counters.messages_local;
+    mcp_sending_done(nic, board, sending, MCP_SENT, 0);
+    return true;
+}
+
+/* Does one to the same port wait already, on this list? */
+static bool one_waits(struct mcp_board *board, const struct mcp_queue *queue,
+                      const struct mcp_sending *sending)
+{
+    const struct mcp_sending *other = mcp_sending_at(board, queue->first);
+    while (NULL != other &&
+           (other->to_port != sending->to_port || other->to_key != sending->to_key)) {
+        other = mcp_sending_at(board, other->next);
+    }
+    return NULL != other;
+}
+
+static void queue_here(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending)
+{
+    struct mcp_queue *waiting = &mcp_ports(nic)[sending->to_port].waiting;
+    if (one_waits(board, waiting, sending) || !deliver_here(nic, board, sending)) {
+        sending->state = MCP_WAITING;
+        mcp_enqueue(board, waiting, sending);
+    }
+}
+
+void mcp_deliver_waiting(struct mcp_nic *nic, struct mcp_board *board, uint32_t number)
+{
+    const struct mcp_port *port = &mcp_ports(nic)[number];
+    struct mcp_queue waiting = port->waiting;
+    mcp_ports(nic)[number].waiting = (struct mcp_queue){0, 0};
+    bool blocked = false;
+    while (0 != waiting.first) {
+        struct mcp_sending *sending = mcp_at(board, waiting.first);
+        waiting.first = sending->next;
+        const bool meant = 0 != port->key && sending->to_key == port->key;
+        if (!meant || blocked || !deliver_here(nic, board, sending)) {
+            blocked = blocked || meant;
+            mcp_enqueue(board, &mcp_ports(nic)[number].waiting, sending);
+        }
+    }
+}
+
+/* ---- to a port of another NIC ---- */
+
+static void queue_there(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending)
+{
+    struct mcp_connection *c = &mcp_connections(nic)[sending->connection];
+    if (c->gone) {
+        mcp_sending_done(nic, board, sending, MCP_FAILED, MCP_FAILED_GONE);
+    } else if (one_waits(board, &c->aside, sending)) {
+        sending->state = MCP_ASIDE;
+        mcp_enqueue(board, &c->aside, sending);
+    } else {
+        mcp_queue_message(board, c, sending);
+        mcp_send(nic, board, c);
+    }
+}
+
+/* ---- tokens ---- */
+
+static bool possible(struct mcp_nic *nic, const struct mcp_board *board,
+                     const struct mcp_sending *sending)
+{
+    if (0 != sending->bytes && !mcp_in_memory(board, sending->memory, sending->bytes)) {
+        return false;
+    }
+    return MCP_SAME_NIC == sending->connection ? sending->to_port < nic->messages.nports
+                                               : sending->connection < nic->messages.connections;
+}
+
+/* Take a token from its slot: false if there is none. The host may write there meanwhile, so the
+ * message that counts is the copy. */
+static bool take(struct mcp_port *port, struct mcp_rings *rings, struct mcp_send_token *token)
+{
+    const struct mcp_send_token *slot = mcp_send_slot(port, rings, port->sends);
+    if (myr_observe(&slot->turn) != port->sends + 1) {
+        return false;
+    }
+    ++port->sends;
+    token->token = slot->token;
+    token->memory = slot->memory;
+    token->bytes = slot->bytes;
+    token->connection = slot->connection;
+    token->to_key = slot->to_key;
+    token->to_port = slot->to_port;
+    return true;
+}
+
+static void start(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
+                  struct mcp_rings *rings, const struct mcp_send_token *token)
+{
+    struct mcp_sending *sending = &mcp_sendings(port, rings)[token->token];
+    *sending = (struct mcp_sending){
+        .port = (uint16_t)(port - mcp_ports(nic)),
+        .to_port = token->to_port,
+        .token = token->token,
+        .memory = token->memory,
+        .bytes = token->bytes,
+        .connection = token->connection,
+        .to_key = token->to_key,
+    };
+    ++port->under_way;
+    if (!possible(nic, board, sending)) {
+        ++nic->counters.bad_tokens;
+        mcp_sending_done(nic, board, sending, MCP_FAILED, MCP_FAILED_BAD_TOKEN);
+    } else if (MCP_SAME_NIC == sending->connection) {
+        queue_here(nic, board, sending);
+    } else {
+        queue_there(nic, board, sending);
+    }
+}
+
+void mcp_messages_sdma(struct mcp_nic *nic, struct mcp_board *board, uint32_t number)
+{
+    struct mcp_port *port = mcp_port_at(nic, number);
+    if (NULL == port || 0 == port->key) {
+        return;
+    }
+    struct mcp_rings *rings = mcp_at(board, port->rings);
+    struct mcp_send_token token;
+    for (uint32_t i = 0; i < port->send_slots && take(port, rings, &token); ++i) {
+        if (token.token < port->send_tokens &&
+            MCP_IDLE == mcp_sendings(port, rings)[token.token].state) {
+            start(nic, board, port, rings, &token);
+        } else {
+            ++nic->counters.bad_tokens;
+        }
+    }
+}

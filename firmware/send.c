@@ -1,0 +1,433 @@
+/*
+ * SEND: puts on the wire the packets of queued messages, as far as the window allows, and
+ * acknowledgements and refusals; goes back when something was lost.
+ *
+ * Packets are never stored: packet n of a message is found by its number, as often as it takes.
+ */
+#include "firmware/connection.h"
+
+/* ---- headers ---- */
+
+/* Whatever is sent acknowledges what was received. */
+static struct mcp_header header_for(const struct mcp_nic *nic, struct mcp_connection *c,
+                                    uint8_t type)
+{
+    struct mcp_header header = {.type = type, .key = c->key};
+    header.message.source = nic->key;
+    header.message.expected = c->expected;
+    c->unacknowledged = 0;
+    c->acknowledge_ns = 0;
+    return header;
+}
+
+void mcp_acknowledge(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                     uint8_t flags, uint8_t detail)
+{
+    struct mcp_header header = header_for(nic, c, MCP_ACK);
+    header.message.flags = flags;
+    header.message.detail = detail;
+    board->transmit(board, &c->address, &header, NULL, 0);
+}
+
+void mcp_ready(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+               uint16_t port, uint32_t key, uint32_t tokens)
+{
+    struct mcp_header header = header_for(nic, c, MCP_ACK);
+    header.message.flags = MCP_READY;
+    header.message.from_port = port;
+    header.message.port_key = key;
+    header.message.length = tokens;
+    board->transmit(board, &c->address, &header, NULL, 0);
+}
+
+void mcp_refuse(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                const struct mcp_message_part *refused, uint8_t reason)
+{
+    struct mcp_header header = header_for(nic, c, MCP_REFUSE);
+    header.message.sequence = refused->sequence;
+    header.message.round = refused->round;
+    header.message.detail = reason;
+    board->transmit(board, &c->address, &header, NULL, 0);
+}
+
+/* ---- void packets ---- */
+
+static uint32_t *void_word(struct mcp_connection *c, uint32_t sequence)
+{
+    return &c->voids[sequence % MCP_VOIDS / 32];
+}
+
+static uint32_t void_bit(uint32_t sequence)
+{
+    return UINT32_C(1) << sequence % 32;
+}
+
+static bool is_void(struct mcp_connection *c, uint32_t sequence)
+{
+    return 0 != c->nvoids && 0 != (*void_word(c, sequence) & void_bit(sequence));
+}
+
+static void set_void(struct mcp_connection *c, uint32_t sequence)
+{
+    *void_word(c, sequence) |= void_bit(sequence);
+    ++c->nvoids;
+}
+
+static void clear_void(struct mcp_connection *c, uint32_t sequence)
+{
+    if (is_void(c, sequence)) {
+        *void_word(c, sequence) &= ~void_bit(sequence);
+        --c->nvoids;
+    }
+}
+
+/* ---- packets ---- */
+
+static uint32_t packets_of(const struct mcp_sending *sending)
+{
+    const uint32_t bytes = 0 == sending->bytes ? 1 : sending->bytes;
+    return bytes / sending->fragment + (0 != bytes % sending->fragment);
+}
+
+/* Is a begun message's last packet one of those before `sequence`? */
+static bool ends_before(const struct mcp_sending *sending, uint32_t sequence)
+{
+    return mcp_not_after(sending->first + packets_of(sending), sequence);
+}
+
+/* The message that packet `next`, which is not void, belongs to; NULL if there is none to send. */
+static struct mcp_sending *sending_of_next(struct mcp_board *board, struct mcp_connection *c)
+{
+    struct mcp_sending *sending = mcp_sending_at(board, c->current);
+    while (NULL != sending && sending->begun && ends_before(sending, c->next)) {
+        c->current = sending->next;
+        sending = mcp_sending_at(board, c->current);
+    }
+    if (NULL != sending && !sending->begun) {
+        sending->begun = 1;
+        sending->first = c->next;
+        sending->fragment = c->fragment;
+    }
+    return sending;
+}
+
+/* Whether to ask for an acknowledgement: where the sender cannot go on without it, unless a packet
+ * under way has asked already. (Else there would be more and more of them on a long stream.) */
+static bool must_ask(struct mcp_nic *nic, const struct mcp_connection *c,
+                     const struct mcp_sending *sending)
+{
+    if (c->asked - c->base < c->next - c->base) {
+        return false;
+    }
+    if (c->next + 1 - c->base >= c->window || (c->next == c->base && c->next != c->highest)) {
+        return true; /* the window ends here; or it is sent again */
+    }
+    if (NULL == sending || !ends_before(sending, c->next + 1)) {
+        return false;
+    }
+    const struct mcp_port *port = &mcp_ports(nic)[sending->port];
+    return port->under_way == port->send_tokens || /* its port has no more tokens */
+           0 != c->aside.first;                    /* others may follow */
+}
+
+static void fill_in(struct mcp_message_part *part, const struct mcp_sending *sending,
+                    const struct mcp_connection *c)
+{
+    part->to_port = sending->to_port;
+    part->from_port = sending->port;
+    part->port_key = sending->to_key;
+    part->length = sending->bytes;
+    part->flags = c->next == sending->first ? MCP_FIRST : 0;
+}
+
+static void watch(struct mcp_connection *c, uint64_t now_ns)
+{
+    if (0 == c->timed_ns) {
+        c->timed = c->next;
+        c->timed_ns = now_ns;
+    }
+}
+
+/* Send packet `next`: false if there is none. */
+static bool send_next(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                      uint64_t now_ns)
+{
+    struct mcp_sending *sending = NULL;
+    const void *payload = NULL;
+    uint32_t bytes = 0;
+    const bool again = c->next != c->highest, empty = again && is_void(c, c->next);
+    if (!empty) {
+        sending = sending_of_next(board, c);
+        if (NULL == sending) {
+            return false;
+        }
+    }
+    struct mcp_header header = header_for(nic, c, MCP_DATA);
+    if (empty) {
+        header.message.flags = MCP_VOID;
+    } else {
+        const uint32_t offset = (c->next - sending->first) * sending->fragment;
+        const uint32_t rest = sending->bytes - offset;
+        bytes = rest < sending->fragment ? rest : sending->fragment;
+        payload = (const uint8_t *)mcp_at(board, sending->memory) + offset;
+        fill_in(&header.message, sending, c);
+    }
+    if (must_ask(nic, c, sending)) {
+        header.message.flags |= MCP_PLEASE;
+        c->asked = c->next;
+    }
+    header.message.sequence = c->next;
+    header.message.round = c->round;
+    header.message.detail = c->attempt;
+    board->transmit(board, &c->address, &header, 0 == bytes ? NULL : payload, bytes);
+    if (again) {
+        ++nic->counters.retransmissions;
+    } else {
+        watch(c, now_ns);
+        ++c->highest;
+    }
+    ++c->next;
+    return true;
+}
+
+void mcp_send(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
+{
+    if (c->gone || (c->next == c->highest && 0 == c->current) || c->next - c->base >= c->window) {
+        return;
+    }
+    const uint64_t now_ns = board->now_ns(board);
+    while (c->next - c->base < c->window && send_next(nic, board, c, now_ns)) {
+    }
+    if (c->base != c->next && 0 == c->retry_ns) {
+        c->retry_ns = now_ns + c->patience_ns;
+        mcp_connection_due(nic, c, c->retry_ns);
+    }
+}
+
+/* ---- going back ---- */
+
+void mcp_go_back(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
+{
+    ++c->attempt;
+    c->next = c->base;
+    c->asked = c->base - 1;
+    c->current = c->queue.first;
+    c->timed_ns = 0; /* nobody could tell which attempt is acknowledged */
+    c->retry_ns = 0;
+    mcp_send(nic, board, c);
+}
+
+void mcp_retry(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
+{
+    const uint32_t half = c->window / 2;
+    c->threshold = half < MCP_WINDOW_LEAST ? MCP_WINDOW_LEAST : half;
+    c->window = MCP_WINDOW_LEAST;
+    c->patience_ns *= 2;
+    if (c->patience_ns > MCP_RETRY_MOST_NS) {
+        c->patience_ns = MCP_RETRY_MOST_NS;
+    }
+    mcp_go_back(nic, board, c);
+}
+
+struct mcp_sending *mcp_next_round(struct mcp_board *board, struct mcp_connection *c)
+{
+    struct mcp_sending *refused = NULL;
+    if (!is_void(c, c->base)) {
+        refused = mcp_at(board, c->queue.first);
+        mcp_unqueue(board, &c->queue, refused);
+    }
+    for (mcp_offset o = c->queue.first; 0 != o; o = mcp_sending_at(board, o)->next) {
+        mcp_sending_at(board, o)->begun = 0;
+    }
+    c->nvoids = 0;
+    __builtin_memset(c->voids, 0, sizeof(c->voids));
+    ++c->round;
+    ++c->attempt;
+    c->next = c->highest = c->base;
+    c->asked = c->base - 1;
+    c->current = c->queue.first;
+    c->timed_ns = 0;
+    c->retry_ns = 0;
+    return refused;
+}
+
+/* ---- the queue ---- */
+
+void mcp_queue_message(struct mcp_board *board, struct mcp_connection *c,
+                       struct mcp_sending *sending)
+{
+    sending->state = MCP_QUEUED;
+    sending->begun = 0;
+    sending->resume_ns = 0;
+    mcp_enqueue(board, &c->queue, sending);
+    if (0 == c->current) {
+        c->current = c->queue.last;
+    }
+}
+
+/* ---- setting aside ---- */
+
+static bool goes_to(const struct mcp_sending *sending, uint16_t port, uint32_t key)
+{
+    return port == sending->to_port && key == sending->to_key;
+}
+
+static void resume_at(struct mcp_nic *nic, struct mcp_connection *c, struct mcp_sending *sending,
+                      uint64_t at_ns)
+{
+    sending->resume_ns = at_ns;
+    if (0 == c->resume_ns || at_ns < c->resume_ns) {
+        c->resume_ns = at_ns;
+    }
+    mcp_connection_due(nic, c, at_ns);
+}
+
+void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                   struct mcp_sending *refused, uint64_t pause_ns)
+{
+    struct mcp_queue queue = c->queue, later = c->aside;
+    c->queue = c->aside = (struct mcp_queue){0, 0};
+    refused->state = MCP_ASIDE;
+    mcp_enqueue(board, &c->aside, refused);
+    while (0 != queue.first) {
+        struct mcp_sending *sending = mcp_at(board, queue.first);
+        const bool same = goes_to(sending, refused->to_port, refused->to_key);
+        queue.first = sending->next;
+        sending->state = same ? MCP_ASIDE : MCP_QUEUED;
+        mcp_enqueue(board, same ? &c->aside : &c->queue, sending);
+    }
+    while (0 != later.first) { /* those set aside before are behind these */
+        struct mcp_sending *sending = mcp_at(board, later.first);
+        later.first = sending->next;
+        if (goes_to(sending, refused->to_port, refused->to_key)) {
+            sending->resume_ns = 0;
+        }
+        mcp_enqueue(board, &c->aside, sending);
+    }
+    c->current = c->queue.first;
+    for (uint32_t i = 0; i < refused->refusals && pause_ns < MCP_PAUSE_MOST_NS; ++i) {
+        pause_ns *= 2;
+    }
+    pause_ns = pause_ns < MCP_PAUSE_MOST_NS ? pause_ns : MCP_PAUSE_MOST_NS;
+    ++refused->refusals;
+    resume_at(nic, c, refused, board->now_ns(board) + pause_ns);
+}
+
+/* Queue again so many of those set aside for a port; the next one gets a time of its own. */
+static void release(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                    uint16_t port, uint32_t key, uint32_t messages)
+{
+    struct mcp_queue aside = c->aside;
+    bool more = true;
+    c->aside = (struct mcp_queue){0, 0};
+    while (0 != aside.first) {
+        struct mcp_sending *sending = mcp_at(board, aside.first);
+        aside.first = sending->next;
+        const bool meant = goes_to(sending, port, key);
+        if (meant && 0 != messages) {
+            --messages;
+            mcp_queue_message(board, c, sending);
+            continue;
+        }
+        mcp_enqueue(board, &c->aside, sending);
+        if (meant && more) {
+            more = false;
+            resume_at(nic, c, sending, board->now_ns(board) + MCP_PAUSE_NOT_READY_NS);
+        }
+    }
+}
+
+void mcp_resume(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
+{
+    const uint64_t now_ns = board->now_ns(board);
+    c->resume_ns = 0;
+    for (mcp_offset o = c->aside.first; 0 != o;) {
+        struct mcp_sending *sending = mcp_at(board, o);
+        if (0 != sending->resume_ns && sending->resume_ns <= now_ns) {
+            release(nic, board, c, sending->to_port, sending->to_key, 1);
+            o = c->aside.first;
+            continue;
+        }
+        if (0 != sending->resume_ns) {
+            resume_at(nic, c, sending, sending->resume_ns);
+        }
+        o = sending->next;
+    }
+    mcp_send(nic, board, c);
+}
+
+void mcp_resume_port(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                     uint16_t port, uint32_t key, uint32_t tokens)
+{
+    if (0 != c->aside.first) {
+        release(nic, board, c, port, key, tokens);
+        mcp_send(nic, board, c);
+    }
+}
+
+/* ---- leaving the queue ---- */
+
+static void leave_queue(struct mcp_board *board, struct mcp_connection *c,
+                        struct mcp_sending *sending)
+{
+    if (mcp_offset_of(board, sending) == c->current) {
+        c->current = sending->next;
+    }
+    mcp_unqueue(board, &c->queue, sending);
+}
+
+void mcp_advance(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                 uint32_t expected)
+{
+    for (; c->base != expected; ++c->base) {
+        clear_void(c, c->base);
+    }
+    struct mcp_sending *sending = mcp_sending_at(board, c->queue.first);
+    while (NULL != sending && sending->begun && ends_before(sending, c->base)) {
+        leave_queue(board, c, sending);
+        mcp_sending_done(nic, board, sending, MCP_SENT, 0);
+        if (0 != c->aside.first) {
+            release(nic, board, c, sending->to_port, sending->to_key, 2);
+        }
+        sending = mcp_sending_at(board, c->queue.first);
+    }
+    if (!mcp_not_after(c->base, c->next)) { /* it had gone back further than it need have */
+        c->next = c->base;
+        c->current = c->queue.first;
+    }
+}
+
+/* Of the packets that a cut message has on the wire nobody knows which were accepted: their numbers
+ * stay theirs, without content. One more goes behind them if it was not all sent, so that the
+ * receiver does not keep its buffer for the rest. */
+static void leave_voids(struct mcp_connection *c, const struct mcp_sending *sending)
+{
+    const uint32_t end = sending->first + packets_of(sending);
+    uint32_t sequence = mcp_not_after(sending->first, c->base) ? c->base : sending->first;
+    while (sequence != end && sequence != c->highest) {
+        set_void(c, sequence++);
+    }
+    if (sequence != end) {
+        set_void(c, c->highest++);
+    }
+}
+
+void mcp_cut(struct mcp_board *board, struct mcp_connection *c, struct mcp_sending *sending)
+{
+    if (MCP_QUEUED == sending->state) {
+        leave_queue(board, c, sending);
+        if (sending->begun) {
+            leave_voids(c, sending);
+        }
+        return;
+    }
+    struct mcp_sending *heir = mcp_sending_at(board, sending->next);
+    mcp_unqueue(board, &c->aside, sending);
+    while (0 != sending->resume_ns && NULL != heir &&
+           !goes_to(heir, sending->to_port, sending->to_key)) {
+        heir = mcp_sending_at(board, heir->next);
+    }
+    if (0 != sending->resume_ns && NULL != heir) {
+        heir->resume_ns = sending->resume_ns;
+    }
+}

@@ -1,0 +1,1255 @@
+/*
+ * Messages between ports, on NICs whose wire loses, repeats, reorders and damages packets.
+ * Invariants: each message is delivered whole, once, and in order between two ports, or its sender
+ * is told that it never will be; every token comes back; nothing of a port that was closed reaches
+ * the one that has its number now; no port keeps another one's messages waiting; whatever a process
+ * writes into its rings, the NIC touches nothing but memory, and goes on.
+ *
+ * The hosts are played here, with the rings as firmware/port.h has them.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "firmware/connection.h"
+#include "tests/unit/crew.h"
+#include "tests/unit/wire_double.h"
+
+enum {
+    SENDS = 8,    /* tokens of a port */
+    RECEIVES = 4, /* the same */
+    LONGEST = 100 << 10,
+    MEMORY = 8 << 20,
+    HOSTS = 10,          /* ports of a test, on all NICs */
+    PAYLOAD = 1500 - 76, /* of a packet */
+};
+
+#define MICROSECOND UINT64_C(1000)
+#define SECOND UINT64_C(1000000000)
+
+/* What is said in a message: enough to tell each from all others, and its content. */
+struct content {
+    uint32_t from_key, to_key; /* of the ports */
+    uint32_t index;            /* how many there were before it, between these two */
+    uint32_t bytes;
+};
+
+/* A port and its process. */
+struct host {
+    struct wire_nic *nic;
+    uint32_t number, key;
+    struct mcp_port shape;
+    struct mcp_rings *rings;
+    uint32_t sends, provides, events;
+    bool sending[SENDS];
+    bool provided[RECEIVES];
+    struct content content[SENDS]; /* of the messages under way */
+    uint8_t *out[SENDS], *in[RECEIVES];
+    uint32_t under_way, waiting; /* send tokens and receive tokens that are not free */
+    uint32_t sent, failed, received;
+    uint8_t why; /* the last one failed */
+    uint32_t last_bytes;
+    uint32_t next_to[HOSTS], next_from[HOSTS]; /* index of messages to and from each host */
+    uint32_t connection[HOSTS];
+};
+
+struct world {
+    struct wire wire;
+    struct host hosts[HOSTS];
+    uint32_t nhosts;
+    uint64_t random;
+    uint32_t largest; /* of the random messages */
+    uint32_t target;  /* how many each host sends to each */
+    bool lazy;        /* hosts provide receive tokens now and then only */
+    uint64_t think_ns;
+};
+
+/* ---- hosts ---- */
+
+static void fill(uint8_t *memory, const struct content *content)
+{
+    uint64_t state = (uint64_t)content->from_key << 32 ^ content->to_key;
+    state = crew_random(&state) ^ content->index;
+    for (uint32_t i = 0; i < content->bytes; i += 8) {
+        const uint64_t word = crew_random(&state);
+        memcpy(memory + i, &word, content->bytes - i < 8 ? content->bytes - i : 8);
+    }
+}
+
+static bool holds(const uint8_t *memory, const struct content *content)
+{
+    static uint8_t wanted[LONGEST];
+    fill(wanted, content);
+    return 0 == memcmp(memory, wanted, content->bytes);
+}
+
+static void open_port(struct world *w, uint32_t h, uint32_t number)
+{
+    struct host *host = &w->hosts[h];
+    size_t bytes;
+    assert_true(mcp_port_shape(&host->shape, SENDS, RECEIVES, &bytes));
+    if (NULL == host->rings) {
+        host->rings = wire_memory(host->nic, bytes);
+        for (int i = 0; i < SENDS; ++i) {
+            host->out[i] = wire_memory(host->nic, LONGEST);
+        }
+        for (int i = 0; i < RECEIVES; ++i) {
+            host->in[i] = wire_memory(host->nic, LONGEST);
+        }
+    }
+    memset(host->rings, 0, bytes);
+    const struct mcp_port_wish wish = {
+        .number = number,
+        .key = (uint32_t)crew_random(&w->random) | 1,
+        .owner = 1,
+        .rings = mcp_offset_of(&host->nic->board, host->rings),
+        .send_tokens = SENDS,
+        .receive_tokens = RECEIVES,
+    };
+    host->key = wish.key;
+    host->sends = host->provides = host->events = host->under_way = host->waiting = 0;
+    memset(host->sending, 0, sizeof(host->sending));
+    memset(host->provided, 0, sizeof(host->provided));
+    memset(host->next_to, 0, sizeof(host->next_to));
+    memset(host->next_from, 0, sizeof(host->next_from));
+    host->number = mcp_port_open(host->nic->mcp, &host->nic->board, &wish);
+    assert_int_not_equal(host->number, MCP_NO_PORT);
+}
+
+static void close_port(struct host *host)
+{
+    mcp_port_close(host->nic->mcp, &host->nic->board, host->number);
+    host->key = 0;
+    for (int i = 0; i < SENDS; ++i) { /* nobody may look there any more */
+        memset(host->out[i], 0xee, 64);
+    }
+}
+
+/* Ports on NICs in turn, each connected to all. */
+static void begin(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t seed)
+{
+    memset(w, 0, sizeof(*w));
+    w->random = seed;
+    w->nhosts = nhosts;
+    w->largest = 3 * PAYLOAD;
+    w->think_ns = 20 * MICROSECOND;
+    wire_begin(&w->wire, nnics, MEMORY, seed);
+    for (uint32_t h = 0; h < nhosts; ++h) {
+        w->hosts[h].nic = &w->wire.nics[h % nnics];
+        open_port(w, h, h / nnics);
+    }
+    for (uint32_t h = 0; h < nhosts; ++h) {
+        for (uint32_t to = 0; to < nhosts; ++to) {
+            struct wire_nic *other = w->hosts[to].nic;
+            w->hosts[h].connection[to] =
+                other == w->hosts[h].nic
+                    ? (uint32_t)MCP_SAME_NIC
+                    : mcp_connect(w->hosts[h].nic->mcp, other->mcp->key, &other->address, 0);
+        }
+    }
+}
+
+static void end(struct world *w)
+{
+    wire_end(&w->wire);
+}
+
+static void put_token(struct host *host, const struct mcp_send_token *token)
+{
+    struct mcp_send_token *slot = mcp_send_slot(&host->shape, host->rings, host->sends);
+    *slot = *token;
+    myr_publish(&slot->turn, ++host->sends);
+    mcp_messages_sdma(host->nic->mcp, &host->nic->board, host->number);
+}
+
+/* Put a receive token with this buffer in. */
+static void put_buffer(struct host *host, uint32_t memory, uint32_t bytes)
+{
+    struct mcp_receive_token *slot = mcp_receive_slot(&host->shape, host->rings, host->provides);
+    slot->memory = memory;
+    slot->bytes = bytes;
+    myr_announce(&slot->turn, ++host->provides);
+    if (0 != myr_notice(&host->rings->hungry)) {
+        mcp_messages_provided(host->nic->mcp, &host->nic->board, host->number);
+    }
+}
+
+static bool provide(struct host *host, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < RECEIVES; ++i) {
+        if (!host->provided[i]) {
+            host->provided[i] = true;
+            ++host->waiting;
+            memset(host->in[i], 0xdd, bytes);
+            put_buffer(host, mcp_offset_of(&host->nic->board, host->in[i]), bytes);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The next message to host `to`; false if there is no token. */
+static bool send(struct world *w, uint32_t from, uint32_t to, uint32_t bytes)
+{
+    struct host *host = &w->hosts[from];
+    uint32_t token = 0;
+    while (token < SENDS && host->sending[token]) {
+        ++token;
+    }
+    if (SENDS == token) {
+        return false;
+    }
+    const struct content content = {host->key, w->hosts[to].key, host->next_to[to]++, bytes};
+    fill(host->out[token], &content);
+    host->content[token] = content;
+    host->sending[token] = true;
+    ++host->under_way;
+    const struct mcp_send_token one = {
+        .token = token,
+        .memory = mcp_offset_of(&host->nic->board, host->out[token]),
+        .bytes = bytes,
+        .connection = host->connection[to],
+        .to_key = w->hosts[to].key,
+        .to_port = (uint16_t)w->hosts[to].number,
+    };
+    put_token(host, &one);
+    return true;
+}
+
+static uint32_t sender_of(struct world *w, const struct mcp_event *event)
+{
+    uint32_t from = 0;
+    while (from < w->nhosts && (event->from_nic != w->hosts[from].nic->mcp->key ||
+                                event->from_port != w->hosts[from].number)) {
+        ++from;
+    }
+    assert_true(from < w->nhosts);
+    return from;
+}
+
+static void take_message(struct world *w, struct host *host, const struct mcp_event *event)
+{
+    const uint32_t from = sender_of(w, event);
+    uint32_t i = 0;
+    while (i < RECEIVES && mcp_offset_of(&host->nic->board, host->in[i]) != event->what) {
+        ++i;
+    }
+    assert_true(i < RECEIVES && host->provided[i]);
+    host->provided[i] = false;
+    --host->waiting;
+    const struct content content = {w->hosts[from].key, host->key, host->next_from[from]++,
+                                    event->bytes};
+    if (!holds(host->in[i], &content)) {
+        fail_msg("message %u from host %u to host %td, %u bytes: not what was sent", content.index,
+                 from, host - w->hosts, event->bytes);
+    }
+    host->last_bytes = event->bytes;
+    ++host->received;
+}
+
+/* Take all events. */
+static void look(struct world *w, struct host *host)
+{
+    for (;;) {
+        const struct mcp_event *slot = mcp_event_slot(&host->shape, host->rings, host->events);
+        if (myr_observe(&slot->turn) != host->events + 1) {
+            return;
+        }
+        const struct mcp_event event = *slot;
+        ++host->events;
+        if (MCP_RECEIVED == event.type) {
+            take_message(w, host, &event);
+            continue;
+        }
+        assert_true(MCP_SENT == event.type || MCP_FAILED == event.type);
+        assert_true(event.what < SENDS && host->sending[event.what]);
+        host->sending[event.what] = false;
+        --host->under_way;
+        /* What was sent is the sender's own again, and whole. */
+        assert_true(holds(host->out[event.what], &host->content[event.what]));
+        memset(host->out[event.what], 0xcc, 64);
+        host->sent += MCP_SENT == event.type;
+        host->failed += MCP_FAILED == event.type;
+        host->why = event.why;
+    }
+}
+
+static void look_all(struct world *w)
+{
+    for (uint32_t h = 0; h < w->nhosts; ++h) {
+        if (0 != w->hosts[h].key) {
+            look(w, &w->hosts[h]);
+        }
+    }
+}
+
+static void pass(struct world *w, uint64_t span_ns)
+{
+    wire_pass(&w->wire, span_ns);
+    look_all(w);
+}
+
+static struct mcp_connection *connection(struct world *w, uint32_t from, uint32_t to)
+{
+    const struct host *host = &w->hosts[from];
+    return &mcp_connections(host->nic->mcp)[host->connection[to]];
+}
+
+/* All is done: nothing is under way, set aside or owed any more. */
+static void check_quiet(struct world *w)
+{
+    assert_false(wire_next(&w->wire));
+    for (uint32_t n = 0; n < w->wire.nnics; ++n) {
+        struct mcp_nic *nic = w->wire.nics[n].mcp;
+        for (uint32_t i = 0; i < nic->messages.connections; ++i) {
+            const struct mcp_connection *c = &mcp_connections(nic)[i];
+            assert_true(c->base == c->highest && 0 == c->nvoids);
+            assert_true(0 == c->queue.first && 0 == c->aside.first && 0 == c->acknowledge_ns);
+        }
+        assert_int_equal(nic->counters.bad_tokens, 0);
+    }
+    for (uint32_t h = 0; h < w->nhosts; ++h) {
+        assert_int_equal(w->hosts[h].under_way, 0);
+    }
+}
+
+/* ---- one by one ---- */
+
+static void sizes(void **state)
+{
+    (void)state;
+    static const uint32_t bytes[] = {
+        0, 1, 8, PAYLOAD - 1, PAYLOAD, PAYLOAD + 1, 2 * PAYLOAD, 65536, LONGEST - 1, LONGEST, 7, 0};
+    struct world w;
+    begin(&w, 2, 4, crew_seed());
+    for (uint32_t to = 1; to < 4; ++to) {
+        struct host *host = &w.hosts[to];
+        for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); ++i) {
+            assert_true(provide(host, LONGEST));
+            assert_true(send(&w, 0, to, bytes[i]));
+            pass(&w, 10000 * MICROSECOND);
+            assert_int_equal(host->received, i + 1);
+            assert_int_equal(host->last_bytes, bytes[i]);
+        }
+    }
+    const struct mcp_counters *counters = &w.hosts[0].nic->mcp->counters;
+    assert_int_equal(counters->retransmissions + counters->refused + counters->duplicates, 0);
+    assert_int_equal(counters->messages_sent, 36);
+    assert_int_equal(counters->messages_local, 12); /* to host 2 */
+    check_quiet(&w);
+    end(&w);
+}
+
+/* A message and its answer take a packet each; what is not answered is acknowledged a bit later. */
+static void answers_acknowledge(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 2, 2, crew_seed());
+    for (uint32_t i = 0; i < 100; ++i) {
+        const uint32_t from = i % 2, to = 1 - from;
+        provide(&w.hosts[to], 8);
+        assert_true(send(&w, from, to, 8));
+        pass(&w, 20 * MICROSECOND);
+        assert_int_equal(w.hosts[to].received, i / 2 + 1);
+    }
+    assert_int_equal(w.wire.tally.sent, 100);
+    pass(&w, SECOND);
+    assert_int_equal(w.wire.tally.sent, 101);
+    check_quiet(&w);
+    end(&w);
+}
+
+/* A long stream needs few acknowledgements, and is not slower than the window makes it. */
+static void stream(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 2, 2, crew_seed());
+    const uint64_t begun_ns = w.wire.now_ns;
+    while (w.hosts[1].received < 200) {
+        while (provide(&w.hosts[1], LONGEST)) {
+        }
+        while (w.hosts[0].under_way < RECEIVES && send(&w, 0, 1, LONGEST)) {
+        }
+        assert_true(wire_next(&w.wire));
+        look_all(&w);
+    }
+    const struct mcp_counters *sender = &w.hosts[0].nic->mcp->counters,
+                              *receiver = &w.hosts[1].nic->mcp->counters;
+    assert_int_equal(sender->retransmissions, 0);
+    assert_true(receiver->packets_sent < sender->packets_sent / (MCP_ACK_EVERY - 2));
+    assert_int_equal(connection(&w, 0, 1)->window, MCP_WINDOW_MOST);
+    /* 14,400 packets, a window of 64 at least for each 2 us of round trip: never an idle time. */
+    assert_true(w.wire.now_ns - begun_ns < 1000 * MICROSECOND);
+    end(&w);
+}
+
+static void receiver_without_tokens(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 2, 6, crew_seed()); /* 0, 2, 4 on one NIC, 1, 3, 5 on the other */
+    for (uint32_t i = 0; i < 4; ++i) {
+        assert_true(send(&w, 0, 1, 3000 + i)); /* 1 will have no tokens for long */
+        assert_true(send(&w, 2, 1, 10 + i));
+        assert_true(send(&w, 0, 2, 100 + i)); /* nor will 2, on the same NIC */
+    }
+    for (uint32_t i = 0; i < 100; ++i) { /* others are not kept waiting, in either direction */
+        provide(&w.hosts[3], LONGEST);
+        provide(&w.hosts[4], LONGEST);
+        assert_true(send(&w, 4, 3, 5000));
+        assert_true(send(&w, 3, 4, 20));
+        pass(&w, 1000 * MICROSECOND);
+        assert_int_equal(w.hosts[3].received, i + 1);
+        assert_int_equal(w.hosts[4].received, i + 1);
+    }
+    const uint64_t before = w.wire.tally.sent;
+    pass(&w, 10 * SECOND);
+    assert_true(w.wire.tally.sent - before < 1000); /* asked again now and then, no more */
+    assert_int_equal(w.hosts[1].received + w.hosts[2].received, 0);
+    assert_int_equal(w.hosts[0].under_way, 8);
+    for (uint32_t i = 0; i < 8; ++i) { /* it is told at once when there is a token */
+        assert_true(provide(&w.hosts[1], LONGEST));
+        pass(&w, 100 * MICROSECOND);
+        assert_int_equal(w.hosts[1].received, i + 1);
+        if (i < 4) {
+            assert_true(provide(&w.hosts[2], LONGEST));
+            look_all(&w);
+            assert_int_equal(w.hosts[2].received, i + 1);
+        }
+    }
+    pass(&w, SECOND);
+    check_quiet(&w);
+    end(&w);
+}
+
+static void too_long(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 2, 3, crew_seed());
+    for (uint32_t to = 1; to < 3; ++to) { /* on the other NIC, on the same */
+        w.hosts[0].failed = w.hosts[0].sent = 0;
+        assert_true(provide(&w.hosts[to], 4000));
+        assert_true(send(&w, 0, to, 4001));
+        --w.hosts[0].next_to[to]; /* which will not come */
+        assert_true(send(&w, 0, to, 4000));
+        pass(&w, SECOND);
+        assert_int_equal(w.hosts[to].received, 1);
+        assert_int_equal(w.hosts[0].failed, 1);
+        assert_int_equal(w.hosts[0].sent, 1);
+        assert_true(send(&w, 0, to, 4001));
+        --w.hosts[0].next_to[to];
+        assert_true(send(&w, 0, to, 1));
+        pass(&w, SECOND); /* no buffer, so nobody knows yet */
+        assert_int_equal(w.hosts[0].failed, 1);
+        assert_true(provide(&w.hosts[to], 4000));
+        pass(&w, SECOND);
+        assert_int_equal(w.hosts[0].failed, 2);
+        assert_int_equal(w.hosts[to].received, 2);
+    }
+    check_quiet(&w);
+    end(&w);
+}
+
+/* A message to a port that is closed stays under way until its sender closes, and reaches nobody;
+ * those to other ports are not kept waiting. */
+static void closed_ports(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 2, 4, crew_seed()); /* A is 0, B is 1; on the same NIC as A: 2 */
+    for (uint32_t b = 1; b < 3; ++b) {
+        struct host *a = &w.hosts[0], *other = &w.hosts[b];
+        const uint32_t number = other->number;
+        provide(other, LONGEST);
+        assert_true(send(&w, 0, b, 50000)); /* B closes in the middle of it, 2 when it has it */
+        for (int i = 0; i < 5; ++i) {
+            wire_next(&w.wire);
+        }
+        close_port(other);
+        assert_true(send(&w, 0, b, 2000));
+        pass(&w, SECOND);
+        open_port(&w, b, number); /* B' */
+        while (provide(other, LONGEST)) {
+        }
+        const uint32_t received = other->received;
+        pass(&w, 10 * SECOND);
+        assert_int_equal(other->received, received);
+        assert_int_equal(a->under_way, 1 == b ? 2 : 1);
+        a->next_to[b] = 0;
+        assert_true(send(&w, 0, b, 3000)); /* A speaks to B' */
+        pass(&w, SECOND);
+        assert_int_equal(other->received, received + 1);
+        close_port(a);
+        open_port(&w, 0, 0); /* A' */
+        for (uint32_t h = 0; h < 4; ++h) {
+            w.hosts[h].next_from[0] = 0;
+        }
+        pass(&w, 10 * SECOND);
+        assert_true(send(&w, 0, b, 4000));
+        pass(&w, SECOND);
+        assert_int_equal(other->received, received + 2);
+        assert_int_equal(a->under_way, 0);
+    }
+    check_quiet(&w);
+    end(&w);
+}
+
+/* The sender's port is closed at each point of a message's way; its receiver's buffer does not get
+ * lost, and other ports' messages come. */
+static void sender_closes(void **state)
+{
+    (void)state;
+    for (uint32_t events = 0; events < 60; ++events) {
+        struct world w;
+        begin(&w, 2, 6, crew_seed() + events);
+        w.wire.faults.loss = events % 3 * 100;
+        while (provide(&w.hosts[1], LONGEST)) {
+        }
+        assert_true(send(&w, 2, 1, 2000));
+        assert_true(send(&w, 0, 1, 100000));
+        assert_true(send(&w, 2, 1, 3000));
+        assert_true(send(&w, 0, 1, 1000));
+        for (uint32_t i = 0; i < events; ++i) {
+            wire_next(&w.wire);
+        }
+        close_port(&w.hosts[0]);
+        assert_true(send(&w, 4, 1, 60000));
+        wire_pass(&w.wire, 10 * SECOND);
+        w.hosts[0].key = w.hosts[0].content[0].from_key; /* what came of its messages is whole */
+        look(&w, &w.hosts[1]);
+        w.hosts[0].key = 0;
+        look_all(&w);
+        assert_true(w.hosts[1].received >= 3 && w.hosts[1].received <= 5);
+        const uint32_t before = w.hosts[1].received;
+        for (uint32_t i = 0; i < 2 * RECEIVES; ++i) { /* all tokens serve still */
+            while (provide(&w.hosts[1], LONGEST)) {
+            }
+            assert_int_equal(w.hosts[1].waiting, RECEIVES);
+            assert_true(send(&w, 2, 1, 5000));
+            pass(&w, SECOND);
+            assert_int_equal(w.hosts[1].received, before + i + 1);
+        }
+        pass(&w, SECOND);
+        w.hosts[0].under_way = 0;
+        check_quiet(&w);
+        end(&w);
+    }
+}
+
+/* The same with nothing behind it: the receiver is told that the rest will not come. */
+static void cut_in_the_middle(void **state)
+{
+    (void)state;
+    for (uint32_t events = 0; events < 80; ++events) {
+        struct world w;
+        begin(&w, 2, 2, crew_seed() + events);
+        w.wire.faults.loss = events % 3 * 100;
+        while (provide(&w.hosts[1], LONGEST)) {
+        }
+        assert_true(send(&w, 0, 1, 100000));
+        for (uint32_t i = 0; i < events; ++i) {
+            wire_next(&w.wire);
+        }
+        close_port(&w.hosts[0]);
+        w.hosts[0].under_way = 0;
+        wire_pass(&w.wire, 10 * SECOND);
+        const struct mcp_connection *c = connection(&w, 1, 0);
+        assert_int_equal(c->incoming.port, 0);
+        assert_true(0 == w.hosts[1].received);
+        check_quiet(&w);
+        end(&w);
+    }
+}
+
+/* ---- single packets are lost ---- */
+
+/* Which one: the first that fits, once or each time. */
+struct victim {
+    uint8_t type, flags;
+    uint32_t sequence;
+    bool always, done;
+};
+
+static bool spare_others(void *context, const struct wire_nic *from, const struct mcp_address *to,
+                         const struct mcp_header *header, const void *payload, size_t payload_bytes)
+{
+    struct victim *victim = context;
+    (void)from;
+    (void)to;
+    (void)payload;
+    (void)payload_bytes;
+    const bool hit = header->type == victim->type &&
+                     (header->message.flags & victim->flags) == victim->flags &&
+                     (0 == victim->sequence || header->message.sequence == victim->sequence) &&
+                     (victim->always || !victim->done);
+    victim->done = victim->done || hit;
+    return !hit;
+}
+
+/* What comes behind a lost packet tells of it, so that nobody waits for the time-out. */
+static void gaps_are_filled(void **state)
+{
+    (void)state;
+    for (uint32_t packet = 0; packet < 69; ++packet) { /* all but the last of 71 */
+        struct world w;
+        begin(&w, 2, 2, crew_seed());
+        struct victim victim = {.type = MCP_DATA, .sequence = MCP_FIRST_SEQUENCE + packet};
+        w.wire.transmitted = spare_others;
+        w.wire.context = &victim;
+        provide(&w.hosts[1], LONGEST);
+        assert_true(send(&w, 0, 1, 100000));
+        pass(&w, MCP_RETRY_NS / 2);
+        assert_true(victim.done);
+        assert_int_equal(w.hosts[1].received, 1);
+        assert_int_equal(w.hosts[0].sent, 1);
+        end(&w);
+    }
+}
+
+/* Who was refused first is closed, and nobody tells the next one that there is a token: it finds
+ * out. */
+static void heirs_try_again(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 2, 4, crew_seed()); /* 0 and 2 on one NIC, 1 on the other */
+    struct victim victim = {.type = MCP_ACK, .flags = MCP_READY, .always = true};
+    w.wire.transmitted = spare_others;
+    w.wire.context = &victim;
+    assert_true(send(&w, 0, 1, 100));
+    assert_true(send(&w, 2, 1, 200));
+    pass(&w, SECOND);
+    close_port(&w.hosts[0]);
+    w.hosts[0].under_way = 0;
+    provide(&w.hosts[1], LONGEST);
+    assert_true(victim.done);
+    pass(&w, SECOND);
+    assert_int_equal(w.hosts[1].received, 1);
+    assert_int_equal(w.hosts[1].last_bytes, 200);
+    check_quiet(&w);
+    end(&w);
+}
+
+/* A process has put a token in, and does not get to say so before another message comes. */
+static void nobody_overtakes(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 1, 2, crew_seed());
+    assert_true(send(&w, 0, 1, 100));
+    struct host *host = &w.hosts[1];
+    struct mcp_receive_token *slot = mcp_receive_slot(&host->shape, host->rings, 0);
+    slot->memory = mcp_offset_of(&host->nic->board, host->in[0]);
+    slot->bytes = LONGEST;
+    host->provided[0] = true;
+    ++host->waiting;
+    myr_announce(&slot->turn, ++host->provides);
+    assert_true(send(&w, 0, 1, 200));
+    look_all(&w);
+    assert_int_equal(host->received, 0);
+    mcp_messages_provided(host->nic->mcp, &host->nic->board, host->number);
+    look_all(&w);
+    assert_int_equal(host->last_bytes, 100);
+    provide(host, LONGEST);
+    look_all(&w);
+    assert_int_equal(host->received, 2);
+    check_quiet(&w);
+    end(&w);
+}
+
+/* ---- what must not be believed ---- */
+
+static void bad_tokens(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 2, 4, crew_seed());
+    struct host *host = &w.hosts[0];
+    const struct mcp_counters *counters = &host->nic->mcp->counters;
+    const struct mcp_send_token good = {
+        .memory = mcp_offset_of(&host->nic->board, host->out[0]),
+        .bytes = 100,
+        .connection = host->connection[1],
+        .to_key = w.hosts[1].key,
+        .to_port = (uint16_t)w.hosts[1].number,
+    };
+    struct mcp_send_token bad[8];
+    for (int i = 0; i < 8; ++i) {
+        bad[i] = good;
+    }
+    bad[0].memory = MEMORY - 50;
+    bad[1].memory = UINT32_MAX - 10;
+    bad[2].bytes = UINT32_MAX;
+    bad[3].connection = 1;
+    bad[4].connection = MCP_SAME_NIC - 1;
+    bad[5].connection = MCP_SAME_NIC;
+    bad[5].to_port = WIRE_PORTS;
+    bad[6].memory = 0;
+    bad[7].memory = MEMORY;
+    for (uint32_t i = 0; i < 8; ++i) { /* each gets an answer */
+        host->sending[0] = true;
+        ++host->under_way;
+        host->content[0].bytes = 0;
+        put_token(host, &bad[i]);
+        look_all(&w);
+        assert_int_equal(counters->bad_tokens, i + 1);
+        assert_int_equal(host->failed, i + 1);
+        assert_int_equal(host->why, MCP_FAILED_BAD_TOKEN);
+    }
+    struct mcp_send_token stray = good;
+    stray.token = SENDS; /* there is no such token, so there can be no answer */
+    put_token(host, &stray);
+    stray.token = UINT32_MAX;
+    put_token(host, &stray);
+    assert_int_equal(counters->bad_tokens, 10);
+    assert_true(send(&w, 0, 1, 100));
+    stray.token = 0; /* is under way */
+    put_token(host, &stray);
+    assert_int_equal(counters->bad_tokens, 11);
+    /* Buffers that are none, at the receiver. */
+    put_buffer(&w.hosts[1], MEMORY - 99, 100);
+    put_buffer(&w.hosts[1], UINT32_MAX, UINT32_MAX);
+    put_buffer(&w.hosts[1], 0, 100);
+    wire_pass(&w.wire, SECOND);
+    assert_int_equal(w.hosts[1].nic->mcp->counters.bad_tokens, 3);
+    for (uint32_t i = 0; i < 3; ++i) {
+        struct mcp_event *slot = mcp_event_slot(&w.hosts[1].shape, w.hosts[1].rings, i);
+        assert_int_equal(slot->turn, i + 1);
+        assert_int_equal(slot->type, MCP_UNFIT);
+    }
+    w.hosts[1].events = 3;
+    assert_true(provide(&w.hosts[1], 100));
+    pass(&w, SECOND);
+    assert_int_equal(w.hosts[1].received, 1);
+    /* Doorbells of ports that there are not. */
+    for (uint32_t number = 5; number != 0; number = number < WIRE_PORTS ? WIRE_PORTS : 0) {
+        mcp_messages_sdma(host->nic->mcp, &host->nic->board, number);
+        mcp_messages_provided(host->nic->mcp, &host->nic->board, number);
+        mcp_port_close(host->nic->mcp, &host->nic->board, number);
+        if (number == WIRE_PORTS) {
+            break;
+        }
+    }
+    end(&w);
+}
+
+/* Anything at all in the rings, again and again; the other NIC's ports go on. */
+static void random_rings(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 2, 4, crew_seed());
+    struct host *wild = &w.hosts[0];
+    for (uint32_t round = 0; round < 20000; ++round) {
+        struct mcp_send_token token = {
+            .token = crew_below(&w.random, SENDS + 1),
+            .memory = (uint32_t)crew_random(&w.random) >> crew_below(&w.random, 16),
+            .bytes = (uint32_t)crew_random(&w.random) >> (4 + crew_below(&w.random, 28)),
+            .connection = crew_below(&w.random, 4) < 2 ? crew_below(&w.random, 2) : MCP_SAME_NIC,
+            .to_key = w.hosts[crew_below(&w.random, 4)].key,
+            .to_port = (uint16_t)crew_below(&w.random, 3),
+        };
+        put_token(wild, &token);
+        if (0 == crew_below(&w.random, 2)) {
+            put_buffer(wild,
+                       (uint32_t)crew_random(&w.random) >> crew_below(&w.random, 16) |
+                           (uint32_t)MEMORY / 2,
+                       (uint32_t)crew_random(&w.random) >> (4 + crew_below(&w.random, 28)));
+        }
+        wire_next(&w.wire);
+    }
+    const uint32_t before = w.hosts[3].received;
+    mcp_port_close(wild->nic->mcp, &wild->nic->board, wild->number);
+    w.wire.nics[0].mcp->counters.bad_tokens = 0;
+    assert_true(send(&w, 1, 3, 100)); /* of the other NIC, nobody has touched these */
+    assert_true(provide(&w.hosts[3], 100));
+    wire_pass(&w.wire, SECOND);
+    look(&w, &w.hosts[3]);
+    assert_int_equal(w.hosts[3].received, before + 1);
+    end(&w);
+}
+
+static void full_table(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 5, 5, crew_seed());
+    struct mcp_nic *full = w.hosts[0].nic->mcp;
+    assert_int_equal(full->messages.connections, 4);
+    wire_end(&w.wire);
+
+    begin(&w, 5, 5, crew_seed());
+    full = w.hosts[0].nic->mcp;
+    memset(&full->messages.bucket, 0, sizeof(full->messages.bucket));
+    full->messages.connections = 0; /* as if nobody had connected, and there were room for three */
+    full->messages.nconnections = 3;
+    while (provide(&w.hosts[0], LONGEST)) {
+    }
+    for (uint32_t from = 1; from < 5; ++from) {
+        assert_true(send(&w, from, 0, 10 * from));
+        pass(&w, SECOND);
+    }
+    assert_int_equal(w.hosts[0].received, 3);
+    assert_int_equal(w.hosts[4].under_way, 1);
+    assert_true(full->counters.dropped_no_room > 5);
+    assert_int_equal(mcp_connect(full, w.hosts[4].nic->mcp->key, &w.hosts[4].nic->address, 0),
+                     MCP_NO_CONNECTION);
+    for (uint32_t to = 1; to < 4; ++to) { /* those that there are are found */
+        const struct wire_nic *other = w.hosts[to].nic;
+        assert_int_equal(mcp_connect(full, other->mcp->key, &other->address, 0), to - 1);
+    }
+    full->messages.nconnections = 4; /* someone made room */
+    pass(&w, SECOND);
+    assert_int_equal(w.hosts[0].received, 4);
+    check_quiet(&w);
+    end(&w);
+}
+
+static void peer_gone(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 3, 6, crew_seed());
+    while (provide(&w.hosts[1], LONGEST)) {
+    }
+    while (provide(&w.hosts[0], LONGEST)) {
+    }
+    assert_true(send(&w, 0, 1, 100000));
+    assert_true(send(&w, 0, 4, 100)); /* who has no token */
+    assert_true(send(&w, 1, 0, 100000));
+    for (int i = 0; i < 30; ++i) {
+        wire_next(&w.wire);
+    }
+    w.wire.nics[1].unplugged = true;
+    pass(&w, SECOND);
+    assert_int_equal(w.hosts[0].under_way, 2);
+    struct wire_nic *nic = w.hosts[0].nic;
+    mcp_peer_gone(nic->mcp, &nic->board, &w.hosts[1].nic->address);
+    look_all(&w);
+    assert_int_equal(w.hosts[0].failed, 2);
+    assert_int_equal(w.hosts[0].why, MCP_FAILED_GONE);
+    assert_true(send(&w, 0, 1, 1));
+    look_all(&w);
+    assert_int_equal(w.hosts[0].failed, 3);
+    assert_int_equal(mcp_connect(nic->mcp, w.hosts[1].nic->mcp->key, &w.hosts[1].nic->address, 0),
+                     MCP_NO_CONNECTION);
+    assert_true(provide(&w.hosts[2], 10) && send(&w, 0, 2, 10)); /* others are there still */
+    for (uint32_t i = 0; i < RECEIVES; ++i) { /* with all of the receive tokens */
+        assert_true(send(&w, 2, 0, 10));
+    }
+    pass(&w, SECOND);
+    assert_int_equal(w.hosts[2].received, 1);
+    assert_int_equal(w.hosts[0].received, RECEIVES);
+    w.wire.nics[1].unplugged = false; /* too late */
+    pass(&w, SECOND);
+    assert_int_equal(w.hosts[0].received, RECEIVES);
+    assert_true(nic->mcp->counters.dropped_implausible > 0);
+    end(&w);
+}
+
+/* Packets with a wrong key, from nowhere, with unlikely numbers: nothing comes of them. */
+static void strange_packets(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 3, 3, crew_seed());
+    while (provide(&w.hosts[1], LONGEST)) {
+    }
+    const struct wire_nic *from = w.hosts[0].nic, *to = w.hosts[1].nic;
+    assert_true(send(&w, 0, 1, 10));
+    pass(&w, SECOND);
+    for (uint32_t i = 0; i < 20000; ++i) {
+        struct {
+            struct mcp_header header;
+            uint8_t payload[64];
+        } packet = {.header = {.type = (uint8_t)(MCP_DATA + crew_below(&w.random, 3)),
+                               .key = to->mcp->key}};
+        struct mcp_message_part *part = &packet.header.message;
+        const uint32_t kind = crew_below(&w.random, 3);
+        part->source = from->mcp->key;
+        packet.header.key ^= 0 == kind;
+        part->source = 1 == kind ? to->mcp->key : part->source;
+        /* Right but for its turn: before or behind what is expected, or of another round. */
+        const uint32_t off = 1 + crew_below(&w.random, UINT32_MAX - 1);
+        part->sequence = connection(&w, 0, 1)->next + (2 == kind ? off : 0);
+        part->expected = connection(&w, 0, 1)->expected + (2 == kind ? off : 0);
+        part->round = (uint16_t)(connection(&w, 0, 1)->round + (2 == kind ? off >> 8 : 0));
+        part->port_key = w.hosts[1].key;
+        part->length = sizeof(packet.payload);
+        part->flags = (uint8_t)(MCP_DATA == packet.header.type ? MCP_FIRST : 0);
+        part->detail = MCP_REFUSE == packet.header.type ? MCP_CLOSED : 0;
+        const size_t bytes = MCP_DATA == packet.header.type ? sizeof(packet.payload) : 0;
+        mcp_seal(&packet.header, packet.payload, bytes);
+        wire_inject(&w.wire, from, to, &packet, sizeof(packet.header) + bytes);
+        if (0 == i % 100) {
+            pass(&w, SECOND);
+        }
+    }
+    pass(&w, SECOND);
+    assert_int_equal(w.hosts[1].received, 1);
+    assert_int_equal(w.hosts[1].nic->mcp->messages.connections, 2);
+    assert_true(send(&w, 0, 1, 10) && send(&w, 1, 0, 10) && provide(&w.hosts[0], 10));
+    pass(&w, SECOND);
+    assert_int_equal(w.hosts[1].received, 2);
+    assert_int_equal(w.hosts[0].received, 1);
+    end(&w);
+}
+
+/* A NIC in error begins messages and never ends them: its peer's tokens are not used up. */
+static void unfinished_messages(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 3, 3, crew_seed());
+    while (provide(&w.hosts[1], LONGEST)) {
+    }
+    const struct wire_nic *from = w.hosts[0].nic, *to = w.hosts[1].nic;
+    for (uint32_t i = 0; i < 5 * RECEIVES; ++i) {
+        struct {
+            struct mcp_header header;
+            uint8_t payload[64];
+        } packet = {.header = {.type = MCP_DATA, .key = to->mcp->key}};
+        packet.header.message = (struct mcp_message_part){
+            .source = from->mcp->key,
+            .sequence = MCP_FIRST_SEQUENCE + i,
+            .expected = MCP_FIRST_SEQUENCE,
+            .to_port = (uint16_t)w.hosts[1].number,
+            .port_key = w.hosts[1].key,
+            .length = 1000,
+            .round = MCP_FIRST_ROUND,
+            .flags = MCP_FIRST,
+        };
+        mcp_seal(&packet.header, packet.payload, sizeof(packet.payload));
+        wire_inject(&w.wire, from, to, &packet, sizeof(packet));
+        pass(&w, SECOND);
+        assert_int_equal(connection(&w, 1, 0)->expected, MCP_FIRST_SEQUENCE + i + 1);
+    }
+    for (uint32_t i = 0; i < RECEIVES - 1; ++i) { /* one has come halfway */
+        assert_true(send(&w, 2, 1, 100));
+        pass(&w, SECOND);
+        assert_int_equal(w.hosts[1].received, i + 1);
+    }
+    end(&w);
+}
+
+/* ---- random traffic ---- */
+
+static uint32_t any_size(struct world *w)
+{
+    const uint32_t kind = crew_below(&w->random, 10);
+    return kind < 6   ? crew_below(&w->random, 200)
+           : kind < 9 ? crew_below(&w->random, w->largest / 8 + 1)
+                      : crew_below(&w->random, w->largest + 1);
+}
+
+/* A host does something, and comes back later. */
+static void live(struct wire_nic *nic, void *context)
+{
+    struct world *w = context;
+    (void)nic;
+    const uint32_t h = crew_below(&w->random, w->nhosts), to = crew_below(&w->random, w->nhosts);
+    struct host *host = &w->hosts[h];
+    look(w, host);
+    if (host->next_to[to] < w->target) {
+        send(w, h, to, any_size(w));
+    }
+    if (!w->lazy || 0 == crew_below(&w->random, 50)) {
+        while (provide(host, LONGEST) && 0 != crew_below(&w->random, 4)) {
+        }
+    }
+    wire_after(&w->wire, wire_between(&w->wire, 1, w->think_ns), NULL, live, w);
+}
+
+static bool all_came(void *context)
+{
+    struct world *w = context;
+    for (uint32_t h = 0; h < w->nhosts; ++h) {
+        if (0 != w->hosts[h].under_way || w->hosts[h].received != w->nhosts * w->target) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void run_traffic(uint32_t nnics, uint32_t nhosts, uint32_t target, bool lazy,
+                        const struct wire_faults *faults)
+{
+    static uint64_t runs;
+    struct world w;
+    begin(&w, nnics, nhosts, crew_seed() + 1000 * ++runs);
+    w.wire.faults = *faults;
+    w.target = target;
+    w.lazy = lazy;
+    w.largest = LONGEST;
+    wire_after(&w.wire, 0, NULL, live, &w);
+    if (!wire_run(&w.wire, all_came, &w, 2000 * SECOND)) {
+        fail_msg("%u NICs, %u ports, run %u: not all has come", nnics, nhosts, (unsigned)runs);
+    }
+    for (uint32_t h = 0; h < nhosts; ++h) {
+        for (uint32_t from = 0; from < nhosts; ++from) {
+            assert_int_equal(w.hosts[h].next_from[from], target);
+            if (w.hosts[h].connection[from] != MCP_SAME_NIC && target >= 100) {
+                assert_true(connection(&w, h, from)->base < MCP_FIRST_SEQUENCE); /* wrapped */
+            }
+        }
+    }
+    w.nhosts = 0; /* they do nothing more */
+    end(&w);
+}
+
+static const struct wire_faults none = {.delay_least_ns = 5000, .delay_most_ns = 9000};
+static const struct wire_faults loss_10 = {
+    .loss = 100, .delay_least_ns = 5000, .delay_most_ns = 9000};
+static const struct wire_faults loss_30 = {
+    .loss = 300, .delay_least_ns = 5000, .delay_most_ns = 50000};
+static const struct wire_faults disorder = {.duplication = 100,
+                                            .reordering = 200,
+                                            .delay_least_ns = 5000,
+                                            .delay_most_ns = 30000,
+                                            .detour_most_ns = 3000000};
+static const struct wire_faults everything = {.loss = 100,
+                                              .duplication = 100,
+                                              .reordering = 100,
+                                              .damage = 100,
+                                              .delay_least_ns = 1000,
+                                              .delay_most_ns = 200000,
+                                              .detour_most_ns = 20000000};
+
+static void traffic(void **state)
+{
+    (void)state;
+    static const struct wire_faults *const all[] = {&none, &loss_10, &loss_30, &disorder,
+                                                    &everything};
+    for (size_t f = 0; f < sizeof(all) / sizeof(all[0]); ++f) {
+        run_traffic(2, 2, 100, false, all[f]);
+        run_traffic(2, 6, 12, false, all[f]);
+        run_traffic(3, 5, 12, true, all[f]);
+        run_traffic(5, 10, 4, false, all[f]);
+        run_traffic(5, 10, 4, true, all[f]);
+    }
+}
+
+/* ---- ports come and go ---- */
+
+/* What a message says here, as its sender may be closed when it comes. */
+struct letter {
+    uint32_t from_key, to_key, index, bytes;
+};
+
+/* How far each pair of ports ever opened has come, by a hash of their keys. */
+enum { PAIRS = 1 << 16 };
+
+struct post {
+    struct world w;
+    uint32_t pair[PAIRS];     /* the keys' digest */
+    uint32_t expected[PAIRS]; /* index of the next letter to be received */
+    uint32_t letters, closings;
+    uint64_t until_ns;
+};
+
+static uint32_t *expected_of(struct post *post, uint32_t from_key, uint32_t to_key)
+{
+    const uint32_t digest = (from_key * 0x9e3779b9u ^ to_key) | 1;
+    uint32_t i = digest >> 8 & (PAIRS - 1);
+    while (0 != post->pair[i] && digest != post->pair[i]) {
+        i = (i + 1) & (PAIRS - 1);
+    }
+    post->pair[i] = digest;
+    return &post->expected[i];
+}
+
+static bool is_open(const struct world *w, uint32_t key)
+{
+    uint32_t h = 0;
+    while (h < w->nhosts && key != w->hosts[h].key) {
+        ++h;
+    }
+    return h < w->nhosts;
+}
+
+static void read_letter(struct post *post, struct host *host, const struct mcp_event *event)
+{
+    uint32_t i = 0;
+    while (i < RECEIVES && mcp_offset_of(&host->nic->board, host->in[i]) != event->what) {
+        ++i;
+    }
+    assert_true(i < RECEIVES && host->provided[i]);
+    host->provided[i] = false;
+    struct letter letter;
+    memcpy(&letter, host->in[i], sizeof(letter));
+    assert_int_equal(letter.to_key, host->key); /* meant for this incarnation */
+    assert_int_equal(letter.bytes, event->bytes);
+    uint32_t *expected = expected_of(post, letter.from_key, letter.to_key);
+    /* Of what was under way when its sender was closed, anything may be missing. */
+    assert_true(letter.index == *expected ||
+                (letter.index > *expected && !is_open(&post->w, letter.from_key)));
+    *expected = letter.index + 1;
+    const struct content content = {letter.from_key, letter.to_key, letter.index, letter.bytes};
+    static uint8_t wanted[LONGEST];
+    fill(wanted, &content);
+    assert_memory_equal(host->in[i] + sizeof(letter), wanted + sizeof(letter),
+                        letter.bytes - sizeof(letter));
+    ++post->letters;
+}
+
+static void read_letters(struct post *post, struct host *host)
+{
+    for (;;) {
+        const struct mcp_event *slot = mcp_event_slot(&host->shape, host->rings, host->events);
+        if (myr_observe(&slot->turn) != host->events + 1) {
+            return;
+        }
+        ++host->events;
+        if (MCP_RECEIVED == slot->type) {
+            read_letter(post, host, slot);
+        } else {
+            assert_int_equal(slot->type, MCP_SENT);
+            assert_true(slot->what < SENDS && host->sending[slot->what]);
+            host->sending[slot->what] = false;
+            --host->under_way;
+        }
+    }
+}
+
+static void write_letter(struct post *post, uint32_t from, uint32_t to)
+{
+    struct world *w = &post->w;
+    struct host *host = &w->hosts[from];
+    uint32_t token = 0;
+    while (token < SENDS && host->sending[token]) {
+        ++token;
+    }
+    if (SENDS == token || 0 == w->hosts[to].key) {
+        return;
+    }
+    struct letter letter = {host->key, w->hosts[to].key, host->next_to[to]++,
+                            (uint32_t)sizeof(letter) + any_size(w)};
+    if (letter.bytes > LONGEST) {
+        letter.bytes = LONGEST;
+    }
+    const struct content content = {letter.from_key, letter.to_key, letter.index, letter.bytes};
+    fill(host->out[token], &content);
+    memcpy(host->out[token], &letter, sizeof(letter));
+    host->sending[token] = true;
+    ++host->under_way;
+    const struct mcp_send_token one = {
+        .token = token,
+        .memory = mcp_offset_of(&host->nic->board, host->out[token]),
+        .bytes = letter.bytes,
+        .connection = host->connection[to],
+        .to_key = letter.to_key,
+        .to_port = (uint16_t)w->hosts[to].number,
+    };
+    put_token(host, &one);
+}
+
+static void come_and_go(struct wire_nic *nic, void *context)
+{
+    struct post *post = context;
+    struct world *w = &post->w;
+    (void)nic;
+    const uint32_t h = crew_below(&w->random, w->nhosts), to = crew_below(&w->random, w->nhosts);
+    struct host *host = &w->hosts[h];
+    if (0 == host->key) {
+        if (0 == crew_below(&w->random, 10)) {
+            open_port(w, h, host->number);
+            for (uint32_t from = 0; from < w->nhosts; ++from) {
+                w->hosts[from].next_to[h] = 0;
+            }
+        }
+    } else if (w->wire.now_ns < post->until_ns && 0 == crew_below(&w->random, 60)) {
+        read_letters(post, host);
+        close_port(host);
+        ++post->closings;
+    } else {
+        read_letters(post, host);
+        if (w->wire.now_ns < post->until_ns) {
+            write_letter(post, h, to);
+        }
+        while (provide(host, LONGEST) && 0 != crew_below(&w->random, 4)) {
+        }
+    }
+    wire_after(&w->wire, wire_between(&w->wire, 1, w->think_ns), NULL, come_and_go, post);
+}
+
+/* Messages to ports that are closed for good stay under way, all others have come. */
+static bool post_is_done(void *context)
+{
+    struct post *post = context;
+    struct world *w = &post->w;
+    for (uint32_t h = 0; h < w->nhosts; ++h) {
+        struct host *host = &w->hosts[h];
+        for (uint32_t to = 0; 0 != host->key && to < w->nhosts; ++to) {
+            if (0 != w->hosts[to].key && 0 != host->next_to[to] &&
+                *expected_of(post, host->key, w->hosts[to].key) != host->next_to[to]) {
+                return false;
+            }
+        }
+    }
+    return w->wire.now_ns > post->until_ns;
+}
+
+static void run_post(uint32_t nnics, uint32_t nhosts, const struct wire_faults *faults)
+{
+    static uint64_t runs;
+    struct post *post = calloc(1, sizeof(*post));
+    struct world *w = &post->w;
+    begin(w, nnics, nhosts, crew_seed() + 7000 * ++runs);
+    w->wire.faults = *faults;
+    w->largest = 60000;
+    w->think_ns = 50 * MICROSECOND;
+    post->until_ns = w->wire.now_ns + SECOND / 5;
+    wire_after(&w->wire, 0, NULL, come_and_go, post);
+    if (!wire_run(&w->wire, post_is_done, post, 1000 * SECOND)) {
+        fail_msg("%u NICs, %u ports, run %u: not all has come", nnics, nhosts, (unsigned)runs);
+    }
+    assert_true(post->letters > 200 && post->closings > 20);
+    end(w);
+    free(post);
+}
+
+static void coming_and_going(void **state)
+{
+    (void)state;
+    run_post(2, 4, &none);
+    run_post(2, 4, &loss_10);
+    run_post(2, 6, &disorder);
+    run_post(3, 6, &everything);
+    run_post(5, 10, &loss_30);
+    run_post(5, 10, &none);
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(answers_acknowledge),
+        cmocka_unit_test(stream),
+        cmocka_unit_test(receiver_without_tokens),
+        cmocka_unit_test(too_long),
+        cmocka_unit_test(closed_ports),
+        cmocka_unit_test(sender_closes),
+        cmocka_unit_test(bad_tokens),
+        cmocka_unit_test(random_rings),
+        cmocka_unit_test(full_table),
+        cmocka_unit_test(peer_gone),
+        cmocka_unit_test(strange_packets),
+        cmocka_unit_test(traffic),
+        cmocka_unit_test(coming_and_going),
+        cmocka_unit_test(cut_in_the_middle),
+        cmocka_unit_test(gaps_are_filled),
+        cmocka_unit_test(heirs_try_again),
+        cmocka_unit_test(nobody_overtakes),
+        cmocka_unit_test(unfinished_messages),
+    };
+    return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
+}

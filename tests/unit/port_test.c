@@ -1,0 +1,583 @@
+/*
+ * The host's side of ports. Invariants: a callback is called once for each message that was sent,
+ * when its buffer is free again; tokens come back and no more than those; registered memory is
+ * given back when a port is closed, by whomever; errors are told as such, with a line.
+ *
+ * The NICs are doubles: their control program is the real one, on the wire's test double, and
+ * registered memory is that of real segments.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sched.h>
+#include <cmocka.h>
+
+#include "libmyr/nic_inside.h"
+#include "libmyr/port.h"
+#include "libmyr/segment.h"
+#include "tests/unit/crew.h"
+#include "tests/unit/wire_double.h"
+
+enum { NICS = 2, MEMORY = 64 << 20 };
+
+/* ---- a NIC ---- */
+
+struct myr_nic {
+    struct wire_nic *below;
+    struct myr_segment *segment;
+    uint8_t *memory; /* the double's own, which the segment stands in for */
+    myr_word *lock;  /* shared by all who were forked meanwhile */
+    uint32_t entries, polls;
+};
+
+struct mcp_nic *myr_nic_enter(struct myr_nic *nic, struct mcp_board **board)
+{
+    uint32_t nobody = 0;
+    while (!atomic_compare_exchange_strong(nic->lock, &nobody, 1)) {
+        nobody = 0;
+        sched_yield();
+    }
+    ++nic->entries;
+    *board = &nic->below->board;
+    return nic->below->mcp;
+}
+
+void myr_nic_leave(struct myr_nic *nic)
+{
+    CREW_CHECK(1 == myr_observe(nic->lock), "left without being entered");
+    myr_publish(nic->lock, 0);
+}
+
+struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
+{
+    return nic->segment;
+}
+
+void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name)
+{
+    *name = (struct myr_nic_name){.key = nic->below->mcp->key, .count = 1};
+    name->address[0].ip = nic->below->address.ip;
+    name->address[0].port = nic->below->address.port;
+}
+
+bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
+                   struct mcp_address *address)
+{
+    (void)nic;
+    *address = (struct mcp_address){name->address[0].ip, name->address[0].port, 0};
+    return 0 != name->count;
+}
+
+uint32_t myr_nic_mtu(const struct mcp_address *address)
+{
+    (void)address;
+    return 0;
+}
+
+/* Whoever polls lets one thing happen on the wire. */
+uint32_t myr_nic_poll(struct myr_nic *nic)
+{
+    assert_int_equal(myr_observe(nic->lock), 0);
+    ++nic->polls;
+    return wire_next(nic->below->wire);
+}
+
+/* ---- two of them ---- */
+
+struct world {
+    struct wire wire;
+    struct myr_nic nics[NICS];
+};
+
+static struct world *begin(void)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    wire_begin(&w->wire, NICS, MEMORY, crew_seed());
+    for (int n = 0; n < NICS; ++n) {
+        struct myr_nic *nic = &w->nics[n];
+        struct wire_nic *below = &w->wire.nics[n];
+        *nic = (struct myr_nic){.below = below, .memory = below->board.memory};
+        nic->lock = crew_memory(sizeof(*nic->lock));
+        assert_int_equal(myr_segment_join(NULL, MEMORY, &nic->segment, NULL), MYR_OK);
+        below->board.memory = myr_segment_base(nic->segment);
+        below->board.memory_bytes = (uint32_t)myr_segment_size(nic->segment);
+        const uint64_t key = below->mcp->key;
+        const size_t bytes = mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS);
+        below->mcp = myr_segment_alloc(nic->segment, bytes);
+        memset(below->mcp, 0, bytes);
+        mcp_init(below->mcp, key, WIRE_PORTS, WIRE_CONNECTIONS);
+    }
+    return w;
+}
+
+static void end(struct world *w)
+{
+    for (int n = 0; n < NICS; ++n) {
+        w->nics[n].below->board.memory = w->nics[n].memory;
+        myr_segment_leave(w->nics[n].segment);
+        crew_memory_free(w->nics[n].lock, sizeof(*w->nics[n].lock));
+    }
+    wire_end(&w->wire);
+    free(w);
+}
+
+static struct myr_port *open_port(struct myr_nic *nic, uint32_t tokens)
+{
+    const struct myr_port_options options = {MYR_ANY_PORT, tokens, tokens};
+    struct myr_error error = {0};
+    struct myr_port *port = NULL;
+    if (MYR_OK != myr_port_open(nic, &options, &port, &error)) {
+        fail_msg("%s", error.text);
+    }
+    return port;
+}
+
+static struct myr_remote connect(struct myr_port *port, const struct myr_port *to)
+{
+    struct myr_port_name name;
+    struct myr_remote remote;
+    myr_port_get_name(to, &name);
+    assert_int_equal(myr_port_connect(port, &name, &remote, NULL), MYR_OK);
+    return remote;
+}
+
+/* ---- callbacks ---- */
+
+struct heard {
+    uint32_t count;
+    void *buffer;
+    enum myr_status status;
+};
+
+static void hear(struct myr_port *port, void *context, void *buffer, enum myr_status status)
+{
+    struct heard *heard = context;
+    (void)port;
+    ++heard->count;
+    heard->buffer = buffer;
+    heard->status = status;
+}
+
+static bool receive_soon(struct myr_port *port, struct myr_received *received)
+{
+    for (int polls = 0; polls < 10000; ++polls) {
+        if (myr_port_receive(port, received)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void hear_soon(struct myr_port *port, const struct heard *heard, uint32_t count)
+{
+    struct myr_received received;
+    for (int polls = 0; polls < 10000 && heard->count < count; ++polls) {
+        assert_false(myr_port_receive(port, &received));
+    }
+    assert_int_equal(heard->count, count);
+}
+
+/* ---- tests ---- */
+
+static void there_and_back(void **state)
+{
+    (void)state;
+    struct world *w = begin();
+    for (int to = 0; to < NICS; ++to) { /* on the same NIC, on the other */
+        struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[to], 4);
+        const struct myr_remote remote = connect(a, b);
+        assert_int_equal(remote.same_nic, 0 == to);
+        struct myr_port_name name;
+        myr_port_get_name(a, &name);
+        const size_t sizes[] = {0, 1, 8, 5000, 100000};
+        uint8_t *out = myr_port_alloc(a, 100000), *in = myr_port_alloc(b, 100000);
+        struct heard heard = {0};
+        for (uint32_t i = 0; i < 5; ++i) {
+            memset(in, 0, 100000);
+            for (size_t byte = 0; byte < sizes[i]; ++byte) {
+                out[byte] = (uint8_t)(byte * 7 + i);
+            }
+            assert_int_equal(myr_port_provide(b, in, 100000), MYR_OK);
+            assert_int_equal(myr_port_receive_tokens(b), 3);
+            assert_int_equal(myr_port_send(a, &remote, out, sizes[i], hear, &heard), MYR_OK);
+            assert_int_equal(myr_port_send_tokens(a), 3);
+            struct myr_received received;
+            assert_true(receive_soon(b, &received));
+            assert_ptr_equal(received.buffer, in);
+            assert_int_equal(received.bytes, sizes[i]);
+            assert_int_equal(received.from_port, name.number);
+            assert_true(received.from_nic == name.nic.key);
+            assert_memory_equal(in, out, sizes[i]);
+            assert_int_equal(myr_port_receive_tokens(b), 4);
+            hear_soon(a, &heard, i + 1);
+            assert_ptr_equal(heard.buffer, out);
+            assert_int_equal(heard.status, MYR_OK);
+            assert_int_equal(myr_port_send_tokens(a), 4);
+        }
+        myr_port_close(a);
+        myr_port_close(b);
+    }
+    end(w);
+}
+
+/* Between ports of a NIC nobody needs to poll, and who looks does not enter the NIC. */
+static void looking(void **state)
+{
+    (void)state;
+    struct world *w = begin();
+    struct myr_nic *nic = &w->nics[0];
+    struct myr_port *a = open_port(nic, 4), *b = open_port(nic, 4);
+    const struct myr_remote remote = connect(a, b);
+    void *out = myr_port_alloc(a, 8), *in = myr_port_alloc(b, 8);
+    struct heard heard = {0};
+    for (uint32_t i = 0; i < 1000; ++i) { /* around the rings, many times */
+        struct myr_received received;
+        assert_false(myr_port_look(b, &received));
+        assert_int_equal(myr_port_provide(b, in, 8), MYR_OK);
+        memcpy(out, &i, sizeof(i));
+        const uint32_t entries = nic->entries;
+        assert_int_equal(myr_port_send(a, &remote, out, 8, hear, &heard), MYR_OK);
+        assert_true(myr_port_look(b, &received));
+        assert_memory_equal(in, &i, sizeof(i));
+        assert_false(myr_port_look(a, &received));
+        assert_int_equal(heard.count, i + 1);
+        assert_int_equal(nic->entries, entries + 1);
+    }
+    assert_int_equal(nic->polls, 0);
+    myr_port_close(a);
+    myr_port_close(b);
+    end(w);
+}
+
+static void tokens(void **state)
+{
+    (void)state;
+    struct world *w = begin();
+    struct myr_port *a = open_port(&w->nics[0], 5), *b = open_port(&w->nics[1], 3);
+    const struct myr_remote remote = connect(a, b);
+    uint8_t *out = myr_port_alloc(a, 64), *in = myr_port_alloc(b, 3 * 64);
+    struct heard heard = {0};
+    for (uint32_t i = 0; i < 5; ++i) {
+        assert_int_equal(myr_port_send(a, &remote, out, 64, hear, &heard), MYR_OK);
+    }
+    assert_int_equal(myr_port_send(a, &remote, out, 64, hear, &heard), MYR_ERR_FULL);
+    for (uint32_t i = 0; i < 3; ++i) {
+        assert_int_equal(myr_port_provide(b, in + 64 * i, 64), MYR_OK);
+    }
+    assert_int_equal(myr_port_provide(b, in, 64), MYR_ERR_FULL);
+    struct myr_received received;
+    for (uint32_t i = 0; i < 5; ++i) { /* buffers come in the order in which they were provided */
+        assert_true(receive_soon(b, &received));
+        assert_ptr_equal(received.buffer, in + 64 * (i % 3));
+        assert_int_equal(myr_port_provide(b, received.buffer, 64), MYR_OK);
+    }
+    hear_soon(a, &heard, 5);
+    assert_int_equal(myr_port_send_tokens(a), 5);
+    myr_port_close(a);
+    myr_port_close(b);
+    end(w);
+}
+
+/* Whoever has its buffer back sends it again, from within the callback. */
+struct again {
+    struct myr_remote remote;
+    uint32_t left;
+};
+
+static void send_on(struct myr_port *port, void *context, void *buffer, enum myr_status status)
+{
+    struct again *again = context;
+    assert_int_equal(status, MYR_OK);
+    assert_int_equal(myr_port_send_tokens(port), 1);
+    if (0 != again->left) {
+        --again->left;
+        assert_int_equal(myr_port_send(port, &again->remote, buffer, 100, send_on, again), MYR_OK);
+    }
+}
+
+static void callbacks_send(void **state)
+{
+    (void)state;
+    struct world *w = begin();
+    for (int to = 0; to < NICS; ++to) {
+        struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[to], 2);
+        struct again again = {connect(a, b), 50};
+        struct myr_received one;
+        uint32_t received = 0;
+        send_on(a, &again, myr_port_alloc(a, 100), MYR_OK);
+        void *in = myr_port_alloc(b, 100);
+        for (int polls = 0; polls < 10000 && received < 50; ++polls) {
+            if (2 == myr_port_receive_tokens(b)) {
+                assert_int_equal(myr_port_provide(b, in, 100), MYR_OK);
+            }
+            received += myr_port_receive(b, &one);
+            assert_false(myr_port_receive(a, &one));
+        }
+        assert_int_equal(received, 50);
+        myr_port_close(a);
+        myr_port_close(b);
+    }
+    end(w);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    struct world *w = begin();
+    struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[1], 4);
+    const struct myr_remote remote = connect(a, b);
+    uint8_t *out = myr_port_alloc(a, 200), *in = myr_port_alloc(b, 100);
+    struct heard heard = {0};
+    uint8_t elsewhere[8];
+    const size_t size = myr_segment_size(w->nics[0].segment);
+    assert_int_equal(myr_port_send(a, &remote, elsewhere, 8, hear, &heard), MYR_ERR_UNREGISTERED);
+    assert_int_equal(myr_port_send(a, &remote, out, size, hear, &heard), MYR_ERR_UNREGISTERED);
+    assert_int_equal(myr_port_send(a, &remote, NULL, 0, hear, &heard), MYR_ERR_UNREGISTERED);
+    assert_int_equal(myr_port_provide(b, elsewhere, 8), MYR_ERR_UNREGISTERED);
+    assert_int_equal(myr_port_provide(b, in, SIZE_MAX), MYR_ERR_UNREGISTERED);
+    assert_int_equal(myr_port_send_tokens(a) + myr_port_receive_tokens(b), 8);
+    assert_int_equal(myr_port_provide(b, in, 100), MYR_OK);
+    assert_int_equal(myr_port_send(a, &remote, out, 101, hear, &heard), MYR_OK);
+    hear_soon(a, &heard, 1);
+    assert_int_equal(heard.status, MYR_ERR_TOO_LONG);
+    w->wire.nics[1].unplugged = true;
+    assert_int_equal(myr_port_send(a, &remote, out, 100, hear, &heard), MYR_OK);
+    struct wire_nic *below = w->nics[0].below;
+    mcp_peer_gone(below->mcp, &below->board, &w->wire.nics[1].address);
+    hear_soon(a, &heard, 2);
+    assert_int_equal(heard.status, MYR_ERR_GONE);
+    struct myr_port_name name;
+    struct myr_remote again;
+    struct myr_error error;
+    myr_port_get_name(b, &name);
+    assert_int_equal(myr_port_connect(a, &name, &again, &error), MYR_ERR_GONE);
+    name.nic.key += 100;
+    name.nic.count = 0;
+    assert_int_equal(myr_port_connect(a, &name, &again, &error), MYR_ERR_NOT_THERE);
+    name.nic.count = 1;
+    for (uint32_t i = 1; i < WIRE_CONNECTIONS; ++i) {
+        ++name.nic.key;
+        assert_int_equal(myr_port_connect(a, &name, &again, &error), MYR_OK);
+    }
+    ++name.nic.key;
+    assert_int_equal(myr_port_connect(a, &name, &again, &error), MYR_ERR_FULL);
+    assert_non_null(strstr(error.text, "16"));
+    myr_port_close(a);
+    myr_port_close(b);
+    end(w);
+}
+
+static void numbers(void **state)
+{
+    (void)state;
+    struct world *w = begin();
+    struct myr_port *ports[WIRE_PORTS], *one;
+    struct myr_port_name name, before;
+    struct myr_error error;
+    for (uint32_t i = 0; i < WIRE_PORTS; ++i) {
+        ports[i] = open_port(&w->nics[0], 1);
+        myr_port_get_name(ports[i], &name);
+        assert_int_equal(name.number, i);
+    }
+    struct myr_port_options options = {.number = MYR_ANY_PORT};
+    assert_int_equal(myr_port_open(&w->nics[0], &options, &one, &error), MYR_ERR_FULL);
+    assert_non_null(strstr(error.text, "all 16"));
+    options.number = 5;
+    assert_int_equal(myr_port_open(&w->nics[0], &options, &one, &error), MYR_ERR_FULL);
+    assert_non_null(strstr(error.text, "port 5"));
+    myr_port_get_name(ports[5], &before);
+    myr_port_close(ports[5]);
+    assert_int_equal(myr_port_open(&w->nics[0], &options, &ports[5], &error), MYR_OK);
+    myr_port_get_name(ports[5], &name);
+    assert_int_equal(name.number, 5);
+    assert_int_not_equal(name.key, before.key);
+    assert_int_equal(myr_port_send_tokens(ports[5]), 64);
+    assert_int_equal(myr_port_receive_tokens(ports[5]), 64);
+    options.number = WIRE_PORTS;
+    assert_int_equal(myr_port_open(&w->nics[0], &options, &one, &error), MYR_ERR_FULL);
+    options = (struct myr_port_options){0, UINT32_MAX, 1};
+    assert_int_equal(myr_port_open(&w->nics[0], &options, &one, &error), MYR_ERR_FULL);
+    for (uint32_t i = 0; i < WIRE_PORTS; ++i) {
+        myr_port_close(ports[i]);
+    }
+    end(w);
+}
+
+/* A process that takes all memory there is, in two ports, and dies. */
+static void take_all(uint32_t rank, void *context)
+{
+    struct myr_nic *nic = context;
+    struct myr_port *port = open_port(nic, 100), *other = open_port(nic, 10);
+    (void)rank;
+    for (size_t bytes = 1 << 20; bytes > 1000; bytes /= 2) {
+        while (NULL != myr_port_alloc(bytes % 3 ? port : other, bytes - 128)) {
+        }
+    }
+}
+
+/* Memory goes round: however often a port is opened, uses memory, and is closed or buried. */
+static void memory(void **state)
+{
+    (void)state;
+    struct world *w = begin();
+    struct myr_nic *nic = &w->nics[0];
+    uint64_t random = crew_seed();
+    for (uint32_t round = 0; round < 10; ++round) {
+        struct myr_port *port = open_port(nic, 100);
+        uint8_t *taken[40] = {NULL};
+        for (uint32_t i = 0; i < 200; ++i) {
+            const uint32_t one = crew_below(&random, 40);
+            myr_port_free(port, taken[one]);
+            taken[one] = myr_port_alloc(port, 200000);
+            assert_non_null(taken[one]);
+            assert_int_equal((uintptr_t)taken[one] % 128, 0);
+            memset(taken[one], (int)one, 200000);
+        }
+        for (uint32_t one = 0; one < 40; ++one) { /* nobody has another one's */
+            for (uint32_t i = 0; NULL != taken[one] && i < 200000; i += 997) {
+                assert_int_equal(taken[one][i], one);
+            }
+        }
+        const pid_t pid = crew_fork(take_all, 0, nic);
+        assert_true(crew_join(pid));
+        assert_null(myr_port_alloc(port, 200000));
+        assert_int_equal(myr_ports_bury(nic, (uint32_t)pid), 2);
+        assert_int_equal(myr_ports_bury(nic, (uint32_t)pid), 0);
+        assert_non_null(myr_port_alloc(port, 200000));
+        assert_int_equal(mcp_port_at(nic->below->mcp, 0)->owner, getpid());
+        myr_port_close(port);
+    }
+    end(w);
+}
+
+/* ---- several processes on one NIC ---- */
+
+enum { MEMBERS = 3, MESSAGES = 3000, TOKENS = 3, LENGTH = 4000 };
+
+struct meeting {
+    struct myr_nic *nic;
+    uint64_t seed;
+    struct table {
+        struct myr_port_name name[MEMBERS];
+        myr_word there, done;
+    } * table; /* shared */
+};
+
+struct member {
+    struct myr_port *port;
+    struct myr_remote to;
+    uint32_t *out;
+    uint32_t number, from; /* whose messages come */
+    uint32_t sent, heard, received;
+};
+
+static void meet(struct meeting *meeting, struct member *member)
+{
+    struct table *table = meeting->table;
+    myr_port_get_name(member->port, &table->name[member->number]);
+    myr_count(&table->there);
+    while (MEMBERS != myr_observe(&table->there)) {
+        sched_yield();
+    }
+    CREW_CHECK(MYR_OK == myr_port_connect(member->port,
+                                          &table->name[(member->number + 1) % MEMBERS], &member->to,
+                                          NULL),
+               "no way to the next");
+    member->from = (member->number + MEMBERS - 1) % MEMBERS;
+}
+
+static void count(struct myr_port *port, void *context, void *buffer, enum myr_status status)
+{
+    struct member *member = context;
+    (void)port;
+    (void)buffer;
+    CREW_CHECK(MYR_OK == status, "message %u: %d", member->heard, (int)status);
+    ++member->heard;
+}
+
+/* Its first and last word say which one it is. */
+static void send_one(struct member *member)
+{
+    uint32_t *words = member->out + member->sent % TOKENS * (LENGTH / 4);
+    words[0] = words[LENGTH / 4 - 1] = member->number << 24 | member->sent;
+    CREW_CHECK(MYR_OK == myr_port_send(member->port, &member->to, words, LENGTH, count, member),
+               "message %u", member->sent);
+    ++member->sent;
+}
+
+static void receive_one(struct member *member)
+{
+    struct myr_received received;
+    if (!myr_port_look(member->port, &received)) {
+        sched_yield();
+        return;
+    }
+    const uint32_t *words = received.buffer, wanted = member->from << 24 | member->received;
+    CREW_CHECK(LENGTH == received.bytes && wanted == words[0] && wanted == words[LENGTH / 4 - 1],
+               "message %u is not what was sent", member->received);
+    ++member->received;
+    CREW_CHECK(MYR_OK == myr_port_provide(member->port, received.buffer, LENGTH), "no token");
+}
+
+/* In a ring: each sends to the next as fast as tokens come back, and there are too few of those. */
+static void take_part(uint32_t rank, void *context)
+{
+    struct meeting *meeting = context;
+    const struct myr_port_options options = {MYR_ANY_PORT, TOKENS, TOKENS - 1};
+    struct member member = {.number = rank};
+    uint64_t random = meeting->seed + rank;
+    CREW_CHECK(MYR_OK == myr_port_open(meeting->nic, &options, &member.port, NULL), "no port");
+    member.out = myr_port_alloc(member.port, TOKENS * LENGTH);
+    for (int i = 0; i < TOKENS - 1; ++i) {
+        void *in = myr_port_alloc(member.port, LENGTH);
+        CREW_CHECK(MYR_OK == myr_port_provide(member.port, in, LENGTH), "no token");
+    }
+    meet(meeting, &member);
+    while (member.heard < MESSAGES || member.received < MESSAGES) {
+        /* Buffers go round like tokens, so all of them at a time. */
+        while (member.sent < MESSAGES && 0 == member.sent % TOKENS &&
+               TOKENS == myr_port_send_tokens(member.port)) {
+            for (int i = 0; i < TOKENS; ++i) {
+                send_one(&member);
+            }
+        }
+        receive_one(&member);
+        crew_dawdle(&random);
+    }
+    myr_count(&meeting->table->done);
+    while (MEMBERS != myr_observe(&meeting->table->done)) {
+        sched_yield(); /* or its port would be closed under the feet of who still sends to it */
+    }
+    myr_port_close(member.port);
+}
+
+static void several_processes(void **state)
+{
+    (void)state;
+    struct world *w = begin();
+    struct meeting meeting = {.nic = &w->nics[0], .seed = crew_seed()};
+    meeting.table = crew_memory(sizeof(*meeting.table));
+    assert_true(crew_run(MEMBERS, take_part, &meeting));
+    const struct mcp_counters *counters = &w->nics[0].below->mcp->counters;
+    assert_int_equal(counters->messages_local, MEMBERS * MESSAGES);
+    assert_int_equal(counters->bad_tokens, 0);
+    crew_memory_free(meeting.table, sizeof(*meeting.table));
+    end(w);
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(there_and_back), cmocka_unit_test(looking),
+        cmocka_unit_test(tokens),         cmocka_unit_test(callbacks_send),
+        cmocka_unit_test(refusals),       cmocka_unit_test(numbers),
+        cmocka_unit_test(memory),         cmocka_unit_test(several_processes),
+    };
+    return cmocka_run_group_tests_name("port", tests, NULL, NULL);
+}

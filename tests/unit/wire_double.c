@@ -1,0 +1,390 @@
+/* See wire_double.h. */
+#include "tests/unit/wire_double.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/crew.h"
+
+enum {
+    FIRST_IP = 0x0a000001, /* 10.0.0.1 is the first NIC */
+    PORT = 1855,
+    LONGEST = 65507, /* bytes of a packet: what UDP takes */
+    MOST_IDLE_TIMERS = 100000,
+};
+
+struct wire_event {
+    uint64_t at_ns, sequence;
+    struct wire_nic *nic;
+    wire_call call; /* NULL: a packet */
+    void *context;
+    struct mcp_address from;
+    size_t bytes;
+    uint8_t packet[];
+};
+
+static void give_up(const char *why)
+{
+    fprintf(stderr, "the wire's test double: %s\n", why);
+    abort();
+}
+
+static void *must(void *memory)
+{
+    if (NULL == memory) {
+        give_up("out of memory");
+    }
+    return memory;
+}
+
+uint64_t wire_between(struct wire *wire, uint64_t least, uint64_t most)
+{
+    return least + (most > least ? crew_random(&wire->random) % (most - least + 1) : 0);
+}
+
+static bool chance(struct wire *wire, uint32_t of_thousand)
+{
+    return 0 != of_thousand && crew_below(&wire->random, 1000) < of_thousand;
+}
+
+/* ---- the heap of events ---- */
+
+static bool sooner(const struct wire_event *a, const struct wire_event *b)
+{
+    return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->sequence < b->sequence;
+}
+
+static void put_event(struct wire *wire, struct wire_event *event)
+{
+    if (wire->nevents == wire->room) {
+        wire->room = 2 * wire->room + 64;
+        wire->events = must(realloc(wire->events, wire->room * sizeof(struct wire_event *)));
+    }
+    event->sequence = ++wire->sequence;
+    uint32_t i = wire->nevents++;
+    for (; i > 0 && sooner(event, wire->events[(i - 1) / 2]); i = (i - 1) / 2) {
+        wire->events[i] = wire->events[(i - 1) / 2];
+    }
+    wire->events[i] = event;
+}
+
+static struct wire_event *take_event(struct wire *wire)
+{
+    struct wire_event *first = wire->events[0];
+    struct wire_event *last = wire->events[--wire->nevents];
+    uint32_t i = 0;
+    for (uint32_t child = 1; child < wire->nevents; child = 2 * i + 1) {
+        if (child + 1 < wire->nevents && sooner(wire->events[child + 1], wire->events[child])) {
+            ++child;
+        }
+        if (!sooner(wire->events[child], last)) {
+            break;
+        }
+        wire->events[i] = wire->events[child];
+        i = child;
+    }
+    wire->events[i] = last;
+    return first;
+}
+
+static struct wire_event *new_event(struct wire_nic *nic, uint64_t at_ns, size_t bytes)
+{
+    struct wire_event *event = must(malloc(sizeof(*event) + bytes));
+    *event = (struct wire_event){.at_ns = at_ns, .nic = nic, .bytes = bytes};
+    return event;
+}
+
+void wire_after(struct wire *wire, uint64_t after_ns, struct wire_nic *nic, wire_call call,
+                void *context)
+{
+    struct wire_event *event = new_event(nic, wire->now_ns + after_ns, 0);
+    event->call = call;
+    event->context = context;
+    put_event(wire, event);
+}
+
+/* ---- packets ---- */
+
+static struct wire_nic *nic_at(const struct wire *wire, const struct mcp_address *address)
+{
+    const uint32_t number = ntohl(address->ip) - FIRST_IP;
+    if (number >= wire->nnics || htons(PORT) != address->port) {
+        return NULL;
+    }
+    return &wire->nics[number];
+}
+
+/* Some bits are flipped, or the end is missing, or there is more behind it. */
+static struct wire_event *damaged(struct wire *wire, const struct wire_event *whole)
+{
+    const uint32_t kind = crew_below(&wire->random, 4);
+    size_t bytes = whole->bytes;
+    if (0 == kind) {
+        bytes = crew_below(&wire->random, (uint32_t)bytes);
+    } else if (1 == kind) {
+        bytes += 1 + crew_below(&wire->random, 64);
+    }
+    struct wire_event *event = new_event(whole->nic, whole->at_ns, bytes);
+    event->from = whole->from;
+    memcpy(event->packet, whole->packet, bytes < whole->bytes ? bytes : whole->bytes);
+    for (size_t i = whole->bytes; i < bytes; ++i) {
+        event->packet[i] = (uint8_t)crew_random(&wire->random);
+    }
+    const uint32_t bit = crew_below(&wire->random, 8 * (uint32_t)whole->bytes);
+    for (uint32_t flips = kind < 2 ? 0 : kind; flips > 0;
+         --flips) { /* two or three, side by side */
+        const uint32_t one = (bit + flips) % (8 * (uint32_t)whole->bytes);
+        event->packet[one / 8] ^= (uint8_t)(1 << one % 8);
+    }
+    return event;
+}
+
+static void send_copy(struct wire *wire, const struct wire_nic *from, struct wire_nic *to,
+                      struct wire_event *event, bool detour)
+{
+    const struct wire_faults *faults = &wire->faults;
+    uint64_t *order_ns = &wire->order_ns[from->number * wire->nnics + to->number];
+    event->at_ns = wire->now_ns + wire_between(wire, faults->delay_least_ns, faults->delay_most_ns);
+    if (detour) {
+        event->at_ns += wire_between(wire, 0, faults->detour_most_ns);
+    } else {
+        event->at_ns = event->at_ns > *order_ns ? event->at_ns : *order_ns;
+        *order_ns = event->at_ns;
+    }
+    if (chance(wire, faults->damage)) {
+        ++wire->tally.damaged;
+        put_event(wire, damaged(wire, event));
+        free(event);
+    } else {
+        put_event(wire, event);
+    }
+}
+
+static struct wire_event *new_packet(const struct wire_nic *from, struct wire_nic *to,
+                                     const void *head, size_t head_bytes, const void *payload,
+                                     size_t payload_bytes)
+{
+    struct wire_event *event = new_event(to, 0, head_bytes + payload_bytes);
+    event->from = from->address;
+    memcpy(event->packet, head, head_bytes);
+    if (0 != payload_bytes) {
+        memcpy(event->packet + head_bytes, payload, payload_bytes);
+    }
+    return event;
+}
+
+static void transmit(struct mcp_board *board, const struct mcp_address *to,
+                     const struct mcp_header *header, const void *payload, size_t payload_bytes)
+{
+    struct wire_nic *from = (struct wire_nic *)board; /* its first member */
+    struct wire *wire = from->wire;
+    const uint8_t *bytes = payload;
+    if (0 == header->type || header->type >= MCP_TYPES) {
+        give_up("a packet of no type is sent");
+    }
+    if (mcp_header_bytes(header->type) + payload_bytes > LONGEST) {
+        give_up("a packet is sent that is too long");
+    }
+    if (0 != payload_bytes && (bytes < board->memory || payload_bytes > board->memory_bytes ||
+                               bytes > board->memory + board->memory_bytes - payload_bytes)) {
+        give_up("a payload is sent that does not lie in its NIC's memory");
+    }
+    ++from->mcp->counters.packets_sent; /* which is the board's to count */
+    ++wire->tally.sent;
+    const bool passes = NULL == wire->transmitted ||
+                        wire->transmitted(wire->context, from, to, header, payload, payload_bytes);
+    struct wire_nic *receiver = nic_at(wire, to);
+    if (NULL == receiver) {
+        ++wire->tally.nowhere;
+        return;
+    }
+    if (!passes || from->unplugged || chance(wire, wire->faults.loss)) {
+        ++wire->tally.lost;
+        return;
+    }
+    struct mcp_header sealed = *header;
+    mcp_seal(&sealed, payload, payload_bytes);
+    const size_t head_bytes = mcp_header_bytes(sealed.type);
+    if (chance(wire, wire->faults.duplication)) {
+        ++wire->tally.duplicated;
+        send_copy(wire, from, receiver,
+                  new_packet(from, receiver, &sealed, head_bytes, payload, payload_bytes), true);
+    }
+    const bool detour = chance(wire, wire->faults.reordering);
+    wire->tally.reordered += detour;
+    send_copy(wire, from, receiver,
+              new_packet(from, receiver, &sealed, head_bytes, payload, payload_bytes), detour);
+}
+
+void wire_inject(struct wire *wire, const struct wire_nic *from, const struct wire_nic *to,
+                 const void *packet, size_t bytes)
+{
+    struct wire_event *event = new_packet(from, &wire->nics[to->number], packet, bytes, NULL, 0);
+    event->at_ns = wire->now_ns + wire->faults.delay_least_ns;
+    put_event(wire, event);
+}
+
+/* ---- the rest of the board ---- */
+
+static uint64_t now_ns(struct mcp_board *board)
+{
+    return ((struct wire_nic *)board)->wire->now_ns;
+}
+
+static void wake(struct mcp_board *board, myr_word *word)
+{
+    struct wire_nic *nic = (struct wire_nic *)board;
+    const uint8_t *place = (const uint8_t *)word;
+    if (place < board->memory || place >= board->memory + board->memory_bytes) {
+        give_up("a word is woken that does not lie in its NIC's memory");
+    }
+    ++nic->wakes;
+    if (NULL != nic->wire->woken) {
+        nic->wire->woken(nic->wire->context, nic, word);
+    }
+}
+
+void *wire_memory(struct wire_nic *nic, size_t bytes)
+{
+    const size_t whole = (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    if (whole > nic->board.memory_bytes - nic->taken) {
+        give_up("a NIC's memory is too small for the test");
+    }
+    void *memory = nic->board.memory + nic->taken;
+    nic->taken += (uint32_t)whole;
+    return memory;
+}
+
+void wire_begin(struct wire *wire, uint32_t nnics, uint32_t memory_bytes, uint64_t seed)
+{
+    *wire = (struct wire){.random = seed, .nnics = nnics};
+    wire->faults.delay_least_ns = wire->faults.delay_most_ns = 1000;
+    wire->now_ns = wire_between(wire, 1, UINT64_C(1) << 40);
+    wire->nics = must(calloc(nnics, sizeof(*wire->nics)));
+    wire->order_ns = must(calloc((size_t)nnics * nnics, sizeof(*wire->order_ns)));
+    memory_bytes = memory_bytes / MYR_LINE * MYR_LINE;
+    for (uint32_t n = 0; n < nnics; ++n) {
+        struct wire_nic *nic = &wire->nics[n];
+        *nic = (struct wire_nic){.wire = wire, .number = n, .taken = MYR_LINE};
+        nic->address = (struct mcp_address){htonl(FIRST_IP + n), htons(PORT), 0};
+        nic->board = (struct mcp_board){transmit, now_ns, wake, NULL, memory_bytes};
+        nic->board.memory = must(aligned_alloc(MYR_LINE, memory_bytes));
+        memset(nic->board.memory, 0, memory_bytes);
+        nic->mcp = wire_memory(nic, mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS));
+        mcp_init(nic->mcp, crew_random(&wire->random), WIRE_PORTS, WIRE_CONNECTIONS);
+    }
+}
+
+void wire_end(struct wire *wire)
+{
+    while (0 != wire->nevents) {
+        free(take_event(wire));
+    }
+    for (uint32_t n = 0; n < wire->nnics; ++n) {
+        free(wire->nics[n].board.memory);
+    }
+    free(wire->nics);
+    free(wire->order_ns);
+    free(wire->events);
+    *wire = (struct wire){.nnics = 0};
+}
+
+/* ---- events happen ---- */
+
+/* The NIC with the next deadline; NULL if none has one. */
+static struct wire_nic *next_timer(struct wire *wire, uint64_t *at_ns)
+{
+    struct wire_nic *next = NULL;
+    for (uint32_t n = 0; n < wire->nnics; ++n) {
+        const uint64_t deadline_ns = mcp_deadline_ns(wire->nics[n].mcp);
+        if (0 != deadline_ns && (NULL == next || deadline_ns < *at_ns)) {
+            next = &wire->nics[n];
+            *at_ns = deadline_ns;
+        }
+    }
+    if (NULL != next && *at_ns < wire->now_ns) { /* it was set to a time that was over */
+        *at_ns = wire->now_ns;
+    }
+    return next;
+}
+
+static void run_timer(struct wire *wire, struct wire_nic *nic)
+{
+    ++wire->tally.timers;
+    wire->touched = nic;
+    mcp_timer(nic->mcp, &nic->board);
+    if (++wire->idle_timers > MOST_IDLE_TIMERS) {
+        give_up("mcp_timer() was called, but its deadline stays");
+    }
+}
+
+static void run_event(struct wire *wire, struct wire_event *event)
+{
+    struct wire_nic *nic = event->nic;
+    wire->touched = nic;
+    if (NULL != event->call) {
+        ++wire->tally.calls;
+        event->call(nic, event->context);
+    } else if (nic->unplugged) {
+        ++wire->tally.lost;
+    } else {
+        ++wire->tally.delivered;
+        mcp_receive(nic->mcp, &nic->board, &event->from, event->packet, event->bytes);
+    }
+    free(event);
+}
+
+static void advance_clock(struct wire *wire, uint64_t to_ns)
+{
+    if (to_ns > wire->now_ns) {
+        wire->now_ns = to_ns;
+        wire->idle_timers = 0;
+    }
+}
+
+static bool next_until(struct wire *wire, uint64_t end_ns)
+{
+    uint64_t timer_ns = UINT64_MAX;
+    struct wire_nic *nic = next_timer(wire, &timer_ns);
+    if (0 != wire->nevents && wire->events[0]->at_ns <= timer_ns) {
+        if (wire->events[0]->at_ns > end_ns) {
+            return false;
+        }
+        struct wire_event *event = take_event(wire);
+        advance_clock(wire, event->at_ns);
+        run_event(wire, event);
+        return true;
+    }
+    if (NULL == nic || timer_ns > end_ns) {
+        return false;
+    }
+    advance_clock(wire, timer_ns);
+    run_timer(wire, nic);
+    return true;
+}
+
+bool wire_next(struct wire *wire)
+{
+    return next_until(wire, UINT64_MAX);
+}
+
+bool wire_run(struct wire *wire, bool (*until)(void *context), void *context, uint64_t limit_ns)
+{
+    const uint64_t end_ns = wire->now_ns + limit_ns;
+    while (!until(context)) {
+        if (!next_until(wire, end_ns)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void wire_pass(struct wire *wire, uint64_t span_ns)
+{
+    const uint64_t end_ns = wire->now_ns + span_ns;
+    while (next_until(wire, end_ns)) {
+    }
+    advance_clock(wire, end_ns);
+}
