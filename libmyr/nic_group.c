@@ -16,9 +16,9 @@
 #include "libmyr/segment.h"
 
 enum {
-    QUIET_TURNS = 8,    /* polls before the first call of progress */
-    SLICE_FIRST = 50,   /* microseconds of the first sleep; doubled each time, up to the longest */
-    GROUP_RECORD = 0x67 /* id of the records' keys: "g" */
+    PROGRESS_EVERY = 32, /* turns between two calls of progress, a power of two */
+    SLICE_FIRST = 50,    /* microseconds of the first sleep; doubled each time, up to the longest */
+    GROUP_RECORD = 0x67  /* id of the records' keys: "g" */
 };
 
 /* What the node's processes share besides the NIC's group; their arrivals follow. */
@@ -198,7 +198,7 @@ static bool turns(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us
         if (myr_nic_group_test(group, epoch)) {
             return true;
         }
-        if (turn >= QUIET_TURNS) {
+        if (0 == (turn + 1) % PROGRESS_EVERY) {
             const uint64_t now = now_us();
             if ((patience >= 0 && now - start_us >= (uint64_t)patience) || now >= until_us) {
                 return false;

@@ -51,5 +51,21 @@ TESTS += $(component_tests)
 EXTRA_DIST += $(component_tests) tests/component/common.sh tests/jobs.sh tests/debian13.sh \
     tests/nethosts/nethosts tests/nethosts/agent
 
+## What searches for what no test thought of: a fuzzer, and a model of the protocol. Each needs a tool
+## of its own and is skipped without it.
+search_tests = \
+    tests/fuzz/run.sh \
+    tests/spin/run.sh
+TESTS += $(search_tests)
+EXTRA_DIST += $(search_tests) tests/fuzz/packet_fuzz.c tests/spin/collective.pml
+
+## What searches for what no test thought of: a fuzzer, and a model of the protocol. Each needs a tool
+## of its own and is skipped without it.
+search_tests = \
+    tests/fuzz/run.sh \
+    tests/spin/run.sh
+TESTS += $(search_tests)
+EXTRA_DIST += $(search_tests) tests/fuzz/packet_fuzz.c tests/spin/collective.pml
+
 ## Scripts find the build by these; jobs are started one after the other, as they share the machine.
 AM_TESTS_ENVIRONMENT = builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)'; export builddir srcdir;

@@ -9,6 +9,10 @@ unit_programs = \
     tests/unit/waiter_test \
     tests/unit/group_test \
     tests/unit/segment_test \
+    tests/unit/wire_test \
+    tests/unit/engine_test \
+    tests/unit/collective_test \
+    tests/unit/collective_model_test \
     tests/unit/messages_test \
     tests/unit/port_test
 check_PROGRAMS += $(unit_programs)
@@ -51,6 +55,27 @@ tests_unit_group_test_LDADD = $(unit_libs)
 tests_unit_segment_test_SOURCES = tests/unit/segment_test.c $(unit_common)
 tests_unit_segment_test_CFLAGS = $(unit_cflags)
 tests_unit_segment_test_LDADD = $(unit_libs)
+
+## The control program, over a test double of its board.
+unit_groups = $(unit_wire) tests/unit/wire_group.h tests/unit/wire_group.c
+firmware_libs = firmware/libmcp.la $(unit_libs)
+
+tests_unit_wire_test_SOURCES = tests/unit/wire_test.c $(unit_common)
+tests_unit_wire_test_CFLAGS = $(unit_cflags)
+tests_unit_wire_test_LDADD = $(firmware_libs)
+
+tests_unit_engine_test_SOURCES = tests/unit/engine_test.c $(unit_common)
+tests_unit_engine_test_CFLAGS = $(unit_cflags)
+tests_unit_engine_test_LDADD = $(firmware_libs)
+
+tests_unit_collective_test_SOURCES = tests/unit/collective_test.c $(unit_common) $(unit_groups)
+tests_unit_collective_test_CFLAGS = $(unit_cflags)
+tests_unit_collective_test_LDADD = $(firmware_libs)
+
+tests_unit_collective_model_test_SOURCES = tests/unit/collective_model_test.c $(unit_common) \
+    $(unit_groups)
+tests_unit_collective_model_test_CFLAGS = $(unit_cflags)
+tests_unit_collective_model_test_LDADD = $(firmware_libs)
 
 tests_unit_messages_test_SOURCES = tests/unit/messages_test.c $(unit_common) $(unit_wire)
 tests_unit_messages_test_CFLAGS = $(unit_cflags)

@@ -1,0 +1,327 @@
+/*
+ * libFuzzer's way into the control program: any bytes as a sequence of packets for a NIC with a few
+ * open groups, a closed one and one that is opened late. Built and run by run.sh.
+ *
+ * An input is a sequence of turns. A turn is a byte that says what happens (see `enum turn`), and
+ * for packets a byte with their length and so many bytes. Packets come raw, or sealed by the
+ * harness: those get the magic number, one of our keys and a check that fits, as the fuzzer would
+ * look for these in vain.
+ *
+ * Invariants: after each turn the groups are what groups can be, and nobody was released from an
+ * epoch that the host has not started; the groups' tables never change, and the memory around them
+ * has not in the end; what is sent is well formed, goes to a member of a group, or back to whoever
+ * asked.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "firmware/mcp.h"
+
+enum {
+    PORTS = 4,       /* none of which is open */
+    CONNECTIONS = 3, /* soon taken */
+    MEMORY = 1 << 17,
+    GROUPS = 4, /* the last one is opened by a turn of the input; one more is closed */
+    GUARD = 0x5a,
+    PEERS = 3,
+    FIRST_EPOCH = -3, /* so that epochs soon wrap around */
+    STRANGER = 99,
+};
+
+enum turn { RAW, SEALED, START, TIME, OPEN, CLOSE, TURNS };
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+/* What two of the groups play: a step with several peers, and several steps with one each. */
+static const struct mcp_step all_at_once[] = {{PEERS, PEERS}},
+                             one_by_one[] = {{1, 1}, {1, 1}, {1, 1}};
+
+struct place {
+    struct mcp_group *group; /* NULL: closed */
+    uint8_t *block;
+    size_t bytes, tables;
+    const uint8_t *as_filled; /* the tables up to the arrivals */
+    uint32_t done;
+};
+
+static struct mcp_board board;
+static struct mcp_nic *nic;
+static struct place places[GROUPS];
+static uint64_t clock_ns;
+static uint32_t transmitted, asked;
+static const struct mcp_address stranger = {STRANGER, STRANGER, 0};
+
+/* ---- the board ---- */
+
+static void transmit(struct mcp_board *of, const struct mcp_address *to,
+                     const struct mcp_header *header, const void *payload, size_t payload_bytes)
+{
+    struct mcp_header sealed = *header, parsed;
+    CHECK(&board == of && NULL == payload && 0 == payload_bytes);
+    mcp_seal(&sealed, NULL, 0);
+    CHECK(mcp_parse(&sealed, mcp_header_bytes(sealed.type), &parsed));
+    CHECK(0 != header->key && MCP_DATA != header->type);
+    if (header->type >= MCP_DONE) {
+        CHECK(0 == memcmp(to, &stranger, sizeof(*to)));
+    } else {
+        CHECK(to->ip > 0 && to->ip <= PEERS);
+    }
+    asked += MCP_ASK == header->type;
+    ++transmitted;
+}
+
+static uint64_t now_ns(struct mcp_board *of)
+{
+    (void)of;
+    return clock_ns;
+}
+
+static void wake(struct mcp_board *of, myr_word *word)
+{
+    (void)of;
+    bool ours = false;
+    for (int g = 0; g < GROUPS; ++g) {
+        ours = ours || (NULL != places[g].group && word == &places[g].group->done);
+    }
+    CHECK(ours);
+}
+
+/* ---- groups ---- */
+
+static uint64_t key_of(int g)
+{
+    return 0x1111111111111111u * (uint64_t)(g + 1);
+}
+
+static void fill(struct place *place, uint64_t key, const struct mcp_step *steps, uint32_t nsteps)
+{
+    struct mcp_group *group = place->group;
+    mcp_group_init(group, key, 0, nsteps, PEERS, PEERS, (uint32_t)FIRST_EPOCH);
+    memcpy(mcp_group_steps(group), steps, nsteps * sizeof(*steps));
+    for (uint32_t p = 0; p < PEERS; ++p) {
+        mcp_group_sends(group)[p] =
+            (struct mcp_peer){{p + 1, 1, 0}, (uint16_t)(p + 1), (uint16_t)p};
+        mcp_group_waits(group)[p] = (struct mcp_peer){{p + 1, 1, 0}, (uint16_t)(p + 1), 0};
+    }
+    place->tables = (size_t)((uint8_t *)mcp_group_arrivals(group) - group->tables);
+    place->done = (uint32_t)FIRST_EPOCH;
+}
+
+static void close_place(struct place *place)
+{
+    mcp_collective_close(&nic->collective, &board, place->group);
+    memset(place->block, GUARD, place->bytes);
+    place->group = NULL;
+}
+
+static void open_place(int g)
+{
+    mcp_collective_open(&nic->collective, &board, &nic->counters, places[g].group);
+}
+
+static void begin(void)
+{
+    static uint8_t *memory;
+    static uint8_t tables[GROUPS][512];
+    if (NULL == memory) {
+        memory = aligned_alloc(MYR_LINE, MEMORY);
+        CHECK(NULL != memory);
+    }
+    memset(memory, GUARD, MEMORY);
+    board = (struct mcp_board){transmit, now_ns, wake, memory, MEMORY};
+    uint8_t *free_memory = memory + MYR_LINE;
+    nic = (struct mcp_nic *)free_memory;
+    const size_t nic_bytes = mcp_nic_bytes(PORTS, CONNECTIONS);
+    memset(nic, 0, nic_bytes);
+    mcp_init(nic, key_of(GROUPS + 1), PORTS, CONNECTIONS);
+    free_memory += (nic_bytes + 2 * MYR_LINE) / MYR_LINE * MYR_LINE;
+    clock_ns = 1;
+    transmitted = asked = 0;
+    for (int g = 0; g < GROUPS; ++g) {
+        const uint32_t nsteps = g % 2 ? 3 : 1;
+        struct place *place = &places[g];
+        place->bytes = mcp_group_bytes(nsteps, PEERS, PEERS);
+        place->block = free_memory;
+        place->group = (struct mcp_group *)free_memory;
+        free_memory += place->bytes + MYR_LINE;
+        fill(place, key_of(g), g % 2 ? one_by_one : all_at_once, nsteps);
+        CHECK(place->tables <= sizeof(tables[g]));
+        memcpy(tables[g], place->group->tables, place->tables);
+        place->as_filled = tables[g];
+    }
+    CHECK(free_memory < memory + MEMORY);
+    /* The one that is closed lies where the last will be. */
+    struct place *last = &places[GROUPS - 1];
+    last->group->key = key_of(GROUPS);
+    open_place(GROUPS - 1);
+    close_place(last);
+    for (int g = 0; g < GROUPS - 1; ++g) {
+        open_place(g);
+    }
+}
+
+/* ---- invariants ---- */
+
+static void check_guard(const uint8_t *from, const uint8_t *to)
+{
+    for (; from < to; ++from) {
+        CHECK(GUARD == *from);
+    }
+}
+
+static void check_group(struct place *place)
+{
+    struct mcp_group *group = place->group;
+    const uint32_t done = myr_observe(&group->done);
+    CHECK(myr_epoch_reached(group->started, done));
+    CHECK(myr_epoch_reached(done, place->done));
+    place->done = done;
+    CHECK(0 == group->failed && 0 == group->sleepers && 0 == group->node);
+    CHECK(PEERS == group->nsends && PEERS == group->nwaits);
+    CHECK(0 == memcmp(group->tables, place->as_filled, place->tables));
+    uint32_t sends = 0, waits = 0;
+    for (uint32_t s = 0; s < group->step; ++s) {
+        sends += mcp_group_steps(group)[s].sends;
+        waits += mcp_group_steps(group)[s].waits;
+    }
+    CHECK(sends == group->first_send && waits == group->first_wait);
+    if (mcp_group_waits_now(group)) { /* all that could be sent was, and something is missing */
+        struct mcp_message message;
+        uint32_t cursor = 0;
+        CHECK(group->step < group->nsteps);
+        CHECK(group->sent == mcp_group_steps(group)[group->step].sends);
+        CHECK(mcp_group_missing(group, &cursor, &message));
+        CHECK(group->active && 0 != group->deadline_ns && 0 != mcp_deadline_ns(nic));
+        CHECK(mcp_deadline_ns(nic) <= group->deadline_ns);
+    } else {
+        CHECK(0 == group->step && 0 == group->sent);
+    }
+    for (uint32_t w = 0; w < PEERS; ++w) {
+        CHECK(myr_epoch_reached(done + 2, mcp_group_arrivals(group)[w]));
+    }
+}
+
+static void check_groups(void)
+{
+    for (int g = 0; g < GROUPS; ++g) {
+        if (NULL != places[g].group) {
+            check_group(&places[g]);
+        }
+    }
+    CHECK(asked == nic->counters.asked && transmitted >= asked + nic->counters.answered);
+}
+
+/* Between the groups, where closed ones were, before the NIC and behind it all. */
+static void check_memory(void)
+{
+    check_guard(board.memory, (const uint8_t *)nic);
+    const uint8_t *free_memory = (const uint8_t *)nic + mcp_nic_bytes(PORTS, CONNECTIONS);
+    for (int g = 0; g < GROUPS; ++g) {
+        check_guard(free_memory, places[g].block);
+        free_memory = places[g].block + places[g].bytes;
+        if (NULL == places[g].group) {
+            check_guard(places[g].block, free_memory);
+        }
+    }
+    check_guard(free_memory, board.memory + board.memory_bytes);
+}
+
+/* ---- turns ---- */
+
+static void receive(const uint8_t *bytes, size_t count, bool sealed)
+{
+    uint8_t *packet = malloc(0 == count ? 1 : count); /* of just its size */
+    CHECK(NULL != packet);
+    memcpy(packet, bytes, count);
+    struct mcp_header header;
+    if (sealed && count >= MCP_LEAST_BYTES) {
+        memset(&header, 0, sizeof(header));
+        memcpy(&header, packet, MCP_LEAST_BYTES);
+        header.type = header.type % MCP_TYPES;
+        const size_t head = mcp_header_bytes(header.type);
+        if (count >= head) {
+            memcpy(&header, packet, head);
+            header.type = header.type % MCP_TYPES;
+            header.key = key_of((int)(header.key % (GROUPS + 2)));
+            mcp_seal(&header, packet + head, count - head);
+            memcpy(packet, &header, head);
+        }
+    }
+    mcp_receive(nic, &board, &stranger, packet, count);
+    free(packet);
+}
+
+static void start(struct place *place)
+{
+    if (NULL != place->group && !myr_epoch_reached(place->group->started, place->done + 4)) {
+        mcp_collective_start(&nic->collective, &board, &nic->counters, place->group,
+                             place->group->started + 1);
+    }
+}
+
+static void open_last(void)
+{
+    struct place *last = &places[GROUPS - 1];
+    if (NULL == last->group) {
+        const uint32_t nsteps = (GROUPS - 1) % 2 ? 3 : 1;
+        last->group = (struct mcp_group *)last->block;
+        fill(last, key_of(GROUPS - 1), nsteps > 1 ? one_by_one : all_at_once, nsteps);
+        open_place(GROUPS - 1);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    begin();
+    bool opened = false;
+    while (size > 0) {
+        const uint8_t turn = *data++;
+        --size;
+        const uint8_t argument = turn / TURNS;
+        switch ((enum turn)(turn % TURNS)) {
+        case RAW:
+        case SEALED: {
+            size_t count = size > 0 ? *data : 0;
+            data += size > 0;
+            size -= size > 0;
+            count = count < size ? count : size;
+            receive(data, count, SEALED == turn % TURNS);
+            data += count;
+            size -= count;
+            break;
+        }
+        case START:
+            start(&places[argument % GROUPS]);
+            break;
+        case TIME:
+            clock_ns += UINT64_C(100000) << argument % 12;
+            mcp_timer(nic, &board);
+            break;
+        case OPEN:
+            if (!opened) { /* a key is for one time */
+                open_last();
+                opened = true;
+            }
+            break;
+        case CLOSE:
+            if (NULL != places[argument % GROUPS].group) {
+                close_place(&places[argument % GROUPS]);
+            }
+            break;
+        case TURNS:
+            break;
+        }
+        check_groups();
+    }
+    check_memory();
+    return 0;
+}

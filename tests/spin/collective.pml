@@ -1,0 +1,386 @@
+/*
+ * The collectives' protocol between NICs (docs/protocol.md), small enough to be searched whole.
+ *
+ * Checked by run.sh. NODES nodes play EPOCHS barriers of dissemination in each of INCARNATIONS
+ * incarnations of one group (section 3.2 of Buntinas et al.: A and B, then A' and B'); hosts come,
+ * open and close the group whenever they like, and of all incarnations but the last they may die at
+ * any moment. The wire keeps, loses, repeats and reorders packets as it likes.
+ *
+ * Safety: nobody is released before all have entered, in the same incarnation (the assertion); no
+ * deadlock (no invalid end state). Liveness (-DLIVENESS): unless packets are lost, repeated or asked
+ * for without need again and again for ever, all hosts end.
+ *
+ * -DPATIENT has nobody ask before nothing else can happen: with three nodes there are too many states
+ * else. The guards below can be taken away one by one, and run.sh sees to it that each is missed:
+ *   -DSAME_KEY    the next incarnation has the same key
+ *   -DNO_LATE     closed groups are not remembered
+ *   -DANY_LATE    of closed groups any epoch is said to be done
+ *   -DNO_ASK      nobody asks for what is missing
+ *   -DNO_STAND    a message of the next epoch does not count for the one that is waited in
+ */
+#ifndef NODES
+#define NODES 2
+#endif
+#ifndef EPOCHS
+#define EPOCHS 2
+#endif
+#ifndef INCARNATIONS
+#define INCARNATIONS 1
+#endif
+#ifndef AHEAD
+#define AHEAD 2 /* barriers a host may have begun at a time */
+#endif
+#define STEPS (NODES - 1) /* of dissemination among two or three */
+
+#ifdef SAME_KEY
+#define KEY_OF(incarnation) 0
+#define KEYS 1
+#else
+#define KEY_OF(incarnation) (incarnation)
+#define KEYS INCARNATIONS
+#endif
+
+/* All packets there can be, by what they are about: a message and its epoch. An ASK and a DONE
+ * carry the same fields as the ARRIVE that they are about. */
+#define ABOUT(key, to, slot, epoch) \
+    (((((key) * NODES + (to)) * STEPS + (slot)) * EPOCHS) + (epoch) - 1)
+#define PACKETS (KEYS * NODES * STEPS * EPOCHS)
+#define RECEIVER(about) (((about) / EPOCHS / STEPS) % NODES)
+#define SLOT(about) (((about) / EPOCHS) % STEPS)
+#define EPOCH(about) ((about) % EPOCHS + 1)
+#define KEY(about) ((about) / EPOCHS / STEPS / NODES)
+/* The message in slot s comes from s + 1 nodes before. */
+#define SENDER(about) ((RECEIVER(about) + NODES - SLOT(about) - 1) % NODES)
+
+typedef Nic {
+    bool open;
+    byte key;
+    byte incarnation; /* for the assertion only */
+    byte started;
+    byte done;
+    byte step;
+    bool sent;
+    byte arrival[STEPS];
+    byte early[KEYS * STEPS];
+    byte late[KEYS] /* epoch + 1; 0: not known to be closed */
+}
+
+Nic nic[NODES];
+byte entered[INCARNATIONS * NODES]; /* the last epoch that each host has arrived in */
+bool finished[NODES];
+#if NODES > 2
+#define ALL_FINISHED (finished[0] && finished[1] && finished[2])
+#else
+#define ALL_FINISHED (finished[0] && finished[1])
+#endif
+int arrives, asks, dones; /* sets of packets on the wire */
+
+#define WAITS(p) (nic[p].open && nic[p].started > nic[p].done)
+
+/* What the wire does to a packet by chance, and what is asked for before it must be: a run in which
+ * there is no end of that is not fair, and need not end. */
+#ifdef LIVENESS
+bool by_chance;
+#define CHANCE by_chance = true
+#define PLAIN by_chance = false
+#else
+#define CHANCE skip
+#define PLAIN skip
+#endif
+
+/* ---- the NIC; each of these is one step, as the MCP is never interrupted ---- */
+
+byte i, q;
+
+inline play(p)
+{
+    do
+    :: WAITS(p) && nic[p].step == STEPS ->
+        nic[p].done++;
+        nic[p].step = 0;
+        q = 0;
+        do
+        :: q < NODES ->
+            assert(entered[nic[p].incarnation * NODES + q] >= nic[p].done);
+            q++
+        :: else -> break
+        od;
+        q = 0
+    :: WAITS(p) && nic[p].step < STEPS && !nic[p].sent ->
+        nic[p].sent = true;
+        arrives = arrives | 1 << ABOUT(nic[p].key, (p + nic[p].step + 1) % NODES, nic[p].step, nic[p].done + 1)
+    :: WAITS(p) && nic[p].step < STEPS && nic[p].sent && nic[p].arrival[nic[p].step] > nic[p].done ->
+        nic[p].step++;
+        nic[p].sent = false
+    :: else -> break
+    od
+}
+
+inline record(p, slot, epoch)
+{
+    if
+    :: epoch > nic[p].done + 1 + (nic[p].started > nic[p].done) -> skip
+    :: else ->
+        if
+        :: epoch > nic[p].arrival[slot] -> nic[p].arrival[slot] = epoch
+        :: else -> skip
+        fi
+    fi
+}
+
+inline receive_arrive(p, key_, slot, epoch)
+{
+    if
+    :: nic[p].open && nic[p].key == key_ ->
+        record(p, slot, epoch);
+#ifdef NO_STAND
+        if
+        :: epoch <= nic[p].started -> play(p)
+        :: else -> skip
+        fi
+#else
+        play(p)
+#endif
+    :: else ->
+        if
+        :: nic[p].late[key_] == 0 && epoch > nic[p].early[key_ * STEPS + slot] ->
+            nic[p].early[key_ * STEPS + slot] = epoch
+        :: else -> skip
+        fi
+    fi
+}
+
+/* The last epoch in which `p` has sent the message of this slot. */
+#define LAST(p, slot) (nic[p].done + (slot < nic[p].step || (slot == nic[p].step && nic[p].sent)))
+
+inline receive_ask(p, about)
+{
+    if
+    :: nic[p].open && nic[p].key == KEY(about) ->
+        if
+        :: LAST(p, SLOT(about)) >= EPOCH(about) ->
+            arrives = arrives | 1 << ABOUT(KEY(about), RECEIVER(about), SLOT(about), LAST(p, SLOT(about)))
+        :: else -> skip
+        fi
+    :: else ->
+        if
+#ifdef ANY_LATE
+        :: nic[p].late[KEY(about)] != 0 ->
+#else
+        :: nic[p].late[KEY(about)] > EPOCH(about) ->
+#endif
+            dones = dones | 1 << about
+        :: else -> skip
+        fi
+    fi
+}
+
+inline receive_done(p, key_, epoch)
+{
+    if
+    :: nic[p].open && nic[p].key == key_ && WAITS(p) && nic[p].done + 1 == epoch ->
+        i = 0;
+        do
+        :: i < STEPS ->
+            record(p, i, epoch);
+            i++
+        :: else -> break
+        od;
+        i = 0;
+        play(p)
+    :: else -> skip
+    fi
+}
+
+#define ASK(p) asks = asks | 1 << ABOUT(nic[p].key, p, nic[p].step, nic[p].done + 1)
+
+/* ---- hosts ---- */
+
+inline open_group(p, incarnation_)
+{
+    nic[p].key = KEY_OF(incarnation_);
+    nic[p].incarnation = incarnation_;
+    nic[p].started = 0;
+    nic[p].done = 0;
+    nic[p].step = 0;
+    nic[p].sent = false;
+    i = 0;
+    do
+    :: i < STEPS ->
+        nic[p].arrival[i] = 0;
+        record(p, i, nic[p].early[KEY_OF(incarnation_) * STEPS + i]);
+        nic[p].early[KEY_OF(incarnation_) * STEPS + i] = 0;
+        i++
+    :: else -> break
+    od;
+    i = 0;
+    nic[p].open = true
+}
+
+inline close_group(p)
+{
+#ifndef NO_LATE
+    nic[p].late[nic[p].key] = nic[p].done + 1;
+#endif
+    nic[p].open = false;
+    nic[p].started = 0;
+    nic[p].done = 0;
+    nic[p].step = 0;
+    nic[p].sent = false;
+    i = 0;
+    do
+    :: i < STEPS ->
+        nic[p].arrival[i] = 0;
+        i++
+    :: else -> break
+    od;
+    i = 0
+}
+
+#define MAY_START(p) (nic[p].started < EPOCHS && nic[p].started - nic[p].done < AHEAD)
+#define MAY_DIE(incarnation_) ((incarnation_) < INCARNATIONS - 1)
+
+proctype host(byte p)
+{
+    byte incarnation = 0;
+    do
+    :: incarnation < INCARNATIONS ->
+        d_step { open_group(p, incarnation) }
+        do
+        :: d_step {
+            MAY_START(p) ->
+            nic[p].started++;
+            entered[incarnation * NODES + p] = nic[p].started;
+            play(p);
+            PLAIN
+        }
+        :: d_step {
+            nic[p].done == EPOCHS || MAY_DIE(incarnation) ->
+            close_group(p);
+            incarnation++;
+            PLAIN
+        }
+            break
+        od
+    :: else -> break
+    od;
+    finished[p] = true
+}
+
+/* ---- the wire: one process for each packet that there can be ---- */
+
+#define ON(set, about) (((set) >> (about)) & 1)
+#define OFF(set, about) set = set & ~(1 << (about))
+
+proctype wire(byte about)
+{
+end:
+    do
+    :: d_step {
+        ON(arrives, about) ->
+        OFF(arrives, about);
+        receive_arrive(RECEIVER(about), KEY(about), SLOT(about), EPOCH(about));
+        PLAIN
+    }
+    :: d_step {
+        ON(asks, about) ->
+        OFF(asks, about);
+        receive_ask(SENDER(about), about);
+        PLAIN
+    }
+    :: d_step {
+        ON(dones, about) ->
+        OFF(dones, about);
+        receive_done(RECEIVER(about), KEY(about), EPOCH(about));
+        PLAIN
+    }
+    /* It comes, and will come once more. */
+    :: d_step {
+        ON(arrives, about) ->
+        receive_arrive(RECEIVER(about), KEY(about), SLOT(about), EPOCH(about));
+        CHANCE
+    }
+    :: d_step {
+        ON(asks, about) ->
+        receive_ask(SENDER(about), about);
+        CHANCE
+    }
+    :: d_step {
+        ON(dones, about) ->
+        receive_done(RECEIVER(about), KEY(about), EPOCH(about));
+        CHANCE
+    }
+    /* It is lost. */
+    :: d_step { ON(arrives, about) -> OFF(arrives, about); CHANCE }
+    :: d_step { ON(asks, about) -> OFF(asks, about); CHANCE }
+    :: d_step { ON(dones, about) -> OFF(dones, about); CHANCE }
+    od
+}
+
+/* ---- patience ---- */
+
+/* Nothing is under way, and no host will do anything before it is released. */
+#define STUCK(p) (finished[p] || (WAITS(p) && !MAY_START(p) && !MAY_DIE(nic[p].incarnation)))
+
+proctype clock()
+{
+    byte p;
+end:
+    do
+#ifndef NO_ASK
+#ifndef PATIENT
+    /* Who has no patience may ask at any time. */
+    :: d_step { WAITS(0) -> ASK(0); CHANCE }
+    :: d_step { WAITS(1) -> ASK(1); CHANCE }
+#if NODES > 2
+    :: d_step { WAITS(2) -> ASK(2); CHANCE }
+#endif
+#endif
+    /* All others ask when nothing else happens. */
+    :: d_step {
+        arrives == 0 && asks == 0 && dones == 0 && STUCK(0) && STUCK(1) &&
+#if NODES > 2
+        STUCK(2) &&
+#endif
+        !ALL_FINISHED ->
+        p = 0;
+        do
+        :: p < NODES ->
+            if
+            :: WAITS(p) -> ASK(p)
+            :: else -> skip
+            fi;
+            p++
+        :: else -> break
+        od;
+        p = 0;
+        PLAIN
+    }
+#endif
+    :: false
+    od
+}
+
+init {
+    byte n = 0;
+    atomic {
+        do
+        :: n < PACKETS ->
+            run wire(n);
+            n++
+        :: else -> break
+        od;
+        n = 0;
+        do
+        :: n < NODES ->
+            run host(n);
+            n++
+        :: else -> break
+        od;
+        run clock()
+    }
+}
+
+#ifdef LIVENESS
+ltl ends { ([]<> by_chance) || (<> ALL_FINISHED) }
+#endif

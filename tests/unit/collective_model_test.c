@@ -1,0 +1,438 @@
+/*
+ * Barriers of NICs over a bad wire, drawn at random: schedules, sizes, faults of the wire, when
+ * hosts come, open their groups and close them, how many barriers a host has begun at a time.
+ *
+ * Invariants, looked at after every event: no group is done with an epoch on any node before every
+ * node has started it; nothing goes back; whoever gets further is woken; nothing that honest NICs
+ * say is implausible, nothing damaged is believed. And in the end: all are done, within a bound on
+ * the virtual time; the NICs know of no group any more; closed groups' memory was left alone.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "tests/unit/crew.h"
+#include "tests/unit/wire_double.h"
+#include "tests/unit/wire_group.h"
+
+#define MICROSECOND UINT64_C(1000)
+#define MILLISECOND (1000 * MICROSECOND)
+#define SECOND (1000 * MILLISECOND)
+/* No host takes so long to come. With 30 % of all packets lost, half of the answers to questions
+ * asked every 64 ms come through: that none does in this time has the probability 2^-300. */
+#define STUCK_NS (20 * SECOND)
+
+enum {
+    MOST_NODES = 33,
+    MOST_TEAMS = 4,
+    MILLION = 1000000,
+    FREED = 0xa5, /* what a host does with the memory of a group that it has closed */
+};
+
+/* Epochs are counted from the team's first one here, so that nothing in the test wraps around. */
+struct host {
+    struct team *team;
+    uint32_t rank;
+    struct wire_nic *nic;
+    struct mcp_group *group;
+    size_t bytes;
+    enum { NOT_OPEN, OPEN, CLOSED } state;
+    uint32_t started, seen; /* arrived in; known to be done */
+    bool woken, coming;     /* within this event; there is a call on its way */
+};
+
+struct team {
+    struct trial *trial;
+    struct wire_group group;
+    struct nicbarr_choice choice;
+    uint32_t first, epochs; /* the epoch before the first, and how many there are */
+    uint32_t window;        /* how many a host may have begun at a time */
+    uint32_t least_started; /* of all hosts */
+    uint64_t think_most_ns, open_most_ns, close_most_ns;
+    struct host host[MOST_NODES];
+};
+
+struct trial {
+    struct wire wire;
+    uint64_t seed, random;
+    uint32_t nteams, open; /* hosts that have not closed their group yet */
+    struct team team[MOST_TEAMS];
+    struct host *host_on[MOST_NODES][MOST_TEAMS];
+    uint64_t progress_ns; /* when a host has last got further */
+    uint64_t barriers;    /* that some host has seen complete */
+};
+
+#define TRIAL_CHECK(trial, condition)                                                              \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            trial_fail(trial, __LINE__, #condition);                                               \
+        }                                                                                          \
+    } while (0)
+
+static void trial_fail(const struct trial *trial, int line, const char *condition)
+{
+    const struct wire_faults *faults = &trial->wire.faults;
+    print_error("trial 0x%llx, %u nodes; of 1000: %u lost, %u twice, %u reordered, %u damaged\n",
+                (unsigned long long)trial->seed, trial->wire.nnics, faults->loss,
+                faults->duplication, faults->reordering, faults->damage);
+    for (uint32_t t = 0; t < trial->nteams; ++t) {
+        const struct team *team = &trial->team[t];
+        char name[NICBARR_CHOICE_TEXT];
+        print_error("  %s, %u nodes, %u epochs after %#x, %u at a time; (started, done):",
+                    nicbarr_choice_name(team->choice, name), team->group.size, team->epochs,
+                    team->first, team->window);
+        for (uint32_t r = 0; r < team->group.size; ++r) {
+            print_error(" (%u, %u)%s", team->host[r].started, team->host[r].seen,
+                        CLOSED == team->host[r].state ? "x" : "");
+        }
+        print_error("\n");
+    }
+    fail_msg("line %d: not so: %s", line, condition);
+}
+
+/* ---- hosts ---- */
+
+static void host_act(struct wire_nic *nic, void *context);
+
+static void come_after(struct host *host, uint64_t most_ns)
+{
+    struct trial *trial = host->team->trial;
+    if (!host->coming) {
+        host->coming = true;
+        /* Half of them at once: then several come in one moment. */
+        const uint64_t after_ns =
+            crew_below(&trial->random, 2) ? 0 : wire_between(&trial->wire, 0, most_ns);
+        wire_after(&trial->wire, after_ns, host->nic, host_act, host);
+    }
+}
+
+static void host_close(struct host *host)
+{
+    wire_group_close(host->nic, host->group);
+    memset(host->group, FREED, host->bytes);
+    host->state = CLOSED;
+    --host->team->trial->open;
+}
+
+static void update_least_started(struct team *team)
+{
+    team->least_started = UINT32_MAX;
+    for (uint32_t r = 0; r < team->group.size; ++r) {
+        if (team->host[r].started < team->least_started) {
+            team->least_started = team->host[r].started;
+        }
+    }
+}
+
+/* Begin one barrier, now and then all that one may. */
+static void host_start(struct host *host)
+{
+    struct team *team = host->team;
+    uint32_t most = host->seen + team->window;
+    most = most < team->epochs ? most : team->epochs;
+    const uint32_t before = host->started;
+    host->started = crew_below(&team->trial->random, 8) ? before + 1 : most;
+    if (before == team->least_started) {
+        update_least_started(team);
+    }
+    wire_group_start(host->nic, host->group, team->first + host->started);
+}
+
+static void host_act(struct wire_nic *nic, void *context)
+{
+    struct host *host = context;
+    struct team *team = host->team;
+    (void)nic;
+    host->coming = false;
+    if (host->seen == team->epochs) {
+        host_close(host);
+    } else if (host->started < team->epochs && host->started - host->seen < team->window) {
+        host_start(host);
+        if (host->started < team->epochs && host->started - host->seen < team->window) {
+            come_after(host, team->think_most_ns);
+        }
+    }
+}
+
+static void host_open(struct wire_nic *nic, void *context)
+{
+    struct host *host = context;
+    wire_group_fill(&host->team->group, host->rank, host->team->first, host->group);
+    mcp_collective_open(&nic->mcp->collective, &nic->board, &nic->mcp->counters, host->group);
+    host->state = OPEN;
+    come_after(host, host->team->think_most_ns);
+}
+
+/* A host that sleeps comes back when it is woken, and else never. */
+static void host_woken(void *context, struct wire_nic *nic, myr_word *word)
+{
+    struct trial *trial = context;
+    for (uint32_t t = 0; t < trial->nteams; ++t) {
+        struct host *host = trial->host_on[nic->number][t];
+        if (NULL != host && word == &host->group->done) {
+            TRIAL_CHECK(trial, OPEN == host->state);
+            host->woken = true;
+            const bool last =
+                host->team->epochs == wire_group_done(host->group) - host->team->first;
+            come_after(host, last ? host->team->close_most_ns : host->team->think_most_ns);
+            return;
+        }
+    }
+    TRIAL_CHECK(trial, !"a word is woken that is nobody's");
+}
+
+/* ---- the invariants ---- */
+
+static void check_host(struct trial *trial, struct host *host)
+{
+    const uint32_t done = wire_group_done(host->group) - host->team->first;
+    const bool woken = host->woken;
+    host->woken = false;
+    if (done == host->seen) {
+        return;
+    }
+    TRIAL_CHECK(trial, done <= host->team->least_started); /* which makes it a barrier */
+    TRIAL_CHECK(trial, done > host->seen);
+    TRIAL_CHECK(trial, woken);
+    host->seen = done;
+    trial->progress_ns = trial->wire.now_ns;
+}
+
+static void check_nic(struct trial *trial, const struct wire_nic *nic)
+{
+    for (uint32_t t = 0; t < trial->nteams; ++t) {
+        struct host *host = trial->host_on[nic->number][t];
+        if (NULL != host && OPEN == host->state) {
+            check_host(trial, host);
+        }
+    }
+}
+
+static void check_end(struct trial *trial)
+{
+    static const mcp_offset none[MCP_BUCKETS];
+    uint64_t damaged = 0, barriers = 0, expected = 0;
+    for (uint32_t n = 0; n < trial->wire.nnics; ++n) {
+        const struct mcp_nic *mcp = trial->wire.nics[n].mcp;
+        TRIAL_CHECK(trial, 0 == memcmp(none, mcp->collective.bucket, sizeof(none)));
+        TRIAL_CHECK(trial, 0 == mcp->collective.active);
+        TRIAL_CHECK(trial, 0 == mcp->collective.deadline_ns);
+        TRIAL_CHECK(trial, 0 == mcp->counters.dropped_implausible);
+        damaged += mcp->counters.dropped_damaged;
+        barriers += mcp->counters.barriers;
+    }
+    TRIAL_CHECK(trial, damaged == trial->wire.tally.damaged);
+    for (uint32_t t = 0; t < trial->nteams; ++t) {
+        struct team *team = &trial->team[t];
+        trial->barriers += team->epochs;
+        expected += (uint64_t)team->epochs * team->group.size;
+        for (uint32_t r = 0; r < team->group.size; ++r) {
+            const uint8_t *byte = (const uint8_t *)team->host[r].group;
+            for (size_t i = 0; i < team->host[r].bytes; ++i) {
+                TRIAL_CHECK(trial, FREED == byte[i]);
+            }
+        }
+    }
+    TRIAL_CHECK(trial, barriers == expected);
+}
+
+/* ---- a trial ---- */
+
+static void trial_begin(struct trial *trial, uint64_t seed, uint32_t nnics, uint32_t memory_bytes)
+{
+    memset(trial, 0, sizeof(*trial));
+    trial->seed = trial->random = seed;
+    wire_begin(&trial->wire, nnics, memory_bytes, crew_random(&trial->random));
+    trial->wire.woken = host_woken;
+    trial->wire.context = trial;
+}
+
+static void draw_faults(struct trial *trial)
+{
+    static const uint32_t losses[] = {0, 10, 100, 300};
+    uint64_t *random = &trial->random;
+    struct wire_faults *faults = &trial->wire.faults;
+    faults->loss = losses[crew_below(random, 4)];
+    faults->duplication = crew_below(random, 2) ? crew_below(random, 400) : 0;
+    faults->reordering = crew_below(random, 2) ? crew_below(random, 500) : 0;
+    faults->damage = crew_below(random, 2) ? crew_below(random, 100) : 0;
+    faults->delay_least_ns = crew_below(random, 2) ? crew_below(random, 20000) : 0;
+    faults->delay_most_ns = faults->delay_least_ns + crew_below(random, 20000);
+    /* Now and then longer than anybody has patience. */
+    faults->detour_most_ns = crew_below(random, 4) ? 100 * MICROSECOND : 200 * MILLISECOND;
+}
+
+static uint32_t draw_epoch(uint64_t *random)
+{
+    switch (crew_below(random, 3)) {
+    case 0:
+        return UINT32_MAX - crew_below(random, 20);
+    case 1:
+        return INT32_MAX - crew_below(random, 20);
+    default:
+        return (uint32_t)crew_random(random);
+    }
+}
+
+static struct nicbarr_choice draw_choice(uint64_t *random, uint32_t size)
+{
+    static const enum nicbarr_algorithm algorithms[] = {
+        NICBARR_DISSEMINATION, NICBARR_DISSEMINATION, NICBARR_TREE,   NICBARR_TREE,
+        NICBARR_PAIRWISE,      NICBARR_FLAGS,         NICBARR_COUNTER};
+    const enum nicbarr_algorithm algorithm = algorithms[crew_below(random, 7)];
+    const uint32_t most = nicbarr_parameter_max(algorithm, size);
+    /* Half of them small, as in real life. */
+    const uint32_t end = crew_below(random, 2) && most > 4 ? 4 : most;
+    return (struct nicbarr_choice){algorithm, 0 == end ? 0 : 1 + crew_below(random, end)};
+}
+
+/* A group, and when its hosts come and go. */
+static struct team *team_begin(struct trial *trial, struct nicbarr_choice choice, uint32_t size,
+                               uint32_t epochs)
+{
+    static const uint64_t spans_ns[] = {0, 10 * MICROSECOND, 5 * MILLISECOND, 100 * MILLISECOND};
+    uint64_t *random = &trial->random;
+    struct team *team = &trial->team[trial->nteams];
+    team->trial = trial;
+    team->choice = choice;
+    team->epochs = epochs;
+    team->first = draw_epoch(random);
+    team->window = 1 + crew_below(random, 5);
+    team->think_most_ns = spans_ns[crew_below(random, 3)];
+    team->open_most_ns = spans_ns[crew_below(random, 4)];
+    team->close_most_ns = spans_ns[crew_below(random, 4)];
+    wire_group_begin(&team->group, &trial->wire, choice, size);
+    wire_group_shuffle(&team->group);
+    for (uint32_t r = 0; r < size; ++r) {
+        struct wire_nic *nic = wire_group_nic(&team->group, r);
+        struct host *host = &team->host[r];
+        host->team = team;
+        host->rank = r;
+        host->nic = nic;
+        host->bytes = wire_group_bytes(&team->group, r);
+        host->group = wire_memory(nic, host->bytes);
+        trial->host_on[nic->number][trial->nteams] = host;
+        wire_after(&trial->wire, wire_between(&trial->wire, 0, team->open_most_ns), nic, host_open,
+                   host);
+    }
+    trial->open += size;
+    ++trial->nteams;
+    return team;
+}
+
+/* Play it to the end. Returns how many barriers there were. */
+static uint64_t trial_play(struct trial *trial)
+{
+    trial->progress_ns = trial->wire.now_ns;
+    while (0 != trial->open) {
+        TRIAL_CHECK(trial, wire_next(&trial->wire));
+        TRIAL_CHECK(trial, trial->wire.now_ns - trial->progress_ns < STUCK_NS);
+        check_nic(trial, trial->wire.touched);
+    }
+    const uint64_t closed_ns = trial->wire.now_ns;
+    while (wire_next(&trial->wire)) { /* what is still under way, and the last deadlines */
+        TRIAL_CHECK(trial, trial->wire.now_ns - closed_ns < SECOND);
+    }
+    check_end(trial);
+    for (uint32_t t = 0; t < trial->nteams; ++t) {
+        wire_group_end(&trial->team[t].group);
+    }
+    wire_end(&trial->wire);
+    return trial->barriers;
+}
+
+/* ---- the tests ---- */
+
+static struct trial trial;
+
+static uint64_t one_team(uint64_t seed, struct nicbarr_choice choice, uint32_t size,
+                         uint32_t epochs)
+{
+    trial_begin(&trial, seed, size, 1 << 16);
+    draw_faults(&trial);
+    team_begin(&trial, choice, size, epochs);
+    return trial_play(&trial);
+}
+
+/* All sizes, all algorithms, all parameters. */
+static void every_schedule(void **state)
+{
+    (void)state;
+    static const enum nicbarr_algorithm algorithms[] = {NICBARR_DISSEMINATION, NICBARR_TREE,
+                                                        NICBARR_PAIRWISE, NICBARR_FLAGS};
+    uint64_t seed = crew_seed();
+    for (uint32_t size = 2; size <= MOST_NODES; ++size) {
+        for (size_t a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
+            const bool one = NICBARR_FLAGS == algorithms[a] || NICBARR_PAIRWISE == algorithms[a];
+            const uint32_t most = one ? 1 : nicbarr_parameter_max(algorithms[a], size);
+            for (uint32_t parameter = 1; parameter <= most; ++parameter) {
+                one_team(++seed, (struct nicbarr_choice){algorithms[a], parameter}, size, 8);
+            }
+        }
+    }
+}
+
+/* Several groups on the same NICs, each with its own members; opened and closed at any time. */
+static void several_groups(void **state)
+{
+    (void)state;
+    const uint64_t seed = crew_seed() + (UINT64_C(1) << 32);
+    for (uint32_t i = 0; i < 1000; ++i) {
+        uint64_t random = seed + i;
+        const uint32_t nnics = 2 + crew_below(&random, MOST_NODES - 1);
+        trial_begin(&trial, seed + i, nnics, 1 << 17);
+        draw_faults(&trial);
+        for (uint32_t teams = 1 + crew_below(&random, MOST_TEAMS); teams > 0; --teams) {
+            const uint32_t size = 2 + crew_below(&random, nnics - 1);
+            team_begin(&trial, draw_choice(&random, size), size, 1 + crew_below(&random, 30));
+        }
+        trial_play(&trial);
+    }
+}
+
+/* A million barriers while 10 % and 30 % of all packets are lost, and others come twice, late or
+ * damaged. */
+static void a_million(void **state)
+{
+    (void)state;
+    const uint64_t seed = crew_seed() + (UINT64_C(2) << 32);
+    const clock_t begin = clock();
+    uint64_t barriers = 0;
+    for (uint32_t i = 0; barriers < MILLION; ++i) {
+        uint64_t random = seed + i;
+        /* Most clusters are small; those that are not take most of the time. */
+        const uint32_t most = crew_below(&random, 16) ? 4 : 16;
+        const uint32_t nnics = 2 + crew_below(&random, most - 1);
+        trial_begin(&trial, seed + i, nnics, 1 << 16);
+        trial.wire.faults = (struct wire_faults){.loss = i % 2 ? 100 : 300,
+                                                 .duplication = 50,
+                                                 .reordering = 50,
+                                                 .damage = 10,
+                                                 .delay_least_ns = 5000,
+                                                 .delay_most_ns = 20000,
+                                                 .detour_most_ns = MILLISECOND};
+        for (uint32_t teams = 2; teams > 0; --teams) {
+            team_begin(&trial, draw_choice(&random, nnics), nnics, 2000);
+        }
+        barriers += trial_play(&trial);
+    }
+    print_message("%llu barriers took %.1f s of processor time\n", (unsigned long long)barriers,
+                  (double)(clock() - begin) / CLOCKS_PER_SEC);
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_schedule),
+        cmocka_unit_test(several_groups),
+        cmocka_unit_test(a_million),
+    };
+    return cmocka_run_group_tests_name("collective model", tests, NULL, NULL);
+}

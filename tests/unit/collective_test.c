@@ -1,0 +1,831 @@
+/*
+ * Collectives of a whole NIC, over a test double of the board. Invariants: a message that comes
+ * before its group is opened is kept, or asked for later; of a closed group a peer hears that it is
+ * done, and nothing else; what has no key of ours changes nothing and gets no answer; who waits
+ * asks for what is missing, and only for that, ever more slowly; groups do not disturb each other,
+ * and closed ones are not touched.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/unit/crew.h"
+#include "tests/unit/wire_double.h"
+#include "tests/unit/wire_group.h"
+
+#define MICROSECOND UINT64_C(1000)
+#define MILLISECOND (1000 * MICROSECOND)
+#define SECOND (1000 * MILLISECOND)
+
+enum {
+    MOST_LOGGED = 4096,
+    MOST_NODES = 33,
+    FREED = 0xa5,
+};
+
+static const struct nicbarr_choice flags = {NICBARR_FLAGS, 4}, line = {NICBARR_TREE, 1},
+                                   dissemination = {NICBARR_DISSEMINATION, 1};
+
+/* What has been sent since the log was emptied. */
+struct logged {
+    uint64_t at_ns;
+    uint32_t from;
+    struct mcp_address to;
+    struct mcp_header header;
+};
+static struct logged log_of[MOST_LOGGED];
+static uint32_t logged;
+
+static struct wire wire;
+static struct wire_group team;
+static struct mcp_group *member[MOST_NODES];
+
+static bool log_packet(void *context, const struct wire_nic *from, const struct mcp_address *to,
+                       const struct mcp_header *header, const void *payload, size_t payload_bytes)
+{
+    (void)context, (void)payload;
+    assert_int_equal(payload_bytes, 0);
+    if (logged < MOST_LOGGED) {
+        log_of[logged++] = (struct logged){wire.now_ns, from->number, *to, *header};
+    }
+    return true;
+}
+
+static void begin(uint32_t nnics, struct nicbarr_choice choice)
+{
+    wire_begin(&wire, nnics, 1 << 20, 1);
+    wire.transmitted = log_packet;
+    logged = 0;
+    wire_group_begin(&team, &wire, choice, nnics);
+}
+
+static void end(void)
+{
+    wire_group_end(&team);
+    wire_end(&wire);
+}
+
+static void open_all(uint32_t epoch)
+{
+    for (uint32_t r = 0; r < team.size; ++r) {
+        member[r] = wire_group_open(&team, r, epoch);
+    }
+}
+
+static void start(uint32_t rank, uint32_t epoch)
+{
+    wire_group_start(wire_group_nic(&team, rank), member[rank], epoch);
+}
+
+static uint32_t done(uint32_t rank)
+{
+    return wire_group_done(member[rank]);
+}
+
+static struct mcp_nic *mcp(uint32_t number)
+{
+    return wire.nics[number].mcp;
+}
+
+static struct mcp_counters *counters(uint32_t number)
+{
+    return &mcp(number)->counters;
+}
+
+/* A packet from one NIC to another that no control program has sent. */
+static void inject(uint32_t from, uint32_t to, uint8_t type, uint64_t key, uint32_t epoch,
+                   uint32_t slot, uint32_t node)
+{
+    struct mcp_header header = {.type = type, .key = key};
+    header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, (uint16_t)node};
+    mcp_seal(&header, NULL, 0);
+    wire_inject(&wire, &wire.nics[from], &wire.nics[to], &header, MCP_COLLECTIVE_BYTES);
+}
+
+/* Let it arrive, and whatever that makes of it as well. */
+static void settle(void)
+{
+    wire_pass(&wire, 10 * MICROSECOND);
+}
+
+static uint32_t count_sent(uint8_t type)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < logged; ++i) {
+        found += type == log_of[i].header.type;
+    }
+    return found;
+}
+
+static void expect_idle(uint32_t number)
+{
+    static const mcp_offset none[MCP_BUCKETS];
+    assert_memory_equal(mcp(number)->collective.bucket, none, sizeof(none));
+    assert_int_equal(mcp(number)->collective.active, 0);
+    assert_int_equal(mcp_deadline_ns(mcp(number)), 0);
+}
+
+/* ---- a barrier ---- */
+
+static void one_barrier(void **state)
+{
+    (void)state;
+    begin(5, dissemination);
+    open_all(0);
+    for (uint32_t r = 0; r < 5; ++r) {
+        start(r, 1);
+    }
+    settle();
+    for (uint32_t r = 0; r < 5; ++r) {
+        assert_int_equal(done(r), 1);
+        assert_int_equal(counters(r)->barriers, 1);
+        assert_int_equal(counters(r)->packets_sent, 3);
+        assert_int_equal(counters(r)->packets_received, 3);
+        assert_int_equal(wire.nics[r].wakes, 1);
+    }
+    assert_int_equal(logged, 15);
+    assert_int_equal(count_sent(MCP_ARRIVE), 15);
+    wire_pass(&wire, SECOND); /* and nobody says anything more */
+    assert_int_equal(logged, 15);
+    end();
+}
+
+/* N - 1 unexpected messages at once: kept until the host comes. */
+static void all_before_the_host(void **state)
+{
+    (void)state;
+    begin(MOST_NODES, flags);
+    open_all(UINT32_MAX);
+    for (uint32_t r = 1; r < MOST_NODES; ++r) {
+        start(r, 0);
+    }
+    settle();
+    assert_int_equal(counters(0)->unexpected, MOST_NODES - 1);
+    assert_int_equal(done(0), UINT32_MAX);
+    assert_int_equal(wire.nics[0].wakes, 0);
+    start(0, 0);
+    assert_int_equal(done(0), 0); /* at once */
+    assert_int_equal(wire.nics[0].wakes, 1);
+    settle();
+    for (uint32_t r = 0; r < MOST_NODES; ++r) {
+        assert_int_equal(done(r), 0);
+    }
+    assert_int_equal(count_sent(MCP_ASK), 0);
+    end();
+}
+
+/* ---- before a group is opened ---- */
+
+static void all_before_the_group(void **state)
+{
+    (void)state;
+    begin(MOST_NODES, flags);
+    for (uint32_t r = 1; r < MOST_NODES; ++r) {
+        member[r] = wire_group_open(&team, r, 7);
+        start(r, 8);
+    }
+    settle();
+    assert_int_equal(counters(0)->early, MOST_NODES - 1);
+    assert_int_equal(counters(0)->packets_sent, 0);
+    member[0] = wire_group_open(&team, 0, 7);
+    start(0, 8);
+    assert_int_equal(done(0), 8);
+    settle();
+    for (uint32_t r = 0; r < MOST_NODES; ++r) {
+        assert_int_equal(done(r), 8);
+    }
+    assert_int_equal(count_sent(MCP_ASK), 0);
+    for (uint32_t i = 0; i < MCP_EARLY; ++i) { /* they were taken out of the record */
+        assert_int_equal(mcp(0)->collective.early[i].key, 0);
+    }
+    end();
+}
+
+static bool all_done_with_one(void *context)
+{
+    struct mcp_group **groups = context;
+    for (; NULL != *groups; ++groups) {
+        if (1 != wire_group_done(*groups)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* More than the record holds: the rest is asked for. */
+static void too_many_before_the_group(void **state)
+{
+    (void)state;
+    enum { TEAMS = 8, NODES = 25, ALL = TEAMS * NODES };
+    begin(NODES, flags);
+    struct wire_group teams[TEAMS];
+    struct mcp_group *groups[ALL + 1] = {NULL};
+    for (uint32_t t = 0; t < TEAMS; ++t) {
+        wire_group_begin(&teams[t], &wire, flags, NODES);
+        for (uint32_t r = 1; r < NODES; ++r) {
+            groups[t * NODES + r] = wire_group_open(&teams[t], r, 0);
+            wire_group_start(&wire.nics[r], groups[t * NODES + r], 1);
+        }
+    }
+    settle();
+    assert_int_equal(counters(0)->early, TEAMS * (NODES - 1));
+    assert_true(TEAMS * (NODES - 1) > MCP_EARLY);
+    logged = 0;
+    for (uint32_t t = 0; t < TEAMS; ++t) {
+        groups[t * NODES] = wire_group_open(&teams[t], 0, 0);
+        wire_group_start(&wire.nics[0], groups[t * NODES], 1);
+    }
+    settle();
+    uint32_t complete = 0;
+    for (uint32_t t = 0; t < TEAMS; ++t) { /* some have all their messages, ... */
+        complete += 1 == wire_group_done(groups[t * NODES]);
+    }
+    assert_int_equal(complete, MCP_EARLY / (NODES - 1));
+    assert_true(wire_run(&wire, all_done_with_one, groups, 10 * MILLISECOND));
+    assert_int_equal(counters(0)->asked, TEAMS * (NODES - 1) - MCP_EARLY); /* ... some have not */
+    assert_int_equal(counters(0)->dropped_implausible, 0);
+    for (uint32_t t = 0; t < TEAMS; ++t) {
+        wire_group_end(&teams[t]);
+    }
+    end();
+}
+
+/* What was kept may be nonsense all the same; and others' messages stay. */
+static void nonsense_before_the_group(void **state)
+{
+    (void)state;
+    begin(3, flags);
+    inject(1, 0, MCP_ARRIVE, team.key, 2, 0, 1);     /* nobody can be there yet */
+    inject(1, 0, MCP_ARRIVE, team.key, 1, 2, 1);     /* there is no such slot */
+    inject(2, 0, MCP_ARRIVE, team.key, 1, 1, 2);     /* good */
+    inject(2, 0, MCP_ARRIVE, team.key + 1, 1, 0, 2); /* another group's */
+    settle();
+    assert_int_equal(counters(0)->early, 4);
+    member[0] = wire_group_open(&team, 0, 0);
+    assert_int_equal(counters(0)->dropped_implausible, 2);
+    assert_int_equal(mcp_group_arrivals(member[0])[0], 0);
+    assert_int_equal(mcp_group_arrivals(member[0])[1], 1);
+    ++team.key;
+    struct mcp_group *other = wire_group_open(&team, 0, 0);
+    assert_int_equal(mcp_group_arrivals(other)[0], 1);
+    assert_int_equal(mcp_group_arrivals(other)[1], 0);
+    assert_int_equal(logged, 0);
+    end();
+}
+
+/* Questions that come before their group are not kept: whoever asks will ask again. */
+static void asked_before_the_group(void **state)
+{
+    (void)state;
+    begin(2, flags);
+    member[1] = wire_group_open(&team, 1, 0);
+    start(1, 1);
+    wire_pass(&wire, MCP_PATIENCE_NS + 10 * MICROSECOND);
+    assert_int_equal(counters(1)->asked, 1);
+    assert_int_equal(counters(0)->dropped_foreign, 1);
+    assert_int_equal(counters(0)->packets_sent, 0);
+    member[0] = wire_group_open(&team, 0, 0);
+    start(0, 1);
+    settle();
+    assert_int_equal(done(0), 1);
+    assert_int_equal(done(1), 1);
+    end();
+}
+
+/* ---- after it is closed ---- */
+
+static void closed(void **state)
+{
+    (void)state;
+    begin(2, flags);
+    open_all(UINT32_MAX - 1);
+    for (uint32_t epoch = UINT32_MAX; epoch != 1; ++epoch) {
+        start(0, epoch);
+        start(1, epoch);
+        settle();
+    }
+    start(0, 1); /* which is not done when the group is closed */
+    settle();
+    wire_group_close(&wire.nics[0], member[0]);
+    logged = 0;
+    static const uint32_t past[] = {0, UINT32_MAX, UINT32_MAX - 1000};
+    for (uint32_t i = 0; i < 3; ++i) {
+        inject(1, 0, MCP_ASK, team.key, past[i], 5, 1);
+        settle();
+        assert_int_equal(logged, i + 1);
+        const struct logged *answer = &log_of[i];
+        assert_int_equal(answer->from, 0);
+        assert_memory_equal(&answer->to, &wire.nics[1].address, sizeof(answer->to));
+        assert_int_equal(answer->header.type, MCP_DONE);
+        assert_int_equal(answer->header.key, team.key);
+        assert_int_equal(answer->header.collective.epoch, past[i]);
+    }
+    assert_int_equal(counters(0)->answered, 3);
+    /* What was not done is not said to be; and messages are not taken for early ones. */
+    inject(1, 0, MCP_ASK, team.key, 1, 0, 1);
+    inject(1, 0, MCP_ARRIVE, team.key, 0, 0, 1);
+    inject(1, 0, MCP_ARRIVE, team.key, 1, 0, 1);
+    inject(1, 0, MCP_DONE, team.key, 1, 0, 1);
+    settle();
+    assert_int_equal(logged, 3);
+    assert_int_equal(counters(0)->duplicates, 4);
+    assert_int_equal(counters(0)->early, 0);
+    assert_int_equal(counters(0)->dropped_foreign, 0);
+    wire_pass(&wire, SECOND);
+    expect_idle(0);
+    end();
+}
+
+/* The last message to a peer was lost, and its sender has closed the group. */
+static void closed_while_a_peer_waits(void **state)
+{
+    (void)state;
+    begin(4, line); /* 0 - 1 - 2 - 3: released from 0 on */
+    open_all(0);
+    for (uint32_t r = 1; r < 4; ++r) {
+        start(r, 1);
+    }
+    wire_pass(&wire, 4 * MCP_PATIENCE_NS); /* 1 is patient already */
+    wire.faults.loss = 1000;
+    start(0, 1); /* is done, and its word is lost */
+    assert_int_equal(done(0), 1);
+    wire_group_close(&wire.nics[0], member[0]);
+    memset(member[0], FREED, wire_group_bytes(&team, 0));
+    wire.faults.loss = 0;
+    const uint64_t wakes = wire.nics[1].wakes;
+    assert_int_equal(member[1]->patience_ns, 4 * MCP_PATIENCE_NS);
+    start(1, 2); /* begun ahead: its next one is under way right after */
+    logged = 0;
+    wire_pass(&wire, 3 * MCP_PATIENCE_NS + 500 * MICROSECOND);
+    assert_int_equal(count_sent(MCP_DONE), 1);
+    for (uint32_t r = 1; r < 4; ++r) { /* 1 hears it, and passes it on without being asked */
+        assert_int_equal(done(r), 1);
+        assert_int_equal(counters(r)->barriers, 1);
+    }
+    assert_int_equal(wire.nics[1].wakes, wakes + 1);
+    assert_int_equal(member[1]->patience_ns, MCP_PATIENCE_NS);
+    logged = 0;
+    start(2, 2);
+    settle();
+    wire_pass(&wire, MCP_PATIENCE_NS); /* and it asks as soon as in any other epoch */
+    assert_true(count_sent(MCP_ASK) > 0);
+    end();
+}
+
+/* Of the groups that were closed the last MCP_LATE are known. */
+static void many_closed(void **state)
+{
+    (void)state;
+    begin(1, flags);
+    struct mcp_group *group = wire_memory(&wire.nics[0], wire_group_bytes(&team, 0));
+    struct mcp_collective *collective = &mcp(0)->collective;
+    for (uint32_t i = 0; i <= MCP_LATE; ++i) {
+        team.key = 1 + i;
+        wire_group_fill(&team, 0, i, group);
+        mcp_collective_open(collective, &wire.nics[0].board, counters(0), group);
+        wire_group_close(&wire.nics[0], group);
+    }
+    for (uint32_t i = 0; i <= MCP_LATE; ++i) {
+        logged = 0;
+        inject(0, 0, MCP_ASK, 1 + i, i, 0, 0);
+        wire_next(&wire);
+        assert_int_equal(logged, 0 != i);
+        wire_next(&wire); /* the answer comes back, and is no news */
+    }
+    assert_int_equal(counters(0)->dropped_foreign, 1);
+    assert_int_equal(counters(0)->answered, MCP_LATE);
+    assert_int_equal(counters(0)->duplicates, MCP_LATE);
+    expect_idle(0);
+    end();
+}
+
+/* ---- strangers ---- */
+
+static void foreign_keys(void **state)
+{
+    (void)state;
+    begin(2, flags);
+    open_all(0);
+    start(0, 1);
+    settle();
+    logged = 0;
+    static const uint8_t types[] = {MCP_ARRIVE, MCP_ASK, MCP_DONE};
+    const uint64_t keys[] = {0, team.key ^ 1, ~team.key, UINT64_MAX};
+    for (uint32_t k = 0; k < 4; ++k) {
+        for (uint32_t t = 0; t < 3; ++t) {
+            for (uint32_t epoch = 0; epoch < 3; ++epoch) {
+                inject(1, 0, types[t], keys[k], epoch, 0, 1);
+            }
+        }
+    }
+    settle();
+    assert_int_equal(logged, 0);
+    assert_int_equal(done(0), 0);
+    assert_int_equal(mcp_group_arrivals(member[0])[0], 0);
+    /* An ARRIVE could be for a group that will be opened; key 0 is nobody's ever. */
+    assert_int_equal(counters(0)->early, 9);
+    assert_int_equal(counters(0)->dropped_foreign, 36 - 9);
+    start(1, 1);
+    settle();
+    assert_int_equal(done(0), 1);
+    end();
+}
+
+/* The right key, and yet it cannot be. */
+static void implausible(void **state)
+{
+    (void)state;
+    begin(2, flags);
+    open_all(0);
+    inject(1, 0, MCP_ARRIVE, team.key, 2, 0, 1);
+    inject(1, 0, MCP_ARRIVE, team.key, 1, 1, 1);
+    inject(1, 0, MCP_DONE, team.key, 1, 0, 1);
+    settle();
+    assert_int_equal(counters(0)->dropped_implausible, 3);
+    start(0, 1);
+    inject(1, 0, MCP_ARRIVE, team.key, 3, 0, 1);
+    inject(1, 0, MCP_DONE, team.key, 2, 0, 1);
+    inject(1, 0, MCP_DONE, team.key, 0, 0, 1); /* this is merely old */
+    inject(1, 0, MCP_ARRIVE, team.key, 0, 0, 1);
+    settle();
+    assert_int_equal(counters(0)->dropped_implausible, 5);
+    assert_int_equal(counters(0)->duplicates, 2);
+    assert_int_equal(done(0), 0);
+    end();
+}
+
+static void damaged(void **state)
+{
+    (void)state;
+    begin(2, flags);
+    open_all(0);
+    start(0, 1);
+    static const uint8_t noise[60] = {0x59, 0x4d, MCP_WIRE_VERSION, MCP_ARRIVE};
+    for (size_t bytes = 0; bytes <= sizeof(noise); ++bytes) {
+        wire_inject(&wire, &wire.nics[1], &wire.nics[0], noise, bytes);
+    }
+    settle();
+    assert_int_equal(counters(0)->packets_received, sizeof(noise) + 1);
+    assert_int_equal(counters(0)->dropped_damaged, sizeof(noise) + 1);
+    assert_int_equal(done(0), 0);
+    end();
+}
+
+/* ---- asking and answering ---- */
+
+/* Who waits asks those who are missing: after 1, 3, 7 ms, ..., then every 64 ms. */
+static void asks_ever_more_slowly(void **state)
+{
+    (void)state;
+    begin(5, flags);
+    open_all(0);
+    wire.nics[2].unplugged = wire.nics[4].unplugged = true;
+    start(1, 1);
+    start(3, 1);
+    settle();
+    logged = 0;
+    const uint64_t begin_ns = wire.now_ns;
+    start(0, 1);
+    wire_pass(&wire, SECOND);
+    uint64_t patience_ns = MCP_PATIENCE_NS, next_ns = begin_ns + patience_ns;
+    uint32_t asked = 0;
+    for (uint32_t i = 0; i < logged; ++i) {
+        const struct logged *packet = &log_of[i];
+        if (0 != packet->from || MCP_ASK != packet->header.type) {
+            continue;
+        }
+        /* Rank 0 waits for 4, 3, 2, 1 in its slots 0, 1, 2, 3. */
+        const uint32_t missing = asked % 2 ? 2 : 4;
+        assert_int_equal(packet->at_ns, next_ns);
+        assert_memory_equal(&packet->to, &wire.nics[missing].address, sizeof(packet->to));
+        assert_int_equal(packet->header.collective.epoch, 1);
+        assert_int_equal(packet->header.collective.node, 0);
+        assert_int_equal(packet->header.collective.slot, 4 - missing);
+        if (0 == ++asked % 2) {
+            patience_ns =
+                2 * patience_ns < MCP_PATIENCE_MOST_NS ? 2 * patience_ns : MCP_PATIENCE_MOST_NS;
+            next_ns += patience_ns;
+        }
+    }
+    /* At 1, 3, 7, 15, 31, 63, 127 ms, and from then on every 64 ms. */
+    assert_int_equal(asked, 2 * (7 + (1000 - 127) / 64));
+    assert_int_equal(counters(0)->asked, asked);
+    assert_int_equal(patience_ns, MCP_PATIENCE_MOST_NS);
+    /* The next barrier begins with patience anew. */
+    wire.nics[2].unplugged = wire.nics[4].unplugged = false;
+    start(2, 1);
+    start(4, 1);
+    wire_pass(&wire, 2 * MCP_PATIENCE_MOST_NS);
+    assert_int_equal(done(0), 1);
+    start(0, 2);
+    logged = 0;
+    wire_pass(&wire, MCP_PATIENCE_NS + 1);
+    assert_int_equal(count_sent(MCP_ASK), 4);
+    end();
+}
+
+/* Who has begun later asks later, although one deadline serves all. */
+static void asks_each_in_its_time(void **state)
+{
+    (void)state;
+    begin(2, flags);
+    struct mcp_group *groups[3];
+    uint64_t begin_ns[3];
+    for (uint32_t g = 0; g < 3; ++g) {
+        ++team.key;
+        groups[g] = wire_group_open(&team, 0, 0);
+    }
+    const uint32_t order[3] = {1, 0, 2};
+    for (uint32_t i = 0; i < 3; ++i) {
+        begin_ns[order[i]] = wire.now_ns;
+        wire_group_start(&wire.nics[0], groups[order[i]], 1);
+        wire_pass(&wire, MCP_PATIENCE_NS / 3);
+    }
+    logged = 0;
+    wire_pass(&wire, MCP_PATIENCE_NS);
+    assert_int_equal(logged, 3);
+    for (uint32_t i = 0; i < 3; ++i) {
+        assert_int_equal(log_of[i].header.type, MCP_ASK);
+        assert_int_equal(log_of[i].header.key, groups[order[i]]->key);
+        assert_int_equal(log_of[i].at_ns, begin_ns[order[i]] + MCP_PATIENCE_NS);
+    }
+    end();
+}
+
+/* An answer goes to the peer as the group knows it, whoever has asked; and only for what was sent.
+ */
+static void answers(void **state)
+{
+    (void)state;
+    begin(3, flags); /* rank 0 sends to 1 and 2, into their slots 0 and 1 */
+    open_all(0);
+    inject(2, 0, MCP_ASK, team.key, 1, 0, 1);
+    settle();
+    assert_int_equal(logged, 0);
+    start(0, 1);
+    settle();
+    logged = 0;
+    inject(2, 0, MCP_ASK, team.key, 1, 0, 1); /* comes from 2, in the name of 1 */
+    inject(2, 0, MCP_ASK, team.key, 1, 1, 1); /* not that slot */
+    inject(2, 0, MCP_ASK, team.key, 1, 0, 2);
+    inject(2, 0, MCP_ASK, team.key, 1, 0, 0); /* ourselves */
+    inject(2, 0, MCP_ASK, team.key, 1, 0, 3); /* not in the group */
+    inject(2, 0, MCP_ASK, team.key, 2, 0, 1); /* not sent yet */
+    settle();
+    assert_int_equal(logged, 1);
+    assert_int_equal(counters(0)->answered, 1);
+    assert_int_equal(log_of[0].header.type, MCP_ARRIVE);
+    assert_int_equal(log_of[0].header.collective.epoch, 1);
+    assert_int_equal(log_of[0].header.collective.slot, 0);
+    assert_int_equal(log_of[0].header.collective.node, 0);
+    assert_memory_equal(&log_of[0].to, &wire.nics[1].address, sizeof(log_of[0].to));
+    end();
+}
+
+/* The answer is of the next epoch already, for which the host that waits has not come. */
+static void answered_with_the_next_epoch(void **state)
+{
+    (void)state;
+    begin(2, flags);
+    open_all(0);
+    start(0, 1);
+    wire.faults.loss = 1000;
+    start(1, 1); /* has the other's message, so it is done; its own is lost */
+    settle();
+    start(1, 1);
+    wire.faults.loss = 0;
+    wire_pass(&wire, 2 * MCP_PATIENCE_NS);
+    assert_int_equal(done(0), 1);
+    assert_int_equal(done(1), 1);
+    wire.faults.loss = 1000;
+    start(0, 2);
+    start(1, 2);
+    settle();
+    wire.faults.loss = 0;
+    inject(0, 1, MCP_ARRIVE, team.key, 2, 0, 0);
+    settle();
+    assert_int_equal(done(1), 2);
+    wire.faults.loss = 1000;
+    start(1, 3);
+    settle();
+    wire.faults.loss = 0;
+    assert_int_equal(done(0), 1);
+    logged = 0;
+    wire_pass(&wire, 2 * MCP_PATIENCE_NS);
+    assert_int_equal(done(0), 2);
+    assert_int_equal(log_of[0].header.type, MCP_ASK);
+    assert_int_equal(log_of[0].header.collective.epoch, 2);
+    assert_int_equal(log_of[1].header.type, MCP_ARRIVE);
+    assert_int_equal(log_of[1].header.collective.epoch, 3);
+    start(0, 3);
+    assert_int_equal(done(0), 3); /* that came with it */
+    end();
+}
+
+static void duplicates(void **state)
+{
+    (void)state;
+    begin(2, flags);
+    open_all(0);
+    wire.faults.duplication = 1000;
+    for (uint32_t epoch = 1; epoch < 10; ++epoch) {
+        start(0, epoch);
+        start(1, epoch);
+        settle();
+        assert_int_equal(done(0), epoch);
+        assert_int_equal(done(1), epoch);
+    }
+    assert_int_equal(counters(0)->duplicates, 9);
+    assert_int_equal(counters(0)->barriers, 9);
+    assert_int_equal(wire.nics[0].wakes, 9);
+    end();
+}
+
+/* ---- many groups ---- */
+
+static bool never(void *context)
+{
+    (void)context;
+    return false;
+}
+
+/* A thousand groups, in random order, with faults; then all are closed in random order. */
+static void a_thousand_groups(void **state)
+{
+    (void)state;
+    enum { GROUPS = 1000, NODES = 3, EPOCHS = 3 };
+    static struct wire_group teams[GROUPS];
+    static struct mcp_group *groups[GROUPS][NODES];
+    uint64_t random = crew_seed();
+    wire_begin(&wire, NODES, 2 << 20, crew_random(&random));
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        wire_group_begin(&teams[g], &wire, dissemination, NODES);
+    }
+    static uint32_t order[GROUPS];
+    for (uint32_t r = 0; r < NODES; ++r) {
+        for (uint32_t g = 0; g < GROUPS; ++g) {
+            groups[g][r] = wire_group_open(&teams[g], r, UINT32_MAX - 1);
+        }
+    }
+    wire.faults = (struct wire_faults){.loss = 100,
+                                       .duplication = 100,
+                                       .reordering = 200,
+                                       .delay_least_ns = 1000,
+                                       .delay_most_ns = 50000,
+                                       .detour_most_ns = MILLISECOND};
+    for (uint32_t e = 0; e <= EPOCHS; ++e) { /* one more turn, to close them */
+        for (uint32_t r = 0; r < NODES; ++r) {
+            for (uint32_t g = 0; g < GROUPS; ++g) {
+                const uint32_t place = crew_below(&random, g + 1);
+                order[g] = order[place];
+                order[place] = g;
+            }
+            for (uint32_t i = 0; i < GROUPS; ++i) {
+                struct mcp_group *group = groups[order[i]][r];
+                if (EPOCHS == e) {
+                    wire_group_close(&wire.nics[r], group);
+                    memset(group, FREED, wire_group_bytes(&teams[order[i]], r));
+                } else {
+                    wire_group_start(&wire.nics[r], group, UINT32_MAX + e);
+                }
+            }
+            wire_pass(&wire, MICROSECOND);
+        }
+        wire_run(&wire, never, NULL, 5 * SECOND); /* until nothing is left to do */
+        for (uint32_t r = 0; r < NODES && e < EPOCHS; ++r) {
+            for (uint32_t g = 0; g < GROUPS; ++g) {
+                assert_int_equal(wire_group_done(groups[g][r]), UINT32_MAX + e);
+            }
+        }
+    }
+    for (uint32_t r = 0; r < NODES; ++r) {
+        assert_int_equal(counters(r)->barriers, EPOCHS * GROUPS);
+        expect_idle(r);
+    }
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        wire_group_end(&teams[g]);
+    }
+    wire_end(&wire);
+}
+
+/* A thousand groups whose last message to one node was lost, all closed at once by the others. */
+static void a_thousand_closed_at_once(void **state)
+{
+    (void)state;
+    enum { GROUPS = 1000 };
+    static struct wire_group teams[GROUPS];
+    static struct mcp_group *groups[GROUPS][2];
+    wire_begin(&wire, 2, 1 << 20, 1);
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        wire_group_begin(&teams[g], &wire, flags, 2);
+        groups[g][0] = wire_group_open(&teams[g], 0, 0);
+        groups[g][1] = wire_group_open(&teams[g], 1, 0);
+        wire_group_start(&wire.nics[1], groups[g][1], 1);
+    }
+    settle();
+    wire.faults.loss = 1000;
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        wire_group_start(&wire.nics[0], groups[g][0], 1);
+        assert_int_equal(wire_group_done(groups[g][0]), 1);
+        wire_group_close(&wire.nics[0], groups[g][0]);
+    }
+    wire.faults.loss = 0;
+    wire_pass(&wire, 2 * MCP_PATIENCE_NS);
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        assert_int_equal(wire_group_done(groups[g][1]), 1);
+        wire_group_end(&teams[g]);
+    }
+    wire_end(&wire);
+}
+
+/* Three keys that the hash table has in one place. */
+static void colliding_keys(uint64_t keys[3])
+{
+    static const mcp_offset none[MCP_BUCKETS];
+    struct mcp_collective *collective = &mcp(0)->collective;
+    struct mcp_group *group = wire_memory(&wire.nics[0], wire_group_bytes(&team, 0));
+    uint32_t found = 0, place = 0;
+    for (team.key = 1; found < 3; ++team.key) {
+        wire_group_fill(&team, 0, 0, group);
+        mcp_collective_open(collective, &wire.nics[0].board, counters(0), group);
+        for (uint32_t b = 0; b < MCP_BUCKETS; ++b) {
+            if (0 != collective->bucket[b] && (0 == found || b == place)) {
+                place = b;
+                keys[found++] = team.key;
+            }
+        }
+        wire_group_close(&wire.nics[0], group);
+        assert_memory_equal(collective->bucket, none, sizeof(none));
+    }
+}
+
+/* Groups with one hash that wait when they are closed, in any order. */
+static void closed_in_any_order(void **state)
+{
+    (void)state;
+    static const uint32_t orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                         {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    for (uint32_t o = 0; o < 6; ++o) {
+        begin(2, flags);
+        struct mcp_group *groups[3];
+        uint64_t keys[3];
+        colliding_keys(keys);
+        for (uint32_t g = 0; g < 3; ++g) {
+            team.key = keys[g];
+            groups[g] = wire_group_open(&team, 0, 0);
+            wire_group_start(&wire.nics[0], groups[g], 1);
+        }
+        for (uint32_t i = 0; i < 3; ++i) {
+            const uint32_t closing = orders[o][i];
+            inject(1, 0, MCP_ARRIVE, keys[closing], 1, 0, 1); /* each is found */
+            settle();
+            assert_int_equal(wire_group_done(groups[closing]), 1);
+            wire_group_start(&wire.nics[0], groups[closing], 2);
+            wire_group_close(&wire.nics[0], groups[closing]);
+            assert_int_equal(groups[closing]->key, 0);
+            memset(groups[closing], FREED, wire_group_bytes(&team, 0));
+            logged = 0;
+            wire_pass(&wire, 4 * MCP_PATIENCE_MOST_NS);
+            uint32_t asked = 0;
+            for (uint32_t l = 0; l < logged; ++l) {
+                assert_int_not_equal(log_of[l].header.key, keys[closing]);
+                asked += MCP_ASK == log_of[l].header.type;
+            }
+            assert_int_equal(0 != asked, i < 2); /* the others go on */
+        }
+        expect_idle(0);
+        end();
+    }
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_barrier),
+        cmocka_unit_test(all_before_the_host),
+        cmocka_unit_test(all_before_the_group),
+        cmocka_unit_test(too_many_before_the_group),
+        cmocka_unit_test(nonsense_before_the_group),
+        cmocka_unit_test(asked_before_the_group),
+        cmocka_unit_test(closed),
+        cmocka_unit_test(closed_while_a_peer_waits),
+        cmocka_unit_test(many_closed),
+        cmocka_unit_test(foreign_keys),
+        cmocka_unit_test(implausible),
+        cmocka_unit_test(damaged),
+        cmocka_unit_test(asks_ever_more_slowly),
+        cmocka_unit_test(asks_each_in_its_time),
+        cmocka_unit_test(answers),
+        cmocka_unit_test(answered_with_the_next_epoch),
+        cmocka_unit_test(duplicates),
+        cmocka_unit_test(a_thousand_groups),
+        cmocka_unit_test(a_thousand_closed_at_once),
+        cmocka_unit_test(closed_in_any_order),
+    };
+    return cmocka_run_group_tests_name("collective", tests, NULL, NULL);
+}

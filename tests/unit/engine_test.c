@@ -1,0 +1,588 @@
+/*
+ * The collective engine, one group at a time, message by message. Invariants: a step's messages are
+ * sent before it waits, and the next step's not before all have come; messages may come in any
+ * order, early by one epoch, twice, or never (then what is missing is asked for, and nothing else);
+ * what was sent is sent again when asked for, and nothing else; epochs may wrap around; the memory
+ * around a group is left alone.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "firmware/engine.h"
+#include "tests/unit/crew.h"
+
+enum {
+    ROOM = 1 << 16, /* bytes for a group */
+    GUARD = 0x5a,
+    MY_NODE = 7,
+    KEY = 0x4711,
+    MOST_STEPS = 8,
+    MOST_PEERS = 64,
+};
+
+/* Peers are numbered by their place: message i goes to node 100 + i, slot 200 + i, and the one for
+ * slot w comes from node 300 + w. */
+enum { TO_NODE = 100, TO_SLOT = 200, FROM_NODE = 300, TO_IP = 10000, FROM_IP = 20000 };
+
+static struct {
+    _Alignas(MYR_LINE) uint8_t before[MYR_LINE];
+    _Alignas(MYR_LINE) uint8_t room[ROOM];
+} memory;
+
+static struct mcp_group *const group = (struct mcp_group *)memory.room;
+static size_t bytes;
+
+static void begin(const struct mcp_step *steps, uint32_t nsteps, uint32_t epoch)
+{
+    uint32_t nsends = 0, nwaits = 0;
+    for (uint32_t s = 0; s < nsteps; ++s) {
+        nsends += steps[s].sends;
+        nwaits += steps[s].waits;
+    }
+    memset(&memory, GUARD, sizeof(memory));
+    bytes = mcp_group_bytes(nsteps, nsends, nwaits);
+    assert_true(bytes <= ROOM);
+    mcp_group_init(group, KEY, MY_NODE, nsteps, nsends, nwaits, epoch);
+    for (uint32_t s = 0; s < nsteps; ++s) {
+        mcp_group_steps(group)[s] = steps[s];
+    }
+    for (uint32_t i = 0; i < nsends; ++i) {
+        mcp_group_sends(group)[i] =
+            (struct mcp_peer){{TO_IP + i, 1, 0}, (uint16_t)(TO_NODE + i), (uint16_t)(TO_SLOT + i)};
+    }
+    for (uint32_t w = 0; w < nwaits; ++w) {
+        mcp_group_waits(group)[w] =
+            (struct mcp_peer){{FROM_IP + w, 1, 0}, (uint16_t)(FROM_NODE + w), 0xffff};
+    }
+}
+
+static void end(void)
+{
+    for (size_t i = 0; i < sizeof(memory.before); ++i) {
+        assert_int_equal(memory.before[i], GUARD);
+    }
+    for (size_t i = bytes; i < ROOM; ++i) {
+        assert_int_equal(memory.room[i], GUARD);
+    }
+}
+
+static uint32_t done(void)
+{
+    return myr_observe(&group->done);
+}
+
+static void expect_message(const struct mcp_message *message, uint8_t type, uint32_t ip,
+                           uint32_t slot, uint32_t epoch)
+{
+    assert_int_equal(message->to.ip, ip);
+    assert_int_equal(message->to.port, 1);
+    assert_int_equal(message->header.type, type);
+    assert_int_equal(message->header.key, KEY);
+    assert_int_equal(message->header.collective.epoch, epoch);
+    assert_int_equal(message->header.collective.slot, slot);
+    assert_int_equal(message->header.collective.node, MY_NODE);
+}
+
+/* The next messages are those from place `first` on, `count` of them, and no more. */
+static void expect_sends(uint32_t first, uint32_t count, uint32_t epoch)
+{
+    struct mcp_message message;
+    for (uint32_t i = first; i < first + count; ++i) {
+        assert_true(mcp_group_next(group, &message));
+        expect_message(&message, MCP_ARRIVE, TO_IP + i, TO_SLOT + i, epoch);
+    }
+    assert_false(mcp_group_next(group, &message));
+    assert_false(mcp_group_next(group, &message));
+}
+
+/* Asked for are the messages of the slots in the set `slots`, and no others. */
+static void expect_missing(uint64_t slots, uint32_t epoch)
+{
+    struct mcp_message message;
+    uint32_t cursor = 0;
+    for (uint32_t w = 0; w < 64; ++w) {
+        if (slots >> w & 1) {
+            assert_true(mcp_group_missing(group, &cursor, &message));
+            expect_message(&message, MCP_ASK, FROM_IP + w, w, epoch);
+        }
+    }
+    assert_false(mcp_group_missing(group, &cursor, &message));
+    assert_false(mcp_group_missing(group, &cursor, &message));
+}
+
+static bool answered(uint32_t place, uint32_t epoch, uint32_t with)
+{
+    struct mcp_message message;
+    if (!mcp_group_answer(group, TO_NODE + place, TO_SLOT + place, epoch, &message)) {
+        return false;
+    }
+    expect_message(&message, MCP_ARRIVE, TO_IP + place, TO_SLOT + place, with);
+    return true;
+}
+
+static const struct mcp_step exchange[] = {{1, 1}, {1, 1}, {1, 1}};
+
+/* ---- memory ---- */
+
+static void tables(void **state)
+{
+    (void)state;
+    static const struct mcp_step steps[] = {{2, 0}, {0, 3}, {1, 1}};
+    begin(steps, 3, 5);
+    uint8_t *end_of_tables = (uint8_t *)(mcp_group_arrivals(group) + 4);
+    assert_ptr_equal(mcp_group_steps(group), group->tables);
+    assert_ptr_equal(mcp_group_sends(group), mcp_group_steps(group) + 3);
+    assert_ptr_equal(mcp_group_waits(group), mcp_group_sends(group) + 3);
+    assert_ptr_equal(mcp_group_arrivals(group), mcp_group_waits(group) + 4);
+    assert_true(end_of_tables <= memory.room + bytes);
+    assert_true(memory.room + bytes < end_of_tables + MYR_LINE);
+    assert_int_equal(bytes % MYR_LINE, 0);
+    for (uint32_t w = 0; w < 4; ++w) {
+        assert_int_equal(mcp_group_arrivals(group)[w], 5);
+    }
+    assert_int_equal(done(), 5);
+    assert_int_equal(group->failed, 0);
+    assert_false(mcp_group_waits_now(group));
+    assert_int_equal(mcp_group_bytes(0, 0, 0), sizeof(struct mcp_group));
+    assert_true(mcp_group_bytes(1, 65535, 65535) > 65535 * (2 * sizeof(struct mcp_peer) + 4));
+    end();
+}
+
+/* What hosts read stands apart from what the NIC writes with every message. */
+static void lines(void **state)
+{
+    (void)state;
+    assert_int_equal(offsetof(struct mcp_group, done) % MYR_LINE, 0);
+    assert_int_equal(offsetof(struct mcp_group, key) % MYR_LINE, 0);
+    assert_true(offsetof(struct mcp_group, key) >= MYR_LINE);
+    assert_int_equal(offsetof(struct mcp_group, tables) % MYR_LINE, 0);
+}
+
+/* ---- playing ---- */
+
+static void step_by_step(void **state)
+{
+    (void)state;
+    static const struct mcp_step steps[] = {{2, 2}, {0, 1}, {3, 0}, {1, 2}};
+    begin(steps, 4, 0);
+    for (uint32_t epoch = 1; epoch < 5; ++epoch) {
+        expect_sends(0, 0, 0);
+        mcp_group_start(group, epoch);
+        assert_true(mcp_group_waits_now(group));
+        expect_sends(0, 2, epoch);
+        assert_int_equal(mcp_group_record(group, 1, epoch), MCP_RECORDED);
+        expect_sends(0, 0, epoch);
+        assert_int_equal(mcp_group_record(group, 0, epoch), MCP_RECORDED);
+        expect_sends(0, 0, epoch);
+        assert_int_equal(mcp_group_record(group, 2, epoch), MCP_RECORDED);
+        expect_sends(2, 4, epoch); /* steps 2 and 3 at once */
+        assert_int_equal(mcp_group_record(group, 3, epoch), MCP_RECORDED);
+        expect_sends(0, 0, epoch);
+        assert_int_equal(done(), epoch - 1);
+        assert_int_equal(mcp_group_record(group, 4, epoch), MCP_RECORDED);
+        assert_int_equal(done(), epoch - 1); /* only mcp_group_next() goes on */
+        expect_sends(0, 0, epoch);
+        assert_int_equal(done(), epoch);
+        assert_false(mcp_group_waits_now(group));
+    }
+    end();
+}
+
+/* A node alone, and one that only sends: nothing to wait for. */
+static void nothing_to_wait_for(void **state)
+{
+    (void)state;
+    static const struct mcp_step sends[] = {{1, 0}, {0, 0}, {2, 0}};
+    begin(sends, 0, 9);
+    mcp_group_start(group, 12);
+    expect_missing(0, 0); /* there is not even a step */
+    expect_sends(0, 0, 0);
+    assert_int_equal(done(), 12);
+    end();
+    begin(sends, 3, 9);
+    mcp_group_start(group, 11);
+    struct mcp_message message;
+    for (uint32_t epoch = 10; epoch < 12; ++epoch) {
+        for (uint32_t i = 0; i < 3; ++i) {
+            assert_true(mcp_group_next(group, &message));
+            expect_message(&message, MCP_ARRIVE, TO_IP + i, TO_SLOT + i, epoch);
+        }
+    }
+    assert_false(mcp_group_next(group, &message));
+    assert_int_equal(done(), 11);
+    end();
+}
+
+/* Hosts may say so twice, and in any order. */
+static void starts(void **state)
+{
+    (void)state;
+    begin(exchange, 3, 20);
+    mcp_group_start(group, 20);
+    assert_false(mcp_group_waits_now(group));
+    mcp_group_start(group, 19);
+    assert_false(mcp_group_waits_now(group));
+    mcp_group_start(group, 23);
+    mcp_group_start(group, 21);
+    mcp_group_start(group, 23);
+    expect_sends(0, 1, 21);
+    for (uint32_t epoch = 21; epoch <= 23; ++epoch) {
+        for (uint32_t w = 0; w < 3; ++w) {
+            assert_int_equal(done(), epoch - 1);
+            assert_int_equal(mcp_group_record(group, w, epoch), MCP_RECORDED);
+            if (2 == w) {
+                expect_sends(0, 23 == epoch ? 0 : 1, epoch + 1); /* of the next, as it has begun */
+            } else {
+                expect_sends(w + 1, 1, epoch);
+            }
+        }
+    }
+    assert_int_equal(done(), 23);
+    end();
+}
+
+/* All have come before the host has. */
+static void all_unexpected(void **state)
+{
+    (void)state;
+    enum { OTHERS = 63 };
+    static const struct mcp_step steps[] = {{OTHERS, OTHERS}};
+    begin(steps, 1, UINT32_MAX);
+    for (uint32_t w = 0; w < OTHERS; ++w) {
+        assert_int_equal(mcp_group_record(group, w, 0), MCP_UNEXPECTED);
+    }
+    expect_sends(0, 0, 0);
+    expect_missing(0, 0);
+    mcp_group_start(group, 0);
+    expect_sends(0, OTHERS, 0);
+    assert_int_equal(done(), 0);
+    end();
+}
+
+/* A peer that heard from all is an epoch ahead while we still wait for another one. */
+static void one_epoch_ahead(void **state)
+{
+    (void)state;
+    static const struct mcp_step steps[] = {{1, 2}};
+    begin(steps, 1, 0);
+    mcp_group_start(group, 1);
+    expect_sends(0, 1, 1);
+    assert_int_equal(mcp_group_record(group, 0, 1), MCP_RECORDED);
+    assert_int_equal(mcp_group_record(group, 0, 2), MCP_UNEXPECTED);
+    expect_sends(0, 0, 0);
+    expect_missing(2, 1);
+    assert_int_equal(mcp_group_record(group, 1, 1), MCP_RECORDED);
+    expect_sends(0, 0, 0);
+    assert_int_equal(done(), 1);
+    mcp_group_start(group, 2);
+    expect_sends(0, 1, 2);
+    expect_missing(2, 2); /* slot 0 is there already */
+    assert_int_equal(mcp_group_record(group, 1, 2), MCP_RECORDED);
+    expect_sends(0, 0, 0);
+    assert_int_equal(done(), 2);
+    end();
+}
+
+/* An answer may be of the next epoch already, and then says the same of this one. */
+static void later_epoch_stands_for_this(void **state)
+{
+    (void)state;
+    begin(exchange, 3, 0);
+    mcp_group_start(group, 1);
+    expect_sends(0, 1, 1);
+    assert_int_equal(mcp_group_record(group, 0, 2), MCP_UNEXPECTED);
+    expect_missing(0, 1);
+    expect_sends(1, 1, 1);
+    end();
+}
+
+/* ---- what is no news, and what cannot be ---- */
+
+static void implausible(void **state)
+{
+    (void)state;
+    begin(exchange, 3, 100);
+    uint32_t before[3];
+    memcpy(before, mcp_group_arrivals(group), sizeof(before));
+    static const uint32_t far[] = {102, 103, 1000, 100 + (uint32_t)INT32_MAX};
+    for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); ++i) {
+        assert_int_equal(mcp_group_record(group, 0, far[i]), MCP_IMPLAUSIBLE);
+    }
+    static const uint32_t slots[] = {3, 4, 65535, UINT32_MAX};
+    for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); ++i) {
+        assert_int_equal(mcp_group_record(group, slots[i], 101), MCP_IMPLAUSIBLE);
+    }
+    assert_memory_equal(before, mcp_group_arrivals(group), sizeof(before));
+    mcp_group_start(group, 101);
+    assert_int_equal(mcp_group_record(group, 1, 103), MCP_IMPLAUSIBLE);
+    assert_int_equal(mcp_group_record(group, 1, 102), MCP_UNEXPECTED);
+    mcp_group_start(group, 110); /* begun ahead: the peers can be no further for that */
+    assert_int_equal(mcp_group_record(group, 2, 103), MCP_IMPLAUSIBLE);
+    assert_int_equal(mcp_group_record(group, 2, 102), MCP_RECORDED);
+    end();
+}
+
+static void known(void **state)
+{
+    (void)state;
+    begin(exchange, 3, 100);
+    assert_int_equal(mcp_group_record(group, 0, 100), MCP_KNOWN);
+    assert_int_equal(mcp_group_record(group, 0, 101), MCP_UNEXPECTED);
+    assert_int_equal(mcp_group_record(group, 0, 101), MCP_KNOWN);
+    assert_int_equal(mcp_group_record(group, 0, 1), MCP_KNOWN);
+    assert_int_equal(mcp_group_record(group, 0, 101 - INT32_MAX), MCP_KNOWN);
+    assert_int_equal(mcp_group_arrivals(group)[0], 101);
+    assert_int_equal(mcp_group_arrivals(group)[1], 100);
+    end();
+}
+
+/* ---- asking and answering ---- */
+
+static void missing_of_this_step_only(void **state)
+{
+    (void)state;
+    static const struct mcp_step steps[] = {{0, 3}, {1, 2}, {0, 0}};
+    begin(steps, 3, 0);
+    expect_missing(0, 0); /* nobody waits */
+    mcp_group_start(group, 1);
+    expect_sends(0, 0, 0);
+    expect_missing(7, 1);
+    assert_int_equal(mcp_group_record(group, 1, 1), MCP_RECORDED);
+    expect_missing(5, 1);
+    assert_int_equal(mcp_group_record(group, 4, 1), MCP_RECORDED); /* early: of the next step */
+    assert_int_equal(mcp_group_record(group, 0, 1), MCP_RECORDED);
+    assert_int_equal(mcp_group_record(group, 2, 1), MCP_RECORDED);
+    expect_missing(0, 1);
+    expect_sends(0, 1, 1);
+    expect_missing(8, 1);
+    assert_int_equal(mcp_group_record(group, 3, 1), MCP_RECORDED);
+    expect_missing(0, 1);
+    expect_sends(0, 0, 0);
+    assert_int_equal(done(), 1);
+    expect_missing(0, 1);
+    mcp_group_start(group, 2);
+    expect_missing(7, 2);
+    end();
+}
+
+static void answers(void **state)
+{
+    (void)state;
+    begin(exchange, 3, 40);
+    struct mcp_message message;
+    assert_true(answered(0, 40, 40)); /* all was done up to there, somehow */
+    assert_false(answered(0, 41, 0));
+    mcp_group_start(group, 41);
+    assert_false(answered(0, 41, 0)); /* begun, but not sent yet */
+    expect_sends(0, 1, 41);
+    assert_true(answered(0, 41, 41));
+    assert_true(answered(0, 1, 41)); /* whoever asks for less hears all */
+    assert_false(answered(0, 42, 0));
+    assert_false(answered(1, 41, 0));
+    assert_true(answered(1, 40, 40));
+    assert_false(mcp_group_answer(group, TO_NODE, TO_SLOT + 1, 41, &message));
+    assert_false(mcp_group_answer(group, TO_NODE + 1, TO_SLOT, 41, &message));
+    assert_false(mcp_group_answer(group, FROM_NODE, TO_SLOT, 41, &message));
+    assert_false(mcp_group_answer(group, TO_NODE + 3, TO_SLOT + 3, 40, &message)); /* not in it */
+    end();
+}
+
+/* ---- anything at all ---- */
+
+/* What the test itself has on record about the group. Epochs are counted from `first`. */
+struct book {
+    struct mcp_step steps[MOST_STEPS];
+    uint32_t nsteps, nsends, nwaits, first;
+    uint32_t started, done;
+    uint32_t step, in_step, base_send, base_wait; /* where the epoch done + 1 is */
+    uint32_t sent[MOST_PEERS], come[MOST_PEERS];  /* the last epoch of each message */
+};
+
+static void book_begin(struct book *book, uint64_t *random)
+{
+    *book = (struct book){.nsteps = 1 + crew_below(random, MOST_STEPS)};
+    for (uint32_t s = 0; s < book->nsteps; ++s) {
+        book->steps[s] = (struct mcp_step){crew_below(random, 5), crew_below(random, 5)};
+        book->nsends += book->steps[s].sends;
+        book->nwaits += book->steps[s].waits;
+    }
+    if (0 == book->nwaits) { /* or it would never stop for anything */
+        book->nwaits = book->steps[0].waits = 1;
+    }
+    book->first = UINT32_MAX - crew_below(random, 30);
+    begin(book->steps, book->nsteps, book->first);
+}
+
+/* The messages that the present step misses, as a set of slots. */
+static uint64_t book_missing(const struct book *book)
+{
+    uint64_t missing = 0;
+    for (uint32_t i = 0; i < book->steps[book->step].waits; ++i) {
+        const uint32_t slot = book->base_wait + i;
+        missing |= (uint64_t)(book->come[slot] <= book->done) << slot;
+    }
+    return missing;
+}
+
+/* Go on to the next message that is to be sent; false if something else must happen first. */
+static bool book_next(struct book *book, uint32_t *place)
+{
+    while (book->done < book->started) {
+        const struct mcp_step *step = &book->steps[book->step];
+        if (book->in_step < step->sends) {
+            *place = book->base_send + book->in_step++;
+            book->sent[*place] = book->done + 1;
+            return true;
+        }
+        if (0 != book_missing(book)) {
+            return false;
+        }
+        book->base_send += step->sends;
+        book->base_wait += step->waits;
+        book->in_step = 0;
+        if (++book->step == book->nsteps) {
+            book->step = book->base_send = book->base_wait = 0;
+            ++book->done;
+        }
+    }
+    return false;
+}
+
+static void record_something(struct book *book, uint64_t *random)
+{
+    const uint32_t slot = crew_below(random, book->nwaits);
+    const uint32_t epoch = book->done + crew_below(random, 4);
+    const uint32_t furthest = book->done + (book->started > book->done ? 2 : 1);
+    enum mcp_recorded expected = MCP_RECORDED;
+    if (epoch > furthest) {
+        expected = MCP_IMPLAUSIBLE;
+    } else if (epoch <= book->come[slot]) {
+        expected = MCP_KNOWN;
+    } else {
+        book->come[slot] = epoch;
+        expected = epoch > book->started ? MCP_UNEXPECTED : MCP_RECORDED;
+    }
+    assert_int_equal(mcp_group_record(group, slot, book->first + epoch), expected);
+}
+
+/* Any schedule, any order of events: the group does what the book says. */
+static void anything(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed();
+    for (int trial = 0; trial < 500; ++trial) {
+        struct book book;
+        book_begin(&book, &random);
+        while (book.done < 40) {
+            if (0 == crew_below(&random, 4) && book.started < book.done + 3) {
+                mcp_group_start(group, book.first + ++book.started);
+            }
+            record_something(&book, &random);
+            struct mcp_message message;
+            uint32_t place;
+            while (book_next(&book, &place)) {
+                assert_true(mcp_group_next(group, &message));
+                expect_message(&message, MCP_ARRIVE, TO_IP + place, TO_SLOT + place,
+                               book.first + book.sent[place]);
+            }
+            assert_false(mcp_group_next(group, &message));
+            assert_int_equal(done() - book.first, book.done);
+            const bool waits = book.done < book.started;
+            expect_missing(waits ? book_missing(&book) : 0, book.first + book.done + 1);
+            for (uint32_t p = 0; p < book.nsends; ++p) {
+                const uint32_t last = book.first + book.sent[p];
+                assert_true(answered(p, last, last));
+                assert_false(answered(p, last + 1, 0));
+            }
+        }
+        end();
+    }
+}
+
+/* ---- release ---- */
+
+static void release(void **state)
+{
+    (void)state;
+    begin(exchange, 3, UINT32_MAX - 1);
+    assert_int_equal(mcp_group_release(group, UINT32_MAX), MCP_IMPLAUSIBLE); /* not entered */
+    mcp_group_start(group, 0);
+    expect_sends(0, 1, UINT32_MAX);
+    assert_int_equal(mcp_group_release(group, 0), MCP_IMPLAUSIBLE); /* this one is not done yet */
+    assert_int_equal(mcp_group_record(group, 2, 0), MCP_RECORDED);  /* one ahead */
+    assert_int_equal(mcp_group_release(group, UINT32_MAX), MCP_RECORDED);
+    assert_int_equal(mcp_group_arrivals(group)[2], 0); /* it stays so */
+    struct mcp_message message;
+    for (uint32_t i = 1; i < 3; ++i) { /* others may wait for what is left to send */
+        assert_true(mcp_group_next(group, &message));
+        expect_message(&message, MCP_ARRIVE, TO_IP + i, TO_SLOT + i, UINT32_MAX);
+    }
+    expect_sends(0, 1, 0);
+    assert_int_equal(done(), UINT32_MAX);
+    assert_int_equal(mcp_group_release(group, UINT32_MAX), MCP_KNOWN);
+    assert_int_equal(mcp_group_release(group, 12345 - INT32_MAX), MCP_KNOWN);
+    expect_missing(1, 0); /* a release is for one epoch */
+    assert_int_equal(mcp_group_record(group, 0, 0), MCP_RECORDED);
+    expect_sends(1, 1, 0);
+    expect_missing(2, 0);
+    assert_int_equal(mcp_group_record(group, 1, 0), MCP_RECORDED);
+    expect_sends(2, 1, 0);
+    assert_int_equal(done(), 0);
+    assert_int_equal(mcp_group_release(group, 1), MCP_IMPLAUSIBLE);
+    end();
+}
+
+/* ---- epochs wrap around ---- */
+
+static void wrap_around(void **state)
+{
+    (void)state;
+    static const uint32_t firsts[] = {UINT32_MAX - 3, INT32_MAX - 3, UINT32_MAX, INT32_MAX, 0};
+    for (size_t f = 0; f < sizeof(firsts) / sizeof(firsts[0]); ++f) {
+        begin(exchange, 3, firsts[f]);
+        for (uint32_t epoch = firsts[f] + 1; epoch != firsts[f] + 9; ++epoch) {
+            assert_int_equal(mcp_group_record(group, 0, epoch + 1), MCP_IMPLAUSIBLE);
+            assert_int_equal(mcp_group_record(group, 0, epoch), MCP_UNEXPECTED);
+            mcp_group_start(group, epoch);
+            expect_sends(0, 2, epoch);
+            expect_missing(2, epoch);
+            assert_int_equal(mcp_group_record(group, 1, epoch), MCP_RECORDED);
+            assert_int_equal(mcp_group_record(group, 1, epoch), MCP_KNOWN);
+            assert_int_equal(mcp_group_record(group, 1, epoch + 2), MCP_IMPLAUSIBLE);
+            assert_true(answered(1, epoch, epoch));
+            assert_false(answered(2, epoch, epoch));
+            expect_sends(2, 1, epoch);
+            assert_int_equal(mcp_group_record(group, 2, epoch), MCP_RECORDED);
+            expect_sends(0, 0, epoch);
+            assert_int_equal(done(), epoch);
+        }
+        end();
+    }
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables),
+        cmocka_unit_test(lines),
+        cmocka_unit_test(step_by_step),
+        cmocka_unit_test(nothing_to_wait_for),
+        cmocka_unit_test(starts),
+        cmocka_unit_test(all_unexpected),
+        cmocka_unit_test(one_epoch_ahead),
+        cmocka_unit_test(later_epoch_stands_for_this),
+        cmocka_unit_test(implausible),
+        cmocka_unit_test(known),
+        cmocka_unit_test(missing_of_this_step_only),
+        cmocka_unit_test(answers),
+        cmocka_unit_test(anything),
+        cmocka_unit_test(release),
+        cmocka_unit_test(wrap_around),
+    };
+    return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
+}

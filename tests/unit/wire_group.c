@@ -1,0 +1,156 @@
+/* See wire_group.h. */
+#include "tests/unit/wire_group.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/unit/crew.h"
+
+static void *must(void *memory)
+{
+    if (NULL == memory) {
+        perror("a group of the test double");
+        abort();
+    }
+    return memory;
+}
+
+void wire_group_begin(struct wire_group *group, struct wire *wire, struct nicbarr_choice choice,
+                      uint32_t size)
+{
+    *group = (struct wire_group){.wire = wire, .size = size};
+    group->key = crew_random(&wire->random) | 1;
+    group->nic_of = must(calloc(size, sizeof(*group->nic_of)));
+    group->schedules = must(calloc(size, sizeof(*group->schedules)));
+    for (uint32_t r = 0; r < size; ++r) {
+        group->nic_of[r] = r;
+        if (!nicbarr_schedule_create(choice, size, r, &group->schedules[r])) {
+            must(NULL);
+        }
+    }
+}
+
+void wire_group_end(struct wire_group *group)
+{
+    for (uint32_t r = 0; r < group->size; ++r) {
+        nicbarr_schedule_destroy(&group->schedules[r]);
+    }
+    free(group->schedules);
+    free(group->nic_of);
+    *group = (struct wire_group){.size = 0};
+}
+
+void wire_group_shuffle(struct wire_group *group)
+{
+    struct wire *wire = group->wire;
+    uint32_t *order = must(calloc(wire->nnics, sizeof(*order)));
+    for (uint32_t n = 0; n < wire->nnics; ++n) {
+        const uint32_t place = crew_below(&wire->random, n + 1);
+        order[n] = order[place];
+        order[place] = n;
+    }
+    for (uint32_t r = 0; r < group->size; ++r) {
+        group->nic_of[r] = order[r];
+    }
+    free(order);
+}
+
+struct wire_nic *wire_group_nic(const struct wire_group *group, uint32_t rank)
+{
+    return &group->wire->nics[group->nic_of[rank]];
+}
+
+static void count(const struct myr_schedule *schedule, uint32_t *sends, uint32_t *waits)
+{
+    *sends = *waits = 0;
+    for (uint32_t s = 0; s < schedule->nsteps; ++s) {
+        *sends += schedule->steps[s].sends;
+        *waits += schedule->steps[s].waits;
+    }
+}
+
+size_t wire_group_bytes(const struct wire_group *group, uint32_t rank)
+{
+    uint32_t sends, waits;
+    count(&group->schedules[rank], &sends, &waits);
+    return mcp_group_bytes(group->schedules[rank].nsteps, sends, waits);
+}
+
+/* How often do the sends (waits) before place `end` of the schedule's peers name `peer`? */
+static uint32_t times(const struct myr_schedule *schedule, bool sends, uint32_t peer, uint32_t end)
+{
+    uint32_t found = 0, place = 0;
+    for (uint32_t s = 0; s < schedule->nsteps; ++s) {
+        const struct myr_step *step = &schedule->steps[s];
+        for (uint32_t i = 0; i < step->sends + step->waits && place < end; ++i, ++place) {
+            found += (i < step->sends) == sends && peer == schedule->peers[place];
+        }
+    }
+    return found;
+}
+
+/* The slot of the k-th message that `schedule` waits for from `sender`. */
+static uint16_t slot_of(const struct myr_schedule *schedule, uint32_t sender, uint32_t k)
+{
+    const uint32_t *peer = schedule->peers;
+    uint32_t slot = 0;
+    for (uint32_t s = 0; s < schedule->nsteps; ++s) {
+        peer += schedule->steps[s].sends;
+        for (uint32_t i = 0; i < schedule->steps[s].waits; ++i, ++slot) {
+            if (sender == *peer++ && 0 == k--) {
+                return (uint16_t)slot;
+            }
+        }
+    }
+    fprintf(stderr, "a message of a schedule that nobody waits for\n");
+    abort();
+}
+
+void wire_group_fill(const struct wire_group *group, uint32_t rank, uint32_t epoch,
+                     struct mcp_group *memory)
+{
+    const struct myr_schedule *schedule = &group->schedules[rank];
+    uint32_t sends, waits, place = 0;
+    count(schedule, &sends, &waits);
+    mcp_group_init(memory, group->key, rank, schedule->nsteps, sends, waits, epoch);
+    struct mcp_peer *to = mcp_group_sends(memory), *from = mcp_group_waits(memory);
+    for (uint32_t s = 0; s < schedule->nsteps; ++s) {
+        const struct myr_step *step = &schedule->steps[s];
+        mcp_group_steps(memory)[s] = (struct mcp_step){step->sends, step->waits};
+        for (uint32_t i = 0; i < step->sends; ++i, ++place) {
+            const uint32_t peer = schedule->peers[place];
+            const uint32_t k = times(schedule, true, peer, place);
+            *to++ = (struct mcp_peer){wire_group_nic(group, peer)->address, (uint16_t)peer,
+                                      slot_of(&group->schedules[peer], rank, k)};
+        }
+        for (uint32_t i = 0; i < step->waits; ++i, ++place) {
+            const uint32_t peer = schedule->peers[place];
+            *from++ =
+                (struct mcp_peer){wire_group_nic(group, peer)->address, (uint16_t)peer, 0xffff};
+        }
+    }
+}
+
+struct mcp_group *wire_group_open(const struct wire_group *group, uint32_t rank, uint32_t epoch)
+{
+    struct wire_nic *nic = wire_group_nic(group, rank);
+    struct mcp_group *opened = wire_memory(nic, wire_group_bytes(group, rank));
+    wire_group_fill(group, rank, epoch, opened);
+    mcp_collective_open(&nic->mcp->collective, &nic->board, &nic->mcp->counters, opened);
+    return opened;
+}
+
+void wire_group_start(struct wire_nic *nic, struct mcp_group *group, uint32_t epoch)
+{
+    mcp_collective_start(&nic->mcp->collective, &nic->board, &nic->mcp->counters, group, epoch);
+}
+
+void wire_group_close(struct wire_nic *nic, struct mcp_group *group)
+{
+    mcp_collective_close(&nic->mcp->collective, &nic->board, group);
+}
+
+uint32_t wire_group_done(const struct mcp_group *group)
+{
+    return myr_observe(&group->done);
+}
