@@ -1,5 +1,5 @@
-## Benchmarks: of MPI_Barrier, and of the raw limit.
-bin_PROGRAMS += bench/nicbarr_bench bench/nicbarr_raw_limit
+## Benchmarks: of MPI_Barrier, of the raw limit, and of messages.
+bin_PROGRAMS += bench/nicbarr_bench bench/nicbarr_raw_limit bench/nicbarr_p2p
 bench_nicbarr_bench_SOURCES = \
     bench/nicbarr_bench.c \
     bench/options.h bench/options.c \
@@ -20,6 +20,14 @@ bench_raw_sources = \
     bench/stats.h bench/stats.c
 bench_nicbarr_raw_limit_SOURCES = bench/raw_limit.c $(bench_raw_sources)
 bench_nicbarr_raw_limit_LDADD = coll_nicbarr/libnicbarr_pure.la -lm
+
+bench_nicbarr_p2p_SOURCES = \
+    bench/nicbarr_p2p.c bench/alloc.h \
+    bench/chunk.h bench/chunk.c \
+    bench/stats.h bench/stats.c
+bench_nicbarr_p2p_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+bench_nicbarr_p2p_LDADD = coll_nicbarr/libnicbarr_pure.la $(MPI_LIBS) -lm
+EXTRA_DIST += bench/p2p.sh
 
 ## Benchmarks of the parts, with Google Benchmark; C++ only where that wants it.
 if HAVE_BENCHMARK

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "ompi/modex.h"
+#include "ompi/node.h"
 
 static int component_register(void);
 static int component_open(void);
@@ -246,28 +247,6 @@ static void close_nic(void)
 
 /* ---- opening and closing ---- */
 
-static char *session_folder(void)
-{
-    /* The job's folder lies in one that the jobs it spawns share with it. */
-    if (NULL == ompi_process_info.job_session_dir) {
-        return NULL;
-    }
-    char *folder = strdup(ompi_process_info.job_session_dir);
-    char *slash = NULL == folder ? NULL : strrchr(folder, '/');
-    if (NULL != slash && slash != folder) {
-        *slash = '\0';
-    }
-    return folder;
-}
-
-static bool right_release(void)
-{
-    char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-    MPI_Get_library_version(version, &length);
-    return NULL != strstr(version, "v" NICBARR_SERIES ".");
-}
-
 static struct nicbarr_hello own_hello;
 
 void nicbarr_hello_make(struct nicbarr_hello *hello)
@@ -280,7 +259,7 @@ static int component_open(void)
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     struct myr_error error = {0};
 
-    if (!right_release()) {
+    if (!nicbarr_right_release()) {
         complain("built for Open MPI " NICBARR_SERIES ", but another one is running: not used. "
                  "Source the env.sh that goes with this mpirun");
         return OMPI_ERR_NOT_AVAILABLE;
@@ -289,7 +268,7 @@ static int component_open(void)
     component->output = opal_output_open(NULL);
     opal_output_set_verbosity(component->output, component->parameters.verbose);
 
-    char *folder = session_folder();
+    char *folder = nicbarr_node_folder();
     enum myr_status status = myr_segment_join(folder, (uint32_t)component->parameters.memory << 20,
                                               &component->segment, &error);
     free(folder);

@@ -251,6 +251,15 @@ static void discard(struct myr_segment *segment)
     }
 }
 
+/* What the link is to lead to: this process's descriptor, under the name that /proc has for it. */
+static void write_target(const struct myr_segment *segment, char *target, size_t bytes)
+{
+    char self[32];
+    const ssize_t length = readlink("/proc/self", self, sizeof(self) - 1);
+    self[length < 0 ? 0 : length] = '\0';
+    snprintf(target, bytes, "/proc/%s/fd/%d", self, segment->fd);
+}
+
 /* Find or create the segment; the folder's lock makes one process at a time do this. */
 static enum myr_status meet(struct myr_segment *segment, const char *folder, uint32_t limit,
                             struct myr_error *error)
@@ -273,7 +282,7 @@ static enum myr_status meet(struct myr_segment *segment, const char *folder, uin
     if (MYR_ERR_NOT_THERE == status) {
         discard(segment);
         status = create(segment, limit, error);
-        snprintf(target, sizeof(target), "/proc/%d/fd/%d", (int)getpid(), segment->fd);
+        write_target(segment, target, sizeof(target));
         if (MYR_OK == status &&
             ((unlink(link) < 0 && ENOENT != errno) || symlink(target, link) < 0)) {
             status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot create %s", link);
@@ -308,15 +317,30 @@ static uint32_t lowest(const uint64_t processors[MYR_PROCESSORS / 64])
     return 0;
 }
 
-/* Take an entry in the table of processes. */
+/* Find the entry that this process has already, else a free one, else the first that was never
+ * taken. Locked. */
+static uint32_t find_entry(const struct myr_sram *sram, int32_t pid)
+{
+    uint32_t found = sram->processes;
+    for (uint32_t i = sram->processes; i > 0; --i) {
+        const struct myr_sram_process *process = &sram->process[i - 1];
+        if (0 == myr_observe(&process->attached)) {
+            found = i - 1;
+        } else if (pid == process->pid) {
+            return i - 1;
+        }
+    }
+    return found;
+}
+
+/* Take an entry in the table of processes, or share the one that another copy of this library has
+ * taken in the same process: each of our components has a copy of its own. */
 static enum myr_status enter(struct myr_segment *segment, struct myr_error *error)
 {
     struct myr_sram *sram = segment->sram;
+    const int32_t pid = (int32_t)getpid();
     lock(segment);
-    uint32_t index = 0;
-    while (index < sram->processes && 0 != myr_observe(&sram->process[index].attached)) {
-        ++index;
-    }
+    const uint32_t index = find_entry(sram, pid);
     if (MYR_PROCESSES == index) {
         unlock(segment);
         return myr_fail(error, MYR_ERR_FULL, 0, "more than %d processes on this node",
@@ -330,12 +354,18 @@ static enum myr_status enter(struct myr_segment *segment, struct myr_error *erro
         }
         ++sram->processes;
     }
-    read_processors(process->processors);
-    process->home = lowest(process->processors);
-    myr_publish(&process->attached, 1);
+    const bool first = 0 == myr_observe(&process->attached);
+    if (first) {
+        process->pid = pid;
+        read_processors(process->processors);
+        process->home = lowest(process->processors);
+    }
+    myr_count(&process->attached);
     segment->index = index;
     unlock(segment);
-    myr_count(&sram->population);
+    if (first) {
+        myr_count(&sram->population);
+    }
     return MYR_OK;
 }
 
@@ -370,8 +400,9 @@ enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_
 
 void myr_segment_leave(struct myr_segment *segment)
 {
-    myr_publish(&segment->sram->process[segment->index].attached, 0);
-    myr_count(&segment->sram->population);
+    if (1 == atomic_fetch_sub(&segment->sram->process[segment->index].attached, 1)) {
+        myr_count(&segment->sram->population);
+    }
     discard(segment);
     free(segment);
 }

@@ -23,7 +23,8 @@ struct myr_segment;
 /*
  * Join the segment that the processes who give the same `folder` share, or create it. `limit` is
  * how large it may grow (bytes, up to 1 GiB; the creator's counts). Without a folder (NULL) the
- * segment is this process's alone.
+ * segment is this process's alone. Whoever joins several times, by several copies of this library
+ * or by one, is one process with one number.
  */
 enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_segment **segment,
                                  struct myr_error *error);

@@ -15,7 +15,7 @@
 #include "firmware/atomics.h"
 
 #define MYR_SRAM_MAGIC 0x6d61727372796dULL /* "myrsram" */
-#define MYR_SRAM_LAYOUT 1
+#define MYR_SRAM_LAYOUT 2
 
 enum {
     MYR_PROCESSES = 1024,   /* processes of a job on a node */
@@ -27,8 +27,9 @@ enum {
 
 /* One process. Its own entry is written by the process itself; the rest read it. */
 struct myr_sram_process {
-    myr_word attached; /* 0 = free entry */
-    uint32_t home;     /* lowest processor it might run on when it attached; never changes */
+    myr_word attached; /* how often it has joined; 0 = free entry */
+    int32_t pid;
+    uint32_t home; /* lowest processor it might run on when it attached; never changes */
     uint64_t processors[MYR_PROCESSORS / 64]; /* the set it may run on now */
 };
 

@@ -1,6 +1,9 @@
 ## What depends on the Open MPI release.
 noinst_LTLIBRARIES += ompi/libompi_release.la
-ompi_libompi_release_la_SOURCES = ompi/release.h ompi/modex.h ompi/modex.c
+ompi_libompi_release_la_SOURCES = \
+    ompi/release.h \
+    ompi/modex.h ompi/modex.c \
+    ompi/node.h ompi/node.c
 ompi_libompi_release_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 
 pkgdata_DATA += ompi/env.sh

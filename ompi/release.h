@@ -9,6 +9,7 @@
 
 #include "ompi_config.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "mpi.h"
@@ -20,6 +21,8 @@
 #include "ompi/proc/proc.h"
 #include "ompi/request/request.h"
 #include "opal/class/opal_free_list.h"
+#include "opal/mca/btl/base/base.h"
+#include "opal/mca/btl/btl.h"
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/output.h"
 
@@ -28,12 +31,14 @@
 #include "opal/mca/pmix/pmix.h"
 #include "opal/threads/mutex.h"
 #define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
+#define NICBARR_BTL_VERSION MCA_BTL_BASE_VERSION_3_1_0
 #define NICBARR_MODEX_GLOBAL OPAL_PMIX_GLOBAL
 #elif OMPI_MAJOR_VERSION == 5 && OMPI_MINOR_VERSION == 0
 #include "ompi/runtime/ompi_rte.h"
 #include "opal/mca/pmix/pmix-internal.h"
 #include "opal/mca/threads/mutex.h"
 #define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
+#define NICBARR_BTL_VERSION MCA_BTL_BASE_VERSION_3_3_0
 #define NICBARR_MODEX_GLOBAL PMIX_GLOBAL
 #else
 #error "nicbarr is written for Open MPI 4.1 and 5.0"
@@ -58,6 +63,45 @@ static inline void nicbarr_comm_identity(const ompi_communicator_t *comm, uint64
     const ompi_comm_extended_cid_t cid = ompi_comm_get_extended_cid(comm);
     *scope = cid.cid_base;
     *id = cid.cid_sub.u64;
+#endif
+}
+
+/*
+ * Give a message that has come to whoever registered for its tag; the segment is his until this
+ * returns. The endpoint, of whom it came from, may be NULL where nicbarr_btl_wants_endpoint() says
+ * so. False if nobody has registered.
+ */
+static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
+                                       struct mca_btl_base_endpoint_t *endpoint,
+                                       mca_btl_base_tag_t tag, mca_btl_base_segment_t *segment)
+{
+    const mca_btl_active_message_callback_t *callback = &mca_btl_base_active_message_trigger[tag];
+    if (NULL == callback->cbfunc) {
+        return false;
+    }
+#if OMPI_MAJOR_VERSION == 4
+    (void)endpoint;
+    mca_btl_base_descriptor_t descriptor = {.des_segments = segment, .des_segment_count = 1};
+    callback->cbfunc(btl, tag, &descriptor, callback->cbdata);
+#else
+    const mca_btl_base_receive_descriptor_t descriptor = {.endpoint = endpoint,
+                                                          .des_segments = segment,
+                                                          .des_segment_count = 1,
+                                                          .tag = tag,
+                                                          .cbdata = callback->cbdata};
+    callback->cbfunc(btl, &descriptor);
+#endif
+    return true;
+}
+
+/* 5.0 plays one-sided communication by messages, and answers through the endpoint. */
+static inline bool nicbarr_btl_wants_endpoint(mca_btl_base_tag_t tag)
+{
+#if OMPI_MAJOR_VERSION == 4
+    (void)tag;
+    return false;
+#else
+    return tag >= MCA_BTL_TAG_BTL_BASE && tag < MCA_BTL_TAG_BTL;
 #endif
 }
 

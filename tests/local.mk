@@ -8,6 +8,7 @@ mpi_programs = \
     tests/mpi/threads \
     tests/mpi/soak \
     tests/mpi/killed \
+    tests/mpi/pt2pt \
     tests/mpi/cputime
 check_PROGRAMS += $(mpi_programs)
 mpi_common = tests/mpi/common.h tests/mpi/common.c
@@ -34,6 +35,9 @@ tests_mpi_soak_LDADD = $(MPI_LIBS)
 tests_mpi_killed_SOURCES = tests/mpi/killed.c $(mpi_common)
 tests_mpi_killed_CFLAGS = $(mpi_cflags)
 tests_mpi_killed_LDADD = $(MPI_LIBS)
+tests_mpi_pt2pt_SOURCES = tests/mpi/pt2pt.c $(mpi_common)
+tests_mpi_pt2pt_CFLAGS = $(mpi_cflags)
+tests_mpi_pt2pt_LDADD = $(MPI_LIBS)
 tests_mpi_cputime_SOURCES = tests/mpi/cputime.c $(mpi_common)
 tests_mpi_cputime_CFLAGS = $(mpi_cflags)
 tests_mpi_cputime_LDADD = $(MPI_LIBS)
@@ -46,7 +50,8 @@ component_tests = \
     tests/component/parameters.sh \
     tests/component/tuning.sh \
     tests/component/declining.sh \
-    tests/component/hosts.sh
+    tests/component/hosts.sh \
+    tests/component/btl.sh
 TESTS += $(component_tests)
 EXTRA_DIST += $(component_tests) tests/component/common.sh tests/jobs.sh tests/debian13.sh \
     tests/nethosts/nethosts tests/nethosts/agent

@@ -54,6 +54,11 @@ bool crew_run(uint32_t size, crew_fn fn, void *context);
 pid_t crew_fork(crew_fn fn, uint32_t rank, void *context);
 bool crew_join(pid_t pid);
 
+/* Between these two getpid() gives the number of a process that there never was before: what libmyr
+ * is asked to do meanwhile, it does for another process. */
+void crew_pretend_another(void);
+void crew_pretend_no_more(void);
+
 /* A new folder for the test's files, and away with it and what is in it (no folders). */
 void crew_folder_make(char *folder, size_t bytes);
 void crew_folder_remove(const char *folder);

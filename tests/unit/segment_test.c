@@ -48,13 +48,24 @@ static int remove_folder(void **state)
     return 0;
 }
 
-static struct myr_segment *join(const char *where, uint32_t limit)
+/* This process joins; it has one entry in the table, however often. */
+static struct myr_segment *join_self(const char *where, uint32_t limit)
 {
     struct myr_segment *segment = NULL;
     struct myr_error error = {0};
     if (MYR_OK != myr_segment_join(where, limit, &segment, &error)) {
+        crew_pretend_no_more();
         fail_msg("%s", error.text);
     }
+    return segment;
+}
+
+/* A process of its own joins, or so it seems. */
+static struct myr_segment *join(const char *where, uint32_t limit)
+{
+    crew_pretend_another();
+    struct myr_segment *segment = join_self(where, limit);
+    crew_pretend_no_more();
     return segment;
 }
 
@@ -219,6 +230,59 @@ static void alone(void **state)
     assert_true(NULL != record && record != record_of(other, 1, 1, 64));
     myr_segment_leave(one);
     myr_segment_leave(other);
+}
+
+/* Two copies of this library in one process, or two parts of it, are one process. */
+static void one_process_twice(void **state)
+{
+    (void)state;
+    struct myr_segment *neighbour = join(folder, LIMIT), *one = join_self(folder, LIMIT);
+    const myr_word *word = myr_segment_population(neighbour);
+    uint32_t before = myr_observe(word);
+    struct myr_segment *again = join_self(folder, LIMIT);
+    assert_int_equal(myr_segment_index(again), myr_segment_index(one));
+    assert_int_not_equal(myr_segment_index(neighbour), myr_segment_index(one));
+    assert_int_equal(myr_observe(word), before); /* nobody new is there */
+
+    /* Whichever leaves first, the other one's entry stays, and is nobody else's. */
+    myr_segment_leave(one);
+    assert_int_equal(myr_observe(word), before);
+    struct myr_segment *late = join(folder, LIMIT);
+    assert_int_not_equal(myr_segment_index(late), myr_segment_index(again));
+    one = join_self(folder, LIMIT);
+    assert_int_equal(myr_segment_index(one), myr_segment_index(again));
+    myr_segment_leave(again);
+    const uint32_t index = myr_segment_index(one);
+    before = myr_observe(word);
+    myr_segment_leave(one);
+    assert_int_not_equal(myr_observe(word), before);
+
+    struct myr_segment *next = join(folder, LIMIT);
+    assert_int_equal(myr_segment_index(next), index);
+    myr_segment_leave(next);
+    myr_segment_leave(late);
+    myr_segment_leave(neighbour);
+}
+
+/* With one processor for two, it counts once as a load. */
+static void one_process_twice_is_no_crowd(void **state)
+{
+    (void)state;
+    cpu_set_t one_processor;
+    CPU_ZERO(&one_processor);
+    CPU_SET(3, &one_processor);
+    pretended = &one_processor;
+    struct myr_segment *one = join_self(folder, LIMIT), *again = join_self(folder, LIMIT);
+    assert_false(myr_segment_oversubscribed(one));
+    assert_false(myr_segment_oversubscribed(again));
+    struct myr_segment *other = join(folder, LIMIT);
+    assert_true(myr_segment_oversubscribed(one));
+    assert_true(myr_segment_oversubscribed(again));
+    myr_segment_leave(other);
+    myr_segment_leave(one);
+    assert_false(myr_segment_oversubscribed(again));
+    myr_segment_leave(again);
+    pretended = NULL;
 }
 
 /* Numbers of those who have left are given out again. */
@@ -1156,6 +1220,8 @@ int main(void)
         IN_A_FOLDER(many_processes),
         IN_A_FOLDER(another_job),
         IN_A_FOLDER(alone),
+        IN_A_FOLDER(one_process_twice),
+        IN_A_FOLDER(one_process_twice_is_no_crowd),
         IN_A_FOLDER(numbers_return),
         IN_A_FOLDER(more_than_there_is_room_for),
         IN_A_FOLDER(limits),

@@ -1,0 +1,79 @@
+#!/bin/bash
+# Messages over one BTL against those over another: short jobs of nicbarr_p2p in turns, ABAB.
+#
+#     bench/p2p.sh [-n ROUNDS] [-h] [-p PROGRAM] A B [OPTION-OF-PROGRAM...]
+#     bench/p2p.sh myr,self vader,self            # on one node
+#     bench/p2p.sh -h myr,self tcp,self           # on two hosts (tests/nethosts; needs root)
+#
+# A and B are values for mpirun's --mca btl. Prints the medians over the rounds, and the quartiles of A/B
+# in each round: below 1 is better for latency, above 1 for bandwidth. The environment is to have
+# mpirun find the components (env.sh).
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/jobs.sh
+. "$here/../tests/jobs.sh"
+usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+
+rounds=5 hosts=no program=nicbarr_p2p
+while getopts n:hp: option; do
+    case $option in
+        n) rounds=$OPTARG ;;
+        h) hosts=yes ;;
+        p) program=$OPTARG ;;
+        *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# -ge 2 ] || usage
+a=$1 b=$2
+shift 2
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+run() { # BTLS PROGRAM-OPTION...
+    local btls=$1
+    shift
+    if [ $hosts = yes ]; then
+        "$here/../tests/nethosts/nethosts" 2 --mca pml ob1 --mca btl "$btls" "$program" "$@"
+    else
+        # shellcheck disable=SC2086 # options
+        mpirun -np 2 $bound --mca pml ob1 --mca btl "$btls" "$program" "$@"
+    fi
+}
+
+for round in $(seq 1 "$rounds"); do
+    for side in a b; do
+        run "${!side}" "$@" > "$scratch/out" 2>&1 || { cat "$scratch/out" >&2; exit 1; }
+        awk -v side=$side -v round="$round" '$1 == "latency" || $1 == "bandwidth" {
+            print $1, $2, $3, side, round, $5 }' "$scratch/out" >> "$scratch/figures"
+    done
+done
+
+echo "# A is $a, B is $b; $rounds rounds of each in turns"
+awk '
+    # The value below which a fraction of the n sorted values lie.
+    function quantile(values, n, fraction,   place, low) {
+        place = 1 + fraction * (n - 1); low = int(place)
+        return low >= n ? values[n] : values[low] + (place - low) * (values[low + 1] - values[low])
+    }
+    function sort(values, n,   i, j, v) {
+        for (i = 2; i <= n; i++) {
+            v = values[i]
+            for (j = i - 1; j >= 1 && values[j] > v; j--) values[j + 1] = values[j]
+            values[j + 1] = v
+        }
+    }
+    { key = $1 " " $2 " " $3; keys[key] = 1; value[key, $4, $5] = $6; if ($5 > rounds) rounds = $5 }
+    END {
+        printf "# %-26s%12s%12s%10s%10s%10s\n", "", "A", "B", "A/B q1", "median", "q3"
+        for (key in keys) {
+            for (r = 1; r <= rounds; r++) {
+                as[r] = value[key, "a", r]; bs[r] = value[key, "b", r]; ratios[r] = as[r] / bs[r]
+            }
+            sort(as, rounds); sort(bs, rounds); sort(ratios, rounds)
+            printf "%-28s%12.3f%12.3f%10.2f%10.2f%10.2f\n", key, quantile(as, rounds, 0.5),
+                quantile(bs, rounds, 0.5), quantile(ratios, rounds, 0.25),
+                quantile(ratios, rounds, 0.5), quantile(ratios, rounds, 0.75)
+        }
+    }' "$scratch/figures"

@@ -1,0 +1,196 @@
+/*
+ * btl/myr, the inside: ob1's messages from process to process, as messages from port to port.
+ *
+ *   component.c  what Open MPI loads: parameters, opening the port, telling the others
+ *   module.c     the two modules: which peers each reaches, errors, the end
+ *   endpoint.c   peers: what they told about themselves, the way to their ports
+ *   fragment.c   descriptors with registered memory, of two sizes
+ *   send.c       fragments on their way to the port and back
+ *   progress.c   what has come: messages, and fragments that were sent
+ *   direct.c     reading another process's memory
+ *
+ * Two modules share one port. `direct` reaches the processes of this node whose memory can be read
+ * from here and which can read ours, so that it announces btl_get: ob1 has large messages copied
+ * once. `copying` reaches all others, on this node or not: large messages are cut into fragments.
+ * Which of the two it is, both sides conclude from the same words, as ob1 on either side must use
+ * the same module.
+ *
+ * Threads: the port is used, and the lists of fragments are changed, with `lock` held. Nothing of
+ * ob1's is ever called with it: ob1 calls back into here.
+ */
+#ifndef BTL_MYR_H
+#define BTL_MYR_H
+
+#include "ompi/release.h"
+
+#include "libmyr/nic.h"
+#include "libmyr/port.h"
+#include "libmyr/segment.h"
+
+enum {
+    MCA_BTL_MYR_DIRECT,
+    MCA_BTL_MYR_COPYING,
+    MCA_BTL_MYR_MODULES,
+};
+
+enum {
+    MCA_BTL_MYR_BUCKETS = 256,                             /* of the table of endpoints */
+    MCA_BTL_MYR_LATENCY = 1,                               /* microseconds, for who compares */
+    MCA_BTL_MYR_BANDWIDTH = 10000,                         /* Mbit/s */
+    MCA_BTL_MYR_EXCLUSIVITY = MCA_BTL_EXCLUSIVITY_LOW + 50 /* below tcp's 100: used if alone */
+};
+
+/* In front of each message. */
+struct mca_btl_myr_header {
+    mca_btl_base_tag_t tag;
+    uint8_t module; /* the sender's */
+    uint8_t zero[6];
+    opal_process_name_t from;
+};
+_Static_assert(16 == sizeof(struct mca_btl_myr_header), "payloads are aligned to 16");
+
+/* What a process tells the others. */
+struct mca_btl_myr_hello {
+    struct myr_port_name port;
+    uint64_t process_namespace, user_namespace; /* in which its numbers mean something */
+    uint32_t pid, user;
+    uint32_t readable; /* whether its memory can be read, and it can read others' */
+    uint32_t buffer_bytes;
+};
+
+struct mca_btl_base_endpoint_t {
+    struct mca_btl_base_endpoint_t *next; /* in its bucket */
+    opal_proc_t *proc;                    /* NULL: ob1 has taken leave of it */
+    opal_process_name_t name;
+    struct myr_remote remote;
+    int module;
+    pid_t pid;
+};
+
+/* A list of fragments of one size. */
+struct mca_btl_myr_pool {
+    opal_free_list_t list;
+    size_t payload; /* bytes */
+};
+
+typedef struct mca_btl_myr_fragment {
+    mca_btl_base_descriptor_t base;
+    mca_btl_base_segment_t segment;
+    struct mca_btl_myr_pool *pool;
+    struct mca_btl_myr_header *header; /* registered memory; the payload follows */
+    struct mca_btl_base_endpoint_t *endpoint;
+    bool counted; /* in `without_callback` */
+    enum myr_status status;
+} mca_btl_myr_fragment_t;
+OBJ_CLASS_DECLARATION(mca_btl_myr_fragment_t);
+
+struct mca_btl_myr_module {
+    mca_btl_base_module_t super;
+    mca_btl_base_module_error_cb_fn_t error;
+};
+
+typedef struct mca_btl_myr_component {
+    mca_btl_base_component_t super;
+    struct {
+        int memory;
+        char *network;
+        int port;
+        int tokens;
+        int buffers;
+        size_t far_eager_limit;
+    } parameters;
+
+    bool asked_for;              /* and therefore open */
+    struct myr_segment *segment; /* NULL: none, as for the NIC and the port */
+    struct myr_nic *nic;
+    struct myr_port *port;
+    struct mca_btl_myr_hello self;
+    struct mca_btl_myr_pool eager, large;
+    bool pools;
+    uint8_t *arena; /* registered memory for all buffers and fragments, up to `arena_end` */
+    uint8_t *arena_end;
+
+    opal_mutex_t lock;
+    opal_list_t waiting;       /* fragments that have no send token yet, in order */
+    opal_list_t sent;          /* fragments whose callback is due */
+    uint32_t in_flight;        /* fragments from btl_send to their callback */
+    uint32_t without_callback; /* those of them, from the eager pool, that nobody waits for */
+    void *spent;               /* a buffer that is to be provided again */
+    uint32_t far;              /* how often yet to ask the network before it counts as quiet */
+    uint32_t idle;             /* calls without anything to do */
+
+    opal_mutex_t table_lock;
+    struct mca_btl_base_endpoint_t *endpoint[MCA_BTL_MYR_BUCKETS];
+} mca_btl_myr_component_t;
+
+OMPI_DECLSPEC extern mca_btl_myr_component_t mca_btl_myr_component;
+extern struct mca_btl_myr_module mca_btl_myr_module[MCA_BTL_MYR_MODULES];
+
+/* ---- module.c ---- */
+
+/* Say why there can be no going on with `endpoint`, and have ob1 end the job. */
+void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint, enum myr_status status);
+
+/* ---- endpoint.c ---- */
+
+/* The endpoint for a process: the one that there is, else a new one. NULL if it cannot be reached.
+ */
+struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc);
+
+/* The same for one that is known by name only, because it has sent something. */
+struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name);
+
+void mca_btl_myr_endpoints_free(void);
+
+/* ---- fragment.c ---- */
+
+/* Take memory for everything, provide the receive buffers, make the fragments. */
+enum myr_status mca_btl_myr_memory_open(struct myr_error *error);
+void mca_btl_myr_memory_close(void);
+
+mca_btl_base_descriptor_t *mca_btl_myr_alloc(mca_btl_base_module_t *btl,
+                                             struct mca_btl_base_endpoint_t *endpoint,
+                                             uint8_t order, size_t size, uint32_t flags);
+int mca_btl_myr_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor);
+mca_btl_base_descriptor_t *mca_btl_myr_prepare_src(mca_btl_base_module_t *btl,
+                                                   struct mca_btl_base_endpoint_t *endpoint,
+                                                   struct opal_convertor_t *convertor,
+                                                   uint8_t order, size_t reserve, size_t *size,
+                                                   uint32_t flags);
+
+/* ---- send.c ---- */
+
+int mca_btl_myr_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag);
+int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                      struct opal_convertor_t *convertor, void *header, size_t header_size,
+                      size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                      mca_btl_base_descriptor_t **descriptor);
+
+/* Give to the port what waits for tokens, as far as there are any. Locked. */
+void mca_btl_myr_send_waiting(void);
+
+/* ---- progress.c ---- */
+
+int mca_btl_myr_progress(void);
+
+/* Wait until nothing is in flight any more, but not for ever; what comes meanwhile is dropped. */
+void mca_btl_myr_drain(void);
+
+/* ---- direct.c ---- */
+
+/* Fill in what tells others whether this process's memory can be read. */
+void mca_btl_myr_direct_hello(struct mca_btl_myr_hello *hello);
+
+/* Whether two processes of one NIC can read each other's memory: both come to the same answer. */
+bool mca_btl_myr_direct_possible(const struct mca_btl_myr_hello *one,
+                                 const struct mca_btl_myr_hello *other);
+
+int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                    void *local_address, uint64_t remote_address,
+                    mca_btl_base_registration_handle_t *local_handle,
+                    mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
+                    int order, mca_btl_base_rdma_completion_fn_t callback, void *context,
+                    void *data);
+
+#endif

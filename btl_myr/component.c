@@ -1,0 +1,297 @@
+/*
+ * What Open MPI loads: the component's parameters, its opening and closing.
+ *
+ * The component lies in the path of every job that uses nicbarr, but it serves only who asks for
+ * it: unless `--mca btl` names it, it declines before it has touched anything. Where it is asked
+ * for and the NIC cannot be opened, it says so once and leaves the messages to others.
+ */
+#include "btl_myr/btl_myr.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ompi/modex.h"
+#include "ompi/node.h"
+
+static int component_register(void);
+static int component_open(void);
+static int component_close(void);
+static mca_btl_base_module_t **component_init(int *count, bool progress_threads, bool mpi_threads);
+
+mca_btl_myr_component_t mca_btl_myr_component = {
+    .super =
+        {
+            .btl_version =
+                {
+                    NICBARR_BTL_VERSION,
+                    .mca_component_name = "myr",
+                    MCA_BASE_MAKE_VERSION(component, NICBARR_MAJOR, NICBARR_MINOR, NICBARR_RELEASE),
+                    .mca_open_component = component_open,
+                    .mca_close_component = component_close,
+                    .mca_register_component_params = component_register,
+                },
+            .btl_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT},
+            .btl_init = component_init,
+            .btl_progress = mca_btl_myr_progress,
+        },
+};
+
+enum { SAID_NO_NIC = 0x6d7972 /* key of a note: "myr" */ };
+
+/* ---- parameters ---- */
+
+static void add(const char *name, mca_base_var_type_t type, void *value, const char *help,
+                int level)
+{
+    mca_base_component_var_register(&mca_btl_myr_component.super.btl_version, name, help, type,
+                                    NULL, 0, 0, level, MCA_BASE_VAR_SCOPE_READONLY, value);
+}
+
+/* Sizes are such that with our header in front a message fills a power of two. */
+static void set_defaults(void)
+{
+    mca_btl_base_module_t *direct = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
+    const size_t header = sizeof(struct mca_btl_myr_header);
+    direct->btl_exclusivity = MCA_BTL_MYR_EXCLUSIVITY;
+    direct->btl_eager_limit = 4096 - header;
+    direct->btl_rndv_eager_limit = 4096 - header;
+    direct->btl_max_send_size = 32768 - header;
+    direct->btl_min_rdma_pipeline_size = SIZE_MAX; /* there is no put */
+    direct->btl_rdma_pipeline_frag_size = SIZE_MAX;
+    direct->btl_latency = MCA_BTL_MYR_LATENCY;
+    direct->btl_bandwidth = MCA_BTL_MYR_BANDWIDTH;
+    direct->btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_GET;
+    mca_btl_myr_component.parameters.memory = 256;
+    mca_btl_myr_component.parameters.network = (char *)"";
+    mca_btl_myr_component.parameters.port = 0;
+    mca_btl_myr_component.parameters.tokens = 64;
+    mca_btl_myr_component.parameters.buffers = 64;
+    mca_btl_myr_component.parameters.far_eager_limit = 32768 - header;
+}
+
+static int component_register(void)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    set_defaults();
+    add("memory", MCA_BASE_VAR_TYPE_INT, &component->parameters.memory,
+        "The most shared memory that all processes of a job on one node take together (MiB, 16 to "
+        "1024). Where coll/nicbarr was first, its parameter counts",
+        OPAL_INFO_LVL_5);
+    add("network", MCA_BASE_VAR_TYPE_STRING, &component->parameters.network,
+        "Networks or interfaces that the NIC uses, such as \"10.0.0.0/8,eth1\" (default: all but "
+        "loopback). Where coll/nicbarr was first, its parameter counts",
+        OPAL_INFO_LVL_2);
+    add("port", MCA_BASE_VAR_TYPE_INT, &component->parameters.port,
+        "The NIC's UDP port (0: any). Where coll/nicbarr was first, its parameter counts",
+        OPAL_INFO_LVL_5);
+    add("tokens", MCA_BASE_VAR_TYPE_INT, &component->parameters.tokens,
+        "How many messages a process may have under way (8 to 4096)", OPAL_INFO_LVL_5);
+    add("buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
+        "How many messages may wait in a process's receive buffers (8 to 4096), each of which is "
+        "as large as the largest message (btl_myr_max_send_size)",
+        OPAL_INFO_LVL_5);
+    add("far_eager_limit", MCA_BASE_VAR_TYPE_SIZE_T, &component->parameters.far_eager_limit,
+        "What btl_myr_eager_limit is for processes whose memory cannot be read: those of other "
+        "nodes (bytes, up to btl_myr_max_send_size)",
+        OPAL_INFO_LVL_4);
+    mca_btl_base_param_register(&component->super.btl_version,
+                                &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super);
+    return OPAL_SUCCESS;
+}
+
+/* Said by one process of the node, as they all find the same. */
+static void complain(const char *format, ...)
+{
+    struct myr_segment *segment = mca_btl_myr_component.segment;
+    const bool speak = NULL == segment ? 0 == ompi_process_info.my_local_rank
+                                       : myr_note_add(segment, SAID_NO_NIC, 1);
+    if (speak) {
+        char text[400];
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(text, sizeof(text), format, arguments);
+        va_end(arguments);
+        opal_output(0, "nicbarr: btl myr: %s", text);
+    }
+}
+
+static bool within(const char *name, int value, int least, int most)
+{
+    if (value < least || value > most) {
+        complain("btl_myr_%s is %d, but goes from %d to %d: not used", name, value, least, most);
+        return false;
+    }
+    return true;
+}
+
+static bool check_parameters(void)
+{
+    const mca_btl_base_module_t *direct = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
+    const size_t far = mca_btl_myr_component.parameters.far_eager_limit;
+    /* ob1's largest header must fit into the smallest message. */
+    if (direct->btl_eager_limit < 256 || direct->btl_max_send_size < direct->btl_eager_limit ||
+        far < 256 || far > direct->btl_max_send_size || direct->btl_max_send_size > 4 << 20) {
+        complain("btl_myr_eager_limit and _far_eager_limit go from 256 to btl_myr_max_send_size, "
+                 "and that up to 4 MiB: not used");
+        return false;
+    }
+    return within("memory", mca_btl_myr_component.parameters.memory, 16, 1024) &&
+           within("port", mca_btl_myr_component.parameters.port, 0, 65535) &&
+           within("tokens", mca_btl_myr_component.parameters.tokens, 8, 4096) &&
+           within("buffers", mca_btl_myr_component.parameters.buffers, 8, 4096);
+}
+
+/* ---- opening and closing ---- */
+
+/* Does the list of components that the person gave name us? */
+static bool asked_for(const char *list)
+{
+    if (NULL == list || '^' == *list) {
+        return false;
+    }
+    const size_t length = strlen("myr");
+    for (const char *name = list; '\0' != *name; name += strcspn(name, ",")) {
+        name += strspn(name, ", ");
+        if (0 == strncmp(name, "myr", length) && NULL != strchr(", ", name[length])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int component_open(void)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    if (!asked_for(opal_btl_base_framework.framework_selection)) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    if (!nicbarr_right_release()) {
+        complain("built for Open MPI " NICBARR_SERIES ", but another one is running: not used. "
+                 "Source the env.sh that goes with this mpirun");
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
+    OBJ_CONSTRUCT(&component->table_lock, opal_mutex_t);
+    OBJ_CONSTRUCT(&component->waiting, opal_list_t);
+    OBJ_CONSTRUCT(&component->sent, opal_list_t);
+    component->asked_for = true;
+    return OPAL_SUCCESS;
+}
+
+static enum myr_status open_nic(struct myr_error *error)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    char *folder = nicbarr_node_folder();
+    enum myr_status status = myr_segment_join(folder, (uint32_t)component->parameters.memory << 20,
+                                              &component->segment, error);
+    free(folder);
+    if (MYR_OK != status) {
+        component->segment = NULL;
+        return status;
+    }
+    const struct myr_nic_options options = {.network = component->parameters.network,
+                                            .port = (uint16_t)component->parameters.port};
+    status = myr_nic_open(component->segment, &options, &component->nic, error);
+    if (MYR_OK != status) {
+        component->nic = NULL;
+    }
+    return status;
+}
+
+static enum myr_status open_port(struct myr_error *error)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    const struct myr_port_options options = {
+        .number = MYR_ANY_PORT,
+        .send_tokens = (uint32_t)component->parameters.tokens,
+        .receive_tokens = (uint32_t)component->parameters.buffers,
+    };
+    enum myr_status status = myr_port_open(component->nic, &options, &component->port, error);
+    if (MYR_OK != status) {
+        component->port = NULL;
+        return status;
+    }
+    return mca_btl_myr_memory_open(error);
+}
+
+static int tell_others(void)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    myr_port_get_name(component->port, &component->self.port);
+    if (mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super.btl_flags & MCA_BTL_FLAGS_GET) {
+        mca_btl_myr_direct_hello(&component->self);
+    }
+    return nicbarr_modex_put(&component->super.btl_version, &component->self,
+                             sizeof(component->self));
+}
+
+/* What the person has set counts for both, but for what only the one can do. */
+static void make_copying_module(void)
+{
+    mca_btl_base_module_t *copying = &mca_btl_myr_module[MCA_BTL_MYR_COPYING].super;
+    *copying = mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
+    copying->btl_flags &= ~(uint32_t)MCA_BTL_FLAGS_RDMA;
+    copying->btl_get = NULL;
+    copying->btl_eager_limit = mca_btl_myr_component.parameters.far_eager_limit;
+    copying->btl_rndv_eager_limit = copying->btl_eager_limit;
+}
+
+static mca_btl_base_module_t **component_init(int *count, bool progress_threads, bool mpi_threads)
+{
+    (void)progress_threads;
+    (void)mpi_threads;
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    struct myr_error error = {0};
+    *count = 0;
+    if (!check_parameters()) {
+        return NULL;
+    }
+    memset(&component->self, 0, sizeof(component->self));
+    component->self.buffer_bytes =
+        (uint32_t)(sizeof(struct mca_btl_myr_header) +
+                   mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super.btl_max_send_size);
+    if (MYR_OK != open_nic(&error) || MYR_OK != open_port(&error)) {
+        complain("not used: %s", error.text);
+        return NULL;
+    }
+    make_copying_module();
+    mca_btl_base_module_t **modules = calloc(MCA_BTL_MYR_MODULES, sizeof(*modules));
+    if (NULL == modules || OMPI_SUCCESS != tell_others()) {
+        free(modules);
+        return NULL;
+    }
+    for (int m = 0; m < MCA_BTL_MYR_MODULES; ++m) {
+        modules[m] = &mca_btl_myr_module[m].super;
+    }
+    *count = MCA_BTL_MYR_MODULES;
+    return modules;
+}
+
+static int component_close(void)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    if (!component->asked_for) {
+        return OPAL_SUCCESS;
+    }
+    component->asked_for = false;
+    mca_btl_myr_memory_close();
+    mca_btl_myr_endpoints_free();
+    if (NULL != component->port) {
+        myr_port_close(component->port);
+    }
+    if (NULL != component->nic) {
+        myr_nic_close(component->nic);
+    }
+    if (NULL != component->segment) {
+        myr_segment_leave(component->segment);
+    }
+    component->port = NULL;
+    component->nic = NULL;
+    component->segment = NULL;
+    OBJ_DESTRUCT(&component->sent);
+    OBJ_DESTRUCT(&component->waiting);
+    OBJ_DESTRUCT(&component->table_lock);
+    OBJ_DESTRUCT(&component->lock);
+    return OPAL_SUCCESS;
+}

@@ -1,0 +1,132 @@
+/*
+ * Peers: what they told about themselves, and the way to their ports.
+ *
+ * Called when Open MPI asks who can be reached, and for messages whose sender must be answered
+ * although nobody has asked for it yet (one-sided communication in 5.0). Endpoints are kept until
+ * the component is closed; there is one for each process, whoever asks.
+ */
+#include "btl_myr/btl_myr.h"
+
+#include <stdlib.h>
+
+#include "ompi/modex.h"
+
+static struct mca_btl_base_endpoint_t **bucket_of(const opal_process_name_t *name)
+{
+    const uint32_t hash = (name->jobid * 31 + name->vpid) * UINT32_C(0x9e3779b9);
+    return &mca_btl_myr_component.endpoint[hash >> 24];
+}
+_Static_assert(256 == MCA_BTL_MYR_BUCKETS, "the hash has eight bits");
+
+static bool same_name(const opal_process_name_t *one, const opal_process_name_t *other)
+{
+    return one->jobid == other->jobid && one->vpid == other->vpid;
+}
+
+static struct mca_btl_base_endpoint_t *find(const opal_process_name_t *name)
+{
+    OPAL_THREAD_LOCK(&mca_btl_myr_component.table_lock);
+    struct mca_btl_base_endpoint_t *endpoint = *bucket_of(name);
+    while (NULL != endpoint && !same_name(&endpoint->name, name)) {
+        endpoint = endpoint->next;
+    }
+    OPAL_THREAD_UNLOCK(&mca_btl_myr_component.table_lock);
+    return endpoint;
+}
+
+/* Say to who wants to know (btl_base_verbose) why a process is left to other BTLs. */
+static void decline(const opal_proc_t *proc, const char *why)
+{
+    opal_output_verbose(10, opal_btl_base_framework.framework_output,
+                        "nicbarr: btl myr does not reach process %s: %s",
+                        OPAL_NAME_PRINT(proc->proc_name), why);
+}
+
+static struct mca_btl_base_endpoint_t *make(opal_proc_t *proc)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    struct mca_btl_myr_hello hello;
+    struct myr_error error = {0};
+    if (!nicbarr_modex_get(&component->super.btl_version, &proc->proc_name, &hello,
+                           sizeof(hello))) {
+        decline(proc, "it has no port");
+        return NULL;
+    }
+    if (hello.buffer_bytes != component->self.buffer_bytes ||
+        proc->proc_arch != opal_proc_local_get()->proc_arch) {
+        decline(proc, "its btl_myr_max_send_size, or its processor, is another");
+        return NULL;
+    }
+    struct mca_btl_base_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
+    if (NULL == endpoint) {
+        return NULL;
+    }
+    OPAL_THREAD_LOCK(&component->lock);
+    const enum myr_status status =
+        myr_port_connect(component->port, &hello.port, &endpoint->remote, &error);
+    OPAL_THREAD_UNLOCK(&component->lock);
+    if (MYR_OK != status) {
+        decline(proc, error.text);
+        free(endpoint);
+        return NULL;
+    }
+    endpoint->name = proc->proc_name;
+    endpoint->pid = (pid_t)hello.pid;
+    endpoint->module =
+        endpoint->remote.same_nic && mca_btl_myr_direct_possible(&component->self, &hello)
+            ? MCA_BTL_MYR_DIRECT
+            : MCA_BTL_MYR_COPYING;
+    return endpoint;
+}
+
+struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc)
+{
+    struct mca_btl_base_endpoint_t *endpoint = find(&proc->proc_name);
+    if (NULL != endpoint) {
+        return endpoint;
+    }
+    struct mca_btl_base_endpoint_t *made = make(proc); /* may wait, so nothing is locked */
+    if (NULL == made) {
+        return NULL;
+    }
+    OPAL_THREAD_LOCK(&mca_btl_myr_component.table_lock);
+    struct mca_btl_base_endpoint_t **bucket = bucket_of(&made->name);
+    for (endpoint = *bucket; NULL != endpoint; endpoint = endpoint->next) {
+        if (same_name(&endpoint->name, &made->name)) {
+            break; /* another thread was faster */
+        }
+    }
+    if (NULL == endpoint) {
+        endpoint = made;
+        endpoint->proc = proc;
+        endpoint->next = *bucket;
+        *bucket = endpoint;
+        made = NULL;
+    }
+    OPAL_THREAD_UNLOCK(&mca_btl_myr_component.table_lock);
+    free(made);
+    return endpoint;
+}
+
+struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name)
+{
+    struct mca_btl_base_endpoint_t *endpoint = find(name);
+    if (NULL == endpoint) {
+        opal_proc_t *proc = opal_proc_for_name(*name);
+        endpoint = NULL == proc ? NULL : mca_btl_myr_endpoint_of(proc);
+    }
+    return endpoint;
+}
+
+void mca_btl_myr_endpoints_free(void)
+{
+    for (int b = 0; b < MCA_BTL_MYR_BUCKETS; ++b) {
+        struct mca_btl_base_endpoint_t *endpoint = mca_btl_myr_component.endpoint[b];
+        while (NULL != endpoint) {
+            struct mca_btl_base_endpoint_t *next = endpoint->next;
+            free(endpoint);
+            endpoint = next;
+        }
+        mca_btl_myr_component.endpoint[b] = NULL;
+    }
+}

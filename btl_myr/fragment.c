@@ -1,0 +1,154 @@
+/*
+ * Registered memory: receive buffers, and descriptors for messages, of two sizes.
+ *
+ * All of it is taken at once and given out in slices: the port takes it back when it is closed.
+ * The number of fragments is fixed, twice that of the send tokens for small ones: ob1 tries again
+ * what it could not send when something else of its own was sent, so small fragments that nobody
+ * is told of may take one half only (send.c).
+ */
+#include "btl_myr/btl_myr.h"
+
+OBJ_CLASS_INSTANCE(mca_btl_myr_fragment_t, mca_btl_base_descriptor_t, NULL, NULL);
+
+enum { LARGE_FRAGMENTS = 32 /* a pipeline of some messages, each of 3 or so fragments */ };
+
+static size_t slice_bytes(size_t payload)
+{
+    const size_t bytes = sizeof(struct mca_btl_myr_header) + payload;
+    return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+}
+
+/* The next slice; NULL when the arena is used up, which open() has made large enough. */
+static void *take_slice(size_t payload)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    const size_t bytes = slice_bytes(payload);
+    if (bytes > (size_t)(component->arena_end - component->arena)) {
+        return NULL;
+    }
+    component->arena += bytes;
+    return component->arena - bytes;
+}
+
+static int make_fragment(opal_free_list_item_t *item, void *context)
+{
+    mca_btl_myr_fragment_t *fragment = (mca_btl_myr_fragment_t *)item;
+    struct mca_btl_myr_pool *pool = context;
+    fragment->header = take_slice(pool->payload);
+    if (NULL == fragment->header) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    fragment->pool = pool;
+    fragment->base.des_segments = &fragment->segment;
+    fragment->base.des_segment_count = 1;
+    return OPAL_SUCCESS;
+}
+
+/* All of a list's fragments are made at once. */
+static bool open_pool(struct mca_btl_myr_pool *pool, size_t payload, int fragments)
+{
+    OBJ_CONSTRUCT(&pool->list, opal_free_list_t);
+    pool->payload = payload;
+    return OPAL_SUCCESS == opal_free_list_init(&pool->list, sizeof(mca_btl_myr_fragment_t),
+                                               MYR_LINE, OBJ_CLASS(mca_btl_myr_fragment_t), 0,
+                                               MYR_LINE, fragments, fragments, fragments, NULL, 0,
+                                               NULL, make_fragment, pool) &&
+           (size_t)fragments == pool->list.fl_num_allocated;
+}
+
+enum myr_status mca_btl_myr_memory_open(struct myr_error *error)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    const mca_btl_base_module_t *direct = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
+    const size_t small = direct->btl_eager_limit, large = direct->btl_max_send_size;
+    const int buffers = component->parameters.buffers, tokens = component->parameters.tokens;
+    const size_t bytes = (size_t)(buffers + LARGE_FRAGMENTS) * slice_bytes(large) +
+                         (size_t)(2 * tokens) * slice_bytes(small);
+    component->arena = myr_port_alloc(component->port, bytes);
+    if (NULL == component->arena) {
+        return myr_fail(error, MYR_ERR_FULL, 0,
+                        "the node's shared memory is used up: %zu KiB are wanted (btl_myr_memory, "
+                        "btl_myr_buffers, btl_myr_tokens)",
+                        bytes >> 10);
+    }
+    component->arena_end = component->arena + bytes;
+    for (int b = 0; b < buffers; ++b) {
+        (void)myr_port_provide(component->port, take_slice(large), component->self.buffer_bytes);
+    }
+    component->pools = true;
+    const bool made = open_pool(&component->eager, small, 2 * tokens) &
+                      open_pool(&component->large, large, LARGE_FRAGMENTS);
+    return made ? MYR_OK : myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+}
+
+void mca_btl_myr_memory_close(void)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    if (component->pools) {
+        OBJ_DESTRUCT(&component->large.list);
+        OBJ_DESTRUCT(&component->eager.list);
+        component->pools = false;
+    }
+}
+
+mca_btl_base_descriptor_t *mca_btl_myr_alloc(mca_btl_base_module_t *btl,
+                                             struct mca_btl_base_endpoint_t *endpoint,
+                                             uint8_t order, size_t size, uint32_t flags)
+{
+    (void)btl;
+    (void)endpoint;
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    struct mca_btl_myr_pool *pool =
+        size <= component->eager.payload ? &component->eager : &component->large;
+    if (size > pool->payload) {
+        return NULL;
+    }
+    mca_btl_myr_fragment_t *fragment = (mca_btl_myr_fragment_t *)opal_free_list_get(&pool->list);
+    if (NULL == fragment) {
+        return NULL;
+    }
+    fragment->segment.seg_addr.pval = fragment->header + 1;
+    fragment->segment.seg_len = size;
+    fragment->base.des_cbfunc = NULL; /* not all who send set it */
+    fragment->base.des_flags = flags;
+    fragment->base.order = order;
+    fragment->counted = false;
+    return &fragment->base;
+}
+
+int mca_btl_myr_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
+{
+    (void)btl;
+    mca_btl_myr_fragment_t *fragment = (mca_btl_myr_fragment_t *)descriptor;
+    opal_free_list_return(&fragment->pool->list, &fragment->base.super);
+    return OPAL_SUCCESS;
+}
+
+mca_btl_base_descriptor_t *mca_btl_myr_prepare_src(mca_btl_base_module_t *btl,
+                                                   struct mca_btl_base_endpoint_t *endpoint,
+                                                   struct opal_convertor_t *convertor,
+                                                   uint8_t order, size_t reserve, size_t *size,
+                                                   uint32_t flags)
+{
+    const size_t most = mca_btl_myr_component.large.payload;
+    if (reserve > most) {
+        return NULL;
+    }
+    if (*size > most - reserve) {
+        *size = most - reserve;
+    }
+    mca_btl_base_descriptor_t *descriptor =
+        mca_btl_myr_alloc(btl, endpoint, order, reserve + *size, flags);
+    if (NULL == descriptor) {
+        return NULL;
+    }
+    uint32_t pieces = 1;
+    struct iovec to = {.iov_base = (uint8_t *)descriptor->des_segments->seg_addr.pval + reserve,
+                       .iov_len = *size};
+    if (opal_convertor_pack(convertor, &to, &pieces, size) < 0) {
+        mca_btl_myr_free(btl, descriptor);
+        return NULL;
+    }
+    descriptor->des_segments->seg_len = reserve + *size;
+    return descriptor;
+}

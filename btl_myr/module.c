@@ -1,0 +1,93 @@
+/*
+ * The two modules: which peers each reaches, what happens when a message is lost, the end.
+ *
+ * Open MPI asks both modules about every process; each takes those whose endpoint is of its kind.
+ */
+#include "btl_myr/btl_myr.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                     struct mca_btl_base_endpoint_t **endpoints, struct opal_bitmap_t *reachable)
+{
+    const int self = btl == &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super ? MCA_BTL_MYR_DIRECT
+                                                                          : MCA_BTL_MYR_COPYING;
+    for (size_t p = 0; p < count; ++p) {
+        endpoints[p] = NULL;
+        struct mca_btl_base_endpoint_t *endpoint =
+            procs[p] == opal_proc_local_get() ? NULL : mca_btl_myr_endpoint_of(procs[p]);
+        if (NULL == endpoint || self != endpoint->module) {
+            continue;
+        }
+        if (NULL != reachable && OPAL_SUCCESS != opal_bitmap_set_bit(reachable, (int)p)) {
+            return OPAL_ERR_OUT_OF_RESOURCE;
+        }
+        endpoint->proc = procs[p];
+        endpoints[p] = endpoint;
+    }
+    return OPAL_SUCCESS;
+}
+
+/* The endpoint itself stays: what is in flight needs it, and so does who comes back. */
+static int del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                     struct mca_btl_base_endpoint_t **endpoints)
+{
+    (void)btl;
+    (void)procs;
+    for (size_t p = 0; p < count; ++p) {
+        if (NULL != endpoints[p]) {
+            endpoints[p]->proc = NULL;
+            endpoints[p] = NULL;
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+static int register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t callback)
+{
+    ((struct mca_btl_myr_module *)btl)->error = callback;
+    return OPAL_SUCCESS;
+}
+
+static int finalize(mca_btl_base_module_t *btl)
+{
+    ((struct mca_btl_myr_module *)btl)->error = NULL;
+    mca_btl_myr_drain();
+    return OPAL_SUCCESS;
+}
+
+void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint, enum myr_status status)
+{
+    struct mca_btl_myr_module *module = &mca_btl_myr_module[endpoint->module];
+    char text[400];
+    snprintf(
+        text, sizeof(text),
+        "nicbarr: btl myr: a message to process %s was lost: %s. Has that process ended, or is "
+        "there a firewall between the nodes (UDP; see btl_myr_network and btl_myr_port)?",
+        OPAL_NAME_PRINT(endpoint->name),
+        MYR_ERR_GONE == status ? "its node cannot be reached any more"
+                               : "its port is closed or refuses it");
+    opal_output(0, "%s", text);
+    if (NULL != module->error) {
+        module->error(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, endpoint->proc, text);
+    }
+}
+
+struct mca_btl_myr_module mca_btl_myr_module[MCA_BTL_MYR_MODULES] = {
+    [MCA_BTL_MYR_DIRECT].super =
+        {
+            .btl_component = &mca_btl_myr_component.super,
+            .btl_add_procs = add_procs,
+            .btl_del_procs = del_procs,
+            .btl_finalize = finalize,
+            .btl_alloc = mca_btl_myr_alloc,
+            .btl_free = mca_btl_myr_free,
+            .btl_prepare_src = mca_btl_myr_prepare_src,
+            .btl_send = mca_btl_myr_send,
+            .btl_sendi = mca_btl_myr_sendi,
+            .btl_get = mca_btl_myr_get,
+            .btl_dump = mca_btl_base_dump,
+            .btl_register_error = register_error,
+        },
+};

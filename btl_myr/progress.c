@@ -1,0 +1,175 @@
+/*
+ * What has come: messages for ob1, and fragments that were sent.
+ *
+ * Called by Open MPI all the time, by one thread or many; one of them at a time works here, so that
+ * messages are handed over in order. A buffer is provided again when ob1 has copied what it wants.
+ */
+#include "btl_myr/btl_myr.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+enum {
+    FAR_POLLS = 10000, /* without a packet, before the network counts as quiet: some milliseconds */
+    QUIET = 8,         /* calls with nothing to do between two looks at the clock */
+    BURST = 16,        /* messages in one call, before others have their turn */
+    DRAIN_SECONDS = 2  /* how long the end waits for other nodes' last acknowledgements */
+};
+
+static atomic_int busy;
+
+/* ---- what was sent ---- */
+
+/* Tell ob1, unless it does not want to know or has taken leave of the receiver. */
+static void tell(mca_btl_myr_fragment_t *fragment)
+{
+    struct mca_btl_base_endpoint_t *endpoint = fragment->endpoint;
+    mca_btl_base_module_t *btl = &mca_btl_myr_module[endpoint->module].super;
+    const bool owned = fragment->base.des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+    if (NULL != endpoint->proc) {
+        if (MYR_OK != fragment->status) {
+            mca_btl_myr_lost(endpoint, fragment->status);
+        }
+        if (NULL != fragment->base.des_cbfunc &&
+            (fragment->base.des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK)) {
+            fragment->base.des_cbfunc(btl, endpoint, &fragment->base,
+                                      MYR_OK == fragment->status ? OPAL_SUCCESS : OPAL_ERROR);
+        }
+    }
+    if (owned) {
+        mca_btl_myr_free(btl, &fragment->base);
+    }
+}
+
+/* The next fragment that was sent; NULL if there is none. Locked. */
+static mca_btl_myr_fragment_t *take_sent(void)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    mca_btl_myr_fragment_t *fragment =
+        (mca_btl_myr_fragment_t *)opal_list_remove_first(&component->sent);
+    if (NULL != fragment) {
+        --component->in_flight;
+        component->without_callback -= fragment->counted;
+    }
+    return fragment;
+}
+
+/* ---- what has come ---- */
+
+/* Take the next message, if there is one; give back the buffer of the one before. Locked. */
+static bool take_message(struct myr_received *received)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    if (NULL != component->spent) {
+        (void)myr_port_provide(component->port, component->spent, component->self.buffer_bytes);
+        component->spent = NULL;
+    }
+    return myr_port_look(component->port, received);
+}
+
+static void deliver(const struct myr_received *received)
+{
+    struct mca_btl_myr_header *header = received->buffer;
+    if (received->bytes < sizeof(*header) || header->module >= MCA_BTL_MYR_MODULES) {
+        return;
+    }
+    struct mca_btl_base_endpoint_t *endpoint =
+        nicbarr_btl_wants_endpoint(header->tag) ? mca_btl_myr_endpoint_named(&header->from) : NULL;
+    mca_btl_base_segment_t segment = {.seg_addr = {.pval = header + 1},
+                                      .seg_len = received->bytes - sizeof(*header)};
+    (void)nicbarr_btl_deliver(&mca_btl_myr_module[header->module].super, endpoint, header->tag,
+                              &segment);
+}
+
+/* One message and all that was sent. False if there was nothing. */
+static bool step(void)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    struct myr_received received;
+    bool any = false;
+    OPAL_THREAD_LOCK(&component->lock);
+    const bool come = take_message(&received);
+    mca_btl_myr_send_waiting();
+    mca_btl_myr_fragment_t *fragment = take_sent();
+    OPAL_THREAD_UNLOCK(&component->lock);
+    while (NULL != fragment) {
+        any = true;
+        tell(fragment);
+        OPAL_THREAD_LOCK(&component->lock);
+        fragment = take_sent();
+        OPAL_THREAD_UNLOCK(&component->lock);
+    }
+    if (come) {
+        any = true;
+        deliver(&received);
+        component->spent = received.buffer;
+    }
+    return any;
+}
+
+/*
+ * Have the NIC look at the network, which is a system call: each time while other nodes are talked
+ * to, else now and then. Messages from this node come without it. Returns whether something came.
+ */
+static bool run_nic(void)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    uint32_t packets = 0;
+    if (0 != component->far) {
+        --component->far;
+        packets = myr_nic_poll(component->nic);
+    } else if (0 == ++component->idle % QUIET) {
+        packets = myr_nic_poll_now_and_then(component->nic);
+    }
+    if (0 != packets) {
+        component->far = FAR_POLLS;
+    }
+    return 0 != packets;
+}
+
+int mca_btl_myr_progress(void)
+{
+    if (0 != atomic_exchange_explicit(&busy, 1, memory_order_acquire)) {
+        return 0;
+    }
+    int steps = 0;
+    while (steps < BURST && step()) {
+        ++steps;
+    }
+    if (0 == steps && run_nic() && step()) {
+        steps = 1;
+    }
+    atomic_store_explicit(&busy, 0, memory_order_release);
+    return steps;
+}
+
+/* ---- the end ---- */
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Whoever waits for an answer has gone by now: what was not acknowledged by then was for processes
+ * that have ended before. */
+void mca_btl_myr_drain(void)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    const double end = seconds() + DRAIN_SECONDS;
+    struct myr_received received;
+    mca_btl_myr_fragment_t *fragment;
+    OPAL_THREAD_LOCK(&component->lock);
+    while (0 != component->in_flight && seconds() < end) {
+        myr_nic_poll(component->nic);
+        if (take_message(&received)) {
+            component->spent = received.buffer;
+        }
+        mca_btl_myr_send_waiting();
+        while (NULL != (fragment = take_sent())) {
+            mca_btl_myr_free(NULL, &fragment->base);
+        }
+    }
+    OPAL_THREAD_UNLOCK(&component->lock);
+}

@@ -1,0 +1,121 @@
+/*
+ * Fragments on their way to the port.
+ *
+ * A fragment that is sent is the port's until its callback, which only notes it down: ob1 is told
+ * in progress.c, without the lock. When there are no send tokens, fragments wait here, in order;
+ * ob1 has its own ways for what cannot even get a fragment.
+ */
+#include "btl_myr/btl_myr.h"
+
+#include <string.h>
+
+static void sent(struct myr_port *port, void *context, void *buffer, enum myr_status status)
+{
+    (void)port;
+    (void)buffer;
+    mca_btl_myr_fragment_t *fragment = context;
+    fragment->status = status;
+    opal_list_append(&mca_btl_myr_component.sent, &fragment->base.super.super);
+}
+
+/* False if it must wait for a token. Locked. */
+static bool give_to_port(mca_btl_myr_fragment_t *fragment)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    const enum myr_status status =
+        myr_port_send(component->port, &fragment->endpoint->remote, fragment->header,
+                      sizeof(*fragment->header) + fragment->segment.seg_len, sent, fragment);
+    if (MYR_ERR_FULL == status) {
+        return false;
+    }
+    if (MYR_OK != status) {
+        sent(component->port, fragment, fragment->header, status);
+    }
+    return true;
+}
+
+void mca_btl_myr_send_waiting(void)
+{
+    opal_list_t *waiting = &mca_btl_myr_component.waiting;
+    while (!opal_list_is_empty(waiting) &&
+           give_to_port((mca_btl_myr_fragment_t *)opal_list_get_first(waiting))) {
+        opal_list_remove_first(waiting);
+    }
+}
+
+/* Locked. */
+static void post(mca_btl_myr_fragment_t *fragment, struct mca_btl_base_endpoint_t *endpoint,
+                 mca_btl_base_tag_t tag)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    *fragment->header = (struct mca_btl_myr_header){
+        .tag = tag, .module = (uint8_t)endpoint->module, .from = opal_proc_local_get()->proc_name};
+    fragment->endpoint = endpoint;
+    ++component->in_flight;
+    if (!opal_list_is_empty(&component->waiting) || !give_to_port(fragment)) {
+        opal_list_append(&component->waiting, &fragment->base.super.super);
+    }
+}
+
+int mca_btl_myr_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    (void)btl;
+    /* ob1 does not stand being told at once that a fragment is done; so do other BTLs' comments. */
+    descriptor->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
+    post((mca_btl_myr_fragment_t *)descriptor, endpoint, tag);
+    OPAL_THREAD_UNLOCK(&mca_btl_myr_component.lock);
+    return OPAL_SUCCESS;
+}
+
+/* May there be one more small fragment whose end nobody is told? Locked. */
+static bool count_without_callback(mca_btl_myr_fragment_t *fragment)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    if (fragment->pool != &component->eager) {
+        return true;
+    }
+    if (component->without_callback >= (uint32_t)component->parameters.tokens) {
+        return false;
+    }
+    ++component->without_callback;
+    fragment->counted = true;
+    return true;
+}
+
+int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                      struct opal_convertor_t *convertor, void *header, size_t header_size,
+                      size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                      mca_btl_base_descriptor_t **descriptor)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    if (NULL != descriptor) {
+        *descriptor = NULL;
+    }
+    mca_btl_myr_fragment_t *fragment = (mca_btl_myr_fragment_t *)mca_btl_myr_alloc(
+        btl, endpoint, order, header_size + payload_size, flags | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    if (NULL == fragment) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    OPAL_THREAD_LOCK(&component->lock);
+    const bool may = count_without_callback(fragment);
+    OPAL_THREAD_UNLOCK(&component->lock);
+    if (!may) {
+        mca_btl_myr_free(btl, &fragment->base);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    uint8_t *payload = fragment->segment.seg_addr.pval;
+    memcpy(payload, header, header_size);
+    if (0 != payload_size) { /* else there is no convertor */
+        uint32_t pieces = 1;
+        size_t packed = payload_size;
+        struct iovec to = {.iov_base = payload + header_size, .iov_len = payload_size};
+        (void)opal_convertor_pack(convertor, &to, &pieces, &packed);
+    }
+    fragment->base.des_flags &= ~(uint32_t)MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    OPAL_THREAD_LOCK(&component->lock);
+    post(fragment, endpoint, tag);
+    OPAL_THREAD_UNLOCK(&component->lock);
+    return OPAL_SUCCESS;
+}

@@ -1,0 +1,17 @@
+/*
+ * What our components ask before they touch anything: is this the Open MPI they were built for, and
+ * where do the processes of this node meet?
+ */
+#ifndef NICBARR_NODE_H
+#define NICBARR_NODE_H
+
+#include "ompi/release.h"
+
+/* Components are built for one release series; Open MPI itself does not always notice. */
+bool nicbarr_right_release(void);
+
+/* The folder that all processes of the job on this node share, and the jobs it spawns with them; to
+ * be freed. NULL: there is none, the process is alone (a singleton). */
+char *nicbarr_node_folder(void);
+
+#endif

@@ -1,0 +1,126 @@
+#!/bin/bash
+# btl/myr: all of a job's messages through ports of the NIC, on one node and between hosts; and nothing of
+# it in jobs that have not asked for it.
+. "$(dirname "$0")/common.sh"
+ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
+nethosts=$srcdir/tests/nethosts/nethosts
+myr="--mca pml ob1 --mca btl myr,self"
+case $(mpirun --version) in
+    *"(Open MPI) 4."*)
+        release=4.1 usual=self,vader,tcp
+        # Debian leaves it out, and 4.1 has no other one-sided communication for BTLs without atomics.
+        windows="--mca osc pt2pt,sm,rdma"
+        ;;
+    *) release=5.0 usual=self,sm,tcp windows= ;;
+esac
+unset OMPI_MCA_btl
+
+ok() { job "$@" && said "^ok"; }
+unsaid() { ! said "$1"; }
+over_myr() { # PROCESSES PROGRAM...
+    local processes=$1
+    shift
+    # shellcheck disable=SC2086 # options
+    ok "$processes" $myr $windows "$@"
+}
+
+check "messages, 2 processes" over_myr 2 "$programs/pt2pt"
+check "messages, 5 processes" over_myr 5 "$programs/pt2pt" --rounds 8
+check "with one-sided communication" said "one-sided"
+check "messages of several threads" over_myr 3 "$programs/pt2pt" --rounds 3 --threads 4
+check "processes that come later" over_myr 3 "$programs/pt2pt" --rounds 2 --spawn
+check "no reading of others' memory" over_myr 3 "$programs/pt2pt" --rounds 5 --no-read
+check "no reading from the start" over_myr 3 --mca btl_myr_flags send "$programs/pt2pt" --rounds 5
+check "few tokens and buffers" over_myr 4 --mca btl_myr_tokens 8 --mca btl_myr_buffers 8 \
+    "$programs/pt2pt" --rounds 5
+check "small fragments" over_myr 3 --mca btl_myr_eager_limit 256 --mca btl_myr_far_eager_limit 300 \
+    --mca btl_myr_max_send_size 1000 --mca btl_myr_flags send "$programs/pt2pt" --rounds 2 \
+    --largest 1000000
+spoilt() {
+    # shellcheck disable=SC2086 # options
+    ! job 2 $myr "$programs/pt2pt" --rounds 5 --spoil && said "FAIL pt2pt"
+}
+check "a spoilt message is found" spoilt
+
+for coll in nicbarr,tuned,basic,libnbc,inter,sync,self,sm ^nicbarr; do
+    for program in "barrier_ledger --iterations 500" "barrier_shapes --steps 400" ibarrier \
+        "threads" "soak --cycles 500"; do
+        # shellcheck disable=SC2086 # a program with its options
+        check "$program, coll $coll" over_myr 4 --mca coll $coll "$programs"/$program
+    done
+done
+if [ $release = 5.0 ]; then # 4.1's osc/pt2pt does not do with threads
+    check "progress" over_myr 3 "$programs/progress"
+fi
+
+same() { test -s "$1" && cmp "$1" "$2"; }
+python=/usr/bin/python3
+if $python -c 'import mpi4py' 2> /dev/null; then
+    for coll in ^nicbarr ^monitoring; do
+        check "mpi4py, usual, coll $coll" job 4 --mca coll $coll --mca pml ob1 --mca btl $usual \
+            $python "$srcdir/tests/mpi/mpi4py_same.py"
+        grep "^digest" "$scratch/out" > "$scratch/usual"
+        # shellcheck disable=SC2086 # options
+        check "mpi4py, myr, coll $coll" job 4 --mca coll $coll $myr $windows \
+            $python "$srcdir/tests/mpi/mpi4py_same.py"
+        grep "^digest" "$scratch/out" > "$scratch/myr"
+        check "computes the same" same "$scratch/usual" "$scratch/myr"
+    done
+else
+    echo "skip mpi4py: not installed (python3-mpi4py)"
+fi
+
+export NPS="3" MPIRUN="mpirun $myr"
+check "killed at any moment" bash -c "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' 2 \
+    > '$scratch/out' 2>&1"
+
+# Only who asks for it gets it, and then only where nothing better is there.
+verbose="--mca btl_base_verbose 20"
+quiet_ledger="$programs/barrier_ledger --iterations 20"
+# shellcheck disable=SC2086 # options
+{
+    check "not asked for" ok 2 $verbose --mca pml ob1 --mca btl $usual $quiet_ledger
+    check "is not even opened" unsaid "select: initializing btl component myr"
+    check "asked for" ok 2 $verbose $myr $quiet_ledger
+    check "is opened and used" said "Using myr btl for send"
+    check "beside others" ok 2 $verbose --mca pml ob1 --mca btl $usual,myr $quiet_ledger
+    check "is opened then" said "select: init of component myr returned success"
+    check "but not used" unsaid "Using myr btl for send"
+}
+
+# Where there is no NIC, others do it; if there are none, Open MPI says so.
+nowhere="--mca btl_myr_network 203.0.113.0/24" # nobody's: kept free for documents
+# shellcheck disable=SC2086 # options
+{
+    check "no network, others there" ok 3 --mca pml ob1 --mca btl $usual,myr $nowhere $quiet_ledger
+    check "says why, once" said_once "nicbarr: btl myr: not used: there is no network to use"
+    check "a wrong parameter" ok 3 --mca pml ob1 --mca btl $usual,myr --mca btl_myr_tokens 1 \
+        $quiet_ledger
+    check "says what, once" said_once "btl_myr_tokens is 1, but goes from"
+}
+alone_fails() {
+    # shellcheck disable=SC2086 # options
+    ! job 3 $myr $nowhere $quiet_ledger && said "nicbarr: btl myr: not used"
+}
+check "no network, nothing else" alone_fails
+
+if [ $release = 4.1 ] && "$nethosts" 2 true > /dev/null 2>&1; then
+    on_hosts() { # HOSTS PER-HOST PROGRAM...
+        local hosts=$1 per_host=$2
+        shift 2
+        # shellcheck disable=SC2086 # options
+        timeout -k 5 "${watchdog:-300}" "$nethosts" "$hosts" "$per_host" $myr $windows "$@" \
+            > "$scratch/out" 2>&1 && said "^ok"
+    }
+    check "2 hosts" on_hosts 2 1 "$programs/pt2pt" --rounds 8
+    check "3 hosts with 2 processes each" on_hosts 3 2 "$programs/pt2pt" --rounds 3
+    check "threads, 2 hosts with 2 processes each" on_hosts 2 2 "$programs/pt2pt" --rounds 2 \
+        --threads 3
+    for coll in ^nicbarr ^monitoring; do
+        check "barriers, 2 hosts with 2 processes each, coll $coll" on_hosts 2 2 --mca coll $coll \
+            "$programs/barrier_shapes" --steps 60 --alive 20 --ledger "$scratch/ledger"
+    done
+else
+    echo "skip hosts: nethosts needs root and 4.1's launcher"
+fi
+finish
