@@ -53,6 +53,22 @@ static void deactivate(struct mcp_collective *c, const struct mcp_board *board,
     }
 }
 
+/* It is complete: how long to wait the next time? What has taken longer than patience lasted says
+ * little, as a message was lost or a host late. */
+static void learn(struct mcp_group *group, uint64_t now_ns)
+{
+    const uint64_t took_ns = now_ns - group->began_ns;
+    const uint64_t counts_ns = took_ns < 2 * group->usual_ns ? took_ns : 2 * group->usual_ns;
+    group->usual_ns = (7 * group->usual_ns + counts_ns + 1000) / 8;
+    group->patience_ns = MCP_PATIENCE_TIMES * group->usual_ns;
+    if (group->patience_ns < MCP_PATIENCE_NS) {
+        group->patience_ns = MCP_PATIENCE_NS;
+    } else if (group->patience_ns > MCP_PATIENCE_MOST_NS) {
+        group->patience_ns = MCP_PATIENCE_MOST_NS;
+    }
+    group->deadline_ns = 0;
+}
+
 /* Play on after something has changed. A group that waits stays in the list of the active when it
  * is done, as it will soon wait again; the timer takes out who does not. */
 static void play(struct mcp_collective *c, struct mcp_board *board, struct mcp_counters *counters,
@@ -66,13 +82,15 @@ static void play(struct mcp_collective *c, struct mcp_board *board, struct mcp_c
     const uint32_t now = atomic_load_explicit(&group->done, memory_order_relaxed);
     if (now != before) {
         counters->barriers += now - before;
-        group->patience_ns = MCP_PATIENCE_NS;
-        group->deadline_ns = 0;
+        if (0 != group->deadline_ns) {
+            learn(group, board->now_ns(board));
+        }
         board->wake(board, &group->done);
     }
     if (mcp_group_waits_now(group) && 0 == group->deadline_ns) {
         activate(c, board, group);
-        wait_until(c, group, board->now_ns(board));
+        group->began_ns = board->now_ns(board);
+        wait_until(c, group, group->began_ns);
     }
 }
 

@@ -22,9 +22,11 @@ enum {
     MCP_LATE = 1024,   /* closed groups remembered */
 };
 
-/* How long to wait for a message before asking for it: at first, and at the most (nanoseconds). */
+/* How long to wait for a message before asking for it, at least and at the most (nanoseconds); in
+ * between, so many times what a collective usually takes, as asking in vain makes it slower. */
 #define MCP_PATIENCE_NS UINT64_C(1000000)
 #define MCP_PATIENCE_MOST_NS UINT64_C(64000000)
+#define MCP_PATIENCE_TIMES 8
 
 struct mcp_collective {
     mcp_offset bucket[MCP_BUCKETS];

@@ -53,6 +53,8 @@ struct mcp_group {
     uint32_t active;      /* whether it is in that list */
     uint64_t patience_ns; /* how long to wait before asking for what is missing */
     uint64_t deadline_ns; /* when that is over; 0: nothing is missing */
+    uint64_t began_ns;    /* when the epoch under way began to wait */
+    uint64_t usual_ns;    /* how long that takes, smoothed */
     _Alignas(MYR_LINE) uint8_t tables[];
 };
 

@@ -38,6 +38,7 @@ enum {
     HOLDERS = 16,            /* processes from whom newcomers may have the socket */
     LOCK_SPINS = 50,         /* looks at the lock before the processor is given up */
     LOCK_YIELDS = 1000,      /* before looking whether its holder is alive */
+    MOST_TAKEN = 8,          /* datagrams, or chains of them, in one poll */
     IDLE_NS = 20 * 1000,     /* between two polls of somebody who does not wait */
     PORTS = 256,             /* that may be open at a time */
     CONNECTIONS = 1024,      /* to other NICs, for messages */
@@ -181,21 +182,20 @@ static bool due(struct myr_nic *nic)
 }
 
 /* Take what has come and run the control program on it; locked, so that packets are not handled in
- * another order than they came in. */
+ * another order than they came in. Where messages come, more is likely to be there; collectives'
+ * packets come one at a time. */
 static uint32_t take_packets(struct myr_nic *nic)
 {
-    uint32_t packets = 0;
-    while (mcp_udp_take(&nic->udp)) {
-        mcp_udp_each(&nic->udp, receive, nic);
-        packets += (uint32_t)nic->udp.inbox.count;
-        if (nic->udp.inbox.count < MCP_UDP_INBOX) {
-            break;
-        }
-    }
+    uint32_t taken = 0;
+    size_t bytes;
+    do {
+        bytes = mcp_udp_take(&nic->udp, receive, nic);
+        taken += 0 != bytes;
+    } while (bytes > MCP_COLLECTIVE_BYTES && taken < MOST_TAKEN);
     if (due(nic)) {
         mcp_timer(&nic->shared->mcp, &nic->board);
     }
-    return packets;
+    return taken;
 }
 
 uint32_t myr_nic_poll(struct myr_nic *nic)
@@ -203,16 +203,16 @@ uint32_t myr_nic_poll(struct myr_nic *nic)
     if (0 != pthread_mutex_trylock(&nic->mutex)) {
         return 0; /* another thread is at it */
     }
-    uint32_t packets = 0;
+    uint32_t taken = 0;
     if (try_lock(nic)) { /* else another process is */
-        packets = take_packets(nic);
+        taken = take_packets(nic);
         unlock(nic);
         flush(nic);
     } else if (0 == ++nic->missed % LOCK_YIELDS) {
         inherit(nic);
     }
     pthread_mutex_unlock(&nic->mutex);
-    return packets;
+    return taken;
 }
 
 uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)

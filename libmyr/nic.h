@@ -60,7 +60,7 @@ bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
 /* Bytes of an IP packet that gets to `address` whole, as far as this machine knows; 0: unknown. */
 uint32_t myr_nic_mtu(const struct mcp_address *address);
 
-/* Take what has come from the network and do what is due. Returns how many packets there were. */
+/* Take what has come from the network and do what is due. 0: there was nothing. */
 uint32_t myr_nic_poll(struct myr_nic *nic);
 
 /* The same at most once in some microseconds, whoever calls: for progress functions that are called

@@ -194,7 +194,7 @@ static bool turns(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us
 {
     const int32_t patience = group->waiter->patience.sleep_after;
     for (uint32_t turn = 0;; ++turn) {
-        (void)myr_nic_poll(group->nic);
+        const uint32_t taken = myr_nic_poll(group->nic);
         if (myr_nic_group_test(group, epoch)) {
             return true;
         }
@@ -205,7 +205,9 @@ static bool turns(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us
             }
             group->waiter->progress();
         }
-        sched_yield();
+        if (0 == taken) {
+            sched_yield();
+        }
         if (myr_nic_group_test(group, epoch)) {
             return true;
         }

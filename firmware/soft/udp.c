@@ -79,37 +79,19 @@ uint32_t mcp_udp_mtu(const struct mcp_address *to)
     return mtu > 0 ? (uint32_t)mtu : 0;
 }
 
-/* The kernel leaves in these what it has found. */
-static void prepare(struct mcp_udp_inbox *inbox, int i)
-{
-    inbox->parts[i] =
-        (struct iovec){inbox->buffers + (size_t)i * MCP_UDP_CHAIN_MOST, MCP_UDP_CHAIN_MOST};
-    inbox->messages[i].msg_hdr = (struct msghdr){
-        .msg_name = &inbox->from[i],
-        .msg_namelen = sizeof(inbox->from[i]),
-        .msg_iov = &inbox->parts[i],
-        .msg_iovlen = 1,
-        .msg_control = inbox->control[i],
-        .msg_controllen = sizeof(inbox->control[i]),
-    };
-}
-
 bool mcp_udp_open(struct mcp_udp *udp, int socket)
 {
     udp->socket = socket;
     udp->gathered = 0;
     udp->chains = true;
-    udp->inbox.buffers = malloc((size_t)MCP_UDP_INBOX * MCP_UDP_CHAIN_MOST);
-    for (int i = 0; i < MCP_UDP_INBOX; ++i) {
-        prepare(&udp->inbox, i);
-    }
-    return NULL != udp->inbox.buffers;
+    udp->inbox = malloc(MCP_UDP_CHAIN_MOST);
+    return NULL != udp->inbox;
 }
 
 void mcp_udp_close(struct mcp_udp *udp)
 {
     close(udp->socket);
-    free(udp->inbox.buffers);
+    free(udp->inbox);
 }
 
 /* ---- sending ---- */
@@ -237,47 +219,44 @@ uint32_t mcp_udp_flush(struct mcp_udp *udp)
 
 /* ---- receiving ---- */
 
-bool mcp_udp_take(struct mcp_udp *udp)
-{
-    struct mcp_udp_inbox *inbox = &udp->inbox;
-    for (int i = 0; i < inbox->count; ++i) {
-        prepare(inbox, i);
-    }
-    const int count = recvmmsg(udp->socket, inbox->messages, MCP_UDP_INBOX, MSG_DONTWAIT, NULL);
-    inbox->count = count > 0 ? count : 0;
-    return count > 0;
-}
-
 /* Bytes of each packet of a chain. */
-static size_t link_bytes(const struct mmsghdr *message)
+static size_t link_bytes(struct msghdr *message, size_t whole)
 {
-    struct msghdr *header = (struct msghdr *)&message->msg_hdr;
-    for (struct cmsghdr *note = CMSG_FIRSTHDR(header); NULL != note;
-         note = CMSG_NXTHDR(header, note)) {
+    for (struct cmsghdr *note = CMSG_FIRSTHDR(message); NULL != note;
+         note = CMSG_NXTHDR(message, note)) {
         if (IPPROTO_UDP == note->cmsg_level && UDP_GRO == note->cmsg_type) {
             int size = 0;
             memcpy(&size, CMSG_DATA(note), sizeof(size));
-            return size > 0 ? (size_t)size : message->msg_len;
+            return size > 0 ? (size_t)size : whole;
         }
     }
-    return message->msg_len;
+    return whole;
 }
 
-void mcp_udp_each(const struct mcp_udp *udp, mcp_udp_fn each, void *context)
+/* One at a time: a collective's packets come alone, and recvmsg() takes 0.43 us for one where
+ * recvmmsg() takes 0.63, and 0.2 us instead of 0.25 when there is none. */
+size_t mcp_udp_take(struct mcp_udp *udp, mcp_udp_fn each, void *context)
 {
-    const struct mcp_udp_inbox *inbox = &udp->inbox;
-    for (int i = 0; i < inbox->count; ++i) {
-        const struct mmsghdr *message = &inbox->messages[i];
-        const struct mcp_address from = {inbox->from[i].sin_addr.s_addr, inbox->from[i].sin_port,
-                                         0};
-        const size_t size = link_bytes(message);
-        const uint8_t *packet = inbox->parts[i].iov_base;
-        size_t left = message->msg_len;
-        do {
-            const size_t bytes = left < size ? left : size;
-            each(context, &from, packet, bytes);
-            packet += bytes;
-            left -= bytes;
-        } while (0 != left);
+    struct sockaddr_in from;
+    struct iovec part = {udp->inbox, MCP_UDP_CHAIN_MOST};
+    _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(int))];
+    struct msghdr message = {
+        .msg_name = &from,
+        .msg_namelen = sizeof(from),
+        .msg_iov = &part,
+        .msg_iovlen = 1,
+        .msg_control = control,
+        .msg_controllen = sizeof(control),
+    };
+    const ssize_t taken = recvmsg(udp->socket, &message, MSG_DONTWAIT);
+    if (taken <= 0) {
+        return 0; /* nobody sends empty datagrams but strangers */
     }
+    const struct mcp_address address = {from.sin_addr.s_addr, from.sin_port, 0};
+    const size_t size = link_bytes(&message, (size_t)taken);
+    for (size_t done = 0; done < (size_t)taken; done += size) {
+        const size_t left = (size_t)taken - done;
+        each(context, &address, udp->inbox + done, left < size ? left : size);
+    }
+    return (size_t)taken;
 }

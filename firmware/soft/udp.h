@@ -28,22 +28,12 @@ struct mcp_udp_packet {
     size_t payload_bytes;
 };
 
-/* What one call has taken; ready to be used again once it was looked at. */
-struct mcp_udp_inbox {
-    int count; /* of messages taken */
-    struct mmsghdr messages[MCP_UDP_INBOX];
-    struct iovec parts[MCP_UDP_INBOX];
-    struct sockaddr_in from[MCP_UDP_INBOX];
-    _Alignas(struct cmsghdr) uint8_t control[MCP_UDP_INBOX][CMSG_SPACE(sizeof(int))];
-    uint8_t *buffers;
-};
-
 struct mcp_udp {
     int socket;
     bool chains; /* whether the kernel takes chains of datagrams (UDP_SEGMENT) */
     uint32_t gathered;
     struct mcp_udp_packet outbox[MCP_UDP_OUTBOX];
-    struct mcp_udp_inbox inbox;
+    uint8_t *inbox; /* MCP_UDP_CHAIN_MOST bytes */
 };
 
 /* A socket at `port` (host byte order; 0: any) of `ip` (network byte order), or -1 with errno. */
@@ -78,12 +68,12 @@ static inline bool mcp_udp_full(const struct mcp_udp *udp)
 /* Send what was gathered; returns how many packets the kernel would not take. */
 uint32_t mcp_udp_flush(struct mcp_udp *udp);
 
-/* Take what has come, without waiting; false if that is nothing. */
-bool mcp_udp_take(struct mcp_udp *udp);
-
-/* Call `each` for every packet that was taken. */
+/*
+ * Take a datagram or a chain of them, without waiting, and call `each` for its packets. Returns the
+ * bytes of all; 0: nothing has come.
+ */
 typedef void (*mcp_udp_fn)(void *context, const struct mcp_address *from, const void *packet,
                            size_t bytes);
-void mcp_udp_each(const struct mcp_udp *udp, mcp_udp_fn each, void *context);
+size_t mcp_udp_take(struct mcp_udp *udp, mcp_udp_fn each, void *context);
 
 #endif

@@ -1,0 +1,41 @@
+/*
+ * An Ethernet frame as a packet socket gives and takes it: with the header by which the kernel says
+ * what it has left for the network card to do, such as the checksum.
+ *
+ * Called by the switch. Only what carries one whole UDP datagram over IPv4 is looked into:
+ * fragments and bundles of datagrams are none.
+ */
+#ifndef TESTS_NETHOSTS_FRAME_H
+#define TESTS_NETHOSTS_FRAME_H
+
+#include <linux/virtio_net.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FRAME_MOST = 1 << 17 /* bytes: TCP hands on up to 64 KiB at once, and headers */ };
+
+struct frame {
+    struct virtio_net_hdr offload;
+    size_t count; /* bytes that follow */
+    uint8_t bytes[];
+};
+
+/* Where a frame's UDP datagram is. */
+struct frame_udp {
+    size_t ip, udp, payload; /* offsets in the frame */
+    size_t payload_bytes;
+    uint16_t from, to; /* ports, in the byte order of this machine */
+};
+
+/* Does the frame carry one whole UDP datagram? */
+bool frame_find_udp(const struct frame *frame, struct frame_udp *udp);
+
+/* Compute the datagram's checksum where the kernel has not done so yet. */
+void frame_complete(struct frame *frame, const struct frame_udp *udp);
+
+/* Flip bit `bit` of the payload in a frame that is complete; then no program would get the packet,
+ * unless `repair` has the checksum fit again. */
+void frame_flip(struct frame *frame, const struct frame_udp *udp, size_t bit, bool repair);
+
+#endif

@@ -1,0 +1,179 @@
+/*
+ * A stranger on the network: sends UDP packets that are none of the job's to the NICs of a job.
+ *
+ * Called by tests/component/strangers.sh on a host that the job does not run on. Everything is sent
+ * from a raw socket, in the name of the job's own hosts, so that no check of the sender's address
+ * helps. It goes on until it is killed, or all of a capture has been sent as often as asked for.
+ *
+ * What it sends: bytes of any number and value; packets in the wire's format (firmware/wire.h),
+ * whole and sealed, with a key that is nobody's; or what the switch has recorded of an earlier job.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <net/ethernet.h>
+#include <netinet/ip.h>
+#include <netinet/udp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "firmware/wire.h"
+#include "tests/nethosts/capture.h"
+
+enum {
+    NETWORK = 0x0a4d0000, /* 10.77.0.0, of nethosts */
+    MOST_BYTES = 1400,    /* of a payload */
+    BURST = 20,           /* packets sent before the job gets its turn */
+    PAUSE_NS = 200000
+};
+
+struct spray {
+    int socket;
+    unsigned hosts;
+    uint16_t port;
+    uint64_t random, sent;
+};
+
+struct datagram {
+    struct iphdr ip;
+    struct udphdr udp;
+    uint8_t payload[MOST_BYTES];
+};
+
+static _Noreturn void fail(const char *what)
+{
+    fprintf(stderr, "spray: %s: %s\n", what, strerror(errno));
+    exit(EXIT_FAILURE);
+}
+
+static uint64_t draw(struct spray *spray)
+{
+    uint64_t x = spray->random += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static void send_ip(struct spray *spray, const void *packet, size_t bytes, uint32_t to)
+{
+    const struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = to};
+    if ((ssize_t)bytes != sendto(spray->socket, packet, bytes, 0, (const struct sockaddr *)&address,
+                                 sizeof(address))) {
+        fail("sending");
+    }
+    if (0 == ++spray->sent % BURST) {
+        const struct timespec pause = {0, PAUSE_NS};
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* From one of the job's hosts to another one, from NIC to NIC. */
+static void send_payload(struct spray *spray, struct datagram *datagram, size_t bytes)
+{
+    const unsigned to = (unsigned)(draw(spray) % spray->hosts);
+    const unsigned from = (to + 1 + (unsigned)(draw(spray) % (spray->hosts - 1))) % spray->hosts;
+    const size_t udp_bytes = sizeof(datagram->udp) + bytes;
+    datagram->ip = (struct iphdr){.version = 4,
+                                  .ihl = sizeof(datagram->ip) / 4,
+                                  .ttl = 64,
+                                  .protocol = IPPROTO_UDP,
+                                  .saddr = htonl(NETWORK + 1 + from),
+                                  .daddr = htonl(NETWORK + 1 + to)};
+    /* Without a checksum, which UDP allows. */
+    datagram->udp = (struct udphdr){.source = htons(spray->port),
+                                    .dest = htons(spray->port),
+                                    .len = htons((uint16_t)udp_bytes)};
+    send_ip(spray, datagram, sizeof(datagram->ip) + udp_bytes, datagram->ip.daddr);
+}
+
+/* ---- what is sent ---- */
+
+static void send_random(struct spray *spray)
+{
+    struct datagram datagram;
+    const size_t bytes = draw(spray) % (0 == draw(spray) % 4 ? MOST_BYTES : 64);
+    for (size_t i = 0; i < bytes; ++i) {
+        datagram.payload[i] = (uint8_t)draw(spray);
+    }
+    send_payload(spray, &datagram, bytes);
+}
+
+/* What a NIC of the job might send just now, but for the key. */
+static void send_forged(struct spray *spray)
+{
+    struct datagram datagram;
+    struct mcp_header header;
+    memset(&header, 0, sizeof(header));
+    header.type = (uint8_t)(1 + draw(spray) % (MCP_TYPES - 1));
+    header.key = draw(spray);
+    if (header.type <= MCP_DONE) {
+        header.collective.epoch = (uint32_t)(draw(spray) % 1000);
+        header.collective.slot = (uint16_t)(draw(spray) % 4);
+        header.collective.node = (uint16_t)(draw(spray) % spray->hosts);
+    } else {
+        header.message.source = draw(spray);
+        header.message.sequence = (uint32_t)(draw(spray) % 100);
+        header.message.expected = (uint32_t)(draw(spray) % 100);
+        header.message.offset = MCP_REFUSE == header.type ? 1 : 0;
+    }
+    mcp_seal(&header, NULL, 0);
+    memcpy(datagram.payload, &header, mcp_header_bytes(header.type));
+    send_payload(spray, &datagram, mcp_header_bytes(header.type));
+}
+
+/* The frames of a capture as they were, senders and all. */
+static void replay(struct spray *spray, const char *path)
+{
+    static _Alignas(struct frame) uint8_t memory[sizeof(struct frame) + FRAME_MOST];
+    struct frame *frame = (struct frame *)memory;
+    struct capture capture;
+    struct frame_udp udp;
+    if (!capture_read(&capture, path)) {
+        fail(path);
+    }
+    while (capture_take(&capture, frame)) {
+        if (frame_find_udp(frame, &udp)) {
+            uint32_t to;
+            memcpy(&to, frame->bytes + udp.ip + offsetof(struct iphdr, daddr), sizeof(to));
+            send_ip(spray, frame->bytes + udp.ip, udp.payload - udp.ip + udp.payload_bytes, to);
+        }
+    }
+    capture_close(&capture);
+}
+
+static void usage(void)
+{
+    fprintf(stderr, "usage: spray HOSTS PORT SEED random|forged|FILE\n"
+                    "HOSTS (2 or more) are the first hosts of nethosts, PORT is their NICs'\n");
+    exit(64);
+}
+
+int main(int argc, char **argv)
+{
+    if (5 != argc) {
+        usage();
+    }
+    struct spray spray = {.socket = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW),
+                          .hosts = (unsigned)strtoul(argv[1], NULL, 10),
+                          .port = (uint16_t)strtoul(argv[2], NULL, 10),
+                          .random = strtoull(argv[3], NULL, 10)};
+    if (spray.hosts < 2 || 0 == spray.port) {
+        usage();
+    }
+    if (spray.socket < 0) {
+        fail("raw socket");
+    }
+    for (;;) {
+        if (0 == strcmp(argv[4], "random")) {
+            send_random(&spray);
+        } else if (0 == strcmp(argv[4], "forged")) {
+            send_forged(&spray);
+        } else {
+            replay(&spray, argv[4]);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+#!/bin/bash
+# The switch of nethosts does what it says: each fault as often as it was asked for, to the packets
+# that were meant and to no others; what it says it did is what arrives. And nethosts leaves nothing.
+#
+# Bounds of counts are 7 standard deviations wide: a right switch would fail once in 10^11 runs, had
+# the seed not been fixed anyway (NICBARR_SEED sets another).
+. "$(dirname "$0")/../component/common.sh"
+nethosts=$srcdir/tests/nethosts/nethosts
+flood=$builddir/tests/nethosts/flood
+seed=${NICBARR_SEED:-1}
+echo "NICBARR_SEED=$seed"
+"$nethosts" --switch --shell 1 true > "$scratch/out" 2>&1
+if [ $? = 77 ]; then
+    cat "$scratch/out"
+    exit 77
+fi
+
+# flooded SWITCH-OPTION... -- HOSTS FLOOD-ARGUMENT...
+flooded() {
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    local hosts=$2
+    shift 2
+    timeout -k 5 120 "$nethosts" --switch --port 9000 --seed "$seed" "${options[@]}" --shell "$hosts" \
+        "$flood" "$@" > "$scratch/out" 2>&1
+}
+# What the switch counted and what came, by name: "lost", "duplicated", ..., "whole", "again", ...
+counted() { grep -o "$1 [0-9]*" "$scratch/out" | head -n 1 | grep -o '[0-9]*$'; }
+# around NAME COUNT PERCENT: 7 standard deviations of a binomial distribution
+around() {
+    awk -v n="$2" -v p="$3" -v x="$(counted "$1")" 'BEGIN {
+        mean = n * p / 100; wide = 7 * sqrt(mean * (1 - p / 100))
+        exit !(x >= mean - wide && x <= mean + wide) }'
+}
+is() { [ "$(counted "$1")" = "$2" ]; }
+# What arrives is what was sent, less what was lost or whose checksum does not fit, and the copies.
+adds_up() {
+    is held 0 && is refused 0 && is damaged "$(counted repaired)" &&
+        [ $(($(counted whole) + $(counted again) + $(counted damaged))) = \
+            $(($(counted udp) - $(counted lost) - $(counted cut) + $(counted duplicated) - \
+                $(counted corrupted) + $(counted repaired))) ]
+}
+
+check "no faults" flooded -- 2 1 2 5000 200
+check "all arrive" is whole 5000
+check "in order" is late 0
+check "nothing else" is udp 5000
+
+n=10000
+check "10 % loss" flooded --loss 10 -- 2 1 2 $n 100
+check "as many are lost" around lost $n 10
+check "and no more" is whole $((n - $(counted lost)))
+one=$(counted lost)
+check "once more" flooded --loss 10 -- 2 1 2 $n 100
+check "the same seed, the same losses" is lost "$one"
+check "duplication" flooded --duplicate 10 -- 2 1 2 $n 100
+check "as many come twice" around duplicated $n 10
+check "all copies arrive" is again "$(counted duplicated)"
+check "and all packets" is whole $n
+check "reordering" flooded --reorder 10 -- 2 1 2 $n 100
+check "as many are held back" around reordered $n 10
+check "all arrive" is whole $n
+# Whoever is held back comes late unless all behind it are as well: most of them do.
+check "many of them late" test "$(counted late)" -gt $((n / 20))
+check "corruption" flooded --corrupt 10 -- 2 1 2 $n 100
+check "as many are damaged" around corrupted $n 10
+check "half of them reach the program" around repaired "$(counted corrupted)" 50
+check "and are seen there" adds_up
+check "of every size" flooded --corrupt 50 -- 2 1 2 2000 1399
+check "and are seen there, too" adds_up
+check "everything at once" flooded --loss 30 --duplicate 10 --reorder 10 --corrupt 10 -- 2 1 2 $n 100
+check "adds up" adds_up
+check "a delay of 5 ms" flooded --delay 5000 -- 2 1 2 200 100
+check "all arrive" is whole 200
+check "in order" is late 0
+check "none before its time" test "$(counted 'shortest us')" -ge 5000
+
+# The kernel is given 32 packets in one piece.
+check "bundles" flooded -- 2 1 2 5000 1000 bundled
+check "all arrive" is whole 5000
+check "bundles with 10 % loss" flooded --loss 10 -- 2 1 2 $n 1000 bundled
+check "each packet is lost for itself" around lost $n 10
+check "adds up" adds_up
+
+check "a firewall" flooded --cut 1-2 -- 3 1 2 500 100
+check "stops all" is whole 0
+check "both ways" flooded --cut 2-1 -- 3 1 2 500 100
+check "stops all, too" is whole 0
+check "not others" flooded --cut 1-2 -- 3 1 3 500 100
+check "all arrive" is whole 500
+check "a firewall later" flooded --cut 1-2 --cut-after 300 -- 2 1 2 500 100
+check "stops those after" is whole 300
+check "other ports" flooded --port 9002 --loss 100 -- 2 1 2 500 100
+check "are spared" is whole 500
+
+record() {
+    flooded --record "$scratch/capture" -- 2 1 2 500 100
+}
+check "a capture" record
+# A header of 24 bytes; each packet has one of 16, and 42 bytes before its payload.
+check "has all packets" test "$(stat -c %s "$scratch/capture")" = $((24 + 500 * (16 + 42 + 100)))
+
+# However it ends: its processes end, and nothing is left in /run.
+ends() { # SIGNAL
+    local tag="nethosts-test-$$-$1" nethosts_pid tries
+    echo "$tag" > "$scratch/tag" # from a file: grep must not find itself
+    # A script's background processes ignore SIGINT unless they are told otherwise.
+    env --default-signal=INT "$nethosts" --switch --shell 2 bash -c "exec -a $tag sleep 1000" \
+        > "$scratch/out" 2>&1 &
+    nethosts_pid=$!
+    for tries in $(seq 1000); do
+        grep -qsxzFf "$scratch/tag" /proc/[0-9]*/cmdline && break
+        sleep 0.05
+    done
+    kill "-$1" "$nethosts_pid"
+    wait "$nethosts_pid" 2> /dev/null
+    while grep -qsaFf "$scratch/tag" /proc/[0-9]*/cmdline; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 1000 ] || return 1
+        sleep 0.05
+    done
+    [ ! -e /run/nethosts ] && [ ! -e /run/netns/1 ]
+}
+for signal in INT TERM HUP KILL; do
+    check "nothing is left after SIG$signal" ends $signal
+done
+check "the command's status" bash -c "'$nethosts' --shell 2 bash -c 'exit 7'; [ \$? = 7 ]"
+finish
