@@ -54,8 +54,10 @@ void mpi_barrier_open(struct mpi_barrier *barrier, enum mode mode, const char *p
     } else {
         MPI_Comm_dup(MPI_COMM_WORLD, &barrier->comm);
     }
-    if (mode == MODE_IBARRIER)
+    if (mode == MODE_IBARRIER) {
         barrier->work_rate = work_rate();
+        MPI_Barrier(barrier->comm); /* nicbarr sets up across hosts in the first of these */
+    }
     if (mode == MODE_PERSISTENT)
         init_persistent(barrier);
 }

@@ -11,6 +11,7 @@
  *   layout.c     from a choice to a plan in a record's memory
  *   schedule.c   the algorithms (pure)              model.c  what they should cost (pure)
  *   tune.c       measuring and choosing             statistics.c  medians and quartiles (pure)
+ *   pvars.c      the NIC's counters for MPI's tools interface
  *   cache.c      choices remembered across jobs     report.c      what was measured, as JSON
  */
 #ifndef COLL_NICBARR_H
@@ -23,8 +24,13 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "libmyr/group.h"
+#include "libmyr/nic_daemon.h"
 #include "libmyr/nic_group.h"
+#include "libmyr/nic_thread.h"
 #include "libmyr/segment.h"
+
+/* What plays the barriers across nodes, see coll_nicbarr_nic. */
+enum nicbarr_nic { NICBARR_NIC_AUTO, NICBARR_NIC_SOFT, NICBARR_NIC_DAEMON, NICBARR_NIC_NONE };
 
 /* What the person may set; each is an MCA parameter coll_nicbarr_<name>, see component.c. */
 struct nicbarr_parameters {
@@ -39,6 +45,7 @@ struct nicbarr_parameters {
     bool nonblocking;
     struct myr_patience patience;
     char *nic;
+    bool thread;
     char *network;
     int port;
 };
@@ -51,10 +58,13 @@ typedef struct mca_coll_nicbarr_component {
     int output;                   /* Open MPI's output stream for this component */
     struct myr_segment *segment;  /* NULL: this process could not join one */
     struct myr_waiter waiter;
-    bool across;          /* whether to serve communicators on several nodes */
-    struct myr_nic *nic;  /* NULL: none is wanted, or it could not be opened */
-    bool explained;       /* whether this process, without a segment, has said so */
-    pthread_mutex_t lock; /* the peers that members.c knows, the report */
+    bool across; /* whether to serve communicators on several nodes */
+    enum nicbarr_nic nic_kind;
+    struct myr_nic_daemon daemon;  /* whose NIC it is, if it is one's */
+    struct myr_nic *nic;           /* NULL: none is wanted, or it could not be opened */
+    struct myr_nic_thread *thread; /* runs it; NULL: another process's does, or none */
+    bool explained;                /* whether this process, without a segment, has said so */
+    pthread_mutex_t lock;          /* the peers that members.c knows, the report */
 } mca_coll_nicbarr_component_t;
 
 OMPI_DECLSPEC extern mca_coll_nicbarr_component_t mca_coll_nicbarr_component;
@@ -272,6 +282,10 @@ struct nicbarr_tuning; /* see tuning.h */
 bool nicbarr_cache_read(const struct nicbarr_shape *shape, struct nicbarr_choice *choice);
 void nicbarr_cache_write(const struct nicbarr_shape *shape, const struct nicbarr_tuning *tuning,
                          struct nicbarr_choice choice);
+
+/* ---- pvars.c ---- */
+
+void nicbarr_pvars_register(void);
 
 /* ---- report.c ---- */
 

@@ -131,15 +131,24 @@ static int component_register(void)
             "1000000)",
             OPAL_INFO_LVL_5);
     add_string("nic", &p->nic,
-               "What plays the barriers of communicators on several nodes: auto (the soft NIC: UDP "
-               "packets, sent and received by the processes that wait), or none (Open MPI's own)",
+               "What plays the barriers of communicators on several nodes: soft (UDP packets, sent "
+               "and received by the job's processes), daemon (the same by way of the daemon myrd, "
+               "for all jobs of the user), auto (the daemon's if there is one, else soft), or none "
+               "(Open MPI's own)",
                OPAL_INFO_LVL_2);
+    mca_base_component_var_register(
+        &mca_coll_nicbarr_component.super.collm_version, "thread",
+        "Whether a thread of one process on each node runs the NIC, so that MPI_Ibarrier goes on "
+        "while all processes compute",
+        MCA_BASE_VAR_TYPE_BOOL, NULL, 0, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
+        &p->thread);
     add_string("network", &p->network,
                "What the NIC may use, best first, separated by commas: interfaces (eth1) or "
                "networks (10.0.0.0/8). Empty: all but loopback and point-to-point ones",
                OPAL_INFO_LVL_2);
     add_int("port", &p->port, "UDP port of the NIC on each node; 0: any that is free",
             OPAL_INFO_LVL_4);
+    nicbarr_pvars_register();
     return OMPI_SUCCESS;
 }
 
@@ -166,6 +175,26 @@ static void keep_within(const char *name, int *value, int least, int most)
     }
 }
 
+static enum nicbarr_nic nic_kind(const char *given)
+{
+    static const char *const kinds[] = {
+        [NICBARR_NIC_AUTO] = "auto",
+        [NICBARR_NIC_SOFT] = "soft",
+        [NICBARR_NIC_DAEMON] = "daemon",
+        [NICBARR_NIC_NONE] = "none",
+    };
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); ++k) {
+        if (NULL != given && 0 == strcmp(given, kinds[k])) {
+            return (enum nicbarr_nic)k;
+        }
+    }
+    if (NULL != given && '\0' != *given) {
+        complain("coll_nicbarr_nic \"%s\" is none; use auto, soft, daemon or none. Using auto",
+                 given);
+    }
+    return NICBARR_NIC_AUTO;
+}
+
 static void take_parameters(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -178,6 +207,7 @@ static void take_parameters(void)
     keep_within("sleep_after", &p->patience.sleep_after, -1, INT_MAX);
     keep_within("port", &p->port, 0, 65535);
     keep_within("sleep_slice", &p->patience.slice, 1, 1000000);
+    component->nic_kind = nic_kind(p->nic);
     component->cache = strdup(NULL == p->cache ? "none" : p->cache);
     component->report = strdup(NULL == p->report ? "" : p->report);
     component->forced = (struct nicbarr_choice){NICBARR_ALGORITHMS, 0};
@@ -208,10 +238,9 @@ static uint64_t parameters_digest(void)
  * with those stay Open MPI's.) */
 static bool wants_nic(void)
 {
-    const struct nicbarr_parameters *p = &mca_coll_nicbarr_component.parameters;
     return (uint32_t)ompi_process_info.num_local_peers + 1 <
                (uint32_t)ompi_process_info.num_procs &&
-           (NULL == p->nic || 0 != strcmp(p->nic, "none"));
+           NICBARR_NIC_NONE != mca_coll_nicbarr_component.nic_kind;
 }
 
 /* Others' NICs may want something of ours while nobody here waits. */
@@ -220,6 +249,11 @@ static int progress_nic(void)
     return (int)myr_nic_poll_now_and_then(mca_coll_nicbarr_component.nic);
 }
 
+/*
+ * The daemon's NIC, or the job's own, in the job's segment. Groups live in the NIC's segment, local
+ * barriers in the job's. Whether all processes of a node find the daemon is up to chance when it
+ * comes or goes just now: so a node is what shares a NIC (see members.c), and two make two.
+ */
 static enum myr_status open_nic(struct myr_error *error)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -227,12 +261,34 @@ static enum myr_status open_nic(struct myr_error *error)
         .network = component->parameters.network,
         .port = (uint16_t)component->parameters.port,
     };
-    const enum myr_status status =
-        myr_nic_open(component->segment, &options, &component->nic, error);
+    enum myr_status status = MYR_ERR_NOT_THERE;
+    if (NICBARR_NIC_SOFT != component->nic_kind) {
+        status = myr_nic_daemon_open(NULL, &component->daemon, error);
+        component->nic = component->daemon.nic;
+    }
+    if (MYR_OK != status && NICBARR_NIC_DAEMON != component->nic_kind) {
+        if (MYR_ERR_NOT_THERE != status) { /* it is there, and of no use */
+            opal_output_verbose(1, component->output, "nicbarr: %s", error->text);
+        }
+        status = myr_nic_open(component->segment, &options, &component->nic, error);
+    }
     if (MYR_OK == status) {
         opal_progress_register_lp(progress_nic);
     }
     return status;
+}
+
+/* Without a thread whoever waits runs the NIC; so that there is none is no reason to do without it.
+ */
+static void start_thread(void)
+{
+    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    struct myr_error error = {0};
+    if (component->parameters.thread &&
+        MYR_OK !=
+            myr_nic_thread_start(component->nic, MYR_NIC_THREAD, &component->thread, &error)) {
+        opal_output(0, "nicbarr: %s; the NIC is run by the processes that wait", error.text);
+    }
 }
 
 static void close_nic(void)
@@ -240,7 +296,13 @@ static void close_nic(void)
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     if (NULL != component->nic) {
         opal_progress_unregister(progress_nic);
-        myr_nic_close(component->nic);
+        myr_nic_thread_stop(component->thread);
+        component->thread = NULL;
+        if (NULL != component->daemon.nic) {
+            myr_nic_daemon_close(&component->daemon);
+        } else {
+            myr_nic_close(component->nic);
+        }
         component->nic = NULL;
     }
 }
@@ -287,6 +349,7 @@ static int component_open(void)
         status = open_nic(&error);
         if (MYR_OK == status) {
             myr_nic_get_name(component->nic, &own_hello.nic);
+            start_thread();
         }
     }
     if (MYR_OK != status) {

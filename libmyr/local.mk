@@ -10,5 +10,8 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/group.h libmyr/group.c \
     libmyr/nic.h libmyr/nic_inside.h libmyr/nic.c \
     libmyr/nic_group.h libmyr/nic_group.c \
-    libmyr/port.h libmyr/port.c
+    libmyr/port.h libmyr/port.c \
+    libmyr/nic_thread.h libmyr/nic_thread.c \
+    libmyr/nic_look.h libmyr/nic_look.c \
+    libmyr/daemon_words.h libmyr/nic_daemon.h libmyr/nic_daemon.c
 libmyr_libmyr_la_LIBADD = firmware/libsoft.la firmware/libmcp.la

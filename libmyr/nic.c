@@ -50,9 +50,12 @@ enum nic_state { NIC_NEW, NIC_OPEN, NIC_NONE };
 
 /* What the node's processes share. */
 struct shared_nic {
+    uint32_t layout;                     /* myr_nic_layout() of who made it */
     _Alignas(MYR_LINE) myr_word lock;    /* pid of who runs the control program; 0: nobody */
     _Alignas(MYR_LINE) myr_word sleeper; /* pid of who sleeps on the socket; 0: nobody */
     myr_word broken;                     /* somebody died while holding the lock */
+    myr_word runner;                     /* pid of who has a thread that runs the NIC; 0: nobody */
+    uint32_t runs_as;                    /* enum myr_nic_runner, of the runner */
     uint32_t state;                      /* enum nic_state */
     char why[sizeof(((struct myr_error *)0)->text)]; /* there is none */
     struct myr_nic_name name;
@@ -114,11 +117,16 @@ static bool try_lock(struct myr_nic *nic)
                                                    memory_order_acquire, memory_order_relaxed);
 }
 
+static bool gone(uint32_t pid)
+{
+    return 0 != pid && kill((pid_t)pid, 0) < 0 && ESRCH == errno;
+}
+
 /* Take the lock from a process that has died. */
-static void inherit(struct myr_nic *nic)
+static void inherit(const struct myr_nic *nic)
 {
     uint32_t holder = myr_observe(&nic->shared->lock);
-    if (0 != holder && kill((pid_t)holder, 0) < 0 && ESRCH == errno) {
+    if (gone(holder)) {
         myr_publish(&nic->shared->broken, 1);
         (void)atomic_compare_exchange_strong(&nic->shared->lock, &holder, 0);
     }
@@ -225,11 +233,25 @@ uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)
     return myr_nic_poll(nic);
 }
 
+/* Has somebody a thread that runs the NIC? */
+static bool has_runner(struct myr_nic *nic)
+{
+    uint32_t runner = myr_observe(&nic->shared->runner);
+    if (gone(runner)) {
+        (void)atomic_compare_exchange_strong(&nic->shared->runner, &runner, 0);
+        return false;
+    }
+    return 0 != runner;
+}
+
 static bool sleep_on_socket(struct myr_nic *nic, uint32_t timeout_us)
 {
     uint32_t sleeper = 0;
+    if (has_runner(nic)) {
+        return false;
+    }
     if (!atomic_compare_exchange_strong(&nic->shared->sleeper, &sleeper, (uint32_t)nic->pid)) {
-        if (kill((pid_t)sleeper, 0) < 0 && ESRCH == errno) {
+        if (gone(sleeper)) {
             (void)atomic_compare_exchange_strong(&nic->shared->sleeper, &sleeper, 0);
         }
         return false;
@@ -253,6 +275,49 @@ void myr_nic_sleep(struct myr_nic *nic, myr_word *word, myr_word *sleepers, uint
     atomic_fetch_sub(sleepers, 1);
 }
 
+/* ---- whoever runs it all the time ---- */
+
+bool myr_nic_become_runner(struct myr_nic *nic, enum myr_nic_runner as)
+{
+    uint32_t nobody = 0;
+    if (has_runner(nic) ||
+        !atomic_compare_exchange_strong(&nic->shared->runner, &nobody, (uint32_t)nic->pid)) {
+        return false;
+    }
+    nic->shared->runs_as = as;
+    return true;
+}
+
+void myr_nic_resign_runner(struct myr_nic *nic)
+{
+    myr_publish(&nic->shared->runner, 0);
+}
+
+void myr_nic_await(struct myr_nic *nic, int other, uint64_t most_ns)
+{
+    const uint64_t deadline = mcp_deadline_ns(&nic->shared->mcp), now = now_ns(&nic->board);
+    uint64_t left = most_ns;
+    if (0 != deadline && deadline < now + most_ns) {
+        left = deadline > now ? deadline - now : 0;
+    }
+    struct pollfd watched[] = {{.fd = nic->udp.socket, .events = POLLIN},
+                               {.fd = other, .events = POLLIN}};
+    const struct timespec timeout = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+    (void)ppoll(watched, 2, &timeout, NULL);
+}
+
+void myr_nic_bury(struct myr_nic *nic, uint32_t pid)
+{
+    struct shared_nic *shared = nic->shared;
+    uint32_t holder = pid, runner = pid, sleeper = pid;
+    if (pid == myr_observe(&shared->lock)) {
+        myr_publish(&shared->broken, 1);
+        (void)atomic_compare_exchange_strong(&shared->lock, &holder, 0);
+    }
+    (void)atomic_compare_exchange_strong(&shared->runner, &runner, 0);
+    (void)atomic_compare_exchange_strong(&shared->sleeper, &sleeper, 0);
+}
+
 /* ---- opening ---- */
 
 /* Where the kernel lets only parents look into a process, its peers must be allowed to. (Open MPI
@@ -268,7 +333,7 @@ static void hold(struct myr_nic *nic)
 {
     for (int h = 0; h < HOLDERS; ++h) {
         const pid_t pid = nic->shared->holder[h].pid;
-        if (0 == pid || (kill(pid, 0) < 0 && ESRCH == errno)) {
+        if (0 == pid || gone((uint32_t)pid)) {
             nic->shared->holder[h].pid = nic->pid;
             nic->shared->holder[h].socket = nic->udp.socket;
             allow_peers();
@@ -354,9 +419,10 @@ static int fetch_socket(const struct myr_nic *nic)
     return -1;
 }
 
-static enum myr_status attach(struct myr_nic *nic, struct myr_error *error)
+/* Share the NIC that is there: by its socket, if that was given, else by one of another process. */
+static enum myr_status attach(struct myr_nic *nic, int given, struct myr_error *error)
 {
-    const int socket = fetch_socket(nic);
+    const int socket = given >= 0 ? given : fetch_socket(nic);
     if (socket < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno,
                         "cannot share the NIC's socket with the node's other processes "
@@ -371,17 +437,18 @@ static enum myr_status attach(struct myr_nic *nic, struct myr_error *error)
 
 /* The first process makes the NIC; where that cannot be, all others hear the same. Locked. */
 static enum myr_status create_or_attach(struct myr_nic *nic, const struct myr_nic_options *options,
-                                        struct myr_error *error)
+                                        int given, struct myr_error *error)
 {
     struct shared_nic *shared = nic->shared;
     enum myr_status status = MYR_OK;
     if (NIC_NEW == shared->state) {
         struct myr_error trouble = {0};
         status = create(nic, options, &trouble);
+        shared->layout = myr_nic_layout();
         shared->state = MYR_OK == status ? NIC_OPEN : NIC_NONE;
         memcpy(shared->why, trouble.text, sizeof(shared->why));
     } else if (NIC_OPEN == shared->state) {
-        status = attach(nic, error);
+        status = attach(nic, given, error);
     }
     if (NIC_NONE == shared->state) {
         status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "%s", shared->why);
@@ -392,8 +459,8 @@ static enum myr_status create_or_attach(struct myr_nic *nic, const struct myr_ni
     return status;
 }
 
-enum myr_status myr_nic_open(struct myr_segment *segment, const struct myr_nic_options *options,
-                             struct myr_nic **nic, struct myr_error *error)
+static enum myr_status open_nic(struct myr_segment *segment, const struct myr_nic_options *options,
+                                int given, struct myr_nic **nic, struct myr_error *error)
 {
     const struct myr_key key = {.scope = NIC_RECORD};
     struct myr_record *record = myr_record_join(
@@ -418,7 +485,7 @@ enum myr_status myr_nic_open(struct myr_segment *segment, const struct myr_nic_o
     opening->pid = getpid();
     pthread_mutex_init(&opening->mutex, NULL);
     lock(opening);
-    const enum myr_status status = create_or_attach(opening, options, error);
+    const enum myr_status status = create_or_attach(opening, options, given, error);
     unlock(opening);
     if (MYR_OK != status) {
         pthread_mutex_destroy(&opening->mutex);
@@ -427,6 +494,19 @@ enum myr_status myr_nic_open(struct myr_segment *segment, const struct myr_nic_o
     }
     *nic = opening;
     return MYR_OK;
+}
+
+enum myr_status myr_nic_open(struct myr_segment *segment, const struct myr_nic_options *options,
+                             struct myr_nic **nic, struct myr_error *error)
+{
+    return open_nic(segment, options, -1, nic, error);
+}
+
+enum myr_status myr_nic_open_given(struct myr_segment *segment, int socket, struct myr_nic **nic,
+                                   struct myr_error *error)
+{
+    static const struct myr_nic_options nowhere = {.network = "none"}; /* make none here */
+    return open_nic(segment, &nowhere, socket, nic, error);
 }
 
 void myr_nic_close(struct myr_nic *nic)
@@ -446,6 +526,52 @@ void myr_nic_close(struct myr_nic *nic)
 
 /* ---- questions ---- */
 
+uint32_t myr_nic_layout(void)
+{
+    return (uint32_t)MYR_NIC_LAYOUT << 24 ^ (uint32_t)sizeof(struct shared_nic) << 8 ^
+           (uint32_t)sizeof(struct mcp_group);
+}
+
+int myr_nic_socket(const struct myr_nic *nic)
+{
+    return nic->udp.socket;
+}
+
+struct myr_key myr_nic_record_key(void)
+{
+    return (struct myr_key){.scope = NIC_RECORD};
+}
+
+size_t myr_nic_shared_bytes(void)
+{
+    return sizeof(struct shared_nic);
+}
+
+const struct mcp_nic *myr_nic_describe(const void *copy, struct myr_nic_view *view)
+{
+    const struct shared_nic *shared = copy;
+    if (0 == shared->layout) {
+        *view = (struct myr_nic_view){.why = "it is not ready yet"};
+        return &shared->mcp;
+    }
+    if (myr_nic_layout() != shared->layout) {
+        return NULL;
+    }
+    *view = (struct myr_nic_view){
+        .there = NIC_OPEN == shared->state,
+        .broken = 0 != shared->broken,
+        .runs_as = 0 == shared->runner ? MYR_NIC_POLLED : (enum myr_nic_runner)shared->runs_as,
+        .runner = shared->runner,
+        .name = shared->name,
+        .counters = shared->mcp.counters,
+    };
+    if (view->name.count > MYR_NIC_ADDRESSES) {
+        view->name.count = 0;
+    }
+    snprintf(view->why, sizeof(view->why), "%.*s", (int)sizeof(shared->why) - 1, shared->why);
+    return &shared->mcp;
+}
+
 void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name)
 {
     *name = nic->shared->name;
@@ -458,6 +584,7 @@ struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
 
 bool myr_nic_broken(const struct myr_nic *nic)
 {
+    inherit(nic); /* those who wait may have no packet to take the lock for */
     return 0 != myr_observe(&nic->shared->broken);
 }
 

@@ -35,6 +35,13 @@ struct myr_nic_name {
     } address[MYR_NIC_ADDRESSES];
 };
 
+/* Who makes a NIC run. Whoever waits for it does in any case. */
+enum myr_nic_runner {
+    MYR_NIC_POLLED, /* nobody else */
+    MYR_NIC_THREAD, /* a thread of one of its processes */
+    MYR_NIC_DAEMON, /* myrd */
+};
+
 struct myr_nic_options {
     const char *network; /* addresses to use: "10.0.0.0/8,eth1", or NULL/"": all but loopback */
     uint16_t port;       /* UDP port; 0: any */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "libmyr/nic_inside.h"
 #include "libmyr/segment.h"
@@ -21,7 +22,8 @@ enum {
     GROUP_RECORD = 0x67  /* id of the records' keys: "g" */
 };
 
-/* What the node's processes share besides the NIC's group; their arrivals follow. */
+/* What the node's processes share besides the NIC's group; their arrivals and their pids (0: not
+ * come yet, or gone) follow. */
 struct shared_group {
     uint32_t opened;
     uint32_t left; /* how many processes are done with it */
@@ -29,8 +31,13 @@ struct shared_group {
 
 static size_t arrivals_bytes(uint32_t locals)
 {
-    const size_t bytes = sizeof(struct shared_group) + locals * sizeof(myr_word);
+    const size_t bytes = sizeof(struct shared_group) + 2 * locals * sizeof(myr_word);
     return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+}
+
+static myr_word *pids(struct shared_group *shared, uint32_t locals)
+{
+    return (myr_word *)(shared + 1) + locals;
 }
 
 static uint64_t now_us(void)
@@ -106,6 +113,9 @@ static bool open_once(struct myr_nic_group *group, const struct myr_nic_members 
         }
     }
     const bool opened = group->shared->opened;
+    if (opened) {
+        myr_publish(&pids(group->shared, group->locals)[group->local], (uint32_t)getpid());
+    }
     myr_nic_leave(group->nic);
     return opened;
 }
@@ -150,12 +160,65 @@ void myr_nic_group_leave(struct myr_nic_group *group)
 {
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    myr_publish(&pids(group->shared, group->locals)[group->local], 0);
     if (++group->shared->left == group->locals) {
         mcp_collective_close(&mcp->collective, board, group->mcp);
     }
     myr_nic_leave(group->nic);
     myr_record_leave(myr_nic_segment(group->nic), group->record);
     group->record = NULL;
+}
+
+/* ---- members that have died ---- */
+
+struct search {
+    uint32_t pid;
+    struct myr_record *found;
+    uint32_t local;
+};
+
+static void find_member(struct myr_record *record, void *context)
+{
+    struct search *search = context;
+    if (GROUP_RECORD != record->key[1]) {
+        return;
+    }
+    const myr_word *pid = pids((struct shared_group *)record->slots, record->members);
+    for (uint32_t i = 0; i < record->members; ++i) {
+        if (search->pid == myr_observe(&pid[i])) {
+            search->found = record;
+            search->local = i;
+        }
+    }
+}
+
+/* The record is there until we have left it in the place of the one who died. */
+static void fail_and_leave(struct myr_nic *nic, struct myr_record *record, uint32_t local)
+{
+    struct shared_group *shared = (struct shared_group *)record->slots;
+    struct mcp_group *group = (struct mcp_group *)(record->slots + arrivals_bytes(record->members));
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(nic, &board);
+    myr_publish(&pids(shared, record->members)[local], 0);
+    myr_publish(&group->failed, 1);
+    board->wake(board, &group->done);
+    if (++shared->left == record->members) {
+        mcp_collective_close(&mcp->collective, board, group);
+    }
+    myr_nic_leave(nic);
+    myr_record_leave(myr_nic_segment(nic), record);
+}
+
+void myr_nic_groups_bury(struct myr_nic *nic, uint32_t pid)
+{
+    for (;;) {
+        struct search search = {.pid = pid};
+        myr_records_each(myr_nic_segment(nic), find_member, &search);
+        if (NULL == search.found) {
+            return;
+        }
+        fail_and_leave(nic, search.found, search.local);
+    }
 }
 
 /* ---- barriers ---- */
@@ -189,6 +252,12 @@ uint32_t myr_nic_group_arrive(struct myr_nic_group *group)
     return epoch;
 }
 
+/* Will nothing more be completed? */
+static bool over(const struct myr_nic_group *group)
+{
+    return myr_nic_broken(group->nic) || 0 != myr_observe(&group->mcp->failed);
+}
+
 /* Poll and yield, as long as that is worth while; true if the epoch is complete. */
 static bool turns(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us, uint64_t until_us)
 {
@@ -200,7 +269,8 @@ static bool turns(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us
         }
         if (0 == (turn + 1) % PROGRESS_EVERY) {
             const uint64_t now = now_us();
-            if ((patience >= 0 && now - start_us >= (uint64_t)patience) || now >= until_us) {
+            if ((patience >= 0 && now - start_us >= (uint64_t)patience) || now >= until_us ||
+                over(group)) {
                 return false;
             }
             group->waiter->progress();
@@ -227,7 +297,7 @@ bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t ti
     }
     const uint32_t longest = (uint32_t)waiter->patience.slice;
     uint32_t slice = SLICE_FIRST < longest ? SLICE_FIRST : longest;
-    while (now_us() < until_us && !myr_nic_broken(group->nic)) {
+    while (now_us() < until_us && !over(group)) {
         const uint32_t seen = myr_observe(&group->mcp->done);
         if (myr_epoch_reached(seen, epoch)) {
             return true;

@@ -57,6 +57,10 @@ enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *
                                    struct myr_error *error);
 void myr_nic_group_leave(struct myr_nic_group *group);
 
+/* A process has died without leaving its groups: they fail, and it has left them. For who oversees
+ * the NIC's processes. */
+void myr_nic_groups_bury(struct myr_nic *nic, uint32_t pid);
+
 /* Arrive in the next epoch, which is returned. */
 uint32_t myr_nic_group_arrive(struct myr_nic_group *group);
 
@@ -67,7 +71,7 @@ static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_
 }
 
 /* Run the NIC until everybody has arrived in `epoch`, or for `timeout_us` (0: for ever). False if
- * that did not happen, or never will: see myr_nic_broken(). */
+ * that did not happen, or never will: the NIC is broken, or a member has died. */
 bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us);
 
 #endif

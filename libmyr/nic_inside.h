@@ -4,6 +4,13 @@
 
 #include "firmware/mcp.h"
 #include "libmyr/nic.h"
+#include "libmyr/nic_look.h"
+#include "libmyr/segment.h"
+
+/* Changes whenever what processes share of a NIC means something else; that it has another size is
+ * seen without. */
+enum { MYR_NIC_LAYOUT = 1 };
+uint32_t myr_nic_layout(void);
 
 /*
  * Run the control program: locks the NIC and gives its memory and board. leave() unlocks it and
@@ -11,5 +18,31 @@
  */
 struct mcp_nic *myr_nic_enter(struct myr_nic *nic, struct mcp_board **board);
 void myr_nic_leave(struct myr_nic *nic);
+
+/*
+ * Be the one who runs the NIC all the time, so that nobody else has to sleep on the network; false
+ * if another process (or this one) is. Who dies is succeeded by nobody: those who wait poll again.
+ */
+bool myr_nic_become_runner(struct myr_nic *nic, enum myr_nic_runner as);
+void myr_nic_resign_runner(struct myr_nic *nic);
+
+/* Sleep until something comes from the network, the control program has something to do, or the
+ * descriptor `other` can be read; at the most for `most_ns`. */
+void myr_nic_await(struct myr_nic *nic, int other, uint64_t most_ns);
+
+/* Open the NIC that lives in the segment, by its socket, which another process has handed over; it
+ * is the NIC's then, unless this fails. */
+enum myr_status myr_nic_open_given(struct myr_segment *segment, int socket, struct myr_nic **nic,
+                                   struct myr_error *error);
+int myr_nic_socket(const struct myr_nic *nic); /* its own */
+
+/* A process has died: what it held of the NIC is nobody's. (Of groups: myr_nic_groups_bury().) */
+void myr_nic_bury(struct myr_nic *nic, uint32_t pid);
+
+/* For who looks at a NIC from outside: where it is in its segment, how many bytes of it to copy,
+ * and what they say. NULL where they are of another layout. */
+struct myr_key myr_nic_record_key(void);
+size_t myr_nic_shared_bytes(void);
+const struct mcp_nic *myr_nic_describe(const void *copy, struct myr_nic_view *view);
 
 #endif

@@ -208,7 +208,27 @@ static enum myr_status create(struct myr_segment *segment, uint32_t limit, struc
     return MYR_OK == status ? initialise(segment, limit, error) : status;
 }
 
-/* Open what the link leads to, and make sure that it is one of our segments. */
+/* Map the descriptor, and make sure that it is one of our segments. */
+static enum myr_status map_ours(struct myr_segment *segment, struct myr_error *error)
+{
+    struct stat about;
+    const int seals = fcntl(segment->fd, F_GET_SEALS);
+    if (seals < 0 || SEALS != (seals & SEALS) || fstat(segment->fd, &about) < 0 ||
+        about.st_size < (off_t)sizeof(struct myr_sram) || about.st_size > LIMIT_MOST) {
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "that is no memory of nicbarr's");
+    }
+    const enum myr_status status = map(segment, (size_t)about.st_size, error);
+    if (MYR_OK != status) {
+        return status;
+    }
+    if (MYR_SRAM_MAGIC != segment->sram->magic || MYR_SRAM_LAYOUT != segment->sram->layout) {
+        return myr_fail(error, MYR_ERR_FOREIGN, 0,
+                        "the node's shared memory is of another version of nicbarr");
+    }
+    return MYR_OK;
+}
+
+/* Open what the link leads to. */
 static enum myr_status attach(struct myr_segment *segment, const char *link,
                               struct myr_error *error)
 {
@@ -220,23 +240,10 @@ static enum myr_status attach(struct myr_segment *segment, const char *link,
         return myr_fail(error, MYR_ERR_SYSTEM, errno,
                         "cannot open the node's shared memory of another process (%s)", link);
     }
-    struct stat about;
-    const int seals = fcntl(segment->fd, F_GET_SEALS);
-    if (seals < 0 || SEALS != (seals & SEALS) || fstat(segment->fd, &about) < 0 ||
-        about.st_size < (off_t)sizeof(struct myr_sram) || about.st_size > LIMIT_MOST) {
-        /* Who made the link has left or was killed, and that descriptor's number is something else
-         * by now; or it is in another container: then each makes a segment, and the modex tells. */
-        return MYR_ERR_NOT_THERE;
-    }
-    const enum myr_status status = map(segment, (size_t)about.st_size, error);
-    if (MYR_OK != status) {
-        return status;
-    }
-    if (MYR_SRAM_MAGIC != segment->sram->magic || MYR_SRAM_LAYOUT != segment->sram->layout) {
-        return myr_fail(error, MYR_ERR_FOREIGN, 0,
-                        "the node's shared memory is of another version of nicbarr");
-    }
-    return MYR_OK;
+    /* It may be something else: who made the link has left or was killed, and that descriptor's
+     * number is something else by now; or it is in another container: then each makes a segment,
+     * and the modex tells. */
+    return map_ours(segment, error);
 }
 
 static void discard(struct myr_segment *segment)
@@ -369,23 +376,21 @@ static enum myr_status enter(struct myr_segment *segment, struct myr_error *erro
     return MYR_OK;
 }
 
-enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_segment **segment,
-                                 struct myr_error *error)
+static struct myr_segment *begin(int fd, struct myr_error *error)
 {
     struct myr_segment *joining = calloc(1, sizeof(*joining));
     if (NULL == joining) {
-        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+        (void)myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+        return NULL;
     }
-    joining->fd = -1;
-    if (limit > LIMIT_MOST) {
-        limit = LIMIT_MOST;
-    }
-    const uint32_t least = (uint32_t)sizeof(struct myr_sram) + GROWTH + GROWTH;
-    if (limit < least) {
-        limit = least;
-    }
-    enum myr_status status =
-        NULL == folder ? create(joining, limit, error) : meet(joining, folder, limit, error);
+    joining->fd = fd;
+    return joining;
+}
+
+/* The last step, or away with what there is. */
+static enum myr_status finish(struct myr_segment *joining, enum myr_status status,
+                              struct myr_segment **segment, struct myr_error *error)
+{
     if (MYR_OK == status) {
         status = enter(joining, error);
     }
@@ -398,6 +403,35 @@ enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_
     return MYR_OK;
 }
 
+enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_segment **segment,
+                                 struct myr_error *error)
+{
+    struct myr_segment *joining = begin(-1, error);
+    if (NULL == joining) {
+        return MYR_ERR_OUT_OF_MEMORY;
+    }
+    if (limit > LIMIT_MOST) {
+        limit = LIMIT_MOST;
+    }
+    const uint32_t least = (uint32_t)sizeof(struct myr_sram) + GROWTH + GROWTH;
+    if (limit < least) {
+        limit = least;
+    }
+    const enum myr_status status =
+        NULL == folder ? create(joining, limit, error) : meet(joining, folder, limit, error);
+    return finish(joining, status, segment, error);
+}
+
+enum myr_status myr_segment_join_fd(int fd, struct myr_segment **segment, struct myr_error *error)
+{
+    struct myr_segment *joining = begin(fd, error);
+    if (NULL == joining) {
+        close(fd);
+        return MYR_ERR_OUT_OF_MEMORY;
+    }
+    return finish(joining, map_ours(joining, error), segment, error);
+}
+
 void myr_segment_leave(struct myr_segment *segment)
 {
     if (1 == atomic_fetch_sub(&segment->sram->process[segment->index].attached, 1)) {
@@ -405,6 +439,24 @@ void myr_segment_leave(struct myr_segment *segment)
     }
     discard(segment);
     free(segment);
+}
+
+void myr_segment_bury(struct myr_segment *segment, uint32_t pid)
+{
+    struct myr_sram *sram = segment->sram;
+    lock(segment);
+    for (uint32_t i = 0; i < sram->processes; ++i) {
+        if (pid == (uint32_t)sram->process[i].pid) {
+            myr_publish(&sram->process[i].attached, 0);
+        }
+    }
+    unlock(segment);
+    myr_count(&sram->population);
+}
+
+int myr_segment_fd(const struct myr_segment *segment)
+{
+    return segment->fd;
 }
 
 /* ---- who runs where ---- */
@@ -500,7 +552,7 @@ uint32_t myr_segment_processors(const struct myr_segment *segment)
 
 /* ---- records ---- */
 
-static uint32_t bucket_of(const struct myr_key *key)
+uint32_t myr_record_bucket(const struct myr_key *key)
 {
     uint64_t h = key->scope;
     h = (h ^ key->id) * UINT64_C(0x9e3779b97f4a7c15);
@@ -515,7 +567,7 @@ struct myr_record *myr_record_join(struct myr_segment *segment, const struct myr
 {
     struct myr_sram *sram = segment->sram;
     const uint64_t wanted[4] = {key->scope, key->id, key->members, key->sequence};
-    const uint32_t bucket = bucket_of(key);
+    const uint32_t bucket = myr_record_bucket(key);
     const char *trouble = NULL;
     struct myr_record *record = NULL;
 
@@ -560,7 +612,7 @@ void myr_record_leave(struct myr_segment *segment, struct myr_record *record)
     lock(segment);
     if (++record->left == record->members) {
         const struct myr_key key = {record->key[0], record->key[1], record->key[2], record->key[3]};
-        uint32_t *link = &sram->bucket[bucket_of(&key)];
+        uint32_t *link = &sram->bucket[myr_record_bucket(&key)];
         const uint32_t offset = offset_of(segment, record);
         while (0 != *link && offset != *link) {
             link = &at(segment, *link)->next;
@@ -648,6 +700,19 @@ void myr_segment_free(struct myr_segment *segment, void *memory)
 struct myr_links *myr_segment_links(void *memory)
 {
     return &front_of(memory)->links;
+}
+
+/* ---- for who looks at all ---- */
+
+void myr_records_each(struct myr_segment *segment, myr_record_fn each, void *context)
+{
+    lock(segment);
+    for (uint32_t b = 0; b < MYR_BUCKETS; ++b) {
+        for (uint32_t o = segment->sram->bucket[b]; 0 != o; o = at(segment, o)->next) {
+            each(at(segment, o), context);
+        }
+    }
+    unlock(segment);
 }
 
 /* ---- notes ---- */

@@ -30,6 +30,16 @@ enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_
                                  struct myr_error *error);
 void myr_segment_leave(struct myr_segment *segment);
 
+/* Join the segment that `fd` leads to, which another process has handed over (see
+ * myr_segment_fd()). The descriptor is the segment's then, or closed. */
+enum myr_status myr_segment_join_fd(int fd, struct myr_segment **segment, struct myr_error *error);
+
+/* The descriptor by which others can join; it stays the segment's. */
+int myr_segment_fd(const struct myr_segment *segment);
+
+/* Free the entry of a process that has died; for who oversees the segment's processes. */
+void myr_segment_bury(struct myr_segment *segment, uint32_t pid);
+
 /* Equal if and only if two processes are in the same segment. Never 0. */
 uint64_t myr_segment_identity(const struct myr_segment *segment);
 
@@ -88,6 +98,13 @@ struct myr_record *myr_record_join(struct myr_segment *segment, const struct myr
                                    uint32_t members, size_t bytes, uint64_t note,
                                    struct myr_error *error);
 void myr_record_leave(struct myr_segment *segment, struct myr_record *record);
+
+/* Where records with this key are in the segment's table of buckets. */
+uint32_t myr_record_bucket(const struct myr_key *key);
+
+/* Call `each` for every record; the segment is locked meanwhile. */
+typedef void (*myr_record_fn)(struct myr_record *record, void *context);
+void myr_records_each(struct myr_segment *segment, myr_record_fn each, void *context);
 
 /* Bytes of slots that the record really has (at least what its creator asked for). */
 size_t myr_record_bytes(const struct myr_record *record);

@@ -9,7 +9,8 @@ mpi_programs = \
     tests/mpi/soak \
     tests/mpi/killed \
     tests/mpi/pt2pt \
-    tests/mpi/cputime
+    tests/mpi/cputime \
+    tests/mpi/pvars
 check_PROGRAMS += $(mpi_programs)
 mpi_common = tests/mpi/common.h tests/mpi/common.c
 mpi_cflags = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
@@ -41,6 +42,9 @@ tests_mpi_pt2pt_LDADD = $(MPI_LIBS)
 tests_mpi_cputime_SOURCES = tests/mpi/cputime.c $(mpi_common)
 tests_mpi_cputime_CFLAGS = $(mpi_cflags)
 tests_mpi_cputime_LDADD = $(MPI_LIBS)
+tests_mpi_pvars_SOURCES = tests/mpi/pvars.c $(mpi_common)
+tests_mpi_pvars_CFLAGS = $(mpi_cflags)
+tests_mpi_pvars_LDADD = $(MPI_LIBS)
 
 component_tests = \
     tests/component/properties.sh \
@@ -55,14 +59,6 @@ component_tests = \
 TESTS += $(component_tests)
 EXTRA_DIST += $(component_tests) tests/component/common.sh tests/jobs.sh tests/debian13.sh \
     tests/nethosts/nethosts tests/nethosts/agent
-
-## What searches for what no test thought of: a fuzzer, and a model of the protocol. Each needs a tool
-## of its own and is skipped without it.
-search_tests = \
-    tests/fuzz/run.sh \
-    tests/spin/run.sh
-TESTS += $(search_tests)
-EXTRA_DIST += $(search_tests) tests/fuzz/packet_fuzz.c tests/spin/collective.pml
 
 ## What searches for what no test thought of: a fuzzer, and a model of the protocol. Each needs a tool
 ## of its own and is skipped without it.

@@ -9,5 +9,6 @@
 #define TOOLS_COMMANDS_H
 
 int report_command(int argc, char **argv); /* report.c */
+int status_command(int argc, char **argv); /* status.c */
 
 #endif

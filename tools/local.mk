@@ -4,9 +4,10 @@ tools_nicbarr_SOURCES = \
     tools/nicbarr.c \
     tools/commands.h \
     tools/report.c \
+    tools/segments.h tools/segments.c tools/status.c \
     $(tools_report_sources)
 tools_nicbarr_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-tools_nicbarr_LDADD = $(JANSSON_LIBS) -lm
+tools_nicbarr_LDADD = libmyr/libmyr.la $(JANSSON_LIBS) -lm
 
 tools_report_sources = \
     tools/alloc.h \
@@ -18,12 +19,18 @@ tools_report_sources = \
 
 ## Their tests: the whole by a script, on the program in $NICBARR or the one just built (automake
 ## runs tests where its Makefile is); the parts by cmocka.
-TESTS += tools/tests/report_test.sh
+TESTS += tools/tests/report_test.sh tools/tests/status_test.sh
 EXTRA_DIST += \
+    tools/tests/status_test.sh \
     tools/tests/report_test.sh \
     tools/tests/bound.json \
     tools/tests/every_source.json \
     tools/tests/shared.json
+
+## Processes for `nicbarr status` to look at.
+check_PROGRAMS += tools/tests/status_subject
+tools_tests_status_subject_SOURCES = tools/tests/status_subject.c
+tools_tests_status_subject_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la
 
 if HAVE_CMOCKA
 check_PROGRAMS += tools/tests/tools_test

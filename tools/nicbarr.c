@@ -18,6 +18,7 @@ static const struct {
     char *title; /* argv[0] of the subcommand */
 } commands[] = {
     {"report", report_command, (char *)"nicbarr report"},
+    {"status", status_command, (char *)"nicbarr status"},
 };
 
 static const char doc[] =
@@ -26,6 +27,8 @@ static const char doc[] =
     "Commands:\n"
     "  report FILE    which barrier a job's communicators use, and why: a table,\n"
     "                 a plot, or CSV, from a file that a job has written\n"
+    "  status         the NICs that this machine's processes have at present, and\n"
+    "                 what they count\n"
     "\n"
     "`nicbarr COMMAND --help' tells more.";
 

@@ -14,7 +14,8 @@ unit_programs = \
     tests/unit/collective_test \
     tests/unit/collective_model_test \
     tests/unit/messages_test \
-    tests/unit/port_test
+    tests/unit/port_test \
+    tests/unit/nic_test
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
@@ -84,4 +85,10 @@ tests_unit_messages_test_LDADD = firmware/libmcp.la $(CMOCKA_LIBS)
 tests_unit_port_test_SOURCES = tests/unit/port_test.c $(unit_common) $(unit_wire)
 tests_unit_port_test_CFLAGS = $(unit_cflags)
 tests_unit_port_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
+
+tests_unit_nic_test_SOURCES = tests/unit/nic_test.c $(unit_common)
+tests_unit_nic_test_CFLAGS = $(unit_cflags)
+tests_unit_nic_test_LDADD = $(unit_libs)
+## It pretends that the machine has other interfaces.
+tests_unit_nic_test_LDFLAGS = -Wl,--wrap=getifaddrs,--wrap=freeifaddrs
 endif

@@ -264,6 +264,91 @@ static void one_process_twice(void **state)
     myr_segment_leave(neighbour);
 }
 
+/* ---- by a descriptor that another process has handed over ---- */
+
+static void by_descriptor(void **state)
+{
+    (void)state;
+    struct myr_segment *one = join(folder, LIMIT), *other = NULL;
+    struct myr_record *record = record_of(one, 5, 2, 100);
+    const int fd = fcntl(myr_segment_fd(one), F_DUPFD_CLOEXEC, 0);
+    crew_pretend_another();
+    assert_int_equal(myr_segment_join_fd(fd, &other, NULL), MYR_OK);
+    crew_pretend_no_more();
+    assert_true(myr_segment_identity(one) == myr_segment_identity(other));
+    assert_int_not_equal(myr_segment_index(one), myr_segment_index(other));
+    assert_int_equal(myr_segment_fd(other), fd);
+    struct myr_record *same = record_of(other, 5, 2, 100);
+    assert_int_equal((uint8_t *)same - myr_segment_base(other),
+                     (uint8_t *)record - myr_segment_base(one));
+    myr_record_leave(one, record);
+    myr_segment_leave(one); /* the other one goes on */
+    assert_non_null(record_of(other, 6, 1, 100));
+    myr_segment_leave(other);
+    assert_int_equal(fcntl(fd, F_GETFD), -1); /* it was the segment's */
+}
+
+static void by_a_bad_descriptor(void **state)
+{
+    (void)state;
+    struct myr_segment *none = NULL;
+    struct myr_error error = {0};
+    const int memory = memfd_create("other", MFD_CLOEXEC), file = open("/dev/null", O_RDWR);
+    assert_int_equal(ftruncate(memory, 1 << 20), 0);
+    assert_int_equal(myr_segment_join_fd(memory, &none, &error), MYR_ERR_NOT_THERE);
+    assert_non_null(strstr(error.text, "no memory of nicbarr's"));
+    assert_int_equal(fcntl(memory, F_GETFD), -1); /* closed */
+    assert_int_equal(myr_segment_join_fd(file, &none, &error), MYR_ERR_NOT_THERE);
+    assert_null(none);
+}
+
+/* A process that has died is buried by number: its entry is the next one's. */
+static void buried(void **state)
+{
+    (void)state;
+    struct myr_segment *one = join(folder, LIMIT), *dead = join_self(folder, LIMIT);
+    const uint32_t index = myr_segment_index(dead);
+    const uint32_t before = myr_observe(myr_segment_population(one));
+    myr_segment_bury(one, (uint32_t)getpid() + 100000); /* nobody */
+    struct myr_segment *next = join(folder, LIMIT);
+    assert_int_not_equal(myr_segment_index(next), index);
+    myr_segment_leave(next);
+    myr_segment_bury(one, (uint32_t)getpid());
+    assert_int_not_equal(myr_observe(myr_segment_population(one)), before);
+    next = join(folder, LIMIT);
+    assert_int_equal(myr_segment_index(next), index);
+    myr_segment_leave(next);
+    myr_segment_leave(one);
+    (void)dead; /* its process is no more */
+}
+
+struct found {
+    uint32_t count;
+    uint64_t ids;
+};
+
+static void find(struct myr_record *record, void *context)
+{
+    struct found *found = context;
+    ++found->count;
+    found->ids += record->key[1];
+}
+
+static void each_record(void **state)
+{
+    (void)state;
+    struct myr_segment *one = join(folder, LIMIT);
+    struct found found = {0, 0};
+    for (uint64_t id = 1; id <= 300; ++id) {
+        assert_non_null(record_of(one, id, 1, 10));
+    }
+    myr_record_leave(one, record_of(one, 100, 1, 10));
+    myr_records_each(one, find, &found);
+    assert_int_equal(found.count, 299);
+    assert_int_equal(found.ids, 300 * 301 / 2 - 100);
+    myr_segment_leave(one);
+}
+
 /* With one processor for two, it counts once as a load. */
 static void one_process_twice_is_no_crowd(void **state)
 {
@@ -1221,6 +1306,10 @@ int main(void)
         IN_A_FOLDER(another_job),
         IN_A_FOLDER(alone),
         IN_A_FOLDER(one_process_twice),
+        IN_A_FOLDER(by_descriptor),
+        IN_A_FOLDER(by_a_bad_descriptor),
+        IN_A_FOLDER(buried),
+        IN_A_FOLDER(each_record),
         IN_A_FOLDER(one_process_twice_is_no_crowd),
         IN_A_FOLDER(numbers_return),
         IN_A_FOLDER(more_than_there_is_room_for),

@@ -1,0 +1,153 @@
+/*
+ * myrd: the node's NIC as a daemon, for all jobs of one user; see libmyr/nic_daemon.h.
+ *
+ * Arguments, becoming a daemon, and its end. Exit status: 0, or 1 after one line on the standard
+ * error that says what to do; wrong usage: 64.
+ */
+#include <argp.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "firmware/myrd/server.h"
+
+/* libc looks for it by name, which -fvisibility=hidden would hide. */
+__attribute__((visibility("default"))) const char *argp_program_version = "myrd " NICBARR_VERSION;
+
+static const struct argp_option argp_options[] = {
+    {"foreground", 'f', NULL, 0, "Stay in the foreground (for systemd)", 0},
+    {"socket", 's', "PATH", 0,
+     "Where to listen (default: $XDG_RUNTIME_DIR/nicbarr/myrd.sock, or below $TMPDIR or /tmp)", 0},
+    {"network", 'n', "LIST", 0,
+     "Interfaces (eth1) or networks (10.0.0.0/8) to use, best first, separated by commas (default: "
+     "all but loopback and point-to-point ones)",
+     0},
+    {"port", 'p', "N", 0, "UDP port (default: any that is free)", 0},
+    {"memory", 'm', "MIB", 0, "The most memory that all jobs take together (default: 256)", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static const char doc[] =
+    "Runs one network interface (NIC) of nicbarr for all MPI jobs of one user on this host, so "
+    "that\n"
+    "barriers go on while the jobs compute. Jobs use it if they find it when they start."
+    "\v"
+    "All jobs of the user share the NIC's memory and socket; other users are refused.\n"
+    "`nicbarr status' shows what it does. SIGTERM ends it: running jobs go on without it.";
+
+struct settings {
+    struct myrd_options options;
+    bool foreground;
+};
+
+static long number(const char *argument, long least, long most, struct argp_state *state)
+{
+    char *end;
+    const long value = strtol(argument, &end, 10);
+    if (end == argument || '\0' != *end || value < least || value > most) {
+        argp_error(state, "'%s' is no number from %ld to %ld", argument, least, most);
+    }
+    return value;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct settings *settings = state->input;
+    switch (key) {
+    case 'f':
+        settings->foreground = true;
+        return 0;
+    case 's':
+        settings->options.socket = argument;
+        return 0;
+    case 'n':
+        settings->options.nic.network = argument;
+        return 0;
+    case 'p':
+        settings->options.nic.port = (uint16_t)number(argument, 0, 65535, state);
+        return 0;
+    case 'm':
+        settings->options.memory = (uint32_t)number(argument, 1, 1024, state) << 20;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/*
+ * Go on in a child that no terminal can end; the parent stays until the child has said how it goes,
+ * and ends accordingly. Returns the descriptor to say it by.
+ */
+static int go_to_background(void)
+{
+    int words[2];
+    char word;
+    if (pipe2(words, O_CLOEXEC) < 0) {
+        perror("myrd: pipe");
+        exit(EXIT_FAILURE);
+    }
+    const pid_t child = fork();
+    if (child < 0) {
+        perror("myrd: fork");
+        exit(EXIT_FAILURE);
+    }
+    if (0 != child) {
+        close(words[1]);
+        exit(1 == read(words[0], &word, 1) ? EXIT_SUCCESS : EXIT_FAILURE);
+    }
+    close(words[0]);
+    (void)setsid();
+    return words[1];
+}
+
+static void in_background(int words)
+{
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; null >= 0 && fd < 3; ++fd) {
+        (void)dup2(null, fd);
+    }
+    (void)!write(words, "", 1);
+    close(words);
+    (void)!chdir("/");
+}
+
+/* A descriptor that can be read when the daemon is to end. */
+static int end_by_signal(void)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    return signalfd(-1, &signals, SFD_CLOEXEC);
+}
+
+int main(int argc, char **argv)
+{
+    const struct argp argp = {argp_options, parse, NULL, doc, NULL, NULL, NULL};
+    struct settings settings = {.options.memory = UINT32_C(256) << 20};
+    struct myrd_server *server;
+    struct myr_error error = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &settings);
+    const int words = settings.foreground ? -1 : go_to_background();
+    const int end = end_by_signal(); /* before there are threads */
+    enum myr_status status = myrd_server_open(&settings.options, &server, &error);
+    if (MYR_OK == status) {
+        if (!settings.foreground) {
+            in_background(words);
+        }
+        status = myrd_server_run(server, end, &error);
+        myrd_server_close(server);
+    }
+    if (MYR_OK != status) {
+        fprintf(stderr, "myrd: %s\n", error.text);
+        return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,38 @@
+/*
+ * What the daemon and its clients say to each other over their Unix socket (SOCK_SEQPACKET): the
+ * client a hello; the daemon a welcome, with the descriptors of memory and UDP socket where the
+ * status is MYR_OK; the client a goodbye before it closes.
+ */
+#ifndef MYR_DAEMON_WORDS_H
+#define MYR_DAEMON_WORDS_H
+
+#include <stdint.h>
+
+#include "libmyr/nic_inside.h"
+#include "libmyr/sram.h"
+
+#define MYR_DAEMON_MAGIC UINT32_C(0x6d797264) /* "myrd" */
+
+enum { MYR_DAEMON_MEMORY, MYR_DAEMON_SOCKET, MYR_DAEMON_DESCRIPTORS };
+
+/* Both must mean the same by what lies in the memory that they share. */
+static inline uint32_t myr_daemon_layout(void)
+{
+    return myr_nic_layout() ^ UINT32_C(0x1000193) * MYR_SRAM_LAYOUT ^
+           (uint32_t)sizeof(struct myr_sram);
+}
+
+struct myr_daemon_hello {
+    uint32_t magic;
+    uint32_t layout;
+    int32_t pid;
+    uint32_t goodbye; /* not 0: it is one */
+};
+
+struct myr_daemon_welcome {
+    uint32_t magic;
+    uint32_t status; /* enum myr_status */
+    char why[200];   /* where that is not MYR_OK */
+};
+
+#endif

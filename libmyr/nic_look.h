@@ -1,0 +1,52 @@
+/*
+ * Looking at a segment and its NIC from outside, without joining.
+ *
+ * Called by `nicbarr status` for segments of other processes. Nothing is mapped and nothing is
+ * written: what is of interest is copied by pread(), so that neither a foreign file, nor one that
+ * is cut short, nor data that changes meanwhile can do any harm. A copy may be a mixture of two
+ * moments.
+ */
+#ifndef MYR_NIC_LOOK_H
+#define MYR_NIC_LOOK_H
+
+#include <stddef.h>
+
+#include "libmyr/nic.h"
+
+/* What there is to say about a segment. */
+struct myr_segment_view {
+    uint64_t identity;
+    uint32_t limit, bytes; /* the most it may take, and what it takes */
+    uint32_t processes;    /* that have joined */
+    bool full;
+};
+
+/* A group as the NIC knows it. */
+struct myr_group_view {
+    uint32_t node;          /* the NIC's number in the group */
+    uint32_t done, started; /* epochs: complete, and begun by the hosts */
+    bool failed;
+};
+
+/* What there is to say about a NIC. */
+struct myr_nic_view {
+    bool there; /* otherwise `why` says why there is none */
+    bool broken;
+    enum myr_nic_runner runs_as;
+    uint32_t runner; /* pid, as its own processes see it */
+    struct myr_nic_name name;
+    struct mcp_counters counters;
+    char why[240];
+    uint32_t groups;              /* open ones */
+    struct myr_group_view *group; /* [groups] */
+};
+
+/* MYR_ERR_NOT_THERE: no segment of ours. MYR_ERR_FOREIGN: of another version. */
+enum myr_status myr_look_at_segment(int fd, struct myr_segment_view *view, struct myr_error *error);
+
+/* The NIC in a segment that could be looked at. MYR_ERR_NOT_THERE: it has none. Give the view back
+ * to myr_nic_view_free() if there is one. */
+enum myr_status myr_look_at_nic(int fd, struct myr_nic_view *view, struct myr_error *error);
+void myr_nic_view_free(struct myr_nic_view *view);
+
+#endif

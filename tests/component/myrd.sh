@@ -1,0 +1,166 @@
+#!/bin/bash
+# The daemon: jobs across hosts by the NICs of one myrd each; several jobs at once; clients and daemons
+# killed at any time; other users. What a test waits for is something that the NICs count, never a
+# time.
+if [ "${1-}" != inside ]; then
+    here=$(cd "$(dirname "$0")" && pwd)
+    nethosts=$here/../nethosts/nethosts
+    command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
+    "$nethosts" --shell 2 true || exit 77
+    exec timeout -k 5 "${watchdog:-300}" "$nethosts" --shell 2 2 bash "$here/myrd.sh" inside
+fi
+. "$(dirname "$0")/common.sh"
+unset XDG_RUNTIME_DIR OMPI_MCA_btl
+myrd=$builddir/firmware/myrd/myrd
+nicbarr=$builddir/tools/nicbarr
+ledger=(--ledger "$scratch/ledger")
+
+on() { "$NETHOSTS_RUN" "$@"; }
+# In the background, into file OUT; its pid is $!.
+begin_job() { # OUT MPIRUN-ARGUMENT...
+    local out=$1
+    shift
+    timeout -k 5 100 "$NETHOSTS_MPIRUN" --mca coll_nicbarr_algorithm dissemination:1 "$@" \
+        > "$out" 2>&1 &
+}
+run_job() { # MPIRUN-ARGUMENT...
+    begin_job "$scratch/out" "$@"
+    wait $!
+}
+served() { # MPIRUN-ARGUMENT...: a job whose barriers the NICs do
+    run_job "$@" "$programs/pvars" --nic && said "^ok"
+}
+
+# A value out of the status: EXPRESSION of the segments s that have a NIC.
+status() { # EXPRESSION
+    "$nicbarr" status --json | EXPRESSION=$1 python3 -c '
+import json, os, sys
+s = [x for x in json.load(sys.stdin)["segments"] if x["nic"]]
+names = lambda x: [p["name"] for p in x["processes"]]
+by = lambda name: [x for x in s if name in names(x)]
+pids = lambda name: [p["pid"] for x in s for p in x["processes"] if p["name"] == name]
+print(eval(os.environ["EXPRESSION"]))'
+}
+until_status() { # EXPRESSION: wait until it is true; there is a watchdog for hangs
+    until [ "$(status "$1")" = True ]; do sleep 0.05; done
+}
+barriers() { status 'sum(x["nic"]["counters"]["barriers"] for x in s)'; }
+until_more_barriers() {
+    local before
+    before=$(barriers)
+    until_status "sum(x['nic']['counters']['barriers'] for x in s) > $before + 20"
+}
+
+both_start() { on 1 "$myrd" && on 2 "$myrd"; } > "$scratch/out" 2>&1
+check "a daemon on each host" both_start
+check "their NICs are there, and run by them" [ "$(status '[x["nic"]["run_by"] for x in s]')" = "['daemon', 'daemon']" ]
+
+a_second() { ! on 1 "$myrd" && said "runs already"; } > "$scratch/out" 2>&1
+check "a second one on a host is refused" a_second
+
+check "a job by the daemons" served --mca coll_nicbarr_nic daemon
+check "auto finds them" served
+before=$(barriers)
+check "a job with its own NICs" served --mca coll_nicbarr_nic soft
+check "which the daemons do not see" [ "$(barriers)" = "$before" ]
+
+two_jobs() {
+    begin_job "$scratch/out1" "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger1"
+    local one=$!
+    begin_job "$scratch/out2" "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger2"
+    wait $! && wait $one
+    local rc=$?
+    cat "$scratch/out1" "$scratch/out2" > "$scratch/out"
+    [ $rc = 0 ] && [ "$(grep -c "^ok" "$scratch/out")" = 2 ]
+}
+check "two jobs at once" two_jobs
+check "nothing is left of them" [ "$(status 'sum(len(x["nic"]["groups"]) for x in s)')" = 0 ]
+
+# A client dies in the middle of its barriers.
+client_killed() {
+    begin_job "$scratch/out" "$programs/barrier_ledger" --iterations 100000000 "${ledger[@]}"
+    local job=$!
+    until_status 'len(pids("barrier_ledger")) == 4'
+    until_more_barriers
+    kill -KILL "$(status 'pids("barrier_ledger")[0]')"
+    ! wait $job
+    until_status 'len(pids("barrier_ledger")) == 0'
+    until_status 'sum(len(x["nic"]["groups"]) for x in by("myrd")) == 0'
+}
+check "a client is killed: its job ends" client_killed
+check "another job works" served --mca coll_nicbarr_nic daemon
+check "both daemons are still there" [ "$(status 'len(pids("myrd"))')" = 2 ]
+
+# A daemon dies while a job runs. One that dies while it runs the NIC takes it with it, so it is
+# stopped first: when barriers go on nevertheless, it was not.
+daemon_killed() {
+    begin_job "$scratch/out" "$programs/barrier_ledger" --iterations 100000000 "${ledger[@]}"
+    local job=$! daemon before tries=0
+    until_status 'len(pids("barrier_ledger")) == 4'
+    until_more_barriers
+    daemon=$(status 'pids("myrd")[0]')
+    kill -STOP "$daemon"
+    before=$(barriers)
+    until [ "$(barriers)" -gt $((before + 20)) ]; do
+        tries=$((tries + 1))
+        if [ $((tries % 20)) = 0 ]; then # it may have been stopped in the wrong moment
+            kill -CONT "$daemon"
+            sleep 0.01
+            kill -STOP "$daemon"
+            before=$(barriers)
+        fi
+        kill -0 $job || return 1
+    done
+    kill -KILL "$daemon"
+    until_status 'len(pids("myrd")) == 1'
+    until_more_barriers
+    kill -0 $job && ! said FAIL || return 1
+    kill -TERM $job
+    until_status 'len(pids("barrier_ledger")) == 0'
+}
+check "a daemon is killed: the job goes on" daemon_killed
+check "one daemon is left" [ "$(status 'len(pids("myrd"))')" = 1 ]
+
+declined() {
+    run_job --mca coll_nicbarr_nic daemon "$programs/pvars" && said "^ok.*counted 0" &&
+        said "stay Open MPI's own: .*cannot reach the daemon myrd"
+}
+check "a job that wants a daemon where there is none is Open MPI's, with a line why" declined
+check "auto takes an own NIC there" served
+
+restart() { on 1 "$myrd" || on 2 "$myrd"; } > "$scratch/out" 2>&1
+check "a socket that was left over is replaced" restart
+check "and a job works again" served --mca coll_nicbarr_nic daemon
+
+# Who may not. The file's rights alone keep others out, so these are taken away for the test.
+other_user() {
+    chmod 711 "$scratch"
+    mkdir -m 755 "$scratch/open"
+    "$myrd" --socket "$scratch/open/myrd.sock" --network lo || return 1
+    chmod 777 "$scratch/open/myrd.sock"
+    setpriv --reuid 65534 --regid 65534 --clear-groups perl -MSocket -e '
+        socket(S, AF_UNIX, SOCK_SEQPACKET, 0) && connect(S, sockaddr_un($ARGV[0])) or die "$!\n";
+        recv(S, $welcome, 1000, 0);
+        print substr($welcome, 8);' "$scratch/open/myrd.sock"
+}
+if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups perl -MSocket -e '' 2> /dev/null; then
+    other_user > "$scratch/out" 2>&1
+    check "another user is refused" said "another user's"
+fi
+bad_folder() {
+    mkdir "$scratch/bad" && mkdir -m 777 "$scratch/bad/nicbarr" && chmod 777 "$scratch/bad/nicbarr"
+    XDG_RUNTIME_DIR=$scratch/bad "$myrd"
+    [ $? = 1 ] && said "not a folder of yours alone"
+} > "$scratch/out" 2>&1
+check "a folder that others can write to is refused" bad_folder
+no_network() { ! "$myrd" --socket "$scratch/no.sock" --network nosuch0 && said "nosuch0" && [ ! -e "$scratch/no.sock" ]; } \
+    > "$scratch/out" 2>&1
+check "no network: a line says so" no_network
+
+ends() {
+    kill -TERM $(status '" ".join(str(p) for p in pids("myrd"))') || return 1
+    until_status 'len(pids("myrd")) == 0'
+    [ -z "$(find /run/nethosts "$scratch" -name myrd.sock)" ]
+}
+check "SIGTERM ends them, and their sockets" ends
+finish

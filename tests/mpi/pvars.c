@@ -1,0 +1,98 @@
+/*
+ * Performance variables: MPI's tools interface lists the NIC's counters, each with words that say
+ * what it counts; and the one that counts barriers grows by those that were done, where NICs do
+ * them.
+ *
+ * With --nic the barriers must be the NICs' (the job is across nodes, and an algorithm is forced);
+ * without it, nothing is said about how much is counted.
+ */
+#include "common.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static long nic;
+static const struct test_option options[] = {
+    {"--nic", OPTION_FLAG, &nic, "the NICs do the barriers, so they must be counted"},
+};
+
+enum { BARRIERS = 200, TEXT = 256, LEAST = 10 };
+static const char prefix[] = "coll_nicbarr_";
+
+/* Is variable `index` one of ours? Then check what is said about it. */
+static bool ours(int index, char name[TEXT])
+{
+    char text[TEXT];
+    int name_bytes = TEXT, text_bytes = TEXT, verbosity, class, bind, readonly, continuous, atomic;
+    MPI_Datatype type;
+    MPI_T_enum values;
+    if (MPI_SUCCESS != MPI_T_pvar_get_info(index, name, &name_bytes, &verbosity, &class, &type,
+                                           &values, text, &text_bytes, &bind, &readonly,
+                                           &continuous, &atomic) ||
+        0 != strncmp(name, prefix, sizeof(prefix) - 1)) {
+        return false;
+    }
+    TEST_CHECK(MPI_T_PVAR_CLASS_COUNTER == class, name, "its class is %d", class);
+    TEST_CHECK(MPI_UNSIGNED_LONG_LONG == type, name, "it is of another type");
+    TEST_CHECK(MPI_T_BIND_NO_OBJECT == bind, name, "it is bound to something");
+    TEST_CHECK(readonly && continuous, name, "it is not read only, or not continuous");
+    TEST_CHECK(strlen(text) > 10, name, "nothing is said about it");
+    return true;
+}
+
+/* The index of the one that counts barriers; checks all of ours. */
+static int look_at_all(void)
+{
+    char name[TEXT];
+    int count = 0, found = 0, barriers = -1;
+    MPI_T_pvar_get_num(&count);
+    for (int i = 0; i < count; ++i) {
+        if (ours(i, name)) {
+            ++found;
+            if (0 == strcmp(name + sizeof(prefix) - 1, "barriers")) {
+                barriers = i;
+            }
+        }
+    }
+    TEST_CHECK(found >= LEAST, "list", "there are %d variables of ours", found);
+    TEST_CHECK(barriers >= 0, "list", "none of them counts barriers");
+    return barriers;
+}
+
+static unsigned long long read_value(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
+{
+    unsigned long long value = 0;
+    const int rc = MPI_T_pvar_read(session, handle, &value);
+    TEST_CHECK(MPI_SUCCESS == rc, "barriers", "cannot be read: %d", rc);
+    return value;
+}
+
+int main(int argc, char **argv)
+{
+    int provided, values;
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    char note[60];
+    test_begin(argc, argv, "pvars", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
+    TEST_CHECK(MPI_SUCCESS == MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), "init", "it fails");
+    const int barriers = look_at_all();
+    TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_session_create(&session), "session", "it fails");
+    TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_handle_alloc(session, barriers, NULL, &handle, &values),
+               "barriers", "it has no handle");
+    TEST_CHECK(1 == values, "barriers", "it has %d values", values);
+
+    MPI_Barrier(MPI_COMM_WORLD); /* sets up */
+    const unsigned long long before = read_value(session, handle);
+    for (int i = 0; i < BARRIERS; ++i) {
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    const unsigned long long counted = read_value(session, handle) - before;
+    TEST_CHECK(!nic || counted >= BARRIERS, "barriers", "%llu were counted, %d done", counted,
+               (int)BARRIERS);
+
+    MPI_T_pvar_handle_free(session, &handle);
+    MPI_T_pvar_session_free(&session);
+    MPI_T_finalize();
+    snprintf(note, sizeof(note), "counted %llu", counted);
+    return test_end(note);
+}

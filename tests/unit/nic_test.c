@@ -1,0 +1,984 @@
+/*
+ * The node's NIC, among real processes and over real UDP on the loopback interface. Invariants: all
+ * processes of a node have the same NIC, whoever of them comes, goes or is killed; nobody leaves a
+ * barrier across nodes before all have come to it, whatever else comes over the wire and whoever is
+ * stopped for a while; a process killed while it runs the control program, or as a member of a
+ * group, ends in "it will never be" for those who wait, not in silence; with a thread barriers
+ * complete while nobody polls; what cannot be had is refused with a line that says so, to all
+ * alike.
+ *
+ * A "node" is a segment with a NIC in it. Processes are forked before they join.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "coll_nicbarr/schedule.h"
+#include "firmware/wire.h"
+#include "libmyr/nic_group.h"
+#include "libmyr/nic_inside.h"
+#include "libmyr/nic_look.h"
+#include "libmyr/nic_thread.h"
+#include "libmyr/segment.h"
+#include "tests/unit/crew.h"
+
+enum {
+    MOST_NODES = 4,
+    MOST_LOCALS = 3,
+    MOST = MOST_NODES * MOST_LOCALS,
+    POINTS = 12, /* where processes meet */
+};
+
+static const struct myr_nic_options loopback = {.network = "lo"};
+static const struct myr_patience sleeping = {0, 0, 1000}, yielding = {0, 5000, 1000};
+
+/* ---- a machine other than this one: interfaces ---- */
+
+/* Addresses that getifaddrs() is to tell of instead of the real ones; NULL: the real ones. */
+static const struct pretended {
+    const char *name, *address, *mask;
+    unsigned flags;
+} * pretended;
+
+int __real_getifaddrs(struct ifaddrs **list);
+void __real_freeifaddrs(struct ifaddrs *list);
+int __wrap_getifaddrs(struct ifaddrs **list);
+void __wrap_freeifaddrs(struct ifaddrs *list);
+
+static struct sockaddr *as_address(const char *text)
+{
+    struct sockaddr_in *address = calloc(1, sizeof(*address));
+    address->sin_family = AF_INET;
+    inet_pton(AF_INET, text, &address->sin_addr);
+    return (struct sockaddr *)address;
+}
+
+int __wrap_getifaddrs(struct ifaddrs **list)
+{
+    if (NULL == pretended) {
+        return __real_getifaddrs(list);
+    }
+    for (const struct pretended *one = pretended; NULL != one->name; ++one) {
+        *list = calloc(1, sizeof(**list));
+        (*list)->ifa_name = (char *)one->name;
+        (*list)->ifa_flags = one->flags;
+        (*list)->ifa_addr = as_address(one->address);
+        (*list)->ifa_netmask = as_address(one->mask);
+        list = &(*list)->ifa_next;
+    }
+    *list = NULL;
+    return 0;
+}
+
+void __wrap_freeifaddrs(struct ifaddrs *list)
+{
+    if (NULL == pretended) {
+        __real_freeifaddrs(list);
+        return;
+    }
+    while (NULL != list) {
+        struct ifaddrs *next = list->ifa_next;
+        free(list->ifa_addr);
+        free(list->ifa_netmask);
+        free(list);
+        list = next;
+    }
+}
+
+/* ---- what the processes of a test share ---- */
+
+struct world {
+    char folder[MOST_NODES][200];
+    uint32_t nodes, locals; /* processes: nodes * locals; process r is on node r / locals */
+    uint32_t epochs;
+    uint64_t seed, key;
+    const struct myr_patience *patience;
+    bool thread;
+    bool unfit[MOST]; /* who did not get what it should */
+    struct myr_nic_name name[MOST_NODES];
+    _Atomic uint32_t come[POINTS];
+    _Atomic uint32_t ledger[MOST]; /* the epoch each has come to */
+    _Atomic uint32_t pid[MOST];
+    _Atomic uint32_t go; /* the test lets them go on */
+};
+
+static uint32_t size_of(const struct world *world)
+{
+    return world->nodes * world->locals;
+}
+
+static struct world *make_world(uint32_t nodes, uint32_t locals, uint32_t epochs)
+{
+    static uint64_t worlds;
+    struct world *world = crew_memory(sizeof(*world));
+    world->nodes = nodes;
+    world->locals = locals;
+    world->epochs = epochs;
+    world->seed = crew_seed() + 1000 * ++worlds;
+    world->key = world->seed | 1;
+    world->patience = &yielding;
+    for (uint32_t n = 0; n < nodes; ++n) {
+        crew_folder_make(world->folder[n], sizeof(world->folder[n]));
+    }
+    return world;
+}
+
+static void end_world(struct world *world)
+{
+    for (uint32_t n = 0; n < world->nodes; ++n) {
+        crew_folder_remove(world->folder[n]);
+    }
+    crew_memory_free(world, sizeof(*world));
+}
+
+/* Wait until `count` processes have come here, without running any NIC. */
+static void meet(struct world *world, int point, uint32_t count)
+{
+    atomic_fetch_add(&world->come[point], 1);
+    while (atomic_load(&world->come[point]) < count) {
+        usleep(200);
+    }
+}
+
+static void await_go(struct world *world, uint32_t go)
+{
+    while (atomic_load(&world->go) < go) {
+        usleep(200);
+    }
+}
+
+static void await_come(struct world *world, int point, uint32_t count)
+{
+    while (atomic_load(&world->come[point]) < count) {
+        usleep(200);
+    }
+}
+
+/* ---- a process ---- */
+
+struct member {
+    struct world *world;
+    uint32_t rank, node, local;
+    uint64_t random;
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_waiter waiter;
+    struct myr_nic_group group;
+};
+
+static void no_progress(void) {}
+
+static bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule)
+{
+    const struct world *world = context;
+    static const char *const choices[] = {"dissemination:1", "pairwise", "tree:2"};
+    struct nicbarr_choice choice;
+    return nicbarr_choice_parse(choices[world->seed % 3], &choice) &&
+           nicbarr_schedule_create(choice, world->nodes, node, schedule);
+}
+
+static void open_nic(struct member *member, struct world *world, uint32_t rank)
+{
+    struct myr_error error = {0};
+    *member = (struct member){
+        .world = world,
+        .rank = rank,
+        .node = rank / world->locals,
+        .local = rank % world->locals,
+        .random = world->seed ^ rank * 0x10001,
+    };
+    atomic_store(&world->pid[rank], (uint32_t)getpid());
+    CREW_CHECK(MYR_OK ==
+                   myr_segment_join(world->folder[member->node], 1 << 20, &member->segment, &error),
+               "%s", error.text);
+    myr_waiter_init(&member->waiter, member->segment, no_progress, world->patience);
+    CREW_CHECK(MYR_OK == myr_nic_open(member->segment, &loopback, &member->nic, &error), "%s",
+               error.text);
+}
+
+/* All have NICs; whoever is the first of its node tells the others its name. */
+static void join_group(struct member *member, int point)
+{
+    struct world *world = member->world;
+    struct myr_error error = {0};
+    if (0 == member->local) {
+        myr_nic_get_name(member->nic, &world->name[member->node]);
+    }
+    meet(world, point, size_of(world));
+    const struct myr_nic_members members = {
+        .key = world->key,
+        .nodes = world->nodes,
+        .node = member->node,
+        .locals = world->locals,
+        .local = member->local,
+        .names = world->name,
+    };
+    CREW_CHECK(MYR_OK == myr_nic_group_join(&member->group, member->nic, &member->waiter, &members,
+                                            schedule_of, world, &error),
+               "%s", error.text);
+}
+
+static void begin(struct member *member, struct world *world, uint32_t rank)
+{
+    open_nic(member, world, rank);
+    join_group(member, 0);
+}
+
+/* One at a time may be in its last barrier when others are through: their NIC must still answer, so
+ * all stay until all are done. */
+static void end(struct member *member, int point)
+{
+    struct world *world = member->world;
+    atomic_fetch_add(&world->come[point], 1);
+    while (atomic_load(&world->come[point]) < size_of(world)) {
+        (void)myr_nic_poll(member->nic);
+        sched_yield();
+    }
+    myr_nic_group_leave(&member->group);
+    myr_nic_close(member->nic);
+    myr_segment_leave(member->segment);
+}
+
+/* Come to the next barrier; after it all must have come to it. */
+static void one_barrier(struct member *member)
+{
+    struct world *world = member->world;
+    const uint32_t epoch = member->group.epoch + 1;
+    atomic_store_explicit(&world->ledger[member->rank], epoch, memory_order_relaxed);
+    CREW_CHECK(epoch == myr_nic_group_arrive(&member->group), "another epoch");
+    if (0 == crew_below(&member->random, 3)) { /* come back for it later */
+        crew_dawdle(&member->random);
+        while (!myr_nic_group_test(&member->group, epoch)) {
+            (void)myr_nic_poll(member->nic);
+            sched_yield();
+        }
+    } else {
+        CREW_CHECK(myr_nic_group_wait(&member->group, epoch, 0), "barrier %u never completes",
+                   epoch);
+    }
+    for (uint32_t r = 0; r < size_of(world); ++r) {
+        const uint32_t seen = atomic_load_explicit(&world->ledger[r], memory_order_relaxed);
+        CREW_CHECK(seen == epoch || seen == epoch + 1, "rank %u is at %u after barrier %u", r, seen,
+                   epoch);
+    }
+}
+
+static void do_barriers(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    begin(&member, world, rank);
+    for (uint32_t e = 0; e < world->epochs; ++e) {
+        crew_dawdle(&member.random);
+        one_barrier(&member);
+    }
+    end(&member, 1);
+}
+
+/* ---- barriers ---- */
+
+static void run(uint32_t nodes, uint32_t locals, uint32_t epochs,
+                const struct myr_patience *patience)
+{
+    struct world *world = make_world(nodes, locals, epochs);
+    world->patience = patience;
+    if (!crew_run(size_of(world), do_barriers, world)) {
+        fail_msg("%u nodes with %u processes each", nodes, locals);
+    }
+    end_world(world);
+}
+
+static void barriers_across_nodes(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 2; nodes <= MOST_NODES; ++nodes) {
+        for (uint32_t locals = 1; locals <= MOST_LOCALS; ++locals) {
+            run(nodes, locals, 2000 / locals, &yielding);
+        }
+    }
+}
+
+static void barriers_asleep(void **state)
+{
+    (void)state;
+    run(2, 1, 500, &sleeping);
+    run(2, 3, 300, &sleeping);
+    run(4, 2, 200, &sleeping);
+}
+
+/* ---- a thread ---- */
+
+/* Nobody polls: all arrive, and look at the release only. */
+static void arrive_and_look(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    struct myr_nic_thread *thread = NULL;
+    struct myr_error error = {0};
+    begin(&member, world, rank);
+    if (world->thread) {
+        CREW_CHECK(MYR_OK == myr_nic_thread_start(member.nic, MYR_NIC_THREAD, &thread, &error),
+                   "%s", error.text);
+        world->unfit[rank] = NULL != thread; /* here: who has the thread */
+    }
+    for (uint32_t e = 1; e <= world->epochs; ++e) {
+        (void)myr_nic_group_arrive(&member.group);
+        while (world->thread && !myr_nic_group_test(&member.group, e)) {
+            usleep(100);
+        }
+    }
+    meet(world, 2, size_of(world));
+    if (!world->thread) {
+        /* All have arrived everywhere, and all messages are sent: but nobody has taken them. */
+        CREW_CHECK(!myr_nic_group_test(&member.group, 1), "something has run the NIC");
+    }
+    meet(world, 3, size_of(world));
+    while (!myr_nic_group_test(&member.group, world->epochs)) {
+        (void)myr_nic_poll(member.nic);
+    }
+    meet(world, 4, size_of(world));
+    myr_nic_thread_stop(thread);
+    meet(world, 5, size_of(world));
+    end(&member, 6);
+}
+
+static void a_thread_runs_the_nic(void **state)
+{
+    (void)state;
+    for (uint32_t locals = 1; locals <= 2; ++locals) {
+        struct world *world = make_world(2, locals, 1);
+        assert_true(crew_run(size_of(world), arrive_and_look, world));
+        end_world(world);
+
+        world = make_world(2, locals, 200);
+        world->thread = true;
+        assert_true(crew_run(size_of(world), arrive_and_look, world));
+        for (uint32_t n = 0; n < 2; ++n) { /* one thread on a node */
+            uint32_t threads = 0;
+            for (uint32_t l = 0; l < locals; ++l) {
+                threads += world->unfit[n * locals + l];
+            }
+            assert_int_equal(threads, 1);
+        }
+        end_world(world);
+    }
+}
+
+static void threads_come_and_go(void **state)
+{
+    (void)state;
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_nic_thread *thread, *another;
+    struct myr_error error = {0};
+    struct myr_nic_view view;
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, &error), MYR_OK);
+    assert_int_equal(myr_nic_open(segment, &loopback, &nic, &error), MYR_OK);
+    const enum myr_nic_runner kinds[] = {MYR_NIC_THREAD, MYR_NIC_DAEMON};
+    for (int k = 0; k < 2; ++k) {
+        assert_int_equal(myr_nic_thread_start(nic, kinds[k], &thread, &error), MYR_OK);
+        assert_non_null(thread);
+        assert_int_equal(myr_nic_thread_start(nic, MYR_NIC_THREAD, &another, &error), MYR_OK);
+        assert_null(another); /* there is one */
+        assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, &error), MYR_OK);
+        assert_int_equal(view.runs_as, kinds[k]);
+        assert_int_equal(view.runner, getpid());
+        myr_nic_view_free(&view);
+        myr_nic_thread_stop(another);
+        myr_nic_thread_stop(thread);
+        assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, &error), MYR_OK);
+        assert_int_equal(view.runs_as, MYR_NIC_POLLED);
+        myr_nic_view_free(&view);
+    }
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+}
+
+/* ---- who comes and goes ---- */
+
+static void open_and_compare(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    open_nic(&member, world, rank);
+    meet(world, 0, size_of(world));
+    struct myr_nic_name name;
+    myr_nic_get_name(member.nic, &name);
+    if (0 == rank) {
+        world->name[0] = name;
+    }
+    meet(world, 1, size_of(world));
+    CREW_CHECK(0 == memcmp(&name, &world->name[0], sizeof(name)), "another NIC");
+    CREW_CHECK(1 == name.count && htonl(INADDR_LOOPBACK) == name.address[0].ip &&
+                   8 == name.address[0].prefix && 0 != name.address[0].port && 0 != name.key,
+               "a strange name");
+    meet(world, 2, size_of(world));
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+}
+
+static void all_open_one_nic(void **state)
+{
+    (void)state;
+    struct world *world = make_world(1, 8, 0);
+    assert_true(crew_run(8, open_and_compare, world));
+    end_world(world);
+}
+
+/* Rank 0 has made its node's NIC before the others come; it leaves, or waits to be killed. */
+static void creator(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    open_nic(&member, world, rank);
+    atomic_store(&world->come[10], 1);
+    await_come(world, 11, size_of(world) + 1); /* the others are there */
+    if (world->thread) {                       /* here: leave politely */
+        myr_nic_close(member.nic);
+        myr_segment_leave(member.segment);
+        return;
+    }
+    for (;;) {
+        pause();
+    }
+}
+
+static void after_the_creator(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    await_come(world, 10, 1);
+    /* The creator's node has one process more than the group. */
+    open_nic(&member, world, rank);
+    atomic_fetch_add(&world->come[11], 1);
+    if (0 == member.local) {
+        myr_nic_get_name(member.nic, &world->name[member.node]);
+    }
+    await_go(world, 1); /* the creator is gone */
+    join_group(&member, 0);
+    for (uint32_t e = 0; e < world->epochs; ++e) {
+        one_barrier(&member);
+    }
+    end(&member, 1);
+}
+
+/* Comes to the NIC when its creator is gone, and must have the socket from somebody else. */
+static void latecomer(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_nic_name name;
+    struct myr_error error = {0};
+    (void)rank;
+    await_come(world, 10, 1);
+    CREW_CHECK(MYR_OK == myr_segment_join(world->folder[0], 0, &segment, &error), "%s", error.text);
+    atomic_fetch_add(&world->come[11], 1);
+    await_go(world, 1);
+    CREW_CHECK(MYR_OK == myr_nic_open(segment, &loopback, &nic, &error), "%s", error.text);
+    myr_nic_get_name(nic, &name);
+    await_come(world, 0, size_of(world));
+    CREW_CHECK(name.key == world->name[0].key, "another NIC");
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+}
+
+static void the_creator_goes(bool politely)
+{
+    struct world *world = make_world(2, 2, 100);
+    pid_t pids[4];
+    world->thread = politely;
+    const pid_t first = crew_fork(creator, 0, world);
+    for (uint32_t r = 0; r < 4; ++r) {
+        pids[r] = crew_fork(after_the_creator, r, world);
+    }
+    const pid_t late = crew_fork(latecomer, 0, world);
+    await_come(world, 11, size_of(world) + 1);
+    if (!politely) {
+        kill(first, SIGKILL);
+    }
+    assert_int_equal(crew_join(first), politely);
+    atomic_store(&world->go, 1);
+    for (uint32_t r = 0; r < 4; ++r) {
+        assert_true(crew_join(pids[r]));
+    }
+    assert_true(crew_join(late));
+    end_world(world);
+}
+
+static void the_creator_leaves(void **state)
+{
+    (void)state;
+    the_creator_goes(true);
+}
+
+static void the_creator_is_killed(void **state)
+{
+    (void)state;
+    the_creator_goes(false);
+}
+
+/* ---- processes killed in the wrong moment ---- */
+
+static void wait_in_vain(struct member *member)
+{
+    struct world *world = member->world;
+    atomic_fetch_add(&world->come[9], 1);
+    CREW_CHECK(!myr_nic_group_wait(&member->group, myr_nic_group_arrive(&member->group), 0),
+               "a barrier without all members");
+    world->unfit[member->rank] = myr_nic_broken(member->nic);
+}
+
+/* Ranks 0 and 1 are a node's; 1 dies with the lock of its NIC in its hand. */
+static void with_the_lock(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    struct mcp_board *board;
+    begin(&member, world, rank);
+    if (1 == rank) {
+        await_come(world, 9, 1);
+        (void)myr_nic_enter(member.nic, &board);
+        atomic_store(&world->come[10], 1);
+        raise(SIGKILL);
+    }
+    wait_in_vain(&member);
+}
+
+static void killed_with_the_lock(void **state)
+{
+    (void)state;
+    static const struct myr_patience polling = {0, -1, 1000};
+    const struct myr_patience *const ways[] = {&yielding, &sleeping, &polling};
+    for (int w = 0; w < 3; ++w) {
+        struct world *world = make_world(1, 2, 0);
+        world->patience = ways[w];
+        const pid_t survivor = crew_fork(with_the_lock, 0, world);
+        const pid_t victim = crew_fork(with_the_lock, 1, world);
+        assert_false(crew_join(victim));
+        assert_true(crew_join(survivor));
+        assert_true(world->unfit[0]);
+        assert_int_equal(atomic_load(&world->come[10]), 1);
+        end_world(world);
+    }
+}
+
+/* Rank 1 dies as a member of a group; who oversees the NIC buries it. */
+static void as_a_member(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    begin(&member, world, rank);
+    if (1 == rank) {
+        meet(world, 10, 2);
+        raise(SIGKILL);
+    }
+    meet(world, 10, 2);
+    wait_in_vain(&member);
+    meet(world, 8, 1);
+    myr_nic_group_leave(&member.group);
+    await_go(world, 1);
+}
+
+struct tally {
+    uint32_t groups;
+};
+
+static void count_groups(struct myr_record *record, void *context)
+{
+    const struct myr_key key = myr_nic_record_key();
+    ((struct tally *)context)->groups += key.scope != record->key[0];
+}
+
+static uint32_t groups_in(struct myr_segment *segment)
+{
+    struct tally tally = {0};
+    myr_records_each(segment, count_groups, &tally);
+    return tally.groups;
+}
+
+static void killed_as_a_member(void **state)
+{
+    (void)state;
+    struct world *world = make_world(1, 2, 0);
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    const pid_t survivor = crew_fork(as_a_member, 0, world);
+    const pid_t victim = crew_fork(as_a_member, 1, world);
+    assert_false(crew_join(victim));
+    await_come(world, 9, 1);
+    assert_int_equal(myr_segment_join(world->folder[0], 0, &segment, NULL), MYR_OK);
+    assert_int_equal(myr_nic_open(segment, &loopback, &nic, NULL), MYR_OK);
+    assert_int_equal(groups_in(segment), 1);
+    myr_nic_bury(nic, (uint32_t)victim);
+    myr_nic_groups_bury(nic, (uint32_t)victim);
+    myr_segment_bury(segment, (uint32_t)victim);
+    await_come(world, 8, 1); /* the survivor knows, and leaves */
+    while (0 != groups_in(segment)) {
+        usleep(200);
+    }
+    atomic_store(&world->go, 1);
+    assert_true(crew_join(survivor));
+    assert_false(world->unfit[0]); /* the NIC serves others */
+    assert_false(myr_nic_broken(nic));
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+    end_world(world);
+}
+
+/* ---- a process that is stopped ---- */
+
+static void one_is_stopped(void **state)
+{
+    (void)state;
+    struct world *world = make_world(3, 2, 600);
+    pid_t pids[MOST];
+    uint64_t random = world->seed;
+    for (uint32_t r = 0; r < size_of(world); ++r) {
+        pids[r] = crew_fork(do_barriers, r, world);
+    }
+    for (uint32_t stop = 1; stop <= 5; ++stop) {
+        const uint32_t victim = crew_below(&random, size_of(world));
+        while (atomic_load(&world->ledger[victim]) < 100 * stop) {
+            usleep(100);
+        }
+        int status;
+        kill(pids[victim], SIGSTOP);
+        assert_int_equal(waitpid(pids[victim], &status, WUNTRACED), pids[victim]);
+        assert_true(WIFSTOPPED(status));
+        const uint32_t there = atomic_load(&world->ledger[victim]);
+        usleep(20000); /* they may run into it, or not */
+        for (uint32_t r = 0; r < size_of(world); ++r) {
+            assert_true(atomic_load(&world->ledger[r]) <= there + 1);
+        }
+        kill(pids[victim], SIGCONT);
+    }
+    for (uint32_t r = 0; r < size_of(world); ++r) {
+        assert_true(crew_join(pids[r]));
+    }
+    end_world(world);
+}
+
+/* ---- what cannot be had ---- */
+
+static void expect_refusal(struct myr_segment *segment, const struct myr_nic_options *options,
+                           enum myr_status status, const char *text)
+{
+    struct myr_nic *nic;
+    struct myr_error error = {0};
+    assert_int_equal(myr_nic_open(segment, options, &nic, &error), status);
+    if (NULL == strstr(error.text, text)) {
+        fail_msg("\"%s\" is not in \"%s\"", text, error.text);
+    }
+}
+
+static void no_network(void **state)
+{
+    (void)state;
+    const struct myr_nic_options nowhere = {.network = "10.255.255.0/24,nosuch0"};
+    struct myr_segment *segment;
+    struct myr_nic_view view;
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
+    expect_refusal(segment, &nowhere, MYR_ERR_NOT_THERE, "nosuch0");
+    expect_refusal(segment, &loopback, MYR_ERR_NOT_THERE, "nosuch0"); /* all hear the same */
+    assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, NULL), MYR_OK);
+    assert_false(view.there);
+    assert_non_null(strstr(view.why, "nosuch0"));
+    myr_nic_view_free(&view);
+    myr_segment_leave(segment);
+
+    static const struct pretended loopback_only[] = {
+        {"lo", "127.0.0.1", "255.0.0.0", IFF_UP | IFF_LOOPBACK}, {NULL, NULL, NULL, 0}};
+    const struct myr_nic_options any = {.network = NULL};
+    pretended = loopback_only;
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
+    expect_refusal(segment, &any, MYR_ERR_NOT_THERE, "no interface but loopback");
+    myr_segment_leave(segment);
+    pretended = NULL;
+}
+
+static void port_in_use(void **state)
+{
+    (void)state;
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t bytes = sizeof(address);
+    const int other = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(other, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(getsockname(other, (struct sockaddr *)&address, &bytes), 0);
+    const struct myr_nic_options options = {.network = "lo", .port = ntohs(address.sin_port)};
+    struct myr_segment *segment;
+    char text[40];
+    snprintf(text, sizeof(text), "UDP port %u", (unsigned)options.port);
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
+    expect_refusal(segment, &options, MYR_ERR_NOT_THERE, text);
+    expect_refusal(segment, &loopback, MYR_ERR_NOT_THERE, text);
+    myr_segment_leave(segment);
+    close(other);
+
+    /* Free again: it is the one that was asked for. */
+    struct myr_nic *nic;
+    struct myr_nic_name name;
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
+    assert_int_equal(myr_nic_open(segment, &options, &nic, NULL), MYR_OK);
+    myr_nic_get_name(nic, &name);
+    assert_int_equal(name.address[0].port, address.sin_port);
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+}
+
+/* A process that nobody may look into has made the NIC. */
+static void aloof(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    open_nic(&member, world, rank);
+    prctl(PR_SET_DUMPABLE, 0);
+    meet(world, 0, 2);
+    await_come(world, 1, 1);
+}
+
+static void without_rights(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_error error = {0};
+    (void)rank;
+    CREW_CHECK(MYR_OK == myr_segment_join(world->folder[0], 0, &segment, &error), "%s", error.text);
+    meet(world, 0, 2);
+    if (0 == geteuid()) {
+        CREW_CHECK(0 == setresuid(65534, 65534, 65534), "setresuid");
+    }
+    const enum myr_status status = myr_nic_open(segment, &loopback, &nic, &error);
+    CREW_CHECK(MYR_ERR_SYSTEM == status && NULL != strstr(error.text, "pidfd_getfd"), "%d: %s",
+               (int)status, error.text);
+    atomic_store(&world->come[1], 1);
+}
+
+static void the_socket_is_refused(void **state)
+{
+    (void)state;
+    struct world *world = make_world(1, 1, 0);
+    const pid_t first = crew_fork(aloof, 0, world);
+    await_come(world, 0, 1);
+    const pid_t second = crew_fork(without_rights, 1, world);
+    assert_true(crew_join(second));
+    assert_true(crew_join(first));
+    end_world(world);
+}
+
+/* ---- addresses ---- */
+
+static void name_of(struct myr_nic_name *name, uint32_t count, const char *const *addresses)
+{
+    *name = (struct myr_nic_name){.key = 7, .count = count};
+    for (uint32_t a = 0; a < count && a < MYR_NIC_ADDRESSES; ++a) {
+        inet_pton(AF_INET, addresses[a], &name->address[a].ip);
+        name->address[a].port = htons((uint16_t)(1000 + a));
+        name->address[a].prefix = 24;
+    }
+}
+
+static void expect_route(const struct myr_nic *nic, uint32_t count, const char *const *addresses,
+                         uint32_t chosen)
+{
+    struct myr_nic_name name;
+    struct mcp_address address;
+    name_of(&name, count, addresses);
+    assert_true(myr_nic_route(nic, &name, &address));
+    assert_int_equal(address.ip, name.address[chosen].ip);
+    assert_int_equal(address.port, name.address[chosen].port);
+}
+
+static void routes(void **state)
+{
+    (void)state;
+    static const struct pretended interfaces[] = {
+        {"lo", "127.0.0.1", "255.0.0.0", IFF_UP | IFF_LOOPBACK},
+        {"eth0", "10.1.0.5", "255.255.255.0", IFF_UP},
+        {"tun0", "10.9.0.5", "255.255.255.0", IFF_UP | IFF_POINTOPOINT},
+        {"eth1", "10.2.0.5", "255.255.255.0", IFF_UP},
+        {"eth2", "10.3.0.5", "255.255.255.0", 0},
+        {"eth3", "10.4.0.5", "255.255.0.0", IFF_UP},
+        {NULL, NULL, NULL, 0},
+    };
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_nic_name name;
+    struct mcp_address address;
+    pretended = interfaces;
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
+    const struct myr_nic_options options = {.network = NULL};
+    assert_int_equal(myr_nic_open(segment, &options, &nic, NULL), MYR_OK);
+    myr_nic_get_name(nic, &name);
+    assert_int_equal(name.count, 3); /* eth0, eth1, eth3 */
+    assert_int_equal(name.address[2].prefix, 16);
+    assert_int_equal(name.address[0].port, name.address[2].port);
+
+    const char *const second[] = {"192.168.0.1", "10.2.0.9"},
+                      *const far[] = {"10.8.0.1", "10.9.0.1"},
+                      *const wide[] = {"10.8.0.1", "10.4.77.1"},
+                      *const both[] = {"10.2.0.9", "10.1.0.9"};
+    expect_route(nic, 2, second, 1);
+    expect_route(nic, 2, far, 0);  /* none is near: the first */
+    expect_route(nic, 2, wide, 1); /* by our own prefix */
+    expect_route(nic, 2, both, 1); /* both are near: by our first */
+    name_of(&name, 0, second);
+    assert_false(myr_nic_route(nic, &name, &address));
+    name_of(&name, MYR_NIC_ADDRESSES + 1,
+            (const char *const[]){"1.1.1.1", "1.1.1.1", "1.1.1.1", "1.1.1.1"});
+    assert_false(myr_nic_route(nic, &name, &address));
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+    pretended = NULL;
+}
+
+/* ---- other people's packets ---- */
+
+static void send_to(int socket, const struct myr_nic_name *name, const void *packet, size_t bytes)
+{
+    const struct sockaddr_in to = {
+        .sin_family = AF_INET,
+        .sin_addr = {name->address[0].ip},
+        .sin_port = name->address[0].port,
+    };
+    assert_int_equal(sendto(socket, packet, bytes, 0, (const struct sockaddr *)&to, sizeof(to)),
+                     bytes);
+}
+
+/* Poll until the NIC has counted so many packets. */
+static void take(struct myr_nic *nic, uint64_t packets, struct mcp_counters *counters)
+{
+    do {
+        (void)myr_nic_poll(nic);
+        myr_nic_count(nic, counters);
+    } while (counters->packets_received < packets);
+}
+
+static void strange_packets(void **state)
+{
+    (void)state;
+    enum { PACKETS = 300 };
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_nic_name name;
+    struct mcp_counters counters;
+    uint64_t random = crew_seed();
+    uint8_t packet[1400];
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
+    assert_int_equal(myr_nic_open(segment, &loopback, &nic, NULL), MYR_OK);
+    myr_nic_get_name(nic, &name);
+    const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    for (uint32_t p = 1; p <= PACKETS; ++p) { /* one by one, so that none is lost */
+        const size_t bytes = crew_below(&random, sizeof(packet));
+        for (size_t b = 0; b < bytes; ++b) {
+            packet[b] = (uint8_t)crew_random(&random);
+        }
+        send_to(stranger, &name, packet, bytes);
+        take(nic, p, &counters);
+    }
+    assert_int_equal(counters.dropped_damaged, PACKETS);
+
+    /* In our format, with keys that nobody here has. */
+    for (uint32_t p = 1; p <= PACKETS; ++p) {
+        struct mcp_header header = {.type = 0 == p % 2 ? MCP_ASK : MCP_DONE,
+                                    .key = crew_random(&random)};
+        header.collective.epoch = (uint32_t)crew_random(&random);
+        mcp_seal(&header, NULL, 0);
+        send_to(stranger, &name, &header, mcp_header_bytes(header.type));
+        take(nic, PACKETS + p, &counters);
+    }
+    assert_int_equal(counters.dropped_damaged, PACKETS);
+    assert_int_equal(counters.dropped_foreign, PACKETS);
+    assert_int_equal(counters.packets_sent, 0);
+    close(stranger);
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+}
+
+/* The same while barriers go on: somebody shoots at all NICs as fast as they take it. */
+static void shooter(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    uint64_t random = world->seed ^ rank;
+    uint8_t packet[200];
+    const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    while (0 == atomic_load(&world->go)) {
+        if (atomic_load(&world->come[0]) < size_of(world)) { /* the NICs have no names yet */
+            usleep(200);
+            continue;
+        }
+        for (uint32_t n = 0; n < world->nodes; ++n) {
+            const struct sockaddr_in to = {
+                .sin_family = AF_INET,
+                .sin_addr = {world->name[n].address[0].ip},
+                .sin_port = world->name[n].address[0].port,
+            };
+            for (size_t b = 0; b < sizeof(packet); ++b) {
+                packet[b] = (uint8_t)crew_random(&random);
+            }
+            (void)sendto(stranger, packet, crew_below(&random, sizeof(packet)), 0,
+                         (const struct sockaddr *)&to, sizeof(to));
+        }
+        sched_yield();
+    }
+    close(stranger);
+}
+
+static void barriers_under_fire(void **state)
+{
+    (void)state;
+    struct world *world = make_world(2, 2, 1000);
+    const pid_t stranger = crew_fork(shooter, 0, world);
+    const bool well = crew_run(size_of(world), do_barriers, world);
+    atomic_store(&world->go, 1);
+    assert_true(crew_join(stranger));
+    assert_true(well);
+    end_world(world);
+}
+
+/* ---- main ---- */
+
+int main(void)
+{
+    if (crew_of_threads()) {
+        return 77; /* a NIC is shared by processes: its lock is their pid */
+    }
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_open_one_nic),
+        cmocka_unit_test(no_network),
+        cmocka_unit_test(port_in_use),
+        cmocka_unit_test(the_socket_is_refused),
+        cmocka_unit_test(routes),
+        cmocka_unit_test(strange_packets),
+        cmocka_unit_test(threads_come_and_go),
+        cmocka_unit_test(a_thread_runs_the_nic),
+        cmocka_unit_test(the_creator_leaves),
+        cmocka_unit_test(the_creator_is_killed),
+        cmocka_unit_test(killed_with_the_lock),
+        cmocka_unit_test(killed_as_a_member),
+        cmocka_unit_test(one_is_stopped),
+        cmocka_unit_test(barriers_under_fire),
+        cmocka_unit_test(barriers_asleep),
+        cmocka_unit_test(barriers_across_nodes),
+    };
+    return cmocka_run_group_tests_name("nic", tests, NULL, NULL);
+}

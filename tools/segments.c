@@ -1,0 +1,171 @@
+/* Finding segments by the descriptors of all processes; see segments.h. */
+#include "tools/segments.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/alloc.h"
+#include "tools/text.h"
+
+enum { NAME_MOST = 40, ENVIRONMENT_MOST = 1 << 20 };
+
+static const char link_begins[] = "/memfd:nicbarr";
+
+/* A larger copy of an array, zeroed behind what it had. */
+static void *grown(void *array, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity) {
+        return array;
+    }
+    *capacity = 0 == *capacity ? 8 : 2 * *capacity;
+    void *larger = tool_alloc(*capacity, size);
+    if (NULL != array) {
+        memcpy(larger, array, count * size);
+        free(array);
+    }
+    return larger;
+}
+
+/* The beginning of a file of /proc, ended by a 0; "" if it cannot be read. */
+static char *read_file(const char *proc, const char *pid, const char *name, size_t most,
+                       size_t *bytes)
+{
+    char path[PATH_MAX];
+    char *text = tool_alloc(most + 1, 1);
+    snprintf(path, sizeof(path), "%s/%s/%s", proc, pid, name);
+    FILE *file = fopen(path, "re");
+    *bytes = NULL == file ? 0 : fread(text, 1, most, file);
+    if (NULL != file) {
+        fclose(file);
+    }
+    return text;
+}
+
+/* The value of a variable of the environment that a process began with, printable; "" if none. */
+static char *value_of(const char *environment, size_t bytes, const char *name)
+{
+    const size_t length = strlen(name);
+    for (size_t at = 0; at < bytes; at += strlen(environment + at) + 1) {
+        if (0 == strncmp(environment + at, name, length) && '=' == environment[at + length]) {
+            return text_printable(environment + at + length + 1, NAME_MOST);
+        }
+    }
+    return text_printable("", NAME_MOST);
+}
+
+static void add_process(struct segment *segment, const char *proc, const char *pid)
+{
+    size_t bytes;
+    segment->processes =
+        grown(segment->processes, segment->count, &segment->capacity, sizeof(*segment->processes));
+    struct process *process = &segment->processes[segment->count++];
+    process->pid = (pid_t)strtol(pid, NULL, 10);
+    char *comm = read_file(proc, pid, "comm", NAME_MOST, &bytes);
+    comm[strcspn(comm, "\n")] = '\0';
+    process->name = text_printable(comm, NAME_MOST);
+    free(comm);
+    char *environment = read_file(proc, pid, "environ", ENVIRONMENT_MOST, &bytes);
+    process->job = value_of(environment, bytes, "PMIX_NAMESPACE");
+    process->rank = value_of(environment, bytes, "PMIX_RANK");
+    free(environment);
+}
+
+/* The segment that `about` is; -1: not known yet. */
+static ssize_t known(const struct segments *segments, const struct stat *about)
+{
+    for (size_t s = 0; s < segments->count; ++s) {
+        if (about->st_dev == segments->segment[s].device &&
+            about->st_ino == segments->segment[s].file) {
+            return (ssize_t)s;
+        }
+    }
+    return -1;
+}
+
+/* A process has a descriptor of one of ours at `path`. */
+static void take(struct segments *segments, const char *proc, const char *pid, const char *path)
+{
+    struct stat about;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &about) < 0) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return;
+    }
+    ssize_t place = known(segments, &about);
+    if (place >= 0) {
+        close(fd);
+    } else {
+        segments->segment = grown(segments->segment, segments->count, &segments->capacity,
+                                  sizeof(*segments->segment));
+        place = (ssize_t)segments->count++;
+        segments->segment[place] =
+            (struct segment){.fd = fd, .device = about.st_dev, .file = about.st_ino};
+    }
+    struct segment *segment = &segments->segment[place];
+    const pid_t number = (pid_t)strtol(pid, NULL, 10);
+    if (0 == segment->count || number != segment->processes[segment->count - 1].pid) {
+        add_process(segment, proc, pid); /* once, however many descriptors it has */
+    }
+}
+
+static void look_into(struct segments *segments, const char *proc, const char *pid)
+{
+    char folder[PATH_MAX], path[PATH_MAX], target[sizeof(link_begins)];
+    snprintf(folder, sizeof(folder), "%s/%s/fd", proc, pid);
+    DIR *directory = opendir(folder);
+    struct dirent *entry;
+    while (NULL != directory && NULL != (entry = readdir(directory))) {
+        if (snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) >= (int)sizeof(path)) {
+            continue;
+        }
+        const ssize_t length = readlink(path, target, sizeof(target) - 1);
+        if (length == (ssize_t)sizeof(target) - 1 &&
+            0 == memcmp(target, link_begins, sizeof(target) - 1)) {
+            take(segments, proc, pid, path);
+        }
+    }
+    if (NULL != directory) {
+        closedir(directory);
+    }
+}
+
+void segments_find(struct segments *segments, const char *proc)
+{
+    *segments = (struct segments){0, 0, NULL};
+    DIR *directory = opendir(proc);
+    struct dirent *entry;
+    while (NULL != directory && NULL != (entry = readdir(directory))) {
+        /* Not this process, which has open what it has found so far. */
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            getpid() != (pid_t)strtol(entry->d_name, NULL, 10)) {
+            look_into(segments, proc, entry->d_name);
+        }
+    }
+    if (NULL != directory) {
+        closedir(directory);
+    }
+}
+
+void segments_free(struct segments *segments)
+{
+    for (size_t s = 0; s < segments->count; ++s) {
+        struct segment *segment = &segments->segment[s];
+        close(segment->fd);
+        for (size_t p = 0; p < segment->count; ++p) {
+            free(segment->processes[p].name);
+            free(segment->processes[p].job);
+            free(segment->processes[p].rank);
+        }
+        free(segment->processes);
+    }
+    free(segments->segment);
+    *segments = (struct segments){0, 0, NULL};
+}

@@ -1,0 +1,38 @@
+/*
+ * The segments of nicbarr that processes of this machine have open, found in /proc.
+ *
+ * Called by status.c. Only what the person may look into is found: all of their own processes, and
+ * root's view is everybody's. Processes come and go meanwhile; each is taken as it was when it was
+ * looked at.
+ */
+#ifndef TOOLS_SEGMENTS_H
+#define TOOLS_SEGMENTS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct process {
+    pid_t pid;
+    char *name; /* of its program; printable */
+    char *job;  /* as Open MPI's launcher calls it; "" if it was not started by one */
+    char *rank; /* in that job; "" likewise */
+};
+
+struct segment {
+    int fd; /* for reading */
+    dev_t device;
+    ino_t file;
+    size_t count, capacity;
+    struct process *processes;
+};
+
+struct segments {
+    size_t count, capacity;
+    struct segment *segment;
+};
+
+/* `proc` is where the kernel tells of processes: "/proc". */
+void segments_find(struct segments *segments, const char *proc);
+void segments_free(struct segments *segments);
+
+#endif

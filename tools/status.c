@@ -1,0 +1,332 @@
+/*
+ * `nicbarr status`: the NICs that this node's processes have at present, and what they count.
+ *
+ * It looks at the memory that nicbarr's processes share (libmyr/nic_look.h), without taking part in
+ * it. What is read may be a mixture of two moments, which for counters does not matter.
+ */
+#include <argp.h>
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libmyr/nic_look.h"
+#include "tools/commands.h"
+#include "tools/segments.h"
+#include "tools/table.h"
+
+enum { GROUPS_SHOWN = 8, COUNTERS = sizeof(struct mcp_counters) / sizeof(uint64_t) };
+
+static const struct {
+    const char *name, *text;
+} counters[COUNTERS] = {
+#define COUNTER(name, text) {#name, text},
+    MCP_COUNTERS(COUNTER)
+#undef COUNTER
+};
+
+struct settings {
+    bool json;
+    double watch; /* seconds; 0: once */
+};
+
+/* One segment, as far as it could be looked at. */
+struct sight {
+    struct myr_segment_view segment;
+    struct myr_nic_view nic;
+    enum myr_status segment_status, nic_status;
+    struct myr_error error; /* of whichever could not be looked at */
+};
+
+static void look(const struct segment *segment, struct sight *sight)
+{
+    memset(sight, 0, sizeof(*sight));
+    sight->nic_status = MYR_ERR_NOT_THERE;
+    sight->segment_status = myr_look_at_segment(segment->fd, &sight->segment, &sight->error);
+    if (MYR_OK == sight->segment_status) {
+        sight->nic_status = myr_look_at_nic(segment->fd, &sight->nic, &sight->error);
+    }
+}
+
+static void counts_of(const struct myr_nic_view *nic, uint64_t counts[COUNTERS])
+{
+    memcpy(counts, &nic->counters, sizeof(nic->counters));
+}
+
+static uint32_t groups_in_a_barrier(const struct myr_nic_view *nic)
+{
+    uint32_t count = 0;
+    for (uint32_t g = 0; g < nic->groups; ++g) {
+        count += nic->group[g].started != nic->group[g].done;
+    }
+    return count;
+}
+
+static const char *runner_words(const struct myr_nic_view *nic)
+{
+    static const char *const words[] = {
+        [MYR_NIC_POLLED] = "polled",
+        [MYR_NIC_THREAD] = "thread",
+        [MYR_NIC_DAEMON] = "daemon",
+    };
+    return (unsigned)nic->runs_as < sizeof(words) / sizeof(words[0]) ? words[nic->runs_as] : "?";
+}
+
+/* ---- text ---- */
+
+static void print_processes(const struct segment *segment)
+{
+    for (size_t p = 0; p < segment->count; ++p) {
+        const struct process *process = &segment->processes[p];
+        printf("%s%s (%d)", 0 == p ? "  processes  " : ", ", process->name, (int)process->pid);
+        if ('\0' != process->job[0]) {
+            printf(" rank %s of job %s", process->rank, process->job);
+        }
+    }
+    putchar('\n');
+}
+
+static void print_nic(const struct myr_nic_view *nic)
+{
+    for (uint32_t a = 0; a < nic->name.count; ++a) {
+        char text[INET_ADDRSTRLEN];
+        const struct in_addr address = {nic->name.address[a].ip};
+        inet_ntop(AF_INET, &address, text, sizeof(text));
+        printf("%s%s/%u port %u", 0 == a ? "  NIC        soft, " : ", ", text,
+               (unsigned)nic->name.address[a].prefix, (unsigned)ntohs(nic->name.address[a].port));
+    }
+    putchar('\n');
+    printf("  run by     ");
+    if (nic->broken) {
+        printf("nobody: a process was killed while it ran it, so it is of no use any more\n");
+    } else if (MYR_NIC_POLLED == nic->runs_as) {
+        printf("the processes that wait\n");
+    } else {
+        printf("%s process %u, and the processes that wait\n",
+               MYR_NIC_DAEMON == nic->runs_as ? "myrd," : "a thread of", (unsigned)nic->runner);
+    }
+}
+
+static void print_groups(const struct myr_nic_view *nic)
+{
+    printf("  groups     %u open, %u in a barrier", (unsigned)nic->groups,
+           (unsigned)groups_in_a_barrier(nic));
+    for (uint32_t g = 0; g < nic->groups && g < GROUPS_SHOWN; ++g) {
+        const struct myr_group_view *group = &nic->group[g];
+        printf("%s%u%s", 0 == g ? "; barriers done: " : ", ", (unsigned)group->done,
+               group->failed ? " (failed)" : "");
+    }
+    printf("%s\n", nic->groups > GROUPS_SHOWN ? ", ..." : "");
+}
+
+static void print_counters(const struct myr_nic_view *nic)
+{
+    static const struct table_column columns[] = {
+        {"count", "", true}, {"counter", "", false}, {"of what", "", false}};
+    uint64_t counts[COUNTERS];
+    struct table table;
+    counts_of(nic, counts);
+    table_begin(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (int c = 0; c < COUNTERS; ++c) {
+        table_cell(&table, "%" PRIu64, counts[c]);
+        table_cell(&table, "%s", counters[c].name);
+        table_cell(&table, "%s", counters[c].text);
+    }
+    table_print(&table, stdout, 2);
+    table_end(&table);
+}
+
+static void print_segment(const struct segment *segment)
+{
+    struct sight sight;
+    look(segment, &sight);
+    if (MYR_ERR_NOT_THERE == sight.segment_status) {
+        return; /* somebody else's file of that name */
+    }
+    if (MYR_OK == sight.segment_status) {
+        printf("Memory %016" PRIx64 ": %u KiB of at most %u%s\n", sight.segment.identity,
+               (unsigned)sight.segment.bytes >> 10, (unsigned)sight.segment.limit >> 10,
+               sight.segment.full ? ", used up" : "");
+    } else {
+        printf("Memory: %s\n", sight.error.text);
+    }
+    print_processes(segment);
+    if (MYR_OK == sight.nic_status && sight.nic.there) {
+        print_nic(&sight.nic);
+        print_groups(&sight.nic);
+        print_counters(&sight.nic);
+    } else if (MYR_OK == sight.segment_status) {
+        printf("  NIC        none: %s\n",
+               MYR_OK == sight.nic_status ? sight.nic.why
+               : MYR_ERR_NOT_THERE == sight.nic_status
+                   ? "barriers on one node need none, or it was not asked for"
+                   : sight.error.text);
+    }
+    putchar('\n');
+    myr_nic_view_free(&sight.nic);
+}
+
+static void print_all(const struct segments *segments)
+{
+    if (0 == segments->count) {
+        printf("No process that you may look into uses nicbarr at present.\n");
+    }
+    for (size_t s = 0; s < segments->count; ++s) {
+        print_segment(&segments->segment[s]);
+    }
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_of_processes(const struct segment *segment)
+{
+    json_t *list = json_array();
+    for (size_t p = 0; p < segment->count; ++p) {
+        const struct process *process = &segment->processes[p];
+        json_array_append_new(list,
+                              json_pack("{s:i, s:s, s:s, s:s}", "pid", (int)process->pid, "name",
+                                        process->name, "job", process->job, "rank", process->rank));
+    }
+    return list;
+}
+
+static json_t *json_of_nic(const struct myr_nic_view *nic)
+{
+    json_t *addresses = json_array(), *groups = json_array(), *counted = json_object();
+    for (uint32_t a = 0; a < nic->name.count; ++a) {
+        char text[INET_ADDRSTRLEN];
+        const struct in_addr address = {nic->name.address[a].ip};
+        inet_ntop(AF_INET, &address, text, sizeof(text));
+        json_array_append_new(addresses, json_pack("{s:s, s:i, s:i}", "address", text, "prefix",
+                                                   (int)nic->name.address[a].prefix, "port",
+                                                   (int)ntohs(nic->name.address[a].port)));
+    }
+    for (uint32_t g = 0; g < nic->groups; ++g) {
+        const struct myr_group_view *group = &nic->group[g];
+        json_array_append_new(groups,
+                              json_pack("{s:I, s:I, s:I, s:b}", "node", (json_int_t)group->node,
+                                        "done", (json_int_t)group->done, "started",
+                                        (json_int_t)group->started, "failed", (int)group->failed));
+    }
+    uint64_t counts[COUNTERS];
+    counts_of(nic, counts);
+    for (int c = 0; c < COUNTERS; ++c) {
+        json_object_set_new(counted, counters[c].name, json_integer((json_int_t)counts[c]));
+    }
+    return json_pack("{s:s, s:o, s:s, s:I, s:b, s:o, s:o}", "kind", "soft", "addresses", addresses,
+                     "run_by", runner_words(nic), "runner", (json_int_t)nic->runner, "broken",
+                     (int)nic->broken, "groups", groups, "counters", counted);
+}
+
+static json_t *json_of_segment(const struct segment *segment)
+{
+    struct sight sight;
+    json_t *json = NULL;
+    look(segment, &sight);
+    if (MYR_OK == sight.segment_status) {
+        char identity[17];
+        snprintf(identity, sizeof(identity), "%016" PRIx64, sight.segment.identity);
+        json = json_pack("{s:s, s:I, s:I, s:b}", "memory", identity, "bytes",
+                         (json_int_t)sight.segment.bytes, "limit", (json_int_t)sight.segment.limit,
+                         "full", (int)sight.segment.full);
+    } else if (MYR_ERR_NOT_THERE != sight.segment_status) {
+        json = json_pack("{s:s}", "trouble", sight.error.text);
+    }
+    if (NULL != json) {
+        json_object_set_new(json, "processes", json_of_processes(segment));
+        json_object_set_new(json, "nic",
+                            MYR_OK == sight.nic_status && sight.nic.there ? json_of_nic(&sight.nic)
+                                                                          : json_null());
+        if (MYR_OK == sight.nic_status && !sight.nic.there) {
+            json_object_set_new(json, "trouble", json_string(sight.nic.why));
+        } else if (MYR_ERR_FOREIGN == sight.nic_status) {
+            json_object_set_new(json, "trouble", json_string(sight.error.text));
+        }
+    }
+    myr_nic_view_free(&sight.nic);
+    return json;
+}
+
+static void print_json(const struct segments *segments)
+{
+    json_t *list = json_array();
+    for (size_t s = 0; s < segments->count; ++s) {
+        json_t *one = json_of_segment(&segments->segment[s]);
+        if (NULL != one) {
+            json_array_append_new(list, one);
+        }
+    }
+    json_t *whole = json_pack("{s:s, s:o}", "format", "nicbarr status 1", "segments", list);
+    json_dumpf(whole, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(whole);
+}
+
+/* ---- the command ---- */
+
+static const struct argp_option options[] = {
+    {"json", 'j', NULL, 0, "Print JSON, on one line", 0},
+    {"watch", 'w', "SECONDS", 0, "Again and again, until it is interrupted", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static const char doc[] =
+    "Shows which processes of this machine use nicbarr, the NICs that they have, and what these\n"
+    "have counted: of your own processes, or as root of everybody's.";
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct settings *settings = state->input;
+    char *end;
+    switch (key) {
+    case 'j':
+        settings->json = true;
+        return 0;
+    case 'w':
+        settings->watch = strtod(argument, &end);
+        if ('\0' != *end || end == argument ||
+            !(settings->watch >= 0.01 && settings->watch <= 1e6)) {
+            argp_error(state, "--watch is a number of seconds, 0.01 to 1000000, not '%s'",
+                       argument);
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void show(const struct settings *settings)
+{
+    struct segments segments;
+    segments_find(&segments, "/proc");
+    if (settings->json) {
+        print_json(&segments);
+    } else {
+        if (0 != settings->watch && isatty(STDOUT_FILENO)) {
+            fputs("\033[H\033[2J", stdout); /* a clean screen */
+        }
+        print_all(&segments);
+    }
+    segments_free(&segments);
+}
+
+int status_command(int argc, char **argv)
+{
+    const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
+    struct settings settings = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &settings);
+    show(&settings);
+    const double whole = (double)(time_t)settings.watch;
+    const struct timespec pause = {(time_t)settings.watch,
+                                   (long)((settings.watch - whole) * 1000000000)};
+    while (0 != settings.watch && 0 == fflush(stdout) && !ferror(stdout)) {
+        nanosleep(&pause, NULL);
+        show(&settings);
+    }
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,177 @@
+/*
+ * A process for `nicbarr status` to look at: it has something in hand, says "ready", and stays
+ * until its standard input ends.
+ *
+ *     status_subject KIND
+ *
+ * What it has: "alone", a segment without a NIC; "nic", one with a NIC that has done 3 barriers in
+ * one group and is in the 1st of another; "thread", the same, run by a thread; "nowhere", a NIC
+ * that could not be made; "foreign", memory of another version; "short", a header and nothing else;
+ * "garbage", random bytes under the name of ours, behind a good header; "stranger", a file of that
+ * name that is none of ours; "circle", a table of records that goes round; "changing", a NIC whose
+ * memory changes all the time: groups come and go.
+ */
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "coll_nicbarr/schedule.h"
+#include "libmyr/nic_group.h"
+#include "libmyr/nic_inside.h"
+#include "libmyr/nic_thread.h"
+#include "libmyr/segment.h"
+#include "libmyr/sram.h"
+
+static struct myr_segment *segment;
+static struct myr_nic *nic;
+static struct myr_waiter waiter;
+
+static void check(enum myr_status status, const struct myr_error *error)
+{
+    if (MYR_OK != status) {
+        fprintf(stderr, "status_subject: %s\n", error->text);
+        exit(EXIT_FAILURE);
+    }
+}
+
+static bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule)
+{
+    const struct nicbarr_choice choice = {NICBARR_DISSEMINATION, 1};
+    return nicbarr_schedule_create(choice, *(const uint32_t *)context, node, schedule);
+}
+
+static void no_progress(void) {}
+
+/* A group of this process alone, or of two nodes, of which the other one never answers. */
+static void join_group(struct myr_nic_group *group, uint64_t key, uint32_t nodes)
+{
+    struct myr_error error = {0};
+    struct myr_nic_name names[2];
+    myr_nic_get_name(nic, &names[0]);
+    names[1] = names[0];
+    names[1].address[0].port = htons(9);
+    const struct myr_nic_members members = {
+        .key = key, .nodes = nodes, .locals = 1, .names = names};
+    check(myr_nic_group_join(group, nic, &waiter, &members, schedule_of, &nodes, &error), &error);
+}
+
+static void make_segment(void)
+{
+    static const struct myr_patience patience = {0, 0, 1000};
+    struct myr_error error = {0};
+    check(myr_segment_join(NULL, 1 << 20, &segment, &error), &error);
+    myr_waiter_init(&waiter, segment, no_progress, &patience);
+}
+
+static void make_nic(void)
+{
+    const struct myr_nic_options options = {.network = "lo"};
+    static struct myr_nic_group done, half;
+    struct myr_error error = {0};
+    make_segment();
+    check(myr_nic_open(segment, &options, &nic, &error), &error);
+    join_group(&done, 17, 1);
+    for (int i = 0; i < 3; ++i) {
+        (void)myr_nic_group_arrive(&done);
+    }
+    join_group(&half, 18, 2);
+    (void)myr_nic_group_arrive(&half);
+}
+
+/* Memory of the name that ours has, with these bytes at its beginning. */
+static void make_memory(const void *bytes, size_t count)
+{
+    const int fd = memfd_create("nicbarr", MFD_CLOEXEC);
+    if (fd < 0 || write(fd, bytes, count) != (ssize_t)count) {
+        perror("status_subject: memfd");
+        exit(EXIT_FAILURE);
+    }
+}
+
+static struct myr_sram *header(uint64_t magic, uint32_t layout)
+{
+    struct myr_sram *sram = calloc(1, sizeof(*sram));
+    sram->magic = magic;
+    sram->layout = layout;
+    return sram;
+}
+
+static void make_garbage(void)
+{
+    struct myr_sram *sram = header(MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT);
+    uint8_t *rest = (uint8_t *)sram + offsetof(struct myr_sram, limit);
+    for (size_t done = 0; done < sizeof(*sram) - offsetof(struct myr_sram, limit); ++done) {
+        rest[done] = (uint8_t)rand();
+    }
+    make_memory(sram, sizeof(*sram));
+}
+
+static void make_circle(void)
+{
+    struct myr_sram *sram = header(MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT);
+    for (uint32_t b = 0; b < MYR_BUCKETS; ++b) {
+        sram->bucket[b] = offsetof(struct myr_sram, bucket); /* a record within the table itself */
+    }
+    make_memory(sram, sizeof(*sram));
+}
+
+/* Groups come and go until the standard input ends. */
+static void change(void)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    for (uint64_t key = 100; 0 == poll(&input, 1, 0); key += 4) {
+        struct myr_nic_group groups[4];
+        for (uint64_t g = 0; g < 4; ++g) {
+            join_group(&groups[g], key + g, 1);
+            (void)myr_nic_group_arrive(&groups[g]);
+        }
+        for (uint64_t g = 0; g < 4; ++g) {
+            myr_nic_group_leave(&groups[g]);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *kind = 2 == argc ? argv[1] : "";
+    struct myr_error error = {0};
+    struct myr_nic_thread *thread = NULL;
+    if (0 == strcmp(kind, "alone")) {
+        make_segment();
+    } else if (0 == strcmp(kind, "nic") || 0 == strcmp(kind, "changing")) {
+        make_nic();
+    } else if (0 == strcmp(kind, "thread")) {
+        make_nic();
+        check(myr_nic_thread_start(nic, MYR_NIC_THREAD, &thread, &error), &error);
+    } else if (0 == strcmp(kind, "nowhere")) {
+        const struct myr_nic_options options = {.network = "nosuch0"};
+        make_segment();
+        (void)myr_nic_open(segment, &options, &nic, &error);
+    } else if (0 == strcmp(kind, "foreign")) {
+        make_memory(header(MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT + 1), sizeof(struct myr_sram));
+    } else if (0 == strcmp(kind, "short")) {
+        make_memory(header(MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT), 16);
+    } else if (0 == strcmp(kind, "stranger")) {
+        make_memory("something else entirely", 24);
+    } else if (0 == strcmp(kind, "garbage")) {
+        make_garbage();
+    } else if (0 == strcmp(kind, "circle")) {
+        make_circle();
+    } else {
+        fprintf(stderr, "status_subject: what is '%s'?\n", kind);
+        return 64;
+    }
+    puts("ready");
+    fflush(stdout);
+    if (0 == strcmp(kind, "changing")) {
+        change();
+    }
+    while (EOF != getchar()) {
+    }
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,141 @@
+#!/bin/bash
+# `nicbarr status` on processes that have NICs, have none, or have something that only looks like
+# ours; also while all of it changes. Run by `make check`, in the build folder.
+#
+# Other processes of this machine may use nicbarr at the same time, so only what concerns our own is
+# looked at.
+set -u
+nicbarr=$PWD/tools/nicbarr
+subject=$PWD/tools/tests/status_subject
+[ -x "$subject" ] || { echo "run this by make check"; exit 99; }
+command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
+scratch=$(mktemp -d) || exit 99
+cd "$scratch" || exit 99
+passed=0
+failed=0
+pid=
+
+verdict() { # STATUS NAME
+    if [ "$1" = 0 ]; then
+        passed=$((passed + 1))
+        echo "ok   $2"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $2"
+        sed 's/^/     | /' out err 2> /dev/null | head -n 40
+    fi
+}
+
+# Start a subject and wait until it is ready; ended by the end of its input.
+begin() { # KIND
+    mkfifo input output
+    "$subject" "$1" < input > output 2> subject.err &
+    pid=$!
+    exec 3> input 4< output
+    read -r word <&4
+    [ "$word" = ready ] || { cat subject.err; exit 1; }
+}
+end() {
+    exec 3>&- 4<&-
+    wait "$pid"
+    rm -f input output
+}
+trap 'exec 3>&-; rm -rf "$scratch"' EXIT
+
+# Does EXPRESSION hold of our subject's segment s (None if it is not listed), and its NIC n?
+holds() { # NAME EXPRESSION
+    "$nicbarr" status --json > out 2> err
+    status=$?
+    PID=$pid EXPRESSION=$2 python3 -c '
+import json, os, sys
+whole = json.load(open("out"))
+assert whole["format"] == "nicbarr status 1"
+mine = [s for s in whole["segments"]
+        if any(p["pid"] == int(os.environ["PID"]) for p in s["processes"])]
+s = mine[0] if mine else None
+n = s["nic"] if s else None
+sys.exit(0 if len(mine) < 2 and eval(os.environ["EXPRESSION"]) else 1)' 2> err
+    verdict $((status + $?)) "$1"
+}
+
+# The text's part about our subject is the paragraph with its pid.
+text() { # NAME PATTERN...
+    name=$1
+    shift
+    "$nicbarr" status > whole 2> err
+    status=$?
+    awk -v RS= -v pid="($pid)" 'index($0, pid)' whole > out
+    for pattern; do
+        grep -Eq -e "$pattern" out || { status=1 && echo "# not there: $pattern"; }
+    done
+    verdict $status "$name"
+}
+
+begin alone
+holds "a segment without a NIC" 'n is None and s["limit"] == 1 << 20 and 0 < s["bytes"] <= s["limit"]'
+holds "its process" 's["processes"] == [{"pid": int(os.environ["PID"]), "name": "status_subject", "job": "", "rank": ""}]'
+text "and in words" "^  processes  status_subject \($pid\)" "NIC        none: barriers on one node need none"
+end
+holds "a process that has ended is not listed" 's is None'
+
+PMIX_NAMESPACE=job7 PMIX_RANK=3 begin nic
+holds "a NIC" 'n["run_by"] == "polled" and not n["broken"] and n["addresses"][0]["address"] == "127.0.0.1" and n["addresses"][0]["port"] > 0'
+holds "its groups" 'sorted((g["done"], g["started"]) for g in n["groups"]) == [(0, 1), (3, 3)]'
+holds "its counters" 'n["counters"]["barriers"] == 3 and n["counters"]["packets_sent"] == 1 and len(n["counters"]) >= 10'
+holds "its job" 's["processes"][0]["job"] == "job7" and s["processes"][0]["rank"] == "3"'
+text "and in words" "soft, 127.0.0.1/8 port [0-9]+" "2 open, 1 in a barrier; barriers done:" \
+    "^ +3  barriers +barriers completed" "run by     the processes that wait" "rank 3 of job job7"
+if [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null; then
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$nicbarr" status --json > out 2> err
+    ! grep -q "\"pid\":$pid," out
+    verdict $? "others do not see it"
+fi
+timeout 20 "$nicbarr" status --watch 0.05 --json 2> err | head -n 3 > out
+[ "$(wc -l < out)" = 3 ]
+verdict $? "--watch goes on, and ends with its reader"
+end
+
+begin thread
+holds "a NIC that a thread runs" 'n["run_by"] == "thread" and n["runner"] == int(os.environ["PID"])'
+text "and in words" "a thread of process $pid"
+end
+
+begin nowhere
+holds "a NIC that could not be made" 'n is None and "nosuch0" in s["trouble"]'
+text "and in words" "NIC        none: there is no network to use.*nosuch0"
+end
+
+begin foreign
+holds "another version's memory" 'n is None and "another version" in s["trouble"]'
+text "and in words" "^Memory: it is of another version of nicbarr \(layout"
+end
+
+for kind in stranger short; do
+    begin $kind
+    holds "what is not ours is not listed: $kind" 's is None'
+    end
+done
+
+for kind in garbage circle; do
+    begin $kind
+    holds "bad memory does no harm: $kind" 's is not None'
+    text "and in words: $kind" "$pid"
+    end
+done
+
+begin changing
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    "$nicbarr" status --json > out 2> err || break
+done
+holds "memory that changes all the time" 'n["counters"]["barriers"] >= 3 and len(n["groups"]) < 1000'
+end
+
+"$nicbarr" status --watch never > out 2> err
+[ $? = 64 ] && grep -q "number of seconds" err
+verdict $? "wrong usage"
+"$nicbarr" status superfluous > out 2> err
+[ $? = 64 ]
+verdict $? "too many arguments"
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
