@@ -35,10 +35,18 @@ static opal_list_item_t *as_item(nicbarr_request_t *request)
 
 /* ---- progress ---- */
 
+/* Is it complete, one way or the other? */
 static bool test(nicbarr_request_t *request)
 {
-    return NULL != request->nic ? myr_nic_group_test(request->nic, request->epoch)
-                                : myr_arrival_test(&request->arrival);
+    if (NULL == request->nic) {
+        return myr_arrival_test(&request->arrival);
+    }
+    const bool done = myr_nic_group_test(request->nic, request->epoch);
+    if (!done && myr_nic_group_over(request->nic)) {
+        request->super.req_status.MPI_ERROR = MPI_ERR_OTHER;
+        return true;
+    }
+    return done;
 }
 
 static int progress(void)

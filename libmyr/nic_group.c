@@ -252,8 +252,7 @@ uint32_t myr_nic_group_arrive(struct myr_nic_group *group)
     return epoch;
 }
 
-/* Will nothing more be completed? */
-static bool over(const struct myr_nic_group *group)
+bool myr_nic_group_over(const struct myr_nic_group *group)
 {
     return myr_nic_broken(group->nic) || 0 != myr_observe(&group->mcp->failed);
 }
@@ -270,7 +269,7 @@ static bool turns(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us
         if (0 == (turn + 1) % PROGRESS_EVERY) {
             const uint64_t now = now_us();
             if ((patience >= 0 && now - start_us >= (uint64_t)patience) || now >= until_us ||
-                over(group)) {
+                myr_nic_group_over(group)) {
                 return false;
             }
             group->waiter->progress();
@@ -297,7 +296,7 @@ bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t ti
     }
     const uint32_t longest = (uint32_t)waiter->patience.slice;
     uint32_t slice = SLICE_FIRST < longest ? SLICE_FIRST : longest;
-    while (now_us() < until_us && !over(group)) {
+    while (now_us() < until_us && !myr_nic_group_over(group)) {
         const uint32_t seen = myr_observe(&group->mcp->done);
         if (myr_epoch_reached(seen, epoch)) {
             return true;

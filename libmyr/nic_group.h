@@ -70,6 +70,9 @@ static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_
     return myr_epoch_reached(myr_observe(&group->mcp->done), epoch);
 }
 
+/* Will nothing more be completed? A member of this node, or whoever ran the NIC, has died. */
+bool myr_nic_group_over(const struct myr_nic_group *group);
+
 /* Run the NIC until everybody has arrived in `epoch`, or for `timeout_us` (0: for ever). False if
  * that did not happen, or never will: the NIC is broken, or a member has died. */
 bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us);

@@ -46,6 +46,20 @@ tests_mpi_pvars_SOURCES = tests/mpi/pvars.c $(mpi_common)
 tests_mpi_pvars_CFLAGS = $(mpi_cflags)
 tests_mpi_pvars_LDADD = $(MPI_LIBS)
 
+## The hosts on one machine: their switch, and what tests it and the NICs with it.
+noinst_PROGRAMS += tests/nethosts/switch
+nethosts_frames = \
+    tests/nethosts/frame.h tests/nethosts/frame.c \
+    tests/nethosts/capture.h tests/nethosts/capture.c
+tests_nethosts_switch_SOURCES = tests/nethosts/switch.c \
+    tests/nethosts/faults.h tests/nethosts/faults.c \
+    tests/nethosts/held.h tests/nethosts/held.c \
+    $(nethosts_frames)
+check_PROGRAMS += tests/nethosts/flood tests/nethosts/spray
+tests_nethosts_flood_SOURCES = tests/nethosts/flood.c
+tests_nethosts_spray_SOURCES = tests/nethosts/spray.c $(nethosts_frames)
+tests_nethosts_spray_LDADD = firmware/libmcp.la
+
 component_tests = \
     tests/component/properties.sh \
     tests/component/faults.sh \
@@ -54,11 +68,19 @@ component_tests = \
     tests/component/parameters.sh \
     tests/component/tuning.sh \
     tests/component/declining.sh \
+    tests/nethosts/switch_test.sh \
     tests/component/hosts.sh \
-    tests/component/btl.sh
+    tests/component/lossy.sh \
+    tests/component/strangers.sh \
+    tests/component/network.sh \
+    tests/component/programs.sh \
+    tests/component/btl.sh \
+    tests/component/myrd.sh
+nethosts_scripts = tests/nethosts/nethosts tests/nethosts/inside tests/nethosts/run \
+    tests/nethosts/agent tests/nethosts/launch tests/component/hosts_common.sh
 TESTS += $(component_tests)
 EXTRA_DIST += $(component_tests) tests/component/common.sh tests/jobs.sh tests/debian13.sh \
-    tests/nethosts/nethosts tests/nethosts/agent
+    $(nethosts_scripts)
 
 ## What searches for what no test thought of: a fuzzer, and a model of the protocol. Each needs a tool
 ## of its own and is skipped without it.

@@ -1,27 +1,54 @@
 #!/bin/bash
-# Several hosts (network namespaces): communicators across them are Open MPI's, those within one are
-# served, and what is a barrier stays one.
+# Several hosts (network namespaces): communicators across them are served by the NICs, those within
+# one by shared memory, and what is a barrier stays one, whichever algorithm plays it.
+#
+# Each layout meets each algorithm and each program; with NICBARR_TEST_ALL=1 in all combinations.
 . "$(dirname "$0")/common.sh"
-nethosts=$srcdir/tests/nethosts/nethosts
-case $(mpirun --version) in
-    *"(Open MPI) 4."*) ;;
-    *) echo "skip: nethosts speaks to 4.1's launcher only"; exit 77 ;;
-esac
-"$nethosts" 2 true > "$scratch/out" 2>&1
-if [ $? = 77 ]; then
-    cat "$scratch/out"
-    exit 77
-fi
+. "$(dirname "$0")/hosts_common.sh"
 
-on_hosts() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
-    timeout -k 5 "${watchdog:-300}" "$nethosts" "$@" > "$scratch/out" 2>&1 && said "^ok"
+algorithms=(pairwise dissemination:1 dissemination:2 tree:2 tree:4)
+# Small enough for a shared machine, as every wait is for a process that may have to wait its turn.
+arguments() { # PROGRAM PROCESSES
+    case $1 in
+        barrier_ledger) echo "--iterations 600" ;;
+        barrier_shapes) echo "--steps 150 --alive 30" ;;
+        ibarrier) echo "--steps 150 --rounds 2" ;;
+        threads) echo "--threads 2 --steps 40" ;;
+        soak) echo "--cycles 200" ;;
+        progress) echo "--rounds 2 --max-bytes 262144 --two-sided" ;;
+    esac
 }
-check "3 hosts with 2 processes each" on_hosts 3 2 --mca coll_nicbarr_verbose 2 \
-    "$programs/barrier_ledger" --iterations 300 --ledger "$scratch/ledger"
-check "communicators across hosts are Open MPI's" \
-    said "left to Open MPI: its processes are on several nodes"
-check "2 hosts with 3 processes each, all shapes" on_hosts 2 3 --mca coll_nicbarr_verbose 1 \
+runs() { # HOSTS PER-HOST ALGORITHM PROGRAM
+    # shellcheck disable=SC2046 # words
+    check "$4 on $1 hosts with $2 processes each, $3" on_hosts "$1" "$2" --mca coll_nicbarr_verbose 1 \
+        --mca coll_nicbarr_algorithm "$3" "$programs/$4" $(arguments "$4") --ledger "$scratch/ledger" \
+        --seed "$seed"
+}
+
+turn=0
+for layout in "2 2" "4 1" "3 2" "5 1"; do
+    # shellcheck disable=SC2086 # two words
+    set -- $layout
+    others=(barrier_shapes ibarrier threads soak progress)
+    for i in "${!algorithms[@]}"; do
+        runs "$1" "$2" "${algorithms[i]}" barrier_ledger
+        check "the NICs play it" served "$1" $(($1 * $2))
+        if [ "${NICBARR_TEST_ALL-}" != "" ]; then
+            for other in "${others[@]}"; do
+                runs "$1" "$2" "${algorithms[i]}" "$other"
+            done
+        else
+            runs "$1" "$2" "${algorithms[i]}" "${others[(i + turn) % ${#others[@]}]}"
+        fi
+    done
+    turn=$((turn + 1))
+done
+
+check "chosen by measurement" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
+    "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger" --seed "$seed"
+check "across hosts" said "6 processes on 3 nodes: .*(measured"
+check "communicators within a host are served there" on_hosts 2 3 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm counter \
-    "$programs/barrier_shapes" --steps 300 --alive 50 --ledger "$scratch/ledger"
-check "communicators within a host are served" said "processes on one node: counter"
+    "$programs/barrier_shapes" --steps 300 --alive 50 --ledger "$scratch/ledger" --seed "$seed"
+check "by shared memory" said "processes on one node: counter"
 finish

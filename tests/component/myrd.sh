@@ -11,7 +11,7 @@ if [ "${1-}" != inside ]; then
 fi
 . "$(dirname "$0")/common.sh"
 unset XDG_RUNTIME_DIR OMPI_MCA_btl
-myrd=$builddir/firmware/myrd/myrd
+myrd=$builddir/myrd/myrd
 nicbarr=$builddir/tools/nicbarr
 ledger=(--ledger "$scratch/ledger")
 

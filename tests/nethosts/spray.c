@@ -118,7 +118,8 @@ static void send_forged(struct spray *spray)
         header.message.source = draw(spray);
         header.message.sequence = (uint32_t)(draw(spray) % 100);
         header.message.expected = (uint32_t)(draw(spray) % 100);
-        header.message.offset = MCP_REFUSE == header.type ? 1 : 0;
+        header.message.flags = MCP_DATA == header.type ? MCP_FIRST : 0;
+        header.message.detail = MCP_REFUSE == header.type ? MCP_CLOSED : 0;
     }
     mcp_seal(&header, NULL, 0);
     memcpy(datagram.payload, &header, mcp_header_bytes(header.type));

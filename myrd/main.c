@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "firmware/myrd/server.h"
+#include "myrd/server.h"
 
 /* libc looks for it by name, which -fvisibility=hidden would hide. */
 __attribute__((visibility("default"))) const char *argp_program_version = "myrd " NICBARR_VERSION;

@@ -5,7 +5,7 @@
  * dead one held is taken back before anybody new is let in. A NIC that a client has broken by its
  * death is replaced for those who come; those who have it find out by themselves.
  */
-#include "firmware/myrd/server.h"
+#include "myrd/server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +24,7 @@
 #include "libmyr/nic_daemon.h"
 #include "libmyr/nic_group.h"
 #include "libmyr/nic_thread.h"
+#include "libmyr/port.h"
 
 enum {
     CLIENTS_MOST = 1024,
@@ -101,12 +102,12 @@ static enum myr_status renew(struct myrd_server *server, struct myr_error *error
 
 /* ---- clients ---- */
 
-/* All that a dead process held is taken back here, and only here. (Ports, when there are any, are
- * closed here as well.) */
+/* All that a dead process held is taken back here, and only here. */
 static void bury(struct myrd_server *server, pid_t pid)
 {
     myr_nic_bury(server->nic, (uint32_t)pid);
     myr_nic_groups_bury(server->nic, (uint32_t)pid);
+    (void)myr_ports_bury(server->nic, (uint32_t)pid);
     myr_segment_bury(server->segment, (uint32_t)pid);
     server->stale = true;
 }

@@ -1,0 +1,40 @@
+# What the test scripts that need several hosts share; sourced after common.sh. Hosts are network
+# namespaces (tests/nethosts); who may not make them skips.
+# shellcheck shell=bash
+nethosts=$srcdir/tests/nethosts/nethosts
+export builddir
+"$nethosts" --switch --shell 2 true > "$scratch/out" 2>&1
+if [ $? = 77 ]; then
+    cat "$scratch/out"
+    exit 77
+fi
+seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
+echo "NICBARR_SEED=$seed"
+
+# 5.0's launcher hangs now and then with several hosts when the machine is busy: before it starts the
+# programs or after they have ended (open-mpi/ompi issue 12939, also without nicbarr). A program of
+# ours says its name first and ok last, so it is known on which side of it that was.
+case $(mpirun --version) in
+    *"(Open MPI) 4."*) launches=1 patience=${watchdog:-300} ;;
+    *) launches=5 patience=60 ;;
+esac
+
+# A program of tests/mpi runs well. What it and nicbarr say goes to $scratch/out.
+on_hosts() { # NETHOSTS-ARGUMENT...
+    local launch status
+    for launch in $(seq $launches); do
+        timeout -k 5 "$patience" "$nethosts" "$@" > "$scratch/out" 2>&1
+        status=$?
+        if [ "$launches" -gt 1 ] && [ $status = 124 ]; then
+            said ": np " || continue
+            said "^ok" && status=0
+        fi
+        [ $status = 0 ] && said "^ok"
+        return
+    done
+    return 1
+}
+
+served() { # HOSTS PROCESSES: WORLD's barrier is played by the NICs
+    said "MPI_Barrier on MPI_COMM_WORLD, $2 processes on $1 nodes: [^o]"
+}

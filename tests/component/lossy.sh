@@ -1,0 +1,90 @@
+#!/bin/bash
+# A bad network, and bad processes: whatever becomes of the NICs' packets, and whoever is slow or
+# stopped, each barrier is one and each job ends. The ledger of the test programs tells.
+#
+# NICBARR_TEST_STOP is how many seconds a process is stopped (5).
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+
+ledger="$programs/barrier_ledger --iterations 300 --ledger $scratch/ledger --seed $seed"
+ibarrier="$programs/ibarrier --steps 60 --rounds 1 --ledger $scratch/ledger --seed $seed"
+shapes="$programs/barrier_shapes --steps 60 --alive 15 --ledger $scratch/ledger --seed $seed"
+threads="$programs/threads --threads 2 --steps 20 --ledger $scratch/ledger --seed $seed"
+
+algorithms=(pairwise dissemination:1 tree:2 dissemination:2 tree:4)
+turn=0
+bad() { # NAME PROGRAM SWITCH-OPTION...
+    local name=$1 program=$2 algorithm=${algorithms[turn++ % ${#algorithms[@]}]}
+    shift 2
+    # shellcheck disable=SC2086 # words
+    check "$name, $algorithm" on_hosts --seed "$seed" "$@" 3 2 --mca coll_nicbarr_verbose 1 \
+        --mca coll_nicbarr_algorithm "$algorithm" $program
+    check "the NICs play it" said "MPI_Barrier on .* nodes: $algorithm"
+}
+# How many packets something became of, as the switch says.
+did() { [ "$(grep -o "$1 [0-9]*" "$scratch/out" | tail -n 1 | grep -o '[0-9]*$')" -ge 10 ]; }
+
+for program in "$ledger" "$ibarrier" "$shapes" "$threads"; do
+    bad "10 % loss" "$program" --loss 10
+    check "some are lost" did lost
+    bad "30 % loss" "$program" --loss 30
+    check "some are lost" did lost
+done
+for program in "$ledger" "$ibarrier"; do
+    bad "duplication" "$program" --duplicate 10
+    check "some come twice" did duplicated
+    bad "reordering" "$program" --reorder 20
+    check "some come late" did reordered
+    bad "corruption" "$program" --corrupt 10
+    check "some reach the NIC damaged" did repaired
+    bad "delay" "$program" --delay 300
+    bad "everything at once" "$program" --loss 10 --duplicate 10 --reorder 10 --corrupt 10 --delay 100
+    check "some are lost" did lost
+done
+check "measured over a bad network" on_hosts --seed "$seed" --loss 10 --duplicate 10 --reorder 10 3 1 \
+    --mca coll_nicbarr_verbose 1 $ledger
+
+# ---- processes that do not go on
+
+# stopping.sh VICTIM TIMES STOPPED RUNNING ARGUMENT...: stops process number VICTIM of the job that many
+# times, for so many seconds, and lets it run for so many in between.
+cat > "$scratch/stopping.sh" << 'EOS'
+#!/bin/bash
+victim=$1 times=$2 stopped=$3 running=$4
+shift 4
+"$NETHOSTS_MPIRUN" "$@" &
+job=$!
+members() {
+    local process
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/exe")" = "$program" ] && echo "${process#/proc/}"
+    done
+}
+until pid=$(members | sort -n | sed -n "${victim}p") && [ -n "$pid" ]; do sleep 0.1; done
+# By then it is among its barriers.
+sleep 1
+for i in $(seq "$times"); do
+    kill -STOP "$pid" || break
+    sleep "$stopped"
+    kill -CONT "$pid"
+    echo "stopped process $pid"
+    sleep "$running"
+done
+kill -0 $job 2> /dev/null && echo "the job still ran"
+wait $job
+EOS
+chmod +x "$scratch/stopping.sh"
+program=$(realpath "$programs/barrier_ledger")
+export program
+stop=${NICBARR_TEST_STOP:-5}
+for victim in 1 4; do
+    check "process $victim is stopped for $stop s" on_hosts --shell 3 2 "$scratch/stopping.sh" $victim 1 \
+        "$stop" 0 --mca coll_nicbarr_algorithm dissemination:1 \
+        "$programs/barrier_ledger" --iterations 30000 --ledger "$scratch/ledger" --seed "$seed"
+    check "in the middle of it" said "the job still ran"
+done
+check "a slow process" on_hosts --shell 3 2 "$scratch/stopping.sh" 3 30 0.05 0.05 \
+    --mca coll_nicbarr_algorithm pairwise \
+    "$programs/barrier_ledger" --iterations 15000 --ledger "$scratch/ledger" --seed "$seed"
+check "was stopped now and then" said "stopped process"
+finish

@@ -1,0 +1,67 @@
+#!/bin/bash
+# Networks on which NICs cannot play: declined with one clear line, for all processes together, and
+# Open MPI's own barrier runs.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+
+ledger="$programs/barrier_ledger --iterations 200 --ledger $scratch/ledger --seed $seed"
+said_so() { # TEXT: once, and for MPI_COMM_WORLD
+    check "says so: $1" said "nicbarr: barriers on .*stay Open MPI's own: .*$1"
+    check "once" test "$(grep -c "nicbarr: barriers on MPI_COMM_WORLD" "$scratch/out")" -le 1
+    check "no NIC plays" not_said "nicbarr: MPI_Barrier on MPI_COMM_WORLD"
+}
+not_said() { ! said "$1"; }
+on_three() { # ARGUMENT...
+    # shellcheck disable=SC2086 # words
+    on_hosts 3 2 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm dissemination:1 "$@" $ledger
+}
+
+check "no such network" on_three --mca coll_nicbarr_network 192.0.2.0/24
+said_so "there is no network to use"
+check "no such interface" on_three --mca coll_nicbarr_network eth7
+said_so "there is no network to use"
+check "loopback alone" on_three --mca coll_nicbarr_network lo
+said_so "do not come through"
+check "the hosts' network by name" on_three --mca coll_nicbarr_network eth0
+check "serves" served 3 6
+check "the hosts' network by address" on_three --mca coll_nicbarr_network 10.77.0.0/16
+check "serves" served 3 6
+
+# taken.sh PORT ARGUMENT...: the second host's port is in use.
+cat > "$scratch/taken.sh" << 'EOS'
+#!/bin/bash
+port=$1
+shift
+"$NETHOSTS_RUN" 2 python3 -c '
+import socket, sys, time
+taken = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+taken.bind(("", int(sys.argv[1])))
+print("taken", flush=True)
+time.sleep(1000)' "$port" > "$TAKEN" &
+until grep -q taken "$TAKEN"; do sleep 0.1; done
+exec "$NETHOSTS_MPIRUN" "$@"
+EOS
+chmod +x "$scratch/taken.sh"
+export TAKEN=$scratch/taken
+# shellcheck disable=SC2086 # words
+check "a UDP port that is in use" on_hosts --shell 3 2 "$scratch/taken.sh" 7312 --mca coll_nicbarr_port 7312 \
+    --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm dissemination:1 $ledger
+said_so "cannot open UDP port 7312"
+check "a UDP port that is free" on_three --mca coll_nicbarr_port 7312
+check "serves" served 3 6
+
+# shellcheck disable=SC2086 # words
+check "a firewall between two hosts" on_hosts --cut 1-2 3 2 --mca coll_nicbarr_verbose 1 \
+    --mca coll_nicbarr_algorithm dissemination:1 $ledger
+said_so "do not come through"
+# shellcheck disable=SC2086 # words
+check "a firewall that tuning meets" on_hosts --cut 2-3 3 2 --mca coll_nicbarr_verbose 1 $ledger
+said_so "do not come through"
+
+# More processes on a node than any of the NIC's tables has room for.
+# shellcheck disable=SC2086 # words
+check "20 processes on a host" on_hosts 2 20 --mca coll_nicbarr_verbose 1 \
+    --mca coll_nicbarr_algorithm pairwise \
+    "$programs/barrier_ledger" --iterations 50 --ledger "$scratch/ledger" --seed "$seed"
+check "are served" said "40 processes on 2 nodes: pairwise"
+finish
