@@ -115,6 +115,7 @@ typedef struct mca_btl_myr_component {
     opal_list_t sent;          /* fragments whose callback is due */
     uint32_t in_flight;        /* fragments from btl_send to their callback */
     uint32_t without_callback; /* those of them, from the eager pool, that nobody waits for */
+    bool talks_to_others;      /* there are endpoints on other nodes */
     void *spent;               /* a buffer that is to be provided again */
     uint32_t far;              /* how often yet to ask the network before it counts as quiet */
     uint32_t idle;             /* calls without anything to do */

@@ -70,6 +70,7 @@ static struct mca_btl_base_endpoint_t *make(opal_proc_t *proc)
         free(endpoint);
         return NULL;
     }
+    component->talks_to_others = component->talks_to_others || !endpoint->remote.same_nic;
     endpoint->name = proc->proc_name;
     endpoint->pid = (pid_t)hello.pid;
     endpoint->module =

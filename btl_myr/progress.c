@@ -11,9 +11,8 @@
 
 enum {
     FAR_POLLS = 10000, /* without a packet, before the network counts as quiet: some milliseconds */
-    QUIET = 8,         /* calls with nothing to do between two looks at the clock */
+    QUIET = 64,        /* calls with nothing to do between two looks at the clock */
     BURST = 16,        /* messages in one call, before others have their turn */
-    DRAIN_SECONDS = 2  /* how long the end waits for other nodes' last acknowledgements */
 };
 
 static atomic_int busy;
@@ -123,6 +122,7 @@ static bool run_nic(void)
     }
     if (0 != packets) {
         component->far = FAR_POLLS;
+        component->talks_to_others = true;
     }
     return 0 != packets;
 }
@@ -145,6 +145,9 @@ int mca_btl_myr_progress(void)
 
 /* ---- the end ---- */
 
+#define LINGER_SECONDS 2e-3
+#define DRAIN_SECONDS 0.2
+
 static double seconds(void)
 {
     struct timespec t;
@@ -152,17 +155,22 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Whoever waits for an answer has gone by now: what was not acknowledged by then was for processes
- * that have ended before. */
+/*
+ * All processes have come to the end when this is called, so they have got all that they wanted:
+ * what has not been acknowledged yet only looks lost. Acknowledgements wait a little for something
+ * to ride on, so whoever has received from other nodes runs its NIC until it has sent them.
+ */
 void mca_btl_myr_drain(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    const double end = seconds() + DRAIN_SECONDS;
+    const double begin = seconds();
+    const double least = component->talks_to_others ? begin + LINGER_SECONDS : begin;
+    double now = begin;
     struct myr_received received;
     mca_btl_myr_fragment_t *fragment;
     OPAL_THREAD_LOCK(&component->lock);
-    while (0 != component->in_flight && seconds() < end) {
-        myr_nic_poll(component->nic);
+    while (now < least || (0 != component->in_flight && now < begin + DRAIN_SECONDS)) {
+        (void)myr_nic_poll(component->nic);
         if (take_message(&received)) {
             component->spent = received.buffer;
         }
@@ -170,6 +178,8 @@ void mca_btl_myr_drain(void)
         while (NULL != (fragment = take_sent())) {
             mca_btl_myr_free(NULL, &fragment->base);
         }
+        now = seconds();
     }
+    component->talks_to_others = false;
     OPAL_THREAD_UNLOCK(&component->lock);
 }

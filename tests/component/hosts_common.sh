@@ -35,6 +35,6 @@ on_hosts() { # NETHOSTS-ARGUMENT...
     return 1
 }
 
-served() { # HOSTS PROCESSES: WORLD's barrier is played by the NICs
-    said "MPI_Barrier on MPI_COMM_WORLD, $2 processes on $1 nodes: [^o]"
+served() { # HOSTS PROCESSES: barriers of all of them are played by the NICs
+    said "MPI_Barrier on .*, $2 processes on $1 nodes: [^o]"
 }

@@ -14,10 +14,12 @@ Python loads MPI with RTLD_LOCAL, which is why this is a test of its own: a comp
 linked with what it uses is not found here.
 
 usage: mpirun -np N /usr/bin/python3 mpi4py_same.py [--seed S] [--steps N] [--watchdog SECONDS]
+       [--ledger FILE]
 """
 import argparse
 import array
 import hashlib
+import mmap
 import os
 import random
 import signal
@@ -30,6 +32,7 @@ options = argparse.ArgumentParser(description="see the head of the file")
 options.add_argument("--seed", type=int, default=1)
 options.add_argument("--steps", type=int, default=600)
 options.add_argument("--watchdog", type=int, default=300)
+options.add_argument("--ledger", help="file to share the counters by, for processes on several hosts")
 options = options.parse_args()
 signal.alarm(options.watchdog)  # SIGALRM ends the process, and with it the job
 
@@ -41,8 +44,21 @@ digest = hashlib.sha256()
 broken = os.environ.get("NICBARR_TEST_BREAK", "0") != "0"
 
 SLOTS = 4096
-window = MPI.Win.Allocate_shared(8 * SLOTS, 8, comm=world)
-counters = [memoryview(window.Shared_query(rank)[0]).cast("B").cast("q") for rank in range(size)]
+
+def share():
+    """The counters of all processes, and what is to be freed at the end."""
+    if options.ledger is None:
+        window = MPI.Win.Allocate_shared(8 * SLOTS, 8, comm=world)
+        parts = [memoryview(window.Shared_query(rank)[0]) for rank in range(size)]
+        return [part.cast("B").cast("q") for part in parts], window.Free
+    with open(options.ledger, "ab") as file:
+        file.truncate(8 * SLOTS * size)
+    with open(options.ledger, "r+b") as file:
+        whole = memoryview(mmap.mmap(file.fileno(), 8 * SLOTS * size)).cast("q")
+    return [whole[rank * SLOTS : (rank + 1) * SLOTS] for rank in range(size)], whole.release
+
+
+counters, free_counters = share()
 counters[me][:] = memoryview(array.array("q", [0] * SLOTS))
 world.allreduce(0)  # nobody counts before all have cleared
 
@@ -180,4 +196,4 @@ for party in parties[2:]:
         party.comm.Free()
 for counter in counters:
     counter.release()
-window.Free()
+free_counters()

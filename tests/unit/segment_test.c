@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -502,6 +503,10 @@ static void something_else(void **state)
 
     expect_replaced_link("/dev/null", "a device");
     expect_replaced_link(folder, "a folder");
+    const int other = socket(AF_UNIX, SOCK_STREAM, 0);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", other);
+    expect_replaced_link(path, "a socket");
+    close(other);
     expect_refused_link(the_link, MYR_ERR_SYSTEM, "itself");
 
     /* Not a link at all. */
