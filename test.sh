@@ -64,8 +64,9 @@ sources=$(git ls-files '*.c' '*.h')
 step "clang-format" bash -c "echo '$sources' | xargs clang-format --dry-run -Werror"
 step "cppcheck" cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability \
     --inline-suppr --suppress=missingInclude --suppress=missingIncludeSystem -I. -D_GNU_SOURCE '-DNICBARR_VERSION=""' \
-    -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 libmyr coll_nicbarr tools bench
-step "clang-tidy" bash -c "clang-tidy --quiet libmyr/*.c tools/*.c \
+    -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 \
+    firmware libmyr coll_nicbarr btl_myr myrd tools bench
+step "clang-tidy" bash -c "clang-tidy --quiet firmware/*.c firmware/soft/*.c libmyr/*.c myrd/*.c tools/*.c \
     coll_nicbarr/{schedule,model,statistics}.c -- -std=gnu11 -D_GNU_SOURCE -I. \
     '-DNICBARR_VERSION=\"\"'"
 step "shellcheck" bash -c "git ls-files '*.sh' .ci/run | xargs shellcheck -x -P SCRIPTDIR \
@@ -89,23 +90,27 @@ if [ -e _build-asan/tests/mpi/barrier_ledger ]; then
     done
     sanitized_job() { # PROCESSES PROGRAM...
         mkdir -p "$logs/components"
-        ln -sf "$PWD/_build-asan/coll_nicbarr/.libs/mca_coll_nicbarr.so" "$logs/components/"
+        ln -sf "$PWD/_build-asan/coll_nicbarr/.libs/mca_coll_nicbarr.so" \
+            "$PWD/_build-asan/btl_myr/.libs/mca_btl_myr.so" "$logs/components/"
         OMPI_MCA_mca_base_component_path=$PWD/$logs/components:SYSTEM_DEFAULT \
             OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_report=$logs/asan.json \
-            timeout 300 mpirun -np "$1" "_build-asan/tests/mpi/$2" "${@:3}"
+            timeout 300 mpirun -np "$1" "${btl[@]}" "_build-asan/tests/mpi/$2" "${@:3}"
     }
+    btl=()
     step "sanitized ledger" sanitized_job 3 barrier_ledger --iterations 3000
     step "sanitized shapes" sanitized_job 4 barrier_shapes
     step "sanitized ibarrier" sanitized_job 3 ibarrier
     step "sanitized freed" sanitized_job 3 ibarrier --freed
     step "sanitized threads" sanitized_job 2 threads
     step "sanitized progress" sanitized_job 3 progress
+    btl=(--mca pml ob1 --mca btl "myr,self")
+    step "sanitized messages" sanitized_job 3 pt2pt --rounds 1
 fi
 unset ASAN_OPTIONS
 
 say "ThreadSanitizer"
 # The members of a group as threads of one process, so that what they share is seen.
-threaded="plan layout waiter group segment"
+threaded="plan layout waiter group segment port"
 with_threads() {
     local flags="-O1 -g -fsanitize=thread -fno-omit-frame-pointer" name programs=()
     for name in $threaded; do programs+=("tests/unit/${name}_test"); done
@@ -127,7 +132,7 @@ under_valgrind() { # errors and leaks with a function of ours in their stack
         timeout 600 mpirun -np 2 valgrind --quiet --leak-check=full --num-callers=30 \
         --log-file="$logs/valgrind.%p" _build/tests/mpi/barrier_shapes --alive 40 --steps 200 ||
         return 1
-    ! grep -H -B 12 -A 4 'mca_coll_nicbarr\|coll_nicbarr/\|libmyr/' "$logs"/valgrind.[0-9]*
+    ! grep -H -B 12 -A 4 'mca_coll_nicbarr\|coll_nicbarr/\|libmyr/\|firmware/' "$logs"/valgrind.[0-9]*
 }
 step "valgrind" under_valgrind
 

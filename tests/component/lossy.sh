@@ -41,6 +41,7 @@ for program in "$ledger" "$ibarrier"; do
     bad "everything at once" "$program" --loss 10 --duplicate 10 --reorder 10 --corrupt 10 --delay 100
     check "some are lost" did lost
 done
+# shellcheck disable=SC2086 # words
 check "measured over a bad network" on_hosts --seed "$seed" --loss 10 --duplicate 10 --reorder 10 3 1 \
     --mca coll_nicbarr_verbose 1 $ledger
 

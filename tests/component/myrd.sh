@@ -68,10 +68,10 @@ two_jobs() {
     begin_job "$scratch/out1" "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger1"
     local one=$!
     begin_job "$scratch/out2" "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger2"
-    wait $! && wait $one
+    wait $! && wait "$one"
     local rc=$?
     cat "$scratch/out1" "$scratch/out2" > "$scratch/out"
-    [ $rc = 0 ] && [ "$(grep -c "^ok" "$scratch/out")" = 2 ]
+    [ "$rc" = 0 ] && [ "$(grep -c "^ok" "$scratch/out")" = 2 ]
 }
 check "two jobs at once" two_jobs
 check "nothing is left of them" [ "$(status 'sum(len(x["nic"]["groups"]) for x in s)')" = 0 ]
@@ -83,7 +83,7 @@ client_killed() {
     until_status 'len(pids("barrier_ledger")) == 4'
     until_more_barriers
     kill -KILL "$(status 'pids("barrier_ledger")[0]')"
-    ! wait $job
+    ! wait "$job"
     until_status 'len(pids("barrier_ledger")) == 0'
     until_status 'sum(len(x["nic"]["groups"]) for x in by("myrd")) == 0'
 }
@@ -109,12 +109,12 @@ daemon_killed() {
             kill -STOP "$daemon"
             before=$(barriers)
         fi
-        kill -0 $job || return 1
+        kill -0 "$job" || return 1
     done
     kill -KILL "$daemon"
     until_status 'len(pids("myrd")) == 1'
     until_more_barriers
-    kill -0 $job && ! said FAIL || return 1
+    kill -0 "$job" && ! said FAIL || return 1
     kill -TERM $job
     until_status 'len(pids("barrier_ledger")) == 0'
 }

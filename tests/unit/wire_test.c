@@ -440,8 +440,8 @@ int main(void)
         cmocka_unit_test(whole_only),   cmocka_unit_test(no_flip),
         cmocka_unit_test(order),        cmocka_unit_test(foreign_formats),
         cmocka_unit_test(data_ranges),  cmocka_unit_test(refuse_ranges),
-        cmocka_unit_test(ack_ranges),
-        cmocka_unit_test(no_payload),   cmocka_unit_test(noise),
+        cmocka_unit_test(ack_ranges),   cmocka_unit_test(no_payload),
+        cmocka_unit_test(noise),
     };
     return cmocka_run_group_tests_name("wire", tests, NULL, NULL);
 }
