@@ -29,6 +29,15 @@ bench_nicbarr_p2p_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 bench_nicbarr_p2p_LDADD = coll_nicbarr/libnicbarr_pure.la $(MPI_LIBS) -lm
 EXTRA_DIST += bench/p2p.sh
 
+## A UDP packet there and back, the limit of barriers across hosts; bench/hosts.sh runs it.
+bin_PROGRAMS += bench/nicbarr_raw_udp
+bench_nicbarr_raw_udp_SOURCES = bench/raw_udp.c \
+    bench/alloc.h \
+    bench/chunk.h bench/chunk.c \
+    bench/stats.h bench/stats.c
+bench_nicbarr_raw_udp_LDADD = coll_nicbarr/libnicbarr_pure.la -lm
+EXTRA_DIST += bench/hosts.sh
+
 ## Benchmarks of the parts, with Google Benchmark; C++ only where that wants it.
 if HAVE_BENCHMARK
 noinst_PROGRAMS += bench/parts

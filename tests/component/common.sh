@@ -13,7 +13,7 @@ fi
 # shellcheck source=tests/jobs.sh
 . "$srcdir/tests/jobs.sh"
 
-export PMIX_MCA_mca_base_component_path=
+export PMIX_MCA_mca_base_component_path=: # as env.sh does
 export OMPI_MCA_mca_base_component_show_load_errors=1
 # Nothing of the person's own is read or written.
 export OMPI_MCA_coll_nicbarr_cache=none

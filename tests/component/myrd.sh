@@ -115,7 +115,7 @@ daemon_killed() {
     until_status 'len(pids("myrd")) == 1'
     until_more_barriers
     kill -0 "$job" && ! said FAIL || return 1
-    kill -TERM $job
+    kill -TERM "$job"
     until_status 'len(pids("barrier_ledger")) == 0'
 }
 check "a daemon is killed: the job goes on" daemon_killed
@@ -158,6 +158,7 @@ no_network() { ! "$myrd" --socket "$scratch/no.sock" --network nosuch0 && said "
 check "no network: a line says so" no_network
 
 ends() {
+    # shellcheck disable=SC2046 # words
     kill -TERM $(status '" ".join(str(p) for p in pids("myrd"))') || return 1
     until_status 'len(pids("myrd")) == 0'
     [ -z "$(find /run/nethosts "$scratch" -name myrd.sock)" ]

@@ -38,20 +38,19 @@ else
 fi
 
 # HPL's input, in the lines that it wants: N 240 in blocks of 24, on 2 x 3 processes; its report goes
-# to a file. Of that, what was computed, not how fast; how many updates of RandomAccess got lost is
-# chance.
+# to a file. Of that, what was computed, not how fast; but for the parallel RandomAccess, whose lost
+# updates are chance, and with them whether it calls that a success.
 mkdir "$scratch/hpcc"
 printf '%s\n' "small" "by line" - 8 1 240 1 24 0 1 2 3 16.0 1 2 1 4 1 2 1 1 1 1 1 0 2 64 0 0 1 8 - 0 0 0 0 \
     > "$scratch/hpcc/hpccinf.txt"
 verdicts() {
-    sed 's/^Found [0-9]* errors/Found errors/' "$scratch/hpcc/hpccoutf.txt" |
-        grep -E 'tests completed and|^\|\|Ax|^PTRANS_residual|^Success|^Scaled residual|Validates|passed\)|with error'
+    grep -E 'tests completed and|^\|\|Ax|^PTRANS_residual|Validates|with error' "$scratch/hpcc/hpccoutf.txt"
     rm "$scratch/hpcc/hpccoutf.txt"
 }
 if command -v hpcc > /dev/null; then
     cd "$scratch/hpcc" || exit 1
     compare hpcc verdicts hpcc
-    check "and right" grep -q '^Success=1' "$scratch/with"
+    check "and right" grep -q '1 tests completed and passed' "$scratch/with"
 else
     echo "skip hpcc: not installed (hpcc)"
 fi

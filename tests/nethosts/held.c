@@ -16,6 +16,18 @@ static void swap(struct held_entry *a, struct held_entry *b)
     *b = c;
 }
 
+static void rise(struct held *held, uint32_t place)
+{
+    while (place > 0) {
+        const uint32_t parent = (place - 1) / 2;
+        if (!before(&held->entry[place], &held->entry[parent])) {
+            return;
+        }
+        swap(&held->entry[place], &held->entry[parent]);
+        place = parent;
+    }
+}
+
 bool held_put(struct held *held, uint64_t due_ns, uint32_t to, const struct frame *frame)
 {
     if (HELD_MOST == held->count) {
@@ -26,12 +38,8 @@ bool held_put(struct held *held, uint64_t due_ns, uint32_t to, const struct fram
         return false;
     }
     memcpy(copy, frame, sizeof(*copy) + frame->count);
-    uint32_t place = held->count++;
-    held->entry[place] = (struct held_entry){due_ns, held->numbers++, to, copy};
-    while (place > 0 && before(&held->entry[place], &held->entry[(place - 1) / 2])) {
-        swap(&held->entry[place], &held->entry[(place - 1) / 2]);
-        place = (place - 1) / 2;
-    }
+    held->entry[held->count] = (struct held_entry){due_ns, held->numbers++, to, copy};
+    rise(held, held->count++);
     return true;
 }
 

@@ -1,0 +1,101 @@
+#!/bin/bash
+# Barriers across hosts (network namespaces of this machine), nicbarr against Open MPI's own over TCP:
+#
+#     bench/hosts.sh [--csv] [--chunks N] [HOSTSxPER-HOST...]     # default: 2x1 4x1 8x1 16x1 4x4
+#
+# Both take turns in each job (nicbarr_bench), on the same hosts for all jobs; before each job the round
+# trip of a UDP packet between the first two hosts is measured (nicbarr_raw_udp). Microseconds, medians
+# and quartiles; never compare figures of two runs. Uses what ./setup.sh has built, or the components
+# and commands of the environment.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+
+csv=no chunks=300 layouts=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        --csv) csv=yes ;;
+        --chunks)
+            [ $# -ge 2 ] || usage
+            chunks=$2
+            shift ;;
+        [0-9]*x[0-9]*) layouts+=("$1") ;;
+        *) usage ;;
+    esac
+    shift
+done
+[ ${#layouts[@]} != 0 ] || layouts=(2x1 4x1 8x1 16x1 4x4)
+if ! command -v nicbarr_bench > /dev/null; then
+    [ -e "$top/_install" ] || { echo "hosts.sh: nothing is built; run ./setup.sh" >&2; exit 1; }
+    cd "$top"
+    # shellcheck source=env.sh
+    . ./env.sh
+fi
+# What earlier jobs have measured is left out of it.
+export OMPI_MCA_coll_nicbarr_cache=none
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export scratch csv chunks
+
+# What the issue asks for: so many times faster at the least.
+target() { # LAYOUT
+    case $1 in
+        2x1) echo 2.0 ;;
+        4x1) echo 2.2 ;;
+        8x1) echo 2.1 ;;
+        16x1) echo 2.8 ;;
+        4x4) echo 3.0 ;;
+        *) echo - ;;
+    esac
+}
+
+# The three figures in the line of a name.
+quartiles() { # NAME FILE
+    awk -v name="$1" '$1 == name && NF == 4 { print $2, $3, $4 }' "$2"
+}
+
+ping_pong() { # FILE
+    local ready
+    mkfifo "$scratch/ready"
+    "$NETHOSTS_RUN" 2 nicbarr_raw_udp > "$scratch/ready" &
+    read -r ready < "$scratch/ready"
+    rm "$scratch/ready"
+    "$NETHOSTS_RUN" 1 nicbarr_raw_udp --to 10.77.0.2 > "$1"
+    wait $!
+}
+
+# One line of the table, for one layout.
+line() { # LAYOUT
+    local hosts=${1%x*} per_host=${1#*x}
+    ping_pong "$scratch/udp"
+    NETHOSTS_HOSTS=$hosts NETHOSTS_PER_HOST=$per_host "$NETHOSTS_MPIRUN" \
+        nicbarr_bench -a '' -b ^nicbarr -c "$chunks" > "$scratch/barrier"
+    # shellcheck disable=SC2046,SC2059 # words; that is what formats are for
+    printf "$format" "$1" $(quartiles A "$scratch/barrier") $(quartiles B "$scratch/barrier") \
+        $(quartiles B/A "$scratch/barrier") "$(target "$1")" \
+        $(quartiles polling "$scratch/udp") $(quartiles blocking "$scratch/udp")
+}
+
+if [ $csv = yes ]; then
+    format='%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n'
+    # shellcheck disable=SC2059 # that is what formats are for
+    printf "$format" hosts nicbarr_q1 nicbarr nicbarr_q3 openmpi_q1 openmpi openmpi_q3 \
+        ratio_q1 ratio ratio_q3 target udp_polling_q1 udp_polling udp_polling_q3 \
+        udp_blocking_q1 udp_blocking udp_blocking_q3
+else
+    format='%-6s|%9s%9s%9s |%9s%9s%9s |%6s%6s%6s |%5s |%8s%8s%8s |%8s%8s%8s\n'
+    echo "Barriers across hosts (hosts x processes on each), microseconds: quartile, median, quartile"
+    printf '%-6s|%27s |%27s |%18s |%5s |%24s |%24s\n' hosts nicbarr "Open MPI, TCP" "times faster" aim \
+        "UDP there and back" "the same, blocking"
+fi
+export format
+
+most=0
+for layout in "${layouts[@]}"; do
+    most=$((${layout%x*} > most ? ${layout%x*} : most))
+done
+export -f line ping_pong quartiles target
+# shellcheck disable=SC2016 # expanded inside
+"$top/tests/nethosts/nethosts" --shell "$((most > 2 ? most : 2))" \
+    bash -euc 'for layout in "$@"; do line "$layout"; done' bash "${layouts[@]}"

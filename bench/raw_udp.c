@@ -1,0 +1,235 @@
+/*
+ * nicbarr_raw_udp: what a message between two hosts costs at the very least, by UDP.
+ *
+ * A person's program, called by bench/hosts.sh on each of two hosts, for the distance between a
+ * barrier across hosts and the network's own limit: on one it answers, on the other it sends a
+ * packet of 24 bytes (as long as a barrier's) and waits for the answer, over and over. Both wait in
+ * two ways by turns, chunk by chunk, so that a machine which changes its speed changes it for both:
+ * polling (and giving the processor away in between, as there may be fewer processors than hosts),
+ * or blocking in recv().
+ *
+ * The packet says how its receiver is to wait for the next one. Nothing is sent again: a socket on
+ * an idle network of one machine loses nothing, and where it does, the program ends with an error.
+ */
+#include <argp.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include "alloc.h"
+#include "chunk.h"
+#include "stats.h"
+
+enum { PORT = 7399, PATIENCE_S = 5 };
+enum way { POLLING, BLOCKING, WAYS, END = WAYS };
+static const char *const way_names[WAYS] = {"polling", "blocking"};
+
+/* As long as a barrier's packet. */
+struct packet {
+    uint32_t number;
+    uint32_t way; /* how to wait for the next one; END: there is none */
+    uint8_t rest[16];
+};
+
+struct settings {
+    const char *peer; /* NULL: answer */
+    unsigned chunks;
+    bool csv;
+};
+
+struct link {
+    int socket;
+    uint32_t number;
+    enum way way;
+};
+
+static _Noreturn void fail(const char *what)
+{
+    fprintf(stderr, "nicbarr_raw_udp: %s: %s\n", what, strerror(errno));
+    exit(EXIT_FAILURE);
+}
+
+/* ---- options ---- */
+
+static const struct argp_option argp_options[] = {
+    {"to", 't', "ADDRESS", 0, "Measure with the one who answers there (default: answer)", 0},
+    {"chunks", 'c', "N", 0, "Samples of each way to wait (default 300)", 0},
+    {"csv", 'v', NULL, 0, "Print the figures separated by commas", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct settings *settings = state->input;
+    char *end;
+    switch (key) {
+    case 't':
+        settings->peer = argument;
+        return 0;
+    case 'c':
+        settings->chunks = (unsigned)strtoul(argument, &end, 10);
+        if (*end || settings->chunks < 1 || settings->chunks > 100000)
+            argp_error(state, "'%s' is not a number from 1 to 100000", argument);
+        return 0;
+    case 'v':
+        settings->csv = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "'%s' is not understood", argument);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    .options = argp_options,
+    .parser = parse,
+    .doc = "Measures the round trip of a small UDP packet between two hosts.",
+};
+
+/* ---- packets ---- */
+
+static struct link open_link(bool answering)
+{
+    struct link link = {.socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), .way = BLOCKING};
+    const struct sockaddr_in here = {.sin_family = AF_INET,
+                                     .sin_port = htons(answering ? PORT : 0)};
+    const struct timeval patience = {.tv_sec = PATIENCE_S};
+    if (link.socket < 0 || bind(link.socket, (const struct sockaddr *)&here, sizeof(here)) ||
+        (!answering &&
+         setsockopt(link.socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience))))
+        fail("socket");
+    return link;
+}
+
+static void aim(const struct link *link, const struct sockaddr_in *there)
+{
+    if (connect(link->socket, (const struct sockaddr *)there, sizeof(*there)))
+        fail("connect");
+}
+
+static void receive(const struct link *link, enum way way, struct packet *packet,
+                    struct sockaddr_in *from)
+{
+    socklen_t bytes = sizeof(*from);
+    ssize_t got;
+    while ((got = recvfrom(link->socket, packet, sizeof(*packet), way == POLLING ? MSG_DONTWAIT : 0,
+                           (struct sockaddr *)from, &bytes)) < 0 &&
+           way == POLLING && errno == EAGAIN)
+        sched_yield();
+    if (got != (ssize_t)sizeof(*packet))
+        fail(got < 0 ? "no answer" : "a strange packet");
+}
+
+static void post(const struct link *link, const struct packet *packet)
+{
+    if (send(link->socket, packet, sizeof(*packet), 0) != (ssize_t)sizeof(*packet))
+        fail("send");
+}
+
+static void answer(struct link *link)
+{
+    struct packet packet;
+    struct sockaddr_in from;
+    puts("ready");
+    fflush(stdout);
+    receive(link, BLOCKING, &packet, &from);
+    aim(link, &from);
+    while (packet.way != END) {
+        enum way way = packet.way == POLLING ? POLLING : BLOCKING;
+        post(link, &packet);
+        receive(link, way, &packet, &from);
+    }
+    post(link, &packet);
+}
+
+static void round_trip(struct link *link, enum way next)
+{
+    struct packet packet = {.number = ++link->number, .way = next};
+    struct sockaddr_in from;
+    post(link, &packet);
+    receive(link, link->way, &packet, &from);
+    if (packet.number != link->number) {
+        errno = EPROTO;
+        fail("an answer out of turn");
+    }
+}
+
+/* ---- measuring ---- */
+
+/* Microseconds of `iterations` round trips, after some to get into step. */
+static double run(struct link *link, enum way way, unsigned iterations)
+{
+    link->way = way;
+    for (unsigned i = chunk_approach(iterations) + 1; i > 0; i--)
+        round_trip(link, way);
+    double start = chunk_clock();
+    for (unsigned i = iterations; i > 0; i--)
+        round_trip(link, way);
+    return chunk_clock() - start;
+}
+
+static unsigned find_iterations(struct link *link, enum way way)
+{
+    struct chunk_search search = chunk_search();
+    while (!chunk_found(&search, run(link, way, search.iterations)))
+        ;
+    return search.iterations;
+}
+
+static void report(const struct settings *settings, double *samples[WAYS])
+{
+    if (!settings->csv)
+        printf(
+            "# microseconds of a UDP round trip, quartiles of %u chunks in turns\n%-10s%9s%9s%9s\n",
+            settings->chunks, "# waiting", "q1", "median", "q3");
+    for (int way = 0; way < WAYS; way++) {
+        struct nicbarr_quartiles time = stats_quartiles(samples[way], settings->chunks);
+        printf(settings->csv ? "%s,%.3f,%.3f,%.3f\n" : "%-10s%9.3f%9.3f%9.3f\n", way_names[way],
+               time.q1, time.median, time.q3);
+    }
+}
+
+static void measure(struct link *link, const struct settings *settings)
+{
+    double *samples[WAYS];
+    unsigned iterations[WAYS];
+    for (int way = 0; way < WAYS; way++) {
+        samples[way] = bench_alloc(settings->chunks, sizeof(*samples[way]));
+        iterations[way] = find_iterations(link, way);
+    }
+    for (unsigned chunk = 0; chunk < settings->chunks; chunk++)
+        for (int way = 0; way < WAYS; way++)
+            samples[way][chunk] = run(link, way, iterations[way]) / iterations[way];
+    round_trip(link, END);
+    report(settings, samples);
+    for (int way = 0; way < WAYS; way++)
+        free(samples[way]);
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = {.chunks = 300};
+    argp_parse(&argp, argc, argv, 0, NULL, &settings);
+    struct link link = open_link(!settings.peer);
+    if (!settings.peer) {
+        answer(&link);
+        return EXIT_SUCCESS;
+    }
+    struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons(PORT)};
+    if (inet_pton(AF_INET, settings.peer, &there.sin_addr) != 1) {
+        fprintf(stderr, "nicbarr_raw_udp: '%s' is not an IPv4 address\n", settings.peer);
+        return 64;
+    }
+    aim(&link, &there);
+    measure(&link, &settings);
+    return EXIT_SUCCESS;
+}
