@@ -283,7 +283,9 @@ static int component_close(void)
     if (NULL != component->nic) {
         myr_nic_close(component->nic);
     }
-    if (NULL != component->segment) {
+    /* Who could not open the NIC stays in the segment: the node's others find there that it was
+     * said. */
+    if (NULL != component->segment && NULL != component->nic) {
         myr_segment_leave(component->segment);
     }
     component->port = NULL;

@@ -438,6 +438,8 @@ void myr_segment_leave(struct myr_segment *segment)
 {
     if (1 == atomic_fetch_sub(&segment->sram->process[segment->index].attached, 1)) {
         myr_count(&segment->sram->population);
+    } else {
+        segment->fd = -1; /* stays open: the link may lead there, and this process is still in */
     }
     discard(segment);
     free(segment);

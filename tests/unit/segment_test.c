@@ -350,6 +350,19 @@ static void each_record(void **state)
     myr_segment_leave(one);
 }
 
+/* The first of two that made the link leaves: who comes later still finds the segment. */
+static void one_process_twice_leads_others(void **state)
+{
+    (void)state;
+    struct myr_segment *maker = join_self(folder, LIMIT), *again = join_self(folder, LIMIT);
+    const uint64_t identity = myr_segment_identity(maker);
+    myr_segment_leave(maker);
+    struct myr_segment *late = join(folder, LIMIT);
+    assert_true(identity == myr_segment_identity(late));
+    myr_segment_leave(late);
+    myr_segment_leave(again);
+}
+
 /* With one processor for two, it counts once as a load. */
 static void one_process_twice_is_no_crowd(void **state)
 {
@@ -1311,6 +1324,7 @@ int main(void)
         IN_A_FOLDER(another_job),
         IN_A_FOLDER(alone),
         IN_A_FOLDER(one_process_twice),
+        IN_A_FOLDER(one_process_twice_leads_others),
         IN_A_FOLDER(by_descriptor),
         IN_A_FOLDER(by_a_bad_descriptor),
         IN_A_FOLDER(buried),
