@@ -36,7 +36,7 @@ static enum myr_status call(const char *path, int *connection, struct myr_error 
     if (strlen(path) >= sizeof(address.sun_path)) {
         return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "the daemon's socket %s", path);
     }
-    strcpy(address.sun_path, path);
+    memcpy(address.sun_path, path, strlen(path) + 1);
     *connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (*connection < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "no socket to talk to myrd with");
@@ -120,7 +120,7 @@ enum myr_status myr_nic_daemon_open(const char *path, struct myr_nic_daemon *dae
                                     struct myr_error *error)
 {
     char usual[200];
-    int descriptors[MYR_DAEMON_DESCRIPTORS];
+    int descriptors[MYR_DAEMON_DESCRIPTORS] = {-1, -1};
     *daemon = (struct myr_nic_daemon){.connection = -1};
     if (NULL == path && !myr_nic_daemon_path(usual, sizeof(usual))) {
         return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "the daemon's socket");

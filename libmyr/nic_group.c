@@ -31,7 +31,7 @@ struct shared_group {
 
 static size_t arrivals_bytes(uint32_t locals)
 {
-    const size_t bytes = sizeof(struct shared_group) + 2 * locals * sizeof(myr_word);
+    const size_t bytes = sizeof(struct shared_group) + 2 * sizeof(myr_word) * locals;
     return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
 }
 
