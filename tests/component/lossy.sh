@@ -7,7 +7,7 @@
 . "$(dirname "$0")/hosts_common.sh"
 
 ledger="$programs/barrier_ledger --iterations 300 --ledger $scratch/ledger --seed $seed"
-ibarrier="$programs/ibarrier --steps 60 --rounds 1 --ledger $scratch/ledger --seed $seed"
+ibarrier="$programs/ibarrier --blocking --steps 300 --rounds 3 --ledger $scratch/ledger --seed $seed"
 shapes="$programs/barrier_shapes --steps 60 --alive 15 --ledger $scratch/ledger --seed $seed"
 threads="$programs/threads --threads 2 --steps 20 --ledger $scratch/ledger --seed $seed"
 

@@ -26,10 +26,13 @@
 static long steps = 1500;
 static long rounds = 10;
 static long freed;
+static long blocking;
 
 static const struct test_option options[] = {
     {"--steps", OPTION_LONG, &steps, "steps of the mixture (1500)"},
     {"--rounds", OPTION_LONG, &rounds, "rounds of each of the other parts (10)"},
+    {"--blocking", OPTION_FLAG, &blocking,
+     "an MPI_Barrier on the mixture's communicators first: across hosts theirs are the NICs' then"},
     {"--freed", OPTION_FLAG, &freed,
      "also the part \"freed\" (Open MPI's own barriers crash in it)"},
 };
@@ -422,6 +425,8 @@ int main(int argc, char **argv)
     struct ledger usual[USUAL_COMMUNICATORS];
     usual_open(&arena, usual);
     checked_ibarrier(&usual[0]);
+    for (int c = 0; blocking && c < USUAL_COMMUNICATORS; c++)
+        checked_barrier(&usual[c]);
 
     part_nonblocking();
     part_late();
