@@ -164,12 +164,15 @@ static bool progress_for(const struct myr_waiter *waiter, const myr_word *word, 
     return false;
 }
 
-/* The same at the end of a sleep, and only for a moment; true if anything has moved. */
-static bool look_after_traffic(const struct myr_waiter *waiter)
+/* The same at the end of a sleep, and only for a moment; true if anything has moved. On a slow
+ * machine that may be every time, so the word is looked at as well. */
+static bool look_after_traffic(const struct myr_waiter *waiter, const myr_word *word,
+                               uint32_t epoch)
 {
     bool moved = false;
     waiter->progress(); /* the first call after a sleep takes its time in any case */
-    for (uint64_t start = now_us(); now_us() - start < AFTERGLOW;) {
+    for (uint64_t start = now_us();
+         now_us() - start < AFTERGLOW && !myr_epoch_reached(myr_observe(word), epoch);) {
         if (progress_moves(waiter)) {
             moved = true;
             start = now_us();
@@ -197,7 +200,7 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
         if (reached || myr_epoch_reached(myr_observe(word), epoch)) {
             return;
         }
-        const bool moved = look_after_traffic(waiter);
+        const bool moved = look_after_traffic(waiter, word, epoch);
         slice = moved ? first : 2 * slice < longest ? 2 * slice : longest;
     }
 }
