@@ -203,8 +203,28 @@ static uint32_t send_batch(struct mcp_udp *udp, struct batch *batch)
     return failed;
 }
 
+/* A packet alone, without payload: what a collective's step sends to one peer. */
+static uint32_t send_one(const struct mcp_udp *udp, const struct mcp_udp_packet *packet)
+{
+    const struct sockaddr_in to = {
+        .sin_family = AF_INET,
+        .sin_addr = {packet->to.ip},
+        .sin_port = packet->to.port,
+    };
+    ssize_t sent;
+    do {
+        sent = sendto(udp->socket, &packet->header, mcp_header_bytes(packet->header.type),
+                      MSG_NOSIGNAL, (const struct sockaddr *)&to, sizeof(to));
+    } while (sent < 0 && EINTR == errno);
+    return sent < 0;
+}
+
 uint32_t mcp_udp_flush(struct mcp_udp *udp)
 {
+    if (1 == udp->gathered && 0 == udp->outbox[0].payload_bytes) {
+        udp->gathered = 0;
+        return send_one(udp, &udp->outbox[0]);
+    }
     struct batch batch;
     batch.count = 0;
     batch.nparts = 0;
