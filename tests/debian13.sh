@@ -16,14 +16,15 @@ mirror() {
     apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Codename: bookworm' | head -n 1
 }
 
-if [ ! -e "$root/made-by-nicbarr" ]; then
+# The file lists the packages, so that a chroot made for an earlier list is made anew.
+if [ "$(cat "$root/made-by-nicbarr" 2> /dev/null)" != "$packages" ]; then
     url=$(mirror)
     [ -n "$url" ] || { echo "debian13.sh: apt names no Debian mirror (run apt-get update)" >&2; exit 1; }
     rm -rf --one-file-system "$root"
     mkdir -p "$(dirname "$root")"
     echo "making a Debian 13 in ${root#"$top"/} ..." >&2
     mmdebstrap --quiet --variant=minbase --include="$packages" trixie "$root" "$url" >&2
-    touch "$root/made-by-nicbarr"
+    echo "$packages" > "$root/made-by-nicbarr"
 fi
 
 # A mount namespace of its own: the mounts end with the last process in it.
