@@ -100,12 +100,14 @@ static int component_register(void)
     return OPAL_SUCCESS;
 }
 
-/* Said by one process of the node, as they all find the same. */
+/* Said by one process of the node, as they all find the same; but one that alone could not join the
+ * segment says so itself, as without the BTL its job ends. */
 static void complain(const char *format, ...)
 {
-    struct myr_segment *segment = mca_btl_myr_component.segment;
-    const bool speak = NULL == segment ? 0 == ompi_process_info.my_local_rank
-                                       : myr_note_add(segment, SAID_NO_NIC, 1);
+    const mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    const bool speak = NULL != component->segment
+                           ? myr_note_add(component->segment, SAID_NO_NIC, 1)
+                           : component->alone || 0 == ompi_process_info.my_local_rank;
     if (speak) {
         char text[400];
         va_list arguments;
@@ -188,6 +190,7 @@ static enum myr_status open_nic(struct myr_error *error)
     free(folder);
     if (MYR_OK != status) {
         component->segment = NULL;
+        component->alone = true;
         return status;
     }
     const struct myr_nic_options options = {.network = component->parameters.network,
