@@ -7,11 +7,15 @@
 #ifndef MYR_ATOMICS_H
 #define MYR_ATOMICS_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __bpf__
+typedef volatile uint32_t myr_word; /* it has no other atomics than counters */
+#else
+#include <stdatomic.h>
 typedef _Atomic uint32_t myr_word;
+#endif
 
 /* Two neighbouring 64-byte lines are fetched as a pair on x86: independent words keep this distance
  * (bytes). */
@@ -26,6 +30,22 @@ static inline bool myr_epoch_reached(uint32_t seen, uint32_t want)
     return (int32_t)(seen - want) >= 0;
 }
 
+#ifdef __bpf__
+
+/* In the kernel, groups are under a lock, and a host that sees an epoch done reads nothing else of
+ * what was written before. */
+static inline void myr_publish(myr_word *word, uint32_t value)
+{
+    *word = value;
+}
+
+static inline uint32_t myr_glance(const myr_word *word)
+{
+    return *word;
+}
+
+#else
+
 /* Make all earlier writes of this process visible to whoever myr_observe()s this value. */
 static inline void myr_publish(myr_word *word, uint32_t value)
 {
@@ -36,6 +56,12 @@ static inline void myr_publish(myr_word *word, uint32_t value)
 static inline uint32_t myr_observe(const myr_word *word)
 {
     return atomic_load_explicit(word, memory_order_acquire);
+}
+
+/* A look at a word that nobody else writes just now. */
+static inline uint32_t myr_glance(const myr_word *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
 }
 
 /*
@@ -75,5 +101,7 @@ static inline void myr_relax(void)
     atomic_signal_fence(memory_order_seq_cst);
 #endif
 }
+
+#endif /* not BPF */
 
 #endif

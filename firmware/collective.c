@@ -74,12 +74,12 @@ static void learn(struct mcp_group *group, uint64_t now_ns)
 static void play(struct mcp_collective *c, struct mcp_board *board, struct mcp_counters *counters,
                  struct mcp_group *group)
 {
-    const uint32_t before = atomic_load_explicit(&group->done, memory_order_relaxed);
+    const uint32_t before = myr_glance(&group->done);
     struct mcp_message message;
     while (mcp_group_next(group, &message)) {
         board->transmit(board, &message.to, &message.header, NULL, 0);
     }
-    const uint32_t now = atomic_load_explicit(&group->done, memory_order_relaxed);
+    const uint32_t now = myr_glance(&group->done);
     if (now != before) {
         counters->barriers += now - before;
         if (0 != group->deadline_ns) {
@@ -160,7 +160,7 @@ void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
     deactivate(c, board, group);
     const uint32_t place = c->next_late++ % MCP_LATE;
     c->late[place].key = group->key;
-    c->late[place].epoch = atomic_load_explicit(&group->done, memory_order_relaxed);
+    c->late[place].epoch = myr_glance(&group->done);
     group->key = 0;
 }
 

@@ -1,6 +1,38 @@
 /* The collective engine; see engine.h. */
 #include "firmware/engine.h"
 
+#ifdef __bpf__
+
+#define INSIDE MCP_ENGINE
+
+/* Places in the tables are cut to what these hold; a bound that stands in memory, too. */
+INSIDE struct mcp_step *step_at(struct mcp_group *group, uint32_t place)
+{
+    return (struct mcp_step *)(group + 1) + (place & (MCP_KERNEL_STEPS - 1));
+}
+
+INSIDE struct mcp_peer *peer_at(struct mcp_group *group, uint32_t place)
+{
+    struct mcp_peer *peers = (struct mcp_peer *)((struct mcp_step *)(group + 1) + MCP_KERNEL_STEPS);
+    return peers + (place & (MCP_KERNEL_PEERS - 1));
+}
+
+INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
+{
+    const size_t before =
+        MCP_KERNEL_STEPS * sizeof(struct mcp_step) + MCP_KERNEL_PEERS * sizeof(struct mcp_peer);
+    return (uint32_t *)((uint8_t *)(group + 1) + before) + (place & (MCP_KERNEL_MESSAGES - 1));
+}
+
+#define AT_MOST(count, most) ((count) < (most) ? (count) : (most))
+
+/* Enough for two epochs, one of which may have been all but complete. */
+enum { TURNS = 2 * (MCP_KERNEL_STEPS + MCP_KERNEL_MESSAGES) };
+
+#else
+
+#define INSIDE static inline
+
 size_t mcp_group_bytes(uint32_t nsteps, uint32_t nsends, uint32_t nwaits)
 {
     const size_t bytes = sizeof(struct mcp_group) + nsteps * sizeof(struct mcp_step) +
@@ -9,14 +41,33 @@ size_t mcp_group_bytes(uint32_t nsteps, uint32_t nsends, uint32_t nwaits)
     return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
 }
 
-/* Only the NIC writes `done`, one thread of it at a time. */
-static uint32_t done(const struct mcp_group *group)
+INSIDE struct mcp_step *step_at(struct mcp_group *group, uint32_t place)
 {
-    return atomic_load_explicit(&group->done, memory_order_relaxed);
+    return &mcp_group_steps(group)[place];
 }
 
-void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t node, uint32_t nsteps,
-                    uint32_t nsends, uint32_t nwaits, uint32_t epoch)
+INSIDE struct mcp_peer *peer_at(struct mcp_group *group, uint32_t place)
+{
+    return &mcp_group_sends(group)[place];
+}
+
+INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
+{
+    return &mcp_group_arrivals(group)[place];
+}
+
+#define AT_MOST(count, most) (count)
+
+#endif
+
+/* Only the NIC writes `done`, one thread of it at a time. */
+INSIDE uint32_t done(const struct mcp_group *group)
+{
+    return myr_glance(&group->done);
+}
+
+MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t node,
+                               uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch)
 {
     *group = (struct mcp_group){
         .key = key,
@@ -26,20 +77,21 @@ void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t node, uint32
         .nwaits = nwaits,
         .node = node,
     };
-    for (uint32_t w = 0; w < nwaits; ++w) {
-        mcp_group_arrivals(group)[w] = epoch;
+    for (uint32_t w = 0; w < AT_MOST(nwaits, MCP_KERNEL_MESSAGES); ++w) {
+        *arrival_at(group, w) = epoch;
     }
     myr_publish(&group->done, epoch);
 }
 
-void mcp_group_start(struct mcp_group *group, uint32_t epoch)
+MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch)
 {
     if (!myr_epoch_reached(group->started, epoch)) {
         group->started = epoch;
     }
 }
 
-enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot, uint32_t epoch)
+MCP_ENGINE enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot,
+                                              uint32_t epoch)
 {
     /* No peer gets beyond an epoch that we have not entered, and none sends for an epoch before it
      * is through with the one before. */
@@ -47,7 +99,7 @@ enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot, uint3
     if (slot >= group->nwaits || !myr_epoch_reached(furthest, epoch)) {
         return MCP_IMPLAUSIBLE;
     }
-    uint32_t *arrival = &mcp_group_arrivals(group)[slot];
+    uint32_t *arrival = arrival_at(group, slot);
     if (myr_epoch_reached(*arrival, epoch)) {
         return MCP_KNOWN;
     }
@@ -55,7 +107,7 @@ enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot, uint3
     return myr_epoch_reached(group->started, epoch) ? MCP_RECORDED : MCP_UNEXPECTED;
 }
 
-enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch)
+MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch)
 {
     if (myr_epoch_reached(done(group), epoch)) {
         return MCP_KNOWN;
@@ -63,8 +115,8 @@ enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch)
     if (!myr_epoch_reached(group->started, epoch) || done(group) + 1 != epoch) {
         return MCP_IMPLAUSIBLE; /* we have not entered it */
     }
-    for (uint32_t w = 0; w < group->nwaits; ++w) {
-        uint32_t *arrival = &mcp_group_arrivals(group)[w];
+    for (uint32_t w = 0; w < AT_MOST(group->nwaits, MCP_KERNEL_MESSAGES); ++w) {
+        uint32_t *arrival = arrival_at(group, w);
         if (!myr_epoch_reached(*arrival, epoch)) {
             *arrival = epoch;
         }
@@ -72,69 +124,75 @@ enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch)
     return MCP_RECORDED;
 }
 
-static bool all_here(struct mcp_group *group, uint32_t waits, uint32_t epoch)
-{
-    const uint32_t *arrival = &mcp_group_arrivals(group)[group->first_wait];
-    for (uint32_t w = 0; w < waits; ++w) {
-        if (!myr_epoch_reached(arrival[w], epoch)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void address_message(struct mcp_group *group, struct mcp_message *message,
-                            const struct mcp_peer *to, uint8_t type, uint32_t slot, uint32_t epoch)
+INSIDE void address_message(struct mcp_group *group, struct mcp_message *message, uint32_t peer,
+                            uint8_t type, uint32_t slot, uint32_t epoch)
 {
     *message = (struct mcp_message){
-        .to = to->address,
+        .to = peer_at(group, peer)->address,
+        .peer = peer,
         .header = {.type = type, .key = group->key},
     };
     message->header.collective =
         (struct mcp_collective_part){epoch, (uint16_t)slot, (uint16_t)group->node};
 }
 
-static void next_epoch(struct mcp_group *group)
+INSIDE void next_step(struct mcp_group *group, const struct mcp_step *step)
 {
-    group->step = group->sent = group->first_send = group->first_wait = 0;
+    group->first_send += step->sends;
+    group->first_wait += step->waits;
+    group->sent = group->seen = 0;
+    ++group->step;
+}
+
+INSIDE void next_epoch(struct mcp_group *group)
+{
+    group->step = group->sent = group->seen = group->first_send = group->first_wait = 0;
     myr_publish(&group->done, done(group) + 1);
 }
 
-bool mcp_group_next(struct mcp_group *group, struct mcp_message *message)
+/* Flat, though it goes through steps and through a step's messages: a verifier multiplies nested
+ * loops. */
+MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *message)
 {
+#ifdef __bpf__
+    for (uint32_t turn = 0; turn < TURNS && mcp_group_waits_now(group); ++turn) {
+#else
     while (mcp_group_waits_now(group)) {
-        const uint32_t epoch = done(group) + 1;
+#endif
         if (group->step == group->nsteps) {
             next_epoch(group);
             continue;
         }
-        const struct mcp_step *step = &mcp_group_steps(group)[group->step];
+        const uint32_t epoch = done(group) + 1;
+        const struct mcp_step *step = step_at(group, group->step);
         if (group->sent < step->sends) {
-            const struct mcp_peer *to = &mcp_group_sends(group)[group->first_send + group->sent++];
-            address_message(group, message, to, MCP_ARRIVE, to->slot, epoch);
+            const uint32_t peer = group->first_send + group->sent++;
+            const uint32_t slot = peer_at(group, peer)->slot;
+            address_message(group, message, peer, MCP_ARRIVE, slot, epoch);
             return true;
         }
-        if (!all_here(group, step->waits, epoch)) {
+        if (group->seen == step->waits) {
+            next_step(group, step);
+        } else if (myr_epoch_reached(*arrival_at(group, group->first_wait + group->seen), epoch)) {
+            ++group->seen;
+        } else {
             return false;
         }
-        group->first_send += step->sends;
-        group->first_wait += step->waits;
-        group->sent = 0;
-        ++group->step;
     }
     return false;
 }
 
-bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor, struct mcp_message *message)
+MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
+                                  struct mcp_message *message)
 {
     if (!mcp_group_waits_now(group) || group->step == group->nsteps) {
         return false;
     }
     const uint32_t epoch = done(group) + 1;
-    while (*cursor < mcp_group_steps(group)[group->step].waits) {
+    while (*cursor < AT_MOST(step_at(group, group->step)->waits, MCP_KERNEL_MESSAGES)) {
         const uint32_t slot = group->first_wait + (*cursor)++;
-        if (!myr_epoch_reached(mcp_group_arrivals(group)[slot], epoch)) {
-            address_message(group, message, &mcp_group_waits(group)[slot], MCP_ASK, slot, epoch);
+        if (!myr_epoch_reached(*arrival_at(group, slot), epoch)) {
+            address_message(group, message, group->nsends + slot, MCP_ASK, slot, epoch);
             return true;
         }
     }
@@ -142,19 +200,19 @@ bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor, struct mcp_mes
 }
 
 /* The last epoch for which the message at this place of the table of sends has been sent. */
-static uint32_t last_sent(const struct mcp_group *group, uint32_t place)
+INSIDE uint32_t last_sent(const struct mcp_group *group, uint32_t place)
 {
     return done(group) + (place < group->first_send + group->sent);
 }
 
-bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot, uint32_t epoch,
-                      struct mcp_message *message)
+MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot,
+                                 uint32_t epoch, struct mcp_message *message)
 {
-    for (uint32_t s = 0; s < group->nsends; ++s) {
-        const struct mcp_peer *to = &mcp_group_sends(group)[s];
+    for (uint32_t s = 0; s < AT_MOST(group->nsends, MCP_KERNEL_MESSAGES); ++s) {
+        const struct mcp_peer *to = peer_at(group, s);
         if (to->node == node && to->slot == slot) {
             const uint32_t last = last_sent(group, s);
-            address_message(group, message, to, MCP_ARRIVE, slot, last);
+            address_message(group, message, s, MCP_ARRIVE, slot, last);
             return myr_epoch_reached(last, epoch);
         }
     }

@@ -11,7 +11,8 @@
  *
  * All functions work on one group's memory, without loops that a schedule does not bound, pointers
  * to functions or calls of anything else: the same source serves a NIC in user space and one in the
- * kernel. Whoever calls them sees to it that one does at a time.
+ * kernel (BPF), whose verifier wants tables of fixed sizes, loops bounded by numbers, and all of it
+ * inline. Whoever calls them sees to it that one does at a time.
  */
 #ifndef MCP_ENGINE_H
 #define MCP_ENGINE_H
@@ -36,7 +37,7 @@ struct mcp_peer {
 
 /*
  * A group as one NIC knows it: in memory shared with the hosts, who read `done` and nothing else.
- * Behind it lie the tables: steps, arrivals, peers sent to, peers waited for.
+ * Behind it lie the tables: steps, peers (first those sent to, then those waited for), arrivals.
  */
 struct mcp_group {
     _Alignas(MYR_LINE) myr_word done; /* the release: the last epoch that is complete */
@@ -44,7 +45,8 @@ struct mcp_group {
     myr_word failed;                  /* not 0: this group will complete nothing any more */
     _Alignas(MYR_LINE) uint64_t key;  /* 0: not open */
     uint32_t started;                 /* the last epoch that the host has arrived in */
-    uint32_t step, sent;              /* where epoch done + 1 is: step, messages sent in it */
+    uint32_t step;                    /* where epoch done + 1 is: the step under way, */
+    uint32_t sent, seen;              /* ... what of it was sent, and is known to be here */
     uint32_t first_send, first_wait;  /* of this step, in the tables */
     uint32_t nsteps, nsends, nwaits;
     uint32_t node;        /* this NIC's number in the group */
@@ -55,21 +57,37 @@ struct mcp_group {
     uint64_t deadline_ns; /* when that is over; 0: nothing is missing */
     uint64_t began_ns;    /* when the epoch under way began to wait */
     uint64_t usual_ns;    /* how long that takes, smoothed */
-    _Alignas(MYR_LINE) uint8_t tables[];
 };
 
 /* A message that is to be sent. */
 struct mcp_message {
     struct mcp_address to;
+    uint32_t peer;            /* whose address that is, by its place among the group's peers */
     struct mcp_header header; /* not sealed */
 };
+
+/* The tables of a group in the kernel have these sizes, whatever its schedule (powers of two):
+ * steps, messages sent or waited for, and peers of both. */
+enum {
+    MCP_KERNEL_STEPS = 32,
+    MCP_KERNEL_MESSAGES = 64,
+    MCP_KERNEL_PEERS = 2 * MCP_KERNEL_MESSAGES
+};
+
+#ifdef __bpf__
+
+#define MCP_ENGINE static inline __attribute__((always_inline))
+
+#else
+
+#define MCP_ENGINE
 
 /* Bytes of a group with its tables. */
 size_t mcp_group_bytes(uint32_t nsteps, uint32_t nsends, uint32_t nwaits);
 
 static inline struct mcp_step *mcp_group_steps(struct mcp_group *group)
 {
-    return (struct mcp_step *)group->tables;
+    return (struct mcp_step *)(group + 1);
 }
 
 static inline struct mcp_peer *mcp_group_sends(struct mcp_group *group)
@@ -87,16 +105,18 @@ static inline uint32_t *mcp_group_arrivals(struct mcp_group *group)
     return (uint32_t *)(mcp_group_waits(group) + group->nwaits);
 }
 
+#endif
+
 /*
  * Set up a group that has done everything up to `epoch`. The caller then fills in the steps and the
  * two tables of peers: step after step, those sent to and those waited for; the waits' slots do not
  * matter, as a wait's slot is its place in the table.
  */
-void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t node, uint32_t nsteps,
-                    uint32_t nsends, uint32_t nwaits, uint32_t epoch);
+MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t node,
+                               uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch);
 
 /* The host has arrived in `epoch` (and in all before). */
-void mcp_group_start(struct mcp_group *group, uint32_t epoch);
+MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch);
 
 /*
  * A peer has reached `epoch`: record it. MCP_IMPLAUSIBLE where no peer can be there; nothing is
@@ -108,35 +128,37 @@ enum mcp_recorded {
     MCP_KNOWN,      /* had come before */
     MCP_IMPLAUSIBLE
 };
-enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot, uint32_t epoch);
+MCP_ENGINE enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot,
+                                              uint32_t epoch);
 
 /* Everybody has entered `epoch`: all its messages are as good as here. What we still have to send
  * in it is sent all the same, as others may be waiting for that. */
-enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch);
+MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch);
 
 /*
  * Go on as far as possible: true with the next message to send, to be called again; false when
  * nothing can be done before another message or another start. `done` moves along.
  */
-bool mcp_group_next(struct mcp_group *group, struct mcp_message *message);
+MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *message);
 
 /* Is an epoch under way that waits for messages? */
 static inline bool mcp_group_waits_now(const struct mcp_group *group)
 {
-    return group->started != atomic_load_explicit(&group->done, memory_order_relaxed);
+    return group->started != myr_glance(&group->done);
 }
 
 /*
  * What the present step still misses: for each missing message one that asks for it. Begin with
  * *cursor 0; false when there are no more.
  */
-bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor, struct mcp_message *message);
+MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
+                                  struct mcp_message *message);
 
 /*
  * Node `node` misses `epoch` in its arrival `slot`: true with the message to send again, false if
  * that was not sent yet, or is not ours to send.
  */
-bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot, uint32_t epoch,
-                      struct mcp_message *message);
+MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot,
+                                 uint32_t epoch, struct mcp_message *message);
 
 #endif

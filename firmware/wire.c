@@ -4,19 +4,12 @@
 /* The compiler's own: the core has no C library. */
 #define copy __builtin_memcpy
 
-static uint64_t mix(uint64_t h, uint64_t word)
-{
-    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return h ^ h >> 32;
-}
-
-/* Words of 8 bytes; a rest is filled up with zeros, and the length counts. */
 static uint64_t mix_tail(uint64_t h, const uint8_t *bytes, size_t count)
 {
     while (count >= 8) {
         uint64_t word;
         copy(&word, bytes, 8);
-        h = mix(h, word);
+        h = mcp_mix(h, word);
         bytes += 8;
         count -= 8;
     }
@@ -24,7 +17,7 @@ static uint64_t mix_tail(uint64_t h, const uint8_t *bytes, size_t count)
     for (size_t i = 0; i < count; ++i) {
         word |= (uint64_t)bytes[i] << 8 * i;
     }
-    return mix(h, word ^ (uint64_t)count << 56);
+    return mcp_mix(h, word ^ (uint64_t)count << 56);
 }
 
 /* Four chains at once, since each multiplication waits for the one before: payloads are long. */
@@ -36,24 +29,26 @@ static uint64_t mix_bytes(uint64_t h, const uint8_t *bytes, size_t count)
             uint64_t word[4];
             copy(word, bytes, 32);
             for (int i = 0; i < 4; ++i) {
-                chain[i] = mix(chain[i], word[i]);
+                chain[i] = mcp_mix(chain[i], word[i]);
             }
         }
-        h = mix(mix(mix(chain[0], chain[1]), chain[2]), chain[3]);
+        h = mcp_mix(mcp_mix(mcp_mix(chain[0], chain[1]), chain[2]), chain[3]);
     }
     return mix_tail(h, bytes, count);
 }
 
 static uint32_t check_of(const struct mcp_header *header, const void *payload, size_t payload_bytes)
 {
+    if (header->type <= MCP_DONE && 0 == payload_bytes) {
+        return mcp_collective_check(header);
+    }
     struct mcp_header plain = *header;
     plain.check = 0;
     uint64_t h = mix_tail(payload_bytes, (const uint8_t *)&plain, mcp_header_bytes(plain.type));
     if (0 != payload_bytes) {
         h = mix_bytes(h, payload, payload_bytes);
     }
-    /* The upper half: only there every bit of the last word counts. */
-    return (uint32_t)(h >> 32);
+    return (uint32_t)(h >> 32); /* as in mcp_collective_check() */
 }
 
 void mcp_seal(struct mcp_header *header, const void *payload, size_t payload_bytes)

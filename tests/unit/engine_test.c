@@ -134,7 +134,7 @@ static void tables(void **state)
     static const struct mcp_step steps[] = {{2, 0}, {0, 3}, {1, 1}};
     begin(steps, 3, 5);
     uint8_t *end_of_tables = (uint8_t *)(mcp_group_arrivals(group) + 4);
-    assert_ptr_equal(mcp_group_steps(group), group->tables);
+    assert_ptr_equal(mcp_group_steps(group), group + 1);
     assert_ptr_equal(mcp_group_sends(group), mcp_group_steps(group) + 3);
     assert_ptr_equal(mcp_group_waits(group), mcp_group_sends(group) + 3);
     assert_ptr_equal(mcp_group_arrivals(group), mcp_group_waits(group) + 4);
@@ -159,7 +159,7 @@ static void lines(void **state)
     assert_int_equal(offsetof(struct mcp_group, done) % MYR_LINE, 0);
     assert_int_equal(offsetof(struct mcp_group, key) % MYR_LINE, 0);
     assert_true(offsetof(struct mcp_group, key) >= MYR_LINE);
-    assert_int_equal(offsetof(struct mcp_group, tables) % MYR_LINE, 0);
+    assert_int_equal(sizeof(struct mcp_group) % MYR_LINE, 0); /* the tables stand behind */
 }
 
 /* ---- playing ---- */
