@@ -9,7 +9,8 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/plan.h libmyr/plan.c \
     libmyr/group.h libmyr/group.c \
     libmyr/nic.h libmyr/nic_inside.h libmyr/nic.c \
-    libmyr/nic_group.h libmyr/nic_group.c \
+    libmyr/nic_group.h libmyr/group_player.h libmyr/nic_group.c \
+    libmyr/soft_group.c \
     libmyr/port.h libmyr/port.c \
     libmyr/nic_thread.h libmyr/nic_thread.c \
     libmyr/nic_look.h libmyr/nic_look.c \

@@ -22,6 +22,7 @@
 #include "libmyr/schedule.h"
 #include "libmyr/waiter.h"
 
+struct myr_kernel_seat;
 struct myr_record;
 
 /* Who is in a group; all its processes come with equal numbers. */
@@ -34,22 +35,29 @@ struct myr_nic_members {
     const struct myr_nic_name *names; /* [nodes]: their NICs */
 };
 
+struct myr_player; /* what plays it, see group_player.h */
+
 /* This process's side of a group. What a barrier reads comes first. */
 struct myr_nic_group {
-    struct mcp_group *mcp;
-    myr_word *arrivals; /* of the node's processes: the epochs they have arrived in */
+    const myr_word *done; /* the release: the last epoch that is complete; the NIC writes it */
+    myr_word *arrivals;   /* of the node's processes: the epochs they have arrived in */
     uint32_t locals, local;
     uint32_t epoch; /* the last one this process has arrived in */
-    struct myr_nic *nic;
+    const struct myr_player *player;
     struct myr_waiter *waiter;
-    struct shared_group *shared;
-    struct myr_record *record;
+    struct myr_segment *segment;
+    struct myr_record *record; /* in the segment: what the node's processes share */
+    /* The player's own: */
+    struct myr_nic *nic;
+    struct mcp_group *mcp;
+    struct myr_kernel_seat *seat;
 };
 
 /*
- * Join the group; `schedule_of` gives the schedule of a node among the nodes. Each member joins
- * once and leaves once. No messages: NICs of other nodes may have opened the group or not. On
- * failure MYR_ERR_*; all processes of a node fail alike when there is no memory.
+ * Join the group on a soft NIC (on the kernel's: kernel_nic.h); `schedule_of` gives the schedule of
+ * a node among the nodes. Each member joins once and leaves once. No messages: NICs of other nodes
+ * may have opened the group or not. On failure MYR_ERR_*; all processes of a node fail alike when
+ * there is no memory.
  */
 enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *nic,
                                    struct myr_waiter *waiter, const struct myr_nic_members *members,
@@ -67,7 +75,7 @@ uint32_t myr_nic_group_arrive(struct myr_nic_group *group);
 /* Has everybody arrived in `epoch`? Needs somebody to run the NIC (myr_nic_poll()). */
 static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_t epoch)
 {
-    return myr_epoch_reached(myr_observe(&group->mcp->done), epoch);
+    return myr_epoch_reached(myr_observe(group->done), epoch);
 }
 
 /* Will nothing more be completed? A member of this node, or whoever ran the NIC, has died. */

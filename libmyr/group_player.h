@@ -1,0 +1,47 @@
+/*
+ * What a kind of NIC does for its groups, and what groups of all kinds share (nic_group.c): the
+ * node's processes, waiting, the way from a schedule to a NIC's tables.
+ */
+#ifndef MYR_GROUP_PLAYER_H
+#define MYR_GROUP_PLAYER_H
+
+#include <stdbool.h>
+
+#include "firmware/engine.h"
+#include "libmyr/nic_group.h"
+
+struct myr_player {
+    void (*start)(struct myr_nic_group *group, uint32_t epoch); /* all of the node have arrived */
+    /* Run the NIC, if that is the hosts' business; how many packets were taken. */
+    uint32_t (*poll)(struct myr_nic_group *group);
+    /* Somebody has waited for `waited_us` by now; called now and then. */
+    void (*remind)(struct myr_nic_group *group, uint64_t waited_us);
+    /* Sleep until the epoch after `seen` is done, or something else happens, or for that long. */
+    void (*sleep)(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us);
+    bool (*over)(const struct myr_nic_group *group); /* nothing will be completed any more */
+    void (*leave)(struct myr_nic_group *group);
+};
+
+/* The length of a schedule. */
+struct myr_lengths {
+    uint32_t steps, sends, waits;
+};
+struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule);
+
+/* Fill in a NIC's tables: steps, and peers in the order of the table of those sent to and that of
+ * those waited for. `route` gives the address of a NIC by its name. False when out of memory, or
+ * there is no way to a peer. */
+typedef bool (*myr_route_fn)(const void *context, const struct myr_nic_name *name,
+                             struct mcp_address *address);
+bool myr_fill_tables(const struct myr_schedule *schedule, const struct myr_nic_members *members,
+                     myr_schedule_fn schedule_of, const void *context, myr_route_fn route,
+                     const void *router, struct mcp_step *steps, struct mcp_peer *sends,
+                     struct mcp_peer *waits);
+
+/* Bytes, in whole lines, of the node's arrivals; each process has a word. */
+static inline size_t myr_arrivals_bytes(uint32_t locals)
+{
+    return (sizeof(myr_word) * locals + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+}
+
+#endif

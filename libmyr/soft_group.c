@@ -1,0 +1,211 @@
+/* Groups that the soft NIC plays; see nic_group.h. */
+#include "libmyr/nic_group.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "libmyr/group_player.h"
+#include "libmyr/nic_inside.h"
+#include "libmyr/segment.h"
+
+enum { GROUP_RECORD = 0x67 /* id of the records' keys: "g" */ };
+
+/* What the node's processes share besides the NIC's group; their arrivals and their pids (0: not
+ * come yet, or gone) follow. */
+struct shared_group {
+    uint32_t opened;
+    uint32_t left; /* how many processes are done with it */
+};
+
+static size_t shared_bytes(uint32_t locals)
+{
+    const size_t bytes = sizeof(struct shared_group) + 2 * sizeof(myr_word) * locals;
+    return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+}
+
+static struct shared_group *shared_of(const struct myr_record *record)
+{
+    return (struct shared_group *)record->slots;
+}
+
+static myr_word *pids(const struct myr_record *record, uint32_t locals)
+{
+    return (myr_word *)(shared_of(record) + 1) + locals;
+}
+
+/* ---- playing ---- */
+
+static void start(struct myr_nic_group *group, uint32_t epoch)
+{
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    mcp_collective_start(&mcp->collective, board, &mcp->counters, group->mcp, epoch);
+    myr_nic_leave(group->nic);
+}
+
+static uint32_t poll_nic(struct myr_nic_group *group)
+{
+    return myr_nic_poll(group->nic);
+}
+
+/* The control program has timers of its own. */
+static void remind(struct myr_nic_group *group, uint64_t waited_us)
+{
+    (void)group;
+    (void)waited_us;
+}
+
+static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
+{
+    myr_nic_sleep(group->nic, &group->mcp->done, &group->mcp->sleepers, seen, timeout_us);
+}
+
+static bool over(const struct myr_nic_group *group)
+{
+    return myr_nic_broken(group->nic) || 0 != myr_observe(&group->mcp->failed);
+}
+
+static void leave(struct myr_nic_group *group)
+{
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    myr_publish(&pids(group->record, group->locals)[group->local], 0);
+    if (++shared_of(group->record)->left == group->locals) {
+        mcp_collective_close(&mcp->collective, board, group->mcp);
+    }
+    myr_nic_leave(group->nic);
+    myr_record_leave(group->segment, group->record);
+}
+
+static const struct myr_player soft_player = {
+    .start = start,
+    .poll = poll_nic,
+    .remind = remind,
+    .sleep = sleep_on_nic,
+    .over = over,
+    .leave = leave,
+};
+
+/* ---- joining ---- */
+
+static bool route(const void *nic, const struct myr_nic_name *name, struct mcp_address *address)
+{
+    return myr_nic_route(nic, name, address);
+}
+
+/* Whoever comes first of a node opens the group on the NIC. */
+static bool open_once(struct myr_nic_group *group, const struct myr_nic_members *members,
+                      const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
+                      const void *context)
+{
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    struct shared_group *shared = shared_of(group->record);
+    if (!shared->opened) {
+        const struct myr_lengths lengths = myr_schedule_lengths(schedule);
+        mcp_group_init(group->mcp, members->key, members->node, lengths.steps, lengths.sends,
+                       lengths.waits, 0);
+        shared->opened = myr_fill_tables(schedule, members, schedule_of, context, route, group->nic,
+                                         mcp_group_steps(group->mcp), mcp_group_sends(group->mcp),
+                                         mcp_group_waits(group->mcp));
+        if (shared->opened) {
+            mcp_collective_open(&mcp->collective, board, &mcp->counters, group->mcp);
+        }
+    }
+    const bool opened = shared->opened;
+    if (opened) {
+        myr_publish(&pids(group->record, group->locals)[group->local], (uint32_t)getpid());
+    }
+    myr_nic_leave(group->nic);
+    return opened;
+}
+
+enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *nic,
+                                   struct myr_waiter *waiter, const struct myr_nic_members *members,
+                                   myr_schedule_fn schedule_of, const void *context,
+                                   struct myr_error *error)
+{
+    struct myr_schedule schedule;
+    if (!schedule_of(context, members->node, &schedule)) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
+    const struct myr_key key = {.scope = members->key, .id = GROUP_RECORD};
+    const size_t before = shared_bytes(members->locals);
+    struct myr_record *record = myr_record_join(
+        myr_nic_segment(nic), &key, members->locals,
+        before + mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits), 0, error);
+    enum myr_status status = NULL == record ? MYR_ERR_FULL : MYR_OK;
+    if (MYR_OK == status) {
+        struct mcp_group *mcp = (struct mcp_group *)(record->slots + before);
+        *group = (struct myr_nic_group){
+            .done = &mcp->done,
+            .arrivals = (myr_word *)(shared_of(record) + 1),
+            .locals = members->locals,
+            .local = members->local,
+            .player = &soft_player,
+            .waiter = waiter,
+            .segment = myr_nic_segment(nic),
+            .record = record,
+            .nic = nic,
+            .mcp = mcp,
+        };
+        if (!open_once(group, members, &schedule, schedule_of, context)) {
+            status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+            myr_record_leave(group->segment, record);
+            group->record = NULL;
+        }
+    }
+    free(schedule.steps);
+    return status;
+}
+
+/* ---- members that have died ---- */
+
+struct search {
+    uint32_t pid;
+    struct myr_record *found;
+    uint32_t local;
+};
+
+static void find_member(struct myr_record *record, void *context)
+{
+    struct search *search = context;
+    if (GROUP_RECORD != record->key[1]) {
+        return;
+    }
+    for (uint32_t i = 0; i < record->members; ++i) {
+        if (search->pid == myr_observe(&pids(record, record->members)[i])) {
+            search->found = record;
+            search->local = i;
+        }
+    }
+}
+
+/* The record is there until we have left it in the place of the one who died. */
+static void fail_and_leave(struct myr_nic *nic, struct myr_record *record, uint32_t local)
+{
+    struct mcp_group *group = (struct mcp_group *)(record->slots + shared_bytes(record->members));
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(nic, &board);
+    myr_publish(&pids(record, record->members)[local], 0);
+    myr_publish(&group->failed, 1);
+    board->wake(board, &group->done);
+    if (++shared_of(record)->left == record->members) {
+        mcp_collective_close(&mcp->collective, board, group);
+    }
+    myr_nic_leave(nic);
+    myr_record_leave(myr_nic_segment(nic), record);
+}
+
+void myr_nic_groups_bury(struct myr_nic *nic, uint32_t pid)
+{
+    for (;;) {
+        struct search search = {.pid = pid};
+        myr_records_each(myr_nic_segment(nic), find_member, &search);
+        if (NULL == search.found) {
+            return;
+        }
+        fail_and_leave(nic, search.found, search.local);
+    }
+}
