@@ -12,8 +12,8 @@ cd "$(dirname "$0")"
 packages="autoconf automake g++ gcc gnuplot-nox lammps libjansson-dev libopenmpi-dev libtool make
     openmpi-bin pkg-config"
 if [ "${1-build}" = check ]; then
-    packages="$packages clang clang-format clang-tidy cppcheck git hpcc iproute2 libbenchmark-dev libcmocka-dev
-        mmdebstrap procps python3-mpi4py shellcheck spin valgrind"
+    packages="$packages bpftool clang clang-format clang-tidy cppcheck git hpcc iproute2 libbenchmark-dev libbpf-dev
+        libcmocka-dev mmdebstrap procps python3-mpi4py shellcheck spin valgrind"
 fi
 
 say() { echo "== $*"; }

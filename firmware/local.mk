@@ -16,3 +16,29 @@ noinst_LTLIBRARIES += firmware/libsoft.la
 firmware_libsoft_la_SOURCES = \
     firmware/soft/addresses.h firmware/soft/addresses.c \
     firmware/soft/udp.h firmware/soft/udp.c
+
+## The kernel's NIC: a program for BPF, compiled by clang whatever compiles the rest, and its owner,
+## who carries it along as a skeleton. It has the engine in it, so that is what it depends on.
+if HAVE_KERNEL_NIC
+noinst_LTLIBRARIES += firmware/libkernel.la
+firmware_libkernel_la_SOURCES = \
+    firmware/kernel/kernel.h \
+    firmware/kernel/owner.h firmware/kernel/owner.c
+nodist_firmware_libkernel_la_SOURCES = firmware/kernel/program.skel.h
+firmware_libkernel_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)
+firmware_libkernel_la_CFLAGS = $(AM_CFLAGS) $(LIBBPF_CFLAGS)
+firmware_libkernel_la_LIBADD = $(LIBBPF_LIBS)
+BUILT_SOURCES += firmware/kernel/program.skel.h
+CLEANFILES += firmware/kernel/program.bpf.o firmware/kernel/program.skel.h
+firmware_kernel_needs = \
+    firmware/kernel/kernel.h firmware/atomics.h firmware/counters.h firmware/wire.h \
+    firmware/engine.h firmware/engine.c
+firmware/kernel/program.bpf.o: firmware/kernel/program.bpf.c $(firmware_kernel_needs)
+	@$(MKDIR_P) firmware/kernel
+	$(AM_V_GEN)$(CLANG) -O2 -g -Wall -ffreestanding -target bpf -mcpu=v3 -I$(top_srcdir) $(BPF_CPPFLAGS) \
+	    $(LIBBPF_CFLAGS) -c -o $@ $(srcdir)/firmware/kernel/program.bpf.c
+firmware/kernel/program.skel.h: firmware/kernel/program.bpf.o
+	$(AM_V_GEN)$(BPFTOOL) gen skeleton firmware/kernel/program.bpf.o name program \
+	    > $@.tmp && mv $@.tmp $@
+endif
+EXTRA_DIST += firmware/kernel/program.bpf.c

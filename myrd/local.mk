@@ -1,15 +1,37 @@
-## The daemon: the soft NIC in a process of its own, by means of the host library; and its service of
-## the user's: systemctl --user enable --now myrd
+## The daemon: the soft NIC in a process of its own, by means of the host library, with its service of
+## the user's (systemctl --user enable --now myrd); or, with --kernel, the owner of the kernel's NIC,
+## with its service of the system's (systemctl enable --now myrd-kernel).
 bin_PROGRAMS += myrd/myrd
 myrd_myrd_SOURCES = \
+    myrd/place.h myrd/place.c \
     myrd/server.h myrd/server.c \
+    myrd/kernel_server.h \
     myrd/main.c
 myrd_myrd_LDADD = libmyr/libmyr.la
+myrd_kernel_sources = \
+    myrd/kernel_plan.h myrd/kernel_plan.c \
+    myrd/kernel_meeting.h myrd/kernel_meeting.c \
+    myrd/kernel_groups.h myrd/kernel_groups.c \
+    myrd/rights.h myrd/rights.c \
+    myrd/kernel_server.c
+if HAVE_KERNEL_NIC
+myrd_myrd_SOURCES += $(myrd_kernel_sources)
+myrd_myrd_LDADD += firmware/libkernel.la
+else
+myrd_myrd_SOURCES += myrd/kernel_none.c
+endif
 
 userunitdir = $(prefix)/lib/systemd/user
 userunit_DATA = myrd/myrd.service
-CLEANFILES += myrd/myrd.service
-EXTRA_DIST += myrd/myrd.service.in
+if HAVE_KERNEL_NIC
+systemunitdir = $(prefix)/lib/systemd/system
+systemunit_DATA = myrd/myrd-kernel.service
+endif
+CLEANFILES += myrd/myrd.service myrd/myrd-kernel.service
+EXTRA_DIST += myrd/myrd.service.in myrd/myrd-kernel.service.in
 myrd/myrd.service: myrd/myrd.service.in Makefile
 	@$(MKDIR_P) myrd
-	$(AM_V_GEN)sed 's|@''bindir@|$(bindir)|' $(srcdir)/myrd/myrd.service.in > $@.tmp && mv $@.tmp $@
+	$(AM_V_GEN)sed 's|@''bindir@|$(bindir)|' $(srcdir)/$@.in > $@.tmp && mv $@.tmp $@
+myrd/myrd-kernel.service: myrd/myrd-kernel.service.in Makefile
+	@$(MKDIR_P) myrd
+	$(AM_V_GEN)sed 's|@''bindir@|$(bindir)|' $(srcdir)/$@.in > $@.tmp && mv $@.tmp $@

@@ -1,5 +1,6 @@
 /*
- * myrd: the node's NIC as a daemon, for all jobs of one user; see libmyr/nic_daemon.h.
+ * myrd: the node's NIC as a daemon: a soft one for all jobs of one user, see libmyr/nic_daemon.h;
+ * or the kernel's, for all users, see libmyr/kernel_nic.h.
  *
  * Arguments, becoming a daemon, and its end. Exit status: 0, or 1 after one line on the standard
  * error that says what to do; wrong usage: 64.
@@ -15,21 +16,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libmyr/kernel_words.h"
+#include "myrd/kernel_server.h"
 #include "myrd/server.h"
 
 /* libc looks for it by name, which -fvisibility=hidden would hide. */
 __attribute__((visibility("default"))) const char *argp_program_version = "myrd " NICBARR_VERSION;
 
 static const struct argp_option argp_options[] = {
+    {"kernel", 'k', NULL, 0, "Have the kernel be the NIC, for all users of this host (for root)",
+     0},
     {"foreground", 'f', NULL, 0, "Stay in the foreground (for systemd)", 0},
     {"socket", 's', "PATH", 0,
-     "Where to listen (default: $XDG_RUNTIME_DIR/nicbarr/myrd.sock, or below $TMPDIR or /tmp)", 0},
+     "Where to listen (default: $XDG_RUNTIME_DIR/nicbarr/myrd.sock, or below $TMPDIR or /tmp; with "
+     "--kernel: " MYR_KERNEL_SOCKET ")",
+     0},
     {"network", 'n', "LIST", 0,
      "Interfaces (eth1) or networks (10.0.0.0/8) to use, best first, separated by commas (default: "
-     "all but loopback and point-to-point ones)",
+     "all but loopback and point-to-point ones); with --kernel the first that fits is the one",
      0},
-    {"port", 'p', "N", 0, "UDP port (default: any that is free)", 0},
-    {"memory", 'm', "MIB", 0, "The most memory that all jobs take together (default: 256)", 0},
+    {"port", 'p', "N", 0, "UDP port (default: any that is free; with --kernel: 7077)", 0},
+    {"memory", 'm', "MIB", 0,
+     "The most memory that all jobs take together (default: 256; the kernel takes little)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -39,11 +47,16 @@ static const char doc[] =
     "barriers go on while the jobs compute. Jobs use it if they find it when they start."
     "\v"
     "All jobs of the user share the NIC's memory and socket; other users are refused.\n"
-    "`nicbarr status' shows what it does. SIGTERM ends it: running jobs go on without it.";
+    "`nicbarr status' shows what it does. SIGTERM ends it: running jobs go on without it.\n"
+    "\n"
+    "With --kernel, BPF programs at a network interface play the barriers of all users' jobs. That "
+    "takes\n"
+    "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON. When it ends, barriers under way on it fail.";
 
 struct settings {
     struct myrd_options options;
-    bool foreground;
+    bool kernel, foreground;
+    int words; /* of go_to_background() */
 };
 
 static long number(const char *argument, long least, long most, struct argp_state *state)
@@ -60,6 +73,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
     switch (key) {
+    case 'k':
+        settings->kernel = true;
+        return 0;
     case 'f':
         settings->foreground = true;
         return 0;
@@ -128,23 +144,52 @@ static int end_by_signal(void)
     return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
+static void say_that_it_runs(const struct settings *settings)
+{
+    if (!settings->foreground) {
+        in_background(settings->words);
+    }
+}
+
+static enum myr_status serve_user(const struct settings *settings, int end, struct myr_error *error)
+{
+    struct myrd_server *server;
+    enum myr_status status = myrd_server_open(&settings->options, &server, error);
+    if (MYR_OK == status) {
+        say_that_it_runs(settings);
+        status = myrd_server_run(server, end, error);
+        myrd_server_close(server);
+    }
+    return status;
+}
+
+static enum myr_status serve_kernel(const struct settings *settings, int end,
+                                    struct myr_error *error)
+{
+    struct myrd_kernel_server *server;
+    enum myr_status status = myrd_kernel_server_open(&settings->options, &server, error);
+    if (MYR_OK != status) {
+        return status;
+    }
+    status = myrd_kernel_server_confine(error);
+    if (MYR_OK == status) {
+        say_that_it_runs(settings);
+        status = myrd_kernel_server_run(server, end, error);
+    }
+    myrd_kernel_server_close(server);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     const struct argp argp = {argp_options, parse, NULL, doc, NULL, NULL, NULL};
     struct settings settings = {.options.memory = UINT32_C(256) << 20};
-    struct myrd_server *server;
     struct myr_error error = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &settings);
-    const int words = settings.foreground ? -1 : go_to_background();
+    settings.words = settings.foreground ? -1 : go_to_background();
     const int end = end_by_signal(); /* before there are threads */
-    enum myr_status status = myrd_server_open(&settings.options, &server, &error);
-    if (MYR_OK == status) {
-        if (!settings.foreground) {
-            in_background(words);
-        }
-        status = myrd_server_run(server, end, &error);
-        myrd_server_close(server);
-    }
+    const enum myr_status status =
+        settings.kernel ? serve_kernel(&settings, end, &error) : serve_user(&settings, end, &error);
     if (MYR_OK != status) {
         fprintf(stderr, "myrd: %s\n", error.text);
         return EXIT_FAILURE;

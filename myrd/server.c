@@ -8,16 +8,10 @@
 #include "myrd/server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "libmyr/daemon_words.h"
@@ -25,6 +19,8 @@
 #include "libmyr/nic_group.h"
 #include "libmyr/nic_thread.h"
 #include "libmyr/port.h"
+#include "libmyr/unix_talk.h"
+#include "myrd/place.h"
 
 enum {
     CLIENTS_MOST = 1024,
@@ -33,18 +29,14 @@ enum {
 };
 
 struct client {
-    int connection;
-    int process;         /* pidfd: its children may keep the connection open */
+    struct myrd_visitor visitor;
     pid_t pid;           /* 0: it has not said hello yet */
     uint32_t generation; /* of the NIC that it got */
 };
 
 struct myrd_server {
     struct myrd_options options;
-    struct sockaddr_un address;
-    char lock_path[sizeof(((struct sockaddr_un *)0)->sun_path) + 8];
-    int lock, listening;
-    bool bound; /* the socket's file is ours */
+    struct myrd_place place;
     struct myr_segment *segment;
     struct myr_nic *nic;
     struct myr_nic_thread *thread;
@@ -115,10 +107,7 @@ static void bury(struct myrd_server *server, pid_t pid)
 static void forget(struct myrd_server *server, uint32_t number)
 {
     struct client *client = &server->client[number];
-    close(client->connection);
-    if (client->process >= 0) {
-        close(client->process);
-    }
+    myrd_visitor_leave(&client->visitor);
     *client = server->client[--server->count];
 }
 
@@ -134,65 +123,42 @@ static void die(struct myrd_server *server, uint32_t number)
 static void answer(int connection, enum myr_status status, const char *why, const int *descriptors)
 {
     struct myr_daemon_welcome welcome = {.magic = MYR_DAEMON_MAGIC, .status = status};
-    struct iovec part = {&welcome, sizeof(welcome)};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    const size_t bytes = sizeof(int) * MYR_DAEMON_DESCRIPTORS;
-    _Alignas(struct cmsghdr)
-        uint8_t control[CMSG_SPACE(sizeof(int) * MYR_DAEMON_DESCRIPTORS)] = {0};
-    snprintf(welcome.why, sizeof(welcome.why), "%s", why);
-    if (NULL != descriptors) {
-        message.msg_control = control;
-        message.msg_controllen = sizeof(control);
-        struct cmsghdr *note = CMSG_FIRSTHDR(&message);
-        note->cmsg_level = SOL_SOCKET;
-        note->cmsg_type = SCM_RIGHTS;
-        note->cmsg_len = CMSG_LEN(bytes);
-        memcpy(CMSG_DATA(note), descriptors, bytes);
-    }
-    (void)!sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    snprintf(welcome.why, sizeof(welcome.why), "%.*s", (int)sizeof(welcome.why) - 1, why);
+    (void)myr_talk_send(connection, &welcome, sizeof(welcome), descriptors,
+                        NULL == descriptors ? 0 : MYR_DAEMON_DESCRIPTORS, MSG_DONTWAIT);
 }
 
 /* Somebody wants to come in. */
 static void accept_client(struct myrd_server *server)
 {
-    struct ucred peer;
-    socklen_t bytes = sizeof(peer);
-    const int connection = accept4(server->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (connection < 0) {
+    struct myrd_visitor visitor;
+    const char *why;
+    if (!myrd_place_accept(&server->place, &visitor, &why)) {
         return;
     }
-    const char *why = NULL;
-    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0 ||
-        geteuid() != peer.uid) {
+    if (geteuid() != visitor.uid) {
         why = "myrd refuses: it is another user's";
     } else if (CLIENTS_MOST == server->count) {
         why = "myrd refuses: it has too many clients";
     }
-    const int process = NULL == why ? (int)syscall(SYS_pidfd_open, peer.pid, 0) : -1;
-    if (NULL == why && process < 0) {
-        why = "myrd refuses: it cannot see the process (is it in another container?)";
-    }
     if (NULL != why) {
-        answer(connection, MYR_ERR_SYSTEM, why, NULL);
-        close(connection);
+        answer(visitor.connection, MYR_ERR_SYSTEM, why, NULL);
+        myrd_visitor_leave(&visitor);
         return;
     }
-    server->client[server->count++] = (struct client){connection, process, 0, 0};
+    server->client[server->count++] = (struct client){visitor, 0, 0};
 }
 
 /* What keeps a client out that has said hello; NULL: nothing. */
 static const char *obstacle(const struct client *client, const struct myr_daemon_hello *hello,
                             enum myr_status *status)
 {
-    struct ucred peer;
-    socklen_t bytes = sizeof(peer);
     *status = MYR_ERR_FOREIGN;
     if (myr_daemon_layout() != hello->layout) {
         return "myrd is of another version of nicbarr";
     }
     *status = MYR_ERR_SYSTEM;
-    if (getsockopt(client->connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0 ||
-        peer.pid != hello->pid) {
+    if (client->visitor.pid != hello->pid) {
         return "myrd sees the process under another number (is it in another container?)";
     }
     return NULL;
@@ -204,13 +170,13 @@ static enum myr_status welcome(struct myrd_server *server, struct client *client
     enum myr_status status;
     const char *why = obstacle(client, hello, &status);
     if (NULL != why) {
-        answer(client->connection, status, why, NULL);
+        answer(client->visitor.connection, status, why, NULL);
         return MYR_OK;
     }
     if (myr_nic_broken(server->nic)) {
         status = renew(server, error);
         if (MYR_OK != status) {
-            answer(client->connection, status, error->text, NULL);
+            answer(client->visitor.connection, status, error->text, NULL);
             return status;
         }
     }
@@ -221,7 +187,7 @@ static enum myr_status welcome(struct myrd_server *server, struct client *client
     /* From now on what it holds must be taken back. */
     client->pid = hello->pid;
     client->generation = server->generation;
-    answer(client->connection, MYR_OK, "", descriptors);
+    answer(client->visitor.connection, MYR_OK, "", descriptors);
     return MYR_OK;
 }
 
@@ -230,7 +196,7 @@ static enum myr_status hear(struct myrd_server *server, uint32_t number, struct 
 {
     struct client *client = &server->client[number];
     struct myr_daemon_hello hello;
-    const ssize_t bytes = recv(client->connection, &hello, sizeof(hello), MSG_DONTWAIT);
+    const ssize_t bytes = recv(client->visitor.connection, &hello, sizeof(hello), MSG_DONTWAIT);
     if (bytes < 0 && (EAGAIN == errno || EINTR == errno)) {
         return MYR_OK;
     }
@@ -246,74 +212,21 @@ static enum myr_status hear(struct myrd_server *server, uint32_t number, struct 
 
 /* ---- listening ---- */
 
-/* A folder that nobody else can put anything into. */
-static enum myr_status make_folder(const char *socket, struct myr_error *error)
-{
-    char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
-    struct stat about;
-    snprintf(folder, sizeof(folder), "%s", socket);
-    *strrchr(folder, '/') = '\0';
-    if (mkdir(folder, 0700) < 0 && EEXIST != errno) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot make %s", folder);
-    }
-    if (lstat(folder, &about) < 0 || !S_ISDIR(about.st_mode) || geteuid() != about.st_uid ||
-        0 != (about.st_mode & 077)) {
-        return myr_fail(error, MYR_ERR_SYSTEM, 0,
-                        "%s is not a folder of yours alone (remove it, or give --socket)", folder);
-    }
-    return MYR_OK;
-}
-
-/* The lock tells for certain whether a daemon lives here: it goes with its process. So a socket's
- * file that is there when we have the lock is left over. */
-static enum myr_status lock_place(struct myrd_server *server, struct myr_error *error)
-{
-    struct stat about;
-    snprintf(server->lock_path, sizeof(server->lock_path), "%s.lock", server->address.sun_path);
-    server->lock = open(server->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (server->lock < 0) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot open %s", server->lock_path);
-    }
-    if (flock(server->lock, LOCK_EX | LOCK_NB) < 0) {
-        return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd runs already, at %s",
-                        server->address.sun_path);
-    }
-    if (0 == lstat(server->address.sun_path, &about) &&
-        (!S_ISSOCK(about.st_mode) || unlink(server->address.sun_path) < 0)) {
-        return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s is in the way, and is no socket",
-                        server->address.sun_path);
-    }
-    return MYR_OK;
-}
-
 static enum myr_status listen_there(struct myrd_server *server, struct myr_error *error)
 {
-    server->address.sun_family = AF_UNIX;
-    const char *given = server->options.socket;
-    const size_t room = sizeof(server->address.sun_path);
-    if (NULL == given ? !myr_nic_daemon_path(server->address.sun_path, room)
-                      : snprintf(server->address.sun_path, room, "%s", given) >= (int)room) {
-        return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "the socket's path");
+    char usual[sizeof(server->place.address.sun_path)];
+    const char *path = server->options.socket;
+    if (NULL == path) {
+        if (!myr_nic_daemon_path(usual, sizeof(usual))) {
+            return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "the socket's path");
+        }
+        const enum myr_status status = myrd_place_make_folder(usual, 0700, error);
+        if (MYR_OK != status) {
+            return status;
+        }
+        path = usual;
     }
-    enum myr_status status = NULL == given ? make_folder(server->address.sun_path, error) : MYR_OK;
-    if (MYR_OK == status) {
-        status = lock_place(server, error);
-    }
-    if (MYR_OK != status) {
-        return status;
-    }
-    server->listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const mode_t before = umask(0077);
-    server->bound = server->listening >= 0 &&
-                    0 == bind(server->listening, (const struct sockaddr *)&server->address,
-                              sizeof(server->address));
-    const int err = errno;
-    umask(before);
-    if (!server->bound || listen(server->listening, SOMAXCONN) < 0) {
-        return myr_fail(error, MYR_ERR_SYSTEM, server->bound ? errno : err, "cannot listen at %s",
-                        server->address.sun_path);
-    }
-    return MYR_OK;
+    return myrd_place_open(&server->place, path, 0600, error);
 }
 
 /* ---- the server ---- */
@@ -326,7 +239,7 @@ enum myr_status myrd_server_open(const struct myrd_options *options, struct myrd
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     opening->options = *options;
-    opening->lock = opening->listening = -1;
+    opening->place.lock = opening->place.listening = -1;
     enum myr_status status = listen_there(opening, error);
     if (MYR_OK == status) {
         status = open_nic(opening, error);
@@ -342,11 +255,11 @@ enum myr_status myrd_server_open(const struct myrd_options *options, struct myrd
 static void watch_all(struct myrd_server *server, int end)
 {
     server->watched[0] = (struct pollfd){.fd = end, .events = POLLIN};
-    server->watched[1] = (struct pollfd){.fd = server->listening, .events = POLLIN};
+    server->watched[1] = (struct pollfd){.fd = server->place.listening, .events = POLLIN};
     for (uint32_t c = 0; c < server->count; ++c) {
         struct pollfd *of = &server->watched[FIXED + OF_EACH * c];
-        of[0] = (struct pollfd){.fd = server->client[c].connection, .events = POLLIN};
-        of[1] = (struct pollfd){.fd = server->client[c].process, .events = POLLIN};
+        of[0] = (struct pollfd){.fd = server->client[c].visitor.connection, .events = POLLIN};
+        of[1] = (struct pollfd){.fd = server->client[c].visitor.process, .events = POLLIN};
     }
 }
 
@@ -382,18 +295,11 @@ enum myr_status myrd_server_run(struct myrd_server *server, int end, struct myr_
 
 void myrd_server_close(struct myrd_server *server)
 {
-    if (server->bound) {
-        (void)unlink(server->address.sun_path);
-    }
+    myrd_place_hide(&server->place);
     while (server->count > 0) {
         forget(server, server->count - 1);
     }
     close_nic(server);
-    if (server->listening >= 0) {
-        close(server->listening);
-    }
-    if (server->lock >= 0) {
-        close(server->lock); /* its file stays: another daemon may be waiting for it */
-    }
+    myrd_place_close(&server->place);
     free(server);
 }

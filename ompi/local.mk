@@ -12,7 +12,7 @@ EXTRA_DIST += ompi/env.sh.in \
     ompi/shim/opal/mca/threads/pthreads/threads_pthreads_mutex.h \
     ompi/shim/opal/mca/threads/pthreads/threads_pthreads_threads.h \
     ompi/shim/opal/mca/threads/pthreads/threads_pthreads_tsd.h
-CLEANFILES = ompi/env.sh
+CLEANFILES += ompi/env.sh
 
 ompi/env.sh: $(srcdir)/ompi/env.sh.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) ompi && \

@@ -1,8 +1,10 @@
 /*
- * `nicbarr status`: the NICs that this node's processes have at present, and what they count.
+ * `nicbarr status`: the NICs that this node's processes have at present, and what they count; also
+ * the kernel's, if there is one.
  *
  * It looks at the memory that nicbarr's processes share (libmyr/nic_look.h), without taking part in
- * it. What is read may be a mixture of two moments, which for counters does not matter.
+ * it; of the kernel's NIC its daemon reports (libmyr/kernel_nic.h). What is read may be a mixture
+ * of two moments, which for counters does not matter.
  */
 #include <argp.h>
 #include <arpa/inet.h>
@@ -15,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "libmyr/kernel_nic.h"
+#include "libmyr/kernel_words.h"
 #include "libmyr/nic_look.h"
 #include "tools/commands.h"
 #include "tools/segments.h"
@@ -50,6 +54,55 @@ static void look(const struct segment *segment, struct sight *sight)
     sight->segment_status = myr_look_at_segment(segment->fd, &sight->segment, &sight->error);
     if (MYR_OK == sight->segment_status) {
         sight->nic_status = myr_look_at_nic(segment->fd, &sight->nic, &sight->error);
+    }
+}
+
+/* The kernel's NIC in the words of the others'. MYR_ERR_NOT_THERE: there is none. */
+struct kernel_sight {
+    struct myr_kernel_report report;
+    struct myr_nic_view nic;
+    struct myr_group_view group[MCP_KERNEL_GROUPS];
+    uint32_t lingering;
+    enum myr_status status;
+    struct myr_error error;
+};
+
+static void view_kernel(struct kernel_sight *sight)
+{
+    const struct myr_kernel_report *report = &sight->report;
+    sight->nic = (struct myr_nic_view){
+        .there = true,
+        .runner = report->pid,
+        .name = report->nic,
+        .counters = report->counters,
+        .group = sight->group,
+    };
+    for (uint32_t g = 0; g < report->groups; ++g) {
+        const struct myr_kernel_group_words *group = &report->group[g];
+        if (group->lingers) {
+            ++sight->lingering;
+            continue;
+        }
+        sight->group[sight->nic.groups++] = (struct myr_group_view){
+            .node = group->node,
+            .done = group->done,
+            .started = group->done + group->waits,
+            .failed = 0 != group->failed,
+        };
+    }
+}
+
+static void look_at_kernel(struct kernel_sight *sight)
+{
+    struct myr_kernel_nic *nic;
+    memset(sight, 0, sizeof(*sight));
+    sight->status = myr_kernel_nic_open(&nic, &sight->error);
+    if (MYR_OK == sight->status) {
+        sight->status = myr_kernel_nic_report(nic, &sight->report, &sight->error);
+        myr_kernel_nic_close(nic);
+    }
+    if (MYR_OK == sight->status) {
+        view_kernel(sight);
     }
 }
 
@@ -91,16 +144,21 @@ static void print_processes(const struct segment *segment)
     putchar('\n');
 }
 
-static void print_nic(const struct myr_nic_view *nic)
+static void print_addresses(const struct myr_nic_view *nic, const char *kind)
 {
     for (uint32_t a = 0; a < nic->name.count; ++a) {
         char text[INET_ADDRSTRLEN];
         const struct in_addr address = {nic->name.address[a].ip};
         inet_ntop(AF_INET, &address, text, sizeof(text));
-        printf("%s%s/%u port %u", 0 == a ? "  NIC        soft, " : ", ", text,
+        printf("%s%s%s/%u port %u", 0 == a ? "  NIC        " : "", 0 == a ? kind : ", ", text,
                (unsigned)nic->name.address[a].prefix, (unsigned)ntohs(nic->name.address[a].port));
     }
     putchar('\n');
+}
+
+static void print_nic(const struct myr_nic_view *nic)
+{
+    print_addresses(nic, "soft, ");
     printf("  run by     ");
     if (nic->broken) {
         printf("nobody: a process was killed while it ran it, so it is of no use any more\n");
@@ -171,9 +229,32 @@ static void print_segment(const struct segment *segment)
     myr_nic_view_free(&sight.nic);
 }
 
-static void print_all(const struct segments *segments)
+static void print_kernel(const struct kernel_sight *sight)
 {
-    if (0 == segments->count) {
+    if (MYR_ERR_NOT_THERE == sight->status) {
+        return;
+    }
+    if (MYR_OK != sight->status) {
+        printf("Kernel: %s\n\n", sight->error.text);
+        return;
+    }
+    printf("Kernel: a NIC at interface %s\n", sight->report.interface);
+    printf("  processes  myrd (%u)\n", (unsigned)sight->report.pid);
+    print_addresses(&sight->nic, "kernel, ");
+    printf("  run by     the kernel\n");
+    print_groups(&sight->nic);
+    if (0 != sight->lingering) {
+        printf("  closed     %u, whose last messages peers may still ask for\n",
+               (unsigned)sight->lingering);
+    }
+    print_counters(&sight->nic);
+    putchar('\n');
+}
+
+static void print_all(const struct segments *segments, const struct kernel_sight *kernel)
+{
+    print_kernel(kernel);
+    if (0 == segments->count && MYR_OK != kernel->status) {
         printf("No process that you may look into uses nicbarr at present.\n");
     }
     for (size_t s = 0; s < segments->count; ++s) {
@@ -195,7 +276,8 @@ static json_t *json_of_processes(const struct segment *segment)
     return list;
 }
 
-static json_t *json_of_nic(const struct myr_nic_view *nic)
+/* What all kinds of NICs have. */
+static json_t *json_of_nic(const struct myr_nic_view *nic, const char *kind, const char *run_by)
 {
     json_t *addresses = json_array(), *groups = json_array(), *counted = json_object();
     for (uint32_t a = 0; a < nic->name.count; ++a) {
@@ -218,8 +300,8 @@ static json_t *json_of_nic(const struct myr_nic_view *nic)
     for (int c = 0; c < COUNTERS; ++c) {
         json_object_set_new(counted, counters[c].name, json_integer((json_int_t)counts[c]));
     }
-    return json_pack("{s:s, s:o, s:s, s:I, s:b, s:o, s:o}", "kind", "soft", "addresses", addresses,
-                     "run_by", runner_words(nic), "runner", (json_int_t)nic->runner, "broken",
+    return json_pack("{s:s, s:o, s:s, s:I, s:b, s:o, s:o}", "kind", kind, "addresses", addresses,
+                     "run_by", run_by, "runner", (json_int_t)nic->runner, "broken",
                      (int)nic->broken, "groups", groups, "counters", counted);
 }
 
@@ -240,8 +322,9 @@ static json_t *json_of_segment(const struct segment *segment)
     if (NULL != json) {
         json_object_set_new(json, "processes", json_of_processes(segment));
         json_object_set_new(json, "nic",
-                            MYR_OK == sight.nic_status && sight.nic.there ? json_of_nic(&sight.nic)
-                                                                          : json_null());
+                            MYR_OK == sight.nic_status && sight.nic.there
+                                ? json_of_nic(&sight.nic, "soft", runner_words(&sight.nic))
+                                : json_null());
         if (MYR_OK == sight.nic_status && !sight.nic.there) {
             json_object_set_new(json, "trouble", json_string(sight.nic.why));
         } else if (MYR_ERR_FOREIGN == sight.nic_status) {
@@ -252,7 +335,21 @@ static json_t *json_of_segment(const struct segment *segment)
     return json;
 }
 
-static void print_json(const struct segments *segments)
+static json_t *json_of_kernel(const struct kernel_sight *sight)
+{
+    if (MYR_ERR_NOT_THERE == sight->status) {
+        return json_null();
+    }
+    if (MYR_OK != sight->status) {
+        return json_pack("{s:s}", "trouble", sight->error.text);
+    }
+    json_t *json = json_of_nic(&sight->nic, "kernel", "kernel");
+    json_object_set_new(json, "interface", json_string(sight->report.interface));
+    json_object_set_new(json, "lingering", json_integer((json_int_t)sight->lingering));
+    return json;
+}
+
+static void print_json(const struct segments *segments, const struct kernel_sight *kernel)
 {
     json_t *list = json_array();
     for (size_t s = 0; s < segments->count; ++s) {
@@ -261,7 +358,8 @@ static void print_json(const struct segments *segments)
             json_array_append_new(list, one);
         }
     }
-    json_t *whole = json_pack("{s:s, s:o}", "format", "nicbarr status 1", "segments", list);
+    json_t *whole = json_pack("{s:s, s:o, s:o}", "format", "nicbarr status 1", "segments", list,
+                              "kernel", json_of_kernel(kernel));
     json_dumpf(whole, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(whole);
@@ -277,7 +375,8 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
     "Shows which processes of this machine use nicbarr, the NICs that they have, and what these\n"
-    "have counted: of your own processes, or as root of everybody's.";
+    "have counted: of your own processes, or as root of everybody's. Also the kernel's NIC, where\n"
+    "myrd --kernel runs.";
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -303,14 +402,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static void show(const struct settings *settings)
 {
     struct segments segments;
+    static struct kernel_sight kernel; /* large */
     segments_find(&segments, "/proc");
+    look_at_kernel(&kernel);
     if (settings->json) {
-        print_json(&segments);
+        print_json(&segments, &kernel);
     } else {
         if (0 != settings->watch && isatty(STDOUT_FILENO)) {
             fputs("\033[H\033[2J", stdout); /* a clean screen */
         }
-        print_all(&segments);
+        print_all(&segments, &kernel);
     }
     segments_free(&segments);
 }

@@ -15,7 +15,8 @@ unit_programs = \
     tests/unit/collective_model_test \
     tests/unit/messages_test \
     tests/unit/port_test \
-    tests/unit/nic_test
+    tests/unit/nic_test \
+    tests/unit/kernel_server_test
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
@@ -91,4 +92,11 @@ tests_unit_nic_test_CFLAGS = $(unit_cflags)
 tests_unit_nic_test_LDADD = $(unit_libs)
 ## It pretends that the machine has other interfaces.
 tests_unit_nic_test_LDFLAGS = -Wl,--wrap=getifaddrs,--wrap=freeifaddrs
+
+## The owner of the kernel's NIC, over a test double of that; also where the build has no such NIC.
+tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_common) \
+    tests/unit/kernel_double.h tests/unit/kernel_double.c \
+    myrd/place.h myrd/place.c $(myrd_kernel_sources)
+tests_unit_kernel_server_test_CFLAGS = $(unit_cflags)
+tests_unit_kernel_server_test_LDADD = $(unit_libs)
 endif

@@ -1,0 +1,81 @@
+/*
+ * The kernel as NIC: what its program, which runs in the kernel (program.bpf.c), and its owner
+ * (owner.c) have in common, and the doorbell, by which hosts ring it.
+ *
+ * The program stands at one network interface. What comes in (tcx ingress) with the NIC's UDP port
+ * is played by the collective engine; the messages that this leads to leave at once, and no process
+ * is woken before the release. Hosts ring by a UDP packet of their own, sent to any peer of the
+ * group: it gets as far as the interface (tcx egress), where the program takes it off the wire.
+ *
+ * On the wire these are the soft NIC's packets (wire.h), with a UDP checksum of 0: they have a
+ * check of their own.
+ */
+#ifndef MCP_KERNEL_H
+#define MCP_KERNEL_H
+
+#include <linux/bpf.h>
+#include <stdint.h>
+
+#include "firmware/counters.h"
+#include "firmware/engine.h"
+#include "firmware/wire.h"
+
+/* What a host says to the kernel's NIC. As long as a collective packet, so that the one may become
+ * the other in place. */
+enum { MCP_DOORBELL_MAGIC = 0x4d42, MCP_DOORBELL_VERSION = 1 };
+
+enum mcp_ring {
+    MCP_RING_START = 1, /* the node has arrived in `epoch` */
+    MCP_RING_ASK,       /* it has waited for long: ask for what is missing */
+    MCP_RING_SLEEP,     /* whoever rings sleeps on its socket: wake it when `epoch` is done */
+    MCP_RING_FAIL,      /* the owner only: this group will complete nothing any more */
+};
+
+struct mcp_doorbell {
+    uint16_t magic;
+    uint8_t version;
+    uint8_t ring; /* enum mcp_ring */
+    uint32_t epoch;
+    uint64_t key; /* of the group */
+    uint64_t zero;
+};
+
+_Static_assert(MCP_COLLECTIVE_BYTES == sizeof(struct mcp_doorbell), "one becomes the other");
+
+/* A group, in a map by its key. The tables lie where the engine looks for them. */
+struct mcp_kernel_group {
+    struct bpf_spin_lock lock; /* around all use of `group` and what lies behind */
+    uint32_t uid;              /* whose it is: nobody else's doorbell counts */
+    uint32_t wake_ip;          /* who sleeps has connected to this address (network byte order), */
+    uint16_t wake_from;        /* ... and this port, */
+    uint16_t wake_to;          /* ... with this one of its own; 0: nobody sleeps */
+    struct mcp_group group;
+    struct mcp_step steps[MCP_KERNEL_STEPS];
+    struct mcp_peer peers[MCP_KERNEL_PEERS]; /* those sent to, then (from nsends on) waited for */
+    uint32_t arrivals[MCP_KERNEL_MESSAGES];
+};
+
+/* What the hosts of a group see: a page of memory, which they may map to read. */
+struct mcp_kernel_page {
+    myr_word done;   /* the release: the last epoch that is complete */
+    myr_word failed; /* not 0: nothing more will be */
+};
+
+/* Where the NIC stands; fixed when its program is loaded. */
+struct mcp_kernel_place {
+    uint32_t interface; /* its number */
+    uint32_t ip;        /* network byte order, as the port */
+    uint16_t port;
+    uint8_t mac[6];
+    uint32_t owner; /* user id of who may ring MCP_RING_FAIL */
+};
+
+/* The hardware address of a peer, in a map by IP address. */
+struct mcp_kernel_neighbour {
+    uint8_t mac[6];
+    uint8_t zero[2];
+};
+
+enum { MCP_KERNEL_GROUPS = 1024, MCP_KERNEL_NEIGHBOURS = 4096 };
+
+#endif

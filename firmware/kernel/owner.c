@@ -1,0 +1,378 @@
+/*
+ * The owner of the kernel's NIC; see owner.h.
+ *
+ * The program is held at the interface by two links, which are descriptors of this process: when it
+ * ends they go, and the program with them. Nothing is pinned.
+ */
+#include "firmware/kernel/owner.h"
+
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if_arp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "firmware/kernel/program.skel.h"
+
+/* Of Linux 6.6; the system's headers may be older than its kernel. */
+enum { TCX_INGRESS = 46, TCX_EGRESS = 47, FIRST = 1 << 3 /* BPF_F_BEFORE */ };
+
+struct mcp_kernel {
+    struct program *program; /* the skeleton */
+    int ingress, egress;     /* links */
+    int bell;                /* a UDP socket to ring with */
+    char interface[IF_NAMESIZE];
+};
+
+static int refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int refuse(char *why, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, MCP_KERNEL_WHY, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+/* ---- loading ---- */
+
+static int be_quiet(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+    (void)level;
+    (void)format;
+    (void)arguments;
+    return 0;
+}
+
+static int load(struct program **program, const struct mcp_kernel_place *place, char *why)
+{
+    libbpf_set_print(NULL == getenv("NICBARR_KERNEL_DEBUG") ? be_quiet : NULL);
+    struct program *loading = program__open();
+    if (NULL == loading) {
+        return refuse(why, "cannot open the kernel NIC's program: %s", strerror(errno));
+    }
+    memcpy((void *)&loading->rodata->place, place, sizeof(*place));
+    const int err = program__load(loading);
+    if (err < 0) {
+        program__destroy(loading);
+        return EPERM == -err || EACCES == -err
+                   ? refuse(why,
+                            "may not load a program into the kernel: run as root, or with "
+                            "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON (in the first user namespace)")
+                   : refuse(why,
+                            "the kernel does not take the NIC's program: %s (it must have BPF, BTF "
+                            "and be Linux 6.6 or newer)",
+                            strerror(-err));
+    }
+    *program = loading;
+    return 0;
+}
+
+static int stand(const struct bpf_program *program, uint32_t interface, int hook)
+{
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof(attributes));
+    attributes.link_create.prog_fd = (uint32_t)bpf_program__fd(program);
+    attributes.link_create.target_ifindex = interface;
+    attributes.link_create.attach_type = (uint32_t)hook;
+    attributes.link_create.flags = FIRST;
+    return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof(attributes));
+}
+
+bool mcp_kernel_possible(char why[MCP_KERNEL_WHY])
+{
+    static const struct mcp_kernel_place nowhere;
+    struct program *program;
+    if (load(&program, &nowhere, why) < 0) {
+        return false;
+    }
+    program__destroy(program);
+    return true;
+}
+
+/* ---- the interface ---- */
+
+static int find_place(uint32_t ip, struct mcp_kernel_place *place, char *name, char *why)
+{
+    struct ifaddrs *all = NULL;
+    const struct ifaddrs *found = NULL;
+    if (getifaddrs(&all) < 0) {
+        return refuse(why, "cannot list the interfaces: %s", strerror(errno));
+    }
+    for (const struct ifaddrs *one = all; NULL != one && NULL == found; one = one->ifa_next) {
+        if (NULL != one->ifa_addr && AF_INET == one->ifa_addr->sa_family &&
+            ip == ((const struct sockaddr_in *)(const void *)one->ifa_addr)->sin_addr.s_addr) {
+            found = one;
+        }
+    }
+    struct ifreq about = {.ifr_name = ""};
+    if (NULL != found) {
+        snprintf(name, IF_NAMESIZE, "%s", found->ifa_name);
+        snprintf(about.ifr_name, sizeof(about.ifr_name), "%s", found->ifa_name);
+    }
+    freeifaddrs(all);
+    const int asking = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const bool known = asking >= 0 && '\0' != about.ifr_name[0] &&
+                       0 == ioctl(asking, SIOCGIFHWADDR, &about) &&
+                       ARPHRD_ETHER == about.ifr_hwaddr.sa_family;
+    if (asking >= 0) {
+        close(asking);
+    }
+    if (!known) {
+        return refuse(why, "no Ethernet interface has the address %s",
+                      inet_ntoa((struct in_addr){ip}));
+    }
+    place->interface = if_nametoindex(name);
+    memcpy(place->mac, about.ifr_hwaddr.sa_data, sizeof(place->mac));
+    return 0;
+}
+
+/* A socket whose packets carry no UDP checksum: where they become others, theirs would be wrong. */
+static int make_bell(uint32_t ip)
+{
+    const int one = 1;
+    const struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr = {ip}};
+    const int bell = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (bell >= 0 && (setsockopt(bell, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)) < 0 ||
+                      bind(bell, (const struct sockaddr *)&own, sizeof(own)) < 0)) {
+        close(bell);
+        return -1;
+    }
+    return bell;
+}
+
+int mcp_kernel_open(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
+                    char why[MCP_KERNEL_WHY])
+{
+    struct mcp_kernel_place place = {.ip = ip, .port = port, .owner = geteuid()};
+    struct mcp_kernel *opening = calloc(1, sizeof(*opening));
+    if (NULL == opening) {
+        return refuse(why, "out of memory");
+    }
+    opening->ingress = opening->egress = opening->bell = -1;
+    int rc = find_place(ip, &place, opening->interface, why);
+    if (0 == rc) {
+        rc = load(&opening->program, &place, why);
+    }
+    if (0 == rc) {
+        opening->bell = make_bell(ip);
+        opening->ingress = stand(opening->program->progs.mcp_receive, place.interface, TCX_INGRESS);
+        opening->egress = stand(opening->program->progs.mcp_transmit, place.interface, TCX_EGRESS);
+        if (opening->bell < 0 || opening->ingress < 0 || opening->egress < 0) {
+            rc = refuse(why,
+                        "cannot stand at interface %s: %s (the kernel must be Linux 6.6 or newer)",
+                        opening->interface, strerror(errno));
+        }
+    }
+    if (0 != rc) {
+        mcp_kernel_close(opening);
+        return rc;
+    }
+    *kernel = opening;
+    return 0;
+}
+
+void mcp_kernel_close(struct mcp_kernel *kernel)
+{
+    const int descriptors[] = {kernel->ingress, kernel->egress, kernel->bell};
+    for (int d = 0; d < 3; ++d) {
+        if (descriptors[d] >= 0) {
+            close(descriptors[d]);
+        }
+    }
+    program__destroy(kernel->program);
+    free(kernel);
+}
+
+const char *mcp_kernel_interface(const struct mcp_kernel *kernel)
+{
+    return kernel->interface;
+}
+
+/* ---- groups ---- */
+
+/* A map of one page, which from now on only the program may write. */
+static int make_page(void)
+{
+    LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+    const int page = bpf_map_create(BPF_MAP_TYPE_ARRAY, "mcp_page", sizeof(uint32_t),
+                                    sizeof(struct mcp_kernel_page), 1, &options);
+    if (page >= 0 && bpf_map_freeze(page) < 0) {
+        close(page);
+        return -1;
+    }
+    return page;
+}
+
+static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan)
+{
+    struct mcp_kernel_group *group =
+        aligned_alloc(_Alignof(struct mcp_kernel_group), sizeof(*group));
+    if (NULL == group) {
+        errno = ENOMEM;
+        return -1;
+    }
+    memset(group, 0, sizeof(*group));
+    group->uid = plan->uid;
+    group->group.key = plan->key;
+    group->group.node = plan->node;
+    group->group.nsteps = plan->nsteps;
+    group->group.nsends = plan->nsends;
+    group->group.nwaits = plan->nwaits;
+    memcpy(group->steps, plan->steps, sizeof(group->steps));
+    memcpy(group->peers, plan->peers, sizeof(group->peers));
+    const int rc = bpf_map__update_elem(kernel->program->maps.groups, &plan->key, sizeof(plan->key),
+                                        group, sizeof(*group), BPF_NOEXIST);
+    free(group);
+    return rc;
+}
+
+int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, int *page,
+                          char why[MCP_KERNEL_WHY])
+{
+    const int pages = bpf_map__fd(kernel->program->maps.pages);
+    if (plan->nsteps > MCP_KERNEL_STEPS || plan->nsends > MCP_KERNEL_MESSAGES ||
+        plan->nwaits > MCP_KERNEL_MESSAGES) {
+        return refuse(why, "the schedule is too long for the kernel's NIC");
+    }
+    *page = make_page();
+    if (*page < 0) {
+        return refuse(why, "no memory for another group in the kernel: %s", strerror(errno));
+    }
+    if (bpf_map_update_elem(pages, &plan->key, page, BPF_NOEXIST) < 0 ||
+        add_group(kernel, plan) < 0) {
+        (void)bpf_map_delete_elem(pages, &plan->key);
+        close(*page);
+        return refuse(why, "the kernel's NIC takes no more groups: %s", strerror(errno));
+    }
+    return 0;
+}
+
+void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
+{
+    (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
+    (void)bpf_map_delete_elem(bpf_map__fd(kernel->program->maps.pages), &key);
+}
+
+static bool look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_group *group)
+{
+    return 0 == bpf_map__lookup_elem(kernel->program->maps.groups, &key, sizeof(key), group,
+                                     sizeof(*group), 0);
+}
+
+int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *done)
+{
+    struct mcp_kernel_group group;
+    if (!look_up(kernel, key, &group)) {
+        return -1;
+    }
+    *done = myr_glance(&group.group.done);
+    return mcp_group_waits_now(&group.group);
+}
+
+int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
+{
+    struct mcp_kernel_group group;
+    const struct mcp_doorbell bell = {
+        .magic = MCP_DOORBELL_MAGIC,
+        .version = MCP_DOORBELL_VERSION,
+        .ring = (uint8_t)ring,
+        .key = key,
+    };
+    if (!look_up(kernel, key, &group)) {
+        return -1;
+    }
+    const struct sockaddr_in peer = {
+        /* it is on the way there that the program takes it */
+        .sin_family = AF_INET,
+        .sin_addr = {group.peers[0].address.ip},
+        .sin_port = group.peers[0].address.port,
+    };
+    return sizeof(bell) == sendto(kernel->bell, &bell, sizeof(bell), MSG_DONTWAIT,
+                                  (const struct sockaddr *)&peer, sizeof(peer))
+               ? 0
+               : -1;
+}
+
+/* ---- neighbours ---- */
+
+static bool ask_arp(const struct mcp_kernel *kernel, uint32_t ip, uint8_t mac[6])
+{
+    struct arpreq question = {.arp_flags = 0};
+    struct sockaddr_in *address = (struct sockaddr_in *)(void *)&question.arp_pa;
+    address->sin_family = AF_INET;
+    address->sin_addr.s_addr = ip;
+    snprintf(question.arp_dev, sizeof(question.arp_dev), "%.15s", kernel->interface);
+    if (ioctl(kernel->bell, SIOCGARP, &question) < 0 || 0 == (question.arp_flags & ATF_COM)) {
+        return false;
+    }
+    memcpy(mac, question.arp_ha.sa_data, 6);
+    return true;
+}
+
+/* Anything sent there makes the system find it; a single byte is nothing to anybody. */
+static void knock(const struct mcp_kernel *kernel, uint32_t ip)
+{
+    const struct sockaddr_in there = {
+        .sin_family = AF_INET, .sin_addr = {ip}, .sin_port = htons(9)};
+    (void)!sendto(kernel->bell, "", 1, MSG_DONTWAIT, (const struct sockaddr *)&there,
+                  sizeof(there));
+}
+
+int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, uint32_t patience_ms,
+                    char why[MCP_KERNEL_WHY])
+{
+    struct mcp_kernel_neighbour neighbour = {.zero = {0}};
+    const struct timespec moment = {.tv_nsec = 1000000};
+    bool known = ask_arp(kernel, ip, neighbour.mac);
+    if (!known && 0 == patience_ms) {
+        knock(kernel, ip);
+    }
+    for (uint32_t ms = 0; !known && ms < patience_ms; ++ms) {
+        if (0 == ms % 100) {
+            knock(kernel, ip);
+        }
+        nanosleep(&moment, NULL);
+        known = ask_arp(kernel, ip, neighbour.mac);
+    }
+    if (!known) {
+        return refuse(why, "host %s does not answer on interface %s",
+                      inet_ntoa((struct in_addr){ip}), kernel->interface);
+    }
+    if (bpf_map__update_elem(kernel->program->maps.neighbours, &ip, sizeof(ip), &neighbour,
+                             sizeof(neighbour), BPF_ANY) < 0) {
+        return refuse(why, "the kernel's NIC knows too many hosts already");
+    }
+    return 0;
+}
+
+/* ---- counters ---- */
+
+void mcp_kernel_count(struct mcp_kernel *kernel, struct mcp_counters *counters)
+{
+    const uint32_t zero = 0;
+    const int processors = libbpf_num_possible_cpus();
+    memset(counters, 0, sizeof(*counters));
+    struct mcp_counters *each = processors > 0 ? calloc((size_t)processors, sizeof(*each)) : NULL;
+    if (NULL == each ||
+        bpf_map_lookup_elem(bpf_map__fd(kernel->program->maps.counters), &zero, each) < 0) {
+        free(each);
+        return;
+    }
+    for (int p = 0; p < processors; ++p) {
+#define ADD(name, text) counters->name += each[p].name;
+        MCP_COUNTERS(ADD)
+#undef ADD
+    }
+    free(each);
+}

@@ -1,0 +1,69 @@
+/*
+ * The owner's side of the kernel's NIC: loads its program, stands it at an interface, opens and
+ * closes groups. For myrd and the tests; needs CAP_BPF and CAP_NET_ADMIN, or root.
+ *
+ * The program goes when its owner closes it or dies, however that happens; what other programs
+ * stand at the interface is not touched. Not for several threads at once.
+ *
+ * Functions that can fail return 0, or -1 with a line in `why` that says what to do.
+ */
+#ifndef MCP_KERNEL_OWNER_H
+#define MCP_KERNEL_OWNER_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "firmware/kernel/kernel.h"
+
+struct mcp_kernel; /* one NIC */
+
+enum { MCP_KERNEL_WHY = 240 };
+
+/* Does this machine's kernel, and do this process's rights, allow it? Loads and drops a program. */
+bool mcp_kernel_possible(char why[MCP_KERNEL_WHY]);
+
+/* Stand a NIC at the interface that has this address (network byte order); its packets have this
+ * UDP port (network byte order), which the caller has bound a socket to so that nobody else does.
+ */
+int mcp_kernel_open(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
+                    char why[MCP_KERNEL_WHY]);
+void mcp_kernel_close(struct mcp_kernel *kernel);
+
+/* A group to be opened. Tables as in engine.h; `peers` are those sent to, then those waited for. */
+struct mcp_kernel_plan {
+    uint64_t key;
+    uint32_t uid; /* whose doorbells count */
+    uint32_t node;
+    uint32_t nsteps, nsends, nwaits; /* at the most MCP_KERNEL_STEPS, MCP_KERNEL_MESSAGES */
+    struct mcp_step steps[MCP_KERNEL_STEPS];
+    struct mcp_peer peers[MCP_KERNEL_PEERS];
+};
+
+/* Open it; epochs begin with 1. `page` gets a descriptor that may be mapped to read one struct
+ * mcp_kernel_page (and nothing else may be done with it); it is the caller's. Peers must be
+ * neighbours (below), or they are not sent to. */
+int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, int *page,
+                          char why[MCP_KERNEL_WHY]);
+void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key);
+
+/* Has the group entered an epoch (1) that is not done (0: idle, -1: there is no such group)? */
+int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *done);
+
+/* Ring for a group, as its hosts do: MCP_RING_ASK or MCP_RING_FAIL. */
+int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring);
+
+/* Find out the hardware address of a host in the interface's network (by ARP), and know it from now
+ * on; waits for it at the most `patience_ms`. With 0 it asks where it does not know, and does not
+ * wait: callers who have others to serve call it again some time later. */
+int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, uint32_t patience_ms,
+                    char why[MCP_KERNEL_WHY]);
+
+/* What it has counted so far. */
+void mcp_kernel_count(struct mcp_kernel *kernel, struct mcp_counters *counters);
+
+/* The name of the interface it stands at. */
+const char *mcp_kernel_interface(const struct mcp_kernel *kernel);
+
+#endif

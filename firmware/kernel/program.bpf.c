@@ -1,0 +1,465 @@
+/*
+ * The kernel as NIC: the program that runs in the kernel; see kernel.h.
+ *
+ * It is the collective engine (engine.c, the soft NIC's) between two hooks of the network interface
+ * and a few maps. A group's state is under a spin lock, as all processors may run the program at
+ * once; nothing but the engine runs under it, since a packet cannot be sent there.
+ *
+ * Invariants: foreign packets pass untouched, and nearly all of them after one look at their
+ * length. A message leaves in the packet that caused it: all but the last one as clones of it. What
+ * a process of this host sends that looks like a NIC's packet is dropped, and a doorbell counts
+ * only if it comes from the user whose group it is.
+ */
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/udp.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "firmware/engine.c"
+#include "firmware/kernel/kernel.h"
+
+/* What a program at this hook (tcx) may say about a packet; newer than the headers of some systems.
+ */
+enum { NEXT = -1, PASS = 0, DROP = 2 };
+
+/* The mark of packets that the program itself sends, from there to the hook on the way out, where
+ * it is taken off. No process may give its own packets a mark without CAP_NET_ADMIN. */
+enum { OURS = 0x6d796d79 };
+
+const volatile struct mcp_kernel_place place;
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, MCP_KERNEL_GROUPS);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, uint64_t);
+    __type(value, struct mcp_kernel_group);
+} groups SEC(".maps");
+
+/* A page for each group, which its hosts may map. */
+struct page_of_one {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(key_size, sizeof(uint32_t));
+    __uint(value_size, sizeof(struct mcp_kernel_page));
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH_OF_MAPS);
+    __uint(max_entries, MCP_KERNEL_GROUPS);
+    __type(key, uint64_t);
+    __array(values, struct page_of_one);
+} pages SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, MCP_KERNEL_NEIGHBOURS);
+    __type(key, uint32_t);
+    __type(value, struct mcp_kernel_neighbour);
+} neighbours SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct mcp_counters);
+} counters SEC(".maps");
+
+#define COUNT(name) COUNT_MORE(name, 1)
+#define COUNT_MORE(name, more)                                                                     \
+    do {                                                                                           \
+        const uint32_t zero_ = 0;                                                                  \
+        struct mcp_counters *counters_ = bpf_map_lookup_elem(&counters, &zero_);                   \
+        if (counters_) {                                                                           \
+            counters_->name += (more);                                                             \
+        }                                                                                          \
+    } while (0)
+
+/* ---- packets ---- */
+
+/* A collective packet on the wire, whole; a doorbell has the same shape. The words are those of
+ * struct mcp_header up to its collective part, or of struct mcp_doorbell. */
+enum { WORDS = MCP_COLLECTIVE_BYTES / 4 };
+struct frame {
+    struct ethhdr ethernet;
+    struct iphdr ip;
+    struct udphdr udp;
+    uint32_t words[WORDS];
+} __attribute__((packed, aligned(2)));
+
+/* The same where it is made: with what it takes for its parts to be aligned. */
+struct made_frame {
+    uint16_t zero;
+    struct frame frame;
+} __attribute__((aligned(4)));
+
+typedef uint32_t any_word __attribute__((may_alias));
+
+static inline __attribute__((always_inline)) void copy_words(void *to, const void *from)
+{
+    for (int i = 0; i < WORDS; ++i) {
+        ((any_word *)to)[i] = ((const any_word *)from)[i];
+    }
+}
+
+/* The packet's frame, if it has the length and the port of one of ours; NULL: foreign. */
+static inline __attribute__((always_inline)) struct frame *frame_of(struct __sk_buff *packet,
+                                                                    uint16_t *to)
+{
+    if (packet->len != sizeof(struct frame) || packet->protocol != bpf_htons(ETH_P_IP)) {
+        return NULL;
+    }
+    if (packet->data + sizeof(struct frame) > packet->data_end) {
+        (void)bpf_skb_pull_data(packet, sizeof(struct frame));
+    }
+    struct frame *frame = (struct frame *)(long)packet->data;
+    if ((void *)(frame + 1) > (void *)(long)packet->data_end || 5 != frame->ip.ihl ||
+        IPPROTO_UDP != frame->ip.protocol) {
+        return NULL;
+    }
+    *to = frame->udp.dest;
+    return frame;
+}
+
+enum { IP_BYTES = sizeof(struct frame) - sizeof(struct ethhdr), UNCUT = 0x4000, HOPS = 64 };
+
+/* The checksum of the IP header that fill_frame() makes, from its parts. */
+static inline __attribute__((always_inline)) uint16_t ip_check(uint32_t from, uint32_t to)
+{
+    uint32_t sum = bpf_htons(0x4500) + bpf_htons(IP_BYTES) + bpf_htons(UNCUT) +
+                   bpf_htons(HOPS << 8 | IPPROTO_UDP);
+    sum += (from & 0xffff) + (from >> 16) + (to & 0xffff) + (to >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t) ~(sum + (sum >> 16));
+}
+
+/* Everything of a packet but the Ethernet addresses and what it says. */
+static inline __attribute__((always_inline)) void fill_frame(struct frame *frame, uint32_t from_ip,
+                                                             uint16_t from_port, uint32_t to_ip,
+                                                             uint16_t to_port)
+{
+    frame->ethernet.h_proto = bpf_htons(ETH_P_IP);
+    frame->ip = (struct iphdr){
+        .version = 4,
+        .ihl = 5,
+        .tot_len = bpf_htons(IP_BYTES),
+        .frag_off = bpf_htons(UNCUT),
+        .ttl = HOPS,
+        .protocol = IPPROTO_UDP,
+        .saddr = from_ip,
+        .daddr = to_ip,
+        .check = ip_check(from_ip, to_ip),
+    };
+    frame->udp = (struct udphdr){
+        .source = from_port,
+        .dest = to_port,
+        .len = bpf_htons(sizeof(frame->udp) + sizeof(frame->words)),
+    };
+}
+
+/* Byte by byte: what the loader has written there is not what a compiler sees. */
+static inline __attribute__((always_inline)) void copy_own_mac(uint8_t *to)
+{
+    for (int i = 0; i < ETH_ALEN; ++i) {
+        to[i] = place.mac[i];
+    }
+}
+
+/* Make the packet be this message. False: its receiver's hardware address is not known. */
+static inline __attribute__((always_inline)) bool become(struct __sk_buff *packet,
+                                                         const struct mcp_message *message)
+{
+    const uint32_t ip = message->to.ip;
+    const struct mcp_kernel_neighbour *peer = bpf_map_lookup_elem(&neighbours, &ip);
+    struct made_frame made = {0};
+    struct frame *frame = &made.frame;
+    if (!peer) {
+        COUNT(send_errors);
+        return false;
+    }
+    __builtin_memcpy(frame->ethernet.h_dest, peer->mac, ETH_ALEN);
+    copy_own_mac(frame->ethernet.h_source);
+    fill_frame(frame, place.ip, place.port, ip, message->to.port);
+    struct mcp_header sealed = {
+        .magic = MCP_MAGIC,
+        .version = MCP_WIRE_VERSION,
+        .type = message->header.type,
+        .key = message->header.key,
+    };
+    sealed.collective = message->header.collective;
+    sealed.check = mcp_collective_check(&sealed);
+    copy_words(frame->words, &sealed);
+    if (bpf_skb_store_bytes(packet, 0, frame, sizeof(*frame), 0) < 0) {
+        COUNT(send_errors);
+        return false;
+    }
+    COUNT(packets_sent);
+    packet->mark = OURS;
+    return true;
+}
+
+static inline __attribute__((always_inline)) void send_clone(struct __sk_buff *packet,
+                                                             const struct mcp_message *message)
+{
+    if (become(packet, message) && bpf_clone_redirect(packet, place.interface, 0) < 0) {
+        COUNT(send_errors);
+    }
+}
+
+/* ---- playing ---- */
+
+/* What a call of the program is at. `held` is the message to be sent next: it is kept back until it
+ * is known whether it is the last. */
+struct play {
+    struct __sk_buff *packet;
+    struct mcp_kernel_group *group;
+    struct mcp_message held;
+    uint32_t holds;
+    uint32_t cursor;
+    uint32_t completed; /* epochs, by this call */
+};
+
+/* Take the next message, and send the one before. Returns 1 when there is none. */
+static long play_on(uint32_t turn, void *context)
+{
+    struct play *play = context;
+    struct mcp_message message;
+    (void)turn;
+    bpf_spin_lock(&play->group->lock);
+    const uint32_t before = play->group->group.done;
+    const bool more = mcp_group_next(&play->group->group, &message);
+    play->completed += play->group->group.done - before;
+    bpf_spin_unlock(&play->group->lock);
+    if (!more) {
+        return 1;
+    }
+    if (play->holds) {
+        send_clone(play->packet, &play->held);
+    }
+    play->held = message;
+    play->holds = 1;
+    return 0;
+}
+
+/* The same for what is missing, and to be asked for. */
+static long ask_on(uint32_t turn, void *context)
+{
+    struct play *play = context;
+    struct mcp_message message;
+    (void)turn;
+    bpf_spin_lock(&play->group->lock);
+    const bool more = mcp_group_missing(&play->group->group, &play->cursor, &message);
+    bpf_spin_unlock(&play->group->lock);
+    if (!more) {
+        return 1;
+    }
+    COUNT(asked);
+    send_clone(play->packet, &message);
+    return 0;
+}
+
+static inline __attribute__((always_inline)) struct mcp_kernel_page *page_of(uint64_t key)
+{
+    const uint32_t zero = 0;
+    void *page = bpf_map_lookup_elem(&pages, &key);
+    return page ? bpf_map_lookup_elem(page, &zero) : NULL;
+}
+
+/*
+ * Tell the hosts. Another processor may have gone on meanwhile, and its word may be overtaken by
+ * ours: so look again afterwards; the last of them who writes is right.
+ */
+static inline __attribute__((always_inline)) void release(struct mcp_kernel_group *group,
+                                                          uint64_t key)
+{
+    struct mcp_kernel_page *page = page_of(key);
+    if (!page) {
+        return;
+    }
+    for (int i = 0; i < 8; ++i) {
+        const uint32_t done = group->group.done;
+        myr_publish(&page->done, done);
+        if (done == myr_glance(&group->group.done)) {
+            break;
+        }
+    }
+}
+
+/* Somebody sleeps on a socket: the packet becomes one for that. */
+static inline __attribute__((always_inline)) int wake(struct __sk_buff *packet,
+                                                      struct mcp_kernel_group *group)
+{
+    struct made_frame made = {0};
+    struct frame *frame = &made.frame;
+    bpf_spin_lock(&group->lock);
+    const uint32_t from_ip = group->wake_ip;
+    const uint16_t from_port = group->wake_from, to_port = group->wake_to;
+    group->wake_to = 0;
+    bpf_spin_unlock(&group->lock);
+    if (0 == to_port) {
+        return DROP;
+    }
+    copy_own_mac(frame->ethernet.h_dest);
+    copy_own_mac(frame->ethernet.h_source);
+    fill_frame(frame, from_ip, from_port, place.ip, to_port);
+    packet->mark = 0;
+    return bpf_skb_store_bytes(packet, 0, frame, sizeof(*frame), 0) < 0 ? DROP : PASS;
+}
+
+/*
+ * Go on with a group as far as possible. `incoming`: the packet came from the wire, so it must be
+ * turned round to leave; else it is a doorbell on its way out.
+ */
+static inline __attribute__((always_inline)) int
+play(struct __sk_buff *packet, struct mcp_kernel_group *group, uint64_t key, bool incoming)
+{
+    struct play play = {.packet = packet, .group = group};
+    bpf_loop(2 * MCP_KERNEL_MESSAGES + 1, play_on, &play, 0);
+    if (play.completed) {
+        release(group, key);
+        COUNT_MORE(barriers, play.completed);
+    }
+    if (play.completed && incoming && 0 != group->wake_to) {
+        if (play.holds) {
+            send_clone(packet, &play.held);
+        }
+        return wake(packet, group);
+    }
+    if (!play.holds || !become(packet, &play.held)) {
+        return DROP;
+    }
+    if (incoming) {
+        return (int)bpf_redirect(place.interface, 0);
+    }
+    packet->mark = 0;
+    return PASS;
+}
+
+/* ---- what comes in ---- */
+
+SEC("tc")
+int mcp_receive(struct __sk_buff *packet)
+{
+    uint16_t to = 0;
+    const struct frame *frame = frame_of(packet, &to);
+    /* A switch that does not know yet where a host is shows its packets to all. */
+    if (!frame || place.port != to || place.ip != frame->ip.daddr || 0 != packet->pkt_type) {
+        return NEXT;
+    }
+    struct mcp_header header = {0};
+    copy_words(&header, frame->words);
+    COUNT(packets_received);
+    if (MCP_MAGIC != header.magic || MCP_WIRE_VERSION != header.version || 0 == header.type ||
+        header.type > MCP_DONE || header.check != mcp_collective_check(&header)) {
+        COUNT(dropped_damaged);
+        return DROP;
+    }
+    const uint64_t key = header.key;
+    struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &key);
+    if (!group) {
+        COUNT(dropped_foreign);
+        return DROP;
+    }
+    const struct mcp_collective_part part = header.collective;
+    if (MCP_ASK == header.type) {
+        struct mcp_message message;
+        bpf_spin_lock(&group->lock);
+        const bool sent =
+            mcp_group_answer(&group->group, part.node, part.slot, part.epoch, &message);
+        bpf_spin_unlock(&group->lock);
+        if (!sent || !become(packet, &message)) {
+            return DROP;
+        }
+        COUNT(answered);
+        return (int)bpf_redirect(place.interface, 0);
+    }
+    bpf_spin_lock(&group->lock);
+    const enum mcp_recorded recorded = MCP_DONE == header.type
+                                           ? mcp_group_release(&group->group, part.epoch)
+                                           : mcp_group_record(&group->group, part.slot, part.epoch);
+    bpf_spin_unlock(&group->lock);
+    switch (recorded) {
+    case MCP_KNOWN:
+        COUNT(duplicates);
+        return DROP;
+    case MCP_IMPLAUSIBLE:
+        COUNT(dropped_implausible);
+        return DROP;
+    case MCP_UNEXPECTED: /* it may stand for an epoch before, see collective.c */
+        COUNT(unexpected);
+        break;
+    case MCP_RECORDED:
+        break;
+    }
+    return play(packet, group, key, true);
+}
+
+/* ---- what goes out ---- */
+
+static inline __attribute__((always_inline)) int answer_bell(struct __sk_buff *packet,
+                                                             const struct mcp_doorbell *bell,
+                                                             uint32_t ip, uint16_t port,
+                                                             uint16_t from)
+{
+    const uint64_t key = bell->key;
+    const uint32_t uid = bpf_get_socket_uid(packet);
+    struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &key);
+    if (!group || (uid != group->uid && uid != place.owner)) {
+        COUNT(dropped_foreign);
+        return DROP;
+    }
+    if (MCP_RING_START == bell->ring) {
+        bpf_spin_lock(&group->lock);
+        mcp_group_start(&group->group, bell->epoch);
+        bpf_spin_unlock(&group->lock);
+        return play(packet, group, key, false);
+    }
+    if (MCP_RING_ASK == bell->ring) {
+        struct play play = {.packet = packet, .group = group};
+        bpf_loop(MCP_KERNEL_MESSAGES + 1, ask_on, &play, 0);
+    } else if (MCP_RING_SLEEP == bell->ring) {
+        bpf_spin_lock(&group->lock);
+        group->wake_ip = ip;
+        group->wake_from = port;
+        group->wake_to = from;
+        bpf_spin_unlock(&group->lock);
+    } else if (MCP_RING_FAIL == bell->ring && uid == place.owner) {
+        struct mcp_kernel_page *page = page_of(key);
+        if (page) {
+            myr_publish(&page->failed, 1);
+        }
+    }
+    return DROP;
+}
+
+SEC("tc")
+int mcp_transmit(struct __sk_buff *packet)
+{
+    uint16_t to = 0;
+    if (OURS == packet->mark) {
+        packet->mark = 0;
+        return NEXT;
+    }
+    const struct frame *frame = frame_of(packet, &to);
+    if (!frame) {
+        return NEXT;
+    }
+    struct mcp_doorbell bell;
+    copy_words(&bell, frame->words);
+    if (MCP_DOORBELL_MAGIC == bell.magic && MCP_DOORBELL_VERSION == bell.version) {
+        return answer_bell(packet, &bell, frame->ip.daddr, to, frame->udp.source);
+    }
+    /* It pretends to be one of ours. */
+    if (MCP_MAGIC == bell.magic && place.port == frame->udp.source) {
+        COUNT(dropped_implausible);
+        return DROP;
+    }
+    return NEXT;
+}
+
+char licensed[] SEC("license") = "Dual BSD/GPL";

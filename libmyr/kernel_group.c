@@ -1,0 +1,295 @@
+/*
+ * Groups that the kernel's NIC plays; see kernel_nic.h.
+ *
+ * The release is a page of the kernel's, mapped to read. The NIC is rung by a UDP packet to a peer,
+ * which the kernel's program takes off the wire. Nobody has to run the NIC: who waits looks at the
+ * page, then sleeps. Of the node's processes one sleeps on its socket, where the kernel's program
+ * wakes it, and wakes the others.
+ *
+ * Who waits for long asks for what is missing; for those who compute meanwhile myrd does.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "firmware/kernel/kernel.h"
+#include "libmyr/group_player.h"
+#include "libmyr/kernel_inside.h"
+#include "libmyr/segment.h"
+
+enum {
+    GROUP_RECORD = 0x6b, /* id of the records' keys: "k" */
+    LOOKS = 20,          /* at the page before the processor is given up, 40 ns each */
+    PATIENCE_US = 1000,  /* of who waits, before the first time of asking; then doubled */
+    PATIENCE_MOST_US = 64000,
+};
+
+/* This process's place at the kernel's NIC. */
+struct myr_kernel_seat {
+    struct myr_kernel_nic *nic;
+    const struct mcp_kernel_page *page;
+    int bell; /* UDP socket, connected to a peer */
+    uint64_t key;
+    uint64_t asked_us;    /* how long this wait had taken when it was asked last */
+    uint64_t patience_us; /* from then on */
+};
+
+/* What the node's processes share; the arrivals follow. */
+struct shared_group {
+    myr_word sleepers; /* how many sleep on `woken` */
+    myr_word woken;    /* counts the times that somebody has woken them */
+    myr_word watcher;  /* not 0: somebody sleeps on its socket */
+};
+
+static struct shared_group *shared_of(const struct myr_nic_group *group)
+{
+    return (struct shared_group *)group->record->slots;
+}
+
+/* ---- playing ---- */
+
+static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch)
+{
+    const struct mcp_doorbell bell = {
+        .magic = MCP_DOORBELL_MAGIC,
+        .version = MCP_DOORBELL_VERSION,
+        .ring = (uint8_t)what,
+        .epoch = epoch,
+        .key = seat->key,
+    };
+    /* What does not get out is rung again by whoever waits. */
+    (void)!send(seat->bell, &bell, sizeof(bell), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void start(struct myr_nic_group *group, uint32_t epoch)
+{
+    group->seat->asked_us = 0;
+    group->seat->patience_us = PATIENCE_US;
+    ring(group->seat, MCP_RING_START, epoch);
+}
+
+static uint32_t look(struct myr_nic_group *group)
+{
+    const uint32_t seen = myr_observe(group->done);
+    for (int i = 0; i < LOOKS && seen == myr_observe(group->done); ++i) {
+        myr_relax();
+    }
+    return 0;
+}
+
+/* The doorbell itself may have been lost as well. */
+static void remind(struct myr_nic_group *group, uint64_t waited_us)
+{
+    struct myr_kernel_seat *seat = group->seat;
+    if (waited_us < seat->asked_us) { /* another wait */
+        seat->asked_us = 0;
+        seat->patience_us = PATIENCE_US;
+    }
+    if (waited_us - seat->asked_us < seat->patience_us) {
+        return;
+    }
+    seat->asked_us = waited_us;
+    seat->patience_us =
+        2 * seat->patience_us < PATIENCE_MOST_US ? 2 * seat->patience_us : PATIENCE_MOST_US;
+    ring(seat, MCP_RING_ASK, group->epoch);
+}
+
+/* Sleep on the socket, where the NIC wakes us when something is done. */
+static void watch(struct myr_nic_group *group, uint32_t seen, const struct timespec *timeout)
+{
+    struct pollfd bell = {.fd = group->seat->bell, .events = POLLIN};
+    char packet[MCP_COLLECTIVE_BYTES];
+    ring(group->seat, MCP_RING_SLEEP, seen + 1);
+    if (seen == myr_observe(group->done)) {
+        (void)ppoll(&bell, 1, timeout, NULL);
+    }
+    while (recv(group->seat->bell, packet, sizeof(packet), MSG_DONTWAIT) >= 0) {
+        continue;
+    }
+}
+
+static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
+{
+    const struct timespec timeout = {timeout_us / 1000000, (long)(timeout_us % 1000000) * 1000};
+    struct shared_group *shared = shared_of(group);
+    uint32_t nobody = 0;
+    if (atomic_compare_exchange_strong(&shared->watcher, &nobody, 1)) {
+        watch(group, seen, &timeout);
+        myr_publish(&shared->watcher, 0);
+        if (0 != myr_observe(&shared->sleepers)) {
+            (void)myr_count(&shared->woken);
+            syscall(SYS_futex, &shared->woken, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        }
+        return;
+    }
+    const uint32_t woken = myr_observe(&shared->woken);
+    atomic_fetch_add(&shared->sleepers, 1);
+    if (seen == myr_observe(group->done)) {
+        syscall(SYS_futex, &shared->woken, FUTEX_WAIT, woken, &timeout, NULL, 0);
+    }
+    atomic_fetch_sub(&shared->sleepers, 1);
+}
+
+static bool over(const struct myr_nic_group *group)
+{
+    return 0 != myr_observe((myr_word *)&group->seat->page->failed) ||
+           !myr_kernel_nic_alive(group->seat->nic);
+}
+
+static void give_up_seat(struct myr_kernel_seat *seat)
+{
+    if (NULL != seat->page) {
+        munmap((void *)seat->page, sizeof(*seat->page));
+    }
+    if (seat->bell >= 0) {
+        close(seat->bell);
+    }
+    free(seat);
+}
+
+static void leave(struct myr_nic_group *group)
+{
+    myr_kernel_nic_ask_close(group->seat->nic, group->seat->key);
+    give_up_seat(group->seat);
+    myr_record_leave(group->segment, group->record);
+}
+
+static const struct myr_player kernel_player = {
+    .start = start,
+    .poll = look,
+    .remind = remind,
+    .sleep = sleep_on_nic,
+    .over = over,
+    .leave = leave,
+};
+
+/* ---- joining ---- */
+
+static bool route(const void *nothing, const struct myr_nic_name *name, struct mcp_address *address)
+{
+    (void)nothing;
+    *address = (struct mcp_address){name->address[0].ip, name->address[0].port, 0};
+    return name->count > 0;
+}
+
+/* A socket to ring with. Its packets have no UDP checksum, as those they turn into would not. */
+static int make_bell(const struct mcp_address *to)
+{
+    const int one = 1;
+    const struct sockaddr_in peer = {
+        .sin_family = AF_INET,
+        .sin_addr = {to->ip},
+        .sin_port = to->port,
+    };
+    const int bell = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (bell >= 0 && (setsockopt(bell, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)) < 0 ||
+                      connect(bell, (const struct sockaddr *)&peer, sizeof(peer)) < 0)) {
+        close(bell);
+        return -1;
+    }
+    return bell;
+}
+
+static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
+                                 struct myr_kernel_seat **taken, struct myr_error *error)
+{
+    struct myr_kernel_seat *seat = malloc(sizeof(*seat));
+    int page = -1;
+    if (NULL == seat) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    *seat = (struct myr_kernel_seat){.nic = nic, .bell = -1, .key = question->key};
+    enum myr_status status = myr_kernel_nic_ask_open(nic, question, &page, error);
+    if (MYR_OK == status) {
+        void *mapped = mmap(NULL, sizeof(*seat->page), PROT_READ, MAP_SHARED, page, 0);
+        close(page);
+        seat->page = MAP_FAILED == mapped ? NULL : mapped;
+        seat->bell = make_bell(&question->peers[0].address);
+        if (NULL == seat->page || seat->bell < 0) {
+            status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot use the kernel's NIC");
+            myr_kernel_nic_ask_close(nic, seat->key);
+        }
+    }
+    if (MYR_OK != status) {
+        give_up_seat(seat);
+        return status;
+    }
+    *taken = seat;
+    return MYR_OK;
+}
+
+/* What the daemon must know to open the group. */
+static enum myr_status make_question(const struct myr_nic_members *members,
+                                     myr_schedule_fn schedule_of, const void *context,
+                                     struct myr_kernel_question *question, struct myr_error *error)
+{
+    struct myr_schedule schedule;
+    if (!schedule_of(context, members->node, &schedule)) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
+    enum myr_status status = MYR_OK;
+    *question = (struct myr_kernel_question){
+        .key = members->key,
+        .node = members->node,
+        .nsteps = lengths.steps,
+        .nsends = lengths.sends,
+        .nwaits = lengths.waits,
+    };
+    if (lengths.steps > MCP_KERNEL_STEPS || lengths.sends > MCP_KERNEL_MESSAGES ||
+        lengths.waits > MCP_KERNEL_MESSAGES) {
+        status = myr_fail(error, MYR_ERR_TOO_LONG, 0,
+                          "the schedule has more messages than a kernel's NIC has room for");
+    } else if (!myr_fill_tables(&schedule, members, schedule_of, context, route, NULL,
+                                question->steps, question->peers,
+                                question->peers + lengths.sends)) {
+        status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    free(schedule.steps);
+    return status;
+}
+
+enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_kernel_nic *nic,
+                                      struct myr_segment *segment, struct myr_waiter *waiter,
+                                      const struct myr_nic_members *members,
+                                      myr_schedule_fn schedule_of, const void *context,
+                                      struct myr_error *error)
+{
+    struct myr_kernel_question question;
+    struct myr_kernel_seat *seat = NULL;
+    const struct myr_key key = {.scope = members->key, .id = GROUP_RECORD};
+    enum myr_status status = make_question(members, schedule_of, context, &question, error);
+    if (MYR_OK == status) {
+        status = take_seat(nic, &question, &seat, error);
+    }
+    if (MYR_OK != status) {
+        return status;
+    }
+    struct myr_record *record = myr_record_join(
+        segment, &key, members->locals, MYR_LINE + myr_arrivals_bytes(members->locals), 0, error);
+    if (NULL == record) {
+        myr_kernel_nic_ask_close(nic, seat->key);
+        give_up_seat(seat);
+        return MYR_ERR_FULL;
+    }
+    *group = (struct myr_nic_group){
+        .done = &seat->page->done,
+        .arrivals = (myr_word *)(record->slots + MYR_LINE),
+        .locals = members->locals,
+        .local = members->local,
+        .player = &kernel_player,
+        .waiter = waiter,
+        .segment = segment,
+        .record = record,
+        .seat = seat,
+    };
+    return MYR_OK;
+}

@@ -1,0 +1,21 @@
+/* What kernel_nic.c, which talks to the daemon, does for kernel_group.c. Several threads may ask at
+ * once: one does, the others wait. */
+#ifndef MYR_KERNEL_INSIDE_H
+#define MYR_KERNEL_INSIDE_H
+
+#include <stdbool.h>
+
+#include "libmyr/kernel_nic.h"
+#include "libmyr/kernel_words.h"
+
+/* Have a group opened; `question` is filled in but for magic and ask. `page` gets the descriptor of
+ * its page, which is the caller's. Each opening wants a closing. */
+enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
+                                        struct myr_kernel_question *question, int *page,
+                                        struct myr_error *error);
+void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key);
+
+/* Is the daemon still there? Looks at the connection: a system call. */
+bool myr_kernel_nic_alive(const struct myr_kernel_nic *nic);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * A client of myrd --kernel; see kernel_nic.h.
+ *
+ * Invariant: a question and its answer belong together. When an answer stays out or makes no sense,
+ * the connection is of no use any more, as a later answer could be to any question; it is shut.
+ */
+#include "libmyr/kernel_nic.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libmyr/kernel_inside.h"
+#include "libmyr/unix_talk.h"
+
+struct myr_kernel_nic {
+    pthread_mutex_t asking;
+    int connection;
+    struct myr_nic_name name;
+};
+
+static enum myr_status converse(struct myr_kernel_nic *nic,
+                                const struct myr_kernel_question *question, void *answer,
+                                size_t bytes, int *page, struct myr_error *error)
+{
+    uint32_t magic;
+    /* A daemon that refuses whom it does not know says so without a question: EPIPE is no reason
+     * not to listen. */
+    if (!myr_talk_send(nic->connection, question, sizeof(*question), NULL, 0, 0) &&
+        EPIPE != errno) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "myrd --kernel does not listen");
+    }
+    const ssize_t came =
+        myr_talk_receive(nic->connection, answer, bytes, page, NULL == page ? 0 : 1);
+    if (came <= 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, came < 0 ? errno : 0,
+                        "myrd --kernel does not answer");
+    }
+    memcpy(&magic, answer, sizeof(magic));
+    if ((size_t)came != bytes || MYR_KERNEL_MAGIC != magic) {
+        return myr_fail(error, MYR_ERR_FOREIGN, 0,
+                        "myrd --kernel is of another version of nicbarr");
+    }
+    return MYR_OK;
+}
+
+/* Ask; `answer` gets `bytes`. One at a time does. */
+static enum myr_status ask(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
+                           enum myr_kernel_ask what, void *answer, size_t bytes, int *page,
+                           struct myr_error *error)
+{
+    question->magic = MYR_KERNEL_MAGIC;
+    question->ask = what;
+    memset(answer, 0, bytes);
+    pthread_mutex_lock(&nic->asking);
+    const enum myr_status status = converse(nic, question, answer, bytes, page, error);
+    if (MYR_OK != status) {
+        (void)shutdown(nic->connection, SHUT_RDWR);
+        if (NULL != page && *page >= 0) {
+            close(*page);
+            *page = -1;
+        }
+    }
+    pthread_mutex_unlock(&nic->asking);
+    return status;
+}
+
+/* Ask what is answered with a status; `page`, where not NULL, must come with MYR_OK. */
+static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
+                               enum myr_kernel_ask what, struct myr_kernel_answer *answer,
+                               int *page, struct myr_error *error)
+{
+    const enum myr_status status = ask(nic, question, what, answer, sizeof(*answer), page, error);
+    if (MYR_OK != status) {
+        return status;
+    }
+    answer->why[sizeof(answer->why) - 1] = '\0';
+    if (MYR_OK != answer->status) {
+        return myr_fail(error, (enum myr_status)answer->status, 0, "%s", answer->why);
+    }
+    if (NULL != page && *page < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, EMFILE, "the page of myrd --kernel did not come");
+    }
+    return MYR_OK;
+}
+
+static enum myr_status say_hello(struct myr_kernel_nic *nic, struct myr_error *error)
+{
+    struct myr_kernel_question question = {0};
+    struct myr_kernel_answer answer;
+    const enum myr_status status = request(nic, &question, MYR_KERNEL_HELLO, &answer, NULL, error);
+    nic->name = answer.nic;
+    return status;
+}
+
+enum myr_status myr_kernel_nic_open(struct myr_kernel_nic **nic, struct myr_error *error)
+{
+    const char *path = getenv("NICBARR_KERNEL_SOCKET");
+    struct myr_kernel_nic *opening = calloc(1, sizeof(*opening));
+    if (NULL == opening) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    pthread_mutex_init(&opening->asking, NULL);
+    enum myr_status status =
+        myr_talk_connect(NULL == path || '\0' == *path ? MYR_KERNEL_SOCKET : path, "myrd --kernel",
+                         true, &opening->connection, error);
+    if (MYR_OK == status) {
+        status = say_hello(opening, error);
+    }
+    if (MYR_OK != status) {
+        myr_kernel_nic_close(opening);
+        return status;
+    }
+    *nic = opening;
+    return MYR_OK;
+}
+
+void myr_kernel_nic_close(struct myr_kernel_nic *nic)
+{
+    if (nic->connection >= 0) {
+        close(nic->connection);
+    }
+    pthread_mutex_destroy(&nic->asking);
+    free(nic);
+}
+
+void myr_kernel_nic_get_name(const struct myr_kernel_nic *nic, struct myr_nic_name *name)
+{
+    *name = nic->name;
+}
+
+enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_kernel_report *report,
+                                      struct myr_error *error)
+{
+    struct myr_kernel_question question = {0};
+    enum myr_status status =
+        ask(nic, &question, MYR_KERNEL_STATUS, report, sizeof(*report), NULL, error);
+    if (MYR_OK == status && report->groups > MCP_KERNEL_GROUPS) {
+        status = myr_fail(error, MYR_ERR_FOREIGN, 0, "myrd --kernel reports nonsense");
+    }
+    report->interface[sizeof(report->interface) - 1] = '\0';
+    return status;
+}
+
+enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
+                                        struct myr_kernel_question *question, int *page,
+                                        struct myr_error *error)
+{
+    struct myr_kernel_answer answer;
+    *page = -1;
+    return request(nic, question, MYR_KERNEL_OPEN, &answer, page, error);
+}
+
+void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)
+{
+    struct myr_kernel_question question = {.key = key};
+    struct myr_kernel_answer answer;
+    (void)request(nic, &question, MYR_KERNEL_CLOSE, &answer, NULL, NULL);
+}
+
+bool myr_kernel_nic_alive(const struct myr_kernel_nic *nic)
+{
+    struct pollfd watched = {.fd = nic->connection, .events = POLLRDHUP};
+    return poll(&watched, 1, 0) <= 0 || 0 == watched.revents;
+}

@@ -1,0 +1,66 @@
+/*
+ * What myrd --kernel and its clients say to each other over its Unix socket (SOCK_SEQPACKET). A
+ * client asks, the daemon answers, one after the other. A connection that is closed has left all
+ * its groups; unless it has closed them before, they fail.
+ */
+#ifndef MYR_KERNEL_WORDS_H
+#define MYR_KERNEL_WORDS_H
+
+#include <stdint.h>
+
+#include "firmware/kernel/kernel.h"
+#include "libmyr/nic.h"
+
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b31) /* "myk1"; changes with what follows */
+
+/* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
+ */
+#define MYR_KERNEL_SOCKET "/run/nicbarr/kernel.sock"
+
+enum myr_kernel_ask {
+    MYR_KERNEL_HELLO = 1, /* which NIC are you? Answered with its name */
+    MYR_KERNEL_OPEN,      /* open the group or share the one with this key; answered with a page */
+    MYR_KERNEL_CLOSE,     /* this process has done with the group */
+    MYR_KERNEL_STATUS     /* what do you do? Answered with a report */
+};
+
+struct myr_kernel_question {
+    uint32_t magic;
+    uint32_t ask; /* enum myr_kernel_ask */
+    uint64_t key; /* of the group */
+    uint32_t node, nsteps, nsends, nwaits;
+    struct mcp_step steps[MCP_KERNEL_STEPS];
+    struct mcp_peer peers[MCP_KERNEL_PEERS]; /* addresses are found by `ip`; nsends + nwaits */
+};
+
+struct myr_kernel_answer {
+    uint32_t magic;
+    uint32_t status;         /* enum myr_status */
+    struct myr_nic_name nic; /* HELLO */
+    char why[240];           /* where that is not MYR_OK */
+    /* OPEN: with the page's descriptor (SCM_RIGHTS) */
+};
+
+/* A group, as far as it is told: its key is a secret. */
+struct myr_kernel_group_words {
+    uint32_t uid;
+    uint32_t node;
+    uint32_t done;   /* the last epoch that is complete */
+    uint8_t waits;   /* it has entered another */
+    uint8_t failed;  /* nothing more will be */
+    uint8_t lingers; /* its processes have left it */
+    uint8_t zero;
+};
+
+/* The answer to STATUS: of the groups, those of the user who asks, or of all if that is root. */
+struct myr_kernel_report {
+    uint32_t magic;
+    uint32_t pid; /* of the daemon */
+    struct myr_nic_name nic;
+    char interface[16];
+    struct mcp_counters counters;
+    uint32_t groups;
+    struct myr_kernel_group_words group[MCP_KERNEL_GROUPS];
+};
+
+#endif

@@ -1,0 +1,293 @@
+/* The kernel NIC's groups; see kernel_groups.h. */
+#include "myrd/kernel_groups.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct group {
+    struct mcp_kernel_plan plan;
+    int page;
+    bool failed;
+    uint64_t *holder; /* [holders]; one that has opened it twice is in here twice */
+    uint32_t holders, room;
+    uint64_t close_at_ms; /* of one that lingers: without holders */
+    /* What it did when we looked last; see look_after(). */
+    bool waited;
+    uint32_t done;
+    uint32_t asked;
+    uint32_t patience_ms;
+    uint64_t ask_at_ms;
+};
+
+struct myrd_groups {
+    struct mcp_kernel *kernel;
+    uint64_t look_at_ms;
+    uint32_t count;
+    struct group group[MCP_KERNEL_GROUPS];
+};
+
+struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel)
+{
+    struct myrd_groups *groups = calloc(1, sizeof(*groups));
+    if (NULL != groups) {
+        groups->kernel = kernel;
+    }
+    return groups;
+}
+
+static bool lingers(const struct group *group)
+{
+    return 0 == group->holders;
+}
+
+static void close_group(struct myrd_groups *groups, struct group *group)
+{
+    mcp_kernel_group_close(groups->kernel, group->plan.key);
+    close(group->page);
+    free(group->holder);
+    *group = groups->group[--groups->count];
+}
+
+void myrd_groups_free(struct myrd_groups *groups)
+{
+    while (groups->count > 0) {
+        close_group(groups, &groups->group[groups->count - 1]);
+    }
+    free(groups);
+}
+
+/* Its place in the table; where there is none, the end. */
+static uint32_t find(const struct myrd_groups *groups, uint64_t key)
+{
+    uint32_t g = 0;
+    while (g < groups->count && key != groups->group[g].plan.key) {
+        ++g;
+    }
+    return g;
+}
+
+bool myrd_groups_know(const struct myrd_groups *groups, uint64_t key)
+{
+    return groups->count != find(groups, key);
+}
+
+/* ---- who holds them ---- */
+
+static enum myr_status hold(struct group *group, uint64_t holder, struct myr_error *error)
+{
+    if (group->holders == group->room) {
+        const uint32_t room = 0 == group->room ? 8 : 2 * group->room;
+        uint64_t *more = room > MYRD_HOLDERS_OF_ONE
+                             ? NULL
+                             : realloc(group->holder, sizeof(*group->holder) * room);
+        if (NULL == more) {
+            return myr_fail(error, MYR_ERR_FULL, 0, "myrd refuses: the group has too many members");
+        }
+        group->holder = more;
+        group->room = room;
+    }
+    group->holder[group->holders++] = holder;
+    return MYR_OK;
+}
+
+/* Leave once; false if it does not hold it. */
+static bool let_go(struct group *group, uint64_t holder, uint64_t now_ms)
+{
+    for (uint32_t h = 0; h < group->holders; ++h) {
+        if (holder == group->holder[h]) {
+            group->holder[h] = group->holder[--group->holders];
+            group->close_at_ms = now_ms + MYRD_LINGER_MS;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Room for one more of this user's: a group that lingers gives way, the oldest first. */
+static bool make_room(struct myrd_groups *groups, uint32_t uid)
+{
+    uint32_t count = 0;
+    struct group *oldest = NULL;
+    for (uint32_t g = 0; g < groups->count; ++g) {
+        struct group *group = &groups->group[g];
+        if (uid == group->plan.uid) {
+            ++count;
+            if (lingers(group) && (NULL == oldest || group->close_at_ms < oldest->close_at_ms)) {
+                oldest = group;
+            }
+        }
+    }
+    if (count < MYRD_GROUPS_OF_ONE && groups->count < MCP_KERNEL_GROUPS) {
+        return true;
+    }
+    if (NULL == oldest) {
+        return false;
+    }
+    close_group(groups, oldest);
+    return true;
+}
+
+static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
+                                uint64_t holder, int *page, struct myr_error *error)
+{
+    char why[MCP_KERNEL_WHY];
+    if (!make_room(groups, plan->uid)) {
+        return myr_fail(error, MYR_ERR_FULL, 0, "myrd refuses: too many groups are open");
+    }
+    struct group *group = &groups->group[groups->count];
+    *group = (struct group){.plan = *plan};
+    const enum myr_status status = hold(group, holder, error);
+    if (MYR_OK != status) {
+        return status;
+    }
+    if (mcp_kernel_group_open(groups->kernel, plan, &group->page, why) < 0) {
+        free(group->holder);
+        return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
+    }
+    *page = group->page;
+    ++groups->count;
+    return MYR_OK;
+}
+
+static bool equal(const struct mcp_kernel_plan *a, const struct mcp_kernel_plan *b)
+{
+    return a->key == b->key && a->uid == b->uid && a->node == b->node && a->nsteps == b->nsteps &&
+           a->nsends == b->nsends && a->nwaits == b->nwaits &&
+           0 == memcmp(a->steps, b->steps, sizeof(a->steps)) &&
+           0 == memcmp(a->peers, b->peers, sizeof(a->peers));
+}
+
+enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
+                                 uint64_t holder, int *page, struct myr_error *error)
+{
+    const uint32_t place = find(groups, plan->key);
+    if (place == groups->count) {
+        return open_new(groups, plan, holder, page, error);
+    }
+    struct group *group = &groups->group[place];
+    if (!equal(&group->plan, plan)) {
+        /* Also where it is another user's, who is not told of here. */
+        return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: the group's key is taken");
+    }
+    const enum myr_status status = hold(group, holder, error);
+    if (MYR_OK == status) {
+        *page = group->page;
+    }
+    return status;
+}
+
+bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder, uint64_t now_ms)
+{
+    const uint32_t place = find(groups, key);
+    return place < groups->count && let_go(&groups->group[place], holder, now_ms);
+}
+
+void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder, uint64_t now_ms)
+{
+    for (uint32_t g = 0; g < groups->count; ++g) {
+        struct group *group = &groups->group[g];
+        if (!let_go(group, holder, now_ms)) {
+            continue;
+        }
+        while (let_go(group, holder, now_ms)) {
+        }
+        if (!group->failed) {
+            group->failed = true;
+            (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_FAIL);
+        }
+    }
+}
+
+/* ---- what is due ---- */
+
+/* A peer's hardware address may have changed, and all that is sent to it be lost. */
+static void meet_again(struct myrd_groups *groups, const struct group *group)
+{
+    char why[MCP_KERNEL_WHY];
+    for (uint32_t p = 0; p < group->plan.nsends + group->plan.nwaits; ++p) {
+        (void)mcp_kernel_meet(groups->kernel, group->plan.peers[p].address.ip, 0, why);
+    }
+}
+
+/* A host that waits asks for itself; this is for those that compute meanwhile, whose NIC could wait
+ * for a lost message for ever. */
+static void look_after(struct myrd_groups *groups, struct group *group, uint64_t now_ms)
+{
+    uint32_t done = group->done;
+    const bool waits = 1 == mcp_kernel_group_waits(groups->kernel, group->plan.key, &done);
+    if (!waits || !group->waited || done != group->done) {
+        group->waited = waits;
+        group->done = done;
+        group->asked = 0;
+        group->patience_ms = MYRD_LOOK_MS;
+        group->ask_at_ms = now_ms + MYRD_LOOK_MS;
+        return;
+    }
+    if (now_ms < group->ask_at_ms) {
+        return;
+    }
+    (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_ASK);
+    if (0 == ++group->asked % MYRD_ASKED_BEFORE_MEET) {
+        meet_again(groups, group);
+    }
+    group->patience_ms = 2 * group->patience_ms < MYRD_PATIENCE_MOST_MS ? 2 * group->patience_ms
+                                                                        : MYRD_PATIENCE_MOST_MS;
+    group->ask_at_ms = now_ms + group->patience_ms;
+}
+
+void myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms)
+{
+    const bool look = now_ms >= groups->look_at_ms;
+    if (look) {
+        groups->look_at_ms = now_ms + MYRD_LOOK_MS;
+    }
+    /* From the last to the first, as whoever goes is replaced by the last. */
+    for (uint32_t g = groups->count; g > 0; --g) {
+        struct group *group = &groups->group[g - 1];
+        if (lingers(group) && now_ms >= group->close_at_ms) {
+            close_group(groups, group);
+        } else if (look && !lingers(group) && !group->failed) {
+            look_after(groups, group, now_ms);
+        }
+    }
+}
+
+int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms)
+{
+    uint64_t due = UINT64_MAX;
+    for (uint32_t g = 0; g < groups->count; ++g) {
+        const struct group *group = &groups->group[g];
+        const uint64_t its = lingers(group)  ? group->close_at_ms
+                             : group->failed ? UINT64_MAX
+                                             : groups->look_at_ms;
+        due = its < due ? its : due;
+    }
+    if (UINT64_MAX == due) {
+        return -1;
+    }
+    return due <= now_ms ? 0 : due - now_ms < INT_MAX ? (int)(due - now_ms) : INT_MAX;
+}
+
+void myrd_groups_report(const struct myrd_groups *groups, uint32_t uid,
+                        struct myr_kernel_report *report)
+{
+    report->groups = 0;
+    for (uint32_t g = 0; g < groups->count; ++g) {
+        const struct group *group = &groups->group[g];
+        if (0 != uid && uid != group->plan.uid) {
+            continue;
+        }
+        uint32_t done = group->done;
+        const bool waits = 1 == mcp_kernel_group_waits(groups->kernel, group->plan.key, &done);
+        report->group[report->groups++] = (struct myr_kernel_group_words){
+            .uid = group->plan.uid,
+            .node = group->plan.node,
+            .done = done,
+            .waits = waits,
+            .failed = group->failed,
+            .lingers = lingers(group),
+        };
+    }
+}

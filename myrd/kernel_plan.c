@@ -1,0 +1,71 @@
+/* Questions checked; see kernel_plan.h. */
+#include "myrd/kernel_plan.h"
+
+#include <string.h>
+
+#include "firmware/soft/addresses.h"
+
+static enum myr_status check_steps(const struct myr_kernel_question *question,
+                                   struct myr_error *error)
+{
+    uint64_t sends = 0, waits = 0;
+    if (question->nsteps > MCP_KERNEL_STEPS || question->nsends > MCP_KERNEL_MESSAGES ||
+        question->nwaits > MCP_KERNEL_MESSAGES) {
+        return myr_fail(error, MYR_ERR_TOO_LONG, 0,
+                        "the schedule has more steps or messages than the kernel's NIC has room "
+                        "for");
+    }
+    for (uint32_t s = 0; s < question->nsteps; ++s) {
+        sends += question->steps[s].sends;
+        waits += question->steps[s].waits;
+    }
+    /* Who sends nothing has nobody to ring by, who waits for nothing knows nothing. */
+    if (sends != question->nsends || waits != question->nwaits || 0 == sends || 0 == waits) {
+        return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no schedule");
+    }
+    return MYR_OK;
+}
+
+static enum myr_status check_peer(const struct myr_kernel_question *question, uint32_t number,
+                                  const struct myr_nic_name *nic, struct myr_error *error)
+{
+    const struct mcp_peer *peer = &question->peers[number];
+    if (question->node == peer->node || 0 == peer->address.port ||
+        (number < question->nsends && peer->slot >= MCP_KERNEL_MESSAGES)) {
+        return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no peer");
+    }
+    if (nic->address[0].ip == peer->address.ip ||
+        !mcp_same_network(nic->address[0].ip, peer->address.ip, nic->address[0].prefix)) {
+        return myr_fail(error, MYR_ERR_SYSTEM, 0,
+                        "the kernel's NIC reaches hosts of its own network only (for others there "
+                        "is the soft NIC)");
+    }
+    return MYR_OK;
+}
+
+enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uint32_t uid,
+                                 const struct myr_nic_name *nic, struct mcp_kernel_plan *plan,
+                                 struct myr_error *error)
+{
+    enum myr_status status = check_steps(question, error);
+    if (MYR_OK == status && (0 == question->key || question->node > UINT16_MAX)) {
+        status = myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no group");
+    }
+    memset(plan, 0, sizeof(*plan));
+    for (uint32_t p = 0; MYR_OK == status && p < question->nsends + question->nwaits; ++p) {
+        status = check_peer(question, p, nic, error);
+        plan->peers[p] = question->peers[p];
+        plan->peers[p].address.zero = 0;
+    }
+    if (MYR_OK != status) {
+        return status;
+    }
+    plan->key = question->key;
+    plan->uid = uid;
+    plan->node = question->node;
+    plan->nsteps = question->nsteps;
+    plan->nsends = question->nsends;
+    plan->nwaits = question->nwaits;
+    memcpy(plan->steps, question->steps, sizeof(plan->steps[0]) * plan->nsteps);
+    return MYR_OK;
+}

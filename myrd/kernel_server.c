@@ -1,0 +1,493 @@
+/*
+ * The inside of myrd --kernel; see kernel_server.h.
+ *
+ * Clients are any user's processes. Invariants: nobody is believed: questions are checked
+ * (kernel_plan.h), limits are by user; each client has at most one question under way; a client
+ * that goes without closing its groups has died, and they fail (kernel_groups.h).
+ */
+#include "myrd/kernel_server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "firmware/kernel/owner.h"
+#include "firmware/soft/addresses.h"
+#include "libmyr/kernel_words.h"
+#include "libmyr/unix_talk.h"
+#include "myrd/kernel_groups.h"
+#include "myrd/kernel_meeting.h"
+#include "myrd/kernel_plan.h"
+#include "myrd/place.h"
+#include "myrd/rights.h"
+
+enum {
+    CLIENTS_MOST = 4096,
+    CLIENTS_OF_ONE = 1024, /* of one user: others shall find room as well */
+    FIXED = 2, /* descriptors watched besides the clients': the end, the listening socket */
+    OF_EACH = 2,
+    DESCRIPTORS_OTHER = 64, /* that are neither clients' nor groups': the NIC's, and so on */
+    PORT_USUAL = 7077,
+    MEETINGS_A_TURN = 8, /* the most that are gone on with before everything else has its turn */
+};
+
+struct client {
+    struct myrd_visitor visitor;
+    uint64_t number;              /* none of the others ever has it */
+    struct myrd_meeting *meeting; /* before the group that it asks for; NULL: none */
+};
+
+struct myrd_kernel_server {
+    struct myrd_place place;
+    int port;         /* the UDP socket that keeps the NIC's port for it */
+    uint64_t network; /* the cookie of our network namespace */
+    struct myr_nic_name name;
+    struct mcp_kernel *kernel;
+    struct myrd_groups *groups;
+    uint64_t clients_ever;
+    uint32_t meetings;
+    uint32_t count, most;
+    struct client client[CLIENTS_MOST];
+    struct pollfd watched[FIXED + OF_EACH * CLIENTS_MOST];
+};
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* ---- clients come and go ---- */
+
+static void answer(const struct client *client, enum myr_status status, const char *why,
+                   const struct myr_nic_name *name, const int *page)
+{
+    struct myr_kernel_answer words = {.magic = MYR_KERNEL_MAGIC, .status = status};
+    if (NULL != name) {
+        words.nic = *name;
+    }
+    snprintf(words.why, sizeof(words.why), "%s", why);
+    (void)myr_talk_send(client->visitor.connection, &words, sizeof(words), page,
+                        NULL == page ? 0 : 1, MSG_DONTWAIT);
+}
+
+static void end_meeting(struct myrd_kernel_server *server, struct client *client)
+{
+    if (NULL != client->meeting) {
+        --server->meetings;
+        free(client->meeting);
+        client->meeting = NULL;
+    }
+}
+
+static void bury(struct myrd_kernel_server *server, uint32_t number)
+{
+    struct client *client = &server->client[number];
+    myrd_groups_bury(server->groups, client->number, now_ms());
+    end_meeting(server, client);
+    myrd_visitor_leave(&client->visitor);
+    *client = server->client[--server->count];
+}
+
+/*
+ * The network namespace in which a socket was made; 0 if the kernel does not say.
+ *
+ * The accepted end of a Unix connection belongs to the namespace of who connected (net/unix makes
+ * it there), so this tells of the client, whatever process numbers mean to it. /proc/PID/ns/net
+ * would tell the same, but only to who may trace that process.
+ */
+static uint64_t network_of(int socket)
+{
+    uint64_t cookie = 0;
+    socklen_t bytes = sizeof(cookie);
+    (void)getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &bytes);
+    return cookie;
+}
+
+static uint32_t clients_of(const struct myrd_kernel_server *server, uid_t uid)
+{
+    uint32_t count = 0;
+    for (uint32_t c = 0; c < server->count; ++c) {
+        count += uid == server->client[c].visitor.uid;
+    }
+    return count;
+}
+
+/* Somebody wants to come in. */
+static void accept_client(struct myrd_kernel_server *server)
+{
+    struct client client = {.number = ++server->clients_ever};
+    const char *why;
+    if (!myrd_place_accept(&server->place, &client.visitor, &why)) {
+        return;
+    }
+    if (server->network != network_of(client.visitor.connection)) {
+        why = "myrd refuses: the process is in another network namespace (container), which this "
+              "NIC does not serve";
+    } else if (server->count == server->most ||
+               clients_of(server, client.visitor.uid) >= CLIENTS_OF_ONE) {
+        why = "myrd refuses: it has too many clients";
+    }
+    if (NULL != why) {
+        answer(&client, MYR_ERR_SYSTEM, why, NULL, NULL);
+        myrd_visitor_leave(&client.visitor);
+        return;
+    }
+    server->client[server->count++] = client;
+}
+
+/* ---- questions ---- */
+
+static void open_group(struct myrd_kernel_server *server, const struct client *client,
+                       const struct mcp_kernel_plan *plan)
+{
+    struct myr_error error = {.text = ""};
+    int page;
+    const enum myr_status status =
+        myrd_groups_open(server->groups, plan, client->number, &page, &error);
+    answer(client, status, error.text, NULL, MYR_OK == status ? &page : NULL);
+}
+
+/* Go on with a meeting, after which the group is opened; unless somebody else has done so already.
+ */
+static void meet(struct myrd_kernel_server *server, struct client *client, uint64_t now)
+{
+    struct myrd_meeting *meeting = client->meeting;
+    struct myr_error error;
+    enum myr_status status = MYR_OK;
+    if (!myrd_groups_know(server->groups, meeting->plan.key) &&
+        !myrd_meeting_go_on(meeting, server->kernel, now, &status, &error)) {
+        return;
+    }
+    if (MYR_OK == status) {
+        open_group(server, client, &meeting->plan);
+    } else {
+        answer(client, status, error.text, NULL, NULL);
+    }
+    end_meeting(server, client);
+}
+
+static void ask_open(struct myrd_kernel_server *server, struct client *client,
+                     const struct myr_kernel_question *question)
+{
+    struct mcp_kernel_plan plan;
+    struct myr_error error;
+    const enum myr_status status =
+        myrd_kernel_plan(question, client->visitor.uid, &server->name, &plan, &error);
+    if (MYR_OK != status) {
+        answer(client, status, error.text, NULL, NULL);
+        return;
+    }
+    client->meeting = myrd_meeting_make(&plan, now_ms());
+    if (NULL == client->meeting) {
+        answer(client, MYR_ERR_OUT_OF_MEMORY, "myrd is out of memory", NULL, NULL);
+        return;
+    }
+    ++server->meetings;
+}
+
+static void report(const struct myrd_kernel_server *server, const struct client *client)
+{
+    struct myr_kernel_report words = {.magic = MYR_KERNEL_MAGIC, .nic = server->name};
+    words.pid = (uint32_t)getpid();
+    snprintf(words.interface, sizeof(words.interface), "%s", mcp_kernel_interface(server->kernel));
+    mcp_kernel_count(server->kernel, &words.counters);
+    myrd_groups_report(server->groups, client->visitor.uid, &words);
+    (void)myr_talk_send(client->visitor.connection, &words, sizeof(words), NULL, 0, MSG_DONTWAIT);
+}
+
+/* False: it talks nonsense, or in another version's words. */
+static bool attend(struct myrd_kernel_server *server, struct client *client,
+                   const struct myr_kernel_question *question)
+{
+    switch (question->ask) {
+    case MYR_KERNEL_HELLO:
+        answer(client, MYR_OK, "", &server->name, NULL);
+        return true;
+    case MYR_KERNEL_OPEN:
+        ask_open(server, client, question);
+        return true;
+    case MYR_KERNEL_CLOSE:
+        if (myrd_groups_leave(server->groups, question->key, client->number, now_ms())) {
+            answer(client, MYR_OK, "", NULL, NULL);
+        } else {
+            answer(client, MYR_ERR_NOT_THERE, "the process has no such group", NULL, NULL);
+        }
+        return true;
+    case MYR_KERNEL_STATUS:
+        report(server, client);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A client says something, or nothing more. */
+static void hear(struct myrd_kernel_server *server, uint32_t number)
+{
+    struct client *client = &server->client[number];
+    struct myr_kernel_question question;
+    const ssize_t bytes =
+        recv(client->visitor.connection, &question, sizeof(question), MSG_DONTWAIT | MSG_TRUNC);
+    if (bytes < 0 && (EAGAIN == errno || EINTR == errno)) {
+        return;
+    }
+    if (bytes <= 0) {
+        bury(server, number);
+    } else if (sizeof(question) != bytes || MYR_KERNEL_MAGIC != question.magic ||
+               !attend(server, client, &question)) {
+        answer(client, MYR_ERR_FOREIGN, "myrd --kernel is of another version of nicbarr", NULL,
+               NULL);
+        bury(server, number);
+    }
+}
+
+/* ---- beginning ---- */
+
+static enum myr_status find_address(struct myrd_kernel_server *server, const char *network,
+                                    uint16_t port, struct myr_error *error)
+{
+    struct mcp_local_address address;
+    const bool any = NULL == network || '\0' == *network;
+    if (0 == mcp_local_addresses(network, &address, 1)) {
+        return myr_fail(
+            error, MYR_ERR_NOT_THERE, 0, "there is no interface to stand at (%s%s): give --network",
+            any ? "none but loopback has an IPv4 address" : "no address of this machine is in ",
+            any ? "" : network);
+    }
+    do {
+        if (sizeof(server->name.key) != getrandom(&server->name.key, sizeof(server->name.key), 0)) {
+            return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the NIC's key");
+        }
+    } while (0 == server->name.key);
+    server->name.count = 1;
+    server->name.address[0].ip = address.ip;
+    server->name.address[0].prefix = address.prefix;
+    server->name.address[0].port = htons(0 == port ? PORT_USUAL : port);
+    return MYR_OK;
+}
+
+/* Keep the NIC's UDP port from others. What comes for it is the NIC's; what the NIC leaves ends at
+ * a filter that takes nothing, so that no queue fills. */
+static enum myr_status take_port(struct myrd_kernel_server *server, struct myr_error *error)
+{
+    struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+    const struct sock_fprog filter = {1, &nothing};
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_addr.s_addr = server->name.address[0].ip,
+        .sin_port = server->name.address[0].port,
+    };
+    server->port = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (server->port < 0 ||
+        setsockopt(server->port, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "no socket for the NIC's UDP port");
+    }
+    if (bind(server->port, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "UDP port %u is not to be had (give --port)",
+                        (unsigned)ntohs(address.sin_port));
+    }
+    server->network = network_of(server->port);
+    return MYR_OK;
+}
+
+/* As many clients as there are descriptors for: when they run out nobody could even be refused. */
+static void allow_descriptors(struct myrd_kernel_server *server)
+{
+    struct rlimit limit = {.rlim_cur = 0};
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    const rlim_t others = MCP_KERNEL_GROUPS + DESCRIPTORS_OTHER;
+    const rlim_t clients = limit.rlim_max > others ? (limit.rlim_max - others) / OF_EACH : 0;
+    server->most = clients < CLIENTS_MOST ? (uint32_t)clients : CLIENTS_MOST;
+}
+
+static enum myr_status listen_there(struct myrd_kernel_server *server, const char *path,
+                                    struct myr_error *error)
+{
+    const char *given = NULL == path ? getenv("NICBARR_KERNEL_SOCKET") : path;
+    if (NULL == given || '\0' == *given) {
+        given = MYR_KERNEL_SOCKET;
+        const enum myr_status status = myrd_place_make_folder(given, 0755, error);
+        if (MYR_OK != status) {
+            return status;
+        }
+    }
+    return myrd_place_open(&server->place, given, 0666, error);
+}
+
+static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error *error)
+{
+    char why[MCP_KERNEL_WHY];
+    if (mcp_kernel_open(server->name.address[0].ip, server->name.address[0].port, &server->kernel,
+                        why) < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
+    }
+    server->groups = myrd_groups_make(server->kernel);
+    return NULL == server->groups ? myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory")
+                                  : MYR_OK;
+}
+
+enum myr_status myrd_kernel_server_open(const struct myrd_options *options,
+                                        struct myrd_kernel_server **server, struct myr_error *error)
+{
+    char why[MCP_KERNEL_WHY];
+    /* First of all, as who lacks the rights would else be told of folders. */
+    if (!mcp_kernel_possible(why)) {
+        return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
+    }
+    struct myrd_kernel_server *opening = calloc(1, sizeof(*opening));
+    if (NULL == opening) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    opening->place.lock = opening->place.listening = opening->port = -1;
+    allow_descriptors(opening);
+    enum myr_status status = find_address(opening, options->nic.network, options->nic.port, error);
+    if (MYR_OK == status) {
+        status = listen_there(opening, options->socket, error);
+    }
+    if (MYR_OK == status) {
+        status = take_port(opening, error);
+    }
+    if (MYR_OK == status) {
+        status = stand(opening, error);
+    }
+    if (MYR_OK != status) {
+        myrd_kernel_server_close(opening);
+        return status;
+    }
+    *server = opening;
+    return MYR_OK;
+}
+
+enum myr_status myrd_kernel_server_confine(struct myr_error *error)
+{
+    /* For groups' maps, and for packets of our own. CAP_PERFMON was for loading the program. */
+    return myrd_rights_keep(UINT64_C(1) << CAP_BPF | UINT64_C(1) << CAP_NET_ADMIN, error);
+}
+
+/* ---- serving ---- */
+
+static void watch_all(struct myrd_kernel_server *server, int end)
+{
+    server->watched[0] = (struct pollfd){.fd = end, .events = POLLIN};
+    server->watched[1] = (struct pollfd){.fd = server->place.listening, .events = POLLIN};
+    for (uint32_t c = 0; c < server->count; ++c) {
+        const struct client *client = &server->client[c];
+        struct pollfd *of = &server->watched[FIXED + OF_EACH * c];
+        const short events = NULL == client->meeting ? POLLIN : 0;
+        of[0] = (struct pollfd){.fd = client->visitor.connection, .events = events};
+        of[1] = (struct pollfd){.fd = client->visitor.process, .events = POLLIN};
+    }
+}
+
+/* From the last to the first, as whoever goes is replaced by the last. */
+static void hear_all(struct myrd_kernel_server *server)
+{
+    for (uint32_t c = server->count; c > 0; --c) {
+        const struct pollfd *of = &server->watched[FIXED + OF_EACH * (c - 1)];
+        const bool ended = 0 != (of[0].revents & (POLLHUP | POLLERR)) || 0 != of[1].revents;
+        if (NULL == server->client[c - 1].meeting && 0 != of[0].revents) {
+            hear(server, c - 1);
+        } else if (ended) {
+            bury(server, c - 1);
+        }
+    }
+}
+
+/* Whose meeting is due first; NULL: there are none. */
+static struct client *next_meeting(struct myrd_kernel_server *server)
+{
+    struct client *first = NULL;
+    for (uint32_t c = 0; 0 != server->meetings && c < server->count; ++c) {
+        struct client *client = &server->client[c];
+        if (NULL != client->meeting &&
+            (NULL == first || client->meeting->look_at_ms < first->meeting->look_at_ms)) {
+            first = client;
+        }
+    }
+    return first;
+}
+
+/* Only so many at a time, and each then waits behind the others: whoever begins a great many holds
+ * up nobody. */
+static void meet_some(struct myrd_kernel_server *server)
+{
+    const uint64_t now = now_ms();
+    for (int m = 0; m < MEETINGS_A_TURN; ++m) {
+        struct client *client = next_meeting(server);
+        if (NULL == client || client->meeting->look_at_ms > now) {
+            return;
+        }
+        meet(server, client, now);
+    }
+}
+
+static int timeout(struct myrd_kernel_server *server)
+{
+    const uint64_t now = now_ms();
+    const int due = myrd_groups_timeout(server->groups, now);
+    const struct client *client = next_meeting(server);
+    if (NULL == client) {
+        return due;
+    }
+    const uint64_t at = client->meeting->look_at_ms;
+    const int meeting = at <= now ? 0 : (int)(at - now);
+    return due < 0 || meeting < due ? meeting : due;
+}
+
+enum myr_status myrd_kernel_server_run(struct myrd_kernel_server *server, int end,
+                                       struct myr_error *error)
+{
+    for (;;) {
+        watch_all(server, end);
+        if (poll(server->watched, FIXED + OF_EACH * server->count, timeout(server)) < 0) {
+            if (EINTR == errno) {
+                continue;
+            }
+            return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot wait for clients");
+        }
+        if (0 != server->watched[0].revents) {
+            return MYR_OK;
+        }
+        hear_all(server);
+        meet_some(server);
+        myrd_groups_look(server->groups, now_ms());
+        if (0 != server->watched[1].revents) {
+            accept_client(server);
+        }
+    }
+}
+
+void myrd_kernel_server_close(struct myrd_kernel_server *server)
+{
+    myrd_place_hide(&server->place);
+    while (server->count > 0) {
+        --server->count;
+        end_meeting(server, &server->client[server->count]);
+        myrd_visitor_leave(&server->client[server->count].visitor);
+    }
+    if (NULL != server->groups) {
+        myrd_groups_free(server->groups);
+    }
+    if (NULL != server->kernel) {
+        mcp_kernel_close(server->kernel);
+    }
+    if (server->port >= 0) {
+        close(server->port);
+    }
+    myrd_place_close(&server->place);
+    free(server);
+}

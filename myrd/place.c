@@ -1,0 +1,138 @@
+/* Where a daemon listens; see place.h. */
+#include "myrd/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libmyr/unix_talk.h"
+
+enum { PATH_BYTES = sizeof(((struct sockaddr_un *)0)->sun_path) };
+
+enum myr_status myrd_place_make_folder(const char *path, mode_t rights, struct myr_error *error)
+{
+    char folder[PATH_BYTES];
+    struct stat about;
+    snprintf(folder, sizeof(folder), "%s", path);
+    *strrchr(folder, '/') = '\0';
+    const mode_t before = umask(0777 & ~rights);
+    const int made = mkdir(folder, rights);
+    const int err = errno;
+    umask(before);
+    if (made < 0 && EEXIST != err) {
+        return myr_fail(error, MYR_ERR_SYSTEM, err, "cannot make %s", folder);
+    }
+    if (lstat(folder, &about) < 0 || !S_ISDIR(about.st_mode) || geteuid() != about.st_uid ||
+        0 != (about.st_mode & 077 & ~rights)) {
+        return myr_fail(error, MYR_ERR_SYSTEM, 0,
+                        "%s is not a folder of yours alone (remove it, or give --socket)", folder);
+    }
+    return MYR_OK;
+}
+
+/* The lock goes with its process. So a socket's file that is there when we have the lock is left
+ * over. */
+static enum myr_status lock_place(struct myrd_place *place, struct myr_error *error)
+{
+    char lock[PATH_BYTES + sizeof(".lock")];
+    struct stat about;
+    snprintf(lock, sizeof(lock), "%s.lock", place->address.sun_path);
+    place->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (place->lock < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot open %s", lock);
+    }
+    if (flock(place->lock, LOCK_EX | LOCK_NB) < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd runs already, at %s",
+                        place->address.sun_path);
+    }
+    if (0 == lstat(place->address.sun_path, &about) &&
+        (!S_ISSOCK(about.st_mode) || unlink(place->address.sun_path) < 0)) {
+        return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s is in the way, and is no socket",
+                        place->address.sun_path);
+    }
+    return MYR_OK;
+}
+
+enum myr_status myrd_place_open(struct myrd_place *place, const char *path, mode_t rights,
+                                struct myr_error *error)
+{
+    *place = (struct myrd_place){.lock = -1, .listening = -1};
+    place->address.sun_family = AF_UNIX;
+    if (snprintf(place->address.sun_path, PATH_BYTES, "%s", path) >= PATH_BYTES) {
+        return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "the socket's path");
+    }
+    const enum myr_status status = lock_place(place, error);
+    if (MYR_OK != status) {
+        return status;
+    }
+    place->listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const mode_t before = umask(0777 & ~rights);
+    place->bound =
+        place->listening >= 0 &&
+        0 == bind(place->listening, (struct sockaddr *)&place->address, sizeof(place->address));
+    const int err = errno;
+    umask(before);
+    if (!place->bound || listen(place->listening, SOMAXCONN) < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, place->bound ? errno : err, "cannot listen at %s",
+                        place->address.sun_path);
+    }
+    return MYR_OK;
+}
+
+void myrd_place_hide(struct myrd_place *place)
+{
+    if (place->bound) {
+        (void)unlink(place->address.sun_path);
+        place->bound = false;
+    }
+    if (place->listening >= 0) {
+        close(place->listening);
+        place->listening = -1;
+    }
+}
+
+void myrd_place_close(struct myrd_place *place)
+{
+    myrd_place_hide(place);
+    if (place->lock >= 0) {
+        close(place->lock); /* its file stays: another daemon may be waiting for it */
+        place->lock = -1;
+    }
+}
+
+bool myrd_place_accept(const struct myrd_place *place, struct myrd_visitor *visitor,
+                       const char **why)
+{
+    struct ucred peer = {.uid = (uid_t)-1};
+    *why = NULL;
+    visitor->connection = accept4(place->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (visitor->connection < 0) {
+        return false;
+    }
+    visitor->process =
+        myr_talk_peer(visitor->connection, &peer) ? (int)syscall(SYS_pidfd_open, peer.pid, 0) : -1;
+    visitor->pid = peer.pid;
+    visitor->uid = peer.uid;
+    if (visitor->process < 0) {
+        *why = "myrd refuses: it cannot see the process (is it in another container?)";
+    }
+    return true;
+}
+
+void myrd_visitor_leave(const struct myrd_visitor *visitor)
+{
+    char word;
+    /* With something unread, the end of the connection would overtake what it was told. */
+    (void)shutdown(visitor->connection, SHUT_RD);
+    while (recv(visitor->connection, &word, sizeof(word), MSG_DONTWAIT) > 0) {
+    }
+    close(visitor->connection);
+    if (visitor->process >= 0) {
+        close(visitor->process);
+    }
+}

@@ -1,0 +1,48 @@
+/*
+ * Where a daemon listens: a Unix socket (SOCK_SEQPACKET) at a path, with a lock beside it that
+ * tells for certain whether a daemon lives there. For server.c and kernel_server.c.
+ */
+#ifndef MYRD_PLACE_H
+#define MYRD_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#include "libmyr/status.h"
+
+struct myrd_place {
+    struct sockaddr_un address;
+    int lock, listening; /* -1: none */
+    bool bound;          /* the socket's file is ours */
+};
+
+/* Somebody who wants to come in. */
+struct myrd_visitor {
+    int connection;
+    int process; /* pidfd: its children may keep the connection open */
+    pid_t pid;
+    uid_t uid;
+};
+
+/* A folder for the socket `path` with these rights, into which nobody else can put anything. */
+enum myr_status myrd_place_make_folder(const char *path, mode_t rights, struct myr_error *error);
+
+/* Listen at `path`, in a folder that is there; `rights` are the socket's. One daemon at a time
+ * does, at a place. May be given to myrd_place_close() whatever comes of it. */
+enum myr_status myrd_place_open(struct myrd_place *place, const char *path, mode_t rights,
+                                struct myr_error *error);
+
+/* Listen no more; the lock stays, so that nobody else comes before we have cleared up. */
+void myrd_place_hide(struct myrd_place *place);
+void myrd_place_close(struct myrd_place *place);
+
+/* Take the next visitor; false if there is none. Where `why` is not NULL afterwards it says why the
+ * process cannot be watched: it must be sent away. */
+bool myrd_place_accept(const struct myrd_place *place, struct myrd_visitor *visitor,
+                       const char **why);
+void myrd_visitor_leave(const struct myrd_visitor *visitor);
+
+#endif

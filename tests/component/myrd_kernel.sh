@@ -1,0 +1,83 @@
+#!/bin/bash
+# The owner of the kernel's NIC as a daemon: who gets it, who does not and why, what it may do, how it
+# ends. Without jobs.
+if [ "${1-}" != inside ]; then
+    here=$(cd "$(dirname "$0")" && pwd)
+    nethosts=$here/../nethosts/nethosts
+    command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
+    "$nethosts" --shell 2 true || exit 77
+    exec timeout -k 5 "${watchdog:-120}" "$nethosts" --shell 2 bash "$here/myrd_kernel.sh" inside
+fi
+. "$(dirname "$0")/common.sh"
+myrd=$builddir/myrd/myrd
+nicbarr=$builddir/tools/nicbarr
+chmod 711 "$scratch"
+mkdir -m 755 "$scratch/1" "$scratch/2"
+
+# With a socket of the host's own, as hosts have one /run here.
+on() { # HOST COMMAND...
+    local host=$1
+    shift
+    "$NETHOSTS_RUN" "$host" env NICBARR_KERNEL_SOCKET="$scratch/$host/sock" "$@"
+}
+# What is said of a host's kernel NIC k, as who looks.
+kernel() { # HOST EXPRESSION [AS-WHOM...]
+    local host=$1 expression=$2
+    shift 2
+    on "$host" "$@" "$nicbarr" status --json | EXPRESSION=$expression python3 -c '
+import json, os, sys
+k = json.load(sys.stdin)["kernel"]
+print(eval(os.environ["EXPRESSION"]))'
+}
+
+if ! on 1 "$myrd" --kernel > "$scratch/out" 2>&1; then
+    if said "built without\|may not load"; then
+        echo "skip: $(cat "$scratch/out")"
+        exit 77
+    fi
+    cat "$scratch/out"
+    exit 1
+fi
+daemon=$(kernel 1 'k["runner"]')
+check "it stands at the interface" [ "$(kernel 1 'k["interface"], k["addresses"][0]')" = \
+    "('eth0', {'address': '10.77.0.1', 'prefix': 24, 'port': 7077})" ]
+check "the other host has none" [ "$(kernel 2 k)" = None ]
+in_words() { on 1 "$nicbarr" status > "$scratch/out" && said "^Kernel: a NIC at interface eth0" && said "0 open" && said "barriers completed"; }
+check "and in words" in_words
+
+# CAP_NET_ADMIN is 12, CAP_BPF is 39.
+few_rights() { grep -Eq "^CapPrm:\s+0000008000001000" "/proc/$daemon/status" && grep -Eq "^NoNewPrivs:\s+1" "/proc/$daemon/status"; }
+check "it keeps the rights that it needs, and no others" few_rights
+
+a_second() { ! on 1 "$myrd" --kernel && said "runs already"; } > "$scratch/out" 2>&1
+check "a second one is refused" a_second
+same_port() { ! on 1 "$myrd" --kernel --socket "$scratch/2/sock" && said "UDP port 7077 .*--port" && [ ! -e "$scratch/2/sock" ]; } > "$scratch/out" 2>&1
+check "nobody else gets its port" same_port
+no_network() { ! on 2 "$myrd" --kernel --network nosuch0 && said "nosuch0"; } > "$scratch/out" 2>&1
+check "no network: a line says so" no_network
+
+elsewhere() { "$NETHOSTS_RUN" 2 env NICBARR_KERNEL_SOCKET="$scratch/1/sock" "$nicbarr" status && said "another network namespace"; } > "$scratch/out" 2>&1
+check "who is in another network namespace is refused" elsewhere
+
+user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+if [ "$(id -u)" = 0 ] && "${user[@]}" "$nicbarr" --version > /dev/null 2>&1; then
+    check "other users have it too" [ "$(kernel 1 'k["interface"]' "${user[@]}")" = eth0 ]
+    mkdir "$scratch/user" && chown 65534 "$scratch/user"
+    no_rights() { ! on 2 "${user[@]}" "$myrd" --kernel --socket "$scratch/user/sock" && said "root"; } > "$scratch/out" 2>&1
+    check "no rights: a line says so" no_rights
+fi
+
+kill -KILL "$daemon"
+until [ "$(kernel 1 k)" = None ]; do sleep 0.05; done
+check "one that was killed is replaced" on 1 "$myrd" --kernel
+check "by another" [ "$(kernel 1 "k['runner'] != $daemon")" = True ]
+daemon=$(kernel 1 'k["runner"]')
+ends() {
+    kill -TERM "$daemon"
+    until [ "$(kernel 1 k)" = None ]; do sleep 0.05; done
+    while [ -e "$scratch/1/sock" ]; do sleep 0.05; done
+}
+check "SIGTERM ends it, and its socket" ends
+usual_place() { "$NETHOSTS_RUN" 1 env -u NICBARR_KERNEL_SOCKET "$myrd" --kernel && [ "$(stat -c %a /run/nicbarr /run/nicbarr/kernel.sock | xargs)" = "755 666" ]; }
+check "at its usual place all may reach it" usual_place
+finish

@@ -1,0 +1,209 @@
+/* See kernel_double.h. */
+#include "tests/unit/kernel_double.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { GROUPS_EVER = 4096 };
+
+struct mcp_kernel {
+    bool open;
+};
+
+static struct mcp_kernel the_kernel;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct double_group groups[GROUPS_EVER];
+static uint32_t ever, met, absent_ip, absent_asked;
+
+/* ---- for the test ---- */
+
+/* The last one with the key; the caller has the lock. */
+static struct double_group *find(uint64_t key)
+{
+    for (uint32_t g = ever; g > 0; --g) {
+        if (key == groups[g - 1].plan.key) {
+            return &groups[g - 1];
+        }
+    }
+    return NULL;
+}
+
+void double_reset(void)
+{
+    pthread_mutex_lock(&lock);
+    memset(groups, 0, sizeof(groups));
+    ever = met = absent_ip = absent_asked = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+bool double_look(uint64_t key, struct double_group *group)
+{
+    pthread_mutex_lock(&lock);
+    const struct double_group *found = find(key);
+    if (NULL != found) {
+        *group = *found;
+    }
+    pthread_mutex_unlock(&lock);
+    return NULL != found;
+}
+
+uint32_t double_open_count(void)
+{
+    uint32_t count = 0;
+    pthread_mutex_lock(&lock);
+    for (uint32_t g = 0; g < ever; ++g) {
+        count += groups[g].open;
+    }
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+uint32_t double_met_count(void)
+{
+    pthread_mutex_lock(&lock);
+    const uint32_t count = met;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+void double_set(uint64_t key, bool waits, uint32_t done)
+{
+    pthread_mutex_lock(&lock);
+    struct double_group *group = find(key);
+    group->waits = waits;
+    group->done = done;
+    pthread_mutex_unlock(&lock);
+}
+
+void double_set_absent(uint32_t ip, bool absent)
+{
+    pthread_mutex_lock(&lock);
+    absent_ip = absent ? ip : 0;
+    pthread_mutex_unlock(&lock);
+}
+
+void double_await_failure(uint64_t key)
+{
+    pthread_mutex_lock(&lock);
+    while (NULL == find(key) || 0 == find(key)->failed) {
+        pthread_cond_wait(&changed, &lock);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void double_await_meeting(void)
+{
+    pthread_mutex_lock(&lock);
+    while (0 == absent_asked) {
+        pthread_cond_wait(&changed, &lock);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- for the server ---- */
+
+bool mcp_kernel_possible(char why[MCP_KERNEL_WHY])
+{
+    why[0] = '\0';
+    return true;
+}
+
+int mcp_kernel_open(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
+                    char why[MCP_KERNEL_WHY])
+{
+    if (the_kernel.open || 0 == ip || 0 == port) {
+        snprintf(why, MCP_KERNEL_WHY, "the double is open");
+        return -1;
+    }
+    the_kernel.open = true;
+    *kernel = &the_kernel;
+    return 0;
+}
+
+void mcp_kernel_close(struct mcp_kernel *kernel)
+{
+    kernel->open = false;
+}
+
+int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, int *page,
+                          char why[MCP_KERNEL_WHY])
+{
+    (void)kernel;
+    *page = memfd_create("page of a double", MFD_CLOEXEC);
+    if (*page < 0 || ftruncate(*page, sizeof(struct mcp_kernel_page)) < 0 || GROUPS_EVER == ever) {
+        snprintf(why, MCP_KERNEL_WHY, "the double has no page");
+        return -1;
+    }
+    pthread_mutex_lock(&lock);
+    groups[ever++] = (struct double_group){.plan = *plan, .open = true};
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
+{
+    (void)kernel;
+    pthread_mutex_lock(&lock);
+    find(key)->open = false;
+    pthread_mutex_unlock(&lock);
+}
+
+int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *done)
+{
+    (void)kernel;
+    pthread_mutex_lock(&lock);
+    const struct double_group *group = find(key);
+    const int waits = NULL == group || !group->open ? -1 : group->waits;
+    if (waits >= 0) {
+        *done = group->done;
+    }
+    pthread_mutex_unlock(&lock);
+    return waits;
+}
+
+int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
+{
+    (void)kernel;
+    pthread_mutex_lock(&lock);
+    struct double_group *group = find(key);
+    group->asked += MCP_RING_ASK == ring;
+    group->failed += MCP_RING_FAIL == ring;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, uint32_t patience_ms,
+                    char why[MCP_KERNEL_WHY])
+{
+    (void)kernel;
+    (void)patience_ms;
+    pthread_mutex_lock(&lock);
+    const bool absent = ip == absent_ip;
+    if (absent) {
+        ++absent_asked;
+        pthread_cond_broadcast(&changed);
+        snprintf(why, MCP_KERNEL_WHY, "the host is absent");
+    } else {
+        ++met;
+    }
+    pthread_mutex_unlock(&lock);
+    return absent ? -1 : 0;
+}
+
+void mcp_kernel_count(struct mcp_kernel *kernel, struct mcp_counters *counters)
+{
+    (void)kernel;
+    *counters = (struct mcp_counters){.barriers = 42};
+}
+
+const char *mcp_kernel_interface(const struct mcp_kernel *kernel)
+{
+    (void)kernel;
+    return "double0";
+}

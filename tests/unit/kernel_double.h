@@ -1,0 +1,42 @@
+/*
+ * A test double of the kernel's NIC: the owner's side of it (firmware/kernel/owner.h), which plays
+ * nothing, remembers what it was told, and is what the test says. No rights are needed.
+ *
+ * For several threads: myrd's server in one, the test in another.
+ */
+#ifndef TESTS_UNIT_KERNEL_DOUBLE_H
+#define TESTS_UNIT_KERNEL_DOUBLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "firmware/kernel/owner.h"
+
+/* One group that was ever opened. */
+struct double_group {
+    struct mcp_kernel_plan plan;
+    bool open;
+    bool waits;
+    uint32_t done;
+    uint32_t asked, failed; /* how often was rung */
+};
+
+/* As if nothing had ever been; no NIC may be open. */
+void double_reset(void);
+
+/* What became of the last group with this key; false: there never was one. */
+bool double_look(uint64_t key, struct double_group *group);
+uint32_t double_open_count(void);
+uint32_t double_met_count(void);
+
+/* Let the group be in a barrier or not. */
+void double_set(uint64_t key, bool waits, uint32_t done);
+
+/* This host does not answer, or does from now on. */
+void double_set_absent(uint32_t ip, bool absent);
+
+/* Sleep until somebody has rung MCP_RING_FAIL for the group, or has asked for the absent host. */
+void double_await_failure(uint64_t key);
+void double_await_meeting(void);
+
+#endif

@@ -1,0 +1,841 @@
+/*
+ * myrd --kernel, over a double of the kernel's NIC. Invariants: a group is its user's alone,
+ * whoever knows its key; who dies with a group has it fail, who leaves it does not, and the last
+ * one leaves it lingering; a user has a share of the NIC, not all of it; a group that is stuck is
+ * asked for, ever more seldom, and others are not; what a client says is never believed; nobody
+ * holds up others, not even by a host that does not answer.
+ *
+ * What is due is tried with pretended time. The server's own tests run it in a thread and wait for
+ * what happens, not for time to pass.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "libmyr/kernel_inside.h"
+#include "myrd/kernel_groups.h"
+#include "myrd/kernel_plan.h"
+#include "myrd/kernel_server.h"
+#include "tests/unit/crew.h"
+#include "tests/unit/kernel_double.h"
+
+enum { ALICE = 1001, BOB = 1002, NOW = 5000 };
+
+static uint32_t ip_of(const char *text)
+{
+    struct in_addr ip;
+    assert_int_equal(inet_pton(AF_INET, text, &ip), 1);
+    return ip.s_addr;
+}
+
+/* Our NIC, and two nodes' part of a barrier: the other one is `peer`. */
+static struct myr_nic_name our_name(void)
+{
+    struct myr_nic_name name = {.key = 1, .count = 1};
+    name.address[0].ip = ip_of("127.0.0.1");
+    name.address[0].port = htons(7077);
+    name.address[0].prefix = 8;
+    return name;
+}
+
+static struct myr_kernel_question question_of_two(uint64_t key, const char *peer)
+{
+    struct myr_kernel_question question = {.key = key, .nsteps = 1, .nsends = 1, .nwaits = 1};
+    question.steps[0] = (struct mcp_step){1, 1};
+    for (int p = 0; p < 2; ++p) {
+        question.peers[p].address = (struct mcp_address){ip_of(peer), htons(7077), 0};
+        question.peers[p].node = 1;
+    }
+    return question;
+}
+
+static struct mcp_kernel_plan plan_of(uint64_t key, uint32_t uid)
+{
+    const struct myr_kernel_question question = question_of_two(key, "127.0.0.2");
+    const struct myr_nic_name name = our_name();
+    struct mcp_kernel_plan plan;
+    assert_int_equal(myrd_kernel_plan(&question, uid, &name, &plan, NULL), MYR_OK);
+    return plan;
+}
+
+static bool is_open(uint64_t key)
+{
+    struct double_group group;
+    return double_look(key, &group) && group.open;
+}
+
+static uint32_t asked(uint64_t key)
+{
+    struct double_group group = {.open = false};
+    assert_true(double_look(key, &group));
+    return group.asked;
+}
+
+static uint32_t failed(uint64_t key)
+{
+    struct double_group group = {.open = false};
+    assert_true(double_look(key, &group));
+    return group.failed;
+}
+
+/* ---- plans ---- */
+
+static enum myr_status judge(const struct myr_kernel_question *question)
+{
+    const struct myr_nic_name name = our_name();
+    struct mcp_kernel_plan plan;
+    struct myr_error error = {.text = ""};
+    const enum myr_status status = myrd_kernel_plan(question, ALICE, &name, &plan, &error);
+    assert_int_equal(MYR_OK == status, '\0' == error.text[0]);
+    return status;
+}
+
+static void a_good_question_is_a_plan(void **state)
+{
+    (void)state;
+    const struct mcp_kernel_plan plan = plan_of(7, ALICE);
+    assert_int_equal(plan.key, 7);
+    assert_int_equal(plan.uid, ALICE);
+    assert_int_equal(plan.nsteps, 1);
+    assert_int_equal(plan.steps[0].sends, 1);
+    assert_int_equal(plan.peers[1].address.ip, ip_of("127.0.0.2"));
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    const struct myr_kernel_question good = question_of_two(7, "127.0.0.2");
+    struct myr_kernel_question bad;
+#define REFUSED(field, value, status)                                                              \
+    bad = good;                                                                                    \
+    bad.field = (value);                                                                           \
+    assert_int_equal(judge(&bad), status)
+    REFUSED(key, 0, MYR_ERR_SYSTEM);
+    REFUSED(node, 65536, MYR_ERR_SYSTEM);
+    REFUSED(node, 1, MYR_ERR_SYSTEM); /* its own peer */
+    REFUSED(nsteps, 0, MYR_ERR_SYSTEM);
+    REFUSED(nsteps, MCP_KERNEL_STEPS + 1, MYR_ERR_TOO_LONG);
+    REFUSED(nsteps, UINT32_MAX, MYR_ERR_TOO_LONG);
+    REFUSED(nsends, MCP_KERNEL_MESSAGES + 1, MYR_ERR_TOO_LONG);
+    REFUSED(nwaits, UINT32_MAX, MYR_ERR_TOO_LONG);
+    REFUSED(nsends, 0, MYR_ERR_SYSTEM);
+    REFUSED(nwaits, 2, MYR_ERR_SYSTEM);
+    REFUSED(steps[0].sends, 2, MYR_ERR_SYSTEM);
+    REFUSED(steps[0].waits, 0, MYR_ERR_SYSTEM);
+    REFUSED(peers[0].slot, MCP_KERNEL_MESSAGES, MYR_ERR_SYSTEM);
+    REFUSED(peers[0].address.port, 0, MYR_ERR_SYSTEM);
+    REFUSED(peers[1].address.ip, ip_of("127.0.0.1"), MYR_ERR_SYSTEM);
+    REFUSED(peers[1].address.ip, ip_of("10.0.0.1"), MYR_ERR_SYSTEM);
+#undef REFUSED
+    /* A sum that overflows. */
+    bad = good;
+    bad.nsteps = 2;
+    bad.steps[0].sends = UINT32_MAX;
+    bad.steps[1].sends = 2;
+    assert_int_equal(judge(&bad), MYR_ERR_SYSTEM);
+}
+
+static void only_neighbours_can_be_peers(void **state)
+{
+    (void)state;
+    const struct myr_kernel_question far = question_of_two(7, "10.0.0.1");
+    const struct myr_nic_name name = our_name();
+    struct mcp_kernel_plan plan;
+    struct myr_error error;
+    assert_int_equal(myrd_kernel_plan(&far, ALICE, &name, &plan, &error), MYR_ERR_SYSTEM);
+    assert_non_null(strstr(error.text, "its own network"));
+    assert_non_null(strstr(error.text, "soft NIC"));
+}
+
+/* ---- groups ---- */
+
+static int begin_groups(void **state)
+{
+    double_reset();
+    *state = myrd_groups_make(NULL);
+    return NULL == *state;
+}
+
+static int end_groups(void **state)
+{
+    myrd_groups_free(*state);
+    assert_int_equal(double_open_count(), 0);
+    return 0;
+}
+
+static enum myr_status open_for(struct myrd_groups *groups, uint64_t key, uint32_t uid,
+                                uint64_t holder)
+{
+    const struct mcp_kernel_plan plan = plan_of(key, uid);
+    struct myr_error error = {.text = ""};
+    int page = -1;
+    const enum myr_status status = myrd_groups_open(groups, &plan, holder, &page, &error);
+    assert_int_equal(MYR_OK == status, page >= 0);
+    assert_int_equal(MYR_OK == status, '\0' == error.text[0]);
+    return status;
+}
+
+static void a_group_is_shared_with_its_like(void **state)
+{
+    struct myrd_groups *groups = *state;
+    struct mcp_kernel_plan plan = plan_of(7, ALICE);
+    struct myr_error another, other_tables;
+    int first, second, none = -1;
+    assert_int_equal(myrd_groups_open(groups, &plan, 1, &first, NULL), MYR_OK);
+    assert_int_equal(myrd_groups_open(groups, &plan, 2, &second, NULL), MYR_OK);
+    assert_int_equal(first, second);
+    assert_int_equal(double_open_count(), 1);
+    plan.uid = BOB;
+    assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, &another), MYR_ERR_SYSTEM);
+    plan = plan_of(7, ALICE);
+    plan.peers[1].node = 2;
+    assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, &other_tables), MYR_ERR_SYSTEM);
+    assert_int_equal(none, -1);
+    assert_string_equal(another.text, other_tables.text); /* it learns nothing */
+    assert_false(myrd_groups_leave(groups, 7, 3, NOW));
+    assert_true(myrd_groups_know(groups, 7));
+    assert_false(myrd_groups_know(groups, 8));
+}
+
+static void the_last_one_leaves_it_lingering(void **state)
+{
+    struct myrd_groups *groups = *state;
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 7, ALICE, 2);
+    assert_true(myrd_groups_leave(groups, 7, 1, NOW));
+    assert_false(myrd_groups_leave(groups, 7, 1, NOW));
+    myrd_groups_look(groups, NOW + 10 * MYRD_LINGER_MS);
+    assert_true(is_open(7));
+    assert_true(myrd_groups_leave(groups, 7, 2, NOW));
+    assert_int_equal(myrd_groups_timeout(groups, NOW), MYRD_LINGER_MS);
+    myrd_groups_look(groups, NOW + MYRD_LINGER_MS - 1);
+    assert_true(is_open(7));
+    myrd_groups_look(groups, NOW + MYRD_LINGER_MS);
+    assert_false(is_open(7));
+    assert_int_equal(failed(7), 0);
+    assert_int_equal(myrd_groups_timeout(groups, NOW), -1);
+}
+
+static void one_that_lingers_can_be_held_again(void **state)
+{
+    struct myrd_groups *groups = *state;
+    open_for(groups, 7, ALICE, 1);
+    myrd_groups_leave(groups, 7, 1, NOW);
+    assert_int_equal(open_for(groups, 7, ALICE, 2), MYR_OK);
+    myrd_groups_look(groups, NOW + 2 * MYRD_LINGER_MS);
+    assert_true(is_open(7));
+}
+
+static void each_opening_wants_a_closing(void **state)
+{
+    struct myrd_groups *groups = *state;
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 7, ALICE, 1);
+    assert_true(myrd_groups_leave(groups, 7, 1, NOW));
+    assert_true(myrd_groups_leave(groups, 7, 1, NOW));
+    assert_false(myrd_groups_leave(groups, 7, 1, NOW));
+}
+
+static void death_fails_what_was_held(void **state)
+{
+    struct myrd_groups *groups = *state;
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 7, ALICE, 2);
+    open_for(groups, 8, ALICE, 2);
+    open_for(groups, 9, ALICE, 1);
+    myrd_groups_leave(groups, 9, 1, NOW);
+    myrd_groups_bury(groups, 1, NOW);
+    assert_int_equal(failed(7), 1);
+    assert_int_equal(failed(8), 0);
+    assert_int_equal(failed(9), 0);
+    myrd_groups_bury(groups, 2, NOW);
+    assert_int_equal(failed(7), 1); /* once is enough */
+    assert_int_equal(failed(8), 1);
+    myrd_groups_look(groups, NOW + MYRD_LINGER_MS);
+    assert_int_equal(double_open_count(), 0);
+}
+
+static void a_user_has_a_share(void **state)
+{
+    struct myrd_groups *groups = *state;
+    uint64_t key = 1;
+    for (uint32_t g = 0; g < MYRD_GROUPS_OF_ONE; ++g) {
+        assert_int_equal(open_for(groups, key++, ALICE, 1), MYR_OK);
+    }
+    assert_int_equal(open_for(groups, key, ALICE, 1), MYR_ERR_FULL);
+    assert_int_equal(open_for(groups, 5, ALICE, 2), MYR_OK); /* which is there */
+    assert_int_equal(open_for(groups, key++, BOB, 3), MYR_OK);
+    /* Those that linger give way, the oldest first. */
+    myrd_groups_leave(groups, 10, 1, NOW + 1);
+    myrd_groups_leave(groups, 11, 1, NOW);
+    assert_int_equal(open_for(groups, key++, ALICE, 1), MYR_OK);
+    assert_true(is_open(10));
+    assert_false(is_open(11));
+    for (uint32_t uid = BOB + 1; double_open_count() < MCP_KERNEL_GROUPS; ++uid) {
+        for (uint32_t g = 0; g < MYRD_GROUPS_OF_ONE && double_open_count() < MCP_KERNEL_GROUPS;
+             ++g) {
+            assert_int_equal(open_for(groups, key++, uid, 4), MYR_OK);
+        }
+    }
+    assert_int_equal(open_for(groups, key++, BOB, 3), MYR_ERR_FULL);
+}
+
+static void a_group_has_so_many_members(void **state)
+{
+    struct myrd_groups *groups = *state;
+    for (uint64_t holder = 1; holder <= MYRD_HOLDERS_OF_ONE; ++holder) {
+        assert_int_equal(open_for(groups, 7, ALICE, holder), MYR_OK);
+    }
+    assert_int_equal(open_for(groups, 7, ALICE, 1), MYR_ERR_FULL);
+}
+
+/* Look so often that nothing due is missed, and say at which times group 7 was asked for. */
+static uint32_t times_asked(struct myrd_groups *groups, uint64_t *now, uint64_t until,
+                            uint64_t *times)
+{
+    uint32_t count = 0;
+    for (; *now < until; ++*now) {
+        const uint32_t before = asked(7);
+        myrd_groups_look(groups, *now);
+        if (asked(7) != before && NULL != times) {
+            times[count] = *now;
+        }
+        count += asked(7) - before;
+    }
+    return count;
+}
+
+static void who_is_stuck_is_asked_for_ever_more_seldom(void **state)
+{
+    struct myrd_groups *groups = *state;
+    uint64_t now = NOW, times[64] = {0};
+    open_for(groups, 7, ALICE, 1);
+    assert_int_equal(times_asked(groups, &now, now + 100, NULL), 0); /* idle */
+    double_set(7, true, 3);
+    const uint64_t since = now;
+    const uint32_t met = double_met_count();
+    const uint32_t count = times_asked(groups, &now, now + 2000, times);
+    assert_in_range(count, 2000 / (MYRD_PATIENCE_MOST_MS + MYRD_LOOK_MS), 2000 / MYRD_LOOK_MS / 2);
+    assert_in_range(times[0] - since, MYRD_LOOK_MS, 3 * MYRD_LOOK_MS);
+    for (uint32_t t = 2; t < count && t < 64; ++t) {
+        const uint64_t last = times[t - 1] - times[t - 2];
+        assert_in_range(times[t] - times[t - 1], last, MYRD_PATIENCE_MOST_MS + MYRD_LOOK_MS);
+    }
+    assert_true(double_met_count() > met); /* its peers may have moved */
+    double_set(7, true, 4);                /* it has gone on */
+    assert_int_equal(times_asked(groups, &now, now + MYRD_LOOK_MS, NULL), 0);
+    assert_true(times_asked(groups, &now, now + 2 * MYRD_LOOK_MS, NULL) > 0);
+}
+
+static void who_goes_on_is_not_asked_for(void **state)
+{
+    struct myrd_groups *groups = *state;
+    open_for(groups, 7, ALICE, 1);
+    for (uint32_t epoch = 0; epoch < 100; ++epoch) {
+        double_set(7, true, epoch);
+        myrd_groups_look(groups, NOW + epoch * MYRD_LOOK_MS);
+    }
+    assert_int_equal(asked(7), 0);
+    uint64_t now = NOW + 100 * MYRD_LOOK_MS;
+    myrd_groups_leave(groups, 7, 1, now);
+    assert_int_equal(times_asked(groups, &now, now + 1000, NULL), 0); /* nobody waits any more */
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 7, ALICE, 2);
+    myrd_groups_bury(groups, 1, now);
+    assert_int_equal(times_asked(groups, &now, now + 1000, NULL), 0); /* in vain */
+    assert_int_equal(myrd_groups_timeout(groups, now), -1);
+}
+
+static void nothing_is_due_without_groups(void **state)
+{
+    struct myrd_groups *groups = *state;
+    assert_int_equal(myrd_groups_timeout(groups, NOW), -1);
+    open_for(groups, 7, ALICE, 1);
+    myrd_groups_look(groups, NOW);
+    assert_int_equal(myrd_groups_timeout(groups, NOW), MYRD_LOOK_MS);
+    assert_int_equal(myrd_groups_timeout(groups, NOW + MYRD_LOOK_MS + 1), 0);
+}
+
+static void users_are_told_of_their_own(void **state)
+{
+    struct myrd_groups *groups = *state;
+    static struct myr_kernel_report report;
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 8, BOB, 2);
+    open_for(groups, 9, BOB, 2);
+    double_set(8, true, 5);
+    myrd_groups_bury(groups, 1, NOW);
+    myrd_groups_report(groups, BOB, &report);
+    assert_int_equal(report.groups, 2);
+    assert_int_equal(report.group[0].done, 5);
+    assert_true(report.group[0].waits && !report.group[1].waits);
+    myrd_groups_report(groups, ALICE, &report);
+    assert_int_equal(report.groups, 1);
+    assert_true(report.group[0].failed && report.group[0].lingers);
+    myrd_groups_report(groups, 0, &report);
+    assert_int_equal(report.groups, 3);
+    myrd_groups_report(groups, ALICE + 100, &report);
+    assert_int_equal(report.groups, 0);
+}
+
+/* ---- the server ---- */
+
+static struct {
+    char folder[200], path[220];
+    struct myrd_options options;
+    struct myrd_kernel_server *server;
+    int end[2];
+    pthread_t thread;
+} world;
+
+static void *serve(void *nothing)
+{
+    struct myr_error error;
+    (void)nothing;
+    return MYR_OK == myrd_kernel_server_run(world.server, world.end[0], &error) ? NULL : &world;
+}
+
+/* Some port that is free, hopefully: others may take it, which is not the fault of who is tested.
+ */
+static uint16_t free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = ip_of("127.0.0.1")};
+    socklen_t bytes = sizeof(address);
+    const int udp = socket(AF_INET, SOCK_DGRAM, 0);
+    assert_int_equal(bind(udp, (struct sockaddr *)&address, bytes), 0);
+    assert_int_equal(getsockname(udp, (struct sockaddr *)&address, &bytes), 0);
+    close(udp);
+    return ntohs(address.sin_port);
+}
+
+static int begin_server(void **state)
+{
+    (void)state;
+    struct myr_error error;
+    double_reset();
+    crew_folder_make(world.folder, sizeof(world.folder));
+    snprintf(world.path, sizeof(world.path), "%s/sock", world.folder);
+    setenv("NICBARR_KERNEL_SOCKET", world.path, 1);
+    world.options = (struct myrd_options){.nic = {.network = "lo", .port = free_port()}};
+    if (MYR_OK != myrd_kernel_server_open(&world.options, &world.server, &error)) {
+        print_error("%s\n", error.text);
+        return -1;
+    }
+    return pipe(world.end) < 0 || 0 != pthread_create(&world.thread, NULL, serve, NULL);
+}
+
+static int end_server(void **state)
+{
+    (void)state;
+    void *trouble;
+    close(world.end[1]);
+    pthread_join(world.thread, &trouble);
+    assert_null(trouble);
+    close(world.end[0]);
+    myrd_kernel_server_close(world.server);
+    assert_int_equal(access(world.path, F_OK), -1);
+    assert_int_equal(double_open_count(), 0);
+    crew_folder_remove(world.folder);
+    return 0;
+}
+
+static struct myr_kernel_nic *come(void)
+{
+    struct myr_kernel_nic *nic;
+    struct myr_error error = {.text = ""};
+    if (MYR_OK != myr_kernel_nic_open(&nic, &error)) {
+        fail_msg("%s", error.text);
+    }
+    return nic;
+}
+
+static void ask_for(struct myr_kernel_nic *nic, uint64_t key, int *page)
+{
+    struct myr_kernel_question question = question_of_two(key, "127.0.0.2");
+    struct myr_error error = {.text = ""};
+    if (MYR_OK != myr_kernel_nic_ask_open(nic, &question, page, &error)) {
+        fail_msg("%s", error.text);
+    }
+}
+
+static void clients_share_a_page(void **state)
+{
+    (void)state;
+    struct myr_kernel_nic *one = come(), *other = come();
+    struct myr_nic_name name, same;
+    struct double_group group = {.open = false};
+    int page, again;
+    myr_kernel_nic_get_name(one, &name);
+    myr_kernel_nic_get_name(other, &same);
+    assert_memory_equal(&name, &same, sizeof(name));
+    assert_int_equal(name.count, 1);
+    assert_int_equal(name.address[0].ip, ip_of("127.0.0.1"));
+    assert_int_equal(name.address[0].port, htons(world.options.nic.port));
+    assert_int_equal(name.address[0].prefix, 8);
+    ask_for(one, 7, &page);
+    ask_for(other, 7, &again);
+    assert_true(double_look(7, &group));
+    assert_int_equal(group.plan.uid, geteuid());
+    uint32_t *mine = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, page, 0);
+    const uint32_t *theirs = mmap(NULL, 4096, PROT_READ, MAP_SHARED, again, 0);
+    *mine = 5;
+    assert_int_equal(*theirs, 5);
+    munmap(mine, 4096);
+    munmap((void *)theirs, 4096);
+    close(page);
+    close(again);
+    myr_kernel_nic_ask_close(one, 7);
+    assert_true(myr_kernel_nic_alive(one));
+    myr_kernel_nic_close(one);
+    myr_kernel_nic_ask_close(other, 7);
+    /* When the next question is answered, the end of the first connection may not have been heard;
+     * but that group was left. */
+    struct myr_kernel_report *report = calloc(1, sizeof(*report));
+    assert_int_equal(myr_kernel_nic_report(other, report, NULL), MYR_OK);
+    assert_int_equal(report->groups, 1);
+    assert_true(report->group[0].lingers && !report->group[0].failed);
+    assert_string_equal(report->interface, "double0");
+    assert_int_equal(report->counters.barriers, 42);
+    assert_int_equal(report->pid, getpid());
+    free(report);
+    myr_kernel_nic_close(other);
+    assert_int_equal(failed(7), 0);
+}
+
+static void refusals_come_with_a_line(void **state)
+{
+    (void)state;
+    struct myr_kernel_nic *nic = come();
+    struct myr_error error;
+    int page;
+    struct myr_kernel_question question = question_of_two(7, "10.0.0.1");
+    assert_int_equal(myr_kernel_nic_ask_open(nic, &question, &page, &error), MYR_ERR_SYSTEM);
+    assert_non_null(strstr(error.text, "its own network"));
+    assert_int_equal(page, -1);
+    myr_kernel_nic_ask_close(nic, 7); /* nothing is there to close */
+    ask_for(nic, 7, &page);           /* it may go on asking */
+    close(page);
+    myr_kernel_nic_close(nic);
+}
+
+static void a_connection_that_ends_is_a_death(void **state)
+{
+    (void)state;
+    struct myr_kernel_nic *nic = come();
+    int page;
+    ask_for(nic, 7, &page);
+    close(page);
+    myr_kernel_nic_close(nic);
+    double_await_failure(7);
+}
+
+/* A member that is killed; its child, which ends with the test, still has the connection. */
+struct orphanage {
+    int ready[2], leash[2];
+};
+
+static void join_and_wait(uint32_t rank, void *context)
+{
+    const struct orphanage *orphanage = context;
+    int page;
+    char word;
+    (void)rank;
+    close(orphanage->leash[1]);
+    ask_for(come(), 7, &page);
+    if (0 != fork()) {
+        CREW_CHECK(1 == write(orphanage->ready[1], "", 1), "cannot say so");
+        pause();
+    }
+    (void)!read(orphanage->leash[0], &word, 1);
+}
+
+static void a_killed_process_is_a_death(void **state)
+{
+    (void)state;
+    struct orphanage orphanage;
+    char word;
+    assert_int_equal(pipe(orphanage.ready), 0);
+    assert_int_equal(pipe(orphanage.leash), 0);
+    const pid_t child = crew_fork(join_and_wait, 0, &orphanage);
+    assert_int_equal(read(orphanage.ready[0], &word, 1), 1);
+    kill(child, SIGKILL);
+    double_await_failure(7);
+    assert_false(crew_join(child));
+    for (int e = 0; e < 2; ++e) {
+        close(orphanage.ready[e]);
+        close(orphanage.leash[e]);
+    }
+}
+
+static int connect_raw(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int raw = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    assert_true(strlen(world.path) < sizeof(address.sun_path));
+    memcpy(address.sun_path, world.path, strlen(world.path));
+    assert_int_equal(connect(raw, (struct sockaddr *)&address, sizeof(address)), 0);
+    return raw;
+}
+
+static void nonsense_ends_the_connection(void **state)
+{
+    (void)state;
+    struct myr_kernel_nic *nic = come();
+    static uint8_t words[2 * sizeof(struct myr_kernel_question)];
+    struct myr_kernel_question *question = (struct myr_kernel_question *)words;
+    uint64_t random = crew_seed();
+    for (uint32_t kind = 0; kind < 40; ++kind) {
+        size_t bytes = sizeof(*question);
+        for (size_t b = 0; b < sizeof(words); ++b) {
+            words[b] = (uint8_t)crew_random(&random);
+        }
+        question->magic = 0 == kind ? 0 : MYR_KERNEL_MAGIC;
+        question->ask = 1 == kind ? 0 : 2 == kind ? MYR_KERNEL_STATUS + 1 : MYR_KERNEL_OPEN;
+        if (kind >= 3) {
+            bytes = 3 == kind ? sizeof(words) : 1 + crew_below(&random, sizeof(*question) - 1);
+        }
+        struct myr_kernel_answer answer = {.magic = 0};
+        const int raw = connect_raw();
+        assert_int_equal(send(raw, words, bytes, 0), bytes);
+        assert_int_equal(recv(raw, &answer, sizeof(answer), 0), sizeof(answer));
+        assert_int_equal(answer.status, MYR_ERR_FOREIGN);
+        assert_int_equal(recv(raw, &answer, sizeof(answer), 0), 0);
+        close(raw);
+    }
+    assert_true(myr_kernel_nic_alive(nic));
+    myr_kernel_nic_close(nic);
+}
+
+/* Questions of the right form with anything in them. */
+static void garbage_opens_nothing(void **state)
+{
+    (void)state;
+    const int raw = connect_raw();
+    uint64_t random = crew_seed();
+    for (uint32_t round = 0; round < 1000; ++round) {
+        struct myr_kernel_question question = question_of_two(7, "127.0.0.2");
+        struct myr_kernel_answer answer;
+        uint8_t *bytes = (uint8_t *)&question;
+        const size_t from = offsetof(struct myr_kernel_question, node);
+        for (uint32_t hit = crew_below(&random, 8); hit > 0; --hit) {
+            /* For the most part where the numbers are. */
+            const size_t room = 0 == crew_below(&random, 2) ? 64 : sizeof(question) - from;
+            bytes[from + crew_below(&random, (uint32_t)room)] = (uint8_t)crew_random(&random);
+        }
+        question.magic = MYR_KERNEL_MAGIC;
+        question.ask = MYR_KERNEL_OPEN;
+        question.key = round % 50;
+        assert_int_equal(send(raw, &question, sizeof(question), 0), sizeof(question));
+        assert_int_equal(recv(raw, &answer, sizeof(answer), 0), sizeof(answer));
+        if (MYR_OK == answer.status) {
+            struct double_group group = {.open = false};
+            assert_true(double_look(question.key, &group));
+            assert_true(0 != group.plan.key && group.plan.nsteps <= MCP_KERNEL_STEPS);
+            assert_in_range(group.plan.nsends, 1, MCP_KERNEL_MESSAGES);
+            assert_in_range(group.plan.nwaits, 1, MCP_KERNEL_MESSAGES);
+        }
+    }
+    close(raw);
+}
+
+static void *ask_for_absent(void *nic)
+{
+    struct myr_kernel_question question = question_of_two(8, "127.0.0.9");
+    static struct myr_error error;
+    int page;
+    error = (struct myr_error){.status = MYR_OK};
+    if (MYR_OK == myr_kernel_nic_ask_open(nic, &question, &page, &error)) {
+        close(page);
+    }
+    return &error;
+}
+
+static void an_absent_host_holds_up_nobody(void **state)
+{
+    (void)state;
+    struct myr_kernel_nic *patient = come(), *other = come();
+    struct myr_error *error;
+    pthread_t thread;
+    int page;
+    double_set_absent(ip_of("127.0.0.9"), true);
+    pthread_create(&thread, NULL, ask_for_absent, patient);
+    double_await_meeting();
+    ask_for(other, 7, &page); /* while the first one waits */
+    close(page);
+    pthread_join(thread, (void **)&error);
+    assert_int_equal(error->status, MYR_ERR_GONE);
+    assert_non_null(strstr(error->text, "127.0.0.9 does not answer on double0"));
+    assert_false(is_open(8));
+    ask_for(patient, 7, &page); /* it may go on asking */
+    close(page);
+    myr_kernel_nic_close(patient);
+    myr_kernel_nic_close(other);
+}
+
+static void a_host_that_answers_late_is_met(void **state)
+{
+    (void)state;
+    struct myr_kernel_nic *patient = come();
+    struct myr_error *error;
+    pthread_t thread;
+    double_set_absent(ip_of("127.0.0.9"), true);
+    pthread_create(&thread, NULL, ask_for_absent, patient);
+    double_await_meeting();
+    double_set_absent(ip_of("127.0.0.9"), false);
+    pthread_join(thread, (void **)&error);
+    assert_int_equal(error->status, MYR_OK);
+    assert_true(is_open(8));
+    myr_kernel_nic_close(patient);
+}
+
+/* Who gives up while it waits for a host leaves nothing behind. */
+static void who_waits_may_go(void **state)
+{
+    (void)state;
+    struct myr_kernel_question question = question_of_two(8, "127.0.0.9");
+    question.magic = MYR_KERNEL_MAGIC;
+    question.ask = MYR_KERNEL_OPEN;
+    double_set_absent(ip_of("127.0.0.9"), true);
+    for (int turn = 0; turn < 30; ++turn) {
+        const int raw = connect_raw();
+        assert_int_equal(send(raw, &question, sizeof(question), 0), sizeof(question));
+        close(raw);
+    }
+    double_await_meeting();
+    myr_kernel_nic_close(come());
+    assert_false(is_open(8));
+}
+
+static void come_from_elsewhere(uint32_t rank, void *context)
+{
+    struct myr_kernel_nic *nic;
+    struct myr_error error = {.text = ""};
+    (void)rank;
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
+        *(bool *)context = true;
+        return;
+    }
+    CREW_CHECK(MYR_OK != myr_kernel_nic_open(&nic, &error), "it was let in");
+    CREW_CHECK(NULL != strstr(error.text, "another network namespace"), "%s", error.text);
+}
+
+static void other_networks_are_refused(void **state)
+{
+    (void)state;
+    bool *unable = crew_memory(sizeof(*unable));
+    *unable = false;
+    assert_true(crew_join(crew_fork(come_from_elsewhere, 0, unable)));
+    const bool skipped = *unable;
+    crew_memory_free(unable, sizeof(*unable));
+    if (skipped) {
+        skip();
+    }
+}
+
+static void one_server_at_a_place(void **state)
+{
+    (void)state;
+    struct myrd_kernel_server *second;
+    struct myr_error error;
+    assert_int_equal(myrd_kernel_server_open(&world.options, &second, &error), MYR_ERR_SYSTEM);
+    assert_non_null(strstr(error.text, "runs already"));
+    struct myrd_options options = world.options;
+    char path[230];
+    snprintf(path, sizeof(path), "%s2", world.path);
+    options.socket = path;
+    assert_int_equal(myrd_kernel_server_open(&options, &second, &error), MYR_ERR_SYSTEM);
+    assert_non_null(strstr(error.text, "--port"));
+    assert_int_equal(access(path, F_OK), -1);
+    options.nic.network = "nosuch0";
+    assert_int_equal(myrd_kernel_server_open(&options, &second, &error), MYR_ERR_NOT_THERE);
+    assert_non_null(strstr(error.text, "nosuch0"));
+    myr_kernel_nic_close(come()); /* the first one is there as before */
+}
+
+/* One user's processes cannot take all the room there is. */
+static void a_user_has_so_many_clients(void **state)
+{
+    (void)state;
+    enum { MORE_THAN_ENOUGH = 2048 };
+    static struct myr_kernel_nic *nic[MORE_THAN_ENOUGH];
+    struct myr_error error = {.text = ""};
+    uint32_t count = 0;
+    while (count < MORE_THAN_ENOUGH && MYR_OK == myr_kernel_nic_open(&nic[count], &error)) {
+        ++count;
+    }
+    assert_in_range(count, 2, MORE_THAN_ENOUGH - 1);
+    assert_non_null(strstr(error.text, "too many clients"));
+    myr_kernel_nic_close(nic[--count]);
+    myr_kernel_nic_close(come());
+    while (count > 0) {
+        myr_kernel_nic_close(nic[--count]);
+    }
+}
+
+static void a_server_that_ends_is_noticed(void **state)
+{
+    struct myr_kernel_nic *nic = come(), *none;
+    struct myr_kernel_question question = question_of_two(7, "127.0.0.2");
+    struct myr_error error;
+    int page;
+    assert_true(myr_kernel_nic_alive(nic));
+    assert_int_equal(end_server(state), 0);
+    assert_false(myr_kernel_nic_alive(nic));
+    assert_int_equal(myr_kernel_nic_ask_open(nic, &question, &page, &error), MYR_ERR_SYSTEM);
+    myr_kernel_nic_close(nic);
+    assert_int_equal(myr_kernel_nic_open(&none, &error), MYR_ERR_NOT_THERE);
+    assert_int_equal(begin_server(state), 0);
+}
+
+int main(void)
+{
+#define GROUPS(test) cmocka_unit_test_setup_teardown(test, begin_groups, end_groups)
+#define SERVER(test) cmocka_unit_test_setup_teardown(test, begin_server, end_server)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_question_is_a_plan),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(only_neighbours_can_be_peers),
+        GROUPS(a_group_is_shared_with_its_like),
+        GROUPS(the_last_one_leaves_it_lingering),
+        GROUPS(one_that_lingers_can_be_held_again),
+        GROUPS(each_opening_wants_a_closing),
+        GROUPS(death_fails_what_was_held),
+        GROUPS(a_user_has_a_share),
+        GROUPS(a_group_has_so_many_members),
+        GROUPS(who_is_stuck_is_asked_for_ever_more_seldom),
+        GROUPS(who_goes_on_is_not_asked_for),
+        GROUPS(nothing_is_due_without_groups),
+        GROUPS(users_are_told_of_their_own),
+        SERVER(clients_share_a_page),
+        SERVER(refusals_come_with_a_line),
+        SERVER(a_connection_that_ends_is_a_death),
+        SERVER(a_killed_process_is_a_death),
+        SERVER(nonsense_ends_the_connection),
+        SERVER(garbage_opens_nothing),
+        SERVER(an_absent_host_holds_up_nobody),
+        SERVER(a_host_that_answers_late_is_met),
+        SERVER(who_waits_may_go),
+        SERVER(other_networks_are_refused),
+        SERVER(one_server_at_a_place),
+        SERVER(a_user_has_so_many_clients),
+        SERVER(a_server_that_ends_is_noticed),
+    };
+    crew_watchdog();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
