@@ -1,5 +1,6 @@
 /*
- * Communicators on several nodes: their NICs play MPI_Barrier and MPI_Ibarrier.
+ * Communicators on several nodes: their NICs play MPI_Barrier and MPI_Ibarrier, the soft ones or
+ * the kernels'.
  *
  * All is set up within blocking barriers of all members, where Open MPI's own collectives may be
  * used: rank 0 says what to begin with and draws the secret from which the groups' keys are made;
@@ -38,11 +39,16 @@ bool nicbarr_across_join(const mca_coll_nicbarr_module_t *module, struct nicbarr
         .node = nodes->node,
         .locals = nodes->locals,
         .local = nodes->local,
-        .names = nodes->names,
+        .names = nodes->names[choice.player],
     };
     const struct context context = {choice, nodes->nodes};
-    return MYR_OK == myr_nic_group_join(group, component->nic, &component->waiter, &members,
-                                        schedule_of, &context, error);
+    const enum myr_status status =
+        NICBARR_KERNEL == choice.player
+            ? myr_kernel_group_join(group, component->kernel, component->segment,
+                                    &component->waiter, &members, schedule_of, &context, error)
+            : myr_nic_group_join(group, component->nic, &component->waiter, &members, schedule_of,
+                                 &context, error);
+    return MYR_OK == status;
 }
 
 void nicbarr_across_leave(struct myr_nic_group *group)
@@ -152,7 +158,10 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const char *why = NULL;
-    if (!nicbarr_nodes_agree(module, comm, &why)) {
+    if (nicbarr_nodes_agree(module, comm, &why)) {
+        why = nicbarr_forced_in_vain(&module->shape);
+    }
+    if (NULL != why) {
         nicbarr_decline(module, comm, why);
         return OMPI_SUCCESS;
     }

@@ -38,14 +38,16 @@ int nicbarr_barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t 
 }
 
 /* Across nodes: a NIC that fails takes the job with it, as a connection that fails does. */
-MYR_HOT int nicbarr_barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *module)
+MYR_HOT int nicbarr_barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
-    struct myr_nic_group *group = &((mca_coll_nicbarr_module_t *)module)->nic;
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    struct myr_nic_group *group = &module->nic;
     if (!myr_nic_group_wait(group, myr_nic_group_arrive(group), 0)) {
-        opal_output(0,
-                    "nicbarr: the NIC of this node has failed in the middle of a barrier on %s: a "
-                    "process of the job has died",
-                    comm->c_name);
+        opal_output(
+            0,
+            "nicbarr: the NIC of this node has failed in the middle of a barrier on %s: %sa "
+            "process of the job has died",
+            comm->c_name, NICBARR_KERNEL == module->choice.player ? "myrd --kernel or " : "");
         return OMPI_ERROR;
     }
     return OMPI_SUCCESS;

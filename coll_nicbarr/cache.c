@@ -40,15 +40,23 @@ static bool find_path(char path[PATH_MAX])
     return 0 < length && length < PATH_MAX;
 }
 
+/* Nothing where the soft NIC alone plays: so entries older than the kernel's stay valid. */
+static const char *players_text(const struct nicbarr_shape *shape)
+{
+    return !nicbarr_has(shape, NICBARR_KERNEL) ? ""
+           : nicbarr_has(shape, NICBARR_SOFT)  ? ", kernel's NIC"
+                                               : ", kernel's NIC alone";
+}
+
 static void make_key(const struct nicbarr_shape *shape, char *key, size_t bytes)
 {
     snprintf(
         key, bytes,
         "%s | %s | Open MPI %d.%d.%d | nicbarr %s | nodes %u, processes %u, bound to %u sets of "
-        "processors of %u%s",
+        "processors of %u%s%s",
         nicbarr_host_name(), nicbarr_processor_name(), OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
         OMPI_RELEASE_VERSION, NICBARR_VERSION, shape->nodes, shape->processes, shape->homes,
-        shape->processors, shape->oversubscribed ? ", oversubscribed" : "");
+        shape->processors, shape->oversubscribed ? ", oversubscribed" : "", players_text(shape));
 }
 
 static void complain(const char *path, const char *why)
@@ -99,9 +107,11 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, struct nicbarr_choice
     make_key(shape, key, sizeof(key));
     const char *name = json_string_value(
         json_object_get(json_object_get(json_object_get(root, "entries"), key), "choice"));
-    const bool found = NULL != name && nicbarr_choice_parse(name, choice);
+    const bool known = NULL != name && nicbarr_choice_parse(name, choice);
+    const bool found = known && nicbarr_playable(shape, *choice);
     if (NULL != name && !found) {
-        complain(path, "it names an algorithm that does not exist");
+        complain(path, known ? "it names a NIC that is not there"
+                             : "it names an algorithm that does not exist");
     }
     json_decref(root);
     return found;

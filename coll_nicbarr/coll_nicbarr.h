@@ -11,7 +11,7 @@
  *   layout.c     from a choice to a plan in a record's memory
  *   schedule.c   the algorithms (pure)              model.c  what they should cost (pure)
  *   tune.c       measuring and choosing             statistics.c  medians and quartiles (pure)
- *   pvars.c      the NIC's counters for MPI's tools interface
+ *   pvars.c      the soft NIC's counters for MPI's tools interface
  *   cache.c      choices remembered across jobs     report.c      what was measured, as JSON
  */
 #ifndef COLL_NICBARR_H
@@ -24,13 +24,20 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "libmyr/group.h"
+#include "libmyr/kernel_nic.h"
 #include "libmyr/nic_daemon.h"
 #include "libmyr/nic_group.h"
 #include "libmyr/nic_thread.h"
 #include "libmyr/segment.h"
 
-/* What plays the barriers across nodes, see coll_nicbarr_nic. */
-enum nicbarr_nic { NICBARR_NIC_AUTO, NICBARR_NIC_SOFT, NICBARR_NIC_DAEMON, NICBARR_NIC_NONE };
+/* What may play the barriers across nodes, see coll_nicbarr_nic. */
+enum nicbarr_nic {
+    NICBARR_NIC_AUTO,
+    NICBARR_NIC_SOFT,
+    NICBARR_NIC_DAEMON,
+    NICBARR_NIC_KERNEL,
+    NICBARR_NIC_NONE
+};
 
 /* What the person may set; each is an MCA parameter coll_nicbarr_<name>, see component.c. */
 struct nicbarr_parameters {
@@ -61,7 +68,8 @@ typedef struct mca_coll_nicbarr_component {
     bool across; /* whether to serve communicators on several nodes */
     enum nicbarr_nic nic_kind;
     struct myr_nic_daemon daemon;  /* whose NIC it is, if it is one's */
-    struct myr_nic *nic;           /* NULL: none is wanted, or it could not be opened */
+    struct myr_nic *nic;           /* soft; NULL: none is wanted, or it could not be opened */
+    struct myr_kernel_nic *kernel; /* likewise */
     struct myr_nic_thread *thread; /* runs it; NULL: another process's does, or none */
     bool explained;                /* whether this process, without a segment, has said so */
     pthread_mutex_t lock;          /* the peers that members.c knows, the report */
@@ -84,14 +92,22 @@ struct nicbarr_shape {
     uint32_t processes;  /* of the communicator */
     uint32_t homes;      /* on rank 0's node: sets of processors they are bound to; 1: not bound */
     uint32_t processors; /* of rank 0's node, that the job may use */
+    uint32_t players;    /* of enum nicbarr_player, as bits: who can play */
     bool oversubscribed;
 };
 
+static inline bool nicbarr_has(const struct nicbarr_shape *shape, enum nicbarr_player player)
+{
+    return 0 != (shape->players >> player & 1);
+}
+
 /* Where a communicator's processes are. */
 struct nicbarr_nodes {
-    uint32_t nodes, node;        /* how many nodes, this process's one; in the order of ranks */
-    uint32_t locals, local;      /* the same for the processes of this node */
-    struct myr_nic_name names[]; /* of the nodes' NICs */
+    uint32_t nodes, node;   /* how many nodes, this process's one; in the order of ranks */
+    uint32_t locals, local; /* the same for the processes of this node */
+    /* Of the nodes' NICs, by player; NULL: not all nodes have one. */
+    const struct myr_nic_name *names[NICBARR_PLAYERS];
+    struct myr_nic_name storage[]; /* of these names */
 };
 
 /* The function of one collective that this component covers, and the module that goes with it. */
@@ -146,8 +162,9 @@ struct nicbarr_hello {
     uint64_t digest;   /* of version and parameters: processes that differ would disagree */
     uint32_t index;    /* in the segment */
     uint32_t zero;
-    struct myr_nic_name nic; /* of its node; without addresses: it has none */
-    char why[240];           /* it has no segment, or else no NIC */
+    struct myr_nic_name nic;    /* its node's soft one; without addresses: it has none */
+    struct myr_nic_name kernel; /* the same for the kernel's */
+    char why[240];              /* it has no segment, or else no NIC */
 };
 
 void nicbarr_hello_make(struct nicbarr_hello *hello); /* this process's */
@@ -166,8 +183,8 @@ void nicbarr_members_close(void);
 bool nicbarr_members_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const char **why);
 
-/* The same for communicators on several nodes: are there NICs everywhere? When yes, `module` learns
- * its nodes, homes (of this node's processes) and shape. */
+/* The same for communicators on several nodes: are there NICs of one kind everywhere? When yes,
+ * `module` learns its nodes, homes (of this node's processes) and shape. */
 bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          const char **why);
 
@@ -181,6 +198,13 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
 /* A choice and where it comes from, as one word that processes can pass on; never 0. */
 uint64_t nicbarr_pack(struct nicbarr_choice choice, enum nicbarr_source source);
 enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice);
+
+/* Is there, in a communicator of `shape`, who plays `choice`? */
+bool nicbarr_playable(const struct nicbarr_shape *shape, struct nicbarr_choice choice);
+
+/* What keeps the forced choice from being played there, in words; NULL: nothing. All members come
+ * to the same answer. */
+const char *nicbarr_forced_in_vain(const struct nicbarr_shape *shape);
 
 /* What this process would have a communicator of `shape` use. */
 enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
@@ -212,7 +236,7 @@ void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicato
  * function. */
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Join a group in which the NICs play `choice`; `number` tells the module's groups apart. */
+/* Join a group in which the choice's player plays it; `number` tells the module's groups apart. */
 enum nicbarr_group_number { NICBARR_GROUP_SPLIT, NICBARR_GROUP_BARRIER };
 bool nicbarr_across_join(const mca_coll_nicbarr_module_t *module, struct nicbarr_choice choice,
                          uint32_t number, struct myr_nic_group *group, struct myr_error *error);

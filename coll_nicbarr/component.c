@@ -92,7 +92,8 @@ static int component_register(void)
     add_string("algorithm", &p->algorithm,
                "Barrier algorithm: auto (the fastest as measured), openmpi (Open MPI's own), or "
                "counter[:leaves], flags[:bytes apart, 4 to 128], tree[:degree], "
-               "dissemination[:n], pairwise",
+               "dissemination[:n], pairwise; the last three with @kernel behind them: played by "
+               "the kernel's NIC, between nodes only",
                OPAL_INFO_LVL_2);
     add_int("tune_after", &p->tune_after,
             "How many barriers a communicator of a new shape does before the algorithms are "
@@ -133,8 +134,9 @@ static int component_register(void)
     add_string("nic", &p->nic,
                "What plays the barriers of communicators on several nodes: soft (UDP packets, sent "
                "and received by the job's processes), daemon (the same by way of the daemon myrd, "
-               "for all jobs of the user), auto (the daemon's if there is one, else soft), or none "
-               "(Open MPI's own)",
+               "for all jobs of the user), kernel (the NIC in the kernel, where myrd --kernel runs "
+               "on all nodes), auto (the kernel's if there is one, and the daemon's if there is "
+               "one, else soft), or none (Open MPI's own)",
                OPAL_INFO_LVL_2);
     mca_base_component_var_register(
         &mca_coll_nicbarr_component.super.collm_version, "thread",
@@ -178,9 +180,8 @@ static void keep_within(const char *name, int *value, int least, int most)
 static enum nicbarr_nic nic_kind(const char *given)
 {
     static const char *const kinds[] = {
-        [NICBARR_NIC_AUTO] = "auto",
-        [NICBARR_NIC_SOFT] = "soft",
-        [NICBARR_NIC_DAEMON] = "daemon",
+        [NICBARR_NIC_AUTO] = "auto",     [NICBARR_NIC_SOFT] = "soft",
+        [NICBARR_NIC_DAEMON] = "daemon", [NICBARR_NIC_KERNEL] = "kernel",
         [NICBARR_NIC_NONE] = "none",
     };
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); ++k) {
@@ -189,7 +190,8 @@ static enum nicbarr_nic nic_kind(const char *given)
         }
     }
     if (NULL != given && '\0' != *given) {
-        complain("coll_nicbarr_nic \"%s\" is none; use auto, soft, daemon or none. Using auto",
+        complain("coll_nicbarr_nic \"%s\" is none; use auto, soft, daemon, kernel or none. Using "
+                 "auto",
                  given);
     }
     return NICBARR_NIC_AUTO;
@@ -210,13 +212,16 @@ static void take_parameters(void)
     component->nic_kind = nic_kind(p->nic);
     component->cache = strdup(NULL == p->cache ? "none" : p->cache);
     component->report = strdup(NULL == p->report ? "" : p->report);
-    component->forced = (struct nicbarr_choice){NICBARR_ALGORITHMS, 0};
+    const struct nicbarr_choice none = {NICBARR_ALGORITHMS, 0, NICBARR_SOFT};
+    component->forced = none;
     if (NULL != p->algorithm && '\0' != *p->algorithm && 0 != strcmp(p->algorithm, "auto") &&
         !nicbarr_choice_parse(p->algorithm, &component->forced)) {
-        component->forced.algorithm = NICBARR_ALGORITHMS;
-        complain("coll_nicbarr_algorithm \"%s\" is none; use auto, openmpi, counter[:leaves], "
-                 "flags[:4|8|...|128], tree[:degree], dissemination[:n] or pairwise. Using auto",
-                 p->algorithm);
+        component->forced = none;
+        complain(
+            "coll_nicbarr_algorithm \"%s\" is none; use auto, openmpi, counter[:leaves], "
+            "flags[:4|8|...|128], tree[:degree], dissemination[:n] or pairwise, the last three "
+            "also with @kernel. Using auto",
+            p->algorithm);
     }
 }
 
@@ -232,7 +237,7 @@ static uint64_t parameters_digest(void)
     return nicbarr_digest(digest, &p->nonblocking, sizeof(p->nonblocking));
 }
 
-/* ---- the NIC ---- */
+/* ---- the NICs ---- */
 
 /* Jobs on one node need none. (Later they may meet others by spawning or connecting; communicators
  * with those stay Open MPI's.) */
@@ -254,7 +259,7 @@ static int progress_nic(void)
  * barriers in the job's. Whether all processes of a node find the daemon is up to chance when it
  * comes or goes just now: so a node is what shares a NIC (see members.c), and two make two.
  */
-static enum myr_status open_nic(struct myr_error *error)
+static enum myr_status open_soft(struct myr_error *error)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const struct myr_nic_options options = {
@@ -278,6 +283,28 @@ static enum myr_status open_nic(struct myr_error *error)
     return status;
 }
 
+/* What is wanted and there; MYR_OK if that is any. The kernel's needs nobody to run it. */
+static enum myr_status open_nics(struct myr_error *error)
+{
+    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    const bool alone = NICBARR_NIC_KERNEL == component->nic_kind;
+    enum myr_status kernel = MYR_ERR_NOT_THERE;
+    if (alone || NICBARR_NIC_AUTO == component->nic_kind) {
+        kernel = myr_kernel_nic_open(&component->kernel, error);
+    }
+    if (alone) {
+        return kernel;
+    }
+    if (MYR_OK != kernel && MYR_ERR_NOT_THERE != kernel) {
+        opal_output_verbose(1, component->output, "nicbarr: %s", error->text);
+    }
+    const enum myr_status soft = open_soft(error);
+    if (MYR_OK != soft && MYR_OK == kernel) {
+        opal_output_verbose(1, component->output, "nicbarr: %s", error->text);
+    }
+    return MYR_OK == kernel ? kernel : soft;
+}
+
 /* Without a thread whoever waits runs the NIC; so that there is none is no reason to do without it.
  */
 static void start_thread(void)
@@ -291,9 +318,13 @@ static void start_thread(void)
     }
 }
 
-static void close_nic(void)
+static void close_nics(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    if (NULL != component->kernel) {
+        myr_kernel_nic_close(component->kernel);
+        component->kernel = NULL;
+    }
     if (NULL != component->nic) {
         opal_progress_unregister(progress_nic);
         myr_nic_thread_stop(component->thread);
@@ -346,10 +377,13 @@ static int component_open(void)
     }
     component->across = wants_nic();
     if (MYR_OK == status && component->across) {
-        status = open_nic(&error);
-        if (MYR_OK == status) {
+        status = open_nics(&error);
+        if (NULL != component->nic) {
             myr_nic_get_name(component->nic, &own_hello.nic);
             start_thread();
+        }
+        if (NULL != component->kernel) {
+            myr_kernel_nic_get_name(component->kernel, &own_hello.kernel);
         }
     }
     if (MYR_OK != status) {
@@ -372,7 +406,7 @@ static int component_close(void)
     nicbarr_report_close();
     nicbarr_requests_close();
     nicbarr_members_close();
-    close_nic();
+    close_nics();
     if (NULL != component->segment) {
         myr_segment_leave(component->segment);
         component->segment = NULL;

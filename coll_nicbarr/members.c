@@ -128,6 +128,7 @@ bool nicbarr_members_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_
         .processes = size,
         .homes = number_homes(module->homes, size),
         .processors = myr_segment_processors(component->segment),
+        .players = UINT32_C(1) << NICBARR_SOFT,
         .oversubscribed = myr_waiter_oversubscribed(&component->waiter),
     };
     return true;
@@ -138,29 +139,70 @@ bool nicbarr_members_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_
 /* What keeps a process with this hello from talking to us; NULL if nothing does. */
 static const char *obstacle(const struct nicbarr_hello *mine, const struct nicbarr_hello *theirs)
 {
-    return 0 == theirs->identity || 0 == theirs->nic.count ? theirs->why
+    return 0 == theirs->identity || (0 == theirs->nic.count && 0 == theirs->kernel.count)
+               ? theirs->why
            : theirs->digest != mine->digest
                ? "it has other coll_nicbarr parameters or another version"
                : NULL;
 }
 
-/* Number the NICs in the order of ranks: a node is whatever shares one. */
-static uint32_t number_of(struct nicbarr_nodes *nodes, const struct myr_nic_name *name)
+/* The members, put together by what they share: a NIC or a segment. */
+struct sharing {
+    bool all;                   /* of them have one */
+    uint32_t count, own;        /* how many different ones, this process's; in the order of ranks */
+    uint32_t locals, local;     /* how many share ours, which of them this process is */
+    struct myr_nic_name *names; /* [count] */
+};
+
+/* The next member in the order of ranks; returns the number of what it has. */
+static uint32_t count_in(struct sharing *sharing, const struct myr_nic_name *theirs,
+                         const struct myr_nic_name *mine, bool myself)
 {
     uint32_t n = 0;
-    while (n < nodes->nodes && name->key != nodes->names[n].key) {
+    while (n < sharing->count && theirs->key != sharing->names[n].key) {
         ++n;
     }
-    if (n == nodes->nodes) {
-        nodes->names[n] = *name;
-        ++nodes->nodes;
+    if (n == sharing->count) {
+        sharing->names[n] = *theirs;
+        ++sharing->count;
     }
+    if (myself) {
+        sharing->own = n;
+        sharing->local = sharing->locals;
+    }
+    sharing->locals += theirs->key == mine->key;
+    sharing->all = sharing->all && 0 != theirs->count;
     return n;
 }
 
+/* What is found out about all members. */
+struct census {
+    struct sharing nics[NICBARR_PLAYERS], segments;
+    bool kernel_as_segments; /* what shares a kernel's NIC shares a segment, and nobody else does */
+    bool kernel_as_soft;     /* the same for a soft NIC */
+    uint32_t *homes;         /* of the `neighbours` in our segment */
+    uint32_t neighbours;
+};
+
+static void count_member(struct census *census, const struct nicbarr_hello *hello,
+                         const struct nicbarr_hello *mine, bool myself)
+{
+    const struct myr_nic_name segment = {.key = hello->identity, .count = 1};
+    const struct myr_nic_name own_segment = {.key = mine->identity, .count = 1};
+    const uint32_t by_segment = count_in(&census->segments, &segment, &own_segment, myself);
+    const uint32_t by_soft = count_in(&census->nics[NICBARR_SOFT], &hello->nic, &mine->nic, myself);
+    const uint32_t by_kernel =
+        count_in(&census->nics[NICBARR_KERNEL], &hello->kernel, &mine->kernel, myself);
+    census->kernel_as_segments = census->kernel_as_segments && by_kernel == by_segment;
+    census->kernel_as_soft = census->kernel_as_soft && by_kernel == by_soft;
+    if (hello->identity == mine->identity) {
+        census->homes[census->neighbours++] =
+            myr_segment_home(mca_coll_nicbarr_component.segment, hello->index);
+    }
+}
+
 /* Look at all members; false with `why` at the first who cannot take part. */
-static bool number_nodes(struct nicbarr_nodes *nodes, ompi_communicator_t *comm, uint32_t *homes,
-                         const char **why)
+static bool take_census(struct census *census, ompi_communicator_t *comm, const char **why)
 {
     static char trouble[sizeof(stranger_why)];
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -177,16 +219,43 @@ static bool number_nodes(struct nicbarr_nodes *nodes, ompi_communicator_t *comm,
             *why = trouble;
             return false;
         }
-        const uint32_t node = number_of(nodes, &hello.nic);
-        if (r == ompi_comm_rank(comm)) {
-            nodes->node = node;
-            nodes->local = nodes->locals;
-        }
-        if (hello.nic.key == mine.nic.key) {
-            homes[nodes->locals++] = myr_segment_home(component->segment, hello.index);
-        }
+        count_member(census, &hello, &mine, r == ompi_comm_rank(comm));
     }
     return true;
+}
+
+/* From all that was found out to the nodes and their players; false with `why` if there is none. */
+static bool conclude(struct nicbarr_nodes *nodes, const struct census *census, const char **why)
+{
+    const struct sharing *soft = &census->nics[NICBARR_SOFT];
+    const struct sharing *kernel = &census->nics[NICBARR_KERNEL];
+    const bool use_kernel =
+        kernel->all && census->kernel_as_segments && (!soft->all || census->kernel_as_soft);
+    if (!soft->all && !use_kernel) {
+        *why = kernel->all ? "processes that share no memory share a kernel's NIC, or the other "
+                             "way round"
+                           : "some processes have the kernel's NIC alone, others have none there "
+                             "(coll_nicbarr_nic; is myrd --kernel running on all nodes?)";
+        return false;
+    }
+    const struct sharing *by = soft->all ? soft : kernel;
+    nodes->nodes = by->count;
+    nodes->node = by->own;
+    nodes->locals = by->locals;
+    nodes->local = by->local;
+    nodes->names[NICBARR_SOFT] = soft->all ? soft->names : NULL;
+    nodes->names[NICBARR_KERNEL] = use_kernel ? kernel->names : NULL;
+    return true;
+}
+
+/* As bits, for the shape. */
+static uint32_t players_of(const struct nicbarr_nodes *nodes)
+{
+    uint32_t players = 0;
+    for (uint32_t p = 0; p < NICBARR_PLAYERS; ++p) {
+        players |= NULL != nodes->names[p] ? UINT32_C(1) << p : 0;
+    }
+    return players;
 }
 
 bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -194,23 +263,33 @@ bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const uint32_t size = (uint32_t)ompi_comm_size(comm);
+    struct nicbarr_nodes *nodes =
+        calloc(1, sizeof(*nodes) + (NICBARR_PLAYERS + 1) * size * sizeof(nodes->storage[0]));
+    module->nodes = nodes;
     module->homes = malloc(size * sizeof(*module->homes));
-    module->nodes = calloc(1, sizeof(*module->nodes) + size * sizeof(module->nodes->names[0]));
-    if (NULL == module->homes || NULL == module->nodes) {
+    if (NULL == module->homes || NULL == nodes) {
         *why = "out of memory";
         return false;
     }
-    const bool agreed = number_nodes(module->nodes, comm, module->homes, why);
-    if (agreed) {
-        module->shape = (struct nicbarr_shape){
-            .nodes = module->nodes->nodes,
-            .processes = size,
-            .homes = number_homes(module->homes, module->nodes->locals),
-            .processors = myr_segment_processors(component->segment),
-            .oversubscribed = myr_waiter_oversubscribed(&component->waiter),
-        };
+    struct census census = {
+        .kernel_as_segments = true, .kernel_as_soft = true, .homes = module->homes};
+    for (uint32_t p = 0; p < NICBARR_PLAYERS; ++p) {
+        census.nics[p] = (struct sharing){.all = true, .names = nodes->storage + p * size};
     }
-    return agreed;
+    census.segments =
+        (struct sharing){.all = true, .names = nodes->storage + NICBARR_PLAYERS * size};
+    if (!take_census(&census, comm, why) || !conclude(nodes, &census, why)) {
+        return false;
+    }
+    module->shape = (struct nicbarr_shape){
+        .nodes = nodes->nodes,
+        .processes = size,
+        .homes = number_homes(module->homes, census.neighbours),
+        .processors = myr_segment_processors(component->segment),
+        .players = players_of(nodes),
+        .oversubscribed = myr_waiter_oversubscribed(&component->waiter),
+    };
+    return true;
 }
 
 bool nicbarr_members_any(ompi_communicator_t *comm)

@@ -123,22 +123,23 @@ struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
 
 uint64_t nicbarr_pack(struct nicbarr_choice choice, enum nicbarr_source source)
 {
-    return UINT64_C(1) << 63 | (uint64_t)source << 40 | (uint64_t)choice.algorithm << 32 |
-           choice.parameter;
+    return UINT64_C(1) << 63 | (uint64_t)choice.player << 48 | (uint64_t)source << 40 |
+           (uint64_t)choice.algorithm << 32 | choice.parameter;
 }
 
 enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice)
 {
     choice->parameter = (uint32_t)word;
     choice->algorithm = (enum nicbarr_algorithm)(word >> 32 & 0xff);
+    choice->player = (enum nicbarr_player)(word >> 48 & 0xff);
     return (enum nicbarr_source)(word >> 40 & 0xff);
 }
 
 /* What the node's notes know a shape by; never one of enum nicbarr_saying. */
 static uint64_t shape_key(const struct nicbarr_shape *shape)
 {
-    const uint32_t fields[] = {shape->nodes, shape->processes, shape->homes, shape->processors,
-                               shape->oversubscribed};
+    const uint32_t fields[] = {shape->nodes,      shape->processes, shape->homes,
+                               shape->processors, shape->players,   shape->oversubscribed};
     return UINT64_C(1) << 63 | nicbarr_digest(0, fields, sizeof(fields));
 }
 
@@ -169,6 +170,29 @@ bool nicbarr_adopt(mca_coll_nicbarr_module_t *module, uint64_t known)
     module->choice = choice;
     module->source = source;
     return true;
+}
+
+bool nicbarr_playable(const struct nicbarr_shape *shape, struct nicbarr_choice choice)
+{
+    return NICBARR_OPENMPI == choice.algorithm || nicbarr_has(shape, choice.player);
+}
+
+const char *nicbarr_forced_in_vain(const struct nicbarr_shape *shape)
+{
+    static char why[200];
+    char name[NICBARR_CHOICE_TEXT];
+    const struct nicbarr_choice forced = mca_coll_nicbarr_component.forced;
+    if (NICBARR_ALGORITHMS == forced.algorithm || nicbarr_playable(shape, forced) ||
+        1 == shape->processes) { /* there is nothing to play alone */
+        return NULL;
+    }
+    snprintf(why, sizeof(why), "coll_nicbarr_algorithm is %s, and %s",
+             nicbarr_choice_name(forced, name),
+             NICBARR_SOFT == forced.player ? "only the kernel's NIC is on all nodes: add @kernel"
+             : 1 == shape->nodes ? "on one node there is nothing to do for the kernel's NIC"
+                                 : "not all of the nodes have the kernel's NIC (is myrd --kernel "
+                                   "running on them? see also coll_nicbarr_nic)");
+    return why;
 }
 
 enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
@@ -248,6 +272,10 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
         return trouble;
     }
     if (!nicbarr_members_agree(module, comm, &why)) {
+        return why;
+    }
+    why = nicbarr_forced_in_vain(&module->shape);
+    if (NULL != why) {
         return why;
     }
     module->source = nicbarr_propose(&module->shape, &module->choice);

@@ -1,9 +1,9 @@
 /*
- * The NIC's counters as performance variables of MPI's tools interface (MPI_T_pvar_...), named
+ * The soft NIC's counters as performance variables of MPI's tools interface (MPI_T_pvar_...), named
  * coll_nicbarr_<counter>. One list says which there are: firmware/counters.h.
  *
- * They count since the NIC was opened, for all processes of the node that share it; without a NIC
- * they stay 0.
+ * They count since the NIC was opened, for all processes of the node that share it; without a
+ * soft NIC they stay 0.
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 

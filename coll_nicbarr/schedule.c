@@ -14,52 +14,80 @@
 static const struct {
     const char *name;
     uint32_t least, most, usual; /* parameter; 0, 0, 0 where there is none */
+    bool messages;               /* it is made of them, so that any NIC can play it */
 } algorithms[NICBARR_ALGORITHMS] = {
-    [NICBARR_OPENMPI] = {"openmpi", 0, 0, 0},
-    [NICBARR_COUNTER] = {"counter", 1, 4096, 1},
-    [NICBARR_FLAGS] = {"flags", 4, 128, 4},
-    [NICBARR_TREE] = {"tree", 1, 4096, 4},
-    [NICBARR_DISSEMINATION] = {"dissemination", 1, 4096, 1},
-    [NICBARR_PAIRWISE] = {"pairwise", 0, 0, 0},
+    [NICBARR_OPENMPI] = {"openmpi", 0, 0, 0, false},
+    [NICBARR_COUNTER] = {"counter", 1, 4096, 1, false},
+    [NICBARR_FLAGS] = {"flags", 4, 128, 4, false},
+    [NICBARR_TREE] = {"tree", 1, 4096, 4, true},
+    [NICBARR_DISSEMINATION] = {"dissemination", 1, 4096, 1, true},
+    [NICBARR_PAIRWISE] = {"pairwise", 0, 0, 0, true},
+};
+
+/* What follows an algorithm's name. */
+static const char *const players[NICBARR_PLAYERS] = {
+    [NICBARR_SOFT] = "",
+    [NICBARR_KERNEL] = "@kernel",
 };
 
 bool nicbarr_choice_equal(struct nicbarr_choice a, struct nicbarr_choice b)
 {
-    return a.algorithm == b.algorithm && a.parameter == b.parameter;
+    return a.algorithm == b.algorithm && a.parameter == b.parameter && a.player == b.player;
 }
 
 const char *nicbarr_choice_name(struct nicbarr_choice choice, char *text)
 {
-    const char *name = algorithms[choice.algorithm].name;
+    const char *name = algorithms[choice.algorithm].name, *player = players[choice.player];
     if (0 == algorithms[choice.algorithm].most) {
-        snprintf(text, NICBARR_CHOICE_TEXT, "%s", name);
+        snprintf(text, NICBARR_CHOICE_TEXT, "%s%s", name, player);
     } else {
-        snprintf(text, NICBARR_CHOICE_TEXT, "%s:%u", name, choice.parameter);
+        snprintf(text, NICBARR_CHOICE_TEXT, "%s:%u%s", name, choice.parameter, player);
     }
     return text;
 }
 
+/* Read ":4" or nothing from *text, and go past it. */
+static bool parse_parameter(const char **text, struct nicbarr_choice *choice)
+{
+    const uint32_t least = algorithms[choice->algorithm].least;
+    const uint32_t most = algorithms[choice->algorithm].most;
+    choice->parameter = algorithms[choice->algorithm].usual;
+    if (':' != **text) {
+        return true;
+    }
+    const char *digits = *text + 1;
+    char *end;
+    const unsigned long value = strtoul(digits, &end, 10);
+    if (digits[0] < '0' || digits[0] > '9' || 0 == most || value < least || value > most) {
+        return false;
+    }
+    choice->parameter = (uint32_t)value;
+    *text = end;
+    /* Flags stand on whole words, a power of two apart, so that none straddles a line. */
+    return NICBARR_FLAGS != choice->algorithm || 0 == (value & (value - 1));
+}
+
+/* Read all that is left: "@kernel" or nothing. */
+static bool parse_player(const char *text, struct nicbarr_choice *choice)
+{
+    for (int p = 0; p < NICBARR_PLAYERS; ++p) {
+        if (0 == strcmp(text, players[p])) {
+            choice->player = (enum nicbarr_player)p;
+            return NICBARR_SOFT == p || algorithms[choice->algorithm].messages;
+        }
+    }
+    return false;
+}
+
 bool nicbarr_choice_parse(const char *text, struct nicbarr_choice *choice)
 {
-    const size_t length = strcspn(text, ":");
+    const size_t length = strcspn(text, ":@");
     for (int a = 0; a < NICBARR_ALGORITHMS; ++a) {
-        if (strlen(algorithms[a].name) != length || 0 != memcmp(text, algorithms[a].name, length)) {
-            continue;
+        if (strlen(algorithms[a].name) == length && 0 == memcmp(text, algorithms[a].name, length)) {
+            const char *rest = text + length;
+            choice->algorithm = (enum nicbarr_algorithm)a;
+            return parse_parameter(&rest, choice) && parse_player(rest, choice);
         }
-        *choice = (struct nicbarr_choice){(enum nicbarr_algorithm)a, algorithms[a].usual};
-        if ('\0' == text[length]) {
-            return true;
-        }
-        char *end;
-        const char *digits = text + length + 1;
-        const unsigned long value = strtoul(digits, &end, 10);
-        if (digits[0] < '0' || digits[0] > '9' || '\0' != *end || 0 == algorithms[a].most ||
-            value < algorithms[a].least || value > algorithms[a].most) {
-            return false;
-        }
-        choice->parameter = (uint32_t)value;
-        /* Flags stand on whole words, a power of two apart, so that none straddles a line. */
-        return NICBARR_FLAGS != a || 0 == (value & (value - 1));
     }
     return false;
 }

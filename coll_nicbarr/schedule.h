@@ -24,10 +24,18 @@ enum nicbarr_algorithm {
     NICBARR_ALGORITHMS
 };
 
-/* An algorithm with its parameter, written "tree:4", "pairwise", ... */
+/* Who plays a barrier. Schedules are the same for all of them. */
+enum nicbarr_player {
+    NICBARR_SOFT,   /* the processes of a node; across nodes their soft NICs */
+    NICBARR_KERNEL, /* across nodes only: the nodes' kernels (libmyr/kernel_nic.h) */
+    NICBARR_PLAYERS
+};
+
+/* An algorithm with its parameter and its player, written "tree:4", "pairwise@kernel", ... */
 struct nicbarr_choice {
     enum nicbarr_algorithm algorithm;
     uint32_t parameter; /* 0 where the algorithm has none */
+    enum nicbarr_player player;
 };
 
 #define NICBARR_CHOICE_TEXT 32 /* bytes that hold any choice's name */
@@ -37,7 +45,8 @@ bool nicbarr_choice_equal(struct nicbarr_choice a, struct nicbarr_choice b);
 /* Write the name of `choice` into text[NICBARR_CHOICE_TEXT]; returns text. */
 const char *nicbarr_choice_name(struct nicbarr_choice choice, char *text);
 
-/* Read a name; an omitted parameter gets its default. False where it is none or out of range. */
+/* Read a name; an omitted parameter gets its default. False where it is none or out of range, or
+ * where the kernel is to play what is not made of messages. */
 bool nicbarr_choice_parse(const char *text, struct nicbarr_choice *choice);
 
 /* Greatest parameter that makes a difference for P processes; 0 where the algorithm has none. */

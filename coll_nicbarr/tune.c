@@ -11,7 +11,8 @@
  * one after the other, but not at once (see plan.h).
  *
  * On one node a candidate is a plan; on several it is a group of NICs, with a first barrier each
- * that may fail: packets that do not come through end the contest in favour of Open MPI's own.
+ * that may fail. Where a player's NICs (the soft ones, the kernels') cannot have such a group or
+ * packets do not come through, all members drop all its candidates, and the others go on.
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 
@@ -47,57 +48,98 @@ static double now_us(void)
 
 /* ---- candidates ---- */
 
-static void add(struct nicbarr_choice *candidates, int *count, uint32_t size,
-                enum nicbarr_algorithm algorithm, uint32_t parameter)
+struct candidates {
+    struct nicbarr_choice *choices; /* [NICBARR_CANDIDATES] */
+    int count;
+    enum nicbarr_player player; /* of those that are added */
+};
+
+/* Add one, unless it makes no difference among `size`, or is there already. */
+static void add(struct candidates *candidates, uint32_t size, enum nicbarr_algorithm algorithm,
+                uint32_t parameter)
 {
-    if (parameter <= nicbarr_parameter_max(algorithm, size) && *count < NICBARR_CANDIDATES) {
-        candidates[(*count)++] = (struct nicbarr_choice){algorithm, parameter};
+    const struct nicbarr_choice choice = {algorithm, parameter, candidates->player};
+    bool fresh = parameter <= nicbarr_parameter_max(algorithm, size) &&
+                 candidates->count < NICBARR_CANDIDATES;
+    for (int c = 0; fresh && c < candidates->count; ++c) {
+        fresh = !nicbarr_choice_equal(candidates->choices[c], choice);
+    }
+    if (fresh) {
+        candidates->choices[candidates->count++] = choice;
     }
 }
 
-/* Those that NICs play among `size` nodes, or processes on their lines. */
-static void add_messages(struct nicbarr_choice *candidates, int *count, uint32_t size)
+/* Those that soft NICs play among `size` nodes, or processes on their lines. */
+static void add_messages(struct candidates *candidates, uint32_t size)
 {
-    add(candidates, count, size, NICBARR_PAIRWISE, 0);
+    add(candidates, size, NICBARR_PAIRWISE, 0);
     for (uint32_t n = 1; n <= 7 && n < size; n = 2 * n + 1) { /* n + 1 = 2, 4, 8 */
-        add(candidates, count, size, NICBARR_DISSEMINATION, n);
+        add(candidates, size, NICBARR_DISSEMINATION, n);
     }
     for (uint32_t degree = 2; degree <= 16 && degree < size; degree *= 2) {
-        add(candidates, count, size, NICBARR_TREE, degree);
+        add(candidates, size, NICBARR_TREE, degree);
     }
 }
 
-int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *candidates)
+/* Everybody at the root: fewest messages. */
+static void add_star(struct candidates *candidates, uint32_t nodes, uint32_t most)
+{
+    if (nodes > 2 && nodes <= most) {
+        add(candidates, nodes, NICBARR_TREE, nodes - 1);
+    }
+}
+
+/* Those that the nodes' kernels play: fewer, as all of them cost time to try, and a group there has
+ * room for few messages (engine.h). */
+static void add_kernel(struct candidates *candidates, uint32_t nodes)
+{
+    add(candidates, nodes, NICBARR_PAIRWISE, 0);
+    add(candidates, nodes, NICBARR_DISSEMINATION, 1);
+    add(candidates, nodes, NICBARR_DISSEMINATION, 3);
+    add(candidates, nodes, NICBARR_TREE, 4);
+    add_star(candidates, nodes, 16);
+}
+
+static int across_candidates(const struct nicbarr_shape *shape, struct candidates *candidates)
+{
+    if (nicbarr_has(shape, NICBARR_SOFT)) {
+        add_messages(candidates, shape->nodes);
+        add_star(candidates, shape->nodes, 64);
+    }
+    if (nicbarr_has(shape, NICBARR_KERNEL)) {
+        candidates->player = NICBARR_KERNEL;
+        add_kernel(candidates, shape->nodes);
+    }
+    return candidates->count;
+}
+
+int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *choices)
 {
     const uint32_t size = shape->processes;
-    int count = 0;
-    add(candidates, &count, size, NICBARR_OPENMPI, 0);
+    struct candidates candidates = {choices, 0, NICBARR_SOFT};
+    add(&candidates, size, NICBARR_OPENMPI, 0);
     if (shape->nodes > 1) {
-        add_messages(candidates, &count, shape->nodes);
-        if (shape->nodes > 2 && shape->nodes <= 64) { /* everybody at the root: fewest messages */
-            add(candidates, &count, shape->nodes, NICBARR_TREE, shape->nodes - 1);
-        }
-        return count;
+        return across_candidates(shape, &candidates);
     }
-    add(candidates, &count, size, NICBARR_COUNTER, 1);
+    add(&candidates, size, NICBARR_COUNTER, 1);
     if (shape->homes > 1 && shape->homes < size) {
-        add(candidates, &count, size, NICBARR_COUNTER, shape->homes);
+        add(&candidates, size, NICBARR_COUNTER, shape->homes);
     }
     if (size <= 128) { /* beyond that, reading a line of everybody's is never the shortest way */
-        add(candidates, &count, size, NICBARR_FLAGS, 4);
-        add(candidates, &count, size, NICBARR_FLAGS, 64);
-        add(candidates, &count, size, NICBARR_FLAGS, 128);
+        add(&candidates, size, NICBARR_FLAGS, 4);
+        add(&candidates, size, NICBARR_FLAGS, 64);
+        add(&candidates, size, NICBARR_FLAGS, 128);
     }
-    add_messages(candidates, &count, size);
-    return count;
+    add_messages(&candidates, size);
+    return candidates.count;
 }
 
 struct nicbarr_choice nicbarr_default_choice(const struct nicbarr_shape *shape)
 {
     if (shape->oversubscribed || shape->processes > 16) {
-        return (struct nicbarr_choice){NICBARR_COUNTER, 1};
+        return (struct nicbarr_choice){NICBARR_COUNTER, 1, NICBARR_SOFT};
     }
-    return (struct nicbarr_choice){NICBARR_FLAGS, 4};
+    return (struct nicbarr_choice){NICBARR_FLAGS, 4, NICBARR_SOFT};
 }
 
 /* ---- measuring ---- */
@@ -107,7 +149,8 @@ struct tuner {
     ompi_communicator_t *comm;
     struct nicbarr_tuning tuning;
     struct myr_plan plans[NICBARR_CANDIDATES];     /* on one node */
-    struct myr_nic_group nics[NICBARR_CANDIDATES]; /* on several */
+    struct myr_nic_group nics[NICBARR_CANDIDATES]; /* on several, ... */
+    struct myr_error errors[NICBARR_PLAYERS];      /* ... and why one could not be had */
     bool dropped[NICBARR_CANDIDATES];
     int barriers[NICBARR_CANDIDATES]; /* in a turn */
     double us[NICBARR_CANDIDATES][MOST_ROUNDS];
@@ -234,21 +277,99 @@ static int probe(struct tuner *tuner)
     return rc;
 }
 
-/* Do all NICs' packets come through? If not, what they would play is no candidate any more. */
+/* ---- whose NICs can play ---- */
+
+/* Of each player: 0, or the greatest of size - rank of those where it failed, so that the first of
+ * them is the one to speak. */
+struct failures {
+    double of[NICBARR_PLAYERS];
+};
+
+static double own_mark(const struct tuner *tuner)
+{
+    return ompi_comm_size(tuner->comm) - ompi_comm_rank(tuner->comm);
+}
+
+static void say_why(const struct tuner *tuner, enum nicbarr_player player)
+{
+    const char *why = tuner->errors[player].text;
+    opal_output_verbose(1, mca_coll_nicbarr_component.output,
+                        "nicbarr: %s is measured without the %s: %s", tuner->comm->c_name,
+                        NICBARR_KERNEL == player ? "kernel's NIC" : "soft NIC",
+                        '\0' != *why ? why : "its packets do not come through between all nodes");
+}
+
+/* Take out what a player cannot play, once all have found that out. */
+static void drop_players(struct tuner *tuner, const struct failures *failures)
+{
+    struct nicbarr_tuning *tuning = &tuner->tuning;
+    int kept = 1; /* Open MPI's own */
+    for (int c = 1; c < tuning->count; ++c) {
+        if (0 != failures->of[tuning->candidates[c].choice.player]) {
+            nicbarr_across_leave(&tuner->nics[c]);
+            continue;
+        }
+        const struct myr_nic_group group = tuner->nics[c];
+        tuner->nics[c].record = NULL;
+        tuner->nics[kept] = group;
+        tuning->candidates[kept++] = tuning->candidates[c];
+    }
+    tuning->count = kept;
+    for (int p = 0; p < NICBARR_PLAYERS; ++p) {
+        if (0 != failures->of[p] && own_mark(tuner) == failures->of[p]) {
+            say_why(tuner, (enum nicbarr_player)p);
+        }
+    }
+}
+
+/* Do all packets come through? Who has failed once is not tried again: that takes seconds. */
 static int try_out(struct tuner *tuner)
 {
-    double failed = 0;
+    struct failures failures = {{0}};
     int rc = OMPI_SUCCESS;
-    for (int c = 1; OMPI_SUCCESS == rc && 0 == failed && c < tuner->tuning.count; ++c) {
-        rc = meet(tuner);
-        failed = OMPI_SUCCESS == rc && !nicbarr_across_try(&tuner->nics[c]);
-        rc = OMPI_SUCCESS == rc ? take_maximum(tuner, &failed, 1) : rc;
+    for (int c = 1; OMPI_SUCCESS == rc && c < tuner->tuning.count; ++c) {
+        double *failed = &failures.of[tuner->tuning.candidates[c].choice.player];
+        if (0 == *failed) {
+            rc = meet(tuner);
+            *failed =
+                OMPI_SUCCESS == rc && !nicbarr_across_try(&tuner->nics[c]) ? own_mark(tuner) : 0;
+            rc = OMPI_SUCCESS == rc ? take_maximum(tuner, failed, 1) : rc;
+        }
     }
-    if (0 != failed) {
-        tuner->tuning.count = 1;
+    if (OMPI_SUCCESS == rc) {
+        drop_players(tuner, &failures);
     }
     return rc;
 }
+
+/* Have a group of NICs for each candidate that they can play. */
+static int make_groups(struct tuner *tuner)
+{
+    const struct nicbarr_tuning *tuning = &tuner->tuning;
+    struct failures failures = {{0}};
+    for (int c = 1; c < tuning->count; ++c) {
+        const struct nicbarr_choice choice = tuning->candidates[c].choice;
+        if (0 == failures.of[choice.player] &&
+            !nicbarr_across_join(tuner->module, choice, NICBARR_GROUP_BARRIER + (uint32_t)c,
+                                 &tuner->nics[c], &tuner->errors[choice.player])) {
+            failures.of[choice.player] = own_mark(tuner);
+        }
+    }
+    const int rc = take_maximum(tuner, failures.of, NICBARR_PLAYERS);
+    if (OMPI_SUCCESS == rc) {
+        drop_players(tuner, &failures);
+    }
+    return OMPI_SUCCESS == rc ? try_out(tuner) : rc;
+}
+
+/* What to say where nobody can play: the soft NIC's error, if there is one. */
+static const struct myr_error *main_error(const struct tuner *tuner)
+{
+    return &tuner->errors[nicbarr_has(&tuner->module->shape, NICBARR_SOFT) ? NICBARR_SOFT
+                                                                           : NICBARR_KERNEL];
+}
+
+/* ---- the figures ---- */
 
 /* Have a first look, from which to tell how many barriers fit into a turn. */
 static int calibrate(struct tuner *tuner, double budget_us)
@@ -353,7 +474,7 @@ static void predict(const mca_coll_nicbarr_module_t *module, struct nicbarr_tuni
     }
 }
 
-/* Have a plan for each candidate, or a group of NICs. */
+/* Have a plan for each candidate. */
 static int make_plans(struct tuner *tuner)
 {
     struct nicbarr_tuning *tuning = &tuner->tuning;
@@ -362,21 +483,6 @@ static int make_plans(struct tuner *tuner)
         made = nicbarr_layout_plan(tuner->module, tuning->candidates[c].choice, &tuner->plans[c]);
     }
     return made ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
-}
-
-static int make_groups(struct tuner *tuner)
-{
-    struct nicbarr_tuning *tuning = &tuner->tuning;
-    double failed = 0;
-    for (int c = 1; 0 == failed && c < tuning->count; ++c) {
-        failed = !nicbarr_across_join(tuner->module, tuning->candidates[c].choice,
-                                      NICBARR_GROUP_BARRIER + (uint32_t)c, &tuner->nics[c], NULL);
-    }
-    const int rc = take_maximum(tuner, &failed, 1);
-    if (0 != failed) {
-        tuning->count = 1;
-    }
-    return OMPI_SUCCESS == rc ? try_out(tuner) : rc;
 }
 
 /* Have MPI_Barrier go by candidate `best`. */
@@ -453,7 +559,7 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
         tuner->comm = comm;
         rc = run(tuner, budget_us);
         if (OMPI_SUCCESS == rc && 1 == tuner->tuning.count) {
-            nicbarr_across_decline(module, comm, NULL);
+            nicbarr_across_decline(module, comm, main_error(tuner));
         } else if (OMPI_SUCCESS == rc && root) {
             predict(module, &tuner->tuning);
             nicbarr_remember(&module->shape, module->choice);

@@ -70,10 +70,13 @@ static char *line(struct reader *reader, const json_t *object, const char *name,
 /* How algorithms are written; the plot relies on it. */
 static bool is_algorithm(const char *text)
 {
-    const size_t letters = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
-    const size_t digits = ':' == text[letters] ? strspn(text + letters + 1, "0123456789") : 0;
-    const size_t length = letters + (0 == digits ? 0 : 1 + digits);
-    return 0 < letters && '\0' == text[length] && length <= LONGEST_ALGORITHM;
+    static const char *const letters = "abcdefghijklmnopqrstuvwxyz_";
+    const size_t name = strspn(text, letters);
+    const size_t digits = ':' == text[name] ? strspn(text + name + 1, "0123456789") : 0;
+    size_t length = name + (0 == digits ? 0 : 1 + digits);
+    const size_t player = '@' == text[length] ? strspn(text + length + 1, letters) : 0;
+    length += 0 == player ? 0 : 1 + player;
+    return 0 < name && '\0' == text[length] && length <= LONGEST_ALGORITHM;
 }
 
 static char *algorithm(struct reader *reader, const json_t *object, const char *name)

@@ -26,7 +26,7 @@ extern const char *const report_source_names[REPORT_SOURCES]; /* in the file */
 
 /* An algorithm that was measured; microseconds of a barrier. */
 struct report_candidate {
-    char *algorithm; /* lower-case letters, then perhaps ':' and a number */
+    char *algorithm; /* lower-case letters, then perhaps ':' and a number, '@' and letters */
     double q1_us, median_us, q3_us;
     double model_us; /* prediction; 0: none */
     double gain;     /* Open MPI's own median over this one; 0: unknown */

@@ -210,32 +210,44 @@ static void print_summary(const struct report *report, FILE *out)
     say(out, "summary", text);
 }
 
-/* What the algorithms do, for those in the report. */
+/* Is `what` in any algorithm's name that begins with `name`? */
+static bool names(const struct report *report, const char *name, const char *what)
+{
+    const size_t length = strlen(name);
+    for (size_t e = 0; e < report->count; ++e) {
+        const struct report_entry *entry = &report->entries[e];
+        if (0 == strncmp(entry->choice, name, length) && NULL != strstr(entry->choice, what)) {
+            return true;
+        }
+        for (size_t c = 0; c < entry->count; ++c) {
+            const char *algorithm = entry->candidates[c].algorithm;
+            if (0 == strncmp(algorithm, name, length) && NULL != strstr(algorithm, what)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* What the algorithms do and who plays them, for those in the report. */
 static void print_algorithms(const struct report *report, FILE *out)
 {
     static const struct {
-        const char *name, *label, *words;
+        const char *name, *part, *label, *words;
     } algorithms[] = {
-        {"counter", "counter:N", "all count into one of N places, the last one releases all"},
-        {"flags", "flags:B", "everybody raises a flag and looks at all flags, B bytes apart"},
-        {"tree", "tree:D", "arrivals go up a tree of degree D, the release comes down it"},
-        {"dissemination", "dissemination:N",
+        {"counter", "", "counter:N", "all count into one of N places, the last one releases all"},
+        {"flags", "", "flags:B", "everybody raises a flag and looks at all flags, B bytes apart"},
+        {"tree", "", "tree:D", "arrivals go up a tree of degree D, the release comes down it"},
+        {"dissemination", "", "dissemination:N",
          "in each step everybody tells N others, farther away each time"},
-        {"pairwise", "pairwise",
+        {"pairwise", "", "pairwise",
          "in each step everybody exchanges with one other (recursive doubling)"},
-        {"openmpi", "openmpi", "Open MPI's own function"},
+        {"openmpi", "", "openmpi", "Open MPI's own function"},
+        {"", "@kernel", "...@kernel",
+         "the same, played by the nodes' kernels (myrd --kernel) instead of soft NICs"},
     };
     for (size_t a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
-        const size_t length = strlen(algorithms[a].name);
-        bool used = false;
-        for (size_t e = 0; e < report->count; ++e) {
-            const struct report_entry *entry = &report->entries[e];
-            used = used || 0 == strncmp(entry->choice, algorithms[a].name, length);
-            for (size_t c = 0; c < entry->count && !used; ++c) {
-                used = 0 == strncmp(entry->candidates[c].algorithm, algorithms[a].name, length);
-            }
-        }
-        if (used) {
+        if (names(report, algorithms[a].name, algorithms[a].part)) {
             say_from(WORDS, out, algorithms[a].label, algorithms[a].words);
         }
     }

@@ -75,6 +75,11 @@ EOF
     check "nicbarr serves all the same" said "one node: .*(measured"
 done
 
+# The kernel's NIC plays between nodes only.
+check "an algorithm for the kernel's NIC on one node" works 4 --mca coll_nicbarr_algorithm tree:4@kernel \
+    "$program"
+why "an algorithm for the kernel's NIC" "coll_nicbarr_algorithm is tree:4@kernel, and on one node"
+
 # What is not one node's is left alone without a line.
 check "intercommunicators and the rest" works 4 "$programs/barrier_shapes"
 check "in silence" silent

@@ -67,6 +67,17 @@ check "a firewall that tuning meets" on_hosts --cut 2-3 3 2 --mca coll_nicbarr_v
 said_so "do not come through"
 check "no NIC plays" not_said "$plays_world"
 
+# The kernel's NIC alone, where no host has one. (Hosts have a /run of their own.)
+unset NICBARR_KERNEL_SOCKET
+check "the kernel's NIC, which is not there" on_three --mca coll_nicbarr_nic kernel
+said_so "process [0-9]*: "
+check "no NIC plays" not_said "$plays"
+# shellcheck disable=SC2086 # words
+check "an algorithm for it" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
+    --mca coll_nicbarr_algorithm dissemination:1@kernel $ledger
+said_so "not all of the nodes have the kernel's NIC"
+check "no NIC plays" not_said "$plays"
+
 # More processes on a node than any of the NIC's tables has room for.
 # shellcheck disable=SC2086 # words
 check "20 processes on a host" on_hosts 2 20 --mca coll_nicbarr_verbose 1 \

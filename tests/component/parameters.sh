@@ -16,6 +16,10 @@ wrong algorithm flags:12 'coll_nicbarr_algorithm "flags:12" is none'
 wrong algorithm counter:-1 'coll_nicbarr_algorithm "counter:-1" is none'
 wrong algorithm pairwise:2 'coll_nicbarr_algorithm "pairwise:2" is none'
 wrong algorithm dissemination:99999999999999999999 'is none'
+for algorithm in openmpi@kernel counter@kernel flags:4@kernel pairwise:2@kernel tree:4@ tree:4@soft; do
+    wrong algorithm $algorithm "coll_nicbarr_algorithm \"$algorithm\" is none"
+done
+wrong nic nonsense 'coll_nicbarr_nic "nonsense" is none'
 wrong tune_after -5 'coll_nicbarr_tune_after is -5'
 wrong tune_budget -1 'coll_nicbarr_tune_budget is -1'
 wrong tune_budget 100000 'coll_nicbarr_tune_budget is 100000'
@@ -29,7 +33,7 @@ wrong verbose -1 'coll_nicbarr_verbose is -1'
 # Extreme, but right: nothing to complain of.
 for setting in "tune_after 0" "tune_after 2000000000" "tune_budget 0" "tune_budget 1" "spin 0" \
     "spin 100000" "sleep_after 0" "sleep_after -1" "sleep_slice 1" "memory 1" "algorithm auto" \
-    "nonblocking 0" "priority 100" "priority 1000"; do
+    "nonblocking 0" "priority 100" "priority 1000" "nic auto" "nic kernel" "nic none"; do
     # shellcheck disable=SC2086 # two words
     set -- $setting
     check "$1=$2 works" works --mca "coll_nicbarr_$1" "$2"
@@ -48,7 +52,7 @@ check "is complained of" said_once "tuning cache /proc/nonexistent/cache.json is
 ompi_info --param coll nicbarr --level 9 > "$scratch/out" 2>&1
 check "ompi_info knows the parameters" said 'coll_nicbarr_algorithm'
 for parameter in priority verbose algorithm tune_after tune_budget cache report memory nonblocking \
-    spin sleep_after sleep_slice; do
+    spin sleep_after sleep_slice nic; do
     check "ompi_info explains $parameter" said "coll_nicbarr_$parameter"
 done
 finish

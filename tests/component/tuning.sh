@@ -67,6 +67,10 @@ sed 's/"choice": "[^"]*"/"choice": "magic:7"/' "$cache" > "$cache.magic"
 check "an unknown algorithm in the cache works" works 3 --mca coll_nicbarr_cache "$cache.magic"
 check "is complained of" said_once "names an algorithm that does not exist"
 
+sed 's/"choice": "[^"]*"/"choice": "tree:4@kernel"/' "$cache" > "$cache.kernel"
+check "the kernel's NIC in the cache of one node works" works 3 --mca coll_nicbarr_cache "$cache.kernel"
+check "is complained of" said_once "names a NIC that is not there"
+
 check "the default place" works 2 --mca coll_nicbarr_cache auto -x XDG_CACHE_HOME
 check "is XDG's" test -s "$XDG_CACHE_HOME/nicbarr/tuning.json"
 

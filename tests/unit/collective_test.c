@@ -27,8 +27,9 @@ enum {
     FREED = 0xa5,
 };
 
-static const struct nicbarr_choice flags = {NICBARR_FLAGS, 4}, line = {NICBARR_TREE, 1},
-                                   dissemination = {NICBARR_DISSEMINATION, 1};
+static const struct nicbarr_choice flags = {NICBARR_FLAGS, 4, NICBARR_SOFT},
+                                   line = {NICBARR_TREE, 1, NICBARR_SOFT},
+                                   dissemination = {NICBARR_DISSEMINATION, 1, NICBARR_SOFT};
 
 /* What has been sent since the log was emptied. */
 struct logged {

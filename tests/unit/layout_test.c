@@ -47,30 +47,30 @@ bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr
 #include "coll_nicbarr/layout.c"
 
 static const struct nicbarr_choice choices[] = {
-    {NICBARR_COUNTER, 1},
-    {NICBARR_COUNTER, 2},
-    {NICBARR_COUNTER, 3},
-    {NICBARR_COUNTER, 8},
-    {NICBARR_COUNTER, 4096},
-    {NICBARR_FLAGS, 4},
-    {NICBARR_FLAGS, 16},
-    {NICBARR_FLAGS, 64},
-    {NICBARR_FLAGS, 128},
-    {NICBARR_PAIRWISE, 0},
-    {NICBARR_DISSEMINATION, 1},
-    {NICBARR_DISSEMINATION, 2},
-    {NICBARR_DISSEMINATION, 3},
-    {NICBARR_DISSEMINATION, 4},
-    {NICBARR_DISSEMINATION, 7},
-    {NICBARR_DISSEMINATION, 8},
-    {NICBARR_DISSEMINATION, 4096},
-    {NICBARR_TREE, 1},
-    {NICBARR_TREE, 2},
-    {NICBARR_TREE, 3},
-    {NICBARR_TREE, 4},
-    {NICBARR_TREE, 8},
-    {NICBARR_TREE, 16},
-    {NICBARR_TREE, 4096},
+    {NICBARR_COUNTER, 1, NICBARR_SOFT},
+    {NICBARR_COUNTER, 2, NICBARR_SOFT},
+    {NICBARR_COUNTER, 3, NICBARR_SOFT},
+    {NICBARR_COUNTER, 8, NICBARR_SOFT},
+    {NICBARR_COUNTER, 4096, NICBARR_SOFT},
+    {NICBARR_FLAGS, 4, NICBARR_SOFT},
+    {NICBARR_FLAGS, 16, NICBARR_SOFT},
+    {NICBARR_FLAGS, 64, NICBARR_SOFT},
+    {NICBARR_FLAGS, 128, NICBARR_SOFT},
+    {NICBARR_PAIRWISE, 0, NICBARR_SOFT},
+    {NICBARR_DISSEMINATION, 1, NICBARR_SOFT},
+    {NICBARR_DISSEMINATION, 2, NICBARR_SOFT},
+    {NICBARR_DISSEMINATION, 3, NICBARR_SOFT},
+    {NICBARR_DISSEMINATION, 4, NICBARR_SOFT},
+    {NICBARR_DISSEMINATION, 7, NICBARR_SOFT},
+    {NICBARR_DISSEMINATION, 8, NICBARR_SOFT},
+    {NICBARR_DISSEMINATION, 4096, NICBARR_SOFT},
+    {NICBARR_TREE, 1, NICBARR_SOFT},
+    {NICBARR_TREE, 2, NICBARR_SOFT},
+    {NICBARR_TREE, 3, NICBARR_SOFT},
+    {NICBARR_TREE, 4, NICBARR_SOFT},
+    {NICBARR_TREE, 8, NICBARR_SOFT},
+    {NICBARR_TREE, 16, NICBARR_SOFT},
+    {NICBARR_TREE, 4096, NICBARR_SOFT},
 };
 
 enum { CHOICES = sizeof(choices) / sizeof(choices[0]) };
@@ -210,7 +210,7 @@ static void alone(void **state)
 static void neighbours_count_together(void **state)
 {
     (void)state;
-    const struct nicbarr_choice two = {NICBARR_COUNTER, 2};
+    const struct nicbarr_choice two = {NICBARR_COUNTER, 2, NICBARR_SOFT};
     struct team team;
     struct myr_plan plans[4];
     for (uint32_t homes = 1; homes <= 2; ++homes) {
@@ -237,7 +237,7 @@ static void neighbours_count_together(void **state)
 static void none(void **state)
 {
     (void)state;
-    const struct nicbarr_choice openmpi = {NICBARR_OPENMPI, 0};
+    const struct nicbarr_choice openmpi = {NICBARR_OPENMPI, 0, NICBARR_SOFT};
     struct team team;
     struct myr_plan plan = {.nsteps = 0};
     team_begin(&team, 4, 1, &openmpi, 1);

@@ -84,7 +84,8 @@ static void no_prediction(void **state)
     expect("tree:2", 513, 1024, 0);
     expect("tree:2", 4, 0, 0);
     const struct nicbarr_machine machine = {1, 1, 1};
-    assert_true(nicbarr_model_us((struct nicbarr_choice){NICBARR_TREE, 2}, 512, &machine) > 0);
+    assert_true(nicbarr_model_us((struct nicbarr_choice){NICBARR_TREE, 2, NICBARR_SOFT}, 512,
+                                 &machine) > 0);
 }
 
 /* Twice the latency, twice the time; the other number does not count. */
@@ -95,7 +96,7 @@ static void proportional(void **state)
         NICBARR_COUNTER, NICBARR_FLAGS, NICBARR_TREE, NICBARR_DISSEMINATION, NICBARR_PAIRWISE};
     for (size_t a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
         for (uint32_t size = 2; size < 40; ++size) {
-            const struct nicbarr_choice choice = {algorithms[a], 4};
+            const struct nicbarr_choice choice = {algorithms[a], 4, NICBARR_SOFT};
             struct nicbarr_machine own = {0.5, 3, 64}, shared = {0.5, 3, 1};
             const double own_us = nicbarr_model_us(choice, size, &own);
             const double shared_us = nicbarr_model_us(choice, size, &shared);

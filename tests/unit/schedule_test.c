@@ -286,11 +286,11 @@ static void play_with(enum nicbarr_algorithm algorithm, const uint32_t *paramete
 {
     for (uint32_t size = 1; size <= EXHAUSTIVE; ++size) {
         for (size_t i = 0; i < count; ++i) {
-            play((struct nicbarr_choice){algorithm, parameters[i]}, size);
+            play((struct nicbarr_choice){algorithm, parameters[i], NICBARR_SOFT}, size);
         }
         if (count > 1) { /* around P, where nothing changes any more */
             for (uint32_t parameter = size > 2 ? size - 2 : 1; parameter <= size + 1; ++parameter) {
-                play((struct nicbarr_choice){algorithm, parameter}, size);
+                play((struct nicbarr_choice){algorithm, parameter, NICBARR_SOFT}, size);
             }
         }
     }
@@ -336,9 +336,11 @@ static void large(void **state)
     (void)state;
     static const uint32_t sizes[] = {511, 512, 513, 728, 729, 730, 1000, 1023, 1024, 1025};
     static const struct nicbarr_choice choices[] = {
-        {NICBARR_DISSEMINATION, 1}, {NICBARR_DISSEMINATION, 2}, {NICBARR_DISSEMINATION, 7},
-        {NICBARR_DISSEMINATION, 8}, {NICBARR_TREE, 2},          {NICBARR_TREE, 3},
-        {NICBARR_TREE, 16},         {NICBARR_PAIRWISE, 0},      {NICBARR_COUNTER, 1},
+        {NICBARR_DISSEMINATION, 1, NICBARR_SOFT}, {NICBARR_DISSEMINATION, 2, NICBARR_SOFT},
+        {NICBARR_DISSEMINATION, 7, NICBARR_SOFT}, {NICBARR_DISSEMINATION, 8, NICBARR_SOFT},
+        {NICBARR_TREE, 2, NICBARR_SOFT},          {NICBARR_TREE, 3, NICBARR_SOFT},
+        {NICBARR_TREE, 16, NICBARR_SOFT},         {NICBARR_PAIRWISE, 0, NICBARR_SOFT},
+        {NICBARR_COUNTER, 1, NICBARR_SOFT},
     };
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); ++s) {
         for (size_t c = 0; c < sizeof(choices) / sizeof(choices[0]); ++c) {
@@ -352,11 +354,28 @@ static void none(void **state)
 {
     (void)state;
     struct myr_schedule schedule;
-    assert_true(
-        nicbarr_schedule_create((struct nicbarr_choice){NICBARR_OPENMPI, 0}, 4, 1, &schedule));
+    assert_true(nicbarr_schedule_create((struct nicbarr_choice){NICBARR_OPENMPI, 0, NICBARR_SOFT},
+                                        4, 1, &schedule));
     assert_int_equal(schedule.nsteps, 0);
     assert_int_equal(schedule.npeers, 0);
     nicbarr_schedule_destroy(&schedule);
+}
+
+/* A schedule is the same for all players. */
+static void whoever_plays(void **state)
+{
+    (void)state;
+    struct myr_schedule soft, kernel;
+    const struct nicbarr_choice by_soft = {NICBARR_TREE, 2, NICBARR_SOFT};
+    const struct nicbarr_choice by_kernel = {NICBARR_TREE, 2, NICBARR_KERNEL};
+    assert_true(nicbarr_schedule_create(by_soft, 7, 2, &soft));
+    assert_true(nicbarr_schedule_create(by_kernel, 7, 2, &kernel));
+    assert_int_equal(soft.nsteps, kernel.nsteps);
+    assert_int_equal(soft.npeers, kernel.npeers);
+    assert_memory_equal(soft.steps, kernel.steps, soft.nsteps * sizeof(*soft.steps));
+    assert_memory_equal(soft.peers, kernel.peers, soft.npeers * sizeof(*soft.peers));
+    nicbarr_schedule_destroy(&soft);
+    nicbarr_schedule_destroy(&kernel);
 }
 
 /* All sends of a step come before all its waits, and ranks that a step names differ. */
@@ -364,8 +383,8 @@ static void within_a_step(void **state)
 {
     (void)state;
     struct myr_schedule schedule;
-    assert_true(nicbarr_schedule_create((struct nicbarr_choice){NICBARR_DISSEMINATION, 2}, 5, 1,
-                                        &schedule));
+    assert_true(nicbarr_schedule_create(
+        (struct nicbarr_choice){NICBARR_DISSEMINATION, 2, NICBARR_SOFT}, 5, 1, &schedule));
     /* To 1 + 1 and 1 + 2, from 1 - 1 and 1 - 2; then to 1 + 3, from 1 - 3 (modulo 5). */
     static const struct myr_step steps[] = {{2, 2}, {1, 1}};
     static const uint32_t peers[] = {2, 3, 0, 4, 4, 3};
@@ -394,7 +413,7 @@ static void greatest_parameter(void **state)
 static void expect_round_trip(struct nicbarr_choice choice)
 {
     char name[NICBARR_CHOICE_TEXT];
-    struct nicbarr_choice read = {NICBARR_ALGORITHMS, 77};
+    struct nicbarr_choice read = {NICBARR_ALGORITHMS, 77, NICBARR_SOFT};
     memset(name, '?', sizeof(name));
     assert_ptr_equal(nicbarr_choice_name(choice, name), name);
     assert_non_null(memchr(name, '\0', sizeof(name)));
@@ -406,51 +425,71 @@ static void expect_round_trip(struct nicbarr_choice choice)
 static void round_trip(void **state)
 {
     (void)state;
-    expect_round_trip((struct nicbarr_choice){NICBARR_OPENMPI, 0});
-    expect_round_trip((struct nicbarr_choice){NICBARR_PAIRWISE, 0});
+    expect_round_trip((struct nicbarr_choice){NICBARR_OPENMPI, 0, NICBARR_SOFT});
+    expect_round_trip((struct nicbarr_choice){NICBARR_PAIRWISE, 0, NICBARR_SOFT});
     for (uint32_t stride = 4; stride <= 128; stride *= 2) {
-        expect_round_trip((struct nicbarr_choice){NICBARR_FLAGS, stride});
+        expect_round_trip((struct nicbarr_choice){NICBARR_FLAGS, stride, NICBARR_SOFT});
     }
     for (uint32_t parameter = 1; parameter <= 4096; ++parameter) {
-        expect_round_trip((struct nicbarr_choice){NICBARR_COUNTER, parameter});
-        expect_round_trip((struct nicbarr_choice){NICBARR_TREE, parameter});
-        expect_round_trip((struct nicbarr_choice){NICBARR_DISSEMINATION, parameter});
+        expect_round_trip((struct nicbarr_choice){NICBARR_COUNTER, parameter, NICBARR_SOFT});
+        expect_round_trip((struct nicbarr_choice){NICBARR_TREE, parameter, NICBARR_SOFT});
+        expect_round_trip((struct nicbarr_choice){NICBARR_DISSEMINATION, parameter, NICBARR_SOFT});
+    }
+    expect_round_trip((struct nicbarr_choice){NICBARR_PAIRWISE, 0, NICBARR_KERNEL});
+    for (uint32_t parameter = 1; parameter <= 4096; ++parameter) {
+        expect_round_trip((struct nicbarr_choice){NICBARR_TREE, parameter, NICBARR_KERNEL});
+        expect_round_trip(
+            (struct nicbarr_choice){NICBARR_DISSEMINATION, parameter, NICBARR_KERNEL});
     }
     /* Names of choices that nobody may type fit as well. */
     char name[NICBARR_CHOICE_TEXT];
-    nicbarr_choice_name((struct nicbarr_choice){NICBARR_DISSEMINATION, UINT32_MAX}, name);
+    nicbarr_choice_name((struct nicbarr_choice){NICBARR_DISSEMINATION, UINT32_MAX, NICBARR_KERNEL},
+                        name);
+    assert_string_equal(name, "dissemination:4294967295@kernel");
+    nicbarr_choice_name((struct nicbarr_choice){NICBARR_DISSEMINATION, UINT32_MAX, NICBARR_SOFT},
+                        name);
     assert_string_equal(name, "dissemination:4294967295");
 }
 
 static void equality(void **state)
 {
     (void)state;
-    const struct nicbarr_choice tree4 = {NICBARR_TREE, 4}, tree2 = {NICBARR_TREE, 2},
-                                flags4 = {NICBARR_FLAGS, 4};
+    const struct nicbarr_choice tree4 = {NICBARR_TREE, 4, NICBARR_SOFT},
+                                tree2 = {NICBARR_TREE, 2, NICBARR_SOFT},
+                                flags4 = {NICBARR_FLAGS, 4, NICBARR_SOFT};
     assert_true(nicbarr_choice_equal(tree4, tree4));
     assert_false(nicbarr_choice_equal(tree4, tree2));
     assert_false(nicbarr_choice_equal(tree4, flags4));
+    const struct nicbarr_choice kernel = {NICBARR_TREE, 4, NICBARR_KERNEL};
+    assert_true(nicbarr_choice_equal(kernel, kernel));
+    assert_false(nicbarr_choice_equal(tree4, kernel));
 }
 
-static void expect_read(const char *text, enum nicbarr_algorithm algorithm, uint32_t parameter)
+static void expect_read(const char *text, enum nicbarr_algorithm algorithm, uint32_t parameter,
+                        enum nicbarr_player player)
 {
-    struct nicbarr_choice read = {NICBARR_ALGORITHMS, 77};
+    struct nicbarr_choice read = {NICBARR_ALGORITHMS, 77, NICBARR_SOFT};
     if (!nicbarr_choice_parse(text, &read) || algorithm != read.algorithm ||
-        parameter != read.parameter) {
-        fail_msg("\"%s\" was read as (%d, %u)", text, (int)read.algorithm, read.parameter);
+        parameter != read.parameter || player != read.player) {
+        fail_msg("\"%s\" was read as (%d, %u, %d)", text, (int)read.algorithm, read.parameter,
+                 (int)read.player);
     }
 }
 
 static void defaults(void **state)
 {
     (void)state;
-    expect_read("openmpi", NICBARR_OPENMPI, 0);
-    expect_read("counter", NICBARR_COUNTER, 1);
-    expect_read("flags", NICBARR_FLAGS, 4);
-    expect_read("tree", NICBARR_TREE, 4);
-    expect_read("dissemination", NICBARR_DISSEMINATION, 1);
-    expect_read("pairwise", NICBARR_PAIRWISE, 0);
-    expect_read("tree:0016", NICBARR_TREE, 16);
+    expect_read("openmpi", NICBARR_OPENMPI, 0, NICBARR_SOFT);
+    expect_read("counter", NICBARR_COUNTER, 1, NICBARR_SOFT);
+    expect_read("flags", NICBARR_FLAGS, 4, NICBARR_SOFT);
+    expect_read("tree", NICBARR_TREE, 4, NICBARR_SOFT);
+    expect_read("dissemination", NICBARR_DISSEMINATION, 1, NICBARR_SOFT);
+    expect_read("pairwise", NICBARR_PAIRWISE, 0, NICBARR_SOFT);
+    expect_read("tree:0016", NICBARR_TREE, 16, NICBARR_SOFT);
+    expect_read("tree@kernel", NICBARR_TREE, 4, NICBARR_KERNEL);
+    expect_read("tree:016@kernel", NICBARR_TREE, 16, NICBARR_KERNEL);
+    expect_read("dissemination@kernel", NICBARR_DISSEMINATION, 1, NICBARR_KERNEL);
+    expect_read("pairwise@kernel", NICBARR_PAIRWISE, 0, NICBARR_KERNEL);
 }
 
 static void refused(void **state)
@@ -504,6 +543,23 @@ static void refused(void **state)
         "tree:4 tree",
         "tree:4294967297",
         "counter:99999999999999999999999999",
+        "@kernel",
+        "openmpi@kernel",
+        "counter@kernel",
+        "counter:2@kernel",
+        "flags@kernel",
+        "flags:64@kernel",
+        "pairwise:@kernel",
+        "pairwise:1@kernel",
+        "tree:0@kernel",
+        "tree:4@",
+        "tree:4@soft",
+        "tree:4@Kernel",
+        "tree:4@kernel ",
+        "tree:4@kernels",
+        "tree:4@kernel@kernel",
+        "tree@kernel:4",
+        "tree:4 @kernel",
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
         struct nicbarr_choice read;
@@ -514,6 +570,7 @@ static void refused(void **state)
 }
 
 /* Strings put together at random from pieces of good ones, judged by a grammar of its own. */
+#define PARAMETER ":0*([1-9][0-9]{0,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-6])"
 static void random_strings(void **state)
 {
     (void)state;
@@ -522,10 +579,10 @@ static void random_strings(void **state)
                                          ":",        "0",       "1",       "4",
                                          "16",       "64",      "128",     "4096",
                                          "4097",     "9",       "-",       " ",
-                                         "x",        "\xc3",    "e",       "%s"};
-    static const char grammar[] =
-        "^(openmpi|pairwise|flags(:0*(4|8|16|32|64|128))?|(tree|counter|dissemination)"
-        "(:0*([1-9][0-9]{0,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-6]))?)$";
+                                         "x",        "\xc3",    "e",       "%s",
+                                         "@kernel",  "@kernel", "@",       "kernel"};
+    static const char grammar[] = "^(openmpi|flags(:0*(4|8|16|32|64|128))?|counter(" PARAMETER ")?|"
+                                  "(pairwise|(tree|dissemination)(" PARAMETER ")?)(@kernel)?)$";
     uint64_t random = crew_seed();
     uint32_t good = 0;
     regex_t expression;
@@ -554,19 +611,13 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dissemination),
-        cmocka_unit_test(tree),
-        cmocka_unit_test(pairwise),
-        cmocka_unit_test(flags),
-        cmocka_unit_test(counter),
-        cmocka_unit_test(large),
-        cmocka_unit_test(none),
-        cmocka_unit_test(within_a_step),
-        cmocka_unit_test(greatest_parameter),
-        cmocka_unit_test(round_trip),
-        cmocka_unit_test(equality),
-        cmocka_unit_test(defaults),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(dissemination),  cmocka_unit_test(tree),
+        cmocka_unit_test(pairwise),       cmocka_unit_test(flags),
+        cmocka_unit_test(counter),        cmocka_unit_test(large),
+        cmocka_unit_test(none),           cmocka_unit_test(whoever_plays),
+        cmocka_unit_test(within_a_step),  cmocka_unit_test(greatest_parameter),
+        cmocka_unit_test(round_trip),     cmocka_unit_test(equality),
+        cmocka_unit_test(defaults),       cmocka_unit_test(refused),
         cmocka_unit_test(random_strings),
     };
     return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);

@@ -86,6 +86,16 @@ awk '$NF ~ /^[0-9]+$|chosen|own/ && $1 ~ /^>|^[a-z]+(:[0-9]+)?$/ && / x / { prin
 sort -C -g medians && [ "$(wc -l <medians)" -eq 9 ]
 verdict $? "candidates are in the order of their medians"
 
+changed 's/"tree:3"/"tree:3@kernel"/' >kernel.json
+report kernel.json
+works "an algorithm that the kernel plays" 'tree:3@kernel, set by the parameter' \
+    '^    \.\.\.@kernel +the same, played by the nodes. kernels'
+changed 's/"tree:3"/"tree:3@"/' >bad.json
+refuses_bad "an algorithm that nobody plays" 'not an algorithm'
+report "$here/every_source.json"
+grep -q @kernel out
+verdict $((1 - $?)) "without such a one the kernel is not spoken of"
+
 report "$here/bound.json"
 works "a report of bound processes" '4 processes on 2 processors, oversubscribed, bound to 2 sets'
 report "$here/shared.json"

@@ -41,7 +41,7 @@ static void check(enum myr_status status, const struct myr_error *error)
 
 static bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule)
 {
-    const struct nicbarr_choice choice = {NICBARR_DISSEMINATION, 1};
+    const struct nicbarr_choice choice = {NICBARR_DISSEMINATION, 1, NICBARR_SOFT};
     return nicbarr_schedule_create(choice, *(const uint32_t *)context, node, schedule);
 }
 
