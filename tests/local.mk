@@ -76,7 +76,8 @@ component_tests = \
     tests/component/programs.sh \
     tests/component/btl.sh \
     tests/component/myrd.sh \
-    tests/component/myrd_kernel.sh
+    tests/component/myrd_kernel.sh \
+    tests/component/kernel.sh
 nethosts_scripts = tests/nethosts/nethosts tests/nethosts/inside tests/nethosts/run \
     tests/nethosts/agent tests/nethosts/launch tests/component/hosts_common.sh
 TESTS += $(component_tests)

@@ -1,0 +1,86 @@
+#!/bin/bash
+# The kernel as NIC, in jobs: chosen, forced, shared by processes and jobs, over a bad network, and
+# when it goes away. The ledger of the test programs tells whether each barrier is one.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+"$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1
+if [ $? = 77 ]; then
+    echo "skip: $(cat "$scratch/out")"
+    exit 77
+fi
+
+ledger="$programs/barrier_ledger --iterations 300 --ledger $scratch/ledger --seed $seed"
+ibarrier="$programs/ibarrier --blocking --steps 300 --rounds 3 --ledger $scratch/ledger --seed $seed"
+shapes="$programs/barrier_shapes --steps 60 --alive 15 --ledger $scratch/ledger --seed $seed"
+threads="$programs/threads --threads 2 --steps 20 --ledger $scratch/ledger --seed $seed"
+
+algorithms=(pairwise dissemination:1 tree:2 dissemination:2 tree:4)
+turn=0
+played() { # NAME PROGRAM NETHOSTS-ARGUMENT...
+    local name=$1 program=$2 algorithm=${algorithms[turn++ % ${#algorithms[@]}]}@kernel
+    shift 2
+    # shellcheck disable=SC2086 # words
+    check "$name, $algorithm" on_hosts --kernel --seed "$seed" "$@" --mca coll_nicbarr_verbose 1 \
+        --mca coll_nicbarr_algorithm "$algorithm" $program
+    check "the kernels play it" said "MPI_Barrier on .* nodes: $algorithm"
+}
+
+played "2 hosts" "$ledger" 2 1
+played "3 hosts with 2 processes each" "$ledger" 3 2
+played "5 hosts" "$ibarrier" 5 1
+played "4 hosts with 2 processes each" "$shapes" 4 2
+played "threads" "$threads" 3 2
+
+# ---- a bad network
+
+did() { [ "$(grep -o "$1 [0-9]*" "$scratch/out" | tail -n 1 | grep -o '[0-9]*$')" -ge 10 ]; }
+for program in "$ledger" "$ibarrier" "$shapes"; do
+    played "10 % loss" "$program" --loss 10 3 2
+    check "some are lost" did lost
+    played "30 % loss" "$program" --loss 30 3 2
+    check "some are lost" did lost
+    played "duplication" "$program" --duplicate 10 3 2
+    check "some come twice" did duplicated
+    played "reordering" "$program" --reorder 20 3 2
+    check "some come late" did reordered
+    played "everything at once" "$program" --loss 10 --duplicate 10 --reorder 10 --corrupt 10 --delay 100 3 2
+    check "some are lost" did lost
+done
+
+# ---- which NIC is used
+
+unsaid() { ! said "$1"; }
+# shellcheck disable=SC2086 # words
+check "measured with the soft NIC and Open MPI's own" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 $ledger
+check "some of them serves" said "MPI_Barrier on .*, 3 processes on 3 nodes: "
+# shellcheck disable=SC2086 # words
+check "the kernel's alone" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic kernel $ledger
+check "it, or Open MPI's own" said "MPI_Barrier on .*, 3 processes on 3 nodes: \(.*@kernel\|openmpi\)"
+# shellcheck disable=SC2086 # words
+check "no daemon, and no other NIC wanted" on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic kernel $ledger
+check "a line says how to get one" said "nicbarr: .*myrd"
+# shellcheck disable=SC2086 # words
+check "soft alone" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft $ledger
+check "no kernel's" unsaid "@kernel"
+
+# ---- the daemon goes
+
+cat > "$scratch/dies.sh" << 'EOS'
+#!/bin/bash
+"$NETHOSTS_MPIRUN" "$@" &
+job=$!
+until grep -q "@kernel" "$dies_out"; do sleep 0.1; done
+kill -KILL "$(pgrep -n -x myrd)"
+wait $job
+EOS
+chmod +x "$scratch/dies.sh"
+killed() {
+    # shellcheck disable=SC2086 # words
+    dies_out=$scratch/out timeout -k 5 100 "$nethosts" --kernel --shell 2 1 "$scratch/dies.sh" \
+        --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm pairwise@kernel \
+        "$programs/barrier_ledger" --iterations 100000000 --ledger "$scratch/ledger" > "$scratch/out" 2>&1
+    [ $? != 0 ] && [ $? != 124 ] && said "nicbarr: .*myrd --kernel"
+}
+check "killed in the middle of a job: the job ends with a line" killed
+
+finish
