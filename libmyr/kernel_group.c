@@ -30,6 +30,7 @@ enum {
     LOOKS = 20,          /* at the page before the processor is given up, 40 ns each */
     PATIENCE_US = 1000,  /* of who waits, before the first time of asking; then doubled */
     PATIENCE_MOST_US = 64000,
+    ALIVE_EVERY = 64 /* questions after which the daemon is looked for, a power of two */
 };
 
 /* This process's place at the kernel's NIC. */
@@ -40,6 +41,7 @@ struct myr_kernel_seat {
     uint64_t key;
     uint64_t asked_us;    /* how long this wait had taken when it was asked last */
     uint64_t patience_us; /* from then on */
+    uint32_t questions;   /* whether it is over */
 };
 
 /* What the node's processes share; the arrivals follow. */
@@ -138,10 +140,12 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
     atomic_fetch_sub(&shared->sleepers, 1);
 }
 
+/* MPI_Ibarrier asks at each look at it. */
 static bool over(const struct myr_nic_group *group)
 {
-    return 0 != myr_observe((myr_word *)&group->seat->page->failed) ||
-           !myr_kernel_nic_alive(group->seat->nic);
+    struct myr_kernel_seat *seat = group->seat;
+    return 0 != myr_observe((myr_word *)&seat->page->failed) ||
+           (0 == ++seat->questions % ALIVE_EVERY && !myr_kernel_nic_alive(seat->nic));
 }
 
 static void give_up_seat(struct myr_kernel_seat *seat)
