@@ -41,6 +41,7 @@ if [ -n "$missing" ]; then
     # shellcheck disable=SC2086 # a list of words
     as_root apt-get install -y -qq --no-install-recommends $missing > _apt.log 2>&1 ||
         { tail -n 20 _apt.log >&2; echo "setup.sh: apt-get failed; see _apt.log" >&2; exit 1; }
+    rm -f _build/config.status # more may be built now: the kernel's NIC, the tests
 fi
 
 build_in() { # FOLDER CONFIGURE-ARGUMENTS...
