@@ -204,7 +204,7 @@ const char *mcp_kernel_interface(const struct mcp_kernel *kernel)
 /* A map of one page, which from now on only the program may write. */
 static int make_page(void)
 {
-    LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+    const struct bpf_map_create_opts options = {.sz = sizeof(options), .map_flags = BPF_F_MMAPABLE};
     const int page = bpf_map_create(BPF_MAP_TYPE_ARRAY, "mcp_page", sizeof(uint32_t),
                                     sizeof(struct mcp_kernel_page), 1, &options);
     if (page >= 0 && bpf_map_freeze(page) < 0) {

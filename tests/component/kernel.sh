@@ -75,11 +75,13 @@ wait $job
 EOS
 chmod +x "$scratch/dies.sh"
 killed() {
+    local status
     # shellcheck disable=SC2086 # words
     dies_out=$scratch/out timeout -k 5 100 "$nethosts" --kernel --shell 2 1 "$scratch/dies.sh" \
         --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm pairwise@kernel \
         "$programs/barrier_ledger" --iterations 100000000 --ledger "$scratch/ledger" > "$scratch/out" 2>&1
-    [ $? != 0 ] && [ $? != 124 ] && said "nicbarr: .*myrd --kernel"
+    status=$?
+    [ $status != 0 ] && [ $status != 124 ] && said "nicbarr: .*myrd --kernel"
 }
 check "killed in the middle of a job: the job ends with a line" killed
 
