@@ -27,7 +27,7 @@ INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
 #define AT_MOST(count, most) ((count) < (most) ? (count) : (most))
 
 /* Enough for two epochs, one of which may have been all but complete. */
-enum { TURNS = 2 * (MCP_KERNEL_STEPS + MCP_KERNEL_MESSAGES) };
+enum { TURNS = 2 * (MCP_KERNEL_STEPS + MCP_KERNEL_MESSAGES + 1) };
 
 #else
 

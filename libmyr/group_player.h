@@ -22,6 +22,9 @@ struct myr_player {
     void (*leave)(struct myr_nic_group *group);
 };
 
+/* Have all processes of the node arrived in `epoch`? */
+bool myr_group_all_arrived(const struct myr_nic_group *group, uint32_t epoch);
+
 /* The length of a schedule. */
 struct myr_lengths {
     uint32_t steps, sends, waits;

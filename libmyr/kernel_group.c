@@ -67,8 +67,12 @@ static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_
         .epoch = epoch,
         .key = seat->key,
     };
-    /* What does not get out is rung again by whoever waits. */
-    (void)!send(seat->bell, &bell, sizeof(bell), MSG_DONTWAIT | MSG_NOSIGNAL);
+    /* What went wrong with an earlier packet is said now, and keeps this one back: try again. */
+    for (int tries = 0; tries < 3; ++tries) {
+        if (sizeof(bell) == send(seat->bell, &bell, sizeof(bell), MSG_DONTWAIT | MSG_NOSIGNAL)) {
+            break;
+        }
+    }
 }
 
 static void start(struct myr_nic_group *group, uint32_t epoch)
@@ -87,7 +91,6 @@ static uint32_t look(struct myr_nic_group *group)
     return 0;
 }
 
-/* The doorbell itself may have been lost as well. */
 static void remind(struct myr_nic_group *group, uint64_t waited_us)
 {
     struct myr_kernel_seat *seat = group->seat;
@@ -101,6 +104,9 @@ static void remind(struct myr_nic_group *group, uint64_t waited_us)
     seat->asked_us = waited_us;
     seat->patience_us =
         2 * seat->patience_us < PATIENCE_MOST_US ? 2 * seat->patience_us : PATIENCE_MOST_US;
+    if (myr_group_all_arrived(group, group->epoch)) { /* that doorbell may have been lost */
+        ring(seat, MCP_RING_START, group->epoch);
+    }
     ring(seat, MCP_RING_ASK, group->epoch);
 }
 

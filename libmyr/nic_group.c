@@ -70,7 +70,7 @@ bool myr_fill_tables(const struct myr_schedule *schedule, const struct myr_nic_m
 
 /* Of two processes that arrive at once at least one sees the other's word (both write before they
  * read); if both do, the NIC is told twice, which makes no difference. */
-static bool all_locals_arrived(const struct myr_nic_group *group, uint32_t epoch)
+bool myr_group_all_arrived(const struct myr_nic_group *group, uint32_t epoch)
 {
     for (uint32_t i = 1; i < group->locals; ++i) {
         uint32_t other = group->local + i;
@@ -88,7 +88,7 @@ uint32_t myr_nic_group_arrive(struct myr_nic_group *group)
     if (group->locals > 1) {
         atomic_store(&group->arrivals[group->local], epoch);
     }
-    if (all_locals_arrived(group, epoch)) {
+    if (myr_group_all_arrived(group, epoch)) {
         group->player->start(group, epoch);
     }
     return epoch;

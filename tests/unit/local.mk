@@ -17,6 +17,9 @@ unit_programs = \
     tests/unit/port_test \
     tests/unit/nic_test \
     tests/unit/kernel_server_test
+if HAVE_KERNEL_NIC
+unit_programs += tests/unit/kernel_test
+endif
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
@@ -99,4 +102,11 @@ tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_c
     myrd/place.h myrd/place.c $(myrd_kernel_sources)
 tests_unit_kernel_server_test_CFLAGS = $(unit_cflags)
 tests_unit_kernel_server_test_LDADD = $(unit_libs)
+
+## The kernel's NIC itself, where this machine has one and lets us; else the test skips itself.
+if HAVE_KERNEL_NIC
+tests_unit_kernel_test_SOURCES = tests/unit/kernel_test.c $(unit_common)
+tests_unit_kernel_test_CFLAGS = $(unit_cflags) $(LIBBPF_CFLAGS)
+tests_unit_kernel_test_LDADD = firmware/libkernel.la $(firmware_libs) $(LIBBPF_LIBS)
+endif
 endif

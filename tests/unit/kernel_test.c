@@ -1,0 +1,1058 @@
+/*
+ * The kernel's NIC, in the kernel: its program at one end of a pair of virtual interfaces (veth),
+ * in a network of this test's own, with a packet socket at the other end as all its peers.
+ *
+ * Invariants: whatever the peers send and the hosts ring, the program does what the same engine,
+ * compiled for this processor, does: the same messages in the same order, the same release, the
+ * same counters; whoever sleeps is woken. Packets that are not for the NIC pass untouched and are
+ * not counted. No process can send a NIC's packets or ring for another user's group, nobody but the
+ * owner makes a group fail, and its page can be read and nothing else.
+ *
+ * Where the kernel, or this process's rights, do not allow it, all this is skipped.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/ip.h>
+#include <linux/udp.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "coll_nicbarr/schedule.h"
+#include "firmware/kernel/owner.h"
+#include "libmyr/group_player.h"
+#include "tests/unit/crew.h"
+
+enum {
+    PORT = 7077,
+    OTHER_PORT = 7999, /* of no NIC */
+    MOST_NODES = 20,
+    TRACES = 60,
+    EVENTS = 80,
+    ROOM = 1 << 14,      /* bytes for a group */
+    SENDS = 512,         /* at the most, by one event */
+    MOST_PAYLOAD = 64,   /* bytes */
+    SKIPPED = 77,        /* Automake's word for it */
+    OWN = 1,             /* our place in the network 10.78.0.0/24 */
+    FIRST_PEER = 10,     /* that of node 0 where it is a peer */
+    UNKNOWN_PEER = 200,  /* one that the NIC has not met */
+    GROUP_USER = 61234,  /* whose group it is, */
+    OTHER_USER = 61235,  /* ... and somebody else */
+    BUFFER = 8 * 1048576 /* bytes of packets that wait for us */
+};
+
+struct frame {
+    struct ethhdr ethernet;
+    struct iphdr ip;
+    struct udphdr udp;
+    uint8_t payload[MOST_PAYLOAD];
+} __attribute__((packed, aligned(2)));
+
+enum { BEFORE_PAYLOAD = offsetof(struct frame, payload) };
+
+/* The network, and the NIC in it. */
+static struct mcp_kernel *kernel;
+static int wire;                  /* the other end: in go the peers' frames, out come the NIC's */
+static struct sockaddr_ll far;    /* ... and where that is */
+static int passed;                /* sees what comes in and the program has let pass */
+static int nic_socket;            /* has the NIC's port, so that nobody else gets it */
+static int other_socket;          /* has OTHER_PORT */
+static struct mcp_counters count; /* what the NIC should have counted so far */
+
+/* ---- the network ---- */
+
+static uint32_t ip_of(uint32_t place)
+{
+    return htonl(0x0a4e0000 + place);
+}
+
+static uint32_t peer_ip(uint32_t node)
+{
+    return ip_of(FIRST_PEER + node);
+}
+
+static void mac_of(uint32_t place, uint8_t mac[ETH_ALEN])
+{
+    const uint8_t made[ETH_ALEN] = {0x02, 0x4e, 0x42, 0, 0, (uint8_t)place};
+    memcpy(mac, made, ETH_ALEN);
+}
+
+/* Both ends, and neighbours that nobody has to be asked for. */
+static bool make_network(void)
+{
+    char line[160];
+    if (0 != system("(ip link add nicbarr0 address 02:4e:42:00:00:01 type veth"
+                    " peer name nicbarr1 address 02:4e:42:00:00:02"
+                    " && ip addr add 10.78.0.1/24 dev nicbarr0 && ip link set nicbarr0 up"
+                    " && ip link set nicbarr1 up) >/dev/null 2>&1")) {
+        return false;
+    }
+    for (uint32_t n = 0; n < MOST_NODES; ++n) {
+        snprintf(line, sizeof(line),
+                 "ip neigh add 10.78.0.%u lladdr 02:4e:42:00:00:%02x dev nicbarr0 nud permanent",
+                 FIRST_PEER + n, FIRST_PEER + n);
+        if (0 != system(line)) {
+            return false;
+        }
+    }
+    /* It may have been taken over from the machine's network. */
+    FILE *forward = fopen("/proc/sys/net/ipv4/ip_forward", "w");
+    if (NULL != forward) {
+        fputs("0\n", forward);
+        fclose(forward);
+    }
+    return true;
+}
+
+/* A socket that sees the IP packets coming in at an interface, behind the programs there. */
+static int make_tap(const char *interface, struct sockaddr_ll *at)
+{
+    const int bytes = BUFFER;
+    const int tap = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    *at = (struct sockaddr_ll){
+        .sll_family = AF_PACKET,
+        .sll_protocol = htons(ETH_P_IP),
+        .sll_ifindex = (int)if_nametoindex(interface),
+    };
+    (void)setsockopt(tap, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes));
+    if (tap < 0 || bind(tap, (const struct sockaddr *)at, sizeof(*at)) < 0) {
+        perror("a packet socket");
+        abort();
+    }
+    return tap;
+}
+
+/* A UDP socket without checksums, at this port of ours, connected to a peer's (0: any; not). */
+static int make_socket(uint16_t port, uint32_t to_ip, uint16_t to_port)
+{
+    const int one = 1;
+    const struct sockaddr_in own = {
+        .sin_family = AF_INET, .sin_addr = {ip_of(OWN)}, .sin_port = htons(port)};
+    const struct sockaddr_in peer = {
+        .sin_family = AF_INET, .sin_addr = {to_ip}, .sin_port = htons(to_port)};
+    const int made = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (made < 0 || setsockopt(made, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)) < 0 ||
+        bind(made, (const struct sockaddr *)&own, sizeof(own)) < 0 ||
+        (0 != to_ip && connect(made, (const struct sockaddr *)&peer, sizeof(peer)) < 0)) {
+        perror("a UDP socket");
+        abort();
+    }
+    return made;
+}
+
+static uint16_t ip_check(const struct iphdr *ip)
+{
+    uint16_t words[sizeof(*ip) / 2];
+    uint32_t sum = 0;
+    memcpy(words, ip, sizeof(words));
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); ++i) {
+        sum += words[i];
+    }
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t) ~(sum + (sum >> 16));
+}
+
+/* A frame from a peer's port to ours. */
+static void make_frame(struct frame *frame, uint32_t node, uint16_t port, const void *payload,
+                       size_t bytes)
+{
+    memset(frame, 0, sizeof(*frame));
+    mac_of(OWN, frame->ethernet.h_dest);
+    mac_of(FIRST_PEER + node, frame->ethernet.h_source);
+    frame->ethernet.h_proto = htons(ETH_P_IP);
+    frame->ip.version = 4;
+    frame->ip.ihl = 5;
+    frame->ip.ttl = 64;
+    frame->ip.protocol = IPPROTO_UDP;
+    frame->ip.tot_len = htons((uint16_t)(sizeof(frame->ip) + sizeof(frame->udp) + bytes));
+    frame->ip.saddr = peer_ip(node);
+    frame->ip.daddr = ip_of(OWN);
+    frame->udp.source = htons(port);
+    frame->udp.dest = htons(port);
+    frame->udp.len = htons((uint16_t)(sizeof(frame->udp) + bytes));
+    memcpy(frame->payload, payload, bytes);
+}
+
+static void inject(struct frame *frame, size_t payload_bytes)
+{
+    const size_t bytes = BEFORE_PAYLOAD + payload_bytes;
+    struct iphdr ip = frame->ip;
+    ip.check = 0;
+    frame->ip.check = ip_check(&ip);
+    assert_int_equal(sendto(wire, frame, bytes, 0, (const struct sockaddr *)&far, sizeof(far)),
+                     bytes);
+}
+
+static void inject_collective(uint32_t node, const struct mcp_header *header)
+{
+    struct frame frame;
+    make_frame(&frame, node, PORT, header, MCP_COLLECTIVE_BYTES);
+    inject(&frame, MCP_COLLECTIVE_BYTES);
+}
+
+/* The next UDP frame that a tap has seen, and its bytes; with `wait` it waits for it, else there
+ * may be none (0). */
+static size_t take(int tap, struct frame *frame, bool wait)
+{
+    for (;;) {
+        const ssize_t bytes = recv(tap, frame, sizeof(*frame), wait ? 0 : MSG_DONTWAIT);
+        if (bytes < 0 && EINTR != errno) {
+            assert_int_equal(errno, EAGAIN);
+            return 0;
+        }
+        if (bytes >= (ssize_t)BEFORE_PAYLOAD && IPPROTO_UDP == frame->ip.protocol) {
+            return (size_t)bytes;
+        }
+    }
+}
+
+static void drain(int from)
+{
+    char packet[256];
+    while (recv(from, packet, sizeof(packet), MSG_DONTWAIT) >= 0) {
+        continue;
+    }
+}
+
+/* ---- what is expected ---- */
+
+/* Counters only grow: one that is beyond what it should be is wrong, one before may be on its way.
+ */
+static bool counted(void)
+{
+    struct mcp_counters now;
+    bool all = true;
+    mcp_kernel_count(kernel, &now);
+#define COMPARE(name, text)                                                                        \
+    if (now.name > count.name) {                                                                   \
+        fail_msg("%s: %llu, expected %llu", #name, (unsigned long long)now.name,                   \
+                 (unsigned long long)count.name);                                                  \
+    }                                                                                              \
+    all = all && now.name == count.name;
+    MCP_COUNTERS(COMPARE)
+#undef COMPARE
+    return all;
+}
+
+static void expect_count(void)
+{
+    while (!counted()) {
+        sched_yield();
+    }
+}
+
+/* This message of the NIC's comes out next. */
+static void expect_message(const struct mcp_message *message)
+{
+    struct frame frame;
+    struct mcp_header header;
+    uint8_t own[ETH_ALEN], peer[ETH_ALEN];
+    assert_int_equal(take(wire, &frame, true), BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES);
+    mac_of(OWN, own);
+    mac_of(ntohl(message->to.ip) & 0xff, peer);
+    assert_memory_equal(frame.ethernet.h_source, own, ETH_ALEN);
+    assert_memory_equal(frame.ethernet.h_dest, peer, ETH_ALEN);
+    struct iphdr ip = frame.ip;
+    assert_int_equal(ip_check(&ip), 0);
+    assert_int_equal(ip.saddr, ip_of(OWN));
+    assert_int_equal(ip.daddr, message->to.ip);
+    assert_int_equal(ntohs(ip.tot_len), BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES - ETH_HLEN);
+    assert_int_equal(ntohs(frame.udp.source), PORT);
+    assert_int_equal(frame.udp.dest, message->to.port);
+    assert_int_equal(ntohs(frame.udp.len), sizeof(frame.udp) + MCP_COLLECTIVE_BYTES);
+    assert_int_equal(frame.udp.check, 0);
+    assert_true(mcp_parse(frame.payload, MCP_COLLECTIVE_BYTES, &header));
+    assert_int_equal(header.type, message->header.type);
+    assert_int_equal(header.key, message->header.key);
+    assert_int_equal(header.collective.epoch, message->header.collective.epoch);
+    assert_int_equal(header.collective.slot, message->header.collective.slot);
+    assert_int_equal(header.collective.node, message->header.collective.node);
+}
+
+/* This very frame has passed the program on its way in. */
+static void expect_passed(const struct frame *frame, size_t payload_bytes)
+{
+    struct frame seen;
+    assert_int_equal(take(passed, &seen, true), BEFORE_PAYLOAD + payload_bytes);
+    assert_memory_equal(&seen, frame, BEFORE_PAYLOAD + payload_bytes);
+}
+
+/* Nothing else has come out or passed: what is sent now, both ways, is what comes next. */
+static void expect_nothing_more(void)
+{
+    struct frame frame, seen;
+    const struct sockaddr_in peer = {
+        .sin_family = AF_INET, .sin_addr = {peer_ip(0)}, .sin_port = htons(9)};
+    assert_int_equal(
+        sendto(other_socket, "that is all", 12, 0, (const struct sockaddr *)&peer, sizeof(peer)),
+        12);
+    assert_int_equal(take(wire, &seen, true), BEFORE_PAYLOAD + 12);
+    assert_memory_equal(seen.payload, "that is all", 12);
+    make_frame(&frame, 0, OTHER_PORT, "and here, too", 14);
+    inject(&frame, 14);
+    expect_passed(&frame, 14);
+    drain(other_socket);
+    drain(nic_socket);
+    expect_count();
+}
+
+/* An interface that has just come up may still lose packets. */
+static void await_network(void)
+{
+    struct frame frame;
+    const struct sockaddr_in peer = {
+        .sin_family = AF_INET, .sin_addr = {peer_ip(0)}, .sin_port = htons(9)};
+    bool out = false, in = false;
+    make_frame(&frame, 0, OTHER_PORT, "up?", 4);
+    struct iphdr ip = frame.ip;
+    frame.ip.check = ip_check(&ip);
+    while (!out || !in) {
+        struct frame seen;
+        (void)!sendto(other_socket, "up?", 4, 0, (const struct sockaddr *)&peer, sizeof(peer));
+        (void)!sendto(wire, &frame, BEFORE_PAYLOAD + 4, 0, (const struct sockaddr *)&far,
+                      sizeof(far));
+        usleep(1000);
+        out = out || 0 != take(wire, &seen, false);
+        in = in || 0 != take(passed, &seen, false);
+    }
+    usleep(10000);
+    drain(wire);
+    drain(passed);
+    drain(other_socket);
+}
+
+/* ---- a group, played twice ---- */
+
+struct pair {
+    uint64_t key;
+    struct mcp_kernel_plan plan; /* in the kernel, */
+    struct mcp_kernel_page *page;
+    int page_map;
+    int bell;
+    bool sleeps;             /* somebody on the bell */
+    struct mcp_group *group; /* ... and here */
+    _Alignas(MYR_LINE) uint8_t room[ROOM];
+};
+
+/* Open, in both places, a group whose tables are in the plan. */
+static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
+{
+    char why[MCP_KERNEL_WHY];
+    struct mcp_kernel_plan *plan = &pair->plan;
+    plan->key = pair->key = crew_random(random) | 1;
+    plan->uid = uid;
+    if (mcp_kernel_group_open(kernel, plan, &pair->page_map, why) < 0) {
+        fail_msg("%s", why);
+    }
+    pair->page = mmap(NULL, sizeof(*pair->page), PROT_READ, MAP_SHARED, pair->page_map, 0);
+    assert_ptr_not_equal(pair->page, MAP_FAILED);
+    pair->bell = make_socket(0, peer_ip(crew_below(random, MOST_NODES)), PORT);
+    pair->sleeps = false;
+    memset(pair->room, 0, sizeof(pair->room));
+    pair->group = (struct mcp_group *)pair->room;
+    assert_true(mcp_group_bytes(plan->nsteps, plan->nsends, plan->nwaits) <= ROOM);
+    mcp_group_init(pair->group, plan->key, plan->node, plan->nsteps, plan->nsends, plan->nwaits, 0);
+    memcpy(mcp_group_steps(pair->group), plan->steps, plan->nsteps * sizeof(plan->steps[0]));
+    memcpy(mcp_group_sends(pair->group), plan->peers,
+           (plan->nsends + plan->nwaits) * sizeof(plan->peers[0]));
+}
+
+static void close_pair(struct pair *pair)
+{
+    mcp_kernel_group_close(kernel, pair->key);
+    munmap(pair->page, sizeof(*pair->page));
+    close(pair->page_map);
+    close(pair->bell);
+}
+
+static uint32_t done(const struct pair *pair)
+{
+    return myr_glance(&pair->group->done);
+}
+
+/* What hosts see is what the engine here says. */
+static void expect_done(struct pair *pair)
+{
+    uint32_t inside = 0;
+    while (done(pair) != myr_observe(&pair->page->done)) {
+        assert_true(myr_epoch_reached(done(pair), myr_observe(&pair->page->done)));
+        sched_yield();
+    }
+    assert_int_equal(mcp_kernel_group_waits(kernel, pair->key, &inside),
+                     mcp_group_waits_now(pair->group));
+    assert_int_equal(inside, done(pair));
+    assert_int_equal(pair->page->failed, 0);
+}
+
+/* The messages that the engine here has sent because of one event. */
+static struct mcp_message sent[SENDS];
+static uint32_t nsent;
+
+static void send_one(const struct mcp_message *message)
+{
+    assert_true(nsent < SENDS);
+    sent[nsent++] = *message;
+    ++count.packets_sent;
+}
+
+static void play_here(struct pair *pair)
+{
+    struct mcp_message message;
+    const uint32_t before = done(pair);
+    while (mcp_group_next(pair->group, &message)) {
+        send_one(&message);
+    }
+    count.barriers += done(pair) - before;
+}
+
+static void ask_here(struct pair *pair)
+{
+    struct mcp_message message;
+    uint32_t cursor = 0;
+    while (mcp_group_missing(pair->group, &cursor, &message)) {
+        ++count.asked;
+        send_one(&message);
+    }
+}
+
+/* A whole packet of this group has come: as collective.c does. */
+static void receive_here(struct pair *pair, const struct mcp_header *header)
+{
+    const struct mcp_collective_part *part = &header->collective;
+    struct mcp_message message;
+    ++count.packets_received;
+    if (MCP_ASK == header->type) {
+        if (mcp_group_answer(pair->group, part->node, part->slot, part->epoch, &message)) {
+            ++count.answered;
+            send_one(&message);
+        }
+        return;
+    }
+    const enum mcp_recorded recorded = MCP_DONE == header->type
+                                           ? mcp_group_release(pair->group, part->epoch)
+                                           : mcp_group_record(pair->group, part->slot, part->epoch);
+    count.unexpected += MCP_UNEXPECTED == recorded;
+    count.duplicates += MCP_KNOWN == recorded;
+    count.dropped_implausible += MCP_IMPLAUSIBLE == recorded;
+    if (MCP_RECORDED == recorded || MCP_UNEXPECTED == recorded) {
+        play_here(pair);
+    }
+}
+
+/* After an event: what came of it in the kernel is what came of it here. */
+static void expect_same(struct pair *pair)
+{
+    struct frame frame;
+    for (uint32_t i = 0; i < nsent; ++i) {
+        expect_message(&sent[i]);
+    }
+    nsent = 0;
+    expect_count();
+    expect_done(pair);
+    assert_int_equal(take(wire, &frame, false), 0);
+}
+
+static void ring(int bell, uint64_t key, uint8_t what, uint32_t epoch)
+{
+    const struct mcp_doorbell doorbell = {
+        .magic = MCP_DOORBELL_MAGIC,
+        .version = MCP_DOORBELL_VERSION,
+        .ring = what,
+        .epoch = epoch,
+        .key = key,
+    };
+    CREW_CHECK(sizeof(doorbell) == send(bell, &doorbell, sizeof(doorbell), 0), "%s",
+               strerror(errno));
+}
+
+/* ---- events ---- */
+
+static struct mcp_header make_header(const struct pair *pair, uint8_t type, uint32_t epoch,
+                                     uint32_t slot, uint32_t node)
+{
+    struct mcp_header header = {.type = type, .key = pair->key};
+    header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, (uint16_t)node};
+    mcp_seal(&header, NULL, 0);
+    return header;
+}
+
+/* An epoch near to the present one: done already, under way, next, or not possible. */
+static uint32_t some_epoch(const struct pair *pair, uint64_t *random)
+{
+    return done(pair) + crew_below(random, 5) - 1;
+}
+
+static struct mcp_header some_arrival(const struct pair *pair, uint64_t *random)
+{
+    const uint32_t nwaits = pair->plan.nwaits;
+    const bool likely = 0 != crew_below(random, 4);
+    const uint32_t slot = crew_below(random, nwaits + (likely ? 0 : 2));
+    const uint32_t epoch = likely ? done(pair) + 1 : some_epoch(pair, random);
+    return make_header(pair, MCP_ARRIVE, epoch, slot, crew_below(random, MOST_NODES));
+}
+
+/* The first one that is still missing, so that epochs come to an end. */
+static struct mcp_header missing_arrival(const struct pair *pair, uint64_t *random)
+{
+    const uint32_t epoch = done(pair) + 1, *arrivals = mcp_group_arrivals(pair->group);
+    uint32_t slot = 0;
+    while (slot + 1 < pair->plan.nwaits && myr_epoch_reached(arrivals[slot], epoch)) {
+        ++slot;
+    }
+    return make_header(pair, MCP_ARRIVE, epoch, slot, crew_below(random, MOST_NODES));
+}
+
+static struct mcp_header some_question(const struct pair *pair, uint64_t *random)
+{
+    const struct mcp_peer *to = &pair->plan.peers[crew_below(random, pair->plan.nsends)];
+    const uint32_t wrong = 0 == crew_below(random, 5);
+    return make_header(pair, MCP_ASK, some_epoch(pair, random), to->slot + wrong, to->node);
+}
+
+/* A packet of this group comes in. Does it wake whoever sleeps? */
+static void event_packet(struct pair *pair, struct mcp_header header, uint64_t *random)
+{
+    struct frame frame;
+    char packet[MOST_PAYLOAD];
+    const uint32_t before = done(pair);
+    receive_here(pair, &header);
+    inject_collective(crew_below(random, MOST_NODES), &header);
+    expect_same(pair);
+    if (pair->sleeps && before != done(pair)) {
+        pair->sleeps = false;
+        assert_int_equal(recv(pair->bell, packet, sizeof(packet), 0), MCP_COLLECTIVE_BYTES);
+        assert_int_equal(take(passed, &frame, true), BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES);
+    }
+    assert_int_equal(recv(pair->bell, packet, sizeof(packet), MSG_DONTWAIT), -1);
+    assert_int_equal(take(passed, &frame, false), 0);
+}
+
+/* One that is none of this group's, or none at all. */
+static void event_bad_packet(struct pair *pair, uint64_t *random)
+{
+    struct mcp_header header = some_arrival(pair, random);
+    switch (crew_below(random, 3)) {
+    case 0: /* of another group */
+        header.key = 0 == crew_below(random, 3) ? 0 : header.key + 2;
+        mcp_seal(&header, NULL, 0);
+        ++count.dropped_foreign;
+        break;
+    case 1: /* damaged */
+        ((uint8_t *)&header)[crew_below(random, MCP_COLLECTIVE_BYTES)] ^=
+            (uint8_t)(1 << crew_below(random, 8));
+        ++count.dropped_damaged;
+        break;
+    default: /* whole, but not as short */
+        header = (struct mcp_header){.type = MCP_DATA, .key = pair->key};
+        header.magic = MCP_MAGIC;
+        header.version = MCP_WIRE_VERSION;
+        header.type = (uint8_t)(0 == crew_below(random, 2) ? 0 : MCP_DATA);
+        header.check = mcp_collective_check(&header);
+        ++count.dropped_damaged;
+        break;
+    }
+    ++count.packets_received;
+    inject_collective(crew_below(random, MOST_NODES), &header);
+    expect_same(pair);
+}
+
+/* Nearly one: it is the system's business. */
+static void event_wrong_length(struct pair *pair, uint64_t *random)
+{
+    struct frame frame;
+    uint8_t payload[MOST_PAYLOAD] = {0};
+    const struct mcp_header header = some_arrival(pair, random);
+    size_t bytes = crew_below(random, MOST_PAYLOAD);
+    bytes += MCP_COLLECTIVE_BYTES == bytes;
+    memcpy(payload, &header, MCP_COLLECTIVE_BYTES);
+    make_frame(&frame, crew_below(random, MOST_NODES), PORT, payload, bytes);
+    inject(&frame, bytes);
+    expect_passed(&frame, bytes);
+    expect_same(pair);
+}
+
+/* The host arrives, if it has left the epoch before; else it says again what it has said. */
+static void event_start(struct pair *pair, uint64_t *random)
+{
+    const bool allowed = !mcp_group_waits_now(pair->group);
+    const bool two = 0 == crew_below(random, 8); /* the doorbell before was lost */
+    const uint32_t epoch = allowed ? done(pair) + 1 + two : pair->group->started;
+    mcp_group_start(pair->group, epoch);
+    play_here(pair);
+    ring(pair->bell, pair->key, MCP_RING_START, epoch);
+    expect_same(pair);
+}
+
+static void event_ring(struct pair *pair, uint64_t *random)
+{
+    switch (crew_below(random, 5)) {
+    case 0:
+    case 1:
+        ask_here(pair);
+        ring(pair->bell, pair->key, MCP_RING_ASK, pair->group->started);
+        break;
+    case 2:
+        pair->sleeps = true;
+        ring(pair->bell, pair->key, MCP_RING_SLEEP, done(pair) + 1);
+        break;
+    case 3: /* for nobody */
+        ++count.dropped_foreign;
+        ring(pair->bell, pair->key + 2, MCP_RING_START, done(pair) + 1);
+        break;
+    default: /* nothing that one can ring for */
+        ring(pair->bell, pair->key, 0 == crew_below(random, 2) ? 0 : 77, done(pair) + 1);
+        break;
+    }
+    expect_same(pair);
+}
+
+static void event(struct pair *pair, uint64_t *random)
+{
+    const uint32_t kind = crew_below(random, 32);
+    if (kind < 8) {
+        event_start(pair, random);
+    } else if (kind < 13) {
+        event_packet(pair, some_arrival(pair, random), random);
+    } else if (kind < 23) {
+        event_packet(pair, missing_arrival(pair, random), random);
+    } else if (kind < 26) {
+        event_packet(pair, some_question(pair, random), random);
+    } else if (kind < 27) {
+        event_packet(pair, make_header(pair, MCP_DONE, some_epoch(pair, random), 0, 0), random);
+    } else if (kind < 29) {
+        event_bad_packet(pair, random);
+    } else if (kind < 30) {
+        event_wrong_length(pair, random);
+    } else {
+        event_ring(pair, random);
+    }
+}
+
+/* Play it; then it is closed, and nobody's any more. */
+static void play_trace(struct pair *pair, uint32_t events, uint64_t *random)
+{
+    open_pair(pair, geteuid(), random);
+    for (uint32_t e = 0; e < events; ++e) {
+        event(pair, random);
+    }
+    expect_nothing_more();
+    const struct mcp_header late = missing_arrival(pair, random);
+    close_pair(pair);
+    ++count.packets_received;
+    ++count.dropped_foreign;
+    inject_collective(0, &late);
+    expect_nothing_more();
+}
+
+/* ---- traces ---- */
+
+struct asked {
+    struct nicbarr_choice choice;
+    uint32_t size;
+};
+
+static bool schedule_of(const void *context, uint32_t rank, struct myr_schedule *schedule)
+{
+    const struct asked *asked = context;
+    return nicbarr_schedule_create(asked->choice, asked->size, rank, schedule);
+}
+
+static bool route(const void *nothing, const struct myr_nic_name *name, struct mcp_address *address)
+{
+    (void)nothing;
+    *address = (struct mcp_address){name->address[0].ip, name->address[0].port, 0};
+    return true;
+}
+
+static struct nicbarr_choice some_choice(uint64_t *random)
+{
+    switch (crew_below(random, 3)) {
+    case 0:
+        return (struct nicbarr_choice){NICBARR_DISSEMINATION, 1 + crew_below(random, 3),
+                                       NICBARR_KERNEL};
+    case 1:
+        return (struct nicbarr_choice){NICBARR_PAIRWISE, 0, NICBARR_KERNEL};
+    default:
+        return (struct nicbarr_choice){NICBARR_TREE, 2 + crew_below(random, 3), NICBARR_KERNEL};
+    }
+}
+
+/* A rank's part of some algorithm. */
+static void plan_schedule(struct mcp_kernel_plan *plan, uint64_t *random)
+{
+    const struct asked asked = {some_choice(random), 2 + crew_below(random, MOST_NODES - 1)};
+    struct myr_nic_name names[MOST_NODES];
+    struct myr_schedule schedule;
+    memset(names, 0, sizeof(names));
+    for (uint32_t n = 0; n < MOST_NODES; ++n) {
+        names[n].address[0].ip = peer_ip(n);
+        names[n].address[0].port = htons(PORT);
+    }
+    const struct myr_nic_members members = {
+        .nodes = asked.size, .node = crew_below(random, asked.size), .names = names};
+    assert_true(schedule_of(&asked, members.node, &schedule));
+    const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
+    memset(plan, 0, sizeof(*plan));
+    plan->node = members.node;
+    plan->nsteps = lengths.steps;
+    plan->nsends = lengths.sends;
+    plan->nwaits = lengths.waits;
+    assert_true(myr_fill_tables(&schedule, &members, schedule_of, &asked, route, NULL, plan->steps,
+                                plan->peers, plan->peers + lengths.sends));
+    nicbarr_schedule_destroy(&schedule);
+}
+
+static struct mcp_peer some_peer(uint64_t *random)
+{
+    const uint32_t node = crew_below(random, MOST_NODES);
+    return (struct mcp_peer){
+        {peer_ip(node), htons(PORT), 0}, (uint16_t)node, (uint16_t)crew_below(random, 65535)};
+}
+
+/* Tables that no algorithm makes, up to the greatest that there is room for. */
+static void plan_anything(struct mcp_kernel_plan *plan, bool greatest, uint64_t *random)
+{
+    memset(plan, 0, sizeof(*plan));
+    plan->node = crew_below(random, MOST_NODES);
+    plan->nsteps = greatest ? MCP_KERNEL_STEPS : 1 + crew_below(random, MCP_KERNEL_STEPS);
+    plan->nsends = greatest ? MCP_KERNEL_MESSAGES : 1 + crew_below(random, MCP_KERNEL_MESSAGES);
+    plan->nwaits = greatest ? MCP_KERNEL_MESSAGES : 1 + crew_below(random, MCP_KERNEL_MESSAGES);
+    for (uint32_t i = 0; i < plan->nsends; ++i) {
+        ++plan->steps[crew_below(random, plan->nsteps)].sends;
+    }
+    for (uint32_t i = 0; i < plan->nwaits; ++i) {
+        ++plan->steps[crew_below(random, plan->nsteps)].waits;
+    }
+    for (uint32_t i = 0; i < plan->nsends + plan->nwaits; ++i) {
+        plan->peers[i] = some_peer(random);
+    }
+}
+
+static struct pair pair;
+
+static void traces_of_schedules(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed();
+    for (uint32_t t = 0; t < TRACES; ++t) {
+        plan_schedule(&pair.plan, &random);
+        play_trace(&pair, EVENTS, &random);
+    }
+}
+
+static void traces_of_any_tables(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 1;
+    for (uint32_t t = 0; t < TRACES / 3; ++t) {
+        plan_anything(&pair.plan, 0 == t % 2, &random);
+        play_trace(&pair, 4 * EVENTS, &random);
+    }
+}
+
+/* All that there is room for, in the first step or the last one: peers are those of the plan. */
+static void plan_greatest(struct mcp_kernel_plan *plan, bool waits_first, uint64_t *random)
+{
+    plan_anything(plan, true, random);
+    memset(plan->steps, 0, sizeof(plan->steps));
+    plan->steps[waits_first ? MCP_KERNEL_STEPS - 1 : 0].sends = MCP_KERNEL_MESSAGES;
+    plan->steps[waits_first ? 0 : MCP_KERNEL_STEPS - 1].waits = MCP_KERNEL_MESSAGES;
+}
+
+/* As much as can come of one event: everything is asked for, and two epochs are done at once, as
+ * the messages of the second one stand for those of the first. */
+static void all_at_once(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 4;
+    for (int waits_first = 0; waits_first < 2; ++waits_first) {
+        plan_greatest(&pair.plan, waits_first, &random);
+        open_pair(&pair, geteuid(), &random);
+        mcp_group_start(pair.group, 2);
+        play_here(&pair);
+        ring(pair.bell, pair.key, MCP_RING_START, 2);
+        expect_same(&pair);
+        ask_here(&pair);
+        assert_int_equal(nsent, MCP_KERNEL_MESSAGES);
+        ring(pair.bell, pair.key, MCP_RING_ASK, 2);
+        expect_same(&pair);
+        for (uint32_t w = MCP_KERNEL_MESSAGES; w-- > 0;) {
+            const uint64_t before = count.packets_sent;
+            event_packet(&pair, make_header(&pair, MCP_ARRIVE, 2, w, 0), &random);
+            assert_int_equal(count.packets_sent - before,
+                             w > 0 ? 0 : MCP_KERNEL_MESSAGES * (waits_first ? 2 : 1));
+        }
+        assert_int_equal(done(&pair), 2);
+        expect_nothing_more();
+        close_pair(&pair);
+    }
+}
+
+/* ---- a small group, to be tried at ---- */
+
+/* One step, with one message each way; the peer is node 1. */
+static void open_small(uint32_t uid)
+{
+    uint64_t random = crew_seed() + 2;
+    memset(&pair.plan, 0, sizeof(pair.plan));
+    pair.plan.nsteps = pair.plan.nsends = pair.plan.nwaits = 1;
+    pair.plan.steps[0] = (struct mcp_step){1, 1};
+    pair.plan.peers[0] = (struct mcp_peer){{peer_ip(1), htons(PORT), 0}, 1, 0};
+    pair.plan.peers[1] = pair.plan.peers[0];
+    open_pair(&pair, uid, &random);
+}
+
+/* And nothing has happened to it. */
+static void expect_untouched(void)
+{
+    expect_same(&pair);
+    expect_nothing_more();
+}
+
+static void frames_for_others(void **state)
+{
+    (void)state;
+    struct frame frame;
+    open_small(geteuid());
+    const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 1, 0, 1);
+    make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
+    mac_of(77, frame.ethernet.h_dest);
+    inject(&frame, MCP_COLLECTIVE_BYTES);
+    expect_passed(&frame, MCP_COLLECTIVE_BYTES);
+    memset(frame.ethernet.h_dest, 0xff, ETH_ALEN);
+    inject(&frame, MCP_COLLECTIVE_BYTES);
+    expect_passed(&frame, MCP_COLLECTIVE_BYTES);
+    make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
+    frame.ip.daddr = ip_of(77);
+    inject(&frame, MCP_COLLECTIVE_BYTES);
+    expect_passed(&frame, MCP_COLLECTIVE_BYTES);
+    expect_untouched();
+    close_pair(&pair);
+}
+
+static void foreign_packets(void **state)
+{
+    (void)state;
+    struct frame frame;
+    char packet[MOST_PAYLOAD];
+    open_small(geteuid());
+    const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 1, 0, 1);
+    make_frame(&frame, 1, OTHER_PORT, &header, MCP_COLLECTIVE_BYTES);
+    inject(&frame, MCP_COLLECTIVE_BYTES);
+    expect_passed(&frame, MCP_COLLECTIVE_BYTES);
+    assert_int_equal(recv(other_socket, packet, sizeof(packet), 0), MCP_COLLECTIVE_BYTES);
+    assert_memory_equal(packet, &header, MCP_COLLECTIVE_BYTES);
+    make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
+    frame.ip.protocol = IPPROTO_UDPLITE; /* the taps do not show it, but it would be counted */
+    inject(&frame, MCP_COLLECTIVE_BYTES);
+    expect_untouched();
+    close_pair(&pair);
+}
+
+static void send_from(int from, const void *payload)
+{
+    const struct sockaddr_in peer = {
+        .sin_family = AF_INET, .sin_addr = {peer_ip(1)}, .sin_port = htons(PORT)};
+    assert_int_equal(sendto(from, payload, MCP_COLLECTIVE_BYTES, 0, (const struct sockaddr *)&peer,
+                            sizeof(peer)),
+                     MCP_COLLECTIVE_BYTES);
+}
+
+/* A process with the NIC's port sends what looks like a NIC's; without that port, it may. */
+static void forged_packets(void **state)
+{
+    (void)state;
+    struct frame frame;
+    open_small(geteuid());
+    const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 1, 0, 0);
+    ++count.dropped_implausible;
+    send_from(nic_socket, &header);
+    expect_untouched();
+    send_from(other_socket, &header);
+    assert_int_equal(take(wire, &frame, true), BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES);
+    assert_memory_equal(frame.payload, &header, MCP_COLLECTIVE_BYTES);
+    assert_int_equal(ntohs(frame.udp.source), OTHER_PORT);
+    expect_untouched();
+    close_pair(&pair);
+}
+
+/* ---- users ---- */
+
+struct bell_of {
+    uint32_t uid;
+    uint8_t ring;
+};
+
+static void ring_as(uint32_t rank, void *context)
+{
+    const struct bell_of *of = context;
+    (void)rank;
+    CREW_CHECK(0 == setresuid(of->uid, of->uid, of->uid), "%s", strerror(errno));
+    ring(make_socket(0, peer_ip(1), PORT), pair.key, of->ring, 1);
+}
+
+static void have_rung(uint32_t uid, uint8_t what)
+{
+    struct bell_of of = {uid, what};
+    assert_true(crew_join(crew_fork(ring_as, 0, &of)));
+}
+
+static void doorbells_of_others(void **state)
+{
+    (void)state;
+    open_small(GROUP_USER);
+    for (uint8_t what = MCP_RING_START; what <= MCP_RING_FAIL; ++what) {
+        ++count.dropped_foreign;
+        have_rung(OTHER_USER, what);
+        expect_untouched();
+    }
+    mcp_group_start(pair.group, 1);
+    play_here(&pair);
+    have_rung(GROUP_USER, MCP_RING_START);
+    expect_same(&pair);
+    ask_here(&pair);
+    ring(pair.bell, pair.key, MCP_RING_ASK, 1); /* the owner's */
+    expect_untouched();
+    ask_here(&pair);
+    assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_ASK), 0);
+    expect_untouched();
+    close_pair(&pair);
+}
+
+static void failing(void **state)
+{
+    (void)state;
+    open_small(GROUP_USER);
+    have_rung(GROUP_USER, MCP_RING_FAIL);
+    expect_untouched();
+    assert_int_equal(mcp_kernel_ring(kernel, pair.key + 2, MCP_RING_FAIL), -1);
+    expect_untouched();
+    assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAIL), 0);
+    while (0 == myr_observe(&pair.page->failed)) {
+        sched_yield();
+    }
+    assert_int_equal(myr_observe(&pair.page->done), 0);
+    expect_nothing_more();
+    close_pair(&pair);
+}
+
+/* ---- the rest ---- */
+
+static void page_is_for_reading(void **state)
+{
+    (void)state;
+    const struct mcp_kernel_page forged = {.done = 7, .failed = 1};
+    struct mcp_kernel_page seen;
+    const uint32_t zero = 0;
+    open_small(geteuid());
+    assert_ptr_equal(
+        mmap(NULL, sizeof(forged), PROT_READ | PROT_WRITE, MAP_SHARED, pair.page_map, 0),
+        MAP_FAILED);
+    assert_ptr_equal(mmap(NULL, sizeof(forged), PROT_WRITE, MAP_SHARED, pair.page_map, 0),
+                     MAP_FAILED);
+    assert_int_equal(mprotect(pair.page, sizeof(*pair.page), PROT_READ | PROT_WRITE), -1);
+    assert_true(bpf_map_update_elem(pair.page_map, &zero, &forged, BPF_ANY) < 0);
+    assert_true(bpf_map_update_elem(pair.page_map, &zero, &forged, BPF_EXIST) < 0);
+    assert_true(bpf_map_delete_elem(pair.page_map, &zero) < 0);
+    assert_int_equal(bpf_map_lookup_elem(pair.page_map, &zero, &seen), 0);
+    assert_int_equal(seen.done, 0);
+    expect_untouched();
+    event_start(&pair, &(uint64_t){crew_seed()}); /* the program may */
+    close_pair(&pair);
+}
+
+/* Who has not been met is not sent to; the others are, whichever comes last. */
+static void unknown_neighbour(void **state)
+{
+    (void)state;
+    for (uint32_t unknown = 0; unknown < 3; ++unknown) {
+        uint64_t random = crew_seed() + 3;
+        memset(&pair.plan, 0, sizeof(pair.plan));
+        pair.plan.nsteps = pair.plan.nwaits = 1;
+        pair.plan.nsends = 3;
+        pair.plan.steps[0] = (struct mcp_step){3, 1};
+        for (uint32_t i = 0; i < 4; ++i) {
+            const uint32_t ip = unknown == i ? ip_of(UNKNOWN_PEER) : peer_ip(i);
+            pair.plan.peers[i] = (struct mcp_peer){{ip, htons(PORT), 0}, (uint16_t)i, 0};
+        }
+        open_pair(&pair, geteuid(), &random);
+        mcp_group_start(pair.group, 1);
+        play_here(&pair);
+        assert_int_equal(nsent--, 3);
+        --count.packets_sent;
+        ++count.send_errors;
+        memmove(&sent[unknown], &sent[unknown + 1], (2 - unknown) * sizeof(sent[0]));
+        ring(pair.bell, pair.key, MCP_RING_START, 1);
+        expect_untouched();
+        close_pair(&pair);
+    }
+}
+
+/* ---- before and after ---- */
+
+static int skip_all(const char *why)
+{
+    printf("skipped: %s\n", why);
+    return SKIPPED;
+}
+
+static bool stand(char *why)
+{
+    if (mcp_kernel_open(ip_of(OWN), htons(PORT), &kernel, why) < 0) {
+        return false;
+    }
+    for (uint32_t n = 0; n < MOST_NODES; ++n) {
+        if (mcp_kernel_meet(kernel, peer_ip(n), 1000, why) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int main(void)
+{
+    char why[MCP_KERNEL_WHY];
+    struct sockaddr_ll near;
+    crew_watchdog();
+    if (!mcp_kernel_possible(why)) {
+        return skip_all(why);
+    }
+    if (unshare(CLONE_NEWNET) < 0) {
+        return skip_all("no network namespace of its own");
+    }
+    if (!make_network()) {
+        return skip_all("no pair of virtual interfaces (needs ip, and veth in the kernel)");
+    }
+    wire = make_tap("nicbarr1", &far);
+    passed = make_tap("nicbarr0", &near);
+    nic_socket = make_socket(PORT, 0, 0);
+    other_socket = make_socket(OTHER_PORT, 0, 0);
+    await_network();
+    if (!stand(why)) {
+        fprintf(stderr, "%s\n", why);
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(traces_of_schedules), cmocka_unit_test(traces_of_any_tables),
+        cmocka_unit_test(all_at_once),         cmocka_unit_test(frames_for_others),
+        cmocka_unit_test(foreign_packets),     cmocka_unit_test(forged_packets),
+        cmocka_unit_test(doorbells_of_others), cmocka_unit_test(failing),
+        cmocka_unit_test(page_is_for_reading), cmocka_unit_test(unknown_neighbour),
+    };
+    const int failed = cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
+    mcp_kernel_close(kernel);
+    return failed;
+}
