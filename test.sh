@@ -24,14 +24,19 @@ mkdir "$logs"
 
 say() { printf '\n== %s\n' "$*"; }
 
-# One thing that passes or fails as a whole; its output is shown if it fails.
+# One thing that passes or fails as a whole, or is skipped (77); its output is shown if it fails.
 step() { # NAME COMMAND...
-    local name=$1 log
+    local name=$1 log status
     shift
     log=$logs/$(echo "$name" | tr -c 'a-z0-9\n' _).log
-    if "$@" > "$log" 2>&1; then
+    "$@" > "$log" 2>&1
+    status=$?
+    if [ $status = 0 ]; then
         passed=$((passed + 1))
         echo "PASS: $name"
+    elif [ $status = 77 ]; then
+        skipped=$((skipped + 1))
+        echo "SKIP: $name ($(tail -n 1 "$log"))"
     else
         failed=$((failed + 1))
         echo "FAIL: $name ($log)"
