@@ -40,7 +40,7 @@ visited() { # WHAT ALGORITHM
     rm -f "$scratch/status"
     # shellcheck disable=SC2086 # words
     on_hosts --shell 4 2 "$scratch/stranger.sh" $port "$seed" "$1" $job "$2" \
-        "$programs/barrier_ledger" --iterations 3000 --ledger "$scratch/ledger" --seed "$seed" &&
+        "$programs/barrier_ledger" --iterations 20000 --ledger "$scratch/ledger" --seed "$seed" &&
         said "the stranger was there to the end"
 }
 counted() { # NAME: more than a few, on the first host
