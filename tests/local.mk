@@ -79,7 +79,7 @@ component_tests = \
     tests/component/myrd_kernel.sh \
     tests/component/kernel.sh
 nethosts_scripts = tests/nethosts/nethosts tests/nethosts/inside tests/nethosts/run \
-    tests/nethosts/agent tests/nethosts/launch tests/component/hosts_common.sh
+    tests/nethosts/agent tests/nethosts/launch tests/component/hosts_common.sh tests/component/playing_common.sh
 TESTS += $(component_tests)
 EXTRA_DIST += $(component_tests) tests/component/common.sh tests/jobs.sh tests/debian13.sh \
     $(nethosts_scripts)

@@ -3,28 +3,14 @@
 # when it goes away. The ledger of the test programs tells whether each barrier is one.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
+. "$(dirname "$0")/playing_common.sh"
 "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1
 if [ $? = 77 ]; then
     echo "skip: $(cat "$scratch/out")"
     exit 77
 fi
 
-ledger="$programs/barrier_ledger --iterations 300 --ledger $scratch/ledger --seed $seed"
-ibarrier="$programs/ibarrier --blocking --steps 300 --rounds 3 --ledger $scratch/ledger --seed $seed"
-shapes="$programs/barrier_shapes --steps 60 --alive 15 --ledger $scratch/ledger --seed $seed"
-threads="$programs/threads --threads 2 --steps 20 --ledger $scratch/ledger --seed $seed"
-
-algorithms=(pairwise dissemination:1 tree:2 dissemination:2 tree:4)
-turn=0
-played() { # NAME PROGRAM NETHOSTS-ARGUMENT...
-    local name=$1 program=$2 algorithm=${algorithms[turn++ % ${#algorithms[@]}]}@kernel
-    shift 2
-    # shellcheck disable=SC2086 # words
-    check "$name, $algorithm" on_hosts --kernel --seed "$seed" "$@" --mca coll_nicbarr_verbose 1 \
-        --mca coll_nicbarr_algorithm "$algorithm" $program
-    check "the kernels play it" said "MPI_Barrier on .* nodes: $algorithm"
-}
-
+player=@kernel
 played "2 hosts" "$ledger" 2 1
 played "3 hosts with 2 processes each" "$ledger" 3 2
 played "5 hosts" "$ibarrier" 5 1
@@ -33,7 +19,6 @@ played "threads" "$threads" 3 2
 
 # ---- a bad network
 
-did() { [ "$(grep -o "$1 [0-9]*" "$scratch/out" | tail -n 1 | grep -o '[0-9]*$')" -ge 10 ]; }
 for program in "$ledger" "$ibarrier" "$shapes"; do
     played "10 % loss" "$program" --loss 10 3 2
     check "some are lost" did lost

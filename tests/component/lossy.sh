@@ -5,24 +5,11 @@
 # NICBARR_TEST_STOP is how many seconds a process is stopped (5).
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
+. "$(dirname "$0")/playing_common.sh"
 
-ledger="$programs/barrier_ledger --iterations 300 --ledger $scratch/ledger --seed $seed"
-ibarrier="$programs/ibarrier --blocking --steps 300 --rounds 3 --ledger $scratch/ledger --seed $seed"
-shapes="$programs/barrier_shapes --steps 60 --alive 15 --ledger $scratch/ledger --seed $seed"
-threads="$programs/threads --threads 2 --steps 20 --ledger $scratch/ledger --seed $seed"
-
-algorithms=(pairwise dissemination:1 tree:2 dissemination:2 tree:4)
-turn=0
 bad() { # NAME PROGRAM SWITCH-OPTION...
-    local name=$1 program=$2 algorithm=${algorithms[turn++ % ${#algorithms[@]}]}
-    shift 2
-    # shellcheck disable=SC2086 # words
-    check "$name, $algorithm" on_hosts --seed "$seed" "$@" 3 2 --mca coll_nicbarr_verbose 1 \
-        --mca coll_nicbarr_algorithm "$algorithm" $program
-    check "the NICs play it" said "MPI_Barrier on .* nodes: $algorithm"
+    played "$@" 3 2
 }
-# How many packets something became of, as the switch says.
-did() { [ "$(grep -o "$1 [0-9]*" "$scratch/out" | tail -n 1 | grep -o '[0-9]*$')" -ge 10 ]; }
 
 for program in "$ledger" "$ibarrier" "$shapes" "$threads"; do
     bad "10 % loss" "$program" --loss 10

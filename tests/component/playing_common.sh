@@ -1,0 +1,23 @@
+# What the test scripts share that run programs over bad networks; sourced after hosts_common.sh. The
+# ledger of the programs tells whether each barrier is one.
+# shellcheck shell=bash disable=SC2154
+ledger="$programs/barrier_ledger --iterations 300 --ledger $scratch/ledger --seed $seed"
+ibarrier="$programs/ibarrier --blocking --steps 300 --rounds 3 --ledger $scratch/ledger --seed $seed"
+shapes="$programs/barrier_shapes --steps 60 --alive 15 --ledger $scratch/ledger --seed $seed"
+threads="$programs/threads --threads 2 --steps 20 --ledger $scratch/ledger --seed $seed"
+
+# A program runs well, its barriers played by the NICs: the soft ones, or with player=@kernel the
+# kernels'. Each time by another algorithm.
+player=
+algorithms=(pairwise dissemination:1 tree:2 dissemination:2 tree:4)
+turn=0
+played() { # NAME PROGRAM NETHOSTS-ARGUMENT...
+    local name=$1 program=$2 algorithm=${algorithms[turn++ % ${#algorithms[@]}]}$player
+    shift 2
+    # shellcheck disable=SC2086 # words
+    check "$name, $algorithm" on_hosts ${player:+--kernel} --seed "$seed" "$@" \
+        --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm "$algorithm" $program
+    check "the NICs play it" said "MPI_Barrier on .* nodes: $algorithm"
+}
+# How many packets something became of, as the switch says.
+did() { [ "$(grep -o "$1 [0-9]*" "$scratch/out" | tail -n 1 | grep -o '[0-9]*$')" -ge 10 ]; }
