@@ -26,7 +26,9 @@ layouts=("$@")
 cd "$top"
 # shellcheck source=env.sh
 . ./env.sh
-export OMPI_MCA_coll_nicbarr_cache=none rounds algorithm
+# shellcheck source=bench/quantiles.sh
+. bench/quantiles.sh
+export quantiles OMPI_MCA_coll_nicbarr_cache=none rounds algorithm
 export kernel=$algorithm@kernel
 [ "$algorithm" != auto ] || kernel=auto
 
@@ -39,19 +41,11 @@ job() { # ALGORITHM NIC
 layout() { # HOSTSxPER-HOST
     for _ in $(seq "$rounds"); do
         echo "$(job "$kernel" auto) $(job "$algorithm" soft)"
-    done | awk -v name="$1" '
-        # The value below which a fraction of the n sorted values lie.
-        function quantile(values, n, fraction,   place, low) {
-            place = 1 + fraction * (n - 1); low = int(place)
-            return low >= n ? values[n] : values[low] + (place - low) * (values[low + 1] - values[low])
-        }
-        function put(values, n, value,   i) {
-            for (i = n; i > 1 && values[i - 1] > value; i--) values[i] = values[i - 1]
-            values[i] = value
-        }
-        NF == 6 { put(k, ++n, $1); put(t, n, $2); put(r, n, $3); put(s, n, $4); put(q, n, $4 / $1) }
+    done | awk -v name="$1" "$quantiles"'
+        NF == 6 { k[++n] = $1; t[n] = $2; r[n] = $3; s[n] = $4; q[n] = $4 / $1 }
         END {
             if (n == 0) { print name ": no job came to its end"; exit }
+            sort(k, n); sort(t, n); sort(r, n); sort(s, n); sort(q, n)
             printf "%-6s|%9.2f%9.2f%9.2f |%6.2f%6.2f%6.2f |%6.2f%6.2f%6.2f\n", name,
                 quantile(k, n, 0.5), quantile(s, n, 0.5), quantile(t, n, 0.5),
                 quantile(r, n, 0.25), quantile(r, n, 0.5), quantile(r, n, 0.75),

@@ -36,7 +36,7 @@ bench_nicbarr_raw_udp_SOURCES = bench/raw_udp.c \
     bench/chunk.h bench/chunk.c \
     bench/stats.h bench/stats.c
 bench_nicbarr_raw_udp_LDADD = coll_nicbarr/libnicbarr_pure.la -lm
-EXTRA_DIST += bench/hosts.sh bench/kernel.sh
+EXTRA_DIST += bench/hosts.sh bench/kernel.sh bench/quantiles.sh
 
 ## Benchmarks of the parts, with Google Benchmark; C++ only where that wants it.
 if HAVE_BENCHMARK

@@ -12,6 +12,8 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/jobs.sh
 . "$here/../tests/jobs.sh"
+# shellcheck source=bench/quantiles.sh
+. "$here/quantiles.sh"
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
 
 rounds=5 hosts=no program=nicbarr_p2p
@@ -51,19 +53,7 @@ for round in $(seq 1 "$rounds"); do
 done
 
 echo "# A is $a, B is $b; $rounds rounds of each in turns"
-awk '
-    # The value below which a fraction of the n sorted values lie.
-    function quantile(values, n, fraction,   place, low) {
-        place = 1 + fraction * (n - 1); low = int(place)
-        return low >= n ? values[n] : values[low] + (place - low) * (values[low + 1] - values[low])
-    }
-    function sort(values, n,   i, j, v) {
-        for (i = 2; i <= n; i++) {
-            v = values[i]
-            for (j = i - 1; j >= 1 && values[j] > v; j--) values[j + 1] = values[j]
-            values[j + 1] = v
-        }
-    }
+awk "$quantiles"'
     { key = $1 " " $2 " " $3; keys[key] = 1; value[key, $4, $5] = $6; if ($5 > rounds) rounds = $5 }
     END {
         printf "# %-26s%12s%12s%10s%10s%10s\n", "", "A", "B", "A/B q1", "median", "q3"
