@@ -41,10 +41,4 @@ bool myr_fill_tables(const struct myr_schedule *schedule, const struct myr_nic_m
                      const void *router, struct mcp_step *steps, struct mcp_peer *sends,
                      struct mcp_peer *waits);
 
-/* Bytes, in whole lines, of the node's arrivals; each process has a word. */
-static inline size_t myr_arrivals_bytes(uint32_t locals)
-{
-    return (sizeof(myr_word) * locals + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
-}
-
 #endif

@@ -60,13 +60,7 @@ static struct shared_group *shared_of(const struct myr_nic_group *group)
 
 static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch)
 {
-    const struct mcp_doorbell bell = {
-        .magic = MCP_DOORBELL_MAGIC,
-        .version = MCP_DOORBELL_VERSION,
-        .ring = (uint8_t)what,
-        .epoch = epoch,
-        .key = seat->key,
-    };
+    const struct mcp_doorbell bell = mcp_doorbell(what, epoch, seat->key);
     /* What went wrong with an earlier packet is said now, and keeps this one back: try again. */
     for (int tries = 0; tries < 3; ++tries) {
         if (sizeof(bell) == send(seat->bell, &bell, sizeof(bell), MSG_DONTWAIT | MSG_NOSIGNAL)) {
@@ -284,7 +278,7 @@ enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_ke
         return status;
     }
     struct myr_record *record = myr_record_join(
-        segment, &key, members->locals, MYR_LINE + myr_arrivals_bytes(members->locals), 0, error);
+        segment, &key, members->locals, MYR_LINE + sizeof(myr_word) * members->locals, 0, error);
     if (NULL == record) {
         myr_kernel_nic_ask_close(nic, seat->key);
         give_up_seat(seat);

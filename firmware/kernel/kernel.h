@@ -42,6 +42,17 @@ struct mcp_doorbell {
 
 _Static_assert(MCP_COLLECTIVE_BYTES == sizeof(struct mcp_doorbell), "one becomes the other");
 
+static inline struct mcp_doorbell mcp_doorbell(enum mcp_ring ring, uint32_t epoch, uint64_t key)
+{
+    return (struct mcp_doorbell){
+        .magic = MCP_DOORBELL_MAGIC,
+        .version = MCP_DOORBELL_VERSION,
+        .ring = (uint8_t)ring,
+        .epoch = epoch,
+        .key = key,
+    };
+}
+
 /* A group, in a map by its key. The tables lie where the engine looks for them. */
 struct mcp_kernel_group {
     struct bpf_spin_lock lock; /* around all use of `group` and what lies behind */

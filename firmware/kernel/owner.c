@@ -19,7 +19,6 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "firmware/kernel/program.skel.h"
@@ -283,12 +282,7 @@ int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *do
 int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
 {
     struct mcp_kernel_group group;
-    const struct mcp_doorbell bell = {
-        .magic = MCP_DOORBELL_MAGIC,
-        .version = MCP_DOORBELL_VERSION,
-        .ring = (uint8_t)ring,
-        .key = key,
-    };
+    const struct mcp_doorbell bell = mcp_doorbell(ring, 0, key);
     if (!look_up(kernel, key, &group)) {
         return -1;
     }
@@ -329,23 +323,11 @@ static void knock(const struct mcp_kernel *kernel, uint32_t ip)
                   sizeof(there));
 }
 
-int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, uint32_t patience_ms,
-                    char why[MCP_KERNEL_WHY])
+int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, char why[MCP_KERNEL_WHY])
 {
     struct mcp_kernel_neighbour neighbour = {.zero = {0}};
-    const struct timespec moment = {.tv_nsec = 1000000};
-    bool known = ask_arp(kernel, ip, neighbour.mac);
-    if (!known && 0 == patience_ms) {
+    if (!ask_arp(kernel, ip, neighbour.mac)) {
         knock(kernel, ip);
-    }
-    for (uint32_t ms = 0; !known && ms < patience_ms; ++ms) {
-        if (0 == ms % 100) {
-            knock(kernel, ip);
-        }
-        nanosleep(&moment, NULL);
-        known = ask_arp(kernel, ip, neighbour.mac);
-    }
-    if (!known) {
         return refuse(why, "host %s does not answer on interface %s",
                       inet_ntoa((struct in_addr){ip}), kernel->interface);
     }

@@ -54,11 +54,9 @@ int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *do
 /* Ring for a group, as its hosts do: MCP_RING_ASK or MCP_RING_FAIL. */
 int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring);
 
-/* Find out the hardware address of a host in the interface's network (by ARP), and know it from now
- * on; waits for it at the most `patience_ms`. With 0 it asks where it does not know, and does not
- * wait: callers who have others to serve call it again some time later. */
-int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, uint32_t patience_ms,
-                    char why[MCP_KERNEL_WHY]);
+/* Find out the hardware address of a host in the interface's network, and know it from now on.
+ * Where the system does not have it, it is asked to (by ARP), and this fails for now: try again. */
+int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, char why[MCP_KERNEL_WHY]);
 
 /* What it has counted so far. */
 void mcp_kernel_count(struct mcp_kernel *kernel, struct mcp_counters *counters);

@@ -100,16 +100,15 @@ struct made_frame {
 
 typedef uint32_t any_word __attribute__((may_alias));
 
-static inline __attribute__((always_inline)) void copy_words(void *to, const void *from)
+static __always_inline void copy_words(void *to, const void *from)
 {
     for (int i = 0; i < WORDS; ++i) {
         ((any_word *)to)[i] = ((const any_word *)from)[i];
     }
 }
 
-/* The packet's frame, if it has the length and the port of one of ours; NULL: foreign. */
-static inline __attribute__((always_inline)) struct frame *frame_of(struct __sk_buff *packet,
-                                                                    uint16_t *to)
+/* The packet's frame, if it has the shape of one of ours; NULL: foreign. */
+static __always_inline struct frame *frame_of(struct __sk_buff *packet)
 {
     if (packet->len != sizeof(struct frame) || packet->protocol != bpf_htons(ETH_P_IP)) {
         return NULL;
@@ -122,14 +121,13 @@ static inline __attribute__((always_inline)) struct frame *frame_of(struct __sk_
         IPPROTO_UDP != frame->ip.protocol) {
         return NULL;
     }
-    *to = frame->udp.dest;
     return frame;
 }
 
 enum { IP_BYTES = sizeof(struct frame) - sizeof(struct ethhdr), UNCUT = 0x4000, HOPS = 64 };
 
 /* The checksum of the IP header that fill_frame() makes, from its parts. */
-static inline __attribute__((always_inline)) uint16_t ip_check(uint32_t from, uint32_t to)
+static __always_inline uint16_t ip_check(uint32_t from, uint32_t to)
 {
     uint32_t sum = bpf_htons(0x4500) + bpf_htons(IP_BYTES) + bpf_htons(UNCUT) +
                    bpf_htons(HOPS << 8 | IPPROTO_UDP);
@@ -139,9 +137,8 @@ static inline __attribute__((always_inline)) uint16_t ip_check(uint32_t from, ui
 }
 
 /* Everything of a packet but the Ethernet addresses and what it says. */
-static inline __attribute__((always_inline)) void fill_frame(struct frame *frame, uint32_t from_ip,
-                                                             uint16_t from_port, uint32_t to_ip,
-                                                             uint16_t to_port)
+static __always_inline void fill_frame(struct frame *frame, uint32_t from_ip, uint16_t from_port,
+                                       uint32_t to_ip, uint16_t to_port)
 {
     frame->ethernet.h_proto = bpf_htons(ETH_P_IP);
     frame->ip = (struct iphdr){
@@ -163,7 +160,7 @@ static inline __attribute__((always_inline)) void fill_frame(struct frame *frame
 }
 
 /* Byte by byte: what the loader has written there is not what a compiler sees. */
-static inline __attribute__((always_inline)) void copy_own_mac(uint8_t *to)
+static __always_inline void copy_own_mac(uint8_t *to)
 {
     for (int i = 0; i < ETH_ALEN; ++i) {
         to[i] = place.mac[i];
@@ -171,8 +168,7 @@ static inline __attribute__((always_inline)) void copy_own_mac(uint8_t *to)
 }
 
 /* Make the packet be this message. False: its receiver's hardware address is not known. */
-static inline __attribute__((always_inline)) bool become(struct __sk_buff *packet,
-                                                         const struct mcp_message *message)
+static __always_inline bool become(struct __sk_buff *packet, const struct mcp_message *message)
 {
     const uint32_t ip = message->to.ip;
     const struct mcp_kernel_neighbour *peer = bpf_map_lookup_elem(&neighbours, &ip);
@@ -203,8 +199,7 @@ static inline __attribute__((always_inline)) bool become(struct __sk_buff *packe
     return true;
 }
 
-static inline __attribute__((always_inline)) void send_clone(struct __sk_buff *packet,
-                                                             const struct mcp_message *message)
+static __always_inline void send_clone(struct __sk_buff *packet, const struct mcp_message *message)
 {
     if (become(packet, message) && bpf_clone_redirect(packet, place.interface, 0) < 0) {
         COUNT(send_errors);
@@ -263,7 +258,7 @@ static long ask_on(uint32_t turn, void *context)
     return 0;
 }
 
-static inline __attribute__((always_inline)) struct mcp_kernel_page *page_of(uint64_t key)
+static __always_inline struct mcp_kernel_page *page_of(uint64_t key)
 {
     const uint32_t zero = 0;
     void *page = bpf_map_lookup_elem(&pages, &key);
@@ -274,8 +269,7 @@ static inline __attribute__((always_inline)) struct mcp_kernel_page *page_of(uin
  * Tell the hosts. Another processor may have gone on meanwhile, and its word may be overtaken by
  * ours: so look again afterwards; the last of them who writes is right.
  */
-static inline __attribute__((always_inline)) void release(struct mcp_kernel_group *group,
-                                                          uint64_t key)
+static __always_inline void release(struct mcp_kernel_group *group, uint64_t key)
 {
     struct mcp_kernel_page *page = page_of(key);
     if (!page) {
@@ -291,8 +285,7 @@ static inline __attribute__((always_inline)) void release(struct mcp_kernel_grou
 }
 
 /* Somebody sleeps on a socket: the packet becomes one for that. */
-static inline __attribute__((always_inline)) int wake(struct __sk_buff *packet,
-                                                      struct mcp_kernel_group *group)
+static __always_inline int wake(struct __sk_buff *packet, struct mcp_kernel_group *group)
 {
     struct made_frame made = {0};
     struct frame *frame = &made.frame;
@@ -315,8 +308,8 @@ static inline __attribute__((always_inline)) int wake(struct __sk_buff *packet,
  * Go on with a group as far as possible. `incoming`: the packet came from the wire, so it must be
  * turned round to leave; else it is a doorbell on its way out.
  */
-static inline __attribute__((always_inline)) int
-play(struct __sk_buff *packet, struct mcp_kernel_group *group, uint64_t key, bool incoming)
+static __always_inline int play(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                uint64_t key, bool incoming)
 {
     struct play play = {.packet = packet, .group = group};
     bpf_loop(2 * MCP_KERNEL_MESSAGES + 1, play_on, &play, 0);
@@ -345,10 +338,10 @@ play(struct __sk_buff *packet, struct mcp_kernel_group *group, uint64_t key, boo
 SEC("tc")
 int mcp_receive(struct __sk_buff *packet)
 {
-    uint16_t to = 0;
-    const struct frame *frame = frame_of(packet, &to);
+    const struct frame *frame = frame_of(packet);
     /* A switch that does not know yet where a host is shows its packets to all. */
-    if (!frame || place.port != to || place.ip != frame->ip.daddr || 0 != packet->pkt_type) {
+    if (!frame || place.port != frame->udp.dest || place.ip != frame->ip.daddr ||
+        0 != packet->pkt_type) {
         return NEXT;
     }
     struct mcp_header header = {0};
@@ -401,10 +394,8 @@ int mcp_receive(struct __sk_buff *packet)
 
 /* ---- what goes out ---- */
 
-static inline __attribute__((always_inline)) int answer_bell(struct __sk_buff *packet,
-                                                             const struct mcp_doorbell *bell,
-                                                             uint32_t ip, uint16_t port,
-                                                             uint16_t from)
+static __always_inline int answer_bell(struct __sk_buff *packet, const struct mcp_doorbell *bell,
+                                       uint32_t ip, uint16_t port, uint16_t from)
 {
     const uint64_t key = bell->key;
     const uint32_t uid = bpf_get_socket_uid(packet);
@@ -440,19 +431,18 @@ static inline __attribute__((always_inline)) int answer_bell(struct __sk_buff *p
 SEC("tc")
 int mcp_transmit(struct __sk_buff *packet)
 {
-    uint16_t to = 0;
     if (OURS == packet->mark) {
         packet->mark = 0;
         return NEXT;
     }
-    const struct frame *frame = frame_of(packet, &to);
+    const struct frame *frame = frame_of(packet);
     if (!frame) {
         return NEXT;
     }
     struct mcp_doorbell bell;
     copy_words(&bell, frame->words);
     if (MCP_DOORBELL_MAGIC == bell.magic && MCP_DOORBELL_VERSION == bell.version) {
-        return answer_bell(packet, &bell, frame->ip.daddr, to, frame->udp.source);
+        return answer_bell(packet, &bell, frame->ip.daddr, frame->udp.dest, frame->udp.source);
     }
     /* It pretends to be one of ours. */
     if (MCP_MAGIC == bell.magic && place.port == frame->udp.source) {

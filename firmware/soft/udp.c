@@ -59,13 +59,18 @@ uint16_t mcp_udp_port(int socket)
     return address.sin_port;
 }
 
+static struct sockaddr_in in_words_of_sockets(const struct mcp_address *address)
+{
+    return (struct sockaddr_in){
+        .sin_family = AF_INET,
+        .sin_addr = {address->ip},
+        .sin_port = address->port,
+    };
+}
+
 uint32_t mcp_udp_mtu(const struct mcp_address *to)
 {
-    const struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_addr = {to->ip},
-        .sin_port = to->port,
-    };
+    const struct sockaddr_in address = in_words_of_sockets(to);
     int mtu = 0;
     socklen_t bytes = sizeof(mtu);
     const int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -168,11 +173,7 @@ static void add_message(struct mcp_udp *udp, struct batch *batch, uint32_t first
         }
     }
     batch->packets[m] = count;
-    batch->to[m] = (struct sockaddr_in){
-        .sin_family = AF_INET,
-        .sin_addr = {head->to.ip},
-        .sin_port = head->to.port,
-    };
+    batch->to[m] = in_words_of_sockets(&head->to);
     batch->messages[m].msg_hdr = (struct msghdr){
         .msg_name = &batch->to[m],
         .msg_namelen = sizeof(batch->to[m]),
@@ -206,11 +207,7 @@ static uint32_t send_batch(struct mcp_udp *udp, struct batch *batch)
 /* A packet alone, without payload: what a collective's step sends to one peer. */
 static uint32_t send_one(const struct mcp_udp *udp, const struct mcp_udp_packet *packet)
 {
-    const struct sockaddr_in to = {
-        .sin_family = AF_INET,
-        .sin_addr = {packet->to.ip},
-        .sin_port = packet->to.port,
-    };
+    const struct sockaddr_in to = in_words_of_sockets(&packet->to);
     ssize_t sent;
     do {
         sent = sendto(udp->socket, &packet->header, mcp_header_bytes(packet->header.type),

@@ -178,11 +178,9 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
     return 0;
 }
 
-int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, uint32_t patience_ms,
-                    char why[MCP_KERNEL_WHY])
+int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, char why[MCP_KERNEL_WHY])
 {
     (void)kernel;
-    (void)patience_ms;
     pthread_mutex_lock(&lock);
     const bool absent = ip == absent_ip;
     if (absent) {

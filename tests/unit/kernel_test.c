@@ -1015,7 +1015,7 @@ static bool stand(char *why)
         return false;
     }
     for (uint32_t n = 0; n < MOST_NODES; ++n) {
-        if (mcp_kernel_meet(kernel, peer_ip(n), 1000, why) < 0) {
+        if (mcp_kernel_meet(kernel, peer_ip(n), why) < 0) {
             return false;
         }
     }
