@@ -42,3 +42,9 @@ firmware/kernel/program.skel.h: firmware/kernel/program.bpf.o
 	    > $@.tmp && mv $@.tmp $@
 endif
 EXTRA_DIST += firmware/kernel/program.bpf.c
+
+## The simulated cluster, for bench/nicsim and the tests; it runs what libmcp has.
+noinst_LTLIBRARIES += firmware/libsim.la
+firmware_libsim_la_SOURCES = \
+    firmware/sim/events.h firmware/sim/events.c \
+    firmware/sim/machine.h firmware/sim/machine.c

@@ -1,0 +1,68 @@
+/* The simulation's events; see events.h. */
+#include "firmware/sim/events.h"
+
+#include <stdlib.h>
+
+static bool before(const struct sim_event *a, const struct sim_event *b)
+{
+    return a->at_ps != b->at_ps ? a->at_ps < b->at_ps : a->order < b->order;
+}
+
+static bool make_room(struct sim_events *events)
+{
+    if (events->count < events->room) {
+        return true;
+    }
+    const uint32_t room = 0 == events->room ? 1024 : 2 * events->room;
+    struct sim_event *heap = realloc(events->heap, room * sizeof(*heap));
+    if (NULL == heap) {
+        return false;
+    }
+    events->heap = heap;
+    events->room = room;
+    return true;
+}
+
+bool sim_events_put(struct sim_events *events, uint64_t at_ps, uint32_t kind, uint32_t node,
+                    void *what)
+{
+    if (!make_room(events)) {
+        return false;
+    }
+    const struct sim_event event = {at_ps, events->next_order++, kind, node, what};
+    uint32_t place = events->count++;
+    while (place > 0 && before(&event, &events->heap[(place - 1) / 2])) {
+        events->heap[place] = events->heap[(place - 1) / 2];
+        place = (place - 1) / 2;
+    }
+    events->heap[place] = event;
+    return true;
+}
+
+bool sim_events_take(struct sim_events *events, struct sim_event *event)
+{
+    if (0 == events->count) {
+        return false;
+    }
+    *event = events->heap[0];
+    const struct sim_event last = events->heap[--events->count];
+    uint32_t place = 0;
+    for (uint32_t child = 1; child < events->count; child = 2 * place + 1) {
+        if (child + 1 < events->count && before(&events->heap[child + 1], &events->heap[child])) {
+            ++child;
+        }
+        if (!before(&events->heap[child], &last)) {
+            break;
+        }
+        events->heap[place] = events->heap[child];
+        place = child;
+    }
+    events->heap[place] = last;
+    return true;
+}
+
+void sim_events_free(struct sim_events *events)
+{
+    free(events->heap);
+    *events = (struct sim_events){0};
+}

@@ -1,0 +1,525 @@
+/* The simulated cluster; see machine.h. */
+#include "firmware/sim/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* ---- work that waits for a processor ---- */
+
+enum work_kind {
+    WORK_PACKET,   /* NIC: one has come */
+    WORK_START,    /* NIC: the host has arrived in a group's epoch */
+    WORK_SENDS,    /* NIC: there is a send token */
+    WORK_PROVIDES, /* NIC: there are receive tokens again */
+    WORK_TIMER,    /* NIC: a deadline is over */
+    WORK_NOTICE    /* host */
+};
+
+enum { SMALL = 128 }; /* bytes of a packet that fit into work that is used again */
+
+struct sim_work {
+    struct sim_work *next;
+    enum work_kind kind;
+    enum sim_notice notice;
+    struct mcp_group *group;
+    uint32_t epoch;
+    uint32_t from, bytes;
+    uint64_t link_ps;  /* how long the packet occupies a link */
+    uint64_t ready_ps; /* when the NIC's processor will have noticed it */
+    _Alignas(8) uint8_t packet[];
+};
+
+enum event_kind {
+    EVENT_HEAD,     /* of a packet: it is at its destination's link */
+    EVENT_NIC,      /* work for the NIC is there: a packet is whole, a doorbell has come */
+    EVENT_NIC_FREE, /* its processor takes the next piece of work */
+    EVENT_HOST,     /* work for the host is there */
+    EVENT_HOST_FREE,
+    EVENT_TIMER
+};
+
+static struct sim_work *new_work(struct sim_machine *m, enum work_kind kind, size_t bytes)
+{
+    struct sim_work *work = m->spare;
+    if (NULL != work && bytes <= SMALL) {
+        m->spare = work->next;
+    } else {
+        work = malloc(sizeof(*work) + (bytes < SMALL ? SMALL : bytes));
+    }
+    if (NULL == work) {
+        m->exhausted = m->stopped = true;
+        return NULL;
+    }
+    memset(work, 0, sizeof(*work));
+    work->kind = kind;
+    work->bytes = (uint32_t)bytes;
+    return work;
+}
+
+static void done_with(struct sim_machine *m, struct sim_work *work)
+{
+    if (work->bytes <= SMALL) {
+        work->next = m->spare;
+        m->spare = work;
+    } else {
+        free(work);
+    }
+}
+
+static void append(struct sim_queue *queue, struct sim_work *work)
+{
+    work->next = NULL;
+    if (NULL == queue->first) {
+        queue->first = work;
+    } else {
+        queue->last->next = work;
+    }
+    queue->last = work;
+}
+
+static struct sim_work *take_first(struct sim_queue *queue)
+{
+    struct sim_work *work = queue->first;
+    queue->first = work->next;
+    return work;
+}
+
+static void put(struct sim_machine *m, uint64_t at_ps, enum event_kind kind, uint32_t node,
+                struct sim_work *work)
+{
+    if (!sim_events_put(&m->events, at_ps, kind, node, work)) {
+        m->exhausted = m->stopped = true;
+    }
+}
+
+/* ---- time ---- */
+
+static uint64_t us(double us)
+{
+    return (uint64_t)(us * 1e6 + 0.5);
+}
+
+static uint64_t cycles(const struct sim_machine *m, double cycles)
+{
+    return us(cycles / m->parameters.nic_mhz);
+}
+
+static void charge(struct sim_node *node, double n)
+{
+    node->cursor_ps += cycles(node->machine, n);
+}
+
+/* The bus moves so many bytes, not before `from_ps`: when they are there. */
+static uint64_t dma(struct sim_node *node, uint64_t from_ps, size_t bytes)
+{
+    const struct sim_parameters *p = &node->machine->parameters;
+    const uint64_t begin_ps = node->bus_free_ps > from_ps ? node->bus_free_ps : from_ps;
+    node->bus_free_ps = begin_ps + us(p->dma_us + (double)bytes / p->dma_bytes_per_us);
+    ++node->machine->tally.dmas;
+    return node->bus_free_ps;
+}
+
+double sim_random(struct sim_machine *m)
+{
+    uint64_t z = m->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64, Steele et al. 2014 */
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (double)((z ^ z >> 31) >> 11) / 9007199254740992.0;
+}
+
+/* ---- the network ---- */
+
+struct mcp_address sim_address(uint32_t node)
+{
+    return (struct mcp_address){.ip = node + 1};
+}
+
+uint64_t sim_key(uint32_t node)
+{
+    return node + UINT64_C(1);
+}
+
+uint64_t sim_network_ps(const struct sim_machine *m, uint32_t from, uint32_t to)
+{
+    const struct sim_parameters *p = &m->parameters;
+    uint32_t levels = 1;
+    if (m->nnodes > (uint32_t)p->switch_ports) {
+        const uint32_t down = (uint32_t)p->switch_ports / 2;
+        for (uint32_t a = from / down, b = to / down; a != b; a /= down, b /= down) {
+            ++levels;
+        }
+    }
+    const uint32_t switches = 2 * levels - 1;
+    return us(switches * p->switch_us + (switches + 1) * p->cable_us);
+}
+
+static struct sim_node *of_board(struct mcp_board *board)
+{
+    return (struct sim_node *)board;
+}
+
+static void transmit(struct mcp_board *board, const struct mcp_address *to,
+                     const struct mcp_header *header, const void *payload, size_t payload_bytes)
+{
+    struct sim_node *node = of_board(board);
+    struct sim_machine *m = node->machine;
+    const struct sim_parameters *p = &m->parameters;
+    const size_t header_bytes = mcp_header_bytes(header->type);
+    struct sim_work *work = new_work(m, WORK_PACKET, header_bytes + payload_bytes);
+    if (NULL == work) {
+        return;
+    }
+    struct mcp_header sealed = *header;
+    mcp_seal(&sealed, payload, payload_bytes);
+    memcpy(work->packet, &sealed, header_bytes);
+    charge(node, p->cycles_turn);
+    uint64_t ready_ps = node->cursor_ps;
+    if (0 != payload_bytes) {
+        memcpy(work->packet + header_bytes, payload, payload_bytes);
+        charge(node, p->cycles_dma);
+        ready_ps = dma(node, node->cursor_ps, payload_bytes);
+    }
+    work->from = node->number;
+    work->link_ps = us(((double)work->bytes + p->link_header_bytes) / p->link_bytes_per_us);
+    const uint64_t leaves_ps = ready_ps > node->out_free_ps ? ready_ps : node->out_free_ps;
+    node->out_free_ps = leaves_ps + work->link_ps;
+    ++m->tally.sent;
+    m->tally.bytes += work->bytes;
+    if (p->loss > 0 && sim_random(m) < p->loss) {
+        ++m->tally.lost;
+        done_with(m, work);
+        return;
+    }
+    const uint32_t there = to->ip - 1;
+    put(m, leaves_ps + sim_network_ps(m, node->number, there), EVENT_HEAD, there, work);
+}
+
+/* ---- from the NIC to the host ---- */
+
+static void tell_host(struct sim_node *node, enum sim_notice notice, size_t bytes)
+{
+    struct sim_machine *m = node->machine;
+    struct sim_work *work = new_work(m, WORK_NOTICE, 0);
+    if (NULL != work) {
+        work->notice = notice;
+        charge(node, m->parameters.cycles_turn);
+        put(m, dma(node, node->cursor_ps, bytes), EVENT_HOST, node->number, work);
+    }
+}
+
+static void wake(struct mcp_board *board, myr_word *word)
+{
+    ++of_board(board)->machine->tally.releases;
+    tell_host(of_board(board), SIM_RELEASE, sizeof(*word));
+}
+
+static uint64_t now_ns(struct mcp_board *board)
+{
+    return of_board(board)->cursor_ps / 1000;
+}
+
+static void tell_events(struct sim_node *node)
+{
+    if (0 == node->mcp->messages.nports) {
+        return;
+    }
+    const struct mcp_port *port = mcp_port_at(node->mcp, 0);
+    while (node->events_told != port->events) {
+        ++node->events_told;
+        ++node->machine->tally.posts;
+        tell_host(node, SIM_EVENT, sizeof(struct mcp_event));
+    }
+}
+
+/* ---- the NIC's processor ---- */
+
+static void handle_packet(struct sim_node *node, const struct sim_work *work)
+{
+    struct sim_machine *m = node->machine;
+    const struct sim_parameters *p = &m->parameters;
+    const struct mcp_address from = sim_address(work->from);
+    struct mcp_header header;
+    ++m->tally.received;
+    charge(node, p->cycles_turn);
+    if (mcp_parse(work->packet, work->bytes, &header) && header.type <= MCP_DONE) {
+        charge(node, p->cycles_engine);
+    } else if (MCP_DATA == header.type && work->bytes > MCP_MESSAGE_BYTES) {
+        charge(node, p->cycles_dma);
+        (void)dma(node, node->cursor_ps, work->bytes - MCP_MESSAGE_BYTES);
+    }
+    mcp_receive(node->mcp, &node->board, &from, work->packet, work->bytes);
+}
+
+static void handle(struct sim_node *node, const struct sim_work *work)
+{
+    struct sim_tally *tally = &node->machine->tally;
+    const struct sim_parameters *p = &node->machine->parameters;
+    switch (work->kind) {
+    case WORK_PACKET:
+        handle_packet(node, work);
+        break;
+    case WORK_START:
+        ++tally->starts;
+        charge(node, p->cycles_turn + p->cycles_start);
+        mcp_collective_start(&node->mcp->collective, &node->board, &node->mcp->counters,
+                             work->group, work->epoch);
+        break;
+    case WORK_SENDS:
+        ++tally->tokens;
+        charge(node, p->cycles_turn);
+        mcp_messages_sdma(node->mcp, &node->board, 0);
+        break;
+    case WORK_PROVIDES:
+        mcp_messages_provided(node->mcp, &node->board, 0);
+        break;
+    case WORK_TIMER:
+        ++tally->timers;
+        mcp_timer(node->mcp, &node->board);
+        break;
+    case WORK_NOTICE:
+        break;
+    }
+    tell_events(node);
+}
+
+/* See to it that the MCP is called when its next deadline is over. */
+static void set_timer(struct sim_node *node)
+{
+    const uint64_t deadline_ps = 1000 * mcp_deadline_ns(node->mcp);
+    if (0 != deadline_ps && (0 == node->timer_ps || deadline_ps < node->timer_ps)) {
+        const uint64_t now_ps = node->machine->now_ps;
+        node->timer_ps = deadline_ps > now_ps ? deadline_ps : now_ps + 1;
+        put(node->machine, node->timer_ps, EVENT_TIMER, node->number, NULL);
+    }
+}
+
+/* Have the processor take the first piece of work when it is free and has noticed it. */
+static void call_nic(struct sim_node *node)
+{
+    const uint64_t ready_ps = node->nic_work.first->ready_ps;
+    put(node->machine, ready_ps > node->nic_free_ps ? ready_ps : node->nic_free_ps, EVENT_NIC_FREE,
+        node->number, NULL);
+}
+
+static void run_nic(struct sim_node *node)
+{
+    struct sim_machine *m = node->machine;
+    struct sim_work *work = take_first(&node->nic_work);
+    node->cursor_ps = m->now_ps;
+    handle(node, work);
+    done_with(m, work);
+    node->nic_free_ps = node->cursor_ps;
+    set_timer(node);
+    if (NULL != node->nic_work.first) {
+        call_nic(node);
+    }
+}
+
+static void queue_nic(struct sim_node *node, struct sim_work *work)
+{
+    struct sim_machine *m = node->machine;
+    const struct sim_parameters *p = &m->parameters;
+    const bool first = NULL == node->nic_work.first;
+    work->ready_ps = m->now_ps + cycles(m, p->cycles_loop + p->cycles_look * (m->nnodes - 1));
+    append(&node->nic_work, work);
+    if (first) {
+        call_nic(node);
+    }
+}
+
+static void on_timer(struct sim_node *node)
+{
+    struct sim_machine *m = node->machine;
+    if (node->timer_ps != m->now_ps) {
+        return; /* another one came before it */
+    }
+    node->timer_ps = 0;
+    struct sim_work *work = new_work(m, WORK_TIMER, 0);
+    if (NULL != work) {
+        queue_nic(node, work);
+    }
+}
+
+/* ---- the host's processor ---- */
+
+static void run_host(struct sim_node *node)
+{
+    struct sim_machine *m = node->machine;
+    struct sim_work *work = take_first(&node->host_work);
+    const enum sim_notice notice = work->notice;
+    done_with(m, work);
+    node->cursor_ps = m->now_ps;
+    m->notice(node, notice);
+    node->host_free_ps = node->cursor_ps;
+    if (NULL != node->host_work.first) {
+        put(m, node->host_free_ps, EVENT_HOST_FREE, node->number, NULL);
+    }
+}
+
+static void queue_host(struct sim_node *node, struct sim_work *work)
+{
+    const uint64_t now_ps = node->machine->now_ps;
+    const bool first = NULL == node->host_work.first;
+    append(&node->host_work, work);
+    if (first) {
+        put(node->machine, node->host_free_ps > now_ps ? node->host_free_ps : now_ps,
+            EVENT_HOST_FREE, node->number, NULL);
+    }
+}
+
+void sim_host_begin(struct sim_node *node, uint64_t at_ps)
+{
+    struct sim_work *work = new_work(node->machine, WORK_NOTICE, 0);
+    if (NULL != work) {
+        work->notice = SIM_BEGIN;
+        put(node->machine, at_ps, EVENT_HOST, node->number, work);
+    }
+}
+
+void sim_host_spend(struct sim_node *node, double microseconds)
+{
+    const struct sim_parameters *p = &node->machine->parameters;
+    const bool slow = p->slow_from > 0 && node->number >= (uint32_t)p->slow_from;
+    node->cursor_ps += us(slow ? p->slow_factor * microseconds : microseconds);
+}
+
+static void ring(struct sim_node *node, enum work_kind kind, struct mcp_group *group,
+                 uint32_t epoch)
+{
+    struct sim_machine *m = node->machine;
+    struct sim_work *work = new_work(m, kind, 0);
+    if (NULL != work) {
+        work->group = group;
+        work->epoch = epoch;
+        put(m, node->cursor_ps + us(m->parameters.doorbell_us), EVENT_NIC, node->number, work);
+    }
+}
+
+void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epoch)
+{
+    ring(node, WORK_START, group, epoch);
+}
+
+void sim_host_sends(struct sim_node *node)
+{
+    ring(node, WORK_SENDS, NULL, 0);
+}
+
+void sim_host_provides(struct sim_node *node)
+{
+    ring(node, WORK_PROVIDES, NULL, 0);
+}
+
+/* ---- all of it ---- */
+
+/* The head of a packet is there: the link takes the whole of it when it has done with the one
+ * before. */
+static void on_head(struct sim_node *node, struct sim_work *work)
+{
+    const uint64_t now_ps = node->machine->now_ps;
+    const uint64_t begin_ps = node->in_free_ps > now_ps ? node->in_free_ps : now_ps;
+    node->in_free_ps = begin_ps + work->link_ps;
+    put(node->machine, node->in_free_ps, EVENT_NIC, node->number, work);
+}
+
+void sim_run(struct sim_machine *m)
+{
+    struct sim_event event;
+    while (!m->stopped && sim_events_take(&m->events, &event)) {
+        struct sim_node *node = &m->nodes[event.node];
+        m->now_ps = event.at_ps;
+        switch ((enum event_kind)event.kind) {
+        case EVENT_HEAD:
+            on_head(node, event.what);
+            break;
+        case EVENT_NIC:
+            queue_nic(node, event.what);
+            break;
+        case EVENT_NIC_FREE:
+            run_nic(node);
+            break;
+        case EVENT_HOST:
+            queue_host(node, event.what);
+            break;
+        case EVENT_HOST_FREE:
+            run_host(node);
+            break;
+        case EVENT_TIMER:
+            on_timer(node);
+            break;
+        }
+    }
+}
+
+void *sim_memory(struct sim_node *node, size_t bytes)
+{
+    const size_t whole = (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    if (whole > node->board.memory_bytes - node->taken) {
+        return NULL;
+    }
+    void *memory = node->board.memory + node->taken;
+    node->taken += (uint32_t)whole;
+    return memory;
+}
+
+bool sim_create(struct sim_machine *m, const struct sim_parameters *parameters,
+                const struct sim_shape *shape, uint64_t seed)
+{
+    const size_t nic_bytes = mcp_nic_bytes(shape->ports, shape->connections);
+    const size_t each =
+        (MYR_LINE + nic_bytes + shape->memory_bytes + 2 * MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    *m = (struct sim_machine){
+        .parameters = *parameters,
+        .nnodes = shape->nodes,
+        .random = seed,
+        .memory_bytes = each * shape->nodes,
+    };
+    m->nodes = calloc(shape->nodes, sizeof(*m->nodes));
+    /* Not all of it will be touched, and what is not costs nothing. */
+    void *memory = mmap(NULL, m->memory_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    m->memory = MAP_FAILED == memory ? NULL : memory;
+    if (NULL == m->nodes || NULL == m->memory) {
+        sim_destroy(m);
+        return false;
+    }
+    for (uint32_t n = 0; n < shape->nodes; ++n) {
+        struct sim_node *node = &m->nodes[n];
+        node->board =
+            (struct mcp_board){transmit, now_ns, wake, m->memory + n * each, (uint32_t)each};
+        node->machine = m;
+        node->number = n;
+        (void)sim_memory(node, 1); /* nothing has offset 0 */
+        node->mcp = sim_memory(node, nic_bytes);
+        mcp_init(node->mcp, sim_key(n), shape->ports, shape->connections);
+    }
+    return true;
+}
+
+void sim_destroy(struct sim_machine *m)
+{
+    struct sim_event event;
+    while (sim_events_take(&m->events, &event)) {
+        free(event.what);
+    }
+    for (uint32_t n = 0; NULL != m->nodes && n < m->nnodes; ++n) {
+        while (NULL != m->nodes[n].nic_work.first) {
+            free(take_first(&m->nodes[n].nic_work));
+        }
+        while (NULL != m->nodes[n].host_work.first) {
+            free(take_first(&m->nodes[n].host_work));
+        }
+    }
+    while (NULL != m->spare) {
+        struct sim_work *next = m->spare->next;
+        free(m->spare);
+        m->spare = next;
+    }
+    sim_events_free(&m->events);
+    free(m->nodes);
+    if (NULL != m->memory) {
+        munmap(m->memory, m->memory_bytes);
+    }
+    *m = (struct sim_machine){0};
+}

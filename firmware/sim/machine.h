@@ -1,0 +1,151 @@
+/*
+ * A simulated cluster: nodes with a host processor, a bus with a DMA engine, a NIC with a slow
+ * processor that runs the control program (MCP), links and cut-through switches.
+ *
+ * The MCP is the one of the soft NIC, the same object code. What it does is seen at its two faces
+ * and charged there: what it is called for (a packet, a token, a start), what it asks of its board
+ * (transmit, wake), and the events that it posts. While it runs, its node's clock goes on by what
+ * it is charged; so a second packet leaves later than a first.
+ *
+ * Where time goes, for one message from host to host (Buntinas et al., "Fast NIC-based barrier over
+ * Myrinet/GM", section 2.2, figure 2):
+ *     Send     host_call_us, doorbell_us      SDMA     loop, turn
+ *     Xmit     turn, a payload's DMA, link    Network  switches and cables, cut through
+ *     Recv     link, loop, turn               RDMA     turn, DMA of payload and event
+ *     HRecv    host_call_us
+ * Each processor, bus and end of a link does one thing at a time, in the order in which things
+ * come.
+ *
+ * Deterministic: a run follows from parameters, calls and seed. One thread.
+ */
+#ifndef SIM_MACHINE_H
+#define SIM_MACHINE_H
+
+#include <stddef.h>
+
+#include "firmware/mcp.h"
+#include "firmware/sim/events.h"
+
+/* Of every node. Microseconds, cycles of the NIC's processor, bytes. */
+struct sim_parameters {
+    double nic_mhz;
+    double cycles_loop;   /* until an idle MCP comes round to what is new; costs no work */
+    double cycles_look;   /* ... longer for each other node, where the MCP looks at one by one */
+    double cycles_turn;   /* one turn of a state machine: SDMA, SEND, RECV, RDMA alike */
+    double cycles_engine; /* record a collective's message, see what can be sent */
+    double cycles_start;  /* besides, take the list of peers of a barrier that the host starts */
+    double cycles_dma;    /* start the DMA of a payload, in either direction */
+    double doorbell_us;   /* until the NIC sees what the host has written */
+    double dma_us;        /* a DMA, however short, ... */
+    double dma_bytes_per_us;
+    double link_bytes_per_us;
+    double link_header_bytes; /* a packet's route, type and check sum on the link */
+    double switch_us;         /* through a switch, for the head of a packet */
+    double cable_us;
+    double switch_ports;
+    double host_call_us;   /* hand the NIC a token; take a message or a release */
+    double host_return_us; /* take back a send token */
+    double slow_from;      /* nodes from this one on have slower hosts; 0: none has, */
+    double slow_factor;    /* ... by this factor */
+    double mtu;            /* of packets with payload, as an IP packet's would be */
+    double loss;           /* chance that a packet is lost on the wire */
+};
+
+/* What a host is told. */
+enum sim_notice {
+    SIM_BEGIN,   /* the simulation begins for it */
+    SIM_RELEASE, /* a group's word was written */
+    SIM_EVENT    /* one more event is in port 0's ring */
+};
+
+struct sim_machine;
+struct sim_work;
+
+/* First in, first out. */
+struct sim_queue {
+    struct sim_work *first, *last;
+};
+
+struct sim_tally {
+    uint64_t sent, received, lost, bytes; /* packets, and bytes of them on the links */
+    uint64_t starts, tokens, releases, posts, dmas, timers;
+};
+
+struct sim_node {
+    struct mcp_board board; /* the MCP's; its first member, so that either leads to the other */
+    struct sim_machine *machine;
+    struct mcp_nic *mcp;
+    uint32_t number;
+    uint32_t taken;       /* bytes of memory that sim_memory() has given away */
+    uint32_t events_told; /* of port 0 */
+    struct sim_queue nic_work, host_work;
+    uint64_t nic_free_ps, host_free_ps, bus_free_ps, out_free_ps, in_free_ps;
+    uint64_t cursor_ps; /* of whoever runs on this node just now: its present time */
+    uint64_t timer_ps;  /* when the MCP is to be called for a deadline; 0: never */
+    void *process;      /* the caller's */
+};
+
+struct sim_machine {
+    struct sim_parameters parameters;
+    struct sim_node *nodes;
+    uint32_t nnodes;
+    uint64_t now_ps;
+    uint64_t random;
+    struct sim_tally tally;
+    /* The caller's: what a host does when it is told something; it may call sim_host_...() for
+     * `node` only. */
+    void (*notice)(struct sim_node *node, enum sim_notice notice);
+    bool stopped;   /* by the caller: sim_run() returns */
+    bool exhausted; /* of memory: what follows is worth nothing */
+    struct sim_events events;
+    struct sim_work *spare;
+    uint8_t *memory;
+    size_t memory_bytes;
+};
+
+/* A cluster of so many nodes, their NICs with so many ports and connections, and so much memory
+ * for sim_memory() each. False when out of memory. */
+struct sim_shape {
+    uint32_t nodes, ports, connections;
+    size_t memory_bytes; /* of a node */
+};
+bool sim_create(struct sim_machine *machine, const struct sim_parameters *parameters,
+                const struct sim_shape *shape, uint64_t seed);
+void sim_destroy(struct sim_machine *machine);
+
+/* Memory of a node, all 0, aligned to MYR_LINE; NULL if there is no more. */
+void *sim_memory(struct sim_node *node, size_t bytes);
+
+struct mcp_address sim_address(uint32_t node);
+uint64_t sim_key(uint32_t node); /* of its NIC */
+
+/* A link's seconds and a switch's: how long the head of a packet is on its way between two nodes
+ * (picoseconds). Up to switch_ports nodes hang on one switch; more are in a fat tree of them. */
+uint64_t sim_network_ps(const struct sim_machine *machine, uint32_t from, uint32_t to);
+
+/* Let all that is going to happen happen, or until `stopped`. */
+void sim_run(struct sim_machine *machine);
+
+/* ---- what a host does; it takes its time ---- */
+
+/* Have the host told SIM_BEGIN at this time. */
+void sim_host_begin(struct sim_node *node, uint64_t at_ps);
+
+/* The host is busy for so long. */
+void sim_host_spend(struct sim_node *node, double us);
+
+static inline double sim_host_now_us(const struct sim_node *node)
+{
+    return (double)node->cursor_ps / 1e6;
+}
+
+/* Tell the NIC that the host has arrived in `epoch` of a group; that port 0 has a new send token;
+ * that it has receive tokens again. */
+void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epoch);
+void sim_host_sends(struct sim_node *node);
+void sim_host_provides(struct sim_node *node);
+
+/* A random number in [0, 1). */
+double sim_random(struct sim_machine *machine);
+
+#endif
