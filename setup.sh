@@ -12,7 +12,7 @@ cd "$(dirname "$0")"
 packages="autoconf automake g++ gcc gnuplot-nox lammps libjansson-dev libopenmpi-dev libtool make
     openmpi-bin pkg-config"
 if [ "${1-build}" = check ]; then
-    packages="$packages bpftool clang clang-format clang-tidy cppcheck git hpcc iproute2 libbenchmark-dev libbpf-dev
+    packages="$packages bpftool clang clang-format clang-tidy cppcheck git hpcc iproute2 libbenchmark-dev libbpf-dev libgsl-dev
         libcmocka-dev mmdebstrap procps python3-mpi4py shellcheck spin valgrind"
 fi
 

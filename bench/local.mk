@@ -45,3 +45,43 @@ bench_parts_SOURCES = bench/parts.h bench/parts.c bench/parts.cpp
 bench_parts_CXXFLAGS = $(AM_CXXFLAGS) $(BENCHMARK_CFLAGS)
 bench_parts_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la $(BENCHMARK_LIBS)
 endif
+
+## nicsim: barriers on simulated clusters, and the papers' figures beside them.
+bin_PROGRAMS += bench/nicsim/nicsim
+bench_nicsim_sources = \
+    bench/nicsim/play.h bench/nicsim/play.c \
+    bench/nicsim/parameters.h bench/nicsim/parameters.c \
+    bench/nicsim/csv.h bench/nicsim/csv.c \
+    bench/nicsim/paper.h bench/nicsim/paper.c
+bench_nicsim_nicsim_SOURCES = \
+    bench/nicsim/nicsim.c \
+    bench/nicsim/commands.h \
+    bench/nicsim/barrier.c bench/nicsim/table.c bench/nicsim/scale.c \
+    bench/nicsim/fit.h bench/nicsim/fit.c \
+    $(bench_nicsim_sources)
+bench_nicsim_nicsim_CPPFLAGS = $(AM_CPPFLAGS) -DNICSIM_DATA='"$(pkgdatadir)/nicsim"'
+bench_nicsim_nicsim_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+bench_nicsim_nicsim_LDADD = \
+    coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la firmware/libsim.la firmware/libmcp.la \
+    $(JANSSON_LIBS) -lm
+if HAVE_GSL
+bench_nicsim_nicsim_CPPFLAGS += -DHAVE_GSL
+bench_nicsim_nicsim_CFLAGS += $(GSL_CFLAGS)
+bench_nicsim_nicsim_LDADD += $(GSL_LIBS)
+endif
+nicsim_machinesdir = $(pkgdatadir)/nicsim/machines
+dist_nicsim_machines_DATA = \
+    bench/nicsim/machines/lanai43.json \
+    bench/nicsim/machines/lanai72.json \
+    bench/nicsim/machines/npii.json \
+    bench/nicsim/machines/bluefield.json \
+    bench/nicsim/machines/ethernet.json \
+    bench/nicsim/machines/infiniband.json
+nicsim_paperdir = $(pkgdatadir)/nicsim/paper
+dist_nicsim_paper_DATA = \
+    bench/nicsim/paper/barrier_latency.csv \
+    bench/nicsim/paper/comm_create.csv \
+    bench/nicsim/paper/granularity.csv \
+    bench/nicsim/paper/mpi_overhead.csv \
+    bench/nicsim/paper/synthetic_apps.csv \
+    bench/nicsim/paper/fitted.txt

@@ -1,0 +1,57 @@
+/* nicsim barrier: one game, and all that is counted in it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "bench/nicsim/commands.h"
+#include "bench/nicsim/parameters.h"
+
+static void print(const struct nicsim_game *game, const struct nicsim_outcome *o)
+{
+    const double all = (double)game->barriers + game->warm_up;
+    char name[NICBARR_CHOICE_TEXT];
+    printf("%s, %u nodes, %s played by the %s, %s, seed %llu\n\n", game->machine->name, game->nodes,
+           nicbarr_choice_name(game->choice, name), game->on_nics ? "NICs" : "hosts",
+           NICSIM_MPI == game->level ? "MPI" : "GM", (unsigned long long)game->seed);
+    printf("%12.2f us a barrier%s\n", o->barrier_us,
+           game->works ? ", with the work before it" : "");
+    printf("%12.1f packets a barrier, %.0f bytes\n", (double)o->tally.sent / all,
+           (double)o->tally.bytes / all);
+    printf("%12.1f DMAs a barrier\n", (double)o->tally.dmas / all);
+    printf("%12llu packets lost\n", (unsigned long long)o->tally.lost);
+    printf("%12zu bytes of a NIC's memory for the group, at most\n", o->group_bytes);
+    printf("\nwhat the firmware counts, all NICs together:\n");
+#define PRINT(name, text)                                                                          \
+    if (0 != o->counters.name) {                                                                   \
+        printf("%12llu %s\n", (unsigned long long)o->counters.name, text);                         \
+    }
+    MCP_COUNTERS(PRINT)
+#undef PRINT
+}
+
+int nicsim_barrier_command(const struct nicsim_options *options)
+{
+    struct nicsim_file file;
+    struct nicsim_outcome outcome;
+    char folder[300];
+    snprintf(folder, sizeof(folder), "%s/machines", options->data);
+    if (!nicsim_read(folder, options->machine, &file)) {
+        return EXIT_FAILURE;
+    }
+    struct nicsim_game game = options->game;
+    game.machine = &file.machine;
+    const clock_t began = clock();
+    if (!nicsim_play(&game, &outcome)) {
+        fprintf(stderr, "nicsim: out of memory\n");
+        return EXIT_FAILURE;
+    }
+    if (outcome.finished != game.nodes) {
+        fprintf(stderr, "nicsim: only %u of %u nodes came to the end\n", outcome.finished,
+                game.nodes);
+        return EXIT_FAILURE;
+    }
+    print(&game, &outcome);
+    printf("\n%llu events in %.1f s of processor time\n", (unsigned long long)outcome.events,
+           (double)(clock() - began) / CLOCKS_PER_SEC);
+    return EXIT_SUCCESS;
+}

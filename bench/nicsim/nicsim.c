@@ -1,0 +1,170 @@
+/*
+ * nicsim: barriers on simulated clusters. Finds the command and hands over to its file; see
+ * commands.h.
+ */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/nicsim/commands.h"
+
+/* libc looks for it by name, which -fvisibility=hidden would hide. */
+__attribute__((visibility("default"))) const char *argp_program_version = "nicsim " NICBARR_VERSION;
+
+static const struct {
+    const char *name;
+    int (*run)(const struct nicsim_options *options);
+} commands[] = {
+    {"barrier", nicsim_barrier_command},
+    {"table", nicsim_table_command},
+    {"fit", nicsim_fit_command},
+    {"scale", nicsim_scale_command},
+};
+
+static const char doc[] =
+    "Simulates clusters whose NICs run nicbarr's firmware: LANai cards of the papers, and others."
+    "\v"
+    "Commands:\n"
+    "  barrier    one barrier on one machine, with all that is counted\n"
+    "  table      the papers' figures beside the simulator's\n"
+    "  scale      latency, messages and memory against the number of nodes\n"
+    "  fit        fit the parameters of the papers' machines, and write their files";
+
+enum { DATA = 256, MPI, ON_HOSTS, WORK, VARIATION, WARM_UP };
+
+static const struct argp_option options[] = {
+    {"machine", 'm', "NAME", 0, "lanai43 (default), lanai72, npii, bluefield, ethernet, infiniband",
+     0},
+    {"nodes", 'n', "N", 0, "so many nodes (16), 2 to 65536; of scale: up to so many (1024)", 0},
+    {"algorithm", 'a', "NAME", 0, "pairwise (default), tree:D, dissemination:N", 0},
+    {"hosts", ON_HOSTS, NULL, 0, "the hosts play, not the NICs", 0},
+    {"mpi", MPI, NULL, 0, "at the level of MPI, not GM", 0},
+    {"barriers", 'b', "N", 0, "so many are measured (16), after", 0},
+    {"warm-up", WARM_UP, "N", 0, "so many that are not (4)", 0},
+    {"work", WORK, "US", 0, "microseconds of computing before each barrier (0)", 0},
+    {"variation", VARIATION, "PERCENT", 0, "by which that varies, from node to node (0)", 0},
+    {"loss", 'l', "PERCENT", 0, "of packets", 0},
+    {"seed", 's', "N", 0, "of all that is random (1)", 0},
+    {"csv", 'c', "FILE", 0, "write the table there, too", 0},
+    {"data", DATA, "FOLDER", 0, "machines and figures, instead of those installed", 0},
+    {0},
+};
+
+struct invocation {
+    struct nicsim_options options;
+    int (*run)(const struct nicsim_options *options);
+    double work_us;
+    double loss;
+};
+
+static double number(struct argp_state *state, const char *text, const char *what, double least,
+                     double most)
+{
+    char *end;
+    const double value = strtod(text, &end);
+    if (end == text || '\0' != *end || !(value >= least && value <= most)) {
+        argp_error(state, "%s is a number from %g to %g, not '%s'", what, least, most, text);
+    }
+    return value;
+}
+
+static void find_command(struct argp_state *state, const char *name, struct invocation *invocation)
+{
+    for (size_t c = 0; c < sizeof(commands) / sizeof(commands[0]); ++c) {
+        if (0 == strcmp(name, commands[c].name)) {
+            invocation->run = commands[c].run;
+            return;
+        }
+    }
+    argp_error(state, "there is no command '%s'", name);
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct invocation *invocation = state->input;
+    struct nicsim_options *o = &invocation->options;
+    struct nicsim_game *game = &o->game;
+    switch (key) {
+    case 'm':
+        o->machine = argument;
+        break;
+    case 'n':
+        game->nodes = o->most = (uint32_t)number(state, argument, "--nodes", 2, 65536);
+        break;
+    case 'a':
+        if (!nicbarr_choice_parse(argument, &game->choice) ||
+            game->choice.algorithm == NICBARR_OPENMPI || game->choice.player != NICBARR_SOFT) {
+            argp_error(state, "'%s' is no algorithm: pairwise, tree:D, dissemination:N", argument);
+        }
+        break;
+    case ON_HOSTS:
+        game->on_nics = false;
+        break;
+    case MPI:
+        game->level = NICSIM_MPI;
+        break;
+    case 'b':
+        game->barriers = (uint32_t)number(state, argument, "--barriers", 1, 1e9);
+        break;
+    case WARM_UP:
+        game->warm_up = (uint32_t)number(state, argument, "--warm-up", 0, 1e9);
+        break;
+    case WORK:
+        invocation->work_us = number(state, argument, "--work", 0, 1e9);
+        break;
+    case VARIATION:
+        game->variation = number(state, argument, "--variation", 0, 100) / 100;
+        break;
+    case 'l':
+        invocation->loss = number(state, argument, "--loss", 0, 90) / 100;
+        break;
+    case 's':
+        game->seed = (uint64_t)number(state, argument, "--seed", 0, 1e15);
+        break;
+    case 'c':
+        o->csv = argument;
+        break;
+    case DATA:
+        o->data = argument;
+        break;
+    case ARGP_KEY_ARG:
+        find_command(state, argument, invocation);
+        break;
+    case ARGP_KEY_END:
+        if (NULL == invocation->run) {
+            argp_error(state, "which command? (such as: nicsim table)");
+        }
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct argp argp = {options, parse, "COMMAND", doc, NULL, NULL, NULL};
+    struct invocation invocation = {
+        .options = {.data = NICSIM_DATA,
+                    .machine = "lanai43",
+                    .most = 1024,
+                    .game = {.choice = {.algorithm = NICBARR_PAIRWISE},
+                             .nodes = 16,
+                             .on_nics = true,
+                             .warm_up = 4,
+                             .barriers = 16,
+                             .seed = 1}},
+    };
+    argp_parse(&argp, argc, argv, 0, NULL, &invocation);
+    struct nicsim_game *game = &invocation.options.game;
+    game->work_us = &invocation.work_us;
+    game->works = invocation.work_us > 0;
+    game->loss = invocation.loss;
+    int status = invocation.run(&invocation.options);
+    if (0 != fflush(stdout) || ferror(stdout)) { /* a full disk must not pass for a result */
+        perror("nicsim: standard output");
+        status = EXIT_FAILURE;
+    }
+    return status;
+}

@@ -1,0 +1,73 @@
+/*
+ * The papers' figures beside the simulator's: each number that a paper states, what the simulator
+ * says, and whether the parameters were fitted to it or it is a prediction.
+ *
+ * The figures are read from the papers' tables (the folder paper); fitted.txt names those that
+ * `nicsim fit` may look at. Everything else is predicted.
+ */
+#ifndef NICSIM_PAPER_H
+#define NICSIM_PAPER_H
+
+#include "bench/nicsim/parameters.h"
+
+enum nicsim_quantity {
+    NICSIM_NIC,        /* a barrier's latency, played by NICs */
+    NICSIM_HOST,       /* ... by hosts */
+    NICSIM_FACTOR,     /* how many times the former is faster */
+    NICSIM_OVERHEAD,   /* a barrier played by NICs, at MPI's level minus at GM's */
+    NICSIM_LOOP_NIC,   /* a loop of computing and a barrier with a certain efficiency */
+    NICSIM_LOOP_HOST,  /* ... the barrier played by hosts */
+    NICSIM_CREATE_NIC, /* MPI_Comm_create */
+    NICSIM_CREATE_HOST
+};
+
+struct nicsim_figure {
+    char name[80]; /* of its file, row and column: "barrier_latency:LANai4.3:gm:PE:16:nic_us" */
+    enum nicsim_quantity quantity;
+    int number; /* of its machine */
+    const struct nicsim_machine *machine;
+    enum nicsim_level level;
+    struct nicbarr_choice choice; /* parameter 0: the best tree */
+    uint32_t nodes;
+    double efficiency;
+    double paper, simulated; /* microseconds, or times */
+    bool fitted;
+};
+
+enum { NICSIM_FIGURES_MOST = 100, NICSIM_MACHINES = 3 };
+
+struct nicsim_papers {
+    struct nicsim_file machines[NICSIM_MACHINES]; /* lanai43, lanai72, npii */
+    uint32_t count;
+    struct nicsim_figure figures[NICSIM_FIGURES_MOST];
+};
+
+/* Read machines and figures from the folder with nicsim's data. False after a line that says what
+ * is wrong. */
+bool nicsim_papers_read(const char *data, struct nicsim_papers *papers);
+
+/* Have one simulated, or all of them. False after a line that says what is wrong. */
+bool nicsim_figure_simulate(struct nicsim_figure *figure);
+bool nicsim_papers_simulate(struct nicsim_papers *papers);
+
+/* Mean of |simulated / paper - 1|. */
+double nicsim_papers_error(const struct nicsim_papers *papers, bool fitted);
+
+/* A barrier's latency (us): mean of consecutive ones. With a tree of parameter 0, the best of all
+ * its dimensions. Negative when out of memory. */
+double nicsim_latency_us(const struct nicsim_machine *machine, struct nicbarr_choice choice,
+                         uint32_t nodes, bool on_nics, enum nicsim_level level);
+
+/* The shortest loop (us) of computing and a barrier in which computing is this part of the time. */
+double nicsim_loop_us(const struct nicsim_machine *machine, struct nicbarr_choice choice,
+                      uint32_t nodes, bool on_nics, double efficiency);
+
+/*
+ * The GM paper's closed formulas (section 2.2, equations 1 and 2), with the same parameters: log2 N
+ * steps of all that a message goes through on its way from host to host; or one way down, log2 N
+ * steps on the network, and one way up.
+ */
+double nicsim_formula_us(const struct nicsim_machine *machine, uint32_t nodes, bool on_nics,
+                         enum nicsim_level level);
+
+#endif

@@ -1,0 +1,163 @@
+/* Parameters of simulated machines; see parameters.h. */
+#include "bench/nicsim/parameters.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t offset;
+} parameters[] = {
+#define NIC(field)                                                                                 \
+    {                                                                                              \
+#field, offsetof(struct nicsim_machine, nic.field)                                         \
+    }
+#define MPI(field)                                                                                 \
+    {                                                                                              \
+#field, offsetof(struct nicsim_machine, field)                                             \
+    }
+    NIC(nic_mhz),
+    NIC(cycles_loop),
+    NIC(cycles_look),
+    NIC(cycles_turn),
+    NIC(cycles_engine),
+    NIC(cycles_start),
+    NIC(cycles_dma),
+    NIC(doorbell_us),
+    NIC(dma_us),
+    NIC(dma_bytes_per_us),
+    NIC(link_bytes_per_us),
+    NIC(link_header_bytes),
+    NIC(switch_us),
+    NIC(cable_us),
+    NIC(switch_ports),
+    NIC(host_call_us),
+    NIC(host_return_us),
+    NIC(slow_from),
+    NIC(slow_factor),
+    NIC(mtu),
+    NIC(loss),
+    MPI(mpi_envelope_bytes),
+    MPI(mpi_message_us),
+    MPI(mpi_look_us),
+    MPI(mpi_step_cycles),
+    MPI(mpi_barrier_us),
+    MPI(create_us),
+    MPI(create_node_us),
+#undef NIC
+#undef MPI
+};
+
+#define COUNT (sizeof(parameters) / sizeof(parameters[0]))
+_Static_assert(COUNT <= (size_t)NICSIM_PARAMETERS_MOST, "room for each parameter's source");
+
+const char *nicsim_parameter_name(uint32_t number)
+{
+    return number < COUNT ? parameters[number].name : NULL;
+}
+
+double *nicsim_parameter(struct nicsim_machine *machine, uint32_t number)
+{
+    return (double *)(void *)((char *)machine + parameters[number].offset);
+}
+
+/* Take over what a file says; false if it names what there is not. */
+static bool take_values(const json_t *values, struct nicsim_file *file)
+{
+    const char *key;
+    json_t *entry;
+    json_object_foreach((json_t *)values, key, entry)
+    {
+        uint32_t p = 0;
+        while (p < COUNT && 0 != strcmp(key, parameters[p].name)) {
+            ++p;
+        }
+        const json_t *value = json_object_get(entry, "value");
+        const char *source = json_string_value(json_object_get(entry, "source"));
+        if (COUNT == p || !json_is_number(value) || NULL == source) {
+            fprintf(stderr, "nicsim: %s: \"%s\" is no parameter with a value and a source\n",
+                    file->path, key);
+            return false;
+        }
+        *nicsim_parameter(&file->machine, p) = json_number_value(value);
+        snprintf(file->sources[p].text, sizeof(file->sources[p].text), "%s", source);
+        file->sources[p].fitted = json_is_true(json_object_get(entry, "fitted"));
+        file->said[p] = true;
+    }
+    return true;
+}
+
+static bool complete(const struct nicsim_file *file)
+{
+    for (uint32_t p = 0; p < COUNT; ++p) {
+        if ('\0' == file->sources[p].text[0]) {
+            fprintf(stderr, "nicsim: %s: nothing is said of \"%s\"\n", file->path,
+                    parameters[p].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_it(const char *directory, const char *name, struct nicsim_file *file, int depth)
+{
+    json_error_t error;
+    char path[sizeof(file->path)];
+    if (snprintf(path, sizeof(path), "%s/%s.json", directory, name) >= (int)sizeof(path)) {
+        fprintf(stderr, "nicsim: the path of machine %s is too long\n", name);
+        return false;
+    }
+    json_t *root = json_load_file(path, 0, &error);
+    if (NULL == root) {
+        fprintf(stderr, "nicsim: %s:%d: %s\n", path, error.line, error.text);
+        return false;
+    }
+    const char *like = json_string_value(json_object_get(root, "like"));
+    const char *title = json_string_value(json_object_get(root, "name"));
+    const char *about = json_string_value(json_object_get(root, "about"));
+    bool good = depth < 4 && NULL != title && NULL != about;
+    if (!good) {
+        fprintf(stderr,
+                "nicsim: %s: it needs a \"name\", an \"about\", and no circle of \"like\"\n", path);
+    } else if (NULL == like) {
+        memset(file, 0, sizeof(*file));
+    } else {
+        good = read_it(directory, like, file, depth + 1);
+    }
+    if (good) {
+        memset(file->said, 0, sizeof(file->said));
+        snprintf(file->path, sizeof(file->path), "%s", path);
+        snprintf(file->machine.name, sizeof(file->machine.name), "%s", title);
+        snprintf(file->about, sizeof(file->about), "%s", about);
+        good = take_values(json_object_get(root, "parameters"), file);
+    }
+    json_decref(root);
+    return good;
+}
+
+bool nicsim_read(const char *directory, const char *name, struct nicsim_file *file)
+{
+    return read_it(directory, name, file, 0) && complete(file);
+}
+
+bool nicsim_update(const struct nicsim_file *file)
+{
+    json_error_t error;
+    json_t *root = json_load_file(file->path, 0, &error);
+    json_t *values = json_object_get(root, "parameters");
+    for (uint32_t p = 0; p < COUNT; ++p) {
+        json_t *entry = json_object_get(values, parameters[p].name);
+        if (NULL != entry && file->sources[p].fitted) {
+            struct nicsim_machine machine = file->machine;
+            json_object_set_new(entry, "value", json_real(*nicsim_parameter(&machine, p)));
+        }
+    }
+    const bool good = NULL != root && 0 == json_dump_file(root, file->path,
+                                                          JSON_INDENT(4) | JSON_REAL_PRECISION(5));
+    if (!good) {
+        fprintf(stderr, "nicsim: %s could not be written\n", file->path);
+    }
+    json_decref(root);
+    return good;
+}

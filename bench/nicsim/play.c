@@ -1,0 +1,433 @@
+/* Barriers on a simulated cluster; see play.h. */
+#include "bench/nicsim/play.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libmyr/group_player.h"
+
+struct party;
+
+/* A process: what of it is not in its node's memory. */
+struct process {
+    struct party *party;
+    struct mcp_group *group; /* the NIC's, or the host's own */
+    uint32_t epoch;          /* the last one it has arrived in */
+    double began_us, ended_us;
+    /* On hosts: port 0, and which connection a message's peer is reached by. */
+    struct mcp_port shape;
+    struct mcp_rings *rings;
+    uint32_t sends, provides, events, free_tokens;
+    uint32_t *connections; /* by a message's place in the table of sends */
+    uint32_t *heard;       /* by place in the table of waits: messages taken, at a sender's first */
+    uint32_t *free_token;  /* their numbers */
+    mcp_offset envelope;
+    bool held; /* there was no token for `message` */
+    struct mcp_message message;
+};
+
+/* All of them. */
+struct party {
+    const struct nicsim_game *game;
+    struct sim_machine machine;
+    struct process *processes;
+    struct myr_nic_name *names;
+    uint32_t finished;
+    size_t group_bytes;
+    double barrier_us; /* sum over nodes */
+};
+
+enum { ENVELOPE_ROOM = 64 }; /* bytes of a receive buffer */
+
+/* Node 0 sends to all others, then waits for all; each of those waits, then sends. */
+static bool ping_pong(uint32_t nodes, uint32_t rank, struct myr_schedule *schedule)
+{
+    const uint32_t others = nodes - 1, npeers = 0 == rank ? 2 * others : 2;
+    struct myr_step *steps = malloc(2 * sizeof(*steps) + npeers * sizeof(uint32_t));
+    if (NULL == steps) {
+        return false;
+    }
+    *schedule = (struct myr_schedule){2, steps, npeers, (uint32_t *)(steps + 2)};
+    steps[0] = 0 == rank ? (struct myr_step){others, 0} : (struct myr_step){0, 1};
+    steps[1] = 0 == rank ? (struct myr_step){0, others} : (struct myr_step){1, 0};
+    for (uint32_t p = 0; p < npeers; ++p) {
+        schedule->peers[p] = 0 == rank ? 1 + p % others : 0;
+    }
+    return true;
+}
+
+static bool schedule_of(const void *context, uint32_t rank, struct myr_schedule *schedule)
+{
+    const struct nicsim_game *game = context;
+    if (game->ping_pong) {
+        return ping_pong(game->nodes, rank, schedule);
+    }
+    return nicbarr_schedule_create(game->choice, game->nodes, rank, schedule);
+}
+
+static bool route(const void *nothing, const struct myr_nic_name *name, struct mcp_address *address)
+{
+    (void)nothing;
+    *address = (struct mcp_address){.ip = name->address[0].ip};
+    return true;
+}
+
+/* ---- hosts that play ---- */
+
+static void provide(struct process *process, mcp_offset memory)
+{
+    const uint32_t number = process->provides++;
+    struct mcp_receive_token *slot = mcp_receive_slot(&process->shape, process->rings, number);
+    slot->memory = memory;
+    slot->bytes = ENVELOPE_ROOM;
+    myr_publish(&slot->turn, number + 1);
+}
+
+static double message_us(const struct nicsim_game *game)
+{
+    const struct nicsim_machine *machine = game->machine;
+    return NICSIM_MPI == game->level
+               ? machine->mpi_message_us + machine->mpi_look_us * (game->nodes - 1)
+               : 0;
+}
+
+static void send_message(struct sim_node *node, struct process *process)
+{
+    const struct nicsim_game *game = process->party->game;
+    const uint32_t number = process->sends++;
+    const uint32_t to = process->message.to.ip - 1;
+    struct mcp_send_token *slot = mcp_send_slot(&process->shape, process->rings, number);
+    sim_host_spend(node, game->machine->nic.host_call_us + message_us(game));
+    slot->token = process->free_token[--process->free_tokens];
+    slot->memory = process->envelope;
+    slot->bytes = NICSIM_MPI == game->level ? (uint32_t)game->machine->mpi_envelope_bytes : 0;
+    slot->connection = process->connections[process->message.peer];
+    slot->to_key = to + 1;
+    slot->to_port = 0;
+    myr_publish(&slot->turn, number + 1);
+    sim_host_sends(node);
+}
+
+static void completed(struct sim_node *node, struct process *process);
+
+/* Send what can be sent; the barrier may be complete. */
+static void play_on(struct sim_node *node, struct process *process)
+{
+    while (process->held || mcp_group_next(process->group, &process->message)) {
+        process->held = 0 == process->free_tokens;
+        if (process->held) {
+            return;
+        }
+        send_message(node, process);
+    }
+    if (process->epoch == myr_glance(&process->group->done)) {
+        completed(node, process);
+    }
+}
+
+/* The arrival record that the next message from this node is for: of those who wait for it, in
+ * turn. */
+static void record(struct process *process, uint32_t from)
+{
+    const struct mcp_peer *waits = mcp_group_waits(process->group);
+    uint32_t first = 0, of_sender = 0;
+    while (first < process->group->nwaits && waits[first].node != from) {
+        ++first;
+    }
+    for (uint32_t w = first; w < process->group->nwaits; ++w) {
+        of_sender += waits[w].node == from;
+    }
+    if (0 == of_sender) {
+        return;
+    }
+    const uint32_t number = process->heard[first]++;
+    uint32_t slot = first;
+    for (uint32_t left = number % of_sender; left > 0; --left) {
+        do {
+            ++slot;
+        } while (waits[slot].node != from);
+    }
+    (void)mcp_group_record(process->group, slot, 1 + number / of_sender);
+}
+
+static void take_event(struct sim_node *node, struct process *process)
+{
+    const struct nicsim_game *game = process->party->game;
+    const struct mcp_event *event =
+        mcp_event_slot(&process->shape, process->rings, process->events++);
+    if (MCP_RECEIVED == event->type) {
+        sim_host_spend(node, game->machine->nic.host_call_us + message_us(game));
+        provide(process, event->what);
+        if (0 != myr_notice(&process->rings->hungry)) {
+            sim_host_provides(node);
+        }
+        record(process, (uint32_t)(event->from_nic - 1));
+        play_on(node, process);
+    } else {
+        sim_host_spend(node, game->machine->nic.host_return_us);
+        process->free_token[process->free_tokens++] = event->what;
+        if (process->held) {
+            play_on(node, process);
+        }
+    }
+}
+
+/* ---- barrier after barrier ---- */
+
+static void arrive(struct sim_node *node, struct process *process)
+{
+    const struct nicsim_game *game = process->party->game;
+    const uint32_t epoch = ++process->epoch;
+    if (0 != game->works) {
+        const double factor = 1 + game->variation * (2 * sim_random(node->machine) - 1);
+        sim_host_spend(node, game->work_us[(epoch - 1) % game->works] * factor);
+    }
+    if (game->on_nics) {
+        sim_host_spend(node, game->machine->nic.host_call_us +
+                                 (NICSIM_MPI == game->level ? game->machine->mpi_barrier_us : 0));
+        sim_host_start(node, process->group, epoch);
+    } else {
+        mcp_group_start(process->group, epoch);
+        play_on(node, process);
+    }
+}
+
+static void completed(struct sim_node *node, struct process *process)
+{
+    struct party *party = process->party;
+    const struct nicsim_game *game = party->game;
+    if (process->epoch == game->warm_up) {
+        process->began_us = sim_host_now_us(node);
+    }
+    if (process->epoch < game->warm_up + game->barriers) {
+        arrive(node, process);
+        return;
+    }
+    process->ended_us = sim_host_now_us(node);
+    party->barrier_us += (process->ended_us - process->began_us) / game->barriers;
+    ++party->finished;
+}
+
+static void notice(struct sim_node *node, enum sim_notice what)
+{
+    struct process *process = node->process;
+    switch (what) {
+    case SIM_BEGIN:
+        process->began_us = sim_host_now_us(node);
+        arrive(node, process);
+        break;
+    case SIM_RELEASE:
+        sim_host_spend(node, process->party->game->machine->nic.host_call_us);
+        completed(node, process);
+        break;
+    case SIM_EVENT:
+        take_event(node, process);
+        break;
+    }
+}
+
+/* ---- setting up ---- */
+
+/* What the group of one node takes, at the most. */
+static bool lengths_of(const struct nicsim_game *game, uint32_t node, struct myr_lengths *lengths)
+{
+    struct myr_schedule schedule;
+    if (!schedule_of(game, node, &schedule)) {
+        return false;
+    }
+    *lengths = myr_schedule_lengths(&schedule);
+    nicbarr_schedule_destroy(&schedule);
+    return true;
+}
+
+static bool open_group(struct party *party, struct sim_node *node, struct process *process,
+                       const struct myr_lengths *lengths)
+{
+    const struct nicsim_game *game = party->game;
+    const struct myr_nic_members members = {
+        .key = 1, .nodes = game->nodes, .node = node->number, .locals = 1, .names = party->names};
+    const size_t bytes = mcp_group_bytes(lengths->steps, lengths->sends, lengths->waits);
+    struct mcp_group *group = process->group = sim_memory(node, bytes);
+    struct myr_schedule schedule;
+    if (NULL == group || !schedule_of(game, node->number, &schedule)) {
+        return false;
+    }
+    mcp_group_init(group, members.key, node->number, lengths->steps, lengths->sends, lengths->waits,
+                   0);
+    const bool filled =
+        myr_fill_tables(&schedule, &members, schedule_of, game, route, NULL, mcp_group_steps(group),
+                        mcp_group_sends(group), mcp_group_waits(group));
+    nicbarr_schedule_destroy(&schedule);
+    party->group_bytes = bytes > party->group_bytes ? bytes : party->group_bytes;
+    return filled;
+}
+
+/* Tokens that a host needs for a barrier and the next, which its neighbours may be in. */
+static uint32_t tokens_for(uint32_t messages)
+{
+    return 2 * messages + 8;
+}
+
+static size_t port_bytes(const struct myr_lengths *lengths)
+{
+    struct mcp_port shape;
+    size_t bytes = 0;
+    (void)mcp_port_shape(&shape, tokens_for(lengths->sends), tokens_for(lengths->waits), &bytes);
+    const size_t buffers = (size_t)tokens_for(lengths->waits) + 1;
+    return bytes + buffers * ENVELOPE_ROOM + (size_t)4 * MYR_LINE;
+}
+
+static bool open_port(struct sim_node *node, struct process *process,
+                      const struct myr_lengths *lengths)
+{
+    const uint32_t sends = tokens_for(lengths->sends), receives = tokens_for(lengths->waits);
+    size_t bytes = 0;
+    if (!mcp_port_shape(&process->shape, sends, receives, &bytes)) {
+        return false;
+    }
+    process->rings = sim_memory(node, bytes);
+    uint8_t *buffers = sim_memory(node, ((size_t)receives + 1) * ENVELOPE_ROOM);
+    process->connections = calloc(lengths->sends + 1, sizeof(*process->connections));
+    process->heard = calloc(lengths->waits + 1, sizeof(*process->heard));
+    process->free_token = calloc(sends, sizeof(*process->free_token));
+    if (NULL == process->rings || NULL == buffers || NULL == process->connections ||
+        NULL == process->heard || NULL == process->free_token) {
+        return false;
+    }
+    const struct mcp_port_wish wish = {
+        .key = node->number + 1,
+        .rings = mcp_offset_of(&node->board, process->rings),
+        .send_tokens = sends,
+        .receive_tokens = receives,
+    };
+    (void)mcp_port_open(node->mcp, &node->board, &wish);
+    for (uint32_t r = 0; r < receives; ++r) {
+        provide(process, mcp_offset_of(&node->board, buffers + (size_t)r * ENVELOPE_ROOM));
+    }
+    process->envelope = mcp_offset_of(&node->board, buffers + (size_t)receives * ENVELOPE_ROOM);
+    for (uint32_t t = sends; t > 0; --t) {
+        process->free_token[process->free_tokens++] = t - 1;
+    }
+    for (uint32_t s = 0; s < lengths->sends; ++s) {
+        const struct mcp_peer *to = &mcp_group_sends(process->group)[s];
+        process->connections[s] = mcp_connect(node->mcp, sim_key(to->node), &to->address,
+                                              (uint32_t)node->machine->parameters.mtu);
+    }
+    return true;
+}
+
+static bool seat(struct party *party, uint32_t number)
+{
+    struct sim_node *node = &party->machine.nodes[number];
+    struct process *process = &party->processes[number];
+    struct myr_lengths lengths;
+    process->party = party;
+    node->process = process;
+    if (!lengths_of(party->game, number, &lengths) || !open_group(party, node, process, &lengths)) {
+        return false;
+    }
+    if (party->game->on_nics) {
+        mcp_collective_open(&node->mcp->collective, &node->board, &node->mcp->counters,
+                            process->group);
+    } else if (!open_port(node, process, &lengths)) {
+        return false;
+    }
+    sim_host_begin(node, 0);
+    return true;
+}
+
+/* The largest group of all: a root's. All nodes get as much memory, as what is not used costs
+ * nothing. */
+static bool most_of_all(const struct nicsim_game *game, struct myr_lengths *most)
+{
+    *most = (struct myr_lengths){0};
+    for (uint32_t n = 0; n < game->nodes; ++n) {
+        struct myr_lengths one;
+        if (!lengths_of(game, n, &one)) {
+            return false;
+        }
+        most->steps = one.steps > most->steps ? one.steps : most->steps;
+        most->sends = one.sends > most->sends ? one.sends : most->sends;
+        most->waits = one.waits > most->waits ? one.waits : most->waits;
+    }
+    return true;
+}
+
+static bool invite(struct party *party)
+{
+    const struct nicsim_game *game = party->game;
+    struct sim_parameters parameters = game->machine->nic;
+    struct myr_lengths most;
+    if (!most_of_all(game, &most)) {
+        return false;
+    }
+    const struct sim_shape shape = {
+        .nodes = game->nodes,
+        .ports = !game->on_nics,
+        .connections = game->on_nics ? 0 : most.sends + most.waits,
+        .memory_bytes = mcp_group_bytes(most.steps, most.sends, most.waits) + MYR_LINE +
+                        (game->on_nics ? 0 : port_bytes(&most)),
+    };
+    parameters.loss = game->loss > parameters.loss ? game->loss : parameters.loss;
+    if (game->on_nics && NICSIM_MPI == game->level) {
+        parameters.cycles_start += game->machine->mpi_step_cycles * most.steps;
+    }
+    party->processes = calloc(game->nodes, sizeof(*party->processes));
+    party->names = calloc(game->nodes, sizeof(*party->names));
+    if (NULL == party->processes || NULL == party->names ||
+        !sim_create(&party->machine, &parameters, &shape, game->seed)) {
+        return false;
+    }
+    party->machine.notice = notice;
+    for (uint32_t n = 0; n < game->nodes; ++n) {
+        party->names[n].address[0].ip = sim_address(n).ip;
+    }
+    for (uint32_t n = 0; n < game->nodes; ++n) {
+        if (!seat(party, n)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void dismiss(struct party *party)
+{
+    for (uint32_t n = 0; NULL != party->processes && n < party->game->nodes; ++n) {
+        free(party->processes[n].connections);
+        free(party->processes[n].heard);
+        free(party->processes[n].free_token);
+    }
+    free(party->processes);
+    free(party->names);
+    sim_destroy(&party->machine);
+}
+
+static void sum_up(const struct party *party, struct nicsim_outcome *outcome)
+{
+    *outcome = (struct nicsim_outcome){
+        .barrier_us = party->barrier_us / party->game->nodes,
+        .finished = party->finished,
+        .tally = party->machine.tally,
+        .group_bytes = party->group_bytes,
+        .events = party->machine.events.next_order,
+    };
+    for (uint32_t n = 0; n < party->game->nodes; ++n) {
+        const struct mcp_counters *one = &party->machine.nodes[n].mcp->counters;
+#define ADD(name, text) outcome->counters.name += one->name;
+        MCP_COUNTERS(ADD)
+#undef ADD
+    }
+}
+
+bool nicsim_play(const struct nicsim_game *game, struct nicsim_outcome *outcome)
+{
+    struct party party = {.game = game};
+    bool good = invite(&party);
+    if (good) {
+        sim_run(&party.machine);
+        good = !party.machine.exhausted;
+        sum_up(&party, outcome);
+    }
+    dismiss(&party);
+    return good;
+}

@@ -1,0 +1,62 @@
+/*
+ * Barriers on a simulated cluster, one process a node: played by the NICs among themselves, or by
+ * the hosts with messages over the same NICs, with the same schedules.
+ *
+ * A host plays with the NICs' engine (firmware/engine.h), on a group in its own memory: what the
+ * engine wants sent goes out as a message of the process's port, and what comes in is recorded
+ * there. At the level of GM such a message has no payload, and which step it is for follows from
+ * its sender, as messages of a pair come in order; at the level of MPI it carries an envelope.
+ */
+#ifndef NICSIM_PLAY_H
+#define NICSIM_PLAY_H
+
+#include "coll_nicbarr/schedule.h"
+#include "firmware/sim/machine.h"
+
+/* A cluster's parameters, and what MPI adds to them. */
+struct nicsim_machine {
+    char name[32];
+    struct sim_parameters nic;
+    double mpi_envelope_bytes; /* of a message; 0: MPI's costs nothing */
+    double mpi_message_us;     /* the host's, for each message sent, and for each received, */
+    double mpi_look_us;        /* ... longer for each other node, where it looks at one by one */
+    double mpi_step_cycles;    /* the NIC's, for each step of a barrier that NICs play */
+    double mpi_barrier_us;     /* the host's, for each barrier that NICs play */
+    /* MPI_Comm_create is a barrier and so much on the host besides: */
+    double create_us, create_node_us; /* at all, and for each node */
+};
+
+enum nicsim_level { NICSIM_GM, NICSIM_MPI };
+
+struct nicsim_game {
+    const struct nicsim_machine *machine;
+    struct nicbarr_choice choice;
+    /* Not a barrier but a 1:P P:1 ping-pong (Hoefler et al., section 2.1): node 0 sends to all
+     * others, who send back. */
+    bool ping_pong;
+    uint32_t nodes;
+    bool on_nics; /* who plays: the NICs, or the hosts */
+    enum nicsim_level level;
+    uint32_t warm_up, barriers; /* how many; those of the warm-up are not measured */
+    /* Before barrier b each process computes for work_us[b % works], times a factor between 1 -
+     * variation and 1 + variation that is drawn anew each time. */
+    const double *work_us;
+    uint32_t works;
+    double variation;
+    double loss; /* chance that a packet is lost, if greater than the machine's */
+    uint64_t seed;
+};
+
+struct nicsim_outcome {
+    double barrier_us; /* of a barrier with the work before it: mean over barriers and nodes */
+    uint32_t finished; /* processes that have done them all */
+    struct sim_tally tally;
+    struct mcp_counters counters; /* of all NICs together */
+    size_t group_bytes;           /* of the NICs' memory, the largest of a node's group */
+    uint64_t events;
+};
+
+/* False when out of memory. */
+bool nicsim_play(const struct nicsim_game *game, struct nicsim_outcome *outcome);
+
+#endif
