@@ -53,20 +53,30 @@ static void deactivate(struct mcp_collective *c, const struct mcp_board *board,
     }
 }
 
-/* It is complete: how long to wait the next time? What has taken longer than patience lasted says
- * little, as a message was lost or a host late. */
+static uint64_t patience_for(uint64_t usual_ns)
+{
+    const uint64_t times_ns = MCP_PATIENCE_TIMES * usual_ns;
+    const uint64_t more_ns = MCP_PATIENCE_MORE_NS + usual_ns / 2;
+    const uint64_t patience_ns = times_ns < more_ns ? times_ns : more_ns;
+    return patience_ns < MCP_PATIENCE_NS ? MCP_PATIENCE_NS : patience_ns;
+}
+
+/*
+ * It is complete: how long does that usually take? Where something was asked for, it is
+ * patience that says how long it took: patience that followed it would never stop growing on a
+ * network that loses packets (so TCP does not take the time of what was sent twice: Karn and
+ * Partridge). What has taken much longer than usual says little, as a host was late.
+ */
 static void learn(struct mcp_group *group, uint64_t now_ns)
 {
-    const uint64_t took_ns = now_ns - group->began_ns;
-    const uint64_t counts_ns = took_ns < 2 * group->usual_ns ? took_ns : 2 * group->usual_ns;
-    group->usual_ns = (7 * group->usual_ns + counts_ns + 1000) / 8;
-    group->patience_ns = MCP_PATIENCE_TIMES * group->usual_ns;
-    if (group->patience_ns < MCP_PATIENCE_NS) {
-        group->patience_ns = MCP_PATIENCE_NS;
-    } else if (group->patience_ns > MCP_PATIENCE_MOST_NS) {
-        group->patience_ns = MCP_PATIENCE_MOST_NS;
+    if (!group->asked) {
+        const uint64_t took_ns = now_ns - group->began_ns;
+        const uint64_t counts_ns = took_ns < 2 * group->usual_ns ? took_ns : 2 * group->usual_ns;
+        group->usual_ns = (7 * group->usual_ns + counts_ns + 1000) / 8;
     }
+    group->patience_ns = patience_for(group->usual_ns);
     group->deadline_ns = 0;
+    group->asked = 0;
 }
 
 /* Play on after something has changed. A group that waits stays in the list of the active when it
@@ -92,6 +102,18 @@ static void play(struct mcp_collective *c, struct mcp_board *board, struct mcp_c
         group->began_ns = board->now_ns(board);
         wait_until(c, group, group->began_ns);
     }
+}
+
+/* A message is here that was missing: play on. Where something was asked for it may have been the
+ * answer: what follows has a time of its own. */
+static void play_on(struct mcp_collective *c, struct mcp_board *board,
+                    struct mcp_counters *counters, struct mcp_group *group)
+{
+    if (group->asked) {
+        group->patience_ns = patience_for(group->usual_ns);
+        wait_until(c, group, board->now_ns(board));
+    }
+    play(c, board, counters, group);
 }
 
 void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
@@ -120,6 +142,7 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
             if (group->patience_ns < MCP_PATIENCE_MOST_NS) {
                 group->patience_ns *= 2;
             }
+            group->asked = 1;
             wait_until(c, group, now_ns);
         } else if (0 == c->deadline_ns || group->deadline_ns < c->deadline_ns) {
             c->deadline_ns = group->deadline_ns;
@@ -238,10 +261,10 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
         /* An answer tells of the last epoch that its sender is in: that may be the one after the
          * epoch whose message was lost, and stands for both. */
         ++counters->unexpected;
-        play(c, board, counters, group);
+        play_on(c, board, counters, group);
         break;
     case MCP_RECORDED:
-        play(c, board, counters, group);
+        play_on(c, board, counters, group);
         break;
     case MCP_KNOWN:
         ++counters->duplicates;

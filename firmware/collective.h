@@ -22,9 +22,14 @@ enum {
     MCP_LATE = 1024,   /* closed groups remembered */
 };
 
-/* How long to wait for a message before asking for it, at least and at the most (nanoseconds); in
- * between, so many times what a collective usually takes, as asking in vain makes it slower. */
+/*
+ * How long to wait for a message before asking for it, at first and at the most when asking again
+ * (nanoseconds). Asking in vain makes a collective slower, so it is 8 times what a collective
+ * usually takes; but no more than MCP_PATIENCE_MORE_NS and half of what it takes, as on a network
+ * that loses much it is patience that says how long that is, and it would grow without end.
+ */
 #define MCP_PATIENCE_NS UINT64_C(1000000)
+#define MCP_PATIENCE_MORE_NS UINT64_C(2000000)
 #define MCP_PATIENCE_MOST_NS UINT64_C(64000000)
 #define MCP_PATIENCE_TIMES 8
 

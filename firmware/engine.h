@@ -53,6 +53,7 @@ struct mcp_group {
     uint32_t next;        /* offset of the next group with the same hash, see collective.c */
     uint32_t next_active; /* offset of the next group that waits for messages */
     uint32_t active;      /* whether it is in that list */
+    uint32_t asked;       /* whether it has asked for something in the epoch under way */
     uint64_t patience_ns; /* how long to wait before asking for what is missing */
     uint64_t deadline_ns; /* when that is over; 0: nothing is missing */
     uint64_t began_ns;    /* when the epoch under way began to wait */

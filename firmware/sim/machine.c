@@ -467,8 +467,8 @@ bool sim_create(struct sim_machine *m, const struct sim_parameters *parameters,
                 const struct sim_shape *shape, uint64_t seed)
 {
     const size_t nic_bytes = mcp_nic_bytes(shape->ports, shape->connections);
-    const size_t each =
-        (MYR_LINE + nic_bytes + shape->memory_bytes + 2 * MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    const size_t bytes = nic_bytes + shape->memory_bytes + (size_t)3 * MYR_LINE;
+    const size_t each = bytes / MYR_LINE * MYR_LINE;
     *m = (struct sim_machine){
         .parameters = *parameters,
         .nnodes = shape->nodes,
