@@ -3,6 +3,7 @@
  */
 #include "contest.h"
 
+#include <math.h>
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -16,13 +17,14 @@ const double contest_tails[CONTEST_TAILS] = {0.5, 0.9, 0.99};
  * costs as much as a fast barrier. */
 static const unsigned singles_per_chunk = 20;
 
-static double slowest_rank(double mine)
+static double slowest_rank(double mine, MPI_Comm comm)
 {
-    MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_DOUBLE, MPI_MAX, comm);
     return mine;
 }
 
-void contest_prepare(struct contestant *contestant, unsigned warmup, unsigned iterations)
+void contest_prepare(struct contestant *contestant, MPI_Comm comm, unsigned warmup,
+                     unsigned iterations)
 {
     double figures[FIGURES] = {0};
     if (warmup)
@@ -33,8 +35,21 @@ void contest_prepare(struct contestant *contestant, unsigned warmup, unsigned it
     struct chunk_search search = chunk_search();
     do {
         contestant->run(contestant->self, search.iterations, figures);
-    } while (!chunk_found(&search, slowest_rank(figures[FIGURE_LATENCY]) * search.iterations));
+    } while (
+        !chunk_found(&search, slowest_rank(figures[FIGURE_LATENCY], comm) * search.iterations));
     contestant->iterations = search.iterations;
+}
+
+unsigned contest_rounds(struct contestant *contestants, size_t count, MPI_Comm comm, double seconds)
+{
+    static const double fewest = 3, most = 100000;
+    double figures[FIGURES];
+    double start = chunk_clock();
+    for (size_t i = 0; i < count; i++) {
+        contestants[i].run(contestants[i].self, contestants[i].iterations, figures);
+    }
+    double round = slowest_rank(chunk_clock() - start, comm);
+    return (unsigned)fmin(fmax(seconds * 1e6 / round, fewest), most);
 }
 
 static void allocate(struct contestant *contestant, unsigned chunks)
@@ -62,26 +77,29 @@ static void play_chunk(struct contestant *contestant, unsigned chunk)
 }
 
 /* In place on rank 0; the other ranks' values stay. */
-static void reduce(double *values, unsigned count, MPI_Op op, int rank)
+static void reduce(double *values, unsigned count, MPI_Op op, MPI_Comm comm)
 {
-    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : values, values, (int)count, MPI_DOUBLE, op, 0,
-               MPI_COMM_WORLD);
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : values, values, (int)count, MPI_DOUBLE, op, 0, comm);
 }
 
-static void gather(struct contestant *contestant, unsigned chunks, int rank, int size)
+static void gather(struct contestant *contestant, unsigned chunks, MPI_Comm comm)
 {
+    int size;
+    MPI_Comm_size(comm, &size);
     double typical = stats_quartiles(contestant->samples[FIGURE_LATENCY], chunks).median;
     contestant->average = contestant->least = contestant->most = typical;
-    reduce(&contestant->average, 1, MPI_SUM, rank);
-    reduce(&contestant->least, 1, MPI_MIN, rank);
-    reduce(&contestant->most, 1, MPI_MAX, rank);
+    reduce(&contestant->average, 1, MPI_SUM, comm);
+    reduce(&contestant->least, 1, MPI_MIN, comm);
+    reduce(&contestant->most, 1, MPI_MAX, comm);
     contestant->average /= size;
 
     for (int f = 0; f < FIGURES; f++)
-        reduce(contestant->samples[f], chunks, MPI_MAX, rank);
+        reduce(contestant->samples[f], chunks, MPI_MAX, comm);
     if (contestant->singles) {
         unsigned singles = chunks * singles_per_chunk;
-        reduce(contestant->singles, singles, MPI_SUM, rank);
+        reduce(contestant->singles, singles, MPI_SUM, comm);
         stats_quantiles(contestant->singles, singles, contest_tails, CONTEST_TAILS,
                         contestant->tails);
         for (int t = 0; t < CONTEST_TAILS; t++)
@@ -89,18 +107,28 @@ static void gather(struct contestant *contestant, unsigned chunks, int rank, int
     }
 }
 
-void contest_play(struct contestant *contestants, size_t count, unsigned chunks)
+void contest_play(struct contestant *contestants, size_t count, MPI_Comm comm, unsigned chunks)
 {
-    int rank, size;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (size_t i = 0; i < count; i++)
         allocate(&contestants[i], chunks);
     for (unsigned chunk = 0; chunk < chunks; chunk++)
         for (size_t i = 0; i < count; i++)
             play_chunk(&contestants[i], chunk);
     for (size_t i = 0; i < count; i++)
-        gather(&contestants[i], chunks, rank, size);
+        gather(&contestants[i], chunks, comm);
+}
+
+struct nicbarr_quartiles contest_overlap(const struct contestant *contestant, unsigned chunks)
+{
+    double *percent = bench_alloc(chunks, sizeof(*percent));
+    for (unsigned c = 0; c < chunks; c++) {
+        double exposed =
+            contestant->samples[FIGURE_OVERALL][c] - contestant->samples[FIGURE_COMPUTE][c];
+        percent[c] = fmax(0, 100 * (1 - exposed / contestant->samples[FIGURE_LATENCY][c]));
+    }
+    struct nicbarr_quartiles quartiles = stats_quartiles(percent, chunks);
+    free(percent);
+    return quartiles;
 }
 
 void contest_free(struct contestant *contestants, size_t count)

@@ -1,16 +1,19 @@
 /*
  * A contest: several ways to synchronise the ranks of a job, measured in turns.
  *
- * Called by nicbarr_bench. Contestants (an MPI barrier on a communicator, a raw barrier) take
- * turns, ABAB, one chunk each, so that every chunk has neighbours in time to be compared with.
- * Ranks keep their own samples until the end, so that nothing but the contestants synchronises them
- * meanwhile. All functions are collective over MPI_COMM_WORLD.
+ * Called by nicbarr_bench and nicbarr_experiments. Contestants (an MPI barrier on a communicator, a
+ * raw barrier) take turns, ABAB, one chunk each, so that every chunk has neighbours in time to be
+ * compared with. Ranks keep their own samples until the end, so that nothing but the contestants
+ * synchronises them meanwhile. The functions that get a communicator are collective over it.
  */
 #ifndef BENCH_CONTEST_H
 #define BENCH_CONTEST_H
 
+#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "coll_nicbarr/statistics.h"
 
 /* What a chunk measures, in microseconds per operation. */
 enum figure {
@@ -43,10 +46,19 @@ struct contestant {
 
 /* Warms the contestant up, at least `warmup` operations, and settles how many operations a chunk
  * has: `iterations`, or what fits a chunk (chunk.h) if that is 0. */
-void contest_prepare(struct contestant *contestant, unsigned warmup, unsigned iterations);
+void contest_prepare(struct contestant *contestant, MPI_Comm comm, unsigned warmup,
+                     unsigned iterations);
+
+/* How many rounds of prepared contestants take `seconds`, at least three; the same on all ranks. */
+unsigned contest_rounds(struct contestant *contestants, size_t count, MPI_Comm comm,
+                        double seconds);
 
 /* Plays `chunks` rounds and gathers the results on rank 0. */
-void contest_play(struct contestant *contestants, size_t count, unsigned chunks);
+void contest_play(struct contestant *contestants, size_t count, MPI_Comm comm, unsigned chunks);
+
+/* On rank 0: the part of the operation's time that computation can hide, as osu_ibarrier has it, in
+ * percent. Of contestants that measure all three figures. */
+struct nicbarr_quartiles contest_overlap(const struct contestant *contestant, unsigned chunks);
 
 void contest_free(struct contestant *contestants, size_t count);
 

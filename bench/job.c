@@ -6,6 +6,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 
@@ -15,15 +16,17 @@ void job_open(struct job *job)
     MPI_Comm_size(MPI_COMM_WORLD, &job->size);
 
     MPI_Comm node;
-    int node_size;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &node_size);
+    int rank_on_node;
+    MPI_Comm_rank(node, &rank_on_node);
     MPI_Comm_free(&node);
-    job->one_node = node_size == job->size;
+    job->nodes = rank_on_node == 0;
+    MPI_Allreduce(MPI_IN_PLACE, &job->nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    job->one_node = job->nodes == 1;
 
     cpu_set_t mask;
     if (sched_getaffinity(0, sizeof(mask), &mask)) {
-        perror("nicbarr_bench: sched_getaffinity");
+        perror("sched_getaffinity");
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
     job->masks = bench_alloc((size_t)job->size, sizeof(mask));
@@ -35,4 +38,11 @@ void job_open(struct job *job)
 void job_close(struct job *job)
 {
     free(job->masks);
+}
+
+void job_library_name(char name[MPI_MAX_LIBRARY_VERSION_STRING])
+{
+    int length;
+    MPI_Get_library_version(name, &length);
+    name[strcspn(name, ",\n")] = '\0';
 }

@@ -2,8 +2,9 @@
 bin_PROGRAMS += bench/nicbarr_bench bench/nicbarr_raw_limit bench/nicbarr_p2p
 bench_nicbarr_bench_SOURCES = \
     bench/nicbarr_bench.c \
-    bench/options.h bench/options.c \
+    bench/options.h bench/options.c bench/number.h \
     bench/job.h bench/job.c \
+    bench/tell.h bench/tell.c \
     bench/contest.h bench/contest.c \
     bench/mpi_barrier.h bench/mpi_barrier.c \
     bench/work.h bench/work.c \
@@ -85,3 +86,31 @@ dist_nicsim_paper_DATA = \
     bench/nicsim/paper/mpi_overhead.csv \
     bench/nicsim/paper/synthetic_apps.csv \
     bench/nicsim/paper/fitted.txt
+
+## The papers' experiments.
+bin_PROGRAMS += bench/nicbarr_experiments
+bench_nicbarr_experiments_SOURCES = \
+    bench/experiments/nicbarr_experiments.c \
+    bench/experiments/experiments.h \
+    bench/experiments/latency.c \
+    bench/experiments/overhead.c \
+    bench/experiments/granularity.c \
+    bench/experiments/arrival.c \
+    bench/experiments/applications.c \
+    bench/experiments/rtt.c \
+    bench/experiments/fuzzy.c \
+    bench/experiments/settings.h bench/experiments/settings.c \
+    bench/experiments/table.h bench/experiments/table.c \
+    bench/experiments/sides.h bench/experiments/sides.c \
+    bench/experiments/loops.h bench/experiments/loops.c \
+    bench/experiments/library.h bench/experiments/library.c \
+    bench/experiments/fits.h bench/experiments/fits.c \
+    bench/number.h \
+    bench/tell.h bench/tell.c \
+    bench/job.h bench/job.c \
+    bench/contest.h bench/contest.c \
+    bench/mpi_barrier.h bench/mpi_barrier.c \
+    bench/work.h bench/work.c \
+    $(bench_raw_sources)
+bench_nicbarr_experiments_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+bench_nicbarr_experiments_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la $(MPI_LIBS) -lm

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "chunk.h"
+#include "tell.h"
 #include "work.h"
 
 /* Persistent barriers came with MPI 4; Open MPI has them under that name since 5.0, while it still
@@ -41,18 +42,18 @@ static void init_persistent(struct mpi_barrier *barrier)
 #endif
 }
 
-void mpi_barrier_open(struct mpi_barrier *barrier, enum mode mode, const char *preference,
-                      unsigned tests)
+void mpi_barrier_open(struct mpi_barrier *barrier, MPI_Comm parent, enum mode mode,
+                      const char *preference, unsigned tests)
 {
     *barrier = (struct mpi_barrier){.mode = mode, .request = MPI_REQUEST_NULL, .tests = tests};
     if (preference) {
         MPI_Info info;
         MPI_Info_create(&info);
         MPI_Info_set(info, preference_key, preference);
-        MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &barrier->comm);
+        MPI_Comm_dup_with_info(parent, info, &barrier->comm);
         MPI_Info_free(&info);
     } else {
-        MPI_Comm_dup(MPI_COMM_WORLD, &barrier->comm);
+        MPI_Comm_dup(parent, &barrier->comm);
     }
     if (mode == MODE_IBARRIER) {
         barrier->work_rate = work_rate();
@@ -122,7 +123,7 @@ static void measure_overlap(struct mpi_barrier *barrier, unsigned iterations,
                             double figures[FIGURES])
 {
     double pure = figures[FIGURE_LATENCY];
-    MPI_Allreduce(MPI_IN_PLACE, &pure, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &pure, 1, MPI_DOUBLE, MPI_MAX, barrier->comm);
     unsigned long steps = (unsigned long)(pure * barrier->work_rate);
 
     repeat_overlapped(barrier, chunk_approach(iterations), steps);
@@ -158,13 +159,14 @@ struct contestant mpi_barrier_contestant(struct mpi_barrier *barrier, const char
 /* Every coll component registers its priority, which MPI's tools interface shows. */
 static bool component_loaded(const char *name)
 {
-    char variable[128];
+    char variable[160];
     int index;
     snprintf(variable, sizeof(variable), "coll_%s_priority", name);
     return MPI_T_cvar_get_index(variable, &index) == MPI_SUCCESS;
 }
 
-bool mpi_barrier_components_loaded(const char *preference, char *name, size_t name_size)
+/* False: `name` is the first component of the preference (NULL: of nothing) that is missing. */
+static bool components_loaded(const char *preference, char *name, size_t name_size)
 {
     bool loaded = true;
     int provided;
@@ -181,4 +183,22 @@ bool mpi_barrier_components_loaded(const char *preference, char *name, size_t na
     }
     MPI_T_finalize();
     return loaded;
+}
+
+const char *const mpi_barrier_names[2] = {"A", "B"};
+
+void mpi_barrier_warn_of_missing(const char *const preference[2], int rank)
+{
+    char name[128];
+    for (int i = 0; i < 2; i++) {
+        if (!components_loaded(preference[i], name, sizeof(name))) {
+            tell(rank, "warning: this job has no coll component '%s', which %s's preference names",
+                 name, mpi_barrier_names[i]);
+        }
+    }
+}
+
+const char *mpi_barrier_preference_text(const char *preference)
+{
+    return preference ? preference : "none, as the job gives";
 }

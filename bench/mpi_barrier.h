@@ -1,10 +1,10 @@
 /*
  * The MPI barriers as contestants: blocking, non-blocking with overlap, persistent.
  *
- * Called by nicbarr_bench, once for each of the two communicators. Each contestant has a duplicate
- * of MPI_COMM_WORLD of its own, created with its coll preference, because Open MPI chooses the
- * component of a communicator when it is created. Collective over MPI_COMM_WORLD. MPI errors end
- * the job (MPI_ERRORS_ARE_FATAL).
+ * Called by nicbarr_bench and nicbarr_experiments, once for each of two communicators. Each
+ * contestant has a duplicate of its own, created with its coll preference, because Open MPI chooses
+ * the component of a communicator when it is created. Opening and closing are collective over what
+ * is duplicated. MPI errors end the job (MPI_ERRORS_ARE_FATAL).
  */
 #ifndef BENCH_MPI_BARRIER_H
 #define BENCH_MPI_BARRIER_H
@@ -27,16 +27,22 @@ struct mpi_barrier {
 /* Whether this MPI has what the mode needs. */
 bool mpi_barrier_supports(enum mode mode);
 
-/* preference: value of ompi_comm_coll_preference, or NULL for a plain duplicate. */
-void mpi_barrier_open(struct mpi_barrier *barrier, enum mode mode, const char *preference,
-                      unsigned tests);
+/* A duplicate of `parent`. preference: value of ompi_comm_coll_preference, or NULL for a plain
+ * duplicate. */
+void mpi_barrier_open(struct mpi_barrier *barrier, MPI_Comm parent, enum mode mode,
+                      const char *preference, unsigned tests);
 void mpi_barrier_close(struct mpi_barrier *barrier);
 
 /* The contestant that plays this barrier, which must stay open as long. */
 struct contestant mpi_barrier_contestant(struct mpi_barrier *barrier, const char *name, bool tails);
 
-/* Open MPI passes over unknown names in a preference in silence. False: `name` is the first
- * component of the preference (NULL: of nothing) that this process has not loaded. */
-bool mpi_barrier_components_loaded(const char *preference, char *name, size_t name_size);
+/* Open MPI passes over unknown names in a preference in silence; this tells of those in A's and B's
+ * that this process has not loaded. */
+void mpi_barrier_warn_of_missing(const char *const preference[2], int rank);
+
+/* A preference for people. */
+const char *mpi_barrier_preference_text(const char *preference);
+
+extern const char *const mpi_barrier_names[2]; /* "A", "B" */
 
 #endif

@@ -9,12 +9,9 @@
  * Who does what: options.c the command line, job.c the placement, mpi_barrier.c and raw_job.c the
  * contestants, report.c the figures.
  */
-#include <errno.h>
 #include <mpi.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "contest.h"
 #include "job.h"
@@ -22,48 +19,7 @@
 #include "options.h"
 #include "raw_job.h"
 #include "report.h"
-
-static const char *const communicator_names[2] = {"A", "B"};
-
-/* All ranks find the same things to tell; one tells them. */
-static void __attribute__((format(printf, 2, 3))) tell(int rank, const char *format, ...)
-{
-    if (rank != 0)
-        return;
-    va_list arguments;
-    va_start(arguments, format);
-    fprintf(stderr, "nicbarr_bench: ");
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, "\n");
-    va_end(arguments);
-}
-
-/* Opens the JSON file on rank 0 before anything is measured: a wrong name shall not cost a
- * measurement. The same answer on all ranks; *file is NULL on the others. */
-static bool open_json(const char *name, int rank, FILE **file)
-{
-    int opened = 1;
-    *file = NULL;
-    if (!name)
-        return true;
-    if (rank == 0) {
-        *file = fopen(name, "w");
-        opened = *file != NULL;
-        if (!opened)
-            tell(rank, "cannot write %s: %s", name, strerror(errno));
-    }
-    MPI_Bcast(&opened, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return opened;
-}
-
-static void warn_of_missing_components(const struct options *options, int rank)
-{
-    char name[128];
-    for (int i = 0; i < 2; i++)
-        if (!mpi_barrier_components_loaded(options->preference[i], name, sizeof(name)))
-            tell(rank, "warning: this job has no coll component '%s', which %s's preference names",
-                 name, communicator_names[i]);
-}
+#include "tell.h"
 
 /* Rank 0: shows the results. False when a file could not be written. */
 static bool report_results(const struct options *options, const struct job *job,
@@ -89,12 +45,13 @@ static int measure(const struct options *options, const struct job *job, FILE *j
     bool with_raw = options->raw && job->one_node;
     if (options->raw && !job->one_node)
         tell(job->rank, "warning: --raw needs all processes on one node; it is left out");
-    warn_of_missing_components(options, job->rank);
+    mpi_barrier_warn_of_missing(options->preference, job->rank);
 
     for (int i = 0; i < 2; i++) {
-        mpi_barrier_open(&barriers[i], options->mode, options->preference[i], options->tests);
+        mpi_barrier_open(&barriers[i], MPI_COMM_WORLD, options->mode, options->preference[i],
+                         options->tests);
         contestants[count++] =
-            mpi_barrier_contestant(&barriers[i], communicator_names[i], options->tails);
+            mpi_barrier_contestant(&barriers[i], mpi_barrier_names[i], options->tails);
     }
     if (with_raw) {
         raw_job_open(&raw, job);
@@ -103,8 +60,9 @@ static int measure(const struct options *options, const struct job *job, FILE *j
 
     /* -i is about MPI operations; raw ones are of another order of magnitude. */
     for (size_t i = 0; i < count; i++)
-        contest_prepare(&contestants[i], options->warmup, i < 2 ? options->iterations : 0);
-    contest_play(contestants, count, options->chunks);
+        contest_prepare(&contestants[i], MPI_COMM_WORLD, options->warmup,
+                        i < 2 ? options->iterations : 0);
+    contest_play(contestants, count, MPI_COMM_WORLD, options->chunks);
     bool well = job->rank != 0 || report_results(options, job, contestants, count, json);
 
     contest_free(contestants, count);
@@ -122,7 +80,7 @@ static int run(const struct options *options, int rank)
         return EXIT_FAILURE;
     }
     FILE *json;
-    if (!open_json(options->json, rank, &json))
+    if (!tell_into(options->json, rank, &json))
         return EXIT_FAILURE;
 
     struct job job;

@@ -3,11 +3,11 @@
  */
 #include "options.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "number.h"
 
 const char *const mode_names[MODES] = {"barrier", "ibarrier", "persistent"};
 
@@ -40,18 +40,6 @@ static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},         {0},
 };
 
-static bool number(const char *text, unsigned long least, unsigned long most, unsigned *value)
-{
-    char *end;
-    errno = 0;
-    unsigned long parsed = strtoul(text, &end, 10);
-    /* strtoul takes signs and blanks; a number starts with a digit. */
-    if (errno || *end || *text < '0' || *text > '9' || parsed < least || parsed > most)
-        return false;
-    *value = (unsigned)parsed;
-    return true;
-}
-
 static bool mode(const char *text, enum mode *value)
 {
     for (int m = 0; m < MODES; m++)
@@ -81,19 +69,19 @@ enum options_verdict options_parse(int argc, char **argv, bool speak, struct opt
             options->preference[key - 'a'] = *optarg ? optarg : NULL;
             break;
         case 'c':
-            if (!number(optarg, 1, 100000, &options->chunks))
+            if (!number_parse(optarg, 1, 100000, &options->chunks))
                 return bad(speak, optarg, "a number of chunks from 1 to 100000");
             break;
         case 'i':
-            if (!number(optarg, 1, 1000000000, &options->iterations))
+            if (!number_parse(optarg, 1, 1000000000, &options->iterations))
                 return bad(speak, optarg, "a number of iterations from 1 to 1000000000");
             break;
         case 'x':
-            if (!number(optarg, 0, 1000000000, &options->warmup))
+            if (!number_parse(optarg, 0, 1000000000, &options->warmup))
                 return bad(speak, optarg, "a number of warm-up iterations up to 1000000000");
             break;
         case 't':
-            if (!number(optarg, 0, 1000000, &options->tests))
+            if (!number_parse(optarg, 0, 1000000, &options->tests))
                 return bad(speak, optarg, "a number of test calls up to 1000000");
             break;
         case 'f':

@@ -4,30 +4,15 @@
 #include "report.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <mpi.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "alloc.h"
+#include "mpi_barrier.h"
 
 enum { A, B, FIRST_RAW };
 
 /* ---- figures ---- */
-
-/* The part of the operation's time that computation can hide, as osu_ibarrier has it. */
-static struct nicbarr_quartiles overlap(const struct contestant *contestant, unsigned chunks)
-{
-    double *percent = bench_alloc(chunks, sizeof(*percent));
-    for (unsigned c = 0; c < chunks; c++) {
-        double exposed =
-            contestant->samples[FIGURE_OVERALL][c] - contestant->samples[FIGURE_COMPUTE][c];
-        percent[c] = fmax(0, 100 * (1 - exposed / contestant->samples[FIGURE_LATENCY][c]));
-    }
-    struct nicbarr_quartiles quartiles = stats_quartiles(percent, chunks);
-    free(percent);
-    return quartiles;
-}
 
 static struct nicbarr_quartiles ratio(const struct report *report, size_t over, size_t under)
 {
@@ -46,7 +31,7 @@ void report_make(struct report *report, const struct options *options, const str
             stats_quartiles(contestants[i].samples[FIGURE_LATENCY], options->chunks);
     if (options->mode == MODE_IBARRIER)
         for (int i = A; i <= B; i++)
-            report->overlaps[i] = overlap(&contestants[i], options->chunks);
+            report->overlaps[i] = contest_overlap(&contestants[i], options->chunks);
     report->b_over_a = ratio(report, B, A);
 
     for (size_t i = FIRST_RAW; i < count; i++)
@@ -65,25 +50,11 @@ void report_free(struct report *report)
 
 /* ---- text ---- */
 
-/* "Open MPI v4.1.4": Open MPI goes on for a line, MPICH for many. */
-static void library_name(char name[MPI_MAX_LIBRARY_VERSION_STRING])
-{
-    int length;
-    MPI_Get_library_version(name, &length);
-    name[strcspn(name, ",\n")] = '\0';
-}
-
-static const char *preference_text(const struct report *report, int which)
-{
-    const char *preference = report->options->preference[which];
-    return preference ? preference : "none, as the job gives";
-}
-
 static void print_head(const struct report *report)
 {
     const struct job *job = report->job;
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    library_name(library);
+    job_library_name(library);
     printf("# nicbarr_bench %s, %s, %d processes ", mode_names[report->options->mode], library,
            job->size);
     if (job->one_node)
@@ -92,8 +63,9 @@ static void print_head(const struct report *report)
                job->placement.crowded ? ", sharing processors" : "");
     else
         printf("on several nodes\n");
-    printf("# coll preference of A: %s; of B: %s\n", preference_text(report, A),
-           preference_text(report, B));
+    printf("# coll preference of A: %s; of B: %s\n",
+           mpi_barrier_preference_text(report->options->preference[A]),
+           mpi_barrier_preference_text(report->options->preference[B]));
 }
 
 /* The columns of the OSU benchmarks. Their means over iterations are medians over chunks here. */
@@ -214,7 +186,7 @@ bool report_write_json(const struct report *report, FILE *file)
     const struct job *job = report->job;
     char library[MPI_MAX_LIBRARY_VERSION_STRING], host[MPI_MAX_PROCESSOR_NAME];
     int length;
-    library_name(library);
+    job_library_name(library);
     MPI_Get_processor_name(host, &length);
 
     json_t *json =

@@ -36,3 +36,14 @@ struct nicbarr_quartiles stats_ratio(const double *over, const double *under, si
     free(ratios);
     return quartiles;
 }
+
+struct nicbarr_quartiles stats_difference(const double *minuend, const double *subtrahend, size_t n)
+{
+    double *differences = bench_alloc(n, sizeof(*differences));
+    for (size_t i = 0; i < n; i++) {
+        differences[i] = minuend[i] - subtrahend[i];
+    }
+    struct nicbarr_quartiles quartiles = stats_quartiles(differences, n);
+    free(differences);
+    return quartiles;
+}

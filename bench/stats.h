@@ -22,4 +22,8 @@ struct nicbarr_quartiles stats_quartiles(const double *samples, size_t n);
  * machine's speed of that moment. Every under[i] is greater than 0. */
 struct nicbarr_quartiles stats_ratio(const double *over, const double *under, size_t n);
 
+/* Quartiles of minuend[i] - subtrahend[i], likewise of one moment. */
+struct nicbarr_quartiles stats_difference(const double *minuend, const double *subtrahend,
+                                          size_t n);
+
 #endif

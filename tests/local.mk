@@ -74,6 +74,7 @@ component_tests = \
     tests/component/strangers.sh \
     tests/component/network.sh \
     tests/component/programs.sh \
+    tests/component/experiments.sh \
     tests/component/btl.sh \
     tests/component/myrd.sh \
     tests/component/myrd_kernel.sh \

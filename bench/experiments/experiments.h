@@ -1,0 +1,22 @@
+/*
+ * The experiments of nicbarr_experiments, one to a file.
+ *
+ * Each is collective over MPI_COMM_WORLD, prints its table on rank 0, and returns false when it
+ * could not be done, after a line that says why.
+ */
+#ifndef BENCH_EXPERIMENTS_EXPERIMENTS_H
+#define BENCH_EXPERIMENTS_EXPERIMENTS_H
+
+#include <stdbool.h>
+
+#include "settings.h"
+
+bool latency_run(const struct settings *settings);
+bool overhead_run(const struct settings *settings);
+bool granularity_run(const struct settings *settings);
+bool arrival_run(const struct settings *settings);
+bool applications_run(const struct settings *settings);
+bool rtt_run(const struct settings *settings);
+bool fuzzy_run(const struct settings *settings);
+
+#endif

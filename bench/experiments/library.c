@@ -1,0 +1,257 @@
+/*
+ * libmyr without MPI's collectives: see library.h.
+ */
+#include "library.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "bench/alloc.h"
+
+static _Noreturn void give_up(const char *text)
+{
+    fprintf(stderr, "nicbarr_experiments: libmyr: %s\n", text);
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    exit(EXIT_FAILURE);
+}
+
+static void require(enum myr_status status, const struct myr_error *error)
+{
+    if (status != MYR_OK) {
+        give_up(error->text);
+    }
+}
+
+/* Nothing else of this process has to go on while it waits. */
+static void no_progress(void) {}
+
+/* ---- the node's memory ---- */
+
+/* Where a process finds the segment of its node's first. */
+struct door {
+    int process, descriptor;
+};
+
+static enum myr_status join_other(const struct door *door, struct myr_segment **segment,
+                                  struct myr_error *error)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "/proc/%d/fd/%d", door->process, door->descriptor);
+    int fd = open(name, O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot open %s of a neighbour", name);
+    }
+    return myr_segment_join_fd(fd, segment, error);
+}
+
+static void join_segment(struct library *library, MPI_Comm node)
+{
+    enum { LIMIT = 64 << 20 };
+    struct myr_error error = {0};
+    struct door door = {0};
+    int rank;
+    MPI_Comm_rank(node, &rank);
+    if (rank == 0) {
+        require(myr_segment_join(NULL, LIMIT, &library->segment, &error), &error);
+        door = (struct door){(int)getpid(), myr_segment_fd(library->segment)};
+    }
+    MPI_Bcast(&door, sizeof(door), MPI_BYTE, 0, node);
+    if (rank != 0) {
+        require(join_other(&door, &library->segment, &error), &error);
+    }
+}
+
+void library_open(struct library *library, const struct settings *settings)
+{
+    /* What coll/nicbarr has by default. */
+    static const struct myr_patience patience = {.spin = -1, .sleep_after = 500, .slice = 1000};
+    MPI_Comm node;
+    *library = (struct library){.segment = NULL};
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    join_segment(library, node);
+    if (!settings->job.one_node) {
+        const struct myr_nic_options options = {.network = getenv("OMPI_MCA_coll_nicbarr_network")};
+        struct myr_error error = {0};
+        require(myr_nic_open(library->segment, &options, &library->nic, &error), &error);
+    }
+    MPI_Barrier(node); /* all have joined before anybody may leave */
+    MPI_Comm_free(&node);
+    myr_waiter_init(&library->waiter, library->segment, no_progress, &patience);
+}
+
+void library_close(struct library *library)
+{
+    if (library->nic) {
+        myr_nic_close(library->nic);
+    }
+    myr_segment_leave(library->segment);
+}
+
+/* ---- groups ---- */
+
+struct context {
+    struct nicbarr_choice choice;
+    uint32_t size;
+};
+
+static bool schedule_of(const void *opaque, uint32_t rank, struct myr_schedule *schedule)
+{
+    const struct context *context = opaque;
+    return nicbarr_schedule_create(context->choice, context->size, rank, schedule);
+}
+
+/* The most messages that any rank waits for. */
+static uint32_t most_waits(const struct context *context)
+{
+    uint32_t most = 0;
+    for (uint32_t rank = 0; rank < context->size; rank++) {
+        struct myr_schedule schedule;
+        uint32_t waits = 0;
+        if (!schedule_of(context, rank, &schedule)) {
+            give_up("out of memory");
+        }
+        for (uint32_t step = 0; step < schedule.nsteps; step++) {
+            waits += schedule.steps[step].waits;
+        }
+        nicbarr_schedule_destroy(&schedule);
+        most = waits > most ? waits : most;
+    }
+    return most;
+}
+
+static void join_here(struct library_group *group, uint64_t key, uint32_t rank,
+                      const struct context *context)
+{
+    struct library *library = group->library;
+    const uint32_t waits = most_waits(context);
+    const size_t bytes =
+        myr_group_arrival_bytes(context->size) + myr_plan_messages_bytes(context->size, waits);
+    const struct myr_key name = {.scope = key, .id = 1};
+    struct myr_error error = {0};
+    struct myr_record *record =
+        myr_record_join(library->segment, &name, context->size, bytes, 0, &error);
+    if (!record) {
+        give_up(error.text);
+    }
+    myr_group_init(&group->here, record, &library->waiter, context->size, rank);
+    if (!myr_plan_messages(&group->here.plan, myr_group_slots(&group->here), rank, waits,
+                           context->choice.algorithm == NICBARR_TREE, schedule_of, context)) {
+        give_up("out of memory");
+    }
+}
+
+/* How long a first barrier may take, which all enter at about the same time. */
+enum { TRY_US = 5000000 };
+
+static void join_across(struct library_group *group, const struct myr_nic_members *members,
+                        const struct context *context)
+{
+    struct myr_error error = {0};
+    require(myr_nic_group_join(&group->nics, group->library->nic, &group->library->waiter, members,
+                               schedule_of, context, &error),
+            &error);
+    if (!myr_nic_group_wait(&group->nics, myr_nic_group_arrive(&group->nics), TRY_US)) {
+        give_up("no packets come through between the nodes (a firewall?)");
+    }
+}
+
+/* A key that nobody else has. */
+static uint64_t share_key(MPI_Comm team)
+{
+    uint64_t key = 0;
+    while (key == 0) {
+        if (getrandom(&key, sizeof(key), 0) != sizeof(key)) {
+            give_up("no random numbers");
+        }
+        MPI_Bcast(&key, sizeof(key), MPI_BYTE, 0, team);
+    }
+    return key;
+}
+
+/* Who is where in the team, and on several nodes their NICs' names, which the caller frees. Nodes
+ * are in the order of their first ranks. */
+static void find_members(const struct library *library, MPI_Comm team,
+                         struct myr_nic_members *members)
+{
+    MPI_Comm node, leaders;
+    int rank, place[4]; /* local, locals, node, nodes */
+    MPI_Comm_rank(team, &rank);
+    MPI_Comm_split_type(team, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &place[0]);
+    MPI_Comm_size(node, &place[1]);
+    MPI_Comm_split(team, place[0] == 0 ? 0 : MPI_UNDEFINED, rank, &leaders);
+    if (leaders != MPI_COMM_NULL) {
+        MPI_Comm_rank(leaders, &place[2]);
+        MPI_Comm_size(leaders, &place[3]);
+    }
+    MPI_Bcast(&place[2], 2, MPI_INT, 0, node);
+
+    struct myr_nic_name *names = bench_alloc((size_t)place[3], sizeof(*names));
+    if (leaders != MPI_COMM_NULL) {
+        if (library->nic) {
+            myr_nic_get_name(library->nic, &names[place[2]]);
+        }
+        MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, names, sizeof(*names), MPI_BYTE, leaders);
+        MPI_Comm_free(&leaders);
+    }
+    MPI_Bcast(names, place[3] * (int)sizeof(*names), MPI_BYTE, 0, node);
+    MPI_Comm_free(&node);
+    members->local = (uint32_t)place[0];
+    members->locals = (uint32_t)place[1];
+    members->node = (uint32_t)place[2];
+    members->nodes = (uint32_t)place[3];
+    members->names = names;
+}
+
+void library_join(struct library_group *group, struct library *library, MPI_Comm team,
+                  struct nicbarr_choice choice)
+{
+    struct myr_nic_members members = {.key = share_key(team)};
+    find_members(library, team, &members);
+    *group = (struct library_group){.library = library, .across = members.nodes > 1};
+    if (group->across) {
+        const struct context context = {choice, members.nodes};
+        join_across(group, &members, &context);
+    } else {
+        const struct context context = {choice, members.locals};
+        join_here(group, members.key, members.local, &context);
+    }
+    free((void *)members.names);
+}
+
+void library_leave(struct library_group *group)
+{
+    if (group->across) {
+        myr_nic_group_leave(&group->nics);
+    } else {
+        myr_plan_destroy(&group->here.plan);
+        myr_record_leave(group->library->segment, group->here.record);
+    }
+}
+
+void library_barrier(struct library_group *group)
+{
+    if (!group->across) {
+        myr_group_barrier(&group->here);
+    } else if (!myr_nic_group_wait(&group->nics, myr_nic_group_arrive(&group->nics), 0)) {
+        give_up("a barrier has failed");
+    }
+}
+
+void library_meet(struct library *library, MPI_Comm comm)
+{
+    MPI_Request request;
+    int met = 0;
+    if (!library->nic) {
+        return;
+    }
+    MPI_Ibarrier(comm, &request);
+    while (!met) {
+        (void)myr_nic_poll(library->nic);
+        MPI_Test(&request, &met, MPI_STATUS_IGNORE);
+    }
+}

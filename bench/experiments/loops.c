@@ -1,0 +1,133 @@
+/*
+ * Loops of work and barriers: see loops.h.
+ */
+#include "loops.h"
+
+#include <math.h>
+
+#include "bench/chunk.h"
+#include "bench/work.h"
+
+/* ---- chance ---- */
+
+/* splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators). */
+static uint64_t draw(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* Uniform in [-1, 1). */
+static double draw_deviation(uint64_t *state)
+{
+    return (double)(draw(state) >> 11) * 0x1p-52 - 1;
+}
+
+/* ---- operations ---- */
+
+static void work_step(struct loop *loop, size_t step)
+{
+    double work = loop->works[step] * loop->rate;
+    if (loop->variation > 0) {
+        work *= 1 + loop->variation * draw_deviation(&loop->random);
+    }
+    work_do((unsigned long)work);
+}
+
+static void operate(struct loop *loop)
+{
+    MPI_Request request;
+    for (size_t step = 0; step < loop->steps; step++) {
+        switch (loop->kind) {
+        case LOOP_BARRIER:
+            work_step(loop, step);
+            MPI_Barrier(loop->comm);
+            break;
+        case LOOP_IBARRIER:
+            MPI_Ibarrier(loop->comm, &request);
+            work_step(loop, step);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            break;
+        case LOOP_ALONE:
+            work_step(loop, step);
+            break;
+        }
+    }
+}
+
+static void run(void *self, unsigned iterations, double figures[FIGURES])
+{
+    struct loop *loop = self;
+    for (unsigned i = chunk_approach(iterations); i > 0; i--) {
+        operate(loop);
+    }
+    double start = chunk_clock();
+    for (unsigned i = iterations; i > 0; i--) {
+        operate(loop);
+    }
+    figures[FIGURE_LATENCY] = (chunk_clock() - start) / iterations;
+}
+
+/* ---- turns ---- */
+
+static const double chunk_length = 1000;                           /* microseconds, about */
+static const double fewest_operations = 4, most_operations = 1000; /* in a chunk */
+
+/* Microseconds of an operation, the same on all ranks; exact only where several fit a chunk. */
+static double probe(struct loop *loop, MPI_Comm team)
+{
+    enum { PROBES = 3, OPERATIONS = 2 };
+    double fastest = INFINITY;
+    for (int i = 0; i < PROBES; i++) {
+        double figures[FIGURES];
+        run(loop, OPERATIONS, figures);
+        MPI_Allreduce(MPI_IN_PLACE, &figures[FIGURE_LATENCY], 1, MPI_DOUBLE, MPI_MAX, team);
+        fastest = fmin(fastest, figures[FIGURE_LATENCY]);
+        if (fastest * fewest_operations > chunk_length) {
+            break;
+        }
+    }
+    return fastest;
+}
+
+/* Operations in a chunk, for all loops alike: enough that the ranks' getting into step does not
+ * count, and otherwise few, so that there are many chunks. */
+static unsigned fitting_iterations(struct loop *loops, size_t count, MPI_Comm team)
+{
+    double slowest = 0;
+    for (size_t i = 0; i < count; i++) {
+        slowest = fmax(slowest, probe(&loops[i], team));
+    }
+    return (unsigned)fmin(fmax(chunk_length / slowest, fewest_operations), most_operations);
+}
+
+void loops_compare(const struct settings *settings, struct loop *loops, size_t count, MPI_Comm team,
+                   double seconds, struct figures *figures)
+{
+    struct contestant contestants[TURNS_MOST];
+    MPI_Barrier(team); /* all calibrate at once, as they will work at once */
+    const double rate = work_rate();
+    for (size_t i = 0; i < count; i++) {
+        loops[i].rate = rate;
+    }
+    const unsigned iterations = fitting_iterations(loops, count, team);
+    for (size_t i = 0; i < count; i++) {
+        loops[i].random = (uint64_t)settings->seed << 32 | (uint32_t)settings->job.rank;
+        contestants[i] = (struct contestant){
+            .name = "loop", .self = &loops[i], .run = run, .iterations = iterations};
+    }
+    turns_take(contestants, count, team, seconds, figures);
+}
+
+void loops_compare_sides(const struct settings *settings, const struct sides *sides,
+                         struct loop program, double seconds, struct figures *figures)
+{
+    struct loop loops[SIDES];
+    for (int i = A; i < SIDES; i++) {
+        loops[i] = program;
+        loops[i].comm = sides->barriers[i].comm;
+    }
+    loops_compare(settings, loops, SIDES, sides->team, seconds, figures);
+}

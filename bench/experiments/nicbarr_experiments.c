@@ -1,0 +1,84 @@
+/*
+ * nicbarr_experiments: the evaluations of the papers that nicbarr follows, on the real thing.
+ *
+ * A person's program: MPI_Barrier as Buntinas, Panda and Sadayappan evaluated NIC-based barriers
+ * under MPI (section 4), and messages as Hoefler measured them for the n-way dissemination barrier
+ * (section 2). Where they compare NIC-based with host-based barriers, this compares A with B, which
+ * take turns in one job (contest.h), as in nicbarr_bench. Where they give means of 10,000, this
+ * gives medians and quartiles of chunks.
+ *
+ * Who does what: settings.c the command line and the job, table.c text and CSV, sides.c and loops.c
+ * what takes turns, library.c libmyr without MPI, fits.c what is read off curves; and each
+ * experiment a file of its name.
+ */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/tell.h"
+#include "bench/mpi_barrier.h"
+#include "experiments.h"
+#include "table.h"
+
+static const struct experiment experiments[] = {
+    {"latency", "MPI_Barrier of 2, 3, ... processes", latency_run},
+    {"overhead", "what MPI adds to libmyr's barrier", overhead_run},
+    {"granularity", "a loop of work and a barrier, by the amount of work", granularity_run},
+    {"arrival", "the same with work that varies from process to process", arrival_run},
+    {"applications", "three synthetic applications", applications_run},
+    {"rtt", "1:P P:1 ping-pong of MPI's messages, with a model", rtt_run},
+    {"fuzzy", "work between MPI_Ibarrier and MPI_Wait", fuzzy_run},
+};
+
+enum { EXPERIMENTS = sizeof(experiments) / sizeof(experiments[0]) };
+
+/* Known before MPI_Init: Open MPI's launchers tell by the environment. */
+static bool is_first(void)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    return !rank || !strcmp(rank, "0");
+}
+
+/* What both sides of `overhead` have in common: components read it in MPI_Init. */
+static void settle_algorithm(const struct settings *settings)
+{
+    setenv("OMPI_MCA_coll_nicbarr_algorithm", settings->algorithm, 1);
+    setenv("OMPI_MCA_coll_nicbarr_nic", "soft", 1);
+}
+
+static int run(struct settings *settings)
+{
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size < 2) {
+        tell(rank, "one process: nothing to measure");
+        return EXIT_FAILURE;
+    }
+    mpi_barrier_warn_of_missing(settings->preference, rank);
+    settings_open(settings);
+    table_introduce(settings);
+    const bool well = settings->experiment->run(settings);
+    settings_close(settings);
+    return well ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings;
+    switch (settings_parse(argc, argv, is_first(), experiments, EXPERIMENTS, &settings)) {
+    case SETTINGS_HELPED:
+        return EXIT_SUCCESS;
+    case SETTINGS_BAD:
+        return EXIT_FAILURE;
+    case SETTINGS_RUN:
+        break;
+    }
+    if (settings.experiment->run == overhead_run) {
+        settle_algorithm(&settings);
+    }
+    MPI_Init(&argc, &argv);
+    const int status = run(&settings);
+    MPI_Finalize();
+    return status;
+}

@@ -1,0 +1,98 @@
+/*
+ * overhead: what MPI adds to a barrier (Buntinas, section 4.1, figure 3).
+ *
+ * Called by nicbarr_experiments. The library's barrier and MPI_Barrier of side A take turns among
+ * the same processes; both play the same algorithm (--algorithm), by shared memory on one node and
+ * by the soft NICs on several.
+ */
+#include "experiments.h"
+
+#include <stdio.h>
+
+#include "bench/chunk.h"
+#include "library.h"
+#include "sides.h"
+#include "table.h"
+
+static const struct column columns[] = {
+    {"processes", 0},   {"library_us", 3},  {"library_q1", 3}, {"library_q3", 3},
+    {"mpi_us", 3},      {"mpi_q1", 3},      {"mpi_q3", 3},     {"overhead_us", 3},
+    {"overhead_q1", 3}, {"overhead_q3", 3}, {NULL, 0},
+};
+
+enum { LIBRARY, MPI, CONTESTANTS };
+
+struct player {
+    struct library_group group;
+    MPI_Comm meeting; /* of the same processes, served by Open MPI's own components */
+};
+
+/* What the one side leaves undone while the other plays would never be done: so all meet. */
+static void run_library(void *self, unsigned iterations, double figures[FIGURES])
+{
+    struct player *player = self;
+    library_meet(player->group.library, player->meeting);
+    for (unsigned i = chunk_approach(iterations); i > 0; i--) {
+        library_barrier(&player->group);
+    }
+    double start = chunk_clock();
+    for (unsigned i = iterations; i > 0; i--) {
+        library_barrier(&player->group);
+    }
+    figures[FIGURE_LATENCY] = (chunk_clock() - start) / iterations;
+    library_meet(player->group.library, player->meeting);
+}
+
+static void measure(const struct settings *settings, struct library *library, MPI_Comm team,
+                    double seconds, struct figures *figures)
+{
+    enum { WARMUP = 200 };
+    struct nicbarr_choice choice;
+    (void)nicbarr_choice_parse(settings->algorithm, &choice); /* it has been looked at before */
+    struct mpi_barrier barrier, meeting;
+    mpi_barrier_open(&barrier, team, MODE_BARRIER, settings->preference[A], 0);
+    mpi_barrier_open(&meeting, team, MODE_BARRIER, "^nicbarr", 0);
+    struct player player = {.meeting = meeting.comm};
+    library_join(&player.group, library, team, choice);
+
+    struct contestant contestants[CONTESTANTS] = {
+        [LIBRARY] = {.name = "library", .self = &player, .run = run_library},
+        [MPI] = mpi_barrier_contestant(&barrier, "MPI", false),
+    };
+    for (int i = 0; i < CONTESTANTS; i++) {
+        contest_prepare(&contestants[i], team, WARMUP, 0);
+    }
+    turns_take(contestants, CONTESTANTS, team, seconds, figures);
+    library_meet(library, meeting.comm);
+    library_leave(&player.group);
+    mpi_barrier_close(&meeting);
+    mpi_barrier_close(&barrier);
+}
+
+bool overhead_run(const struct settings *settings)
+{
+    struct table table;
+    struct library library;
+    if (!table_open(&table, settings, settings->csv, columns)) {
+        return false;
+    }
+    library_open(&library, settings);
+    const int most = settings->job.size;
+    for (int size = 2; size <= most; size++) {
+        MPI_Comm team = team_open(settings, size);
+        if (team == MPI_COMM_NULL) {
+            continue;
+        }
+        struct figures figures;
+        measure(settings, &library, team, settings->budget / (most - 1), &figures);
+        team_close(&team);
+        struct row row = {0};
+        row_add(&row, size);
+        row_add_quartiles(&row, figures.time[LIBRARY]);
+        row_add_quartiles(&row, figures.time[MPI]);
+        row_add_quartiles(&row, figures.difference);
+        table_add(&table, &row);
+    }
+    library_close(&library);
+    return table_close(&table);
+}

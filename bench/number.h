@@ -1,0 +1,28 @@
+/*
+ * Numbers on command lines.
+ *
+ * Called by the benchmark programs that read their options with getopt_long.
+ */
+#ifndef BENCH_NUMBER_H
+#define BENCH_NUMBER_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* False, and *value untouched, if the text is not a number from `least` to `most`. */
+static inline bool number_parse(const char *text, unsigned long least, unsigned long most,
+                                unsigned *value)
+{
+    char *end;
+    errno = 0;
+    unsigned long parsed = strtoul(text, &end, 10);
+    /* strtoul takes signs and blanks; a number starts with a digit. */
+    if (errno || *end || *text < '0' || *text > '9' || parsed < least || parsed > most) {
+        return false;
+    }
+    *value = (unsigned)parsed;
+    return true;
+}
+
+#endif
