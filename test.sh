@@ -70,11 +70,11 @@ step "clang-format" bash -c "echo '$sources' | xargs clang-format --dry-run -Wer
 # (What runs in the kernel is left to the kernel's verifier.)
 step "cppcheck" cppcheck --quiet -i firmware/kernel/program.bpf.c --error-exitcode=1 --std=c11 --enable=warning,portability \
     --inline-suppr --suppress=missingInclude --suppress=missingIncludeSystem -I. -D_GNU_SOURCE '-DNICBARR_VERSION=""' '-DNICSIM_DATA=""' \
-    -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 \
+    '-DPKGLIBEXECDIR=""' -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 \
     firmware libmyr coll_nicbarr btl_myr myrd tools bench
 step "clang-tidy" bash -c "clang-tidy --quiet firmware/*.c firmware/soft/*.c firmware/sim/*.c \
     libmyr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,model,statistics}.c -- \
-    -std=gnu11 -D_GNU_SOURCE -I. '-DNICBARR_VERSION=\"\"' '-DNICSIM_DATA=\"\"'"
+    -std=gnu11 -D_GNU_SOURCE -I. '-DNICBARR_VERSION=\"\"' '-DNICSIM_DATA=\"\"' '-DPKGLIBEXECDIR=\"\"'"
 step "shellcheck" bash -c "git ls-files '*.sh' .ci/run | xargs shellcheck -x -P SCRIPTDIR \
     -e SC1091,SC2154,SC2016,SC2034,SC2317"
 

@@ -39,6 +39,19 @@ bench_nicbarr_raw_udp_SOURCES = bench/raw_udp.c \
 bench_nicbarr_raw_udp_LDADD = coll_nicbarr/libnicbarr_pure.la -lm
 EXTRA_DIST += bench/hosts.sh bench/kernel.sh bench/quantiles.sh
 
+## What `nicbarr evaluate` runs; with tests/nethosts it is installed in the order of the source tree.
+nobase_dist_pkglibexec_SCRIPTS += bench/report/evaluate.sh
+nobase_dist_libexecdata_DATA += \
+    bench/report/page.sh bench/report/page.css \
+    bench/report/style.gp \
+    bench/report/latency.gp bench/report/latency_factor.gp \
+    bench/report/overhead.gp bench/report/overhead_difference.gp \
+    bench/report/granularity.gp bench/report/efficiency.gp \
+    bench/report/arrival.gp bench/report/arrival_difference.gp \
+    bench/report/applications.gp bench/report/applications_factor.gp bench/report/applications_efficiency.gp \
+    bench/report/rtt.gp bench/report/rtt_per_peer.gp \
+    bench/report/fuzzy.gp
+
 ## Benchmarks of the parts, with Google Benchmark; C++ only where that wants it.
 if HAVE_BENCHMARK
 noinst_PROGRAMS += bench/parts

@@ -46,8 +46,11 @@ tests_mpi_pvars_SOURCES = tests/mpi/pvars.c $(mpi_common)
 tests_mpi_pvars_CFLAGS = $(mpi_cflags)
 tests_mpi_pvars_LDADD = $(MPI_LIBS)
 
-## The hosts on one machine: their switch, and what tests it and the NICs with it.
-noinst_PROGRAMS += tests/nethosts/switch
+## The hosts on one machine, installed for `nicbarr evaluate`: their switch, and what tests it and the NICs with it.
+nobase_pkglibexec_PROGRAMS += tests/nethosts/switch
+nobase_dist_pkglibexec_SCRIPTS += tests/nethosts/nethosts tests/nethosts/inside tests/nethosts/run \
+    tests/nethosts/agent tests/nethosts/launch
+nobase_dist_libexecdata_DATA += tests/jobs.sh
 nethosts_frames = \
     tests/nethosts/frame.h tests/nethosts/frame.c \
     tests/nethosts/capture.h tests/nethosts/capture.c
@@ -79,11 +82,9 @@ component_tests = \
     tests/component/myrd.sh \
     tests/component/myrd_kernel.sh \
     tests/component/kernel.sh
-nethosts_scripts = tests/nethosts/nethosts tests/nethosts/inside tests/nethosts/run \
-    tests/nethosts/agent tests/nethosts/launch tests/component/hosts_common.sh tests/component/playing_common.sh
 TESTS += $(component_tests)
-EXTRA_DIST += $(component_tests) tests/component/common.sh tests/jobs.sh tests/debian13.sh \
-    $(nethosts_scripts)
+EXTRA_DIST += $(component_tests) tests/component/common.sh tests/debian13.sh \
+    tests/component/hosts_common.sh tests/component/playing_common.sh
 
 ## What searches for what no test thought of: a fuzzer, and a model of the protocol. Each needs a tool
 ## of its own and is skipped without it.

@@ -8,7 +8,8 @@
 #ifndef TOOLS_COMMANDS_H
 #define TOOLS_COMMANDS_H
 
-int report_command(int argc, char **argv); /* report.c */
-int status_command(int argc, char **argv); /* status.c */
+int evaluate_command(int argc, char **argv); /* evaluate.c */
+int report_command(int argc, char **argv);   /* report.c */
+int status_command(int argc, char **argv);   /* status.c */
 
 #endif

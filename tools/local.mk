@@ -3,9 +3,11 @@ bin_PROGRAMS += tools/nicbarr
 tools_nicbarr_SOURCES = \
     tools/nicbarr.c \
     tools/commands.h \
+    tools/evaluate.c \
     tools/report.c \
     tools/segments.h tools/segments.c tools/status.c \
     $(tools_report_sources)
+tools_nicbarr_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 tools_nicbarr_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 tools_nicbarr_LDADD = libmyr/libmyr.la $(JANSSON_LIBS) -lm
 
@@ -19,8 +21,10 @@ tools_report_sources = \
 
 ## Their tests: the whole by a script, on the program in $NICBARR or the one just built (automake
 ## runs tests where its Makefile is); the parts by cmocka.
-TESTS += tools/tests/report_test.sh tools/tests/status_test.sh
+TESTS += tools/tests/report_test.sh tools/tests/status_test.sh tools/tests/evaluate_test.sh
 EXTRA_DIST += \
+    tools/tests/evaluate_test.sh \
+    tools/tests/sample_experiments.sh \
     tools/tests/status_test.sh \
     tools/tests/report_test.sh \
     tools/tests/bound.json \

@@ -17,6 +17,7 @@ static const struct {
     int (*run)(int argc, char **argv);
     char *title; /* argv[0] of the subcommand */
 } commands[] = {
+    {"evaluate", evaluate_command, (char *)"nicbarr evaluate"},
     {"report", report_command, (char *)"nicbarr report"},
     {"status", status_command, (char *)"nicbarr status"},
 };
@@ -25,6 +26,8 @@ static const char doc[] =
     "Shows what nicbarr, a faster MPI_Barrier for Open MPI, has measured and chosen."
     "\v"
     "Commands:\n"
+    "  evaluate       measures NIC-based barriers against Open MPI's own on this\n"
+    "                 machine as the papers did: a page with plots and raw data\n"
     "  report FILE    which barrier a job's communicators use, and why: a table,\n"
     "                 a plot, or CSV, from a file that a job has written\n"
     "  status         the NICs that this machine's processes have at present, and\n"

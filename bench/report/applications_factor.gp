@@ -1,0 +1,12 @@
+# How many times faster applications run, from applications.csv.
+load 'style.gp'
+set xtics font 'sans-serif,12'
+set grid noxtics
+set offsets 0.2, 0.2, graph 0.05, 0
+set yrange [0:*]
+set style fill solid 0.5 border
+set ylabel "Open MPI's own / nicbarr"
+plot ARG1 using (column(0)):(column('factor')):(column('factor_q1')):(column('factor_q3')):(0.35):xtic(1) \
+        with boxerrorbars linestyle 1 \
+    title 'times faster', \
+    1 with lines linestyle 9 title 'no difference'

@@ -1,0 +1,375 @@
+#!/bin/bash
+# What `nicbarr evaluate` runs: every experiment of nicbarr_experiments, NIC-based barriers against Open MPI's own in
+# turns in each job, on this node and on several hosts; then one page with what came out (page.sh), on which
+# plots, tables and raw data are.
+#
+# An experiment that fails leaves a line on the page, and the others go on. Each has the same share of the time. The
+# folder of a page is known by its log: nothing else is written over. usage() says what the options are.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+nethosts=$top/tests/nethosts/nethosts
+log_name=evaluation.log
+
+usage() {
+    cat << END
+Usage: nicbarr evaluate [OPTION...]
+Measures NIC-based barriers against Open MPI's own on this machine as the papers did, and
+writes a page with plots, tables and raw data.
+
+  --nodes N          on N hosts, which are network namespaces of this machine (1: on this node
+                     alone; default: on this node, and on 4 hosts where that is allowed)
+  --per-host N       processes on each of these hosts (default 1)
+  --nic NIC          their NIC: soft, kernel (needs root), auto or none (default auto)
+  --budget MINUTES   how long all of it may take, about (default 8)
+  --only LIST        these experiments only, such as latency,granularity; there are
+                     ${experiments[*]}
+  --seed N           of chance (default 1)
+  --output DIR       where the page goes (default nicbarr-evaluation)
+  --force            also into a folder with files that are not an evaluation's
+  --help             this text
+END
+}
+
+# One line that says what to do.
+fail() { echo "nicbarr evaluate: $1" >&2; exit "${2-1}"; }
+bad() { fail "$1 (try --help)" 64; }
+
+# ---- the experiments: what was measured, whose idea it is, what is shown of it
+declare -A title prose plots tables
+experiments=(latency overhead granularity arrival applications rtt fuzzy)
+buntinas="Buntinas, Panda and Sadayappan, \"Performance benefits of NIC-based barrier on Myrinet/GM\""
+title[latency]="Barrier latency"
+prose[latency]="Consecutive barriers of growing numbers of processes: what one takes with nicbarr and with Open \
+MPI's own function, and how many times faster nicbarr is. Follows section 4.2 of $buntinas (figures 4 and 5)."
+plots[latency]="latency=Barrier latency over the number of processes
+latency_factor=Factor of improvement over the number of processes"
+title[overhead]="MPI's overhead"
+prose[overhead]="The same barrier, played by the library without MPI and called as MPI_Barrier. The difference is \
+what the way through MPI costs. Follows section 4.1 of $buntinas (figure 3)."
+plots[overhead]="overhead=The barrier by the library alone and by MPI_Barrier
+overhead_difference=What MPI adds"
+title[granularity]="Granularity of computation"
+prose[granularity]="A loop of computation and a barrier, with computation of growing length; and how much \
+computation it takes for a program to spend a given share of its time computing (its efficiency). The faster the \
+barrier, the finer the grain that pays. Follows section 4.3 of $buntinas (figures 6 and 7)."
+plots[granularity]="granularity=Time of a loop over its computation
+efficiency=Least computation between barriers for an efficiency"
+tables[granularity]="granularity efficiency"
+title[arrival]="Varying arrival times"
+prose[arrival]="The same loop, but each process computes for a time that differs from the mean at random, by up to \
+the given percentage. Who waits for the last one saves less by a fast barrier. Follows section 4.4 of $buntinas \
+(figures 8 and 9)."
+plots[arrival]="arrival=Time of a loop at the largest variation
+arrival_difference=What nicbarr saves in each loop, at each variation"
+title[applications]="Synthetic applications"
+prose[applications]="Three programs of several steps, each of which computes and then has a barrier: much \
+communication (360 µs of computation in 8 steps), mixed (2100 µs in 20) and much computation (9450 µs in 10); each \
+process's computation varies by 10 %. Follows section 4.5 of $buntinas (figure 10)."
+plots[applications]="applications=Time of a run
+applications_factor=Factor of improvement
+applications_efficiency=Efficiency: computation in the whole time"
+title[rtt]="Round trips to several peers"
+prose[rtt]="One process sends a message to each of P peers, all of which answer at once: what it takes until the \
+last answer is there, and a model fitted to the least of them. If it grows slower than P, it pays to send to \
+several peers in each round, as the n-way dissemination barrier does. Follows section 2 of Hoefler, Mehlan, Mietke \
+and Rehm, \"Fast barrier synchronization for InfiniBand\" (figures 2 to 4)."
+plots[rtt]="rtt=Round trip to all peers
+rtt_per_peer=Round trip divided by the number of peers"
+title[fuzzy]="Fuzzy barriers"
+prose[fuzzy]="MPI_Ibarrier, computation, then its wait: how much of the barrier hides behind the computation. A \
+NIC-based barrier goes on without the host. For comparison: the same computation after nicbarr's blocking barrier. \
+Follows the fuzzy barrier of sections 1 and 5.2 of Buntinas, Panda and Sadayappan, \"Fast NIC-based barrier over \
+Myrinet/GM\"."
+plots[fuzzy]="fuzzy=Barrier and computation together over the length of the computation"
+labels=(a=nicbarr "b=Open MPI's own" "factor=times faster" library="library alone" mpi=MPI_Barrier overhead="MPI adds"
+    difference=saved work=computation a_work="computation with nicbarr" b_work="computation with Open MPI's own"
+    a_efficiency="efficiency with nicbarr" b_efficiency="efficiency with Open MPI's own"
+    rtt_min="least round trip" rtt="round trip" compute=computation variation="variation ±")
+
+# ---- the command line
+nodes='' per_host=1 nic=auto budget=8 seed=1 output=nicbarr-evaluation force=no
+arguments=$*
+number() { # TEXT LEAST MOST NAME
+    if ! [[ $1 =~ ^(0|[1-9][0-9]{0,8})$ ]] || [ "$1" -lt "$2" ] || [ "$1" -gt "$3" ]; then
+        bad "$4 is a number from $2 to $3, not '$1'"
+    fi
+}
+while [ $# -gt 0 ]; do
+    option=$1
+    case $option in
+        --nodes | --per-host | --nic | --budget | --only | --seed | --output)
+            [ $# -ge 2 ] || bad "$option wants a value"
+            shift ;;
+    esac
+    case $option in
+        --nodes) number "$1" 1 250 "$option"; nodes=$1 ;;
+        --per-host) number "$1" 1 1000 "$option"; per_host=$1 ;;
+        --budget) number "$1" 1 10000 "$option"; budget=$1 ;;
+        --seed) number "$1" 0 999999999 "$option"; seed=$1 ;;
+        --nic)
+            case $1 in soft | kernel | auto | none) nic=$1 ;; *) bad "there is no NIC '$1'" ;; esac ;;
+        --only)
+            IFS=, read -ra only <<< "$1"
+            [ ${#only[@]} -gt 0 ] || bad "--only wants experiments"
+            for one in "${only[@]}"; do
+                case " ${experiments[*]} " in
+                    *" $one "*) ;;
+                    *) bad "there is no experiment '$one'" ;;
+                esac
+            done
+            experiments=("${only[@]}") ;;
+        --output) output=$1 ;;
+        --force) force=yes ;;
+        --help) usage; exit 0 ;;
+        *) bad "what is '$option'?" ;;
+    esac
+    shift
+done
+[ "$nodes" != 1 ] || [ "$per_host" = 1 ] || bad "--per-host is for several hosts"
+
+# ---- what it takes
+for program in mpirun:openmpi-bin gnuplot:gnuplot-nox awk:mawk; do
+    command -v "${program%:*}" > /dev/null ||
+        fail "there is no ${program%:*} in the PATH; on Debian: apt-get install ${program#*:}"
+done
+command -v nicbarr_experiments > /dev/null ||
+    fail "there is no nicbarr_experiments in the PATH; source env.sh of your nicbarr (PREFIX/share/nicbarr/env.sh)"
+[ -n "$(ompi_info --parsable --param coll nicbarr 2> /dev/null)" ] ||
+    fail "Open MPI does not find the component nicbarr; source env.sh (PREFIX/share/nicbarr/env.sh)"
+hosts_why=
+if [ "$nodes" != 1 ]; then
+    options=()
+    [ "$nic" != kernel ] || options=(--kernel)
+    hosts_why=$("$nethosts" "${options[@]}" --shell "${nodes:-4}" true 2>&1) && hosts_why=
+    if [ -n "$hosts_why" ] && [ -n "$nodes" ]; then
+        fail "no hosts: $(tail -n 1 <<< "$hosts_why")"
+    fi
+fi
+if [ -e "$output" ]; then
+    [ -d "$output" ] || fail "'$output' is not a folder"
+    [ -e "$output/$log_name" ] || [ $force = yes ] || [ -z "$(ls -A -- "$output")" ] ||
+        fail "'$output' has files that are not an evaluation's; choose another --output, or --force"
+fi
+# What an earlier evaluation has left there would pass for this one's.
+if [ -e "$output/$log_name" ]; then
+    for part in node oversubscribed hosts; do
+        for experiment in "${!title[@]}"; do
+            for name in ${tables[$experiment]-$experiment}; do
+                rm -f -- "$output/$part/$name.csv" "$output/$part/$name"{,_*}.svg
+            done
+        done
+        rmdir -- "$output/$part" 2> /dev/null
+    done
+    rm -f -- "$output/index.html" "$output/summary.csv"
+fi
+{ mkdir -p -- "$output" && output=$(cd -- "$output" && pwd) && : > "$output/$log_name"; } 2> /dev/null ||
+    fail "cannot write into '$output'"
+log=$output/$log_name
+
+# shellcheck source=tests/jobs.sh
+. "$top/tests/jobs.sh"
+# shellcheck source=bench/report/page.sh
+. "$here/page.sh"
+export OMPI_MCA_coll_nicbarr_cache=none # what earlier jobs have measured is left out of it
+
+# ---- the parts: where the experiments run
+declare -A part_title part_text
+parts=()
+processors=$(nproc)
+[ "$processors" -gt 1 ] || processors=2
+if [ "${nodes:-1}" = 1 ]; then
+    parts+=(node oversubscribed)
+    part_title[node]="This node, $processors processes"
+    part_text[node]="All processes meet in shared memory, each has a processor to itself."
+    part_title[oversubscribed]="This node, $((2 * processors)) processes"
+    part_text[oversubscribed]="Twice as many processes as processors: a barrier includes changes of process."
+fi
+if [ "$nodes" != 1 ] && [ -z "$hosts_why" ]; then
+    nodes=${nodes:-4}
+    parts+=(hosts)
+    part_title[hosts]="$nodes hosts, $per_host process$([ "$per_host" = 1 ] || echo es) on each"
+    part_text[hosts]="Hosts are network namespaces of this machine, joined by a bridge, so all of them share its \
+processors. nicbarr's NIC: $nic. Open MPI's own barrier goes by TCP."
+fi
+
+# The command that starts a job in a part, in the array launch.
+launch_in() { # PART
+    # shellcheck disable=SC2206 # words
+    case $1 in
+        node) launch=(mpirun -np "$processors" $bound) ;;
+        oversubscribed) launch=(mpirun -np $((2 * processors)) $unbound) ;;
+        hosts) launch=("$nethosts" "${options[@]}" "$nodes" "$per_host" --mca coll_nicbarr_nic "$nic") ;;
+    esac
+}
+
+runs=$((${#parts[@]} * ${#experiments[@]}))
+launching=2 # seconds for a job to start and to end
+share=$((budget * 60 / runs - launching))
+[ $share -ge 1 ] || share=1
+expected=$((runs * (share + launching)))
+started=$SECONDS
+clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+
+# Rows of data below a header?
+has_rows() { [ -f "$1" ] && [ "$(grep -vc '^#' "$1")" -gt 1 ]; }
+
+# The line that says why a job failed: one of ours, or else the first, as mpirun says much afterwards.
+reason() { # FILE
+    grep -E '^(nicbarr|nethosts|myrd)[a-z_]*: ' "$1" | tail -n 1 | grep . ||
+        grep -v '^[-[:space:]]*$' "$1" | head -n 1
+}
+
+# Run one; why[PART/EXPERIMENT] says what went wrong, if it did; printed[...] is what it said.
+declare -A why commands printed
+run() { # PART EXPERIMENT
+    local run=$1/$2 status name csvs=()
+    local launch command said=$output/$1/.said
+    launch_in "$1"
+    for name in ${tables[$2]-$2}; do
+        csvs+=("$output/$1/$name.csv")
+    done
+    command=("${launch[@]}" nicbarr_experiments "$2" --budget "$share" --seed "$seed" --csv "$output/$run.csv")
+    commands[$run]=${command[*]}
+    timeout --foreground -k 10 $((5 * share + 60)) "${command[@]}" > "$said" 2>&1 < /dev/null &
+    job=$!
+    wait $job
+    status=$?
+    job=
+    { printf '\n$ %s\n' "${command[*]}"; cat "$said"; echo "status $status"; } >> "$log"
+    if [ $status = 124 ] || [ $status = 137 ]; then
+        why[$run]="it did not end in $((5 * share + 60)) s"
+    elif [ $status != 0 ]; then
+        why[$run]="status $status: $(reason "$said")"
+    else
+        for name in "${csvs[@]}"; do
+            has_rows "$name" || why[$run]="it wrote no data to ${name##*/}"
+        done
+    fi
+    printed[$run]=$(cat "$said")
+    rm -f "$said"
+    [ -z "${why[$run]-}" ]
+}
+
+# ---- running
+job= # that runs
+interrupted() {
+    [ -z "$job" ] || { kill "$job"; wait "$job"; } 2> /dev/null
+    rm -f "$output"/*/.said
+    echo
+    fail "interrupted; there is no page, but what was measured is in $output" 130
+}
+trap interrupted INT TERM
+load_before=$(cut -d ' ' -f 1-3 /proc/loadavg)
+date=$(date '+%Y-%m-%d %H:%M:%S %Z')
+echo "nicbarr evaluate $arguments, $date" >> "$log"
+echo "$runs experiments, about $(clock $expected) minutes"
+[ -z "$hosts_why" ] || echo "(no hosts: $(tail -n 1 <<< "$hosts_why"))"
+n=0 failures=0
+for part in "${parts[@]}"; do
+    mkdir -p "$output/$part"
+    for experiment in "${experiments[@]}"; do
+        n=$((n + 1))
+        printf '%3d of %d  %-14s %-12s  %s of %s gone' $n $runs "$part" "$experiment" \
+            "$(clock $((SECONDS - started)))" "$(clock $expected)"
+        since=$SECONDS
+        if run "$part" "$experiment"; then
+            echo ", $((SECONDS - since)) s"
+        else
+            failures=$((failures + 1))
+            echo ", FAILED: ${why[$part/$experiment]}"
+        fi
+    done
+done
+
+# ---- the page
+machine() {
+    local model version
+    model=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)
+    version=$(mpirun --version | sed -n '1s/.*(Open MPI) *//p')
+    printf '%s\t%s\n' "Date" "$date, took $(clock $((SECONDS - started))) minutes" \
+        "Host" "$(uname -n)" \
+        "Processor" "${model:-$(uname -m)}, $(nproc) of them" \
+        "Kernel" "$(uname -sr)" \
+        "Load" "$load_before before, $(cut -d ' ' -f 1-3 /proc/loadavg) after (1, 5 and 15 minutes)" \
+        "Open MPI" "${version:-unknown}" \
+        "nicbarr" "${NICBARR_VERSION:-unknown}" \
+        "Seed" "$seed" \
+        "Command" "nicbarr evaluate${arguments:+ $arguments}"
+}
+
+show() { # PART EXPERIMENT
+    local part=$1 run=$1/$2 plot caption name
+    page_subsection "${title[$2]}"
+    page_text "${prose[$2]}"
+    if [ -n "${why[$run]-}" ]; then
+        page_failure "${title[$2]} failed: ${why[$run]}"
+        for name in ${tables[$2]-$2}; do
+            ! has_rows "$output/$part/$name.csv" || page_raw "$part/$name.csv" # as far as it came
+        done
+        page_details "What the experiment printed" <<< "${printed[$run]}"
+        return
+    fi
+    while IFS='=' read -r plot caption; do
+        # latency_factor.gp draws from latency.csv
+        page_plot "$part/$plot" "$here/$plot.gp" "$caption" "$part/${plot%%_*}.csv" || failures=$((failures + 1))
+    done <<< "${plots[$2]}"
+    for name in ${tables[$2]-$2}; do
+        page_table "$part/$name.csv" "${labels[@]}"
+        page_raw "$part/$name.csv"
+    done
+    page_details "What the experiment printed" <<< "${printed[$run]}"
+}
+
+# The latencies of the most processes in each part, as CSV; nothing if there are none.
+summary() {
+    local part csv head=
+    for part in "${parts[@]}"; do
+        csv=$output/$part/latency.csv
+        [ -z "${why[$part/latency]-}" ] || continue
+        if [ -z "$head" ]; then
+            head=where,$(grep -m 1 -v '^#' "$csv")
+            echo "$head"
+        fi
+        echo "${part_title[$part]/,/:},$(tail -n 1 "$csv")"
+    done
+}
+
+page_begin "$output/index.html" "An evaluation of NIC-based barriers" \
+    "nicbarr against Open MPI's own MPI_Barrier, in turns in the same jobs"
+page_section "Machine and versions"
+machine | page_facts
+page_text "Figures are medians, with quartiles beside them; plots show quartiles as bands or bars. All times are in \
+microseconds. Figures of two runs should not be compared: machines change their speed from minute to minute, which \
+within a job meets both sides alike."
+for run in "${parts[@]}"; do
+    for experiment in "${experiments[@]}"; do
+        echo "${commands[$run/$experiment]}"
+    done
+done | page_details "The commands that were run"
+page_link "$log_name" "What they printed"
+[ -z "$hosts_why" ] ||
+    page_failure "Several hosts were left out: $(tail -n 1 <<< "$hosts_why")"
+if [[ " ${experiments[*]} " = *" latency "* ]]; then
+    summary > "$output/summary.csv"
+    if [ -s "$output/summary.csv" ]; then
+        page_section "In short"
+        page_text "MPI_Barrier of the most processes in each place; what else was measured is below."
+        page_table summary.csv "${labels[@]}"
+        page_raw summary.csv
+    else
+        rm "$output/summary.csv"
+    fi
+fi
+for part in "${parts[@]}"; do
+    page_section "${part_title[$part]}"
+    page_text "${part_text[$part]}"
+    for experiment in "${experiments[@]}"; do
+        show "$part" "$experiment"
+    done
+done
+page_end || fail "cannot write $output/index.html"
+echo "The page: $output/index.html"
+if [ $failures != 0 ]; then
+    fail "$failures of the page's experiments and plots failed; it says why"
+fi

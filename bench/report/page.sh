@@ -1,0 +1,203 @@
+# Pages with plots that need nothing but themselves; to be sourced by bash. A page is one HTML file with its
+# style and its plots in it: no scripts, no fonts, no network. It is well-formed XML as well. The plots are kept
+# beside it as SVG files, and the raw data as the CSV files that they are drawn from.
+#
+# Who makes a page (bench/report/evaluate.sh, for one) calls, in this order:
+#
+#     page_begin FILE TITLE SUBTITLE    a new page. FILE's folder is there; names of CSV and SVG files below are
+#                                       relative to that folder, and may lead into folders in it
+#     page_section TITLE                a heading; it is in the list of contents, too
+#     page_subsection TITLE             a heading below it, likewise
+#     page_text PARAGRAPH...            plain text; what is in `backquotes` is shown as code
+#     page_facts                        a list from standard input: a line is NAME, tab, VALUE
+#     page_failure TEXT                 one line that something did not work out
+#     page_table CSV [NAME=LABEL...]    a table. Columns NAME_us and NAME_percent get their unit, and a LABEL in
+#                                       place of their NAME; one that is followed by NAME_q1 and NAME_q3 is shown
+#                                       with these quartiles in one cell. Comments are its caption
+#     page_plot NAME SCRIPT CAPTION CSV...
+#                                       a plot, NAME.svg: what gnuplot says when it runs SCRIPT with the CSVs as
+#                                       ARG1, ARG2, ... SCRIPT may be anywhere; load 'style.gp' in it finds the
+#                                       one in this folder
+#     page_link FILE TEXT               a line that links to a file
+#     page_raw CSV...                   links to the files, and what is in them to unfold
+#     page_details SUMMARY              standard input as it is, to unfold
+#     page_end                          writes FILE; until then there is none
+#
+# Text may be anything: it is made safe. CSVs are simple ones: comments (# ...), a header, rows; no quotes.
+# page_plot answers 1 where gnuplot fails (after page_failure), the others 0. One page at a time.
+# shellcheck shell=bash
+page_home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+# What XML cannot hold is left out.
+page_escape() {
+    iconv -cs -f UTF-8 -t UTF-8 | tr -d '\000-\010\013\014\016-\037' |
+        sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&quot;/g'
+}
+page_escaped() { printf '%s' "$1" | page_escape; }
+
+# Into a file, as some functions below are at the end of pipes, and so in processes of their own.
+page_put() { printf '%s\n' "$1" >> "$page_file.body"; }
+
+page_begin() { # FILE TITLE SUBTITLE
+    page_file=$1 page_title=$(page_escaped "$2") page_subtitle=$(page_escaped "$3")
+    page_folder=$(dirname "$1")
+    page_contents='' page_headings=0
+    : > "$page_file.body"
+}
+
+page_heading() { # LEVEL TITLE
+    local title
+    title=$(page_escaped "$2")
+    page_headings=$((page_headings + 1))
+    page_put "<h$1 id=\"section-$page_headings\">$title</h$1>"
+    page_contents+="<li class=\"level-$1\"><a href=\"#section-$page_headings\">$title</a></li>"$'\n'
+}
+page_section() { page_heading 2 "$1"; }
+page_subsection() { page_heading 3 "$1"; }
+
+page_text() { # PARAGRAPH...
+    local paragraph
+    for paragraph; do
+        # shellcheck disable=SC2016 # backquotes of the text
+        page_put "<p>$(page_escaped "$paragraph" | sed 's/`\([^`]*\)`/<code>\1<\/code>/g')</p>"
+    done
+}
+
+page_failure() { page_put "<p class=\"failure\">$(page_escaped "$1")</p>"; }
+
+page_facts() {
+    page_put "<table class=\"facts\"><tbody>
+$(page_escape | sed 's|^\([^\t]*\)\t\(.*\)|<tr><th>\1</th><td>\2</td></tr>|')
+</tbody></table>"
+}
+
+page_details() { # SUMMARY
+    page_put "<details><summary>$(page_escaped "$1")</summary><pre>$(page_escape)</pre></details>"
+}
+
+page_link() { # FILE TEXT
+    page_put "<p class=\"link\"><a href=\"$(page_escaped "$1")\">$(page_escaped "$2")</a></p>"
+}
+
+page_raw() { # CSV...
+    local csv
+    for csv; do
+        page_link "$csv" "Raw data: ${csv##*/}"
+    done
+    for csv; do
+        page_details "$csv" < "$page_folder/$csv"
+    done
+}
+
+page_table() { # CSV [NAME=LABEL...]
+    local csv=$1 labels
+    shift
+    labels=$(printf '%s\n' "$@" | page_escape)
+    page_put "<div class=\"wide\"><table class=\"data\">
+$(page_escape < "$page_folder/$csv" | page_labels=$labels awk -F , '
+        # Three digits or so; what is no fraction stays what it is.
+        function shown(text) {
+            if (text ~ /^-?nan$/) return "none"
+            if (text !~ /^-?[0-9]*\.[0-9]+([eE][-+]?[0-9]+)?$/) return text
+            size = text < 0 ? -text : text + 0
+            return sprintf(size >= 99.95 ? "%.0f" : size >= 9.995 ? "%.1f" : size >= 0.9995 ? "%.2f" : "%.3f", text)
+        }
+        function heading(name,   unit) {
+            unit = ""
+            if (sub(/_us$/, "", name)) unit = " (µs)"
+            else if (sub(/_percent$/, "", name)) unit = " (%)"
+            if (name in label) return label[name] unit
+            gsub(/_/, " ", name)
+            return name unit
+        }
+        BEGIN {
+            lines = split(ENVIRON["page_labels"], line, "\n")
+            for (i = 1; i <= lines; i++) {
+                at = index(line[i], "=")
+                label[substr(line[i], 1, at - 1)] = substr(line[i], at + 1)
+            }
+        }
+        sub(/^# */, "") { comments = comments (comments == "" ? "" : "; ") $0; next }
+        NF == 0 { next }
+        !columns {
+            columns = NF
+            if (comments != "") print "<caption>" comments "</caption>"
+            printf "<thead><tr>"
+            for (i = 1; i <= NF; i += quartiles[i] ? 3 : 1) {
+                base = $i
+                sub(/_us$|_percent$/, "", base)
+                quartiles[i] = $(i + 1) == base "_q1" && $(i + 2) == base "_q3"
+                printf "<th>%s</th>", heading($i)
+            }
+            print "</tr></thead>\n<tbody>"
+            next
+        }
+        {
+            printf "<tr>"
+            for (i = 1; i <= columns; i += quartiles[i] ? 3 : 1) {
+                printf "<td>%s", shown($i)
+                if (quartiles[i]) printf " <span>%s to %s</span>", shown($(i + 1)), shown($(i + 2))
+                printf "</td>"
+            }
+            print "</tr>"
+        }
+        END { if (columns) print "</tbody>" }')
+</table></div>"
+}
+
+# Names within an SVG are made the page's: several plots have the same ones.
+page_inlined() { # SVG PREFIX
+    sed -n '/<svg/,$p' "$1" | sed -E "s/ id=(['\"])/ id=\1$2-/g; s/href=(['\"])#/href=\1#$2-/g
+        s/url\((['\"]?)#/url(\1#$2-/g"
+}
+
+page_plot() { # NAME SCRIPT CAPTION CSV...
+    local name=$1 script=$2 caption said csv files=()
+    local svg=$page_folder/$name.svg
+    caption=$(page_escaped "$3")
+    shift 3
+    for csv; do
+        files+=("$page_folder/$csv")
+    done
+    if ! said=$(GNUPLOT_LIB=$page_home gnuplot -c "$script" "${files[@]}" 2>&1 > "$svg") || [ ! -s "$svg" ]; then
+        rm -f "$svg"
+        # gnuplot shows the line first, and then says what is wrong with it
+        page_failure "No plot of ${name##*/}: gnuplot says: $(grep -v '^ *^\?$' <<< "$said" | tail -n 1)"
+        return 1
+    fi
+    name=$(page_escaped "$name")
+    page_put "<figure>
+$(page_inlined "$svg" "plot-$(tr -c 'A-Za-z0-9\n' - <<< "$name")" |
+        page_caption=$caption awk '
+            { gsub(/<title>gnuplot_[^<]*<\/title>/, "") }
+            !titled && /<title>/ { $0 = "<title>" ENVIRON["page_caption"] "</title>"; titled = 1 }
+            { print }')
+<figcaption>$caption <a href=\"$name.svg\">SVG</a></figcaption>
+</figure>"
+}
+
+page_end() {
+    local new=$page_file.new
+    cat > "$new" << END && mv "$new" "$page_file" && rm "$page_file.body"
+<!DOCTYPE html>
+<html xmlns="http://www.w3.org/1999/xhtml" lang="en">
+<head>
+<meta charset="utf-8"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
+<title>$page_title</title>
+<style>
+$(cat "$page_home/page.css")
+</style>
+</head>
+<body>
+<header><h1>$page_title</h1>
+<p>$page_subtitle</p></header>
+<nav><ul>
+$page_contents</ul></nav>
+<main>
+$(cat "$page_file.body")
+</main>
+</body>
+</html>
+END
+}

@@ -1,0 +1,252 @@
+#!/bin/bash
+# `nicbarr evaluate` and the page it writes, with experiments that are none (sample_experiments.sh), so that nothing
+# is measured and the same comes out each time. Also on hosts, where they may be made.
+#
+# Run by `make check`, in the build folder; NICBARR names another nicbarr to test.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+nicbarr=$(realpath "${NICBARR:-tools/nicbarr}")
+for program in gnuplot mpirun; do
+    command -v $program > /dev/null || { echo "there is no $program"; exit 77; }
+done
+export NICBARR_LIBEXECDIR=$here/../..
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 99
+count=0
+failed=0
+
+# The job is one process, whatever mpirun is told; which is kept in `jobs`.
+mkdir bin
+cp "$here/sample_experiments.sh" bin/nicbarr_experiments
+cat > bin/mpirun << 'END'
+#!/bin/bash
+if [ "$1" = --version ]; then
+    echo 'mpirun (Open MPI) 4.1.99'
+    exit
+fi
+echo "$*" >> "$(dirname "$0")/../jobs"
+while [ "$1" != nicbarr_experiments ]; do shift; done
+exec "$@"
+END
+printf '#!/bin/sh\necho "mca:coll:nicbarr:version"\n' > bin/ompi_info
+chmod +x bin/*
+path=$PATH
+PATH=$PWD/bin:$PATH
+
+verdict() { # STATUS NAME
+    count=$((count + 1))
+    if [ "$1" -eq 0 ]; then
+        printf 'ok %d - %s\n' $count "$2"
+    else
+        printf 'not ok %d - %s\n' $count "$2"
+        failed=$((failed + 1))
+        sed 's/^/# /' out err 2> /dev/null | tail -n 30
+    fi
+}
+check() { # NAME COMMAND...
+    local name=$1
+    shift
+    "$@" > /dev/null
+    verdict $? "$name"
+}
+evaluate() { # ARGUMENT...: status, out, err
+    "$nicbarr" evaluate "$@" > out 2> err < /dev/null
+    status=$?
+}
+refuses() { # STATUS PATTERN NAME: the last one ended with one line that says why
+    [ $status -eq "$1" ] && [ "$(wc -l < err)" -eq 1 ] && [ ! -s out ] && grep -Eq -- "$2" err
+    verdict $? "$3"
+}
+count_of() { # PATTERN FILE
+    grep -o -- "$1" "$2" | wc -l
+}
+
+# What a page of so many parts with so many plots in each must be.
+is_page() { # FOLDER PARTS PLOTS
+    local file page=$1/index.html total=$(($2 * $3)) prefixes
+    if command -v xmllint > /dev/null; then
+        check "$1: well-formed" xmllint --noout --nonet "$page"
+    fi
+    [ "$(count_of '<svg' "$page")" -eq $total ] && [ "$(count_of '</svg>' "$page")" -eq $total ]
+    verdict $? "$1: $total plots are in it"
+    [ "$(find "$1" -name '*.svg' | wc -l)" -eq $total ]
+    verdict $? "$1: they are beside it, too"
+    # (of an id in a loop of gnuplot's there are several in one plot)
+    prefixes=$(grep -o 'id="plot-[a-z-]*gnuplot_canvas"' "$page" | sort -u | wc -l)
+    [ "$prefixes" -eq $total ] && ! grep -Eq " id=[\"'](gp|gnuplot)|href=[\"']#gp|url\(#gp" "$page"
+    verdict $? "$1: names in them are their own"
+    ! grep -Ei "<(script|link|iframe|img|object|embed)|(src|href)=[\"'][^\"'#]*:|@import|url\(['\"]?[^#'\")]*[:/]" "$page"
+    verdict $? "$1: nothing from elsewhere"
+    ! grep -Eo "href=[\"'][^\"'#]+" "$page" | sed "s/href=.//" | while read -r file; do
+        [ -s "$1/$file" ] || echo "$file"
+    done | grep .
+    verdict $? "$1: its links lead to files"
+    ! find "$1" -name '*.csv' -printf '%P\n' | while read -r file; do
+        grep -q "href=\"$file\"" "$page" && grep -qF "<summary>$file</summary>" "$page" || echo "$file"
+    done | grep .
+    verdict $? "$1: all CSVs are in it"
+    [ -z "$(find "$1" -name '*.new' -o -name '*.body' -o -name '.said')" ]
+    verdict $? "$1: nothing else is left"
+}
+
+# ---- this node
+evaluate --nodes 1 --seed 7
+[ $status -eq 0 ] && [ ! -s err ] && grep -q '^The page: .*/nicbarr-evaluation/index.html$' out
+verdict $? "an evaluation of this node"
+is_page nicbarr-evaluation 2 14
+page='nicbarr-evaluation/index.html'
+for expected in 'Open MPI</th><td>4\.1\.99<' "nicbarr</th><td>[0-9]" 'Seed</th><td>7<' 'Kernel</th><td>Linux' \
+    'Load</th><td>[0-9]' \
+    'In short' 'oversubscribed/latency.csv' '<td>This node: [0-9]* processes</td>' \
+    'Command</th><td>nicbarr evaluate --nodes 1 --seed 7<' \
+    'section 4\.3 of Buntinas' '<title>Barrier latency over' \
+    '<caption>experiment: latency; seed: 7; ' '<td>mixed</td>' '<td>[0-9.]* <span>[0-9.]* to [0-9.]*</span></td>' \
+    '<pre># experiment: rtt$'; do
+    check "it says $expected" grep -q "$expected" "$page"
+done
+[ "$(grep -c '' jobs)" -eq 14 ] && [ "$(grep -c -- '--seed 7 --csv' jobs)" -eq 14 ]
+verdict $? "14 jobs, all with the seed"
+check "the log has what they were" grep -q 'mpirun -np .* nicbarr_experiments rtt --budget' nicbarr-evaluation/evaluation.log
+grep -q ' 14 of 14  oversubscribed *fuzzy ' out
+verdict $? "progress was shown"
+
+evaluate --nodes 1 --only rtt,latency --budget 1
+[ $status -eq 0 ]
+verdict $? "its own folder is taken again"
+is_page nicbarr-evaluation 2 4
+budget=$(sed -n 's/.*fuzzy --budget \([0-9]*\) .*/\1/p' jobs | tail -n 1)
+less=$(sed -n 's/.*latency --budget \([0-9]*\) .*/\1/p' jobs | tail -n 1)
+[ "$((14 * budget))" -le 480 ] && [ "$((4 * less))" -le 60 ] && [ "$less" -ge 1 ]
+verdict $? "the budget is shared ($budget s of 8 minutes, $less s of one)"
+
+SAMPLE_PROCESSES=2 evaluate --nodes 1 --output two
+[ $status -eq 0 ]
+verdict $? "two processes"
+is_page two 2 14
+
+# ---- what goes wrong is told, and the rest goes on
+SAMPLE_FAILS=overhead SAMPLE_LATE=arrival SAMPLE_EMPTY=rtt evaluate --nodes 1 --output failing
+[ $status -eq 1 ] && [ "$(wc -l < err)" -eq 1 ] && grep -q '^nicbarr evaluate: 6 .* failed' err
+verdict $? "experiments fail"
+[ "$(grep -c 'FAILED' out)" -eq 6 ]
+verdict $? "which is shown at once"
+[ "$(grep -c 'class="failure">MPI.s overhead failed: status 3: the network is &lt;down&gt; &amp; out' failing/index.html)" -eq 2 ] &&
+    [ "$(grep -c 'class="failure">.* it wrote no data to rtt.csv' failing/index.html)" -eq 2 ]
+verdict $? "and is on the page"
+is_page failing 2 8
+
+mkdir broken
+printf '#!/bin/sh\necho >&2; echo "line 3: as expected" >&2; exit 2\n' > broken/gnuplot
+chmod +x broken/gnuplot
+PATH=$PWD/broken:$PATH evaluate --nodes 1 --only latency --output unplotted
+[ $status -eq 1 ] && [ "$(grep -c 'No plot of latency.*: gnuplot says: line 3: as expected' unplotted/index.html)" -eq 4 ]
+verdict $? "gnuplot fails"
+is_page unplotted 2 0
+
+# ---- folders
+mkdir foreign
+echo mine > foreign/index.html
+evaluate --nodes 1 --output foreign
+refuses 1 "'foreign' has files that are not an evaluation's" "a folder of somebody else's"
+check "which is as it was" grep -qx mine foreign/index.html
+echo mine > foreign/notes
+evaluate --nodes 1 --only rtt --output foreign --force
+[ $status -eq 0 ] && grep -qx mine foreign/notes && grep -q '<svg' foreign/index.html
+verdict $? "with --force"
+evaluate --nodes 1 --output foreign/notes
+refuses 1 "is not a folder" "a file in its place"
+evaluate --nodes 1 --output foreign/notes/below
+refuses 1 "cannot write" "a folder that cannot be"
+evaluate --nodes 1 --only rtt --output 'an <odd> & "quoted" name'
+[ $status -eq 0 ]
+verdict $? "a folder with an odd name"
+is_page 'an <odd> & "quoted" name' 2 2
+
+# ---- usage
+usage() { # PATTERN ARGUMENT...
+    local pattern=$1
+    shift
+    evaluate "$@"
+    refuses 64 "$pattern" "refused: ${*-}"
+}
+usage "what is '--wibble'" --wibble
+usage "what is 'file'" file
+usage "there is no experiment 'speed'" --only latency,speed
+usage "there is no experiment ''" --only latency,,rtt
+usage "wants experiments" --only ''
+usage "there is no NIC 'fast'" --nic fast
+usage "wants a value" --nodes
+for bad in '' x 0 -1 251 1.5 07 99999999999999999999 '1 2'; do
+    usage "--nodes is a number from 1 to 250" --nodes "$bad"
+done
+usage "--budget is a number" --budget 0
+usage "--seed is a number" --seed x
+usage "--per-host is for several hosts" --nodes 1 --per-host 2
+evaluate --help
+[ $status -eq 0 ] && grep -q -- '--budget MINUTES' out && [ ! -s err ]
+verdict $? "--help"
+
+# ---- what is missing
+mkdir bare
+for program in bash awk sed cut dirname nproc; do
+    ln -s "$(command -v $program)" bare/
+done
+for missing in mpirun gnuplot nicbarr_experiments; do
+    PATH=$PWD/bare evaluate --nodes 1 --output never
+    refuses 1 "there is no $missing in the PATH" "no $missing"
+    ln -s "$(command -v $missing)" bare/
+done
+printf '#!/bin/sh\n' > bare/ompi_info
+chmod +x bare/ompi_info
+PATH=$PWD/bare evaluate --nodes 1 --output never
+refuses 1 "does not find the component" "no component"
+NICBARR_LIBEXECDIR=$PWD/nowhere evaluate
+refuses 1 'cannot run .*/nowhere/bench/report/evaluate.sh: No such file' "no script"
+[ ! -e never ]
+verdict $? "none of them wrote anything"
+
+# ---- no hosts
+mkdir -p tree/tests/nethosts
+ln -s "$NICBARR_LIBEXECDIR/bench" tree/
+ln -s "$NICBARR_LIBEXECDIR/tests/jobs.sh" tree/tests/
+printf '#!/bin/sh\necho "nethosts: no right" >&2\nexit 77\n' > tree/tests/nethosts/nethosts
+chmod +x tree/tests/nethosts/nethosts
+NICBARR_LIBEXECDIR=$PWD/tree evaluate --only rtt --output hostless
+[ $status -eq 0 ] && grep -q 'Several hosts were left out: nethosts: no right' hostless/index.html
+verdict $? "without the right to make hosts"
+is_page hostless 2 2
+NICBARR_LIBEXECDIR=$PWD/tree evaluate --nodes 2 --output never
+refuses 1 'no hosts: nethosts: no right' "which is an error if they are asked for"
+
+# ---- interrupted
+cat > bin/nicbarr_experiments << 'END'
+#!/bin/bash
+echo $$ > pid
+exec sleep 600
+END
+"$nicbarr" evaluate --nodes 1 --output interrupted > out 2> err < /dev/null &
+for _ in $(seq 600); do
+    [ -s pid ] && break
+    sleep 0.1
+done
+kill -TERM $!
+wait $!
+[ $? -eq 130 ] && grep -q 'interrupted; there is no page' err && [ ! -e interrupted/index.html ] && ! kill -0 "$(cat pid)" 2> /dev/null
+verdict $? "interrupted"
+cp "$here/sample_experiments.sh" bin/nicbarr_experiments
+
+# ---- several hosts
+if "$NICBARR_LIBEXECDIR/tests/nethosts/nethosts" --shell 2 true > out 2>&1; then
+    PATH=$PWD/bin:$path evaluate --nodes 2 --per-host 3 --nic soft --only latency --output hosts
+    [ $status -eq 0 ] && grep -q 'hosts  *latency' out && grep -q -- '-np 6 .*--mca coll_nicbarr_nic soft nicbarr_experiments latency' jobs
+    verdict $? "an evaluation of 2 hosts"
+    is_page hosts 1 2
+    check "it says what hosts" grep -q '2 hosts, 3 processes on each' hosts/index.html
+else
+    count=$((count + 1))
+    echo "ok $count - hosts # SKIP $(tail -n 1 out)"
+fi
+
+echo "1..$count"
+[ "$failed" -eq 0 ]
