@@ -37,7 +37,8 @@ bad() { fail "$1 (try --help)" 64; }
 
 # ---- the experiments: what was measured, whose idea it is, what is shown of it
 declare -A title prose plots tables
-experiments=(latency overhead granularity arrival applications rtt fuzzy)
+# (-myr: the same over btl/myr, in place of what Open MPI takes by itself)
+experiments=(latency overhead granularity arrival applications rtt rtt-myr fuzzy)
 buntinas="Buntinas, Panda and Sadayappan, \"Performance benefits of NIC-based barrier on Myrinet/GM\""
 title[latency]="Barrier latency"
 prose[latency]="Consecutive barriers of growing numbers of processes: what one takes with nicbarr and with Open \
@@ -76,6 +77,10 @@ several peers in each round, as the n-way dissemination barrier does. Follows se
 and Rehm, \"Fast barrier synchronization for InfiniBand\" (figures 2 to 4)."
 plots[rtt]="rtt=Round trip to all peers
 rtt_per_peer=Round trip divided by the number of peers"
+title[rtt-myr]="Round trips to several peers over btl/myr"
+prose[rtt-myr]="The same with messages that go through nicbarr's NIC (btl/myr) instead of what Open MPI takes by itself."
+plots[rtt-myr]="rtt-myr=Round trip to all peers over btl/myr
+rtt-myr_per_peer=Round trip divided by the number of peers, over btl/myr"
 title[fuzzy]="Fuzzy barriers"
 prose[fuzzy]="MPI_Ibarrier, computation, then its wait: how much of the barrier hides behind the computation. A \
 NIC-based barrier goes on without the host. For comparison: the same computation after nicbarr's blocking barrier. \
@@ -194,13 +199,14 @@ processors. nicbarr's NIC: $nic. Open MPI's own barrier goes by TCP."
 fi
 
 # The command that starts a job in a part, in the array launch.
-launch_in() { # PART
+launch_in() { # PART EXPERIMENT
     # shellcheck disable=SC2206 # words
     case $1 in
         node) launch=(mpirun -np "$processors" $bound) ;;
         oversubscribed) launch=(mpirun -np $((2 * processors)) $unbound) ;;
         hosts) launch=("$nethosts" "${options[@]}" "$nodes" "$per_host" --mca coll_nicbarr_nic "$nic") ;;
     esac
+    case $2 in *-myr) launch+=(--mca pml ob1 --mca btl "myr,self") ;; esac
 }
 
 runs=$((${#parts[@]} * ${#experiments[@]}))
@@ -225,11 +231,11 @@ declare -A why commands printed
 run() { # PART EXPERIMENT
     local run=$1/$2 status name csvs=()
     local launch command said=$output/$1/.said
-    launch_in "$1"
+    launch_in "$1" "$2"
     for name in ${tables[$2]-$2}; do
         csvs+=("$output/$1/$name.csv")
     done
-    command=("${launch[@]}" nicbarr_experiments "$2" --budget "$share" --seed "$seed" --csv "$output/$run.csv")
+    command=("${launch[@]}" nicbarr_experiments "${2%-myr}" --budget "$share" --seed "$seed" --csv "$output/$run.csv")
     commands[$run]=${command[*]}
     timeout --foreground -k 10 $((5 * share + 60)) "${command[@]}" > "$said" 2>&1 < /dev/null &
     job=$!
@@ -312,7 +318,7 @@ show() { # PART EXPERIMENT
     fi
     while IFS='=' read -r plot caption; do
         # latency_factor.gp draws from latency.csv
-        page_plot "$part/$plot" "$here/$plot.gp" "$caption" "$part/${plot%%_*}.csv" || failures=$((failures + 1))
+        page_plot "$part/$plot" "$here/${plot/-myr/}.gp" "$caption" "$part/${plot%%_*}.csv" || failures=$((failures + 1))
     done <<< "${plots[$2]}"
     for name in ${tables[$2]-$2}; do
         page_table "$part/$name.csv" "${labels[@]}"

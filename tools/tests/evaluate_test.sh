@@ -94,7 +94,7 @@ is_page() { # FOLDER PARTS PLOTS
 evaluate --nodes 1 --seed 7
 [ $status -eq 0 ] && [ ! -s err ] && grep -q '^The page: .*/nicbarr-evaluation/index.html$' out
 verdict $? "an evaluation of this node"
-is_page nicbarr-evaluation 2 14
+is_page nicbarr-evaluation 2 16
 page='nicbarr-evaluation/index.html'
 for expected in 'Open MPI</th><td>4\.1\.99<' "nicbarr</th><td>[0-9]" 'Seed</th><td>7<' 'Kernel</th><td>Linux' \
     'Load</th><td>[0-9]' \
@@ -105,10 +105,10 @@ for expected in 'Open MPI</th><td>4\.1\.99<' "nicbarr</th><td>[0-9]" 'Seed</th><
     '<pre># experiment: rtt$'; do
     check "it says $expected" grep -q "$expected" "$page"
 done
-[ "$(grep -c '' jobs)" -eq 14 ] && [ "$(grep -c -- '--seed 7 --csv' jobs)" -eq 14 ]
-verdict $? "14 jobs, all with the seed"
+[ "$(grep -c '' jobs)" -eq 16 ] && [ "$(grep -c -- '--seed 7 --csv' jobs)" -eq 16 ]
+verdict $? "16 jobs, all with the seed"
 check "the log has what they were" grep -q 'mpirun -np .* nicbarr_experiments rtt --budget' nicbarr-evaluation/evaluation.log
-grep -q ' 14 of 14  oversubscribed *fuzzy ' out
+grep -q ' 16 of 16  oversubscribed *fuzzy ' out
 verdict $? "progress was shown"
 
 evaluate --nodes 1 --only rtt,latency --budget 1
@@ -117,19 +117,19 @@ verdict $? "its own folder is taken again"
 is_page nicbarr-evaluation 2 4
 budget=$(sed -n 's/.*fuzzy --budget \([0-9]*\) .*/\1/p' jobs | tail -n 1)
 less=$(sed -n 's/.*latency --budget \([0-9]*\) .*/\1/p' jobs | tail -n 1)
-[ "$((14 * budget))" -le 480 ] && [ "$((4 * less))" -le 60 ] && [ "$less" -ge 1 ]
+[ "$((16 * budget))" -le 480 ] && [ "$((4 * less))" -le 60 ] && [ "$less" -ge 1 ]
 verdict $? "the budget is shared ($budget s of 8 minutes, $less s of one)"
 
 SAMPLE_PROCESSES=2 evaluate --nodes 1 --output two
 [ $status -eq 0 ]
 verdict $? "two processes"
-is_page two 2 14
+is_page two 2 16
 
 # ---- what goes wrong is told, and the rest goes on
 SAMPLE_FAILS=overhead SAMPLE_LATE=arrival SAMPLE_EMPTY=rtt evaluate --nodes 1 --output failing
-[ $status -eq 1 ] && [ "$(wc -l < err)" -eq 1 ] && grep -q '^nicbarr evaluate: 6 .* failed' err
+[ $status -eq 1 ] && [ "$(wc -l < err)" -eq 1 ] && grep -q '^nicbarr evaluate: 8 .* failed' err
 verdict $? "experiments fail"
-[ "$(grep -c 'FAILED' out)" -eq 6 ]
+[ "$(grep -c 'FAILED' out)" -eq 8 ]
 verdict $? "which is shown at once"
 [ "$(grep -c 'class="failure">MPI.s overhead failed: status 3: the network is &lt;down&gt; &amp; out' failing/index.html)" -eq 2 ] &&
     [ "$(grep -c 'class="failure">.* it wrote no data to rtt.csv' failing/index.html)" -eq 2 ]

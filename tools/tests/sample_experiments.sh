@@ -32,11 +32,13 @@ function a(p) { return 1.8 + 6.2 * log(p) / log(2) + 0.15 * p }
 function b(p) { return 4.1 + 13 * log(p) / log(2) + 0.9 * p }
 '
 write() { # EXPERIMENT HEADER PROGRAM: the program in awk prints rows
+    local file=$csv
+    [ "$1" = "$experiment" ] || file=$(dirname "$csv")/$1.csv
     {
         printf '# experiment: %s\n# seed: %s\n# processes: %s\n# nodes: 1\n' "$1" "$seed" "$processes"
         printf '# open_mpi: 4.1.4\n# nicbarr: 0.1.0\n# a: nicbarr\n# b: ^nicbarr\n# oversubscribed: no\n%s\n' "$2"
         awk -v p="$processes" "$functions BEGIN { $3 }"
-    } > "$(dirname "$csv")/$1.csv"
+    } > "$file"
 }
 processes=${SAMPLE_PROCESSES-16}
 case $experiment in
