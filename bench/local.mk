@@ -99,6 +99,8 @@ dist_nicsim_paper_DATA = \
     bench/nicsim/paper/mpi_overhead.csv \
     bench/nicsim/paper/synthetic_apps.csv \
     bench/nicsim/paper/fitted.txt
+TESTS += bench/nicsim/tests/nicsim_test.sh
+EXTRA_DIST += bench/nicsim/tests/nicsim_test.sh
 
 ## The papers' experiments.
 bin_PROGRAMS += bench/nicbarr_experiments

@@ -9,7 +9,6 @@
 static uint32_t cut(char *line, char fields[CSV_COLUMNS][CSV_FIELD])
 {
     uint32_t count = 0;
-    line[strcspn(line, "\r\n")] = '\0';
     while (NULL != line && count < CSV_COLUMNS) {
         const char *field = strsep(&line, ",");
         snprintf(fields[count++], CSV_FIELD, "%s", field);
@@ -26,17 +25,21 @@ bool csv_read(const char *path, struct csv *csv)
         fprintf(stderr, "nicsim: %s cannot be read\n", path);
         return false;
     }
-    while (csv->rows < CSV_ROWS && NULL != fgets(line, sizeof(line), file)) {
-        if ('#' == line[0] || '\n' == line[0]) {
+    bool whole = true;
+    while (whole && NULL != fgets(line, sizeof(line), file)) {
+        line[strcspn(line, "\r\n")] = '\0';
+        if ('#' == line[0] || '\0' == line[0]) {
             continue;
         }
         if (0 == csv->columns) {
             csv->columns = cut(line, csv->name);
-        } else {
+        } else if (csv->rows < CSV_ROWS) {
             (void)cut(line, csv->field[csv->rows++]);
+        } else {
+            whole = false;
         }
     }
-    const bool whole = 0 != feof(file);
+    whole = whole && !ferror(file);
     fclose(file);
     if (!whole || 0 == csv->rows) {
         fprintf(stderr, "nicsim: %s: no table with up to %d rows\n", path, (int)CSV_ROWS);

@@ -129,6 +129,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->data = argument;
         break;
     case ARGP_KEY_ARG:
+        if (NULL != invocation->run) {
+            argp_error(state, "one command at a time, not '%s' as well", argument);
+        }
         find_command(state, argument, invocation);
         break;
     case ARGP_KEY_END:

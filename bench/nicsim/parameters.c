@@ -5,46 +5,49 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What is divided by is not 0; a fat tree's switches have two ports up and two down. Elsewhere the
+ * bounds only keep out what is a slip of the pen. */
 static const struct {
     const char *name;
     size_t offset;
+    double least, most;
 } parameters[] = {
-#define NIC(field)                                                                                 \
+#define NIC(field, least, most)                                                                    \
     {                                                                                              \
-#field, offsetof(struct nicsim_machine, nic.field)                                         \
+#field, offsetof(struct nicsim_machine, nic.field), least, most                            \
     }
-#define MPI(field)                                                                                 \
+#define MPI(field, least, most)                                                                    \
     {                                                                                              \
-#field, offsetof(struct nicsim_machine, field)                                             \
+#field, offsetof(struct nicsim_machine, field), least, most                                \
     }
-    NIC(nic_mhz),
-    NIC(cycles_loop),
-    NIC(cycles_look),
-    NIC(cycles_turn),
-    NIC(cycles_engine),
-    NIC(cycles_start),
-    NIC(cycles_dma),
-    NIC(doorbell_us),
-    NIC(dma_us),
-    NIC(dma_bytes_per_us),
-    NIC(link_bytes_per_us),
-    NIC(link_header_bytes),
-    NIC(switch_us),
-    NIC(cable_us),
-    NIC(switch_ports),
-    NIC(host_call_us),
-    NIC(host_return_us),
-    NIC(slow_from),
-    NIC(slow_factor),
-    NIC(mtu),
-    NIC(loss),
-    MPI(mpi_envelope_bytes),
-    MPI(mpi_message_us),
-    MPI(mpi_look_us),
-    MPI(mpi_step_cycles),
-    MPI(mpi_barrier_us),
-    MPI(create_us),
-    MPI(create_node_us),
+    NIC(nic_mhz, 1e-3, 1e6),
+    NIC(cycles_loop, 0, 1e6),
+    NIC(cycles_look, 0, 1e6),
+    NIC(cycles_turn, 0, 1e6),
+    NIC(cycles_engine, 0, 1e6),
+    NIC(cycles_start, 0, 1e6),
+    NIC(cycles_dma, 0, 1e6),
+    NIC(doorbell_us, 0, 1e6),
+    NIC(dma_us, 0, 1e6),
+    NIC(dma_bytes_per_us, 1e-3, 1e9),
+    NIC(link_bytes_per_us, 1e-3, 1e9),
+    NIC(link_header_bytes, 0, 1e6),
+    NIC(switch_us, 0, 1e6),
+    NIC(cable_us, 0, 1e6),
+    NIC(switch_ports, 4, 65536),
+    NIC(host_call_us, 0, 1e6),
+    NIC(host_return_us, 0, 1e6),
+    NIC(slow_from, 0, 65536),
+    NIC(slow_factor, 0, 1e6),
+    NIC(mtu, MCP_MTU_LEAST, MCP_MTU_MOST),
+    NIC(loss, 0, 0.9),
+    MPI(mpi_envelope_bytes, 0, NICSIM_ENVELOPE_MOST),
+    MPI(mpi_message_us, 0, 1e6),
+    MPI(mpi_look_us, 0, 1e6),
+    MPI(mpi_step_cycles, 0, 1e6),
+    MPI(mpi_barrier_us, 0, 1e6),
+    MPI(create_us, 0, 1e6),
+    MPI(create_node_us, 0, 1e6),
 #undef NIC
 #undef MPI
 };
@@ -88,12 +91,19 @@ static bool take_values(const json_t *values, struct nicsim_file *file)
     return true;
 }
 
-static bool complete(const struct nicsim_file *file)
+/* Is everything said, and possible? */
+static bool complete(struct nicsim_file *file)
 {
     for (uint32_t p = 0; p < COUNT; ++p) {
+        const double value = *nicsim_parameter(&file->machine, p);
         if ('\0' == file->sources[p].text[0]) {
             fprintf(stderr, "nicsim: %s: nothing is said of \"%s\"\n", file->path,
                     parameters[p].name);
+            return false;
+        }
+        if (!(value >= parameters[p].least && value <= parameters[p].most)) {
+            fprintf(stderr, "nicsim: %s: \"%s\" is from %g to %g, not %g\n", file->path,
+                    parameters[p].name, parameters[p].least, parameters[p].most, value);
             return false;
         }
     }

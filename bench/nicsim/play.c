@@ -37,8 +37,6 @@ struct party {
     double barrier_us; /* sum over nodes */
 };
 
-enum { ENVELOPE_ROOM = 64 }; /* bytes of a receive buffer */
-
 /* Node 0 sends to all others, then waits for all; each of those waits, then sends. */
 static bool ping_pong(uint32_t nodes, uint32_t rank, struct myr_schedule *schedule)
 {
@@ -79,7 +77,7 @@ static void provide(struct process *process, mcp_offset memory)
     const uint32_t number = process->provides++;
     struct mcp_receive_token *slot = mcp_receive_slot(&process->shape, process->rings, number);
     slot->memory = memory;
-    slot->bytes = ENVELOPE_ROOM;
+    slot->bytes = NICSIM_ENVELOPE_MOST;
     myr_publish(&slot->turn, number + 1);
 }
 
@@ -104,8 +102,7 @@ static void send_message(struct sim_node *node, struct process *process)
     slot->connection = process->connections[process->message.peer];
     slot->to_key = to + 1;
     slot->to_port = 0;
-    myr_publish(&slot->turn, number + 1);
-    sim_host_sends(node);
+    sim_host_sends(node, slot, number + 1);
 }
 
 static void completed(struct sim_node *node, struct process *process);
@@ -174,6 +171,15 @@ static void take_event(struct sim_node *node, struct process *process)
 
 /* ---- barrier after barrier ---- */
 
+static void tell(const struct sim_node *node, const struct process *process,
+                 enum nicsim_moment moment)
+{
+    const struct nicsim_game *game = process->party->game;
+    if (NULL != game->observe) {
+        game->observe(game->observer, node->number, process->epoch, moment, sim_host_now_us(node));
+    }
+}
+
 static void arrive(struct sim_node *node, struct process *process)
 {
     const struct nicsim_game *game = process->party->game;
@@ -182,6 +188,7 @@ static void arrive(struct sim_node *node, struct process *process)
         const double factor = 1 + game->variation * (2 * sim_random(node->machine) - 1);
         sim_host_spend(node, game->work_us[(epoch - 1) % game->works] * factor);
     }
+    tell(node, process, NICSIM_ENTERS);
     if (game->on_nics) {
         sim_host_spend(node, game->machine->nic.host_call_us +
                                  (NICSIM_MPI == game->level ? game->machine->mpi_barrier_us : 0));
@@ -196,6 +203,7 @@ static void completed(struct sim_node *node, struct process *process)
 {
     struct party *party = process->party;
     const struct nicsim_game *game = party->game;
+    tell(node, process, NICSIM_LEAVES);
     if (process->epoch == game->warm_up) {
         process->began_us = sim_host_now_us(node);
     }
@@ -274,7 +282,7 @@ static size_t port_bytes(const struct myr_lengths *lengths)
     size_t bytes = 0;
     (void)mcp_port_shape(&shape, tokens_for(lengths->sends), tokens_for(lengths->waits), &bytes);
     const size_t buffers = (size_t)tokens_for(lengths->waits) + 1;
-    return bytes + buffers * ENVELOPE_ROOM + (size_t)4 * MYR_LINE;
+    return bytes + buffers * NICSIM_ENVELOPE_MOST + (size_t)4 * MYR_LINE;
 }
 
 static bool open_port(struct sim_node *node, struct process *process,
@@ -286,7 +294,7 @@ static bool open_port(struct sim_node *node, struct process *process,
         return false;
     }
     process->rings = sim_memory(node, bytes);
-    uint8_t *buffers = sim_memory(node, ((size_t)receives + 1) * ENVELOPE_ROOM);
+    uint8_t *buffers = sim_memory(node, ((size_t)receives + 1) * NICSIM_ENVELOPE_MOST);
     process->connections = calloc(lengths->sends + 1, sizeof(*process->connections));
     process->heard = calloc(lengths->waits + 1, sizeof(*process->heard));
     process->free_token = calloc(sends, sizeof(*process->free_token));
@@ -302,9 +310,10 @@ static bool open_port(struct sim_node *node, struct process *process,
     };
     (void)mcp_port_open(node->mcp, &node->board, &wish);
     for (uint32_t r = 0; r < receives; ++r) {
-        provide(process, mcp_offset_of(&node->board, buffers + (size_t)r * ENVELOPE_ROOM));
+        provide(process, mcp_offset_of(&node->board, buffers + (size_t)r * NICSIM_ENVELOPE_MOST));
     }
-    process->envelope = mcp_offset_of(&node->board, buffers + (size_t)receives * ENVELOPE_ROOM);
+    process->envelope =
+        mcp_offset_of(&node->board, buffers + (size_t)receives * NICSIM_ENVELOPE_MOST);
     for (uint32_t t = sends; t > 0; --t) {
         process->free_token[process->free_tokens++] = t - 1;
     }
@@ -423,6 +432,7 @@ bool nicsim_play(const struct nicsim_game *game, struct nicsim_outcome *outcome)
 {
     struct party party = {.game = game};
     bool good = invite(&party);
+    *outcome = (struct nicsim_outcome){0};
     if (good) {
         sim_run(&party.machine);
         good = !party.machine.exhausted;

@@ -13,6 +13,8 @@
 #include "coll_nicbarr/schedule.h"
 #include "firmware/sim/machine.h"
 
+enum { NICSIM_ENVELOPE_MOST = 64 }; /* bytes */
+
 /* A cluster's parameters, and what MPI adds to them. */
 struct nicsim_machine {
     char name[32];
@@ -27,6 +29,12 @@ struct nicsim_machine {
 };
 
 enum nicsim_level { NICSIM_GM, NICSIM_MPI };
+
+/* What a game's observer is told of a process. */
+enum nicsim_moment {
+    NICSIM_ENTERS, /* its work is done, the call of the barrier begins */
+    NICSIM_LEAVES  /* it has returned from it */
+};
 
 struct nicsim_game {
     const struct nicsim_machine *machine;
@@ -45,6 +53,12 @@ struct nicsim_game {
     double variation;
     double loss; /* chance that a packet is lost, if greater than the machine's */
     uint64_t seed;
+    /* Told of each process when it enters and leaves barrier 1, 2, ..., those of the warm-up among
+     * them; NULL: nobody is. Simulated times: those of one process are in order, those of several
+     * are not. */
+    void (*observe)(void *observer, uint32_t node, uint32_t barrier, enum nicsim_moment moment,
+                    double at_us);
+    void *observer;
 };
 
 struct nicsim_outcome {

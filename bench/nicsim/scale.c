@@ -104,6 +104,9 @@ int nicsim_scale_command(const struct nicsim_options *options)
                    one(options, &file.machine, algorithms[a], nodes, false, csv);
         }
     }
-    good = (NULL == csv || 0 == fclose(csv)) && good;
+    if (NULL != csv && 0 != fclose(csv)) {
+        fprintf(stderr, "nicsim: %s could not be written\n", options->csv);
+        good = false;
+    }
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

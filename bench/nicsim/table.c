@@ -270,7 +270,10 @@ int nicsim_table_command(const struct nicsim_options *options)
         return EXIT_FAILURE;
     }
     bool good = print_figures(&papers, csv);
-    good = (NULL == csv || 0 == fclose(csv)) && good;
+    if (NULL != csv && 0 != fclose(csv)) {
+        fprintf(stderr, "nicsim: %s could not be written\n", options->csv);
+        good = false;
+    }
     return print_conclusions(&papers) && good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -24,6 +24,8 @@ struct sim_work {
     enum sim_notice notice;
     struct mcp_group *group;
     uint32_t epoch;
+    struct mcp_send_token *token;
+    uint32_t turn;
     uint32_t from, bytes;
     uint64_t link_ps;  /* how long the packet occupies a link */
     uint64_t ready_ps; /* when the NIC's processor will have noticed it */
@@ -185,6 +187,7 @@ static void transmit(struct mcp_board *board, const struct mcp_address *to,
     const uint64_t leaves_ps = ready_ps > node->out_free_ps ? ready_ps : node->out_free_ps;
     node->out_free_ps = leaves_ps + work->link_ps;
     ++m->tally.sent;
+    ++node->mcp->counters.packets_sent; /* which is the board's to count */
     m->tally.bytes += work->bytes;
     if (p->loss > 0 && sim_random(m) < p->loss) {
         ++m->tally.lost;
@@ -268,6 +271,7 @@ static void handle(struct sim_node *node, const struct sim_work *work)
     case WORK_SENDS:
         ++tally->tokens;
         charge(node, p->cycles_turn);
+        myr_publish(&work->token->turn, work->turn);
         mcp_messages_sdma(node->mcp, &node->board, 0);
         break;
     case WORK_PROVIDES:
@@ -275,6 +279,7 @@ static void handle(struct sim_node *node, const struct sim_work *work)
         break;
     case WORK_TIMER:
         ++tally->timers;
+        node->timer_ps = 0;
         mcp_timer(node->mcp, &node->board);
         break;
     case WORK_NOTICE:
@@ -334,7 +339,6 @@ static void on_timer(struct sim_node *node)
     if (node->timer_ps != m->now_ps) {
         return; /* another one came before it */
     }
-    node->timer_ps = 0;
     struct sim_work *work = new_work(m, WORK_TIMER, 0);
     if (NULL != work) {
         queue_nic(node, work);
@@ -384,31 +388,39 @@ void sim_host_spend(struct sim_node *node, double microseconds)
     node->cursor_ps += us(slow ? p->slow_factor * microseconds : microseconds);
 }
 
-static void ring(struct sim_node *node, enum work_kind kind, struct mcp_group *group,
-                 uint32_t epoch)
+/* The doorbell: the NIC will do `work`. */
+static void ring(struct sim_node *node, struct sim_work *work)
 {
     struct sim_machine *m = node->machine;
-    struct sim_work *work = new_work(m, kind, 0);
-    if (NULL != work) {
-        work->group = group;
-        work->epoch = epoch;
-        put(m, node->cursor_ps + us(m->parameters.doorbell_us), EVENT_NIC, node->number, work);
-    }
+    put(m, node->cursor_ps + us(m->parameters.doorbell_us), EVENT_NIC, node->number, work);
 }
 
 void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epoch)
 {
-    ring(node, WORK_START, group, epoch);
+    struct sim_work *work = new_work(node->machine, WORK_START, 0);
+    if (NULL != work) {
+        work->group = group;
+        work->epoch = epoch;
+        ring(node, work);
+    }
 }
 
-void sim_host_sends(struct sim_node *node)
+void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t turn)
 {
-    ring(node, WORK_SENDS, NULL, 0);
+    struct sim_work *work = new_work(node->machine, WORK_SENDS, 0);
+    if (NULL != work) {
+        work->token = token;
+        work->turn = turn;
+        ring(node, work);
+    }
 }
 
 void sim_host_provides(struct sim_node *node)
 {
-    ring(node, WORK_PROVIDES, NULL, 0);
+    struct sim_work *work = new_work(node->machine, WORK_PROVIDES, 0);
+    if (NULL != work) {
+        ring(node, work);
+    }
 }
 
 /* ---- all of it ---- */

@@ -139,10 +139,16 @@ static inline double sim_host_now_us(const struct sim_node *node)
     return (double)node->cursor_ps / 1e6;
 }
 
-/* Tell the NIC that the host has arrived in `epoch` of a group; that port 0 has a new send token;
- * that it has receive tokens again. */
+/*
+ * Tell the NIC that the host has arrived in `epoch` of a group; that port 0 has a new send token;
+ * that it has receive tokens again.
+ *
+ * A host may be ahead of the others' time, as what it does takes its time at once. So a send token
+ * is complete but for its `turn`: that is written when the NIC comes to it, lest it be found by a
+ * look at the one before.
+ */
 void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epoch);
-void sim_host_sends(struct sim_node *node);
+void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t turn);
 void sim_host_provides(struct sim_node *node);
 
 /* A random number in [0, 1). */

@@ -17,6 +17,8 @@ unit_programs = \
     tests/unit/messages_test \
     tests/unit/port_test \
     tests/unit/nic_test \
+    tests/unit/sim_test \
+    tests/unit/nicsim_data_test \
     tests/unit/kernel_server_test
 if HAVE_KERNEL_NIC
 unit_programs += tests/unit/kernel_test
@@ -101,6 +103,18 @@ tests_unit_nic_test_CFLAGS = $(unit_cflags)
 tests_unit_nic_test_LDADD = $(unit_libs)
 ## It pretends that the machine has other interfaces.
 tests_unit_nic_test_LDFLAGS = -Wl,--wrap=getifaddrs,--wrap=freeifaddrs
+
+## The simulated cluster, and what nicsim plays on it; the files that nicsim reads.
+tests_unit_sim_test_SOURCES = tests/unit/sim_test.c $(unit_common) \
+    bench/nicsim/play.h bench/nicsim/play.c
+tests_unit_sim_test_CFLAGS = $(unit_cflags)
+tests_unit_sim_test_LDADD = firmware/libsim.la $(firmware_libs) -lm
+
+tests_unit_nicsim_data_test_SOURCES = tests/unit/nicsim_data_test.c $(unit_common) \
+    bench/nicsim/parameters.h bench/nicsim/parameters.c \
+    bench/nicsim/csv.h bench/nicsim/csv.c
+tests_unit_nicsim_data_test_CFLAGS = $(unit_cflags) $(JANSSON_CFLAGS)
+tests_unit_nicsim_data_test_LDADD = $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 ## The owner of the kernel's NIC, over a test double of that; also where the build has no such NIC.
 tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_common) \

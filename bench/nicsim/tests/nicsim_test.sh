@@ -1,0 +1,231 @@
+#!/bin/sh
+# nicsim as a person or a script meets it: the papers' table, games, studies, wrong usage.
+#
+# Run by `make check`, in the build folder; NICSIM names another nicsim to test. Its data are those
+# beside this script's folder. Time here is simulated: nothing depends on the machine's.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+data=$(cd "$here/.." && pwd)
+nicsim=${NICSIM:-bench/nicsim/nicsim}
+case $nicsim in
+/*) ;;
+*) nicsim=$PWD/$nicsim ;;
+esac
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 99
+count=0
+failed=0
+
+verdict() { # STATUS NAME
+    count=$((count + 1))
+    if [ "$1" -eq 0 ]; then
+        printf 'ok %d - %s\n' $count "$2"
+    else
+        printf 'not ok %d - %s\n' $count "$2"
+        failed=$((failed + 1))
+        sed 's/^/# /' out err 2>/dev/null | head -n 20
+    fi
+}
+
+run() { # ARGUMENT...: status, out, err; of what is printed only how long that took is left out
+    "$nicsim" --data "$data" "$@" >whole 2>err </dev/null
+    status=$?
+    sed 's/ in [0-9.]* s of processor time$//' whole >out
+}
+
+works() { # NAME PATTERN...: the last run ended well, silently, and each pattern is in its output
+    name=$1
+    shift
+    good=0
+    [ "$status" -eq 0 ] && [ ! -s err ] || good=1
+    for pattern; do
+        grep -Eq -e "$pattern" out || { good=1 && printf '# not there: %s\n' "$pattern"; }
+    done
+    verdict $good "$name"
+}
+
+refuses() { # NAME PATTERN: the last run failed with one line that says why, on err only
+    good=0
+    [ "$status" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || good=1
+    grep -Eq -e "$2" err || good=1
+    verdict $good "$1"
+}
+
+latency() { # of the last run (us)
+    sed -n 's/^ *\([0-9.]*\) us a barrier.*/\1/p' out
+}
+
+packets() { # of a barrier of the last run
+    sed -n 's/^ *\([0-9.]*\) packets a barrier.*/\1/p' out
+}
+
+less() { # A B: two numbers
+    awk "BEGIN { exit !($1 < $2) }"
+}
+
+# ---- the papers' table
+
+run table --csv table.csv
+works "the table's errors are in their bounds, the conclusions hold" \
+    '^barrier:LANai4\.3:gm:PE:16:nic_us +102\.14 ' '^mean error: .* of what was predicted' \
+    '^what the papers conclude:$' '^  holds pairwise exchange beats gather-broadcast'
+mv out first
+mv table.csv first.csv
+run table --csv table.csv
+cmp first out && cmp first.csv table.csv
+verdict $? "the table is the same each time"
+[ "$(head -n 1 table.csv)" = 'figure,paper,simulated,error_percent,use,formula' ] &&
+    awk -F, 'NR > 1 && (NF != 6 || $5 !~ /^(fitted|predicted)$/ || $2 <= 0 || $3 <= 0) { bad = 1 }
+             END { exit bad || NR < 40 }' table.csv
+verdict $? "the table as CSV"
+grep -c ',fitted,' table.csv >fitted
+[ "$(cat fitted)" -eq "$(grep -vc '^#' "$data/paper/fitted.txt")" ]
+verdict $? "fitted are those that fitted.txt names"
+
+spoiled() { # NAME SED-EXPRESSION FILE: with one thing of the data changed the table fails
+    rm -rf spoiled
+    cp -r "$data" spoiled
+    chmod -R u+w spoiled
+    sed "$2" "$data/$3" >"spoiled/$3"
+    ! cmp -s "$data/$3" "spoiled/$3"
+    verdict $? "there is something to change: $1"
+    "$nicsim" table --data spoiled >out 2>err
+    status=$?
+}
+spoiled "a NIC of half the speed" '/"nic_mhz"/,/value/s/33/16/' machines/lanai43.json
+[ $status -eq 1 ] && grep -q '^mean error' out
+verdict $? "the table fails with a NIC of half the speed"
+spoiled "slower hosts" '/"host_call_us"/,/value/s/"value": [0-9.]*/"value": 12/' \
+    machines/lanai43.json
+[ $status -eq 1 ] && grep -q '^mean error' out
+verdict $? "the table fails with slower hosts"
+spoiled "another figure" 's/102\.14/51.07/; s/181\.81/90.9/' paper/barrier_latency.csv
+[ $status -eq 1 ] && grep -q '^mean error' out
+verdict $? "the table fails with other figures"
+spoiled "a figure that there is not" 's/PE:16:nic_us/PE:15:nic_us/' paper/fitted.txt
+refuses "fitted.txt names what there is not" 'there is no figure "barrier:LANai4.3:gm:PE:15:nic_us"'
+spoiled "no JSON" 's/^{/[/' machines/npii.json
+refuses "a machine's file is no JSON" 'npii\.json:[0-9]+: '
+rm -rf spoiled
+
+# ---- one game
+
+run barrier
+works "a barrier" '^LANai 4\.3, 16 nodes, pairwise played by the NICs, GM, seed 1$' \
+    '^ +[0-9.]+ us a barrier$' '^ +64\.0 packets a barrier, 1536 bytes$' \
+    '^ +16\.0 DMAs a barrier$' '^ +0 packets lost$' '^ +1280 packets put on the wire$' \
+    '^ +1280 packets taken from the wire$' '^ +320 barriers completed' '^[0-9]+ events$'
+nics=$(latency)
+run barrier --mpi
+less "$nics" "$(latency)"
+verdict $? "MPI costs something"
+run barrier --hosts
+works "hosts play" 'played by the hosts' '^ +1280 messages delivered to a port$' \
+    '^ +1280 messages that their port'
+less "$nics" "$(latency)"
+verdict $? "hosts are slower"
+run barrier -n 2 -m lanai43
+less "$(latency)" "$nics"
+verdict $? "fewer nodes are faster"
+run barrier -n 7 -a tree:3 --barriers 5 --warm-up 0
+works "a tree" '7 nodes, tree:3 ' '^ +12\.0 packets a barrier' '^ +35 barriers completed'
+run barrier -n 9 -a dissemination:2
+works "dissemination" '^ +36\.0 packets a barrier'
+for machine in "$data"/machines/*.json; do
+    name=$(basename "$machine" .json)
+    run barrier -m "$name" -n 40 && works "the machine $name" ', 40 nodes, ' ' us a barrier$'
+done
+run barrier --work 500
+works "work" 'us a barrier, with the work before it$'
+less 500 "$(latency)"
+verdict $? "work takes its time"
+
+run barrier --loss 10 --seed 3
+works "loss" '^ +[1-9][0-9]* packets lost$' '^ +[1-9][0-9]* .* asked for again$' \
+    '^ +[1-9][0-9]* .* because a peer asked$'
+mv out first
+run barrier --loss 10 --seed 3
+cmp first out
+verdict $? "a seed says all"
+run barrier --loss 10 --seed 4
+sed 's/seed [34]//' first >first-unnamed
+sed 's/seed [34]//' out | cmp -s - first-unnamed
+verdict $((1 - $?)) "another seed, another game"
+run barrier --loss 10 --hosts --mpi
+works "loss, and hosts" '^ +[1-9][0-9]* message packets sent again$'
+run barrier --work 100 --variation 50 --hosts -n 5
+works "varying work" 'with the work before it$'
+
+# ---- a study
+
+run scale -n 32 -m infiniband --csv scale.csv
+works "a study" '^nodes|  LoP, us$' '^ +32  tree:32 +hosts '
+[ "$(head -n 1 scale.csv)" = 'machine,nodes,algorithm,player,us,packets,group_bytes,lop_us' ]
+verdict $? "its columns"
+# Twelve algorithms, two players, 2 to 32 nodes; a LoP model where hosts disseminate.
+awk -F, 'NR > 1 {
+             ++rows[$2]
+             if (NF != 8 || $5 <= 0 || $6 <= 0 || $7 <= 0) { bad = 1 }
+             split($3, part, ":")
+             model = part[1] == "dissemination" && $4 == "hosts" && part[2] + 0 < $2 + 0
+             if (model != ($8 != "")) { bad = 1 }
+             if ($3 == "pairwise" && $4 == "nics" && $6 != $2 * log($2) / log(2)) { bad = 1 }
+         }
+         END { exit bad || rows[2] != 24 || rows[32] != 24 || NR != 1 + 5 * 24 }' scale.csv
+verdict $? "its rows"
+packets_of() { # ALGORITHM NODES PLAYER, in the study
+    awk -F, -v a="$1" -v n="$2" -v p="$3" '$3 == a && $2 == n && $4 == p { print $6 }' scale.csv
+}
+run barrier -m infiniband -n 32 -a tree:4
+[ "$(packets_of tree:4 32 nics)" = "$(packets)" ]
+verdict $? "as many packets as in one game"
+
+# ---- usage
+
+usage() { # NAME PATTERN ARGUMENT...: the command line is refused: a line why, and what to try
+    name=$1
+    pattern=$2
+    shift 2
+    "$nicsim" --data "$data" "$@" >out 2>err
+    [ $? -eq 64 ] && [ ! -s out ] && [ "$(wc -l <err)" -le 2 ] && head -n 1 err | grep -Eq -e "$pattern"
+    verdict $? "$name"
+}
+usage "no command" 'which command'
+usage "an unknown command" "no command 'wibble'" wibble
+usage "two commands" "one command" barrier table
+usage "an unknown option" wibble barrier --wibble
+usage "one node" "'1'" barrier -n 1
+usage "too many nodes" "'65537'" scale -n 65537
+usage "no number" "'8x'" barrier -n 8x
+usage "no number at all" "nan" barrier -n nan
+usage "an unknown algorithm" "'wibble'" barrier -a wibble
+usage "a tree of nothing" "'tree:0'" barrier -a tree:0
+usage "Open MPI's own" "'openmpi'" barrier -a openmpi
+usage "the kernel's NIC" "'pairwise@kernel'" barrier -a pairwise@kernel
+usage "no barriers" "'0'" barrier -b 0
+usage "too much loss" "'91'" barrier --loss 91
+usage "less than no loss" "'-1'" barrier --loss=-1
+usage "too much variation" "'101'" barrier --variation 101
+run barrier -m wibble
+refuses "an unknown machine" 'wibble\.json'
+"$nicsim" table --data "$scratch/nowhere" >out 2>err
+status=$?
+refuses "no data" 'nowhere/machines/lanai43\.json'
+run table --csv "$scratch/nowhere/table.csv"
+refuses "a table to nowhere" 'nowhere/table\.csv cannot be written'
+run scale -n 4 --csv "$scratch/nowhere/scale.csv"
+refuses "a study to nowhere" 'nowhere/scale\.csv cannot be written'
+run scale -n 2 --csv /dev/full
+[ "$status" -eq 1 ] && grep -q '/dev/full' err
+verdict $? "a full disk for a study's table"
+"$nicsim" barrier --data "$data" >/dev/full 2>err
+[ $? -eq 1 ] && grep -q 'No space' err
+verdict $? "a full disk"
+for argument in --help --version; do
+    "$nicsim" $argument >out 2>err && [ -s out ] && [ ! -s err ]
+    verdict $? "$argument"
+done
+
+echo "1..$count"
+[ "$failed" -eq 0 ]

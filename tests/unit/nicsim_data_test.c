@@ -1,0 +1,440 @@
+/*
+ * The files that nicsim reads: machines' parameters in JSON, tables in CSV. Invariants: what a file
+ * says is taken over, what it does not say is as in the machine that it is like; whatever is wrong
+ * with a file is said in one line that names it, and nothing is read.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "bench/nicsim/csv.h"
+#include "bench/nicsim/parameters.h"
+#include "tests/unit/crew.h"
+
+static char folder[300];
+
+static const char *path_of(const char *name)
+{
+    static char path[400];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+static void write_file(const char *name, const char *text)
+{
+    FILE *file = fopen(path_of(name), "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* ---- what is said on standard error ---- */
+
+static int usual_stderr;
+
+static void listen(void)
+{
+    fflush(stderr);
+    usual_stderr = dup(STDERR_FILENO);
+    assert_true(usual_stderr >= 0);
+    assert_non_null(freopen(path_of("said"), "w", stderr));
+}
+
+/* What was said is one line with these two in it; NULL: nothing was. */
+static void expect_said(const char *first, const char *second)
+{
+    char text[2000];
+    fflush(stderr);
+    assert_true(dup2(usual_stderr, STDERR_FILENO) >= 0);
+    close(usual_stderr);
+    FILE *file = fopen(path_of("said"), "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    if (NULL == first) {
+        assert_string_equal(text, "");
+        return;
+    }
+    if (NULL == strstr(text, first) || NULL == strstr(text, second) ||
+        0 != strncmp(text, "nicsim: ", 8) || strchr(text, '\n') != text + strlen(text) - 1) {
+        fail_msg("expected a line with '%s' and '%s', not: %s", first, second, text);
+    }
+}
+
+/* ---- machines ---- */
+
+/* Something that each parameter may be, most of them different. */
+static double value_of(uint32_t number)
+{
+    const char *name = nicsim_parameter_name(number);
+    return 0 == strcmp(name, "loss")                 ? 0.25
+           : 0 == strcmp(name, "mpi_envelope_bytes") ? 48
+                                                     : 600 + number;
+}
+
+/* A file that says something of every parameter: that, and `value` of the one `name`. */
+static void write_machine(const char *file, const char *name, const char *value)
+{
+    static char text[20000];
+    int at = snprintf(text, sizeof(text),
+                      "{\"name\": \"all\", \"about\": \"everything\", "
+                      "\"parameters\": {");
+    for (uint32_t p = 0; NULL != nicsim_parameter_name(p); ++p) {
+        char number[40];
+        snprintf(number, sizeof(number), "{\"value\": %g, \"source\": \"s%u\"}", value_of(p), p);
+        const bool this = NULL != name && 0 == strcmp(name, nicsim_parameter_name(p));
+        if (!this || '\0' != value[0]) {
+            at += snprintf(text + at, sizeof(text) - (size_t)at, "%s\"%s\": %s",
+                           '{' == text[at - 1] ? "" : ", ", nicsim_parameter_name(p),
+                           this ? value : number);
+        }
+    }
+    snprintf(text + at, sizeof(text) - (size_t)at, "}}");
+    write_file(file, text);
+}
+
+static void machine_reads(const char *name, struct nicsim_file *file)
+{
+    listen();
+    const bool good = nicsim_read(folder, name, file);
+    expect_said(NULL, NULL);
+    assert_true(good);
+}
+
+static void machine_refused(const char *text, const char *why)
+{
+    struct nicsim_file file;
+    if (NULL != text) {
+        write_file("bad.json", text);
+    }
+    listen();
+    const bool good = nicsim_read(folder, "bad", &file);
+    expect_said("bad.json", why);
+    assert_false(good);
+}
+
+static void parameters_by_name(void **state)
+{
+    (void)state;
+    struct nicsim_machine machine = {.nic = {.nic_mhz = 33, .loss = 0.5}, .create_node_us = 7};
+    uint32_t count = 0;
+    for (; NULL != nicsim_parameter_name(count); ++count) {
+        const char *name = nicsim_parameter_name(count);
+        const double expected = 0 == strcmp(name, "nic_mhz")          ? 33
+                                : 0 == strcmp(name, "loss")           ? 0.5
+                                : 0 == strcmp(name, "create_node_us") ? 7
+                                                                      : 0;
+        assert_true(expected == *nicsim_parameter(&machine, count));
+    }
+    /* There is no other in the structure. */
+    assert_int_equal(count * sizeof(double),
+                     sizeof(machine) - offsetof(struct nicsim_machine, nic));
+    assert_null(nicsim_parameter_name(count + 1));
+}
+
+static void every_parameter(void **state)
+{
+    (void)state;
+    struct nicsim_file file;
+    write_machine("all.json", NULL, NULL);
+    machine_reads("all", &file);
+    assert_string_equal(file.machine.name, "all");
+    assert_string_equal(file.about, "everything");
+    for (uint32_t p = 0; NULL != nicsim_parameter_name(p); ++p) {
+        char source[20];
+        snprintf(source, sizeof(source), "s%u", p);
+        assert_true(value_of(p) == *nicsim_parameter(&file.machine, p));
+        assert_string_equal(file.sources[p].text, source);
+        assert_false(file.sources[p].fitted);
+        assert_true(file.said[p]);
+    }
+}
+
+static void like_another(void **state)
+{
+    (void)state;
+    struct nicsim_file file;
+    write_machine("all.json", NULL, NULL);
+    write_file("second.json",
+               "{\"name\": \"second\", \"like\": \"all\", \"about\": \"b\", \"parameters\": "
+               "{\"cycles_loop\": {\"value\": 0.5, \"source\": \"fitted\", \"fitted\": true}}}");
+    write_file("third.json", "{\"name\": \"third\", \"like\": \"second\", \"about\": \"c\"}");
+    machine_reads("third", &file);
+    assert_string_equal(file.machine.name, "third");
+    assert_string_equal(file.path, path_of("third.json"));
+    assert_true(600 == file.machine.nic.nic_mhz);
+    assert_true(0.5 == file.machine.nic.cycles_loop);
+    assert_true(602 == file.machine.nic.cycles_look);
+    assert_true(file.sources[1].fitted);
+    assert_false(file.said[1]); /* not by this one */
+}
+
+/* Of what is fitted the new values are written, of nothing else. */
+static void values_written(void **state)
+{
+    (void)state;
+    struct nicsim_file file, again;
+    write_machine("all.json", "cycles_turn",
+                  "{\"value\": 1, \"source\": \"fitted\", \"fitted\": true}");
+    machine_reads("all", &file);
+    file.machine.nic.cycles_turn = 123.5;
+    file.machine.nic.cycles_loop = 77;
+    assert_true(nicsim_update(&file));
+    machine_reads("all", &again);
+    assert_true(123.5 == again.machine.nic.cycles_turn);
+    assert_true(601 == again.machine.nic.cycles_loop);
+    assert_string_equal(again.machine.name, "all");
+}
+
+static void bad_machines(void **state)
+{
+    (void)state;
+    machine_refused("", "bad.json:");
+    machine_refused("{\"name\": ", "bad.json:1:");
+    machine_refused("{\n\"name\": \"x\",\n\"about\" 5}", "bad.json:3:");
+    machine_refused("[1, 2]", "it needs a \"name\"");
+    machine_refused("{\"about\": \"x\"}", "it needs a \"name\"");
+    machine_refused("{\"name\": \"x\"}", "an \"about\"");
+    machine_refused("{\"name\": 5, \"about\": \"x\"}", "it needs a \"name\"");
+    machine_refused("{\"name\": \"x\", \"about\": \"x\"}", "nothing is said of \"nic_mhz\"");
+    machine_refused("{\"name\": \"x\", \"about\": \"x\", \"parameters\": [5]}",
+                    "nothing is said of \"nic_mhz\"");
+    machine_refused("{\"name\": \"x\", \"about\": \"x\", \"like\": \"bad\"}", "circle");
+    unlink(path_of("bad.json"));
+    machine_refused(NULL, "No such file");
+}
+
+static void bad_parameters(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "5",
+        "{\"source\": \"s\"}",
+        "{\"value\": 5}",
+        "{\"value\": \"5\", \"source\": \"s\"}",
+        "{\"value\": 5, \"source\": 5}",
+        "{\"value\": null, \"source\": \"s\"}",
+        "[]",
+    };
+    for (size_t b = 0; b < sizeof(bad) / sizeof(bad[0]); ++b) {
+        write_machine("bad.json", "cable_us", bad[b]);
+        machine_refused(NULL, "\"cable_us\" is no parameter with a value and a source");
+    }
+    write_machine("bad.json", "cable_us", "");
+    machine_refused(NULL, "nothing is said of \"cable_us\"");
+    machine_refused(
+        "{\"name\": \"x\", \"about\": \"x\", \"parameters\": {\"cable_ns\": {\"value\": "
+        "5, \"source\": \"s\"}}}",
+        "\"cable_ns\" is no parameter");
+}
+
+/* What a simulation could not go on with, or is no machine. */
+static void parameters_out_of_range(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *least, *below, *most, *above;
+    } ranges[] = {
+        {"nic_mhz", "0.001", "0", "1e6", "1e7"},
+        {"dma_bytes_per_us", "0.001", "0", "1e9", "1e10"},
+        {"link_bytes_per_us", "0.001", "0", "1e9", "1e10"},
+        {"switch_ports", "4", "3", "65536", "65537"},
+        {"mtu", "576", "575", "65535", "65536"},
+        {"mpi_envelope_bytes", "0", "-1", "64", "65"},
+        {"loss", "0", "-0.1", "0.9", "0.91"},
+        {"cable_us", "0", "-0.001", "1e6", "1e300"},
+    };
+    for (size_t r = 0; r < sizeof(ranges) / sizeof(ranges[0]); ++r) {
+        const char *const values[] = {ranges[r].least, ranges[r].most, ranges[r].below,
+                                      ranges[r].above};
+        for (int v = 0; v < 4; ++v) {
+            struct nicsim_file file;
+            char entry[80], why[80];
+            snprintf(entry, sizeof(entry), "{\"value\": %s, \"source\": \"s\"}", values[v]);
+            snprintf(why, sizeof(why), "\"%s\" is from ", ranges[r].name);
+            write_machine("bad.json", ranges[r].name, entry);
+            if (v < 2) {
+                machine_reads("bad", &file);
+            } else {
+                machine_refused(NULL, why);
+            }
+        }
+    }
+}
+
+static void circles(void **state)
+{
+    (void)state;
+    struct nicsim_file file;
+    write_file("one.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"two\"}");
+    write_file("two.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"one\"}");
+    listen();
+    const bool good = nicsim_read(folder, "one", &file);
+    expect_said(".json", "circle");
+    assert_false(good);
+    write_file("bad.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"nobody\"}");
+    listen();
+    assert_false(nicsim_read(folder, "bad", &file));
+    expect_said("nobody.json", "No such file");
+}
+
+static void a_path_too_long(void **state)
+{
+    (void)state;
+    struct nicsim_file file;
+    char name[sizeof(file.path)];
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    listen();
+    assert_false(nicsim_read(folder, name, &file));
+    expect_said("xxx", "too long");
+}
+
+/* ---- tables ---- */
+
+static struct csv csv;
+
+static void table_reads(const char *text)
+{
+    write_file("table.csv", text);
+    listen();
+    const bool good = csv_read(path_of("table.csv"), &csv);
+    expect_said(NULL, NULL);
+    assert_true(good);
+}
+
+static void table_refused(const char *text, const char *why)
+{
+    if (NULL != text) {
+        write_file("table.csv", text);
+    }
+    listen();
+    const bool good = csv_read(path_of("table.csv"), &csv);
+    expect_said("table.csv", why);
+    assert_false(good);
+}
+
+static void a_table(void **state)
+{
+    (void)state;
+    double number = 0;
+    table_reads("# what it is\n\nnic,nodes,us,note\n# in between\nA,16,102.5,first\n\nB,,,\nC,8\n"
+                "D,x,1e3,5 us");
+    assert_int_equal(csv.columns, 4);
+    assert_int_equal(csv.rows, 4);
+    assert_string_equal(csv_text(&csv, 0, "nic"), "A");
+    assert_string_equal(csv_text(&csv, 0, "note"), "first");
+    assert_true(csv_number(&csv, 0, "us", &number));
+    assert_true(102.5 == number);
+    /* A field that is empty, that the row has not, a column that there is not. */
+    assert_string_equal(csv_text(&csv, 1, "nodes"), "");
+    assert_false(csv_number(&csv, 1, "nodes", &number));
+    assert_string_equal(csv_text(&csv, 1, "note"), "");
+    assert_string_equal(csv_text(&csv, 2, "us"), "");
+    assert_false(csv_number(&csv, 2, "us", &number));
+    assert_true(csv_number(&csv, 2, "nodes", &number));
+    assert_true(8 == number);
+    assert_string_equal(csv_text(&csv, 0, "factor"), "");
+    assert_false(csv_number(&csv, 0, "factor", &number));
+    assert_false(csv_number(&csv, 3, "nodes", &number));
+    assert_false(csv_number(&csv, 3, "note", &number)); /* no number to its end */
+    assert_true(csv_number(&csv, 3, "us", &number));    /* the last line needs no end */
+    assert_true(1000 == number);
+}
+
+/* As a spreadsheet would write it. */
+static void other_line_ends(void **state)
+{
+    (void)state;
+    double number = 0;
+    table_reads("a,b\r\n\r\n1,2\r\n");
+    assert_int_equal(csv.rows, 1);
+    assert_true(csv_number(&csv, 0, "b", &number));
+    assert_true(2 == number);
+}
+
+static const char *rows(uint32_t count)
+{
+    static char text[2000];
+    int at = snprintf(text, sizeof(text), "a,b\n");
+    for (uint32_t r = 0; r < count; ++r) {
+        at += snprintf(text + at, sizeof(text) - (size_t)at, "%u,x\n", r);
+    }
+    return text;
+}
+
+static void as_many_rows_as_there_may_be(void **state)
+{
+    (void)state;
+    table_reads(rows(CSV_ROWS));
+    assert_int_equal(csv.rows, CSV_ROWS);
+    assert_string_equal(csv_text(&csv, CSV_ROWS - 1, "a"), "63");
+    table_refused(rows(CSV_ROWS + 1), "no table with up to 64 rows");
+}
+
+static void bad_tables(void **state)
+{
+    (void)state;
+    table_refused("", "no table");
+    table_refused("# nothing\n", "no table");
+    table_refused("a,b,c\n", "no table");
+    unlink(path_of("table.csv"));
+    table_refused(NULL, "cannot be read");
+}
+
+/* More columns, longer fields than there is room for: cut, and nothing else is touched. */
+static void too_much_of_it(void **state)
+{
+    (void)state;
+    char text[1000], field[CSV_FIELD + 20];
+    memset(field, 'f', sizeof(field) - 1);
+    field[sizeof(field) - 1] = '\0';
+    snprintf(text, sizeof(text), "a,b,c,d,e,f,g,h,i,j,k,l,m,n\n%s,2,3,4,5,6,7,8,9,10,11,12,13,14\n",
+             field);
+    table_reads(text);
+    assert_int_equal(csv.columns, CSV_COLUMNS);
+    assert_int_equal(strlen(csv_text(&csv, 0, "a")), CSV_FIELD - 1);
+    assert_string_equal(csv_text(&csv, 0, "l"), "12");
+    assert_string_equal(csv_text(&csv, 0, "m"), "");
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    crew_folder_make(folder, sizeof(folder));
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    crew_folder_remove(folder);
+    return 0;
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_by_name),
+        cmocka_unit_test(every_parameter),
+        cmocka_unit_test(like_another),
+        cmocka_unit_test(values_written),
+        cmocka_unit_test(bad_machines),
+        cmocka_unit_test(bad_parameters),
+        cmocka_unit_test(parameters_out_of_range),
+        cmocka_unit_test(circles),
+        cmocka_unit_test(a_path_too_long),
+        cmocka_unit_test(a_table),
+        cmocka_unit_test(other_line_ends),
+        cmocka_unit_test(as_many_rows_as_there_may_be),
+        cmocka_unit_test(bad_tables),
+        cmocka_unit_test(too_much_of_it),
+    };
+    return cmocka_run_group_tests_name("nicsim's files", tests, make_folder, remove_folder);
+}

@@ -1,0 +1,880 @@
+/*
+ * The simulated cluster, and the barriers that nicsim plays on it. Invariants: what is due first
+ * happens first; each part of a message's way takes the time that machine.h says, and who does one
+ * thing at a time does so (timelines worked out by hand, to the picosecond); every packet that is
+ * sent comes or is lost; nobody leaves a barrier before all have entered it, and all come to the
+ * end; a game follows from its parameters and seed.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bench/nicsim/play.h"
+#include "tests/unit/crew.h"
+
+enum {
+    MOST_NODES = 40,
+    MOST_BARRIERS = 24, /* of a game, with its warm-up */
+    GAMES = 300,
+    EVENTS = 20000,
+};
+
+static const struct nicbarr_choice pairwise = {.algorithm = NICBARR_PAIRWISE},
+                                   binary = {.algorithm = NICBARR_TREE, .parameter = 2};
+
+/* ---- events ---- */
+
+static void events_in_order_of_time(void **state)
+{
+    (void)state;
+    static const uint64_t at_ps[] = {50, 10, 40, 10, 30, 50, UINT64_MAX, 10, 0};
+    static const uint32_t expected[] = {8, 1, 3, 7, 4, 2, 0, 5, 6};
+    struct sim_events events = {0};
+    struct sim_event event;
+    int things[9];
+    assert_false(sim_events_take(&events, &event));
+    for (uint32_t i = 0; i < 9; ++i) {
+        assert_true(sim_events_put(&events, at_ps[i], i, 100 + i, &things[i]));
+    }
+    for (uint32_t i = 0; i < 9; ++i) {
+        assert_true(sim_events_take(&events, &event));
+        assert_int_equal(event.kind, expected[i]);
+        assert_int_equal(event.node, 100 + expected[i]);
+        assert_int_equal(event.at_ps, at_ps[expected[i]]);
+        assert_ptr_equal(event.what, &things[expected[i]]);
+    }
+    assert_false(sim_events_take(&events, &event));
+    sim_events_free(&events);
+}
+
+struct due {
+    uint64_t at_ps;
+    uint32_t number; /* in order of insertion */
+};
+
+static int earlier(const void *first, const void *second)
+{
+    const struct due *a = first, *b = second;
+    if (a->at_ps != b->at_ps) {
+        return a->at_ps < b->at_ps ? -1 : 1;
+    }
+    return a->number < b->number ? -1 : 1;
+}
+
+/* Put in and take out as it comes. The simulation never puts in what is before the present, so what
+ * is taken out, all together, is a sorted copy of what was put in. */
+static void random_events_as_sorted(void **state)
+{
+    (void)state;
+    static struct due all[EVENTS], out[EVENTS];
+    struct sim_events events = {0};
+    struct sim_event event = {0};
+    uint64_t random = crew_seed();
+    uint32_t taken = 0;
+    for (uint32_t i = 0; i < EVENTS; ++i) {
+        /* Few times, so that many are the same. */
+        all[i] = (struct due){event.at_ps + crew_below(&random, 40), i};
+        assert_true(sim_events_put(&events, all[i].at_ps, i, i, NULL));
+        while (0 == crew_below(&random, 3) && sim_events_take(&events, &event)) {
+            out[taken++] = (struct due){event.at_ps, event.kind};
+        }
+    }
+    while (sim_events_take(&events, &event)) {
+        out[taken++] = (struct due){event.at_ps, event.kind};
+    }
+    assert_int_equal(taken, EVENTS);
+    qsort(all, EVENTS, sizeof(all[0]), earlier);
+    for (uint32_t i = 0; i < EVENTS; ++i) {
+        assert_int_equal(out[i].at_ps, all[i].at_ps);
+        assert_int_equal(out[i].number, all[i].number);
+    }
+    sim_events_free(&events);
+}
+
+/* ---- games that are looked at ---- */
+
+static struct {
+    uint32_t nodes, entered[MOST_NODES], left[MOST_NODES]; /* barriers, of each node */
+    double enters_us[MOST_NODES][MOST_BARRIERS + 1], leaves_us[MOST_NODES][MOST_BARRIERS + 1];
+} seen;
+
+static void see(void *observer, uint32_t node, uint32_t barrier, enum nicsim_moment moment,
+                double at_us)
+{
+    assert_ptr_equal(observer, &seen);
+    assert_true(node < MOST_NODES && barrier >= 1 && barrier <= MOST_BARRIERS);
+    if (NICSIM_ENTERS == moment) {
+        assert_int_equal(barrier, ++seen.entered[node]);
+        assert_int_equal(barrier, seen.left[node] + 1);
+        assert_true(at_us >= seen.leaves_us[node][barrier - 1]);
+        seen.enters_us[node][barrier] = at_us;
+    } else {
+        assert_int_equal(barrier, ++seen.left[node]);
+        assert_int_equal(barrier, seen.entered[node]);
+        assert_true(at_us > seen.enters_us[node][barrier]);
+        seen.leaves_us[node][barrier] = at_us;
+    }
+}
+
+static struct nicsim_outcome play(struct nicsim_game game)
+{
+    struct nicsim_outcome outcome;
+    memset(&seen, 0, sizeof(seen));
+    game.observe = see;
+    game.observer = &seen;
+    assert_true(nicsim_play(&game, &outcome));
+    return outcome;
+}
+
+static uint64_t ps(double us)
+{
+    return (uint64_t)llround(us * 1e6);
+}
+
+/* ---- timelines ---- */
+
+/*
+ * A machine on which everything takes a prime number of nanoseconds: its NIC's cycle is one, buses
+ * and links move a byte in one. So a collective packet occupies a link for 24 + 8 = 32, a message
+ * without payload for 48 + 8 = 56; a DMA of a release (4 bytes) takes 23 + 4 = 27, of an event (32
+ * bytes) 55; the head of a packet is on its way for 31 + 29 + 31 = 91. No timeline is so long that
+ * a delayed acknowledgement (200 us) or any patience (1 ms) would be seen in it.
+ */
+static const struct nicsim_machine primes = {
+    .name = "primes",
+    .nic = {.nic_mhz = 1000,
+            .cycles_loop = 17,
+            .cycles_turn = 5,
+            .cycles_engine = 7,
+            .cycles_start = 3,
+            .cycles_dma = 19,
+            .doorbell_us = 0.013,
+            .dma_us = 0.023,
+            .dma_bytes_per_us = 1000,
+            .link_bytes_per_us = 1000,
+            .link_header_bytes = 8,
+            .switch_us = 0.029,
+            .cable_us = 0.031,
+            .switch_ports = 16,
+            .host_call_us = 0.011,
+            .host_return_us = 0.047,
+            .slow_factor = 1,
+            .mtu = 4096},
+    .mpi_envelope_bytes = 32,
+    .mpi_message_us = 0.037,
+    .mpi_look_us = 0.002,
+    .mpi_step_cycles = 43,
+    .mpi_barrier_us = 0.041,
+};
+
+static struct nicsim_game one_barrier(const struct nicsim_machine *machine,
+                                      struct nicbarr_choice choice, uint32_t nodes, bool on_nics,
+                                      enum nicsim_level level)
+{
+    return (struct nicsim_game){
+        .machine = machine,
+        .choice = choice,
+        .nodes = nodes,
+        .on_nics = on_nics,
+        .level = level,
+        .barriers = 1,
+        .seed = 1,
+    };
+}
+
+/* The nodes leave the only barrier at these times (ns). */
+static struct nicsim_outcome expect_ends(struct nicsim_game game, const uint64_t *ends_ns)
+{
+    const struct nicsim_outcome outcome = play(game);
+    double sum_us = 0;
+    assert_int_equal(outcome.finished, game.nodes);
+    for (uint32_t n = 0; n < game.nodes; ++n) {
+        assert_int_equal(ps(seen.enters_us[n][1]), 0);
+        assert_int_equal(ps(seen.leaves_us[n][1]), 1000 * ends_ns[n]);
+        sum_us += (double)ends_ns[n] / 1000;
+    }
+    assert_int_equal(ps(outcome.barrier_us), ps(sum_us / game.nodes));
+    return outcome;
+}
+
+/* All of them at the same time. */
+static struct nicsim_outcome expect_end(struct nicsim_game game, uint64_t end_ns)
+{
+    uint64_t ends_ns[MOST_NODES];
+    for (uint32_t n = 0; n < MOST_NODES; ++n) {
+        ends_ns[n] = end_ns;
+    }
+    return expect_ends(game, ends_ns);
+}
+
+/*
+ * Both do the same at the same time (ns):
+ *     host call    11   11      head there   91  145      RDMA: turn    5  211
+ *     doorbell     13   24      link         32  177      DMA (word)   27  238
+ *     loop         17   41      loop         17  194      host call    11  249
+ *     SDMA: turn    5   46      RECV: turn    5  199
+ *     start         3   49      engine        7  206
+ *     SEND: turn    5   54
+ */
+static void two_nics(void **state)
+{
+    (void)state;
+    const struct nicsim_outcome o =
+        expect_end(one_barrier(&primes, pairwise, 2, true, NICSIM_GM), 249);
+    assert_int_equal(o.tally.sent, 2);
+    assert_int_equal(o.tally.received, 2);
+    assert_int_equal(o.tally.bytes, 2 * MCP_COLLECTIVE_BYTES);
+    assert_int_equal(o.tally.starts, 2);
+    assert_int_equal(o.tally.releases, 2);
+    assert_int_equal(o.tally.dmas, 2);
+    assert_int_equal(o.tally.tokens, 0);
+    assert_int_equal(o.tally.posts, 0);
+    /* Of MPI: 41 on the host, 43 cycles for its one step. */
+    expect_end(one_barrier(&primes, pairwise, 2, true, NICSIM_MPI), 249 + 41 + 43);
+}
+
+/* As with two up to 206, then the second step:
+ *     SEND: turn 5, 211; head there 91, 302; link 32, 334; loop 17, 351; RECV and engine 12, 363;
+ *     RDMA: turn 5, 368; DMA 27, 395; host call 11, 406. */
+static void four_nics(void **state)
+{
+    (void)state;
+    const struct nicsim_outcome o =
+        expect_end(one_barrier(&primes, pairwise, 4, true, NICSIM_GM), 406);
+    assert_int_equal(o.tally.sent, 8);
+    expect_end(one_barrier(&primes, pairwise, 4, true, NICSIM_MPI), 406 + 41 + 2 * 43);
+    /* The loop was waited for three times; it is longer by 2 for each of three other nodes. */
+    struct nicsim_machine looking = primes;
+    looking.nic.cycles_look = 2;
+    expect_end(one_barrier(&looking, pairwise, 4, true, NICSIM_GM), 406 + 3 * 6);
+}
+
+/*
+ * The hosts of nodes 2 and 3 take 100 times as long: 1100 for a call.
+ * Nodes 0 and 1 exchange until 206 and send to 2 and 3 at 211, who have it, unexpected, at 363.
+ * Node 2: call 1100; doorbell 1113; loop 1130; SDMA, start 1138; SEND to 3 1143; +91 +32 +17 +12 =
+ * 1295, it has 3's; SEND to 0 1300; what 0 has sent is there, so RDMA 1305; DMA 1332; call 2432.
+ * Node 0: has 2's at 1300 + 91 + 32 + 17 + 12 = 1452; RDMA 1457; DMA 1484; call 1495.
+ */
+static void four_nics_two_late(void **state)
+{
+    (void)state;
+    static const uint64_t ends_ns[] = {1495, 1495, 2432, 2432};
+    struct nicsim_machine late = primes;
+    late.nic.slow_from = 2;
+    late.nic.slow_factor = 100;
+    const struct nicsim_outcome o =
+        expect_ends(one_barrier(&late, pairwise, 4, true, NICSIM_GM), ends_ns);
+    assert_int_equal(o.counters.unexpected, 2);
+}
+
+/*
+ * Eight nodes on switches with four ports, of which two go down: a packet is on its way for 91 in
+ * the first step, 3 x 29 + 4 x 31 = 211 in the second, 5 x 29 + 6 x 31 = 331 in the third. With 32
+ * + 17 + 12 for each: 54 + 91 + 61 = 206; SEND 211 + 211 + 61 = 483; SEND 488 + 331 + 61 = 880;
+ * RDMA 885; DMA 912; call 923.
+ */
+static void eight_nics_in_a_fat_tree(void **state)
+{
+    (void)state;
+    struct nicsim_machine tree = primes;
+    tree.nic.switch_ports = 4;
+    expect_end(one_barrier(&tree, pairwise, 8, true, NICSIM_GM), 923);
+}
+
+/*
+ *     host call    11   11      head there   91  142      RDMA: turn    5  225
+ *     doorbell     13   24      link         56  198      DMA (event)  55  280
+ *     loop         17   41      loop         17  215      host call    11  291
+ *     SDMA: turn    5   46      RECV: turn    5  220
+ *     SEND: turn    5   51
+ * Acknowledgements are sent long after that. With four nodes this comes twice.
+ */
+static void hosts_with_gm(void **state)
+{
+    (void)state;
+    struct nicsim_outcome o = expect_end(one_barrier(&primes, pairwise, 2, false, NICSIM_GM), 291);
+    assert_int_equal(o.tally.tokens, 2);
+    assert_int_equal(o.tally.posts, 4); /* messages, and tokens that come back */
+    assert_int_equal(o.tally.dmas, 4);
+    assert_int_equal(o.tally.sent, 4); /* ... and acknowledgements */
+    assert_int_equal(o.tally.bytes, 4 * MCP_MESSAGE_BYTES);
+    assert_int_equal(o.tally.starts, 0);
+    assert_int_equal(o.tally.releases, 0);
+    o = expect_end(one_barrier(&primes, pairwise, 4, false, NICSIM_GM), 582);
+    assert_int_equal(o.tally.tokens, 8);
+}
+
+/*
+ * An envelope of 32 bytes; the host takes 37 + 2 longer for each message with one other node.
+ *     host call    50   50      head there   91  255      RDMA: turn    5  389
+ *     doorbell     13   63      link         88  343      bus free          439
+ *     loop         17   80      loop         17  360      DMA (event)  55  494
+ *     SDMA: turn    5   85      RECV: turn    5  365      host call    50  544
+ *     SEND: turn    5   90      DMA start    19  384
+ *     DMA start    19  109        (the bus is taken until 439)
+ *     DMA          55  164
+ * With three other nodes the host takes 4 longer in each of four calls.
+ *
+ * Where turns take 105, the payload has left the bus before the event comes: call 50; doorbell 63;
+ * loop 80; SDMA 185; SEND 290, 309; DMA 364; head 455; link 543; loop 560; RECV 665, 684; RDMA 789;
+ * DMA 844; call 894.
+ */
+static void hosts_with_mpi(void **state)
+{
+    (void)state;
+    const struct nicsim_outcome o =
+        expect_end(one_barrier(&primes, pairwise, 2, false, NICSIM_MPI), 544);
+    assert_int_equal(o.tally.dmas, 8); /* two more a message */
+    assert_int_equal(o.tally.bytes, 4 * MCP_MESSAGE_BYTES + 2 * 32);
+    expect_end(one_barrier(&primes, pairwise, 4, false, NICSIM_MPI), 2 * 544 + 4 * 4);
+    struct nicsim_machine slow = primes;
+    slow.nic.cycles_turn = 105;
+    expect_end(one_barrier(&slow, pairwise, 2, false, NICSIM_MPI), 894);
+}
+
+/*
+ * Node 0 is the root of two, who send at 54. Both heads are at its link at 145, which takes one
+ * until 177 and then the other, until 209; these are noticed at 194 and 226.
+ * Here the link is what they wait for: the first is done with at 206, the second at 238. SEND to 1
+ * at 243, to 2 at 248; but the link out is free only at 275. RDMA 253; DMA 280; call 291.
+ * Node 1: 243 + 91 + 32 = 366; loop 383; RECV 395; RDMA 400; DMA 427; call 438. Node 2, whose
+ * packet left 32 later: 470.
+ */
+static void a_link_takes_one_after_the_other(void **state)
+{
+    (void)state;
+    static const uint64_t ends_ns[] = {291, 438, 470};
+    const struct nicsim_outcome o =
+        expect_ends(one_barrier(&primes, binary, 3, true, NICSIM_GM), ends_ns);
+    assert_int_equal(o.tally.sent, 4);
+}
+
+/*
+ * The same with 101 cycles for a collective's message, and links that take a packet in 1: heads at
+ * 145, whole at 146 and 147, noticed at 163 and 164. The processor is what they wait for: 163 + 106
+ * = 269, and 375. SEND to 1 at 380, to 2 at 385, where the link is free. RDMA 390; DMA 417; call
+ * 428. Node 1: 380 + 91 + 1 = 472; loop 489; RECV 595; RDMA 600; DMA 627; call 638. Node 2: 643.
+ */
+static void a_processor_takes_one_after_the_other(void **state)
+{
+    (void)state;
+    static const uint64_t ends_ns[] = {428, 638, 643};
+    struct nicsim_machine slow = primes;
+    slow.nic.cycles_engine = 101;
+    slow.nic.link_bytes_per_us = 32000;
+    expect_ends(one_barrier(&slow, binary, 3, true, NICSIM_GM), ends_ns);
+}
+
+/*
+ * The bus, by messages that all come at once: three hosts in one step of dissemination:2 send two
+ * messages each. Host calls end at 11 and 22, doorbells 24 and 35, noticed at 41 and 52. SDMA 46,
+ * SEND 51, to the next node; SDMA 57, SEND 62, to the one after it. Links out are taken from 51 to
+ * 107, and from then on: heads are there at 142 and 198, and whole at 198 and 254; noticed at 215
+ * and 271. RECV 220, RDMA 225; the bus takes the event until 280 (with 101 for a DMA's set-up 358).
+ * Second: RECV 276, RDMA 281, DMA 336 (with 101 it is the bus that is waited for: 491). Host call
+ * after the second: 347 (with 101: 502; the first call was over long before).
+ */
+static void a_bus_takes_one_after_the_other(void **state)
+{
+    (void)state;
+    const struct nicbarr_choice all = {.algorithm = NICBARR_DISSEMINATION, .parameter = 2};
+    struct nicsim_machine slow = primes;
+    expect_end(one_barrier(&primes, all, 3, false, NICSIM_GM), 347);
+    slow.nic.dma_us = 0.101;
+    expect_end(one_barrier(&slow, all, 3, false, NICSIM_GM), 502);
+}
+
+/*
+ * A host that calls twice does so one after the other, and the NIC sees the second token no earlier
+ * than its doorbell has come. As above, but the hosts of nodes 1 and 2 take 10 times as long.
+ * Nodes 1 and 2: calls 110 and 220; doorbells 123 and 233; noticed 140 and 250; SEND 150 and 260.
+ * Node 0: calls 11 and 22; SEND 51 and 62, the link is free at 107.
+ * Node 0 has a message of node 2's first: head 241; link 297; loop 314; RECV 319; RDMA 324; DMA
+ * 379; call 390. Then node 1's second: head 351; link 407; loop 424; RECV 429. It acknowledges, so
+ * first comes a token: RDMA 434; DMA 489; return 47, 536. The message: RDMA 439; bus free 489; DMA
+ * 544; call 555. Node 1: node 0's first is in the ring at 280, as above; call 390; node 2's second,
+ * sent at 260, is there at 489; call 599. Node 2: node 0's second is there at 336, as above; call
+ * 446. Node 1's first at 379; call 556.
+ */
+static void a_host_calls_one_after_the_other(void **state)
+{
+    (void)state;
+    static const uint64_t ends_ns[] = {555, 599, 556};
+    const struct nicbarr_choice all = {.algorithm = NICBARR_DISSEMINATION, .parameter = 2};
+    struct nicsim_machine slow = primes;
+    slow.nic.slow_from = 1;
+    slow.nic.slow_factor = 10;
+    expect_ends(one_barrier(&slow, all, 3, false, NICSIM_GM), ends_ns);
+}
+
+/* Barriers follow each other at once; those of the warm-up do not count, work does. */
+static void several_barriers(void **state)
+{
+    (void)state;
+    const double work_us[] = {1, 3};
+    struct nicsim_game game = one_barrier(&primes, pairwise, 2, true, NICSIM_GM);
+    game.warm_up = 3;
+    game.barriers = 4;
+    struct nicsim_outcome o = play(game);
+    assert_int_equal(ps(o.barrier_us), 249000);
+    for (uint32_t b = 1; b <= 7; ++b) {
+        assert_int_equal(ps(seen.enters_us[1][b]), 249000 * (b - 1));
+        assert_int_equal(ps(seen.leaves_us[1][b]), 249000 * b);
+    }
+    game.work_us = work_us;
+    game.works = 2;
+    o = play(game);
+    assert_int_equal(ps(o.barrier_us), 2000000 + 249000);
+    assert_int_equal(ps(seen.enters_us[0][1]), 1000000);
+    assert_int_equal(ps(seen.enters_us[0][2]), 1000000 + 249000 + 3000000);
+}
+
+/*
+ * Node 0 sends to one other, who has it at 291, as above, and answers: call 302 (it has done);
+ * doorbell 315; loop 332; SDMA 337; SEND 342; head 433; link 489; loop 506; RECV 511. The answer
+ * acknowledges, too, so node 0's host gets its token back first: RDMA 516, DMA 571; then the
+ * message: RDMA 521, bus free 571, DMA 626. Host: return 571 + 47 = 618; call 626 + 11 = 637. With
+ * 71 for a return it is busy until 642: 653.
+ */
+static void ping_pong(void **state)
+{
+    (void)state;
+    uint64_t ends_ns[] = {637, 302};
+    struct nicsim_machine busy = primes;
+    struct nicsim_game game = one_barrier(&primes, pairwise, 2, false, NICSIM_GM);
+    game.ping_pong = true;
+    expect_ends(game, ends_ns);
+    ends_ns[0] = 653;
+    busy.nic.host_return_us = 0.071;
+    game.machine = &busy;
+    expect_ends(game, ends_ns);
+}
+
+/* ---- the network ---- */
+
+static uint64_t way_ns(uint32_t ports, uint32_t nodes, uint32_t from, uint32_t to)
+{
+    struct sim_machine machine = {.parameters = primes.nic, .nnodes = nodes};
+    machine.parameters.switch_ports = ports;
+    assert_int_equal(sim_network_ps(&machine, from, to), sim_network_ps(&machine, to, from));
+    return sim_network_ps(&machine, from, to) / 1000;
+}
+
+static void fat_tree(void **state)
+{
+    (void)state;
+    enum { ONE = 29 + 2 * 31, THREE = 3 * 29 + 4 * 31, FIVE = 5 * 29 + 6 * 31, SEVEN = FIVE + 120 };
+    assert_int_equal(way_ns(16, 16, 0, 15), ONE); /* they all hang on one */
+    assert_int_equal(way_ns(16, 17, 0, 7), ONE);  /* eight on each */
+    assert_int_equal(way_ns(16, 17, 0, 8), THREE);
+    assert_int_equal(way_ns(16, 17, 7, 8), THREE);
+    assert_int_equal(way_ns(16, 17, 8, 15), ONE);
+    assert_int_equal(way_ns(16, 17, 15, 16), THREE);
+    assert_int_equal(way_ns(16, 65, 0, 63), THREE); /* eight of those */
+    assert_int_equal(way_ns(16, 65, 63, 64), FIVE);
+    assert_int_equal(way_ns(4, 16, 0, 1), ONE);
+    assert_int_equal(way_ns(4, 16, 0, 3), THREE);
+    assert_int_equal(way_ns(4, 16, 1, 7), FIVE);
+    assert_int_equal(way_ns(4, 16, 7, 8), SEVEN);
+    assert_int_equal(way_ns(4, 16, 12, 15), THREE);
+}
+
+/* ---- games at random ---- */
+
+static double between(uint64_t *random, double least, double most)
+{
+    return least + (most - least) * crew_below(random, 1 << 20) / (1 << 20);
+}
+
+static struct nicsim_machine random_machine(uint64_t *random)
+{
+    return (struct nicsim_machine){
+        .name = "random",
+        .nic = {.nic_mhz = between(random, 20, 500),
+                .cycles_loop = between(random, 0, 300),
+                .cycles_look = crew_below(random, 10),
+                .cycles_turn = between(random, 10, 150),
+                .cycles_engine = between(random, 0, 150),
+                .cycles_start = between(random, 0, 50),
+                .cycles_dma = between(random, 0, 150),
+                .doorbell_us = between(random, 0, 1),
+                .dma_us = between(random, 0, 2),
+                .dma_bytes_per_us = between(random, 100, 10000),
+                .link_bytes_per_us = between(random, 100, 10000),
+                .link_header_bytes = crew_below(random, 50),
+                .switch_us = between(random, 0, 1),
+                .cable_us = between(random, 0.01, 0.1),
+                .switch_ports = 4 + 2 * crew_below(random, 10),
+                .host_call_us = between(random, 0.1, 6),
+                .host_return_us = between(random, 0, 1),
+                .slow_from = crew_below(random, 5),
+                .slow_factor = between(random, 1, 3),
+                .mtu = 4096},
+        .mpi_envelope_bytes = crew_below(random, 65),
+        .mpi_message_us = between(random, 0, 3),
+        .mpi_look_us = between(random, 0, 1),
+        .mpi_step_cycles = crew_below(random, 50),
+        .mpi_barrier_us = between(random, 0, 2),
+    };
+}
+
+static struct nicbarr_choice random_choice(uint64_t *random)
+{
+    static const enum nicbarr_algorithm algorithms[] = {NICBARR_PAIRWISE, NICBARR_TREE,
+                                                        NICBARR_DISSEMINATION};
+    return (struct nicbarr_choice){algorithms[crew_below(random, 3)],
+                                   1 + crew_below(random, 1 + crew_below(random, MOST_NODES)),
+                                   NICBARR_SOFT};
+}
+
+static struct nicsim_game random_game(uint64_t *random, const struct nicsim_machine *machine,
+                                      const double *work_us)
+{
+    struct nicsim_game game = {
+        .machine = machine,
+        .choice = random_choice(random),
+        .nodes = 2 + crew_below(random, MOST_NODES - 1),
+        .on_nics = crew_below(random, 2),
+        .level = crew_below(random, 2) ? NICSIM_MPI : NICSIM_GM,
+        .warm_up = crew_below(random, 4),
+        .barriers = 1 + crew_below(random, MOST_BARRIERS - 3),
+        .work_us = work_us,
+        .works = crew_below(random, 2),
+        .variation = between(random, 0, 1),
+        .loss = crew_below(random, 2) ? between(random, 0, 0.2) : 0,
+        .seed = crew_random(random),
+    };
+    return game;
+}
+
+static uint64_t messages_of(const struct nicsim_game *game)
+{
+    uint64_t messages = 0;
+    for (uint32_t n = 0; n < game->nodes; ++n) {
+        struct myr_schedule schedule;
+        assert_true(nicbarr_schedule_create(game->choice, game->nodes, n, &schedule));
+        for (uint32_t s = 0; s < schedule.nsteps; ++s) {
+            messages += schedule.steps[s].sends;
+        }
+        nicbarr_schedule_destroy(&schedule);
+    }
+    return messages;
+}
+
+/* The barrier's promise, from what was seen: who leaves has had word from the last to enter, which
+ * takes the time of a packet on the network, and each host's call. */
+static void expect_barriers(const struct nicsim_game *game)
+{
+    const struct sim_parameters *p = &game->machine->nic;
+    const double least_us = 2 * p->host_call_us + p->switch_us + 2 * p->cable_us;
+    for (uint32_t b = 1; b <= game->warm_up + game->barriers; ++b) {
+        uint32_t last = 0;
+        for (uint32_t n = 1; n < game->nodes; ++n) {
+            last = seen.enters_us[n][b] > seen.enters_us[last][b] ? n : last;
+        }
+        for (uint32_t n = 0; n < game->nodes; ++n) {
+            if (n != last) {
+                assert_true(seen.leaves_us[n][b] > seen.enters_us[last][b] + least_us);
+            }
+        }
+    }
+}
+
+static void expect_nothing_dropped(const struct mcp_counters *c)
+{
+    assert_int_equal(c->early, 0);
+    assert_int_equal(c->refused, 0);
+    assert_int_equal(c->refusals, 0);
+    assert_int_equal(c->bad_tokens, 0);
+    assert_int_equal(c->dropped_damaged, 0);
+    assert_int_equal(c->dropped_foreign, 0);
+    assert_int_equal(c->dropped_implausible, 0);
+    assert_int_equal(c->dropped_no_room, 0);
+    assert_int_equal(c->send_errors, 0);
+}
+
+/* Played by NICs: `messages` are those of all barriers. */
+static void expect_of_nics(const struct nicsim_game *game, const struct nicsim_outcome *o,
+                           uint64_t messages)
+{
+    const uint64_t all = (uint64_t)game->nodes * (game->warm_up + game->barriers);
+    assert_int_equal(o->tally.starts, all);
+    assert_int_equal(o->tally.releases, all);
+    assert_int_equal(o->tally.dmas, all);
+    assert_int_equal(o->counters.barriers, all);
+    assert_int_equal(o->tally.tokens + o->tally.posts, 0);
+    assert_int_equal(o->tally.sent, messages + o->counters.asked + o->counters.answered);
+    assert_int_equal(o->tally.bytes, o->tally.sent * MCP_COLLECTIVE_BYTES);
+    assert_int_equal(o->counters.messages_sent + o->counters.retransmissions, 0);
+    assert_true(o->counters.answered <= o->counters.asked);
+}
+
+static void expect_of_hosts(const struct nicsim_game *game, const struct nicsim_outcome *o,
+                            uint64_t messages)
+{
+    const bool payload = NICSIM_MPI == game->level && game->machine->mpi_envelope_bytes > 0;
+    assert_int_equal(o->tally.starts + o->tally.releases, 0);
+    assert_int_equal(o->counters.barriers + o->counters.asked + o->counters.answered, 0);
+    assert_int_equal(o->tally.tokens, messages);
+    assert_int_equal(o->counters.messages_sent, messages);
+    assert_int_equal(o->counters.messages_received, messages);
+    assert_int_equal(o->tally.posts, 2 * messages); /* each is received, each token comes back */
+    assert_true(o->tally.sent >= messages + o->counters.retransmissions);
+    assert_true(o->tally.dmas >= o->tally.posts + (payload ? 2 * messages : 0));
+    assert_true(payload || o->tally.dmas == o->tally.posts);
+}
+
+static double longest_us(const struct nicsim_game *game)
+{
+    double longest = 0;
+    for (uint32_t n = 0; n < game->nodes; ++n) {
+        for (uint32_t b = 1; b <= game->warm_up + game->barriers; ++b) {
+            longest = fmax(longest, seen.leaves_us[n][b] - seen.enters_us[n][b]);
+        }
+    }
+    return longest;
+}
+
+/* Where nothing is lost and nobody's patience ends, nothing is asked for, nor sent again. */
+static void expect_nothing_again(const struct nicsim_outcome *o)
+{
+    assert_int_equal(o->counters.asked, 0);
+    assert_int_equal(o->counters.answered, 0);
+    assert_int_equal(o->counters.retransmissions, 0);
+    assert_int_equal(o->counters.duplicates, 0);
+}
+
+static void random_games(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed();
+    uint32_t without = 0;
+    for (uint32_t g = 0; g < GAMES; ++g) {
+        const uint64_t seed = random;
+        const struct nicsim_machine machine = random_machine(&random);
+        const double work_us = between(&random, 1, 3000);
+        const struct nicsim_game game = random_game(&random, &machine, &work_us);
+        const struct nicsim_outcome o = play(game);
+        const uint64_t messages = messages_of(&game) * (game.warm_up + game.barriers);
+        char name[NICBARR_CHOICE_TEXT];
+        if (o.finished != game.nodes) {
+            fail_msg("game %u (NICBARR_SEED=0x%llx): %s, %u nodes, %s: %u came to the end", g,
+                     (unsigned long long)seed, nicbarr_choice_name(game.choice, name), game.nodes,
+                     game.on_nics ? "NICs" : "hosts", o.finished);
+        }
+        assert_int_equal(o.tally.sent, o.tally.received + o.tally.lost);
+        assert_int_equal(o.counters.packets_sent, o.tally.sent);
+        assert_int_equal(o.counters.packets_received, o.tally.received);
+        expect_nothing_dropped(&o.counters);
+        expect_barriers(&game);
+        if (game.on_nics) {
+            expect_of_nics(&game, &o, messages);
+        } else {
+            expect_of_hosts(&game, &o, messages);
+        }
+        assert_true(game.loss > 0 || 0 == o.tally.lost);
+        if (0 == game.loss && 1000 * longest_us(&game) < (double)MCP_PATIENCE_NS) {
+            expect_nothing_again(&o);
+            ++without;
+        }
+    }
+    assert_true(without > GAMES / 20); /* it was not for nothing */
+}
+
+/* Each process's work is drawn anew for each barrier, from all of the range. */
+static void work_varies(void **state)
+{
+    (void)state;
+    const double work_us = 100;
+    struct nicsim_game game = one_barrier(&primes, pairwise, 32, true, NICSIM_GM);
+    double sum_us = 0, least_us = INFINITY, most_us = 0;
+    game.barriers = MOST_BARRIERS;
+    game.work_us = &work_us;
+    game.works = 1;
+    game.variation = 0.5;
+    (void)play(game);
+    for (uint32_t n = 0; n < game.nodes; ++n) {
+        for (uint32_t b = 1; b <= game.barriers; ++b) {
+            const double us = seen.enters_us[n][b] - seen.leaves_us[n][b - 1];
+            sum_us += us;
+            least_us = fmin(least_us, us);
+            most_us = fmax(most_us, us);
+        }
+    }
+    assert_true(least_us >= 50 && least_us < 52);
+    assert_true(most_us <= 150 && most_us > 148);
+    assert_true(fabs(sum_us / (game.nodes * game.barriers) - work_us) < 5);
+    expect_barriers(&game);
+}
+
+/* ---- loss ---- */
+
+static struct nicsim_game lossy_game(bool on_nics, const double *work_us)
+{
+    return (struct nicsim_game){
+        .machine = &primes,
+        .choice = pairwise,
+        .nodes = 12,
+        .on_nics = on_nics,
+        .level = NICSIM_MPI,
+        .warm_up = 2,
+        .barriers = 20,
+        .work_us = work_us,
+        .works = 1,
+        .variation = 0.5,
+        .loss = 0.1,
+        .seed = 7,
+    };
+}
+
+/* What is lost is asked for, or sent again, by the firmware that is there for that. */
+static void what_is_lost_is_sent_again(void **state)
+{
+    (void)state;
+    const double work_us = 20;
+    struct nicsim_game game = lossy_game(true, &work_us);
+    struct nicsim_outcome o = play(game);
+    assert_int_equal(o.finished, 12);
+    assert_true(o.tally.lost > 0 && o.tally.timers > 0);
+    assert_true(o.counters.asked > 0 && o.counters.answered > 0);
+    assert_int_equal(o.counters.retransmissions, 0);
+    expect_barriers(&game);
+    /* One in ten, within five standard deviations. */
+    const double sent = (double)o.tally.sent;
+    assert_true(fabs((double)o.tally.lost - 0.1 * sent) < 5 * sqrt(0.09 * sent));
+
+    game = lossy_game(false, &work_us);
+    o = play(game);
+    assert_int_equal(o.finished, 12);
+    assert_true(o.tally.lost > 0 && o.tally.timers > 0);
+    assert_true(o.counters.retransmissions > 0);
+    assert_int_equal(o.counters.asked, 0);
+    expect_barriers(&game);
+}
+
+/* A barrier with a loss takes as long as patience lasts: patience must not grow by that. */
+static void patience_stays(void **state)
+{
+    (void)state;
+    struct nicsim_game game = lossy_game(true, NULL);
+    game.works = 0;
+    game.nodes = 16;
+    game.barriers = 500;
+    struct nicsim_outcome o;
+    assert_true(nicsim_play(&game, &o));
+    assert_int_equal(o.finished, game.nodes);
+    assert_true(o.barrier_us < 5 * (double)MCP_PATIENCE_NS / 1000); /* else more than 80 times */
+}
+
+/* A machine that loses packets does so in every game, a game with less loss as well. */
+static void the_greater_loss(void **state)
+{
+    (void)state;
+    const double work_us = 20;
+    struct nicsim_machine machine = primes;
+    struct nicsim_game game = lossy_game(true, &work_us);
+    const struct nicsim_outcome first = play(game);
+    machine.nic.loss = game.loss;
+    game.machine = &machine;
+    game.loss = 0.01;
+    const struct nicsim_outcome second = play(game);
+    assert_int_equal(first.tally.lost, second.tally.lost);
+}
+
+/* ---- determinism ---- */
+
+static bool same(const struct nicsim_outcome *a, const struct nicsim_outcome *b)
+{
+    return ps(a->barrier_us) == ps(b->barrier_us) && a->finished == b->finished &&
+           0 == memcmp(&a->tally, &b->tally, sizeof(a->tally)) &&
+           0 == memcmp(&a->counters, &b->counters, sizeof(a->counters)) &&
+           a->group_bytes == b->group_bytes && a->events == b->events;
+}
+
+static void a_seed_says_all(void **state)
+{
+    (void)state;
+    const double work_us = 300;
+    for (int nics = 0; nics < 2; ++nics) {
+        struct nicsim_game game = lossy_game(nics, &work_us);
+        const struct nicsim_outcome first = play(game), second = play(game);
+        assert_true(same(&first, &second));
+        game.observe = NULL; /* who looks changes nothing */
+        struct nicsim_outcome unseen;
+        assert_true(nicsim_play(&game, &unseen));
+        assert_true(same(&first, &unseen));
+        ++game.seed;
+        const struct nicsim_outcome other = play(game);
+        assert_false(same(&first, &other));
+        /* By chance two may lose as many packets, but not play as long. */
+        assert_true(ps(first.barrier_us) != ps(other.barrier_us));
+    }
+}
+
+/* Without loss and variation nothing is random. */
+static void without_chance(void **state)
+{
+    (void)state;
+    const double work_us = 300;
+    struct nicsim_game game = lossy_game(true, &work_us);
+    game.loss = game.variation = 0;
+    const struct nicsim_outcome first = play(game);
+    ++game.seed;
+    const struct nicsim_outcome second = play(game);
+    assert_true(same(&first, &second));
+}
+
+/* Numbers in [0, 1) with the mean and the variance that they should have. */
+static void random_numbers(void **state)
+{
+    (void)state;
+    enum { COUNT = 100000 };
+    struct sim_machine machine = {.random = 1};
+    double sum = 0, squares = 0;
+    for (int i = 0; i < COUNT; ++i) {
+        const double r = sim_random(&machine);
+        assert_true(r >= 0 && r < 1);
+        sum += r;
+        squares += r * r;
+    }
+    assert_true(fabs(sum / COUNT - 0.5) < 0.01);
+    assert_true(fabs(squares / COUNT - 1.0 / 3) < 0.01);
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_in_order_of_time),
+        cmocka_unit_test(random_events_as_sorted),
+        cmocka_unit_test(two_nics),
+        cmocka_unit_test(four_nics),
+        cmocka_unit_test(four_nics_two_late),
+        cmocka_unit_test(eight_nics_in_a_fat_tree),
+        cmocka_unit_test(hosts_with_gm),
+        cmocka_unit_test(hosts_with_mpi),
+        cmocka_unit_test(a_link_takes_one_after_the_other),
+        cmocka_unit_test(a_processor_takes_one_after_the_other),
+        cmocka_unit_test(a_bus_takes_one_after_the_other),
+        cmocka_unit_test(a_host_calls_one_after_the_other),
+        cmocka_unit_test(several_barriers),
+        cmocka_unit_test(ping_pong),
+        cmocka_unit_test(fat_tree),
+        cmocka_unit_test(random_games),
+        cmocka_unit_test(work_varies),
+        cmocka_unit_test(what_is_lost_is_sent_again),
+        cmocka_unit_test(patience_stays),
+        cmocka_unit_test(the_greater_loss),
+        cmocka_unit_test(a_seed_says_all),
+        cmocka_unit_test(without_chance),
+        cmocka_unit_test(random_numbers),
+    };
+    return cmocka_run_group_tests_name("simulated cluster", tests, NULL, NULL);
+}
