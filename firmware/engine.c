@@ -5,29 +5,29 @@
 
 #define INSIDE MCP_ENGINE
 
-/* Places in the tables are cut to what these hold; a bound that stands in memory, too. */
+/* The tables are as in struct mcp_kernel_group. Places in them are cut to what they hold; a bound
+ * that stands in memory, too. */
+INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
+{
+    return (uint32_t *)(group + 1) + (place & (MCP_KERNEL_MESSAGES - 1));
+}
+
 INSIDE struct mcp_step *step_at(struct mcp_group *group, uint32_t place)
 {
-    return (struct mcp_step *)(group + 1) + (place & (MCP_KERNEL_STEPS - 1));
+    struct mcp_step *steps = (struct mcp_step *)((uint32_t *)(group + 1) + MCP_KERNEL_MESSAGES);
+    return steps + (place & (MCP_KERNEL_STEPS - 1));
 }
 
 INSIDE struct mcp_peer *peer_at(struct mcp_group *group, uint32_t place)
 {
-    struct mcp_peer *peers = (struct mcp_peer *)((struct mcp_step *)(group + 1) + MCP_KERNEL_STEPS);
+    struct mcp_peer *peers = (struct mcp_peer *)(step_at(group, 0) + MCP_KERNEL_STEPS);
     return peers + (place & (MCP_KERNEL_PEERS - 1));
-}
-
-INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
-{
-    const size_t before =
-        MCP_KERNEL_STEPS * sizeof(struct mcp_step) + MCP_KERNEL_PEERS * sizeof(struct mcp_peer);
-    return (uint32_t *)((uint8_t *)(group + 1) + before) + (place & (MCP_KERNEL_MESSAGES - 1));
 }
 
 #define AT_MOST(count, most) ((count) < (most) ? (count) : (most))
 
-/* Enough for two epochs, one of which may have been all but complete. */
-enum { TURNS = 2 * (MCP_KERNEL_STEPS + MCP_KERNEL_MESSAGES + 1) };
+/* Enough for what a message usually leads to; few enough for a verifier. */
+enum { BURST_TURNS = 8 };
 
 #else
 
@@ -150,54 +150,104 @@ INSIDE void next_epoch(struct mcp_group *group)
     myr_publish(&group->done, done(group) + 1);
 }
 
+/* What a turn of going on has come to. */
+enum turn { TURN_ON, TURN_SEND, TURN_DONE, TURN_STUCK };
+
 /* Flat, though it goes through steps and through a step's messages: a verifier multiplies nested
  * loops. */
+INSIDE enum turn take_turn(struct mcp_group *group)
+{
+    if (!mcp_group_waits_now(group)) {
+        return TURN_STUCK;
+    }
+    if (group->step == group->nsteps) {
+        next_epoch(group);
+        return TURN_DONE;
+    }
+    const struct mcp_step *step = step_at(group, group->step);
+    if (group->sent < step->sends) {
+        ++group->sent;
+        return TURN_SEND;
+    }
+    if (group->seen == step->waits) {
+        next_step(group, step);
+        return TURN_ON;
+    }
+    if (myr_epoch_reached(*arrival_at(group, group->first_wait + group->seen), done(group) + 1)) {
+        ++group->seen;
+        return TURN_ON;
+    }
+    return TURN_STUCK;
+}
+
+MCP_ENGINE void mcp_group_message(struct mcp_group *group, uint32_t place, uint32_t epoch,
+                                  struct mcp_message *message)
+{
+    address_message(group, message, place, MCP_ARRIVE, peer_at(group, place)->slot, epoch);
+}
+
+#ifdef __bpf__
+
+MCP_ENGINE void mcp_group_burst(struct mcp_group *group, struct mcp_burst *burst)
+{
+    enum turn turn = TURN_ON;
+    burst->epoch = done(group) + 1;
+    burst->first = group->first_send + group->sent;
+    for (uint32_t i = 0; i < BURST_TURNS && turn <= TURN_SEND; ++i) {
+        turn = take_turn(group);
+    }
+    burst->done = TURN_DONE == turn;
+    burst->end = burst->done ? group->nsends : group->first_send + group->sent;
+    burst->more = TURN_STUCK != turn && mcp_group_waits_now(group);
+}
+
+#else
+
 MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *message)
 {
-#ifdef __bpf__
-    for (uint32_t turn = 0; turn < TURNS && mcp_group_waits_now(group); ++turn) {
-#else
-    while (mcp_group_waits_now(group)) {
-#endif
-        if (group->step == group->nsteps) {
-            next_epoch(group);
-            continue;
-        }
-        const uint32_t epoch = done(group) + 1;
-        const struct mcp_step *step = step_at(group, group->step);
-        if (group->sent < step->sends) {
-            const uint32_t peer = group->first_send + group->sent++;
-            const uint32_t slot = peer_at(group, peer)->slot;
-            address_message(group, message, peer, MCP_ARRIVE, slot, epoch);
+    for (;;) {
+        switch (take_turn(group)) {
+        case TURN_SEND:
+            mcp_group_message(group, group->first_send + group->sent - 1, done(group) + 1, message);
             return true;
-        }
-        if (group->seen == step->waits) {
-            next_step(group, step);
-        } else if (myr_epoch_reached(*arrival_at(group, group->first_wait + group->seen), epoch)) {
-            ++group->seen;
-        } else {
+        case TURN_STUCK:
             return false;
+        default:
+            break;
+        }
+    }
+}
+
+#endif
+
+MCP_ENGINE bool mcp_group_misses(struct mcp_group *group, uint32_t wait,
+                                 struct mcp_message *message)
+{
+    const uint32_t epoch = done(group) + 1;
+    const uint32_t slot = group->first_wait + wait;
+    if (!mcp_group_waits_now(group) || group->step == group->nsteps ||
+        wait >= step_at(group, group->step)->waits ||
+        myr_epoch_reached(*arrival_at(group, slot), epoch)) {
+        return false;
+    }
+    address_message(group, message, group->nsends + slot, MCP_ASK, slot, epoch);
+    return true;
+}
+
+#ifndef __bpf__
+
+MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
+                                  struct mcp_message *message)
+{
+    while (*cursor < group->nwaits - group->first_wait) {
+        if (mcp_group_misses(group, (*cursor)++, message)) {
+            return true;
         }
     }
     return false;
 }
 
-MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
-                                  struct mcp_message *message)
-{
-    if (!mcp_group_waits_now(group) || group->step == group->nsteps) {
-        return false;
-    }
-    const uint32_t epoch = done(group) + 1;
-    while (*cursor < AT_MOST(step_at(group, group->step)->waits, MCP_KERNEL_MESSAGES)) {
-        const uint32_t slot = group->first_wait + (*cursor)++;
-        if (!myr_epoch_reached(*arrival_at(group, slot), epoch)) {
-            address_message(group, message, group->nsends + slot, MCP_ASK, slot, epoch);
-            return true;
-        }
-    }
-    return false;
-}
+#endif
 
 /* The last epoch for which the message at this place of the table of sends has been sent. */
 INSIDE uint32_t last_sent(const struct mcp_group *group, uint32_t place)

@@ -38,18 +38,30 @@ struct mcp_peer {
 /*
  * A group as one NIC knows it: in memory shared with the hosts, who read `done` and nothing else.
  * Behind it lie the tables: steps, peers (first those sent to, then those waited for), arrivals.
+ *
+ * In the kernel no host sees it, but any processor may play it: what is written at each turn lies
+ * together there, and what only a soft NIC needs is left out.
  */
+#ifdef MCP_KERNEL_INSIDE
+#define MCP_APART
+#else
+#define MCP_APART _Alignas(MYR_LINE)
+#endif
+
 struct mcp_group {
-    _Alignas(MYR_LINE) myr_word done; /* the release: the last epoch that is complete */
-    myr_word sleepers;                /* hosts: how many sleep on `done` */
-    myr_word failed;                  /* not 0: this group will complete nothing any more */
-    _Alignas(MYR_LINE) uint64_t key;  /* 0: not open */
-    uint32_t started;                 /* the last epoch that the host has arrived in */
-    uint32_t step;                    /* where epoch done + 1 is: the step under way, */
-    uint32_t sent, seen;              /* ... what of it was sent, and is known to be here */
-    uint32_t first_send, first_wait;  /* of this step, in the tables */
+    MCP_APART myr_word done; /* the release: the last epoch that is complete */
+#ifndef MCP_KERNEL_INSIDE
+    myr_word sleepers; /* hosts: how many sleep on `done` */
+    myr_word failed;   /* not 0: this group will complete nothing any more */
+#endif
+    MCP_APART uint64_t key;          /* 0: not open */
+    uint32_t started;                /* the last epoch that the host has arrived in */
+    uint32_t step;                   /* where epoch done + 1 is: the step under way, */
+    uint32_t sent, seen;             /* ... what of it was sent, and is known to be here */
+    uint32_t first_send, first_wait; /* of this step, in the tables */
     uint32_t nsteps, nsends, nwaits;
-    uint32_t node;        /* this NIC's number in the group */
+    uint32_t node; /* this NIC's number in the group */
+#ifndef MCP_KERNEL_INSIDE
     uint32_t next;        /* offset of the next group with the same hash, see collective.c */
     uint32_t next_active; /* offset of the next group that waits for messages */
     uint32_t active;      /* whether it is in that list */
@@ -58,6 +70,7 @@ struct mcp_group {
     uint64_t deadline_ns; /* when that is over; 0: nothing is missing */
     uint64_t began_ns;    /* when the epoch under way began to wait */
     uint64_t usual_ns;    /* how long that takes, smoothed */
+#endif
 };
 
 /* A message that is to be sent. */
@@ -140,7 +153,27 @@ MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t
  * Go on as far as possible: true with the next message to send, to be called again; false when
  * nothing can be done before another message or another start. `done` moves along.
  */
+#ifndef __bpf__
 MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *message);
+#endif
+
+/*
+ * The same for whoever cannot send meanwhile: go on for a while, but not beyond the end of an
+ * epoch. Then the messages at these places of the table of sends are to be sent.
+ */
+struct mcp_burst {
+    uint32_t epoch;
+    uint32_t first, end;
+    uint32_t done; /* 1: the epoch is complete; 0: not yet */
+    uint32_t more; /* not 0: call it again, after these */
+};
+#ifdef __bpf__
+MCP_ENGINE void mcp_group_burst(struct mcp_group *group, struct mcp_burst *burst);
+#endif
+
+/* The message at this place of the table of sends, for this epoch. */
+MCP_ENGINE void mcp_group_message(struct mcp_group *group, uint32_t place, uint32_t epoch,
+                                  struct mcp_message *message);
 
 /* Is an epoch under way that waits for messages? */
 static inline bool mcp_group_waits_now(const struct mcp_group *group)
@@ -148,12 +181,16 @@ static inline bool mcp_group_waits_now(const struct mcp_group *group)
     return group->started != myr_glance(&group->done);
 }
 
-/*
- * What the present step still misses: for each missing message one that asks for it. Begin with
- * *cursor 0; false when there are no more.
- */
+/* Does the present step still miss the message that it waits for at place `wait` (from 0)? True
+ * with one that asks for it. */
+MCP_ENGINE bool mcp_group_misses(struct mcp_group *group, uint32_t wait,
+                                 struct mcp_message *message);
+
+#ifndef __bpf__
+/* All of these, one after the other. Begin with *cursor 0; false when there are no more. */
 MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
                                   struct mcp_message *message);
+#endif
 
 /*
  * Node `node` misses `epoch` in its arrival `slot`: true with the message to send again, false if

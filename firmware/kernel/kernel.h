@@ -53,6 +53,8 @@ static inline struct mcp_doorbell mcp_doorbell(enum mcp_ring ring, uint32_t epoc
     };
 }
 
+#ifdef MCP_KERNEL_INSIDE
+
 /* A group, in a map by its key. The tables lie where the engine looks for them. */
 struct mcp_kernel_group {
     struct bpf_spin_lock lock; /* around all use of `group` and what lies behind */
@@ -61,10 +63,17 @@ struct mcp_kernel_group {
     uint16_t wake_from;        /* ... and this port, */
     uint16_t wake_to;          /* ... with this one of its own; 0: nobody sleeps */
     struct mcp_group group;
+    uint32_t arrivals[MCP_KERNEL_MESSAGES];
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_peer peers[MCP_KERNEL_PEERS]; /* those sent to, then (from nsends on) waited for */
-    uint32_t arrivals[MCP_KERNEL_MESSAGES];
+    uint16_t neighbour[MCP_KERNEL_PEERS];    /* ... and their places among the neighbours */
+    uint32_t page;                           /* its place among the pages */
 };
+
+_Static_assert(offsetof(struct mcp_kernel_group, group.nsteps) <= 64,
+               "what is written at each turn lies in one line");
+
+#endif
 
 /* What the hosts of a group see: a page of memory, which they may map to read. */
 struct mcp_kernel_page {
@@ -81,10 +90,11 @@ struct mcp_kernel_place {
     uint32_t owner; /* user id of who may ring MCP_RING_FAIL */
 };
 
-/* The hardware address of a peer, in a map by IP address. */
+/* The hardware address of a peer. The one at place 0 is nobody's: it is not known. */
 struct mcp_kernel_neighbour {
     uint8_t mac[6];
-    uint8_t zero[2];
+    uint8_t known;
+    uint8_t zero;
 };
 
 enum { MCP_KERNEL_GROUPS = 1024, MCP_KERNEL_NEIGHBOURS = 4096 };

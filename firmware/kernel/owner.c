@@ -4,6 +4,7 @@
  * The program is held at the interface by two links, which are descriptors of this process: when it
  * ends they go, and the program with them. Nothing is pinned.
  */
+#define MCP_KERNEL_INSIDE /* groups are as the program has them */
 #include "firmware/kernel/owner.h"
 
 #include <arpa/inet.h>
@@ -31,6 +32,9 @@ struct mcp_kernel {
     int ingress, egress;     /* links */
     int bell;                /* a UDP socket to ring with */
     char interface[IF_NAMESIZE];
+    bool paged[MCP_KERNEL_GROUPS];       /* whose place among the pages is taken */
+    uint32_t met[MCP_KERNEL_NEIGHBOURS]; /* IP addresses, from place 1 on */
+    uint32_t nmet;                       /* the last place */
 };
 
 static int refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -213,16 +217,35 @@ static int make_page(void)
     return page;
 }
 
-static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan)
+/* A place that nobody has; MCP_KERNEL_GROUPS: there is none. */
+static uint32_t find_place_for_page(const struct mcp_kernel *kernel)
 {
-    struct mcp_kernel_group *group =
-        aligned_alloc(_Alignof(struct mcp_kernel_group), sizeof(*group));
+    uint32_t p = 0;
+    while (p < MCP_KERNEL_GROUPS && kernel->paged[p]) {
+        ++p;
+    }
+    return p;
+}
+
+/* A host's place among the neighbours; 0: it has not been met. */
+static uint32_t find_neighbour(const struct mcp_kernel *kernel, uint32_t ip)
+{
+    uint32_t n = kernel->nmet;
+    while (n > 0 && ip != kernel->met[n]) {
+        --n;
+    }
+    return n;
+}
+
+static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, uint32_t page)
+{
+    struct mcp_kernel_group *group = calloc(1, sizeof(*group));
     if (NULL == group) {
         errno = ENOMEM;
         return -1;
     }
-    memset(group, 0, sizeof(*group));
     group->uid = plan->uid;
+    group->page = page;
     group->group.key = plan->key;
     group->group.node = plan->node;
     group->group.nsteps = plan->nsteps;
@@ -230,6 +253,9 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     group->group.nwaits = plan->nwaits;
     memcpy(group->steps, plan->steps, sizeof(group->steps));
     memcpy(group->peers, plan->peers, sizeof(group->peers));
+    for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
+        group->neighbour[p] = (uint16_t)find_neighbour(kernel, plan->peers[p].address.ip);
+    }
     const int rc = bpf_map__update_elem(kernel->program->maps.groups, &plan->key, sizeof(plan->key),
                                         group, sizeof(*group), BPF_NOEXIST);
     free(group);
@@ -240,33 +266,44 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
                           char why[MCP_KERNEL_WHY])
 {
     const int pages = bpf_map__fd(kernel->program->maps.pages);
+    const uint32_t at = find_place_for_page(kernel);
     if (plan->nsteps > MCP_KERNEL_STEPS || plan->nsends > MCP_KERNEL_MESSAGES ||
         plan->nwaits > MCP_KERNEL_MESSAGES) {
         return refuse(why, "the schedule is too long for the kernel's NIC");
+    }
+    if (MCP_KERNEL_GROUPS == at) {
+        return refuse(why, "the kernel's NIC takes no more groups");
     }
     *page = make_page();
     if (*page < 0) {
         return refuse(why, "no memory for another group in the kernel: %s", strerror(errno));
     }
-    if (bpf_map_update_elem(pages, &plan->key, page, BPF_NOEXIST) < 0 ||
-        add_group(kernel, plan) < 0) {
-        (void)bpf_map_delete_elem(pages, &plan->key);
+    if (bpf_map_update_elem(pages, &at, page, BPF_ANY) < 0 || add_group(kernel, plan, at) < 0) {
+        refuse(why, "the kernel's NIC takes no more groups: %s", strerror(errno));
+        (void)bpf_map_delete_elem(pages, &at);
         close(*page);
-        return refuse(why, "the kernel's NIC takes no more groups: %s", strerror(errno));
+        return -1;
     }
+    kernel->paged[at] = true;
     return 0;
-}
-
-void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
-{
-    (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
-    (void)bpf_map_delete_elem(bpf_map__fd(kernel->program->maps.pages), &key);
 }
 
 static bool look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_group *group)
 {
     return 0 == bpf_map__lookup_elem(kernel->program->maps.groups, &key, sizeof(key), group,
                                      sizeof(*group), 0);
+}
+
+/* The system waits for the programs that run before it takes a page's place away: none that knows
+ * the group is left when another gets it. */
+void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
+{
+    struct mcp_kernel_group group;
+    if (look_up(kernel, key, &group)) {
+        (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
+        (void)bpf_map_delete_elem(bpf_map__fd(kernel->program->maps.pages), &group.page);
+        kernel->paged[group.page] = false;
+    }
 }
 
 int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *done)
@@ -325,17 +362,24 @@ static void knock(const struct mcp_kernel *kernel, uint32_t ip)
 
 int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, char why[MCP_KERNEL_WHY])
 {
-    struct mcp_kernel_neighbour neighbour = {.zero = {0}};
+    struct mcp_kernel_neighbour neighbour = {.known = 1};
+    uint32_t place = find_neighbour(kernel, ip);
     if (!ask_arp(kernel, ip, neighbour.mac)) {
         knock(kernel, ip);
         return refuse(why, "host %s does not answer on interface %s",
                       inet_ntoa((struct in_addr){ip}), kernel->interface);
     }
-    if (bpf_map__update_elem(kernel->program->maps.neighbours, &ip, sizeof(ip), &neighbour,
-                             sizeof(neighbour), BPF_ANY) < 0) {
+    if (0 == place && kernel->nmet == MCP_KERNEL_NEIGHBOURS - 1) {
         return refuse(why, "the kernel's NIC knows too many hosts already");
     }
-    return 0;
+    if (0 == place) {
+        place = ++kernel->nmet;
+        kernel->met[place] = ip;
+    }
+    return bpf_map__update_elem(kernel->program->maps.neighbours, &place, sizeof(place), &neighbour,
+                                sizeof(neighbour), BPF_ANY) < 0
+               ? refuse(why, "cannot tell the kernel's NIC of a host: %s", strerror(errno))
+               : 0;
 }
 
 /* ---- counters ---- */

@@ -10,6 +10,7 @@
  * a process of this host sends that looks like a NIC's packet is dropped, and a doorbell counts
  * only if it comes from the user whose group it is.
  */
+#define MCP_KERNEL_INSIDE /* groups are as the program has them */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/in.h>
@@ -50,14 +51,14 @@ struct page_of_one {
 };
 
 struct {
-    __uint(type, BPF_MAP_TYPE_HASH_OF_MAPS);
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
     __uint(max_entries, MCP_KERNEL_GROUPS);
-    __type(key, uint64_t);
+    __type(key, uint32_t);
     __array(values, struct page_of_one);
 } pages SEC(".maps");
 
 struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, MCP_KERNEL_NEIGHBOURS);
     __type(key, uint32_t);
     __type(value, struct mcp_kernel_neighbour);
@@ -168,19 +169,20 @@ static __always_inline void copy_own_mac(uint8_t *to)
 }
 
 /* Make the packet be this message. False: its receiver's hardware address is not known. */
-static __always_inline bool become(struct __sk_buff *packet, const struct mcp_message *message)
+static __always_inline bool become(struct __sk_buff *packet, const struct mcp_kernel_group *group,
+                                   const struct mcp_message *message)
 {
-    const uint32_t ip = message->to.ip;
-    const struct mcp_kernel_neighbour *peer = bpf_map_lookup_elem(&neighbours, &ip);
+    const uint32_t place_of_peer = group->neighbour[message->peer & (MCP_KERNEL_PEERS - 1)];
+    const struct mcp_kernel_neighbour *peer = bpf_map_lookup_elem(&neighbours, &place_of_peer);
     struct made_frame made = {0};
     struct frame *frame = &made.frame;
-    if (!peer) {
+    if (!peer || !peer->known) {
         COUNT(send_errors);
         return false;
     }
     __builtin_memcpy(frame->ethernet.h_dest, peer->mac, ETH_ALEN);
     copy_own_mac(frame->ethernet.h_source);
-    fill_frame(frame, place.ip, place.port, ip, message->to.port);
+    fill_frame(frame, place.ip, place.port, message->to.ip, message->to.port);
     struct mcp_header sealed = {
         .magic = MCP_MAGIC,
         .version = MCP_WIRE_VERSION,
@@ -199,69 +201,78 @@ static __always_inline bool become(struct __sk_buff *packet, const struct mcp_me
     return true;
 }
 
-static __always_inline void send_clone(struct __sk_buff *packet, const struct mcp_message *message)
+static __always_inline void send_clone(struct __sk_buff *packet,
+                                       const struct mcp_kernel_group *group,
+                                       const struct mcp_message *message)
 {
-    if (become(packet, message) && bpf_clone_redirect(packet, place.interface, 0) < 0) {
+    if (become(packet, group, message) && bpf_clone_redirect(packet, place.interface, 0) < 0) {
         COUNT(send_errors);
     }
 }
 
 /* ---- playing ---- */
 
-/* What a call of the program is at. `held` is the message to be sent next: it is kept back until it
- * is known whether it is the last. */
+/* Bursts that a packet can lead to: it may complete two epochs, as messages of the second may have
+ * come before the last one of the first, for which they stand. */
+enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_TURNS + 4 };
+
+/* What a call of the program is at. */
 struct play {
     struct __sk_buff *packet;
     struct mcp_kernel_group *group;
-    struct mcp_message held;
-    uint32_t holds;
-    uint32_t cursor;
-    uint32_t completed; /* epochs, by this call */
+    struct mcp_burst burst; /* what is to be sent; of that, `first` is the next */
+    uint32_t completed;     /* epochs, before this burst */
 };
 
-/* Take the next message, and send the one before. Returns 1 when there is none. */
+static __always_inline void next_message(struct play *play, struct mcp_message *message)
+{
+    mcp_group_message(&play->group->group, play->burst.first, play->burst.epoch, message);
+    ++play->burst.first;
+}
+
+/* Send the next message. */
+static long send_on(uint32_t turn, void *context)
+{
+    struct play *play = context;
+    struct mcp_message message;
+    (void)turn;
+    next_message(play, &message);
+    send_clone(play->packet, play->group, &message);
+    return 0;
+}
+
+/* Send what is to be sent, and go on. Returns 1 when there is nothing more to be done. */
 static long play_on(uint32_t turn, void *context)
 {
     struct play *play = context;
-    struct mcp_message message;
     (void)turn;
+    bpf_loop(play->burst.end - play->burst.first, send_on, play, 0);
+    play->completed += play->burst.done;
     bpf_spin_lock(&play->group->lock);
-    const uint32_t before = play->group->group.done;
-    const bool more = mcp_group_next(&play->group->group, &message);
-    play->completed += play->group->group.done - before;
+    mcp_group_burst(&play->group->group, &play->burst);
     bpf_spin_unlock(&play->group->lock);
-    if (!more) {
-        return 1;
-    }
-    if (play->holds) {
-        send_clone(play->packet, &play->held);
-    }
-    play->held = message;
-    play->holds = 1;
-    return 0;
+    return 0 == play->burst.more;
 }
 
-/* The same for what is missing, and to be asked for. */
-static long ask_on(uint32_t turn, void *context)
+/* Ask for the message that the present step waits for at place `wait`, if it is missing. */
+static long ask_on(uint32_t wait, void *context)
 {
     struct play *play = context;
     struct mcp_message message;
-    (void)turn;
     bpf_spin_lock(&play->group->lock);
-    const bool more = mcp_group_missing(&play->group->group, &play->cursor, &message);
+    const bool misses = mcp_group_misses(&play->group->group, wait, &message);
     bpf_spin_unlock(&play->group->lock);
-    if (!more) {
-        return 1;
+    if (misses) {
+        COUNT(asked);
+        send_clone(play->packet, play->group, &message);
     }
-    COUNT(asked);
-    send_clone(play->packet, &message);
     return 0;
 }
 
-static __always_inline struct mcp_kernel_page *page_of(uint64_t key)
+static __always_inline struct mcp_kernel_page *page_of(const struct mcp_kernel_group *group)
 {
-    const uint32_t zero = 0;
-    void *page = bpf_map_lookup_elem(&pages, &key);
+    const uint32_t at = group->page, zero = 0;
+    void *page = bpf_map_lookup_elem(&pages, &at);
     return page ? bpf_map_lookup_elem(page, &zero) : NULL;
 }
 
@@ -269,9 +280,9 @@ static __always_inline struct mcp_kernel_page *page_of(uint64_t key)
  * Tell the hosts. Another processor may have gone on meanwhile, and its word may be overtaken by
  * ours: so look again afterwards; the last of them who writes is right.
  */
-static __always_inline void release(struct mcp_kernel_group *group, uint64_t key)
+static __always_inline void release(struct mcp_kernel_group *group)
 {
-    struct mcp_kernel_page *page = page_of(key);
+    struct mcp_kernel_page *page = page_of(group);
     if (!page) {
         return;
     }
@@ -305,25 +316,34 @@ static __always_inline int wake(struct __sk_buff *packet, struct mcp_kernel_grou
 }
 
 /*
- * Go on with a group as far as possible. `incoming`: the packet came from the wire, so it must be
- * turned round to leave; else it is a doorbell on its way out.
+ * Go on with a group, which has begun with play->burst. `incoming`: the packet came from the wire,
+ * so it must be turned round to leave; else it is a doorbell on its way out.
  */
-static __always_inline int play(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                uint64_t key, bool incoming)
+static __always_inline int play(struct play *play, bool incoming)
 {
-    struct play play = {.packet = packet, .group = group};
-    bpf_loop(2 * MCP_KERNEL_MESSAGES + 1, play_on, &play, 0);
-    if (play.completed) {
-        release(group, key);
-        COUNT_MORE(barriers, play.completed);
+    struct __sk_buff *packet = play->packet;
+    struct mcp_kernel_group *group = play->group;
+    struct mcp_message last;
+    if (0 != play->burst.more) {
+        bpf_loop(BURSTS, play_on, play, 0);
     }
-    if (play.completed && incoming && 0 != group->wake_to) {
-        if (play.holds) {
-            send_clone(packet, &play.held);
+    const uint32_t completed = play->completed + play->burst.done;
+    const uint32_t count = play->burst.end - play->burst.first;
+    if (count > 1) {
+        bpf_loop(count - 1, send_on, play, 0);
+    }
+    next_message(play, &last);
+    if (completed > 0) {
+        release(group);
+        COUNT_MORE(barriers, completed);
+    }
+    if (completed > 0 && incoming && 0 != group->wake_to) {
+        if (count > 0) {
+            send_clone(packet, group, &last);
         }
         return wake(packet, group);
     }
-    if (!play.holds || !become(packet, &play.held)) {
+    if (0 == count || !become(packet, group, &last)) {
         return DROP;
     }
     if (incoming) {
@@ -365,16 +385,20 @@ int mcp_receive(struct __sk_buff *packet)
         const bool sent =
             mcp_group_answer(&group->group, part.node, part.slot, part.epoch, &message);
         bpf_spin_unlock(&group->lock);
-        if (!sent || !become(packet, &message)) {
+        if (!sent || !become(packet, group, &message)) {
             return DROP;
         }
         COUNT(answered);
         return (int)bpf_redirect(place.interface, 0);
     }
+    struct play playing = {.packet = packet, .group = group};
     bpf_spin_lock(&group->lock);
     const enum mcp_recorded recorded = MCP_DONE == header.type
                                            ? mcp_group_release(&group->group, part.epoch)
                                            : mcp_group_record(&group->group, part.slot, part.epoch);
+    if (recorded <= MCP_UNEXPECTED) { /* that, too: it may stand for an epoch before */
+        mcp_group_burst(&group->group, &playing.burst);
+    }
     bpf_spin_unlock(&group->lock);
     switch (recorded) {
     case MCP_KNOWN:
@@ -383,13 +407,13 @@ int mcp_receive(struct __sk_buff *packet)
     case MCP_IMPLAUSIBLE:
         COUNT(dropped_implausible);
         return DROP;
-    case MCP_UNEXPECTED: /* it may stand for an epoch before, see collective.c */
+    case MCP_UNEXPECTED:
         COUNT(unexpected);
         break;
     case MCP_RECORDED:
         break;
     }
-    return play(packet, group, key, true);
+    return play(&playing, true);
 }
 
 /* ---- what goes out ---- */
@@ -404,15 +428,16 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
         COUNT(dropped_foreign);
         return DROP;
     }
+    struct play playing = {.packet = packet, .group = group};
     if (MCP_RING_START == bell->ring) {
         bpf_spin_lock(&group->lock);
         mcp_group_start(&group->group, bell->epoch);
+        mcp_group_burst(&group->group, &playing.burst);
         bpf_spin_unlock(&group->lock);
-        return play(packet, group, key, false);
+        return play(&playing, false);
     }
     if (MCP_RING_ASK == bell->ring) {
-        struct play play = {.packet = packet, .group = group};
-        bpf_loop(MCP_KERNEL_MESSAGES + 1, ask_on, &play, 0);
+        bpf_loop(MCP_KERNEL_MESSAGES, ask_on, &playing, 0);
     } else if (MCP_RING_SLEEP == bell->ring) {
         bpf_spin_lock(&group->lock);
         group->wake_ip = ip;
@@ -420,7 +445,7 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
         group->wake_to = from;
         bpf_spin_unlock(&group->lock);
     } else if (MCP_RING_FAIL == bell->ring && uid == place.owner) {
-        struct mcp_kernel_page *page = page_of(key);
+        struct mcp_kernel_page *page = page_of(group);
         if (page) {
             myr_publish(&page->failed, 1);
         }
