@@ -2,9 +2,10 @@
 # Barriers across hosts that the hosts' kernels play (myrd --kernel), against the same schedule played by
 # the soft NIC, and against Open MPI's own over TCP:
 #
-#     bench/kernel.sh [-n ROUNDS] [-a ALGORITHM] [HOSTSxPER-HOST...]    # default: 2x1 4x1 8x1 16x1 4x4
+#     bench/kernel.sh [-r] [-n ROUNDS] [-a ALGORITHM] [HOSTSxPER-HOST...]    # default: 2x1 4x1 8x1 16x1 4x4
 #
-# Hosts are network namespaces on a bridge (tests/nethosts; needs root). Short jobs take turns, kernel,
+# Hosts are network namespaces on a bridge, or with -r without one: the kernel redirects packets from
+# host to host (tests/nethosts; needs root). Short jobs take turns, kernel,
 # soft, kernel, ..., ROUNDS (5) of each; within each job nicbarr and Open MPI's own take turns
 # (nicbarr_bench). ALGORITHM is dissemination:1, or auto for whatever tuning takes. Microseconds; the
 # quartiles are those of the ratios over the rounds. Uses what ./setup.sh check has built.
@@ -12,9 +13,10 @@ set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
 
-rounds=5 algorithm=dissemination:1
-while getopts n:a: option; do
+rounds=5 algorithm=dissemination:1 joined=()
+while getopts rn:a: option; do
     case $option in
+        r) joined=(--redirect) ;;
         n) rounds=$OPTARG ;;
         a) algorithm=$OPTARG ;;
         *) usage ;;
@@ -54,9 +56,9 @@ layout() { # HOSTSxPER-HOST
 }
 export -f job layout
 
-echo "$algorithm, medians of $rounds jobs each in turns, microseconds; quartile, median, quartile of the ratios"
+echo "$algorithm${joined[*]:+, redirected}, medians of $rounds jobs each in turns, microseconds; quartile, median, quartile of the ratios"
 printf '%-6s|%9s%9s%9s |%18s |%18s\n' hosts kernel soft "Open MPI" "Open MPI / kernel" "soft / kernel"
 for one in "${layouts[@]}"; do
     # shellcheck disable=SC2016 # expanded inside
-    tests/nethosts/nethosts --kernel --shell "${one%x*}" "${one#*x}" bash -uc 'layout "$1"' bash "$one"
+    tests/nethosts/nethosts "${joined[@]}" --kernel --shell "${one%x*}" "${one#*x}" bash -uc 'layout "$1"' bash "$one"
 done

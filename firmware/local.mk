@@ -19,6 +19,9 @@ firmware_libsoft_la_SOURCES = \
 
 ## The kernel's NIC: a program for BPF, compiled by clang whatever compiles the rest, and its owner,
 ## who carries it along as a skeleton. It has the engine in it, so that is what it depends on.
+bpf_compile = $(AM_V_GEN)$(CLANG) -O2 -g -Wall -ffreestanding -target bpf -mcpu=v3 -I$(top_srcdir) \
+    $(BPF_CPPFLAGS) $(LIBBPF_CFLAGS) -c -o $@
+bpf_skeleton = $(AM_V_GEN)$(BPFTOOL) gen skeleton
 if HAVE_KERNEL_NIC
 noinst_LTLIBRARIES += firmware/libkernel.la
 firmware_libkernel_la_SOURCES = \
@@ -35,11 +38,9 @@ firmware_kernel_needs = \
     firmware/engine.h firmware/engine.c
 firmware/kernel/program.bpf.o: firmware/kernel/program.bpf.c $(firmware_kernel_needs)
 	@$(MKDIR_P) firmware/kernel
-	$(AM_V_GEN)$(CLANG) -O2 -g -Wall -ffreestanding -target bpf -mcpu=v3 -I$(top_srcdir) $(BPF_CPPFLAGS) \
-	    $(LIBBPF_CFLAGS) -c -o $@ $(srcdir)/firmware/kernel/program.bpf.c
+	$(bpf_compile) $(srcdir)/firmware/kernel/program.bpf.c
 firmware/kernel/program.skel.h: firmware/kernel/program.bpf.o
-	$(AM_V_GEN)$(BPFTOOL) gen skeleton firmware/kernel/program.bpf.o name program \
-	    > $@.tmp && mv $@.tmp $@
+	$(bpf_skeleton) firmware/kernel/program.bpf.o name program > $@.tmp && mv $@.tmp $@
 endif
 EXTRA_DIST += firmware/kernel/program.bpf.c
 

@@ -58,6 +58,23 @@ tests_nethosts_switch_SOURCES = tests/nethosts/switch.c \
     tests/nethosts/faults.h tests/nethosts/faults.c \
     tests/nethosts/held.h tests/nethosts/held.c \
     $(nethosts_frames)
+## ... and one for measurements, which is in the kernel.
+if HAVE_KERNEL_NIC
+noinst_PROGRAMS += tests/nethosts/redirect
+tests_nethosts_redirect_SOURCES = tests/nethosts/redirect.c
+nodist_tests_nethosts_redirect_SOURCES = tests/nethosts/redirect.skel.h
+tests_nethosts_redirect_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)
+tests_nethosts_redirect_CFLAGS = $(AM_CFLAGS) $(LIBBPF_CFLAGS)
+tests_nethosts_redirect_LDADD = $(LIBBPF_LIBS)
+BUILT_SOURCES += tests/nethosts/redirect.skel.h
+CLEANFILES += tests/nethosts/redirect.bpf.o tests/nethosts/redirect.skel.h
+tests/nethosts/redirect.bpf.o: tests/nethosts/redirect.bpf.c
+	@$(MKDIR_P) tests/nethosts
+	$(bpf_compile) $(srcdir)/tests/nethosts/redirect.bpf.c
+tests/nethosts/redirect.skel.h: tests/nethosts/redirect.bpf.o
+	$(bpf_skeleton) tests/nethosts/redirect.bpf.o name redirect > $@.tmp && mv $@.tmp $@
+endif
+EXTRA_DIST += tests/nethosts/redirect.bpf.c
 check_PROGRAMS += tests/nethosts/flood tests/nethosts/spray
 tests_nethosts_flood_SOURCES = tests/nethosts/flood.c
 tests_nethosts_spray_SOURCES = tests/nethosts/spray.c $(nethosts_frames)

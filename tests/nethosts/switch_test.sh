@@ -103,6 +103,16 @@ check "a capture" record
 # A header of 24 bytes; each packet has one of 16, and 42 bytes before its payload.
 check "has all packets" test "$(stat -c %s "$scratch/capture")" = $((24 + 500 * (16 + 42 + 100)))
 
+# The kernel instead of a switch; where it does not allow that, nethosts says why.
+redirected() {
+    timeout -k 5 120 "$nethosts" --redirect --shell 3 "$flood" 1 3 5000 200 > "$scratch/out" 2>&1
+    [ $? != 77 ] || { echo "skip --redirect: $(cat "$scratch/out")"; return; }
+    is whole 5000 && is late 0
+}
+check "redirected by the kernel, all arrive in order" redirected
+both() { ! "$nethosts" --redirect --loss 10 --shell 2 true && said "no faults"; } > "$scratch/out" 2>&1
+check "without faults" both
+
 # However it ends: its processes end, and nothing is left in /run.
 ends() { # SIGNAL
     local tag="nethosts-test-$$-$1" nethosts_pid tries
