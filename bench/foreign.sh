@@ -1,0 +1,115 @@
+#!/bin/bash
+# What the kernel's NIC costs packets that are not for it:
+#
+#     bench/foreign.sh [-n ROUNDS]
+#
+# First each of its two programs is run a million times by the kernel (bpftool prog run) with a packet
+# of another length than the NIC's, with a TCP acknowledgement (which has the same length, 66 bytes)
+# and with a UDP packet of that length to another port: nanoseconds a run, the medians of ROUNDS (20).
+# Most of that is the run's, as the same of a program without an instruction shows.
+#
+# Then such a UDP packet goes to another host and back (nicbarr_raw_udp), ROUNDS times with the
+# programs at the interfaces and ROUNDS times without, in turns: microseconds, medians, and quartile,
+# median and quartile of the ratios. The programs look at it four times on its way. (Hosts are network
+# namespaces, tests/nethosts; needs root. Uses what ./setup.sh check has built.)
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+
+rounds=20
+while getopts n: option; do
+    case $option in
+        n) rounds=$OPTARG ;;
+        *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# = 0 ] || usage
+cd "$top"
+# shellcheck source=env.sh
+. ./env.sh
+# shellcheck source=bench/quantiles.sh
+. bench/quantiles.sh
+PATH=$PATH:/usr/sbin
+command -v bpftool clang > /dev/null || { echo "foreign.sh: needs bpftool and clang" >&2; exit 77; }
+scratch=$(mktemp -d)
+nothing=/sys/fs/bpf/nicbarr-foreign-$$
+trap 'rm -rf "$scratch" "$nothing"' EXIT
+echo '__attribute__((section("tc"))) int nothing(void *packet) { return -1; }' |
+    clang -O2 -target bpf -x c -c -o "$scratch/nothing.o" -
+bpftool prog load "$scratch/nothing.o" "$nothing" type classifier 2> /dev/null
+builddir=${builddir:-$top/_build}
+export quantiles rounds scratch builddir nothing
+
+# An IP packet from one host to the other, its protocol in hexadecimal, so many bytes of it.
+frame() { # PROTOCOL BYTES
+    printf '\x02NIC\0\x02\x02NIC\0\x01\x08\0'             # Ethernet
+    printf '\x45\0\0\x34\0\0\x40\0\x40%b\0\0' "\\x$1"       # IP
+    printf '\x0a\x4d\0\x01\x0a\x4d\0\x02\x30\x39\x30\x39\0\x20\0\0' # ... and UDP
+    head -c $(($2 - 42)) /dev/zero
+}
+frame 06 1514 > "$scratch/another length"
+frame 06 66 > "$scratch/TCP, 66 bytes"
+frame 11 66 > "$scratch/UDP, 66 bytes"
+
+# The number of the program at one of the first host's hooks (46: on the way in, 47: out).
+program() { # HOOK
+    awk -v hook="$1" 'FNR == 1 { id = "" } $1 == "prog_id:" { id = $2 }
+        $1 == "attach_type:" && $2 == hook { print id }' /proc/"$(pgrep -o -x myrd)"/fdinfo/*
+}
+run() { # FILE PROGRAM...
+    local file=$1
+    shift
+    bpftool prog run "$@" data_in "$file" repeat 1000000 | grep -o '[0-9]*ns' | tr -d ns
+}
+stand() {
+    for host in 1 2; do
+        "$NETHOSTS_RUN" $host "$builddir/myrd/myrd" --kernel --network 10.77.0.0/24
+    done
+}
+go() {
+    pkill -x myrd
+    while pgrep -x myrd > /dev/null; do sleep 0.01; done
+}
+round_trip() {
+    local ready
+    mkfifo "$scratch/ready"
+    "$NETHOSTS_RUN" 2 nicbarr_raw_udp > "$scratch/ready" &
+    read -r ready < "$scratch/ready"
+    rm "$scratch/ready"
+    "$NETHOSTS_RUN" 1 nicbarr_raw_udp --to 10.77.0.2 | awk '$1 == "polling" { print $3 }'
+    wait $!
+}
+measure() {
+    local file
+    stand
+    echo "nanoseconds a run         in      out  nothing"
+    for file in another\ length TCP,\ 66\ bytes UDP,\ 66\ bytes; do
+        for _ in $(seq "$rounds"); do
+            echo "$(run "$scratch/$file" id "$(program 46)")" \
+                "$(run "$scratch/$file" id "$(program 47)") $(run "$scratch/$file" pinned "$nothing")"
+        done | awk -v name="$file" "$quantiles"'
+            { i[++n] = $1; o[n] = $2; z[n] = $3 }
+            END {
+                sort(i, n); sort(o, n); sort(z, n)
+                printf "%-20s%8.1f%9.1f%9.1f\n", name,
+                    quantile(i, n, 0.5), quantile(o, n, 0.5), quantile(z, n, 0.5)
+            }'
+    done
+    go
+    for _ in $(seq "$rounds"); do
+        stand
+        echo -n "$(round_trip) "
+        go
+        round_trip
+    done | awk "$quantiles"'
+        { w[++n] = $1; o[n] = $2; r[n] = $1 / $2 }
+        END {
+            sort(w, n); sort(o, n); sort(r, n)
+            printf "microseconds there and back: %.2f with, %.2f without; with / without %.3f %.3f %.3f\n",
+                quantile(w, n, 0.5), quantile(o, n, 0.5),
+                quantile(r, n, 0.25), quantile(r, n, 0.5), quantile(r, n, 0.75)
+        }'
+}
+export -f program run stand go round_trip measure
+tests/nethosts/nethosts --shell 2 bash -euc measure
