@@ -16,39 +16,58 @@
  * enough for what is lost to be asked for several times over (microseconds). */
 enum { TRY_US = 2000000 };
 
-struct context {
-    struct nicbarr_choice choice;
+/* What a group plays. */
+struct piece {
+    struct nicbarr_choice choice; /* of a ping-pong, the player counts */
+    uint32_t peers;               /* of a ping-pong; 0: it is a barrier */
     uint32_t nodes;
 };
 
-static bool schedule_of(const void *opaque, uint32_t node, struct myr_schedule *schedule)
+static bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule)
 {
-    const struct context *context = opaque;
-    return nicbarr_schedule_create(context->choice, context->nodes, node, schedule);
+    const struct piece *piece = context;
+    return 0 == piece->peers ? nicbarr_schedule_create(piece->choice, piece->nodes, node, schedule)
+                             : nicbarr_schedule_ping_pong(piece->peers, node, schedule);
 }
 
-bool nicbarr_across_join(const mca_coll_nicbarr_module_t *module, struct nicbarr_choice choice,
-                         uint32_t number, struct myr_nic_group *group, struct myr_error *error)
+static bool join(const mca_coll_nicbarr_module_t *module, const struct piece *piece,
+                 uint32_t number, struct myr_nic_group *group, struct myr_error *error)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const struct nicbarr_nodes *nodes = module->nodes;
+    const bool alone = 0 != piece->peers;
     const uint64_t names[] = {module->nic_key, number};
     const struct myr_nic_members members = {
         .key = nicbarr_digest(0, names, sizeof(names)),
         .nodes = nodes->nodes,
         .node = nodes->node,
-        .locals = nodes->locals,
-        .local = nodes->local,
-        .names = nodes->names[choice.player],
+        .locals = alone ? 1 : nodes->locals,
+        .local = alone ? 0 : nodes->local,
+        .names = nodes->names[piece->choice.player],
     };
-    const struct context context = {choice, nodes->nodes};
     const enum myr_status status =
-        NICBARR_KERNEL == choice.player
+        NICBARR_KERNEL == piece->choice.player
             ? myr_kernel_group_join(group, component->kernel, component->segment,
-                                    &component->waiter, &members, schedule_of, &context, error)
+                                    &component->waiter, &members, schedule_of, piece, error)
             : myr_nic_group_join(group, component->nic, &component->waiter, &members, schedule_of,
-                                 &context, error);
+                                 piece, error);
     return MYR_OK == status;
+}
+
+bool nicbarr_across_join(const mca_coll_nicbarr_module_t *module, struct nicbarr_choice choice,
+                         uint32_t number, struct myr_nic_group *group, struct myr_error *error)
+{
+    const struct piece piece = {.choice = choice, .nodes = module->nodes->nodes};
+    return join(module, &piece, number, group, error);
+}
+
+bool nicbarr_across_join_ping_pong(const mca_coll_nicbarr_module_t *module,
+                                   enum nicbarr_player player, uint32_t peers, uint32_t number,
+                                   struct myr_nic_group *group, struct myr_error *error)
+{
+    const struct piece piece = {
+        .choice = {.player = player}, .peers = peers, .nodes = module->nodes->nodes};
+    return join(module, &piece, number, group, error);
 }
 
 void nicbarr_across_leave(struct myr_nic_group *group)

@@ -11,6 +11,7 @@
  *   layout.c     from a choice to a plan in a record's memory
  *   schedule.c   the algorithms (pure)              model.c  what they should cost (pure)
  *   tune.c       measuring and choosing             statistics.c  medians and quartiles (pure)
+ *   round_trips.c  what messages between nodes take, for the model
  *   pvars.c      the soft NIC's counters for MPI's tools interface
  *   cache.c      choices remembered across jobs     report.c      what was measured, as JSON
  */
@@ -237,12 +238,22 @@ void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicato
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Join a group in which the choice's player plays it; `number` tells the module's groups apart. */
-enum nicbarr_group_number { NICBARR_GROUP_SPLIT, NICBARR_GROUP_BARRIER };
+enum nicbarr_group_number {
+    NICBARR_GROUP_SPLIT,
+    NICBARR_GROUP_BARRIER, /* and one for each candidate */
+    NICBARR_GROUP_PING_PONG = 64
+};
 bool nicbarr_across_join(const mca_coll_nicbarr_module_t *module, struct nicbarr_choice choice,
                          uint32_t number, struct myr_nic_group *group, struct myr_error *error);
 void nicbarr_across_leave(struct myr_nic_group *group);
 
-/* One barrier that may fail: false if it did not come through in the time that it should. */
+/* The same for a ping-pong between one process each of nodes 0 to `peers`; for these only. */
+bool nicbarr_across_join_ping_pong(const mca_coll_nicbarr_module_t *module,
+                                   enum nicbarr_player player, uint32_t peers, uint32_t number,
+                                   struct myr_nic_group *group, struct myr_error *error);
+
+/* One barrier, or ping-pong, that may fail: false if it did not come through in the time that it
+ * should. */
 bool nicbarr_across_try(struct myr_nic_group *group);
 
 /* Go back to Open MPI's own, as all members do: there was an `error` here (else NULL or empty), or
@@ -320,6 +331,9 @@ const char *nicbarr_host_name(void);
 /* Write the time of day (UTC, ISO 8601) into text[NICBARR_TIME_TEXT]; returns text. */
 enum { NICBARR_TIME_TEXT = 32 };
 const char *nicbarr_time_of_day(char *text);
+
+/* Is there a report to write? Processes need not agree. */
+bool nicbarr_report_wanted(void);
 
 /* Note what `comm` uses, once it is known, with what was measured, if anything; `declined` says why
  * Open MPI's own runs. Only rank 0's process does anything. */

@@ -16,7 +16,7 @@ coll_nicbarr_mca_coll_nicbarr_la_SOURCES = \
     coll_nicbarr/barrier.c \
     coll_nicbarr/ibarrier.c \
     coll_nicbarr/layout.c \
-    coll_nicbarr/tuning.h coll_nicbarr/tune.c \
+    coll_nicbarr/tuning.h coll_nicbarr/tune.c coll_nicbarr/round_trips.c \
     coll_nicbarr/pvars.c \
     coll_nicbarr/cache.c \
     coll_nicbarr/report.c

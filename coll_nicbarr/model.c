@@ -1,4 +1,4 @@
-/* See model.h. Both predictions play all ranks' schedules; they differ in what takes time. */
+/* See model.h. All predictions play all ranks' schedules; they differ in what takes time. */
 #include "coll_nicbarr/model.h"
 
 #include <stdlib.h>
@@ -23,7 +23,8 @@ struct player {
  * barrier ahead of its receiver. */
 struct post {
     uint32_t count;
-    double time[2]; /* by the barrier's parity */
+    double time[2];    /* by the barrier's parity */
+    uint32_t sends[2]; /* in their senders' steps */
 };
 
 struct play {
@@ -31,6 +32,7 @@ struct play {
     struct player *players;
     struct post *posts; /* [sender * size + receiver] */
     double line_us;
+    const struct nicbarr_round_trips *trips; /* across nodes; else NULL */
 };
 
 static void play_end(struct play *play)
@@ -42,11 +44,15 @@ static void play_end(struct play *play)
     free(play->posts);
 }
 
-static bool play_begin(struct play *play, struct nicbarr_choice choice, uint32_t size,
-                       double line_us)
+/* False where there is nothing to play, or out of memory. */
+static bool play_begin(struct play *play, struct nicbarr_choice choice, uint32_t size)
 {
-    *play = (struct play){size, calloc(size, sizeof(*play->players)),
-                          calloc((size_t)size * size, sizeof(*play->posts)), line_us};
+    if (NICBARR_OPENMPI == choice.algorithm || size < 2 || size > MOST_PROCESSES) {
+        return false;
+    }
+    play->size = size;
+    play->players = calloc(size, sizeof(*play->players));
+    play->posts = calloc((size_t)size * size, sizeof(*play->posts));
     bool good = NULL != play->players && NULL != play->posts;
     for (uint32_t r = 0; good && r < size; ++r) {
         good = nicbarr_schedule_create(choice, size, r, &play->players[r].schedule);
@@ -56,6 +62,34 @@ static bool play_begin(struct play *play, struct nicbarr_choice choice, uint32_t
         play_end(play);
     }
     return good;
+}
+
+/* What P peers take, there and back. */
+static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers)
+{
+    uint32_t i = 1;
+    while (i + 1 < trips->count && trips->of[i].peers < peers) {
+        ++i;
+    }
+    const double first = trips->of[0].least_us;
+    if (i >= trips->count) {
+        return first;
+    }
+    const double step = (trips->of[i].least_us - trips->of[i - 1].least_us) /
+                        (trips->of[i].peers - trips->of[i - 1].peers);
+    return trips->of[i - 1].least_us + step * ((double)peers - trips->of[i - 1].peers);
+}
+
+/* When a message is known that left at `left`, among `sends`, for one who waits for `waits` and
+ * has looked at all before it by `time`. */
+static double heard(const struct play *play, double time, double left, uint32_t sends,
+                    uint32_t waits)
+{
+    if (NULL == play->trips) {
+        return (left > time ? left : time) + play->line_us;
+    }
+    const double there = left + round_trip(play->trips, sends > waits ? sends : waits) / 2;
+    return there > time ? there : time;
 }
 
 /* Go on until the rank has to wait or has done all barriers; true if it got any further. */
@@ -75,6 +109,7 @@ static bool advance(struct play *play, uint32_t rank)
             struct post *post = &play->posts[(size_t)rank * play->size + p->peer[i]];
             ++post->count;
             post->time[p->barriers % 2] = p->time;
+            post->sends[p->barriers % 2] = step->sends;
             moved = true;
         }
         p->sent = true;
@@ -85,8 +120,8 @@ static bool advance(struct play *play, uint32_t rank)
             if (post->count <= p->barriers) {
                 return moved;
             }
-            const double left = post->time[p->barriers % 2];
-            time = (left > time ? left : time) + play->line_us;
+            time = heard(play, time, post->time[p->barriers % 2], post->sends[p->barriers % 2],
+                         step->waits);
         }
         p->time = time;
         p->peer += step->sends + step->waits;
@@ -138,14 +173,38 @@ static double turns(struct play *play, uint32_t processors)
 double nicbarr_model_us(struct nicbarr_choice choice, uint32_t size,
                         const struct nicbarr_machine *machine)
 {
-    struct play play;
-    if (NICBARR_OPENMPI == choice.algorithm || size < 2 || size > MOST_PROCESSES ||
-        0 == machine->processors || !play_begin(&play, choice, size, machine->line_us)) {
+    struct play play = {.line_us = machine->line_us};
+    if (0 == machine->processors || !play_begin(&play, choice, size)) {
         return 0;
     }
     const double us = size > machine->processors
                           ? turns(&play, machine->processors) * machine->switch_us
                           : chain_us(&play);
+    play_end(&play);
+    return us;
+}
+
+/* ---- across nodes ---- */
+
+void nicbarr_model_peers(uint32_t nodes, uint32_t count, uint32_t most,
+                         struct nicbarr_round_trips *trips)
+{
+    const uint32_t others = nodes - 1 < most ? nodes - 1 : most;
+    trips->count = 0;
+    for (uint32_t i = 0; i + 1 < count && UINT32_C(1) << i < others; ++i) {
+        trips->of[trips->count++].peers = UINT32_C(1) << i;
+    }
+    trips->of[trips->count++].peers = others;
+}
+
+double nicbarr_model_across_us(struct nicbarr_choice choice, uint32_t nodes,
+                               const struct nicbarr_round_trips *trips)
+{
+    struct play play = {.trips = trips};
+    if (0 == trips->count || !play_begin(&play, choice, nodes)) {
+        return 0;
+    }
+    const double us = chain_us(&play);
     play_end(&play);
     return us;
 }

@@ -94,6 +94,28 @@ static json_t *candidate_json(const struct nicbarr_candidate *candidate)
     return json;
 }
 
+static void add_round_trips(json_t *entry, const struct nicbarr_tuning *tuning)
+{
+    static const char *const nics[NICBARR_PLAYERS] = {
+        [NICBARR_SOFT] = "soft",
+        [NICBARR_KERNEL] = "kernel",
+    };
+    json_t *list = json_array();
+    for (int p = 0; p < NICBARR_PLAYERS; ++p) {
+        const struct nicbarr_round_trips *trips = &tuning->round_trips[p];
+        for (uint32_t i = 0; i < trips->count; ++i) {
+            json_array_append_new(list, json_pack("{s:s, s:i, s:f, s:f}", "nic", nics[p], "peers",
+                                                  (int)trips->of[i].peers, "least_us",
+                                                  trips->of[i].least_us, "median_us",
+                                                  trips->of[i].median_us));
+        }
+    }
+    if (0 < json_array_size(list)) {
+        json_object_set(entry, "round_trips", list);
+    }
+    json_decref(list);
+}
+
 static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
 {
     json_t *candidates = json_array();
@@ -105,6 +127,7 @@ static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
         json_object_set_new(entry, "line_us", json_real(tuning->line_us));
     }
     json_object_set_new(entry, "switch_us", json_real(tuning->switch_us));
+    add_round_trips(entry, tuning);
     json_object_set_new(entry, "spent_ms", json_real(tuning->spent_us / 1e3));
     json_object_set_new(entry, "budget_ms",
                         json_integer(mca_coll_nicbarr_component.parameters.tune_budget));
@@ -180,6 +203,12 @@ static void count(size_t index, int more)
     }
 }
 
+bool nicbarr_report_wanted(void)
+{
+    const char *path = mca_coll_nicbarr_component.report;
+    return NULL != path && '\0' != *path;
+}
+
 static void say(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                 const struct nicbarr_tuning *tuning)
 {
@@ -209,7 +238,7 @@ void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communica
     if (NULL == declined && NICBARR_UNDECIDED != module->source) {
         say(module, comm, tuning);
     }
-    if (NULL == component->report || '\0' == *component->report) {
+    if (!nicbarr_report_wanted()) {
         return;
     }
     json_t *entry = entry_json(module, comm, declined);

@@ -217,7 +217,26 @@ static void emit_tree(struct sheet *sheet, uint64_t degree, uint32_t size, uint3
     }
 }
 
-static void emit(struct sheet *sheet, struct nicbarr_choice choice, uint32_t size, uint32_t rank)
+static void emit_ping_pong(struct sheet *sheet, uint32_t peers, uint32_t rank)
+{
+    if (0 == rank) {
+        new_step(sheet);
+        for (uint32_t peer = 1; peer <= peers; ++peer) {
+            send_to(sheet, peer);
+        }
+        for (uint32_t peer = 1; peer <= peers; ++peer) {
+            wait_for(sheet, peer);
+        }
+    } else if (rank <= peers) {
+        new_step(sheet);
+        wait_for(sheet, 0);
+        new_step(sheet);
+        send_to(sheet, 0);
+    }
+}
+
+static void emit_barrier(struct sheet *sheet, struct nicbarr_choice choice, uint32_t size,
+                         uint32_t rank)
 {
     const uint32_t others = size > 1 ? size - 1 : 1;
     uint32_t parameter = choice.parameter < others ? choice.parameter : others;
@@ -244,11 +263,26 @@ static void emit(struct sheet *sheet, struct nicbarr_choice choice, uint32_t siz
     }
 }
 
-bool nicbarr_schedule_create(struct nicbarr_choice choice, uint32_t size, uint32_t rank,
-                             struct myr_schedule *schedule)
+/* What a schedule is wanted of. */
+struct order {
+    bool ping_pong; /* else a barrier */
+    struct nicbarr_choice choice;
+    uint32_t size, rank;
+};
+
+static void emit(struct sheet *sheet, const struct order *order)
+{
+    if (order->ping_pong) {
+        emit_ping_pong(sheet, order->size - 1, order->rank);
+    } else {
+        emit_barrier(sheet, order->choice, order->size, order->rank);
+    }
+}
+
+static bool write_down(const struct order *order, struct myr_schedule *schedule)
 {
     struct sheet count = {0};
-    emit(&count, choice, size, rank);
+    emit(&count, order);
 
     struct sheet sheet = {0};
     sheet.steps =
@@ -257,9 +291,21 @@ bool nicbarr_schedule_create(struct nicbarr_choice choice, uint32_t size, uint32
         return false;
     }
     sheet.peers = (uint32_t *)(sheet.steps + count.nsteps);
-    emit(&sheet, choice, size, rank);
+    emit(&sheet, order);
     *schedule = (struct myr_schedule){sheet.nsteps, sheet.steps, sheet.npeers, sheet.peers};
     return true;
+}
+
+bool nicbarr_schedule_create(struct nicbarr_choice choice, uint32_t size, uint32_t rank,
+                             struct myr_schedule *schedule)
+{
+    return write_down(&(struct order){false, choice, size, rank}, schedule);
+}
+
+bool nicbarr_schedule_ping_pong(uint32_t peers, uint32_t rank, struct myr_schedule *schedule)
+{
+    return write_down(&(struct order){.ping_pong = true, .size = peers + 1, .rank = rank},
+                      schedule);
 }
 
 void nicbarr_schedule_destroy(struct myr_schedule *schedule)

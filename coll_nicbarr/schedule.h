@@ -1,9 +1,10 @@
 /*
  * Barrier algorithms and their schedules, as pure functions of (algorithm, parameter, P, rank).
  *
- * Called by the node's planner (plan.c), by the model (model.c) and by the tests; knows nothing of
- * Open MPI, of memory or of time. Invariants, tested for every P up to 300: at the end every rank
- * has heard, directly or not, of every rank; every send has its wait; nobody sends to itself.
+ * Called by the node's planner (plan.c), by the model (model.c), by the simulator (bench/nicsim)
+ * and by the tests; knows nothing of Open MPI, of memory or of time. Invariants, tested for every P
+ * up to 300: at the end every rank has heard, directly or not, of every rank; every send has its
+ * wait; nobody sends to itself.
  */
 #ifndef NICBARR_SCHEDULE_H
 #define NICBARR_SCHEDULE_H
@@ -60,5 +61,12 @@ uint32_t nicbarr_parameter_max(enum nicbarr_algorithm algorithm, uint32_t size);
 bool nicbarr_schedule_create(struct nicbarr_choice choice, uint32_t size, uint32_t rank,
                              struct myr_schedule *schedule);
 void nicbarr_schedule_destroy(struct myr_schedule *schedule);
+
+/*
+ * No barrier but the 1:P P:1 ping-pong of Hoefler et al., section 2.1, for `peers` = P: rank 0
+ * sends to ranks 1 to P and waits for them all; each of those waits for rank 0's message and sends
+ * one back. Ranks beyond P have no steps. As nicbarr_schedule_create() otherwise.
+ */
+bool nicbarr_schedule_ping_pong(uint32_t peers, uint32_t rank, struct myr_schedule *schedule);
 
 #endif

@@ -20,7 +20,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "coll_nicbarr/model.h"
 #include "coll_nicbarr/tuning.h"
 
 enum {
@@ -39,11 +38,21 @@ enum {
  * is within the last of the best is as good, and the simpler one is taken. */
 static const double hopeless = 2.0, unlikely = 1.25, tie = 1.03;
 
-static double now_us(void)
+double nicbarr_now_us(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+_Static_assert(NICBARR_CANDIDATES *BATCH + 1 <= NICBARR_MOST_VALUES, "a batch's figures and time");
+
+int nicbarr_maximum(ompi_communicator_t *comm, double *values, int count)
+{
+    double own[NICBARR_MOST_VALUES];
+    memcpy(own, values, (size_t)count * sizeof(*own));
+    return comm->c_coll->coll_allreduce(own, values, count, MPI_DOUBLE, MPI_MAX, comm,
+                                        comm->c_coll->coll_allreduce_module);
 }
 
 /* ---- candidates ---- */
@@ -162,14 +171,6 @@ static int meet(const struct tuner *tuner)
     return tuner->module->barrier.function(tuner->comm, tuner->module->barrier.module);
 }
 
-static int take_maximum(const struct tuner *tuner, double *values, int count)
-{
-    double own[NICBARR_CANDIDATES * BATCH + 1];
-    memcpy(own, values, (size_t)count * sizeof(*own));
-    return tuner->comm->c_coll->coll_allreduce(own, values, count, MPI_DOUBLE, MPI_MAX, tuner->comm,
-                                               tuner->comm->c_coll->coll_allreduce_module);
-}
-
 static bool is_own(const struct tuner *tuner, int candidate)
 {
     return NICBARR_OPENMPI == tuner->tuning.candidates[candidate].choice.algorithm;
@@ -197,17 +198,17 @@ static int take_turn(struct tuner *tuner, int candidate, int barriers, double *u
     double start = 0;
     tuner->module->group.plan = tuner->plans[candidate];
     for (int b = -1; OMPI_SUCCESS == rc && b < barriers; ++b) {
-        start = 0 == b ? now_us() : start; /* the first is to warm up and set off together */
+        start = 0 == b ? nicbarr_now_us() : start; /* the first is to set off together */
         rc = enter_barrier(tuner, candidate);
     }
-    *us = (now_us() - start) / barriers;
+    *us = (nicbarr_now_us() - start) / barriers;
     return rc;
 }
 
 /* Hand the two words of `plan` to and fro; microseconds one way. */
 static double ping_pong(struct myr_group *group, const struct myr_plan *plan, uint32_t first_epoch)
 {
-    const double start = now_us();
+    const double start = nicbarr_now_us();
     for (uint32_t epoch = first_epoch; epoch != first_epoch + PROBES; ++epoch) {
         for (uint32_t leg = 0; leg < 2; ++leg) { /* rank 0's word first, then rank 1's */
             if (leg == group->rank) {
@@ -217,7 +218,7 @@ static double ping_pong(struct myr_group *group, const struct myr_plan *plan, ui
             }
         }
     }
-    return (now_us() - start) / (2 * PROBES);
+    return (nicbarr_now_us() - start) / (2 * PROBES);
 }
 
 /* A cache line from rank 0 to rank 1, while the others wait in Open MPI's barrier. */
@@ -248,11 +249,11 @@ static double probe_switch(const struct tuner *tuner)
     const uint32_t residents = (tuner->module->group.size + processors - 1) / processors;
     double fastest = 0;
     for (int r = 0; r < REPETITIONS; ++r) {
-        const double start = now_us();
+        const double start = nicbarr_now_us();
         for (int p = 0; p < PROBES / REPETITIONS; ++p) {
             sched_yield();
         }
-        const double once = (now_us() - start) / (PROBES / REPETITIONS) / residents;
+        const double once = (nicbarr_now_us() - start) / (PROBES / REPETITIONS) / residents;
         fastest = 0 == r || once < fastest ? once : fastest;
     }
     return fastest;
@@ -265,13 +266,13 @@ static int probe(struct tuner *tuner)
         return OMPI_SUCCESS;
     }
     double shared = tuner->module->shape.oversubscribed, raw[2] = {0, 0};
-    int rc = take_maximum(tuner, &shared, 1);
+    int rc = nicbarr_maximum(tuner->comm, &shared, 1);
     if (OMPI_SUCCESS == rc && 0 == shared) { /* else it would show switches, not a cache line */
         rc = probe_line(tuner, &raw[0]);
     }
     rc = OMPI_SUCCESS == rc ? meet(tuner) : rc;
     raw[1] = probe_switch(tuner);
-    rc = OMPI_SUCCESS == rc ? take_maximum(tuner, raw, 2) : rc;
+    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(tuner->comm, raw, 2) : rc;
     tuner->tuning.line_us = raw[0];
     tuner->tuning.switch_us = raw[1];
     return rc;
@@ -333,7 +334,7 @@ static int try_out(struct tuner *tuner)
             rc = meet(tuner);
             *failed =
                 OMPI_SUCCESS == rc && !nicbarr_across_try(&tuner->nics[c]) ? own_mark(tuner) : 0;
-            rc = OMPI_SUCCESS == rc ? take_maximum(tuner, failed, 1) : rc;
+            rc = OMPI_SUCCESS == rc ? nicbarr_maximum(tuner->comm, failed, 1) : rc;
         }
     }
     if (OMPI_SUCCESS == rc) {
@@ -355,7 +356,7 @@ static int make_groups(struct tuner *tuner)
             failures.of[choice.player] = own_mark(tuner);
         }
     }
-    const int rc = take_maximum(tuner, failures.of, NICBARR_PLAYERS);
+    const int rc = nicbarr_maximum(tuner->comm, failures.of, NICBARR_PLAYERS);
     if (OMPI_SUCCESS == rc) {
         drop_players(tuner, &failures);
     }
@@ -380,7 +381,7 @@ static int calibrate(struct tuner *tuner, double budget_us)
     for (int c = 0; OMPI_SUCCESS == rc && c < count; ++c) {
         rc = take_turn(tuner, c, LEAST_BARRIERS, &us[c]);
     }
-    rc = OMPI_SUCCESS == rc ? take_maximum(tuner, us, count) : rc;
+    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(tuner->comm, us, count) : rc;
     const double turn_us = budget_us / (count * BATCHES * BATCH);
     for (int c = 0; c < count; ++c) {
         const double fit = turn_us / (us[c] > 0.01 ? us[c] : 0.01);
@@ -418,8 +419,8 @@ static int measure(struct tuner *tuner, double budget_us)
                 }
             }
         }
-        us[count * BATCH] = now_us() - tuner->start_us;
-        rc = OMPI_SUCCESS == rc ? take_maximum(tuner, us, count * BATCH + 1) : rc;
+        us[count * BATCH] = nicbarr_now_us() - tuner->start_us;
+        rc = OMPI_SUCCESS == rc ? nicbarr_maximum(tuner->comm, us, count * BATCH + 1) : rc;
         batch_us = us[count * BATCH] - tuning->spent_us;
         tuning->spent_us = us[count * BATCH];
 
@@ -469,9 +470,29 @@ static void predict(const mca_coll_nicbarr_module_t *module, struct nicbarr_tuni
     const struct nicbarr_machine machine = {tuning->line_us, tuning->switch_us,
                                             module->shape.processors};
     for (int c = 0; c < tuning->count; ++c) {
-        tuning->candidates[c].model_us =
-            nicbarr_model_us(tuning->candidates[c].choice, module->shape.processes, &machine);
+        struct nicbarr_candidate *candidate = &tuning->candidates[c];
+        const struct nicbarr_choice choice = candidate->choice;
+        candidate->model_us = module->across
+                                  ? nicbarr_model_across_us(choice, module->shape.nodes,
+                                                            &tuning->round_trips[choice.player])
+                                  : nicbarr_model_us(choice, module->shape.processes, &machine);
     }
+}
+
+/* The raw limits across nodes, which nobody but the report's reader needs: if rank 0 writes one. A
+ * ping-pong gets the time of a candidate's turn. */
+static int probe_across(struct tuner *tuner)
+{
+    int turns[NICBARR_PLAYERS] = {0};
+    double wanted = 0 == ompi_comm_rank(tuner->comm) && nicbarr_report_wanted();
+    const int rc = nicbarr_maximum(tuner->comm, &wanted, 1);
+    if (OMPI_SUCCESS != rc || 0 == wanted) {
+        return rc;
+    }
+    for (int c = tuner->tuning.count - 1; c > 0; --c) {
+        turns[tuner->tuning.candidates[c].choice.player] = tuner->barriers[c];
+    }
+    return nicbarr_round_trips(tuner->module, tuner->comm, turns, &tuner->tuning);
 }
 
 /* Have a plan for each candidate. */
@@ -503,7 +524,7 @@ static int run(struct tuner *tuner, double budget_us)
     struct nicbarr_tuning *tuning = &tuner->tuning;
     struct nicbarr_choice choices[NICBARR_CANDIDATES];
 
-    tuner->start_us = now_us();
+    tuner->start_us = nicbarr_now_us();
     tuning->count = nicbarr_candidates(&module->shape, choices);
     const int count = tuning->count;
     for (int c = 0; c < count; ++c) {
@@ -514,6 +535,7 @@ static int run(struct tuner *tuner, double budget_us)
     rc = OMPI_SUCCESS == rc ? probe(tuner) : rc;
     if (tuning->count > 1) { /* else there is nothing to choose from */
         rc = OMPI_SUCCESS == rc ? calibrate(tuner, budget_us) : rc;
+        rc = OMPI_SUCCESS == rc && module->across ? probe_across(tuner) : rc;
         rc = OMPI_SUCCESS == rc ? measure(tuner, budget_us) : rc;
         rc = OMPI_SUCCESS == rc ? meet(tuner) : rc; /* all have done with the last one's plan */
     }

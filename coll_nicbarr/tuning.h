@@ -1,8 +1,10 @@
-/* What tuning one communicator has found out; made by tune.c, read by report.c. */
+/* What tuning one communicator has found out; made by tune.c and round_trips.c, read by report.c.
+ */
 #ifndef NICBARR_TUNING_H
 #define NICBARR_TUNING_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/model.h"
 #include "coll_nicbarr/statistics.h"
 
 struct nicbarr_candidate {
@@ -18,7 +20,25 @@ struct nicbarr_tuning {
     double line_us;   /* raw limit: a cache line from rank 0 to rank 1, one way; 0: they share
                          processors */
     double switch_us; /* raw limit: from one process to the next on a processor */
+    /* Raw limits across nodes, by player; rank 0 knows them. */
+    struct nicbarr_round_trips round_trips[NICBARR_PLAYERS];
     double spent_us;
 };
+
+/* ---- tune.c ---- */
+
+double nicbarr_now_us(void);
+
+/* Each of `values` becomes the greatest that any rank has; nobody is done before all have come. */
+enum { NICBARR_MOST_VALUES = 80 };
+int nicbarr_maximum(ompi_communicator_t *comm, double *values, int count);
+
+/* ---- round_trips.c ---- */
+
+/* Measure RTT(P) (see model.h) of those players that are to take more than 0 `turns`, so many each.
+ * Who fails at it has no round trips, and nothing else comes of it. Collective over `comm`; Open
+ * MPI's error otherwise. */
+int nicbarr_round_trips(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        const int turns[NICBARR_PLAYERS], struct nicbarr_tuning *tuning);
 
 #endif

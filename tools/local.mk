@@ -27,6 +27,7 @@ EXTRA_DIST += \
     tools/tests/sample_experiments.sh \
     tools/tests/status_test.sh \
     tools/tests/report_test.sh \
+    tools/tests/across.json \
     tools/tests/bound.json \
     tools/tests/every_source.json \
     tools/tests/shared.json

@@ -166,6 +166,27 @@ static int faster(const void *left, const void *right)
     return a->position < b->position ? -1 : 1;
 }
 
+static void read_round_trips(struct reader *reader, const json_t *json, size_t number_of_entry,
+                             struct report_entry *entry)
+{
+    const json_t *list = json_object_get(json, "round_trips");
+    if (NULL != list && !json_is_array(list)) {
+        wrong(reader, "%sround_trips is not a list", reader->where);
+    }
+    const size_t count = json_array_size(list);
+    entry->round_trips = tool_alloc(count, sizeof(*entry->round_trips));
+    for (; entry->trips < count && NULL == reader->why; ++entry->trips) {
+        struct report_round_trip *trip = &entry->round_trips[entry->trips];
+        const json_t *one = json_array_get(list, entry->trips);
+        snprintf(reader->where, sizeof(reader->where), "communicators[%zu].round_trips[%zu].",
+                 number_of_entry, entry->trips);
+        trip->nic = line(reader, one, "nic", LONGEST_NAME);
+        trip->peers = integer(reader, one, "peers", 1);
+        trip->least_us = number(reader, one, "least_us", most_us);
+        trip->median_us = number(reader, one, "median_us", most_us);
+    }
+}
+
 static void read_tuning(struct reader *reader, const json_t *json, size_t number_of_entry,
                         struct report_entry *entry)
 {
@@ -182,6 +203,7 @@ static void read_tuning(struct reader *reader, const json_t *json, size_t number
     entry->switch_us = number(reader, json, "switch_us", most_us);
     entry->spent_ms = number(reader, json, "spent_ms", most_ms);
     entry->budget_ms = number(reader, json, "budget_ms", most_ms);
+    read_round_trips(reader, json, number_of_entry, entry);
     const size_t count = json_array_size(list);
     entry->candidates = tool_alloc(count, sizeof(*entry->candidates));
     for (; entry->count < count && NULL == reader->why; ++entry->count) {
@@ -286,6 +308,10 @@ void report_free(struct report *report)
             free(entry->candidates[c].algorithm);
         }
         free(entry->candidates);
+        for (size_t t = 0; t < entry->trips; ++t) {
+            free(entry->round_trips[t].nic);
+        }
+        free(entry->round_trips);
         free(entry->name);
         free(entry->choice);
         free(entry->reason);

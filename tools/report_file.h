@@ -36,6 +36,13 @@ struct report_candidate {
     size_t position; /* in the file */
 };
 
+/* A message to each of so many nodes and back, by one kind of NIC. */
+struct report_round_trip {
+    char *nic;
+    int peers;
+    double least_us, median_us;
+};
+
 /* What one communicator, or several alike, use. */
 struct report_entry {
     char *name; /* of the (first) communicator */
@@ -49,6 +56,8 @@ struct report_entry {
     size_t count; /* of candidates; 0: not measured here, and nothing below */
     struct report_candidate *candidates; /* fastest first */
     double line_us, switch_us, spent_ms, budget_ms;
+    size_t trips; /* none on one node */
+    struct report_round_trip *round_trips;
 };
 
 struct report {

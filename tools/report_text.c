@@ -141,6 +141,33 @@ static void print_candidates(const struct report_entry *entry, FILE *out)
     table_end(&table);
 }
 
+/* What was measured; across nodes that is other things than on one. */
+static void print_limits(const struct report_entry *entry, FILE *out)
+{
+    const char *label = "raw limits";
+    char text[256];
+    if (entry->switch_us > 0) {
+        snprintf(text, sizeof(text), "%.*f us: a processor from one process to the next",
+                 report_decimals(entry->switch_us), entry->switch_us);
+        say(out, label, text);
+        label = "";
+    }
+    if (entry->line_us > 0) {
+        snprintf(text, sizeof(text), "%.*f us: a cache line from rank 0 to rank 1, one way",
+                 report_decimals(entry->line_us), entry->line_us);
+        say(out, label, text);
+        label = "";
+    }
+    for (size_t t = 0; t < entry->trips; ++t) {
+        const struct report_round_trip *trip = &entry->round_trips[t];
+        snprintf(text, sizeof(text), "%.*f us: to %d node%s and back, %s NIC",
+                 report_decimals(trip->least_us), trip->least_us, trip->peers,
+                 1 == trip->peers ? "" : "s", trip->nic);
+        say(out, label, text);
+        label = "";
+    }
+}
+
 static void print_entry(const struct report_entry *entry, size_t number, FILE *out)
 {
     char text[256];
@@ -162,14 +189,7 @@ static void print_entry(const struct report_entry *entry, size_t number, FILE *o
         return;
     }
     print_gain(entry, out);
-    snprintf(text, sizeof(text), "%.*f us: a processor from one process to the next",
-             report_decimals(entry->switch_us), entry->switch_us);
-    say(out, "raw limits", text);
-    if (entry->line_us > 0) {
-        snprintf(text, sizeof(text), "%.*f us: a cache line from rank 0 to rank 1, one way",
-                 report_decimals(entry->line_us), entry->line_us);
-        say(out, "", text);
-    }
+    print_limits(entry, out);
     snprintf(text, sizeof(text), "%.1f ms of a budget of %.0f ms", entry->spent_ms,
              entry->budget_ms);
     say(out, "tuning took", text);
@@ -260,7 +280,7 @@ static void print_legend(const struct report *report, FILE *out)
         say(out, "median, q",
             "of a barrier's time over the rounds; a round counts its slowest rank");
         say(out, "gain", "Open MPI's own median over this one's, from the same rounds");
-        say(out, "model", "predicted from the two raw limits");
+        say(out, "model", "predicted from the raw limits, as if nodes shared no processors");
         say(out, "rounds", "fewer where a candidate was clearly slower and dropped early");
         say(out, "chosen", "the simplest of those that are as good as the fastest");
     }

@@ -37,28 +37,11 @@ struct party {
     double barrier_us; /* sum over nodes */
 };
 
-/* Node 0 sends to all others, then waits for all; each of those waits, then sends. */
-static bool ping_pong(uint32_t nodes, uint32_t rank, struct myr_schedule *schedule)
-{
-    const uint32_t others = nodes - 1, npeers = 0 == rank ? 2 * others : 2;
-    struct myr_step *steps = malloc(2 * sizeof(*steps) + npeers * sizeof(uint32_t));
-    if (NULL == steps) {
-        return false;
-    }
-    *schedule = (struct myr_schedule){2, steps, npeers, (uint32_t *)(steps + 2)};
-    steps[0] = 0 == rank ? (struct myr_step){others, 0} : (struct myr_step){0, 1};
-    steps[1] = 0 == rank ? (struct myr_step){0, others} : (struct myr_step){1, 0};
-    for (uint32_t p = 0; p < npeers; ++p) {
-        schedule->peers[p] = 0 == rank ? 1 + p % others : 0;
-    }
-    return true;
-}
-
 static bool schedule_of(const void *context, uint32_t rank, struct myr_schedule *schedule)
 {
     const struct nicsim_game *game = context;
     if (game->ping_pong) {
-        return ping_pong(game->nodes, rank, schedule);
+        return nicbarr_schedule_ping_pong(game->nodes - 1, rank, schedule);
     }
     return nicbarr_schedule_create(game->choice, game->nodes, rank, schedule);
 }

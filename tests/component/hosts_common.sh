@@ -38,3 +38,38 @@ on_hosts() { # NETHOSTS-ARGUMENT...
 served() { # HOSTS PROCESSES: barriers of all of them are played by the NICs
     said "MPI_Barrier on .*, $2 processes on $1 nodes: [^o]"
 }
+
+# reporting PROGRAM ARGUMENT...: it, with the report of each host's processes in a file of its own
+reporting=$scratch/reporting
+cat > "$reporting" << EOS
+#!/bin/bash
+OMPI_MCA_coll_nicbarr_report=$scratch/report.\$(hostname) exec "\$@"
+EOS
+chmod +x "$reporting"
+
+# These reports, of communicators that were measured across hosts: those who play have round trips to
+# one node and more, and the model a prediction of all that they play.
+predicted() { # PLAYERS
+    python3 - "$1" "$scratch"/report.* << 'PYTHON'
+import json, sys
+players = set()
+entries = [entry for name in sys.argv[2:] for entry in json.load(open(name))["communicators"]]
+for entry in entries:
+    if entry["source"] != "measured" or entry["nodes"] < 2:
+        continue
+    trips = {}
+    for trip in entry["round_trips"]:
+        assert 0 < trip["least_us"] <= trip["median_us"], entry
+        trips.setdefault(trip["nic"], []).append(trip["peers"])
+    for peers in trips.values():
+        assert peers == sorted(set(peers)) and peers[0] == 1 and peers[-1] == entry["nodes"] - 1, entry
+    for candidate in entry["candidates"]:
+        player = "kernel" if "@kernel" in candidate["algorithm"] else "soft"
+        if candidate["algorithm"] == "openmpi":
+            assert "model_us" not in candidate, entry
+        else:
+            assert player in trips and candidate["model_us"] > 0, entry
+    players |= set(trips)
+assert players == set(sys.argv[1].split()), entries
+PYTHON
+}

@@ -40,10 +40,13 @@ done
 
 unsaid() { ! said "$1"; }
 # shellcheck disable=SC2086 # words
-check "measured with the soft NIC and Open MPI's own" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 $ledger
+check "measured with the soft NIC and Open MPI's own" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 \
+    --mca coll_nicbarr_tune_after 3 "$reporting" $ledger
+check "predicted for both" predicted "soft kernel"
 check "some of them serves" said "MPI_Barrier on .*, 3 processes on 3 nodes: "
 # shellcheck disable=SC2086 # words
-check "the kernel's alone" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic kernel $ledger
+check "the kernel's alone" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 \
+    --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_nic kernel $ledger
 check "it, or Open MPI's own" said "MPI_Barrier on .*, 3 processes on 3 nodes: \(.*@kernel\|openmpi\)"
 # shellcheck disable=SC2086 # words
 check "no daemon, and no other NIC wanted" on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic kernel $ledger

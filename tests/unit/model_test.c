@@ -1,7 +1,8 @@
 /*
  * The model's predictions against hand-computed ones. Invariant: with a processor each, a barrier
  * costs its longest chain of cache lines heard of one after the other; with shared processors, the
- * turns that these take.
+ * turns that these take; across nodes, the longest chain of messages, each half of what a ping-pong
+ * with so many at once takes.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,6 +110,120 @@ static void proportional(void **state)
     }
 }
 
+/* ---- across nodes ---- */
+
+static void expect_across(const char *name, uint32_t nodes, double us)
+{
+    /* Half of what 1, 2, 3, 4 and 5 peers take: 2, 3, 5.5, 8 and 10.5. */
+    static const struct nicbarr_round_trips trips = {3, {{1, 4, 99}, {2, 6, 99}, {4, 16, 99}}};
+    struct nicbarr_choice choice;
+    assert_true(nicbarr_choice_parse(name, &choice));
+    const double is = nicbarr_model_across_us(choice, nodes, &trips);
+    if (is != us) {
+        fail_msg("%s across %u nodes: %g us instead of %g us", name, nodes, is, us);
+    }
+}
+
+static void across_nodes(void **state)
+{
+    (void)state;
+    /* All nodes alike: each round costs half a ping-pong with as many peers. */
+    expect_across("dissemination:1", 2, 2);
+    expect_across("dissemination:1", 5, 3 * 2);
+    expect_across("dissemination:1@kernel", 8, 3 * 2);
+    expect_across("dissemination:2", 9, 2 * 3);
+    expect_across("dissemination:2", 5, 3 + 2); /* distances 1, 2; then 3 */
+    expect_across("dissemination:3", 4, 5.5);
+    expect_across("dissemination:4", 25, 2 * 8);
+    expect_across("dissemination:5", 6, 10.5); /* beyond what was measured */
+    expect_across("pairwise", 8, 3 * 2);
+    /* The third and the second tell the first at once; it tells both. */
+    expect_across("pairwise", 3, 2 * 2);
+    /* A parent waits for all its children at once, and tells them at once. */
+    expect_across("tree:4", 2, 2 * 2);
+    expect_across("tree:2", 3, 2 * 3);
+    expect_across("tree:2", 7, 4 * 3);
+    expect_across("tree:4", 5, 2 * 8);
+    expect_across("tree:2", 4, 2 + 3 + 3 + 2);
+    expect_across("tree:1", 4, 6 * 2);
+}
+
+static void no_prediction_across(void **state)
+{
+    (void)state;
+    expect_across("openmpi", 4, 0);
+    expect_across("tree:2", 1, 0);
+    expect_across("tree:2", 513, 0);
+    const struct nicbarr_choice tree = {NICBARR_TREE, 2, NICBARR_SOFT};
+    const struct nicbarr_round_trips none = {.count = 0}, one = {1, {{1, 4, 4}}};
+    assert_true(0 == nicbarr_model_across_us(tree, 4, &none));
+    assert_true(nicbarr_model_across_us(tree, 512, &one) > 0);
+    assert_true(4 == nicbarr_model_across_us(tree, 2, &one));
+    assert_true(4 == nicbarr_model_across_us(tree, 3, &one)); /* all that it can tell */
+}
+
+/* Numbers of peers: all that schedules may have lie between the first and the last. */
+static void peers(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t nodes, values, most, count, peers[NICBARR_ROUND_TRIPS];
+    } cases[] = {
+        {2, 4, 64, 1, {1}},
+        {3, 4, 64, 2, {1, 2}},
+        {4, 4, 64, 3, {1, 2, 3}},
+        {5, 4, 64, 3, {1, 2, 4}},
+        {6, 4, 64, 4, {1, 2, 4, 5}},
+        {16, 4, 64, 4, {1, 2, 4, 15}},
+        {65, 4, 64, 4, {1, 2, 4, 64}},
+        {4000, 4, 64, 4, {1, 2, 4, 64}},
+        {9, 4, 1, 1, {1}},
+        {2, 2, 64, 1, {1}},
+        {3, 2, 64, 2, {1, 2}},
+        {16, 2, 64, 2, {1, 15}},
+        {16, 1, 64, 1, {15}},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        struct nicbarr_round_trips trips;
+        nicbarr_model_peers(cases[i].nodes, cases[i].values, cases[i].most, &trips);
+        assert_int_equal(trips.count, cases[i].count);
+        for (uint32_t p = 0; p < trips.count; ++p) {
+            assert_int_equal(trips.of[p].peers, cases[i].peers[p]);
+        }
+    }
+}
+
+/* A slower network never makes for a faster barrier, whatever of it is slower; one that is twice as
+ * slow in all makes for twice the time. */
+static void slower_network(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed();
+    for (uint32_t nodes = 2; nodes < 40; ++nodes) {
+        struct nicbarr_round_trips trips, twice;
+        nicbarr_model_peers(nodes, NICBARR_ROUND_TRIPS, 64, &trips);
+        for (uint32_t i = 0; i < trips.count; ++i) {
+            trips.of[i].least_us = 1 + crew_below(&random, 100);
+        }
+        twice = trips;
+        for (uint32_t i = 0; i < trips.count; ++i) {
+            twice.of[i].least_us *= 2;
+        }
+        for (uint32_t parameter = 1; parameter < nodes; ++parameter) {
+            static const enum nicbarr_algorithm algorithms[] = {NICBARR_TREE, NICBARR_DISSEMINATION,
+                                                                NICBARR_PAIRWISE};
+            const struct nicbarr_choice choice = {algorithms[crew_below(&random, 3)], parameter,
+                                                  NICBARR_SOFT};
+            const double us = nicbarr_model_across_us(choice, nodes, &trips);
+            assert_true(us > 0);
+            assert_true(2 * us == nicbarr_model_across_us(choice, nodes, &twice));
+            struct nicbarr_round_trips slower = trips;
+            slower.of[crew_below(&random, trips.count)].least_us += 1 + crew_below(&random, 50);
+            assert_true(nicbarr_model_across_us(choice, nodes, &slower) >= us);
+        }
+    }
+}
+
 int main(void)
 {
     crew_watchdog();
@@ -117,6 +232,10 @@ int main(void)
         cmocka_unit_test(shared_processors),
         cmocka_unit_test(no_prediction),
         cmocka_unit_test(proportional),
+        cmocka_unit_test(across_nodes),
+        cmocka_unit_test(no_prediction_across),
+        cmocka_unit_test(peers),
+        cmocka_unit_test(slower_network),
     };
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);
 }

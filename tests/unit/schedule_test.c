@@ -3,7 +3,7 @@
  * rank has then heard, directly or not, of every rank; the k-th message from p to q is the k-th
  * that q waits for from p; nobody sends to itself, or to the same peer twice; neither steps nor
  * messages are more than the algorithm needs. And names: what is written is read again, and
- * nothing else is.
+ * nothing else is. And the ping-pong.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -607,6 +607,37 @@ static void random_strings(void **state)
     regfree(&expression);
 }
 
+/* ---- the ping-pong ---- */
+
+static void expect_steps(uint32_t peers, uint32_t rank, const struct myr_step *steps,
+                         uint32_t nsteps, uint32_t npeers)
+{
+    struct myr_schedule schedule;
+    assert_true(nicbarr_schedule_ping_pong(peers, rank, &schedule));
+    assert_int_equal(schedule.nsteps, nsteps);
+    assert_int_equal(schedule.npeers, npeers);
+    for (uint32_t s = 0; s < nsteps; ++s) {
+        assert_int_equal(schedule.steps[s].sends, steps[s].sends);
+        assert_int_equal(schedule.steps[s].waits, steps[s].waits);
+    }
+    for (uint32_t p = 0; p < npeers; ++p) { /* rank 0's: those it sends to, those it waits for */
+        assert_int_equal(schedule.peers[p], 0 == rank ? 1 + p % peers : 0);
+    }
+    nicbarr_schedule_destroy(&schedule);
+}
+
+static void ping_pong(void **state)
+{
+    (void)state;
+    static const struct myr_step answer[] = {{0, 1}, {1, 0}};
+    for (uint32_t peers = 1; peers < EXHAUSTIVE; ++peers) {
+        expect_steps(peers, 0, &(struct myr_step){peers, peers}, 1, 2 * peers);
+        expect_steps(peers, 1, answer, 2, 2);
+        expect_steps(peers, peers, answer, 2, 2);
+        expect_steps(peers, peers + 1, NULL, 0, 0); /* it has nothing to do */
+    }
+}
+
 int main(void)
 {
     crew_watchdog();
@@ -618,7 +649,7 @@ int main(void)
         cmocka_unit_test(within_a_step),  cmocka_unit_test(greatest_parameter),
         cmocka_unit_test(round_trip),     cmocka_unit_test(equality),
         cmocka_unit_test(defaults),       cmocka_unit_test(refused),
-        cmocka_unit_test(random_strings),
+        cmocka_unit_test(random_strings), cmocka_unit_test(ping_pong),
     };
     return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
 }

@@ -98,6 +98,13 @@ verdict $((1 - $?)) "without such a one the kernel is not spoken of"
 
 report "$here/bound.json"
 works "a report of bound processes" '4 processes on 2 processors, oversubscribed, bound to 2 sets'
+report "$here/across.json"
+works "a report across nodes" '^    raw limits +19\.7 us: to 1 node and back, soft NIC$' \
+    '^ +35\.2 us: to 2 nodes and back, soft NIC$' '^ +4\.19 us: to 1 node and back, kernel NIC$' \
+    '^    >  tree:2@kernel +19\.0 +18\.0 +51\.6 +5\.49 x +7\.1 +3  chosen$' \
+    '^       tree:2 +46\.0 .* 35\.2 +3$' '^       openmpi +104\.4 .* - +3 '
+grep -q 'one process to the next' out
+verdict $((1 - $?)) "what is not measured there is not shown"
 report "$here/shared.json"
 works "a report of several communicators" '^\[3\]' '30 communicators'
 
@@ -229,6 +236,17 @@ changed 's/"candidates": \[/"candidates": 3, "x": [/' >bad.json
 refuses_bad "candidates is a number" 'not a list'
 changed 's/"candidates": \[/"candidates": [[], /' >bad.json
 refuses_bad "a candidate is a list" 'not an object'
+for value in 3 '{}' '[[]]' '["soft"]' '[{"peers": 1, "least_us": 1, "median_us": 1}]'; do
+    sed "s/\"round_trips\": \[/\"round_trips\": $value, \"x\": [/" "$here/across.json" >bad.json
+    refuses_bad "round_trips is $value" 'round_trips'
+done
+for field in nic peers least_us median_us; do
+    for value in null '[]' -1 true 1e13; do
+        sed "/round_trips/,\$s/\"$field\": [^,]*\(,\{0,1\}\)\$/\"$field\": $value\1/" \
+            "$here/across.json" >bad.json
+        refuses_bad "a round trip's $field is $value" "round_trips\[0\]\.$field is not"
+    done
+done
 changed 's/"communicators": \[/"communicators": [null, /' >bad.json
 refuses_bad "an entry is null" 'not an object'
 changed 's/"source": "cache"/"source": "guess"/' >bad.json
@@ -238,7 +256,7 @@ refuses_bad "an algorithm with a line end" 'not an algorithm'
 changed 's/"q1_us": 60.0/"q1_us": 70.0/' >bad.json
 refuses_bad "quartiles out of order" 'not in this order'
 
-for sample in every_source bound; do
+for sample in every_source bound across; do
     bytes=$(($(wc -c <"$here/$sample.json") - 2))
     at=0
     whole=0
