@@ -42,7 +42,7 @@ EXTRA_DIST += bench/hosts.sh bench/kernel.sh bench/foreign.sh bench/quantiles.sh
 ## What `nicbarr evaluate` runs; with tests/nethosts it is installed in the order of the source tree.
 nobase_dist_pkglibexec_SCRIPTS += bench/report/evaluate.sh
 nobase_dist_libexecdata_DATA += \
-    bench/report/page.sh bench/report/page.css \
+    bench/report/page.sh bench/report/page.css bench/report/command.sh \
     bench/report/style.gp \
     bench/report/latency.gp bench/report/latency_factor.gp \
     bench/report/overhead.gp bench/report/overhead_difference.gp \
@@ -51,6 +51,8 @@ nobase_dist_libexecdata_DATA += \
     bench/report/applications.gp bench/report/applications_factor.gp bench/report/applications_efficiency.gp \
     bench/report/rtt.gp bench/report/rtt_per_peer.gp \
     bench/report/fuzzy.gp
+
+EXTRA_DIST += bench/report/page_checks.sh
 
 ## Benchmarks of the parts, with Google Benchmark; C++ only where that wants it.
 if HAVE_BENCHMARK
@@ -71,9 +73,12 @@ bench_nicsim_nicsim_SOURCES = \
     bench/nicsim/nicsim.c \
     bench/nicsim/commands.h \
     bench/nicsim/barrier.c bench/nicsim/table.c bench/nicsim/scale.c \
+    bench/nicsim/memory.c bench/nicsim/evaluate.c bench/nicsim/report.c \
+    tools/script.h tools/script.c \
     bench/nicsim/fit.h bench/nicsim/fit.c \
     $(bench_nicsim_sources)
-bench_nicsim_nicsim_CPPFLAGS = $(AM_CPPFLAGS) -DNICSIM_DATA='"$(pkgdatadir)/nicsim"'
+bench_nicsim_nicsim_CPPFLAGS = $(AM_CPPFLAGS) -DNICSIM_DATA='"$(pkgdatadir)/nicsim"' \
+    -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 bench_nicsim_nicsim_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 bench_nicsim_nicsim_LDADD = \
     coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la firmware/libsim.la firmware/libmcp.la \
@@ -99,8 +104,19 @@ dist_nicsim_paper_DATA = \
     bench/nicsim/paper/mpi_overhead.csv \
     bench/nicsim/paper/synthetic_apps.csv \
     bench/nicsim/paper/fitted.txt
-TESTS += bench/nicsim/tests/nicsim_test.sh
-EXTRA_DIST += bench/nicsim/tests/nicsim_test.sh
+TESTS += bench/nicsim/tests/nicsim_test.sh bench/nicsim/tests/report_test.sh
+EXTRA_DIST += bench/nicsim/tests/nicsim_test.sh bench/nicsim/tests/report_test.sh
+
+## What `nicsim report` runs, beside what `nicbarr evaluate` does.
+nobase_dist_pkglibexec_SCRIPTS += bench/nicsim/report.sh
+nobase_dist_libexecdata_DATA += \
+    bench/nicsim/plots/figures.gp bench/nicsim/plots/errors.gp bench/nicsim/plots/factors.gp \
+    bench/nicsim/plots/latency.gp bench/nicsim/plots/factor.gp bench/nicsim/plots/optimum.gp \
+    bench/nicsim/plots/lop.gp bench/nicsim/plots/formula.gp \
+    bench/nicsim/plots/groups.gp bench/nicsim/plots/packets.gp bench/nicsim/plots/ports.gp \
+    bench/nicsim/plots/mpi_latency.gp bench/nicsim/plots/mpi_granularity.gp \
+    bench/nicsim/plots/mpi_efficiency.gp bench/nicsim/plots/mpi_arrival.gp \
+    bench/nicsim/plots/mpi_difference.gp bench/nicsim/plots/mpi_applications.gp
 
 ## The papers' experiments.
 bin_PROGRAMS += bench/nicbarr_experiments

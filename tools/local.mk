@@ -3,7 +3,7 @@ bin_PROGRAMS += tools/nicbarr
 tools_nicbarr_SOURCES = \
     tools/nicbarr.c \
     tools/commands.h \
-    tools/evaluate.c \
+    tools/script.h tools/script.c tools/evaluate.c \
     tools/report.c \
     tools/segments.h tools/segments.c tools/status.c \
     $(tools_report_sources)

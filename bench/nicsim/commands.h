@@ -2,12 +2,17 @@
 #ifndef NICSIM_COMMANDS_H
 #define NICSIM_COMMANDS_H
 
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "bench/nicsim/play.h"
 
 struct nicsim_options {
-    const char *data;    /* folder with machines and the papers' figures */
-    const char *csv;     /* write the table there, too; NULL: no */
-    const char *machine; /* its file's name */
+    const char *data;        /* folder with machines and the papers' figures */
+    const char *csv;         /* write the table there, too; NULL: no */
+    const char *conclusions; /* ... and the papers' conclusions there; NULL: no */
+    const char *csv_folder;  /* of an evaluation's tables */
+    const char *machine;     /* its file's name */
     struct nicsim_game game;
     uint32_t most; /* nodes, of a study */
 };
@@ -24,5 +29,19 @@ int nicsim_fit_command(const struct nicsim_options *options);
 
 /* Latency, messages and memory of every algorithm against the number of nodes. */
 int nicsim_scale_command(const struct nicsim_options *options);
+
+/* Bytes of a NIC and of a port. */
+int nicsim_memory_command(const struct nicsim_options *options);
+
+/* The MPI paper's evaluation on a simulated machine, a table for each experiment. */
+int nicsim_evaluate_command(const struct nicsim_options *options);
+
+/* A page about all of it; argv is a script's, which takes it from there. */
+int nicsim_report_command(const char *data, char **argv);
+
+/* A table to write, none where `path` is NULL; and its end. False after a line that says what is
+ * wrong. */
+bool nicsim_csv_open(const char *path, FILE **csv);
+bool nicsim_csv_close(FILE *csv, const char *path);
 
 #endif

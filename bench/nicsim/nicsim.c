@@ -16,10 +16,9 @@ static const struct {
     const char *name;
     int (*run)(const struct nicsim_options *options);
 } commands[] = {
-    {"barrier", nicsim_barrier_command},
-    {"table", nicsim_table_command},
-    {"fit", nicsim_fit_command},
-    {"scale", nicsim_scale_command},
+    {"barrier", nicsim_barrier_command}, {"table", nicsim_table_command},
+    {"fit", nicsim_fit_command},         {"scale", nicsim_scale_command},
+    {"memory", nicsim_memory_command},   {"evaluate", nicsim_evaluate_command},
 };
 
 static const char doc[] =
@@ -29,14 +28,18 @@ static const char doc[] =
     "  barrier    one barrier on one machine, with all that is counted\n"
     "  table      the papers' figures beside the simulator's\n"
     "  scale      latency, messages and memory against the number of nodes\n"
+    "  memory     bytes of a NIC with so many connections, and of a port\n"
+    "  evaluate   the MPI paper's evaluation: tables in --csv-folder\n"
+    "  report     all of it as a page with plots: nicsim report --help tells more\n"
     "  fit        fit the parameters of the papers' machines, and write their files";
 
-enum { DATA = 256, MPI, ON_HOSTS, WORK, VARIATION, WARM_UP };
+enum { DATA = 256, MPI, ON_HOSTS, WORK, VARIATION, WARM_UP, CONCLUSIONS, CSV_FOLDER };
 
 static const struct argp_option options[] = {
     {"machine", 'm', "NAME", 0, "lanai43 (default), lanai72, npii, bluefield, ethernet, infiniband",
      0},
-    {"nodes", 'n', "N", 0, "so many nodes (16), 2 to 65536; of scale: up to so many (1024)", 0},
+    {"nodes", 'n', "N", 0,
+     "so many nodes (16), 2 to 65536; of scale and memory: up to so many (1024)", 0},
     {"algorithm", 'a', "NAME", 0, "pairwise (default), tree:D, dissemination:N", 0},
     {"hosts", ON_HOSTS, NULL, 0, "the hosts play, not the NICs", 0},
     {"mpi", MPI, NULL, 0, "at the level of MPI, not GM", 0},
@@ -47,6 +50,8 @@ static const struct argp_option options[] = {
     {"loss", 'l', "PERCENT", 0, "of packets", 0},
     {"seed", 's', "N", 0, "of all that is random (1)", 0},
     {"csv", 'c', "FILE", 0, "write the table there, too", 0},
+    {"conclusions", CONCLUSIONS, "FILE", 0, "of table: write what the papers conclude there", 0},
+    {"csv-folder", CSV_FOLDER, "FOLDER", 0, "of evaluate: write its tables there (.)", 0},
     {"data", DATA, "FOLDER", 0, "machines and figures, instead of those installed", 0},
     {0},
 };
@@ -77,7 +82,10 @@ static void find_command(struct argp_state *state, const char *name, struct invo
             return;
         }
     }
-    argp_error(state, "there is no command '%s'", name);
+    argp_error(state,
+               0 == strcmp(name, "report") ? "'%s' comes before its options"
+                                           : "there is no command '%s'",
+               name);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -125,6 +133,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'c':
         o->csv = argument;
         break;
+    case CONCLUSIONS:
+        o->conclusions = argument;
+        break;
+    case CSV_FOLDER:
+        o->csv_folder = argument;
+        break;
     case DATA:
         o->data = argument;
         break;
@@ -145,11 +159,31 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
+bool nicsim_csv_open(const char *path, FILE **csv)
+{
+    *csv = NULL == path ? NULL : fopen(path, "w");
+    if (NULL != path && NULL == *csv) {
+        fprintf(stderr, "nicsim: %s cannot be written\n", path);
+    }
+    return NULL == path || NULL != *csv;
+}
+
+bool nicsim_csv_close(FILE *csv, const char *path)
+{
+    const bool good = NULL == csv || 0 == ferror(csv);
+    const bool closed = NULL == csv || 0 == fclose(csv);
+    if (!good || !closed) {
+        fprintf(stderr, "nicsim: %s could not be written\n", path);
+    }
+    return good && closed;
+}
+
 int main(int argc, char **argv)
 {
     const struct argp argp = {options, parse, "COMMAND", doc, NULL, NULL, NULL};
     struct invocation invocation = {
         .options = {.data = NICSIM_DATA,
+                    .csv_folder = ".",
                     .machine = "lanai43",
                     .most = 1024,
                     .game = {.choice = {.algorithm = NICBARR_PAIRWISE},
@@ -159,6 +193,9 @@ int main(int argc, char **argv)
                              .barriers = 16,
                              .seed = 1}},
     };
+    if (argc > 1 && 0 == strcmp(argv[1], "report")) { /* the rest is the script's */
+        return nicsim_report_command(invocation.options.data, argv + 1);
+    }
     argp_parse(&argp, argc, argv, 0, NULL, &invocation);
     struct nicsim_game *game = &invocation.options.game;
     game->work_us = &invocation.work_us;

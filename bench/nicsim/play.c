@@ -33,7 +33,8 @@ struct party {
     struct process *processes;
     struct myr_nic_name *names;
     uint32_t finished;
-    size_t group_bytes;
+    size_t group_bytes, port_bytes;
+    uint32_t connections;
     double barrier_us; /* sum over nodes */
 };
 
@@ -259,13 +260,18 @@ static uint32_t tokens_for(uint32_t messages)
     return 2 * messages + 8;
 }
 
-static size_t port_bytes(const struct myr_lengths *lengths)
+static size_t ring_bytes(const struct myr_lengths *lengths)
 {
     struct mcp_port shape;
     size_t bytes = 0;
     (void)mcp_port_shape(&shape, tokens_for(lengths->sends), tokens_for(lengths->waits), &bytes);
+    return bytes;
+}
+
+static size_t port_bytes(const struct myr_lengths *lengths)
+{
     const size_t buffers = (size_t)tokens_for(lengths->waits) + 1;
-    return bytes + buffers * NICSIM_ENVELOPE_MOST + (size_t)4 * MYR_LINE;
+    return ring_bytes(lengths) + buffers * NICSIM_ENVELOPE_MOST + (size_t)4 * MYR_LINE;
 }
 
 static bool open_port(struct sim_node *node, struct process *process,
@@ -360,6 +366,8 @@ static bool invite(struct party *party)
         .memory_bytes = mcp_group_bytes(most.steps, most.sends, most.waits) + MYR_LINE +
                         (game->on_nics ? 0 : port_bytes(&most)),
     };
+    party->connections = shape.connections;
+    party->port_bytes = game->on_nics ? 0 : ring_bytes(&most);
     parameters.loss = game->loss > parameters.loss ? game->loss : parameters.loss;
     if (game->on_nics && NICSIM_MPI == game->level) {
         parameters.cycles_start += game->machine->mpi_step_cycles * most.steps;
@@ -401,6 +409,8 @@ static void sum_up(const struct party *party, struct nicsim_outcome *outcome)
         .finished = party->finished,
         .tally = party->machine.tally,
         .group_bytes = party->group_bytes,
+        .port_bytes = party->port_bytes,
+        .connections = party->connections,
         .events = party->machine.events.next_order,
     };
     for (uint32_t n = 0; n < party->game->nodes; ++n) {

@@ -67,6 +67,8 @@ struct nicsim_outcome {
     struct sim_tally tally;
     struct mcp_counters counters; /* of all NICs together */
     size_t group_bytes;           /* of the NICs' memory, the largest of a node's group */
+    size_t port_bytes;            /* of hosts that play: a port's rings, the largest */
+    uint32_t connections;         /* ... and a NIC's connections, the most */
     uint64_t events;
 };
 

@@ -3,21 +3,23 @@
  * by the hosts: latency, packets, memory of a NIC. Powers of two, up to so many nodes.
  *
  * Beside n-way dissemination on hosts stands Hoefler's LoP model: a round costs half of what a 1:n
- * n:1 ping-pong takes, which is simulated as well.
+ * n:1 ping-pong takes, which is simulated as well. Beside pairwise exchange stand the GM paper's
+ * closed formulas.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/nicsim/commands.h"
-#include "bench/nicsim/parameters.h"
+#include "bench/nicsim/paper.h"
 
 enum { WARM_UP = 1, BARRIERS = 3 };
 
 static const char *const algorithms[] = {
-    "pairwise",        "dissemination:1", "dissemination:2", "dissemination:3",
-    "dissemination:4", "dissemination:6", "dissemination:8", "tree:2",
-    "tree:4",          "tree:8",          "tree:16",         "tree:32",
+    "pairwise",        "dissemination:1", "dissemination:2", "dissemination:3", "dissemination:4",
+    "dissemination:5", "dissemination:6", "dissemination:7", "dissemination:8", "tree:2",
+    "tree:3",          "tree:4",          "tree:5",          "tree:6",          "tree:8",
+    "tree:12",         "tree:16",         "tree:24",         "tree:32",
 };
 
 static bool play(const struct nicsim_options *options, const struct nicsim_machine *machine,
@@ -66,15 +68,25 @@ static bool one(const struct nicsim_options *options, const struct nicsim_machin
                 nodes);
         return false;
     }
-    const double model = lop_us(options, machine, choice, nodes, on_nics);
+    const double models[] = {
+        lop_us(options, machine, choice, nodes, on_nics),
+        NICBARR_PAIRWISE == choice.algorithm
+            ? nicsim_formula_us(machine, nodes, on_nics, options->game.level)
+            : NAN,
+    };
+    char model[2][20] = {"", ""};
+    for (int m = 0; m < 2; ++m) {
+        if (!isnan(models[m])) {
+            snprintf(model[m], sizeof(model[m]), "%.3f", models[m]);
+        }
+    }
     const double packets = (double)o.tally.sent / (WARM_UP + BARRIERS);
-    printf("%6u  %-16s %-5s %10.2f %12.0f %8zu", nodes, name, on_nics ? "NICs" : "hosts",
-           o.barrier_us, packets, o.group_bytes);
-    printf(isnan(model) ? "\n" : " %10.2f\n", model);
+    printf("%6u  %-16s %-5s %10.2f %12.0f %8zu %12s %12s\n", nodes, name,
+           on_nics ? "NICs" : "hosts", o.barrier_us, packets, o.group_bytes, model[0], model[1]);
     if (NULL != csv) {
-        fprintf(csv, "%s,%u,%s,%s,%.3f,%.1f,%zu,", machine->name, nodes, name,
-                on_nics ? "nics" : "hosts", o.barrier_us, packets, o.group_bytes);
-        fprintf(csv, isnan(model) ? "\n" : "%.3f\n", model);
+        fprintf(csv, "%s,%u,%s,%s,%.3f,%.1f,%zu,%s,%s,%u,%zu\n", options->machine, nodes, name,
+                on_nics ? "nics" : "hosts", o.barrier_us, packets, o.group_bytes, model[0],
+                model[1], o.connections, o.port_bytes);
     }
     return true;
 }
@@ -85,18 +97,15 @@ int nicsim_scale_command(const struct nicsim_options *options)
     char folder[300];
     FILE *csv = NULL;
     snprintf(folder, sizeof(folder), "%s/machines", options->data);
-    if (!nicsim_read(folder, options->machine, &file)) {
-        return EXIT_FAILURE;
-    }
-    if (NULL != options->csv && NULL == (csv = fopen(options->csv, "w"))) {
-        fprintf(stderr, "nicsim: %s cannot be written\n", options->csv);
+    if (!nicsim_read(folder, options->machine, &file) || !nicsim_csv_open(options->csv, &csv)) {
         return EXIT_FAILURE;
     }
     if (NULL != csv) {
-        fprintf(csv, "machine,nodes,algorithm,player,us,packets,group_bytes,lop_us\n");
+        fprintf(csv, "machine,nodes,algorithm,player,us,packets,group_bytes,lop_us,formula_us,"
+                     "connections,port_bytes\n");
     }
-    printf("%s: %s\n\n%6s  %-16s %-5s %10s %12s %8s %10s\n", file.machine.name, file.about, "nodes",
-           "algorithm", "by", "us", "packets", "bytes", "LoP, us");
+    printf("%s: %s\n\n%6s  %-16s %-5s %10s %12s %8s %12s %12s\n", file.machine.name, file.about,
+           "nodes", "algorithm", "by", "us", "packets", "bytes", "LoP, us", "formula, us");
     bool good = true;
     for (uint32_t nodes = 2; good && nodes <= options->most; nodes *= 2) {
         for (size_t a = 0; good && a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
@@ -104,9 +113,6 @@ int nicsim_scale_command(const struct nicsim_options *options)
                    one(options, &file.machine, algorithms[a], nodes, false, csv);
         }
     }
-    if (NULL != csv && 0 != fclose(csv)) {
-        fprintf(stderr, "nicsim: %s could not be written\n", options->csv);
-        good = false;
-    }
+    good = nicsim_csv_close(csv, options->csv) && good;
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

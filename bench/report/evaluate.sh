@@ -31,9 +31,9 @@ writes a page with plots, tables and raw data.
 END
 }
 
-# One line that says what to do.
-fail() { echo "nicbarr evaluate: $1" >&2; exit "${2-1}"; }
-bad() { fail "$1 (try --help)" 64; }
+command_name='nicbarr evaluate'
+# shellcheck source=bench/report/command.sh
+. "$here/command.sh"
 
 # ---- the experiments: what was measured, whose idea it is, what is shown of it
 declare -A title prose plots tables
@@ -95,11 +95,6 @@ labels=(a=nicbarr "b=Open MPI's own" "factor=times faster" library="library alon
 # ---- the command line
 nodes='' per_host=1 nic=auto budget=8 seed=1 output=nicbarr-evaluation force=no
 arguments=$*
-number() { # TEXT LEAST MOST NAME
-    if ! [[ $1 =~ ^(0|[1-9][0-9]{0,8})$ ]] || [ "$1" -lt "$2" ] || [ "$1" -gt "$3" ]; then
-        bad "$4 is a number from $2 to $3, not '$1'"
-    fi
-}
 while [ $# -gt 0 ]; do
     option=$1
     case $option in
@@ -134,10 +129,7 @@ done
 [ "$nodes" != 1 ] || [ "$per_host" = 1 ] || bad "--per-host is for several hosts"
 
 # ---- what it takes
-for program in mpirun:openmpi-bin gnuplot:gnuplot-nox awk:mawk; do
-    command -v "${program%:*}" > /dev/null ||
-        fail "there is no ${program%:*} in the PATH; on Debian: apt-get install ${program#*:}"
-done
+need mpirun:openmpi-bin gnuplot:gnuplot-nox awk:mawk
 command -v nicbarr_experiments > /dev/null ||
     fail "there is no nicbarr_experiments in the PATH; source env.sh of your nicbarr (PREFIX/share/nicbarr/env.sh)"
 [ -n "$(ompi_info --parsable --param coll nicbarr 2> /dev/null)" ] ||
@@ -151,11 +143,7 @@ if [ "$nodes" != 1 ]; then
         fail "no hosts: $(tail -n 1 <<< "$hosts_why")"
     fi
 fi
-if [ -e "$output" ]; then
-    [ -d "$output" ] || fail "'$output' is not a folder"
-    [ -e "$output/$log_name" ] || [ $force = yes ] || [ -z "$(ls -A -- "$output")" ] ||
-        fail "'$output' has files that are not an evaluation's; choose another --output, or --force"
-fi
+may_write "$output" "$log_name" $force "an evaluation's"
 # What an earlier evaluation has left there would pass for this one's.
 if [ -e "$output/$log_name" ]; then
     for part in node oversubscribed hosts; do
@@ -168,8 +156,7 @@ if [ -e "$output/$log_name" ]; then
     done
     rm -f -- "$output/index.html" "$output/summary.csv"
 fi
-{ mkdir -p -- "$output" && output=$(cd -- "$output" && pwd) && : > "$output/$log_name"; } 2> /dev/null ||
-    fail "cannot write into '$output'"
+output=$(begin_folder "$output" "$log_name") || exit 1
 log=$output/$log_name
 
 # shellcheck source=tests/jobs.sh
@@ -215,7 +202,6 @@ share=$((budget * 60 / runs - launching))
 [ $share -ge 1 ] || share=1
 expected=$((runs * (share + launching)))
 started=$SECONDS
-clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
 # Rows of data below a header?
 has_rows() { [ -f "$1" ] && [ "$(grep -vc '^#' "$1")" -gt 1 ]; }

@@ -13,8 +13,6 @@ export NICBARR_LIBEXECDIR=$here/../..
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 99
-count=0
-failed=0
 
 # The job is one process, whatever mpirun is told; which is kept in `jobs`.
 mkdir bin
@@ -34,67 +32,18 @@ chmod +x bin/*
 path=$PATH
 PATH=$PWD/bin:$PATH
 
-verdict() { # STATUS NAME
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then
-        printf 'ok %d - %s\n' $count "$2"
-    else
-        printf 'not ok %d - %s\n' $count "$2"
-        failed=$((failed + 1))
-        sed 's/^/# /' out err 2> /dev/null | tail -n 30
-    fi
-}
-check() { # NAME COMMAND...
-    local name=$1
-    shift
-    "$@" > /dev/null
-    verdict $? "$name"
-}
+# shellcheck source=bench/report/page_checks.sh
+. "$here/../../bench/report/page_checks.sh"
 evaluate() { # ARGUMENT...: status, out, err
     "$nicbarr" evaluate "$@" > out 2> err < /dev/null
     status=$?
-}
-refuses() { # STATUS PATTERN NAME: the last one ended with one line that says why
-    [ $status -eq "$1" ] && [ "$(wc -l < err)" -eq 1 ] && [ ! -s out ] && grep -Eq -- "$2" err
-    verdict $? "$3"
-}
-count_of() { # PATTERN FILE
-    grep -o -- "$1" "$2" | wc -l
-}
-
-# What a page of so many parts with so many plots in each must be.
-is_page() { # FOLDER PARTS PLOTS
-    local file page=$1/index.html total=$(($2 * $3)) prefixes
-    if command -v xmllint > /dev/null; then
-        check "$1: well-formed" xmllint --noout --nonet "$page"
-    fi
-    [ "$(count_of '<svg' "$page")" -eq $total ] && [ "$(count_of '</svg>' "$page")" -eq $total ]
-    verdict $? "$1: $total plots are in it"
-    [ "$(find "$1" -name '*.svg' | wc -l)" -eq $total ]
-    verdict $? "$1: they are beside it, too"
-    # (of an id in a loop of gnuplot's there are several in one plot)
-    prefixes=$(grep -o 'id="plot-[a-z-]*gnuplot_canvas"' "$page" | sort -u | wc -l)
-    [ "$prefixes" -eq $total ] && ! grep -Eq " id=[\"'](gp|gnuplot)|href=[\"']#gp|url\(#gp" "$page"
-    verdict $? "$1: names in them are their own"
-    ! grep -Ei "<(script|link|iframe|img|object|embed)|(src|href)=[\"'][^\"'#]*:|@import|url\(['\"]?[^#'\")]*[:/]" "$page"
-    verdict $? "$1: nothing from elsewhere"
-    ! grep -Eo "href=[\"'][^\"'#]+" "$page" | sed "s/href=.//" | while read -r file; do
-        [ -s "$1/$file" ] || echo "$file"
-    done | grep .
-    verdict $? "$1: its links lead to files"
-    ! find "$1" -name '*.csv' -printf '%P\n' | while read -r file; do
-        grep -q "href=\"$file\"" "$page" && grep -qF "<summary>$file</summary>" "$page" || echo "$file"
-    done | grep .
-    verdict $? "$1: all CSVs are in it"
-    [ -z "$(find "$1" -name '*.new' -o -name '*.body' -o -name '.said')" ]
-    verdict $? "$1: nothing else is left"
 }
 
 # ---- this node
 evaluate --nodes 1 --seed 7
 [ $status -eq 0 ] && [ ! -s err ] && grep -q '^The page: .*/nicbarr-evaluation/index.html$' out
 verdict $? "an evaluation of this node"
-is_page nicbarr-evaluation 2 16
+is_page nicbarr-evaluation 32
 page='nicbarr-evaluation/index.html'
 for expected in 'Open MPI</th><td>4\.1\.99<' "nicbarr</th><td>[0-9]" 'Seed</th><td>7<' 'Kernel</th><td>Linux' \
     'Load</th><td>[0-9]' \
@@ -114,7 +63,7 @@ verdict $? "progress was shown"
 evaluate --nodes 1 --only rtt,latency --budget 1
 [ $status -eq 0 ]
 verdict $? "its own folder is taken again"
-is_page nicbarr-evaluation 2 4
+is_page nicbarr-evaluation 8
 budget=$(sed -n 's/.*fuzzy --budget \([0-9]*\) .*/\1/p' jobs | tail -n 1)
 less=$(sed -n 's/.*latency --budget \([0-9]*\) .*/\1/p' jobs | tail -n 1)
 [ "$((16 * budget))" -le 480 ] && [ "$((4 * less))" -le 60 ] && [ "$less" -ge 1 ]
@@ -123,7 +72,7 @@ verdict $? "the budget is shared ($budget s of 8 minutes, $less s of one)"
 SAMPLE_PROCESSES=2 evaluate --nodes 1 --output two
 [ $status -eq 0 ]
 verdict $? "two processes"
-is_page two 2 16
+is_page two 32
 
 # ---- what goes wrong is told, and the rest goes on
 SAMPLE_FAILS=overhead SAMPLE_LATE=arrival SAMPLE_EMPTY=rtt evaluate --nodes 1 --output failing
@@ -134,7 +83,7 @@ verdict $? "which is shown at once"
 [ "$(grep -c 'class="failure">MPI.s overhead failed: status 3: the network is &lt;down&gt; &amp; out' failing/index.html)" -eq 2 ] &&
     [ "$(grep -c 'class="failure">.* it wrote no data to rtt.csv' failing/index.html)" -eq 2 ]
 verdict $? "and is on the page"
-is_page failing 2 8
+is_page failing 16
 
 mkdir broken
 printf '#!/bin/sh\necho >&2; echo "line 3: as expected" >&2; exit 2\n' > broken/gnuplot
@@ -142,7 +91,7 @@ chmod +x broken/gnuplot
 PATH=$PWD/broken:$PATH evaluate --nodes 1 --only latency --output unplotted
 [ $status -eq 1 ] && [ "$(grep -c 'No plot of latency.*: gnuplot says: line 3: as expected' unplotted/index.html)" -eq 4 ]
 verdict $? "gnuplot fails"
-is_page unplotted 2 0
+is_page unplotted 0
 
 # ---- folders
 mkdir foreign
@@ -161,7 +110,7 @@ refuses 1 "cannot write" "a folder that cannot be"
 evaluate --nodes 1 --only rtt --output 'an <odd> & "quoted" name'
 [ $status -eq 0 ]
 verdict $? "a folder with an odd name"
-is_page 'an <odd> & "quoted" name' 2 2
+is_page 'an <odd> & "quoted" name' 4
 
 # ---- usage
 usage() { # PATTERN ARGUMENT...
@@ -215,7 +164,7 @@ chmod +x tree/tests/nethosts/nethosts
 NICBARR_LIBEXECDIR=$PWD/tree evaluate --only rtt --output hostless
 [ $status -eq 0 ] && grep -q 'Several hosts were left out: nethosts: no right' hostless/index.html
 verdict $? "without the right to make hosts"
-is_page hostless 2 2
+is_page hostless 4
 NICBARR_LIBEXECDIR=$PWD/tree evaluate --nodes 2 --output never
 refuses 1 'no hosts: nethosts: no right' "which is an error if they are asked for"
 
@@ -241,7 +190,7 @@ if "$NICBARR_LIBEXECDIR/tests/nethosts/nethosts" --shell 2 true > out 2>&1; then
     PATH=$PWD/bin:$path evaluate --nodes 2 --per-host 3 --nic soft --only latency --output hosts
     [ $status -eq 0 ] && grep -q 'hosts  *latency' out && grep -q -- '-np 6 .*--mca coll_nicbarr_nic soft nicbarr_experiments latency' jobs
     verdict $? "an evaluation of 2 hosts"
-    is_page hosts 1 2
+    is_page hosts 2
     check "it says what hosts" grep -q '2 hosts, 3 processes on each' hosts/index.html
 else
     count=$((count + 1))

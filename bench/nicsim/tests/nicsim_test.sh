@@ -160,19 +160,21 @@ works "varying work" 'with the work before it$'
 # ---- a study
 
 run scale -n 32 -m infiniband --csv scale.csv
-works "a study" '^nodes|  LoP, us$' '^ +32  tree:32 +hosts '
-[ "$(head -n 1 scale.csv)" = 'machine,nodes,algorithm,player,us,packets,group_bytes,lop_us' ]
+works "a study" '^nodes|  LoP, us +formula, us$' '^ +32  tree:32 +hosts '
+[ "$(head -n 1 scale.csv)" = 'machine,nodes,algorithm,player,us,packets,group_bytes,lop_us,formula_us,connections,port_bytes' ]
 verdict $? "its columns"
-# Twelve algorithms, two players, 2 to 32 nodes; a LoP model where hosts disseminate.
+# Nineteen algorithms, two players, 2 to 32 nodes; a LoP model where hosts disseminate, formulas for pairwise exchange;
+# connections and a port where hosts play.
 awk -F, 'NR > 1 {
              ++rows[$2]
-             if (NF != 8 || $5 <= 0 || $6 <= 0 || $7 <= 0) { bad = 1 }
+             if (NF != 11 || $5 <= 0 || $6 <= 0 || $7 <= 0) { bad = 1 }
              split($3, part, ":")
              model = part[1] == "dissemination" && $4 == "hosts" && part[2] + 0 < $2 + 0
-             if (model != ($8 != "")) { bad = 1 }
+             if (model != ($8 != "") || ($3 == "pairwise") != ($9 > 0)) { bad = 1 }
+             if (($4 == "hosts") != ($10 > 0) || ($4 == "hosts") != ($11 > 0)) { bad = 1 }
              if ($3 == "pairwise" && $4 == "nics" && $6 != $2 * log($2) / log(2)) { bad = 1 }
          }
-         END { exit bad || rows[2] != 24 || rows[32] != 24 || NR != 1 + 5 * 24 }' scale.csv
+         END { exit bad || rows[2] != 38 || rows[32] != 38 || NR != 1 + 5 * 38 }' scale.csv
 verdict $? "its rows"
 packets_of() { # ALGORITHM NODES PLAYER, in the study
     awk -F, -v a="$1" -v n="$2" -v p="$3" '$3 == a && $2 == n && $4 == p { print $6 }' scale.csv

@@ -1,0 +1,146 @@
+#!/bin/bash
+# `nicsim report` and the page it writes, of small clusters.
+#
+# Run by `make check`, in the build folder; NICSIM names another nicsim to test. Scripts and data are those of the
+# source tree. What is simulated comes out the same each time.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+nicsim=$(realpath "${NICSIM:-bench/nicsim/nicsim}")
+command -v gnuplot > /dev/null || { echo "there is no gnuplot"; exit 77; }
+unset NICSIM
+export NICBARR_LIBEXECDIR=$here/../../..
+data=$here/..
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 99
+# shellcheck source=bench/report/page_checks.sh
+. "$here/../../report/page_checks.sh"
+
+report() { # ARGUMENT...: status, out, err
+    "$nicsim" report --data "$data" "$@" > out 2> err < /dev/null
+    status=$?
+}
+csvs() { # FOLDER: what is in its tables
+    (cd "$1" && find . -name '*.csv' | sort | xargs head -n 1000)
+}
+
+# ---- a page: 6 plots of all, 5 of each machine, 6 of each evaluation
+report --nodes 16
+[ $status -eq 0 ] && [ ! -s err ] && grep -q '^The page: .*/nicsim-report/index.html$' out
+verdict $? "a report of all machines"
+is_page nicsim-report $((6 + 6 * 5 + 2 * 6))
+page='nicsim-report/index.html'
+for expected in 'Command</th><td>nicsim report --data' 'Mean error: [0-9.]* % of what was fitted' \
+    '<td>barrier:LANai4.3:gm:PE:16:nic_us</td>' 'holds</th><td>pairwise exchange beats' \
+    'NOT</th><td>gather-broadcast on 2 NICs loses to that on 2 hosts: the paper gives no figure' \
+    'Ethernet card whose firmware is' '<td>lanai43</td>' 'at the level of MPI' '<td>computation-intensive</td>' \
+    '<pre>what,number,bytes$'; do
+    check "it says $expected" grep -q "$expected" "$page"
+done
+[ "$(grep -c '^ *[0-9]* of 10 ' out)" -eq 10 ] && [ "$(grep -c '^status 0$' nicsim-report/simulation.log)" -eq 10 ]
+verdict $? "10 simulations"
+
+# What is in the tables that are made of nicsim's.
+row() { # CSV COLUMNS: the row of 16 nodes
+    grep '^16,' "nicsim-report/$1" | cut -d , -f "$2"
+}
+scale() { # MACHINE ALGORITHM PLAYER
+    grep "^$1,16,$2,$3," "nicsim-report/$1/scale.csv" | cut -d , -f 5
+}
+[ "$(row ethernet/latency.csv 2,6)" = "$(scale ethernet pairwise nics),$(scale ethernet pairwise hosts)" ]
+verdict $? "latencies are those of the study"
+[ "$(row ethernet/latency.csv 3)" = "$(scale ethernet "dissemination:$(row ethernet/optimum.csv 2)" nics)" ] &&
+    [ "$(row ethernet/latency.csv 8)" = "$(scale ethernet "tree:$(row ethernet/optimum.csv 5)" hosts)" ] &&
+    [ "$(row ethernet/latency.csv 3)" = "$(grep '^ethernet,16,dissemination:.*,nics,' nicsim-report/ethernet/scale.csv |
+        cut -d , -f 5 | sort -n | head -n 1)" ]
+verdict $? "the best n and degree"
+[ "$(row factors.csv 6)" = "$(row ethernet/latency.csv 10)" ] &&
+    [ "$(grep '^ethernet,' nicsim-report/machines.csv | cut -d , -f 8)" = "$(printf '%.3f' "$(row factors.csv 6)")" ]
+verdict $? "factors of all machines"
+awk -F , '/^2,/ { exit !($2 == $3 && $4 == 0 && $5 == "nan") }' nicsim-report/lanai43/lop.csv
+verdict $? "the LoP model is exact for two nodes, and says nothing of more partners than there are"
+[ "$(row packets.csv 2)" = 64.0 ] && [ "$(row groups.csv 2)" -ge 128 ]
+verdict $? "packets and memory"
+
+report --nodes 16 --jobs 3 --machine ethernet,lanai72 --output again
+[ $status -eq 0 ]
+verdict $? "again, two of the machines, with 3 jobs"
+for same in lanai72 ethernet; do
+    [ "$(csvs again/$same)" = "$(csvs nicsim-report/$same)" ]
+    verdict $? "the same figures of $same"
+done
+cmp again/figures.csv nicsim-report/figures.csv > /dev/null && cmp again/conclusions.csv nicsim-report/conclusions.csv
+verdict $? "the papers' are the same"
+
+report --nodes 4 --machine bluefield
+[ $status -eq 0 ] && [ ! -e nicsim-report/lanai43 ]
+verdict $? "its own folder is taken again, and nothing of the earlier report stays"
+is_page nicsim-report $((6 + 5))
+
+# ---- what goes wrong is told, and the rest goes on
+cp -r "$data" spoiled
+sed -i 's/^link_header.*//; s/"nic_mhz"/"wibble_mhz"/' spoiled/machines/infiniband.json
+data=spoiled report --nodes 4 --machine bluefield,infiniband --output failing
+[ $status -eq 1 ] && [ "$(wc -l < err)" -eq 1 ] && grep -q '^nicsim report: 1 of the page' err &&
+    grep -q 'infiniband .*FAILED: status 1: nicsim: ' out &&
+    grep -q 'class="failure">The simulation failed: status 1: nicsim: ' failing/index.html
+verdict $? "a machine's file is spoiled"
+is_page failing $((6 + 5))
+
+# ---- folders
+mkdir foreign
+echo mine > foreign/notes
+report --output foreign
+refuses 1 "'foreign' has files that are not a report's" "a folder of somebody else's"
+report --nodes 4 --machine ethernet --output foreign --force
+[ $status -eq 0 ] && grep -qx mine foreign/notes && grep -q '<svg' foreign/index.html
+verdict $? "with --force"
+report --output foreign/notes
+refuses 1 "is not a folder" "a file in its place"
+
+# ---- usage
+usage() { # PATTERN ARGUMENT...
+    local pattern=$1
+    shift
+    report "$@"
+    refuses 64 "$pattern" "refused: ${*-}"
+}
+usage "what is '--wibble'" --wibble
+usage "what is 'file'" file
+usage "there is no machine 'lanai44'" --machine lanai43,lanai44
+usage "there is no machine '../machines/lanai43'" --machine ../machines/lanai43
+usage "'npii' is there twice" --machine npii,ethernet,npii
+usage "wants machines" --machine ''
+usage "wants a value" --nodes
+for bad in '' x 3 -4 65537 1.5; do
+    usage "--nodes is a number from 4 to 65536" --nodes "$bad"
+done
+usage "--jobs is a number" --jobs 0
+data=nowhere usage "there is no machine 'lanai43' in" --nodes 4
+report --help
+[ $status -eq 0 ] && grep -q -- '--nodes MOST' out && [ ! -s err ]
+verdict $? "--help"
+NICBARR_LIBEXECDIR=$PWD/nowhere report
+refuses 1 'nicsim report: cannot run .*/nowhere/bench/nicsim/report.sh: No such file' "no script"
+mkdir bare
+for program in bash awk sed cut dirname nproc; do
+    ln -s "$(command -v $program)" bare/
+done
+PATH=$PWD/bare report --output never
+refuses 1 "there is no gnuplot in the PATH" "no gnuplot"
+[ ! -e never ]
+verdict $? "which wrote nothing"
+
+# ---- interrupted
+"$nicsim" report --data "$data" --machine lanai43 --nodes 65536 --jobs 2 --output interrupted > out 2> err < /dev/null &
+for _ in $(seq 600); do
+    [ -s interrupted/lanai43/mpi/latency.csv ] && break
+    sleep 0.1
+done
+kill -TERM $!
+wait $!
+[ $? -eq 130 ] && grep -q 'interrupted; there is no page' err && [ ! -e interrupted/index.html ]
+verdict $? "interrupted"
+
+echo "1..$count"
+[ "$failed" -eq 0 ]

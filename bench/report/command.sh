@@ -1,0 +1,41 @@
+# What the commands that write a page have in common (evaluate.sh, and nicsim's report.sh); to be sourced by bash.
+# Before, command_name says what an error calls the command.
+#
+#     fail TEXT [STATUS]                one line that says what to do, and the end
+#     bad TEXT                          likewise, of wrong usage
+#     number TEXT LEAST MOST NAME       bad() unless TEXT is such a number
+#     need PROGRAM:PACKAGE...           fail() unless these are there
+#     may_write FOLDER LOG FORCE WHAT   fail() if the folder has files that are not WHAT's. A page's folder is known by
+#                                       its LOG: nothing else is written over, unless FORCE is yes
+#     begin_folder FOLDER LOG           makes the folder, and in it an empty LOG: answers with its absolute path
+#     clock SECONDS                     as minutes and seconds
+# shellcheck shell=bash
+fail() { echo "$command_name: $1" >&2; exit "${2-1}"; }
+bad() { fail "$1 (try --help)" 64; }
+
+number() { # TEXT LEAST MOST NAME
+    if ! [[ $1 =~ ^(0|[1-9][0-9]{0,8})$ ]] || [ "$1" -lt "$2" ] || [ "$1" -gt "$3" ]; then
+        bad "$4 is a number from $2 to $3, not '$1'"
+    fi
+}
+
+need() { # PROGRAM:PACKAGE...
+    local program
+    for program; do
+        command -v "${program%:*}" > /dev/null ||
+            fail "there is no ${program%:*} in the PATH; on Debian: apt-get install ${program#*:}"
+    done
+}
+
+may_write() { # FOLDER LOG FORCE WHAT
+    [ -e "$1" ] || return 0
+    [ -d "$1" ] || fail "'$1' is not a folder"
+    [ -e "$1/$2" ] || [ "$3" = yes ] || [ -z "$(ls -A -- "$1")" ] ||
+        fail "'$1' has files that are not $4; choose another --output, or --force"
+}
+
+begin_folder() { # FOLDER LOG
+    { mkdir -p -- "$1" && cd -- "$1" && : > "$2" && pwd; } 2> /dev/null || fail "cannot write into '$1'"
+}
+
+clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }

@@ -1,0 +1,58 @@
+# What tests of commands that write a page have in common (page.sh); to be sourced by bash. They speak TAP: each verdict
+# is a line, and counted in `count` and `failed`; where one fails, the files out and err are shown,
+# which a command has written that ended with $status.
+# shellcheck shell=bash
+count=0
+failed=0
+
+verdict() { # STATUS NAME
+    count=$((count + 1))
+    if [ "$1" -eq 0 ]; then
+        printf 'ok %d - %s\n' $count "$2"
+    else
+        printf 'not ok %d - %s\n' $count "$2"
+        failed=$((failed + 1))
+        sed 's/^/# /' out err 2> /dev/null | tail -n 30
+    fi
+}
+check() { # NAME COMMAND...
+    local name=$1
+    shift
+    "$@" > /dev/null
+    verdict $? "$name"
+}
+refuses() { # STATUS PATTERN NAME: the last one ended with one line that says why
+    [ "$status" -eq "$1" ] && [ "$(wc -l < err)" -eq 1 ] && [ ! -s out ] && grep -Eq -- "$2" err
+    verdict $? "$3"
+}
+count_of() { # PATTERN FILE
+    grep -o -- "$1" "$2" | wc -l
+}
+
+# What a page with so many plots must be.
+is_page() { # FOLDER PLOTS
+    local page=$1/index.html total=$2 prefixes
+    if command -v xmllint > /dev/null; then
+        check "$1: well-formed" xmllint --noout --nonet "$page"
+    fi
+    [ "$(count_of '<svg' "$page")" -eq "$total" ] && [ "$(count_of '</svg>' "$page")" -eq "$total" ]
+    verdict $? "$1: $total plots are in it"
+    [ "$(find "$1" -name '*.svg' | wc -l)" -eq "$total" ]
+    verdict $? "$1: they are beside it, too"
+    # (of an id in a loop of gnuplot's there are several in one plot)
+    prefixes=$(grep -o 'id="plot-[a-z0-9-]*gnuplot_canvas"' "$page" | sort -u | wc -l)
+    [ "$prefixes" -eq "$total" ] && ! grep -Eq " id=[\"'](gp|gnuplot)|href=[\"']#gp|url\(#gp" "$page"
+    verdict $? "$1: names in them are their own"
+    ! grep -Ei "<(script|link|iframe|img|object|embed)|(src|href)=[\"'][^\"'#]*:|@import|url\(['\"]?[^#'\")]*[:/]" "$page"
+    verdict $? "$1: nothing from elsewhere"
+    ! grep -Eo "href=[\"'][^\"'#]+" "$page" | sed "s/href=.//" | while read -r file; do
+        [ -s "$1/$file" ] || echo "$file"
+    done | grep .
+    verdict $? "$1: its links lead to files"
+    ! find "$1" -name '*.csv' -printf '%P\n' | while read -r file; do
+        grep -q "href=\"$file\"" "$page" && grep -qF "<summary>$file</summary>" "$page" || echo "$file"
+    done | grep .
+    verdict $? "$1: all CSVs are in it"
+    [ -z "$(find "$1" -name '*.new' -o -name '*.body' -o -name '.said')" ]
+    verdict $? "$1: nothing else is left"
+}

@@ -1,0 +1,30 @@
+/* Handing over to one of our scripts; see script.h. */
+#include "tools/script.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int script_run(const char *script, char **argv)
+{
+    const char *folder = getenv("NICBARR_LIBEXECDIR");
+    if (NULL == folder) {
+        folder = PKGLIBEXECDIR;
+    }
+    char *path;
+    if (-1 == asprintf(&path, "%s/%s", folder, script)) {
+        fprintf(stderr, "%s: no memory\n", argv[0]);
+        return EXIT_FAILURE;
+    }
+    const char *command = argv[0];
+    argv[0] = path;
+    if (0 == setenv("NICBARR_VERSION", NICBARR_VERSION, 1)) {
+        execv(path, argv);
+    }
+    fprintf(stderr, "%s: cannot run %s: %s; it is installed with nicbarr, and wants bash\n",
+            command, path, strerror(errno));
+    free(path);
+    return EXIT_FAILURE;
+}

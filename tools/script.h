@@ -1,0 +1,17 @@
+/*
+ * Handing over to one of our scripts, which are installed in a folder of ours with all that they
+ * run, in the order of the source tree.
+ */
+#ifndef TOOLS_SCRIPT_H
+#define TOOLS_SCRIPT_H
+
+/*
+ * Become the script, such as "bench/report/evaluate.sh", with argv's arguments after argv[0], which
+ * is what an error calls the command. It finds its program's version in NICBARR_VERSION. Returns
+ * only after a line on standard error that says why not: a failed program's exit status.
+ *
+ * NICBARR_LIBEXECDIR in the environment is another folder, such as the source tree (tests).
+ */
+int script_run(const char *script, char **argv);
+
+#endif
