@@ -233,9 +233,11 @@ static enum myr_status attach(struct myr_segment *segment, const char *link,
                               struct myr_error *error)
 {
     segment->fd = open(link, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    /* ENXIO: that number is a socket by now; a folder that an earlier job has left may have a link
-     * to a process that is another one today. */
-    if (segment->fd < 0 && (ENOENT == errno || EISDIR == errno || ENXIO == errno)) {
+    /* A folder that an earlier job has left may have a link to a process that is another one today:
+     * that number is a socket by now (ENXIO), or what nobody may open for writing (EACCES). Where
+     * it is one of this job, but keeps others out, each makes a segment, and the modex tells. */
+    if (segment->fd < 0 &&
+        (ENOENT == errno || EISDIR == errno || ENXIO == errno || EACCES == errno)) {
         return MYR_ERR_NOT_THERE; /* nobody was here yet, or all who were have ended */
     }
     if (segment->fd < 0) {
