@@ -72,11 +72,16 @@ static void run(void *self, unsigned iterations, double figures[FIGURES])
 
 /* ---- turns ---- */
 
-static const double chunk_length = 1000;                           /* microseconds, about */
-static const double fewest_operations = 4, most_operations = 1000; /* in a chunk */
+/* Of a chunk: its length, about (microseconds), and how many operations are in it. Where processes
+ * share processors, whoever arrives last goes on with the next work before the others have left the
+ * barrier: at both ends of a chunk a process may be by one operation ahead or behind, so that there
+ * must be many. */
+static const struct {
+    double length, fewest, most;
+} chunks[] = {[false] = {1000, 4, 1000}, [true] = {10000, 25, 1000}};
 
 /* Microseconds of an operation, the same on all ranks; exact only where several fit a chunk. */
-static double probe(struct loop *loop, MPI_Comm team)
+static double probe(struct loop *loop, MPI_Comm team, bool shared)
 {
     enum { PROBES = 3, OPERATIONS = 2 };
     double fastest = INFINITY;
@@ -85,7 +90,7 @@ static double probe(struct loop *loop, MPI_Comm team)
         run(loop, OPERATIONS, figures);
         MPI_Allreduce(MPI_IN_PLACE, &figures[FIGURE_LATENCY], 1, MPI_DOUBLE, MPI_MAX, team);
         fastest = fmin(fastest, figures[FIGURE_LATENCY]);
-        if (fastest * fewest_operations > chunk_length) {
+        if (fastest * chunks[shared].fewest > chunks[shared].length) {
             break;
         }
     }
@@ -94,13 +99,14 @@ static double probe(struct loop *loop, MPI_Comm team)
 
 /* Operations in a chunk, for all loops alike: enough that the ranks' getting into step does not
  * count, and otherwise few, so that there are many chunks. */
-static unsigned fitting_iterations(struct loop *loops, size_t count, MPI_Comm team)
+static unsigned fitting_iterations(struct loop *loops, size_t count, MPI_Comm team, bool shared)
 {
     double slowest = 0;
     for (size_t i = 0; i < count; i++) {
-        slowest = fmax(slowest, probe(&loops[i], team));
+        slowest = fmax(slowest, probe(&loops[i], team, shared));
     }
-    return (unsigned)fmin(fmax(chunk_length / slowest, fewest_operations), most_operations);
+    return (unsigned)fmin(fmax(chunks[shared].length / slowest, chunks[shared].fewest),
+                          chunks[shared].most);
 }
 
 void loops_compare(const struct settings *settings, struct loop *loops, size_t count, MPI_Comm team,
@@ -112,7 +118,8 @@ void loops_compare(const struct settings *settings, struct loop *loops, size_t c
     for (size_t i = 0; i < count; i++) {
         loops[i].rate = rate;
     }
-    const unsigned iterations = fitting_iterations(loops, count, team);
+    const unsigned iterations =
+        fitting_iterations(loops, count, team, settings_oversubscribed(settings));
     for (size_t i = 0; i < count; i++) {
         loops[i].random = (uint64_t)settings->seed << 32 | (uint32_t)settings->job.rank;
         contestants[i] = (struct contestant){
