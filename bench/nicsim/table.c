@@ -183,7 +183,7 @@ static const struct {
     {"barriers on hosts feel varying arrival less", hosts_feel_variation_less, NULL},
     {"barriers on NICs win however arrival varies", nics_win_at_every_variation, NULL},
     {"with barriers on hosts the first work is for nothing (the flat spot)", hosts_have_a_flat_spot,
-     "here a NIC is idle after a barrier: acknowledgements ride on the next packets"},
+     "here nodes are in step: a node's own last message has left when its partner's comes"},
 };
 
 /* ---- the table ---- */
