@@ -179,6 +179,10 @@ void nicbarr_progress(void); /* Open MPI's, in the form that libmyr calls */
 void nicbarr_members_open(void);
 void nicbarr_members_close(void);
 
+/* What all processes of the job know it by, on all nodes: the segment of the first of them. 0: that
+ * has none. */
+uint64_t nicbarr_job_identity(void);
+
 /* Can all members of `comm` share this process's segment? All of them come to the same answer. When
  * yes, `module` learns its digest, homes and shape. */
 bool nicbarr_members_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

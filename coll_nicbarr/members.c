@@ -63,6 +63,17 @@ static uint32_t look_up(const opal_process_name_t *name)
     return found;
 }
 
+uint64_t nicbarr_job_identity(void)
+{
+    opal_process_name_t first = ompi_proc_local()->super.proc_name;
+    struct nicbarr_hello hello;
+    first.vpid = 0;
+    return nicbarr_modex_get(&mca_coll_nicbarr_component.super.collm_version, &first, &hello,
+                             sizeof(hello))
+               ? hello.identity
+               : 0;
+}
+
 void nicbarr_members_open(void)
 {
     OBJ_CONSTRUCT(&peers, opal_hash_table_t);

@@ -22,6 +22,7 @@
 static const char *format = "nicbarr report 1";
 static json_t *entries; /* this process's; under the component's lock */
 static bool changed;    /* since they were last written */
+static uint64_t job;    /* its name, the same on all nodes; 0: not known yet */
 
 const char *nicbarr_host_name(void)
 {
@@ -243,6 +244,9 @@ void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communica
     }
     json_t *entry = entry_json(module, comm, declined);
     pthread_mutex_lock(&component->lock);
+    if (0 == job) {
+        job = nicbarr_job_identity();
+    }
     entries = NULL == entries ? json_array() : entries;
     const size_t known = NULL == tuning ? find_alike(entry) : SIZE_MAX;
     if (SIZE_MAX != known) {
@@ -276,19 +280,20 @@ void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_commun
 
 /* ---- the file ---- */
 
-/* Who wrote an entry: equal for the same process of the same job only. */
-static void own_names(char *job, size_t job_bytes, char *process, size_t process_bytes)
+/* Who wrote an entry: equal for the same process of the same job only, on whatever node. */
+static void own_names(char *job_name, size_t job_bytes, char *process, size_t process_bytes)
 {
-    snprintf(job, job_bytes, "%016llx",
-             (unsigned long long)myr_segment_identity(mca_coll_nicbarr_component.segment));
-    snprintf(process, process_bytes, "%u",
-             (unsigned)myr_segment_index(mca_coll_nicbarr_component.segment));
+    const struct myr_segment *segment = mca_coll_nicbarr_component.segment;
+    snprintf(job_name, job_bytes, "%016llx",
+             (unsigned long long)(0 == job ? myr_segment_identity(segment) : job));
+    snprintf(process, process_bytes, "%.63s:%u", nicbarr_host_name(),
+             (unsigned)myr_segment_index(segment));
 }
 
-static json_t *new_document(const char *job)
+static json_t *new_document(const char *job_name)
 {
     char when[NICBARR_TIME_TEXT];
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:[]}", "format", format, "job", job,
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:[]}", "format", format, "job", job_name,
                      "host", nicbarr_host_name(), "processor", nicbarr_processor_name(), "open_mpi",
                      NICBARR_TEXT(OMPI_MAJOR_VERSION) "." NICBARR_TEXT(
                          OMPI_MINOR_VERSION) "." NICBARR_TEXT(OMPI_RELEASE_VERSION),
@@ -297,15 +302,15 @@ static json_t *new_document(const char *job)
 }
 
 /* What other processes of this job have written into the file so far, else a new document. */
-static json_t *others(int file, const char *job, const char *process)
+static json_t *others(int file, const char *job_name, const char *process)
 {
     json_error_t error;
     json_t *document = json_loadfd(file, JSON_DISABLE_EOF_CHECK, &error);
     const char *theirs = json_string_value(json_object_get(document, "job"));
     json_t *list = json_object_get(document, "communicators");
-    if (NULL == theirs || 0 != strcmp(theirs, job) || !json_is_array(list)) {
+    if (NULL == theirs || 0 != strcmp(theirs, job_name) || !json_is_array(list)) {
         json_decref(document);
-        return new_document(job);
+        return new_document(job_name);
     }
     for (size_t i = json_array_size(list); i > 0; --i) {
         const char *writer =
@@ -326,12 +331,12 @@ static bool replace(int file, const json_t *document)
 
 static void write_report(const char *path)
 {
-    char job[32], process[16];
-    own_names(job, sizeof(job), process, sizeof(process));
+    char job_name[32], process[80];
+    own_names(job_name, sizeof(job_name), process, sizeof(process));
     const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     bool written = file >= 0 && 0 == flock(file, LOCK_EX);
     if (written) {
-        json_t *document = others(file, job, process);
+        json_t *document = others(file, job_name, process);
         size_t index;
         json_t *entry;
         json_array_foreach(entries, index, entry)

@@ -45,7 +45,7 @@ for layout in "2 2" "4 1" "3 2" "5 1"; do
 done
 
 check "chosen by measurement" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
-    "$reporting" "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger" --seed "$seed"
+    --mca coll_nicbarr_report "$scratch/report" "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger" --seed "$seed"
 check "across hosts" said "6 processes on 3 nodes: .*(measured"
 check "with a prediction of all that was measured" predicted soft
 check "communicators within a host are served there" on_hosts 2 3 --mca coll_nicbarr_verbose 1 \

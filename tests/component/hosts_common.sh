@@ -39,21 +39,15 @@ served() { # HOSTS PROCESSES: barriers of all of them are played by the NICs
     said "MPI_Barrier on .*, $2 processes on $1 nodes: [^o]"
 }
 
-# reporting PROGRAM ARGUMENT...: it, with the report of each host's processes in a file of its own
-reporting=$scratch/reporting
-cat > "$reporting" << EOS
-#!/bin/bash
-OMPI_MCA_coll_nicbarr_report=$scratch/report.\$(hostname) exec "\$@"
-EOS
-chmod +x "$reporting"
-
-# These reports, of communicators that were measured across hosts: those who play have round trips to
-# one node and more, and the model a prediction of all that they play.
+# $scratch/report, into which processes of several hosts have written. Of communicators that were
+# measured across hosts: those who play have round trips to one node and more, and the model a
+# prediction of all that they play.
 predicted() { # PLAYERS
-    python3 - "$1" "$scratch"/report.* << 'PYTHON'
+    python3 - "$1" "$scratch/report" << 'PYTHON'
 import json, sys
 players = set()
-entries = [entry for name in sys.argv[2:] for entry in json.load(open(name))["communicators"]]
+entries = json.load(open(sys.argv[2]))["communicators"]
+assert len({entry["process"].split(":")[0] for entry in entries}) > 1, entries
 for entry in entries:
     if entry["source"] != "measured" or entry["nodes"] < 2:
         continue

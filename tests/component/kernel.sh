@@ -41,7 +41,7 @@ done
 unsaid() { ! said "$1"; }
 # shellcheck disable=SC2086 # words
 check "measured with the soft NIC and Open MPI's own" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 \
-    --mca coll_nicbarr_tune_after 3 "$reporting" $ledger
+    --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_report "$scratch/report" $ledger
 check "predicted for both" predicted "soft kernel"
 check "some of them serves" said "MPI_Barrier on .*, 3 processes on 3 nodes: "
 # shellcheck disable=SC2086 # words
