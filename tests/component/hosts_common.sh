@@ -16,7 +16,7 @@ echo "NICBARR_SEED=$seed"
 # ours says its name first and ok last, so it is known on which side of it that was.
 case $(mpirun --version) in
     *"(Open MPI) 4."*) launches=1 patience=${watchdog:-300} ;;
-    *) launches=5 patience=60 ;;
+    *) launches=5 patience=120 ;;
 esac
 
 # A program of tests/mpi runs well. What it and nicbarr say goes to $scratch/out.
