@@ -197,23 +197,12 @@ static bool bind_to(int processor)
     return 0 == sched_setaffinity(0, sizeof(set), &set);
 }
 
-struct pair_context {
-    struct nicbarr_choice choice;
-    uint32_t size;
-};
-
-static bool schedule_of(const void *opaque, uint32_t rank, struct myr_schedule *schedule)
-{
-    const struct pair_context *context = opaque;
-    return nicbarr_schedule_create(context->choice, context->size, rank, schedule);
-}
-
 static bool make_plan(struct parts_pair *pair, uint32_t rank)
 {
     struct myr_group *group = &pair->group;
     void *slots = myr_group_slots(group);
     static const uint32_t leaf_of[2] = {0, 0};
-    const struct pair_context context = {pair->choice, 2};
+    const struct nicbarr_among among = {pair->choice, 2};
     switch (pair->choice.algorithm) {
     case NICBARR_FLAGS:
         return myr_plan_flags(&group->plan, slots, 2, rank, pair->choice.parameter);
@@ -221,7 +210,8 @@ static bool make_plan(struct parts_pair *pair, uint32_t rank)
         return myr_plan_counter(&group->plan, slots, 2, rank, 1, leaf_of);
     default:
         return myr_plan_messages(&group->plan, slots, rank, MOST_WAITS,
-                                 NICBARR_TREE == pair->choice.algorithm, schedule_of, &context);
+                                 NICBARR_TREE == pair->choice.algorithm, nicbarr_schedule_of,
+                                 &among);
     }
 }
 
@@ -367,7 +357,7 @@ uint32_t parts_schedule(const char *choice, uint32_t size)
 }
 
 struct parts_planner {
-    struct pair_context context;
+    struct nicbarr_among among;
     void *slots;
     size_t bytes;
 };
@@ -378,11 +368,11 @@ struct parts_planner *parts_planner_open(const char *choice, uint32_t size)
     if (NULL == planner) {
         return NULL;
     }
-    planner->context.size = size;
+    planner->among.size = size;
     planner->bytes = myr_plan_messages_bytes(size, size);
     planner->slots = mmap(NULL, planner->bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (MAP_FAILED == planner->slots || !nicbarr_choice_parse(choice, &planner->context.choice)) {
+    if (MAP_FAILED == planner->slots || !nicbarr_choice_parse(choice, &planner->among.choice)) {
         free(planner);
         return NULL;
     }
@@ -392,9 +382,9 @@ struct parts_planner *parts_planner_open(const char *choice, uint32_t size)
 uint32_t parts_planner_play(struct parts_planner *planner)
 {
     struct myr_plan plan;
-    if (!myr_plan_messages(&plan, planner->slots, 1, planner->context.size,
-                           NICBARR_TREE == planner->context.choice.algorithm, schedule_of,
-                           &planner->context)) {
+    if (!myr_plan_messages(&plan, planner->slots, 1, planner->among.size,
+                           NICBARR_TREE == planner->among.choice.algorithm, nicbarr_schedule_of,
+                           &planner->among)) {
         return 0;
     }
     const uint32_t steps = plan.nsteps;

@@ -15,17 +15,6 @@ static bool releases(struct nicbarr_choice choice)
     return NICBARR_TREE == choice.algorithm;
 }
 
-struct context {
-    struct nicbarr_choice choice;
-    uint32_t size;
-};
-
-static bool schedule_of(const void *opaque, uint32_t rank, struct myr_schedule *schedule)
-{
-    const struct context *context = opaque;
-    return nicbarr_schedule_create(context->choice, context->size, rank, schedule);
-}
-
 /* The most messages any rank waits for: an upper bound, the same for all ranks. */
 static uint32_t most_waits(struct nicbarr_choice choice, uint32_t size)
 {
@@ -103,7 +92,7 @@ bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr
 {
     const struct myr_group *group = &module->group;
     void *slots = nicbarr_layout_slots(module);
-    const struct context context = {choice, group->size};
+    const struct nicbarr_among among = {choice, group->size};
     switch (choice.algorithm) {
     case NICBARR_COUNTER:
         return plan_counter(module, choice.parameter, plan);
@@ -113,7 +102,7 @@ bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr
     case NICBARR_DISSEMINATION:
     case NICBARR_PAIRWISE:
         return myr_plan_messages(plan, slots, group->rank, most_waits(choice, group->size),
-                                 releases(choice), schedule_of, &context);
+                                 releases(choice), nicbarr_schedule_of, &among);
     case NICBARR_OPENMPI:
     case NICBARR_ALGORITHMS:
         break;

@@ -308,6 +308,12 @@ bool nicbarr_schedule_ping_pong(uint32_t peers, uint32_t rank, struct myr_schedu
                       schedule);
 }
 
+bool nicbarr_schedule_of(const void *among, uint32_t rank, struct myr_schedule *schedule)
+{
+    const struct nicbarr_among *all = among;
+    return nicbarr_schedule_create(all->choice, all->size, rank, schedule);
+}
+
 void nicbarr_schedule_destroy(struct myr_schedule *schedule)
 {
     free(schedule->steps);

@@ -62,6 +62,15 @@ bool nicbarr_schedule_create(struct nicbarr_choice choice, uint32_t size, uint32
                              struct myr_schedule *schedule);
 void nicbarr_schedule_destroy(struct myr_schedule *schedule);
 
+/* An algorithm among so many ranks, for those who ask by a function (myr_schedule_fn). */
+struct nicbarr_among {
+    struct nicbarr_choice choice;
+    uint32_t size;
+};
+
+/* nicbarr_schedule_create() for `among`, a struct nicbarr_among. */
+bool nicbarr_schedule_of(const void *among, uint32_t rank, struct myr_schedule *schedule);
+
 /*
  * No barrier but the 1:P P:1 ping-pong of Hoefler et al., section 2.1, for `peers` = P: rank 0
  * sends to ranks 1 to P and waits for them all; each of those waits for rank 0's message and sends

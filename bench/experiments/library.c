@@ -93,25 +93,14 @@ void library_close(struct library *library)
 
 /* ---- groups ---- */
 
-struct context {
-    struct nicbarr_choice choice;
-    uint32_t size;
-};
-
-static bool schedule_of(const void *opaque, uint32_t rank, struct myr_schedule *schedule)
-{
-    const struct context *context = opaque;
-    return nicbarr_schedule_create(context->choice, context->size, rank, schedule);
-}
-
 /* The most messages that any rank waits for. */
-static uint32_t most_waits(const struct context *context)
+static uint32_t most_waits(const struct nicbarr_among *among)
 {
     uint32_t most = 0;
-    for (uint32_t rank = 0; rank < context->size; rank++) {
+    for (uint32_t rank = 0; rank < among->size; rank++) {
         struct myr_schedule schedule;
         uint32_t waits = 0;
-        if (!schedule_of(context, rank, &schedule)) {
+        if (!nicbarr_schedule_of(among, rank, &schedule)) {
             give_up("out of memory");
         }
         for (uint32_t step = 0; step < schedule.nsteps; step++) {
@@ -124,22 +113,22 @@ static uint32_t most_waits(const struct context *context)
 }
 
 static void join_here(struct library_group *group, uint64_t key, uint32_t rank,
-                      const struct context *context)
+                      const struct nicbarr_among *among)
 {
     struct library *library = group->library;
-    const uint32_t waits = most_waits(context);
+    const uint32_t waits = most_waits(among);
     const size_t bytes =
-        myr_group_arrival_bytes(context->size) + myr_plan_messages_bytes(context->size, waits);
+        myr_group_arrival_bytes(among->size) + myr_plan_messages_bytes(among->size, waits);
     const struct myr_key name = {.scope = key, .id = 1};
     struct myr_error error = {0};
     struct myr_record *record =
-        myr_record_join(library->segment, &name, context->size, bytes, 0, &error);
+        myr_record_join(library->segment, &name, among->size, bytes, 0, &error);
     if (!record) {
         give_up(error.text);
     }
-    myr_group_init(&group->here, record, &library->waiter, context->size, rank);
+    myr_group_init(&group->here, record, &library->waiter, among->size, rank);
     if (!myr_plan_messages(&group->here.plan, myr_group_slots(&group->here), rank, waits,
-                           context->choice.algorithm == NICBARR_TREE, schedule_of, context)) {
+                           among->choice.algorithm == NICBARR_TREE, nicbarr_schedule_of, among)) {
         give_up("out of memory");
     }
 }
@@ -148,11 +137,11 @@ static void join_here(struct library_group *group, uint64_t key, uint32_t rank,
 enum { TRY_US = 5000000 };
 
 static void join_across(struct library_group *group, const struct myr_nic_members *members,
-                        const struct context *context)
+                        const struct nicbarr_among *among)
 {
     struct myr_error error = {0};
     require(myr_nic_group_join(&group->nics, group->library->nic, &group->library->waiter, members,
-                               schedule_of, context, &error),
+                               nicbarr_schedule_of, among, &error),
             &error);
     if (!myr_nic_group_wait(&group->nics, myr_nic_group_arrive(&group->nics), TRY_US)) {
         give_up("no packets come through between the nodes (a firewall?)");
@@ -214,11 +203,11 @@ void library_join(struct library_group *group, struct library *library, MPI_Comm
     find_members(library, team, &members);
     *group = (struct library_group){.library = library, .across = members.nodes > 1};
     if (group->across) {
-        const struct context context = {choice, members.nodes};
-        join_across(group, &members, &context);
+        const struct nicbarr_among among = {choice, members.nodes};
+        join_across(group, &members, &among);
     } else {
-        const struct context context = {choice, members.locals};
-        join_here(group, members.key, members.local, &context);
+        const struct nicbarr_among among = {choice, members.locals};
+        join_here(group, members.key, members.local, &among);
     }
     free((void *)members.names);
 }

@@ -660,17 +660,6 @@ static void play_trace(struct pair *pair, uint32_t events, uint64_t *random)
 
 /* ---- traces ---- */
 
-struct asked {
-    struct nicbarr_choice choice;
-    uint32_t size;
-};
-
-static bool schedule_of(const void *context, uint32_t rank, struct myr_schedule *schedule)
-{
-    const struct asked *asked = context;
-    return nicbarr_schedule_create(asked->choice, asked->size, rank, schedule);
-}
-
 static bool route(const void *nothing, const struct myr_nic_name *name, struct mcp_address *address)
 {
     (void)nothing;
@@ -694,7 +683,8 @@ static struct nicbarr_choice some_choice(uint64_t *random)
 /* A rank's part of some algorithm. */
 static void plan_schedule(struct mcp_kernel_plan *plan, uint64_t *random)
 {
-    const struct asked asked = {some_choice(random), 2 + crew_below(random, MOST_NODES - 1)};
+    const struct nicbarr_among asked = {some_choice(random),
+                                        2 + crew_below(random, MOST_NODES - 1)};
     struct myr_nic_name names[MOST_NODES];
     struct myr_schedule schedule;
     memset(names, 0, sizeof(names));
@@ -704,15 +694,15 @@ static void plan_schedule(struct mcp_kernel_plan *plan, uint64_t *random)
     }
     const struct myr_nic_members members = {
         .nodes = asked.size, .node = crew_below(random, asked.size), .names = names};
-    assert_true(schedule_of(&asked, members.node, &schedule));
+    assert_true(nicbarr_schedule_of(&asked, members.node, &schedule));
     const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
     memset(plan, 0, sizeof(*plan));
     plan->node = members.node;
     plan->nsteps = lengths.steps;
     plan->nsends = lengths.sends;
     plan->nwaits = lengths.waits;
-    assert_true(myr_fill_tables(&schedule, &members, schedule_of, &asked, route, NULL, plan->steps,
-                                plan->peers, plan->peers + lengths.sends));
+    assert_true(myr_fill_tables(&schedule, &members, nicbarr_schedule_of, &asked, route, NULL,
+                                plan->steps, plan->peers, plan->peers + lengths.sends));
     nicbarr_schedule_destroy(&schedule);
 }
 

@@ -70,23 +70,12 @@ static const struct layout layouts[] = {
 
 enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]) };
 
-struct team {
-    struct nicbarr_choice choice;
-    uint32_t size;
-};
-
-static bool schedule_of(const void *context, uint32_t rank, struct myr_schedule *schedule)
-{
-    const struct team *team = context;
-    return nicbarr_schedule_create(team->choice, team->size, rank, schedule);
-}
-
-static uint32_t most_waits(const struct team *team)
+static uint32_t most_waits(const struct nicbarr_among *team)
 {
     uint32_t most = 0;
     for (uint32_t r = 0; r < team->size; ++r) {
         struct myr_schedule schedule;
-        assert_true(schedule_of(team, r, &schedule));
+        assert_true(nicbarr_schedule_of(team, r, &schedule));
         uint32_t waits = 0;
         for (uint32_t s = 0; s < schedule.nsteps; ++s) {
             waits += schedule.steps[s].waits;
@@ -99,7 +88,7 @@ static uint32_t most_waits(const struct team *team)
 
 static size_t layout_bytes(const struct layout *layout, uint32_t size)
 {
-    const struct team team = {layout->choice, size};
+    const struct nicbarr_among team = {layout->choice, size};
     switch (layout->how) {
     case PACKED:
         return myr_plan_flags_bytes(size, layout->choice.parameter);
@@ -113,7 +102,7 @@ static size_t layout_bytes(const struct layout *layout, uint32_t size)
 static void make_plans(const struct layout *layout, uint32_t size, void *slots,
                        const uint32_t *leaf_of, struct myr_plan *plans)
 {
-    const struct team team = {layout->choice, size};
+    const struct nicbarr_among team = {layout->choice, size};
     const uint32_t parameter = layout->choice.parameter;
     const uint32_t waits =
         MESSAGES == layout->how || RELEASE == layout->how ? most_waits(&team) : 0;
@@ -128,7 +117,7 @@ static void make_plans(const struct layout *layout, uint32_t size, void *slots,
         case MESSAGES:
         case RELEASE:
             assert_true(myr_plan_messages(&plans[r], slots, r, waits, RELEASE == layout->how,
-                                          schedule_of, &team));
+                                          nicbarr_schedule_of, &team));
             break;
         }
     }
@@ -382,7 +371,7 @@ static void one_release(void **state)
 /* ---- failing ---- */
 
 struct short_of_memory {
-    struct team team;
+    struct nicbarr_among team;
     uint32_t granted; /* schedules that are still to be had */
 };
 
@@ -394,7 +383,7 @@ static bool schedule_while_memory_lasts(const void *context, uint32_t rank,
         return false;
     }
     --memory->granted;
-    return schedule_of(&memory->team, rank, schedule);
+    return nicbarr_schedule_of(&memory->team, rank, schedule);
 }
 
 /* Whichever schedule is refused, the plan is none, and (under a sanitizer) nothing is lost. */
