@@ -33,9 +33,7 @@ int nicsim_barrier_command(const struct nicsim_options *options)
 {
     struct nicsim_file file;
     struct nicsim_outcome outcome;
-    char folder[300];
-    snprintf(folder, sizeof(folder), "%s/machines", options->data);
-    if (!nicsim_read(folder, options->machine, &file)) {
+    if (!nicsim_read_machine(options->data, options->machine, &file)) {
         return EXIT_FAILURE;
     }
     struct nicsim_game game = options->game;

@@ -209,8 +209,7 @@ int nicsim_evaluate_command(const struct nicsim_options *options)
     struct nicsim_file file;
     char path[300];
     bool good = true;
-    snprintf(path, sizeof(path), "%s/machines", options->data);
-    if (!nicsim_read(path, options->machine, &file)) {
+    if (!nicsim_read_machine(options->data, options->machine, &file)) {
         return EXIT_FAILURE;
     }
     printf("%s: %s\n\n", file.machine.name, file.about);

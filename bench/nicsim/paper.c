@@ -295,9 +295,8 @@ bool nicsim_papers_read(const char *data, struct nicsim_papers *papers)
                   {"comm_create", add_creations}};
     char path[300];
     memset(papers, 0, sizeof(*papers));
-    snprintf(path, sizeof(path), "%s/machines", data);
     for (int m = 0; m < NICSIM_MACHINES; ++m) {
-        if (!nicsim_read(path, names[m], &papers->machines[m])) {
+        if (!nicsim_read_machine(data, names[m], &papers->machines[m])) {
             return false;
         }
     }

@@ -151,6 +151,13 @@ bool nicsim_read(const char *directory, const char *name, struct nicsim_file *fi
     return read_it(directory, name, file, 0) && complete(file);
 }
 
+bool nicsim_read_machine(const char *data, const char *name, struct nicsim_file *file)
+{
+    char folder[sizeof(file->path)];
+    snprintf(folder, sizeof(folder), "%s/machines", data);
+    return nicsim_read(folder, name, file);
+}
+
 bool nicsim_update(const struct nicsim_file *file)
 {
     json_error_t error;

@@ -220,38 +220,23 @@ static void notice(struct sim_node *node, enum sim_notice what)
 
 /* ---- setting up ---- */
 
-/* What the group of one node takes, at the most. */
-static bool lengths_of(const struct nicsim_game *game, uint32_t node, struct myr_lengths *lengths)
-{
-    struct myr_schedule schedule;
-    if (!schedule_of(game, node, &schedule)) {
-        return false;
-    }
-    *lengths = myr_schedule_lengths(&schedule);
-    nicbarr_schedule_destroy(&schedule);
-    return true;
-}
-
 static bool open_group(struct party *party, struct sim_node *node, struct process *process,
-                       const struct myr_lengths *lengths)
+                       const struct myr_schedule *schedule)
 {
     const struct nicsim_game *game = party->game;
     const struct myr_nic_members members = {
         .key = 1, .nodes = game->nodes, .node = node->number, .locals = 1, .names = party->names};
-    const size_t bytes = mcp_group_bytes(lengths->steps, lengths->sends, lengths->waits);
+    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
+    const size_t bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
     struct mcp_group *group = process->group = sim_memory(node, bytes);
-    struct myr_schedule schedule;
-    if (NULL == group || !schedule_of(game, node->number, &schedule)) {
+    if (NULL == group) {
         return false;
     }
-    mcp_group_init(group, members.key, node->number, lengths->steps, lengths->sends, lengths->waits,
+    mcp_group_init(group, members.key, node->number, lengths.steps, lengths.sends, lengths.waits,
                    0);
-    const bool filled =
-        myr_fill_tables(&schedule, &members, schedule_of, game, route, NULL, mcp_group_steps(group),
-                        mcp_group_sends(group), mcp_group_waits(group));
-    nicbarr_schedule_destroy(&schedule);
     party->group_bytes = bytes > party->group_bytes ? bytes : party->group_bytes;
-    return filled;
+    return myr_fill_tables(schedule, &members, schedule_of, game, route, NULL,
+                           mcp_group_steps(group), mcp_group_sends(group), mcp_group_waits(group));
 }
 
 /* Tokens that a host needs for a barrier and the next, which its neighbours may be in. */
@@ -318,20 +303,25 @@ static bool seat(struct party *party, uint32_t number)
 {
     struct sim_node *node = &party->machine.nodes[number];
     struct process *process = &party->processes[number];
-    struct myr_lengths lengths;
+    struct myr_schedule schedule;
     process->party = party;
     node->process = process;
-    if (!lengths_of(party->game, number, &lengths) || !open_group(party, node, process, &lengths)) {
+    if (!schedule_of(party->game, number, &schedule)) {
         return false;
     }
-    if (party->game->on_nics) {
+    const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
+    bool good = open_group(party, node, process, &schedule);
+    nicbarr_schedule_destroy(&schedule);
+    if (good && party->game->on_nics) {
         mcp_collective_open(&node->mcp->collective, &node->board, &node->mcp->counters,
                             process->group);
-    } else if (!open_port(node, process, &lengths)) {
-        return false;
+    } else if (good) {
+        good = open_port(node, process, &lengths);
     }
-    sim_host_begin(node, 0);
-    return true;
+    if (good) {
+        sim_host_begin(node, 0);
+    }
+    return good;
 }
 
 /* The largest group of all: a root's. All nodes get as much memory, as what is not used costs
@@ -340,10 +330,12 @@ static bool most_of_all(const struct nicsim_game *game, struct myr_lengths *most
 {
     *most = (struct myr_lengths){0};
     for (uint32_t n = 0; n < game->nodes; ++n) {
-        struct myr_lengths one;
-        if (!lengths_of(game, n, &one)) {
+        struct myr_schedule schedule;
+        if (!schedule_of(game, n, &schedule)) {
             return false;
         }
+        const struct myr_lengths one = myr_schedule_lengths(&schedule);
+        nicbarr_schedule_destroy(&schedule);
         most->steps = one.steps > most->steps ? one.steps : most->steps;
         most->sends = one.sends > most->sends ? one.sends : most->sends;
         most->waits = one.waits > most->waits ? one.waits : most->waits;

@@ -94,10 +94,9 @@ static bool one(const struct nicsim_options *options, const struct nicsim_machin
 int nicsim_scale_command(const struct nicsim_options *options)
 {
     struct nicsim_file file;
-    char folder[300];
     FILE *csv = NULL;
-    snprintf(folder, sizeof(folder), "%s/machines", options->data);
-    if (!nicsim_read(folder, options->machine, &file) || !nicsim_csv_open(options->csv, &csv)) {
+    if (!nicsim_read_machine(options->data, options->machine, &file) ||
+        !nicsim_csv_open(options->csv, &csv)) {
         return EXIT_FAILURE;
     }
     if (NULL != csv) {
