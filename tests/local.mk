@@ -100,7 +100,7 @@ component_tests = \
     tests/component/myrd_kernel.sh \
     tests/component/kernel.sh
 TESTS += $(component_tests)
-EXTRA_DIST += $(component_tests) tests/component/common.sh tests/debian13.sh \
+EXTRA_DIST += tests/tap.sh $(component_tests) tests/component/common.sh tests/debian13.sh \
     tests/component/hosts_common.sh tests/component/playing_common.sh
 
 ## What searches for what no test thought of: a fuzzer, and a model of the protocol. Each needs a tool

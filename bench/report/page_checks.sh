@@ -1,29 +1,13 @@
-# What tests of commands that write a page have in common (page.sh); to be sourced by bash. They speak TAP: each verdict
-# is a line, and counted in `count` and `failed`; where one fails, the files out and err are shown,
-# which a command has written that ended with $status.
+# What tests of commands that write a page have in common (page.sh); to be sourced by bash.
 # shellcheck shell=bash
-count=0
-failed=0
+# shellcheck source=tests/tap.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../tests/tap.sh"
 
-verdict() { # STATUS NAME
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then
-        printf 'ok %d - %s\n' $count "$2"
-    else
-        printf 'not ok %d - %s\n' $count "$2"
-        failed=$((failed + 1))
-        sed 's/^/# /' out err 2> /dev/null | tail -n 30
-    fi
-}
 check() { # NAME COMMAND...
     local name=$1
     shift
     "$@" > /dev/null
     verdict $? "$name"
-}
-refuses() { # STATUS PATTERN NAME: the last one ended with one line that says why
-    [ "$status" -eq "$1" ] && [ "$(wc -l < err)" -eq 1 ] && [ ! -s out ] && grep -Eq -- "$2" err
-    verdict $? "$3"
 }
 count_of() { # PATTERN FILE
     grep -o -- "$1" "$2" | wc -l

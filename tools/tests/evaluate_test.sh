@@ -97,16 +97,16 @@ is_page unplotted 0
 mkdir foreign
 echo mine > foreign/index.html
 evaluate --nodes 1 --output foreign
-refuses 1 "'foreign' has files that are not an evaluation's" "a folder of somebody else's"
+refuses "a folder of somebody else's" "'foreign' has files that are not an evaluation's"
 check "which is as it was" grep -qx mine foreign/index.html
 echo mine > foreign/notes
 evaluate --nodes 1 --only rtt --output foreign --force
 [ $status -eq 0 ] && grep -qx mine foreign/notes && grep -q '<svg' foreign/index.html
 verdict $? "with --force"
 evaluate --nodes 1 --output foreign/notes
-refuses 1 "is not a folder" "a file in its place"
+refuses "a file in its place" "is not a folder"
 evaluate --nodes 1 --output foreign/notes/below
-refuses 1 "cannot write" "a folder that cannot be"
+refuses "a folder that cannot be" "cannot write"
 evaluate --nodes 1 --only rtt --output 'an <odd> & "quoted" name'
 [ $status -eq 0 ]
 verdict $? "a folder with an odd name"
@@ -117,7 +117,7 @@ usage() { # PATTERN ARGUMENT...
     local pattern=$1
     shift
     evaluate "$@"
-    refuses 64 "$pattern" "refused: ${*-}"
+    refuses "refused: ${*-}" "$pattern" 64
 }
 usage "what is '--wibble'" --wibble
 usage "what is 'file'" file
@@ -143,15 +143,15 @@ for program in bash awk sed cut dirname nproc; do
 done
 for missing in mpirun gnuplot nicbarr_experiments; do
     PATH=$PWD/bare evaluate --nodes 1 --output never
-    refuses 1 "there is no $missing in the PATH" "no $missing"
+    refuses "no $missing" "there is no $missing in the PATH"
     ln -s "$(command -v $missing)" bare/
 done
 printf '#!/bin/sh\n' > bare/ompi_info
 chmod +x bare/ompi_info
 PATH=$PWD/bare evaluate --nodes 1 --output never
-refuses 1 "does not find the component" "no component"
+refuses "no component" "does not find the component"
 NICBARR_LIBEXECDIR=$PWD/nowhere evaluate
-refuses 1 'cannot run .*/nowhere/bench/report/evaluate.sh: No such file' "no script"
+refuses "no script" 'cannot run .*/nowhere/bench/report/evaluate.sh: No such file'
 [ ! -e never ]
 verdict $? "none of them wrote anything"
 
@@ -166,7 +166,7 @@ NICBARR_LIBEXECDIR=$PWD/tree evaluate --only rtt --output hostless
 verdict $? "without the right to make hosts"
 is_page hostless 4
 NICBARR_LIBEXECDIR=$PWD/tree evaluate --nodes 2 --output never
-refuses 1 'no hosts: nethosts: no right' "which is an error if they are asked for"
+refuses "which is an error if they are asked for" 'no hosts: nethosts: no right'
 
 # ---- interrupted
 cat > bin/nicbarr_experiments << 'END'
@@ -197,5 +197,4 @@ else
     echo "ok $count - hosts # SKIP $(tail -n 1 out)"
 fi
 
-echo "1..$count"
-[ "$failed" -eq 0 ]
+finish

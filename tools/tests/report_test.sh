@@ -15,41 +15,12 @@ esac
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 99
-count=0
-failed=0
-
-verdict() { # STATUS NAME
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then
-        printf 'ok %d - %s\n' $count "$2"
-    else
-        printf 'not ok %d - %s\n' $count "$2"
-        failed=$((failed + 1))
-        sed 's/^/# /' out err 2>/dev/null | head -n 20
-    fi
-}
+# shellcheck source=tests/tap.sh
+. "$here/../../tests/tap.sh"
 
 report() { # ARGUMENT...: status, out, err
     "$nicbarr" report "$@" >out 2>err </dev/null
     status=$?
-}
-
-works() { # NAME PATTERN...: the last report ended well, silently, and each pattern is in its output
-    name=$1
-    shift
-    good=0
-    [ "$status" -eq 0 ] && [ ! -s err ] || good=1
-    for pattern; do
-        grep -Eq -e "$pattern" out || { good=1 && printf '# not there: %s\n' "$pattern"; }
-    done
-    verdict $good "$name"
-}
-
-refuses() { # NAME PATTERN: the last report ended with 1 and one line that says why, on err only
-    good=0
-    [ "$status" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || good=1
-    grep -Eq -e "$2" err || good=1
-    verdict $good "$1"
 }
 
 refuses_bad() { # NAME PATTERN: bad.json is refused
@@ -297,5 +268,4 @@ done
 [ $? -eq 1 ] && grep -q 'No space' err
 verdict $? "a full disk"
 
-echo "1..$count"
-[ "$failed" -eq 0 ]
+finish

@@ -14,42 +14,13 @@ esac
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 99
-count=0
-failed=0
-
-verdict() { # STATUS NAME
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then
-        printf 'ok %d - %s\n' $count "$2"
-    else
-        printf 'not ok %d - %s\n' $count "$2"
-        failed=$((failed + 1))
-        sed 's/^/# /' out err 2>/dev/null | head -n 20
-    fi
-}
+# shellcheck source=tests/tap.sh
+. "$here/../../../tests/tap.sh"
 
 run() { # ARGUMENT...: status, out, err; of what is printed only how long that took is left out
     "$nicsim" --data "$data" "$@" >whole 2>err </dev/null
     status=$?
     sed 's/ in [0-9.]* s of processor time$//' whole >out
-}
-
-works() { # NAME PATTERN...: the last run ended well, silently, and each pattern is in its output
-    name=$1
-    shift
-    good=0
-    [ "$status" -eq 0 ] && [ ! -s err ] || good=1
-    for pattern; do
-        grep -Eq -e "$pattern" out || { good=1 && printf '# not there: %s\n' "$pattern"; }
-    done
-    verdict $good "$name"
-}
-
-refuses() { # NAME PATTERN: the last run failed with one line that says why, on err only
-    good=0
-    [ "$status" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || good=1
-    grep -Eq -e "$2" err || good=1
-    verdict $good "$1"
 }
 
 latency() { # of the last run (us)
@@ -229,5 +200,4 @@ for argument in --help --version; do
     verdict $? "$argument"
 done
 
-echo "1..$count"
-[ "$failed" -eq 0 ]
+finish

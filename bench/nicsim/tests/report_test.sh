@@ -91,19 +91,19 @@ is_page failing $((6 + 5))
 mkdir foreign
 echo mine > foreign/notes
 report --output foreign
-refuses 1 "'foreign' has files that are not a report's" "a folder of somebody else's"
+refuses "a folder of somebody else's" "'foreign' has files that are not a report's"
 report --nodes 4 --machine ethernet --output foreign --force
 [ $status -eq 0 ] && grep -qx mine foreign/notes && grep -q '<svg' foreign/index.html
 verdict $? "with --force"
 report --output foreign/notes
-refuses 1 "is not a folder" "a file in its place"
+refuses "a file in its place" "is not a folder"
 
 # ---- usage
 usage() { # PATTERN ARGUMENT...
     local pattern=$1
     shift
     report "$@"
-    refuses 64 "$pattern" "refused: ${*-}"
+    refuses "refused: ${*-}" "$pattern" 64
 }
 usage "what is '--wibble'" --wibble
 usage "what is 'file'" file
@@ -121,13 +121,13 @@ report --help
 [ $status -eq 0 ] && grep -q -- '--nodes MOST' out && [ ! -s err ]
 verdict $? "--help"
 NICBARR_LIBEXECDIR=$PWD/nowhere report
-refuses 1 'nicsim report: cannot run .*/nowhere/bench/nicsim/report.sh: No such file' "no script"
+refuses "no script" 'nicsim report: cannot run .*/nowhere/bench/nicsim/report.sh: No such file'
 mkdir bare
 for program in bash awk sed cut dirname nproc; do
     ln -s "$(command -v $program)" bare/
 done
 PATH=$PWD/bare report --output never
-refuses 1 "there is no gnuplot in the PATH" "no gnuplot"
+refuses "no gnuplot" "there is no gnuplot in the PATH"
 [ ! -e never ]
 verdict $? "which wrote nothing"
 
@@ -142,5 +142,4 @@ wait $!
 [ $? -eq 130 ] && grep -q 'interrupted; there is no page' err && [ ! -e interrupted/index.html ]
 verdict $? "interrupted"
 
-echo "1..$count"
-[ "$failed" -eq 0 ]
+finish
