@@ -64,20 +64,20 @@ static bool play_begin(struct play *play, struct nicbarr_choice choice, uint32_t
     return good;
 }
 
-/* What P peers take, there and back. */
+/* What P peers take, there and back: a line between the two measured ones, weighted so that
+ * rounding cannot make a slower network look faster. */
 static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers)
 {
+    if (1 == trips->count) {
+        return trips->of[0].least_us;
+    }
     uint32_t i = 1;
     while (i + 1 < trips->count && trips->of[i].peers < peers) {
         ++i;
     }
-    const double first = trips->of[0].least_us;
-    if (i >= trips->count) {
-        return first;
-    }
-    const double step = (trips->of[i].least_us - trips->of[i - 1].least_us) /
-                        (trips->of[i].peers - trips->of[i - 1].peers);
-    return trips->of[i - 1].least_us + step * ((double)peers - trips->of[i - 1].peers);
+    const double from = trips->of[i - 1].peers, to = trips->of[i].peers;
+    const double part = (peers - from) / (to - from);
+    return trips->of[i - 1].least_us * (1 - part) + trips->of[i].least_us * part;
 }
 
 /* When a message is known that left at `left`, among `sends`, for one who waits for `waits` and
