@@ -331,7 +331,7 @@ static void allow_peers(void)
 
 static void hold(struct myr_nic *nic)
 {
-    for (int h = 0; h < HOLDERS; ++h) {
+    for (uint32_t h = 0; h < HOLDERS; ++h) {
         const pid_t pid = nic->shared->holder[h].pid;
         if (0 == pid || gone((uint32_t)pid)) {
             nic->shared->holder[h].pid = nic->pid;
@@ -397,7 +397,7 @@ static int fetch_socket(const struct myr_nic *nic)
 {
     const uint16_t port = nic->shared->name.address[0].port;
     int err = ESRCH;
-    for (int h = 0; h < HOLDERS; ++h) {
+    for (uint32_t h = 0; h < HOLDERS; ++h) {
         if (0 == nic->shared->holder[h].pid) {
             continue;
         }
@@ -512,7 +512,7 @@ enum myr_status myr_nic_open_given(struct myr_segment *segment, int socket, stru
 void myr_nic_close(struct myr_nic *nic)
 {
     lock(nic);
-    for (int h = 0; h < HOLDERS; ++h) {
+    for (uint32_t h = 0; h < HOLDERS; ++h) {
         if (nic->pid == nic->shared->holder[h].pid &&
             nic->udp.socket == nic->shared->holder[h].socket) {
             nic->shared->holder[h].pid = 0;
