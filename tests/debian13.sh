@@ -37,5 +37,5 @@ exec unshare --mount --propagation private bash -eu -c '
     mount --rbind /dev "$root/dev"
     mount --bind "$top" "$root/nicbarr"
     exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-        NICBARR_SEED="${NICBARR_SEED-}" chroot "$root" "$@"
+        ${NICBARR_SEED:+"NICBARR_SEED=$NICBARR_SEED"} chroot "$root" "$@"
 ' bash "$@"

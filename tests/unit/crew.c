@@ -59,7 +59,7 @@ uint64_t crew_seed(void)
     static uint64_t seed;
     if (0 == seed) {
         const char *given = getenv("NICBARR_SEED");
-        if (NULL != given) {
+        if (NULL != given && '\0' != *given) {
             seed = strtoull(given, NULL, 0);
         } else if (sizeof(seed) != getrandom(&seed, sizeof(seed), 0)) {
             seed = (uint64_t)getpid();
