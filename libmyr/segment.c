@@ -228,6 +228,33 @@ static enum myr_status map_ours(struct myr_segment *segment, struct myr_error *e
     return MYR_OK;
 }
 
+/* What tells a link from any other that ever was: which it is, and when it was made. The segment
+ * knows it of its own: a folder that an earlier job has left may have a link that leads to another
+ * job's segment today, where process and descriptor happen to have the same numbers. */
+struct mark {
+    uint64_t word[2];
+};
+
+static bool mark_of(const char *link, struct mark *mark)
+{
+    struct stat about;
+    if (lstat(link, &about) < 0) {
+        return false;
+    }
+    const uint64_t seconds = (uint64_t)about.st_ctim.tv_sec;
+    *mark = (struct mark){
+        {about.st_ino, seconds * 1000000000 + (uint64_t)about.st_ctim.tv_nsec},
+    };
+    return true;
+}
+
+static bool marked(const struct myr_segment *segment, const char *link)
+{
+    struct mark mark;
+    return mark_of(link, &mark) &&
+           0 == memcmp(mark.word, segment->sram->link, sizeof(segment->sram->link));
+}
+
 /* Open what the link leads to. */
 static enum myr_status attach(struct myr_segment *segment, const char *link,
                               struct myr_error *error)
@@ -247,7 +274,8 @@ static enum myr_status attach(struct myr_segment *segment, const char *link,
     /* It may be something else: who made the link has left or was killed, and that descriptor's
      * number is something else by now; or it is in another container: then each makes a segment,
      * and the modex tells. */
-    return map_ours(segment, error);
+    const enum myr_status status = map_ours(segment, error);
+    return MYR_OK == status && !marked(segment, link) ? MYR_ERR_NOT_THERE : status;
 }
 
 static void discard(struct myr_segment *segment)
@@ -262,20 +290,27 @@ static void discard(struct myr_segment *segment)
     }
 }
 
-/* What the link is to lead to: this process's descriptor, under the name that /proc has for it. */
-static void write_target(const struct myr_segment *segment, char *target, size_t bytes)
+/* Have the link lead to this process's descriptor, under the name that /proc has for it. */
+static bool make_link(struct myr_segment *segment, const char *link)
 {
-    char self[32];
+    char self[32], target[64];
     const ssize_t length = readlink("/proc/self", self, sizeof(self) - 1);
     self[length < 0 ? 0 : length] = '\0';
-    snprintf(target, bytes, "/proc/%s/fd/%d", self, segment->fd);
+    snprintf(target, sizeof(target), "/proc/%s/fd/%d", self, segment->fd);
+    struct mark mark;
+    if ((unlink(link) < 0 && ENOENT != errno) || symlink(target, link) < 0 ||
+        !mark_of(link, &mark)) {
+        return false;
+    }
+    memcpy(segment->sram->link, mark.word, sizeof(segment->sram->link));
+    return true;
 }
 
 /* Find or create the segment; the folder's lock makes one process at a time do this. */
 static enum myr_status meet(struct myr_segment *segment, const char *folder, uint32_t limit,
                             struct myr_error *error)
 {
-    char link[PATH_MAX], target[64];
+    char link[PATH_MAX];
     if (snprintf(link, sizeof(link), "%s/nicbarr.%u", folder, (unsigned)getuid()) >=
         (int)sizeof(link)) {
         return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "session folder %s", folder);
@@ -293,9 +328,7 @@ static enum myr_status meet(struct myr_segment *segment, const char *folder, uin
     if (MYR_ERR_NOT_THERE == status) {
         discard(segment);
         status = create(segment, limit, error);
-        write_target(segment, target, sizeof(target));
-        if (MYR_OK == status &&
-            ((unlink(link) < 0 && ENOENT != errno) || symlink(target, link) < 0)) {
+        if (MYR_OK == status && !make_link(segment, link)) {
             status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot create %s", link);
         }
     }

@@ -15,7 +15,7 @@
 #include "firmware/atomics.h"
 
 #define MYR_SRAM_MAGIC 0x6d61727372796dULL /* "myrsram" */
-#define MYR_SRAM_LAYOUT 2
+#define MYR_SRAM_LAYOUT 3
 
 enum {
     MYR_PROCESSES = 1024,   /* processes of a job on a node */
@@ -50,6 +50,7 @@ struct myr_sram {
     uint32_t layout;
     uint32_t limit;       /* bytes the segment may grow to */
     uint64_t identity;    /* random: two processes share a segment if and only if this is equal */
+    uint64_t link[2];     /* by which link it is found, see segment.c; 0, 0: by none */
     pthread_mutex_t lock; /* robust: its owner may be killed */
     uint32_t full;      /* once true nobody creates records any more: all ranks must see the same */
     uint32_t end;       /* where memory that was never used begins */

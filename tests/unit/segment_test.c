@@ -598,6 +598,32 @@ static void no_folder(void **state)
     expect_refused(path, MYR_ERR_SYSTEM, "a long name");
 }
 
+/* An earlier job's link may lead to another job's segment today: that one is not this folder's. */
+static void another_jobs(void **state)
+{
+    (void)state;
+    char elsewhere[300], path[100];
+    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", folder);
+    assert_int_equal(mkdir(elsewhere, 0700), 0);
+    struct myr_segment *theirs = join(elsewhere, LIMIT), *nobodys = join(NULL, LIMIT);
+    struct myr_segment *const segments[] = {theirs, nobodys};
+    for (size_t i = 0; i < 2; ++i) {
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), myr_segment_fd(segments[i]));
+        assert_int_equal(symlink(path, the_link), 0);
+        struct myr_segment *own = join(folder, LIMIT), *again = join(folder, LIMIT);
+        assert_true(myr_segment_identity(own) != myr_segment_identity(segments[i]));
+        assert_true(myr_segment_identity(own) == myr_segment_identity(again));
+        myr_segment_leave(own);
+        myr_segment_leave(again);
+        assert_int_equal(unlink(the_link), 0);
+    }
+    struct myr_segment *more = join(elsewhere, LIMIT); /* who belongs there still finds it */
+    assert_true(myr_segment_identity(more) == myr_segment_identity(theirs));
+    myr_segment_leave(more);
+    myr_segment_leave(theirs);
+    myr_segment_leave(nobodys);
+}
+
 /* Links that lead nowhere, or to what cannot be opened, are those of jobs that have ended. */
 static void dangling(void **state)
 {
@@ -1337,6 +1363,7 @@ int main(void)
         IN_A_FOLDER(something_else),
         IN_A_FOLDER(something_like_it),
         IN_A_FOLDER(no_folder),
+        IN_A_FOLDER(another_jobs),
         IN_A_FOLDER(dangling),
         IN_A_FOLDER(comes_again),
         IN_A_FOLDER(same_key_same_record),
