@@ -7,8 +7,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* How long the daemon may take to listen or to answer (seconds). */
-enum { PATIENCE = 5 };
+/* How long the daemon may take to listen or to answer (seconds). It may itself wait 2.5 for a host
+ * that is not there, and the machine may be busy with something else. */
+enum { PATIENCE = 10 };
 
 bool myr_talk_peer(int connection, struct ucred *peer)
 {
