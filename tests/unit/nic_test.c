@@ -41,7 +41,7 @@ enum {
     MOST_NODES = 4,
     MOST_LOCALS = 3,
     MOST = MOST_NODES * MOST_LOCALS,
-    POINTS = 12, /* where processes meet */
+    POINTS = 13, /* where processes meet */
 };
 
 static const struct myr_nic_options loopback = {.network = "lo"};
@@ -474,6 +474,7 @@ static void after_the_creator(uint32_t rank, void *context)
     for (uint32_t e = 0; e < world->epochs; ++e) {
         one_barrier(&member);
     }
+    await_come(world, 12, 1); /* the latecomer has the socket from one of us */
     end(&member, 1);
 }
 
@@ -491,6 +492,7 @@ static void latecomer(uint32_t rank, void *context)
     atomic_fetch_add(&world->come[11], 1);
     await_go(world, 1);
     CREW_CHECK(MYR_OK == myr_nic_open(segment, &loopback, &nic, &error), "%s", error.text);
+    atomic_store(&world->come[12], 1);
     myr_nic_get_name(nic, &name);
     await_come(world, 0, size_of(world));
     CREW_CHECK(name.key == world->name[0].key, "another NIC");
