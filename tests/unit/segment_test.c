@@ -602,9 +602,8 @@ static void no_folder(void **state)
 static void another_jobs(void **state)
 {
     (void)state;
-    char elsewhere[300], path[100];
-    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", folder);
-    assert_int_equal(mkdir(elsewhere, 0700), 0);
+    char elsewhere[200], path[100];
+    crew_folder_make(elsewhere, sizeof(elsewhere));
     struct myr_segment *theirs = join(elsewhere, LIMIT), *nobodys = join(NULL, LIMIT);
     struct myr_segment *const segments[] = {theirs, nobodys};
     for (size_t i = 0; i < 2; ++i) {
@@ -622,6 +621,7 @@ static void another_jobs(void **state)
     myr_segment_leave(more);
     myr_segment_leave(theirs);
     myr_segment_leave(nobodys);
+    crew_folder_remove(elsewhere);
 }
 
 /* Links that lead nowhere, or to what cannot be opened, are those of jobs that have ended. */
