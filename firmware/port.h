@@ -104,6 +104,7 @@ struct mcp_queue {
 struct mcp_rings {
     _Alignas(MYR_LINE) myr_word hungry;   /* by the NIC: tell it when there is a receive token */
     _Alignas(MYR_LINE) mcp_offset blocks; /* by the host: first of the memory it has taken */
+    mcp_offset inlet; /* by the host: where short messages come past the NIC; 0: nowhere */
     _Alignas(MYR_LINE) uint8_t entries[];
 };
 

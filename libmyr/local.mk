@@ -13,6 +13,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/soft_group.c libmyr/kernel_group.c \
     libmyr/unix_talk.h libmyr/unix_talk.c \
     libmyr/kernel_words.h libmyr/kernel_nic.h libmyr/kernel_inside.h libmyr/kernel_nic.c \
+    libmyr/inlet.h libmyr/inlet.c \
     libmyr/port.h libmyr/port.c \
     libmyr/nic_thread.h libmyr/nic_thread.c \
     libmyr/nic_look.h libmyr/nic_look.c \

@@ -57,16 +57,30 @@ static bool draw_key(uint32_t *key)
     return true;
 }
 
+static struct myr_inlet *inlet_of(const struct myr_segment *segment, const struct mcp_rings *rings)
+{
+    return 0 == rings->inlet ? NULL
+                             : (struct myr_inlet *)(myr_segment_base(segment) + rings->inlet);
+}
+
+static void free_rings(struct myr_segment *segment, struct mcp_rings *rings)
+{
+    if (NULL != rings) {
+        myr_segment_free(segment, inlet_of(segment, rings));
+        myr_segment_free(segment, rings);
+    }
+}
+
 static void discard(struct myr_port *port)
 {
-    myr_segment_free(port->segment, port->rings);
+    free_rings(port->segment, port->rings);
     free(port->free_send);
     free(port->sent);
     free(port);
 }
 
 /* What a port takes, in this process and in shared memory. */
-static enum myr_status prepare(struct myr_port *port, const struct mcp_port_wish *wish,
+static enum myr_status prepare(struct myr_port *port, const struct mcp_port_wish *wish, bool inlet,
                                struct myr_error *error)
 {
     size_t bytes;
@@ -85,6 +99,14 @@ static enum myr_status prepare(struct myr_port *port, const struct mcp_port_wish
                         bytes >> 10);
     }
     memset(port->rings, 0, bytes);
+    if (inlet) {
+        struct myr_inlet *made = myr_segment_alloc(port->segment, sizeof(*made));
+        if (NULL == made) {
+            return myr_fail(error, MYR_ERR_FULL, 0, "no shared memory for a port's inlet");
+        }
+        memset(made, 0, sizeof(*made));
+        port->rings->inlet = offset_of(port->base, made);
+    }
     for (uint32_t token = wish->send_tokens; token > 0; --token) {
         port->free_send[port->free_sends++] = token - 1;
     }
@@ -92,10 +114,10 @@ static enum myr_status prepare(struct myr_port *port, const struct mcp_port_wish
     return MYR_OK;
 }
 
-static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish,
+static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish, bool inlet,
                                struct myr_error *error)
 {
-    const enum myr_status status = prepare(port, wish, error);
+    const enum myr_status status = prepare(port, wish, inlet, error);
     if (MYR_OK != status) {
         return status;
     }
@@ -115,6 +137,9 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
                               wish->number, ports - 1);
     }
     port->key = wish->key;
+    if (inlet) {
+        myr_inlet_open(inlet_of(port->segment, port->rings), port->key);
+    }
     return MYR_OK;
 }
 
@@ -134,7 +159,7 @@ enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options
     opening->nic = nic;
     opening->segment = myr_nic_segment(nic);
     opening->base = myr_segment_base(opening->segment);
-    const enum myr_status status = open_it(opening, &wish, error);
+    const enum myr_status status = open_it(opening, &wish, options->inlet, error);
     if (MYR_OK != status) {
         discard(opening);
         return status;
@@ -143,7 +168,7 @@ enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options
     return MYR_OK;
 }
 
-/* Free all memory that the port with these rings has; it is closed. */
+/* Free all memory that the port with these rings has taken; it is closed. */
 static void free_blocks(struct myr_segment *segment, const struct mcp_rings *rings)
 {
     uint8_t *base = myr_segment_base(segment);
@@ -154,12 +179,21 @@ static void free_blocks(struct myr_segment *segment, const struct mcp_rings *rin
     }
 }
 
+static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rings)
+{
+    struct myr_inlet *inlet = inlet_of(segment, rings);
+    if (NULL != inlet) {
+        myr_inlet_close(inlet);
+    }
+}
+
 void myr_port_close(struct myr_port *port)
 {
     struct mcp_board *board;
     struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
     mcp_port_close(nic, board, port->number);
     myr_nic_leave(port->nic);
+    close_inlet(port->segment, port->rings);
     free_blocks(port->segment, port->rings);
     discard(port);
 }
@@ -188,8 +222,9 @@ uint32_t myr_ports_bury(struct myr_nic *nic, uint32_t process)
     struct mcp_rings *rings;
     uint32_t buried = 0;
     while (NULL != (rings = bury_one(nic, process))) {
+        close_inlet(segment, rings);
         free_blocks(segment, rings);
-        myr_segment_free(segment, rings);
+        free_rings(segment, rings);
         ++buried;
     }
     return buried;
@@ -251,6 +286,21 @@ static bool registered(const struct myr_port *port, const void *buffer, size_t b
 
 /* ---- send and provide ---- */
 
+static void find_outlet(struct myr_port *port, struct myr_remote *remote)
+{
+    struct mcp_board *board;
+    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    const struct mcp_port *other = mcp_port_at(nic, remote->number);
+    if (NULL != other && remote->key == other->key) {
+        struct mcp_rings *rings = mcp_at(board, other->rings);
+        struct myr_inlet *inlet = inlet_of(port->segment, rings);
+        if (NULL != inlet && registered(port, inlet, sizeof(*inlet))) {
+            remote->outlet = (struct myr_outlet){.inlet = inlet, .key = remote->key};
+        }
+    }
+    myr_nic_leave(port->nic);
+}
+
 enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
                                  struct myr_remote *remote, struct myr_error *error)
 {
@@ -264,6 +314,7 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
         .same_nic = own.key == name->nic.key,
     };
     if (remote->same_nic) {
+        find_outlet(port, remote);
         return MYR_OK;
     }
     if (!myr_nic_route(port->nic, &name->nic, &address)) {
@@ -282,6 +333,11 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
     return full ? myr_fail(error, MYR_ERR_FULL, 0, "this NIC has connections to %u others already",
                            room)
                 : myr_fail(error, MYR_ERR_GONE, 0, "the other NIC cannot be reached any more");
+}
+
+struct myr_intake myr_port_intake(const struct myr_port *port)
+{
+    return (struct myr_intake){.inlet = inlet_of(port->segment, port->rings)};
 }
 
 uint32_t myr_port_send_tokens(const struct myr_port *port)

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libmyr/inlet.h"
 #include "libmyr/nic.h"
 
 struct myr_port;
@@ -41,6 +42,7 @@ struct myr_port_options {
     uint16_t number;         /* or MYR_ANY_PORT */
     uint32_t send_tokens;    /* 0: 64 */
     uint32_t receive_tokens; /* 0: 64 */
+    bool inlet;              /* for short messages from this node, see myr_port_intake() */
 };
 
 enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options *options,
@@ -65,6 +67,7 @@ struct myr_remote {
     uint32_t key;
     uint16_t number;
     bool same_nic;
+    struct myr_outlet outlet; /* for short messages; to a port that has no inlet it has no room */
 };
 enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
                                  struct myr_remote *remote, struct myr_error *error);
@@ -109,6 +112,10 @@ struct myr_received {
  */
 bool myr_port_receive(struct myr_port *port, struct myr_received *received);
 bool myr_port_look(struct myr_port *port, struct myr_received *received);
+
+/* The inlet's receiving side: short messages that ports of this NIC have sent by the outlet which
+ * they got with myr_port_connect(). The caller's copy is the one that counts. */
+struct myr_intake myr_port_intake(const struct myr_port *port);
 
 /* Close all ports of a process that has died, and free what it had. Returns how many there were. */
 uint32_t myr_ports_bury(struct myr_nic *nic, uint32_t process);

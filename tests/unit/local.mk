@@ -15,6 +15,7 @@ unit_programs = \
     tests/unit/collective_test \
     tests/unit/collective_model_test \
     tests/unit/messages_test \
+    tests/unit/inlet_test \
     tests/unit/port_test \
     tests/unit/nic_test \
     tests/unit/sim_test \
@@ -93,6 +94,10 @@ tests_unit_collective_model_test_LDADD = $(firmware_libs)
 tests_unit_messages_test_SOURCES = tests/unit/messages_test.c $(unit_common) $(unit_wire)
 tests_unit_messages_test_CFLAGS = $(unit_cflags)
 tests_unit_messages_test_LDADD = firmware/libmcp.la $(CMOCKA_LIBS)
+
+tests_unit_inlet_test_SOURCES = tests/unit/inlet_test.c $(unit_common)
+tests_unit_inlet_test_CFLAGS = $(unit_cflags)
+tests_unit_inlet_test_LDADD = libmyr/libmyr.la $(CMOCKA_LIBS)
 
 tests_unit_port_test_SOURCES = tests/unit/port_test.c $(unit_common) $(unit_wire)
 tests_unit_port_test_CFLAGS = $(unit_cflags)

@@ -128,7 +128,7 @@ static void end(struct world *w)
 
 static struct myr_port *open_port(struct myr_nic *nic, uint32_t tokens)
 {
-    const struct myr_port_options options = {MYR_ANY_PORT, tokens, tokens};
+    const struct myr_port_options options = {MYR_ANY_PORT, tokens, tokens, true};
     struct myr_error error = {0};
     struct myr_port *port = NULL;
     if (MYR_OK != myr_port_open(nic, &options, &port, &error)) {
@@ -400,7 +400,7 @@ static void numbers(void **state)
     assert_int_equal(myr_port_receive_tokens(ports[5]), 64);
     options.number = WIRE_PORTS;
     assert_int_equal(myr_port_open(&w->nics[0], &options, &one, &error), MYR_ERR_FULL);
-    options = (struct myr_port_options){0, UINT32_MAX, 1};
+    options = (struct myr_port_options){0, UINT32_MAX, 1, false};
     assert_int_equal(myr_port_open(&w->nics[0], &options, &one, &error), MYR_ERR_FULL);
     for (uint32_t i = 0; i < WIRE_PORTS; ++i) {
         myr_port_close(ports[i]);
@@ -452,6 +452,68 @@ static void memory(void **state)
         assert_int_equal(mcp_port_at(nic->below->mcp, 0)->owner, getpid());
         myr_port_close(port);
     }
+    end(w);
+}
+
+/* ---- inlets ---- */
+
+struct short_lived {
+    struct myr_nic *nic;
+    struct myr_port_name name;
+};
+
+static void one_and_die(uint32_t rank, void *context)
+{
+    struct short_lived *lived = context;
+    (void)rank;
+    myr_port_get_name(open_port(lived->nic, 1), &lived->name);
+}
+
+/* Who may write into an inlet: ports of the same NIC, with its key, while it is open. */
+static void inlets(void **state)
+{
+    (void)state;
+    struct world *w = begin();
+    const struct myr_port_options without = {MYR_ANY_PORT, 1, 1, false};
+    struct myr_port *port = open_port(&w->nics[0], 1), *other = open_port(&w->nics[0], 1);
+    struct myr_port *far = open_port(&w->nics[1], 1), *plain;
+    assert_int_equal(myr_port_open(&w->nics[0], &without, &plain, NULL), MYR_OK);
+    assert_null(connect(port, far).outlet.inlet);
+    assert_null(connect(port, plain).outlet.inlet);
+    assert_null(myr_port_intake(plain).inlet);
+
+    struct myr_port_name name;
+    struct myr_remote remote, stranger;
+    myr_port_get_name(other, &name);
+    ++name.key;
+    assert_int_equal(myr_port_connect(port, &name, &stranger, NULL), MYR_OK);
+    assert_null(stranger.outlet.inlet);
+
+    remote = connect(plain, other); /* who has none itself may write into others' */
+    struct myr_intake intake = myr_port_intake(other);
+    uint32_t bytes;
+    assert_null(myr_intake_look(&intake, &bytes));
+    memcpy(myr_outlet_begin(&remote.outlet), "short", 6);
+    myr_outlet_end(&remote.outlet, 6);
+    const void *message = myr_intake_look(&intake, &bytes);
+    assert_int_equal(bytes, 6);
+    assert_string_equal(message, "short");
+    myr_port_close(other);
+    assert_null(myr_outlet_begin(&remote.outlet));
+
+    struct short_lived *lived = crew_memory(sizeof(*lived)); /* that of a process which dies */
+    lived->nic = &w->nics[0];
+    const pid_t pid = crew_fork(one_and_die, 0, lived);
+    assert_true(crew_join(pid));
+    assert_int_equal(myr_port_connect(port, &lived->name, &remote, NULL), MYR_OK);
+    assert_non_null(myr_outlet_begin(&remote.outlet));
+    assert_int_equal(myr_ports_bury(&w->nics[0], (uint32_t)pid), 1);
+    assert_null(myr_outlet_begin(&remote.outlet));
+    crew_memory_free(lived, sizeof(*lived));
+
+    myr_port_close(far);
+    myr_port_close(plain);
+    myr_port_close(port);
     end(w);
 }
 
@@ -528,7 +590,7 @@ static void receive_one(struct member *member)
 static void take_part(uint32_t rank, void *context)
 {
     struct meeting *meeting = context;
-    const struct myr_port_options options = {MYR_ANY_PORT, TOKENS, TOKENS - 1};
+    const struct myr_port_options options = {MYR_ANY_PORT, TOKENS, TOKENS - 1, false};
     struct member member = {.number = rank};
     uint64_t random = meeting->seed + rank;
     CREW_CHECK(MYR_OK == myr_port_open(meeting->nic, &options, &member.port, NULL), "no port");
@@ -574,10 +636,15 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back), cmocka_unit_test(looking),
-        cmocka_unit_test(tokens),         cmocka_unit_test(callbacks_send),
-        cmocka_unit_test(refusals),       cmocka_unit_test(numbers),
-        cmocka_unit_test(memory),         cmocka_unit_test(several_processes),
+        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(looking),
+        cmocka_unit_test(tokens),
+        cmocka_unit_test(callbacks_send),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(memory),
+        cmocka_unit_test(inlets),
+        cmocka_unit_test(several_processes),
     };
     return cmocka_run_group_tests_name("port", tests, NULL, NULL);
 }

@@ -1,0 +1,77 @@
+/*
+ * Inlets: short messages from process to process of one node, past the NIC.
+ *
+ * Where sender and receiver share memory, the NIC has nothing to add to a message that fits in a
+ * line or two but its own lines: its lock, its tables, tokens and events. So a port may have an
+ * inlet, a ring of slots into which all other processes of the node write, and from which the
+ * port's own process takes. With one sender at a time nothing changes hands but the message's own
+ * lines, and now and then the count of those that were taken.
+ *
+ * Messages of an inlet come in the order of their tickets, so those of one sender in the order in
+ * which they were sent. Nothing is said about their order with regard to messages by the NIC.
+ *
+ * A sender that is killed between begin and end stops the inlet: what is behind its slot is not
+ * seen any more. (Open MPI ends such a job.)
+ *
+ * Threads: an outlet, and an inlet's receiving side, are used by one thread at a time.
+ */
+#ifndef MYR_INLET_H
+#define MYR_INLET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "firmware/atomics.h"
+
+enum {
+    MYR_SHORT_BYTES = 240, /* the longest message */
+    MYR_INLET_SLOTS = 120, /* with them an inlet fills a block of 32 KiB */
+};
+
+struct myr_slot {
+    _Alignas(MYR_LINE) myr_word turn; /* its message is there: lower half of its ticket, plus one */
+    uint32_t bytes;
+    uint64_t zero;
+    uint8_t message[MYR_SHORT_BYTES]; /* aligned to 16 */
+};
+
+/* In shared memory. */
+struct myr_inlet {
+    _Alignas(MYR_LINE) _Atomic uint64_t next;  /* ticket; by senders */
+    myr_word key;                              /* of its port; 0: closed */
+    _Alignas(MYR_LINE) _Atomic uint64_t taken; /* by the receiver: so many, and maybe some more */
+    struct myr_slot slot[MYR_INLET_SLOTS];
+};
+
+/* A sender's side; all zeroes: there is no inlet. */
+struct myr_outlet {
+    struct myr_inlet *inlet;
+    uint64_t taken; /* when last looked */
+    uint64_t ticket;
+    uint32_t key;
+};
+
+/* The receiver's side; all zeroes: there is no inlet. */
+struct myr_intake {
+    struct myr_inlet *inlet;
+    uint64_t taken;
+};
+
+/* Begin with memory of all zeroes. */
+void myr_inlet_open(struct myr_inlet *inlet, uint32_t key);
+void myr_inlet_close(struct myr_inlet *inlet);
+
+/*
+ * Where to write a message of up to MYR_SHORT_BYTES, which myr_outlet_end() then sends. NULL when
+ * there is no room, no inlet, or no such port any more: then the NIC takes the message. Who has
+ * begun must end, and soon.
+ */
+void *myr_outlet_begin(struct myr_outlet *outlet);
+void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes);
+
+/* The message that is next, or NULL. It stays there until myr_intake_done(). */
+const void *myr_intake_look(const struct myr_intake *intake, uint32_t *bytes);
+void myr_intake_done(struct myr_intake *intake);
+
+#endif
