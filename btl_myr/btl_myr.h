@@ -5,7 +5,7 @@
  *   module.c     the two modules: which peers each reaches, errors, the end
  *   endpoint.c   peers: what they told about themselves, the way to their ports
  *   fragment.c   descriptors with registered memory, of two sizes
- *   send.c       fragments on their way to the port and back
+ *   send.c       short messages into others' inlets, fragments to the port and back
  *   progress.c   what has come: messages, and fragments that were sent
  *   direct.c     reading another process's memory
  *
@@ -14,6 +14,9 @@
  * once. `copying` reaches all others, on this node or not: large messages are cut into fragments.
  * Which of the two it is, both sides conclude from the same words, as ob1 on either side must use
  * the same module.
+ *
+ * Short messages within the node go past the NIC (libmyr/inlet.h), which may let them overtake
+ * others: ob1 puts them in order by numbers of its own, as several BTLs may serve one peer.
  *
  * Threads: the port is used, and the lists of fragments are changed, with `lock` held. Nothing of
  * ob1's is ever called with it: ob1 calls back into here.
@@ -97,6 +100,7 @@ typedef struct mca_btl_myr_component {
         int port;
         int tokens;
         int buffers;
+        bool inlet;
         size_t far_eager_limit;
     } parameters;
 
@@ -105,6 +109,7 @@ typedef struct mca_btl_myr_component {
     bool alone;                  /* it could not be joined */
     struct myr_nic *nic;
     struct myr_port *port;
+    struct myr_intake intake; /* short messages from this node; progress.c */
     struct mca_btl_myr_hello self;
     struct mca_btl_myr_pool eager, large;
     bool pools;

@@ -67,6 +67,7 @@ static void set_defaults(void)
     mca_btl_myr_component.parameters.port = 0;
     mca_btl_myr_component.parameters.tokens = 64;
     mca_btl_myr_component.parameters.buffers = 64;
+    mca_btl_myr_component.parameters.inlet = true;
     mca_btl_myr_component.parameters.far_eager_limit = 32768 - header;
 }
 
@@ -90,6 +91,9 @@ static int component_register(void)
     add("buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
         "How many messages may wait in a process's receive buffers (8 to 4096), each of which is "
         "as large as the largest message (btl_myr_max_send_size)",
+        OPAL_INFO_LVL_5);
+    add("inlet", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.inlet,
+        "Have short messages from processes of this node come past the NIC (default: yes)",
         OPAL_INFO_LVL_5);
     add("far_eager_limit", MCA_BASE_VAR_TYPE_SIZE_T, &component->parameters.far_eager_limit,
         "What btl_myr_eager_limit is for processes whose memory cannot be read: those of other "
@@ -209,12 +213,14 @@ static enum myr_status open_port(struct myr_error *error)
         .number = MYR_ANY_PORT,
         .send_tokens = (uint32_t)component->parameters.tokens,
         .receive_tokens = (uint32_t)component->parameters.buffers,
+        .inlet = component->parameters.inlet,
     };
     enum myr_status status = myr_port_open(component->nic, &options, &component->port, error);
     if (MYR_OK != status) {
         component->port = NULL;
         return status;
     }
+    component->intake = myr_port_intake(component->port);
     return mca_btl_myr_memory_open(error);
 }
 

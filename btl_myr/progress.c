@@ -66,18 +66,32 @@ static bool take_message(struct myr_received *received)
     return myr_port_look(component->port, received);
 }
 
-static void deliver(const struct myr_received *received)
+static void deliver(const void *message, uint32_t bytes)
 {
-    struct mca_btl_myr_header *header = received->buffer;
-    if (received->bytes < sizeof(*header) || header->module >= MCA_BTL_MYR_MODULES) {
+    const struct mca_btl_myr_header *header = message;
+    if (bytes < sizeof(*header) || header->module >= MCA_BTL_MYR_MODULES) {
         return;
     }
     struct mca_btl_base_endpoint_t *endpoint =
         nicbarr_btl_wants_endpoint(header->tag) ? mca_btl_myr_endpoint_named(&header->from) : NULL;
-    mca_btl_base_segment_t segment = {.seg_addr = {.pval = header + 1},
-                                      .seg_len = received->bytes - sizeof(*header)};
+    mca_btl_base_segment_t segment = {.seg_addr = {.pval = (void *)(header + 1)},
+                                      .seg_len = bytes - sizeof(*header)};
     (void)nicbarr_btl_deliver(&mca_btl_myr_module[header->module].super, endpoint, header->tag,
                               &segment);
+}
+
+/* One short message from this node, which lies in the port's inlet. False if there is none. */
+static bool step_short(void)
+{
+    struct myr_intake *intake = &mca_btl_myr_component.intake;
+    uint32_t bytes;
+    const void *message = myr_intake_look(intake, &bytes);
+    if (NULL == message) {
+        return false;
+    }
+    deliver(message, bytes);
+    myr_intake_done(intake);
+    return true;
 }
 
 /* One message and all that was sent. False if there was nothing. */
@@ -100,7 +114,7 @@ static bool step(void)
     }
     if (come) {
         any = true;
-        deliver(&received);
+        deliver(received.buffer, received.bytes);
         component->spent = received.buffer;
     }
     return any;
@@ -133,6 +147,9 @@ int mca_btl_myr_progress(void)
         return 0;
     }
     int steps = 0;
+    while (steps < BURST && step_short()) {
+        ++steps;
+    }
     while (steps < BURST && step()) {
         ++steps;
     }

@@ -1,5 +1,6 @@
 /*
- * Fragments on their way to the port.
+ * Messages on their way: short ones within the node into the other port's inlet, fragments to the
+ * port.
  *
  * A fragment that is sent is the port's until its callback, which only notes it down: ob1 is told
  * in progress.c, without the lock. When there are no send tokens, fragments wait here, in order;
@@ -43,15 +44,51 @@ void mca_btl_myr_send_waiting(void)
     }
 }
 
+static struct mca_btl_myr_header header_of(const struct mca_btl_base_endpoint_t *endpoint,
+                                           mca_btl_base_tag_t tag)
+{
+    return (struct mca_btl_myr_header){
+        .tag = tag, .module = (uint8_t)endpoint->module, .from = opal_proc_local_get()->proc_name};
+}
+
+/* Where to write a short message's payload; NULL if it is too long, or must take the other way.
+ * Locked, until it is ended. */
+static void *begin_short(struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_tag_t tag,
+                         size_t payload)
+{
+    struct mca_btl_myr_header *header = NULL;
+    if (payload <= MYR_SHORT_BYTES - sizeof(*header)) {
+        header = myr_outlet_begin(&endpoint->remote.outlet);
+    }
+    if (NULL == header) {
+        return NULL;
+    }
+    *header = header_of(endpoint, tag);
+    return header + 1;
+}
+
+static void end_short(struct mca_btl_base_endpoint_t *endpoint, size_t payload)
+{
+    myr_outlet_end(&endpoint->remote.outlet,
+                   (uint32_t)(sizeof(struct mca_btl_myr_header) + payload));
+}
+
 /* Locked. */
 static void post(mca_btl_myr_fragment_t *fragment, struct mca_btl_base_endpoint_t *endpoint,
                  mca_btl_base_tag_t tag)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    *fragment->header = (struct mca_btl_myr_header){
-        .tag = tag, .module = (uint8_t)endpoint->module, .from = opal_proc_local_get()->proc_name};
+    const size_t bytes = fragment->segment.seg_len;
     fragment->endpoint = endpoint;
     ++component->in_flight;
+    void *payload = begin_short(endpoint, tag, bytes);
+    if (NULL != payload) {
+        memcpy(payload, fragment->segment.seg_addr.pval, bytes);
+        end_short(endpoint, bytes);
+        sent(component->port, fragment, fragment->header, MYR_OK);
+        return;
+    }
+    *fragment->header = header_of(endpoint, tag);
     if (!opal_list_is_empty(&component->waiting) || !give_to_port(fragment)) {
         opal_list_append(&component->waiting, &fragment->base.super.super);
     }
@@ -84,6 +121,18 @@ static bool count_without_callback(mca_btl_myr_fragment_t *fragment)
     return true;
 }
 
+static void write_payload(uint8_t *payload, const void *header, size_t header_size,
+                          struct opal_convertor_t *convertor, size_t payload_size)
+{
+    memcpy(payload, header, header_size);
+    if (0 != payload_size) { /* else there is no convertor */
+        uint32_t pieces = 1;
+        size_t packed = payload_size;
+        struct iovec to = {.iov_base = payload + header_size, .iov_len = payload_size};
+        (void)opal_convertor_pack(convertor, &to, &pieces, &packed);
+    }
+}
+
 int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                       struct opal_convertor_t *convertor, void *header, size_t header_size,
                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
@@ -92,6 +141,16 @@ int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     if (NULL != descriptor) {
         *descriptor = NULL;
+    }
+    OPAL_THREAD_LOCK(&component->lock);
+    uint8_t *payload = begin_short(endpoint, tag, header_size + payload_size);
+    if (NULL != payload) {
+        write_payload(payload, header, header_size, convertor, payload_size);
+        end_short(endpoint, header_size + payload_size);
+    }
+    OPAL_THREAD_UNLOCK(&component->lock);
+    if (NULL != payload) {
+        return OPAL_SUCCESS;
     }
     mca_btl_myr_fragment_t *fragment = (mca_btl_myr_fragment_t *)mca_btl_myr_alloc(
         btl, endpoint, order, header_size + payload_size, flags | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
@@ -105,14 +164,7 @@ int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
         mca_btl_myr_free(btl, &fragment->base);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    uint8_t *payload = fragment->segment.seg_addr.pval;
-    memcpy(payload, header, header_size);
-    if (0 != payload_size) { /* else there is no convertor */
-        uint32_t pieces = 1;
-        size_t packed = payload_size;
-        struct iovec to = {.iov_base = payload + header_size, .iov_len = payload_size};
-        (void)opal_convertor_pack(convertor, &to, &pieces, &packed);
-    }
+    write_payload(fragment->segment.seg_addr.pval, header, header_size, convertor, payload_size);
     fragment->base.des_flags &= ~(uint32_t)MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     OPAL_THREAD_LOCK(&component->lock);
     post(fragment, endpoint, tag);

@@ -31,6 +31,7 @@ check "messages of several threads" over_myr 3 "$programs/pt2pt" --rounds 3 --th
 check "processes that come later" over_myr 3 "$programs/pt2pt" --rounds 2 --spawn
 check "no reading of others' memory" over_myr 3 "$programs/pt2pt" --rounds 5 --no-read
 check "no reading from the start" over_myr 3 --mca btl_myr_flags send "$programs/pt2pt" --rounds 5
+check "all by the NIC" over_myr 4 --mca btl_myr_inlet 0 "$programs/pt2pt" --rounds 5
 check "few tokens and buffers" over_myr 4 --mca btl_myr_tokens 8 --mca btl_myr_buffers 8 \
     "$programs/pt2pt" --rounds 5
 check "small fragments" over_myr 3 --mca btl_myr_eager_limit 256 --mca btl_myr_far_eager_limit 300 \
