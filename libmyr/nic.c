@@ -425,8 +425,9 @@ static enum myr_status attach(struct myr_nic *nic, int given, struct myr_error *
     const int socket = given >= 0 ? given : fetch_socket(nic);
     if (socket < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno,
-                        "cannot share the NIC's socket with the node's other processes "
-                        "(pidfd_getfd is not permitted here; see ptrace)");
+                        "cannot share the NIC's socket with the node's other processes (%s)",
+                        ESRCH == errno ? "those who had it have ended"
+                                       : "pidfd_getfd is not permitted here; see ptrace");
     }
     if (!mcp_udp_open(&nic->udp, socket)) {
         mcp_udp_close(&nic->udp);
