@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "firmware/kernel/kernel.h"
+#include "firmware/soft/calls.h"
 #include "libmyr/group_player.h"
 #include "libmyr/kernel_inside.h"
 #include "libmyr/segment.h"
@@ -63,7 +64,8 @@ static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_
     const struct mcp_doorbell bell = mcp_doorbell(what, epoch, seat->key);
     /* What went wrong with an earlier packet is said now, and keeps this one back: try again. */
     for (int tries = 0; tries < 3; ++tries) {
-        if (sizeof(bell) == send(seat->bell, &bell, sizeof(bell), MSG_DONTWAIT | MSG_NOSIGNAL)) {
+        if (sizeof(bell) ==
+            mcp_send_to(seat->bell, &bell, sizeof(bell), MSG_DONTWAIT | MSG_NOSIGNAL, NULL)) {
             break;
         }
     }

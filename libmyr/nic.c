@@ -18,7 +18,6 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +29,7 @@
 #include <unistd.h>
 
 #include "firmware/soft/addresses.h"
+#include "firmware/soft/calls.h"
 #include "firmware/soft/udp.h"
 #include "libmyr/nic_inside.h"
 #include "libmyr/segment.h"
@@ -40,6 +40,7 @@ enum {
     LOCK_YIELDS = 1000,      /* before looking whether its holder is alive */
     MOST_TAKEN = 8,          /* datagrams, or chains of them, in one poll */
     IDLE_NS = 20 * 1000,     /* between two polls of somebody who does not wait */
+    CLOCK_EVERY = 8,         /* polls in a row: nothing is due sooner than in a millisecond */
     PORTS = 256,             /* that may be open at a time */
     CONNECTIONS = 1024,      /* to other NICs, for messages */
     NIC_RECORD = 0x6e6963,   /* scope of the record's key: "nic" */
@@ -51,6 +52,7 @@ enum nic_state { NIC_NEW, NIC_OPEN, NIC_NONE };
 /* What the node's processes share. */
 struct shared_nic {
     uint32_t layout;                     /* myr_nic_layout() of who made it */
+    myr_word chains;                     /* datagrams may come in chains: messages are sent */
     _Alignas(MYR_LINE) myr_word lock;    /* pid of who runs the control program; 0: nobody */
     _Alignas(MYR_LINE) myr_word sleeper; /* pid of who sleeps on the socket; 0: nobody */
     myr_word broken;                     /* somebody died while holding the lock */
@@ -75,6 +77,8 @@ struct myr_nic {
     pthread_mutex_t mutex; /* this process's threads: outbox, inbox, lock */
     uint32_t failed;       /* packets not taken, to be counted */
     uint32_t missed;       /* polls while another process was at it */
+    uint32_t unlooked;     /* polls since the clock was looked at */
+    myr_word slept;        /* the next poll is to look: time has passed since the last */
     uint64_t polled_ns;    /* when somebody who did not wait polled last */
 };
 
@@ -138,7 +142,7 @@ static void lock(struct myr_nic *nic)
         if (i < LOCK_SPINS) {
             myr_relax();
         } else {
-            sched_yield();
+            mcp_give_way();
         }
         if (0 == (i + 1) % LOCK_YIELDS) {
             inherit(nic);
@@ -175,6 +179,15 @@ void myr_nic_leave(struct myr_nic *nic)
     pthread_mutex_unlock(&nic->mutex);
 }
 
+/* (Who has not heard of it takes a chain for a damaged packet; it will be sent again.) */
+void myr_nic_expect_messages(struct myr_nic *nic)
+{
+    if (0 == myr_glance(&nic->shared->chains)) {
+        myr_publish(&nic->shared->chains, 1);
+        mcp_udp_want_chains(nic->udp.socket);
+    }
+}
+
 /* ---- polling ---- */
 
 static void receive(void *context, const struct mcp_address *from, const void *packet, size_t bytes)
@@ -194,14 +207,19 @@ static bool due(struct myr_nic *nic)
  * packets come one at a time. */
 static uint32_t take_packets(struct myr_nic *nic)
 {
+    const bool chains = 0 != myr_glance(&nic->shared->chains);
     uint32_t taken = 0;
     size_t bytes;
     do {
-        bytes = mcp_udp_take(&nic->udp, receive, nic);
+        bytes = mcp_udp_take(&nic->udp, chains, receive, nic);
         taken += 0 != bytes;
     } while (bytes > MCP_COLLECTIVE_BYTES && taken < MOST_TAKEN);
-    if (due(nic)) {
-        mcp_timer(&nic->shared->mcp, &nic->board);
+    if (++nic->unlooked >= CLOCK_EVERY || 0 != myr_glance(&nic->slept)) {
+        nic->unlooked = 0;
+        myr_publish(&nic->slept, 0);
+        if (due(nic)) {
+            mcp_timer(&nic->shared->mcp, &nic->board);
+        }
     }
     return taken;
 }
@@ -230,6 +248,7 @@ uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)
         return 0;
     }
     nic->polled_ns = now;
+    myr_publish(&nic->slept, 1);
     return myr_nic_poll(nic);
 }
 
@@ -266,6 +285,7 @@ static bool sleep_on_socket(struct myr_nic *nic, uint32_t timeout_us)
 void myr_nic_sleep(struct myr_nic *nic, myr_word *word, myr_word *sleepers, uint32_t seen,
                    uint32_t timeout_us)
 {
+    myr_publish(&nic->slept, 1);
     if (sleep_on_socket(nic, timeout_us)) {
         return;
     }
@@ -304,6 +324,7 @@ void myr_nic_await(struct myr_nic *nic, int other, uint64_t most_ns)
                                {.fd = other, .events = POLLIN}};
     const struct timespec timeout = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
     (void)ppoll(watched, 2, &timeout, NULL);
+    myr_publish(&nic->slept, 1);
 }
 
 void myr_nic_bury(struct myr_nic *nic, uint32_t pid)

@@ -7,14 +7,14 @@
  */
 #include "libmyr/nic_group.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "firmware/soft/calls.h"
 #include "libmyr/group_player.h"
 
 enum {
-    PROGRESS_EVERY = 32, /* turns between two calls of progress, a power of two */
+    PROGRESS_EVERY = 32, /* turns between two calls of progress */
     SLICE_FIRST = 50     /* microseconds of the first sleep; doubled each time, up to the longest */
 };
 
@@ -105,36 +105,44 @@ void myr_nic_group_leave(struct myr_nic_group *group)
     group->record = NULL;
 }
 
-/* Poll and yield, as long as that is worth while; true if the epoch is complete. */
-static bool turns(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us, uint64_t until_us)
+/* Poll and yield some times; true if the epoch is complete. */
+static bool some_turns(struct myr_nic_group *group, uint32_t epoch)
 {
-    const int32_t patience = group->waiter->patience.sleep_after;
-    for (uint32_t turn = 0;; ++turn) {
+    for (uint32_t turn = 0; turn < PROGRESS_EVERY; ++turn) {
         const uint32_t taken = group->player->poll(group);
         if (myr_nic_group_test(group, epoch)) {
             return true;
         }
-        if (0 == (turn + 1) % PROGRESS_EVERY) {
-            const uint64_t now = now_us();
-            if ((patience >= 0 && now - start_us >= (uint64_t)patience) || now >= until_us ||
-                myr_nic_group_over(group)) {
-                return false;
-            }
-            group->player->remind(group, now - start_us);
-            group->waiter->progress();
-        }
         if (0 == taken) {
-            sched_yield();
+            mcp_give_way();
+            if (myr_nic_group_test(group, epoch)) {
+                return true;
+            }
         }
-        if (myr_nic_group_test(group, epoch)) {
+    }
+    return false;
+}
+
+/* As long as that is worth while; true if the epoch is complete. */
+static bool turns(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us, uint64_t until_us)
+{
+    const int32_t patience = group->waiter->patience.sleep_after;
+    for (uint64_t now = start_us; (patience < 0 || now - start_us < (uint64_t)patience) &&
+                                  now < until_us && !myr_nic_group_over(group);
+         now = now_us()) {
+        group->player->remind(group, now - start_us);
+        group->waiter->progress();
+        if (some_turns(group, epoch)) {
             return true;
         }
     }
+    return false;
 }
 
 bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us)
 {
-    if (myr_nic_group_test(group, epoch)) {
+    /* (Most are over before the clock would have to be looked at.) */
+    if (myr_nic_group_test(group, epoch) || some_turns(group, epoch)) {
         return true;
     }
     const struct myr_waiter *waiter = group->waiter;

@@ -9,7 +9,7 @@
 
 /* Changes whenever what processes share of a NIC means something else; that it has another size is
  * seen without. */
-enum { MYR_NIC_LAYOUT = 2 };
+enum { MYR_NIC_LAYOUT = 3 };
 uint32_t myr_nic_layout(void);
 
 /*
@@ -18,6 +18,10 @@ uint32_t myr_nic_layout(void);
  */
 struct mcp_nic *myr_nic_enter(struct myr_nic *nic, struct mcp_board **board);
 void myr_nic_leave(struct myr_nic *nic);
+
+/* Have messages' packets come in chains: they will come. A NIC that has only collectives to play
+ * does without, as it takes a packet faster then. */
+void myr_nic_expect_messages(struct myr_nic *nic);
 
 /*
  * Be the one who runs the NIC all the time, so that nobody else has to sleep on the network; false

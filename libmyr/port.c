@@ -125,6 +125,7 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the port");
     }
     wish->rings = offset_of(port->base, port->rings);
+    myr_nic_expect_messages(port->nic);
     struct mcp_board *board;
     struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
     port->number = mcp_port_open(nic, board, wish);

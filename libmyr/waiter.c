@@ -17,11 +17,11 @@
 
 #include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "firmware/soft/calls.h"
 #include "libmyr/segment.h"
 
 enum {
@@ -101,26 +101,10 @@ MYR_HOT static bool poll_for(const struct myr_watch *watch, const myr_word *word
     return false;
 }
 
-/*
- * sched_yield() without the way through the C library: that is three pages of memory (its own, the
- * linkage's two), which a process that has just got its processor back must look up anew. With 16
- * processes on 2 processors a barrier takes 1.21 times the raw limit this way, 1.27 times with
- * sched_yield(); in turns, 4 times, Open MPI 4.1.4.
- */
-static inline void give_way(void)
-{
-#ifdef __x86_64__
-    long result = SYS_sched_yield;
-    __asm__ __volatile__("syscall" : "+a"(result) : : "rcx", "r11", "memory");
-#else
-    sched_yield();
-#endif
-}
-
 MYR_HOT static bool yield_for(const myr_word *word, uint32_t epoch)
 {
     for (int i = 0; i < QUIET_YIELDS; ++i) {
-        give_way();
+        mcp_give_way();
         if (myr_epoch_reached(myr_observe(word), epoch)) {
             return true;
         }
@@ -156,7 +140,7 @@ static bool progress_for(const struct myr_waiter *waiter, const myr_word *word, 
         if (progress_moves(waiter)) {
             start = now_us();
         }
-        sched_yield();
+        mcp_give_way();
         if (myr_epoch_reached(myr_observe(word), epoch)) {
             return true;
         }

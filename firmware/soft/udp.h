@@ -16,7 +16,6 @@
 
 enum {
     MCP_UDP_OUTBOX = 64, /* packets gathered at the most */
-    MCP_UDP_INBOX = 8,   /* datagrams, or chains of them, taken at once */
     MCP_UDP_CHAIN_MOST =
         65535 /* bytes of a chain of datagrams that the kernel takes or gives whole */
 };
@@ -41,6 +40,9 @@ int mcp_udp_socket(uint32_t ip, uint16_t port);
 
 /* The port a socket is bound to (network byte order), 0 if it is no UDP socket. */
 uint16_t mcp_udp_port(int socket);
+
+/* Have chains of datagrams come as such from now on, as they do where messages are sent. */
+void mcp_udp_want_chains(int socket);
 
 /* Bytes of an IP packet that gets to `to` whole, as far as this machine knows; 0: it does not. */
 uint32_t mcp_udp_mtu(const struct mcp_address *to);
@@ -69,11 +71,12 @@ static inline bool mcp_udp_full(const struct mcp_udp *udp)
 uint32_t mcp_udp_flush(struct mcp_udp *udp);
 
 /*
- * Take a datagram or a chain of them, without waiting, and call `each` for its packets. Returns the
- * bytes of all; 0: nothing has come.
+ * Take a datagram or, where `chains` may come, a chain of them, without waiting, and call `each`
+ * for its packets. Returns the bytes of all; 0: nothing has come. (A chain that is taken as one
+ * datagram is a damaged packet.)
  */
 typedef void (*mcp_udp_fn)(void *context, const struct mcp_address *from, const void *packet,
                            size_t bytes);
-size_t mcp_udp_take(struct mcp_udp *udp, mcp_udp_fn each, void *context);
+size_t mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *context);
 
 #endif
