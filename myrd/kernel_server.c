@@ -36,7 +36,7 @@ enum {
     CLIENTS_OF_ONE = 1024, /* of one user: others shall find room as well */
     FIXED = 2, /* descriptors watched besides the clients': the end, the listening socket */
     OF_EACH = 2,
-    DESCRIPTORS_OTHER = 64, /* that are neither clients' nor groups': the NIC's, and so on */
+    DESCRIPTORS_OTHER = 96, /* that are neither clients' nor groups': the NIC's, and so on */
     PORT_USUAL = 7077,
     MEETINGS_A_TURN = 8, /* the most that are gone on with before everything else has its turn */
 };
@@ -468,6 +468,7 @@ enum myr_status myrd_kernel_server_run(struct myrd_kernel_server *server, int en
         if (0 != server->watched[1].revents) {
             accept_client(server);
         }
+        mcp_kernel_prepare(server->kernel);
     }
 }
 

@@ -27,12 +27,30 @@
 /* Of Linux 6.6; the system's headers may be older than its kernel. */
 enum { TCX_INGRESS = 46, TCX_EGRESS = 47, FIRST = 1 << 3 /* BPF_F_BEFORE */ };
 
+/* Places for pages. What is put into a map of maps is there when all programs that run have ended,
+ * for which the system waits, some 10 ms, in each call. So pages are made ahead, many in a call. */
+enum {
+    READY_LEAST = 8, /* pages; with fewer it is time for more */
+    READY_MOST = 32,
+};
+
+struct page {
+    enum {
+        PAGE_NONE,
+        PAGE_READY, /* for a group to come */
+        PAGE_TAKEN,
+        PAGE_SPENT, /* a group has had it: nobody else gets that page */
+    } state;
+    int map; /* ready: its descriptor */
+};
+
 struct mcp_kernel {
     struct program *program; /* the skeleton */
     int ingress, egress;     /* links */
     int bell;                /* a UDP socket to ring with */
     char interface[IF_NAMESIZE];
-    bool paged[MCP_KERNEL_GROUPS];       /* whose place among the pages is taken */
+    struct page page[MCP_KERNEL_GROUPS];
+    uint32_t ready;                      /* pages */
     uint32_t met[MCP_KERNEL_NEIGHBOURS]; /* IP addresses, from place 1 on */
     uint32_t nmet;                       /* the last place */
 };
@@ -193,6 +211,11 @@ void mcp_kernel_close(struct mcp_kernel *kernel)
             close(descriptors[d]);
         }
     }
+    for (uint32_t p = 0; p < MCP_KERNEL_GROUPS; ++p) {
+        if (PAGE_READY == kernel->page[p].state) {
+            close(kernel->page[p].map);
+        }
+    }
     program__destroy(kernel->program);
     free(kernel);
 }
@@ -217,14 +240,63 @@ static int make_page(void)
     return page;
 }
 
-/* A place that nobody has; MCP_KERNEL_GROUPS: there is none. */
-static uint32_t find_place_for_page(const struct mcp_kernel *kernel)
+/* The first place from `at` on that is in this state; MCP_KERNEL_GROUPS: there is none. */
+static uint32_t find_page(const struct mcp_kernel *kernel, uint32_t at, int state)
 {
-    uint32_t p = 0;
-    while (p < MCP_KERNEL_GROUPS && kernel->paged[p]) {
-        ++p;
+    while (at < MCP_KERNEL_GROUPS && (int)kernel->page[at].state != state) {
+        ++at;
     }
-    return p;
+    return at;
+}
+
+struct batch {
+    uint32_t count;
+    uint32_t place[READY_MOST];
+    int map[READY_MOST];
+};
+
+/* Make pages for the places in this state, as many as still fit the batch. */
+static void make_pages(const struct mcp_kernel *kernel, int state, struct batch *batch)
+{
+    for (uint32_t p = find_page(kernel, 0, state);
+         p < MCP_KERNEL_GROUPS && kernel->ready + batch->count < READY_MOST;
+         p = find_page(kernel, p + 1, state)) {
+        const int map = make_page();
+        if (map < 0) {
+            return;
+        }
+        batch->place[batch->count] = p;
+        batch->map[batch->count++] = map;
+    }
+}
+
+/* (A page that nobody needs any more goes when its place gets another.) */
+static void make_ready(struct mcp_kernel *kernel)
+{
+    const struct bpf_map_batch_opts options = {.sz = sizeof(options)};
+    struct batch batch = {.count = 0};
+    make_pages(kernel, PAGE_SPENT, &batch);
+    make_pages(kernel, PAGE_NONE, &batch);
+    uint32_t taken = batch.count;
+    if (0 != taken) {
+        (void)bpf_map_update_batch(bpf_map__fd(kernel->program->maps.pages), batch.place, batch.map,
+                                   &taken, &options);
+    }
+    for (uint32_t i = 0; i < batch.count; ++i) {
+        if (i < taken) {
+            kernel->page[batch.place[i]] = (struct page){PAGE_READY, batch.map[i]};
+            ++kernel->ready;
+        } else {
+            close(batch.map[i]);
+        }
+    }
+}
+
+void mcp_kernel_prepare(struct mcp_kernel *kernel)
+{
+    if (kernel->ready < READY_LEAST) {
+        make_ready(kernel);
+    }
 }
 
 /* A host's place among the neighbours; 0: it has not been met. */
@@ -265,26 +337,20 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, int *page,
                           char why[MCP_KERNEL_WHY])
 {
-    const int pages = bpf_map__fd(kernel->program->maps.pages);
-    const uint32_t at = find_place_for_page(kernel);
     if (plan->nsteps > MCP_KERNEL_STEPS || plan->nsends > MCP_KERNEL_MESSAGES ||
         plan->nwaits > MCP_KERNEL_MESSAGES) {
         return refuse(why, "the schedule is too long for the kernel's NIC");
     }
-    if (MCP_KERNEL_GROUPS == at) {
-        return refuse(why, "the kernel's NIC takes no more groups");
+    if (0 == kernel->ready) {
+        make_ready(kernel);
     }
-    *page = make_page();
-    if (*page < 0) {
-        return refuse(why, "no memory for another group in the kernel: %s", strerror(errno));
+    const uint32_t at = find_page(kernel, 0, PAGE_READY);
+    if (MCP_KERNEL_GROUPS == at || add_group(kernel, plan, at) < 0) {
+        return refuse(why, "the kernel's NIC takes no more groups: %s", strerror(errno));
     }
-    if (bpf_map_update_elem(pages, &at, page, BPF_ANY) < 0 || add_group(kernel, plan, at) < 0) {
-        refuse(why, "the kernel's NIC takes no more groups: %s", strerror(errno));
-        (void)bpf_map_delete_elem(pages, &at);
-        close(*page);
-        return -1;
-    }
-    kernel->paged[at] = true;
+    *page = kernel->page[at].map;
+    kernel->page[at] = (struct page){PAGE_TAKEN, -1};
+    --kernel->ready;
     return 0;
 }
 
@@ -294,15 +360,14 @@ static bool look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_g
                                      sizeof(*group), 0);
 }
 
-/* The system waits for the programs that run before it takes a page's place away: none that knows
- * the group is left when another gets it. */
+/* Before the page's place gets another, the system waits for the programs that run: none is left
+ * then that knows the group. */
 void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
 {
     struct mcp_kernel_group group;
     if (look_up(kernel, key, &group)) {
         (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
-        (void)bpf_map_delete_elem(bpf_map__fd(kernel->program->maps.pages), &group.page);
-        kernel->paged[group.page] = false;
+        kernel->page[group.page].state = PAGE_SPENT;
     }
 }
 

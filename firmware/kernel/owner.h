@@ -41,6 +41,10 @@ struct mcp_kernel_plan {
     struct mcp_peer peers[MCP_KERNEL_PEERS];
 };
 
+/* Have what groups to come need ready, if little of it is. That takes 10 ms then: for when nobody
+ * waits. */
+void mcp_kernel_prepare(struct mcp_kernel *kernel);
+
 /* Open it; epochs begin with 1. `page` gets a descriptor that may be mapped to read one struct
  * mcp_kernel_page (and nothing else may be done with it); it is the caller's. Peers must be
  * neighbours (below), or they are not sent to. */

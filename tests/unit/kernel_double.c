@@ -130,6 +130,11 @@ void mcp_kernel_close(struct mcp_kernel *kernel)
     kernel->open = false;
 }
 
+void mcp_kernel_prepare(struct mcp_kernel *kernel)
+{
+    (void)kernel;
+}
+
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, int *page,
                           char why[MCP_KERNEL_WHY])
 {

@@ -965,6 +965,53 @@ static void page_is_for_reading(void **state)
     close_pair(&pair);
 }
 
+static uint32_t map_number(int map)
+{
+    struct bpf_map_info about = {.type = 0};
+    uint32_t bytes = sizeof(about);
+    assert_int_equal(bpf_obj_get_info_by_fd(map, &about, &bytes), 0);
+    return about.id;
+}
+
+/* Groups come and go: each gets a page that nobody has had, with nothing on it, and that is the one
+ * it writes. */
+static void pages_are_new(void **state)
+{
+    (void)state;
+    enum { PAGES = 100, ROUNDS = 3 };
+    static struct pair pairs[PAGES];
+    static uint32_t numbers[ROUNDS * PAGES];
+    uint64_t random = crew_seed() + 4;
+    for (uint32_t round = 0; round < ROUNDS; ++round) {
+        for (uint32_t p = 0; p < PAGES; ++p) {
+            uint32_t *number = &numbers[round * PAGES + p];
+            if (0 == crew_below(&random, 10)) {
+                mcp_kernel_prepare(kernel);
+            }
+            plan_schedule(&pairs[p].plan, &random);
+            open_pair(&pairs[p], geteuid(), &random);
+            assert_int_equal(pairs[p].page->done, 0);
+            assert_int_equal(pairs[p].page->failed, 0);
+            *number = map_number(pairs[p].page_map);
+            for (const uint32_t *other = numbers; other < number; ++other) {
+                assert_int_not_equal(*number, *other);
+            }
+        }
+        for (uint32_t p = 0; p < PAGES; ++p) {
+            if (0 == crew_below(&random, 2)) {
+                assert_int_equal(mcp_kernel_ring(kernel, pairs[p].key, MCP_RING_FAIL), 0);
+                while (0 == myr_observe(&pairs[p].page->failed)) {
+                    sched_yield();
+                }
+            }
+        }
+        for (uint32_t p = 0; p < PAGES; ++p) {
+            close_pair(&pairs[p]);
+        }
+    }
+    expect_nothing_more();
+}
+
 /* Who has not been met is not sent to; the others are, whichever comes last. */
 static void unknown_neighbour(void **state)
 {
@@ -1056,7 +1103,8 @@ int main(void)
         cmocka_unit_test(all_at_once),         cmocka_unit_test(frames_for_others),
         cmocka_unit_test(foreign_packets),     cmocka_unit_test(forged_packets),
         cmocka_unit_test(doorbells_of_others), cmocka_unit_test(failing),
-        cmocka_unit_test(page_is_for_reading), cmocka_unit_test(unknown_neighbour),
+        cmocka_unit_test(page_is_for_reading), cmocka_unit_test(pages_are_new),
+        cmocka_unit_test(unknown_neighbour),
     };
     const int failed = cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
     mcp_kernel_close(kernel);
