@@ -186,12 +186,11 @@ double nicbarr_model_us(struct nicbarr_choice choice, uint32_t size,
 
 /* ---- across nodes ---- */
 
-void nicbarr_model_peers(uint32_t nodes, uint32_t count, uint32_t most,
-                         struct nicbarr_round_trips *trips)
+void nicbarr_model_peers(uint32_t nodes, uint32_t most, struct nicbarr_round_trips *trips)
 {
     const uint32_t others = nodes - 1 < most ? nodes - 1 : most;
     trips->count = 0;
-    for (uint32_t i = 0; i + 1 < count && UINT32_C(1) << i < others; ++i) {
+    for (uint32_t i = 0; i + 1 < NICBARR_ROUND_TRIPS && UINT32_C(1) << i < others; ++i) {
         trips->of[trips->count++].peers = UINT32_C(1) << i;
     }
     trips->of[trips->count++].peers = others;

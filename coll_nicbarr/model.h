@@ -45,10 +45,9 @@ struct nicbarr_round_trips {
     } of[NICBARR_ROUND_TRIPS];
 };
 
-/* The values of P that are worth measuring among `nodes`: all others and `count` - 1 more (count
- * from 1 to NICBARR_ROUND_TRIPS), none above `most`. Writes them to trips. */
-void nicbarr_model_peers(uint32_t nodes, uint32_t count, uint32_t most,
-                         struct nicbarr_round_trips *trips);
+/* The values of P that are worth measuring among `nodes`: small ones and all others, none above
+ * `most`. Writes them to trips. */
+void nicbarr_model_peers(uint32_t nodes, uint32_t most, struct nicbarr_round_trips *trips);
 
 /* Microseconds of one of many consecutive barriers of `nodes` nodes; 0 where there is no prediction
  * (as above, or nothing was measured). Other P than those measured are on a straight line between

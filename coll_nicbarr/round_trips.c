@@ -14,13 +14,6 @@
 
 enum { FEWEST = 9, MOST = 50 }; /* round trips for each P */
 
-/* For how many P: to open a group on the kernel's NIC takes that 10 ms or more (a map of maps is
- * written, and that waits until no program uses it). */
-static const uint32_t values[NICBARR_PLAYERS] = {
-    [NICBARR_SOFT] = NICBARR_ROUND_TRIPS,
-    [NICBARR_KERNEL] = 2,
-};
-
 _Static_assert((int)NICBARR_GROUP_BARRIER + (int)NICBARR_CANDIDATES <= (int)NICBARR_GROUP_PING_PONG,
                "groups' numbers, and so their keys, are their own");
 
@@ -45,7 +38,7 @@ static bool join(struct trips *trips, int player)
     struct nicbarr_round_trips *result = &trips->results[player];
     struct myr_error error = {0};
     bool good = true;
-    nicbarr_model_peers(trips->module->nodes->nodes, values[player], MCP_KERNEL_MESSAGES, result);
+    nicbarr_model_peers(trips->module->nodes->nodes, MCP_KERNEL_MESSAGES, result);
     for (uint32_t i = 0; good && i < result->count; ++i) {
         const uint32_t number =
             NICBARR_GROUP_PING_PONG + (uint32_t)player * NICBARR_ROUND_TRIPS + i;
