@@ -35,11 +35,12 @@ check "measured over a bad network" on_hosts --seed "$seed" --loss 10 --duplicat
 # ---- processes that do not go on
 
 # stopping.sh VICTIM TIMES STOPPED RUNNING ARGUMENT...: stops process number VICTIM of the job that many
-# times, for so many seconds, and lets it run for so many in between.
+# times, for so many seconds, and lets it run for so many in between. The job goes on until that is over.
 cat > "$scratch/stopping.sh" << 'EOS'
 #!/bin/bash
 victim=$1 times=$2 stopped=$3 running=$4
 shift 4
+rm -f "$over"
 "$NETHOSTS_MPIRUN" "$@" &
 job=$!
 members() {
@@ -48,31 +49,30 @@ members() {
         [ "$(readlink "$process/exe")" = "$program" ] && echo "${process#/proc/}"
     done
 }
-until pid=$(members | sort -n | sed -n "${victim}p") && [ -n "$pid" ]; do sleep 0.1; done
-# By then it is among its barriers.
-sleep 1
+until grep -q ": np " "$output"; do sleep 0.1; done # it is among its barriers
+pid=$(members | sort -n | sed -n "${victim}p")
 for i in $(seq "$times"); do
     kill -STOP "$pid" || break
     sleep "$stopped"
-    kill -CONT "$pid"
-    echo "stopped process $pid"
+    kill -CONT "$pid" && echo "stop number $i is over"
     sleep "$running"
 done
-kill -0 $job 2> /dev/null && echo "the job still ran"
+touch "$over"
 wait $job
 EOS
 chmod +x "$scratch/stopping.sh"
 program=$(realpath "$programs/barrier_ledger")
-export program
+output=$scratch/out over=$scratch/over
+export program output over
 stop=${NICBARR_TEST_STOP:-5}
 for victim in 1 4; do
     check "process $victim is stopped for $stop s" on_hosts --shell 3 2 "$scratch/stopping.sh" $victim 1 \
-        "$stop" 0 --mca coll_nicbarr_algorithm dissemination:1 \
-        "$programs/barrier_ledger" --iterations 30000 --ledger "$scratch/ledger" --seed "$seed"
-    check "in the middle of it" said "the job still ran"
+        "$stop" 0.1 --mca coll_nicbarr_algorithm dissemination:1 \
+        "$programs/barrier_ledger" --until "$over" --ledger "$scratch/ledger" --seed "$seed"
+    check "in the middle of it" said "stop number 1 is over"
 done
 check "a slow process" on_hosts --shell 3 2 "$scratch/stopping.sh" 3 30 0.05 0.05 \
     --mca coll_nicbarr_algorithm pairwise \
-    "$programs/barrier_ledger" --iterations 15000 --ledger "$scratch/ledger" --seed "$seed"
-check "was stopped now and then" said "stopped process"
+    "$programs/barrier_ledger" --until "$over" --ledger "$scratch/ledger" --seed "$seed"
+check "was stopped now and then" said "stop number 30 is over"
 finish

@@ -12,13 +12,29 @@
  */
 #include "common.h"
 
+#include <unistd.h>
+
 static long iterations = 10000;
+static const char *until;
 
 static const struct test_option options[] = {
     {"--iterations", OPTION_LONG, &iterations, "barriers in all (10000)"},
+    {"--until", OPTION_TEXT, &until, "more of them, until there is a file of that name"},
 };
 
 enum { PHASE_LENGTH = 100 };
+
+/* Is there one more barrier? Beyond those that were asked for, a whole phase or none. */
+static bool goes_on(long done)
+{
+    if (done < iterations)
+        return true;
+    if (!until || done % PHASE_LENGTH != 0)
+        return until;
+    int more = access(until, F_OK) != 0;
+    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return more;
+}
 
 int main(int argc, char **argv)
 {
@@ -34,7 +50,7 @@ int main(int argc, char **argv)
     unsigned one = 0, other = 1;
     bool slow = false;
     test_phase("barriers");
-    for (long i = 0; i < iterations; i++) {
+    for (long i = 0; goes_on(i); i++) {
         if (i % PHASE_LENGTH == 0) {
             pattern = (unsigned)(i / PHASE_LENGTH) % PATTERNS;
             one = rng_below(&plan, USUAL_COMMUNICATORS);
