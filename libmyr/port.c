@@ -63,12 +63,15 @@ static struct myr_inlet *inlet_of(const struct myr_segment *segment, const struc
                              : (struct myr_inlet *)(myr_segment_base(segment) + rings->inlet);
 }
 
+/* With the inlet, into which nobody may write from now on. */
 static void free_rings(struct myr_segment *segment, struct mcp_rings *rings)
 {
-    if (NULL != rings) {
-        myr_segment_free(segment, inlet_of(segment, rings));
-        myr_segment_free(segment, rings);
+    struct myr_inlet *inlet = NULL == rings ? NULL : inlet_of(segment, rings);
+    if (NULL != inlet) {
+        myr_inlet_close(inlet);
+        myr_segment_free(segment, inlet);
     }
+    myr_segment_free(segment, rings);
 }
 
 static void discard(struct myr_port *port)
@@ -180,21 +183,12 @@ static void free_blocks(struct myr_segment *segment, const struct mcp_rings *rin
     }
 }
 
-static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rings)
-{
-    struct myr_inlet *inlet = inlet_of(segment, rings);
-    if (NULL != inlet) {
-        myr_inlet_close(inlet);
-    }
-}
-
 void myr_port_close(struct myr_port *port)
 {
     struct mcp_board *board;
     struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
     mcp_port_close(nic, board, port->number);
     myr_nic_leave(port->nic);
-    close_inlet(port->segment, port->rings);
     free_blocks(port->segment, port->rings);
     discard(port);
 }
@@ -223,7 +217,6 @@ uint32_t myr_ports_bury(struct myr_nic *nic, uint32_t process)
     struct mcp_rings *rings;
     uint32_t buried = 0;
     while (NULL != (rings = bury_one(nic, process))) {
-        close_inlet(segment, rings);
         free_blocks(segment, rings);
         free_rings(segment, rings);
         ++buried;
