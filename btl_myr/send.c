@@ -51,15 +51,17 @@ static struct mca_btl_myr_header header_of(const struct mca_btl_base_endpoint_t 
         .tag = tag, .module = (uint8_t)endpoint->module, .from = opal_proc_local_get()->proc_name};
 }
 
-/* Where to write a short message's payload; NULL if it is too long, or must take the other way.
- * Locked, until it is ended. */
-static void *begin_short(struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_tag_t tag,
-                         size_t payload)
+/* May a message with this payload (bytes) go into the other port's inlet? */
+static bool is_short(const struct mca_btl_base_endpoint_t *endpoint, size_t payload)
 {
-    struct mca_btl_myr_header *header = NULL;
-    if (payload <= MYR_SHORT_BYTES - sizeof(*header)) {
-        header = myr_outlet_begin(&endpoint->remote.outlet);
-    }
+    return NULL != endpoint->remote.outlet.inlet &&
+           payload <= MYR_SHORT_BYTES - sizeof(struct mca_btl_myr_header);
+}
+
+/* Where to write its payload; NULL if there is no room. Locked, until it is ended. */
+static void *begin_short(struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_tag_t tag)
+{
+    struct mca_btl_myr_header *header = myr_outlet_begin(&endpoint->remote.outlet);
     if (NULL == header) {
         return NULL;
     }
@@ -81,7 +83,7 @@ static void post(mca_btl_myr_fragment_t *fragment, struct mca_btl_base_endpoint_
     const size_t bytes = fragment->segment.seg_len;
     fragment->endpoint = endpoint;
     ++component->in_flight;
-    void *payload = begin_short(endpoint, tag, bytes);
+    void *payload = is_short(endpoint, bytes) ? begin_short(endpoint, tag) : NULL;
     if (NULL != payload) {
         memcpy(payload, fragment->segment.seg_addr.pval, bytes);
         end_short(endpoint, bytes);
@@ -142,15 +144,17 @@ int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
     if (NULL != descriptor) {
         *descriptor = NULL;
     }
-    OPAL_THREAD_LOCK(&component->lock);
-    uint8_t *payload = begin_short(endpoint, tag, header_size + payload_size);
-    if (NULL != payload) {
-        write_payload(payload, header, header_size, convertor, payload_size);
-        end_short(endpoint, header_size + payload_size);
-    }
-    OPAL_THREAD_UNLOCK(&component->lock);
-    if (NULL != payload) {
-        return OPAL_SUCCESS;
+    if (is_short(endpoint, header_size + payload_size)) {
+        OPAL_THREAD_LOCK(&component->lock);
+        uint8_t *payload = begin_short(endpoint, tag);
+        if (NULL != payload) {
+            write_payload(payload, header, header_size, convertor, payload_size);
+            end_short(endpoint, header_size + payload_size);
+        }
+        OPAL_THREAD_UNLOCK(&component->lock);
+        if (NULL != payload) {
+            return OPAL_SUCCESS;
+        }
     }
     mca_btl_myr_fragment_t *fragment = (mca_btl_myr_fragment_t *)mca_btl_myr_alloc(
         btl, endpoint, order, header_size + payload_size, flags | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
