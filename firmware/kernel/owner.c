@@ -34,13 +34,15 @@ enum {
     READY_MOST = 32,
 };
 
+enum page_state {
+    PAGE_NONE,
+    PAGE_READY, /* for a group to come */
+    PAGE_TAKEN,
+    PAGE_SPENT, /* a group has had it: nobody else gets that page */
+};
+
 struct page {
-    enum {
-        PAGE_NONE,
-        PAGE_READY, /* for a group to come */
-        PAGE_TAKEN,
-        PAGE_SPENT, /* a group has had it: nobody else gets that page */
-    } state;
+    enum page_state state;
     int map; /* ready: its descriptor */
 };
 
@@ -241,9 +243,9 @@ static int make_page(void)
 }
 
 /* The first place from `at` on that is in this state; MCP_KERNEL_GROUPS: there is none. */
-static uint32_t find_page(const struct mcp_kernel *kernel, uint32_t at, int state)
+static uint32_t find_page(const struct mcp_kernel *kernel, uint32_t at, enum page_state state)
 {
-    while (at < MCP_KERNEL_GROUPS && (int)kernel->page[at].state != state) {
+    while (at < MCP_KERNEL_GROUPS && kernel->page[at].state != state) {
         ++at;
     }
     return at;
@@ -256,7 +258,7 @@ struct batch {
 };
 
 /* Make pages for the places in this state, as many as still fit the batch. */
-static void make_pages(const struct mcp_kernel *kernel, int state, struct batch *batch)
+static void make_pages(const struct mcp_kernel *kernel, enum page_state state, struct batch *batch)
 {
     for (uint32_t p = find_page(kernel, 0, state);
          p < MCP_KERNEL_GROUPS && kernel->ready + batch->count < READY_MOST;
@@ -341,6 +343,7 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
         plan->nwaits > MCP_KERNEL_MESSAGES) {
         return refuse(why, "the schedule is too long for the kernel's NIC");
     }
+    errno = ENOSPC; /* if there is no place */
     if (0 == kernel->ready) {
         make_ready(kernel);
     }
