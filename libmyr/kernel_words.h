@@ -11,7 +11,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/nic.h"
 
-#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b31) /* "myk1"; changes with what follows */
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b32) /* "myk2"; changes with what follows */
 
 /* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
  */
@@ -45,11 +45,10 @@ struct myr_kernel_answer {
 struct myr_kernel_group_words {
     uint32_t uid;
     uint32_t node;
-    uint32_t done;   /* the last epoch that is complete */
-    uint8_t waits;   /* it has entered another */
-    uint8_t failed;  /* nothing more will be */
-    uint8_t lingers; /* its processes have left it */
-    uint8_t zero;
+    uint32_t done;  /* the last epoch that is complete */
+    uint8_t waits;  /* it has entered another */
+    uint8_t failed; /* nothing more will be */
+    uint8_t zero[2];
 };
 
 /* The answer to STATUS: of the groups, those of the user who asks, or of all if that is root. */
@@ -59,6 +58,7 @@ struct myr_kernel_report {
     struct myr_nic_name nic;
     char interface[16];
     struct mcp_counters counters;
+    uint32_t closed; /* groups whose last epoch is kept, as peers may ask for it */
     uint32_t groups;
     struct myr_kernel_group_words group[MCP_KERNEL_GROUPS];
 };

@@ -1,7 +1,6 @@
 /* The kernel NIC's groups; see kernel_groups.h. */
 #include "myrd/kernel_groups.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +11,6 @@ struct group {
     bool failed;
     uint64_t *holder; /* [holders]; one that has opened it twice is in here twice */
     uint32_t holders, room;
-    uint64_t close_at_ms; /* of one that lingers: without holders */
     /* What it did when we looked last; see look_after(). */
     bool waited;
     uint32_t done;
@@ -21,11 +19,18 @@ struct group {
     uint64_t ask_at_ms;
 };
 
+/* One whose last epoch the NIC keeps. */
+struct closed {
+    uint64_t key;
+    uint32_t uid;
+};
+
 struct myrd_groups {
     struct mcp_kernel *kernel;
     uint64_t look_at_ms;
-    uint32_t count;
+    uint32_t count, closed_count;
     struct group group[MCP_KERNEL_GROUPS];
+    struct closed closed[MCP_KERNEL_LATE]; /* in this order */
 };
 
 struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel)
@@ -37,14 +42,45 @@ struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel)
     return groups;
 }
 
-static bool lingers(const struct group *group)
+/* ---- those that are closed ---- */
+
+static uint32_t closed_by(const struct myrd_groups *groups, uint32_t uid)
 {
-    return 0 == group->holders;
+    uint32_t count = 0;
+    for (uint32_t c = 0; c < groups->closed_count; ++c) {
+        count += uid == groups->closed[c].uid;
+    }
+    return count;
+}
+
+/* Forget the first one from `at` on that is this user's. */
+static void forget(struct myrd_groups *groups, uint32_t at, uint32_t uid)
+{
+    while (uid != groups->closed[at].uid) {
+        ++at;
+    }
+    mcp_kernel_group_forget(groups->kernel, groups->closed[at].key);
+    --groups->closed_count;
+    memmove(&groups->closed[at], &groups->closed[at + 1],
+            sizeof(groups->closed[0]) * (groups->closed_count - at));
+}
+
+/* Room for one more of this user's: its own oldest gives way, or the oldest of all. */
+static void make_room_for_closed(struct myrd_groups *groups, uint32_t uid)
+{
+    if (closed_by(groups, uid) >= MYRD_CLOSED_OF_ONE) {
+        forget(groups, 0, uid);
+    } else if (MCP_KERNEL_LATE == groups->closed_count) {
+        forget(groups, 0, groups->closed[0].uid);
+    }
 }
 
 static void close_group(struct myrd_groups *groups, struct group *group)
 {
-    mcp_kernel_group_close(groups->kernel, group->plan.key);
+    const struct closed closed = {group->plan.key, group->plan.uid};
+    make_room_for_closed(groups, closed.uid);
+    mcp_kernel_group_close(groups->kernel, closed.key);
+    groups->closed[groups->closed_count++] = closed;
     close(group->page);
     free(group->holder);
     *group = groups->group[--groups->count];
@@ -93,47 +129,32 @@ static enum myr_status hold(struct group *group, uint64_t holder, struct myr_err
 }
 
 /* Leave once; false if it does not hold it. */
-static bool let_go(struct group *group, uint64_t holder, uint64_t now_ms)
+static bool let_go(struct group *group, uint64_t holder)
 {
     for (uint32_t h = 0; h < group->holders; ++h) {
         if (holder == group->holder[h]) {
             group->holder[h] = group->holder[--group->holders];
-            group->close_at_ms = now_ms + MYRD_LINGER_MS;
             return true;
         }
     }
     return false;
 }
 
-/* Room for one more of this user's: a group that lingers gives way, the oldest first. */
-static bool make_room(struct myrd_groups *groups, uint32_t uid)
+/* Is there room for one more of this user's? */
+static bool has_room(const struct myrd_groups *groups, uint32_t uid)
 {
     uint32_t count = 0;
-    struct group *oldest = NULL;
     for (uint32_t g = 0; g < groups->count; ++g) {
-        struct group *group = &groups->group[g];
-        if (uid == group->plan.uid) {
-            ++count;
-            if (lingers(group) && (NULL == oldest || group->close_at_ms < oldest->close_at_ms)) {
-                oldest = group;
-            }
-        }
+        count += uid == groups->group[g].plan.uid;
     }
-    if (count < MYRD_GROUPS_OF_ONE && groups->count < MCP_KERNEL_GROUPS) {
-        return true;
-    }
-    if (NULL == oldest) {
-        return false;
-    }
-    close_group(groups, oldest);
-    return true;
+    return count < MYRD_GROUPS_OF_ONE && groups->count < MCP_KERNEL_GROUPS;
 }
 
 static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
                                 uint64_t holder, int *page, struct myr_error *error)
 {
     char why[MCP_KERNEL_WHY];
-    if (!make_room(groups, plan->uid)) {
+    if (!has_room(groups, plan->uid)) {
         return myr_fail(error, MYR_ERR_FULL, 0, "myrd refuses: too many groups are open");
     }
     struct group *group = &groups->group[groups->count];
@@ -178,24 +199,35 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
     return status;
 }
 
-bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder, uint64_t now_ms)
+bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder)
 {
     const uint32_t place = find(groups, key);
-    return place < groups->count && let_go(&groups->group[place], holder, now_ms);
+    struct group *group = &groups->group[place];
+    if (place == groups->count || !let_go(group, holder)) {
+        return false;
+    }
+    if (0 == group->holders) {
+        close_group(groups, group);
+    }
+    return true;
 }
 
-void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder, uint64_t now_ms)
+void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder)
 {
-    for (uint32_t g = 0; g < groups->count; ++g) {
-        struct group *group = &groups->group[g];
-        if (!let_go(group, holder, now_ms)) {
+    /* From the last to the first, as whoever goes is replaced by the last. */
+    for (uint32_t g = groups->count; g > 0; --g) {
+        struct group *group = &groups->group[g - 1];
+        if (!let_go(group, holder)) {
             continue;
         }
-        while (let_go(group, holder, now_ms)) {
+        while (let_go(group, holder)) {
         }
         if (!group->failed) {
             group->failed = true;
             (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_FAIL);
+        }
+        if (0 == group->holders) {
+            close_group(groups, group);
         }
     }
 }
@@ -239,41 +271,34 @@ static void look_after(struct myrd_groups *groups, struct group *group, uint64_t
 
 void myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms)
 {
-    const bool look = now_ms >= groups->look_at_ms;
-    if (look) {
-        groups->look_at_ms = now_ms + MYRD_LOOK_MS;
+    if (now_ms < groups->look_at_ms) {
+        return;
     }
-    /* From the last to the first, as whoever goes is replaced by the last. */
-    for (uint32_t g = groups->count; g > 0; --g) {
-        struct group *group = &groups->group[g - 1];
-        if (lingers(group) && now_ms >= group->close_at_ms) {
-            close_group(groups, group);
-        } else if (look && !lingers(group) && !group->failed) {
-            look_after(groups, group, now_ms);
+    groups->look_at_ms = now_ms + MYRD_LOOK_MS;
+    for (uint32_t g = 0; g < groups->count; ++g) {
+        if (!groups->group[g].failed) {
+            look_after(groups, &groups->group[g], now_ms);
         }
     }
 }
 
 int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms)
 {
-    uint64_t due = UINT64_MAX;
-    for (uint32_t g = 0; g < groups->count; ++g) {
-        const struct group *group = &groups->group[g];
-        const uint64_t its = lingers(group)  ? group->close_at_ms
-                             : group->failed ? UINT64_MAX
-                                             : groups->look_at_ms;
-        due = its < due ? its : due;
+    uint32_t g = 0;
+    while (g < groups->count && groups->group[g].failed) {
+        ++g;
     }
-    if (UINT64_MAX == due) {
+    if (g == groups->count) {
         return -1;
     }
-    return due <= now_ms ? 0 : due - now_ms < INT_MAX ? (int)(due - now_ms) : INT_MAX;
+    return groups->look_at_ms <= now_ms ? 0 : (int)(groups->look_at_ms - now_ms);
 }
 
 void myrd_groups_report(const struct myrd_groups *groups, uint32_t uid,
                         struct myr_kernel_report *report)
 {
     report->groups = 0;
+    report->closed = 0 == uid ? groups->closed_count : closed_by(groups, uid);
     for (uint32_t g = 0; g < groups->count; ++g) {
         const struct group *group = &groups->group[g];
         if (0 != uid && uid != group->plan.uid) {
@@ -287,7 +312,6 @@ void myrd_groups_report(const struct myrd_groups *groups, uint32_t uid,
             .done = done,
             .waits = waits,
             .failed = group->failed,
-            .lingers = lingers(group),
         };
     }
 }

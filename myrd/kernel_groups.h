@@ -2,9 +2,10 @@
  * The groups that are open on the kernel's NIC: whose they are, who holds them, and what is due for
  * them. Called by kernel_server.c, which does the talking.
  *
- * Invariants: a group is known to its user alone. A group that somebody holds is open; the last one
- * who leaves it leaves it lingering, as peers may still ask for its last messages. Whoever dies
- * with a group has it fail. The caller says what time it is, so time can be pretended.
+ * Invariants: a group is known to its user alone. A group is open as long as somebody holds it. Of
+ * a closed one the NIC keeps the last epoch, as peers may still ask for its messages, however late;
+ * only many more that are closed have it forgotten. Whoever dies with a group has it fail. The
+ * caller says what time it is, so time can be pretended.
  */
 #ifndef MYRD_KERNEL_GROUPS_H
 #define MYRD_KERNEL_GROUPS_H
@@ -19,7 +20,7 @@
 enum {
     MYRD_GROUPS_OF_ONE = 256,    /* a user may have so many, */
     MYRD_HOLDERS_OF_ONE = 4096,  /* ... a group may be held so often */
-    MYRD_LINGER_MS = 10000,      /* how long a group stays that all have left */
+    MYRD_CLOSED_OF_ONE = 4096,   /* closed groups of a user that are kept in mind */
     MYRD_LOOK_MS = 10,           /* how often is looked who is stuck */
     MYRD_PATIENCE_MOST_MS = 64,  /* the longest between two askings for a stuck group */
     MYRD_ASKED_BEFORE_MEET = 16, /* askings in vain, before it is looked where its peers are now */
@@ -40,13 +41,13 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
                                  uint64_t holder, int *page, struct myr_error *error);
 
 /* It has done with it; false if it does not hold such a group. */
-bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder, uint64_t now_ms);
+bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder);
 
 /* It has died: what it holds fails, and it has left it. */
-void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder, uint64_t now_ms);
+void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder);
 
-/* Do what is due: ask for groups that are stuck, close those that have lingered. To be called after
- * myrd_groups_timeout() milliseconds (-1: nothing is due ever), or any time. */
+/* Do what is due: ask for groups that are stuck. To be called after myrd_groups_timeout()
+ * milliseconds (-1: nothing is due ever), or any time. */
 void myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms);
 int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms);
 

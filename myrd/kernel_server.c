@@ -94,7 +94,7 @@ static void end_meeting(struct myrd_kernel_server *server, struct client *client
 static void bury(struct myrd_kernel_server *server, uint32_t number)
 {
     struct client *client = &server->client[number];
-    myrd_groups_bury(server->groups, client->number, now_ms());
+    myrd_groups_bury(server->groups, client->number);
     end_meeting(server, client);
     myrd_visitor_leave(&client->visitor);
     *client = server->client[--server->count];
@@ -219,7 +219,7 @@ static bool attend(struct myrd_kernel_server *server, struct client *client,
         ask_open(server, client, question);
         return true;
     case MYR_KERNEL_CLOSE:
-        if (myrd_groups_leave(server->groups, question->key, client->number, now_ms())) {
+        if (myrd_groups_leave(server->groups, question->key, client->number)) {
             answer(client, MYR_OK, "", NULL, NULL);
         } else {
             answer(client, MYR_ERR_NOT_THERE, "the process has no such group", NULL, NULL);

@@ -62,7 +62,6 @@ struct kernel_sight {
     struct myr_kernel_report report;
     struct myr_nic_view nic;
     struct myr_group_view group[MCP_KERNEL_GROUPS];
-    uint32_t lingering;
     enum myr_status status;
     struct myr_error error;
 };
@@ -79,10 +78,6 @@ static void view_kernel(struct kernel_sight *sight)
     };
     for (uint32_t g = 0; g < report->groups; ++g) {
         const struct myr_kernel_group_words *group = &report->group[g];
-        if (group->lingers) {
-            ++sight->lingering;
-            continue;
-        }
         sight->group[sight->nic.groups++] = (struct myr_group_view){
             .node = group->node,
             .done = group->done,
@@ -243,10 +238,8 @@ static void print_kernel(const struct kernel_sight *sight)
     print_addresses(&sight->nic, "kernel, ");
     printf("  run by     the kernel\n");
     print_groups(&sight->nic);
-    if (0 != sight->lingering) {
-        printf("  closed     %u, whose last messages peers may still ask for\n",
-               (unsigned)sight->lingering);
-    }
+    printf("  closed     %u, whose last epochs are kept for peers that ask\n",
+           (unsigned)sight->report.closed);
     print_counters(&sight->nic);
     putchar('\n');
 }
@@ -345,7 +338,7 @@ static json_t *json_of_kernel(const struct kernel_sight *sight)
     }
     json_t *json = json_of_nic(&sight->nic, "kernel", "kernel");
     json_object_set_new(json, "interface", json_string(sight->report.interface));
-    json_object_set_new(json, "lingering", json_integer((json_int_t)sight->lingering));
+    json_object_set_new(json, "closed", json_integer((json_int_t)sight->report.closed));
     return json;
 }
 

@@ -97,6 +97,7 @@ struct mcp_kernel_neighbour {
     uint8_t zero;
 };
 
-enum { MCP_KERNEL_GROUPS = 1024, MCP_KERNEL_NEIGHBOURS = 4096 };
+/* Groups that may be open, closed ones whose last epoch is kept, and hosts that are known. */
+enum { MCP_KERNEL_GROUPS = 1024, MCP_KERNEL_LATE = 16384, MCP_KERNEL_NEIGHBOURS = 4096 };
 
 #endif

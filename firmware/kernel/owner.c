@@ -369,9 +369,17 @@ void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
 {
     struct mcp_kernel_group group;
     if (look_up(kernel, key, &group)) {
+        const uint32_t last = myr_glance(&group.group.done);
+        (void)bpf_map__update_elem(kernel->program->maps.late, &key, sizeof(key), &last,
+                                   sizeof(last), BPF_ANY);
         (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
         kernel->page[group.page].state = PAGE_SPENT;
     }
+}
+
+void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key)
+{
+    (void)bpf_map__delete_elem(kernel->program->maps.late, &key, sizeof(key), 0);
 }
 
 int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *done)

@@ -50,7 +50,12 @@ void mcp_kernel_prepare(struct mcp_kernel *kernel);
  * neighbours (below), or they are not sent to. */
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, int *page,
                           char why[MCP_KERNEL_WHY]);
+
+/* Close it. Its last epoch is kept, so that a peer who lost a message of that hears that it is
+ * done, as long as it is not forgotten (which the caller sees to: there is room for
+ * MCP_KERNEL_LATE). */
 void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key);
+void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key);
 
 /* Has the group entered an epoch (1) that is not done (0: idle, -1: there is no such group)? */
 int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *done);

@@ -41,6 +41,15 @@ struct {
     __type(value, struct mcp_kernel_group);
 } groups SEC(".maps");
 
+/* Groups that are closed: the last epoch that was done. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, MCP_KERNEL_LATE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, uint64_t);
+    __type(value, uint32_t);
+} late SEC(".maps");
+
 /* A page for each group, which its hosts may map. */
 struct page_of_one {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -168,28 +177,22 @@ static __always_inline void copy_own_mac(uint8_t *to)
     }
 }
 
-/* Make the packet be this message. False: its receiver's hardware address is not known. */
-static __always_inline bool become(struct __sk_buff *packet, const struct mcp_kernel_group *group,
-                                   const struct mcp_message *message)
+/* Make the packet be one of ours, to this address and hardware address. */
+static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac,
+                                const struct mcp_address *to, const struct mcp_header *header)
 {
-    const uint32_t place_of_peer = group->neighbour[message->peer & (MCP_KERNEL_PEERS - 1)];
-    const struct mcp_kernel_neighbour *peer = bpf_map_lookup_elem(&neighbours, &place_of_peer);
     struct made_frame made = {0};
     struct frame *frame = &made.frame;
-    if (!peer || !peer->known) {
-        COUNT(send_errors);
-        return false;
-    }
-    __builtin_memcpy(frame->ethernet.h_dest, peer->mac, ETH_ALEN);
+    __builtin_memcpy(frame->ethernet.h_dest, mac, ETH_ALEN);
     copy_own_mac(frame->ethernet.h_source);
-    fill_frame(frame, place.ip, place.port, message->to.ip, message->to.port);
+    fill_frame(frame, place.ip, place.port, to->ip, to->port);
     struct mcp_header sealed = {
         .magic = MCP_MAGIC,
         .version = MCP_WIRE_VERSION,
-        .type = message->header.type,
-        .key = message->header.key,
+        .type = header->type,
+        .key = header->key,
     };
-    sealed.collective = message->header.collective;
+    sealed.collective = header->collective;
     sealed.check = mcp_collective_check(&sealed);
     copy_words(frame->words, &sealed);
     if (bpf_skb_store_bytes(packet, 0, frame, sizeof(*frame), 0) < 0) {
@@ -199,6 +202,19 @@ static __always_inline bool become(struct __sk_buff *packet, const struct mcp_ke
     COUNT(packets_sent);
     packet->mark = OURS;
     return true;
+}
+
+/* Make the packet be this message. False: its receiver's hardware address is not known. */
+static __always_inline bool become(struct __sk_buff *packet, const struct mcp_kernel_group *group,
+                                   const struct mcp_message *message)
+{
+    const uint32_t place_of_peer = group->neighbour[message->peer & (MCP_KERNEL_PEERS - 1)];
+    const struct mcp_kernel_neighbour *peer = bpf_map_lookup_elem(&neighbours, &place_of_peer);
+    if (!peer || !peer->known) {
+        COUNT(send_errors);
+        return false;
+    }
+    return say(packet, peer->mac, &message->to, &message->header);
 }
 
 static __always_inline void send_clone(struct __sk_buff *packet,
@@ -355,6 +371,29 @@ static __always_inline int play(struct play *play, bool incoming)
 
 /* ---- what comes in ---- */
 
+/* Of a group that is not open, from `mac` and `from`. Who asks for the last message of one that is
+ * closed hears that all have entered its epoch (as in collective.c). */
+static __always_inline int receive_stranger(struct __sk_buff *packet, struct mcp_header *header,
+                                            const uint8_t *mac, const struct mcp_address *from)
+{
+    const uint64_t key = header->key;
+    const uint32_t *last = bpf_map_lookup_elem(&late, &key);
+    if (!last) {
+        COUNT(dropped_foreign);
+        return DROP;
+    }
+    if (MCP_ASK != header->type || !myr_epoch_reached(*last, header->collective.epoch)) {
+        COUNT(duplicates);
+        return DROP;
+    }
+    header->type = MCP_DONE;
+    if (!say(packet, mac, from, header)) {
+        return DROP;
+    }
+    COUNT(answered);
+    return (int)bpf_redirect(place.interface, 0);
+}
+
 SEC("tc")
 int mcp_receive(struct __sk_buff *packet)
 {
@@ -375,8 +414,10 @@ int mcp_receive(struct __sk_buff *packet)
     const uint64_t key = header.key;
     struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &key);
     if (!group) {
-        COUNT(dropped_foreign);
-        return DROP;
+        const struct mcp_address from = {frame->ip.saddr, frame->udp.source, 0};
+        uint8_t mac[ETH_ALEN];
+        __builtin_memcpy(mac, frame->ethernet.h_source, ETH_ALEN);
+        return receive_stranger(packet, &header, mac, &from);
     }
     const struct mcp_collective_part part = header.collective;
     if (MCP_ASK == header.type) {

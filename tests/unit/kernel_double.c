@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { GROUPS_EVER = 4096 };
+enum { GROUPS_EVER = 2 * MCP_KERNEL_LATE };
 
 struct mcp_kernel {
     bool open;
@@ -155,6 +155,15 @@ void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
     (void)kernel;
     pthread_mutex_lock(&lock);
     find(key)->open = false;
+    find(key)->kept = true;
+    pthread_mutex_unlock(&lock);
+}
+
+void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key)
+{
+    (void)kernel;
+    pthread_mutex_lock(&lock);
+    find(key)->kept = false;
     pthread_mutex_unlock(&lock);
 }
 

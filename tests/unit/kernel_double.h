@@ -16,6 +16,7 @@
 struct double_group {
     struct mcp_kernel_plan plan;
     bool open;
+    bool kept; /* closed, and not forgotten */
     bool waits;
     uint32_t done;
     uint32_t asked, failed; /* how often was rung */

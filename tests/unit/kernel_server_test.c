@@ -1,9 +1,9 @@
 /*
  * myrd --kernel, over a double of the kernel's NIC. Invariants: a group is its user's alone,
  * whoever knows its key; who dies with a group has it fail, who leaves it does not, and the last
- * one leaves it lingering; a user has a share of the NIC, not all of it; a group that is stuck is
- * asked for, ever more seldom, and others are not; what a client says is never believed; nobody
- * holds up others, not even by a host that does not answer.
+ * one closes it, its last epoch kept; a user has a share of the NIC, not all of it; a group that is
+ * stuck is asked for, ever more seldom, and others are not; what a client says is never believed;
+ * nobody holds up others, not even by a host that does not answer.
  *
  * What is due is tried with pretended time. The server's own tests run it in a thread and wait for
  * what happens, not for time to pass.
@@ -77,6 +77,12 @@ static bool is_open(uint64_t key)
 {
     struct double_group group;
     return double_look(key, &group) && group.open;
+}
+
+static bool is_kept(uint64_t key)
+{
+    struct double_group group;
+    return double_look(key, &group) && group.kept;
 }
 
 static uint32_t asked(uint64_t key)
@@ -207,38 +213,57 @@ static void a_group_is_shared_with_its_like(void **state)
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, &other_tables), MYR_ERR_SYSTEM);
     assert_int_equal(none, -1);
     assert_string_equal(another.text, other_tables.text); /* it learns nothing */
-    assert_false(myrd_groups_leave(groups, 7, 3, NOW));
+    assert_false(myrd_groups_leave(groups, 7, 3));
     assert_true(myrd_groups_know(groups, 7));
     assert_false(myrd_groups_know(groups, 8));
 }
 
-static void the_last_one_leaves_it_lingering(void **state)
+static void the_last_one_closes_it(void **state)
 {
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
     open_for(groups, 7, ALICE, 2);
-    assert_true(myrd_groups_leave(groups, 7, 1, NOW));
-    assert_false(myrd_groups_leave(groups, 7, 1, NOW));
-    myrd_groups_look(groups, NOW + 10 * MYRD_LINGER_MS);
+    assert_true(myrd_groups_leave(groups, 7, 1));
+    assert_false(myrd_groups_leave(groups, 7, 1));
     assert_true(is_open(7));
-    assert_true(myrd_groups_leave(groups, 7, 2, NOW));
-    assert_int_equal(myrd_groups_timeout(groups, NOW), MYRD_LINGER_MS);
-    myrd_groups_look(groups, NOW + MYRD_LINGER_MS - 1);
-    assert_true(is_open(7));
-    myrd_groups_look(groups, NOW + MYRD_LINGER_MS);
+    assert_true(myrd_groups_leave(groups, 7, 2));
     assert_false(is_open(7));
+    assert_true(is_kept(7));
     assert_int_equal(failed(7), 0);
     assert_int_equal(myrd_groups_timeout(groups, NOW), -1);
 }
 
-static void one_that_lingers_can_be_held_again(void **state)
+static void open_and_close(struct myrd_groups *groups, uint64_t first, uint32_t count, uint32_t uid)
 {
+    for (uint32_t g = 0; g < count; ++g) {
+        assert_int_equal(open_for(groups, first + g, uid, uid), MYR_OK);
+        assert_true(myrd_groups_leave(groups, first + g, uid));
+    }
+}
+
+/* ... and may have only its own forgotten, as long as there is room for all. */
+static void a_user_has_so_many_closed(void **state)
+{
+    enum { OF_ONE = MYRD_CLOSED_OF_ONE, USERS = MCP_KERNEL_LATE / OF_ONE };
+    static struct myr_kernel_report report;
     struct myrd_groups *groups = *state;
-    open_for(groups, 7, ALICE, 1);
-    myrd_groups_leave(groups, 7, 1, NOW);
-    assert_int_equal(open_for(groups, 7, ALICE, 2), MYR_OK);
-    myrd_groups_look(groups, NOW + 2 * MYRD_LINGER_MS);
-    assert_true(is_open(7));
+    open_and_close(groups, 1, 2, BOB);
+    open_and_close(groups, 10, OF_ONE, ALICE);
+    assert_true(is_kept(10));
+    open_and_close(groups, 10 + OF_ONE, 3, ALICE);
+    assert_false(is_kept(12));
+    assert_true(is_kept(13) && is_kept(1));
+    myrd_groups_report(groups, ALICE, &report);
+    assert_int_equal(report.closed, OF_ONE);
+    myrd_groups_report(groups, BOB, &report);
+    assert_int_equal(report.closed, 2);
+    for (uint32_t user = 1; user < USERS; ++user) {
+        open_and_close(groups, 10 * OF_ONE * (user + 1), OF_ONE, BOB + user);
+    }
+    myrd_groups_report(groups, 0, &report);
+    assert_int_equal(report.closed, MCP_KERNEL_LATE);
+    assert_false(is_kept(1) || is_kept(2)); /* the oldest of all */
+    assert_true(is_kept(13));
 }
 
 static void each_opening_wants_a_closing(void **state)
@@ -246,9 +271,9 @@ static void each_opening_wants_a_closing(void **state)
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
     open_for(groups, 7, ALICE, 1);
-    assert_true(myrd_groups_leave(groups, 7, 1, NOW));
-    assert_true(myrd_groups_leave(groups, 7, 1, NOW));
-    assert_false(myrd_groups_leave(groups, 7, 1, NOW));
+    assert_true(myrd_groups_leave(groups, 7, 1));
+    assert_true(myrd_groups_leave(groups, 7, 1));
+    assert_false(myrd_groups_leave(groups, 7, 1));
 }
 
 static void death_fails_what_was_held(void **state)
@@ -259,15 +284,14 @@ static void death_fails_what_was_held(void **state)
     open_for(groups, 7, ALICE, 2);
     open_for(groups, 8, ALICE, 2);
     open_for(groups, 9, ALICE, 1);
-    myrd_groups_leave(groups, 9, 1, NOW);
-    myrd_groups_bury(groups, 1, NOW);
+    myrd_groups_leave(groups, 9, 1);
+    myrd_groups_bury(groups, 1);
     assert_int_equal(failed(7), 1);
     assert_int_equal(failed(8), 0);
     assert_int_equal(failed(9), 0);
-    myrd_groups_bury(groups, 2, NOW);
+    myrd_groups_bury(groups, 2);
     assert_int_equal(failed(7), 1); /* once is enough */
     assert_int_equal(failed(8), 1);
-    myrd_groups_look(groups, NOW + MYRD_LINGER_MS);
     assert_int_equal(double_open_count(), 0);
 }
 
@@ -281,12 +305,8 @@ static void a_user_has_a_share(void **state)
     assert_int_equal(open_for(groups, key, ALICE, 1), MYR_ERR_FULL);
     assert_int_equal(open_for(groups, 5, ALICE, 2), MYR_OK); /* which is there */
     assert_int_equal(open_for(groups, key++, BOB, 3), MYR_OK);
-    /* Those that linger give way, the oldest first. */
-    myrd_groups_leave(groups, 10, 1, NOW + 1);
-    myrd_groups_leave(groups, 11, 1, NOW);
+    myrd_groups_leave(groups, 10, 1);
     assert_int_equal(open_for(groups, key++, ALICE, 1), MYR_OK);
-    assert_true(is_open(10));
-    assert_false(is_open(11));
     for (uint32_t uid = BOB + 1; double_open_count() < MCP_KERNEL_GROUPS; ++uid) {
         for (uint32_t g = 0; g < MYRD_GROUPS_OF_ONE && double_open_count() < MCP_KERNEL_GROUPS;
              ++g) {
@@ -353,11 +373,8 @@ static void who_goes_on_is_not_asked_for(void **state)
     }
     assert_int_equal(asked(7), 0);
     uint64_t now = NOW + 100 * MYRD_LOOK_MS;
-    myrd_groups_leave(groups, 7, 1, now);
-    assert_int_equal(times_asked(groups, &now, now + 1000, NULL), 0); /* nobody waits any more */
-    open_for(groups, 7, ALICE, 1);
     open_for(groups, 7, ALICE, 2);
-    myrd_groups_bury(groups, 1, now);
+    myrd_groups_bury(groups, 1);
     assert_int_equal(times_asked(groups, &now, now + 1000, NULL), 0); /* in vain */
     assert_int_equal(myrd_groups_timeout(groups, now), -1);
 }
@@ -380,14 +397,15 @@ static void users_are_told_of_their_own(void **state)
     open_for(groups, 8, BOB, 2);
     open_for(groups, 9, BOB, 2);
     double_set(8, true, 5);
-    myrd_groups_bury(groups, 1, NOW);
+    open_for(groups, 7, ALICE, 3);
+    myrd_groups_bury(groups, 1);
     myrd_groups_report(groups, BOB, &report);
     assert_int_equal(report.groups, 2);
     assert_int_equal(report.group[0].done, 5);
     assert_true(report.group[0].waits && !report.group[1].waits);
     myrd_groups_report(groups, ALICE, &report);
     assert_int_equal(report.groups, 1);
-    assert_true(report.group[0].failed && report.group[0].lingers);
+    assert_true(report.group[0].failed);
     myrd_groups_report(groups, 0, &report);
     assert_int_equal(report.groups, 3);
     myrd_groups_report(groups, ALICE + 100, &report);
@@ -508,8 +526,8 @@ static void clients_share_a_page(void **state)
      * but that group was left. */
     struct myr_kernel_report *report = calloc(1, sizeof(*report));
     assert_int_equal(myr_kernel_nic_report(other, report, NULL), MYR_OK);
-    assert_int_equal(report->groups, 1);
-    assert_true(report->group[0].lingers && !report->group[0].failed);
+    assert_int_equal(report->groups, 0);
+    assert_int_equal(report->closed, 1);
     assert_string_equal(report->interface, "double0");
     assert_int_equal(report->counters.barriers, 42);
     assert_int_equal(report->pid, getpid());
@@ -812,8 +830,8 @@ int main(void)
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(only_neighbours_can_be_peers),
         GROUPS(a_group_is_shared_with_its_like),
-        GROUPS(the_last_one_leaves_it_lingering),
-        GROUPS(one_that_lingers_can_be_held_again),
+        GROUPS(the_last_one_closes_it),
+        GROUPS(a_user_has_so_many_closed),
         GROUPS(each_opening_wants_a_closing),
         GROUPS(death_fails_what_was_held),
         GROUPS(a_user_has_a_share),

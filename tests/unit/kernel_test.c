@@ -4,7 +4,7 @@
  *
  * Invariants: whatever the peers send and the hosts ring, the program does what the same engine,
  * compiled for this processor, does: the same messages in the same order, the same release, the
- * same counters; whoever sleeps is woken. Packets that are not for the NIC pass untouched and are
+ * same counters; whoever sleeps is woken. Of a closed group it says what was done. Packets that are not for the NIC pass untouched and are
  * not counted. No process can send a NIC's packets or ring for another user's group, nobody but the
  * owner makes a group fail, and its page can be read and nothing else.
  *
@@ -642,7 +642,32 @@ static void event(struct pair *pair, uint64_t *random)
     }
 }
 
-/* Play it; then it is closed, and nobody's any more. */
+/* A packet for a group that is closed. Who asks for an epoch that was done hears that it is. */
+static void event_late(struct pair *pair, struct mcp_header header, uint64_t *random)
+{
+    const uint32_t from = crew_below(random, MOST_NODES);
+    const uint32_t epoch = header.collective.epoch;
+    ++count.packets_received;
+    if (MCP_ASK == header.type && myr_epoch_reached(done(pair), epoch)) {
+        struct mcp_message answer = {
+            .to = {peer_ip(from), htons(PORT), 0},
+            .header = {.type = MCP_DONE, .key = pair->key},
+        };
+        answer.header.collective = header.collective;
+        ++count.answered;
+        send_one(&answer);
+    } else {
+        ++count.duplicates;
+    }
+    inject_collective(from, &header);
+    for (uint32_t i = 0; i < nsent; ++i) {
+        expect_message(&sent[i]);
+    }
+    nsent = 0;
+    expect_nothing_more();
+}
+
+/* Play it; then it is closed, and at last forgotten: nobody's any more. */
 static void play_trace(struct pair *pair, uint32_t events, uint64_t *random)
 {
     open_pair(pair, geteuid(), random);
@@ -650,8 +675,13 @@ static void play_trace(struct pair *pair, uint32_t events, uint64_t *random)
         event(pair, random);
     }
     expect_nothing_more();
-    const struct mcp_header late = missing_arrival(pair, random);
     close_pair(pair);
+    event_late(pair, missing_arrival(pair, random), random);
+    for (uint32_t q = 0; q < 4; ++q) {
+        event_late(pair, some_question(pair, random), random);
+    }
+    const struct mcp_header late = some_question(pair, random);
+    mcp_kernel_group_forget(kernel, pair->key);
     ++count.packets_received;
     ++count.dropped_foreign;
     inject_collective(0, &late);
