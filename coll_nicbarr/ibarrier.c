@@ -23,9 +23,12 @@ typedef struct {
     uint32_t epoch;                  /* ... and what it must reach; else NULL */
 } nicbarr_request_t;
 
+enum { REMIND_EVERY = 64 /* calls of progress, a power of two */ };
+
 static opal_free_list_t requests;
 static opal_list_t active;
 static opal_mutex_t lock;
+static uint32_t calls;   /* of progress */
 static bool progressing; /* whether Open MPI's progress engine knows of us */
 
 static opal_list_item_t *as_item(nicbarr_request_t *request)
@@ -60,14 +63,18 @@ static int progress(void)
     if (0 != OPAL_THREAD_TRYLOCK(&lock)) {
         return 0;
     }
+    const bool remind = 0 == ++calls % REMIND_EVERY;
     opal_list_t complete;
     OBJ_CONSTRUCT(&complete, opal_list_t);
     opal_list_item_t *item, *next;
     OPAL_LIST_FOREACH_SAFE(item, next, &active, opal_list_item_t)
     {
-        if (test((nicbarr_request_t *)item)) {
+        nicbarr_request_t *request = (nicbarr_request_t *)item;
+        if (test(request)) {
             opal_list_remove_item(&active, item);
             opal_list_append(&complete, item);
+        } else if (remind && NULL != request->nic) {
+            myr_nic_group_remind(request->nic);
         }
     }
     OPAL_THREAD_UNLOCK(&lock);

@@ -14,8 +14,8 @@ struct myr_player {
     void (*start)(struct myr_nic_group *group, uint32_t epoch); /* all of the node have arrived */
     /* Run the NIC, if that is the hosts' business; how many packets were taken. */
     uint32_t (*poll)(struct myr_nic_group *group);
-    /* Somebody has waited for `waited_us` by now; called now and then. */
-    void (*remind)(struct myr_nic_group *group, uint64_t waited_us);
+    /* Somebody waits for an epoch, and it is `now_us`; called now and then. */
+    void (*remind)(const struct myr_nic_group *group, uint64_t now_us);
     /* Sleep until the epoch after `seen` is done, or something else happens, or for that long. */
     void (*sleep)(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us);
     bool (*over)(const struct myr_nic_group *group); /* nothing will be completed any more */

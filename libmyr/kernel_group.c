@@ -29,7 +29,7 @@
 enum {
     GROUP_RECORD = 0x6b, /* id of the records' keys: "k" */
     LOOKS = 20,          /* at the page before the processor is given up, 40 ns each */
-    PATIENCE_US = 1000,  /* of who waits, before the first time of asking; then doubled */
+    PATIENCE_US = 1000,  /* with an epoch, before the first time of asking; then doubled */
     PATIENCE_MOST_US = 64000,
     ALIVE_EVERY = 64 /* questions after which the daemon is looked for, a power of two */
 };
@@ -40,8 +40,9 @@ struct myr_kernel_seat {
     const struct mcp_kernel_page *page;
     int bell; /* UDP socket, connected to a peer */
     uint64_t key;
-    uint64_t asked_us;    /* how long this wait had taken when it was asked last */
-    uint64_t patience_us; /* from then on */
+    uint32_t stuck_at;    /* the last epoch that was complete when somebody reminded, */
+    uint64_t ask_at_us;   /* ... when to ask if it still is, */
+    uint64_t patience_us; /* ... and how long after that to ask again */
     uint32_t questions;   /* whether it is over */
 };
 
@@ -73,8 +74,6 @@ static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_
 
 static void start(struct myr_nic_group *group, uint32_t epoch)
 {
-    group->seat->asked_us = 0;
-    group->seat->patience_us = PATIENCE_US;
     ring(group->seat, MCP_RING_START, epoch);
 }
 
@@ -87,23 +86,26 @@ static uint32_t look(struct myr_nic_group *group)
     return 0;
 }
 
-static void remind(struct myr_nic_group *group, uint64_t waited_us)
+static void remind(const struct myr_nic_group *group, uint64_t now_us)
 {
     struct myr_kernel_seat *seat = group->seat;
-    if (waited_us < seat->asked_us) { /* another wait */
-        seat->asked_us = 0;
+    const uint32_t done = myr_observe(group->done);
+    if (done != seat->stuck_at) {
+        seat->stuck_at = done;
         seat->patience_us = PATIENCE_US;
+        seat->ask_at_us = now_us + seat->patience_us;
     }
-    if (waited_us - seat->asked_us < seat->patience_us) {
+    if (now_us < seat->ask_at_us) {
         return;
     }
-    seat->asked_us = waited_us;
-    seat->patience_us =
-        2 * seat->patience_us < PATIENCE_MOST_US ? 2 * seat->patience_us : PATIENCE_MOST_US;
-    if (myr_group_all_arrived(group, group->epoch)) { /* that doorbell may have been lost */
-        ring(seat, MCP_RING_START, group->epoch);
+    if (2 * seat->patience_us <= PATIENCE_MOST_US) {
+        seat->patience_us *= 2;
     }
-    ring(seat, MCP_RING_ASK, group->epoch);
+    seat->ask_at_us = now_us + seat->patience_us;
+    if (myr_group_all_arrived(group, done + 1)) { /* that doorbell may have been lost */
+        ring(seat, MCP_RING_START, done + 1);
+    }
+    ring(seat, MCP_RING_ASK, done + 1);
 }
 
 /* Sleep on the socket, where the NIC wakes us when something is done. */
@@ -212,7 +214,8 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
     if (NULL == seat) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    *seat = (struct myr_kernel_seat){.nic = nic, .bell = -1, .key = question->key};
+    *seat = (struct myr_kernel_seat){
+        .nic = nic, .bell = -1, .key = question->key, .stuck_at = UINT32_MAX};
     enum myr_status status = myr_kernel_nic_ask_open(nic, question, &page, error);
     if (MYR_OK == status) {
         void *mapped = mmap(NULL, sizeof(*seat->page), PROT_READ, MAP_SHARED, page, 0);

@@ -99,6 +99,11 @@ bool myr_nic_group_over(const struct myr_nic_group *group)
     return group->player->over(group);
 }
 
+void myr_nic_group_remind(const struct myr_nic_group *group)
+{
+    group->player->remind(group, now_us());
+}
+
 void myr_nic_group_leave(struct myr_nic_group *group)
 {
     group->player->leave(group);
@@ -130,7 +135,7 @@ static bool turns(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us
     for (uint64_t now = start_us; (patience < 0 || now - start_us < (uint64_t)patience) &&
                                   now < until_us && !myr_nic_group_over(group);
          now = now_us()) {
-        group->player->remind(group, now - start_us);
+        group->player->remind(group, now);
         group->waiter->progress();
         if (some_turns(group, epoch)) {
             return true;
@@ -160,7 +165,7 @@ bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t ti
         }
         group->player->sleep(group, seen, slice);
         (void)group->player->poll(group);
-        group->player->remind(group, now - start_us);
+        group->player->remind(group, now);
         waiter->progress();
         slice = 2 * slice < longest ? 2 * slice : longest;
     }

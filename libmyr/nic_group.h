@@ -72,11 +72,14 @@ void myr_nic_groups_bury(struct myr_nic *nic, uint32_t pid);
 /* Arrive in the next epoch, which is returned. */
 uint32_t myr_nic_group_arrive(struct myr_nic_group *group);
 
-/* Has everybody arrived in `epoch`? Needs somebody to run the NIC (myr_nic_poll()). */
+/* Has everybody arrived in `epoch`? Needs somebody to run the NIC (myr_nic_poll()). Who waits by
+ * testing also reminds now and then, so that messages that are lost are soon asked for. */
 static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_t epoch)
 {
     return myr_epoch_reached(myr_observe(group->done), epoch);
 }
+
+void myr_nic_group_remind(const struct myr_nic_group *group);
 
 /* Will nothing more be completed? A member of this node, or whoever ran the NIC, has died. */
 bool myr_nic_group_over(const struct myr_nic_group *group);

@@ -49,10 +49,10 @@ static uint32_t poll_nic(struct myr_nic_group *group)
 }
 
 /* The control program has timers of its own. */
-static void remind(struct myr_nic_group *group, uint64_t waited_us)
+static void remind(const struct myr_nic_group *group, uint64_t now_us)
 {
     (void)group;
-    (void)waited_us;
+    (void)now_us;
 }
 
 static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
