@@ -9,12 +9,13 @@
  * that stands in memory, too. */
 INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
 {
-    return (uint32_t *)(group + 1) + (place & (MCP_KERNEL_MESSAGES - 1));
+    uint32_t *arrivals = (uint32_t *)(group + 1) + MCP_KERNEL_BEHIND;
+    return arrivals + (place & (MCP_KERNEL_MESSAGES - 1));
 }
 
 INSIDE struct mcp_step *step_at(struct mcp_group *group, uint32_t place)
 {
-    struct mcp_step *steps = (struct mcp_step *)((uint32_t *)(group + 1) + MCP_KERNEL_MESSAGES);
+    struct mcp_step *steps = (struct mcp_step *)(arrival_at(group, 0) + MCP_KERNEL_MESSAGES);
     return steps + (place & (MCP_KERNEL_STEPS - 1));
 }
 

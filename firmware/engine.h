@@ -49,18 +49,21 @@ struct mcp_peer {
 #endif
 
 struct mcp_group {
-    MCP_APART myr_word done; /* the release: the last epoch that is complete */
 #ifndef MCP_KERNEL_INSIDE
-    myr_word sleepers; /* hosts: how many sleep on `done` */
-    myr_word failed;   /* not 0: this group will complete nothing any more */
+    MCP_APART myr_word done; /* the release: the last epoch that is complete */
+    myr_word sleepers;       /* hosts: how many sleep on `done` */
+    myr_word failed;         /* not 0: this group will complete nothing any more */
 #endif
-    MCP_APART uint64_t key;          /* 0: not open */
+    MCP_APART uint64_t key; /* 0: not open */
+    uint32_t nsteps, nsends, nwaits;
+    uint32_t node; /* this NIC's number in the group */
+#ifdef MCP_KERNEL_INSIDE
+    myr_word done;
+#endif
     uint32_t started;                /* the last epoch that the host has arrived in */
     uint32_t step;                   /* where epoch done + 1 is: the step under way, */
     uint32_t sent, seen;             /* ... what of it was sent, and is known to be here */
     uint32_t first_send, first_wait; /* of this step, in the tables */
-    uint32_t nsteps, nsends, nwaits;
-    uint32_t node; /* this NIC's number in the group */
 #ifndef MCP_KERNEL_INSIDE
     uint32_t next;        /* offset of the next group with the same hash, see collective.c */
     uint32_t next_active; /* offset of the next group that waits for messages */
@@ -87,6 +90,9 @@ enum {
     MCP_KERNEL_MESSAGES = 64,
     MCP_KERNEL_PEERS = 2 * MCP_KERNEL_MESSAGES
 };
+
+/* There they lie behind the group and a word of its owner's. */
+enum { MCP_KERNEL_BEHIND = 1 };
 
 #ifdef __bpf__
 

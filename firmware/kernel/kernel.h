@@ -55,23 +55,26 @@ static inline struct mcp_doorbell mcp_doorbell(enum mcp_ring ring, uint32_t epoc
 
 #ifdef MCP_KERNEL_INSIDE
 
-/* A group, in a map by its key. The tables lie where the engine looks for them. */
+/* A group, in a map by its key. The tables lie where the engine looks for them. Processors that
+ * play it hand each other one line, as what is written at each turn lies in that alone. */
 struct mcp_kernel_group {
-    struct bpf_spin_lock lock; /* around all use of `group` and what lies behind */
-    uint32_t uid;              /* whose it is: nobody else's doorbell counts */
-    uint32_t wake_ip;          /* who sleeps has connected to this address (network byte order), */
-    uint16_t wake_from;        /* ... and this port, */
-    uint16_t wake_to;          /* ... with this one of its own; 0: nobody sleeps */
+    uint32_t uid;       /* whose it is: nobody else's doorbell counts */
+    uint32_t page;      /* its place among the pages */
+    uint32_t wake_ip;   /* who sleeps has connected to this address (network byte order), */
+    uint16_t wake_from; /* ... and this port, */
+    uint16_t wake_to;   /* ... with this one of its own; 0: nobody sleeps */
+    uint32_t apart[6];
     struct mcp_group group;
+    struct bpf_spin_lock lock; /* around all use of `group` and what lies behind */
     uint32_t arrivals[MCP_KERNEL_MESSAGES];
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_peer peers[MCP_KERNEL_PEERS]; /* those sent to, then (from nsends on) waited for */
     uint16_t neighbour[MCP_KERNEL_PEERS];    /* ... and their places among the neighbours */
-    uint32_t page;                           /* its place among the pages */
 };
 
-_Static_assert(offsetof(struct mcp_kernel_group, group.nsteps) <= 64,
-               "what is written at each turn lies in one line");
+_Static_assert(offsetof(struct mcp_kernel_group, group.done) == 64 &&
+                   offsetof(struct mcp_kernel_group, arrivals) <= 128 - 7 * sizeof(uint32_t),
+               "the state, the lock and the first arrivals lie in one line");
 
 #endif
 
