@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 /* How long the daemon may take to listen or to answer (seconds). It may itself wait 2.5 for a host
- * that is not there, and the machine may be busy with something else. */
-enum { PATIENCE = 10 };
+ * that is not there, and where more processes poll than there are processors Linux 6.18 has been
+ * seen to let those of other sessions wait for 10 and more (docs/cluster-on-a-laptop.md). */
+enum { PATIENCE = 30 };
 
 bool myr_talk_peer(int connection, struct ucred *peer)
 {
