@@ -53,9 +53,10 @@ static uint32_t closed_by(const struct myrd_groups *groups, uint32_t uid)
     return count;
 }
 
-/* Forget the first one from `at` on that is this user's. */
-static void forget(struct myrd_groups *groups, uint32_t at, uint32_t uid)
+/* Forget the oldest of this user's. */
+static void forget_one(struct myrd_groups *groups, uint32_t uid)
 {
+    uint32_t at = 0;
     while (uid != groups->closed[at].uid) {
         ++at;
     }
@@ -69,9 +70,9 @@ static void forget(struct myrd_groups *groups, uint32_t at, uint32_t uid)
 static void make_room_for_closed(struct myrd_groups *groups, uint32_t uid)
 {
     if (closed_by(groups, uid) >= MYRD_CLOSED_OF_ONE) {
-        forget(groups, 0, uid);
+        forget_one(groups, uid);
     } else if (MCP_KERNEL_LATE == groups->closed_count) {
-        forget(groups, 0, groups->closed[0].uid);
+        forget_one(groups, groups->closed[0].uid);
     }
 }
 
