@@ -4,9 +4,10 @@
  *
  * Invariants: whatever the peers send and the hosts ring, the program does what the same engine,
  * compiled for this processor, does: the same messages in the same order, the same release, the
- * same counters; whoever sleeps is woken. Of a closed group it says what was done. Packets that are not for the NIC pass untouched and are
- * not counted. No process can send a NIC's packets or ring for another user's group, nobody but the
- * owner makes a group fail, and its page can be read and nothing else.
+ * same counters; whoever sleeps is woken. Of a closed group it says what was done. Packets that are
+ * not for the NIC pass untouched and are not counted. No process can send a NIC's packets or ring
+ * for another user's group, nobody but the owner makes a group fail, and its page can be read and
+ * nothing else.
  *
  * Where the kernel, or this process's rights, do not allow it, all this is skipped.
  */
