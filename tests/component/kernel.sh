@@ -36,6 +36,26 @@ for program in "$ledger" "$ibarrier" "$shapes"; do
     check "some are lost" did lost
 done
 
+# ---- a cable is out for a while, as communicators come and go
+
+export nicbarr=$builddir/tools/nicbarr
+cat > "$scratch/unplugs.sh" << 'EOS'
+#!/bin/bash
+"$NETHOSTS_MPIRUN" "$@" &
+job=$!
+until "$NETHOSTS_RUN" 2 "$nicbarr" status | grep -q "closed  *[0-9][0-9]"; do sleep 0.1; done
+"$NETHOSTS_RUN" 2 ip link set eth0 down
+kill -0 $job && echo unplugged
+sleep 11
+"$NETHOSTS_RUN" 2 ip link set eth0 up
+wait $job
+EOS
+chmod +x "$scratch/unplugs.sh"
+# shellcheck disable=SC2086 # words
+check "a host is unplugged for 11 s: the job goes on" on_hosts --kernel --shell 2 2 "$scratch/unplugs.sh" \
+    --mca coll_nicbarr_algorithm dissemination:1@kernel $shapes --steps 3000
+check "it was in the middle" said unplugged
+
 # ---- which NIC is used
 
 unsaid() { ! said "$1"; }
