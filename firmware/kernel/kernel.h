@@ -63,7 +63,7 @@ struct mcp_kernel_group {
     uint32_t wake_ip;   /* who sleeps has connected to this address (network byte order), */
     uint16_t wake_from; /* ... and this port, */
     uint16_t wake_to;   /* ... with this one of its own; 0: nobody sleeps */
-    uint32_t apart[6];
+    uint32_t apart[6];  /* so that what is written begins a line */
     struct mcp_group group;
     struct bpf_spin_lock lock; /* around all use of `group` and what lies behind */
     uint32_t arrivals[MCP_KERNEL_MESSAGES];

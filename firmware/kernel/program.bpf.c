@@ -371,11 +371,12 @@ static __always_inline int play(struct play *play, bool incoming)
 
 /* ---- what comes in ---- */
 
-/* Of a group that is not open, from `mac` and `from`. Who asks for the last message of one that is
- * closed hears that all have entered its epoch (as in collective.c). */
-static __always_inline int receive_stranger(struct __sk_buff *packet, struct mcp_header *header,
-                                            const uint8_t *mac, const struct mcp_address *from)
+/* Of a group that is not open. Who asks for the last message of one that is closed hears that all
+ * have entered its epoch (as in collective.c). */
+static __always_inline int receive_stranger(struct __sk_buff *packet, const struct frame *frame,
+                                            struct mcp_header *header)
 {
+    const struct mcp_address from = {frame->ip.saddr, frame->udp.source, 0};
     const uint64_t key = header->key;
     const uint32_t *last = bpf_map_lookup_elem(&late, &key);
     if (!last) {
@@ -387,7 +388,7 @@ static __always_inline int receive_stranger(struct __sk_buff *packet, struct mcp
         return DROP;
     }
     header->type = MCP_DONE;
-    if (!say(packet, mac, from, header)) {
+    if (!say(packet, frame->ethernet.h_source, &from, header)) {
         return DROP;
     }
     COUNT(answered);
@@ -414,10 +415,7 @@ int mcp_receive(struct __sk_buff *packet)
     const uint64_t key = header.key;
     struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &key);
     if (!group) {
-        const struct mcp_address from = {frame->ip.saddr, frame->udp.source, 0};
-        uint8_t mac[ETH_ALEN];
-        __builtin_memcpy(mac, frame->ethernet.h_source, ETH_ALEN);
-        return receive_stranger(packet, &header, mac, &from);
+        return receive_stranger(packet, frame, &header);
     }
     const struct mcp_collective_part part = header.collective;
     if (MCP_ASK == header.type) {
