@@ -74,11 +74,12 @@ static void view_kernel(struct kernel_sight *sight)
         .runner = report->pid,
         .name = report->nic,
         .counters = report->counters,
+        .groups = report->groups,
         .group = sight->group,
     };
     for (uint32_t g = 0; g < report->groups; ++g) {
         const struct myr_kernel_group_words *group = &report->group[g];
-        sight->group[sight->nic.groups++] = (struct myr_group_view){
+        sight->group[g] = (struct myr_group_view){
             .node = group->node,
             .done = group->done,
             .started = group->done + group->waits,
