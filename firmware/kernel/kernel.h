@@ -53,6 +53,9 @@ static inline struct mcp_doorbell mcp_doorbell(enum mcp_ring ring, uint32_t epoc
     };
 }
 
+/* Where a group's state begins, with the last epoch that is done (bytes). */
+enum { MCP_KERNEL_STATE = 64 };
+
 #ifdef MCP_KERNEL_INSIDE
 
 /* A group, in a map by its key. The tables lie where the engine looks for them. Processors that
@@ -72,7 +75,7 @@ struct mcp_kernel_group {
     uint16_t neighbour[MCP_KERNEL_PEERS];    /* ... and their places among the neighbours */
 };
 
-_Static_assert(offsetof(struct mcp_kernel_group, group.done) == 64 &&
+_Static_assert(offsetof(struct mcp_kernel_group, group.done) == MCP_KERNEL_STATE &&
                    offsetof(struct mcp_kernel_group, arrivals) <= 128 - 7 * sizeof(uint32_t),
                "the state, the lock and the first arrivals lie in one line");
 

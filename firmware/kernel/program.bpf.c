@@ -293,21 +293,17 @@ static __always_inline struct mcp_kernel_page *page_of(const struct mcp_kernel_g
 }
 
 /*
- * Tell the hosts. Another processor may have gone on meanwhile, and its word may be overtaken by
- * ours: so look again afterwards; the last of them who writes is right.
+ * Tell the hosts what is done. Another processor may complete the next epoch at the same time: the
+ * page is written under the group's lock, so it gets epochs in the order in which they are
+ * completed, and the last one stays.
  */
 static __always_inline void release(struct mcp_kernel_group *group)
 {
     struct mcp_kernel_page *page = page_of(group);
-    if (!page) {
-        return;
-    }
-    for (int i = 0; i < 8; ++i) {
-        const uint32_t done = group->group.done;
-        myr_publish(&page->done, done);
-        if (done == myr_glance(&group->group.done)) {
-            break;
-        }
+    if (page) {
+        bpf_spin_lock(&group->lock);
+        myr_publish(&page->done, myr_glance(&group->group.done));
+        bpf_spin_unlock(&group->lock);
     }
 }
 
@@ -470,12 +466,17 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
     struct play playing = {.packet = packet, .group = group};
     if (MCP_RING_START == bell->ring) {
         bpf_spin_lock(&group->lock);
+        const bool again = myr_epoch_reached(group->group.started, bell->epoch);
         mcp_group_start(&group->group, bell->epoch);
         mcp_group_burst(&group->group, &playing.burst);
         bpf_spin_unlock(&group->lock);
+        if (again) {
+            release(group); /* who rings twice has waited for long */
+        }
         return play(&playing, false);
     }
     if (MCP_RING_ASK == bell->ring) {
+        release(group);
         bpf_loop(MCP_KERNEL_MESSAGES, ask_on, &playing, 0);
     } else if (MCP_RING_SLEEP == bell->ring) {
         bpf_spin_lock(&group->lock);

@@ -23,6 +23,7 @@
 #include <linux/ip.h>
 #include <linux/udp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -974,6 +975,150 @@ static void failing(void **state)
     close_pair(&pair);
 }
 
+/* ---- two processors ---- */
+
+/* A descriptor of this process that is the NIC's program, or its map, of this name; else -1. */
+static int find_program(const char *name)
+{
+    for (int fd = 3; fd < sysconf(_SC_OPEN_MAX); ++fd) {
+        struct bpf_prog_info about = {.type = 0};
+        uint32_t bytes = sizeof(about);
+        if (0 == bpf_obj_get_info_by_fd(fd, &about, &bytes) && 0 == strcmp(name, about.name)) {
+            return fd;
+        }
+    }
+    return -1;
+}
+
+static int find_map(const char *name)
+{
+    for (int fd = 3; fd < sysconf(_SC_OPEN_MAX); ++fd) {
+        struct bpf_map_info about = {.type = 0};
+        uint32_t bytes = sizeof(about);
+        if (0 == bpf_obj_get_info_by_fd(fd, &about, &bytes) && 0 == strcmp(name, about.name)) {
+            return fd;
+        }
+    }
+    return -1;
+}
+
+/* Have the program take in this frame, on this processor, now. */
+static void receive_now(int program, struct frame *frame)
+{
+    struct __sk_buff packet = {.ifindex = if_nametoindex("nicbarr0")};
+    struct bpf_test_run_opts run = {
+        .sz = sizeof(run),
+        .data_in = frame,
+        .data_size_in = BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES,
+        .ctx_in = &packet,
+        .ctx_size_in = sizeof(packet),
+    };
+    assert_int_equal(bpf_prog_test_run_opts(program, &run), 0);
+}
+
+/* Two threads, each with a processor of its own where there are two, meet before each round. */
+static struct {
+    int program;
+    uint32_t rounds;
+    _Atomic uint32_t met;
+} race;
+
+static void meet_other(uint32_t meetings)
+{
+    atomic_fetch_add(&race.met, 1);
+    for (uint32_t looks = 1; atomic_load(&race.met) < 2 * meetings; ++looks) {
+        if (0 == looks % 1024) {
+            sched_yield();
+        }
+    }
+}
+
+/* In each round two epochs are under way. One thread brings what completes the first of them, the
+ * other what completes the second. */
+static void *race_on(void *second)
+{
+    const uint32_t one = NULL != second;
+    cpu_set_t processor;
+    CPU_ZERO(&processor);
+    CPU_SET(one, &processor);
+    (void)sched_setaffinity(0, sizeof(processor), &processor);
+    for (uint32_t r = 0; r < race.rounds; ++r) {
+        struct frame frame;
+        const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 2 * r + 1 + one, 0, 1);
+        make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
+        meet_other(2 * r + 1);
+        receive_now(race.program, &frame);
+        meet_other(2 * r + 2);
+        if (2 * r + 2 != myr_observe(&pair.page->done)) {
+            return (void *)(uintptr_t)(r + 1);
+        }
+    }
+    return NULL;
+}
+
+/* NICBARR_RACES in the environment says how many rounds. (A page that was written without a lock
+ * was wrong after some 10,000.) */
+static void the_last_release_stays(void **state)
+{
+    (void)state;
+    const char *rounds = getenv("NICBARR_RACES");
+    pthread_t other;
+    void *lost;
+    open_small(geteuid());
+    race.program = find_program("mcp_receive");
+    race.rounds = NULL == rounds ? 20000 : (uint32_t)strtoul(rounds, NULL, 10);
+    atomic_store(&race.met, 0);
+    if (NULL != rounds) {
+        (void)alarm(0); /* the watchdog's: as long as it takes */
+    }
+    ring(pair.bell, pair.key, MCP_RING_START, 2 * race.rounds);
+    assert_int_equal(pthread_create(&other, NULL, race_on, &race), 0);
+    void *mine = race_on(NULL);
+    pthread_join(other, &lost);
+    const uint32_t round = (uint32_t)(uintptr_t)(NULL == mine ? lost : mine);
+    const uint32_t said = myr_observe(&pair.page->done);
+    close_pair(&pair);
+    drain(wire);
+    mcp_kernel_count(kernel, &count);
+    if (0 != round) {
+        fail_msg("round %u: epoch %u is done, the page says %u", round, 2 * round, said);
+    }
+}
+
+/* Write an epoch into the kernel's group that the page does not know of. */
+static void complete_unsaid(uint32_t epoch)
+{
+    const int map = find_map("groups");
+    struct bpf_map_info about = {.type = 0};
+    uint32_t bytes = sizeof(about);
+    assert_int_equal(bpf_obj_get_info_by_fd(map, &about, &bytes), 0);
+    uint8_t *group = calloc(1, about.value_size);
+    assert_int_equal(bpf_map_lookup_elem(map, &pair.key, group), 0);
+    memcpy(group + MCP_KERNEL_STATE, &epoch, sizeof(epoch));
+    assert_int_equal(bpf_map_update_elem(map, &pair.key, group, BPF_EXIST), 0);
+    free(group);
+}
+
+/* A host that waits for what is done already hears of it when it rings again. */
+static void a_stale_page_heals(void **state)
+{
+    (void)state;
+    static const uint8_t rings[] = {MCP_RING_ASK, MCP_RING_START};
+    for (size_t r = 0; r < sizeof(rings); ++r) {
+        open_small(geteuid());
+        mcp_group_start(pair.group, 1);
+        play_here(&pair);
+        ring(pair.bell, pair.key, MCP_RING_START, 1);
+        expect_same(&pair);
+        complete_unsaid(1);
+        assert_int_equal(myr_observe(&pair.page->done), 0);
+        ring(pair.bell, pair.key, rings[r], 1);
+        assert_int_equal(myr_observe(&pair.page->done), 1);
+        close_pair(&pair);
+        drain(wire);
+    }
+}
+
 /* ---- the rest ---- */
 
 static void page_is_for_reading(void **state)
@@ -1138,7 +1283,8 @@ int main(void)
         cmocka_unit_test(foreign_packets),     cmocka_unit_test(forged_packets),
         cmocka_unit_test(doorbells_of_others), cmocka_unit_test(failing),
         cmocka_unit_test(page_is_for_reading), cmocka_unit_test(pages_are_new),
-        cmocka_unit_test(unknown_neighbour),
+        cmocka_unit_test(unknown_neighbour),   cmocka_unit_test(the_last_release_stays),
+        cmocka_unit_test(a_stale_page_heals),
     };
     const int failed = cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
     mcp_kernel_close(kernel);
