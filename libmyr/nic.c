@@ -74,12 +74,12 @@ struct myr_nic {
     struct shared_nic *shared;
     struct myr_segment *segment;
     pid_t pid;
-    pthread_mutex_t mutex; /* this process's threads: outbox, inbox, lock */
-    uint32_t failed;       /* packets not taken, to be counted */
-    uint32_t missed;       /* polls while another process was at it */
-    uint32_t unlooked;     /* polls since the clock was looked at */
-    myr_word slept;        /* the next poll is to look: time has passed since the last */
-    uint64_t polled_ns;    /* when somebody who did not wait polled last */
+    pthread_mutex_t mutex;      /* this process's threads: outbox, inbox, lock */
+    uint32_t failed;            /* packets not taken, to be counted */
+    uint32_t missed;            /* polls while another process was at it */
+    uint32_t unlooked;          /* polls since the clock was looked at */
+    myr_word slept;             /* the next poll is to look: time has passed since the last */
+    _Atomic uint64_t polled_ns; /* when somebody who did not wait polled last; by any thread */
 };
 
 /* ---- the board ---- */
@@ -244,10 +244,11 @@ uint32_t myr_nic_poll(struct myr_nic *nic)
 uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)
 {
     const uint64_t now = now_ns(&nic->board);
-    if (now - nic->polled_ns < IDLE_NS) {
+    /* (Two threads that come at once both poll, which does no harm.) */
+    if (now - atomic_load_explicit(&nic->polled_ns, memory_order_relaxed) < IDLE_NS) {
         return 0;
     }
-    nic->polled_ns = now;
+    atomic_store_explicit(&nic->polled_ns, now, memory_order_relaxed);
     myr_publish(&nic->slept, 1);
     return myr_nic_poll(nic);
 }
@@ -451,7 +452,9 @@ static enum myr_status attach(struct myr_nic *nic, int given, struct myr_error *
                                        : "pidfd_getfd is not permitted here; see ptrace");
     }
     if (!mcp_udp_open(&nic->udp, socket)) {
-        mcp_udp_close(&nic->udp);
+        if (socket != given) { /* that is the giver's as long as we fail */
+            close(socket);
+        }
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     return MYR_OK;

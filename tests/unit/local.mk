@@ -106,8 +106,9 @@ tests_unit_port_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
 tests_unit_nic_test_SOURCES = tests/unit/nic_test.c $(unit_common)
 tests_unit_nic_test_CFLAGS = $(unit_cflags)
 tests_unit_nic_test_LDADD = $(unit_libs)
-## It pretends that the machine has other interfaces.
-tests_unit_nic_test_LDFLAGS = -Wl,--wrap=getifaddrs,--wrap=freeifaddrs
+## It pretends that the machine has other interfaces, and no memory.
+tests_unit_nic_test_LDFLAGS = \
+    -Wl,--wrap=getifaddrs,--wrap=freeifaddrs,--wrap=malloc,--wrap=calloc
 
 ## The simulated cluster, and what nicsim plays on it; the files that nicsim reads.
 tests_unit_sim_test_SOURCES = tests/unit/sim_test.c $(unit_common) \

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -98,6 +99,32 @@ void __wrap_freeifaddrs(struct ifaddrs *list)
         free(list);
         list = next;
     }
+}
+
+/* ---- memory that runs out ---- */
+
+static int allocations_left = -1; /* of malloc() and calloc(); -1: any number */
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+
+static bool allocation_fails(void)
+{
+    const bool fails = 0 == allocations_left;
+    allocations_left -= allocations_left > 0;
+    return fails;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return allocation_fails() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return allocation_fails() ? NULL : __real_calloc(count, bytes);
 }
 
 /* ---- what the processes of a test share ---- */
@@ -786,6 +813,66 @@ static void the_socket_is_refused(void **state)
     end_world(world);
 }
 
+/* A given socket that the NIC does not get is still the giver's: nobody else closes it. (A number
+ * that is closed twice may be another thread's descriptor by then.) */
+static void a_given_socket_stays_the_givers(void **state)
+{
+    (void)state;
+    struct myr_segment *segment;
+    struct myr_nic *nic, *second = NULL;
+    struct myr_error error = {0};
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, &error), MYR_OK);
+    assert_int_equal(myr_nic_open(segment, &loopback, &nic, &error), MYR_OK);
+    const int given = dup(myr_nic_socket(nic));
+    assert_true(given >= 0);
+    uint32_t refusals = 0;
+    enum myr_status status;
+    do { /* each allocation fails once */
+        allocations_left = (int)refusals;
+        status = myr_nic_open_given(segment, given, &second, &error);
+        allocations_left = -1;
+        assert_true(fcntl(given, F_GETFD) >= 0);
+        refusals += MYR_OK != status;
+    } while (MYR_ERR_OUT_OF_MEMORY == status);
+    assert_int_equal(status, MYR_OK);
+    assert_true(refusals >= 2);
+    myr_nic_close(second);
+    assert_int_equal(fcntl(given, F_GETFD), -1); /* now it was the NIC's */
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+}
+
+/* ---- threads of one process ---- */
+
+struct pollers {
+    struct myr_nic *nic;
+    uint64_t seed;
+};
+
+static void poll_now_and_then(uint32_t rank, void *context)
+{
+    const struct pollers *pollers = context;
+    uint64_t random = pollers->seed + rank;
+    for (uint32_t i = 0; i < 2000; ++i) {
+        (void)myr_nic_poll_now_and_then(pollers->nic);
+        crew_dawdle(&random);
+    }
+}
+
+/* For ThreadSanitizer: progress functions of several threads share a NIC. */
+static void threads_poll(void **state)
+{
+    (void)state;
+    struct myr_segment *segment;
+    struct pollers pollers = {.seed = crew_seed()};
+    struct myr_error error = {0};
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, &error), MYR_OK);
+    assert_int_equal(myr_nic_open(segment, &loopback, &pollers.nic, &error), MYR_OK);
+    assert_true(crew_run(4, poll_now_and_then, &pollers));
+    myr_nic_close(pollers.nic);
+    myr_segment_leave(segment);
+}
+
 /* ---- addresses ---- */
 
 static void name_of(struct myr_nic_name *name, uint32_t count, const char *const *addresses)
@@ -961,15 +1048,18 @@ static void barriers_under_fire(void **state)
 
 int main(void)
 {
-    if (crew_of_threads()) {
-        return 77; /* a NIC is shared by processes: its lock is their pid */
-    }
     crew_watchdog();
+    if (crew_of_threads()) { /* the others need processes: the lock tells no threads apart */
+        const struct CMUnitTest threaded[] = {cmocka_unit_test(threads_poll)};
+        return cmocka_run_group_tests_name("nic", threaded, NULL, NULL);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_open_one_nic),
         cmocka_unit_test(no_network),
         cmocka_unit_test(port_in_use),
         cmocka_unit_test(the_socket_is_refused),
+        cmocka_unit_test(a_given_socket_stays_the_givers),
+        cmocka_unit_test(threads_poll),
         cmocka_unit_test(routes),
         cmocka_unit_test(strange_packets),
         cmocka_unit_test(threads_come_and_go),
