@@ -144,7 +144,8 @@ static uint32_t chain_from(const struct mcp_udp *udp, uint32_t first)
 /* Everything that one call of sendmmsg() needs. */
 struct batch {
     unsigned int count;
-    uint32_t packets[MCP_UDP_OUTBOX]; /* of each message */
+    uint32_t packets[MCP_UDP_OUTBOX];  /* of each message */
+    size_t head_bytes[MCP_UDP_OUTBOX]; /* of each one's first packet */
     struct mmsghdr messages[MCP_UDP_OUTBOX];
     struct sockaddr_in to[MCP_UDP_OUTBOX];
     uint32_t nparts;
@@ -180,6 +181,7 @@ static void add_message(struct mcp_udp *udp, struct batch *batch, uint32_t first
         }
     }
     batch->packets[m] = count;
+    batch->head_bytes[m] = packet_bytes(head);
     batch->to[m] = in_words_of_sockets(&head->to);
     batch->messages[m].msg_hdr = (struct msghdr){
         .msg_name = &batch->to[m],
@@ -192,25 +194,6 @@ static void add_message(struct mcp_udp *udp, struct batch *batch, uint32_t first
     }
 }
 
-/* Send it all; returns how many packets the kernel would not take. Those are lost packets. */
-static uint32_t send_batch(struct mcp_udp *udp, struct batch *batch)
-{
-    uint32_t failed = 0;
-    for (unsigned int first = 0; first < batch->count;) {
-        const int sent =
-            sendmmsg(udp->socket, &batch->messages[first], batch->count - first, MSG_NOSIGNAL);
-        if (sent > 0) {
-            first += (unsigned int)sent;
-        } else if (EINTR != errno) {
-            if (batch->packets[first] > 1 && EAGAIN != errno && ENOBUFS != errno) {
-                udp->chains = false; /* a kernel or an interface that does not know of them */
-            }
-            failed += batch->packets[first++];
-        }
-    }
-    return failed;
-}
-
 /* A packet alone, without payload: what a collective's step sends to one peer. */
 static uint32_t send_one(const struct mcp_udp *udp, const struct mcp_udp_packet *packet)
 {
@@ -221,6 +204,52 @@ static uint32_t send_one(const struct mcp_udp *udp, const struct mcp_udp_packet 
                            MSG_NOSIGNAL, &to);
     } while (-EINTR == sent);
     return sent < 0;
+}
+
+/*
+ * Can it be the chain that was refused, not its destination? A kernel or an interface that does not
+ * know of chains has several words for that (udp_send_skb(), udp_cmsg_send()), of which some also
+ * mean that there is no way.
+ */
+static bool may_mean_chains(int error)
+{
+    return EIO == error || EINVAL == error || EMSGSIZE == error || EOPNOTSUPP == error ||
+           ENOPROTOOPT == error;
+}
+
+/* A chain was refused: see whether its first packet goes alone. The others are lost packets. */
+static bool send_head(const struct mcp_udp *udp, struct msghdr *chain, size_t head_bytes)
+{
+    size_t parts = 0;
+    for (size_t bytes = 0; bytes < head_bytes; ++parts) {
+        bytes += chain->msg_iov[parts].iov_len;
+    }
+    chain->msg_iovlen = parts;
+    chain->msg_control = NULL;
+    chain->msg_controllen = 0;
+    return sendmsg(udp->socket, chain, MSG_NOSIGNAL) >= 0;
+}
+
+/* Send it all; returns how many packets the kernel would not take. Those are lost packets. */
+static uint32_t send_batch(struct mcp_udp *udp, struct batch *batch)
+{
+    uint32_t failed = 0;
+    for (unsigned int first = 0; first < batch->count;) {
+        const int sent =
+            sendmmsg(udp->socket, &batch->messages[first], batch->count - first, MSG_NOSIGNAL);
+        if (sent > 0) {
+            first += (unsigned int)sent;
+        } else if (EINTR != errno) {
+            failed += batch->packets[first];
+            if (batch->packets[first] > 1 && may_mean_chains(errno) &&
+                send_head(udp, &batch->messages[first].msg_hdr, batch->head_bytes[first])) {
+                --failed;
+                udp->chains = false;
+            }
+            ++first;
+        }
+    }
+    return failed;
 }
 
 uint32_t mcp_udp_flush(struct mcp_udp *udp)

@@ -29,7 +29,7 @@ struct mcp_udp_packet {
 
 struct mcp_udp {
     int socket;
-    bool chains; /* whether the kernel takes chains of datagrams (UDP_SEGMENT) */
+    bool chains; /* the kernel takes chains of datagrams (UDP_SEGMENT), as far as is known */
     uint32_t gathered;
     struct mcp_udp_packet outbox[MCP_UDP_OUTBOX];
     uint8_t *inbox; /* MCP_UDP_CHAIN_MOST bytes */

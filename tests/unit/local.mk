@@ -17,6 +17,7 @@ unit_programs = \
     tests/unit/messages_test \
     tests/unit/inlet_test \
     tests/unit/port_test \
+    tests/unit/udp_test \
     tests/unit/nic_test \
     tests/unit/sim_test \
     tests/unit/nicsim_data_test \
@@ -102,6 +103,12 @@ tests_unit_inlet_test_LDADD = libmyr/libmyr.la $(CMOCKA_LIBS)
 tests_unit_port_test_SOURCES = tests/unit/port_test.c $(unit_common) $(unit_wire)
 tests_unit_port_test_CFLAGS = $(unit_cflags)
 tests_unit_port_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
+
+tests_unit_udp_test_SOURCES = tests/unit/udp_test.c $(unit_common)
+tests_unit_udp_test_CFLAGS = $(unit_cflags)
+tests_unit_udp_test_LDADD = firmware/libsoft.la firmware/libmcp.la $(CMOCKA_LIBS)
+## It says what the kernel refuses.
+tests_unit_udp_test_LDFLAGS = -Wl,--wrap=sendmmsg,--wrap=sendmsg
 
 tests_unit_nic_test_SOURCES = tests/unit/nic_test.c $(unit_common)
 tests_unit_nic_test_CFLAGS = $(unit_cflags)
