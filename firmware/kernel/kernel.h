@@ -4,8 +4,9 @@
  *
  * The program stands at one network interface. What comes in (tcx ingress) with the NIC's UDP port
  * is played by the collective engine; the messages that this leads to leave at once, and no process
- * is woken before the release. Hosts ring by a UDP packet of their own, sent to any peer of the
- * group: it gets as far as the interface (tcx egress), where the program takes it off the wire.
+ * is woken before the release. Hosts ring by a UDP packet of their own, sent to the NIC of any peer
+ * whose port is that of the group's first peer: it gets as far as the interface (tcx egress), where
+ * the program takes it off the wire.
  *
  * On the wire these are the soft NIC's packets (wire.h), with a UDP checksum of 0: they have a
  * check of their own.
@@ -66,7 +67,9 @@ struct mcp_kernel_group {
     uint32_t wake_ip;   /* who sleeps has connected to this address (network byte order), */
     uint16_t wake_from; /* ... and this port, */
     uint16_t wake_to;   /* ... with this one of its own; 0: nobody sleeps */
-    uint32_t apart[6];  /* so that what is written begins a line */
+    uint16_t bell_port; /* doorbells go to this port (network byte order), whatever the host */
+    uint16_t zero;
+    uint32_t apart[5]; /* so that what is written begins a line */
     struct mcp_group group;
     struct bpf_spin_lock lock; /* around all use of `group` and what lies behind */
     uint32_t arrivals[MCP_KERNEL_MESSAGES];

@@ -320,6 +320,7 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     }
     group->uid = plan->uid;
     group->page = page;
+    group->bell_port = plan->peers[0].address.port;
     group->group.key = plan->key;
     group->group.node = plan->node;
     group->group.nsteps = plan->nsteps;

@@ -7,8 +7,8 @@
  *
  * Invariants: foreign packets pass untouched, and nearly all of them after one look at their
  * length. A message leaves in the packet that caused it: all but the last one as clones of it. What
- * a process of this host sends that looks like a NIC's packet is dropped, and a doorbell counts
- * only if it comes from the user whose group it is.
+ * is sent from the NIC's port, but not by the program, is dropped. A doorbell counts only if it
+ * comes from the user whose group it is. Nothing else is dropped but what has a group's key.
  */
 #define MCP_KERNEL_INSIDE /* groups are as the program has them */
 #include <linux/bpf.h>
@@ -117,6 +117,8 @@ static __always_inline void copy_words(void *to, const void *from)
     }
 }
 
+enum { IP_BYTES = sizeof(struct frame) - sizeof(struct ethhdr), UNCUT = 0x4000, HOPS = 64 };
+
 /* The packet's frame, if it has the shape of one of ours; NULL: foreign. */
 static __always_inline struct frame *frame_of(struct __sk_buff *packet)
 {
@@ -128,13 +130,12 @@ static __always_inline struct frame *frame_of(struct __sk_buff *packet)
     }
     struct frame *frame = (struct frame *)(long)packet->data;
     if ((void *)(frame + 1) > (void *)(long)packet->data_end || 5 != frame->ip.ihl ||
-        IPPROTO_UDP != frame->ip.protocol) {
+        IPPROTO_UDP != frame->ip.protocol || bpf_htons(IP_BYTES) != frame->ip.tot_len ||
+        0 != (frame->ip.frag_off & bpf_htons((uint16_t)~UNCUT))) {
         return NULL;
     }
     return frame;
 }
-
-enum { IP_BYTES = sizeof(struct frame) - sizeof(struct ethhdr), UNCUT = 0x4000, HOPS = 64 };
 
 /* The checksum of the IP header that fill_frame() makes, from its parts. */
 static __always_inline uint16_t ip_check(uint32_t from, uint32_t to)
@@ -377,7 +378,7 @@ static __always_inline int receive_stranger(struct __sk_buff *packet, const stru
     const uint32_t *last = bpf_map_lookup_elem(&late, &key);
     if (!last) {
         COUNT(dropped_foreign);
-        return DROP;
+        return NEXT;
     }
     if (MCP_ASK != header->type || !myr_epoch_reached(*last, header->collective.epoch)) {
         COUNT(duplicates);
@@ -391,6 +392,8 @@ static __always_inline int receive_stranger(struct __sk_buff *packet, const stru
     return (int)bpf_redirect(place.interface, 0);
 }
 
+/* What is not one of our groups' goes on, to the socket that keeps the port: there it ends, if it
+ * was for the NIC. */
 SEC("tc")
 int mcp_receive(struct __sk_buff *packet)
 {
@@ -406,7 +409,7 @@ int mcp_receive(struct __sk_buff *packet)
     if (MCP_MAGIC != header.magic || MCP_WIRE_VERSION != header.version || 0 == header.type ||
         header.type > MCP_DONE || header.check != mcp_collective_check(&header)) {
         COUNT(dropped_damaged);
-        return DROP;
+        return NEXT;
     }
     const uint64_t key = header.key;
     struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &key);
@@ -453,15 +456,16 @@ int mcp_receive(struct __sk_buff *packet)
 
 /* ---- what goes out ---- */
 
+/* What tells a doorbell is the group's key, the user whose socket it comes from, and the port it
+ * goes to. */
 static __always_inline int answer_bell(struct __sk_buff *packet, const struct mcp_doorbell *bell,
                                        uint32_t ip, uint16_t port, uint16_t from)
 {
     const uint64_t key = bell->key;
     const uint32_t uid = bpf_get_socket_uid(packet);
     struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &key);
-    if (!group || (uid != group->uid && uid != place.owner)) {
-        COUNT(dropped_foreign);
-        return DROP;
+    if (!group || port != group->bell_port || (uid != group->uid && uid != place.owner)) {
+        return NEXT;
     }
     struct play playing = {.packet = packet, .group = group};
     if (MCP_RING_START == bell->ring) {
@@ -501,7 +505,8 @@ int mcp_transmit(struct __sk_buff *packet)
         return NEXT;
     }
     const struct frame *frame = frame_of(packet);
-    if (!frame) {
+    /* What this host forwards is none of its processes'. */
+    if (!frame || place.ip != frame->ip.saddr || 0 != packet->ingress_ifindex || !packet->sk) {
         return NEXT;
     }
     struct mcp_doorbell bell;
@@ -509,7 +514,7 @@ int mcp_transmit(struct __sk_buff *packet)
     if (MCP_DOORBELL_MAGIC == bell.magic && MCP_DOORBELL_VERSION == bell.version) {
         return answer_bell(packet, &bell, frame->ip.daddr, frame->udp.dest, frame->udp.source);
     }
-    /* It pretends to be one of ours. */
+    /* It pretends to be one of ours: nobody else has that port of this address. */
     if (MCP_MAGIC == bell.magic && place.port == frame->udp.source) {
         COUNT(dropped_implausible);
         return DROP;

@@ -5,9 +5,9 @@
  * Invariants: whatever the peers send and the hosts ring, the program does what the same engine,
  * compiled for this processor, does: the same messages in the same order, the same release, the
  * same counters; whoever sleeps is woken. Of a closed group it says what was done. Packets that are
- * not for the NIC pass untouched and are not counted. No process can send a NIC's packets or ring
- * for another user's group, nobody but the owner makes a group fail, and its page can be read and
- * nothing else.
+ * not provably the NIC's pass untouched, whatever they look like. No process can send a NIC's
+ * packets or ring for another user's group, nobody but the owner makes a group fail, and its page
+ * can be read and nothing else.
  *
  * Where the kernel, or this process's rights, do not allow it, all this is skipped.
  */
@@ -70,6 +70,8 @@ enum { BEFORE_PAYLOAD = offsetof(struct frame, payload) };
 static struct mcp_kernel *kernel;
 static int wire;                  /* the other end: in go the peers' frames, out come the NIC's */
 static struct sockaddr_ll far;    /* ... and where that is */
+static int behind;                /* the other network's wire */
+static struct sockaddr_ll beyond; /* ... and where that is */
 static int passed;                /* sees what comes in and the program has let pass */
 static int nic_socket;            /* has the NIC's port, so that nobody else gets it */
 static int other_socket;          /* has OTHER_PORT */
@@ -93,7 +95,16 @@ static void mac_of(uint32_t place, uint8_t mac[ETH_ALEN])
     memcpy(mac, made, ETH_ALEN);
 }
 
-/* Both ends, and neighbours that nobody has to be asked for. */
+static bool set(const char *name, const char *value)
+{
+    char path[100];
+    snprintf(path, sizeof(path), "/proc/sys/net/ipv4/%s", name);
+    FILE *file = fopen(path, "w");
+    return NULL != file && (fputs(value, file) >= 0) + (0 == fclose(file)) == 2;
+}
+
+/* Both ends, neighbours that nobody has to be asked for, and another network behind this host,
+ * which forwards packets from there. */
 static bool make_network(void)
 {
     char line[160];
@@ -111,13 +122,13 @@ static bool make_network(void)
             return false;
         }
     }
-    /* It may have been taken over from the machine's network. */
-    FILE *forward = fopen("/proc/sys/net/ipv4/ip_forward", "w");
-    if (NULL != forward) {
-        fputs("0\n", forward);
-        fclose(forward);
-    }
-    return true;
+    /* This may have been taken over from the machine's network. */
+    return set("ip_forward", "0") &&
+           0 ==
+               system("(ip link add nicbarr2 address 02:4e:42:00:00:03 type veth peer name nicbarr3"
+                      " && ip addr add 10.79.0.1/24 dev nicbarr2 && ip link set nicbarr2 up"
+                      " && ip link set nicbarr3 up) >/dev/null 2>&1") &&
+           set("conf/nicbarr0/forwarding", "1") && set("conf/nicbarr2/forwarding", "1");
 }
 
 /* A socket that sees the IP packets coming in at an interface, behind the programs there. */
@@ -189,14 +200,19 @@ static void make_frame(struct frame *frame, uint32_t node, uint16_t port, const 
     memcpy(frame->payload, payload, bytes);
 }
 
-static void inject(struct frame *frame, size_t payload_bytes)
+static void inject_at(int tap, const struct sockaddr_ll *at, struct frame *frame,
+                      size_t payload_bytes)
 {
     const size_t bytes = BEFORE_PAYLOAD + payload_bytes;
     struct iphdr ip = frame->ip;
     ip.check = 0;
     frame->ip.check = ip_check(&ip);
-    assert_int_equal(sendto(wire, frame, bytes, 0, (const struct sockaddr *)&far, sizeof(far)),
-                     bytes);
+    assert_int_equal(sendto(tap, frame, bytes, 0, (const struct sockaddr *)at, sizeof(*at)), bytes);
+}
+
+static void inject(struct frame *frame, size_t payload_bytes)
+{
+    inject_at(wire, &far, frame, payload_bytes);
 }
 
 static void inject_collective(uint32_t node, const struct mcp_header *header)
@@ -291,6 +307,14 @@ static void expect_passed(const struct frame *frame, size_t payload_bytes)
     struct frame seen;
     assert_int_equal(take(passed, &seen, true), BEFORE_PAYLOAD + payload_bytes);
     assert_memory_equal(&seen, frame, BEFORE_PAYLOAD + payload_bytes);
+}
+
+/* What is sent like this has left, past the program. */
+static void expect_left(const void *payload, size_t bytes)
+{
+    struct frame frame;
+    assert_int_equal(take(wire, &frame, true), BEFORE_PAYLOAD + bytes);
+    assert_memory_equal(frame.payload, payload, bytes);
 }
 
 /* Nothing else has come out or passed: what is sent now, both ways, is what comes next. */
@@ -474,15 +498,20 @@ static void expect_same(struct pair *pair)
     assert_int_equal(take(wire, &frame, false), 0);
 }
 
-static void ring(int bell, uint64_t key, uint8_t what, uint32_t epoch)
+static struct mcp_doorbell make_doorbell(uint64_t key, uint8_t what, uint32_t epoch)
 {
-    const struct mcp_doorbell doorbell = {
+    return (struct mcp_doorbell){
         .magic = MCP_DOORBELL_MAGIC,
         .version = MCP_DOORBELL_VERSION,
         .ring = what,
         .epoch = epoch,
         .key = key,
     };
+}
+
+static void ring(int bell, uint64_t key, uint8_t what, uint32_t epoch)
+{
+    const struct mcp_doorbell doorbell = make_doorbell(key, what, epoch);
     CREW_CHECK(sizeof(doorbell) == send(bell, &doorbell, sizeof(doorbell), 0), "%s",
                strerror(errno));
 }
@@ -549,7 +578,7 @@ static void event_packet(struct pair *pair, struct mcp_header header, uint64_t *
     assert_int_equal(take(passed, &frame, false), 0);
 }
 
-/* One that is none of this group's, or none at all. */
+/* One that is none of this group's, or none at all. Nobody knows whose it is: it passes. */
 static void event_bad_packet(struct pair *pair, uint64_t *random)
 {
     struct mcp_header header = some_arrival(pair, random);
@@ -574,7 +603,10 @@ static void event_bad_packet(struct pair *pair, uint64_t *random)
         break;
     }
     ++count.packets_received;
-    inject_collective(crew_below(random, MOST_NODES), &header);
+    struct frame frame;
+    make_frame(&frame, crew_below(random, MOST_NODES), PORT, &header, MCP_COLLECTIVE_BYTES);
+    inject(&frame, MCP_COLLECTIVE_BYTES);
+    expect_passed(&frame, MCP_COLLECTIVE_BYTES);
     expect_same(pair);
 }
 
@@ -607,6 +639,7 @@ static void event_start(struct pair *pair, uint64_t *random)
 
 static void event_ring(struct pair *pair, uint64_t *random)
 {
+    struct mcp_doorbell stray;
     switch (crew_below(random, 5)) {
     case 0:
     case 1:
@@ -618,8 +651,9 @@ static void event_ring(struct pair *pair, uint64_t *random)
         ring(pair->bell, pair->key, MCP_RING_SLEEP, done(pair) + 1);
         break;
     case 3: /* for nobody */
-        ++count.dropped_foreign;
-        ring(pair->bell, pair->key + 2, MCP_RING_START, done(pair) + 1);
+        stray = make_doorbell(pair->key + 2, MCP_RING_START, done(pair) + 1);
+        ring(pair->bell, stray.key, stray.ring, stray.epoch);
+        expect_left(&stray, sizeof(stray));
         break;
     default: /* nothing that one can ring for */
         ring(pair->bell, pair->key, 0 == crew_below(random, 2) ? 0 : 77, done(pair) + 1);
@@ -686,10 +720,13 @@ static void play_trace(struct pair *pair, uint32_t events, uint64_t *random)
         event_late(pair, some_question(pair, random), random);
     }
     const struct mcp_header late = some_question(pair, random);
+    struct frame frame;
     mcp_kernel_group_forget(kernel, pair->key);
     ++count.packets_received;
     ++count.dropped_foreign;
-    inject_collective(0, &late);
+    make_frame(&frame, 0, PORT, &late, MCP_COLLECTIVE_BYTES);
+    inject(&frame, MCP_COLLECTIVE_BYTES);
+    expect_passed(&frame, MCP_COLLECTIVE_BYTES);
     expect_nothing_more();
 }
 
@@ -888,10 +925,10 @@ static void foreign_packets(void **state)
     close_pair(&pair);
 }
 
-static void send_from(int from, const void *payload)
+static void send_to_port(int from, uint16_t port, const void *payload)
 {
     const struct sockaddr_in peer = {
-        .sin_family = AF_INET, .sin_addr = {peer_ip(1)}, .sin_port = htons(PORT)};
+        .sin_family = AF_INET, .sin_addr = {peer_ip(1)}, .sin_port = htons(port)};
     assert_int_equal(sendto(from, payload, MCP_COLLECTIVE_BYTES, 0, (const struct sockaddr *)&peer,
                             sizeof(peer)),
                      MCP_COLLECTIVE_BYTES);
@@ -905,13 +942,55 @@ static void forged_packets(void **state)
     open_small(geteuid());
     const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 1, 0, 0);
     ++count.dropped_implausible;
-    send_from(nic_socket, &header);
+    send_to_port(nic_socket, PORT, &header);
     expect_untouched();
-    send_from(other_socket, &header);
+    send_to_port(other_socket, PORT, &header);
     assert_int_equal(take(wire, &frame, true), BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES);
     assert_memory_equal(frame.payload, &header, MCP_COLLECTIVE_BYTES);
     assert_int_equal(ntohs(frame.udp.source), OTHER_PORT);
     expect_untouched();
+    close_pair(&pair);
+}
+
+/* What looks like a doorbell, key and all, is none if it goes elsewhere than to a NIC's port. */
+static void doorbells_to_other_ports(void **state)
+{
+    (void)state;
+    open_small(geteuid());
+    for (uint8_t what = MCP_RING_START; what <= MCP_RING_FAIL; ++what) {
+        const struct mcp_doorbell doorbell = make_doorbell(pair.key, what, 1);
+        send_to_port(other_socket, OTHER_PORT, &doorbell);
+        expect_left(&doorbell, sizeof(doorbell));
+        expect_untouched();
+    }
+    close_pair(&pair);
+}
+
+/* This host forwards whatever looks like a doorbell or like a NIC's packet, from another network.
+ */
+static void forward(const void *payload)
+{
+    struct frame frame;
+    make_frame(&frame, 1, PORT, payload, MCP_COLLECTIVE_BYTES);
+    memcpy(frame.ethernet.h_dest, (const uint8_t[]){0x02, 0x4e, 0x42, 0, 0, 3}, ETH_ALEN);
+    frame.ip.saddr = htonl(0x0a4f0009);
+    frame.ip.daddr = peer_ip(1);
+    inject_at(behind, &beyond, &frame, MCP_COLLECTIVE_BYTES);
+    expect_left(payload, MCP_COLLECTIVE_BYTES);
+    expect_untouched();
+}
+
+static void forwarded_packets(void **state)
+{
+    (void)state;
+    enum { NOBODY = 65534 }; /* who packets without a socket are said to come from */
+    open_small(NOBODY);
+    const struct mcp_doorbell doorbell = make_doorbell(pair.key, MCP_RING_START, 1);
+    const struct mcp_doorbell unknown = make_doorbell(pair.key + 2, MCP_RING_START, 1);
+    const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 1, 0, 0);
+    forward(&doorbell);
+    forward(&unknown);
+    forward(&header);
     close_pair(&pair);
 }
 
@@ -941,8 +1020,9 @@ static void doorbells_of_others(void **state)
     (void)state;
     open_small(GROUP_USER);
     for (uint8_t what = MCP_RING_START; what <= MCP_RING_FAIL; ++what) {
-        ++count.dropped_foreign;
+        const struct mcp_doorbell doorbell = make_doorbell(pair.key, what, 1);
         have_rung(OTHER_USER, what);
+        expect_left(&doorbell, sizeof(doorbell));
         expect_untouched();
     }
     mcp_group_start(pair.group, 1);
@@ -1270,6 +1350,7 @@ int main(void)
     }
     wire = make_tap("nicbarr1", &far);
     passed = make_tap("nicbarr0", &near);
+    behind = make_tap("nicbarr3", &beyond);
     nic_socket = make_socket(PORT, 0, 0);
     other_socket = make_socket(OTHER_PORT, 0, 0);
     await_network();
@@ -1278,12 +1359,20 @@ int main(void)
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(traces_of_schedules), cmocka_unit_test(traces_of_any_tables),
-        cmocka_unit_test(all_at_once),         cmocka_unit_test(frames_for_others),
-        cmocka_unit_test(foreign_packets),     cmocka_unit_test(forged_packets),
-        cmocka_unit_test(doorbells_of_others), cmocka_unit_test(failing),
-        cmocka_unit_test(page_is_for_reading), cmocka_unit_test(pages_are_new),
-        cmocka_unit_test(unknown_neighbour),   cmocka_unit_test(the_last_release_stays),
+        cmocka_unit_test(traces_of_schedules),
+        cmocka_unit_test(traces_of_any_tables),
+        cmocka_unit_test(all_at_once),
+        cmocka_unit_test(frames_for_others),
+        cmocka_unit_test(foreign_packets),
+        cmocka_unit_test(forged_packets),
+        cmocka_unit_test(doorbells_to_other_ports),
+        cmocka_unit_test(forwarded_packets),
+        cmocka_unit_test(doorbells_of_others),
+        cmocka_unit_test(failing),
+        cmocka_unit_test(page_is_for_reading),
+        cmocka_unit_test(pages_are_new),
+        cmocka_unit_test(unknown_neighbour),
+        cmocka_unit_test(the_last_release_stays),
         cmocka_unit_test(a_stale_page_heals),
     };
     const int failed = cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
