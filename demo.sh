@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")"
 ./setup.sh build
 . ./env.sh
-. tests/jobs.sh
+. ompi/jobs.sh
 
 results=_demo
 rm -rf "$results"

@@ -15,7 +15,7 @@ case "${1-}" in
     *) echo "usage: ./test.sh [--quick]" >&2; exit 64 ;;
 esac
 ./setup.sh check || exit 1
-. tests/jobs.sh
+. ompi/jobs.sh
 
 passed=0 failed=0 skipped=0
 logs=_test
@@ -75,8 +75,8 @@ step "cppcheck" cppcheck --quiet -i firmware/kernel/program.bpf.c --error-exitco
 step "clang-tidy" bash -c "clang-tidy --quiet firmware/*.c firmware/soft/*.c firmware/sim/*.c \
     libmyr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,model,statistics}.c -- \
     -std=gnu11 -D_GNU_SOURCE -I. '-DNICBARR_VERSION=\"\"' '-DNICSIM_DATA=\"\"' '-DPKGLIBEXECDIR=\"\"'"
-step "shellcheck" bash -c "git ls-files '*.sh' .ci/run | xargs shellcheck -x -P SCRIPTDIR \
-    -e SC1091,SC2154,SC2016,SC2034,SC2317"
+step "shellcheck" bash -c "{ git ls-files '*.sh'; git grep -lE '^#!/bin/(ba)?sh'; } | sort -u |
+    xargs shellcheck -x -P SCRIPTDIR -e SC1091,SC2154,SC2016,SC2034,SC2317"
 
 say "AddressSanitizer and UBSan"
 sanitized() {

@@ -11,7 +11,7 @@
 # Then such a UDP packet goes to another host and back (nicbarr_raw_udp), ROUNDS times with the
 # programs at the interfaces and ROUNDS times without, in turns: microseconds, medians, and quartile,
 # median and quartile of the ratios. The programs look at it four times on its way. (Hosts are network
-# namespaces, tests/nethosts; needs root. Uses what ./setup.sh check has built.)
+# namespaces, nethosts; needs root. Uses what ./setup.sh check has built.)
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
@@ -112,4 +112,4 @@ measure() {
         }'
 }
 export -f program run stand go round_trip measure
-tests/nethosts/nethosts --shell 2 bash -euc measure
+nethosts/nethosts --shell 2 bash -euc measure

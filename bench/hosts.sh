@@ -97,5 +97,5 @@ for layout in "${layouts[@]}"; do
 done
 export -f line ping_pong quartiles target
 # shellcheck disable=SC2016 # expanded inside
-"$top/tests/nethosts/nethosts" --shell "$((most > 2 ? most : 2))" \
+"$top/nethosts/nethosts" --shell "$((most > 2 ? most : 2))" \
     bash -euc 'for layout in "$@"; do line "$layout"; done' bash "${layouts[@]}"

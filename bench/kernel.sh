@@ -5,7 +5,7 @@
 #     bench/kernel.sh [-r] [-n ROUNDS] [-a ALGORITHM] [HOSTSxPER-HOST...]    # default: 2x1 4x1 8x1 16x1 4x4
 #
 # Hosts are network namespaces on a bridge, or with -r without one: the kernel redirects packets from
-# host to host (tests/nethosts; needs root). Short jobs take turns, kernel,
+# host to host (nethosts; needs root). Short jobs take turns, kernel,
 # soft, kernel, ..., ROUNDS (5) of each; within each job nicbarr and Open MPI's own take turns
 # (nicbarr_bench). ALGORITHM is dissemination:1, or auto for whatever tuning takes. Microseconds; the
 # quartiles are those of the ratios over the rounds. Uses what ./setup.sh check has built.
@@ -60,5 +60,5 @@ echo "$algorithm${joined[*]:+, redirected}, medians of $rounds jobs each in turn
 printf '%-6s|%9s%9s%9s |%18s |%18s\n' hosts kernel soft "Open MPI" "Open MPI / kernel" "soft / kernel"
 for one in "${layouts[@]}"; do
     # shellcheck disable=SC2016 # expanded inside
-    tests/nethosts/nethosts "${joined[@]}" --kernel --shell "${one%x*}" "${one#*x}" bash -uc 'layout "$1"' bash "$one"
+    nethosts/nethosts "${joined[@]}" --kernel --shell "${one%x*}" "${one#*x}" bash -uc 'layout "$1"' bash "$one"
 done

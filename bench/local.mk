@@ -39,7 +39,7 @@ bench_nicbarr_raw_udp_SOURCES = bench/raw_udp.c \
 bench_nicbarr_raw_udp_LDADD = coll_nicbarr/libnicbarr_pure.la -lm
 EXTRA_DIST += bench/hosts.sh bench/kernel.sh bench/foreign.sh bench/quantiles.sh
 
-## What `nicbarr evaluate` runs; with tests/nethosts it is installed in the order of the source tree.
+## What `nicbarr evaluate` runs; with nethosts it is installed in the order of the source tree.
 nobase_dist_pkglibexec_SCRIPTS += bench/report/evaluate.sh
 nobase_dist_libexecdata_DATA += \
     bench/report/page.sh bench/report/page.css bench/report/command.sh \

@@ -3,15 +3,15 @@
 #
 #     bench/p2p.sh [-n ROUNDS] [-h] [-p PROGRAM] A B [OPTION-OF-PROGRAM...]
 #     bench/p2p.sh myr,self vader,self            # on one node
-#     bench/p2p.sh -h myr,self tcp,self           # on two hosts (tests/nethosts; needs root)
+#     bench/p2p.sh -h myr,self tcp,self           # on two hosts (nethosts; needs root)
 #
 # A and B are values for mpirun's --mca btl. Prints the medians over the rounds, and the quartiles of A/B
 # in each round: below 1 is better for latency, above 1 for bandwidth. The environment is to have
 # mpirun find the components (env.sh).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tests/jobs.sh
-. "$here/../tests/jobs.sh"
+# shellcheck source=ompi/jobs.sh
+. "$here/../ompi/jobs.sh"
 # shellcheck source=bench/quantiles.sh
 . "$here/quantiles.sh"
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
@@ -37,7 +37,7 @@ run() { # BTLS PROGRAM-OPTION...
     local btls=$1
     shift
     if [ $hosts = yes ]; then
-        "$here/../tests/nethosts/nethosts" 2 --mca pml ob1 --mca btl "$btls" "$program" "$@"
+        "$here/../nethosts/nethosts" 2 --mca pml ob1 --mca btl "$btls" "$program" "$@"
     else
         # shellcheck disable=SC2086 # options
         mpirun -np 2 $bound --mca pml ob1 --mca btl "$btls" "$program" "$@"

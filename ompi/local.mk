@@ -7,6 +7,7 @@ ompi_libompi_release_la_SOURCES = \
 ompi_libompi_release_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 
 pkgdata_DATA += ompi/env.sh
+nobase_dist_libexecdata_DATA += ompi/jobs.sh
 
 EXTRA_DIST += ompi/env.sh.in \
     ompi/shim/opal/mca/threads/pthreads/threads_pthreads_mutex.h \

@@ -46,39 +46,10 @@ tests_mpi_pvars_SOURCES = tests/mpi/pvars.c $(mpi_common)
 tests_mpi_pvars_CFLAGS = $(mpi_cflags)
 tests_mpi_pvars_LDADD = $(MPI_LIBS)
 
-## The hosts on one machine, installed for `nicbarr evaluate`: their switch, and what tests it and the NICs with it.
-nobase_pkglibexec_PROGRAMS += tests/nethosts/switch
-nobase_dist_pkglibexec_SCRIPTS += tests/nethosts/nethosts tests/nethosts/inside tests/nethosts/run \
-    tests/nethosts/agent tests/nethosts/launch
-nobase_dist_libexecdata_DATA += tests/jobs.sh
-nethosts_frames = \
-    tests/nethosts/frame.h tests/nethosts/frame.c \
-    tests/nethosts/capture.h tests/nethosts/capture.c
-tests_nethosts_switch_SOURCES = tests/nethosts/switch.c \
-    tests/nethosts/faults.h tests/nethosts/faults.c \
-    tests/nethosts/held.h tests/nethosts/held.c \
-    $(nethosts_frames)
-## ... and one for measurements, which is in the kernel.
-if HAVE_KERNEL_NIC
-noinst_PROGRAMS += tests/nethosts/redirect
-tests_nethosts_redirect_SOURCES = tests/nethosts/redirect.c
-nodist_tests_nethosts_redirect_SOURCES = tests/nethosts/redirect.skel.h
-tests_nethosts_redirect_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)
-tests_nethosts_redirect_CFLAGS = $(AM_CFLAGS) $(LIBBPF_CFLAGS)
-tests_nethosts_redirect_LDADD = $(LIBBPF_LIBS)
-BUILT_SOURCES += tests/nethosts/redirect.skel.h
-CLEANFILES += tests/nethosts/redirect.bpf.o tests/nethosts/redirect.skel.h
-tests/nethosts/redirect.bpf.o: tests/nethosts/redirect.bpf.c
-	@$(MKDIR_P) tests/nethosts
-	$(bpf_compile) $(srcdir)/tests/nethosts/redirect.bpf.c
-tests/nethosts/redirect.skel.h: tests/nethosts/redirect.bpf.o
-	$(bpf_skeleton) tests/nethosts/redirect.bpf.o name redirect > $@.tmp && mv $@.tmp $@
-endif
-EXTRA_DIST += tests/nethosts/redirect.bpf.c
-check_PROGRAMS += tests/nethosts/flood tests/nethosts/spray
-tests_nethosts_flood_SOURCES = tests/nethosts/flood.c
-tests_nethosts_spray_SOURCES = tests/nethosts/spray.c $(nethosts_frames)
-tests_nethosts_spray_LDADD = firmware/libmcp.la
+## A stranger on the network, who sends packets of his own to the NICs of a job.
+check_PROGRAMS += tests/component/spray
+tests_component_spray_SOURCES = tests/component/spray.c $(nethosts_frames)
+tests_component_spray_LDADD = firmware/libmcp.la
 
 component_tests = \
     tests/component/properties.sh \
@@ -88,7 +59,6 @@ component_tests = \
     tests/component/parameters.sh \
     tests/component/tuning.sh \
     tests/component/declining.sh \
-    tests/nethosts/switch_test.sh \
     tests/component/hosts.sh \
     tests/component/lossy.sh \
     tests/component/strangers.sh \

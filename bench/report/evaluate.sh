@@ -8,7 +8,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
-nethosts=$top/tests/nethosts/nethosts
+nethosts=$top/nethosts/nethosts
 log_name=evaluation.log
 
 usage() {
@@ -159,8 +159,8 @@ fi
 output=$(begin_folder "$output" "$log_name") || exit 1
 log=$output/$log_name
 
-# shellcheck source=tests/jobs.sh
-. "$top/tests/jobs.sh"
+# shellcheck source=ompi/jobs.sh
+. "$top/ompi/jobs.sh"
 # shellcheck source=bench/report/page.sh
 . "$here/page.sh"
 export OMPI_MCA_coll_nicbarr_cache=none # what earlier jobs have measured is left out of it

@@ -3,7 +3,7 @@
 # it in jobs that have not asked for it.
 . "$(dirname "$0")/common.sh"
 ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
-nethosts=$srcdir/tests/nethosts/nethosts
+nethosts=$srcdir/nethosts/nethosts
 myr="--mca pml ob1 --mca btl myr,self"
 case $(mpirun --version) in
     *"(Open MPI) 4."*)

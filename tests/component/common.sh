@@ -10,8 +10,8 @@ if [ ! -e "$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so" ]; then
     echo "no component in $builddir: run this by make check, or set builddir and srcdir" >&2
     exit 1
 fi
-# shellcheck source=tests/jobs.sh
-. "$srcdir/tests/jobs.sh"
+# shellcheck source=ompi/jobs.sh
+. "$srcdir/ompi/jobs.sh"
 
 export PMIX_MCA_mca_base_component_path=: # as env.sh does
 export OMPI_MCA_mca_base_component_show_load_errors=1

@@ -1,7 +1,7 @@
 # What the test scripts that need several hosts share; sourced after common.sh. Hosts are network
-# namespaces (tests/nethosts); who may not make them skips.
+# namespaces (nethosts); who may not make them skips.
 # shellcheck shell=bash
-nethosts=$srcdir/tests/nethosts/nethosts
+nethosts=$srcdir/nethosts/nethosts
 export builddir
 "$nethosts" --switch --shell 2 true > "$scratch/out" 2>&1
 if [ $? = 77 ]; then

@@ -4,7 +4,7 @@
 # time.
 if [ "${1-}" != inside ]; then
     here=$(cd "$(dirname "$0")" && pwd)
-    nethosts=$here/../nethosts/nethosts
+    nethosts=$here/../../nethosts/nethosts
     command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
     "$nethosts" --shell 2 true || exit 77
     exec timeout -k 5 "${watchdog:-300}" "$nethosts" --shell 2 2 bash "$here/myrd.sh" inside

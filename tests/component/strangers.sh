@@ -7,7 +7,7 @@
 
 port=7311
 job="--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_port $port --mca coll_nicbarr_algorithm"
-export spray=$builddir/tests/nethosts/spray victims=3
+export spray=$builddir/tests/component/spray victims=3
 
 # stranger.sh PORT SEED WHAT COUNTER ARGUMENT...: a job on the first hosts while the last one sprays at
 # them. It goes on until the first host's NIC has counted more than a few of them.

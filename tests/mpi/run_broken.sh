@@ -4,7 +4,7 @@
 #
 # usage: run_broken.sh NP PROGRAM [options...]
 # environment:
-#   MPIRUN              the launcher with its options (default: mpirun; tests/jobs.sh sets the environment for it)
+#   MPIRUN              the launcher with its options (default: mpirun; ompi/jobs.sh sets the environment for it)
 #   NICBARR_TEST_BREAK  N: one barrier in N does nothing (default 1: all); negative: it waits without
 #                       MPI, which progress and ibarrier must find (by --watchdog 5)
 set -u

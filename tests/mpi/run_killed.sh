@@ -5,7 +5,7 @@
 #   PROGRAM  the built killed.c
 #   SEEDS    how many random moments for each number of processes and each way to die (default 2)
 # environment:
-#   MPIRUN   the launcher with its options (default: mpirun; tests/jobs.sh sets the environment for it)
+#   MPIRUN   the launcher with its options (default: mpirun; ompi/jobs.sh sets the environment for it)
 #   NPS      numbers of processes (default: 2 4 7)
 #   MODES    ways to die (default: barrier ibarrier dup abort)
 #   LIMIT    seconds after which a job counts as hung (default: 60)

@@ -9,9 +9,14 @@ nicbarr=$(realpath "${NICBARR:-tools/nicbarr}")
 for program in gnuplot mpirun; do
     command -v $program > /dev/null || { echo "there is no $program"; exit 77; }
 done
-export NICBARR_LIBEXECDIR=$here/../..
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
+# What is installed is all that it has: nothing of the source tree is there.
+make -s DESTDIR="$scratch/installed" install-nobase_dist_pkglibexecSCRIPTS install-nobase_dist_libexecdataDATA \
+    install-nobase_pkglibexecPROGRAMS > "$scratch/make" 2>&1 || { cat "$scratch/make"; exit 99; }
+NICBARR_LIBEXECDIR=$(find "$scratch/installed" -name evaluate.sh)
+export NICBARR_LIBEXECDIR=${NICBARR_LIBEXECDIR%/bench/report/evaluate.sh}
+unset builddir srcdir
 cd "$scratch" || exit 99
 
 # The job is one process, whatever mpirun is told; which is kept in `jobs`.
@@ -156,11 +161,10 @@ refuses "no script" 'cannot run .*/nowhere/bench/report/evaluate.sh: No such fil
 verdict $? "none of them wrote anything"
 
 # ---- no hosts
-mkdir -p tree/tests/nethosts
-ln -s "$NICBARR_LIBEXECDIR/bench" tree/
-ln -s "$NICBARR_LIBEXECDIR/tests/jobs.sh" tree/tests/
-printf '#!/bin/sh\necho "nethosts: no right" >&2\nexit 77\n' > tree/tests/nethosts/nethosts
-chmod +x tree/tests/nethosts/nethosts
+mkdir -p tree/nethosts
+ln -s "$NICBARR_LIBEXECDIR/bench" "$NICBARR_LIBEXECDIR/ompi" tree/
+printf '#!/bin/sh\necho "nethosts: no right" >&2\nexit 77\n' > tree/nethosts/nethosts
+chmod +x tree/nethosts/nethosts
 NICBARR_LIBEXECDIR=$PWD/tree evaluate --only rtt --output hostless
 [ $status -eq 0 ] && grep -q 'Several hosts were left out: nethosts: no right' hostless/index.html
 verdict $? "without the right to make hosts"
@@ -186,7 +190,7 @@ verdict $? "interrupted"
 cp "$here/sample_experiments.sh" bin/nicbarr_experiments
 
 # ---- several hosts
-if "$NICBARR_LIBEXECDIR/tests/nethosts/nethosts" --shell 2 true > out 2>&1; then
+if "$NICBARR_LIBEXECDIR/nethosts/nethosts" --shell 2 true > out 2>&1; then
     PATH=$PWD/bin:$path evaluate --nodes 2 --per-host 3 --nic soft --only latency --output hosts
     [ $status -eq 0 ] && grep -q 'hosts  *latency' out && grep -q -- '-np 6 .*--mca coll_nicbarr_nic soft nicbarr_experiments latency' jobs
     verdict $? "an evaluation of 2 hosts"

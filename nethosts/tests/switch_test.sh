@@ -4,9 +4,9 @@
 #
 # Bounds of counts are 7 standard deviations wide: a right switch would fail once in 10^11 runs, had
 # the seed not been fixed anyway (NICBARR_SEED sets another).
-. "$(dirname "$0")/../component/common.sh"
-nethosts=$srcdir/tests/nethosts/nethosts
-flood=$builddir/tests/nethosts/flood
+. "$(dirname "$0")/../../tests/component/common.sh"
+nethosts=$srcdir/nethosts/nethosts
+flood=$builddir/nethosts/tests/flood
 seed=${NICBARR_SEED:-1}
 echo "NICBARR_SEED=$seed"
 "$nethosts" --switch --shell 1 true > "$scratch/out" 2>&1

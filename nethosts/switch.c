@@ -28,10 +28,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/nethosts/capture.h"
-#include "tests/nethosts/faults.h"
-#include "tests/nethosts/frame.h"
-#include "tests/nethosts/held.h"
+#include "nethosts/capture.h"
+#include "nethosts/faults.h"
+#include "nethosts/frame.h"
+#include "nethosts/held.h"
 
 enum {
     PORTS = 256,

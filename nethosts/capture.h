@@ -2,13 +2,13 @@
  * Packets in a file, in the format of tcpdump (pcap), which shows them: written by the switch, read
  * by spray to send them once more.
  */
-#ifndef TESTS_NETHOSTS_CAPTURE_H
-#define TESTS_NETHOSTS_CAPTURE_H
+#ifndef NETHOSTS_CAPTURE_H
+#define NETHOSTS_CAPTURE_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "tests/nethosts/frame.h"
+#include "nethosts/frame.h"
 
 struct capture {
     FILE *file; /* NULL: nothing is written */

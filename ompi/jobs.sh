@@ -1,4 +1,5 @@
-# How the scripts start MPI jobs on whatever machine this is; to be sourced (tests, demo.sh).
+# How the scripts start MPI jobs on whatever machine this is; to be sourced (by
+# nethosts, the benchmarks, the tests, demo.sh).
 # shellcheck shell=bash
 
 # mpirun asks for these when run as root, and refuses more processes than processors otherwise. Each

@@ -3,13 +3,13 @@
  *
  * A heap by the time at which they are due; equal times go in the order in which they came.
  */
-#ifndef TESTS_NETHOSTS_HELD_H
-#define TESTS_NETHOSTS_HELD_H
+#ifndef NETHOSTS_HELD_H
+#define NETHOSTS_HELD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tests/nethosts/frame.h"
+#include "nethosts/frame.h"
 
 enum { HELD_MOST = 1 << 14 /* packets; what is beyond is lost, as in any switch */ };
 

@@ -1,5 +1,5 @@
 /* A binary heap of packets; see held.h. */
-#include "tests/nethosts/held.h"
+#include "nethosts/held.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "firmware/wire.h"
-#include "tests/nethosts/capture.h"
+#include "nethosts/capture.h"
 
 enum {
     NETWORK = 0x0a4d0000, /* 10.77.0.0, of nethosts */

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tests/nethosts/redirect.skel.h"
+#include "nethosts/redirect.skel.h"
 
 enum { TCX_INGRESS = 46, HOSTS = 250 };
 

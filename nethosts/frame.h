@@ -5,8 +5,8 @@
  * Called by the switch. Only what carries one whole UDP datagram over IPv4 is looked into:
  * fragments and bundles of datagrams are none.
  */
-#ifndef TESTS_NETHOSTS_FRAME_H
-#define TESTS_NETHOSTS_FRAME_H
+#ifndef NETHOSTS_FRAME_H
+#define NETHOSTS_FRAME_H
 
 #include <linux/virtio_net.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  * come. Each takes the same number of draws, whatever becomes of it, so that for one seed packet
  * number n has one fate.
  */
-#ifndef TESTS_NETHOSTS_FAULTS_H
-#define TESTS_NETHOSTS_FAULTS_H
+#ifndef NETHOSTS_FAULTS_H
+#define NETHOSTS_FAULTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* The packets' fates; see faults.h. */
-#include "tests/nethosts/faults.h"
+#include "nethosts/faults.h"
 
 /* splitmix64 */
 static uint64_t draw(struct faults *faults)

@@ -1,5 +1,5 @@
 /* Finding and damaging UDP in Ethernet frames; see frame.h. */
-#include "tests/nethosts/frame.h"
+#include "nethosts/frame.h"
 
 #include <arpa/inet.h>
 #include <net/ethernet.h>

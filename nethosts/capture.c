@@ -1,5 +1,5 @@
 /* Writing and reading pcap files; see capture.h. */
-#include "tests/nethosts/capture.h"
+#include "nethosts/capture.h"
 
 #include <errno.h>
 #include <stdint.h>
