@@ -352,7 +352,7 @@ enum myr_status myrd_kernel_server_open(const struct myrd_options *options,
     if (NULL == opening) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    opening->place.lock = opening->place.listening = opening->port = -1;
+    opening->place.lock = opening->place.listening = opening->place.spare = opening->port = -1;
     allow_descriptors(opening);
     enum myr_status status = find_address(opening, options->nic.network, options->nic.port, error);
     if (MYR_OK == status) {
@@ -383,7 +383,8 @@ enum myr_status myrd_kernel_server_confine(struct myr_error *error)
 static void watch_all(struct myrd_kernel_server *server, int end)
 {
     server->watched[0] = (struct pollfd){.fd = end, .events = POLLIN};
-    server->watched[1] = (struct pollfd){.fd = server->place.listening, .events = POLLIN};
+    server->watched[1] =
+        (struct pollfd){.fd = server->place.listening, .events = myrd_place_events(&server->place)};
     for (uint32_t c = 0; c < server->count; ++c) {
         const struct client *client = &server->client[c];
         struct pollfd *of = &server->watched[FIXED + OF_EACH * c];
@@ -441,11 +442,11 @@ static int timeout(struct myrd_kernel_server *server)
     const int due = myrd_groups_timeout(server->groups, now);
     const struct client *client = next_meeting(server);
     if (NULL == client) {
-        return due;
+        return myrd_place_timeout(&server->place, due);
     }
     const uint64_t at = client->meeting->look_at_ms;
     const int meeting = at <= now ? 0 : (int)(at - now);
-    return due < 0 || meeting < due ? meeting : due;
+    return myrd_place_timeout(&server->place, due < 0 || meeting < due ? meeting : due);
 }
 
 enum myr_status myrd_kernel_server_run(struct myrd_kernel_server *server, int end,

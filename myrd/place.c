@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -12,7 +14,10 @@
 
 #include "libmyr/unix_talk.h"
 
-enum { PATH_BYTES = sizeof(((struct sockaddr_un *)0)->sun_path) };
+enum {
+    PATH_BYTES = sizeof(((struct sockaddr_un *)0)->sun_path),
+    AGAIN_MS = 100, /* after which descriptors are looked for again */
+};
 
 enum myr_status myrd_place_make_folder(const char *path, mode_t rights, struct myr_error *error)
 {
@@ -58,10 +63,18 @@ static enum myr_status lock_place(struct myrd_place *place, struct myr_error *er
     return MYR_OK;
 }
 
+/* What is kept for visitors who come when there are no more descriptors. */
+static void keep_spare(struct myrd_place *place)
+{
+    if (place->spare < 0) {
+        place->spare = eventfd(0, EFD_CLOEXEC);
+    }
+}
+
 enum myr_status myrd_place_open(struct myrd_place *place, const char *path, mode_t rights,
                                 struct myr_error *error)
 {
-    *place = (struct myrd_place){.lock = -1, .listening = -1};
+    *place = (struct myrd_place){.lock = -1, .listening = -1, .spare = -1};
     place->address.sun_family = AF_UNIX;
     if (snprintf(place->address.sun_path, PATH_BYTES, "%s", path) >= PATH_BYTES) {
         return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "the socket's path");
@@ -81,6 +94,7 @@ enum myr_status myrd_place_open(struct myrd_place *place, const char *path, mode
         return myr_fail(error, MYR_ERR_SYSTEM, place->bound ? errno : err, "cannot listen at %s",
                         place->address.sun_path);
     }
+    keep_spare(place);
     return MYR_OK;
 }
 
@@ -103,23 +117,64 @@ void myrd_place_close(struct myrd_place *place)
         close(place->lock); /* its file stays: another daemon may be waiting for it */
         place->lock = -1;
     }
+    if (place->spare >= 0) {
+        close(place->spare);
+        place->spare = -1;
+    }
 }
 
-bool myrd_place_accept(const struct myrd_place *place, struct myrd_visitor *visitor,
-                       const char **why)
+/* ---- visitors ---- */
+
+short myrd_place_events(struct myrd_place *place)
+{
+    keep_spare(place);
+    return place->spare < 0 ? 0 : POLLIN;
+}
+
+int myrd_place_timeout(const struct myrd_place *place, int timeout_ms)
+{
+    const bool cut = place->spare < 0 && (timeout_ms < 0 || timeout_ms > AGAIN_MS);
+    return cut ? AGAIN_MS : timeout_ms;
+}
+
+static int accept_one(const struct myrd_place *place)
+{
+    return accept4(place->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+static bool lacks_descriptors(void)
+{
+    return EMFILE == errno || ENFILE == errno;
+}
+
+/* The next visitor's connection, if need be by the descriptor that was kept for that. */
+static int take_connection(struct myrd_place *place)
+{
+    const int connection = accept_one(place);
+    if (connection >= 0 || !lacks_descriptors() || place->spare < 0) {
+        return connection;
+    }
+    close(place->spare);
+    place->spare = -1;
+    return accept_one(place);
+}
+
+bool myrd_place_accept(struct myrd_place *place, struct myrd_visitor *visitor, const char **why)
 {
     struct ucred peer = {.uid = (uid_t)-1};
     *why = NULL;
-    visitor->connection = accept4(place->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    visitor->connection = take_connection(place);
     if (visitor->connection < 0) {
         return false;
     }
-    visitor->process =
-        myr_talk_peer(visitor->connection, &peer) ? (int)syscall(SYS_pidfd_open, peer.pid, 0) : -1;
+    const bool known = myr_talk_peer(visitor->connection, &peer);
+    visitor->process = known ? (int)syscall(SYS_pidfd_open, peer.pid, 0) : -1;
     visitor->pid = peer.pid;
     visitor->uid = peer.uid;
     if (visitor->process < 0) {
-        *why = "myrd refuses: it cannot see the process (is it in another container?)";
+        *why = known && lacks_descriptors()
+                   ? "myrd refuses: it has no descriptors left (raise its limit, LimitNOFILE)"
+                   : "myrd refuses: it cannot see the process (is it in another container?)";
     }
     return true;
 }

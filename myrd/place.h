@@ -16,6 +16,7 @@
 struct myrd_place {
     struct sockaddr_un address;
     int lock, listening; /* -1: none */
+    int spare;           /* a descriptor to send visitors away by when there are no others */
     bool bound;          /* the socket's file is ours */
 };
 
@@ -39,10 +40,15 @@ enum myr_status myrd_place_open(struct myrd_place *place, const char *path, mode
 void myrd_place_hide(struct myrd_place *place);
 void myrd_place_close(struct myrd_place *place);
 
+/* What to poll() `listening` for: nothing, as long as a visitor could not even be sent away for
+ * want of descriptors, as poll() would come back at once each time. To be asked before each poll().
+ * The other function cuts its time-out (ms, -1: none), so that this is tried again then. */
+short myrd_place_events(struct myrd_place *place);
+int myrd_place_timeout(const struct myrd_place *place, int timeout_ms);
+
 /* Take the next visitor; false if there is none. Where `why` is not NULL afterwards it says why the
- * process cannot be watched: it must be sent away. */
-bool myrd_place_accept(const struct myrd_place *place, struct myrd_visitor *visitor,
-                       const char **why);
+ * process cannot be watched: it must be sent away, before the next one is taken. */
+bool myrd_place_accept(struct myrd_place *place, struct myrd_visitor *visitor, const char **why);
 void myrd_visitor_leave(const struct myrd_visitor *visitor);
 
 #endif

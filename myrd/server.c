@@ -239,7 +239,7 @@ enum myr_status myrd_server_open(const struct myrd_options *options, struct myrd
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     opening->options = *options;
-    opening->place.lock = opening->place.listening = -1;
+    opening->place.lock = opening->place.listening = opening->place.spare = -1;
     enum myr_status status = listen_there(opening, error);
     if (MYR_OK == status) {
         status = open_nic(opening, error);
@@ -255,7 +255,8 @@ enum myr_status myrd_server_open(const struct myrd_options *options, struct myrd
 static void watch_all(struct myrd_server *server, int end)
 {
     server->watched[0] = (struct pollfd){.fd = end, .events = POLLIN};
-    server->watched[1] = (struct pollfd){.fd = server->place.listening, .events = POLLIN};
+    server->watched[1] =
+        (struct pollfd){.fd = server->place.listening, .events = myrd_place_events(&server->place)};
     for (uint32_t c = 0; c < server->count; ++c) {
         struct pollfd *of = &server->watched[FIXED + OF_EACH * c];
         of[0] = (struct pollfd){.fd = server->client[c].visitor.connection, .events = POLLIN};
@@ -268,7 +269,8 @@ enum myr_status myrd_server_run(struct myrd_server *server, int end, struct myr_
     enum myr_status status = MYR_OK;
     while (MYR_OK == status) {
         watch_all(server, end);
-        if (poll(server->watched, FIXED + OF_EACH * server->count, -1) < 0 && EINTR != errno) {
+        const int timeout = myrd_place_timeout(&server->place, -1);
+        if (poll(server->watched, FIXED + OF_EACH * server->count, timeout) < 0 && EINTR != errno) {
             return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot wait for clients");
         }
         if (0 != server->watched[0].revents) {

@@ -21,6 +21,7 @@ unit_programs = \
     tests/unit/nic_test \
     tests/unit/sim_test \
     tests/unit/nicsim_data_test \
+    tests/unit/place_test \
     tests/unit/kernel_server_test
 if HAVE_KERNEL_NIC
 unit_programs += tests/unit/kernel_test
@@ -128,6 +129,10 @@ tests_unit_nicsim_data_test_SOURCES = tests/unit/nicsim_data_test.c $(unit_commo
     bench/nicsim/csv.h bench/nicsim/csv.c
 tests_unit_nicsim_data_test_CFLAGS = $(unit_cflags) $(JANSSON_CFLAGS)
 tests_unit_nicsim_data_test_LDADD = $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_place_test_SOURCES = tests/unit/place_test.c $(unit_common) myrd/place.h myrd/place.c
+tests_unit_place_test_CFLAGS = $(unit_cflags)
+tests_unit_place_test_LDADD = $(unit_libs)
 
 ## The owner of the kernel's NIC, over a test double of that; also where the build has no such NIC.
 tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_common) \

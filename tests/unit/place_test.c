@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where a daemon listens, when descriptors run out (myrd/place.c). Invariants: whoever comes is
+ * sent away with a line, and then nothing is left to be done: a daemon that waits at the socket is
+ * not called again and again. When descriptors are to be had again the next visitor is let in.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "myrd/place.h"
+#include "tests/unit/crew.h"
+
+static struct {
+    char folder[200], path[220];
+    struct myrd_place place;
+    struct rlimit before;
+} world;
+
+static int begin(void **state)
+{
+    (void)state;
+    struct myr_error error;
+    crew_folder_make(world.folder, sizeof(world.folder));
+    snprintf(world.path, sizeof(world.path), "%s/sock", world.folder);
+    return 0 != getrlimit(RLIMIT_NOFILE, &world.before) ||
+           MYR_OK != myrd_place_open(&world.place, world.path, 0600, &error);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    myrd_place_close(&world.place);
+    crew_folder_remove(world.folder);
+    return setrlimit(RLIMIT_NOFILE, &world.before);
+}
+
+static int visit(void)
+{
+    const int visit = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(
+        connect(visit, (struct sockaddr *)&world.place.address, sizeof(world.place.address)), 0);
+    return visit;
+}
+
+/* From now on this process may open so many descriptors more. */
+static void leave_descriptors(rlim_t count)
+{
+    struct rlimit limit = world.before;
+    const int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(next);
+    limit.rlim_cur = (rlim_t)next + count;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static void allow_all(void)
+{
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &world.before), 0);
+}
+
+/* Would a daemon that waits here be called? */
+static bool called(void)
+{
+    struct pollfd watched = {.fd = world.place.listening,
+                             .events = myrd_place_events(&world.place)};
+    assert_true(poll(&watched, 1, 0) >= 0);
+    return 0 != watched.revents;
+}
+
+static void expect_let_in(void)
+{
+    struct myrd_visitor visitor;
+    const char *why;
+    assert_true(called());
+    assert_true(myrd_place_accept(&world.place, &visitor, &why));
+    assert_null(why);
+    assert_int_equal(visitor.pid, getpid());
+    assert_int_equal(visitor.uid, geteuid());
+    myrd_visitor_leave(&visitor);
+}
+
+static void expect_sent_away(void)
+{
+    struct myrd_visitor visitor;
+    const char *why;
+    assert_true(called());
+    assert_true(myrd_place_accept(&world.place, &visitor, &why));
+    assert_non_null(why);
+    assert_non_null(strstr(why, "descriptors"));
+    assert_int_equal(visitor.uid, geteuid());
+    myrd_visitor_leave(&visitor);
+}
+
+static void visitors_are_let_in(void **state)
+{
+    (void)state;
+    const int visitor = visit();
+    expect_let_in();
+    assert_false(called());
+    close(visitor);
+}
+
+/* None is left for the connection; or one for that, but none to watch the process by. */
+static void without_descriptors_visitors_are_sent_away(void **state)
+{
+    (void)state;
+    for (rlim_t left = 0; left < 2; ++left) {
+        const int first = visit(), second = visit(), third = visit();
+        char word;
+        leave_descriptors(left);
+        expect_sent_away();
+        assert_int_equal(recv(first, &word, 1, MSG_DONTWAIT), 0);
+        expect_sent_away();
+        assert_int_equal(recv(second, &word, 1, MSG_DONTWAIT), 0);
+        allow_all();
+        expect_let_in();
+        assert_false(called());
+        close(first);
+        close(second);
+        close(third);
+    }
+}
+
+/* Somebody else takes the one that was kept for that. */
+static void who_cannot_be_sent_away_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct myrd_visitor visitor;
+    const char *why;
+    const int first = visit(), second = visit(), third = visit();
+    leave_descriptors(0);
+    assert_true(myrd_place_accept(&world.place, &visitor, &why)); /* and does not leave yet */
+    assert_non_null(why);
+    assert_false(called());
+    assert_in_range(myrd_place_timeout(&world.place, -1), 1, 1000); /* it is tried again, */
+    assert_int_equal(myrd_place_timeout(&world.place, 0), 0);
+    assert_false(myrd_place_accept(&world.place, &visitor, &why)); /* ... in vain */
+    assert_false(called());
+    allow_all();
+    expect_let_in();
+    assert_int_equal(myrd_place_timeout(&world.place, -1), -1);
+    close(first);
+    close(second);
+    close(third);
+}
+
+int main(void)
+{
+#define PLACE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        PLACE(visitors_are_let_in),
+        PLACE(without_descriptors_visitors_are_sent_away),
+        PLACE(who_cannot_be_sent_away_is_not_waited_for),
+    };
+    crew_watchdog();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
