@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Make `configure` and what it needs, from a fresh checkout.
 set -e
 cd "$(dirname "$0")"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A demonstration on this machine: MPI_Barrier by nicbarr against Open MPI's own, a real program with
 # the component on, and the report that says what was chosen and why. Installs and builds what is
 # missing first (setup.sh); then it takes two minutes at the most. What it measures is kept in _demo.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Use the components that ./demo.sh or ./test.sh have built in this checkout; to be sourced from its
 # folder (bash: from anywhere):  . ./env.sh
 # What is installed elsewhere has a counterpart of its own: PREFIX/share/nicbarr/env.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Make this checkout ready to run: install the Debian packages that are missing, configure, build, and
 # install into the tree (_install). Nothing outside the tree is written but those packages.
 #

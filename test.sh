@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The whole test suite, from a bare checkout: installs and builds what is missing (setup.sh), then runs
 #   - all tests against this machine's Open MPI (make check);
 #   - the unit tests and the heart of the MPI-level ones under AddressSanitizer and UBSan, the
@@ -75,6 +76,7 @@ step "cppcheck" cppcheck --quiet -i firmware/kernel/program.bpf.c --error-exitco
 step "clang-tidy" bash -c "clang-tidy --quiet firmware/*.c firmware/soft/*.c firmware/sim/*.c \
     libmyr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,model,statistics}.c -- \
     -std=gnu11 -D_GNU_SOURCE -I. '-DNICBARR_VERSION=\"\"' '-DNICSIM_DATA=\"\"' '-DPKGLIBEXECDIR=\"\"'"
+step "licences" tests/style.sh licences
 step "shellcheck" bash -c "{ git ls-files '*.sh'; git grep -lE '^#!/bin/(ba)?sh'; } | sort -u |
     xargs shellcheck -x -P SCRIPTDIR -e SC1091,SC2154,SC2016,SC2034,SC2317"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The length of a chunk: the clock, and how many operations fit between two readings of it.
  *

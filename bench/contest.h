@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A contest: several ways to synchronise the ranks of a job, measured in turns.
  *

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # What the kernel's NIC costs packets that are not for it:
 #
 #     bench/foreign.sh [-n ROUNDS]
@@ -14,7 +15,7 @@
 # namespaces, nethosts; needs root. Uses what ./setup.sh check has built.)
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
 
 rounds=20
 while getopts n: option; do

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Barriers across hosts (network namespaces of this machine), nicbarr against Open MPI's own over TCP:
 #
 #     bench/hosts.sh [--csv] [--chunks N] [HOSTSxPER-HOST...]     # default: 2x1 4x1 8x1 16x1 4x4
@@ -9,7 +10,7 @@
 # and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
 
 csv=no chunks=300 layouts=()
 while [ $# -gt 0 ]; do

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Barriers across hosts that the hosts' kernels play (myrd --kernel), against the same schedule played by
 # the soft NIC, and against Open MPI's own over TCP:
 #
@@ -11,7 +12,7 @@
 # quartiles are those of the ratios over the rounds. Uses what ./setup.sh check has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
 
 rounds=5 algorithm=dissemination:1 joined=()
 while getopts rn:a: option; do

@@ -1,3 +1,4 @@
+## SPDX-License-Identifier: BSD-3-Clause
 ## Benchmarks: of MPI_Barrier, of the raw limit, and of messages.
 bin_PROGRAMS += bench/nicbarr_bench bench/nicbarr_raw_limit bench/nicbarr_p2p
 bench_nicbarr_bench_SOURCES = \

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The MPI barriers as contestants: blocking, non-blocking with overlap, persistent.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicbarr_bench: MPI barriers in the manner of the OSU micro-benchmarks, two of them in turns.
  *

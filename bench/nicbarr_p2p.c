@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicbarr_p2p: messages between two processes in the manner of osu_latency and osu_bw.
  *

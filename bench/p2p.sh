@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Messages over one BTL against those over another: short jobs of nicbarr_p2p in turns, ABAB.
 #
 #     bench/p2p.sh [-n ROUNDS] [-h] [-p PROGRAM] A B [OPTION-OF-PROGRAM...]
@@ -14,7 +15,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../ompi/jobs.sh"
 # shellcheck source=bench/quantiles.sh
 . "$here/quantiles.sh"
-usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
 
 rounds=5 hosts=no program=nicbarr_p2p
 while getopts n:hp: option; do

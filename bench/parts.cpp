@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // Google Benchmark for the parts of a barrier: arrival records, waiters, barriers of two processes,
 // and setting up. For people who change one of them and want to see what that costs; run it as
 //   bench/parts --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parts of a barrier, as things to measure: what parts.cpp (Google Benchmark, C++) asks for and
  * parts.c (C, as libmyr's headers are) does.

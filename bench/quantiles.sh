@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Functions for awk that the benchmarks' scripts share, in $quantiles: sort(values, n) and
 # quantile(values, n, fraction) of sorted values[1] to values[n].
 # shellcheck shell=bash

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The raw limit of one node: what synchronising processes through shared memory costs without MPI.
  *

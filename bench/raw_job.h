@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The raw limit inside an MPI job: the patterns of raw.h, played by the ranks themselves.
  *

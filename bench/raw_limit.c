@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicbarr_raw_limit: what a barrier costs on this node at the very least, without MPI.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicbarr_raw_udp: what a message between two hosts costs at the very least, by UDP.
  *

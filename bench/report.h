@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What nicbarr_bench found, as text for people and as JSON for programs.
  *

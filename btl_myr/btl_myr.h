@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * btl/myr, the inside: ob1's messages from process to process, as messages from port to port.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What Open MPI loads: the component's parameters, its opening and closing.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reading another process's memory: a large message on one node is copied once, by its receiver.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Registered memory: receive buffers, and descriptors for messages, of two sizes.
  *

@@ -1,3 +1,4 @@
+## SPDX-License-Identifier: BSD-3-Clause
 ## The BTL component.
 component_LTLIBRARIES += btl_myr/mca_btl_myr.la
 btl_myr_mca_btl_myr_la_SOURCES = \

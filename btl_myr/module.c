@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The two modules: which peers each reaches, what happens when a message is lost, the end.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What has come: messages for ob1, and fragments that were sent.
  *

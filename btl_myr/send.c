@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages on their way: short ones within the node into the other port's inlet, fragments to the
  * port.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Communicators on several nodes: their NICs play MPI_Barrier and MPI_Ibarrier, the soft ones or
  * the kernels'.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tuning cache: what was measured, remembered across jobs in one JSON file of the user's.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * coll/nicbarr, the inside: the component's and the modules' state, and who does what.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From a choice to a plan: which of libmyr's layouts plays which algorithm, where in a record.
  *

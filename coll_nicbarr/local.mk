@@ -1,3 +1,4 @@
+## SPDX-License-Identifier: BSD-3-Clause
 ## The coll component. What needs neither Open MPI nor shared memory is a library of its own, which
 ## the tests and benchmarks of the parts link as well.
 noinst_LTLIBRARIES += coll_nicbarr/libnicbarr_pure.la

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See model.h. All predictions play all ranks' schedules; they differ in what takes time. */
 #include "coll_nicbarr/model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a barrier should cost: a prediction from its schedule and a few measured numbers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The soft NIC's counters as performance variables of MPI's tools interface (MPI_T_pvar_...), named
  * coll_nicbarr_<counter>. One list says which there are: firmware/counters.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The report: which barrier each communicator runs, and what was measured; a line for people who
  * ask (coll_nicbarr_verbose) and a JSON file for programs (coll_nicbarr_report; docs/report.md).

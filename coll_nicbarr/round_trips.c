@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RTT(P): what a 1:P P:1 ping-pong between the nodes takes (Hoefler et al., section 2.1), for the
  * model (model.h). Called by tune.c, for each player that has candidates, where there will be a

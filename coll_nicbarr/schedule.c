@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Barrier schedules; see schedule.h for who calls and what holds.
  *

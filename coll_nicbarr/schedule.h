@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Barrier algorithms and their schedules, as pure functions of (algorithm, parameter, P, rank).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See statistics.h. */
 #include "coll_nicbarr/statistics.h"
 

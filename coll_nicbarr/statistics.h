@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Medians and quartiles of samples; pure functions, used by tuning and by the benchmarks. */
 #ifndef NICBARR_STATISTICS_H
 #define NICBARR_STATISTICS_H

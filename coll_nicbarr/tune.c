@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tuning: measure all candidates on the real communicator, Open MPI's own function among them, and
  * take the fastest. (Hoefler's ibbarr did so for n; here it is the algorithm as well.)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What tuning one communicator has found out; made by tune.c and round_trips.c, read by report.c.
  */
 #ifndef NICBARR_TUNING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * libmyr without MPI: two nodes, a message and a barrier played by their NICs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shared words and epochs: the only atomics nicbarr uses.
  *

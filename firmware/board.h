@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The board: all that the control program (MCP) has beneath it, behind one small interface.
  *

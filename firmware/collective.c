@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives of a whole NIC; see collective.h. */
 #include "firmware/collective.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collectives of a whole NIC: which group a packet is for, what comes too early or too late, and
  * who has waited for too long.

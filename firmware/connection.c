@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of connections, their queues and their times; see connection.h. */
 #include "firmware/connection.h"
 

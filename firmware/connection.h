@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Connections: what the four state machines know about the messages from and to one other NIC, and
  * what they call of each other.

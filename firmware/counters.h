@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a NIC counts. One list for the NIC, for `nicbarr status` and for MPI's tools interface: each
  * entry is a name and what it means in words.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The collective engine; see engine.h. */
 #include "firmware/engine.h"
 

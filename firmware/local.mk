@@ -1,3 +1,4 @@
+## SPDX-License-Identifier: BSD-3-Clause
 ## The control program (MCP), freestanding: no C library, no allocation. Its NICs come after it.
 noinst_LTLIBRARIES += firmware/libmcp.la
 firmware_libmcp_la_SOURCES = \

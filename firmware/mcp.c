@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The control program's entry points; see mcp.h. */
 #include "firmware/mcp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The control program (MCP) of one NIC: what its board calls.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages between ports: what mcp.c and whoever stands for the host call.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ports come and go; see port.h and messages.h. */
 #include "firmware/connection.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A port as host and NIC know it: its rings, and what the NIC notes down about it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RDMA: delivers what came in turn into the buffers of receive tokens, tells the hosts, and says
  * what is to be refused.

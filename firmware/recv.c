@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RECV: takes packets of messages, acknowledgements and refusals, in turn and of the present round
  * only, and gives send tokens back.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * SDMA: takes send tokens from the ports and queues their messages, on the connection to the
  * destination's NIC or, where that is this one, at the destination.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * SEND: puts on the wire the packets of queued messages, as far as the window allows, and
  * acknowledgements and refusals; goes back when something was lost.

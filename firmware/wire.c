@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sealing and parsing packets; see wire.h. Whatever arrives goes through mcp_parse() first. */
 #include "firmware/wire.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the daemon and its clients say to each other over their Unix socket (SOCK_SEQPACKET): the
  * client a hello; the daemon a welcome, with the descriptors of memory and UDP socket where the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A group on one node, off the barrier's path; see group.h. */
 #include "libmyr/group.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A group on one node: the processes of a communicator who share a record.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a kind of NIC does for its groups, and what groups of all kinds share (nic_group.c): the
  * node's processes, waiting, the way from a schedule to a NIC's tables.

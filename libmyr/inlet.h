@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Inlets: short messages from process to process of one node, past the NIC.
  *

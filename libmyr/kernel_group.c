@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Groups that the kernel's NIC plays; see kernel_nic.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What kernel_nic.c, which talks to the daemon, does for kernel_group.c. Several threads may ask at
  * once: one does, the others wait. */
 #ifndef MYR_KERNEL_INSIDE_H

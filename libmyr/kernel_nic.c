@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A client of myrd --kernel; see kernel_nic.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The kernel as the node's NIC, for its users: it belongs to the daemon myrd --kernel, which opens
  * groups for processes of any user and gives them the page with the release to map.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What myrd --kernel and its clients say to each other over its Unix socket (SOCK_SEQPACKET). A
  * client asks, the daemon answers, one after the other. A connection that is closed has left all

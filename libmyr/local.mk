@@ -1,3 +1,4 @@
+## SPDX-License-Identifier: BSD-3-Clause
 ## The host library: the node's shared memory, waiting, groups. No MPI in it.
 noinst_LTLIBRARIES += libmyr/libmyr.la
 libmyr_libmyr_la_SOURCES = \

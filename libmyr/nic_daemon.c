@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A client of myrd; see nic_daemon.h. */
 #include "libmyr/nic_daemon.h"
 

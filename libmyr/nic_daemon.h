@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The NIC of the node's daemon, myrd, as its clients have it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Groups across nodes, whatever plays them; see nic_group.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A group across nodes: the processes of a communicator, whose NICs play its barriers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The NIC as libmyr's own files use it: running its control program. Not for users of libmyr. */
 #ifndef MYR_NIC_INSIDE_H
 #define MYR_NIC_INSIDE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Looking at a segment and its NIC from outside; see nic_look.h. */
 #include "libmyr/nic_look.h"
 

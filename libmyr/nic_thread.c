@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The thread that runs a NIC; see nic_thread.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Asynchronous progress: a thread that runs the NIC, so that barriers go on while all hosts
  * compute.

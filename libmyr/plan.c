@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How barriers lie in a node's memory; see plan.h. */
 #include "libmyr/plan.h"
 

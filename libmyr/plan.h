@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Plans: a process's part in a barrier on one node, as stores and waits on words of a record.
  *

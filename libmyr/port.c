@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The host's side of a port; see port.h, and firmware/port.h for what it shares with the NIC.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Schedules, as those who play them need them; see schedule.h. */
 #include "libmyr/schedule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The node's shared segment; see segment.h for what it promises and sram.h for what lies where.
  *

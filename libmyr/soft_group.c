@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups that the soft NIC plays; see nic_group.h. */
 #include "libmyr/nic_group.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The SRAM: what lies where in the memory that all processes of a job on one node share.
  *

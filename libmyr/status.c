@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The one place where an error line is put together; see status.h. */
 #include "libmyr/status.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How libmyr fails: a status, and one line that says what went wrong and what the person can do.
  *

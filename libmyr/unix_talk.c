@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Talking over a Unix socket; see unix_talk.h. */
 #include "libmyr/unix_talk.h"
 

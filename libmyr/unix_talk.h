@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Words and descriptors over a Unix socket (SOCK_SEQPACKET), between a daemon of this machine and
  * its clients: for nic_daemon.c, kernel_nic.c, and the daemon itself (myrd/).

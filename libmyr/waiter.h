@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Waiting for a word: poll, then yield, then sleep; see waiter.c for when and why.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernel NIC's groups; see kernel_groups.h. */
 #include "myrd/kernel_groups.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The groups that are open on the kernel's NIC: whose they are, who holds them, and what is due for
  * them. Called by kernel_server.c, which does the talking.

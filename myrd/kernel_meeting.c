@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Meeting peers; see kernel_meeting.h. */
 #include "myrd/kernel_meeting.h"
 

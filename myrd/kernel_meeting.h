@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Meeting peers: before a group is opened on the kernel's NIC, this has to know the hardware
  * addresses of its peers, which may take a while. Called by kernel_server.c, which has others to

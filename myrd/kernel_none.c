@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* In place of kernel_server.c where this build has no kernel NIC; see kernel_server.h. */
 #include "myrd/kernel_server.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Questions checked; see kernel_plan.h. */
 #include "myrd/kernel_plan.h"
 

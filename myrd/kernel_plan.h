@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A client's question for a group on the kernel's NIC, checked. Called by kernel_server.c. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The inside of myrd --kernel; see kernel_server.h.
  *

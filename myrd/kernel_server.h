@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * myrd --kernel: owns the kernel's NIC at one interface, for all users of the node. Called by
  * main.c; what it says to its clients is in libmyr/kernel_words.h.

@@ -1,3 +1,4 @@
+## SPDX-License-Identifier: BSD-3-Clause
 ## The daemon: the soft NIC in a process of its own, by means of the host library, with its service of
 ## the user's (systemctl --user enable --now myrd); or, with --kernel, the owner of the kernel's NIC,
 ## with its service of the system's (systemctl enable --now myrd-kernel).

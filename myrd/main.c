@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * myrd: the node's NIC as a daemon: a soft one for all jobs of one user, see libmyr/nic_daemon.h;
  * or the kernel's, for all users, see libmyr/kernel_nic.h.

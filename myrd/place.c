@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where a daemon listens; see place.h. */
 #include "myrd/place.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Where a daemon listens: a Unix socket (SOCK_SEQPACKET) at a path, with a lock beside it that
  * tells for certain whether a daemon lives there. For server.c and kernel_server.c.

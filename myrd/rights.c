@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Giving up rights, by the system calls themselves: two of them need no library. See rights.h. */
 #include "myrd/rights.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What this process may do: the daemon gives up what it does not need. Called by kernel_server.c.
  */
 #ifndef MYRD_RIGHTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The daemon's inside: its socket, its NIC, and who uses it. Called by main.c.
  *

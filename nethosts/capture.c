@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing and reading pcap files; see capture.h. */
 #include "nethosts/capture.h"
 

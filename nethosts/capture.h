@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Packets in a file, in the format of tcpdump (pcap), which shows them: written by the switch, read
  * by spray to send them once more.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The packets' fates; see faults.h. */
 #include "nethosts/faults.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the switch does to packets: chance, from a seed, and firewalls.
  *

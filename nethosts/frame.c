@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Finding and damaging UDP in Ethernet frames; see frame.h. */
 #include "nethosts/frame.h"
 

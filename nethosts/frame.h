@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An Ethernet frame as a packet socket gives and takes it: with the header by which the kernel says
  * what it has left for the network card to do, such as the checksum.

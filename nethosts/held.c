@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A binary heap of packets; see held.h. */
 #include "nethosts/held.h"
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: BSD-3-Clause
+## SPDX-License-Identifier: BSD-3-Clause
 ## A cluster on one machine: hosts that are network namespaces. It is installed in the order of the
 ## source tree, as `nicbarr evaluate` runs it; people find it in the PATH by a link.
 nobase_dist_pkglibexec_SCRIPTS += nethosts/nethosts nethosts/inside nethosts/run nethosts/agent \

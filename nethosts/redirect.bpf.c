@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * What redirect.c has the kernel run for each packet that comes from a host: it is handed to the
  * host whose address it has, at its end of the cable, without a bridge or a queue in between.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The fastest of nethosts' switches: the kernel redirects packets from host to host by their
  * Ethernet address, see redirect.bpf.c. For measurements; it has no faults and counts nothing.

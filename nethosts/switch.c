@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A network switch as a program: forwards Ethernet frames between network interfaces, and loses,
  * doubles, delays, reorders, damages and stops UDP packets as it is told.

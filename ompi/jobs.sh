@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # How the scripts start MPI jobs on whatever machine this is; to be sourced (by
 # nethosts, the benchmarks, the tests, demo.sh).
 # shellcheck shell=bash

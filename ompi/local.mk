@@ -1,3 +1,4 @@
+## SPDX-License-Identifier: BSD-3-Clause
 ## What depends on the Open MPI release.
 noinst_LTLIBRARIES += ompi/libompi_release.la
 ompi_libompi_release_la_SOURCES = \

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The modex by way of PMIx; see modex.h. */
 #include "ompi/modex.h"
 

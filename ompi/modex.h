@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The modex: what a process tells its peers at start-up, before anybody communicates.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The node and the release; see node.h. */
 #include "ompi/node.h"
 

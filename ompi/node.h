@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What our components ask before they touch anything: is this the Open MPI they were built for, and
  * where do the processes of this node meet?

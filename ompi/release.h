@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What differs between Open MPI releases: the only place that asks which release this is.
  *

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Run a command in a Debian 13, which has Open MPI 5.0, with this checkout at /nicbarr:
 #
 #     tests/debian13.sh COMMAND [ARGUMENT...]

@@ -1,3 +1,4 @@
+## SPDX-License-Identifier: BSD-3-Clause
 ## Tests: programs that know MPI only (tests/mpi) and scripts that run them in all ways
 ## (tests/component). The parts have their own (tests/unit).
 mpi_programs = \

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What tests of commands have in common, to be sourced by sh or bash. They speak TAP: each verdict is a line, and
 # counted in `count` and `failed`; where one fails, the files out and err are shown, which a command has
 # written that ended with $status.

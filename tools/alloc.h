@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory that is there or ends the program: called by all files of the tool, which is short-lived
  * and has nothing to say without its tables. Callers never see NULL. The memory is zeroed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The subcommands of the tool `nicbarr`, one file each.
  *

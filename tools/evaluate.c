@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * `nicbarr evaluate`: measures what the papers measured and writes a page about it. A script does
  * that (bench/report/evaluate.sh); this hands over to it.

@@ -1,3 +1,4 @@
+## SPDX-License-Identifier: BSD-3-Clause
 ## The person's tool: nicbarr, one file for each subcommand.
 bin_PROGRAMS += tools/nicbarr
 tools_nicbarr_SOURCES = \

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicbarr: the person's tool. Finds the subcommand and hands over to its file; see commands.h.
  */

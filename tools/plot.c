@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * See plot.h. Everything is placed in pixels from the top left corner; a panel is as high as it has
  * bars. Texts are in single quotes, where gnuplot takes nothing but a quote for special, and the

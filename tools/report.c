@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * `nicbarr report FILE`: what a job's communicators use and why. Called by nicbarr.c.
  *

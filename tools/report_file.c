@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * See report_file.h. The getters below note the first thing that is wrong and then hand out
  * harmless values, so that reading is straight on and is judged once, at the end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See report_text.h. */
 #include "tools/report_text.h"
 

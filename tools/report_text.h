@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A report in words and tables for people, and as CSV for programs.
  *

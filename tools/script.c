@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Handing over to one of our scripts; see script.h. */
 #include "tools/script.h"
 

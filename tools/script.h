@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Handing over to one of our scripts, which are installed in a folder of ours with all that they
  * run, in the order of the source tree.

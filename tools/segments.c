@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Finding segments by the descriptors of all processes; see segments.h. */
 #include "tools/segments.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The segments of nicbarr that processes of this machine have open, found in /proc.
  *

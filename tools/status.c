@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * `nicbarr status`: the NICs that this node's processes have at present, and what they count; also
  * the kernel's, if there is one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A table in plain text: cells are strings, columns are as wide as their widest cell.
  *

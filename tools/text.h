@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Text from files, made fit for a terminal: called by the reader (report_file.c) for what comes in
  * and by the printers for what goes out. Pure functions; what they return is UTF-8 without control

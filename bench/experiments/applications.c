@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * applications: three synthetic applications (Buntinas, section 4.5, figure 10).
  *

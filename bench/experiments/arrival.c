@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * arrival: processes that do not reach the barrier at once (Buntinas, section 4.4, figures 8 and
  * 9).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fuzzy: the fuzzy barrier, whose arrival and completion are apart: MPI_Ibarrier, work, MPI_Wait.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * granularity: a loop of work and a barrier (Buntinas, section 4.3, figures 6 and 7).
  *

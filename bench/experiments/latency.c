@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * latency: MPI_Barrier of every number of processes (Buntinas, section 4.2, figures 4 and 5).
  *

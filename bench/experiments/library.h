@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * libmyr without MPI's collectives: its barriers among the processes of an MPI job.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Loops of work and barriers, as contestants: the programs of Buntinas' sections 4.3 to 4.5.
  *

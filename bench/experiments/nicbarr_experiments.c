@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicbarr_experiments: the evaluations of the papers that nicbarr follows, on the real thing.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * overhead: what MPI adds to a barrier (Buntinas, section 4.1, figure 3).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * rtt: the 1:P P:1 ping-pong (Hoefler, section 2.1, figures 1 and 2), over MPI's messages.
  *

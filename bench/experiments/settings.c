@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What an experiment is asked to do and where it runs: see settings.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What an experiment is asked to do and where it runs: the command line, the job, the speed of
  * work.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The two sides, A and B, of a team of processes; and figures of what takes turns.
  *

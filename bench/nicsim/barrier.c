@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* nicsim barrier: one game, and all that is counted in it. */
 #include <stdio.h>
 #include <stdlib.h>

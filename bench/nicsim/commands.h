@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What nicsim.c hands over to: each of its commands. They return a program's exit status. */
 #ifndef NICSIM_COMMANDS_H
 #define NICSIM_COMMANDS_H

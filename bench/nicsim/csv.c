@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables in CSV; see csv.h. */
 #include "bench/nicsim/csv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables in CSV, as the papers' figures are kept: comments with #, a line of column names, rows; no
  * quotes. A field that is not there is "". */
 #ifndef NICSIM_CSV_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicsim evaluate: what Buntinas, Panda and Sadayappan measured of MPI ("Performance benefits of
  * NIC-based barrier on Myrinet/GM", section 4) on a simulated machine: pairwise exchange by the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fitting; see fit.h. The simplex method of Nelder and Mead (GSL's) on the logarithms of the
  * parameters, so that none becomes negative; what is made small is the sum of squares of relative

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Fitting a machine's parameters to the papers' figures that may be fitted to. */
 #ifndef NICSIM_FIT_H
 #define NICSIM_FIT_H

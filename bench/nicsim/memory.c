@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicsim memory: bytes that the firmware takes, which are a NIC's memory (SRAM) where it has some
  * of its own: a NIC with its table of connections, and a port's rings. Groups, which differ from

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicsim: barriers on simulated clusters. Finds the command and hands over to its file; see
  * commands.h.

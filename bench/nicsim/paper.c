@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The papers' figures beside the simulator's; see paper.h. */
 #include "bench/nicsim/paper.h"
 

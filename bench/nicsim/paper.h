@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The papers' figures beside the simulator's: each number that a paper states, what the simulator
  * says, and whether the parameters were fitted to it or it is a prediction.

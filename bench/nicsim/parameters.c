@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters of simulated machines; see parameters.h. */
 #include "bench/nicsim/parameters.h"
 

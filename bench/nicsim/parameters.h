@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A simulated machine's parameters: a JSON file for each machine, each number with where it comes
  * from.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Barriers on a simulated cluster; see play.h. */
 #include "bench/nicsim/play.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Barriers on a simulated cluster, one process a node: played by the NICs among themselves, or by
  * the hosts with messages over the same NICs, with the same schedules.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicsim report: the scaling study and the calibration as a page. A script does that
  * (bench/nicsim/report.sh); this tells it which nicsim it is to run, and where the data is.

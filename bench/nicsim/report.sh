@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # What `nicsim report` runs: the papers' figures beside the simulator's, the scaling study of every machine, memory, and
 # the MPI paper's evaluation, each simulated by a nicsim of its own, several at a time; then one page with what came
 # out (bench/report/page.sh), on which plots, tables and raw data are.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicsim scale: each algorithm on one machine against the number of nodes, played by the NICs and
  * by the hosts: latency, packets, memory of a NIC. Powers of two, up to so many nodes.

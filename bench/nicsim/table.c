@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicsim table: the papers' figures beside the simulator's, and whether what the papers conclude
  * holds in the simulation.

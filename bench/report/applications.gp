@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Running times of the synthetic applications, from applications.csv.
 load 'style.gp'
 set xtics font 'sans-serif,12'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # How much of their time applications compute, from applications.csv.
 load 'style.gp'
 set xtics font 'sans-serif,12'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # How many times faster applications run, from applications.csv.
 load 'style.gp'
 set xtics font 'sans-serif,12'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A loop whose processes arrive at different times, for the largest variation in arrival.csv.
 load 'style.gp'
 stats ARG1 using 'variation_percent' name 'variation' nooutput

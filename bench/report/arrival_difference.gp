@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What NIC-based barriers save in each loop, a line for each variation in arrival.csv.
 load 'style.gp'
 # Its variations, each once.

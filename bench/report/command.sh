@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What the commands that write a page have in common (evaluate.sh, and nicsim's report.sh); to be sourced by bash.
 # Before, command_name says what an error calls the command.
 #

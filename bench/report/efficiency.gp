@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The computation that an efficiency takes, from efficiency.csv.
 load 'style.gp'
 eval log_axis('y', 'a_work_us', 'b_work_us')

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # What `nicbarr evaluate` runs: every experiment of nicbarr_experiments, NIC-based barriers against Open MPI's own in
 # turns in each job, on this node and on several hosts; then one page with what came out (page.sh), on which
 # plots, tables and raw data are.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # MPI_Ibarrier with computation before it is waited for, from fuzzy.csv.
 load 'style.gp'
 set xlabel 'computation during the barrier (µs)'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A loop of computation and barrier over the computation's length, from granularity.csv.
 load 'style.gp'
 eval log_axis('x', 'work_us', 'work_us')

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Barrier latency over processes, from latency.csv.
 load 'style.gp'
 eval process_axis

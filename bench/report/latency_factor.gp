@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # How many times faster NIC-based barriers are, over processes, from latency.csv.
 load 'style.gp'
 eval process_axis

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A barrier by the library alone and by MPI_Barrier over processes, from overhead.csv.
 load 'style.gp'
 eval process_axis

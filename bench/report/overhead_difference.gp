@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What MPI adds to the library's barrier, over processes, from overhead.csv.
 load 'style.gp'
 eval process_axis

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Pages with plots that need nothing but themselves; to be sourced by bash. A page is one HTML file with its
 # style and its plots in it: no scripts, no fonts, no network. It is well-formed XML as well. The plots are kept
 # beside it as SVG files, and the raw data as the CSV files that they are drawn from.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What tests of commands that write a page have in common (page.sh); to be sourced by bash.
 # shellcheck shell=bash
 # shellcheck source=tests/tap.sh

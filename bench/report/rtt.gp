@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Round trips to several peers at once, and the model fitted to them, from rtt.csv.
 load 'style.gp'
 set xlabel 'peers'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Round trips to several peers at once, for each of them, from rtt.csv.
 load 'style.gp'
 per_peer(name) = column(name) / column('peers')

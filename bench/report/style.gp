@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What the plots have in common; a script begins with: load 'style.gp'. It is run as
 #     gnuplot -c SCRIPT CSV... > SVG
 # Colours are those of Okabe and Ito, which colour-blind people tell apart; points and dashes differ, too. The legend is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The kernel as NIC: what its program, which runs in the kernel (program.bpf.c), and its owner
  * (owner.c) have in common, and the doorbell, by which hosts ring it.

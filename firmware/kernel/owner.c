@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The owner of the kernel's NIC; see owner.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The owner's side of the kernel's NIC: loads its program, stands it at an interface, opens and
  * closes groups. For myrd and the tests; needs CAP_BPF and CAP_NET_ADMIN, or root.

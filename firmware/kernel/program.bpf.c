@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * The kernel as NIC: the program that runs in the kernel; see kernel.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The simulation's events; see events.h. */
 #include "firmware/sim/events.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What is to happen in the simulation, in order of time; what is due at one time happens in the
  * order in which it was put in, so a run follows from its parameters and seed alone.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The simulated cluster; see machine.h. */
 #include "firmware/sim/machine.h"
 

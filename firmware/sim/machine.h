@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A simulated cluster: nodes with a host processor, a bus with a DMA engine, a NIC with a slow
  * processor that runs the control program (MCP), links and cut-through switches.

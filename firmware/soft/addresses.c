@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* This machine's addresses; see addresses.h. */
 #include "firmware/soft/addresses.h"
 

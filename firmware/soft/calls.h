@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * System calls on a barrier's path, without the way through the C library.
  *

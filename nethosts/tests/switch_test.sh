@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The switch of nethosts does what it says: each fault as often as it was asked for, to the packets
 # that were meant and to no others; what it says it did is what arrives. And nethosts leaves nothing.
 #

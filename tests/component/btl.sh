@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # btl/myr: all of a job's messages through ports of the NIC, on one node and between hosts; and nothing of
 # it in jobs that have not asked for it.
 . "$(dirname "$0")/common.sh"

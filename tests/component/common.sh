@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What the component's test scripts share; sourced by each, with automake's environment: builddir and
 # srcdir, where the build and the sources are. A script prints a line for each check and fails if one
 # of them did.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Where nicbarr cannot serve, all processes of a communicator go back to Open MPI's barrier together,
 # and one line says why.
 . "$(dirname "$0")/common.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # nicbarr_experiments: every experiment, in little time, ends well, and its CSV is what others read: the
 # head's keys, the columns, and rows of numbers. What the numbers are does not matter here.
 . "$(dirname "$0")/common.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Processes that are killed at any moment take the job with them: nobody hangs and nothing is left
 # behind. And the tests themselves: a barrier that is none must make them fail.
 . "$(dirname "$0")/common.sh"

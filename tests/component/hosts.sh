@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Several hosts (network namespaces): communicators across them are served by the NICs, those within
 # one by shared memory, and what is a barrier stays one, whichever algorithm plays it.
 #

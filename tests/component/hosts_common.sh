@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What the test scripts that need several hosts share; sourced after common.sh. Hosts are network
 # namespaces (nethosts); who may not make them skips.
 # shellcheck shell=bash

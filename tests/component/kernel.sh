@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The kernel as NIC, in jobs: chosen, forced, shared by processes and jobs, over a bad network, and
 # when it goes away. The ledger of the test programs tells whether each barrier is one.
 . "$(dirname "$0")/common.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A bad network, and bad processes: whatever becomes of the NICs' packets, and whoever is slow or
 # stopped, each barrier is one and each job ends. The ledger of the test programs tells.
 #

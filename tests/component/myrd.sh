@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The daemon: jobs across hosts by the NICs of one myrd each; several jobs at once; clients and daemons
 # killed at any time; other users. What a test waits for is something that the NICs count, never a
 # time.

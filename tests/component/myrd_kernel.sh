@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The owner of the kernel's NIC as a daemon: who gets it, who does not and why, what it may do, how it
 # ends. Without jobs.
 if [ "${1-}" != inside ]; then

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Networks on which NICs cannot play: declined with one clear line, for all processes together, and
 # Open MPI's own barrier runs.
 . "$(dirname "$0")/common.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Every parameter, with values that make no sense: one clear line, and barriers that work all the same.
 . "$(dirname "$0")/common.sh"
 

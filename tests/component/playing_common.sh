@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What the test scripts share that run programs over bad networks; sourced after hosts_common.sh. The
 # ledger of the programs tells whether each barrier is one.
 # shellcheck shell=bash disable=SC2154

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # What a barrier is, in all forms: nobody leaves before everybody has entered. Every number of
 # processes from 1 to 17, communicators of all shapes, non-blocking and persistent ones, threads, and
 # other traffic that has to go on meanwhile. The random seeds are in the log; NICBARR_SEED sets them.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # What the component takes: memory that does not grow, processors that are given up while waiting.
 . "$(dirname "$0")/common.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Real programs compute the same with the component and without.
 . "$(dirname "$0")/common.sh"
 

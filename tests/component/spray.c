@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A stranger on the network: sends UDP packets that are none of the job's to the NICs of a job.
  *

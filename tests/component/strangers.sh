@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Packets from outside the job: anything at all, packets in our format with a key that is nobody's,
 # and an earlier job's once more. Whoever sends them knows the NICs' addresses and ports, and sends in
 # the name of the job's own hosts. Barriers stay right, and the NICs count what they dropped.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Tuning, its report and its cache. Figures are not judged, only what is done with them.
 . "$(dirname "$0")/common.sh"
 works() { job "$@" "$programs/barrier_ledger" && said "^ok"; }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * libFuzzer's way into the control program: any bytes as a sequence of packets for a NIC with a few
  * open groups, a closed one and one that is opened late. Built and run by run.sh.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Build the fuzzer (packet_fuzz.c) with clang's libFuzzer and its sanitizers, and let it run for a
 # fixed number of inputs, from a seed that it prints. Needs seconds. Longer: RUNS=4000000; the same
 # again: NICBARR_SEED=N; a single input that failed: give its file as argument.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The barrier property: nobody leaves an MPI_Barrier before everybody has entered it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The barrier property on communicators of every shape and descent, many of them alive at once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the MPI tests share: start and end of a test program, options, a seeded random generator,
  * the watchdog, the ledger that proves the barrier property, and the deliberately broken barrier.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How much processor time do processes burn that wait in a barrier for one that is late?
  *

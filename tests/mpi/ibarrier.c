@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Nonblocking and persistent barriers: none is complete before everybody has entered it, starting
  * one never waits, and many may be outstanding in any mixture.

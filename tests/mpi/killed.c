@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A job in which one process dies at a random moment: the program that run_killed.sh watches from
  * outside.

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """A Python program (mpi4py) that has to give the same result with and without the component.
 
 All processes follow one plan, a mix of collectives and barriers of all kinds on communicators that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A process that waits in a barrier still serves the messages of the others.
  *

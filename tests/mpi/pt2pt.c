@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages from process to process: each arrives once, whole, in order, and with the right content.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Performance variables: MPI's tools interface lists the NIC's counters, each with words that say
  * what it counts; and the one that counts barriers grows by those that were done, where NICs do

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # A test must be able to fail: runs one of the MPI tests with barriers broken on purpose and wants it
 # to fail.
 #
@@ -8,7 +9,7 @@
 #   NICBARR_TEST_BREAK  N: one barrier in N does nothing (default 1: all); negative: it waits without
 #                       MPI, which progress and ibarrier must find (by --watchdog 5)
 set -u
-[ $# -ge 2 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,/^set/s/^# \{0,1\}//p' "$0"; exit 2; }
 np=$1
 shift
 NICBARR_TEST_BREAK=${NICBARR_TEST_BREAK:-1}

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # A process of a job dies: does the job end, and is nothing left of it?
 #
 # usage: run_killed.sh PROGRAM [SEEDS] [options for PROGRAM...]
@@ -26,7 +27,7 @@ if [ "${RUN_KILLED_INSIDE:-}" = "" ] && [ "$(id -u)" = 0 ] &&
     exec unshare -m sh -c 'mount -t tmpfs tmpfs /dev/shm && exec sh "$@"' sh "$0" "$@"
 fi
 
-[ $# -ge 1 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -ge 1 ] || { sed -n '3,/^set/s/^# \{0,1\}//p' "$0"; exit 2; }
 program=$1
 seeds=${2:-2}
 [ $# -ge 2 ] && shift

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Communicators that come and go do not cost memory, descriptors or mappings.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The collectives' protocol between NICs (docs/protocol.md), small enough to be searched whole.
  *

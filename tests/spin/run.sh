@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Search the model of the collectives' protocol (collective.pml) whole, in several sizes; and with one
 # guard taken away at a time, to see that it would be missed. Needs spin and a C compiler, half a
 # minute and 500 MiB.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Barriers of NICs over a bad wire, drawn at random: schedules, sizes, faults of the wire, when
  * hosts come, open their groups and close them, how many barriers a host has begun at a time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collectives of a whole NIC, over a test double of the board. Invariants: a message that comes
  * before its group is opened is kept, or asked for later; of a closed group a peer hears that it is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the tests of shared memory have in common: a crew of processes that all do the same, random
  * numbers that can be had again, and a watchdog.

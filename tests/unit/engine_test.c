@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The collective engine, one group at a time, message by message. Invariants: a step's messages are
  * sent before it waits, and the next step's not before all have come; messages may come in any

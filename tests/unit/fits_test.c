@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What nicbarr_experiments reads off curves, against curves of which the answer is known.
  * Invariants: where a curve follows the formula, its parameters come out; between points it is a

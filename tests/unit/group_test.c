@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Groups of real processes. Invariants: nobody leaves a barrier, or sees a split one complete,
  * before all have come to it, and what a process wrote before it came is there for all who have

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Inlets. Invariants: what was begun and ended is seen once, whole, in the order of tickets;
  * nothing is written where the receiver has not been yet; when there is no room, or no such port,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See kernel_double.h. */
 #include "tests/unit/kernel_double.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A test double of the kernel's NIC: the owner's side of it (firmware/kernel/owner.h), which plays
  * nothing, remembers what it was told, and is what the test says. No rights are needed.

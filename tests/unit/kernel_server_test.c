@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * myrd --kernel, over a double of the kernel's NIC. Invariants: a group is its user's alone,
  * whoever knows its key; who dies with a group has it fail, who leaves it does not, and the last

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The kernel's NIC, in the kernel: its program at one end of a pair of virtual interfaces (veth),
  * in a network of this test's own, with a packet socket at the other end as all its peers.

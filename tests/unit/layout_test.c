@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From a choice to a plan as the component does it (coll_nicbarr/layout.c). Invariants: all words
  * lie within the bytes announced for the choice; counters and slots never share memory; so the

@@ -1,3 +1,4 @@
+## SPDX-License-Identifier: BSD-3-Clause
 ## Tests of the parts, without MPI: one program for a source file.
 if HAVE_CMOCKA
 unit_programs = \

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages between ports, on NICs whose wire loses, repeats, reorders and damages packets.
  * Invariants: each message is delivered whole, once, and in order between two ports, or its sender

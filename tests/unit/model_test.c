@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The model's predictions against hand-computed ones. Invariant: with a processor each, a barrier
  * costs its longest chain of cache lines heard of one after the other; with shared processors, the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The node's NIC, among real processes and over real UDP on the loopback interface. Invariants: all
  * processes of a node have the same NIC, whoever of them comes, goes or is killed; nobody leaves a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The files that nicsim reads: machines' parameters in JSON, tables in CSV. Invariants: what a file
  * says is taken over, what it does not say is as in the machine that it is like; whatever is wrong

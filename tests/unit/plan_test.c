@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Plans over memory really are barriers, in any order in which the processes may run. Invariants:
  * nobody leaves a barrier before all have entered it, and everybody leaves it in the end; a word of

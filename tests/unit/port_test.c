@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The host's side of ports. Invariants: a callback is called once for each message that was sent,
  * when its buffer is free again; tokens come back and no more than those; registered memory is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Schedules, exhaustively for every P up to 300. Invariants: played by all ranks they end; every
  * rank has then heard, directly or not, of every rank; the k-th message from p to q is the k-th

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The node's shared segment. Invariants: all who give the same folder at the same time are in the
  * same segment, each with a number of its own; a link that leads to anything else is replaced, but

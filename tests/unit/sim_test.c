@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The simulated cluster, and the barriers that nicsim plays on it. Invariants: what is due first
  * happens first; each part of a message's way takes the time that machine.h says, and who does one

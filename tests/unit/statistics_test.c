@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Medians and quartiles against hand-computed ones. Invariant: the q-quantile of n samples is the
  * value at position q (n - 1) of the sorted samples, interpolated between its neighbours.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See stepper.h. */
 #include "tests/unit/stepper.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Barriers played by many processes that are simulated in one thread, one store or look at a time,
  * in an order drawn at random.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Waiting. Invariants: a wait is over when its word has reached the epoch, and not before, in each
  * of its phases (poll, yield, sleep); progress is called in all of them, but not at the first

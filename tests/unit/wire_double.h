@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A test double of the board: several NICs, each with memory of its own, a clock that stands still
  * between events, and a wire that loses, duplicates, reorders, delays and damages packets.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See wire_group.h. */
 #include "tests/unit/wire_group.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Groups on the NICs of a test double, from the schedules that the component uses.
  *

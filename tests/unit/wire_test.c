@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The wire format. Invariants: what was sealed is taken apart again into the same fields; no packet
  * that is cut short, prolonged, or differs in a bit is taken; nothing whose fields cannot be is

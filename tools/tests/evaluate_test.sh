@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # `nicbarr evaluate` and the page it writes, with experiments that are none (sample_experiments.sh), so that nothing
 # is measured and the same comes out each time. Also on hosts, where they may be made.
 #

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # `nicbarr report` as a person or a script meets it: samples, garbage, truncations, wrong usage.
 #
 # Run by `make check`, in the build folder; NICBARR names another nicbarr to test. What is compared

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A stand-in for nicbarr_experiments, with its command line: writes plausible CSVs, the same each time, without MPI.
 # evaluate_test.sh has mpirun run it.
 #

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A process for `nicbarr status` to look at: it has something in hand, says "ready", and stays
  * until its standard input ends.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # `nicbarr status` on processes that have NICs, have none, or have something that only looks like
 # ours; also while all of it changes. Run by `make check`, in the build folder.
 #

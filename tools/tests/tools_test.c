@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the tool's parts: text, table, the report's reader, the plot's script. By cmocka. */
 #include <setjmp.h>
 #include <stdarg.h>

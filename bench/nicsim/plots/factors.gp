@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # How many times faster NICs are, over nodes, a line for each machine: factors.csv.
 load 'style.gp'
 eval process_axis

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The papers' figures against the simulator's, from figures.csv.
 load 'style.gp'
 set terminal svg size 600,600

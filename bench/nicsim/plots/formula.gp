@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Pairwise exchange, simulated and by the closed formulas, over nodes, from formula.csv.
 load 'style.gp'
 eval process_axis

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Bytes of a group over nodes, a line for each algorithm, from groups.csv.
 load 'style.gp'
 eval process_axis

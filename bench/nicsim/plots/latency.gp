@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The best barrier of each family over nodes, of NICs and of hosts, from latency.csv.
 load 'style.gp'
 eval process_axis

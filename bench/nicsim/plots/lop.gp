@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Dissemination of hosts, simulated and by the LoP model, over nodes, from lop.csv.
 load 'style.gp'
 eval process_axis

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # How many times faster synthetic applications run, over nodes, from mpi/applications.csv.
 load 'style.gp'
 of(name) = strcol('application') eq name ? column('factor') : NaN

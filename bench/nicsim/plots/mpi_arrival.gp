@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A loop whose computing varies most, from mpi/arrival.csv.
 load 'style.gp'
 varied(name) = column('variation_percent') == 20 ? column(name) : NaN

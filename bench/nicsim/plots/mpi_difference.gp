@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What NICs save in each loop, a line for each variation, from mpi/arrival.csv.
 load 'style.gp'
 varied(percent) = column('variation_percent') == percent ? column('difference_us') : NaN

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The shortest loop for an efficiency, over nodes, from mpi/efficiency.csv.
 load 'style.gp'
 eval process_axis

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A loop of computing and a barrier over the computing in it, from mpi/granularity.csv.
 load 'style.gp'
 set xlabel 'computing between barriers (µs)'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # MPI_Barrier with every number of nodes, from mpi/latency.csv.
 load 'style.gp'
 set xlabel 'nodes'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The n of dissemination and the degree of trees that are best, over nodes, from optimum.csv.
 load 'style.gp'
 eval process_axis

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Packets for a barrier over nodes, from packets.csv.
 load 'style.gp'
 eval process_axis

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Bytes of a NIC that plays, and of one whose host plays, over nodes, from ports.csv.
 load 'style.gp'
 eval process_axis

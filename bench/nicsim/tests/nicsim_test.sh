@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # nicsim as a person or a script meets it: the papers' table, games, studies, wrong usage.
 #
 # Run by `make check`, in the build folder; NICSIM names another nicsim to test. Its data are those

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # `nicsim report` and the page it writes, of small clusters.
 #
 # Run by `make check`, in the build folder; NICSIM names another nicsim to test. Scripts and data are those of the

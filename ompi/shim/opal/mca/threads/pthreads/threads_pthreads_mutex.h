@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Open MPI 5.0's headers include this file of its pthreads component, but no package installs it.
  * It gives the types that opal/mca/threads/mutex.h is written in. Nothing here is called by

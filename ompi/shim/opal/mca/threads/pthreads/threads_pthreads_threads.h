@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See threads_pthreads_mutex.h: another header that Open MPI 5.0 includes and nobody installs. */
 #ifndef NICBARR_SHIM_THREADS_PTHREADS_THREADS_H
 #define NICBARR_SHIM_THREADS_PTHREADS_THREADS_H
