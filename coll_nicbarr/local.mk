@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += coll_nicbarr/libnicbarr_pure.la
 coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/schedule.h coll_nicbarr/schedule.c \
     coll_nicbarr/model.h coll_nicbarr/model.c \
+    coll_nicbarr/contest.h coll_nicbarr/contest.c \
     coll_nicbarr/statistics.h coll_nicbarr/statistics.c
 
 component_LTLIBRARIES += coll_nicbarr/mca_coll_nicbarr.la

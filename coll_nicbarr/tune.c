@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tuning: measure all candidates on the real communicator, Open MPI's own function among them, and
- * take the fastest. (Hoefler's ibbarr did so for n; here it is the algorithm as well.)
+ * Tuning: have all candidates for a communicator's barrier compete on the real communicator, Open
+ * MPI's own function among them, and take the fastest. The contest itself is contest.c's; here is
+ * what its turns are, and what is done with its result.
  *
- * The candidates take turns, round after round, so that a machine that changes its speed changes it
- * for all of them. A round's figure is that of its slowest rank, a candidate's the median over the
- * rounds. Those figures are reduced over the ranks with Open MPI's own function, so all ranks go by
- * the same numbers: they drop the same candidates on the way, stop together, and choose alike.
- *
- * Between two candidates all ranks meet in Open MPI's own barrier: plans may use the same memory
- * one after the other, but not at once (see plan.h).
+ * What is agreed on goes by Open MPI's own functions. Between two candidates all ranks meet in Open
+ * MPI's own barrier: plans may use the same memory one after the other, but not at once (see
+ * plan.h).
  *
  * On one node a candidate is a plan; on several it is a group of NICs, with a first barrier each
  * that may fail. Where a player's NICs (the soft ones, the kernels') cannot have such a group or
@@ -21,23 +18,16 @@
 #include <string.h>
 #include <time.h>
 
+#include "coll_nicbarr/contest.h"
 #include "coll_nicbarr/tuning.h"
 
 enum {
-    BATCH = 3,        /* rounds between two looks at the figures */
-    BATCHES = 8,      /* that fit into the budget when nobody is dropped */
-    LEAST_ROUNDS = 9, /* as long as they fit into so many budgets: */
-    OVERDRAFT = 4,
-    MOST_ROUNDS = 60,
     PROBES = 100, /* of a raw limit; the fastest of some repetitions counts */
     REPETITIONS = 5,
-    LEAST_BARRIERS = 4, /* in a candidate's turn */
-    MOST_BARRIERS = 2000,
 };
 
-/* Who is slower than the best by these factors after the first, or a later, batch is dropped; what
- * is within the last of the best is as good, and the simpler one is taken. */
-static const double hopeless = 2.0, unlikely = 1.25, tie = 1.03;
+_Static_assert((int)NICBARR_CANDIDATES <= (int)NICBARR_CONTESTANTS, "all can take part");
+_Static_assert((int)NICBARR_CONTEST_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_maximum()");
 
 double nicbarr_now_us(void)
 {
@@ -45,8 +35,6 @@ double nicbarr_now_us(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
-
-_Static_assert(NICBARR_CANDIDATES *BATCH + 1 <= NICBARR_MOST_VALUES, "a batch's figures and time");
 
 int nicbarr_maximum(ompi_communicator_t *comm, double *values, int count)
 {
@@ -161,10 +149,7 @@ struct tuner {
     struct myr_plan plans[NICBARR_CANDIDATES];     /* on one node */
     struct myr_nic_group nics[NICBARR_CANDIDATES]; /* on several, ... */
     struct myr_error errors[NICBARR_PLAYERS];      /* ... and why one could not be had */
-    bool dropped[NICBARR_CANDIDATES];
-    int barriers[NICBARR_CANDIDATES]; /* in a turn */
-    double us[NICBARR_CANDIDATES][MOST_ROUNDS];
-    double start_us;
+    struct nicbarr_contest contest;
 };
 
 static int meet(const struct tuner *tuner)
@@ -192,9 +177,12 @@ static int enter_barrier(struct tuner *tuner, int candidate)
     return OMPI_SUCCESS;
 }
 
+/* ---- what the contest is lent ---- */
+
 /* One turn of a candidate: microseconds a barrier, as this rank sees it. */
-static int take_turn(struct tuner *tuner, int candidate, int barriers, double *us)
+static int take_turn(void *context, int candidate, int barriers, double *us)
 {
+    struct tuner *tuner = context;
     int rc = meet(tuner);
     double start = 0;
     tuner->module->group.plan = tuner->plans[candidate];
@@ -205,6 +193,19 @@ static int take_turn(struct tuner *tuner, int candidate, int barriers, double *u
     *us = (nicbarr_now_us() - start) / barriers;
     return rc;
 }
+
+static int agree(void *context, double *values, int count)
+{
+    return nicbarr_maximum(((struct tuner *)context)->comm, values, count);
+}
+
+static double now_us(void *context)
+{
+    (void)context;
+    return nicbarr_now_us();
+}
+
+/* ---- raw limits ---- */
 
 /* Hand the two words of `plan` to and fro; microseconds one way. */
 static double ping_pong(struct myr_group *group, const struct myr_plan *plan, uint32_t first_epoch)
@@ -371,99 +372,6 @@ static const struct myr_error *main_error(const struct tuner *tuner)
                                                                            : NICBARR_KERNEL];
 }
 
-/* ---- the figures ---- */
-
-/* Have a first look, from which to tell how many barriers fit into a turn. */
-static int calibrate(struct tuner *tuner, double budget_us)
-{
-    double us[NICBARR_CANDIDATES] = {0};
-    const int count = tuner->tuning.count;
-    int rc = OMPI_SUCCESS;
-    for (int c = 0; OMPI_SUCCESS == rc && c < count; ++c) {
-        rc = take_turn(tuner, c, LEAST_BARRIERS, &us[c]);
-    }
-    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(tuner->comm, us, count) : rc;
-    const double turn_us = budget_us / (count * BATCHES * BATCH);
-    for (int c = 0; c < count; ++c) {
-        const double fit = turn_us / (us[c] > 0.01 ? us[c] : 0.01);
-        tuner->barriers[c] = fit < LEAST_BARRIERS  ? LEAST_BARRIERS
-                             : fit > MOST_BARRIERS ? MOST_BARRIERS
-                                                   : (int)fit;
-    }
-    return rc;
-}
-
-/* Is there time for another batch, after so many rounds? Three rounds of a few barriers each, all
- * that 50 ms allow 8 hosts on a busy machine, chose a barrier that took 1.7 times the best one's
- * time in one of three jobs. */
-static bool go_on(const struct nicbarr_tuning *tuning, int rounds, double batch_us,
-                  double budget_us)
-{
-    const double then_us = tuning->spent_us + batch_us;
-    return rounds + BATCH <= MOST_ROUNDS &&
-           (then_us < budget_us || (rounds < LEAST_ROUNDS && then_us < OVERDRAFT * budget_us));
-}
-
-/* Batches of rounds for all who are still in it; returns when the budget is used, together. */
-static int measure(struct tuner *tuner, double budget_us)
-{
-    struct nicbarr_tuning *tuning = &tuner->tuning;
-    const int count = tuning->count;
-    int rounds = 0, rc = OMPI_SUCCESS;
-    double batch_us = 0;
-    do {
-        double us[NICBARR_CANDIDATES * BATCH + 1] = {0};
-        for (int round = 0; round < BATCH; ++round) {
-            for (int c = 0; OMPI_SUCCESS == rc && c < count; ++c) {
-                if (!tuner->dropped[c]) {
-                    rc = take_turn(tuner, c, tuner->barriers[c], &us[c * BATCH + round]);
-                }
-            }
-        }
-        us[count * BATCH] = nicbarr_now_us() - tuner->start_us;
-        rc = OMPI_SUCCESS == rc ? nicbarr_maximum(tuner->comm, us, count * BATCH + 1) : rc;
-        batch_us = us[count * BATCH] - tuning->spent_us;
-        tuning->spent_us = us[count * BATCH];
-
-        double best = 0;
-        for (int c = 0; c < count; ++c) {
-            struct nicbarr_candidate *candidate = &tuning->candidates[c];
-            if (tuner->dropped[c]) {
-                continue;
-            }
-            memcpy(&tuner->us[c][rounds], &us[c * BATCH], BATCH * sizeof(us[0]));
-            candidate->rounds = (uint32_t)(rounds + BATCH);
-            candidate->us = nicbarr_quartiles(tuner->us[c], candidate->rounds);
-            best = 0 == c || candidate->us.median < best ? candidate->us.median : best;
-        }
-        for (int c = 1; c < count; ++c) { /* Open MPI's own is there to compare with, always */
-            const double limit = best * (0 == rounds ? hopeless : unlikely);
-            tuner->dropped[c] = tuner->dropped[c] || tuning->candidates[c].us.median > limit;
-        }
-        rounds += BATCH;
-    } while (OMPI_SUCCESS == rc && go_on(tuning, rounds, batch_us, budget_us));
-    return rc;
-}
-
-/* The simplest of the best of those that were in it to the end: the machine may have been faster
- * when the others were dropped. Candidates are in the order of simplicity; the first is never
- * dropped. */
-static int best_candidate(const struct tuner *tuner)
-{
-    const struct nicbarr_candidate *candidates = tuner->tuning.candidates;
-    double best = candidates[0].us.median;
-    for (int c = 1; c < tuner->tuning.count; ++c) {
-        if (!tuner->dropped[c] && candidates[c].us.median < best) {
-            best = candidates[c].us.median;
-        }
-    }
-    int choice = 0;
-    while (tuner->dropped[choice] || candidates[choice].us.median > tie * best) {
-        ++choice;
-    }
-    return choice;
-}
-
 /* ---- the whole of it ---- */
 
 static void predict(const mca_coll_nicbarr_module_t *module, struct nicbarr_tuning *tuning)
@@ -480,8 +388,9 @@ static void predict(const mca_coll_nicbarr_module_t *module, struct nicbarr_tuni
     }
 }
 
-/* The raw limits across nodes, which nobody but the report's reader needs: if rank 0 writes one. A
- * ping-pong gets the time of a candidate's turn. */
+/* The raw limits across nodes, which nobody but the report's reader needs: if rank 0 writes one.
+ * After the contest, so that the choice does not depend on that. A ping-pong gets the time of a
+ * candidate's turn. */
 static int probe_across(struct tuner *tuner)
 {
     int turns[NICBARR_PLAYERS] = {0};
@@ -491,7 +400,7 @@ static int probe_across(struct tuner *tuner)
         return rc;
     }
     for (int c = tuner->tuning.count - 1; c > 0; --c) {
-        turns[tuner->tuning.candidates[c].choice.player] = tuner->barriers[c];
+        turns[tuner->tuning.candidates[c].choice.player] = tuner->contest.of[c].repetitions;
     }
     return nicbarr_round_trips(tuner->module, tuner->comm, turns, &tuner->tuning);
 }
@@ -507,10 +416,24 @@ static int make_plans(struct tuner *tuner)
     return made ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
-/* Have MPI_Barrier go by candidate `best`. */
-static void take(struct tuner *tuner, int best)
+/* Measure them all. */
+static int compete(struct tuner *tuner, double start_us, double budget_us)
+{
+    const struct nicbarr_contest_user user = {take_turn, agree, now_us, tuner};
+    struct nicbarr_tuning *tuning = &tuner->tuning;
+    const int rc = nicbarr_contest_run(&tuner->contest, &user, tuning->count, start_us, budget_us);
+    for (int c = 0; c < tuning->count; ++c) {
+        tuning->candidates[c].rounds = (uint32_t)tuner->contest.of[c].rounds;
+        tuning->candidates[c].us = tuner->contest.of[c].us;
+    }
+    return OMPI_SUCCESS == rc ? meet(tuner) : rc; /* all have done with the last one's plan */
+}
+
+/* Have MPI_Barrier go by what was chosen. */
+static void take(struct tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
+    const int best = tuner->contest.chosen;
     module->choice = tuner->tuning.candidates[best].choice;
     module->source = NICBARR_MEASURED;
     module->group.plan = tuner->plans[best];
@@ -524,8 +447,8 @@ static int run(struct tuner *tuner, double budget_us)
     mca_coll_nicbarr_module_t *module = tuner->module;
     struct nicbarr_tuning *tuning = &tuner->tuning;
     struct nicbarr_choice choices[NICBARR_CANDIDATES];
+    const double start_us = nicbarr_now_us();
 
-    tuner->start_us = nicbarr_now_us();
     tuning->count = nicbarr_candidates(&module->shape, choices);
     const int count = tuning->count;
     for (int c = 0; c < count; ++c) {
@@ -534,16 +457,15 @@ static int run(struct tuner *tuner, double budget_us)
     struct myr_plan before = module->group.plan;
     int rc = module->across ? make_groups(tuner) : make_plans(tuner);
     rc = OMPI_SUCCESS == rc ? probe(tuner) : rc;
-    if (tuning->count > 1) { /* else there is nothing to choose from */
-        rc = OMPI_SUCCESS == rc ? calibrate(tuner, budget_us) : rc;
-        rc = OMPI_SUCCESS == rc && module->across ? probe_across(tuner) : rc;
-        rc = OMPI_SUCCESS == rc ? measure(tuner, budget_us) : rc;
-        rc = OMPI_SUCCESS == rc ? meet(tuner) : rc; /* all have done with the last one's plan */
+    rc = OMPI_SUCCESS == rc ? compete(tuner, start_us, budget_us) : rc;
+    if (tuning->count > 1 && module->across) {
+        rc = OMPI_SUCCESS == rc ? probe_across(tuner) : rc;
     }
+    tuning->spent_us = nicbarr_now_us() - start_us;
 
     module->group.plan = before;
     if (OMPI_SUCCESS == rc) {
-        take(tuner, best_candidate(tuner));
+        take(tuner);
         myr_plan_destroy(&before);
     }
     for (int c = 0; c < count; ++c) {

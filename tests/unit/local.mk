@@ -5,6 +5,7 @@ unit_programs = \
     tests/unit/schedule_test \
     tests/unit/model_test \
     tests/unit/statistics_test \
+    tests/unit/contest_test \
     tests/unit/fits_test \
     tests/unit/plan_test \
     tests/unit/layout_test \
@@ -47,6 +48,10 @@ tests_unit_model_test_LDADD = $(unit_libs)
 tests_unit_statistics_test_SOURCES = tests/unit/statistics_test.c $(unit_common)
 tests_unit_statistics_test_CFLAGS = $(unit_cflags)
 tests_unit_statistics_test_LDADD = $(unit_libs)
+
+tests_unit_contest_test_SOURCES = tests/unit/contest_test.c $(unit_common)
+tests_unit_contest_test_CFLAGS = $(unit_cflags)
+tests_unit_contest_test_LDADD = $(unit_libs) -lm
 
 tests_unit_fits_test_SOURCES = tests/unit/fits_test.c $(unit_common) \
     bench/experiments/fits.h bench/experiments/fits.c

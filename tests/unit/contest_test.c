@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The contest (coll_nicbarr/contest.c) among simulated ranks. Each rank is a thread with a clock of
+ * its own that nothing but its turns moves, so no figure depends on the machine that tests.
+ * Invariants: all ranks play the same turns and come to the same result, whatever each of them
+ * measures; the choice is right where the costs say which one is; the budget decides how many
+ * rounds there are, as contest.h says; an error ends it for all.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "coll_nicbarr/contest.h"
+#include "tests/unit/crew.h"
+
+enum {
+    MOST_RANKS = 8,
+    ROUNDS = NICBARR_CONTEST_ROUNDS,
+    LOST = 12345, /* agree()'s error then */
+};
+
+struct rank;
+
+/* What a candidate costs this rank, a repetition, in its present turn. */
+typedef double (*cost_fn)(struct rank *rank, int candidate);
+
+/* What all ranks share. */
+struct world {
+    uint32_t ranks;
+    int count;
+    double budget_us, since_us;
+    cost_fn cost;
+    double costs[NICBARR_CONTESTANTS];
+    double speed[ROUNDS + 1]; /* a factor for each round; round 0 is the calibration */
+    int agree_fails_at;       /* which agree(), from 1; 0: none */
+
+    /* The ranks meet here. */
+    pthread_mutex_t lock;
+    pthread_cond_t met;
+    uint32_t waiting, gone, meetings;
+    int values_count;
+    double values[NICBARR_CONTEST_VALUES]; /* of those that have come */
+    double agreed[NICBARR_CONTEST_VALUES]; /* of the last meeting */
+    uint64_t history;                      /* of the first that came */
+    bool lost;                             /* they have not kept together */
+};
+
+struct rank {
+    struct world *world;
+    pthread_t thread;
+    uint32_t number;
+    uint64_t random;
+    double clock_us;
+    uint64_t history; /* which turns it has played, in which order */
+    int turns, round, repetitions[NICBARR_CONTESTANTS];
+    int fails_at, error; /* in which turn, from 1; 0: in none */
+    int agrees;
+    int returned;
+    struct nicbarr_contest *contest; /* alone in its memory, so that sanitizers see its end */
+};
+
+static struct world world;
+static struct rank ranks[MOST_RANKS];
+
+/* ---- what the contest is lent ---- */
+
+static int turn(void *context, int candidate, int repetitions, double *us)
+{
+    struct rank *rank = context;
+    const struct world *all = rank->world;
+    CREW_CHECK(candidate >= 0 && candidate < all->count, "candidate %d", candidate);
+    CREW_CHECK(repetitions >= 4 && repetitions <= 2000, "%d repetitions", repetitions);
+    rank->round += 0 == candidate && 0 != rank->turns; /* the first is in all rounds */
+    CREW_CHECK(rank->round <= ROUNDS, "%d rounds", rank->round);
+    rank->repetitions[candidate] = repetitions;
+    rank->history = (rank->history * 31 + (uint64_t)candidate) * 4099 + (uint64_t)repetitions;
+    ++rank->turns;
+    *us = all->cost(rank, candidate) * all->speed[rank->round];
+    rank->clock_us += *us * repetitions;
+    return rank->turns == rank->fails_at ? rank->error : 0;
+}
+
+static double now_us(void *context)
+{
+    return ((struct rank *)context)->clock_us;
+}
+
+/* In the lock: `values` join those of the ranks that came before. */
+static void join(struct rank *rank, const double *values, int count)
+{
+    struct world *all = rank->world;
+    if (0 == all->waiting) {
+        memcpy(all->values, values, (size_t)count * sizeof(*values));
+        all->values_count = count;
+        all->history = rank->history;
+    }
+    all->lost =
+        all->lost || all->gone > 0 || all->values_count != count || all->history != rank->history;
+    for (int v = 0; !all->lost && v < count; ++v) {
+        all->values[v] = values[v] > all->values[v] ? values[v] : all->values[v];
+    }
+    ++all->waiting;
+}
+
+static int agree(void *context, double *values, int count)
+{
+    struct rank *rank = context;
+    struct world *all = rank->world;
+    CREW_CHECK(count > 0 && count <= NICBARR_CONTEST_VALUES, "%d values", count);
+    if (++rank->agrees == all->agree_fails_at) {
+        return -7;
+    }
+    pthread_mutex_lock(&all->lock);
+    join(rank, values, count);
+    const uint32_t meeting = all->meetings;
+    if (all->waiting == all->ranks || all->lost) {
+        memcpy(all->agreed, all->values, sizeof(all->agreed));
+        all->waiting = 0;
+        ++all->meetings;
+        pthread_cond_broadcast(&all->met);
+    }
+    while (meeting == all->meetings && !all->lost) {
+        pthread_cond_wait(&all->met, &all->lock);
+    }
+    /* They stay as they are: for the next ones this rank has to come as well. */
+    memcpy(values, all->agreed, (size_t)count * sizeof(*values));
+    const bool lost = all->lost;
+    pthread_mutex_unlock(&all->lock);
+    return lost ? LOST : 0;
+}
+
+static void leave(struct world *all)
+{
+    pthread_mutex_lock(&all->lock);
+    ++all->gone;
+    all->lost = all->lost || all->waiting > 0; /* they would wait in vain */
+    pthread_cond_broadcast(&all->met);
+    pthread_mutex_unlock(&all->lock);
+}
+
+static void *compete(void *opaque)
+{
+    struct rank *rank = opaque;
+    struct world *all = rank->world;
+    const struct nicbarr_contest_user user = {turn, agree, now_us, rank};
+    rank->returned =
+        nicbarr_contest_run(rank->contest, &user, all->count, all->since_us, all->budget_us);
+    leave(all);
+    return NULL;
+}
+
+/* ---- a contest of all ranks ---- */
+
+static double as_written(struct rank *rank, int candidate)
+{
+    return rank->world->costs[candidate];
+}
+
+/* A new world, in which all cost 10 us; the test may then change what it likes. */
+static void prepare(uint32_t number, int count, double budget_us, uint64_t *random)
+{
+    memset(&world, 0, sizeof(world));
+    memset(ranks, 0, sizeof(ranks));
+    world.ranks = number;
+    world.count = count;
+    world.budget_us = budget_us;
+    world.cost = as_written;
+    pthread_mutex_init(&world.lock, NULL);
+    pthread_cond_init(&world.met, NULL);
+    for (int c = 0; c < count; ++c) {
+        world.costs[c] = 10;
+    }
+    for (int r = 0; r <= ROUNDS; ++r) {
+        world.speed[r] = 1;
+    }
+    for (uint32_t r = 0; r < number; ++r) {
+        ranks[r].world = &world;
+        ranks[r].number = r;
+        ranks[r].random = NULL == random ? 1 + r : crew_random(random);
+        ranks[r].contest = malloc(sizeof(*ranks[r].contest));
+        assert_non_null(ranks[r].contest);
+        memset(ranks[r].contest, 0xa5, sizeof(*ranks[r].contest)); /* it may be anything */
+    }
+}
+
+/* Run it; all ranks return the same and have the same result. That is in ranks[0] then. */
+static int run(void)
+{
+    for (uint32_t r = 0; r < world.ranks; ++r) {
+        assert_int_equal(pthread_create(&ranks[r].thread, NULL, compete, &ranks[r]), 0);
+    }
+    for (uint32_t r = 0; r < world.ranks; ++r) {
+        pthread_join(ranks[r].thread, NULL);
+    }
+    assert_false(world.lost);
+    for (uint32_t r = 1; r < world.ranks; ++r) {
+        const struct nicbarr_contest *one = ranks[0].contest, *other = ranks[r].contest;
+        assert_int_equal(ranks[r].returned, ranks[0].returned);
+        assert_int_equal(ranks[r].turns, ranks[0].turns);
+        assert_int_equal(ranks[r].agrees, ranks[0].agrees);
+        assert_int_equal(other->chosen, one->chosen);
+        assert_true(other->spent_us == one->spent_us);
+        assert_memory_equal(other->of, one->of, sizeof(one->of));
+    }
+    return ranks[0].returned;
+}
+
+static void finish(void)
+{
+    for (uint32_t r = 0; r < world.ranks; ++r) {
+        free(ranks[r].contest);
+    }
+    pthread_cond_destroy(&world.met);
+    pthread_mutex_destroy(&world.lock);
+}
+
+static uint32_t some_ranks(uint64_t *random)
+{
+    return 1 + crew_below(random, MOST_RANKS);
+}
+
+static int some_candidates(uint64_t *random, int least)
+{
+    return least + (int)crew_below(random, (uint32_t)(NICBARR_CONTESTANTS + 1 - least));
+}
+
+static double between(uint64_t *random, double least, double most)
+{
+    return least + (most - least) * crew_below(random, 1 << 20) / (1 << 20);
+}
+
+/* ---- the choice ---- */
+
+static double with_noise(struct rank *rank, int candidate)
+{
+    return rank->world->costs[candidate] * between(&rank->random, 0.9, 1.1);
+}
+
+/* Besides, one rank is held up in one round of each batch, by as much as a time slice. */
+static double with_interruptions(struct rank *rank, int candidate)
+{
+    const uint32_t victim = (uint32_t)(rank->round / 3) % rank->world->ranks;
+    const bool held_up = rank->round > 0 && rank->number == victim &&
+                         (rank->round + candidate) % NICBARR_CONTEST_BATCH == 0;
+    return with_noise(rank, candidate) + (held_up ? 4000 : 0);
+}
+
+/* One candidate costs 10 us, all others at least 13: so whatever the noise of 10 % does to them,
+ * it is the best by more than a tie. */
+static void choose_best(cost_fn cost, bool changing)
+{
+    uint64_t random = crew_seed();
+    for (int contest = 0; contest < 150; ++contest) {
+        prepare(some_ranks(&random), some_candidates(&random, 2), between(&random, 0, 1e5),
+                &random);
+        const int best = (int)crew_below(&random, (uint32_t)world.count);
+        for (int c = 0; c < world.count; ++c) {
+            world.costs[c] = c == best ? 10 : between(&random, 13, 40);
+        }
+        for (int r = 0; changing && r <= ROUNDS; ++r) {
+            world.speed[r] = between(&random, 0.2, 5);
+        }
+        world.cost = cost;
+        assert_int_equal(run(), 0);
+        assert_int_equal(ranks[0].contest->chosen, best);
+        finish();
+    }
+}
+
+static void noise(void **state)
+{
+    (void)state;
+    choose_best(with_noise, false);
+}
+
+static void interruptions(void **state)
+{
+    (void)state;
+    choose_best(with_interruptions, false);
+}
+
+/* Each round has another speed, for all candidates. */
+static void changing_machine(void **state)
+{
+    (void)state;
+    choose_best(as_written, true);
+}
+
+/* A round counts its slowest rank: a candidate that is fast for all but one of them is slow. */
+static double slow_for_the_last(struct rank *rank, int candidate)
+{
+    return 1 == candidate && rank->number == rank->world->ranks - 1 ? 15 : 1 == candidate ? 1 : 10;
+}
+
+static void slowest_rank_counts(void **state)
+{
+    (void)state;
+    prepare(4, 3, 50000, NULL);
+    world.cost = slow_for_the_last;
+    assert_int_equal(run(), 0);
+    assert_true(15 == ranks[0].contest->of[1].us.median);
+    assert_int_equal(ranks[0].contest->chosen, 0);
+    finish();
+}
+
+static void ties(void **state)
+{
+    (void)state;
+    static const struct {
+        double costs[4];
+        int chosen;
+    } cases[] = {
+        {{10, 10, 10, 10}, 0},     {{10.29, 10, 10, 10}, 0}, {{10.31, 10, 10, 10}, 1},
+        {{12, 10.29, 10, 10}, 1},  {{12, 10.31, 10, 10}, 2}, {{12, 12, 10.31, 10}, 3},
+        {{10, 9.8, 9.6, 9.75}, 1}, {{10, 20, 30, 40}, 0},    {{100, 20, 10.1, 10}, 2},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        prepare(2, 4, 50000, NULL);
+        memcpy(world.costs, cases[i].costs, sizeof(cases[i].costs));
+        assert_int_equal(run(), 0);
+        if (ranks[0].contest->chosen != cases[i].chosen) {
+            fail_msg("case %zu: %d is chosen", i, ranks[0].contest->chosen);
+        }
+        finish();
+    }
+}
+
+/* ---- dropping ---- */
+
+static void slow_ones_are_dropped(void **state)
+{
+    (void)state;
+    prepare(3, 5, 50000, NULL);
+    /* Never the first; after one batch; after two, when more is known; not at all. */
+    static const double costs[] = {100, 100, 13, 12, 10};
+    memcpy(world.costs, costs, sizeof(costs));
+    assert_int_equal(run(), 0);
+    const struct nicbarr_contestant *of = ranks[0].contest->of;
+    assert_false(of[0].dropped);
+    assert_true(of[1].dropped && 3 == of[1].rounds && 100 == of[1].us.median);
+    assert_true(of[2].dropped && 6 == of[2].rounds);
+    assert_true(!of[3].dropped && of[3].rounds == of[0].rounds);
+    assert_true(!of[4].dropped && of[4].rounds == of[0].rounds && of[0].rounds > 6);
+    assert_int_equal(ranks[0].contest->chosen, 4);
+    finish();
+}
+
+/* What was dropped while the machine was fast has better figures than all others then: it is out,
+ * nevertheless. */
+static void dropped_is_out(void **state)
+{
+    (void)state;
+    prepare(2, 3, 50000, NULL);
+    world.costs[0] = 30;
+    world.costs[2] = 25;
+    for (int r = 4; r <= ROUNDS; ++r) {
+        world.speed[r] = 4;
+    }
+    assert_int_equal(run(), 0);
+    const struct nicbarr_contestant *of = ranks[0].contest->of;
+    assert_true(of[2].dropped && 25 == of[2].us.median && 40 == of[1].us.median);
+    assert_int_equal(ranks[0].contest->chosen, 1);
+    finish();
+}
+
+/* ---- the budget ---- */
+
+/* All candidates cost the same and none is dropped, so the rounds can be told beforehand: with 4 of
+ * 10 us, calibration takes 4 * 4 * 10 us; a turn gets a 96th of the budget, 520 us, which is 52
+ * repetitions; a batch takes 3 * 4 * 52 * 10 us; seven of them and the calibration end before
+ * 50 ms, eight would not. */
+static void budget(void **state)
+{
+    (void)state;
+    static const struct {
+        int count;
+        double cost_us, since_us, budget_us;
+        int repetitions, rounds;
+        double spent_us;
+    } cases[] = {
+        {4, 10, 0, 50000, 52, 21, 160 + 7 * 6240.0},
+        /* What went before counts. */
+        {4, 10, -20000, 50000, 52, 12, 20160 + 4 * 6240.0},
+        /* Nine rounds, as they fit into four budgets; and as they do not. */
+        {8, 300, 0, 50000, 4, 9, 9600 + 3 * 28800.0},
+        {8, 600, 0, 50000, 4, 9, 19200 + 3 * 57600.0},
+        {8, 640, 0, 50000, 4, 6, 20480 + 2 * 61440.0},
+        {8, 5000, 0, 50000, 4, 3, 160000 + 480000.0},
+        {4, 10, -180000, 50000, 52, 9, 180160 + 3 * 6240.0},
+        {4, 10, -190000, 50000, 52, 3, 190160 + 6240.0},
+        /* Neither budget nor clock moves: limits hold. */
+        {4, 10, 0, 0, 4, 3, 160 + 480.0},
+        {2, 1, 0, 1e12, 2000, 60, 8 + 60 * 4000.0},
+        {NICBARR_CONTESTANTS, 0, 0, 1, 4, 60, 0},
+        {NICBARR_CONTESTANTS, 0, 0, 1e12, 2000, 60, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        prepare(2, cases[i].count, cases[i].budget_us, NULL);
+        world.since_us = cases[i].since_us;
+        for (int c = 0; c < world.count; ++c) {
+            world.costs[c] = cases[i].cost_us;
+        }
+        assert_int_equal(run(), 0);
+        const struct nicbarr_contest *contest = ranks[0].contest;
+        for (int c = 0; c < world.count; ++c) {
+            if (contest->of[c].rounds != cases[i].rounds ||
+                contest->of[c].repetitions != cases[i].repetitions) {
+                fail_msg("case %zu: %d rounds of %d", i, contest->of[c].rounds,
+                         contest->of[c].repetitions);
+            }
+        }
+        assert_true(fabs(contest->spent_us - cases[i].spent_us) < 1e-3);
+        assert_int_equal(contest->chosen, 0);
+        finish();
+    }
+}
+
+/* Candidates of different costs have turns of about the same length. */
+static void turns_are_alike(void **state)
+{
+    (void)state;
+    prepare(1, 4, 96000, NULL);
+    static const double costs[] = {10, 15, 0.1, 1e6};
+    memcpy(world.costs, costs, sizeof(costs));
+    assert_int_equal(run(), 0);
+    static const int repetitions[] = {100, 66, 2000, 4};
+    assert_memory_equal(ranks[0].repetitions, repetitions, sizeof(repetitions));
+    finish();
+}
+
+static void one_alone(void **state)
+{
+    (void)state;
+    prepare(3, 1, 50000, NULL);
+    assert_int_equal(run(), 0);
+    assert_int_equal(ranks[0].contest->chosen, 0);
+    assert_int_equal(ranks[0].contest->of[0].rounds, 0);
+    assert_int_equal(ranks[0].turns, 0);
+    assert_int_equal(ranks[0].agrees, 0);
+    finish();
+}
+
+/* ---- errors, and whatever else there may be ---- */
+
+/* Some ranks fail at some turn: all play that batch to its end and return the same error, one of
+ * those. */
+static void errors(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed();
+    for (int contest = 0; contest < 150; ++contest) {
+        prepare(some_ranks(&random), some_candidates(&random, 2), 50000, &random);
+        const int count = world.count;
+        const int turn = 1 + (int)crew_below(&random, (uint32_t)(count * 7)), sign = contest % 3;
+        const uint32_t failing = 1 + crew_below(&random, world.ranks);
+        for (uint32_t r = 0; r < failing; ++r) {
+            ranks[r].fails_at = turn;
+            ranks[r].error = (1 + (int)r) * (0 == sign || (2 == sign && r % 2) ? -1 : 1);
+        }
+        const int error = run();
+        assert_in_range(abs(error), 1, failing);
+        assert_int_equal(error, ranks[abs(error) - 1].error);
+        const int batches = (turn - 1 - count + 3 * count) / (3 * count); /* 0: calibration's */
+        assert_int_equal(ranks[0].turns, count + batches * 3 * count);
+        assert_int_equal(ranks[0].agrees, 1 + batches);
+        finish();
+    }
+}
+
+static void agreement_fails(void **state)
+{
+    (void)state;
+    for (int at = 1; at <= 3; ++at) {
+        prepare(1, 4, 50000, NULL);
+        world.agree_fails_at = at;
+        assert_int_equal(run(), -7);
+        assert_int_equal(ranks[0].agrees, at);
+        finish();
+    }
+}
+
+/* Costs of any size, others on each rank and in each turn. */
+static double anything(struct rank *rank, int candidate)
+{
+    static const double scales[] = {0, 1e-9, 0.1, 1, 10, 100, 1e4, 1e9};
+    (void)candidate;
+    return scales[crew_below(&rank->random, 8)] * between(&rank->random, 0.5, 2);
+}
+
+/* run() compares the ranks; here it is what must hold of any result. */
+static void whatever_is_measured(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed();
+    for (int contest = 0; contest < 300; ++contest) {
+        prepare(some_ranks(&random), some_candidates(&random, 1), between(&random, 0, 1e6),
+                &random);
+        world.cost = anything;
+        assert_int_equal(run(), 0);
+        const struct nicbarr_contest *result = ranks[0].contest;
+        const struct nicbarr_contestant *chosen = &result->of[result->chosen];
+        assert_in_range(result->chosen, 0, world.count - 1);
+        assert_false(chosen->dropped);
+        assert_false(result->of[0].dropped);
+        for (int c = 0; c < world.count; ++c) {
+            const struct nicbarr_contestant *one = &result->of[c];
+            assert_in_range(one->rounds, 0, ROUNDS);
+            assert_true(one->dropped ? one->rounds <= chosen->rounds
+                                     : one->rounds == chosen->rounds);
+            assert_true(one->dropped || chosen->us.median <= 1.03 * one->us.median);
+            assert_true(one->dropped || c >= result->chosen || one->us.median > chosen->us.median);
+        }
+        finish();
+    }
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(noise),
+        cmocka_unit_test(interruptions),
+        cmocka_unit_test(changing_machine),
+        cmocka_unit_test(slowest_rank_counts),
+        cmocka_unit_test(ties),
+        cmocka_unit_test(slow_ones_are_dropped),
+        cmocka_unit_test(dropped_is_out),
+        cmocka_unit_test(budget),
+        cmocka_unit_test(turns_are_alike),
+        cmocka_unit_test(one_alone),
+        cmocka_unit_test(errors),
+        cmocka_unit_test(agreement_fails),
+        cmocka_unit_test(whatever_is_measured),
+    };
+    return cmocka_run_group_tests_name("contest", tests, NULL, NULL);
+}
