@@ -11,7 +11,10 @@
  *   ibarrier.c   MPI_Ibarrier and persistent barriers
  *   layout.c     from a choice to a plan in a record's memory
  *   schedule.c   the algorithms (pure)              model.c  what they should cost (pure)
- *   tune.c       measuring and choosing             statistics.c  medians and quartiles (pure)
+ *   shape.h      what a choice depends on (pure)    candidates.c  what is worth measuring (pure)
+ *   contest.c    which candidate is best (pure)     statistics.c  medians and quartiles (pure)
+ *   tune.c       has the candidates compete         together.c    what ranks do together meanwhile
+ *   limits.c     what the node's memory and processors take, for the model
  *   round_trips.c  what messages between nodes take, for the model
  *   pvars.c      the soft NIC's counters for MPI's tools interface
  *   cache.c      choices remembered across jobs     report.c      what was measured, as JSON
@@ -25,6 +28,7 @@
 #include <stdbool.h>
 
 #include "coll_nicbarr/schedule.h"
+#include "coll_nicbarr/shape.h"
 #include "libmyr/group.h"
 #include "libmyr/kernel_nic.h"
 #include "libmyr/nic_daemon.h"
@@ -87,21 +91,6 @@ enum nicbarr_source {
     NICBARR_FROM_JOB,  /* on another one of the same shape */
     NICBARR_FROM_CACHE /* by an earlier job */
 };
-
-/* What measured choices are remembered by. */
-struct nicbarr_shape {
-    uint32_t nodes;
-    uint32_t processes;  /* of the communicator */
-    uint32_t homes;      /* on rank 0's node: sets of processors they are bound to; 1: not bound */
-    uint32_t processors; /* of rank 0's node, that the job may use */
-    uint32_t players;    /* of enum nicbarr_player, as bits: who can play */
-    bool oversubscribed;
-};
-
-static inline bool nicbarr_has(const struct nicbarr_shape *shape, enum nicbarr_player player)
-{
-    return 0 != (shape->players >> player & 1);
-}
 
 /* Where a communicator's processes are. */
 struct nicbarr_nodes {
@@ -205,9 +194,6 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
 uint64_t nicbarr_pack(struct nicbarr_choice choice, enum nicbarr_source source);
 enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice);
 
-/* Is there, in a communicator of `shape`, who plays `choice`? */
-bool nicbarr_playable(const struct nicbarr_shape *shape, struct nicbarr_choice choice);
-
 /* What keeps the forced choice from being played there, in words; NULL: nothing. All members come
  * to the same answer. */
 const char *nicbarr_forced_in_vain(const struct nicbarr_shape *shape);
@@ -302,14 +288,6 @@ bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr
                          struct myr_plan *plan);
 
 /* ---- tune.c ---- */
-
-/* All algorithms worth trying for `shape`, simplest first, Open MPI's own before all. Returns how
- * many, at most NICBARR_CANDIDATES. */
-enum { NICBARR_CANDIDATES = 24 };
-int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *candidates);
-
-/* The algorithm to start with. */
-struct nicbarr_choice nicbarr_default_choice(const struct nicbarr_shape *shape);
 
 /* Measure, choose and install; collective over `comm`. */
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);

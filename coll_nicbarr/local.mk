@@ -5,6 +5,8 @@ noinst_LTLIBRARIES += coll_nicbarr/libnicbarr_pure.la
 coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/schedule.h coll_nicbarr/schedule.c \
     coll_nicbarr/model.h coll_nicbarr/model.c \
+    coll_nicbarr/shape.h \
+    coll_nicbarr/candidates.h coll_nicbarr/candidates.c \
     coll_nicbarr/contest.h coll_nicbarr/contest.c \
     coll_nicbarr/statistics.h coll_nicbarr/statistics.c
 
@@ -18,7 +20,9 @@ coll_nicbarr_mca_coll_nicbarr_la_SOURCES = \
     coll_nicbarr/barrier.c \
     coll_nicbarr/ibarrier.c \
     coll_nicbarr/layout.c \
-    coll_nicbarr/tuning.h coll_nicbarr/tune.c coll_nicbarr/round_trips.c \
+    coll_nicbarr/tuning.h coll_nicbarr/tune.c \
+    coll_nicbarr/together.h coll_nicbarr/together.c \
+    coll_nicbarr/limits.h coll_nicbarr/limits.c coll_nicbarr/round_trips.c \
     coll_nicbarr/pvars.c \
     coll_nicbarr/cache.c \
     coll_nicbarr/report.c

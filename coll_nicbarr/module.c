@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll_nicbarr/candidates.h"
+
 /* ---- the functions below ---- */
 
 #define SAVE(module, comm, collective)                                                             \
@@ -171,11 +173,6 @@ bool nicbarr_adopt(mca_coll_nicbarr_module_t *module, uint64_t known)
     module->choice = choice;
     module->source = source;
     return true;
-}
-
-bool nicbarr_playable(const struct nicbarr_shape *shape, struct nicbarr_choice choice)
-{
-    return NICBARR_OPENMPI == choice.algorithm || nicbarr_has(shape, choice.player);
 }
 
 const char *nicbarr_forced_in_vain(const struct nicbarr_shape *shape)

@@ -125,10 +125,10 @@ static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
         json_array_append_new(candidates, candidate_json(&tuning->candidates[c]));
     }
     json_object_set_new(entry, "candidates", candidates);
-    if (tuning->line_us > 0) {
-        json_object_set_new(entry, "line_us", json_real(tuning->line_us));
+    if (tuning->limits.line_us > 0) {
+        json_object_set_new(entry, "line_us", json_real(tuning->limits.line_us));
     }
-    json_object_set_new(entry, "switch_us", json_real(tuning->switch_us));
+    json_object_set_new(entry, "switch_us", json_real(tuning->limits.switch_us));
     add_round_trips(entry, tuning);
     json_object_set_new(entry, "spent_ms", json_real(tuning->spent_us / 1e3));
     json_object_set_new(entry, "budget_ms",

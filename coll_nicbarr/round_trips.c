@@ -11,6 +11,7 @@
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 
+#include "coll_nicbarr/together.h"
 #include "coll_nicbarr/tuning.h"
 
 enum { FEWEST = 9, MOST = 50 }; /* round trips for each P */

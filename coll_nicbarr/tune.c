@@ -14,131 +14,16 @@
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 
-#include <sched.h>
-#include <string.h>
-#include <time.h>
+#include <stdlib.h>
 
+#include "coll_nicbarr/candidates.h"
 #include "coll_nicbarr/contest.h"
+#include "coll_nicbarr/limits.h"
+#include "coll_nicbarr/together.h"
 #include "coll_nicbarr/tuning.h"
-
-enum {
-    PROBES = 100, /* of a raw limit; the fastest of some repetitions counts */
-    REPETITIONS = 5,
-};
 
 _Static_assert((int)NICBARR_CANDIDATES <= (int)NICBARR_CONTESTANTS, "all can take part");
 _Static_assert((int)NICBARR_CONTEST_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_maximum()");
-
-double nicbarr_now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-int nicbarr_maximum(ompi_communicator_t *comm, double *values, int count)
-{
-    double own[NICBARR_MOST_VALUES];
-    memcpy(own, values, (size_t)count * sizeof(*own));
-    return comm->c_coll->coll_allreduce(own, values, count, MPI_DOUBLE, MPI_MAX, comm,
-                                        comm->c_coll->coll_allreduce_module);
-}
-
-/* ---- candidates ---- */
-
-struct candidates {
-    struct nicbarr_choice *choices; /* [NICBARR_CANDIDATES] */
-    int count;
-    enum nicbarr_player player; /* of those that are added */
-};
-
-/* Add one, unless it makes no difference among `size`, or is there already. */
-static void add(struct candidates *candidates, uint32_t size, enum nicbarr_algorithm algorithm,
-                uint32_t parameter)
-{
-    const struct nicbarr_choice choice = {algorithm, parameter, candidates->player};
-    bool fresh = parameter <= nicbarr_parameter_max(algorithm, size) &&
-                 candidates->count < NICBARR_CANDIDATES;
-    for (int c = 0; fresh && c < candidates->count; ++c) {
-        fresh = !nicbarr_choice_equal(candidates->choices[c], choice);
-    }
-    if (fresh) {
-        candidates->choices[candidates->count++] = choice;
-    }
-}
-
-/* Those that soft NICs play among `size` nodes, or processes on their lines. */
-static void add_messages(struct candidates *candidates, uint32_t size)
-{
-    add(candidates, size, NICBARR_PAIRWISE, 0);
-    for (uint32_t n = 1; n <= 7 && n < size; n = 2 * n + 1) { /* n + 1 = 2, 4, 8 */
-        add(candidates, size, NICBARR_DISSEMINATION, n);
-    }
-    for (uint32_t degree = 2; degree <= 16 && degree < size; degree *= 2) {
-        add(candidates, size, NICBARR_TREE, degree);
-    }
-}
-
-/* Everybody at the root: fewest messages. */
-static void add_star(struct candidates *candidates, uint32_t nodes, uint32_t most)
-{
-    if (nodes > 2 && nodes <= most) {
-        add(candidates, nodes, NICBARR_TREE, nodes - 1);
-    }
-}
-
-/* Those that the nodes' kernels play: fewer, as all of them cost time to try, and a group there has
- * room for few messages (engine.h). */
-static void add_kernel(struct candidates *candidates, uint32_t nodes)
-{
-    add(candidates, nodes, NICBARR_PAIRWISE, 0);
-    add(candidates, nodes, NICBARR_DISSEMINATION, 1);
-    add(candidates, nodes, NICBARR_DISSEMINATION, 3);
-    add(candidates, nodes, NICBARR_TREE, 4);
-    add_star(candidates, nodes, 16);
-}
-
-static int across_candidates(const struct nicbarr_shape *shape, struct candidates *candidates)
-{
-    if (nicbarr_has(shape, NICBARR_SOFT)) {
-        add_messages(candidates, shape->nodes);
-        add_star(candidates, shape->nodes, 64);
-    }
-    if (nicbarr_has(shape, NICBARR_KERNEL)) {
-        candidates->player = NICBARR_KERNEL;
-        add_kernel(candidates, shape->nodes);
-    }
-    return candidates->count;
-}
-
-int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *choices)
-{
-    const uint32_t size = shape->processes;
-    struct candidates candidates = {choices, 0, NICBARR_SOFT};
-    add(&candidates, size, NICBARR_OPENMPI, 0);
-    if (shape->nodes > 1) {
-        return across_candidates(shape, &candidates);
-    }
-    add(&candidates, size, NICBARR_COUNTER, 1);
-    if (shape->homes > 1 && shape->homes < size) {
-        add(&candidates, size, NICBARR_COUNTER, shape->homes);
-    }
-    if (size <= 128) { /* beyond that, reading a line of everybody's is never the shortest way */
-        add(&candidates, size, NICBARR_FLAGS, 4);
-        add(&candidates, size, NICBARR_FLAGS, 64);
-        add(&candidates, size, NICBARR_FLAGS, 128);
-    }
-    add_messages(&candidates, size);
-    return candidates.count;
-}
-
-struct nicbarr_choice nicbarr_default_choice(const struct nicbarr_shape *shape)
-{
-    if (shape->oversubscribed || shape->processes > 16) {
-        return (struct nicbarr_choice){NICBARR_COUNTER, 1, NICBARR_SOFT};
-    }
-    return (struct nicbarr_choice){NICBARR_FLAGS, 4, NICBARR_SOFT};
-}
 
 /* ---- measuring ---- */
 
@@ -154,7 +39,7 @@ struct tuner {
 
 static int meet(const struct tuner *tuner)
 {
-    return tuner->module->barrier.function(tuner->comm, tuner->module->barrier.module);
+    return nicbarr_meet(tuner->module, tuner->comm);
 }
 
 static bool is_own(const struct tuner *tuner, int candidate)
@@ -203,81 +88,6 @@ static double now_us(void *context)
 {
     (void)context;
     return nicbarr_now_us();
-}
-
-/* ---- raw limits ---- */
-
-/* Hand the two words of `plan` to and fro; microseconds one way. */
-static double ping_pong(struct myr_group *group, const struct myr_plan *plan, uint32_t first_epoch)
-{
-    const double start = nicbarr_now_us();
-    for (uint32_t epoch = first_epoch; epoch != first_epoch + PROBES; ++epoch) {
-        for (uint32_t leg = 0; leg < 2; ++leg) { /* rank 0's word first, then rank 1's */
-            if (leg == group->rank) {
-                myr_publish(plan->words[0], epoch);
-            } else {
-                myr_wait(&group->watch, plan->words[1], epoch);
-            }
-        }
-    }
-    return (nicbarr_now_us() - start) / (2 * PROBES);
-}
-
-/* A cache line from rank 0 to rank 1, while the others wait in Open MPI's barrier. */
-static int probe_line(struct tuner *tuner, double *us)
-{
-    struct myr_group *group = &tuner->module->group;
-    struct myr_plan plan;
-    *us = 0;
-    if (group->rank < 2) {
-        if (!myr_plan_flags(&plan, nicbarr_layout_slots(tuner->module), 2, group->rank, MYR_LINE)) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
-        }
-        for (uint32_t r = 0; r < REPETITIONS; ++r) {
-            const double once = ping_pong(group, &plan, group->epoch + 1 + r * PROBES);
-            *us = 0 == r || once < *us ? once : *us;
-        }
-        myr_plan_destroy(&plan);
-    }
-    /* Of all: what is left in the words has passed for everybody. */
-    group->epoch += REPETITIONS * PROBES;
-    return meet(tuner);
-}
-
-/* All yield their processors in turn. */
-static double probe_switch(const struct tuner *tuner)
-{
-    const uint32_t processors = tuner->module->shape.processors;
-    const uint32_t residents = (tuner->module->group.size + processors - 1) / processors;
-    double fastest = 0;
-    for (int r = 0; r < REPETITIONS; ++r) {
-        const double start = nicbarr_now_us();
-        for (int p = 0; p < PROBES / REPETITIONS; ++p) {
-            sched_yield();
-        }
-        const double once = (nicbarr_now_us() - start) / (PROBES / REPETITIONS) / residents;
-        fastest = 0 == r || once < fastest ? once : fastest;
-    }
-    return fastest;
-}
-
-/* The raw limits, as the slowest rank sees them. */
-static int probe(struct tuner *tuner)
-{
-    if (tuner->module->across) {
-        return OMPI_SUCCESS;
-    }
-    double shared = tuner->module->shape.oversubscribed, raw[2] = {0, 0};
-    int rc = nicbarr_maximum(tuner->comm, &shared, 1);
-    if (OMPI_SUCCESS == rc && 0 == shared) { /* else it would show switches, not a cache line */
-        rc = probe_line(tuner, &raw[0]);
-    }
-    rc = OMPI_SUCCESS == rc ? meet(tuner) : rc;
-    raw[1] = probe_switch(tuner);
-    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(tuner->comm, raw, 2) : rc;
-    tuner->tuning.line_us = raw[0];
-    tuner->tuning.switch_us = raw[1];
-    return rc;
 }
 
 /* ---- whose NICs can play ---- */
@@ -376,7 +186,7 @@ static const struct myr_error *main_error(const struct tuner *tuner)
 
 static void predict(const mca_coll_nicbarr_module_t *module, struct nicbarr_tuning *tuning)
 {
-    const struct nicbarr_machine machine = {tuning->line_us, tuning->switch_us,
+    const struct nicbarr_machine machine = {tuning->limits.line_us, tuning->limits.switch_us,
                                             module->shape.processors};
     for (int c = 0; c < tuning->count; ++c) {
         struct nicbarr_candidate *candidate = &tuning->candidates[c];
@@ -456,7 +266,9 @@ static int run(struct tuner *tuner, double budget_us)
     }
     struct myr_plan before = module->group.plan;
     int rc = module->across ? make_groups(tuner) : make_plans(tuner);
-    rc = OMPI_SUCCESS == rc ? probe(tuner) : rc;
+    if (OMPI_SUCCESS == rc && !module->across) {
+        rc = nicbarr_limits(module, tuner->comm, &tuning->limits);
+    }
     rc = OMPI_SUCCESS == rc ? compete(tuner, start_us, budget_us) : rc;
     if (tuning->count > 1 && module->across) {
         rc = OMPI_SUCCESS == rc ? probe_across(tuner) : rc;
@@ -497,7 +309,7 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     }
     if (OMPI_SUCCESS == rc && 0 != known) {
         rc = nicbarr_adopt(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
-        rc = OMPI_SUCCESS == rc ? module->barrier.function(comm, module->barrier.module) : rc;
+        rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;
         nicbarr_report_note(module, comm, NULL, NULL);
     } else if (OMPI_SUCCESS == rc) {
         tuner->module = module;

@@ -4,7 +4,9 @@
 #ifndef NICBARR_TUNING_H
 #define NICBARR_TUNING_H
 
+#include "coll_nicbarr/candidates.h"
 #include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/limits.h"
 #include "coll_nicbarr/model.h"
 #include "coll_nicbarr/statistics.h"
 
@@ -18,21 +20,11 @@ struct nicbarr_candidate {
 struct nicbarr_tuning {
     int count;
     struct nicbarr_candidate candidates[NICBARR_CANDIDATES]; /* the first is Open MPI's own */
-    double line_us;   /* raw limit: a cache line from rank 0 to rank 1, one way; 0: they share
-                         processors */
-    double switch_us; /* raw limit: from one process to the next on a processor */
+    struct nicbarr_limits limits;                            /* on one node */
     /* Raw limits across nodes, by player; rank 0 knows them. */
     struct nicbarr_round_trips round_trips[NICBARR_PLAYERS];
     double spent_us;
 };
-
-/* ---- tune.c ---- */
-
-double nicbarr_now_us(void);
-
-/* Each of `values` becomes the greatest that any rank has; nobody is done before all have come. */
-enum { NICBARR_MOST_VALUES = 80 };
-int nicbarr_maximum(ompi_communicator_t *comm, double *values, int count);
 
 /* ---- round_trips.c ---- */
 

@@ -5,6 +5,7 @@ unit_programs = \
     tests/unit/schedule_test \
     tests/unit/model_test \
     tests/unit/statistics_test \
+    tests/unit/candidates_test \
     tests/unit/contest_test \
     tests/unit/fits_test \
     tests/unit/plan_test \
@@ -48,6 +49,10 @@ tests_unit_model_test_LDADD = $(unit_libs)
 tests_unit_statistics_test_SOURCES = tests/unit/statistics_test.c $(unit_common)
 tests_unit_statistics_test_CFLAGS = $(unit_cflags)
 tests_unit_statistics_test_LDADD = $(unit_libs)
+
+tests_unit_candidates_test_SOURCES = tests/unit/candidates_test.c $(unit_common)
+tests_unit_candidates_test_CFLAGS = $(unit_cflags)
+tests_unit_candidates_test_LDADD = $(unit_libs)
 
 tests_unit_contest_test_SOURCES = tests/unit/contest_test.c $(unit_common)
 tests_unit_contest_test_CFLAGS = $(unit_cflags)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which barriers are worth measuring for a communicator of some shape, and which one it begins
+ * with. Pure functions of the shape: so all ranks come to the same list without a message, and
+ * whoever sets a record up knows how much room there has to be for any of them.
+ *
+ * Called by module.c (room, the first choice) and tune.c (the contest).
+ */
+#ifndef NICBARR_CANDIDATES_H
+#define NICBARR_CANDIDATES_H
+
+#include "coll_nicbarr/shape.h"
+
+enum { NICBARR_CANDIDATES = 24 };
+
+/* Write all algorithms worth trying for `shape` to candidates[NICBARR_CANDIDATES]: simplest first,
+ * Open MPI's own before all, none twice, none that nobody can play. Returns how many, at least 1.
+ */
+int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *candidates);
+
+/* The algorithm that a communicator on one node starts with. */
+struct nicbarr_choice nicbarr_default_choice(const struct nicbarr_shape *shape);
+
+#endif

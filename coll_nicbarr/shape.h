@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The shape of a communicator: all that the choice of its barrier depends on, and what measured
+ * choices are remembered by. Pure data; members.c finds out a communicator's one, the same on all
+ * of its ranks.
+ */
+#ifndef NICBARR_SHAPE_H
+#define NICBARR_SHAPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "coll_nicbarr/schedule.h"
+
+struct nicbarr_shape {
+    uint32_t nodes;
+    uint32_t processes;  /* of the communicator */
+    uint32_t homes;      /* on rank 0's node: sets of processors they are bound to; 1: not bound */
+    uint32_t processors; /* of rank 0's node, that the job may use */
+    uint32_t players;    /* of enum nicbarr_player, as bits: who can play */
+    bool oversubscribed;
+};
+
+static inline bool nicbarr_has(const struct nicbarr_shape *shape, enum nicbarr_player player)
+{
+    return 0 != (shape->players >> player & 1);
+}
+
+/* Is there, in a communicator of `shape`, who plays `choice`? */
+static inline bool nicbarr_playable(const struct nicbarr_shape *shape, struct nicbarr_choice choice)
+{
+    return NICBARR_OPENMPI == choice.algorithm || nicbarr_has(shape, choice.player);
+}
+
+#endif

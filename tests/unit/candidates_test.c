@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which barriers are worth measuring. Invariants, for every shape: Open MPI's own comes first, none
+ * comes twice, each makes a difference and has somebody who plays it, the list is never cut off,
+ * and a cache file can name each of them. Some lists are written down here.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "coll_nicbarr/candidates.h"
+#include "tests/unit/crew.h"
+
+enum { SOFT = 1 << NICBARR_SOFT, KERNEL = 1 << NICBARR_KERNEL };
+
+static struct nicbarr_shape on_one_node(uint32_t processes, uint32_t homes)
+{
+    return (struct nicbarr_shape){
+        .nodes = 1, .processes = processes, .homes = homes, .processors = 8, .players = SOFT};
+}
+
+static struct nicbarr_shape across(uint32_t nodes, uint32_t per_node, uint32_t players)
+{
+    return (struct nicbarr_shape){.nodes = nodes,
+                                  .processes = nodes * per_node,
+                                  .homes = 1,
+                                  .processors = 8,
+                                  .players = players};
+}
+
+static void expect(struct nicbarr_shape shape, const char *names)
+{
+    struct nicbarr_choice choices[NICBARR_CANDIDATES];
+    char list[1000] = "", name[NICBARR_CHOICE_TEXT];
+    const int count = nicbarr_candidates(&shape, choices);
+    for (int c = 0; c < count; ++c) {
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof(list) - used, "%s%s", c > 0 ? " " : "",
+                 nicbarr_choice_name(choices[c], name));
+    }
+    assert_string_equal(list, names);
+}
+
+static void written_down(void **state)
+{
+    (void)state;
+    expect(on_one_node(2, 1), "openmpi counter:1 flags:4 flags:64 flags:128 pairwise "
+                              "dissemination:1");
+    expect(on_one_node(4, 2), "openmpi counter:1 counter:2 flags:4 flags:64 flags:128 pairwise "
+                              "dissemination:1 dissemination:3 tree:2");
+    expect(on_one_node(4, 4), /* each its own: no leaves */
+           "openmpi counter:1 flags:4 flags:64 flags:128 pairwise "
+           "dissemination:1 dissemination:3 tree:2");
+    expect(on_one_node(128, 1),
+           "openmpi counter:1 flags:4 flags:64 flags:128 pairwise dissemination:1 "
+           "dissemination:3 dissemination:7 tree:2 tree:4 tree:8 tree:16");
+    expect(on_one_node(129, 1), /* too many flags to read */
+           "openmpi counter:1 pairwise dissemination:1 dissemination:3 dissemination:7 "
+           "tree:2 tree:4 tree:8 tree:16");
+    /* What counts is the number of nodes. */
+    expect(across(2, 4, SOFT), "openmpi pairwise dissemination:1");
+    expect(across(4, 16, SOFT), "openmpi pairwise dissemination:1 dissemination:3 tree:2 tree:3");
+    expect(across(64, 1, SOFT), "openmpi pairwise dissemination:1 dissemination:3 dissemination:7 "
+                                "tree:2 tree:4 tree:8 tree:16 tree:63");
+    expect(across(65, 1, SOFT), "openmpi pairwise dissemination:1 dissemination:3 dissemination:7 "
+                                "tree:2 tree:4 tree:8 tree:16");
+    expect(across(4, 1, KERNEL),
+           "openmpi pairwise@kernel dissemination:1@kernel dissemination:3@kernel tree:3@kernel");
+    expect(across(16, 1, KERNEL),
+           "openmpi pairwise@kernel dissemination:1@kernel dissemination:3@kernel "
+           "tree:4@kernel tree:15@kernel");
+    expect(across(17, 1, KERNEL),
+           "openmpi pairwise@kernel dissemination:1@kernel dissemination:3@kernel tree:4@kernel");
+    expect(across(2, 1, SOFT | KERNEL),
+           "openmpi pairwise dissemination:1 pairwise@kernel dissemination:1@kernel");
+    expect(across(4, 1, 0), "openmpi");
+}
+
+static void check_shape(const struct nicbarr_shape *shape)
+{
+    /* One more than there may be, to see whether it is touched. */
+    struct nicbarr_choice choices[NICBARR_CANDIDATES + 1], again;
+    char name[NICBARR_CHOICE_TEXT];
+    memset(choices, 0xa5, sizeof(choices));
+    const struct nicbarr_choice untouched = choices[NICBARR_CANDIDATES];
+    const int count = nicbarr_candidates(shape, choices);
+    const uint32_t size = shape->nodes > 1 ? shape->nodes : shape->processes;
+    assert_in_range(count, 1, NICBARR_CANDIDATES - 1); /* there was room for one more */
+    assert_true(nicbarr_choice_equal(choices[NICBARR_CANDIDATES], untouched));
+    assert_int_equal(choices[0].algorithm, NICBARR_OPENMPI);
+    for (int c = 0; c < count; ++c) {
+        const struct nicbarr_choice choice = choices[c];
+        assert_true(nicbarr_playable(shape, choice));
+        assert_true(choice.parameter <= nicbarr_parameter_max(choice.algorithm, size));
+        assert_true(nicbarr_choice_parse(nicbarr_choice_name(choice, name), &again));
+        assert_true(nicbarr_choice_equal(choice, again));
+        for (int other = 0; other < c; ++other) {
+            assert_false(nicbarr_choice_equal(choice, choices[other]));
+        }
+    }
+}
+
+static void every_shape(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 300; ++size) {
+        for (uint32_t homes = 1; homes <= size; ++homes) {
+            const struct nicbarr_shape shape = on_one_node(size, homes);
+            check_shape(&shape);
+        }
+        for (uint32_t players = 0; size > 1 && players < 1U << NICBARR_PLAYERS; ++players) {
+            const struct nicbarr_shape shape = across(size, 1 + size % 5, players);
+            check_shape(&shape);
+        }
+    }
+    for (uint32_t size = 512; size <= 1U << 20; size *= 2) {
+        const struct nicbarr_shape one = on_one_node(size, 64),
+                                   some = across(size, 2, SOFT | KERNEL);
+        check_shape(&one);
+        check_shape(&some);
+    }
+}
+
+/* What a communicator begins with is one that will be measured as well: it has room in the record.
+ */
+static void beginning(void **state)
+{
+    (void)state;
+    for (uint32_t size = 2; size <= 300; ++size) {
+        for (int oversubscribed = 0; oversubscribed <= 1; ++oversubscribed) {
+            struct nicbarr_choice choices[NICBARR_CANDIDATES];
+            struct nicbarr_shape shape = on_one_node(size, 1);
+            bool found = false;
+            shape.oversubscribed = 1 == oversubscribed;
+            const struct nicbarr_choice first = nicbarr_default_choice(&shape);
+            const int count = nicbarr_candidates(&shape, choices);
+            for (int c = 0; c < count; ++c) {
+                found = found || nicbarr_choice_equal(choices[c], first);
+            }
+            assert_true(found);
+            assert_int_equal(first.algorithm,
+                             shape.oversubscribed || size > 16 ? NICBARR_COUNTER : NICBARR_FLAGS);
+        }
+    }
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(written_down),
+        cmocka_unit_test(every_shape),
+        cmocka_unit_test(beginning),
+    };
+    return cmocka_run_group_tests_name("candidates", tests, NULL, NULL);
+}
