@@ -1,33 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In place of kernel_server.c where this build has no kernel NIC; see kernel_server.h. */
-#include "myrd/kernel_server.h"
+/* In place of kernel_server.c where this build has no kernel NIC; see owner.h. */
+#include "myrd/owner.h"
 
-enum myr_status myrd_kernel_server_open(const struct myrd_options *options,
-                                        struct myrd_kernel_server **server, struct myr_error *error)
+static enum myr_status refuse(const struct myrd_options *options, void **serving,
+                              struct myr_error *error)
 {
     (void)options;
-    (void)server;
+    (void)serving;
     return myr_fail(error, MYR_ERR_NOT_THERE, 0,
                     "nicbarr was built without the kernel's NIC (install clang, bpftool, "
                     "libbpf-dev, and build it again)");
 }
 
-enum myr_status myrd_kernel_server_confine(struct myr_error *error)
-{
-    (void)error;
-    return MYR_OK;
-}
-
-enum myr_status myrd_kernel_server_run(struct myrd_kernel_server *server, int end,
-                                       struct myr_error *error)
-{
-    (void)server;
-    (void)end;
-    (void)error;
-    return MYR_OK;
-}
-
-void myrd_kernel_server_close(struct myrd_kernel_server *server)
-{
-    (void)server;
-}
+const struct myrd_owner myrd_kernel_owner = {
+    .name = "kernel",
+    .letter = 'k',
+    .help = "Have the kernel be the NIC, for all users of this host (not in this build)",
+    .open = refuse,
+};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inside of myrd --kernel; see kernel_server.h.
+ * myrd --kernel, the owner of the kernel's NIC; see owner.h. One thread, which nobody can hold up:
+ * it sends and receives without waiting, and whoever has to wait for a peer's hardware address
+ * waits apart.
  *
  * Clients are any user's processes. Invariants: nobody is believed: questions are checked
  * (kernel_plan.h), limits are by user; each client has at most one question under way; a client
  * that goes without closing its groups has died, and they fail (kernel_groups.h).
  */
-#include "myrd/kernel_server.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/capability.h>
@@ -29,6 +29,7 @@
 #include "myrd/kernel_groups.h"
 #include "myrd/kernel_meeting.h"
 #include "myrd/kernel_plan.h"
+#include "myrd/owner.h"
 #include "myrd/place.h"
 #include "myrd/rights.h"
 
@@ -329,11 +330,42 @@ static enum myr_status listen_there(struct myrd_kernel_server *server, const cha
     return myrd_place_open(&server->place, given, 0666, error);
 }
 
+static void close_server(void *serving)
+{
+    struct myrd_kernel_server *server = serving;
+    myrd_place_hide(&server->place);
+    while (server->count > 0) {
+        --server->count;
+        end_meeting(server, &server->client[server->count]);
+        myrd_visitor_leave(&server->client[server->count].visitor);
+    }
+    if (NULL != server->groups) {
+        myrd_groups_free(server->groups);
+    }
+    if (NULL != server->kernel) {
+        mcp_kernel_close(server->kernel);
+    }
+    if (server->port >= 0) {
+        close(server->port);
+    }
+    myrd_place_close(&server->place);
+    free(server);
+}
+
+static enum myr_status load(struct myrd_kernel_server *server, struct myr_error *error)
+{
+    char why[MCP_KERNEL_WHY];
+    const struct mcp_address address = {server->name.address[0].ip, server->name.address[0].port,
+                                        0};
+    return mcp_kernel_load(address.ip, address.port, &server->kernel, why) < 0
+               ? myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why)
+               : MYR_OK;
+}
+
 static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error *error)
 {
     char why[MCP_KERNEL_WHY];
-    if (mcp_kernel_open(server->name.address[0].ip, server->name.address[0].port, &server->kernel,
-                        why) < 0) {
+    if (mcp_kernel_stand(server->kernel, why) < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
     }
     server->groups = myrd_groups_make(server->kernel);
@@ -341,39 +373,39 @@ static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error
                                   : MYR_OK;
 }
 
-enum myr_status myrd_kernel_server_open(const struct myrd_options *options,
-                                        struct myrd_kernel_server **server, struct myr_error *error)
+/* The program is loaded before anything is made, as who lacks the rights would else be told of
+ * folders. */
+static enum myr_status open_server(const struct myrd_options *options, void **serving,
+                                   struct myr_error *error)
 {
-    char why[MCP_KERNEL_WHY];
-    /* First of all, as who lacks the rights would else be told of folders. */
-    if (!mcp_kernel_possible(why)) {
-        return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
-    }
-    struct myrd_kernel_server *opening = calloc(1, sizeof(*opening));
-    if (NULL == opening) {
+    struct myrd_kernel_server *server = calloc(1, sizeof(*server));
+    if (NULL == server) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    opening->place.lock = opening->place.listening = opening->place.spare = opening->port = -1;
-    allow_descriptors(opening);
-    enum myr_status status = find_address(opening, options->nic.network, options->nic.port, error);
+    server->place.lock = server->place.listening = server->place.spare = server->port = -1;
+    allow_descriptors(server);
+    enum myr_status status = find_address(server, options->nic.network, options->nic.port, error);
     if (MYR_OK == status) {
-        status = listen_there(opening, options->socket, error);
+        status = load(server, error);
     }
     if (MYR_OK == status) {
-        status = take_port(opening, error);
+        status = listen_there(server, options->socket, error);
     }
     if (MYR_OK == status) {
-        status = stand(opening, error);
+        status = take_port(server, error);
+    }
+    if (MYR_OK == status) {
+        status = stand(server, error);
     }
     if (MYR_OK != status) {
-        myrd_kernel_server_close(opening);
+        close_server(server);
         return status;
     }
-    *server = opening;
+    *serving = server;
     return MYR_OK;
 }
 
-enum myr_status myrd_kernel_server_confine(struct myr_error *error)
+static enum myr_status confine(struct myr_error *error)
 {
     /* For groups' maps, and for packets of our own. CAP_PERFMON was for loading the program. */
     return myrd_rights_keep(UINT64_C(1) << CAP_BPF | UINT64_C(1) << CAP_NET_ADMIN, error);
@@ -450,9 +482,9 @@ static int timeout(struct myrd_kernel_server *server)
     return myrd_place_timeout(&server->place, due < 0 || meeting < due ? meeting : due);
 }
 
-enum myr_status myrd_kernel_server_run(struct myrd_kernel_server *server, int end,
-                                       struct myr_error *error)
+static enum myr_status run_server(void *serving, int end, struct myr_error *error)
 {
+    struct myrd_kernel_server *server = serving;
     for (;;) {
         watch_all(server, end);
         if (poll(server->watched, FIXED + OF_EACH * server->count, timeout(server)) < 0) {
@@ -474,23 +506,12 @@ enum myr_status myrd_kernel_server_run(struct myrd_kernel_server *server, int en
     }
 }
 
-void myrd_kernel_server_close(struct myrd_kernel_server *server)
-{
-    myrd_place_hide(&server->place);
-    while (server->count > 0) {
-        --server->count;
-        end_meeting(server, &server->client[server->count]);
-        myrd_visitor_leave(&server->client[server->count].visitor);
-    }
-    if (NULL != server->groups) {
-        myrd_groups_free(server->groups);
-    }
-    if (NULL != server->kernel) {
-        mcp_kernel_close(server->kernel);
-    }
-    if (server->port >= 0) {
-        close(server->port);
-    }
-    myrd_place_close(&server->place);
-    free(server);
-}
+const struct myrd_owner myrd_kernel_owner = {
+    .name = "kernel",
+    .letter = 'k',
+    .help = "Have the kernel be the NIC, for all users of this host (for root)",
+    .open = open_server,
+    .confine = confine,
+    .run = run_server,
+    .close = close_server,
+};

@@ -5,8 +5,7 @@
 bin_PROGRAMS += myrd/myrd
 myrd_myrd_SOURCES = \
     myrd/place.h myrd/place.c \
-    myrd/server.h myrd/server.c \
-    myrd/kernel_server.h \
+    myrd/owner.h myrd/server.c \
     myrd/main.c
 myrd_myrd_LDADD = libmyr/libmyr.la
 myrd_kernel_sources = \

@@ -18,15 +18,16 @@
 #include <unistd.h>
 
 #include "libmyr/kernel_words.h"
-#include "myrd/kernel_server.h"
-#include "myrd/server.h"
+#include "myrd/owner.h"
 
 /* libc looks for it by name, which -fvisibility=hidden would hide. */
 __attribute__((visibility("default"))) const char *argp_program_version = "myrd " NICBARR_VERSION;
 
-static const struct argp_option argp_options[] = {
-    {"kernel", 'k', NULL, 0, "Have the kernel be the NIC, for all users of this host (for root)",
-     0},
+/* All that myrd can be; the first where no option says otherwise. */
+static const struct myrd_owner *const owners[] = {&myrd_soft_owner, &myrd_kernel_owner};
+enum { OWNERS = sizeof(owners) / sizeof(owners[0]) };
+
+static const struct argp_option common_options[] = {
     {"foreground", 'f', NULL, 0, "Stay in the foreground (for systemd)", 0},
     {"socket", 's', "PATH", 0,
      "Where to listen (default: $XDG_RUNTIME_DIR/nicbarr/myrd.sock, or below $TMPDIR or /tmp; with "
@@ -56,7 +57,8 @@ static const char doc[] =
 
 struct settings {
     struct myrd_options options;
-    bool kernel, foreground;
+    const struct myrd_owner *owner;
+    bool foreground;
     int words; /* of go_to_background() */
 };
 
@@ -70,13 +72,21 @@ static long number(const char *argument, long least, long most, struct argp_stat
     return value;
 }
 
+static error_t choose_owner(int letter, struct settings *settings)
+{
+    for (size_t o = 0; o < OWNERS; ++o) {
+        if (NULL != owners[o]->name && letter == owners[o]->letter) {
+            settings->owner = owners[o];
+            return 0;
+        }
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
     switch (key) {
-    case 'k':
-        settings->kernel = true;
-        return 0;
     case 'f':
         settings->foreground = true;
         return 0;
@@ -93,7 +103,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         settings->options.memory = (uint32_t)number(argument, 1, 1024, state) << 20;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return choose_owner(key, settings);
     }
 }
 
@@ -152,46 +162,48 @@ static void say_that_it_runs(const struct settings *settings)
     }
 }
 
-static enum myr_status serve_user(const struct settings *settings, int end, struct myr_error *error)
+static enum myr_status serve(const struct settings *settings, int end, struct myr_error *error)
 {
-    struct myrd_server *server;
-    enum myr_status status = myrd_server_open(&settings->options, &server, error);
-    if (MYR_OK == status) {
-        say_that_it_runs(settings);
-        status = myrd_server_run(server, end, error);
-        myrd_server_close(server);
-    }
-    return status;
-}
-
-static enum myr_status serve_kernel(const struct settings *settings, int end,
-                                    struct myr_error *error)
-{
-    struct myrd_kernel_server *server;
-    enum myr_status status = myrd_kernel_server_open(&settings->options, &server, error);
+    const struct myrd_owner *owner = settings->owner;
+    void *serving;
+    enum myr_status status = owner->open(&settings->options, &serving, error);
     if (MYR_OK != status) {
         return status;
     }
-    status = myrd_kernel_server_confine(error);
+    if (NULL != owner->confine) {
+        status = owner->confine(error);
+    }
     if (MYR_OK == status) {
         say_that_it_runs(settings);
-        status = myrd_kernel_server_run(server, end, error);
+        status = owner->run(serving, end, error);
     }
-    myrd_kernel_server_close(server);
+    owner->close(serving);
     return status;
+}
+
+/* The options of the command line: one for each owner that has a name, then those of all. */
+static void make_options(struct argp_option *options)
+{
+    for (size_t o = 0; o < OWNERS; ++o) {
+        if (NULL != owners[o]->name) {
+            *options++ = (struct argp_option){
+                .name = owners[o]->name, .key = owners[o]->letter, .doc = owners[o]->help};
+        }
+    }
+    memcpy(options, common_options, sizeof(common_options));
 }
 
 int main(int argc, char **argv)
 {
-    const struct argp argp = {argp_options, parse, NULL, doc, NULL, NULL, NULL};
-    struct settings settings = {.options.memory = UINT32_C(256) << 20};
+    struct argp_option options[OWNERS + sizeof(common_options) / sizeof(common_options[0])];
+    const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
+    struct settings settings = {.options.memory = UINT32_C(256) << 20, .owner = owners[0]};
     struct myr_error error = {0};
+    make_options(options);
     argp_parse(&argp, argc, argv, 0, NULL, &settings);
     settings.words = settings.foreground ? -1 : go_to_background();
     const int end = end_by_signal(); /* before there are threads */
-    const enum myr_status status =
-        settings.kernel ? serve_kernel(&settings, end, &error) : serve_user(&settings, end, &error);
-    if (MYR_OK != status) {
+    if (MYR_OK != serve(&settings, end, &error)) {
         fprintf(stderr, "myrd: %s\n", error.text);
         return EXIT_FAILURE;
     }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon's inside; see server.h.
+ * myrd as the owner of a user's soft NIC; see owner.h. One thread runs the NIC
+ * (libmyr/nic_thread.h), the other one, in here, attends to the clients, so that no client can hold
+ * up the NIC.
  *
  * Invariants: whoever got the NIC is in the table of clients until it has left or died, and what a
  * dead one held is taken back before anybody new is let in. A NIC that a client has broken by its
  * death is replaced for those who come; those who have it find out by themselves.
  */
-#include "myrd/server.h"
+#include "myrd/owner.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -232,24 +234,36 @@ static enum myr_status listen_there(struct myrd_server *server, struct myr_error
 
 /* ---- the server ---- */
 
-enum myr_status myrd_server_open(const struct myrd_options *options, struct myrd_server **server,
-                                 struct myr_error *error)
+static void close_server(void *serving)
 {
-    struct myrd_server *opening = calloc(1, sizeof(*opening));
-    if (NULL == opening) {
+    struct myrd_server *server = serving;
+    myrd_place_hide(&server->place);
+    while (server->count > 0) {
+        forget(server, server->count - 1);
+    }
+    close_nic(server);
+    myrd_place_close(&server->place);
+    free(server);
+}
+
+static enum myr_status open_server(const struct myrd_options *options, void **serving,
+                                   struct myr_error *error)
+{
+    struct myrd_server *server = calloc(1, sizeof(*server));
+    if (NULL == server) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    opening->options = *options;
-    opening->place.lock = opening->place.listening = opening->place.spare = -1;
-    enum myr_status status = listen_there(opening, error);
+    server->options = *options;
+    server->place.lock = server->place.listening = server->place.spare = -1;
+    enum myr_status status = listen_there(server, error);
     if (MYR_OK == status) {
-        status = open_nic(opening, error);
+        status = open_nic(server, error);
     }
     if (MYR_OK != status) {
-        myrd_server_close(opening);
+        close_server(server);
         return status;
     }
-    *server = opening;
+    *serving = server;
     return MYR_OK;
 }
 
@@ -265,8 +279,9 @@ static void watch_all(struct myrd_server *server, int end)
     }
 }
 
-enum myr_status myrd_server_run(struct myrd_server *server, int end, struct myr_error *error)
+static enum myr_status run_server(void *serving, int end, struct myr_error *error)
 {
+    struct myrd_server *server = serving;
     enum myr_status status = MYR_OK;
     while (MYR_OK == status) {
         watch_all(server, end);
@@ -296,13 +311,8 @@ enum myr_status myrd_server_run(struct myrd_server *server, int end, struct myr_
     return status;
 }
 
-void myrd_server_close(struct myrd_server *server)
-{
-    myrd_place_hide(&server->place);
-    while (server->count > 0) {
-        forget(server, server->count - 1);
-    }
-    close_nic(server);
-    myrd_place_close(&server->place);
-    free(server);
-}
+const struct myrd_owner myrd_soft_owner = {
+    .open = open_server,
+    .run = run_server,
+    .close = close_server,
+};

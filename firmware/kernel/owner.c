@@ -49,8 +49,9 @@ struct page {
 
 struct mcp_kernel {
     struct program *program; /* the skeleton */
-    int ingress, egress;     /* links */
-    int bell;                /* a UDP socket to ring with */
+    struct mcp_kernel_place place;
+    int ingress, egress; /* links */
+    int bell;            /* a UDP socket to ring with */
     char interface[IF_NAMESIZE];
     struct page page[MCP_KERNEL_GROUPS];
     uint32_t ready;                      /* pages */
@@ -113,17 +114,6 @@ static int stand(const struct bpf_program *program, uint32_t interface, int hook
     return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof(attributes));
 }
 
-bool mcp_kernel_possible(char why[MCP_KERNEL_WHY])
-{
-    static const struct mcp_kernel_place nowhere;
-    struct program *program;
-    if (load(&program, &nowhere, why) < 0) {
-        return false;
-    }
-    program__destroy(program);
-    return true;
-}
-
 /* ---- the interface ---- */
 
 static int find_place(uint32_t ip, struct mcp_kernel_place *place, char *name, char *why)
@@ -175,35 +165,35 @@ static int make_bell(uint32_t ip)
     return bell;
 }
 
-int mcp_kernel_open(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
+int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
                     char why[MCP_KERNEL_WHY])
 {
-    struct mcp_kernel_place place = {.ip = ip, .port = port, .owner = geteuid()};
-    struct mcp_kernel *opening = calloc(1, sizeof(*opening));
-    if (NULL == opening) {
+    struct mcp_kernel *loading = calloc(1, sizeof(*loading));
+    if (NULL == loading) {
         return refuse(why, "out of memory");
     }
-    opening->ingress = opening->egress = opening->bell = -1;
-    int rc = find_place(ip, &place, opening->interface, why);
-    if (0 == rc) {
-        rc = load(&opening->program, &place, why);
+    loading->place = (struct mcp_kernel_place){.ip = ip, .port = port, .owner = geteuid()};
+    loading->ingress = loading->egress = loading->bell = -1;
+    if (find_place(ip, &loading->place, loading->interface, why) < 0 ||
+        load(&loading->program, &loading->place, why) < 0) {
+        mcp_kernel_close(loading);
+        return -1;
     }
-    if (0 == rc) {
-        opening->bell = make_bell(ip);
-        opening->ingress = stand(opening->program->progs.mcp_receive, place.interface, TCX_INGRESS);
-        opening->egress = stand(opening->program->progs.mcp_transmit, place.interface, TCX_EGRESS);
-        if (opening->bell < 0 || opening->ingress < 0 || opening->egress < 0) {
-            rc = refuse(why,
-                        "cannot stand at interface %s: %s (the kernel must be Linux 6.6 or newer)",
-                        opening->interface, strerror(errno));
-        }
-    }
-    if (0 != rc) {
-        mcp_kernel_close(opening);
-        return rc;
-    }
-    *kernel = opening;
+    *kernel = loading;
     return 0;
+}
+
+int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
+{
+    const struct program *program = kernel->program;
+    kernel->bell = make_bell(kernel->place.ip);
+    kernel->ingress = stand(program->progs.mcp_receive, kernel->place.interface, TCX_INGRESS);
+    kernel->egress = stand(program->progs.mcp_transmit, kernel->place.interface, TCX_EGRESS);
+    return kernel->bell < 0 || kernel->ingress < 0 || kernel->egress < 0
+               ? refuse(why,
+                        "cannot stand at interface %s: %s (the kernel must be Linux 6.6 or newer)",
+                        kernel->interface, strerror(errno))
+               : 0;
 }
 
 void mcp_kernel_close(struct mcp_kernel *kernel)

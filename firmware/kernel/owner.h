@@ -22,14 +22,15 @@ struct mcp_kernel; /* one NIC */
 
 enum { MCP_KERNEL_WHY = 240 };
 
-/* Does this machine's kernel, and do this process's rights, allow it? Loads and drops a program. */
-bool mcp_kernel_possible(char why[MCP_KERNEL_WHY]);
-
-/* Stand a NIC at the interface that has this address (network byte order); its packets have this
- * UDP port (network byte order), which the caller has bound a socket to so that nobody else does.
- */
-int mcp_kernel_open(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
+/* Load the NIC's program, for the interface that has this address (network byte order). Its packets
+ * will have this UDP port (network byte order). Takes 0.2 s; says whether this machine's kernel and
+ * this process's rights allow it. mcp_kernel_close() ends it. */
+int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
                     char why[MCP_KERNEL_WHY]);
+
+/* Stand it at the interface: from now on it plays. The caller has bound a socket to its port, so
+ * that nobody else does. */
+int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY]);
 void mcp_kernel_close(struct mcp_kernel *kernel);
 
 /* A group to be opened. Tables as in engine.h; `peers` are those sent to, then those waited for. */

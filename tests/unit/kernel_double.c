@@ -12,10 +12,10 @@
 enum { GROUPS_EVER = 2 * MCP_KERNEL_LATE };
 
 struct mcp_kernel {
-    bool open;
+    bool stands; /* one at a time does */
 };
 
-static struct mcp_kernel the_kernel;
+static bool somebody_stands;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct double_group groups[GROUPS_EVER];
@@ -108,27 +108,32 @@ void double_await_meeting(void)
 
 /* ---- for the server ---- */
 
-bool mcp_kernel_possible(char why[MCP_KERNEL_WHY])
-{
-    why[0] = '\0';
-    return true;
-}
-
-int mcp_kernel_open(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
+int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
                     char why[MCP_KERNEL_WHY])
 {
-    if (the_kernel.open || 0 == ip || 0 == port) {
-        snprintf(why, MCP_KERNEL_WHY, "the double is open");
+    *kernel = calloc(1, sizeof(**kernel));
+    if (NULL == *kernel || 0 == ip || 0 == port) {
+        snprintf(why, MCP_KERNEL_WHY, "the double has no place");
+        free(*kernel);
         return -1;
     }
-    the_kernel.open = true;
-    *kernel = &the_kernel;
+    return 0;
+}
+
+int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
+{
+    if (somebody_stands) {
+        snprintf(why, MCP_KERNEL_WHY, "another double stands");
+        return -1;
+    }
+    kernel->stands = somebody_stands = true;
     return 0;
 }
 
 void mcp_kernel_close(struct mcp_kernel *kernel)
 {
-    kernel->open = false;
+    somebody_stands = somebody_stands && !kernel->stands;
+    free(kernel);
 }
 
 void mcp_kernel_prepare(struct mcp_kernel *kernel)

@@ -31,7 +31,7 @@
 #include "libmyr/kernel_inside.h"
 #include "myrd/kernel_groups.h"
 #include "myrd/kernel_plan.h"
-#include "myrd/kernel_server.h"
+#include "myrd/owner.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel_double.h"
 
@@ -418,7 +418,7 @@ static void users_are_told_of_their_own(void **state)
 static struct {
     char folder[200], path[220];
     struct myrd_options options;
-    struct myrd_kernel_server *server;
+    void *server;
     int end[2];
     pthread_t thread;
 } world;
@@ -427,7 +427,7 @@ static void *serve(void *nothing)
 {
     struct myr_error error;
     (void)nothing;
-    return MYR_OK == myrd_kernel_server_run(world.server, world.end[0], &error) ? NULL : &world;
+    return MYR_OK == myrd_kernel_owner.run(world.server, world.end[0], &error) ? NULL : &world;
 }
 
 /* Some port that is free, hopefully: others may take it, which is not the fault of who is tested.
@@ -452,7 +452,7 @@ static int begin_server(void **state)
     snprintf(world.path, sizeof(world.path), "%s/sock", world.folder);
     setenv("NICBARR_KERNEL_SOCKET", world.path, 1);
     world.options = (struct myrd_options){.nic = {.network = "lo", .port = free_port()}};
-    if (MYR_OK != myrd_kernel_server_open(&world.options, &world.server, &error)) {
+    if (MYR_OK != myrd_kernel_owner.open(&world.options, &world.server, &error)) {
         print_error("%s\n", error.text);
         return -1;
     }
@@ -467,7 +467,7 @@ static int end_server(void **state)
     pthread_join(world.thread, &trouble);
     assert_null(trouble);
     close(world.end[0]);
-    myrd_kernel_server_close(world.server);
+    myrd_kernel_owner.close(world.server);
     assert_int_equal(access(world.path, F_OK), -1);
     assert_int_equal(double_open_count(), 0);
     crew_folder_remove(world.folder);
@@ -770,19 +770,19 @@ static void other_networks_are_refused(void **state)
 static void one_server_at_a_place(void **state)
 {
     (void)state;
-    struct myrd_kernel_server *second;
+    void *second;
     struct myr_error error;
-    assert_int_equal(myrd_kernel_server_open(&world.options, &second, &error), MYR_ERR_SYSTEM);
+    assert_int_equal(myrd_kernel_owner.open(&world.options, &second, &error), MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "runs already"));
     struct myrd_options options = world.options;
     char path[230];
     snprintf(path, sizeof(path), "%s2", world.path);
     options.socket = path;
-    assert_int_equal(myrd_kernel_server_open(&options, &second, &error), MYR_ERR_SYSTEM);
+    assert_int_equal(myrd_kernel_owner.open(&options, &second, &error), MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "--port"));
     assert_int_equal(access(path, F_OK), -1);
     options.nic.network = "nosuch0";
-    assert_int_equal(myrd_kernel_server_open(&options, &second, &error), MYR_ERR_NOT_THERE);
+    assert_int_equal(myrd_kernel_owner.open(&options, &second, &error), MYR_ERR_NOT_THERE);
     assert_non_null(strstr(error.text, "nosuch0"));
     myr_kernel_nic_close(come()); /* the first one is there as before */
 }

@@ -1320,7 +1320,7 @@ static bool has_all_it_takes(void)
 
 static bool stand(char *why)
 {
-    if (mcp_kernel_open(ip_of(OWN), htons(PORT), &kernel, why) < 0) {
+    if (mcp_kernel_stand(kernel, why) < 0) {
         return false;
     }
     for (uint32_t n = 0; n < MOST_NODES; ++n) {
@@ -1336,18 +1336,18 @@ int main(void)
     char why[MCP_KERNEL_WHY];
     struct sockaddr_ll near;
     crew_watchdog();
-    if (!mcp_kernel_possible(why)) {
-        if (NULL != strstr(why, "does not take") && has_all_it_takes()) {
-            fprintf(stderr, "%s\n", why);
-            return EXIT_FAILURE;
-        }
-        return skip_all(why);
-    }
     if (unshare(CLONE_NEWNET) < 0) {
         return skip_all("no network namespace of its own");
     }
     if (!make_network()) {
         return skip_all("no pair of virtual interfaces (needs ip, and veth in the kernel)");
+    }
+    if (mcp_kernel_load(ip_of(OWN), htons(PORT), &kernel, why) < 0) {
+        if (NULL != strstr(why, "does not take") && has_all_it_takes()) {
+            fprintf(stderr, "%s\n", why);
+            return EXIT_FAILURE;
+        }
+        return skip_all(why);
     }
     wire = make_tap("nicbarr1", &far);
     passed = make_tap("nicbarr0", &near);
