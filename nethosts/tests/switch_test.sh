@@ -45,6 +45,18 @@ adds_up() {
                 $(counted corrupted) + $(counted repaired))) ]
 }
 
+# What is sent over a cable that is not up yet is lost.
+all_up() {
+    local try
+    for try in 1 2 3 4 5 6 7 8; do
+        "$nethosts" --switch --shell 4 bash -c 'for host in 1 2 3 4; do
+            ip -o link; nsenter --net=/run/netns/$host ip -o link # all, as asking for one brings it up
+        done' > "$scratch/out" 2>&1
+        ! grep -q "state DOWN" "$scratch/out" || return
+    done
+}
+check "all cables are up when the command begins" all_up
+
 check "no faults" flooded -- 2 1 2 5000 200
 check "all arrive" is whole 5000
 check "in order" is late 0
