@@ -139,6 +139,9 @@ extern struct mca_btl_myr_module mca_btl_myr_module[MCA_BTL_MYR_MODULES];
 /* Say why there can be no going on with `endpoint`, and have ob1 end the job. */
 void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint, enum myr_status status);
 
+/* The same for all: the NIC itself is of no use any more. */
+void mca_btl_myr_broken(void);
+
 /* ---- endpoint.c ---- */
 
 /* The endpoint for a process: the one that there is, else a new one. NULL if it cannot be reached.

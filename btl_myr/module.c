@@ -77,6 +77,20 @@ void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint, enum myr_s
     }
 }
 
+void mca_btl_myr_broken(void)
+{
+    static const char text[] =
+        "nicbarr: btl myr: messages cannot go on: a process was killed while it ran the node's NIC";
+    struct mca_btl_myr_module *module = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT];
+    if (NULL == module->error) {
+        module = &mca_btl_myr_module[MCA_BTL_MYR_COPYING];
+    }
+    opal_output(0, "%s", text);
+    if (NULL != module->error) {
+        module->error(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, NULL, (char *)text);
+    }
+}
+
 struct mca_btl_myr_module mca_btl_myr_module[MCA_BTL_MYR_MODULES] = {
     [MCA_BTL_MYR_DIRECT].super =
         {

@@ -13,7 +13,8 @@
 enum {
     FAR_POLLS = 10000, /* without a packet, before the network counts as quiet: some milliseconds */
     QUIET = 64,        /* calls with nothing to do between two looks at the clock */
-    BURST = 16,        /* messages in one call, before others have their turn */
+    DOUBT = 64 * QUIET, /* ... and whether the NIC is still of use */
+    BURST = 16,         /* messages in one call, before others have their turn */
 };
 
 static atomic_int busy;
@@ -134,6 +135,9 @@ static bool run_nic(void)
         packets = myr_nic_poll(component->nic);
     } else if (0 == ++component->idle % QUIET) {
         packets = myr_nic_poll_now_and_then(component->nic);
+        if (0 == component->idle % DOUBT && myr_nic_broken(component->nic)) {
+            mca_btl_myr_broken(); /* by another job of this user: it does not end this one */
+        }
     }
     if (0 != packets) {
         component->far = FAR_POLLS;

@@ -5,6 +5,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/sram.h \
     libmyr/schedule.h libmyr/schedule.c \
     libmyr/status.h libmyr/status.c \
+    libmyr/process.h libmyr/process.c \
     libmyr/segment.h libmyr/segment.c \
     libmyr/waiter.h libmyr/waiter.c \
     libmyr/plan.h libmyr/plan.c \

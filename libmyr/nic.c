@@ -7,8 +7,11 @@
  * nobody waits for somebody else's system calls. Each process has its own descriptor of the one
  * socket, had from a process that has it already (pidfd_getfd).
  *
- * Invariants: the lock is held by the process whose number it contains; a process that is killed in
- * between leaves the control program's state in doubt, so the NIC then counts as broken for good.
+ * Invariants: the lock is held by the process whose number it contains. A process that is killed in
+ * between leaves the control program's state in doubt: the NIC is broken then, for good. The lock
+ * says that itself, so one step takes it from the dead process and breaks the NIC, and nobody runs
+ * the control program of a NIC that is broken. The lock then serves to keep processes apart that
+ * clear up.
  */
 #include "libmyr/nic.h"
 
@@ -19,7 +22,6 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +41,7 @@ enum {
     HOLDERS = 16,            /* processes from whom newcomers may have the socket */
     LOCK_SPINS = 50,         /* looks at the lock before the processor is given up */
     LOCK_YIELDS = 1000,      /* before looking whether its holder is alive */
+    DOUBTS = 64,             /* of so many looks at who is alive, one is thorough */
     MOST_TAKEN = 8,          /* datagrams, or chains of them, in one poll */
     IDLE_NS = 20 * 1000,     /* between two polls of somebody who does not wait */
     CLOCK_EVERY = 8,         /* polls in a row: nothing is due sooner than in a millisecond */
@@ -48,22 +51,25 @@ enum {
     NIC_MEMBERS = UINT32_MAX /* nobody leaves: it lives as long as the segment */
 };
 
+#define BROKEN UINT32_C(0x80000000) /* in the lock; processes' numbers are smaller */
+
 enum nic_state { NIC_NEW, NIC_OPEN, NIC_NONE };
 
 /* What the node's processes share. */
 struct shared_nic {
-    uint32_t layout;                     /* myr_nic_layout() of who made it */
-    myr_word chains;                     /* datagrams may come in chains: messages are sent */
-    _Alignas(MYR_LINE) myr_word lock;    /* pid of who runs the control program; 0: nobody */
-    _Alignas(MYR_LINE) myr_word sleeper; /* pid of who sleeps on the socket; 0: nobody */
-    myr_word broken;                     /* somebody died while holding the lock */
-    myr_word runner;                     /* pid of who has a thread that runs the NIC; 0: nobody */
-    uint32_t runs_as;                    /* enum myr_nic_runner, of the runner */
-    uint32_t state;                      /* enum nic_state */
+    uint32_t layout; /* myr_nic_layout() of who made it */
+    myr_word chains; /* datagrams may come in chains: messages are sent */
+    /* Processes by their numbers in the segment; 0: nobody. */
+    _Alignas(MYR_LINE) myr_word lock;                /* who runs the control program, and BROKEN */
+    _Alignas(MYR_LINE) myr_word sleeper;             /* who sleeps on the socket */
+    myr_word runner;                                 /* who has a thread that runs the NIC */
+    uint32_t runs_as;                                /* enum myr_nic_runner, of the runner */
+    uint32_t runner_pid;                             /* for people */
+    uint32_t state;                                  /* enum nic_state */
     char why[sizeof(((struct myr_error *)0)->text)]; /* there is none */
     struct myr_nic_name name;
     struct {
-        pid_t pid; /* 0: free entry */
+        uint32_t process; /* 0: free entry */
         int socket;
     } holder[HOLDERS];
     _Alignas(MYR_LINE) struct mcp_nic mcp; /* last: its tables lie behind it */
@@ -74,7 +80,9 @@ struct myr_nic {
     struct mcp_udp udp;
     struct shared_nic *shared;
     struct myr_segment *segment;
-    pid_t pid;
+    uint32_t self;              /* this process's number */
+    uint32_t vacant;            /* what the lock says when nobody has it: 0 or BROKEN */
+    myr_word doubts;            /* how often somebody seemed to be gone, or not */
     pthread_mutex_t mutex;      /* this process's threads: outbox, inbox, lock */
     uint32_t failed;            /* packets not taken, to be counted */
     uint32_t missed;            /* polls while another process was at it */
@@ -115,31 +123,62 @@ static void wake(struct mcp_board *board, myr_word *word)
 
 /* ---- the lock ---- */
 
+/* (Fails on a NIC that is broken.) */
 static bool try_lock(struct myr_nic *nic)
 {
     uint32_t nobody = 0;
-    return atomic_compare_exchange_strong_explicit(&nic->shared->lock, &nobody, (uint32_t)nic->pid,
+    return atomic_compare_exchange_strong_explicit(&nic->shared->lock, &nobody, nic->self,
                                                    memory_order_acquire, memory_order_relaxed);
 }
 
-static bool gone(uint32_t pid)
+/* The same on one that is. */
+static bool try_lock_broken(struct myr_nic *nic)
 {
-    return 0 != pid && kill((pid_t)pid, 0) < 0 && ESRCH == errno;
+    uint32_t nobody = BROKEN;
+    if (BROKEN == myr_glance(&nic->shared->lock) &&
+        atomic_compare_exchange_strong(&nic->shared->lock, &nobody, BROKEN | nic->self)) {
+        nic->vacant = BROKEN;
+        return true;
+    }
+    return false;
 }
 
-/* Take the lock from a process that has died. */
-static void inherit(const struct myr_nic *nic)
+static bool gone(struct myr_nic *nic, uint32_t process)
 {
-    uint32_t holder = myr_observe(&nic->shared->lock);
-    if (gone(holder)) {
-        myr_publish(&nic->shared->broken, 1);
-        (void)atomic_compare_exchange_strong(&nic->shared->lock, &holder, 0);
+    if (0 == process || nic->self == process) {
+        return false;
+    }
+    const uint32_t doubts = myr_glance(&nic->doubts); /* (a count that is lost does no harm) */
+    myr_publish(&nic->doubts, doubts + 1);
+    return myr_segment_gone(nic->segment, process, 0 == doubts % DOUBTS);
+}
+
+/* `process` is dead: if it has the lock, that is broken. If it had it when somebody looked, and has
+ * given it back meanwhile, nothing happens, as its number is nobody else's. */
+static void break_lock_of(struct shared_nic *shared, uint32_t process)
+{
+    uint32_t sound = process, broken = BROKEN | process;
+    if (!atomic_compare_exchange_strong(&shared->lock, &sound, BROKEN)) {
+        (void)atomic_compare_exchange_strong(&shared->lock, &broken, BROKEN);
     }
 }
 
-static void lock(struct myr_nic *nic)
+/* Take the lock from a process that has died. */
+static void inherit(struct myr_nic *nic)
+{
+    const uint32_t holder = myr_observe(&nic->shared->lock) & ~BROKEN;
+    if (gone(nic, holder)) {
+        break_lock_of(nic->shared, holder);
+    }
+}
+
+/* False if the NIC is broken; the lock is held in any case. */
+static bool lock(struct myr_nic *nic)
 {
     for (uint32_t i = 0; !try_lock(nic); ++i) {
+        if (try_lock_broken(nic)) {
+            return false;
+        }
         if (i < LOCK_SPINS) {
             myr_relax();
         } else {
@@ -149,13 +188,14 @@ static void lock(struct myr_nic *nic)
             inherit(nic);
         }
     }
+    return true;
 }
 
 static void unlock(struct myr_nic *nic)
 {
     nic->shared->mcp.counters.send_errors += nic->failed;
     nic->failed = 0;
-    myr_publish(&nic->shared->lock, 0);
+    myr_publish(&nic->shared->lock, nic->vacant);
 }
 
 static void flush(struct myr_nic *nic)
@@ -168,9 +208,14 @@ static void flush(struct myr_nic *nic)
 struct mcp_nic *myr_nic_enter(struct myr_nic *nic, struct mcp_board **board)
 {
     pthread_mutex_lock(&nic->mutex);
-    lock(nic);
     *board = &nic->board;
-    return &nic->shared->mcp;
+    return lock(nic) ? &nic->shared->mcp : NULL;
+}
+
+enum myr_status myr_nic_is_broken(struct myr_error *error)
+{
+    return myr_fail(error, MYR_ERR_GONE, 0,
+                    "the node's NIC is broken: a process was killed while it ran it");
 }
 
 void myr_nic_leave(struct myr_nic *nic)
@@ -258,7 +303,7 @@ uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)
 static bool has_runner(struct myr_nic *nic)
 {
     uint32_t runner = myr_observe(&nic->shared->runner);
-    if (gone(runner)) {
+    if (gone(nic, runner)) {
         (void)atomic_compare_exchange_strong(&nic->shared->runner, &runner, 0);
         return false;
     }
@@ -271,8 +316,8 @@ static bool sleep_on_socket(struct myr_nic *nic, uint32_t timeout_us)
     if (has_runner(nic)) {
         return false;
     }
-    if (!atomic_compare_exchange_strong(&nic->shared->sleeper, &sleeper, (uint32_t)nic->pid)) {
-        if (gone(sleeper)) {
+    if (!atomic_compare_exchange_strong(&nic->shared->sleeper, &sleeper, nic->self)) {
+        if (gone(nic, sleeper)) {
             (void)atomic_compare_exchange_strong(&nic->shared->sleeper, &sleeper, 0);
         }
         return false;
@@ -303,10 +348,11 @@ bool myr_nic_become_runner(struct myr_nic *nic, enum myr_nic_runner as)
 {
     uint32_t nobody = 0;
     if (has_runner(nic) ||
-        !atomic_compare_exchange_strong(&nic->shared->runner, &nobody, (uint32_t)nic->pid)) {
+        !atomic_compare_exchange_strong(&nic->shared->runner, &nobody, nic->self)) {
         return false;
     }
     nic->shared->runs_as = as;
+    nic->shared->runner_pid = (uint32_t)getpid();
     return true;
 }
 
@@ -332,11 +378,12 @@ void myr_nic_await(struct myr_nic *nic, int other, uint64_t most_ns)
 void myr_nic_bury(struct myr_nic *nic, uint32_t pid)
 {
     struct shared_nic *shared = nic->shared;
-    uint32_t holder = pid, runner = pid, sleeper = pid;
-    if (pid == myr_observe(&shared->lock)) {
-        myr_publish(&shared->broken, 1);
-        (void)atomic_compare_exchange_strong(&shared->lock, &holder, 0);
+    const uint32_t dead = myr_segment_number_of(nic->segment, pid);
+    uint32_t runner = dead, sleeper = dead;
+    if (0 == dead) {
+        return; /* it had not come in yet */
     }
+    break_lock_of(shared, dead);
     (void)atomic_compare_exchange_strong(&shared->runner, &runner, 0);
     (void)atomic_compare_exchange_strong(&shared->sleeper, &sleeper, 0);
 }
@@ -355,9 +402,9 @@ static void allow_peers(void)
 static void hold(struct myr_nic *nic)
 {
     for (uint32_t h = 0; h < HOLDERS; ++h) {
-        const pid_t pid = nic->shared->holder[h].pid;
-        if (0 == pid || gone((uint32_t)pid)) {
-            nic->shared->holder[h].pid = nic->pid;
+        const uint32_t process = nic->shared->holder[h].process;
+        if (0 == process || gone(nic, process)) {
+            nic->shared->holder[h].process = nic->self;
             nic->shared->holder[h].socket = nic->udp.socket;
             allow_peers();
             return;
@@ -421,10 +468,11 @@ static int fetch_socket(const struct myr_nic *nic)
     const uint16_t port = nic->shared->name.address[0].port;
     int err = ESRCH;
     for (uint32_t h = 0; h < HOLDERS; ++h) {
-        if (0 == nic->shared->holder[h].pid) {
+        const uint32_t pid = myr_segment_pid_of(nic->segment, nic->shared->holder[h].process);
+        if (0 == pid) {
             continue;
         }
-        const int process = (int)syscall(SYS_pidfd_open, nic->shared->holder[h].pid, 0);
+        const int process = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
         if (process < 0) {
             continue;
         }
@@ -508,10 +556,10 @@ static enum myr_status open_nic(struct myr_segment *segment, const struct myr_ni
     };
     opening->shared = (struct shared_nic *)record->slots;
     opening->segment = segment;
-    opening->pid = getpid();
+    opening->self = myr_segment_number(segment);
     pthread_mutex_init(&opening->mutex, NULL);
-    lock(opening);
-    const enum myr_status status = create_or_attach(opening, options, given, error);
+    const enum myr_status status =
+        lock(opening) ? create_or_attach(opening, options, given, error) : myr_nic_is_broken(error);
     unlock(opening);
     if (MYR_OK != status) {
         pthread_mutex_destroy(&opening->mutex);
@@ -537,11 +585,11 @@ enum myr_status myr_nic_open_given(struct myr_segment *segment, int socket, stru
 
 void myr_nic_close(struct myr_nic *nic)
 {
-    lock(nic);
+    (void)lock(nic);
     for (uint32_t h = 0; h < HOLDERS; ++h) {
-        if (nic->pid == nic->shared->holder[h].pid &&
+        if (nic->self == nic->shared->holder[h].process &&
             nic->udp.socket == nic->shared->holder[h].socket) {
-            nic->shared->holder[h].pid = 0;
+            nic->shared->holder[h].process = 0;
         }
     }
     unlock(nic);
@@ -585,9 +633,9 @@ const struct mcp_nic *myr_nic_describe(const void *copy, struct myr_nic_view *vi
     }
     *view = (struct myr_nic_view){
         .there = NIC_OPEN == shared->state,
-        .broken = 0 != shared->broken,
+        .broken = 0 != (shared->lock & BROKEN),
         .runs_as = 0 == shared->runner ? MYR_NIC_POLLED : (enum myr_nic_runner)shared->runs_as,
-        .runner = shared->runner,
+        .runner = 0 == shared->runner ? 0 : shared->runner_pid,
         .name = shared->name,
         .counters = shared->mcp.counters,
     };
@@ -608,10 +656,10 @@ struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
     return nic->segment;
 }
 
-bool myr_nic_broken(const struct myr_nic *nic)
+bool myr_nic_broken(struct myr_nic *nic)
 {
     inherit(nic); /* those who wait may have no packet to take the lock for */
-    return 0 != myr_observe(&nic->shared->broken);
+    return 0 != (myr_observe(&nic->shared->lock) & BROKEN);
 }
 
 bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,

@@ -84,7 +84,7 @@ void myr_nic_sleep(struct myr_nic *nic, myr_word *word, myr_word *sleepers, uint
                    uint32_t timeout_us);
 
 /* Whether the NIC is of no use any more: a process was killed while it ran the control program. */
-bool myr_nic_broken(const struct myr_nic *nic);
+bool myr_nic_broken(struct myr_nic *nic);
 
 /* What the NIC has counted so far. */
 void myr_nic_count(const struct myr_nic *nic, struct mcp_counters *counters);

@@ -10,15 +10,19 @@
 
 /* Changes whenever what processes share of a NIC means something else; that it has another size is
  * seen without. */
-enum { MYR_NIC_LAYOUT = 3 };
+enum { MYR_NIC_LAYOUT = 4 };
 uint32_t myr_nic_layout(void);
 
 /*
- * Run the control program: locks the NIC and gives its memory and board. leave() unlocks it and
- * puts the packets on the wire. Not to be nested.
+ * Run the control program: locks the NIC and gives its memory and board. NULL if the NIC is broken:
+ * its control program is not to be run any more, but it is locked all the same, for those who clear
+ * up. leave() unlocks it and puts the packets on the wire. Not to be nested.
  */
 struct mcp_nic *myr_nic_enter(struct myr_nic *nic, struct mcp_board **board);
 void myr_nic_leave(struct myr_nic *nic);
+
+/* Fail for that reason. */
+enum myr_status myr_nic_is_broken(struct myr_error *error);
 
 /* Have messages' packets come in chains: they will come. A NIC that has only collectives to play
  * does without, as it takes a packet faster then. */

@@ -132,9 +132,12 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
     myr_nic_expect_messages(port->nic);
     struct mcp_board *board;
     struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
-    port->number = mcp_port_open(nic, board, wish);
-    const uint32_t ports = nic->messages.nports;
+    port->number = NULL == nic ? MCP_NO_PORT : mcp_port_open(nic, board, wish);
+    const uint32_t ports = NULL == nic ? 0 : nic->messages.nports;
     myr_nic_leave(port->nic);
+    if (NULL == nic) {
+        return myr_nic_is_broken(error);
+    }
     if (MCP_NO_PORT == port->number) {
         return MCP_ANY_PORT == wish->number
                    ? myr_fail(error, MYR_ERR_FULL, 0, "all %u ports of the NIC are open", ports)
@@ -188,7 +191,9 @@ void myr_port_close(struct myr_port *port)
 {
     struct mcp_board *board;
     struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
-    mcp_port_close(nic, board, port->number);
+    if (NULL != nic) {
+        mcp_port_close(nic, board, port->number);
+    }
     myr_nic_leave(port->nic);
     free_blocks(port->segment, port->rings);
     discard(port);
@@ -200,7 +205,8 @@ static struct mcp_rings *bury_one(struct myr_nic *outer, uint32_t process)
     struct mcp_board *board;
     struct mcp_nic *nic = myr_nic_enter(outer, &board);
     uint32_t offset = 0;
-    for (uint32_t number = 0; 0 == offset && number < nic->messages.nports; ++number) {
+    const uint32_t ports = NULL == nic ? 0 : nic->messages.nports;
+    for (uint32_t number = 0; 0 == offset && number < ports; ++number) {
         const struct mcp_port *port = mcp_port_at(nic, number);
         if (0 != port->key && process == port->owner) {
             offset = port->rings;
@@ -285,7 +291,7 @@ static void find_outlet(struct myr_port *port, struct myr_remote *remote)
 {
     struct mcp_board *board;
     struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
-    const struct mcp_port *other = mcp_port_at(nic, remote->number);
+    const struct mcp_port *other = NULL == nic ? NULL : mcp_port_at(nic, remote->number);
     if (NULL != other && remote->key == other->key) {
         struct mcp_rings *rings = mcp_at(board, other->rings);
         struct myr_inlet *inlet = inlet_of(port->segment, rings);
@@ -318,6 +324,10 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
     const uint32_t mtu = myr_nic_mtu(&address);
     struct mcp_board *board;
     struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    if (NULL == nic) {
+        myr_nic_leave(port->nic);
+        return myr_nic_is_broken(error);
+    }
     remote->connection = mcp_connect(nic, name->nic.key, &address, mtu);
     const uint32_t room = nic->messages.nconnections;
     const bool full = room == nic->messages.connections;
@@ -349,7 +359,9 @@ static void ring_send(struct myr_port *port)
 {
     struct mcp_board *board;
     struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
-    mcp_messages_sdma(nic, board, port->number);
+    if (NULL != nic) {
+        mcp_messages_sdma(nic, board, port->number);
+    }
     myr_nic_leave(port->nic);
 }
 
@@ -392,7 +404,9 @@ enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t byt
     if (0 != myr_notice(&port->rings->hungry)) {
         struct mcp_board *board;
         struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
-        mcp_messages_provided(nic, board, port->number);
+        if (NULL != nic) {
+            mcp_messages_provided(nic, board, port->number);
+        }
         myr_nic_leave(port->nic);
     }
     return MYR_OK;

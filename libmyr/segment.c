@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "libmyr/process.h"
+
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
@@ -31,6 +33,7 @@ enum {
     PAGE = 4096,                        /* bytes; larger pages do no harm */
     GROWTH = 1 << 16,                   /* bytes taken from the system at a time */
     LIMIT_MOST = 1 << 30,               /* address space a process sets aside at the most */
+    USES = (1U << 31) / MYR_PROCESSES,  /* of an entry, before numbers return */
     SEALS = F_SEAL_SHRINK | F_SEAL_GROW /* nobody can truncate it under our feet */
 };
 
@@ -38,7 +41,7 @@ struct myr_segment {
     struct myr_sram *sram;
     size_t mapped;
     int fd;
-    uint32_t index;
+    uint32_t index, number;
 };
 
 /* ---- memory ---- */
@@ -364,18 +367,25 @@ static uint32_t lowest(const uint64_t processors[MYR_PROCESSORS / 64])
 
 /* Find the entry that this process has already, else a free one, else the first that was never
  * taken. Locked. */
-static uint32_t find_entry(const struct myr_sram *sram, int32_t pid)
+static uint32_t find_entry(const struct myr_sram *sram, uint32_t pid, uint64_t began)
 {
     uint32_t found = sram->processes;
     for (uint32_t i = sram->processes; i > 0; --i) {
         const struct myr_sram_process *process = &sram->process[i - 1];
         if (0 == myr_observe(&process->attached)) {
             found = i - 1;
-        } else if (pid == process->pid) {
+        } else if (pid == myr_glance(&process->pid) && began == atomic_load(&process->began)) {
             return i - 1;
         }
     }
     return found;
+}
+
+/* One more use of the entry. */
+static uint32_t next_number(uint32_t last, uint32_t index)
+{
+    const uint32_t use = last / MYR_PROCESSES + 1;
+    return (use < USES ? use : 1) * MYR_PROCESSES + index;
 }
 
 /* Take an entry in the table of processes, or share the one that another copy of this library has
@@ -383,9 +393,10 @@ static uint32_t find_entry(const struct myr_sram *sram, int32_t pid)
 static enum myr_status enter(struct myr_segment *segment, struct myr_error *error)
 {
     struct myr_sram *sram = segment->sram;
-    const int32_t pid = (int32_t)getpid();
+    const uint32_t pid = (uint32_t)getpid();
+    const uint64_t began = myr_process_began();
     lock(segment);
-    const uint32_t index = find_entry(sram, pid);
+    const uint32_t index = find_entry(sram, pid, began);
     if (MYR_PROCESSES == index) {
         unlock(segment);
         return myr_fail(error, MYR_ERR_FULL, 0, "more than %d processes on this node",
@@ -401,12 +412,15 @@ static enum myr_status enter(struct myr_segment *segment, struct myr_error *erro
     }
     const bool first = 0 == myr_observe(&process->attached);
     if (first) {
-        process->pid = pid;
+        myr_publish(&process->pid, pid);
+        atomic_store(&process->began, began);
         read_processors(process->processors);
         process->home = lowest(process->processors);
+        myr_publish(&process->number, next_number(myr_glance(&process->number), index));
     }
     myr_count(&process->attached);
     segment->index = index;
+    segment->number = myr_glance(&process->number);
     unlock(segment);
     if (first) {
         myr_count(&sram->population);
@@ -486,7 +500,7 @@ void myr_segment_bury(struct myr_segment *segment, uint32_t pid)
     struct myr_sram *sram = segment->sram;
     lock(segment);
     for (uint32_t i = 0; i < sram->processes; ++i) {
-        if (pid == (uint32_t)sram->process[i].pid) {
+        if (pid == myr_glance(&sram->process[i].pid)) {
             myr_publish(&sram->process[i].attached, 0);
         }
     }
@@ -519,6 +533,51 @@ size_t myr_segment_size(const struct myr_segment *segment)
 uint32_t myr_segment_index(const struct myr_segment *segment)
 {
     return segment->index;
+}
+
+uint32_t myr_segment_number(const struct myr_segment *segment)
+{
+    return segment->number;
+}
+
+uint32_t myr_segment_number_of(struct myr_segment *segment, uint32_t pid)
+{
+    uint32_t number = 0;
+    lock(segment);
+    for (uint32_t i = 0; i < segment->sram->processes; ++i) {
+        const struct myr_sram_process *process = &segment->sram->process[i];
+        if (0 != myr_observe(&process->attached) && pid == myr_glance(&process->pid)) {
+            number = myr_glance(&process->number);
+        }
+    }
+    unlock(segment);
+    return number;
+}
+
+/* The entry that has this number; NULL: none has it any more. */
+static const struct myr_sram_process *entry_of(const struct myr_segment *segment, uint32_t number)
+{
+    const struct myr_sram_process *process = &segment->sram->process[number % MYR_PROCESSES];
+    return number == myr_observe(&process->number) && 0 != myr_observe(&process->attached) ? process
+                                                                                           : NULL;
+}
+
+uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number)
+{
+    const struct myr_sram_process *process = entry_of(segment, number);
+    return NULL == process ? 0 : myr_glance(&process->pid);
+}
+
+/* (An entry changes hands only when who had it is gone: who reads half of each process there is
+ * wrong about a dead one, once.) */
+bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool thoroughly)
+{
+    const struct myr_sram_process *process = entry_of(segment, number);
+    const struct myr_sram_process *self = &segment->sram->process[segment->index];
+    /* Who cannot tell when it has begun itself cannot tell of others either. */
+    return NULL == process ||
+           myr_process_ended(myr_glance(&process->pid), atomic_load(&process->began),
+                             thoroughly && 0 != atomic_load(&self->began));
 }
 
 uint32_t myr_segment_home(const struct myr_segment *segment, uint32_t index)

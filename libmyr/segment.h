@@ -51,6 +51,18 @@ size_t myr_segment_size(const struct myr_segment *segment);
 /* This process's number in the segment; valid until it leaves. */
 uint32_t myr_segment_index(const struct myr_segment *segment);
 
+/*
+ * A process's number in words that processes share: 1 to 2^31 - 1. Unlike a pid, or an index, no
+ * other process of the segment ever has it (it returns after two million uses of one entry). 0 is
+ * nobody's.
+ */
+uint32_t myr_segment_number(const struct myr_segment *segment);                  /* own */
+uint32_t myr_segment_number_of(struct myr_segment *segment, uint32_t pid);       /* 0: none */
+uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number); /* 0: left */
+
+/* Has the process with this number left or died? For `thoroughly` see myr_process_ended(). */
+bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool thoroughly);
+
 /* The lowest processor that process `index` might run on when it joined. */
 uint32_t myr_segment_home(const struct myr_segment *segment, uint32_t index);
 

@@ -40,7 +40,9 @@ static void start(struct myr_nic_group *group, uint32_t epoch)
 {
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
-    mcp_collective_start(&mcp->collective, board, &mcp->counters, group->mcp, epoch);
+    if (NULL != mcp) {
+        mcp_collective_start(&mcp->collective, board, &mcp->counters, group->mcp, epoch);
+    }
     myr_nic_leave(group->nic);
 }
 
@@ -71,7 +73,7 @@ static void leave(struct myr_nic_group *group)
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
     myr_publish(&pids(group->record, group->locals)[group->local], 0);
-    if (++shared_of(group->record)->left == group->locals) {
+    if (++shared_of(group->record)->left == group->locals && NULL != mcp) {
         mcp_collective_close(&mcp->collective, board, group->mcp);
     }
     myr_nic_leave(group->nic);
@@ -102,7 +104,7 @@ static bool open_once(struct myr_nic_group *group, const struct myr_nic_members 
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
     struct shared_group *shared = shared_of(group->record);
-    if (!shared->opened) {
+    if (NULL != mcp && !shared->opened) {
         const struct myr_lengths lengths = myr_schedule_lengths(schedule);
         mcp_group_init(group->mcp, members->key, members->node, lengths.steps, lengths.sends,
                        lengths.waits, 0);
@@ -113,7 +115,7 @@ static bool open_once(struct myr_nic_group *group, const struct myr_nic_members 
             mcp_collective_open(&mcp->collective, board, &mcp->counters, group->mcp);
         }
     }
-    const bool opened = shared->opened;
+    const bool opened = NULL != mcp && shared->opened;
     if (opened) {
         myr_publish(&pids(group->record, group->locals)[group->local], (uint32_t)getpid());
     }
@@ -152,7 +154,9 @@ enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *
             .mcp = mcp,
         };
         if (!open_once(group, members, &schedule, schedule_of, context)) {
-            status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+            status = myr_nic_broken(nic)
+                         ? myr_nic_is_broken(error)
+                         : myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
             myr_record_leave(group->segment, record);
             group->record = NULL;
         }
@@ -192,7 +196,7 @@ static void fail_and_leave(struct myr_nic *nic, struct myr_record *record, uint3
     myr_publish(&pids(record, record->members)[local], 0);
     myr_publish(&group->failed, 1);
     board->wake(board, &group->done);
-    if (++shared_of(record)->left == record->members) {
+    if (++shared_of(record)->left == record->members && NULL != mcp) {
         mcp_collective_close(&mcp->collective, board, group);
     }
     myr_nic_leave(nic);

@@ -16,7 +16,7 @@
 #include "firmware/atomics.h"
 
 #define MYR_SRAM_MAGIC 0x6d61727372796dULL /* "myrsram" */
-#define MYR_SRAM_LAYOUT 3
+#define MYR_SRAM_LAYOUT 4
 
 enum {
     MYR_PROCESSES = 1024,   /* processes of a job on a node */
@@ -28,9 +28,11 @@ enum {
 
 /* One process. Its own entry is written by the process itself; the rest read it. */
 struct myr_sram_process {
-    myr_word attached; /* how often it has joined; 0 = free entry */
-    int32_t pid;
-    uint32_t home; /* lowest processor it might run on when it attached; never changes */
+    myr_word attached;      /* how often it has joined; 0 = free entry */
+    myr_word number;        /* of this use of the entry: see myr_segment_number() */
+    myr_word pid;           /* which may be given again ... */
+    _Atomic uint64_t began; /* ... and when that process began: see process.h */
+    uint32_t home;          /* lowest processor it might run on when it attached; never changes */
     uint64_t processors[MYR_PROCESSORS / 64]; /* the set it may run on now */
 };
 

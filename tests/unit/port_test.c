@@ -54,6 +54,11 @@ void myr_nic_leave(struct myr_nic *nic)
     myr_publish(nic->lock, 0);
 }
 
+enum myr_status myr_nic_is_broken(struct myr_error *error)
+{
+    return myr_fail(error, MYR_ERR_GONE, 0, "the NIC is broken");
+}
+
 void myr_nic_expect_messages(struct myr_nic *nic)
 {
     (void)nic;

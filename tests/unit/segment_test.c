@@ -162,6 +162,37 @@ static bool run_processes(uint32_t size, crew_fn fn)
 
 /* ---- joining ---- */
 
+/* No other process ever has a number that one has had, though it gets the same entry. */
+static void numbers_are_never_given_again(void **state)
+{
+    (void)state;
+    struct myr_segment *stays = join_self(folder, LIMIT);
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < 10; ++i) {
+        crew_pretend_another();
+        struct myr_segment *segment = join_self(folder, LIMIT), *again = join_self(folder, LIMIT);
+        const uint32_t pid = (uint32_t)getpid(), number = myr_segment_number(segment);
+        assert_int_equal(myr_segment_index(segment), 1);
+        assert_int_equal(myr_segment_number(again), number);
+        assert_int_not_equal(number, last);
+        assert_int_not_equal(number, 0);
+        assert_int_equal(myr_segment_number_of(stays, pid), number);
+        assert_int_equal(myr_segment_pid_of(stays, number), pid);
+        assert_true(myr_segment_gone(stays, number, false)); /* there is no such process */
+        assert_true(0 == last || myr_segment_gone(stays, last, false));
+        assert_int_equal(myr_segment_pid_of(stays, last), 0);
+        myr_segment_leave(again);
+        assert_int_equal(myr_segment_pid_of(stays, number), pid);
+        myr_segment_leave(segment);
+        assert_int_equal(myr_segment_pid_of(stays, number), 0);
+        assert_int_equal(myr_segment_number_of(stays, pid), 0);
+        crew_pretend_no_more();
+        last = number;
+    }
+    assert_false(myr_segment_gone(stays, myr_segment_number(stays), true));
+    myr_segment_leave(stays);
+}
+
 static void join_and_compare(uint32_t rank, void *context)
 {
     (void)context;
@@ -1351,6 +1382,7 @@ int main(void)
         IN_A_FOLDER(many_processes),
         IN_A_FOLDER(another_job),
         IN_A_FOLDER(alone),
+        IN_A_FOLDER(numbers_are_never_given_again),
         IN_A_FOLDER(one_process_twice),
         IN_A_FOLDER(one_process_twice_leads_others),
         IN_A_FOLDER(by_descriptor),
