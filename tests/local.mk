@@ -74,13 +74,16 @@ TESTS += $(component_tests)
 EXTRA_DIST += tests/tap.sh $(component_tests) tests/component/common.sh tests/debian13.sh \
     tests/component/hosts_common.sh tests/component/playing_common.sh
 
-## What searches for what no test thought of: a fuzzer, and a model of the protocol. Each needs a tool
-## of its own and is skipped without it.
+## What searches for what no test thought of: a fuzzer, and models of the protocol and of memory.
+## Each needs a tool of its own and is skipped without it.
 search_tests = \
     tests/fuzz/run.sh \
+    tests/litmus/run.sh \
     tests/spin/run.sh
 TESTS += $(search_tests)
-EXTRA_DIST += $(search_tests) tests/fuzz/packet_fuzz.c tests/spin/collective.pml
+EXTRA_DIST += $(search_tests) tests/fuzz/packet_fuzz.c tests/spin/collective.pml \
+    tests/spin/search.sh tests/litmus/memory.pml tests/litmus/shapes.pml \
+    tests/litmus/release.pml tests/litmus/lock.pml tests/litmus/inlet.pml tests/litmus/sleep.pml
 
 ## Scripts find the build by these; jobs are started one after the other, as they share the machine.
 AM_TESTS_ENVIRONMENT = builddir='$(abs_top_builddir)' srcdir='$(abs_top_srcdir)'; export builddir srcdir;

@@ -5,51 +5,11 @@
 # minute and 500 MiB.
 
 set -u
-model=$(cd "${srcdir:-.}" && pwd)/tests/spin/collective.pml
-for tool in spin "${CC:-cc}"; do
-    if ! command -v "${tool%% *}" > /dev/null; then
-        echo "skipped: there is no $tool (Debian: apt-get install spin gcc)"
-        exit 77
-    fi
-done
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
-
-# Search the model with these definitions; what spin says goes to the file `out`.
-search() { # DEFINITION...
-    local liveness=no options=(-DMEMLIM=500 -DNOFAIR)
-    case " $* " in *" -DLIVENESS "*) liveness=yes ;; esac
-    rm -f pan* out
-    spin -a "$@" "$model" > out 2>&1 || return 1
-    [ $liveness = yes ] || options+=(-DSAFETY)
-    # shellcheck disable=SC2086 # CC may have options
-    ${CC:-cc} -O1 -w "${options[@]}" -o pan pan.c >> out 2>&1 || return 1
-    if [ $liveness = yes ]; then ./pan -a -m20000 >> out 2>&1; else ./pan -m20000 >> out 2>&1; fi
-}
-
-verdict() { # STATUS NAME
-    if [ "$1" = 0 ]; then
-        echo "ok   $2: $(sed -n 's/^ *\([0-9]*\) states, stored.*/\1 states/p' out)"
-    else
-        echo "FAIL $2"
-        sed 's/^/     | /' out | tail -n 30
-        failed=1
-    fi
-}
-
-# The protocol as it is: nothing is found, and nothing is left out.
-holds() { # NAME DEFINITION...
-    search "${@:2}" && grep -q 'errors: 0$' out && ! grep -q -e 'not completed' -e 'too small' out
-    verdict $? "$1"
-}
-
-# Without a guard: this is what must be found.
-missed() { # NAME WHAT DEFINITION...
-    search "${@:3}" && grep -q "^pan:1: $2" out
-    verdict $? "$1"
-}
+tests=$(cd "${srcdir:-.}" && pwd)/tests
+model=$tests/spin/collective.pml
+optimise=-O1
+# shellcheck source=tests/spin/search.sh
+. "$tests/spin/search.sh"
 
 holds "2 nodes, 3 barriers: safe" -DEPOCHS=3
 holds "2 nodes, 2 barriers: all end" -DEPOCHS=2 -DLIVENESS

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sleeping on a word that somebody else stores: sleep_for() and myr_wake() in libmyr/waiter.c and
+ * waiter.h, myr_nic_sleep() and wake() in libmyr/nic.c.
+ *
+ * The sleeper counts itself, looks at the word and calls futex; who stores the word then looks
+ * whether anybody is counted, and calls futex if so. The latter has no fence in between, as a
+ * barrier would pay for it each time: the look may come before the store has been seen, and a
+ * wake-up be lost (an invalid end).
+ *   -DSLICE  as it is: a sleep has an end, and after that the word has been seen
+ *   -DFENCE  with a fence in between
+ *
+ * Of futex is assumed that it looks at the word behind a full fence and under a lock, which whoever
+ * wakes takes as well.
+ */
+#define PROCESSORS 2
+#define WORDS 3
+#define STORES 6
+#include "memory.pml"
+
+#define WORD 0
+#define SLEEPERS 1
+#define BUCKET 2 /* futex's lock */
+
+bool queued, woken;
+
+proctype sleeper()
+{
+    byte seen, value;
+    add(0, SLEEPERS, STRICT, 1, value);
+    load(0, WORD, ACQUIRE, seen);
+    if
+    :: seen == 0 ->
+        await(0, BUCKET, ACQUIRE, 0, 1);
+        fence(0);
+        load(0, WORD, RELAXED, value);
+        queued = value == seen;
+        store(0, BUCKET, RELEASE, 0);
+        if
+        :: !queued || woken
+#ifdef SLICE
+        :: timeout -> assert(LAST(WORD) == 1)
+#endif
+        fi
+    :: else
+    fi
+}
+
+proctype waker()
+{
+    byte sleepers;
+    store(1, WORD, RELEASE, 1);
+#ifdef FENCE
+    fence(1);
+#endif
+    load(1, SLEEPERS, RELAXED, sleepers);
+    if
+    :: sleepers > 0 ->
+        fence(1);
+        await(1, BUCKET, ACQUIRE, 0, 1);
+        woken = queued;
+        store(1, BUCKET, RELEASE, 0)
+    :: else
+    fi
+}
+
+init {
+    atomic { power_on(); run sleeper(); run waker() }
+}
