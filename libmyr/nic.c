@@ -123,12 +123,13 @@ static void wake(struct mcp_board *board, myr_word *word)
 
 /* ---- the lock ---- */
 
-/* (Fails on a NIC that is broken.) */
+/* (Fails on a NIC that is broken.) It releases as well: who sees us in the lock must find us in the
+ * segment's table (tests/litmus/lock.pml). */
 static bool try_lock(struct myr_nic *nic)
 {
     uint32_t nobody = 0;
     return atomic_compare_exchange_strong_explicit(&nic->shared->lock, &nobody, nic->self,
-                                                   memory_order_acquire, memory_order_relaxed);
+                                                   memory_order_acq_rel, memory_order_relaxed);
 }
 
 /* The same on one that is. */
