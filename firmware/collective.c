@@ -2,6 +2,11 @@
 /* Collectives of a whole NIC; see collective.h. */
 #include "firmware/collective.h"
 
+static void send(struct mcp_board *board, const struct mcp_message *message)
+{
+    board->ops.send(board, message->to, &message->header, NULL, 0);
+}
+
 static mcp_offset *bucket_of(struct mcp_collective *c, uint64_t key)
 {
     return &c->bucket[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 56 & (MCP_BUCKETS - 1)];
@@ -80,6 +85,17 @@ static void learn(struct mcp_group *group, uint64_t now_ns)
     group->asked = 0;
 }
 
+/* Have an ARRIVE come to its peer. */
+static void arrive(struct mcp_board *board, struct mcp_group *group,
+                   const struct mcp_message *message)
+{
+    if (NULL != board->ops.put) {
+        board->ops.put(board, group, message, NULL, 0);
+    } else {
+        send(board, message);
+    }
+}
+
 /* Play on after something has changed. A group that waits stays in the list of the active when it
  * is done, as it will soon wait again; the timer takes out who does not. */
 static void play(struct mcp_collective *c, struct mcp_board *board, struct mcp_counters *counters,
@@ -88,19 +104,19 @@ static void play(struct mcp_collective *c, struct mcp_board *board, struct mcp_c
     const uint32_t before = myr_glance(&group->done);
     struct mcp_message message;
     while (mcp_group_next(group, &message)) {
-        board->transmit(board, &message.to, &message.header, NULL, 0);
+        arrive(board, group, &message);
     }
     const uint32_t now = myr_glance(&group->done);
     if (now != before) {
         counters->barriers += now - before;
         if (0 != group->deadline_ns) {
-            learn(group, board->now_ns(board));
+            learn(group, board->ops.now_ns(board));
         }
-        board->wake(board, &group->done);
+        board->ops.wake(board, &group->done);
     }
     if (mcp_group_waits_now(group) && 0 == group->deadline_ns) {
         activate(c, board, group);
-        group->began_ns = board->now_ns(board);
+        group->began_ns = board->ops.now_ns(board);
         wait_until(c, group, group->began_ns);
     }
 }
@@ -112,7 +128,7 @@ static void play_on(struct mcp_collective *c, struct mcp_board *board,
 {
     if (group->asked) {
         group->patience_ns = patience_for(group->usual_ns);
-        wait_until(c, group, board->now_ns(board));
+        wait_until(c, group, board->ops.now_ns(board));
     }
     play(c, board, counters, group);
 }
@@ -120,7 +136,7 @@ static void play_on(struct mcp_collective *c, struct mcp_board *board,
 void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters)
 {
-    const uint64_t now_ns = board->now_ns(board);
+    const uint64_t now_ns = board->ops.now_ns(board);
     if (0 == c->deadline_ns || now_ns < c->deadline_ns) {
         return;
     }
@@ -138,7 +154,7 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
             struct mcp_message message;
             for (uint32_t cursor = 0; mcp_group_missing(group, &cursor, &message);) {
                 ++counters->asked;
-                board->transmit(board, &message.to, &message.header, NULL, 0);
+                send(board, &message);
             }
             if (group->patience_ns < MCP_PATIENCE_MOST_NS) {
                 group->patience_ns *= 2;
@@ -198,8 +214,7 @@ void mcp_collective_start(struct mcp_collective *c, struct mcp_board *board,
 /* ---- packets ---- */
 
 static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
-                             struct mcp_counters *counters, const struct mcp_address *from,
-                             const struct mcp_header *header)
+                             struct mcp_counters *counters, const struct mcp_header *header)
 {
     const struct mcp_collective_part *part = &header->collective;
     uint32_t i = 0;
@@ -211,7 +226,7 @@ static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
             struct mcp_header answer = {.type = MCP_DONE, .key = header->key};
             answer.collective = *part;
             ++counters->answered;
-            board->transmit(board, from, &answer, NULL, 0);
+            board->ops.send(board, MCP_LINK_SENDER, &answer, NULL, 0);
         } else {
             ++counters->duplicates;
         }
@@ -232,13 +247,12 @@ static void answer(struct mcp_board *board, struct mcp_counters *counters, struc
     struct mcp_message message;
     if (mcp_group_answer(group, part->node, part->slot, part->epoch, &message)) {
         ++counters->answered;
-        board->transmit(board, &message.to, &message.header, NULL, 0);
+        arrive(board, group, &message);
     }
 }
 
 void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
-                            struct mcp_counters *counters, const struct mcp_address *from,
-                            const struct mcp_header *header)
+                            struct mcp_counters *counters, const struct mcp_header *header)
 {
     const struct mcp_collective_part *part = &header->collective;
     if (0 == header->key) { /* nobody's, and the tables' word for nothing */
@@ -247,7 +261,7 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
     }
     struct mcp_group *group = find(c, board, header->key);
     if (NULL == group) {
-        receive_stranger(c, board, counters, from, header);
+        receive_stranger(c, board, counters, header);
         return;
     }
     if (MCP_ASK == header->type) {

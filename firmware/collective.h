@@ -62,10 +62,10 @@ void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
 void mcp_collective_start(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch);
 
-/* A collective packet that mcp_parse() has let pass, from `from`. */
+/* A collective packet that mcp_parse() has let pass; it is from
+ * MCP_LINK_SENDER. */
 void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
-                            struct mcp_counters *counters, const struct mcp_address *from,
-                            const struct mcp_header *header);
+                            struct mcp_counters *counters, const struct mcp_header *header);
 
 /* Ask for what is missing where patience has ended; to be called when deadline_ns is over, or more
  * often. */

@@ -37,18 +37,14 @@ static void set_mtu(struct mcp_connection *c, uint32_t mtu)
     c->fragment = mtu - MCP_DATAGRAM_BYTES - MCP_MESSAGE_BYTES;
 }
 
-struct mcp_connection *mcp_connection_make(struct mcp_nic *nic, uint64_t key,
-                                           const struct mcp_address *address)
+/* There must be room for it, and none with this key. */
+static struct mcp_connection *make(struct mcp_nic *nic, uint64_t key, mcp_link link)
 {
-    struct mcp_connection *c = mcp_connection_find(nic, key);
     struct mcp_messages *m = &nic->messages;
-    if (NULL != c || m->connections == m->nconnections) {
-        return c;
-    }
-    c = &mcp_connections(nic)[m->connections++];
+    struct mcp_connection *c = &mcp_connections(nic)[m->connections++];
     *c = (struct mcp_connection){
         .key = key,
-        .address = *address,
+        .link = link,
         .round = MCP_FIRST_ROUND,
         .incoming_round = MCP_FIRST_ROUND,
         .base = MCP_FIRST_SEQUENCE,
@@ -67,14 +63,36 @@ struct mcp_connection *mcp_connection_make(struct mcp_nic *nic, uint64_t key,
     return c;
 }
 
-uint32_t mcp_connect(struct mcp_nic *nic, uint64_t key, const struct mcp_address *address,
+static bool has_room(const struct mcp_messages *m)
+{
+    return m->connections < m->nconnections;
+}
+
+struct mcp_connection *mcp_connection_of_sender(struct mcp_nic *nic, struct mcp_board *board,
+                                                uint64_t key)
+{
+    struct mcp_connection *c = mcp_connection_find(nic, key);
+    if (NULL == c && has_room(&nic->messages)) {
+        const mcp_link link = board->ops.hold_sender(board);
+        c = MCP_LINK_SENDER == link ? NULL : make(nic, key, link);
+    }
+    return c;
+}
+
+uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key, mcp_link link,
                      uint32_t mtu)
 {
-    struct mcp_connection *c = 0 == key ? NULL : mcp_connection_make(nic, key, address);
-    if (NULL == c || c->gone) {
+    struct mcp_connection *c = mcp_connection_find(nic, key);
+    if (0 == key || (NULL == c && !has_room(&nic->messages)) || (NULL != c && c->gone)) {
+        board->ops.drop(board, link);
         return MCP_NO_CONNECTION;
     }
-    c->address = *address; /* a packet may have made it, from another one */
+    if (NULL == c) {
+        c = make(nic, key, link);
+    } else {
+        board->ops.drop(board, c->link); /* a packet may have made it, from another address */
+        c->link = link;
+    }
     if (0 != mtu) {
         set_mtu(c, mtu);
     }
@@ -150,7 +168,7 @@ static void do_due(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
 void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board)
 {
     struct mcp_messages *m = &nic->messages;
-    const uint64_t now_ns = board->now_ns(board);
+    const uint64_t now_ns = board->ops.now_ns(board);
     if (!is_due(m->deadline_ns, now_ns)) {
         return;
     }
@@ -181,11 +199,11 @@ static void fail_all(struct mcp_nic *nic, struct mcp_board *board, struct mcp_qu
     }
 }
 
-void mcp_peer_gone(struct mcp_nic *nic, struct mcp_board *board, const struct mcp_address *address)
+void mcp_peer_gone(struct mcp_nic *nic, struct mcp_board *board, mcp_link link)
 {
     for (uint32_t i = 0; i < nic->messages.connections; ++i) {
         struct mcp_connection *c = &mcp_connections(nic)[i];
-        if (!c->gone && address->ip == c->address.ip && address->port == c->address.port) {
+        if (!c->gone && link == c->link) {
             c->gone = true;
             c->current = 0;
             c->retry_ns = c->resume_ns = c->acknowledge_ns = 0;

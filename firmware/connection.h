@@ -50,8 +50,8 @@ struct mcp_incoming {
 };
 
 struct mcp_connection {
-    uint64_t key; /* the other NIC's; 0: free */
-    struct mcp_address address;
+    uint64_t key;         /* the other NIC's; 0: free */
+    mcp_link link;        /* held */
     uint32_t fragment;    /* payload of a packet, at the most */
     uint32_t next_bucket; /* number + 1 */
     uint32_t next_active; /* number + 1 */
@@ -121,9 +121,10 @@ static inline bool mcp_not_after(uint32_t a, uint32_t b)
 
 struct mcp_connection *mcp_connection_find(struct mcp_nic *nic, uint64_t key);
 
-/* Find or make; NULL if there is no room. */
-struct mcp_connection *mcp_connection_make(struct mcp_nic *nic, uint64_t key,
-                                           const struct mcp_address *address);
+/* Find the one with the sender of the packet that is being handled, or make it; NULL if there is no
+ * room. */
+struct mcp_connection *mcp_connection_of_sender(struct mcp_nic *nic, struct mcp_board *board,
+                                                uint64_t key);
 
 /* Something is due on it at that time. */
 void mcp_connection_due(struct mcp_nic *nic, struct mcp_connection *c, uint64_t at_ns);

@@ -130,7 +130,7 @@ INSIDE void address_message(struct mcp_group *group, struct mcp_message *message
                             uint8_t type, uint32_t slot, uint32_t epoch)
 {
     *message = (struct mcp_message){
-        .to = peer_at(group, peer)->address,
+        .to = peer_at(group, peer)->link,
         .peer = peer,
         .header = {.type = type, .key = group->key},
     };

@@ -29,9 +29,18 @@ struct mcp_step {
     uint32_t sends, waits;
 };
 
+/*
+ * Another NIC, as this one's board knows it: an index into a table of its own. Only the board knows
+ * what address that is.
+ */
+typedef uint32_t mcp_link;
+
+/* Whoever has sent the packet that is being handled: so strangers are answered. */
+#define MCP_LINK_SENDER ((mcp_link)0)
+
 /* The other end of a message. */
 struct mcp_peer {
-    struct mcp_address address;
+    mcp_link link;
     uint16_t node; /* its number in the group */
     uint16_t slot; /* of a message sent: the arrival record it is for, at the peer */
 };
@@ -79,8 +88,8 @@ struct mcp_group {
 
 /* A message that is to be sent. */
 struct mcp_message {
-    struct mcp_address to;
-    uint32_t peer;            /* whose address that is, by its place among the group's peers */
+    mcp_link to;
+    uint32_t peer;            /* whose link that is, by its place among the group's peers */
     struct mcp_header header; /* not sealed */
 };
 

@@ -14,18 +14,17 @@ void mcp_init(struct mcp_nic *nic, uint64_t key, uint32_t ports, uint32_t connec
     nic->messages.nconnections = connections;
 }
 
-void mcp_receive(struct mcp_nic *nic, struct mcp_board *board, const struct mcp_address *from,
-                 const void *packet, size_t bytes)
+void mcp_receive(struct mcp_nic *nic, struct mcp_board *board, const void *packet, size_t bytes)
 {
     struct mcp_header header;
     ++nic->counters.packets_received;
     if (!mcp_parse(packet, bytes, &header)) {
         ++nic->counters.dropped_damaged;
     } else if (header.type <= MCP_DONE) {
-        mcp_collective_receive(&nic->collective, board, &nic->counters, from, &header);
+        mcp_collective_receive(&nic->collective, board, &nic->counters, &header);
     } else if (nic->key == header.key) {
         const size_t header_bytes = mcp_header_bytes(header.type);
-        mcp_messages_receive(nic, board, from, &header, (const uint8_t *)packet + header_bytes,
+        mcp_messages_receive(nic, board, &header, (const uint8_t *)packet + header_bytes,
                              bytes - header_bytes);
     } else {
         ++nic->counters.dropped_foreign;

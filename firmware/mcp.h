@@ -28,9 +28,9 @@ size_t mcp_nic_bytes(uint32_t ports, uint32_t connections);
 /* Set up a NIC in memory that is all 0, with room for so many ports and connections. */
 void mcp_init(struct mcp_nic *nic, uint64_t key, uint32_t ports, uint32_t connections);
 
-/* A packet has come from `from`; anything at all may be in it. */
-void mcp_receive(struct mcp_nic *nic, struct mcp_board *board, const struct mcp_address *from,
-                 const void *packet, size_t bytes);
+/* A packet has come; anything at all may be in it. MCP_LINK_SENDER means its sender to the board
+ * until this returns. */
+void mcp_receive(struct mcp_nic *nic, struct mcp_board *board, const void *packet, size_t bytes);
 
 /* Do what is due; to be called when the time mcp_deadline_ns() has come, or more often. */
 void mcp_timer(struct mcp_nic *nic, struct mcp_board *board);

@@ -60,11 +60,11 @@ void mcp_port_close(struct mcp_nic *nic, struct mcp_board *board, uint32_t numbe
 struct mcp_port *mcp_port_at(struct mcp_nic *nic, uint32_t number);
 
 /*
- * The connection to the NIC with `key`, which is at `address` and reached by packets of `mtu` bytes
- * (0: MCP_MTU): the one that there is, else a new one. MCP_NO_CONNECTION if there is no room for
- * it, or that NIC was given up.
+ * The connection to the NIC with `key`, which `link` leads to with packets of `mtu` bytes (0:
+ * MCP_MTU): the one that there is, else a new one. MCP_NO_CONNECTION if there is no room for it, or
+ * that NIC was given up. The link was held for this; it is the connection's, or dropped.
  */
-uint32_t mcp_connect(struct mcp_nic *nic, uint64_t key, const struct mcp_address *address,
+uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key, mcp_link link,
                      uint32_t mtu);
 
 /* The host has put send tokens into a port's ring. */
@@ -73,15 +73,16 @@ void mcp_messages_sdma(struct mcp_nic *nic, struct mcp_board *board, uint32_t po
 /* The host has provided receive tokens to a port that was hungry. */
 void mcp_messages_provided(struct mcp_nic *nic, struct mcp_board *board, uint32_t port);
 
-/* A packet that mcp_parse() has let pass and whose key is the NIC's, from `from`. */
+/* A packet that mcp_parse() has let pass and whose key is the NIC's; it is from
+ * MCP_LINK_SENDER. */
 void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
-                          const struct mcp_address *from, const struct mcp_header *header,
-                          const void *payload, size_t payload_bytes);
+                          const struct mcp_header *header, const void *payload,
+                          size_t payload_bytes);
 
 void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board);
 
-/* Who is at `address` cannot be reached any more: what is under way to there fails, and so does
- * all that follows. */
-void mcp_peer_gone(struct mcp_nic *nic, struct mcp_board *board, const struct mcp_address *address);
+/* A NIC cannot be reached any more: what is under way to there fails, and so does all that
+ * follows. */
+void mcp_peer_gone(struct mcp_nic *nic, struct mcp_board *board, mcp_link link);
 
 #endif

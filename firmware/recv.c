@@ -49,7 +49,7 @@ static void acknowledged(struct mcp_nic *nic, struct mcp_board *board, struct mc
     if (0 == packets || packets > c->highest - c->base) {
         return; /* nothing new, or an old packet */
     }
-    const uint64_t now_ns = board->now_ns(board);
+    const uint64_t now_ns = board->ops.now_ns(board);
     mcp_advance(nic, board, c, expected);
     grow(c, packets);
     be_patient(c, expected, now_ns);
@@ -108,7 +108,7 @@ static void answer(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
     if (now || c->unacknowledged >= MCP_ACK_EVERY) {
         mcp_acknowledge(nic, board, c, 0, 0);
     } else if (0 == c->acknowledge_ns) {
-        c->acknowledge_ns = board->now_ns(board) + MCP_ACK_DELAY_NS;
+        c->acknowledge_ns = board->ops.now_ns(board) + MCP_ACK_DELAY_NS;
         mcp_connection_due(nic, c, c->acknowledge_ns);
     }
 }
@@ -176,8 +176,8 @@ static void receive_data(struct mcp_nic *nic, struct mcp_board *board, struct mc
 }
 
 void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
-                          const struct mcp_address *from, const struct mcp_header *header,
-                          const void *payload, size_t payload_bytes)
+                          const struct mcp_header *header, const void *payload,
+                          size_t payload_bytes)
 {
     const struct mcp_message_part *part = &header->message;
     if (0 == part->source || nic->key == part->source) {
@@ -185,7 +185,7 @@ void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
         return;
     }
     struct mcp_connection *c = MCP_DATA == header->type
-                                   ? mcp_connection_make(nic, part->source, from)
+                                   ? mcp_connection_of_sender(nic, board, part->source)
                                    : mcp_connection_find(nic, part->source);
     if (NULL == c && MCP_DATA == header->type) {
         ++nic->counters.dropped_no_room;

@@ -27,7 +27,7 @@ void mcp_acknowledge(struct mcp_nic *nic, struct mcp_board *board, struct mcp_co
     struct mcp_header header = header_for(nic, c, MCP_ACK);
     header.message.flags = flags;
     header.message.detail = detail;
-    board->transmit(board, &c->address, &header, NULL, 0);
+    board->ops.send(board, c->link, &header, NULL, 0);
 }
 
 void mcp_ready(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
@@ -38,7 +38,7 @@ void mcp_ready(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connecti
     header.message.from_port = port;
     header.message.port_key = key;
     header.message.length = tokens;
-    board->transmit(board, &c->address, &header, NULL, 0);
+    board->ops.send(board, c->link, &header, NULL, 0);
 }
 
 void mcp_refuse(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
@@ -48,7 +48,7 @@ void mcp_refuse(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connect
     header.message.sequence = refused->sequence;
     header.message.round = refused->round;
     header.message.detail = reason;
-    board->transmit(board, &c->address, &header, NULL, 0);
+    board->ops.send(board, c->link, &header, NULL, 0);
 }
 
 /* ---- void packets ---- */
@@ -182,7 +182,7 @@ static bool send_next(struct mcp_nic *nic, struct mcp_board *board, struct mcp_c
     header.message.sequence = c->next;
     header.message.round = c->round;
     header.message.detail = c->attempt;
-    board->transmit(board, &c->address, &header, 0 == bytes ? NULL : payload, bytes);
+    board->ops.send(board, c->link, &header, 0 == bytes ? NULL : payload, bytes);
     if (again) {
         ++nic->counters.retransmissions;
     } else {
@@ -198,7 +198,7 @@ void mcp_send(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connectio
     if (c->gone || (c->next == c->highest && 0 == c->current) || c->next - c->base >= c->window) {
         return;
     }
-    const uint64_t now_ns = board->now_ns(board);
+    const uint64_t now_ns = board->ops.now_ns(board);
     while (c->next - c->base < c->window && send_next(nic, board, c, now_ns)) {
     }
     if (c->base != c->next && 0 == c->retry_ns) {
@@ -313,7 +313,7 @@ void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
     }
     pause_ns = pause_ns < MCP_PAUSE_MOST_NS ? pause_ns : MCP_PAUSE_MOST_NS;
     ++refused->refusals;
-    resume_at(nic, c, refused, board->now_ns(board) + pause_ns);
+    resume_at(nic, c, refused, board->ops.now_ns(board) + pause_ns);
 }
 
 /* Queue again so many of those set aside for a port; the next one gets a time of its own. */
@@ -335,14 +335,14 @@ static void release(struct mcp_nic *nic, struct mcp_board *board, struct mcp_con
         mcp_enqueue(board, &c->aside, sending);
         if (meant && more) {
             more = false;
-            resume_at(nic, c, sending, board->now_ns(board) + MCP_PAUSE_NOT_READY_NS);
+            resume_at(nic, c, sending, board->ops.now_ns(board) + MCP_PAUSE_NOT_READY_NS);
         }
     }
 }
 
 void mcp_resume(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
 {
-    const uint64_t now_ns = board->now_ns(board);
+    const uint64_t now_ns = board->ops.now_ns(board);
     c->resume_ns = 0;
     for (mcp_offset o = c->aside.first; 0 != o;) {
         struct mcp_sending *sending = mcp_at(board, o);

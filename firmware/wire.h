@@ -98,13 +98,6 @@ static inline size_t mcp_header_bytes(uint8_t type)
     return type <= MCP_DONE ? MCP_COLLECTIVE_BYTES : MCP_MESSAGE_BYTES;
 }
 
-/* Where a NIC is on the network: IPv4 and UDP port, both in network byte order. */
-struct mcp_address {
-    uint32_t ip;
-    uint16_t port;
-    uint16_t zero;
-};
-
 /*
  * The check is made of words of 8 bytes, each mixed into the sum of those before; what is left is
  * filled up with zeros, its length added.

@@ -32,14 +32,13 @@ struct myr_lengths {
 };
 struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule);
 
-/* Fill in a NIC's tables: steps, and peers in the order of the table of those sent to and that of
- * those waited for. `route` gives the address of a NIC by its name. False when out of memory, or
- * there is no way to a peer. */
-typedef bool (*myr_route_fn)(const void *context, const struct myr_nic_name *name,
-                             struct mcp_address *address);
-bool myr_fill_tables(const struct myr_schedule *schedule, const struct myr_nic_members *members,
-                     myr_schedule_fn schedule_of, const void *context, myr_route_fn route,
-                     const void *router, struct mcp_step *steps, struct mcp_peer *sends,
-                     struct mcp_peer *waits);
+/*
+ * Fill in a NIC's tables for node `node` with this schedule: steps, and peers, first those sent to,
+ * then those waited for. The links of the peers are the caller's to fill in. False when out of
+ * memory.
+ */
+bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
+                     myr_schedule_fn schedule_of, const void *context, struct mcp_step *steps,
+                     struct mcp_peer *peers);
 
 #endif

@@ -182,15 +182,8 @@ static const struct myr_player kernel_player = {
 
 /* ---- joining ---- */
 
-static bool route(const void *nothing, const struct myr_nic_name *name, struct mcp_address *address)
-{
-    (void)nothing;
-    *address = (struct mcp_address){name->address[0].ip, name->address[0].port, 0};
-    return name->count > 0;
-}
-
 /* A socket to ring with. Its packets have no UDP checksum, as those they turn into would not. */
-static int make_bell(const struct mcp_address *to)
+static int make_bell(const struct mcp_kernel_peer *to)
 {
     const int one = 1;
     const struct sockaddr_in peer = {
@@ -222,7 +215,7 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
         void *mapped = mmap(NULL, sizeof(*seat->page), PROT_READ, MAP_SHARED, page, 0);
         close(page);
         seat->page = MAP_FAILED == mapped ? NULL : mapped;
-        seat->bell = make_bell(&question->peers[0].address);
+        seat->bell = make_bell(&question->peers[0]);
         if (NULL == seat->page || seat->bell < 0) {
             status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot use the kernel's NIC");
             myr_kernel_nic_ask_close(nic, seat->key);
@@ -236,6 +229,21 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
     return MYR_OK;
 }
 
+/* Peers by their addresses; a NIC's name without any gives one that the daemon refuses. */
+static void name_peers(const struct mcp_peer *peers, uint32_t count,
+                       const struct myr_nic_members *members, struct mcp_kernel_peer *named)
+{
+    for (uint32_t p = 0; p < count; ++p) {
+        const struct myr_nic_name *name = &members->names[peers[p].node];
+        named[p] = (struct mcp_kernel_peer){
+            .ip = name->address[0].ip,
+            .port = name->count > 0 ? name->address[0].port : 0,
+            .node = peers[p].node,
+            .slot = peers[p].slot,
+        };
+    }
+}
+
 /* What the daemon must know to open the group. */
 static enum myr_status make_question(const struct myr_nic_members *members,
                                      myr_schedule_fn schedule_of, const void *context,
@@ -246,6 +254,7 @@ static enum myr_status make_question(const struct myr_nic_members *members,
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
+    struct mcp_peer peers[MCP_KERNEL_PEERS];
     enum myr_status status = MYR_OK;
     *question = (struct myr_kernel_question){
         .key = members->key,
@@ -258,10 +267,11 @@ static enum myr_status make_question(const struct myr_nic_members *members,
         lengths.waits > MCP_KERNEL_MESSAGES) {
         status = myr_fail(error, MYR_ERR_TOO_LONG, 0,
                           "the schedule has more messages than a kernel's NIC has room for");
-    } else if (!myr_fill_tables(&schedule, members, schedule_of, context, route, NULL,
-                                question->steps, question->peers,
-                                question->peers + lengths.sends)) {
+    } else if (!myr_fill_tables(&schedule, members->node, schedule_of, context, question->steps,
+                                peers)) {
         status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    } else {
+        name_peers(peers, lengths.sends + lengths.waits, members, question->peers);
     }
     free(schedule.steps);
     return status;

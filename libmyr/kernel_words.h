@@ -12,7 +12,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/nic.h"
 
-#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b32) /* "myk2"; changes with what follows */
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b33) /* "myk3"; changes with what follows */
 
 /* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
  */
@@ -31,7 +31,7 @@ struct myr_kernel_question {
     uint64_t key; /* of the group */
     uint32_t node, nsteps, nsends, nwaits;
     struct mcp_step steps[MCP_KERNEL_STEPS];
-    struct mcp_peer peers[MCP_KERNEL_PEERS]; /* addresses are found by `ip`; nsends + nwaits */
+    struct mcp_kernel_peer peers[MCP_KERNEL_PEERS]; /* nsends + nwaits */
 };
 
 struct myr_kernel_answer {

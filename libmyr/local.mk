@@ -10,7 +10,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/waiter.h libmyr/waiter.c \
     libmyr/plan.h libmyr/plan.c \
     libmyr/group.h libmyr/group.c \
-    libmyr/nic.h libmyr/nic_inside.h libmyr/nic.c \
+    libmyr/nic.h libmyr/nic_inside.h libmyr/nic.c libmyr/nic_links.h libmyr/nic_links.c \
     libmyr/nic_group.h libmyr/group_player.h libmyr/nic_group.c \
     libmyr/soft_group.c libmyr/kernel_group.c \
     libmyr/unix_talk.h libmyr/unix_talk.c \

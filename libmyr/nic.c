@@ -35,6 +35,7 @@
 #include "firmware/soft/calls.h"
 #include "firmware/soft/udp.h"
 #include "libmyr/nic_inside.h"
+#include "libmyr/nic_links.h"
 #include "libmyr/segment.h"
 
 enum {
@@ -72,11 +73,13 @@ struct shared_nic {
         uint32_t process; /* 0: free entry */
         int socket;
     } holder[HOLDERS];
+    struct myr_nic_links links;
     _Alignas(MYR_LINE) struct mcp_nic mcp; /* last: its tables lie behind it */
 };
 
 struct myr_nic {
-    struct mcp_board board; /* first: the control program hands it back to us */
+    struct mcp_board board;           /* first: the control program hands it back to us */
+    const struct mcp_address *sender; /* of the packet that is being handled */
     struct mcp_udp udp;
     struct shared_nic *shared;
     struct myr_segment *segment;
@@ -101,15 +104,28 @@ static uint64_t now_ns(struct mcp_board *board)
     return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
-static void transmit(struct mcp_board *board, const struct mcp_address *to,
-                     const struct mcp_header *header, const void *payload, size_t payload_bytes)
+static void send_packet(struct mcp_board *board, mcp_link link, const struct mcp_header *header,
+                        const void *payload, size_t payload_bytes)
 {
     struct myr_nic *nic = (struct myr_nic *)board;
+    const struct mcp_address *to =
+        MCP_LINK_SENDER == link ? nic->sender : &nic->shared->links.address[link];
     if (mcp_udp_full(&nic->udp)) {
         nic->failed += mcp_udp_flush(&nic->udp);
     }
     ++nic->shared->mcp.counters.packets_sent;
     mcp_udp_gather(&nic->udp, to, header, payload, payload_bytes);
+}
+
+static mcp_link hold_sender(struct mcp_board *board)
+{
+    struct myr_nic *nic = (struct myr_nic *)board;
+    return myr_nic_links_hold(&nic->shared->links, nic->sender);
+}
+
+static void drop(struct mcp_board *board, mcp_link link)
+{
+    myr_nic_links_drop(&((struct myr_nic *)board)->shared->links, link);
 }
 
 static void wake(struct mcp_board *board, myr_word *word)
@@ -240,7 +256,8 @@ void myr_nic_expect_messages(struct myr_nic *nic)
 static void receive(void *context, const struct mcp_address *from, const void *packet, size_t bytes)
 {
     struct myr_nic *nic = context;
-    mcp_receive(&nic->shared->mcp, &nic->board, from, packet, bytes);
+    nic->sender = from;
+    mcp_receive(&nic->shared->mcp, &nic->board, packet, bytes);
 }
 
 static bool due(struct myr_nic *nic)
@@ -549,9 +566,11 @@ static enum myr_status open_nic(struct myr_segment *segment, const struct myr_ni
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     opening->board = (struct mcp_board){
-        .transmit = transmit,
-        .now_ns = now_ns,
-        .wake = wake,
+        .ops = {.send = send_packet,
+                .hold_sender = hold_sender,
+                .drop = drop,
+                .now_ns = now_ns,
+                .wake = wake},
         .memory = myr_segment_base(segment),
         .memory_bytes = (uint32_t)myr_segment_size(segment),
     };
@@ -683,9 +702,17 @@ bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
     return true;
 }
 
-uint32_t myr_nic_mtu(const struct mcp_address *address)
+mcp_link myr_nic_link(struct myr_nic *nic, const struct myr_nic_name *name)
 {
-    return mcp_udp_mtu(address);
+    struct mcp_address address;
+    return myr_nic_route(nic, name, &address) ? myr_nic_links_hold(&nic->shared->links, &address)
+                                              : MCP_LINK_SENDER;
+}
+
+uint32_t myr_nic_mtu(const struct myr_nic *nic, const struct myr_nic_name *name)
+{
+    struct mcp_address address;
+    return myr_nic_route(nic, name, &address) ? mcp_udp_mtu(&address) : 0;
 }
 
 void myr_nic_count(const struct myr_nic *nic, struct mcp_counters *counters)

@@ -60,13 +60,9 @@ void myr_nic_close(struct myr_nic *nic);
 void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name);
 struct myr_segment *myr_nic_segment(const struct myr_nic *nic);
 
-/* The address by which this NIC reaches the one called `name`: one in a network of its own if there
- * is any, else the first. False if it has none. */
-bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
-                   struct mcp_address *address);
-
-/* Bytes of an IP packet that gets to `address` whole, as far as this machine knows; 0: unknown. */
-uint32_t myr_nic_mtu(const struct mcp_address *address);
+/* Bytes of a packet that gets whole to the NIC called `name`, as far as this machine knows; 0:
+ * unknown. */
+uint32_t myr_nic_mtu(const struct myr_nic *nic, const struct myr_nic_name *name);
 
 /* Take what has come from the network and do what is due. 0: there was nothing. */
 uint32_t myr_nic_poll(struct myr_nic *nic);

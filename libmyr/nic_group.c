@@ -38,30 +38,24 @@ struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule)
     return lengths;
 }
 
-bool myr_fill_tables(const struct myr_schedule *schedule, const struct myr_nic_members *members,
-                     myr_schedule_fn schedule_of, const void *context, myr_route_fn route,
-                     const void *router, struct mcp_step *steps, struct mcp_peer *sends,
-                     struct mcp_peer *waits)
+bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
+                     myr_schedule_fn schedule_of, const void *context, struct mcp_step *steps,
+                     struct mcp_peer *peers)
 {
     const uint32_t *peer = schedule->peers;
+    struct mcp_peer *sends = peers, *waits = peers + myr_schedule_lengths(schedule).sends;
     uint32_t arrival = 0;
     for (uint32_t s = 0; s < schedule->nsteps; ++s) {
         steps[s] = (struct mcp_step){schedule->steps[s].sends, schedule->steps[s].waits};
         for (uint32_t i = 0; i < schedule->steps[s].sends; ++i, ++sends, ++peer) {
             uint32_t slot = 0;
-            if (!route(router, &members->names[*peer], &sends->address) ||
-                !myr_schedule_slot(members->node, *peer, schedule_of, context, &slot)) {
+            if (!myr_schedule_slot(node, *peer, schedule_of, context, &slot)) {
                 return false;
             }
-            sends->node = (uint16_t)*peer;
-            sends->slot = (uint16_t)slot;
+            *sends = (struct mcp_peer){0, (uint16_t)*peer, (uint16_t)slot};
         }
         for (uint32_t i = 0; i < schedule->steps[s].waits; ++i, ++waits, ++peer) {
-            if (!route(router, &members->names[*peer], &waits->address)) {
-                return false;
-            }
-            waits->node = (uint16_t)*peer;
-            waits->slot = (uint16_t)arrival++;
+            *waits = (struct mcp_peer){0, (uint16_t)*peer, (uint16_t)arrival++};
         }
     }
     return true;

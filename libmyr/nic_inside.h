@@ -10,7 +10,7 @@
 
 /* Changes whenever what processes share of a NIC means something else; that it has another size is
  * seen without. */
-enum { MYR_NIC_LAYOUT = 4 };
+enum { MYR_NIC_LAYOUT = 5 };
 uint32_t myr_nic_layout(void);
 
 /*
@@ -23,6 +23,16 @@ void myr_nic_leave(struct myr_nic *nic);
 
 /* Fail for that reason. */
 enum myr_status myr_nic_is_broken(struct myr_error *error);
+
+/* The address by which this NIC reaches the one called `name`: one in a network of its own if there
+ * is any, else the first. False if it has none. */
+struct mcp_address;
+bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
+                   struct mcp_address *address);
+
+/* Hold the link to that address. MCP_LINK_SENDER: there is none, or no room for another link. The
+ * holder gives it back by the board's drop(). Between enter() and leave(). */
+mcp_link myr_nic_link(struct myr_nic *nic, const struct myr_nic_name *name);
 
 /* Have messages' packets come in chains: they will come. A NIC that has only collectives to play
  * does without, as it takes a packet faster then. */

@@ -306,7 +306,6 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
                                  struct myr_remote *remote, struct myr_error *error)
 {
     struct myr_nic_name own;
-    struct mcp_address address;
     myr_nic_get_name(port->nic, &own);
     *remote = (struct myr_remote){
         .connection = MCP_SAME_NIC,
@@ -318,17 +317,20 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
         find_outlet(port, remote);
         return MYR_OK;
     }
-    if (!myr_nic_route(port->nic, &name->nic, &address)) {
-        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "a NIC that has no address is to be sent to");
-    }
-    const uint32_t mtu = myr_nic_mtu(&address);
+    const uint32_t mtu = myr_nic_mtu(port->nic, &name->nic);
     struct mcp_board *board;
     struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
     if (NULL == nic) {
         myr_nic_leave(port->nic);
         return myr_nic_is_broken(error);
     }
-    remote->connection = mcp_connect(nic, name->nic.key, &address, mtu);
+    const mcp_link link = myr_nic_link(port->nic, &name->nic);
+    if (MCP_LINK_SENDER == link) {
+        myr_nic_leave(port->nic);
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0,
+                        "a NIC is to be sent to that has no address, or is one too many");
+    }
+    remote->connection = mcp_connect(nic, board, name->nic.key, link, mtu);
     const uint32_t room = nic->messages.nconnections;
     const bool full = room == nic->messages.connections;
     myr_nic_leave(port->nic);

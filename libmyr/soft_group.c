@@ -68,13 +68,27 @@ static bool over(const struct myr_nic_group *group)
     return myr_nic_broken(group->nic) || 0 != myr_observe(&group->mcp->failed);
 }
 
+static void drop_links(struct mcp_board *board, struct mcp_group *group)
+{
+    for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
+        board->ops.drop(board, mcp_group_sends(group)[p].link);
+        mcp_group_sends(group)[p].link = MCP_LINK_SENDER;
+    }
+}
+
+static void close_group(struct mcp_nic *mcp, struct mcp_board *board, struct mcp_group *group)
+{
+    mcp_collective_close(&mcp->collective, board, group);
+    drop_links(board, group);
+}
+
 static void leave(struct myr_nic_group *group)
 {
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
     myr_publish(&pids(group->record, group->locals)[group->local], 0);
     if (++shared_of(group->record)->left == group->locals && NULL != mcp) {
-        mcp_collective_close(&mcp->collective, board, group->mcp);
+        close_group(mcp, board, group->mcp);
     }
     myr_nic_leave(group->nic);
     myr_record_leave(group->segment, group->record);
@@ -91,9 +105,19 @@ static const struct myr_player soft_player = {
 
 /* ---- joining ---- */
 
-static bool route(const void *nic, const struct myr_nic_name *name, struct mcp_address *address)
+/* Hold links to all peers; false, with none held, if there is no way to one, or too many. */
+static bool hold_links(struct myr_nic *nic, struct mcp_board *board, struct mcp_group *group,
+                       const struct myr_nic_members *members)
 {
-    return myr_nic_route(nic, name, address);
+    for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
+        struct mcp_peer *peer = &mcp_group_sends(group)[p];
+        peer->link = myr_nic_link(nic, &members->names[peer->node]);
+        if (MCP_LINK_SENDER == peer->link) {
+            drop_links(board, group);
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Whoever comes first of a node opens the group on the NIC. */
@@ -108,9 +132,10 @@ static bool open_once(struct myr_nic_group *group, const struct myr_nic_members 
         const struct myr_lengths lengths = myr_schedule_lengths(schedule);
         mcp_group_init(group->mcp, members->key, members->node, lengths.steps, lengths.sends,
                        lengths.waits, 0);
-        shared->opened = myr_fill_tables(schedule, members, schedule_of, context, route, group->nic,
-                                         mcp_group_steps(group->mcp), mcp_group_sends(group->mcp),
-                                         mcp_group_waits(group->mcp));
+        shared->opened =
+            myr_fill_tables(schedule, members->node, schedule_of, context,
+                            mcp_group_steps(group->mcp), mcp_group_sends(group->mcp)) &&
+            hold_links(group->nic, board, group->mcp, members);
         if (shared->opened) {
             mcp_collective_open(&mcp->collective, board, &mcp->counters, group->mcp);
         }
@@ -195,9 +220,9 @@ static void fail_and_leave(struct myr_nic *nic, struct myr_record *record, uint3
     struct mcp_nic *mcp = myr_nic_enter(nic, &board);
     myr_publish(&pids(record, record->members)[local], 0);
     myr_publish(&group->failed, 1);
-    board->wake(board, &group->done);
+    board->ops.wake(board, &group->done);
     if (++shared_of(record)->left == record->members && NULL != mcp) {
-        mcp_collective_close(&mcp->collective, board, group);
+        close_group(mcp, board, group);
     }
     myr_nic_leave(nic);
     myr_record_leave(myr_nic_segment(nic), record);

@@ -30,7 +30,7 @@ static bool met_all(struct myrd_meeting *meeting, struct mcp_kernel *kernel, uin
     char why[MCP_KERNEL_WHY];
     bool all = true;
     for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
-        const uint32_t ip = plan->peers[p].address.ip;
+        const uint32_t ip = plan->peers[p].ip;
         meeting->met[p] = meeting->met[p] || 0 == mcp_kernel_meet(kernel, ip, why);
         if (!meeting->met[p]) {
             all = false;

@@ -30,13 +30,13 @@ static enum myr_status check_steps(const struct myr_kernel_question *question,
 static enum myr_status check_peer(const struct myr_kernel_question *question, uint32_t number,
                                   const struct myr_nic_name *nic, struct myr_error *error)
 {
-    const struct mcp_peer *peer = &question->peers[number];
-    if (question->node == peer->node || 0 == peer->address.port ||
+    const struct mcp_kernel_peer *peer = &question->peers[number];
+    if (question->node == peer->node || 0 == peer->port ||
         (number < question->nsends && peer->slot >= MCP_KERNEL_MESSAGES)) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no peer");
     }
-    if (nic->address[0].ip == peer->address.ip ||
-        !mcp_same_network(nic->address[0].ip, peer->address.ip, nic->address[0].prefix)) {
+    if (nic->address[0].ip == peer->ip ||
+        !mcp_same_network(nic->address[0].ip, peer->ip, nic->address[0].prefix)) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0,
                         "the kernel's NIC reaches hosts of its own network only (for others there "
                         "is the soft NIC)");
@@ -56,7 +56,7 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
     for (uint32_t p = 0; MYR_OK == status && p < question->nsends + question->nwaits; ++p) {
         status = check_peer(question, p, nic, error);
         plan->peers[p] = question->peers[p];
-        plan->peers[p].address.zero = 0;
+        plan->peers[p].zero = 0;
     }
     if (MYR_OK != status) {
         return status;

@@ -355,9 +355,8 @@ static void close_server(void *serving)
 static enum myr_status load(struct myrd_kernel_server *server, struct myr_error *error)
 {
     char why[MCP_KERNEL_WHY];
-    const struct mcp_address address = {server->name.address[0].ip, server->name.address[0].port,
-                                        0};
-    return mcp_kernel_load(address.ip, address.port, &server->kernel, why) < 0
+    return mcp_kernel_load(server->name.address[0].ip, server->name.address[0].port,
+                           &server->kernel, why) < 0
                ? myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why)
                : MYR_OK;
 }

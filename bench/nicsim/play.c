@@ -32,7 +32,6 @@ struct party {
     const struct nicsim_game *game;
     struct sim_machine machine;
     struct process *processes;
-    struct myr_nic_name *names;
     uint32_t finished;
     size_t group_bytes, port_bytes;
     uint32_t connections;
@@ -46,13 +45,6 @@ static bool schedule_of(const void *context, uint32_t rank, struct myr_schedule 
         return nicbarr_schedule_ping_pong(game->nodes - 1, rank, schedule);
     }
     return nicbarr_schedule_create(game->choice, game->nodes, rank, schedule);
-}
-
-static bool route(const void *nothing, const struct myr_nic_name *name, struct mcp_address *address)
-{
-    (void)nothing;
-    *address = (struct mcp_address){.ip = name->address[0].ip};
-    return true;
 }
 
 /* ---- hosts that play ---- */
@@ -78,7 +70,7 @@ static void send_message(struct sim_node *node, struct process *process)
 {
     const struct nicsim_game *game = process->party->game;
     const uint32_t number = process->sends++;
-    const uint32_t to = process->message.to.ip - 1;
+    const uint32_t to = mcp_group_sends(process->group)[process->message.peer].node;
     struct mcp_send_token *slot = mcp_send_slot(&process->shape, process->rings, number);
     sim_host_spend(node, game->machine->nic.host_call_us + message_us(game));
     slot->token = process->free_token[--process->free_tokens];
@@ -225,19 +217,23 @@ static bool open_group(struct party *party, struct sim_node *node, struct proces
                        const struct myr_schedule *schedule)
 {
     const struct nicsim_game *game = party->game;
-    const struct myr_nic_members members = {
-        .key = 1, .nodes = game->nodes, .node = node->number, .locals = 1, .names = party->names};
     const struct myr_lengths lengths = myr_schedule_lengths(schedule);
     const size_t bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
     struct mcp_group *group = process->group = sim_memory(node, bytes);
     if (NULL == group) {
         return false;
     }
-    mcp_group_init(group, members.key, node->number, lengths.steps, lengths.sends, lengths.waits,
-                   0);
+    mcp_group_init(group, 1, node->number, lengths.steps, lengths.sends, lengths.waits, 0);
     party->group_bytes = bytes > party->group_bytes ? bytes : party->group_bytes;
-    return myr_fill_tables(schedule, &members, schedule_of, game, route, NULL,
-                           mcp_group_steps(group), mcp_group_sends(group), mcp_group_waits(group));
+    struct mcp_peer *peers = mcp_group_sends(group);
+    if (!myr_fill_tables(schedule, node->number, schedule_of, game, mcp_group_steps(group),
+                         peers)) {
+        return false;
+    }
+    for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
+        peers[p].link = sim_link(peers[p].node);
+    }
+    return true;
 }
 
 /* Tokens that a host needs for a barrier and the next, which its neighbours may be in. */
@@ -294,7 +290,7 @@ static bool open_port(struct sim_node *node, struct process *process,
     }
     for (uint32_t s = 0; s < lengths->sends; ++s) {
         const struct mcp_peer *to = &mcp_group_sends(process->group)[s];
-        process->connections[s] = mcp_connect(node->mcp, sim_key(to->node), &to->address,
+        process->connections[s] = mcp_connect(node->mcp, &node->board, sim_key(to->node), to->link,
                                               (uint32_t)node->machine->parameters.mtu);
     }
     return true;
@@ -366,15 +362,10 @@ static bool invite(struct party *party)
         parameters.cycles_start += game->machine->mpi_step_cycles * most.steps;
     }
     party->processes = calloc(game->nodes, sizeof(*party->processes));
-    party->names = calloc(game->nodes, sizeof(*party->names));
-    if (NULL == party->processes || NULL == party->names ||
-        !sim_create(&party->machine, &parameters, &shape, game->seed)) {
+    if (NULL == party->processes || !sim_create(&party->machine, &parameters, &shape, game->seed)) {
         return false;
     }
     party->machine.notice = notice;
-    for (uint32_t n = 0; n < game->nodes; ++n) {
-        party->names[n].address[0].ip = sim_address(n).ip;
-    }
     for (uint32_t n = 0; n < game->nodes; ++n) {
         if (!seat(party, n)) {
             return false;
@@ -391,7 +382,6 @@ static void dismiss(struct party *party)
         free(party->processes[n].free_token);
     }
     free(party->processes);
-    free(party->names);
     sim_destroy(&party->machine);
 }
 

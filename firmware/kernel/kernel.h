@@ -76,7 +76,7 @@ struct mcp_kernel_group {
     uint32_t arrivals[MCP_KERNEL_MESSAGES];
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_peer peers[MCP_KERNEL_PEERS]; /* those sent to, then (from nsends on) waited for */
-    uint16_t neighbour[MCP_KERNEL_PEERS];    /* ... and their places among the neighbours */
+    uint16_t port[MCP_KERNEL_PEERS];         /* ... and their UDP ports (network byte order) */
 };
 
 _Static_assert(offsetof(struct mcp_kernel_group, group.done) == MCP_KERNEL_STATE &&
@@ -100,11 +100,24 @@ struct mcp_kernel_place {
     uint32_t owner; /* user id of who may ring MCP_RING_FAIL */
 };
 
-/* The hardware address of a peer. The one at place 0 is nobody's: it is not known. */
+/*
+ * A peer's host. A link of the engine's is a place among them; the one at place 0 is nobody's: it
+ * is not known. (Ports are the groups', as whoever may open a group may name any: there are too
+ * many for places of their own.)
+ */
 struct mcp_kernel_neighbour {
+    uint32_t ip; /* network byte order */
     uint8_t mac[6];
     uint8_t known;
     uint8_t zero;
+};
+
+/* A peer as the owner is told of it: struct mcp_peer with an address for its link. */
+struct mcp_kernel_peer {
+    uint32_t ip; /* network byte order, as the port */
+    uint16_t port;
+    uint16_t node, slot;
+    uint16_t zero;
 };
 
 /* Groups that may be open, closed ones whose last epoch is kept, and hosts that are known. */

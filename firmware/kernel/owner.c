@@ -311,16 +311,18 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     }
     group->uid = plan->uid;
     group->page = page;
-    group->bell_port = plan->peers[0].address.port;
+    group->bell_port = plan->peers[0].port;
     group->group.key = plan->key;
     group->group.node = plan->node;
     group->group.nsteps = plan->nsteps;
     group->group.nsends = plan->nsends;
     group->group.nwaits = plan->nwaits;
     memcpy(group->steps, plan->steps, sizeof(group->steps));
-    memcpy(group->peers, plan->peers, sizeof(group->peers));
     for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
-        group->neighbour[p] = (uint16_t)find_neighbour(kernel, plan->peers[p].address.ip);
+        const struct mcp_kernel_peer *peer = &plan->peers[p];
+        group->peers[p] =
+            (struct mcp_peer){find_neighbour(kernel, peer->ip), peer->node, peer->slot};
+        group->port[p] = peer->port;
     }
     const int rc = bpf_map__update_elem(kernel->program->maps.groups, &plan->key, sizeof(plan->key),
                                         group, sizeof(*group), BPF_NOEXIST);
@@ -394,8 +396,8 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
     const struct sockaddr_in peer = {
         /* it is on the way there that the program takes it */
         .sin_family = AF_INET,
-        .sin_addr = {group.peers[0].address.ip},
-        .sin_port = group.peers[0].address.port,
+        .sin_addr = {kernel->met[group.peers[0].link]},
+        .sin_port = group.port[0],
     };
     return sizeof(bell) == sendto(kernel->bell, &bell, sizeof(bell), MSG_DONTWAIT,
                                   (const struct sockaddr *)&peer, sizeof(peer))
@@ -430,7 +432,7 @@ static void knock(const struct mcp_kernel *kernel, uint32_t ip)
 
 int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, char why[MCP_KERNEL_WHY])
 {
-    struct mcp_kernel_neighbour neighbour = {.known = 1};
+    struct mcp_kernel_neighbour neighbour = {.ip = ip, .known = 1};
     uint32_t place = find_neighbour(kernel, ip);
     if (!ask_arp(kernel, ip, neighbour.mac)) {
         knock(kernel, ip);

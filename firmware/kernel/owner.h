@@ -40,7 +40,7 @@ struct mcp_kernel_plan {
     uint32_t node;
     uint32_t nsteps, nsends, nwaits; /* at the most MCP_KERNEL_STEPS, MCP_KERNEL_MESSAGES */
     struct mcp_step steps[MCP_KERNEL_STEPS];
-    struct mcp_peer peers[MCP_KERNEL_PEERS];
+    struct mcp_kernel_peer peers[MCP_KERNEL_PEERS];
 };
 
 /* Have what groups to come need ready, if little of it is. That takes 10 ms then: for when nobody

@@ -180,14 +180,14 @@ static __always_inline void copy_own_mac(uint8_t *to)
 }
 
 /* Make the packet be one of ours, to this address and hardware address. */
-static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac,
-                                const struct mcp_address *to, const struct mcp_header *header)
+static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, uint32_t ip,
+                                uint16_t port, const struct mcp_header *header)
 {
     struct made_frame made = {0};
     struct frame *frame = &made.frame;
     __builtin_memcpy(frame->ethernet.h_dest, mac, ETH_ALEN);
     copy_own_mac(frame->ethernet.h_source);
-    fill_frame(frame, place.ip, place.port, to->ip, to->port);
+    fill_frame(frame, place.ip, place.port, ip, port);
     struct mcp_header sealed = {
         .magic = MCP_MAGIC,
         .version = MCP_WIRE_VERSION,
@@ -210,13 +210,13 @@ static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac,
 static __always_inline bool become(struct __sk_buff *packet, const struct mcp_kernel_group *group,
                                    const struct mcp_message *message)
 {
-    const uint32_t place_of_peer = group->neighbour[message->peer & (MCP_KERNEL_PEERS - 1)];
-    const struct mcp_kernel_neighbour *peer = bpf_map_lookup_elem(&neighbours, &place_of_peer);
+    const struct mcp_kernel_neighbour *peer = bpf_map_lookup_elem(&neighbours, &message->to);
     if (!peer || !peer->known) {
         COUNT(send_errors);
         return false;
     }
-    return say(packet, peer->mac, &message->to, &message->header);
+    return say(packet, peer->mac, peer->ip, group->port[message->peer & (MCP_KERNEL_PEERS - 1)],
+               &message->header);
 }
 
 static __always_inline void send_clone(struct __sk_buff *packet,
@@ -374,7 +374,8 @@ static __always_inline int play(struct play *play, bool incoming)
 static __always_inline int receive_stranger(struct __sk_buff *packet, const struct frame *frame,
                                             struct mcp_header *header)
 {
-    const struct mcp_address from = {frame->ip.saddr, frame->udp.source, 0};
+    const uint32_t from_ip = frame->ip.saddr;
+    const uint16_t from_port = frame->udp.source;
     const uint64_t key = header->key;
     const uint32_t *last = bpf_map_lookup_elem(&late, &key);
     if (!last) {
@@ -386,7 +387,7 @@ static __always_inline int receive_stranger(struct __sk_buff *packet, const stru
         return DROP;
     }
     header->type = MCP_DONE;
-    if (!say(packet, frame->ethernet.h_source, &from, header)) {
+    if (!say(packet, frame->ethernet.h_source, from_ip, from_port, header)) {
         return DROP;
     }
     COUNT(answered);

@@ -133,9 +133,9 @@ double sim_random(struct sim_machine *m)
 
 /* ---- the network ---- */
 
-struct mcp_address sim_address(uint32_t node)
+mcp_link sim_link(uint32_t node)
 {
-    return (struct mcp_address){.ip = node + 1};
+    return node + 1; /* the first one is MCP_LINK_SENDER */
 }
 
 uint64_t sim_key(uint32_t node)
@@ -162,8 +162,8 @@ static struct sim_node *of_board(struct mcp_board *board)
     return (struct sim_node *)board;
 }
 
-static void transmit(struct mcp_board *board, const struct mcp_address *to,
-                     const struct mcp_header *header, const void *payload, size_t payload_bytes)
+static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_header *header,
+                        const void *payload, size_t payload_bytes)
 {
     struct sim_node *node = of_board(board);
     struct sim_machine *m = node->machine;
@@ -195,8 +195,20 @@ static void transmit(struct mcp_board *board, const struct mcp_address *to,
         done_with(m, work);
         return;
     }
-    const uint32_t there = to->ip - 1;
+    const uint32_t there = MCP_LINK_SENDER == to ? node->sender : to - 1;
     put(m, leaves_ps + sim_network_ps(m, node->number, there), EVENT_HEAD, there, work);
+}
+
+static mcp_link hold_sender(struct mcp_board *board)
+{
+    return sim_link(of_board(board)->sender);
+}
+
+/* Any node may be held any number of times. */
+static void drop(struct mcp_board *board, mcp_link link)
+{
+    (void)board;
+    (void)link;
 }
 
 /* ---- from the NIC to the host ---- */
@@ -242,7 +254,6 @@ static void handle_packet(struct sim_node *node, const struct sim_work *work)
 {
     struct sim_machine *m = node->machine;
     const struct sim_parameters *p = &m->parameters;
-    const struct mcp_address from = sim_address(work->from);
     struct mcp_header header;
     ++m->tally.received;
     charge(node, p->cycles_turn);
@@ -252,7 +263,8 @@ static void handle_packet(struct sim_node *node, const struct sim_work *work)
         charge(node, p->cycles_dma);
         (void)dma(node, node->cursor_ps, work->bytes - MCP_MESSAGE_BYTES);
     }
-    mcp_receive(node->mcp, &node->board, &from, work->packet, work->bytes);
+    node->sender = work->from;
+    mcp_receive(node->mcp, &node->board, work->packet, work->bytes);
 }
 
 static void handle(struct sim_node *node, const struct sim_work *work)
@@ -499,8 +511,11 @@ bool sim_create(struct sim_machine *m, const struct sim_parameters *parameters,
     }
     for (uint32_t n = 0; n < shape->nodes; ++n) {
         struct sim_node *node = &m->nodes[n];
-        node->board =
-            (struct mcp_board){transmit, now_ns, wake, m->memory + n * each, (uint32_t)each};
+        node->board = (struct mcp_board){
+            {send_packet, NULL, hold_sender, drop, now_ns, wake},
+            m->memory + n * each,
+            (uint32_t)each,
+        };
         node->machine = m;
         node->number = n;
         (void)sim_memory(node, 1); /* nothing has offset 0 */

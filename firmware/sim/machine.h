@@ -5,7 +5,7 @@
  *
  * The MCP is the one of the soft NIC, the same object code. What it does is seen at its two faces
  * and charged there: what it is called for (a packet, a token, a start), what it asks of its board
- * (transmit, wake), and the events that it posts. While it runs, its node's clock goes on by what
+ * (send, wake), and the events that it posts. While it runs, its node's clock goes on by what
  * it is charged; so a second packet leaves later than a first.
  *
  * Where time goes, for one message from host to host (Buntinas et al., "Fast NIC-based barrier over
@@ -79,6 +79,7 @@ struct sim_node {
     uint32_t number;
     uint32_t taken;       /* bytes of memory that sim_memory() has given away */
     uint32_t events_told; /* of port 0 */
+    uint32_t sender;      /* whose packet is being handled */
     struct sim_queue nic_work, host_work;
     uint64_t nic_free_ps, host_free_ps, bus_free_ps, out_free_ps, in_free_ps;
     uint64_t cursor_ps; /* of whoever runs on this node just now: its present time */
@@ -117,7 +118,8 @@ void sim_destroy(struct sim_machine *machine);
 /* Memory of a node, all 0, aligned to MYR_LINE; NULL if there is no more. */
 void *sim_memory(struct sim_node *node, size_t bytes);
 
-struct mcp_address sim_address(uint32_t node);
+/* A node as another one's peer. */
+mcp_link sim_link(uint32_t node);
 uint64_t sim_key(uint32_t node); /* of its NIC */
 
 /* A link's seconds and a switch's: how long the head of a packet is on its way between two nodes

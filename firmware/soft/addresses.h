@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* This machine's addresses on the networks that a NIC may use. */
+/* Addresses of soft NICs, and this machine's on the networks that one may use. */
 #ifndef MCP_SOFT_ADDRESSES_H
 #define MCP_SOFT_ADDRESSES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Where a NIC is on the network: IPv4 and UDP port, both in network byte order. */
+struct mcp_address {
+    uint32_t ip;
+    uint16_t port;
+    uint16_t zero;
+};
+
+static inline bool mcp_same_address(const struct mcp_address *a, const struct mcp_address *b)
+{
+    return a->ip == b->ip && a->port == b->port;
+}
 
 struct mcp_local_address {
     uint32_t ip;    /* network byte order */

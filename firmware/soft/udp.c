@@ -114,11 +114,6 @@ static size_t packet_bytes(const struct mcp_udp_packet *packet)
     return mcp_header_bytes(packet->header.type) + packet->payload_bytes;
 }
 
-static bool same_place(const struct mcp_address *a, const struct mcp_address *b)
-{
-    return a->ip == b->ip && a->port == b->port;
-}
-
 /* How many of the packets from `first` on can go as one chain: all of equal size but the last. */
 static uint32_t chain_from(const struct mcp_udp *udp, uint32_t first)
 {
@@ -129,7 +124,7 @@ static uint32_t chain_from(const struct mcp_udp *udp, uint32_t first)
     while (udp->chains && first + count < udp->gathered && count < CHAIN_PACKETS) {
         const struct mcp_udp_packet *next = &udp->outbox[first + count];
         const size_t bytes = packet_bytes(next);
-        if (!same_place(&head->to, &next->to) || bytes > size ||
+        if (!mcp_same_address(&head->to, &next->to) || bytes > size ||
             sum + bytes > MCP_UDP_CHAIN_MOST - 28) {
             break;
         }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
+#include "firmware/soft/addresses.h"
 #include "firmware/wire.h"
 
 enum {

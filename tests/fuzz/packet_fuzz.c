@@ -59,25 +59,41 @@ static struct mcp_nic *nic;
 static struct place places[GROUPS];
 static uint64_t clock_ns;
 static uint32_t transmitted, asked;
-static const struct mcp_address stranger = {STRANGER, STRANGER, 0};
+static uint32_t held; /* links to the sender */
 
 /* ---- the board ---- */
 
-static void transmit(struct mcp_board *of, const struct mcp_address *to,
-                     const struct mcp_header *header, const void *payload, size_t payload_bytes)
+static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_header *header,
+                        const void *payload, size_t payload_bytes)
 {
     struct mcp_header sealed = *header, parsed;
     CHECK(&board == of && NULL == payload && 0 == payload_bytes);
     mcp_seal(&sealed, NULL, 0);
     CHECK(mcp_parse(&sealed, mcp_header_bytes(sealed.type), &parsed));
     CHECK(0 != header->key && MCP_DATA != header->type);
-    if (header->type >= MCP_DONE) {
-        CHECK(0 == memcmp(to, &stranger, sizeof(*to)));
+    if (MCP_DONE == header->type) {
+        CHECK(MCP_LINK_SENDER == to);
+    } else if (header->type > MCP_DONE) {
+        CHECK(STRANGER == to);
     } else {
-        CHECK(to->ip > 0 && to->ip <= PEERS);
+        CHECK(to > 0 && to <= PEERS);
     }
     asked += MCP_ASK == header->type;
     ++transmitted;
+}
+
+static mcp_link hold_sender(struct mcp_board *of)
+{
+    CHECK(&board == of && ++held <= CONNECTIONS);
+    return STRANGER;
+}
+
+/* Connections made by packets stay. */
+static void drop(struct mcp_board *of, mcp_link link)
+{
+    (void)of;
+    (void)link;
+    CHECK(!"a link is dropped");
 }
 
 static uint64_t now_ns(struct mcp_board *of)
@@ -109,9 +125,8 @@ static void fill(struct place *place, uint64_t key, const struct mcp_step *steps
     mcp_group_init(group, key, 0, nsteps, PEERS, PEERS, (uint32_t)FIRST_EPOCH);
     memcpy(mcp_group_steps(group), steps, nsteps * sizeof(*steps));
     for (uint32_t p = 0; p < PEERS; ++p) {
-        mcp_group_sends(group)[p] =
-            (struct mcp_peer){{p + 1, 1, 0}, (uint16_t)(p + 1), (uint16_t)p};
-        mcp_group_waits(group)[p] = (struct mcp_peer){{p + 1, 1, 0}, (uint16_t)(p + 1), 0};
+        mcp_group_sends(group)[p] = (struct mcp_peer){p + 1, (uint16_t)(p + 1), (uint16_t)p};
+        mcp_group_waits(group)[p] = (struct mcp_peer){p + 1, (uint16_t)(p + 1), 0};
     }
     place->tables = (size_t)((uint8_t *)mcp_group_arrivals(group) - (uint8_t *)(group + 1));
     place->done = (uint32_t)FIRST_EPOCH;
@@ -138,7 +153,9 @@ static void begin(void)
         CHECK(NULL != memory);
     }
     memset(memory, GUARD, MEMORY);
-    board = (struct mcp_board){transmit, now_ns, wake, memory, MEMORY};
+    board =
+        (struct mcp_board){{send_packet, NULL, hold_sender, drop, now_ns, wake}, memory, MEMORY};
+    held = 0;
     uint8_t *free_memory = memory + MYR_LINE;
     nic = (struct mcp_nic *)free_memory;
     const size_t nic_bytes = mcp_nic_bytes(PORTS, CONNECTIONS);
@@ -257,7 +274,7 @@ static void receive(const uint8_t *bytes, size_t count, bool sealed)
             memcpy(packet, &header, head);
         }
     }
-    mcp_receive(nic, &board, &stranger, packet, count);
+    mcp_receive(nic, &board, packet, count);
     free(packet);
 }
 

@@ -27,7 +27,7 @@ enum {
 
 /* Peers are numbered by their place: message i goes to node 100 + i, slot 200 + i, and the one for
  * slot w comes from node 300 + w. */
-enum { TO_NODE = 100, TO_SLOT = 200, FROM_NODE = 300, TO_IP = 10000, FROM_IP = 20000 };
+enum { TO_NODE = 100, TO_SLOT = 200, FROM_NODE = 300, TO_LINK = 10000, FROM_LINK = 20000 };
 
 static struct {
     _Alignas(MYR_LINE) uint8_t before[MYR_LINE];
@@ -53,11 +53,11 @@ static void begin(const struct mcp_step *steps, uint32_t nsteps, uint32_t epoch)
     }
     for (uint32_t i = 0; i < nsends; ++i) {
         mcp_group_sends(group)[i] =
-            (struct mcp_peer){{TO_IP + i, 1, 0}, (uint16_t)(TO_NODE + i), (uint16_t)(TO_SLOT + i)};
+            (struct mcp_peer){TO_LINK + i, (uint16_t)(TO_NODE + i), (uint16_t)(TO_SLOT + i)};
     }
     for (uint32_t w = 0; w < nwaits; ++w) {
         mcp_group_waits(group)[w] =
-            (struct mcp_peer){{FROM_IP + w, 1, 0}, (uint16_t)(FROM_NODE + w), 0xffff};
+            (struct mcp_peer){FROM_LINK + w, (uint16_t)(FROM_NODE + w), 0xffff};
     }
 }
 
@@ -76,11 +76,10 @@ static uint32_t done(void)
     return myr_observe(&group->done);
 }
 
-static void expect_message(const struct mcp_message *message, uint8_t type, uint32_t ip,
+static void expect_message(const struct mcp_message *message, uint8_t type, mcp_link link,
                            uint32_t slot, uint32_t epoch)
 {
-    assert_int_equal(message->to.ip, ip);
-    assert_int_equal(message->to.port, 1);
+    assert_int_equal(message->to, link);
     assert_int_equal(message->header.type, type);
     assert_int_equal(message->header.key, KEY);
     assert_int_equal(message->header.collective.epoch, epoch);
@@ -94,7 +93,7 @@ static void expect_sends(uint32_t first, uint32_t count, uint32_t epoch)
     struct mcp_message message;
     for (uint32_t i = first; i < first + count; ++i) {
         assert_true(mcp_group_next(group, &message));
-        expect_message(&message, MCP_ARRIVE, TO_IP + i, TO_SLOT + i, epoch);
+        expect_message(&message, MCP_ARRIVE, TO_LINK + i, TO_SLOT + i, epoch);
     }
     assert_false(mcp_group_next(group, &message));
     assert_false(mcp_group_next(group, &message));
@@ -108,7 +107,7 @@ static void expect_missing(uint64_t slots, uint32_t epoch)
     for (uint32_t w = 0; w < 64; ++w) {
         if (slots >> w & 1) {
             assert_true(mcp_group_missing(group, &cursor, &message));
-            expect_message(&message, MCP_ASK, FROM_IP + w, w, epoch);
+            expect_message(&message, MCP_ASK, FROM_LINK + w, w, epoch);
         }
     }
     assert_false(mcp_group_missing(group, &cursor, &message));
@@ -121,7 +120,7 @@ static bool answered(uint32_t place, uint32_t epoch, uint32_t with)
     if (!mcp_group_answer(group, TO_NODE + place, TO_SLOT + place, epoch, &message)) {
         return false;
     }
-    expect_message(&message, MCP_ARRIVE, TO_IP + place, TO_SLOT + place, with);
+    expect_message(&message, MCP_ARRIVE, TO_LINK + place, TO_SLOT + place, with);
     return true;
 }
 
@@ -210,7 +209,7 @@ static void nothing_to_wait_for(void **state)
     for (uint32_t epoch = 10; epoch < 12; ++epoch) {
         for (uint32_t i = 0; i < 3; ++i) {
             assert_true(mcp_group_next(group, &message));
-            expect_message(&message, MCP_ARRIVE, TO_IP + i, TO_SLOT + i, epoch);
+            expect_message(&message, MCP_ARRIVE, TO_LINK + i, TO_SLOT + i, epoch);
         }
     }
     assert_false(mcp_group_next(group, &message));
@@ -487,7 +486,7 @@ static void anything(void **state)
             uint32_t place;
             while (book_next(&book, &place)) {
                 assert_true(mcp_group_next(group, &message));
-                expect_message(&message, MCP_ARRIVE, TO_IP + place, TO_SLOT + place,
+                expect_message(&message, MCP_ARRIVE, TO_LINK + place, TO_SLOT + place,
                                book.first + book.sent[place]);
             }
             assert_false(mcp_group_next(group, &message));
@@ -520,7 +519,7 @@ static void release(void **state)
     struct mcp_message message;
     for (uint32_t i = 1; i < 3; ++i) { /* others may wait for what is left to send */
         assert_true(mcp_group_next(group, &message));
-        expect_message(&message, MCP_ARRIVE, TO_IP + i, TO_SLOT + i, UINT32_MAX);
+        expect_message(&message, MCP_ARRIVE, TO_LINK + i, TO_SLOT + i, UINT32_MAX);
     }
     expect_sends(0, 1, 0);
     assert_int_equal(done(), UINT32_MAX);

@@ -59,7 +59,8 @@ static struct myr_kernel_question question_of_two(uint64_t key, const char *peer
     struct myr_kernel_question question = {.key = key, .nsteps = 1, .nsends = 1, .nwaits = 1};
     question.steps[0] = (struct mcp_step){1, 1};
     for (int p = 0; p < 2; ++p) {
-        question.peers[p].address = (struct mcp_address){ip_of(peer), htons(7077), 0};
+        question.peers[p].ip = ip_of(peer);
+        question.peers[p].port = htons(7077);
         question.peers[p].node = 1;
     }
     return question;
@@ -120,7 +121,7 @@ static void a_good_question_is_a_plan(void **state)
     assert_int_equal(plan.uid, ALICE);
     assert_int_equal(plan.nsteps, 1);
     assert_int_equal(plan.steps[0].sends, 1);
-    assert_int_equal(plan.peers[1].address.ip, ip_of("127.0.0.2"));
+    assert_int_equal(plan.peers[1].ip, ip_of("127.0.0.2"));
 }
 
 static void what_cannot_be_is_refused(void **state)
@@ -145,9 +146,9 @@ static void what_cannot_be_is_refused(void **state)
     REFUSED(steps[0].sends, 2, MYR_ERR_SYSTEM);
     REFUSED(steps[0].waits, 0, MYR_ERR_SYSTEM);
     REFUSED(peers[0].slot, MCP_KERNEL_MESSAGES, MYR_ERR_SYSTEM);
-    REFUSED(peers[0].address.port, 0, MYR_ERR_SYSTEM);
-    REFUSED(peers[1].address.ip, ip_of("127.0.0.1"), MYR_ERR_SYSTEM);
-    REFUSED(peers[1].address.ip, ip_of("10.0.0.1"), MYR_ERR_SYSTEM);
+    REFUSED(peers[0].port, 0, MYR_ERR_SYSTEM);
+    REFUSED(peers[1].ip, ip_of("127.0.0.1"), MYR_ERR_SYSTEM);
+    REFUSED(peers[1].ip, ip_of("10.0.0.1"), MYR_ERR_SYSTEM);
 #undef REFUSED
     /* A sum that overflows. */
     bad = good;

@@ -274,7 +274,14 @@ static void expect_count(void)
     }
 }
 
-/* This message of the NIC's comes out next. */
+/* Its NIC's port (network byte order): the first peer has ours, each other one another. */
+static uint16_t port_of(uint32_t ip)
+{
+    return htons((uint16_t)(peer_ip(1) == ip ? PORT : PORT + 1 + (ntohl(ip) & 0xff)));
+}
+
+/* This message of the NIC's comes out next; its link is an IP address here. A stranger hears at the
+ * port that it has asked from. */
 static void expect_message(const struct mcp_message *message)
 {
     struct frame frame;
@@ -282,16 +289,17 @@ static void expect_message(const struct mcp_message *message)
     uint8_t own[ETH_ALEN], peer[ETH_ALEN];
     assert_int_equal(take(wire, &frame, true), BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES);
     mac_of(OWN, own);
-    mac_of(ntohl(message->to.ip) & 0xff, peer);
+    mac_of(ntohl(message->to) & 0xff, peer);
     assert_memory_equal(frame.ethernet.h_source, own, ETH_ALEN);
     assert_memory_equal(frame.ethernet.h_dest, peer, ETH_ALEN);
     struct iphdr ip = frame.ip;
     assert_int_equal(ip_check(&ip), 0);
     assert_int_equal(ip.saddr, ip_of(OWN));
-    assert_int_equal(ip.daddr, message->to.ip);
+    assert_int_equal(ip.daddr, message->to);
     assert_int_equal(ntohs(ip.tot_len), BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES - ETH_HLEN);
     assert_int_equal(ntohs(frame.udp.source), PORT);
-    assert_int_equal(frame.udp.dest, message->to.port);
+    assert_int_equal(frame.udp.dest,
+                     MCP_DONE == message->header.type ? htons(PORT) : port_of(message->to));
     assert_int_equal(ntohs(frame.udp.len), sizeof(frame.udp) + MCP_COLLECTIVE_BYTES);
     assert_int_equal(frame.udp.check, 0);
     assert_true(mcp_parse(frame.payload, MCP_COLLECTIVE_BYTES, &header));
@@ -387,15 +395,18 @@ static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
     }
     pair->page = mmap(NULL, sizeof(*pair->page), PROT_READ, MAP_SHARED, pair->page_map, 0);
     assert_ptr_not_equal(pair->page, MAP_FAILED);
-    pair->bell = make_socket(0, peer_ip(crew_below(random, MOST_NODES)), PORT);
+    pair->bell =
+        make_socket(0, peer_ip(crew_below(random, MOST_NODES)), ntohs(plan->peers[0].port));
     pair->sleeps = false;
     memset(pair->room, 0, sizeof(pair->room));
     pair->group = (struct mcp_group *)pair->room;
     assert_true(mcp_group_bytes(plan->nsteps, plan->nsends, plan->nwaits) <= ROOM);
     mcp_group_init(pair->group, plan->key, plan->node, plan->nsteps, plan->nsends, plan->nwaits, 0);
     memcpy(mcp_group_steps(pair->group), plan->steps, plan->nsteps * sizeof(plan->steps[0]));
-    memcpy(mcp_group_sends(pair->group), plan->peers,
-           (plan->nsends + plan->nwaits) * sizeof(plan->peers[0]));
+    for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) { /* the address is a link here */
+        const struct mcp_kernel_peer *peer = &plan->peers[p];
+        mcp_group_sends(pair->group)[p] = (struct mcp_peer){peer->ip, peer->node, peer->slot};
+    }
 }
 
 static void close_pair(struct pair *pair)
@@ -556,7 +567,7 @@ static struct mcp_header missing_arrival(const struct pair *pair, uint64_t *rand
 
 static struct mcp_header some_question(const struct pair *pair, uint64_t *random)
 {
-    const struct mcp_peer *to = &pair->plan.peers[crew_below(random, pair->plan.nsends)];
+    const struct mcp_kernel_peer *to = &pair->plan.peers[crew_below(random, pair->plan.nsends)];
     const uint32_t wrong = 0 == crew_below(random, 5);
     return make_header(pair, MCP_ASK, some_epoch(pair, random), to->slot + wrong, to->node);
 }
@@ -693,7 +704,7 @@ static void event_late(struct pair *pair, struct mcp_header header, uint64_t *ra
     ++count.packets_received;
     if (MCP_ASK == header.type && myr_epoch_reached(done(pair), epoch)) {
         struct mcp_message answer = {
-            .to = {peer_ip(from), htons(PORT), 0},
+            .to = peer_ip(from),
             .header = {.type = MCP_DONE, .key = pair->key},
         };
         answer.header.collective = header.collective;
@@ -733,11 +744,10 @@ static void play_trace(struct pair *pair, uint32_t events, uint64_t *random)
 
 /* ---- traces ---- */
 
-static bool route(const void *nothing, const struct myr_nic_name *name, struct mcp_address *address)
+static struct mcp_kernel_peer peer_at(uint32_t node, uint32_t slot)
 {
-    (void)nothing;
-    *address = (struct mcp_address){name->address[0].ip, name->address[0].port, 0};
-    return true;
+    return (struct mcp_kernel_peer){peer_ip(node), port_of(peer_ip(node)), (uint16_t)node,
+                                    (uint16_t)slot, 0};
 }
 
 static struct nicbarr_choice some_choice(uint64_t *random)
@@ -758,32 +768,27 @@ static void plan_schedule(struct mcp_kernel_plan *plan, uint64_t *random)
 {
     const struct nicbarr_among asked = {some_choice(random),
                                         2 + crew_below(random, MOST_NODES - 1)};
-    struct myr_nic_name names[MOST_NODES];
+    const uint32_t node = crew_below(random, asked.size);
+    struct mcp_peer peers[MCP_KERNEL_PEERS];
     struct myr_schedule schedule;
-    memset(names, 0, sizeof(names));
-    for (uint32_t n = 0; n < MOST_NODES; ++n) {
-        names[n].address[0].ip = peer_ip(n);
-        names[n].address[0].port = htons(PORT);
-    }
-    const struct myr_nic_members members = {
-        .nodes = asked.size, .node = crew_below(random, asked.size), .names = names};
-    assert_true(nicbarr_schedule_of(&asked, members.node, &schedule));
+    assert_true(nicbarr_schedule_of(&asked, node, &schedule));
     const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
     memset(plan, 0, sizeof(*plan));
-    plan->node = members.node;
+    plan->node = node;
     plan->nsteps = lengths.steps;
     plan->nsends = lengths.sends;
     plan->nwaits = lengths.waits;
-    assert_true(myr_fill_tables(&schedule, &members, nicbarr_schedule_of, &asked, route, NULL,
-                                plan->steps, plan->peers, plan->peers + lengths.sends));
+    assert_true(myr_fill_tables(&schedule, node, nicbarr_schedule_of, &asked, plan->steps, peers));
+    for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
+        plan->peers[p] = peer_at(peers[p].node, peers[p].slot);
+    }
     nicbarr_schedule_destroy(&schedule);
 }
 
-static struct mcp_peer some_peer(uint64_t *random)
+static struct mcp_kernel_peer some_peer(uint64_t *random)
 {
     const uint32_t node = crew_below(random, MOST_NODES);
-    return (struct mcp_peer){
-        {peer_ip(node), htons(PORT), 0}, (uint16_t)node, (uint16_t)crew_below(random, 65535)};
+    return peer_at(node, crew_below(random, 65535));
 }
 
 /* Tables that no algorithm makes, up to the greatest that there is room for. */
@@ -874,7 +879,7 @@ static void open_small(uint32_t uid)
     memset(&pair.plan, 0, sizeof(pair.plan));
     pair.plan.nsteps = pair.plan.nsends = pair.plan.nwaits = 1;
     pair.plan.steps[0] = (struct mcp_step){1, 1};
-    pair.plan.peers[0] = (struct mcp_peer){{peer_ip(1), htons(PORT), 0}, 1, 0};
+    pair.plan.peers[0] = peer_at(1, 0);
     pair.plan.peers[1] = pair.plan.peers[0];
     open_pair(&pair, uid, &random);
 }
@@ -1284,7 +1289,7 @@ static void unknown_neighbour(void **state)
         pair.plan.steps[0] = (struct mcp_step){3, 1};
         for (uint32_t i = 0; i < 4; ++i) {
             const uint32_t ip = unknown == i ? ip_of(UNKNOWN_PEER) : peer_ip(i);
-            pair.plan.peers[i] = (struct mcp_peer){{ip, htons(PORT), 0}, (uint16_t)i, 0};
+            pair.plan.peers[i] = (struct mcp_kernel_peer){ip, port_of(ip), (uint16_t)i, 0, 0};
         }
         open_pair(&pair, geteuid(), &random);
         mcp_group_start(pair.group, 1);

@@ -22,6 +22,7 @@ unit_programs = \
     tests/unit/port_test \
     tests/unit/udp_test \
     tests/unit/nic_test \
+    tests/unit/nic_links_test \
     tests/unit/sim_test \
     tests/unit/nicsim_data_test \
     tests/unit/place_test \
@@ -107,6 +108,10 @@ tests_unit_collective_model_test_LDADD = $(firmware_libs)
 tests_unit_messages_test_SOURCES = tests/unit/messages_test.c $(unit_common) $(unit_wire)
 tests_unit_messages_test_CFLAGS = $(unit_cflags)
 tests_unit_messages_test_LDADD = firmware/libmcp.la $(CMOCKA_LIBS)
+
+tests_unit_nic_links_test_SOURCES = tests/unit/nic_links_test.c $(unit_common)
+tests_unit_nic_links_test_CFLAGS = $(unit_cflags)
+tests_unit_nic_links_test_LDADD = $(unit_libs)
 
 tests_unit_inlet_test_SOURCES = tests/unit/inlet_test.c $(unit_common)
 tests_unit_inlet_test_CFLAGS = $(unit_cflags)

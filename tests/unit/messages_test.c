@@ -132,6 +132,11 @@ static void close_port(struct host *host)
 }
 
 /* Ports on NICs in turn, each connected to all. */
+static uint32_t meet(struct wire_nic *nic, const struct wire_nic *other)
+{
+    return mcp_connect(nic->mcp, &nic->board, other->mcp->key, wire_hold(nic, other->link), 0);
+}
+
 static void begin(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t seed)
 {
     memset(w, 0, sizeof(*w));
@@ -148,9 +153,7 @@ static void begin(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t see
         for (uint32_t to = 0; to < nhosts; ++to) {
             struct wire_nic *other = w->hosts[to].nic;
             w->hosts[h].connection[to] =
-                other == w->hosts[h].nic
-                    ? (uint32_t)MCP_SAME_NIC
-                    : mcp_connect(w->hosts[h].nic->mcp, other->mcp->key, &other->address, 0);
+                other == w->hosts[h].nic ? (uint32_t)MCP_SAME_NIC : meet(w->hosts[h].nic, other);
         }
     }
 }
@@ -579,7 +582,7 @@ struct victim {
     bool always, done;
 };
 
-static bool spare_others(void *context, const struct wire_nic *from, const struct mcp_address *to,
+static bool spare_others(void *context, const struct wire_nic *from, mcp_link to,
                          const struct mcp_header *header, const void *payload, size_t payload_bytes)
 {
     struct victim *victim = context;
@@ -801,11 +804,9 @@ static void full_table(void **state)
     assert_int_equal(w.hosts[0].received, 3);
     assert_int_equal(w.hosts[4].under_way, 1);
     assert_true(full->counters.dropped_no_room > 5);
-    assert_int_equal(mcp_connect(full, w.hosts[4].nic->mcp->key, &w.hosts[4].nic->address, 0),
-                     MCP_NO_CONNECTION);
+    assert_int_equal(meet(w.hosts[0].nic, w.hosts[4].nic), MCP_NO_CONNECTION);
     for (uint32_t to = 1; to < 4; ++to) { /* those that there are are found */
-        const struct wire_nic *other = w.hosts[to].nic;
-        assert_int_equal(mcp_connect(full, other->mcp->key, &other->address, 0), to - 1);
+        assert_int_equal(meet(w.hosts[0].nic, w.hosts[to].nic), to - 1);
     }
     full->messages.nconnections = 4; /* someone made room */
     pass(&w, SECOND);
@@ -833,15 +834,14 @@ static void peer_gone(void **state)
     pass(&w, SECOND);
     assert_int_equal(w.hosts[0].under_way, 2);
     struct wire_nic *nic = w.hosts[0].nic;
-    mcp_peer_gone(nic->mcp, &nic->board, &w.hosts[1].nic->address);
+    mcp_peer_gone(nic->mcp, &nic->board, w.hosts[1].nic->link);
     look_all(&w);
     assert_int_equal(w.hosts[0].failed, 2);
     assert_int_equal(w.hosts[0].why, MCP_FAILED_GONE);
     assert_true(send(&w, 0, 1, 1));
     look_all(&w);
     assert_int_equal(w.hosts[0].failed, 3);
-    assert_int_equal(mcp_connect(nic->mcp, w.hosts[1].nic->mcp->key, &w.hosts[1].nic->address, 0),
-                     MCP_NO_CONNECTION);
+    assert_int_equal(meet(nic, w.hosts[1].nic), MCP_NO_CONNECTION);
     assert_true(provide(&w.hosts[2], 10) && send(&w, 0, 2, 10)); /* others are there still */
     for (uint32_t i = 0; i < RECEIVES; ++i) { /* with all of the receive tokens */
         assert_true(send(&w, 2, 0, 10));
@@ -1228,6 +1228,37 @@ static void coming_and_going(void **state)
     run_post(5, 10, &none);
 }
 
+/* A packet has made the connection before its host connects; each holds one link, no more. */
+static void links_are_held_once(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 3, 3, crew_seed());
+    for (uint32_t n = 0; n < 3; ++n) {
+        for (uint32_t to = 0; to < 3; ++to) {
+            assert_int_equal(w.wire.nics[n].held[to], n != to);
+        }
+    }
+    struct wire_nic *nic = &w.wire.nics[0], *other = &w.wire.nics[1];
+    memset(&nic->mcp->messages.bucket, 0, sizeof(nic->mcp->messages.bucket));
+    nic->mcp->messages.connections = 0; /* as if it had not connected: only its peers have */
+    nic->held[1] = nic->held[2] = 0;
+    assert_true(provide(&w.hosts[0], LONGEST) && send(&w, 1, 0, 10));
+    pass(&w, SECOND);
+    assert_int_equal(w.hosts[0].received, 1);
+    assert_int_equal(nic->held[1], 1);
+    assert_int_equal(meet(nic, other), 0);
+    assert_int_equal(meet(nic, other), 0);
+    assert_int_equal(nic->held[1], 1);
+    nic->mcp->messages.nconnections = 1;
+    assert_int_equal(meet(nic, &w.wire.nics[2]), MCP_NO_CONNECTION);
+    assert_int_equal(nic->held[2], 0);
+    mcp_peer_gone(nic->mcp, &nic->board, other->link);
+    assert_int_equal(meet(nic, other), MCP_NO_CONNECTION);
+    assert_int_equal(nic->held[1], 1);
+    end(&w);
+}
+
 int main(void)
 {
     crew_watchdog();
@@ -1251,6 +1282,7 @@ int main(void)
         cmocka_unit_test(heirs_try_again),
         cmocka_unit_test(nobody_overtakes),
         cmocka_unit_test(unfinished_messages),
+        cmocka_unit_test(links_are_held_once),
     };
     return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
 }

@@ -34,6 +34,7 @@
 #include "coll_nicbarr/schedule.h"
 #include "firmware/wire.h"
 #include "libmyr/nic_group.h"
+#include "firmware/soft/addresses.h"
 #include "libmyr/nic_inside.h"
 #include "libmyr/nic_look.h"
 #include "libmyr/nic_thread.h"
@@ -1209,6 +1210,42 @@ static void routes(void **state)
     pretended = NULL;
 }
 
+/* Each group has peers that nobody has met: all of them are more than there is room for at once. */
+static void peers_come_and_go(void **state)
+{
+    (void)state;
+    enum { PEERS = 15, GROUPS = 600, AT_ONCE = 4 };
+    struct world world = {.nodes = PEERS + 1}; /* eight of them are a node's peers */
+    struct myr_nic_name names[PEERS + 1] = {0};
+    struct myr_nic_group group[AT_ONCE];
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_error error = {0};
+    const struct myr_nic_options options = {.network = "lo"};
+    assert_int_equal(myr_segment_join(NULL, 8 << 20, &segment, NULL), MYR_OK);
+    assert_int_equal(myr_nic_open(segment, &options, &nic, NULL), MYR_OK);
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        for (uint32_t n = 1; n <= PEERS; ++n) {
+            names[n].count = 1;
+            names[n].address[0].ip = htonl(0x7f010000 + g * PEERS + n);
+            names[n].address[0].port = htons(9);
+        }
+        const struct myr_nic_members members = {
+            .key = g + 1, .nodes = PEERS + 1, .locals = 1, .names = names};
+        if (g >= AT_ONCE) {
+            myr_nic_group_leave(&group[g % AT_ONCE]);
+        }
+        assert_int_equal(myr_nic_group_join(&group[g % AT_ONCE], nic, NULL, &members, schedule_of,
+                                            &world, &error),
+                         MYR_OK);
+    }
+    for (uint32_t g = 0; g < AT_ONCE; ++g) {
+        myr_nic_group_leave(&group[g]);
+    }
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+}
+
 /* ---- other people's packets ---- */
 
 /* Poll until the NIC has counted so many packets. */
@@ -1320,6 +1357,7 @@ int main(void)
         cmocka_unit_test(a_given_socket_stays_the_givers),
         cmocka_unit_test(threads_poll),
         cmocka_unit_test(routes),
+        cmocka_unit_test(peers_come_and_go),
         cmocka_unit_test(strange_packets),
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(a_thread_runs_the_nic),

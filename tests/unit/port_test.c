@@ -72,21 +72,19 @@ struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
 void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name)
 {
     *name = (struct myr_nic_name){.key = nic->below->mcp->key, .count = 1};
-    name->address[0].ip = nic->below->address.ip;
-    name->address[0].port = nic->below->address.port;
+    name->address[0].ip = nic->below->link;
 }
 
-bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
-                   struct mcp_address *address)
+mcp_link myr_nic_link(struct myr_nic *nic, const struct myr_nic_name *name)
+{
+    assert_int_not_equal(myr_observe(nic->lock), 0);
+    return 0 == name->count ? MCP_LINK_SENDER : wire_hold(nic->below, name->address[0].ip);
+}
+
+uint32_t myr_nic_mtu(const struct myr_nic *nic, const struct myr_nic_name *name)
 {
     (void)nic;
-    *address = (struct mcp_address){name->address[0].ip, name->address[0].port, 0};
-    return 0 != name->count;
-}
-
-uint32_t myr_nic_mtu(const struct mcp_address *address)
-{
-    (void)address;
+    (void)name;
     return 0;
 }
 
@@ -359,7 +357,7 @@ static void refusals(void **state)
     w->wire.nics[1].unplugged = true;
     assert_int_equal(myr_port_send(a, &remote, out, 100, hear, &heard), MYR_OK);
     struct wire_nic *below = w->nics[0].below;
-    mcp_peer_gone(below->mcp, &below->board, &w->wire.nics[1].address);
+    mcp_peer_gone(below->mcp, &below->board, w->wire.nics[1].link);
     hear_soon(a, &heard, 2);
     assert_int_equal(heard.status, MYR_ERR_GONE);
     struct myr_port_name name;

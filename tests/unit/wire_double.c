@@ -2,7 +2,6 @@
 /* See wire_double.h. */
 #include "tests/unit/wire_double.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +9,6 @@
 #include "tests/unit/crew.h"
 
 enum {
-    FIRST_IP = 0x0a000001, /* 10.0.0.1 is the first NIC */
-    PORT = 1855,
     LONGEST = 65507, /* bytes of a packet: what UDP takes */
     MOST_IDLE_TIMERS = 100000,
 };
@@ -21,7 +18,7 @@ struct wire_event {
     struct wire_nic *nic;
     wire_call call; /* NULL: a packet */
     void *context;
-    struct mcp_address from;
+    mcp_link from;
     size_t bytes;
     uint8_t packet[];
 };
@@ -108,13 +105,10 @@ void wire_after(struct wire *wire, uint64_t after_ns, struct wire_nic *nic, wire
 
 /* ---- packets ---- */
 
-static struct wire_nic *nic_at(const struct wire *wire, const struct mcp_address *address)
+/* The links that there are begin after MCP_LINK_SENDER. */
+static struct wire_nic *nic_at(const struct wire *wire, mcp_link link)
 {
-    const uint32_t number = ntohl(address->ip) - FIRST_IP;
-    if (number >= wire->nnics || htons(PORT) != address->port) {
-        return NULL;
-    }
-    return &wire->nics[number];
+    return link - 1 < wire->nnics ? &wire->nics[link - 1] : NULL;
 }
 
 /* Some bits are flipped, or the end is missing, or there is more behind it. */
@@ -168,7 +162,7 @@ static struct wire_event *new_packet(const struct wire_nic *from, struct wire_ni
                                      size_t payload_bytes)
 {
     struct wire_event *event = new_event(to, 0, head_bytes + payload_bytes);
-    event->from = from->address;
+    event->from = from->link;
     memcpy(event->packet, head, head_bytes);
     if (0 != payload_bytes) {
         memcpy(event->packet + head_bytes, payload, payload_bytes);
@@ -176,10 +170,11 @@ static struct wire_event *new_packet(const struct wire_nic *from, struct wire_ni
     return event;
 }
 
-static void transmit(struct mcp_board *board, const struct mcp_address *to,
-                     const struct mcp_header *header, const void *payload, size_t payload_bytes)
+static void send_packet(struct mcp_board *board, mcp_link link, const struct mcp_header *header,
+                        const void *payload, size_t payload_bytes)
 {
     struct wire_nic *from = (struct wire_nic *)board; /* its first member */
+    const mcp_link to = MCP_LINK_SENDER == link ? from->sender : link;
     struct wire *wire = from->wire;
     const uint8_t *bytes = payload;
     if (0 == header->type || header->type >= MCP_TYPES) {
@@ -217,6 +212,30 @@ static void transmit(struct mcp_board *board, const struct mcp_address *to,
     wire->tally.reordered += detour;
     send_copy(wire, from, receiver,
               new_packet(from, receiver, &sealed, head_bytes, payload, payload_bytes), detour);
+}
+
+/* ---- links ---- */
+
+static mcp_link hold_sender(struct mcp_board *board)
+{
+    return wire_hold((struct wire_nic *)board, ((struct wire_nic *)board)->sender);
+}
+
+static void drop(struct mcp_board *board, mcp_link link)
+{
+    struct wire_nic *nic = (struct wire_nic *)board;
+    if (NULL == nic_at(nic->wire, link) || 0 == nic->held[link - 1]--) {
+        give_up("a link is dropped that was not held");
+    }
+}
+
+mcp_link wire_hold(struct wire_nic *nic, mcp_link link)
+{
+    if (NULL == nic_at(nic->wire, link)) {
+        give_up("a link is held that there is not");
+    }
+    ++nic->held[link - 1];
+    return link;
 }
 
 void wire_inject(struct wire *wire, const struct wire_nic *from, const struct wire_nic *to,
@@ -269,8 +288,10 @@ void wire_begin(struct wire *wire, uint32_t nnics, uint32_t memory_bytes, uint64
     for (uint32_t n = 0; n < nnics; ++n) {
         struct wire_nic *nic = &wire->nics[n];
         *nic = (struct wire_nic){.wire = wire, .number = n, .taken = MYR_LINE};
-        nic->address = (struct mcp_address){htonl(FIRST_IP + n), htons(PORT), 0};
-        nic->board = (struct mcp_board){transmit, now_ns, wake, NULL, memory_bytes};
+        nic->link = n + 1;
+        nic->held = must(calloc(nnics, sizeof(*nic->held)));
+        nic->board = (struct mcp_board){
+            {send_packet, NULL, hold_sender, drop, now_ns, wake}, NULL, memory_bytes};
         nic->board.memory = must(aligned_alloc(MYR_LINE, memory_bytes));
         memset(nic->board.memory, 0, memory_bytes);
         nic->mcp = wire_memory(nic, mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS));
@@ -285,6 +306,7 @@ void wire_end(struct wire *wire)
     }
     for (uint32_t n = 0; n < wire->nnics; ++n) {
         free(wire->nics[n].board.memory);
+        free(wire->nics[n].held);
     }
     free(wire->nics);
     free(wire->order_ns);
@@ -332,7 +354,9 @@ static void run_event(struct wire *wire, struct wire_event *event)
         ++wire->tally.lost;
     } else {
         ++wire->tally.delivered;
-        mcp_receive(nic->mcp, &nic->board, &event->from, event->packet, event->bytes);
+        nic->sender = event->from;
+        mcp_receive(nic->mcp, &nic->board, event->packet, event->bytes);
+        nic->sender = MCP_LINK_SENDER;
     }
     free(event);
 }

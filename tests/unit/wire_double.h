@@ -8,7 +8,7 @@
  * to a NIC (mcp_receive), a NIC's deadline that is over (mcp_timer), or a call that the test has
  * put in at a time. The clock goes from event to event, so a second of waiting costs nothing.
  *
- * Invariants: no two parts of a control program ever run inside each other (transmit and wake only
+ * Invariants: no two parts of a control program ever run inside each other (send and wake only
  * take note); a packet is a copy in memory of just its size, and a payload must lie in the sender's
  * memory, so that AddressSanitizer sees who reads too far.
  */
@@ -38,7 +38,9 @@ struct wire_nic {
     struct mcp_board board;
     struct wire *wire;
     uint32_t number;
-    struct mcp_address address;
+    mcp_link link;       /* by which the others, and itself, know it */
+    mcp_link sender;     /* of the packet that is being handled */
+    uint32_t *held;      /* how often it holds the link to each NIC, by number */
     struct mcp_nic *mcp; /* in the board's memory */
     bool unplugged;      /* the test sets it: nothing reaches it, nothing leaves it */
     uint64_t wakes;      /* how often a word was woken */
@@ -54,9 +56,9 @@ struct wire {
     struct wire_nic *nics;
     struct wire_nic *touched; /* by the last event; NULL if that was a call without NIC */
 
-    /* The test sets these if it wants to: called within transmit (true lets the packet pass) and
+    /* The test sets these if it wants to: called within send (true lets the packet pass) and
      * within wake; neither may call a control program. */
-    bool (*transmitted)(void *context, const struct wire_nic *from, const struct mcp_address *to,
+    bool (*transmitted)(void *context, const struct wire_nic *from, mcp_link to,
                         const struct mcp_header *header, const void *payload, size_t payload_bytes);
     void (*woken)(void *context, struct wire_nic *nic, myr_word *word);
     void *context;
@@ -75,6 +77,9 @@ void wire_end(struct wire *wire);
 
 /* Memory of this NIC, all 0, aligned to MYR_LINE, until the end. */
 void *wire_memory(struct wire_nic *nic, size_t bytes);
+
+/* A NIC holds one of its links, as a host does before it connects. */
+mcp_link wire_hold(struct wire_nic *nic, mcp_link link);
 
 /* Have `call` called `after_ns` from now; `nic` (or NULL) is what it will touch. */
 typedef void (*wire_call)(struct wire_nic *nic, void *context);

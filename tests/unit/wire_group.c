@@ -121,13 +121,12 @@ void wire_group_fill(const struct wire_group *group, uint32_t rank, uint32_t epo
         for (uint32_t i = 0; i < step->sends; ++i, ++place) {
             const uint32_t peer = schedule->peers[place];
             const uint32_t k = times(schedule, true, peer, place);
-            *to++ = (struct mcp_peer){wire_group_nic(group, peer)->address, (uint16_t)peer,
+            *to++ = (struct mcp_peer){wire_group_nic(group, peer)->link, (uint16_t)peer,
                                       slot_of(&group->schedules[peer], rank, k)};
         }
         for (uint32_t i = 0; i < step->waits; ++i, ++place) {
             const uint32_t peer = schedule->peers[place];
-            *from++ =
-                (struct mcp_peer){wire_group_nic(group, peer)->address, (uint16_t)peer, 0xffff};
+            *from++ = (struct mcp_peer){wire_group_nic(group, peer)->link, (uint16_t)peer, 0xffff};
         }
     }
 }

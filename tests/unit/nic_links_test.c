@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The soft NIC's table of peers against a book of all that is held. Invariants: an address has one
+ * link; two have two; what is held keeps its address; who is refused has found all entries held.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "libmyr/nic_links.h"
+#include "tests/unit/crew.h"
+
+enum { KNOWN = MYR_NIC_LINKS + 500, TURNS = 400000 };
+
+static struct myr_nic_links links;
+static uint32_t held[KNOWN]; /* how often, */
+static mcp_link link_to[KNOWN];
+
+static struct mcp_address address_of(uint32_t number)
+{
+    /* Some differ in the port only. */
+    return (struct mcp_address){number / 3 * UINT32_C(0x01000193), (uint16_t)(number % 3 + 1), 0};
+}
+
+static void begin(void)
+{
+    memset(&links, 0, sizeof(links));
+    memset(held, 0, sizeof(held));
+}
+
+static uint32_t all_held(void)
+{
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < KNOWN; ++n) {
+        count += 0 != held[n];
+    }
+    return count;
+}
+
+/* False if there was no room. */
+static bool hold(uint32_t number)
+{
+    const struct mcp_address address = address_of(number);
+    const mcp_link link = myr_nic_links_hold(&links, &address);
+    if (MCP_LINK_SENDER == link) {
+        assert_int_equal(held[number], 0);
+        return false;
+    }
+    assert_true(link < MYR_NIC_LINKS);
+    assert_true(mcp_same_address(&address, &links.address[link]));
+    if (0 != held[number]) {
+        assert_int_equal(link, link_to[number]);
+    }
+    link_to[number] = link;
+    ++held[number];
+    return true;
+}
+
+static void drop(uint32_t number)
+{
+    myr_nic_links_drop(&links, link_to[number]);
+    --held[number];
+}
+
+static void expect_all(void)
+{
+    static uint8_t seen[MYR_NIC_LINKS];
+    memset(seen, 0, sizeof(seen));
+    for (uint32_t n = 0; n < KNOWN; ++n) {
+        const struct mcp_address address = address_of(n);
+        if (0 != held[n]) {
+            assert_true(mcp_same_address(&address, &links.address[link_to[n]]));
+            assert_int_equal(seen[link_to[n]]++, 0);
+        }
+    }
+    assert_int_equal(myr_nic_links_count(&links), all_held());
+}
+
+static void full_and_empty_again(void **state)
+{
+    (void)state;
+    begin();
+    for (uint32_t round = 0; round < 3; ++round) {
+        uint32_t n = 0;
+        while (n < KNOWN && hold(n)) {
+            ++n;
+        }
+        assert_int_equal(n, MYR_NIC_LINKS - 1);
+        assert_true(hold(0)); /* it has one */
+        assert_false(hold(n));
+        drop(0);
+        assert_false(hold(n)); /* it has it still */
+        drop(0);
+        assert_true(hold(n));
+        drop(n);
+        assert_true(hold(0));
+        expect_all();
+        while (n > 0) {
+            drop(--n);
+        }
+        expect_all();
+    }
+}
+
+static void at_random(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed();
+    begin();
+    for (uint32_t t = 0; t < TURNS; ++t) {
+        /* In turns there are rather more, and rather fewer. */
+        const bool more = crew_below(&random, 10) < (t / 50000 % 2 ? 3 : 7);
+        const uint32_t number = crew_below(&random, KNOWN);
+        if (more && !hold(number)) {
+            assert_int_equal(all_held(), MYR_NIC_LINKS - 1);
+        } else if (!more && 0 != held[number]) {
+            drop(number);
+        }
+        if (0 == t % 20000) {
+            expect_all();
+        }
+    }
+    expect_all();
+    myr_nic_links_drop(&links, MCP_LINK_SENDER); /* nobody's, nothing happens */
+    expect_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(full_and_empty_again),
+        cmocka_unit_test(at_random),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
