@@ -28,6 +28,7 @@ struct closed {
 
 struct myrd_groups {
     struct mcp_kernel *kernel;
+    bool told; /* by the kernel, of those that are stuck: we need not look */
     uint64_t look_at_ms;
     uint32_t count, closed_count;
     struct group group[MCP_KERNEL_GROUPS];
@@ -39,6 +40,7 @@ struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel)
     struct myrd_groups *groups = calloc(1, sizeof(*groups));
     if (NULL != groups) {
         groups->kernel = kernel;
+        groups->told = mcp_kernel_watch(kernel) >= 0;
     }
     return groups;
 }
@@ -246,7 +248,30 @@ static void meet_again(struct myrd_groups *groups, const struct group *group)
 }
 
 /* A host that waits asks for itself; this is for those that compute meanwhile, whose NIC could wait
- * for a lost message for ever. */
+ * for a lost message for ever. `asked`: how often that was done in this epoch, with this time. */
+static void ask_for(struct myrd_groups *groups, const struct group *group, uint32_t asked)
+{
+    (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_ASK);
+    if (0 == asked % MYRD_ASKED_BEFORE_MEET) {
+        meet_again(groups, group);
+    }
+}
+
+static void hear_of_stuck(void *context, const struct mcp_kernel_stuck *stuck)
+{
+    struct myrd_groups *groups = context;
+    const uint32_t place = find(groups, stuck->key);
+    if (place < groups->count && !groups->group[place].failed) {
+        ask_for(groups, &groups->group[place], stuck->told);
+    }
+}
+
+void myrd_groups_hear(struct myrd_groups *groups)
+{
+    mcp_kernel_hear(groups->kernel, hear_of_stuck, groups);
+}
+
+/* The same where the kernel does not tell. */
 static void look_after(struct myrd_groups *groups, struct group *group, uint64_t now_ms)
 {
     uint32_t done = group->done;
@@ -262,10 +287,7 @@ static void look_after(struct myrd_groups *groups, struct group *group, uint64_t
     if (now_ms < group->ask_at_ms) {
         return;
     }
-    (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_ASK);
-    if (0 == ++group->asked % MYRD_ASKED_BEFORE_MEET) {
-        meet_again(groups, group);
-    }
+    ask_for(groups, group, ++group->asked);
     group->patience_ms = 2 * group->patience_ms < MYRD_PATIENCE_MOST_MS ? 2 * group->patience_ms
                                                                         : MYRD_PATIENCE_MOST_MS;
     group->ask_at_ms = now_ms + group->patience_ms;
@@ -273,7 +295,7 @@ static void look_after(struct myrd_groups *groups, struct group *group, uint64_t
 
 void myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms)
 {
-    if (now_ms < groups->look_at_ms) {
+    if (groups->told || now_ms < groups->look_at_ms) {
         return;
     }
     groups->look_at_ms = now_ms + MYRD_LOOK_MS;
@@ -290,7 +312,7 @@ int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms)
     while (g < groups->count && groups->group[g].failed) {
         ++g;
     }
-    if (g == groups->count) {
+    if (groups->told || g == groups->count) {
         return -1;
     }
     return groups->look_at_ms <= now_ms ? 0 : (int)(groups->look_at_ms - now_ms);

@@ -19,10 +19,10 @@
 #include "libmyr/status.h"
 
 enum {
-    MYRD_GROUPS_OF_ONE = 256,    /* a user may have so many, */
-    MYRD_HOLDERS_OF_ONE = 4096,  /* ... a group may be held so often */
-    MYRD_CLOSED_OF_ONE = 4096,   /* closed groups of a user that are kept in mind */
-    MYRD_LOOK_MS = 10,           /* how often is looked who is stuck */
+    MYRD_GROUPS_OF_ONE = 256,   /* a user may have so many, */
+    MYRD_HOLDERS_OF_ONE = 4096, /* ... a group may be held so often */
+    MYRD_CLOSED_OF_ONE = 4096,  /* closed groups of a user that are kept in mind */
+    MYRD_LOOK_MS = MCP_KERNEL_LOOK_MS,
     MYRD_PATIENCE_MOST_MS = 64,  /* the longest between two askings for a stuck group */
     MYRD_ASKED_BEFORE_MEET = 16, /* askings in vain, before it is looked where its peers are now */
 };
@@ -47,7 +47,10 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
 /* It has died: what it holds fails, and it has left it. */
 void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder);
 
-/* Do what is due: ask for groups that are stuck. To be called after myrd_groups_timeout()
+/* The kernel tells of groups that are stuck (mcp_kernel_watch() can be read): ask for them. */
+void myrd_groups_hear(struct myrd_groups *groups);
+
+/* Do the same where it does not tell: look at all groups. To be called after myrd_groups_timeout()
  * milliseconds (-1: nothing is due ever), or any time. */
 void myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms);
 int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms);

@@ -36,7 +36,8 @@
 enum {
     CLIENTS_MOST = 4096,
     CLIENTS_OF_ONE = 1024, /* of one user: others shall find room as well */
-    FIXED = 2, /* descriptors watched besides the clients': the end, the listening socket */
+    FIXED =
+        3, /* descriptors watched besides the clients': the end, the listening socket, the NIC */
     OF_EACH = 2,
     DESCRIPTORS_OTHER = 96, /* that are neither clients' nor groups': the NIC's, and so on */
     PORT_USUAL = 7077,
@@ -417,6 +418,7 @@ static void watch_all(struct myrd_kernel_server *server, int end)
     server->watched[0] = (struct pollfd){.fd = end, .events = POLLIN};
     server->watched[1] =
         (struct pollfd){.fd = server->place.listening, .events = myrd_place_events(&server->place)};
+    server->watched[2] = (struct pollfd){.fd = mcp_kernel_watch(server->kernel), .events = POLLIN};
     for (uint32_t c = 0; c < server->count; ++c) {
         const struct client *client = &server->client[c];
         struct pollfd *of = &server->watched[FIXED + OF_EACH * c];
@@ -497,6 +499,9 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         }
         hear_all(server);
         meet_some(server);
+        if (0 != server->watched[2].revents) {
+            myrd_groups_hear(server->groups);
+        }
         myrd_groups_look(server->groups, now_ms());
         if (0 != server->watched[1].revents) {
             accept_client(server);

@@ -60,6 +60,14 @@ enum { MCP_KERNEL_STATE = 64 };
 
 #ifdef MCP_KERNEL_INSIDE
 
+/* What is known of a group's waiting, from one look to the next; the timer's alone. */
+struct mcp_kernel_watched {
+    uint32_t waits;       /* it was in an epoch, */
+    uint32_t done;        /* ... after this one */
+    uint32_t told;        /* how often the owner was told that it is stuck there */
+    uint32_t pause, rest; /* looks from one telling to the next, and those that are left of them */
+};
+
 /* A group, in a map by its key. The tables lie where the engine looks for them. Processors that
  * play it hand each other one line, as what is written at each turn lies in that alone. */
 struct mcp_kernel_group {
@@ -77,6 +85,8 @@ struct mcp_kernel_group {
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_peer peers[MCP_KERNEL_PEERS]; /* those sent to, then (from nsends on) waited for */
     uint16_t port[MCP_KERNEL_PEERS];         /* ... and their UDP ports (network byte order) */
+    struct mcp_kernel_watched watched;
+    uint32_t failed; /* not 0: as its page says */
 };
 
 _Static_assert(offsetof(struct mcp_kernel_group, group.done) == MCP_KERNEL_STATE &&
@@ -119,6 +129,17 @@ struct mcp_kernel_peer {
     uint16_t node, slot;
     uint16_t zero;
 };
+
+/* What the owner is told: this group has waited for `done` + 1 for some looks now. */
+struct mcp_kernel_stuck {
+    uint64_t key;
+    uint32_t done;
+    uint32_t told; /* in this epoch, with this time */
+};
+
+/* How often is looked who is stuck (ms), while anybody waits; the most looks from one telling to
+ * the next; and bytes for what has been told. */
+enum { MCP_KERNEL_LOOK_MS = 10, MCP_KERNEL_LOOKS = 6, MCP_KERNEL_TOLD = 65536 };
 
 /* Groups that may be open, closed ones whose last epoch is kept, and hosts that are known. */
 enum { MCP_KERNEL_GROUPS = 1024, MCP_KERNEL_LATE = 16384, MCP_KERNEL_NEIGHBOURS = 4096 };

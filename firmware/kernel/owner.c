@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <linux/if_ether.h>
 #include <net/if_arp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,7 +49,10 @@ struct page {
 };
 
 struct mcp_kernel {
-    struct program *program; /* the skeleton */
+    struct program *program;  /* the skeleton */
+    struct ring_buffer *told; /* who is stuck; NULL: it does not say */
+    mcp_kernel_stuck_fn tell; /* while that is heard */
+    void *context;
     struct mcp_kernel_place place;
     int ingress, egress; /* links */
     int bell;            /* a UDP socket to ring with */
@@ -79,17 +83,35 @@ static int be_quiet(enum libbpf_print_level level, const char *format, va_list a
     return 0;
 }
 
-static int load(struct program **program, const struct mcp_kernel_place *place, char *why)
+/* With timers, or without. Returns 0, or what went wrong. */
+static int try_load(struct program **program, const struct mcp_kernel_place *place, bool timed)
 {
-    libbpf_set_print(NULL == getenv("NICBARR_KERNEL_DEBUG") ? be_quiet : NULL);
     struct program *loading = program__open();
     if (NULL == loading) {
-        return refuse(why, "cannot open the kernel NIC's program: %s", strerror(errno));
+        return -errno;
     }
     memcpy((void *)&loading->rodata->place, place, sizeof(*place));
+    loading->rodata->timed = timed;
+    (void)bpf_program__set_autoload(loading->progs.mcp_begin, timed);
     const int err = program__load(loading);
     if (err < 0) {
         program__destroy(loading);
+        return err;
+    }
+    *program = loading;
+    return 0;
+}
+
+static int load(struct program **program, const struct mcp_kernel_place *place, char *why)
+{
+    if (NULL == getenv("NICBARR_KERNEL_DEBUG")) {
+        libbpf_set_print(be_quiet);
+    }
+    int err = try_load(program, place, NULL == getenv("NICBARR_KERNEL_UNTIMED"));
+    if (err < 0 && EPERM != -err && EACCES != -err) {
+        err = try_load(program, place, false);
+    }
+    if (err < 0) {
         return EPERM == -err || EACCES == -err
                    ? refuse(why,
                             "may not load a program into the kernel: run as root, or with "
@@ -99,7 +121,6 @@ static int load(struct program **program, const struct mcp_kernel_place *place, 
                             "and be Linux 6.6 or newer)",
                             strerror(-err));
     }
-    *program = loading;
     return 0;
 }
 
@@ -183,9 +204,54 @@ int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
     return 0;
 }
 
+/* ---- who is stuck ---- */
+
+static int hear_one(void *context, void *told, size_t bytes)
+{
+    const struct mcp_kernel *kernel = context;
+    if (sizeof(struct mcp_kernel_stuck) == bytes) {
+        kernel->tell(kernel->context, told);
+    }
+    return 0;
+}
+
+int mcp_kernel_watch(const struct mcp_kernel *kernel)
+{
+    return NULL == kernel->told ? -1 : ring_buffer__epoll_fd(kernel->told);
+}
+
+void mcp_kernel_hear(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *context)
+{
+    kernel->tell = tell;
+    kernel->context = context;
+    (void)ring_buffer__consume(kernel->told);
+}
+
+static int begin_watch(struct mcp_kernel *kernel, char *why)
+{
+    const struct program *program = kernel->program;
+    uint8_t nothing[ETH_ZLEN] = {0};
+    struct bpf_test_run_opts run = {
+        .sz = sizeof(run), .data_in = nothing, .data_size_in = sizeof(nothing)};
+    if (!program->rodata->timed) {
+        return 0;
+    }
+    kernel->told = ring_buffer__new(bpf_map__fd(program->maps.stuck), hear_one, kernel, NULL);
+    if (NULL == kernel->told ||
+        bpf_prog_test_run_opts(bpf_program__fd(program->progs.mcp_begin), &run) < 0 ||
+        0 != run.retval) {
+        return refuse(why, "cannot begin to watch over the kernel NIC's groups: %s",
+                      strerror(errno));
+    }
+    return 0;
+}
+
 int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
 {
     const struct program *program = kernel->program;
+    if (begin_watch(kernel, why) < 0) {
+        return -1;
+    }
     kernel->bell = make_bell(kernel->place.ip);
     kernel->ingress = stand(program->progs.mcp_receive, kernel->place.interface, TCX_INGRESS);
     kernel->egress = stand(program->progs.mcp_transmit, kernel->place.interface, TCX_EGRESS);
@@ -209,6 +275,7 @@ void mcp_kernel_close(struct mcp_kernel *kernel)
             close(kernel->page[p].map);
         }
     }
+    ring_buffer__free(kernel->told);
     program__destroy(kernel->program);
     free(kernel);
 }

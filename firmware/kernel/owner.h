@@ -65,6 +65,14 @@ int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *do
 /* Ring for a group, as its hosts do: MCP_RING_ASK or MCP_RING_FAIL. */
 int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring);
 
+/* A descriptor that can be read when there are groups that are stuck; -1: this kernel does not find
+ * out by itself, so that the caller has to look (mcp_kernel_group_waits()). */
+int mcp_kernel_watch(const struct mcp_kernel *kernel);
+
+/* Which are stuck: `tell` is called for each, and again, ever more seldom, as long as they are. */
+typedef void (*mcp_kernel_stuck_fn)(void *context, const struct mcp_kernel_stuck *stuck);
+void mcp_kernel_hear(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *context);
+
 /* Find out the hardware address of a host in the interface's network, and know it from now on.
  * Where the system does not have it, it is asked to (by ARP), and this fails for now: try again. */
 int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, char why[MCP_KERNEL_WHY]);

@@ -34,6 +34,9 @@ enum { OURS = 0x6d796d79 };
 
 const volatile struct mcp_kernel_place place;
 
+/* Whether programs may have timers here (a kernel for real time does not let them). */
+const volatile bool timed;
+
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, MCP_KERNEL_GROUPS);
@@ -80,6 +83,25 @@ struct {
     __type(key, uint32_t);
     __type(value, struct mcp_counters);
 } counters SEC(".maps");
+
+/* The timer that looks who is stuck. `armed` is 1 while it is going to. */
+struct watch {
+    struct bpf_timer timer;
+    uint32_t armed;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct watch);
+} watches SEC(".maps");
+
+/* To the owner: struct mcp_kernel_stuck. */
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, MCP_KERNEL_TOLD);
+} stuck SEC(".maps");
 
 #define COUNT(name) COUNT_MORE(name, 1)
 #define COUNT_MORE(name, more)                                                                     \
@@ -367,6 +389,86 @@ static __always_inline int play(struct play *play, bool incoming)
     return PASS;
 }
 
+/* ---- who is stuck ---- */
+
+/*
+ * A host that waits asks for itself; whoever computes meanwhile has the owner ask. A timer finds
+ * out for whom: it runs while any group is in an epoch, and only then.
+ *
+ * A group enters an epoch under its lock, and looks at `armed` afterwards. The timer takes `armed`
+ * away first, and then looks at each group under its lock. So of the two one sees the other.
+ */
+static __always_inline void arm(struct watch *watch)
+{
+    if (0 == __sync_lock_test_and_set(&watch->armed, 1)) {
+        (void)bpf_timer_start(&watch->timer, MCP_KERNEL_LOOK_MS * 1000000ULL, 0);
+    }
+}
+
+/* A group has entered an epoch, and it may take a while. */
+static __always_inline void watch_over(const struct mcp_kernel_group *group)
+{
+    const uint32_t zero = 0;
+    if (timed && mcp_group_waits_now(&group->group)) {
+        struct watch *watch = bpf_map_lookup_elem(&watches, &zero);
+        if (watch && !*(volatile uint32_t *)&watch->armed) {
+            arm(watch);
+        }
+    }
+}
+
+static __always_inline void tell_stuck(const struct mcp_kernel_group *group, uint32_t done,
+                                       struct mcp_kernel_watched *watched)
+{
+    const struct mcp_kernel_stuck telling = {
+        .key = group->group.key, .done = done, .told = ++watched->told};
+    (void)bpf_ringbuf_output(&stuck, (void *)&telling, sizeof(telling), 0);
+    watched->pause = 2 * watched->pause < MCP_KERNEL_LOOKS ? 2 * watched->pause : MCP_KERNEL_LOOKS;
+    watched->rest = watched->pause;
+}
+
+static long look_at(void *map, const uint64_t *key, struct mcp_kernel_group *group, bool *any)
+{
+    struct mcp_kernel_watched *watched = &group->watched;
+    (void)map;
+    (void)key;
+    bpf_spin_lock(&group->lock);
+    const bool waits = mcp_group_waits_now(&group->group) && 0 == group->failed;
+    const uint32_t done = myr_glance(&group->group.done);
+    bpf_spin_unlock(&group->lock);
+    *any = *any || waits;
+    if (!waits || !watched->waits || done != watched->done) {
+        *watched = (struct mcp_kernel_watched){.waits = waits, .done = done, .pause = 1, .rest = 1};
+    } else if (0 == --watched->rest) {
+        tell_stuck(group, done, watched);
+    }
+    return 0;
+}
+
+static int look_who_is_stuck(void *map, const uint32_t *zero, struct watch *watch)
+{
+    bool any = false;
+    (void)map;
+    (void)zero;
+    (void)__sync_lock_test_and_set(&watch->armed, 0);
+    (void)bpf_for_each_map_elem(&groups, look_at, &any, 0);
+    if (any) {
+        arm(watch);
+    }
+    return 0;
+}
+
+/* Run once by the owner, before anything else. */
+SEC("tc")
+int mcp_begin(struct __sk_buff *nothing)
+{
+    const uint32_t zero = 0;
+    struct watch *watch = bpf_map_lookup_elem(&watches, &zero);
+    (void)nothing;
+    return !watch || bpf_timer_init(&watch->timer, &watches, 1 /* CLOCK_MONOTONIC */) < 0 ||
+           bpf_timer_set_callback(&watch->timer, look_who_is_stuck) < 0;
+}
+
 /* ---- what comes in ---- */
 
 /* Of a group that is not open. Who asks for the last message of one that is closed hears that all
@@ -476,6 +578,7 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
         mcp_group_start(&group->group, bell->epoch);
         mcp_group_burst(&group->group, &playing.burst);
         bpf_spin_unlock(&group->lock);
+        watch_over(group);
         if (again) {
             release(group); /* who rings twice has waited for long */
         }
@@ -493,6 +596,7 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
     } else if (MCP_RING_FAIL == bell->ring && uid == place.owner) {
         struct mcp_kernel_page *page = page_of(group);
         if (page) {
+            group->failed = 1;
             myr_publish(&page->failed, 1);
         }
     }

@@ -2,6 +2,7 @@
 /* See kernel_double.h. */
 #include "tests/unit/kernel_double.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct double_group groups[GROUPS_EVER];
 static uint32_t ever, met, absent_ip, absent_asked;
+static int watch = -1; /* pipe: what is told of who is stuck */
+static int telling = -1;
 
 /* ---- for the test ---- */
 
@@ -39,6 +42,11 @@ void double_reset(void)
     pthread_mutex_lock(&lock);
     memset(groups, 0, sizeof(groups));
     ever = met = absent_ip = absent_asked = 0;
+    if (watch >= 0) {
+        close(watch);
+        close(telling);
+        watch = telling = -1;
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -106,7 +114,46 @@ void double_await_meeting(void)
     pthread_mutex_unlock(&lock);
 }
 
+void double_watch(void)
+{
+    int ends[2];
+    if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0) {
+        watch = ends[0];
+        telling = ends[1];
+    }
+}
+
+void double_tell(uint64_t key, uint32_t told)
+{
+    const struct mcp_kernel_stuck stuck = {.key = key, .told = told};
+    (void)!write(telling, &stuck, sizeof(stuck));
+}
+
+void double_await_asking(uint64_t key)
+{
+    pthread_mutex_lock(&lock);
+    while (NULL == find(key) || 0 == find(key)->asked) {
+        pthread_cond_wait(&changed, &lock);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 /* ---- for the server ---- */
+
+int mcp_kernel_watch(const struct mcp_kernel *kernel)
+{
+    (void)kernel;
+    return watch;
+}
+
+void mcp_kernel_hear(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *context)
+{
+    struct mcp_kernel_stuck stuck;
+    (void)kernel;
+    while (sizeof(stuck) == read(watch, &stuck, sizeof(stuck))) {
+        tell(context, &stuck);
+    }
+}
 
 int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
                     char why[MCP_KERNEL_WHY])

@@ -391,6 +391,38 @@ static void nothing_is_due_without_groups(void **state)
     assert_int_equal(myrd_groups_timeout(groups, NOW + MYRD_LOOK_MS + 1), 0);
 }
 
+/* Where the kernel tells who is stuck nobody looks, and others are not asked for. */
+static void who_is_told_of_is_asked_for(void **state)
+{
+    double_watch();
+    struct myrd_groups *groups = myrd_groups_make(NULL);
+    const uint32_t met = double_met_count();
+    open_for(groups, 7, ALICE, 1);
+    open_for(groups, 8, ALICE, 2);
+    double_set(7, true, 3);
+    double_set(8, true, 3);
+    assert_int_equal(myrd_groups_timeout(groups, NOW), -1);
+    for (uint64_t now = NOW; now < NOW + 1000; ++now) {
+        myrd_groups_look(groups, now);
+    }
+    assert_int_equal(asked(7), 0);
+    for (uint32_t told = 1; told <= MYRD_ASKED_BEFORE_MEET; ++told) {
+        assert_int_equal(double_met_count(), met);
+        double_tell(7, told);
+        double_tell(9, told); /* which is closed by now */
+        myrd_groups_hear(groups);
+        assert_int_equal(asked(7), told);
+    }
+    assert_true(double_met_count() > met); /* its peers may have moved */
+    assert_int_equal(asked(8), 0);
+    myrd_groups_bury(groups, 2);
+    double_tell(8, 1);
+    myrd_groups_hear(groups);
+    assert_int_equal(asked(8), 0);
+    myrd_groups_free(groups);
+    (void)state;
+}
+
 static void users_are_told_of_their_own(void **state)
 {
     struct myrd_groups *groups = *state;
@@ -444,11 +476,17 @@ static uint16_t free_port(void)
     return ntohs(address.sin_port);
 }
 
+static bool double_watch_next; /* the next server's double tells who is stuck */
+
 static int begin_server(void **state)
 {
     (void)state;
     struct myr_error error;
     double_reset();
+    if (double_watch_next) {
+        double_watch();
+        double_watch_next = false;
+    }
     crew_folder_make(world.folder, sizeof(world.folder));
     snprintf(world.path, sizeof(world.path), "%s/sock", world.folder);
     setenv("NICBARR_KERNEL_SOCKET", world.path, 1);
@@ -563,6 +601,21 @@ static void a_connection_that_ends_is_a_death(void **state)
     close(page);
     myr_kernel_nic_close(nic);
     double_await_failure(7);
+}
+
+static void the_server_asks_for_who_is_told_of(void **state)
+{
+    assert_int_equal(end_server(state), 0);
+    double_watch_next = true;
+    assert_int_equal(begin_server(state), 0);
+    struct myr_kernel_nic *nic = come();
+    int page;
+    ask_for(nic, 7, &page);
+    close(page);
+    double_tell(7, 1);
+    double_await_asking(7);
+    myr_kernel_nic_ask_close(nic, 7);
+    myr_kernel_nic_close(nic);
 }
 
 /* A member that is killed; its child, which ends with the test, still has the connection. */
@@ -841,11 +894,13 @@ int main(void)
         GROUPS(who_is_stuck_is_asked_for_ever_more_seldom),
         GROUPS(who_goes_on_is_not_asked_for),
         GROUPS(nothing_is_due_without_groups),
+        GROUPS(who_is_told_of_is_asked_for),
         GROUPS(users_are_told_of_their_own),
         SERVER(clients_share_a_page),
         SERVER(refusals_come_with_a_line),
         SERVER(a_connection_that_ends_is_a_death),
         SERVER(a_killed_process_is_a_death),
+        SERVER(the_server_asks_for_who_is_told_of),
         SERVER(nonsense_ends_the_connection),
         SERVER(garbage_opens_nothing),
         SERVER(an_absent_host_holds_up_nobody),

@@ -1205,6 +1205,114 @@ static void a_stale_page_heals(void **state)
     }
 }
 
+/* ---- who is stuck ---- */
+
+/* Is the timer going to run? */
+static bool is_armed(void)
+{
+    const uint32_t zero = 0;
+    struct {
+        uint64_t timer[2];
+        uint32_t armed, zero;
+    } watch;
+    assert_int_equal(bpf_map_lookup_elem(find_map("watches"), &zero, &watch), 0);
+    return 0 != watch.armed;
+}
+
+static void await_armed(bool armed)
+{
+    while (armed != is_armed()) {
+        sched_yield();
+    }
+}
+
+static void hear_it(void *context, const struct mcp_kernel_stuck *stuck)
+{
+    *(struct mcp_kernel_stuck *)context = *stuck;
+}
+
+/* Wait until the NIC tells of somebody. */
+static struct mcp_kernel_stuck hear_of_stuck(void)
+{
+    struct pollfd watched = {.fd = mcp_kernel_watch(kernel), .events = POLLIN};
+    struct mcp_kernel_stuck stuck = {.key = 0};
+    while (0 == stuck.key) {
+        assert_int_equal(poll(&watched, 1, -1), 1);
+        mcp_kernel_hear(kernel, hear_it, &stuck);
+    }
+    return stuck;
+}
+
+static void start_epoch(uint32_t epoch)
+{
+    mcp_group_start(pair.group, epoch);
+    play_here(&pair);
+    ring(pair.bell, pair.key, MCP_RING_START, epoch);
+    expect_same(&pair);
+}
+
+/* While nobody is in an epoch nothing runs; an epoch that is complete at once changes nothing. */
+static void the_timer_runs_while_somebody_waits(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 7;
+    await_armed(false); /* others may have waited until now */
+    open_small(geteuid());
+    event_packet(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
+    start_epoch(1);
+    assert_int_equal(done(&pair), 1);
+    assert_false(is_armed());
+    start_epoch(2);
+    assert_true(is_armed());
+    event_packet(&pair, make_header(&pair, MCP_ARRIVE, 2, 0, 1), &random);
+    await_armed(false);
+    start_epoch(3);
+    assert_true(is_armed());
+    close_pair(&pair);
+    await_armed(false);
+}
+
+static void who_is_stuck_is_told_of(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 8;
+    struct mcp_kernel_stuck stuck;
+    await_armed(false);
+    mcp_kernel_hear(kernel, hear_it, &stuck); /* what was told before */
+    open_small(geteuid());
+    start_epoch(1);
+    for (uint32_t told = 1; told < 5; ++told) {
+        stuck = hear_of_stuck();
+        assert_int_equal(stuck.key, pair.key);
+        assert_int_equal(stuck.done, 0);
+        assert_int_equal(stuck.told, told);
+    }
+    event_packet(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
+    await_armed(false);
+    start_epoch(2);
+    do {
+        stuck = hear_of_stuck();
+    } while (1 != stuck.done); /* of epoch 1 it may have told once more */
+    assert_int_equal(stuck.told, 1);
+    assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAIL), 0);
+    await_armed(false); /* in vain */
+    close_pair(&pair);
+}
+
+/* Where programs may have no timers the rest is taken all the same. */
+static void without_timers(void **state)
+{
+    (void)state;
+    char why[MCP_KERNEL_WHY];
+    struct mcp_kernel *other;
+    setenv("NICBARR_KERNEL_UNTIMED", "1", 1);
+    assert_int_equal(mcp_kernel_load(ip_of(OWN), htons(OTHER_PORT), &other, why), 0);
+    unsetenv("NICBARR_KERNEL_UNTIMED");
+    assert_int_equal(mcp_kernel_stand(other, why), 0);
+    assert_int_equal(mcp_kernel_watch(other), -1);
+    mcp_kernel_close(other);
+}
+
 /* ---- the rest ---- */
 
 static void page_is_for_reading(void **state)
@@ -1380,6 +1488,9 @@ int main(void)
         cmocka_unit_test(unknown_neighbour),
         cmocka_unit_test(the_last_release_stays),
         cmocka_unit_test(a_stale_page_heals),
+        cmocka_unit_test(the_timer_runs_while_somebody_waits),
+        cmocka_unit_test(who_is_stuck_is_told_of),
+        cmocka_unit_test(without_timers),
     };
     const int failed = cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
     mcp_kernel_close(kernel);
