@@ -90,6 +90,9 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
 
 struct nicbarr_choice nicbarr_default_choice(const struct nicbarr_shape *shape)
 {
+    if (shape->nodes > 1) {
+        return (struct nicbarr_choice){NICBARR_OPENMPI, 0, NICBARR_SOFT};
+    }
     if (shape->oversubscribed || shape->processes > 16) {
         return (struct nicbarr_choice){NICBARR_COUNTER, 1, NICBARR_SOFT};
     }

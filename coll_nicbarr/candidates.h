@@ -18,7 +18,7 @@ enum { NICBARR_CANDIDATES = 24 };
  */
 int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *candidates);
 
-/* The algorithm that a communicator on one node starts with. */
+/* What a communicator starts with; across nodes that is Open MPI's own. One of the candidates. */
 struct nicbarr_choice nicbarr_default_choice(const struct nicbarr_shape *shape);
 
 #endif

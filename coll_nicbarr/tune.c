@@ -295,11 +295,21 @@ static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
                                     comm->c_coll->coll_bcast_module);
 }
 
+/* Tell what was measured to those who come later: in this job, in later ones, and people. */
+static void publish(struct tuner *tuner)
+{
+    const mca_coll_nicbarr_module_t *module = tuner->module;
+    predict(module, &tuner->tuning);
+    nicbarr_remember(&module->shape, module->choice);
+    nicbarr_cache_write(&module->shape, &tuner->tuning, module->choice);
+    nicbarr_report_note(module, tuner->comm, &tuner->tuning, NULL);
+    nicbarr_report_write();
+}
+
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const double budget_us = mca_coll_nicbarr_component.parameters.tune_budget * 1e3;
-    const bool root = 0 == ompi_comm_rank(comm);
-    uint64_t known;
+    uint64_t known = 0;
 
     module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
     struct tuner *tuner = calloc(1, sizeof(*tuner));
@@ -310,29 +320,26 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     if (OMPI_SUCCESS == rc && 0 != known) {
         rc = nicbarr_adopt(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
         rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;
-        nicbarr_report_note(module, comm, NULL, NULL);
     } else if (OMPI_SUCCESS == rc) {
         tuner->module = module;
         tuner->comm = comm;
         rc = run(tuner, budget_us);
         if (OMPI_SUCCESS == rc && 1 == tuner->tuning.count) {
             nicbarr_across_decline(module, comm, main_error(tuner));
-        } else if (OMPI_SUCCESS == rc && root) {
-            predict(module, &tuner->tuning);
-            nicbarr_remember(&module->shape, module->choice);
-            nicbarr_cache_write(&module->shape, &tuner->tuning, module->choice);
-            nicbarr_report_note(module, comm, &tuner->tuning, NULL);
-            nicbarr_report_write();
         }
     }
-    free(tuner);
-    module->tuning = false;
     if (OMPI_SUCCESS == rc && module->across && !module->declined) {
-        module->tuning = true;
         rc = nicbarr_across_install(module, comm);
-        module->tuning = false;
     } else if (OMPI_SUCCESS == rc && !module->across) {
         nicbarr_install_barrier(module, comm);
     }
+    /* What could not be installed has been declined, and reported as that. */
+    if (OMPI_SUCCESS == rc && !module->declined && 0 != known) {
+        nicbarr_report_note(module, comm, NULL, NULL);
+    } else if (OMPI_SUCCESS == rc && !module->declined && 0 == ompi_comm_rank(comm)) {
+        publish(tuner);
+    }
+    free(tuner);
+    module->tuning = false;
     return rc;
 }

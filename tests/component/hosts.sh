@@ -45,10 +45,22 @@ for layout in "2 2" "4 1" "3 2" "5 1"; do
     turn=$((turn + 1))
 done
 
+readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
 check "chosen by measurement" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_report "$scratch/report" "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger" --seed "$seed"
 check "across hosts" said "6 processes on 3 nodes: .*(measured"
 check "with a prediction of all that was measured" predicted soft
+check "in a report that can be read" readable
+# Whatever becomes of a communicator, its entry is whole.
+for fate in "tune_after 2000000000 openmpi" "algorithm openmpi openmpi" "algorithm pairwise pairwise"; do
+    # shellcheck disable=SC2086 # three words
+    set -- $fate
+    rm "$scratch/report"
+    check "$1=$2" on_hosts 2 1 --mca "coll_nicbarr_$1" "$2" --mca coll_nicbarr_report "$scratch/report" \
+        "$programs/barrier_ledger" --iterations 200 --ledger "$scratch/ledger" --seed "$seed"
+    check "has a report that can be read" readable
+    check "and says what runs" grep -q "barrier *$3" "$scratch/text"
+done
 check "communicators within a host are served there" on_hosts 2 3 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm counter \
     "$programs/barrier_shapes" --steps 300 --alive 50 --ledger "$scratch/ledger" --seed "$seed"

@@ -145,6 +145,8 @@ static void beginning(void **state)
             assert_int_equal(first.algorithm,
                              shape.oversubscribed || size > 16 ? NICBARR_COUNTER : NICBARR_FLAGS);
         }
+        const struct nicbarr_shape shape = across(size, 1, SOFT);
+        assert_int_equal(nicbarr_default_choice(&shape).algorithm, NICBARR_OPENMPI);
     }
 }
 
