@@ -17,7 +17,8 @@
  *   limits.c     what the node's memory and processors take, for the model
  *   round_trips.c  what messages between nodes take, for the model
  *   pvars.c      the soft NIC's counters for MPI's tools interface
- *   cache.c      choices remembered across jobs     report.c      what was measured, as JSON
+ *   cache.c      choices remembered across jobs     cache_file.c  the file (pure)
+ *   report.c     what was measured, as JSON         this_host.c   this host's names
  */
 #ifndef COLL_NICBARR_H
 #define COLL_NICBARR_H
@@ -292,28 +293,13 @@ bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr
 /* Measure, choose and install; collective over `comm`. */
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* ---- cache.c ---- */
-
-struct nicbarr_tuning; /* see tuning.h */
-
-/* The remembered choice for `shape`; false if there is none. */
-bool nicbarr_cache_read(const struct nicbarr_shape *shape, struct nicbarr_choice *choice);
-void nicbarr_cache_write(const struct nicbarr_shape *shape, const struct nicbarr_tuning *tuning,
-                         struct nicbarr_choice choice);
-
 /* ---- pvars.c ---- */
 
 void nicbarr_pvars_register(void);
 
 /* ---- report.c ---- */
 
-/* The processor's model name and the host's, for people and to tell machines apart. */
-const char *nicbarr_processor_name(void);
-const char *nicbarr_host_name(void);
-
-/* Write the time of day (UTC, ISO 8601) into text[NICBARR_TIME_TEXT]; returns text. */
-enum { NICBARR_TIME_TEXT = 32 };
-const char *nicbarr_time_of_day(char *text);
+struct nicbarr_tuning; /* see tuning.h */
 
 /* Is there a report to write? Processes need not agree. */
 bool nicbarr_report_wanted(void);

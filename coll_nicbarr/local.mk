@@ -24,7 +24,9 @@ coll_nicbarr_mca_coll_nicbarr_la_SOURCES = \
     coll_nicbarr/together.h coll_nicbarr/together.c \
     coll_nicbarr/limits.h coll_nicbarr/limits.c coll_nicbarr/round_trips.c \
     coll_nicbarr/pvars.c \
-    coll_nicbarr/cache.c \
+    coll_nicbarr/cache.h coll_nicbarr/cache.c \
+    coll_nicbarr/cache_file.h coll_nicbarr/cache_file.c \
+    coll_nicbarr/this_host.h coll_nicbarr/this_host.c \
     coll_nicbarr/report.c
 coll_nicbarr_mca_coll_nicbarr_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) $(JANSSON_CFLAGS)
 coll_nicbarr_mca_coll_nicbarr_la_CFLAGS = $(AM_CFLAGS) $(OMPI_CFLAGS)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll_nicbarr/cache.h"
 #include "coll_nicbarr/candidates.h"
 
 /* ---- the functions below ---- */

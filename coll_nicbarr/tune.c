@@ -16,6 +16,7 @@
 
 #include <stdlib.h>
 
+#include "coll_nicbarr/cache.h"
 #include "coll_nicbarr/candidates.h"
 #include "coll_nicbarr/contest.h"
 #include "coll_nicbarr/limits.h"

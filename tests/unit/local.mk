@@ -7,6 +7,7 @@ unit_programs = \
     tests/unit/statistics_test \
     tests/unit/candidates_test \
     tests/unit/contest_test \
+    tests/unit/cache_file_test \
     tests/unit/fits_test \
     tests/unit/plan_test \
     tests/unit/layout_test \
@@ -58,6 +59,11 @@ tests_unit_candidates_test_LDADD = $(unit_libs)
 tests_unit_contest_test_SOURCES = tests/unit/contest_test.c $(unit_common)
 tests_unit_contest_test_CFLAGS = $(unit_cflags)
 tests_unit_contest_test_LDADD = $(unit_libs) -lm
+
+tests_unit_cache_file_test_SOURCES = tests/unit/cache_file_test.c $(unit_common) \
+    coll_nicbarr/cache_file.h coll_nicbarr/cache_file.c
+tests_unit_cache_file_test_CFLAGS = $(unit_cflags) $(JANSSON_CFLAGS)
+tests_unit_cache_file_test_LDADD = $(unit_libs) $(JANSSON_LIBS)
 
 tests_unit_fits_test_SOURCES = tests/unit/fits_test.c $(unit_common) \
     bench/experiments/fits.h bench/experiments/fits.c

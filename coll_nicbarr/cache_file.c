@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See cache_file.h. */
+#include "coll_nicbarr/cache_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { KEY_BYTES = 512 };
+
+static const char *format = "nicbarr tuning cache 1";
+
+/* Nothing where the soft NIC alone plays: so entries older than the kernel's stay valid. */
+static const char *players_text(const struct nicbarr_shape *shape)
+{
+    return !nicbarr_has(shape, NICBARR_KERNEL) ? ""
+           : nicbarr_has(shape, NICBARR_SOFT)  ? ", kernel's NIC"
+                                               : ", kernel's NIC alone";
+}
+
+static void make_key(const struct nicbarr_cache_file *file, const struct nicbarr_shape *shape,
+                     char key[KEY_BYTES])
+{
+    snprintf(key, KEY_BYTES,
+             "%s | nodes %u, processes %u, bound to %u sets of processors of %u%s%s", file->machine,
+             shape->nodes, shape->processes, shape->homes, shape->processors,
+             shape->oversubscribed ? ", oversubscribed" : "", players_text(shape));
+}
+
+/* The file's contents; NULL where there is no file, or one that must be left alone (`foreign`). */
+static json_t *load(const char *path, bool *foreign, struct myr_error *error)
+{
+    json_error_t trouble;
+    *foreign = false;
+    if (0 != access(path, F_OK)) {
+        return NULL;
+    }
+    json_t *root = json_load_file(path, 0, &trouble);
+    if (NULL == root) {
+        myr_write_error(error, MYR_ERR_FOREIGN, 0, "line %d: %s", trouble.line, trouble.text);
+        *foreign = true;
+        return NULL;
+    }
+    const char *says = json_string_value(json_object_get(root, "format"));
+    if (NULL == says || 0 != strcmp(says, format) ||
+        !json_is_object(json_object_get(root, "entries"))) {
+        myr_write_error(error, MYR_ERR_FOREIGN, 0,
+                        "it is something else, or of another version of nicbarr");
+        json_decref(root);
+        *foreign = true;
+        return NULL;
+    }
+    return root;
+}
+
+bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
+                             const struct nicbarr_shape *shape, struct nicbarr_choice *choice,
+                             struct myr_error *error)
+{
+    char key[KEY_BYTES];
+    bool foreign;
+    json_t *root = load(file->path, &foreign, error);
+    make_key(file, shape, key);
+    const char *name = json_string_value(
+        json_object_get(json_object_get(json_object_get(root, "entries"), key), "choice"));
+    const bool known = NULL != name && nicbarr_choice_parse(name, choice);
+    const bool found = known && nicbarr_playable(shape, *choice);
+    if (NULL != name && !found) {
+        myr_write_error(error, MYR_ERR_FOREIGN, 0, "%s",
+                        known ? "it names a NIC that is not there"
+                              : "it names an algorithm that does not exist");
+    }
+    json_decref(root);
+    return found;
+}
+
+/* Create the folders that lead to `path`. */
+static void make_folders(const char *path)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof(folder), "%s", path);
+    for (char *slash = strchr(folder + 1, '/'); NULL != slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(folder, 0700); /* what cannot be created shows when the file is */
+        *slash = '/';
+    }
+}
+
+/* Its folder's descriptor, locked until it is closed; -1 and errno otherwise. */
+static int lock_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof(folder), "%s", path);
+    char *slash = strrchr(folder, '/');
+    const int door = open(NULL == slash ? "." : (*slash = '\0', folder[0] ? folder : "/"),
+                          O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (door >= 0 && flock(door, LOCK_EX) < 0) {
+        const int why = errno;
+        close(door);
+        errno = why;
+        return -1;
+    }
+    return door;
+}
+
+/* Write to a new file beside it, then rename: readers see the old one or the new one. */
+static bool replace(const char *path, const json_t *root)
+{
+    char fresh[PATH_MAX + 16];
+    snprintf(fresh, sizeof(fresh), "%s.%d", path, (int)getpid());
+    if (0 == json_dump_file(root, fresh, JSON_INDENT(1) | JSON_SORT_KEYS) &&
+        0 == rename(fresh, path)) {
+        return true;
+    }
+    const int why = errno;
+    (void)unlink(fresh);
+    errno = why;
+    return false;
+}
+
+static json_t *entry_json(const struct nicbarr_cache_entry *entry)
+{
+    char name[NICBARR_CHOICE_TEXT];
+    return json_pack("{s:s, s:f, s:f, s:s}", "choice", nicbarr_choice_name(entry->choice, name),
+                     "choice_us", entry->choice_us, "openmpi_us", entry->openmpi_us, "measured",
+                     entry->measured);
+}
+
+bool nicbarr_cache_file_write(const struct nicbarr_cache_file *file,
+                              const struct nicbarr_shape *shape,
+                              const struct nicbarr_cache_entry *entry, struct myr_error *error)
+{
+    char key[KEY_BYTES];
+    bool foreign, written = false;
+    make_folders(file->path);
+    const int door = lock_folder(file->path);
+    if (door < 0) {
+        myr_write_error(error, MYR_ERR_SYSTEM, errno, "its folder");
+        return false;
+    }
+    json_t *root = load(file->path, &foreign, error);
+    if (NULL == root && !foreign) {
+        root = json_pack("{s:s, s:{}}", "format", format, "entries");
+    }
+    if (NULL != root) {
+        make_key(file, shape, key);
+        json_object_set_new(json_object_get(root, "entries"), key, entry_json(entry));
+        written = replace(file->path, root);
+        if (!written) {
+            myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be written");
+        }
+        json_decref(root);
+    }
+    close(door);
+    return written;
+}

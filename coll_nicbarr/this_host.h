@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a person knows this host by, for the report and the cache.
+ */
+#ifndef NICBARR_THIS_HOST_H
+#define NICBARR_THIS_HOST_H
+
+/* The processor's model name and the host's, for people and to tell machines apart. They stay. */
+const char *nicbarr_processor_name(void);
+const char *nicbarr_host_name(void);
+
+/* Write the time of day (UTC, ISO 8601) into text[NICBARR_TIME_TEXT]; returns text. */
+enum { NICBARR_TIME_TEXT = 32 };
+const char *nicbarr_time_of_day(char *text);
+
+#endif
