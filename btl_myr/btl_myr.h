@@ -105,6 +105,7 @@ typedef struct mca_btl_myr_component {
         size_t far_eager_limit;
     } parameters;
 
+    /* All that follows is of one opening: component_open() sets it to 0. */
     bool asked_for;              /* and therefore open */
     struct myr_segment *segment; /* NULL: none, as for the NIC and the port */
     bool alone;                  /* it could not be joined */

@@ -178,6 +178,9 @@ static int component_open(void)
                  "Source the env.sh that goes with this mpirun");
         return OPAL_ERR_NOT_AVAILABLE;
     }
+    /* The library stays loaded when it is closed: an earlier opening may have left its state. */
+    const size_t parameters_end = offsetof(mca_btl_myr_component_t, asked_for);
+    memset((uint8_t *)component + parameters_end, 0, sizeof(*component) - parameters_end);
     OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
     OBJ_CONSTRUCT(&component->table_lock, opal_mutex_t);
     OBJ_CONSTRUCT(&component->waiting, opal_list_t);

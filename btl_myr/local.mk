@@ -12,7 +12,7 @@ btl_myr_mca_btl_myr_la_SOURCES = \
     btl_myr/direct.c
 btl_myr_mca_btl_myr_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 btl_myr_mca_btl_myr_la_CFLAGS = $(AM_CFLAGS) $(OMPI_CFLAGS)
-btl_myr_mca_btl_myr_la_LDFLAGS = -module -avoid-version -no-undefined -Wl,-z,defs $(OMPI_LDFLAGS) \
+btl_myr_mca_btl_myr_la_LDFLAGS = -module -avoid-version -no-undefined -Wl,-z,defs $(stay_loaded) $(OMPI_LDFLAGS) \
     -export-symbols-regex '^mca_btl_myr_component$$'
 btl_myr_mca_btl_myr_la_LIBADD = libmyr/libmyr.la ompi/libompi_release.la $(OMPI_LIBS)
 

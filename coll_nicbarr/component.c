@@ -414,6 +414,7 @@ static int component_close(void)
     }
     free(component->cache);
     free(component->report);
+    component->explained = false;
     opal_output_close(component->output);
     component->output = -1;
     return OMPI_SUCCESS;

@@ -31,7 +31,7 @@ coll_nicbarr_mca_coll_nicbarr_la_SOURCES = \
 coll_nicbarr_mca_coll_nicbarr_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) $(JANSSON_CFLAGS)
 coll_nicbarr_mca_coll_nicbarr_la_CFLAGS = $(AM_CFLAGS) $(OMPI_CFLAGS)
 ## Hosts that load MPI with RTLD_LOCAL (Python) resolve the component's symbols only so.
-coll_nicbarr_mca_coll_nicbarr_la_LDFLAGS = -module -avoid-version -no-undefined -Wl,-z,defs $(OMPI_LDFLAGS) \
+coll_nicbarr_mca_coll_nicbarr_la_LDFLAGS = -module -avoid-version -no-undefined -Wl,-z,defs $(stay_loaded) $(OMPI_LDFLAGS) \
     -export-symbols-regex '^mca_coll_nicbarr_component$$'
 coll_nicbarr_mca_coll_nicbarr_la_LIBADD = \
     coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la ompi/libompi_release.la \

@@ -330,4 +330,5 @@ void nicbarr_report_close(void)
     nicbarr_report_write();
     json_decref(entries);
     entries = NULL;
+    changed = false;
 }

@@ -7,6 +7,11 @@ ompi_libompi_release_la_SOURCES = \
     ompi/node.h ompi/node.c
 ompi_libompi_release_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 
+## Open MPI closes its components, unloads them, and stops its own threads after that. Whoever is late
+## must still find our code: the components stay loaded until the process ends. They may be opened
+## again, so opening starts from a clean state.
+stay_loaded = -Wl,-z,nodelete
+
 pkgdata_DATA += ompi/env.sh
 nobase_dist_libexecdata_DATA += ompi/jobs.sh
 
