@@ -11,7 +11,8 @@ mpi_programs = \
     tests/mpi/killed \
     tests/mpi/pt2pt \
     tests/mpi/cputime \
-    tests/mpi/pvars
+    tests/mpi/pvars \
+    tests/mpi/short_job
 check_PROGRAMS += $(mpi_programs)
 mpi_common = tests/mpi/common.h tests/mpi/common.c
 mpi_cflags = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
@@ -46,6 +47,9 @@ tests_mpi_cputime_LDADD = $(MPI_LIBS)
 tests_mpi_pvars_SOURCES = tests/mpi/pvars.c $(mpi_common)
 tests_mpi_pvars_CFLAGS = $(mpi_cflags)
 tests_mpi_pvars_LDADD = $(MPI_LIBS)
+tests_mpi_short_job_SOURCES = tests/mpi/short_job.c $(mpi_common)
+tests_mpi_short_job_CFLAGS = $(mpi_cflags)
+tests_mpi_short_job_LDADD = $(MPI_LIBS)
 
 ## A stranger on the network, who sends packets of his own to the NICs of a job.
 check_PROGRAMS += tests/component/spray
@@ -56,6 +60,7 @@ component_tests = \
     tests/component/properties.sh \
     tests/component/faults.sh \
     tests/component/resources.sh \
+    tests/component/short_jobs.sh \
     tests/component/same.sh \
     tests/component/parameters.sh \
     tests/component/tuning.sh \

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Short jobs, many at a time: none may crash at its end, whatever it has used and left behind. Each is
+# allowed a core; where one is found, a backtrace of it is shown.
+#
+#     JOBS=5000 PARALLEL=18 FIRST=1 make check TESTS=tests/component/short_jobs.sh
+#
+# runs more of them, from job number FIRST on; a job's number says what it does. LOG=FILE gets a line
+# for each job, and each backtrace as soon as there is one.
+#
+# Open MPI 4.1.4 itself can crash here, with no component of ours: MPI_Finalize unloads its component
+# pmix/ext3x before it stops the thread that runs this component's event handlers. Where the thread
+# has had no processor since MPI_Init (half a second), it jumps to a page that is gone. In the
+# backtrace that thread stands at ...6f0 (Debian 12) below event_base_loop(), and the main thread in
+# opal_progress_thread_finalize().
+. "$(dirname "$0")/common.sh"
+ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
+jobs=${JOBS:-40} parallel=${PARALLEL:-8} first=${FIRST:-1}
+export log=${LOG:-$scratch/log} programs scratch
+: >> "$log"
+# Open MPI's own handler would be in the core instead of what was wrong.
+export OMPI_MCA_opal_signal=
+ulimit -c unlimited
+
+describe_cores() { # FOLDER
+    local core
+    for core in "$1"/core*; do
+        [ -e "$core" ] || continue
+        echo "core of job ${1##*/}: $core"
+        command -v gdb > /dev/null && gdb -batch -ex 'info registers rip rsp' -ex 'info sharedlibrary' \
+            -ex 'thread apply all bt 40' "$programs/short_job" "$core" 2>&1
+    done
+}
+
+one_job() { # NUMBER [ARGUMENT...]: the number says how many processes, what plays, what is left behind
+    local number=$1 status folder=$scratch/job/$1
+    local processes=$((3 + number / 2 % 2)) before=() options=() arguments=()
+    [ $((number % 2)) = 0 ] || before=(setarch -R)
+    case $((number / 4 % 3)) in
+        0) ;;
+        1) options=(--mca pml ob1 --mca btl "myr,self") ;;
+        2) options=(--mca coll_nicbarr_thread 1) ;;
+    esac
+    case $((number / 12 % 4)) in
+        0) ;;
+        1) arguments=(--leave) ;;
+        2) arguments=(--tools) ;;
+        3) arguments=(--tools-twice --leave) ;;
+    esac
+    arguments+=("${@:2}")
+    mkdir -p "$folder"
+    cd "$folder" || return
+    timeout -k 5 "${watchdog:-600}" "${before[@]}" mpirun -np "$processes" "${options[@]}" \
+        "$programs/short_job" "${arguments[@]}" > out 2>&1
+    status=$?
+    grep -q '^ok' out || status="$status, no ok"
+    {
+        echo "job $number: np $processes ${before[*]} ${options[*]} ${arguments[*]}: status $status"
+        [ "$status" = 0 ] || sed 's/^/     | /' out
+        describe_cores "$folder"
+    } > told
+    cat told >> "$log"
+    # What has failed stays: its cores may be worth a look.
+    if [ "$status" = 0 ] && ! grep -q '^core' told; then
+        rm -rf "$folder"
+    else
+        cat told
+    fi
+}
+export -f one_job describe_cores
+
+run_all() {
+    seq "$first" $((first + jobs - 1)) |
+        xargs -P "$parallel" -I '{}' bash -c 'one_job {}' > "$scratch/out" 2>&1
+    [ ! -s "$scratch/out" ]
+}
+check "$jobs short jobs, $parallel at a time" run_all
+check "all have run" test "$(grep -c '^job ' "$log")" -ge "$jobs"
+finds() { one_job 0 --crash > "$scratch/out" 2>&1; grep -q '^job 0: .*status [1-9]' "$scratch/out"; }
+check "a crash at the end would be found" finds
+finish
