@@ -66,6 +66,12 @@ if [ "$(id -u)" = 0 ] && "${user[@]}" "$nicbarr" --version > /dev/null 2>&1; the
     mkdir "$scratch/user" && chown 65534 "$scratch/user"
     no_rights() { ! on 2 "${user[@]}" "$myrd" --kernel --socket "$scratch/user/sock" && said "root"; } > "$scratch/out" 2>&1
     check "no rights: a line says so" no_rights
+    says_more() {
+        ! on 2 "${may_not_load[@]}" "$myrd" --kernel && [ "$(wc -l < "$scratch/out")" = 1 ] &&
+            ! on 2 "${may_not_load[@]}" NICBARR_KERNEL_DEBUG=1 "$myrd" --kernel && said "^libbpf: "
+    } > "$scratch/out" 2>&1
+    may_not_load=(setpriv --bounding-set -bpf,-sys_admin env)
+    check "with NICBARR_KERNEL_DEBUG it tells what the kernel said" says_more
 fi
 
 kill -KILL "$daemon"
