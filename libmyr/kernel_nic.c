@@ -157,9 +157,11 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
 
 void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)
 {
-    struct myr_kernel_question question = {.key = key};
-    struct myr_kernel_answer answer;
-    (void)request(nic, &question, MYR_KERNEL_CLOSE, &answer, NULL, NULL);
+    const struct myr_kernel_question question = {
+        .magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_CLOSE, .key = key};
+    pthread_mutex_lock(&nic->asking);
+    (void)myr_talk_send(nic->connection, &question, sizeof(question), NULL, 0, 0);
+    pthread_mutex_unlock(&nic->asking);
 }
 
 bool myr_kernel_nic_alive(const struct myr_kernel_nic *nic)

@@ -12,7 +12,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/nic.h"
 
-#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b33) /* "myk3"; changes with what follows */
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b34) /* "myk3"; changes with what follows */
 
 /* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
  */
@@ -21,8 +21,8 @@
 enum myr_kernel_ask {
     MYR_KERNEL_HELLO = 1, /* which NIC are you? Answered with its name */
     MYR_KERNEL_OPEN,      /* open the group or share the one with this key; answered with a page */
-    MYR_KERNEL_CLOSE,     /* this process has done with the group */
-    MYR_KERNEL_STATUS     /* what do you do? Answered with a report */
+    MYR_KERNEL_CLOSE, /* this process has done with the group. Not answered: nobody waits for it */
+    MYR_KERNEL_STATUS /* what do you do? Answered with a report */
 };
 
 struct myr_kernel_question {

@@ -222,11 +222,7 @@ static bool attend(struct myrd_kernel_server *server, struct client *client,
         ask_open(server, client, question);
         return true;
     case MYR_KERNEL_CLOSE:
-        if (myrd_groups_leave(server->groups, question->key, client->number)) {
-            answer(client, MYR_OK, "", NULL, NULL);
-        } else {
-            answer(client, MYR_ERR_NOT_THERE, "the process has no such group", NULL, NULL);
-        }
+        (void)myrd_groups_leave(server->groups, question->key, client->number);
         return true;
     case MYR_KERNEL_STATUS:
         report(server, client);
@@ -236,15 +232,15 @@ static bool attend(struct myrd_kernel_server *server, struct client *client,
     }
 }
 
-/* A client says something, or nothing more. */
-static void hear(struct myrd_kernel_server *server, uint32_t number)
+/* A client says something, or nothing more. False if it is silent. */
+static bool hear(struct myrd_kernel_server *server, uint32_t number)
 {
     struct client *client = &server->client[number];
     struct myr_kernel_question question;
     const ssize_t bytes =
         recv(client->visitor.connection, &question, sizeof(question), MSG_DONTWAIT | MSG_TRUNC);
     if (bytes < 0 && (EAGAIN == errno || EINTR == errno)) {
-        return;
+        return false;
     }
     if (bytes <= 0) {
         bury(server, number);
@@ -254,6 +250,7 @@ static void hear(struct myrd_kernel_server *server, uint32_t number)
                NULL);
         bury(server, number);
     }
+    return true;
 }
 
 /* ---- beginning ---- */
@@ -428,15 +425,15 @@ static void watch_all(struct myrd_kernel_server *server, int end)
     }
 }
 
-/* From the last to the first, as whoever goes is replaced by the last. */
+/* From the last to the first, as whoever goes is replaced by the last. Of a process that has ended
+ * all is heard that it has said: it may have closed its groups. */
 static void hear_all(struct myrd_kernel_server *server)
 {
     for (uint32_t c = server->count; c > 0; --c) {
         const struct pollfd *of = &server->watched[FIXED + OF_EACH * (c - 1)];
         const bool ended = 0 != (of[0].revents & (POLLHUP | POLLERR)) || 0 != of[1].revents;
-        if (NULL == server->client[c - 1].meeting && 0 != of[0].revents) {
-            hear(server, c - 1);
-        } else if (ended) {
+        const bool hears = NULL == server->client[c - 1].meeting && (ended || 0 != of[0].revents);
+        if (!(hears && hear(server, c - 1)) && ended) {
             bury(server, c - 1);
         }
     }
@@ -486,6 +483,7 @@ static int timeout(struct myrd_kernel_server *server)
 static enum myr_status run_server(void *serving, int end, struct myr_error *error)
 {
     struct myrd_kernel_server *server = serving;
+    mcp_kernel_prepare(server->kernel);
     for (;;) {
         watch_all(server, end);
         if (poll(server->watched, FIXED + OF_EACH * server->count, timeout(server)) < 0) {
@@ -506,7 +504,6 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         if (0 != server->watched[1].revents) {
             accept_client(server);
         }
-        mcp_kernel_prepare(server->kernel);
     }
 }
 

@@ -24,29 +24,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "firmware/kernel/pages.h"
 #include "firmware/kernel/program.skel.h"
 
 /* Of Linux 6.6; the system's headers may be older than its kernel. */
 enum { TCX_INGRESS = 46, TCX_EGRESS = 47, FIRST = 1 << 3 /* BPF_F_BEFORE */ };
-
-/* Places for pages. What is put into a map of maps is there when all programs that run have ended,
- * for which the system waits, some 10 ms, in each call. So pages are made ahead, many in a call. */
-enum {
-    READY_LEAST = 8, /* pages; with fewer it is time for more */
-    READY_MOST = 32,
-};
-
-enum page_state {
-    PAGE_NONE,
-    PAGE_READY, /* for a group to come */
-    PAGE_TAKEN,
-    PAGE_SPENT, /* a group has had it: nobody else gets that page */
-};
-
-struct page {
-    enum page_state state;
-    int map; /* ready: its descriptor */
-};
 
 struct mcp_kernel {
     struct program *program;  /* the skeleton */
@@ -57,8 +39,7 @@ struct mcp_kernel {
     int ingress, egress; /* links */
     int bell;            /* a UDP socket to ring with */
     char interface[IF_NAMESIZE];
-    struct page page[MCP_KERNEL_GROUPS];
-    uint32_t ready;                      /* pages */
+    struct mcp_pages *pages;
     uint32_t met[MCP_KERNEL_NEIGHBOURS]; /* IP addresses, from place 1 on */
     uint32_t nmet;                       /* the last place */
 };
@@ -200,6 +181,11 @@ int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
         mcp_kernel_close(loading);
         return -1;
     }
+    loading->pages = mcp_pages_make(bpf_map__fd(loading->program->maps.pages));
+    if (NULL == loading->pages) {
+        mcp_kernel_close(loading);
+        return refuse(why, "out of memory");
+    }
     *kernel = loading;
     return 0;
 }
@@ -270,10 +256,8 @@ void mcp_kernel_close(struct mcp_kernel *kernel)
             close(descriptors[d]);
         }
     }
-    for (uint32_t p = 0; p < MCP_KERNEL_GROUPS; ++p) {
-        if (PAGE_READY == kernel->page[p].state) {
-            close(kernel->page[p].map);
-        }
+    if (NULL != kernel->pages) {
+        mcp_pages_free(kernel->pages);
     }
     ring_buffer__free(kernel->told);
     program__destroy(kernel->program);
@@ -287,76 +271,9 @@ const char *mcp_kernel_interface(const struct mcp_kernel *kernel)
 
 /* ---- groups ---- */
 
-/* A map of one page, which from now on only the program may write. */
-static int make_page(void)
-{
-    const struct bpf_map_create_opts options = {.sz = sizeof(options), .map_flags = BPF_F_MMAPABLE};
-    const int page = bpf_map_create(BPF_MAP_TYPE_ARRAY, "mcp_page", sizeof(uint32_t),
-                                    sizeof(struct mcp_kernel_page), 1, &options);
-    if (page >= 0 && bpf_map_freeze(page) < 0) {
-        close(page);
-        return -1;
-    }
-    return page;
-}
-
-/* The first place from `at` on that is in this state; MCP_KERNEL_GROUPS: there is none. */
-static uint32_t find_page(const struct mcp_kernel *kernel, uint32_t at, enum page_state state)
-{
-    while (at < MCP_KERNEL_GROUPS && kernel->page[at].state != state) {
-        ++at;
-    }
-    return at;
-}
-
-struct batch {
-    uint32_t count;
-    uint32_t place[READY_MOST];
-    int map[READY_MOST];
-};
-
-/* Make pages for the places in this state, as many as still fit the batch. */
-static void make_pages(const struct mcp_kernel *kernel, enum page_state state, struct batch *batch)
-{
-    for (uint32_t p = find_page(kernel, 0, state);
-         p < MCP_KERNEL_GROUPS && kernel->ready + batch->count < READY_MOST;
-         p = find_page(kernel, p + 1, state)) {
-        const int map = make_page();
-        if (map < 0) {
-            return;
-        }
-        batch->place[batch->count] = p;
-        batch->map[batch->count++] = map;
-    }
-}
-
-/* (A page that nobody needs any more goes when its place gets another.) */
-static void make_ready(struct mcp_kernel *kernel)
-{
-    const struct bpf_map_batch_opts options = {.sz = sizeof(options)};
-    struct batch batch = {.count = 0};
-    make_pages(kernel, PAGE_SPENT, &batch);
-    make_pages(kernel, PAGE_NONE, &batch);
-    uint32_t taken = batch.count;
-    if (0 != taken) {
-        (void)bpf_map_update_batch(bpf_map__fd(kernel->program->maps.pages), batch.place, batch.map,
-                                   &taken, &options);
-    }
-    for (uint32_t i = 0; i < batch.count; ++i) {
-        if (i < taken) {
-            kernel->page[batch.place[i]] = (struct page){PAGE_READY, batch.map[i]};
-            ++kernel->ready;
-        } else {
-            close(batch.map[i]);
-        }
-    }
-}
-
 void mcp_kernel_prepare(struct mcp_kernel *kernel)
 {
-    if (kernel->ready < READY_LEAST) {
-        make_ready(kernel);
-    }
+    mcp_pages_prepare(kernel->pages);
 }
 
 /* A host's place among the neighbours; 0: it has not been met. */
@@ -404,17 +321,17 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
         plan->nwaits > MCP_KERNEL_MESSAGES) {
         return refuse(why, "the schedule is too long for the kernel's NIC");
     }
-    errno = ENOSPC; /* if there is no place */
-    if (0 == kernel->ready) {
-        make_ready(kernel);
+    uint32_t place;
+    const int taken = mcp_pages_take(kernel->pages, &place);
+    if (taken < 0 || add_group(kernel, plan, place) < 0) {
+        refuse(why, "the kernel's NIC takes no more groups: %s", strerror(errno));
+        if (taken >= 0) {
+            close(taken);
+            mcp_pages_spend(kernel->pages, place);
+        }
+        return -1;
     }
-    const uint32_t at = find_page(kernel, 0, PAGE_READY);
-    if (MCP_KERNEL_GROUPS == at || add_group(kernel, plan, at) < 0) {
-        return refuse(why, "the kernel's NIC takes no more groups: %s", strerror(errno));
-    }
-    *page = kernel->page[at].map;
-    kernel->page[at] = (struct page){PAGE_TAKEN, -1};
-    --kernel->ready;
+    *page = taken;
     return 0;
 }
 
@@ -424,8 +341,6 @@ static bool look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_g
                                      sizeof(*group), 0);
 }
 
-/* Before the page's place gets another, the system waits for the programs that run: none is left
- * then that knows the group. */
 void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
 {
     struct mcp_kernel_group group;
@@ -434,7 +349,7 @@ void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
         (void)bpf_map__update_elem(kernel->program->maps.late, &key, sizeof(key), &last,
                                    sizeof(last), BPF_ANY);
         (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
-        kernel->page[group.page].state = PAGE_SPENT;
+        mcp_pages_spend(kernel->pages, group.page);
     }
 }
 

@@ -43,8 +43,8 @@ struct mcp_kernel_plan {
     struct mcp_kernel_peer peers[MCP_KERNEL_PEERS];
 };
 
-/* Have what groups to come need ready, if little of it is. That takes 10 ms then: for when nobody
- * waits. */
+/* Have what groups to come need made ahead from now on, by a thread with the rights that the caller
+ * has now. */
 void mcp_kernel_prepare(struct mcp_kernel *kernel);
 
 /* Open it; epochs begin with 1. `page` gets a descriptor that may be mapped to read one struct

@@ -1385,6 +1385,33 @@ static void pages_are_new(void **state)
     expect_nothing_more();
 }
 
+/* All places there are, and again when their groups are closed. */
+static void places_come_again(void **state)
+{
+    (void)state;
+    static int page[MCP_KERNEL_GROUPS];
+    char why[MCP_KERNEL_WHY];
+    open_small(geteuid());
+    struct mcp_kernel_plan plan = pair.plan;
+    close_pair(&pair);
+    for (uint32_t round = 0; round < 2; ++round) {
+        for (uint32_t g = 0; g < MCP_KERNEL_GROUPS; ++g) {
+            plan.key = g + 1;
+            if (mcp_kernel_group_open(kernel, &plan, &page[g], why) < 0) {
+                fail_msg("round %u, group %u: %s", round, g, why);
+            }
+        }
+        plan.key = MCP_KERNEL_GROUPS + 1;
+        assert_int_equal(mcp_kernel_group_open(kernel, &plan, &page[0], why), -1);
+        assert_non_null(strstr(why, "no more groups"));
+        for (uint32_t g = 0; g < MCP_KERNEL_GROUPS; ++g) {
+            close(page[g]);
+            mcp_kernel_group_close(kernel, g + 1);
+            mcp_kernel_group_forget(kernel, g + 1);
+        }
+    }
+}
+
 /* Who has not been met is not sent to; the others are, whichever comes last. */
 static void unknown_neighbour(void **state)
 {
@@ -1491,6 +1518,7 @@ int main(void)
         cmocka_unit_test(the_timer_runs_while_somebody_waits),
         cmocka_unit_test(who_is_stuck_is_told_of),
         cmocka_unit_test(without_timers),
+        cmocka_unit_test(places_come_again),
     };
     const int failed = cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
     mcp_kernel_close(kernel);
