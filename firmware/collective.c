@@ -201,6 +201,7 @@ void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
     const uint32_t place = c->next_late++ % MCP_LATE;
     c->late[place].key = group->key;
     c->late[place].epoch = myr_glance(&group->done);
+    c->late[place].failed = myr_glance(&group->failed);
     group->key = 0;
 }
 
@@ -222,9 +223,13 @@ static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
         ++i;
     }
     if (i < MCP_LATE) {
-        if (MCP_ASK == header->type && myr_epoch_reached(c->late[i].epoch, part->epoch)) {
-            struct mcp_header answer = {.type = MCP_DONE, .key = header->key};
-            answer.collective = *part;
+        struct mcp_header answer = {.type = MCP_DONE, .key = header->key};
+        answer.collective = *part;
+        if (!myr_epoch_reached(c->late[i].epoch, part->epoch)) {
+            answer.type = MCP_FAIL;
+            answer.collective.node = (uint16_t)(c->late[i].failed - 1);
+        }
+        if (MCP_ASK == header->type && (MCP_DONE == answer.type || 0 != c->late[i].failed)) {
             ++counters->answered;
             board->ops.send(board, MCP_LINK_SENDER, &answer, NULL, 0);
         } else {
@@ -245,10 +250,54 @@ static void answer(struct mcp_board *board, struct mcp_counters *counters, struc
                    const struct mcp_collective_part *part)
 {
     struct mcp_message message;
-    if (mcp_group_answer(group, part->node, part->slot, part->epoch, &message)) {
-        ++counters->answered;
-        arrive(board, group, &message);
+    if (!mcp_group_answer(group, part->node, part->slot, part->epoch, &message)) {
+        return;
     }
+    counters->later += MCP_LATER == message.header.type;
+    counters->answered += MCP_LATER != message.header.type;
+    if (MCP_ARRIVE == message.header.type) {
+        arrive(board, group, &message);
+    } else {
+        send(board, &message);
+    }
+}
+
+void mcp_collective_fail(struct mcp_collective *c, struct mcp_board *board,
+                         struct mcp_counters *counters, struct mcp_group *group, uint32_t missing)
+{
+    struct mcp_message message;
+    if (!mcp_group_fail(group, missing)) {
+        return;
+    }
+    ++counters->failed;
+    deactivate(c, board, group);
+    group->deadline_ns = 0;
+    group->asked = 0;
+    for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
+        mcp_group_failure(group, p, &message);
+        send(board, &message);
+    }
+    board->ops.wake(board, &group->done);
+}
+
+/* A packet that tells of a peer, and moves nothing. */
+static enum mcp_recorded take_note(struct mcp_collective *c, struct mcp_board *board,
+                                   struct mcp_counters *counters, struct mcp_group *group,
+                                   const struct mcp_header *header)
+{
+    const struct mcp_collective_part *part = &header->collective;
+    if (MCP_LATER == header->type) {
+        const enum mcp_recorded heard =
+            mcp_group_hear(group, part->node, part->slot, part->epoch,
+                           (uint32_t)(board->ops.now_ns(board) / 1000000));
+        counters->heard += MCP_RECORDED == heard;
+        return heard;
+    }
+    if (0 != myr_glance(&group->failed)) {
+        return MCP_KNOWN;
+    }
+    mcp_collective_fail(c, board, counters, group, part->node);
+    return MCP_RECORDED;
 }
 
 void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
@@ -268,9 +317,10 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
         answer(board, counters, group, part);
         return;
     }
-    const enum mcp_recorded recorded = MCP_DONE == header->type
-                                           ? mcp_group_release(group, part->epoch)
-                                           : mcp_group_record(group, part->slot, part->epoch);
+    const enum mcp_recorded recorded =
+        MCP_ARRIVE == header->type ? mcp_group_record(group, part->slot, part->epoch)
+        : MCP_DONE == header->type ? mcp_group_release(group, part->epoch)
+                                   : take_note(c, board, counters, group, header);
     switch (recorded) {
     case MCP_UNEXPECTED:
         /* An answer tells of the last epoch that its sender is in: that may be the one after the
@@ -279,7 +329,9 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
         play_on(c, board, counters, group);
         break;
     case MCP_RECORDED:
-        play_on(c, board, counters, group);
+        if (header->type <= MCP_DONE) { /* the others move nothing */
+            play_on(c, board, counters, group);
+        }
         break;
     case MCP_KNOWN:
         ++counters->duplicates;

@@ -47,6 +47,7 @@ struct mcp_collective {
     struct {
         uint64_t key;
         uint32_t epoch;
+        uint32_t failed; /* as in struct mcp_group */
     } late[MCP_LATE];
 };
 
@@ -61,6 +62,11 @@ void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
 /* The host has arrived in `epoch`. */
 void mcp_collective_start(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch);
+
+/* Node `missing` is missing, for longer than anybody will wait: the group fails, its hosts are
+ * woken, and all its peers are told, who do the same. Once for each group. */
+void mcp_collective_fail(struct mcp_collective *c, struct mcp_board *board,
+                         struct mcp_counters *counters, struct mcp_group *group, uint32_t missing);
 
 /* A collective packet that mcp_parse() has let pass; it is from
  * MCP_LINK_SENDER. */

@@ -17,6 +17,9 @@
     entry(early, "collective messages for a group that was not open yet")                          \
     entry(asked, "collective messages that were asked for again")                                  \
     entry(answered, "collective messages sent again because a peer asked")                         \
+    entry(later, "questions answered: the host has not come so far yet")                           \
+    entry(heard, "such answers that have come: a peer's host is late, its NIC is alive")           \
+    entry(failed, "groups that failed because a node is missing")                                  \
     entry(messages_sent, "messages that their port has been told are sent")                        \
     entry(messages_received, "messages delivered to a port")                                       \
     entry(messages_local, "messages from one port of this NIC to another, of those")               \

@@ -26,6 +26,12 @@ INSIDE struct mcp_peer *peer_at(struct mcp_group *group, uint32_t place)
     return peers + (place & (MCP_KERNEL_PEERS - 1));
 }
 
+INSIDE uint32_t *heard_at(struct mcp_group *group, uint32_t place)
+{
+    uint32_t *heard = (uint32_t *)(peer_at(group, 0) + MCP_KERNEL_PEERS);
+    return heard + (place & (MCP_KERNEL_MESSAGES - 1));
+}
+
 #define AT_MOST(count, most) ((count) < (most) ? (count) : (most))
 
 /* Enough for what a message usually leads to; few enough for a verifier. */
@@ -39,7 +45,7 @@ size_t mcp_group_bytes(uint32_t nsteps, uint32_t nsends, uint32_t nwaits)
 {
     const size_t bytes = sizeof(struct mcp_group) + nsteps * sizeof(struct mcp_step) +
                          ((size_t)nsends + nwaits) * sizeof(struct mcp_peer) +
-                         nwaits * sizeof(uint32_t);
+                         (size_t)2 * nwaits * sizeof(uint32_t);
     return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
 }
 
@@ -56,6 +62,11 @@ INSIDE struct mcp_peer *peer_at(struct mcp_group *group, uint32_t place)
 INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
 {
     return &mcp_group_arrivals(group)[place];
+}
+
+INSIDE uint32_t *heard_at(struct mcp_group *group, uint32_t place)
+{
+    return &mcp_group_heard(group)[place];
 }
 
 #define AT_MOST(count, most) (count)
@@ -81,13 +92,14 @@ MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t n
     };
     for (uint32_t w = 0; w < AT_MOST(nwaits, MCP_KERNEL_MESSAGES); ++w) {
         *arrival_at(group, w) = epoch;
+        *heard_at(group, w) = 0;
     }
     myr_publish(&group->done, epoch);
 }
 
 MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch)
 {
-    if (!myr_epoch_reached(group->started, epoch)) {
+    if (!myr_epoch_reached(group->started, epoch) && 0 == myr_glance(&group->failed)) {
         group->started = epoch;
     }
 }
@@ -222,17 +234,22 @@ MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *mess
 
 #endif
 
+/* Does the present step miss what it waits for at place `wait`? */
+INSIDE bool is_missing(struct mcp_group *group, uint32_t wait)
+{
+    return mcp_group_waits_now(group) && group->step != group->nsteps &&
+           wait < step_at(group, group->step)->waits &&
+           !myr_epoch_reached(*arrival_at(group, group->first_wait + wait), done(group) + 1);
+}
+
 MCP_ENGINE bool mcp_group_misses(struct mcp_group *group, uint32_t wait,
                                  struct mcp_message *message)
 {
-    const uint32_t epoch = done(group) + 1;
-    const uint32_t slot = group->first_wait + wait;
-    if (!mcp_group_waits_now(group) || group->step == group->nsteps ||
-        wait >= step_at(group, group->step)->waits ||
-        myr_epoch_reached(*arrival_at(group, slot), epoch)) {
+    if (!is_missing(group, wait)) {
         return false;
     }
-    address_message(group, message, group->nsends + slot, MCP_ASK, slot, epoch);
+    const uint32_t slot = group->first_wait + wait;
+    address_message(group, message, group->nsends + slot, MCP_ASK, slot, done(group) + 1);
     return true;
 }
 
@@ -257,6 +274,16 @@ INSIDE uint32_t last_sent(const struct mcp_group *group, uint32_t place)
     return done(group) + (place < group->first_send + group->sent);
 }
 
+/* If the group has failed, say so instead, and who is missing. */
+INSIDE void say_failure(const struct mcp_group *group, struct mcp_message *message)
+{
+    const uint32_t failed = myr_glance(&group->failed);
+    if (0 != failed) {
+        message->header.type = MCP_FAIL;
+        message->header.collective.node = (uint16_t)(failed - 1);
+    }
+}
+
 MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot,
                                  uint32_t epoch, struct mcp_message *message)
 {
@@ -264,9 +291,67 @@ MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_
         const struct mcp_peer *to = peer_at(group, s);
         if (to->node == node && to->slot == slot) {
             const uint32_t last = last_sent(group, s);
-            address_message(group, message, s, MCP_ARRIVE, slot, last);
-            return myr_epoch_reached(last, epoch);
+            if (myr_epoch_reached(last, epoch)) {
+                address_message(group, message, s, MCP_ARRIVE, slot, last);
+                return true;
+            }
+            address_message(group, message, s, MCP_LATER, slot, epoch);
+            say_failure(group, message);
+            /* Nobody is in an epoch before we have entered the one before it. */
+            return MCP_FAIL == message->header.type || myr_epoch_reached(group->started + 1, epoch);
         }
     }
     return false;
 }
+
+MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t node, uint32_t slot,
+                                            uint32_t epoch, uint32_t now_ms)
+{
+    if (slot >= group->nwaits || peer_at(group, group->nsends + slot)->node != node ||
+        !myr_epoch_reached(done(group) + 1, epoch)) {
+        return MCP_IMPLAUSIBLE;
+    }
+    if (done(group) + 1 != epoch || myr_epoch_reached(*arrival_at(group, slot), epoch)) {
+        return MCP_KNOWN;
+    }
+    *heard_at(group, slot) = now_ms + (0 == now_ms);
+    return MCP_RECORDED;
+}
+
+/* ---- failure ---- */
+
+/* A group that has failed waits for nothing: so it plays no more, and asks for nothing. */
+MCP_ENGINE bool mcp_group_fail(struct mcp_group *group, uint32_t missing)
+{
+    if (0 != myr_glance(&group->failed)) {
+        return false;
+    }
+    myr_publish(&group->failed, missing + 1);
+    group->started = done(group);
+    return true;
+}
+
+MCP_ENGINE void mcp_group_failure(struct mcp_group *group, uint32_t place,
+                                  struct mcp_message *message)
+{
+    address_message(group, message, place, MCP_LATER, 0, done(group) + 1);
+    say_failure(group, message);
+}
+
+#ifndef __bpf__
+
+MCP_ENGINE bool mcp_group_awaits(struct mcp_group *group, uint32_t *cursor,
+                                 struct mcp_awaited *awaited)
+{
+    while (*cursor < group->nwaits - group->first_wait) {
+        const uint32_t wait = (*cursor)++, slot = group->first_wait + wait;
+        if (is_missing(group, wait)) {
+            *awaited = (struct mcp_awaited){peer_at(group, group->nsends + slot)->node,
+                                            *heard_at(group, slot)};
+            return true;
+        }
+    }
+    return false;
+}
+
+#endif

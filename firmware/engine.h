@@ -47,7 +47,8 @@ struct mcp_peer {
 
 /*
  * A group as one NIC knows it: in memory shared with the hosts, who read `done` and nothing else.
- * Behind it lie the tables: steps, peers (first those sent to, then those waited for), arrivals.
+ * Behind it lie the tables: steps, peers (first those sent to, then those waited for), arrivals,
+ * and when each of those waited for has last said that its host is late.
  *
  * In the kernel no host sees it, but any processor may play it: what is written at each turn lies
  * together there, and what only a soft NIC needs is left out.
@@ -62,13 +63,14 @@ struct mcp_group {
 #ifndef MCP_KERNEL_INSIDE
     MCP_APART myr_word done; /* the release: the last epoch that is complete */
     myr_word sleepers;       /* hosts: how many sleep on `done` */
-    myr_word failed;         /* not 0: this group will complete nothing any more */
+    myr_word failed;         /* not 0: this group will complete nothing any more, as the node of
+                                this number - 1 is missing */
 #endif
     MCP_APART uint64_t key; /* 0: not open */
     uint32_t nsteps, nsends, nwaits;
     uint32_t node; /* this NIC's number in the group */
 #ifdef MCP_KERNEL_INSIDE
-    myr_word done;
+    myr_word done, failed;
 #endif
     uint32_t started;                /* the last epoch that the host has arrived in */
     uint32_t step;                   /* where epoch done + 1 is: the step under way, */
@@ -133,6 +135,12 @@ static inline struct mcp_peer *mcp_group_waits(struct mcp_group *group)
 static inline uint32_t *mcp_group_arrivals(struct mcp_group *group)
 {
     return (uint32_t *)(mcp_group_waits(group) + group->nwaits);
+}
+
+/* Milliseconds of the board's clock, which wrap around; 0: never. */
+static inline uint32_t *mcp_group_heard(struct mcp_group *group)
+{
+    return mcp_group_arrivals(group) + group->nwaits;
 }
 
 #endif
@@ -209,10 +217,37 @@ MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
 #endif
 
 /*
- * Node `node` misses `epoch` in its arrival `slot`: true with the message to send again, false if
- * that was not sent yet, or is not ours to send.
+ * Node `node` misses `epoch` in its arrival `slot`: true with the message to send again; or with a
+ * LATER if it was not sent yet, a FAIL if it never will be. False if it is not ours to send, or
+ * nobody can miss it.
  */
 MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot,
                                  uint32_t epoch, struct mcp_message *message);
+
+/*
+ * Node `node`, asked for what is missing in `slot`, says at `now_ms` (the board's clock) that its
+ * host has not come so far. MCP_KNOWN where it is not missing any more.
+ */
+MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t node, uint32_t slot,
+                                            uint32_t epoch, uint32_t now_ms);
+
+/* The group fails, as node `missing` is missing: it completes nothing more, whoever comes. False if
+ * it had failed before. */
+MCP_ENGINE bool mcp_group_fail(struct mcp_group *group, uint32_t missing);
+
+/* The FAIL that tells the peer at this place of the tables, once the group has failed. */
+MCP_ENGINE void mcp_group_failure(struct mcp_group *group, uint32_t place,
+                                  struct mcp_message *message);
+
+#ifndef __bpf__
+/* Whom the present step waits for, one after the other, and when its NIC was last heard (as in
+ * mcp_group_heard()). Begin with *cursor 0; false when there are no more. */
+struct mcp_awaited {
+    uint32_t node;
+    uint32_t heard_ms;
+};
+MCP_ENGINE bool mcp_group_awaits(struct mcp_group *group, uint32_t *cursor,
+                                 struct mcp_awaited *awaited);
+#endif
 
 #endif

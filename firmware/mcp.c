@@ -20,7 +20,7 @@ void mcp_receive(struct mcp_nic *nic, struct mcp_board *board, const void *packe
     ++nic->counters.packets_received;
     if (!mcp_parse(packet, bytes, &header)) {
         ++nic->counters.dropped_damaged;
-    } else if (header.type <= MCP_DONE) {
+    } else if (mcp_is_collective(header.type)) {
         mcp_collective_receive(&nic->collective, board, &nic->counters, &header);
     } else if (nic->key == header.key) {
         const size_t header_bytes = mcp_header_bytes(header.type);

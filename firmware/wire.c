@@ -40,7 +40,7 @@ static uint64_t mix_bytes(uint64_t h, const uint8_t *bytes, size_t count)
 
 static uint32_t check_of(const struct mcp_header *header, const void *payload, size_t payload_bytes)
 {
-    if (header->type <= MCP_DONE && 0 == payload_bytes) {
+    if (mcp_is_collective(header->type) && 0 == payload_bytes) {
         return mcp_collective_check(header);
     }
     struct mcp_header plain = *header;
@@ -76,6 +76,8 @@ static bool sound(const struct mcp_header *header, size_t payload_bytes)
         return 0 == payload_bytes && 0 == m->flags && m->detail > 0 && m->detail < MCP_REASONS;
     case MCP_ASK:
     case MCP_DONE:
+    case MCP_LATER:
+    case MCP_FAIL:
         return 0 == payload_bytes;
     case MCP_ACK:
         return 0 == payload_bytes && 0 == (m->flags & ~(MCP_GAP | MCP_READY));

@@ -17,13 +17,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 1 };
+enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 2 };
 
 enum mcp_type {
     /* Collectives: idempotent, hence without acknowledgement. */
     MCP_ARRIVE = 1, /* the sender has reached this point of `epoch`: store it in arrival `slot` */
     MCP_ASK,        /* the sender misses `epoch` in its arrival `slot`: send that again */
     MCP_DONE,       /* everybody has entered `epoch`: whoever waits in it is released */
+    MCP_LATER,      /* to an ASK: the NIC is alive, but its host has not come so far */
+    MCP_FAIL,       /* the group will complete nothing more, as node `node` is missing */
     /* Messages between ports: go-back-N on the connection between two NICs. */
     MCP_DATA,   /* a part of a message */
     MCP_ACK,    /* nothing but an acknowledgement */
@@ -51,8 +53,8 @@ enum mcp_flag {
 /* A collective packet. The payload that follows is for collectives that carry one. */
 struct mcp_collective_part {
     uint32_t epoch;
-    uint16_t slot; /* ARRIVE, DONE: the receiver's; ASK: the sender's own */
-    uint16_t node; /* the sender's number in the group */
+    uint16_t slot; /* ASK: the sender's own; else the receiver's */
+    uint16_t node; /* the sender's number in the group; FAIL: of who is missing */
 };
 
 /* A packet of a message, an acknowledgement or a refusal. */
@@ -93,9 +95,15 @@ _Static_assert(MCP_COLLECTIVE_BYTES ==
                "a collective packet's header");
 _Static_assert(MCP_MESSAGE_BYTES == sizeof(struct mcp_header), "a message's header");
 
+/* Is that the type of a collective packet? */
+static inline bool mcp_is_collective(uint8_t type)
+{
+    return type >= MCP_ARRIVE && type <= MCP_FAIL;
+}
+
 static inline size_t mcp_header_bytes(uint8_t type)
 {
-    return type <= MCP_DONE ? MCP_COLLECTIVE_BYTES : MCP_MESSAGE_BYTES;
+    return mcp_is_collective(type) ? MCP_COLLECTIVE_BYTES : MCP_MESSAGE_BYTES;
 }
 
 /*

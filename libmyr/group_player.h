@@ -19,7 +19,12 @@ struct myr_player {
     void (*remind)(const struct myr_nic_group *group, uint64_t now_us);
     /* Sleep until the epoch after `seen` is done, or something else happens, or for that long. */
     void (*sleep)(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us);
-    bool (*over)(const struct myr_nic_group *group); /* nothing will be completed any more */
+    /* As myr_nic_group_missing(), myr_nic_group_fail() and myr_nic_group_failed(). NULL: this kind
+     * of NIC cannot. */
+    uint32_t (*missing)(struct myr_nic_group *group, struct myr_missing *list, uint32_t most);
+    void (*fail)(struct myr_nic_group *group, uint32_t node);
+    uint32_t (*failed)(const struct myr_nic_group *group); /* the node + 1; 0: it has not */
+    bool (*over)(const struct myr_nic_group *group);       /* nothing will be completed any more */
     void (*leave)(struct myr_nic_group *group);
 };
 

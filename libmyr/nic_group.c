@@ -94,6 +94,25 @@ bool myr_nic_group_over(const struct myr_nic_group *group)
     return group->player->over(group);
 }
 
+bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node)
+{
+    const uint32_t failed = NULL == group->player->failed ? 0 : group->player->failed(group);
+    *node = failed - 1;
+    return 0 != failed;
+}
+
+uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct myr_missing *list, uint32_t most)
+{
+    return NULL == group->player->missing ? 0 : group->player->missing(group, list, most);
+}
+
+void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node)
+{
+    if (NULL != group->player->fail) {
+        group->player->fail(group, node);
+    }
+}
+
 void myr_nic_group_remind(const struct myr_nic_group *group)
 {
     group->player->remind(group, now_us());

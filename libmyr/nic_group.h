@@ -82,8 +82,27 @@ static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_
 
 void myr_nic_group_remind(const struct myr_nic_group *group);
 
-/* Will nothing more be completed? A member of this node, or whoever ran the NIC, has died. */
+/* Will nothing more be completed? The group has failed, or whoever ran the NIC has died. */
 bool myr_nic_group_over(const struct myr_nic_group *group);
+
+/* Has the group failed because a node is missing, or a process of it has died? True with the
+ * node's number. Where it is over and this is false, this node's NIC is of no use any more. */
+bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node);
+
+/*
+ * Which nodes is the group waiting for in its present step? At most `most` of them, and how many;
+ * 0 also where processes of this node have not arrived. A node whose NIC answers that its host is
+ * late is alive. For who waits for long: takes the NIC's lock.
+ */
+struct myr_missing {
+    uint32_t node;
+    uint32_t heard_ms; /* when it last did (CLOCK_MONOTONIC, wraps around); 0: never */
+};
+uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct myr_missing *list,
+                               uint32_t most);
+
+/* Nobody will wait for this node any longer: the group fails on all nodes that can be reached. */
+void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node);
 
 /* Run the NIC until everybody has arrived in `epoch`, or for `timeout_us` (0: for ever). False if
  * that did not happen, or never will: the NIC is broken, or a member has died. */

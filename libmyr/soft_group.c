@@ -63,6 +63,34 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
     myr_nic_sleep(group->nic, &group->mcp->done, &group->mcp->sleepers, seen, timeout_us);
 }
 
+static uint32_t list_missing(struct myr_nic_group *group, struct myr_missing *list, uint32_t most)
+{
+    struct mcp_board *board;
+    const struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    struct mcp_awaited awaited;
+    uint32_t count = 0, cursor = 0;
+    while (NULL != mcp && count < most && mcp_group_awaits(group->mcp, &cursor, &awaited)) {
+        list[count++] = (struct myr_missing){awaited.node, awaited.heard_ms};
+    }
+    myr_nic_leave(group->nic);
+    return count;
+}
+
+static void fail_group(struct myr_nic_group *group, uint32_t node)
+{
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    if (NULL != mcp) {
+        mcp_collective_fail(&mcp->collective, board, &mcp->counters, group->mcp, node);
+    }
+    myr_nic_leave(group->nic);
+}
+
+static uint32_t failed(const struct myr_nic_group *group)
+{
+    return myr_observe(&group->mcp->failed);
+}
+
 static bool over(const struct myr_nic_group *group)
 {
     return myr_nic_broken(group->nic) || 0 != myr_observe(&group->mcp->failed);
@@ -99,6 +127,9 @@ static const struct myr_player soft_player = {
     .poll = poll_nic,
     .remind = remind,
     .sleep = sleep_on_nic,
+    .missing = list_missing,
+    .fail = fail_group,
+    .failed = failed,
     .over = over,
     .leave = leave,
 };
@@ -219,8 +250,9 @@ static void fail_and_leave(struct myr_nic *nic, struct myr_record *record, uint3
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(nic, &board);
     myr_publish(&pids(record, record->members)[local], 0);
-    myr_publish(&group->failed, 1);
-    board->ops.wake(board, &group->done);
+    if (NULL != mcp) {
+        mcp_collective_fail(&mcp->collective, board, &mcp->counters, group, group->node);
+    }
     if (++shared_of(record)->left == record->members && NULL != mcp) {
         close_group(mcp, board, group);
     }

@@ -84,7 +84,8 @@ struct mcp_kernel_group {
     uint32_t arrivals[MCP_KERNEL_MESSAGES];
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_peer peers[MCP_KERNEL_PEERS]; /* those sent to, then (from nsends on) waited for */
-    uint16_t port[MCP_KERNEL_PEERS];         /* ... and their UDP ports (network byte order) */
+    uint32_t heard[MCP_KERNEL_MESSAGES];     /* as mcp_group_heard(): by CLOCK_MONOTONIC */
+    uint16_t port[MCP_KERNEL_PEERS];         /* the peers' UDP ports (network byte order) */
     struct mcp_kernel_watched watched;
     uint32_t failed; /* not 0: as its page says */
 };
@@ -98,7 +99,7 @@ _Static_assert(offsetof(struct mcp_kernel_group, group.done) == MCP_KERNEL_STATE
 /* What the hosts of a group see: a page of memory, which they may map to read. */
 struct mcp_kernel_page {
     myr_word done;   /* the release: the last epoch that is complete */
-    myr_word failed; /* not 0: nothing more will be */
+    myr_word failed; /* not 0: nothing more will be; as in struct mcp_group */
 };
 
 /* Where the NIC stands; fixed when its program is loaded. */

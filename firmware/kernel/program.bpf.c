@@ -496,6 +496,64 @@ static __always_inline int receive_stranger(struct __sk_buff *packet, const stru
     return (int)bpf_redirect(place.interface, 0);
 }
 
+/* Tell a peer that the group has failed. */
+static long fail_on(uint32_t peer, void *context)
+{
+    struct play *play = context;
+    struct mcp_message message;
+    mcp_group_failure(&play->group->group, peer, &message);
+    send_clone(play->packet, play->group, &message);
+    return 0;
+}
+
+/* The group fails, as this node is missing: hosts and peers are told, once. */
+static __always_inline bool fail(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                 uint32_t missing)
+{
+    struct play playing = {.packet = packet, .group = group};
+    struct mcp_kernel_page *page = page_of(group);
+    bpf_spin_lock(&group->lock);
+    const bool first = mcp_group_fail(&group->group, missing);
+    bpf_spin_unlock(&group->lock);
+    if (!first) {
+        return false;
+    }
+    COUNT(failed);
+    if (page) {
+        myr_publish(&page->failed, missing + 1);
+    }
+    bpf_loop((group->group.nsends + group->group.nwaits) & (2 * MCP_KERNEL_PEERS - 1), fail_on,
+             &playing, 0);
+    return true;
+}
+
+/* A packet that tells of a peer, and moves nothing (as in collective.c). */
+static __always_inline int take_note(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                     const struct mcp_header *header)
+{
+    const struct mcp_collective_part part = header->collective;
+    if (MCP_FAIL == header->type) {
+        if (!fail(packet, group, part.node)) {
+            COUNT(duplicates);
+            return DROP;
+        }
+        return wake(packet, group);
+    }
+    const uint32_t now_ms = (uint32_t)(bpf_ktime_get_ns() / 1000000);
+    bpf_spin_lock(&group->lock);
+    const enum mcp_recorded heard =
+        mcp_group_hear(&group->group, part.node, part.slot, part.epoch, now_ms);
+    bpf_spin_unlock(&group->lock);
+    if (MCP_RECORDED == heard) {
+        COUNT(heard);
+    } else if (MCP_KNOWN == heard) {
+        COUNT(duplicates);
+    } else {
+        COUNT(dropped_implausible);
+    }
+    return DROP;
+}
+
 /* What is not one of our groups' goes on, to the socket that keeps the port: there it ends, if it
  * was for the NIC. */
 SEC("tc")
@@ -511,7 +569,7 @@ int mcp_receive(struct __sk_buff *packet)
     copy_words(&header, frame->words);
     COUNT(packets_received);
     if (MCP_MAGIC != header.magic || MCP_WIRE_VERSION != header.version || 0 == header.type ||
-        header.type > MCP_DONE || header.check != mcp_collective_check(&header)) {
+        !mcp_is_collective(header.type) || header.check != mcp_collective_check(&header)) {
         COUNT(dropped_damaged);
         return NEXT;
     }
@@ -530,8 +588,15 @@ int mcp_receive(struct __sk_buff *packet)
         if (!sent || !become(packet, group, &message)) {
             return DROP;
         }
-        COUNT(answered);
+        if (MCP_LATER == message.header.type) {
+            COUNT(later);
+        } else {
+            COUNT(answered);
+        }
         return (int)bpf_redirect(place.interface, 0);
+    }
+    if (header.type > MCP_DONE) {
+        return take_note(packet, group, &header);
     }
     struct play playing = {.packet = packet, .group = group};
     bpf_spin_lock(&group->lock);

@@ -257,7 +257,7 @@ static void handle_packet(struct sim_node *node, const struct sim_work *work)
     struct mcp_header header;
     ++m->tally.received;
     charge(node, p->cycles_turn);
-    if (mcp_parse(work->packet, work->bytes, &header) && header.type <= MCP_DONE) {
+    if (mcp_parse(work->packet, work->bytes, &header) && mcp_is_collective(header.type)) {
         charge(node, p->cycles_engine);
     } else if (MCP_DATA == header.type && work->bytes > MCP_MESSAGE_BYTES) {
         charge(node, p->cycles_dma);

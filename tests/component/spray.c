@@ -111,7 +111,7 @@ static void send_forged(struct spray *spray)
     memset(&header, 0, sizeof(header));
     header.type = (uint8_t)(1 + draw(spray) % (MCP_TYPES - 1));
     header.key = draw(spray);
-    if (header.type <= MCP_DONE) {
+    if (mcp_is_collective(header.type)) {
         header.collective.epoch = (uint32_t)(draw(spray) % 1000);
         header.collective.slot = (uint16_t)(draw(spray) % 4);
         header.collective.node = (uint16_t)(draw(spray) % spray->hosts);

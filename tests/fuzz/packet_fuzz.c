@@ -71,12 +71,12 @@ static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_head
     mcp_seal(&sealed, NULL, 0);
     CHECK(mcp_parse(&sealed, mcp_header_bytes(sealed.type), &parsed));
     CHECK(0 != header->key && MCP_DATA != header->type);
-    if (MCP_DONE == header->type) {
-        CHECK(MCP_LINK_SENDER == to);
-    } else if (header->type > MCP_DONE) {
+    if (!mcp_is_collective(header->type)) {
         CHECK(STRANGER == to);
+    } else if (MCP_LINK_SENDER == to) { /* of a group that is closed */
+        CHECK(MCP_DONE == header->type || MCP_FAIL == header->type);
     } else {
-        CHECK(to > 0 && to <= PEERS);
+        CHECK(MCP_DONE != header->type && to <= PEERS);
     }
     asked += MCP_ASK == header->type;
     ++transmitted;

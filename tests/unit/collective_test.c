@@ -415,7 +415,7 @@ static void foreign_keys(void **state)
     start(0, 1);
     settle();
     logged = 0;
-    static const uint8_t types[] = {MCP_ARRIVE, MCP_ASK, MCP_DONE};
+    static const uint8_t types[] = {MCP_ARRIVE, MCP_ASK, MCP_DONE, MCP_LATER, MCP_FAIL};
     const uint64_t keys[] = {0, team.key ^ 1, ~team.key, UINT64_MAX};
     for (uint32_t k = 0; k < 4; ++k) {
         for (uint32_t t = 0; t < 3; ++t) {
@@ -566,8 +566,12 @@ static void answers(void **state)
     begin(3, flags); /* rank 0 sends to 1 and 2, into their slots 0 and 1 */
     open_all(0);
     inject(2, 0, MCP_ASK, team.key, 1, 0, 1);
+    inject(2, 0, MCP_ASK, team.key, 2, 0, 1); /* nobody can be there */
     settle();
-    assert_int_equal(logged, 0);
+    assert_int_equal(logged, 1);
+    assert_int_equal(counters(0)->later, 1);
+    assert_int_equal(log_of[0].header.type, MCP_LATER);
+    assert_int_equal(log_of[0].to, wire.nics[1].link);
     start(0, 1);
     settle();
     logged = 0;
@@ -578,8 +582,10 @@ static void answers(void **state)
     inject(2, 0, MCP_ASK, team.key, 1, 0, 3); /* not in the group */
     inject(2, 0, MCP_ASK, team.key, 2, 0, 1); /* not sent yet */
     settle();
-    assert_int_equal(logged, 1);
+    assert_int_equal(logged, 2);
     assert_int_equal(counters(0)->answered, 1);
+    assert_int_equal(counters(0)->later, 2);
+    assert_int_equal(log_of[1].header.type, MCP_LATER);
     assert_int_equal(log_of[0].header.type, MCP_ARRIVE);
     assert_int_equal(log_of[0].header.collective.epoch, 1);
     assert_int_equal(log_of[0].header.collective.slot, 0);
@@ -869,8 +875,112 @@ static void arrivals_are_put(void **state)
     assert_int_equal(written[before].rank, 1);
     assert_int_equal(written[before].epoch, 21);
     for (uint32_t i = 0; i < logged; ++i) {
-        assert_int_equal(log_of[i].header.type, MCP_ASK);
+        assert_int_not_equal(log_of[i].header.type, MCP_ARRIVE);
     }
+    end();
+}
+
+/* ---- who is late, and who is missing ---- */
+
+static void late_hosts_are_heard(void **state)
+{
+    (void)state;
+    begin(3, flags);
+    open_all(0);
+    start(0, 1);
+    start(1, 1);
+    wire.nics[2].unplugged = true;
+    wire_pass(&wire, 200 * MILLISECOND);
+    struct mcp_awaited awaited;
+    uint32_t cursor = 0;
+    assert_true(mcp_group_awaits(member[0], &cursor, &awaited));
+    assert_int_equal(awaited.node, 2);
+    assert_int_equal(awaited.heard_ms, 0);
+    wire.nics[2].unplugged = false;
+    wire_pass(&wire, 200 * MILLISECOND);
+    cursor = 0;
+    assert_true(mcp_group_awaits(member[0], &cursor, &awaited));
+    assert_int_equal(awaited.node, 2);
+    assert_true((uint32_t)(wire.now_ns / MILLISECOND) - awaited.heard_ms < 70);
+    assert_false(mcp_group_awaits(member[0], &cursor, &awaited));
+    assert_true(counters(2)->later > 2 && counters(0)->heard > 1);
+    assert_int_equal(counters(2)->later, counters(0)->heard + counters(1)->heard);
+    start(2, 1);
+    wire_pass(&wire, 10 * MILLISECOND);
+    for (uint32_t r = 0; r < 3; ++r) {
+        assert_int_equal(done(r), 1);
+    }
+    end();
+}
+
+static void fail_group(uint32_t rank, uint32_t missing)
+{
+    struct wire_nic *nic = wire_group_nic(&team, rank);
+    mcp_collective_fail(&nic->mcp->collective, &nic->board, &nic->mcp->counters, member[rank],
+                        missing);
+}
+
+/* All that can be reached hear it, each tells its peers once, and later questions are answered. */
+static void failure_reaches_all(void **state)
+{
+    (void)state;
+    enum { NODES = 9, MISSING = 5 };
+    begin(NODES, dissemination);
+    open_all(0);
+    for (uint32_t r = 0; r < NODES; ++r) {
+        if (MISSING != r) {
+            start(r, 1);
+        }
+    }
+    wire.nics[MISSING].unplugged = true;
+    wire_pass(&wire, 20 * MILLISECOND);
+    logged = 0;
+    fail_group(6, MISSING);
+    fail_group(6, 7); /* it has failed already */
+    wire_pass(&wire, SECOND);
+    uint32_t told = 0;
+    for (uint32_t r = 0; r < NODES; ++r) {
+        if (MISSING != r) {
+            assert_int_equal(myr_observe(&member[r]->failed), MISSING + 1);
+            assert_int_equal(counters(r)->failed, 1);
+            assert_int_equal(wire.nics[r].wakes, 1);
+            told += member[r]->nsends + member[r]->nwaits;
+        }
+    }
+    assert_int_equal(count_sent(MCP_FAIL), told);
+    logged = 0;
+    wire_pass(&wire, SECOND);
+    assert_int_equal(logged, 0);          /* nobody asks, nobody tells */
+    wire.nics[MISSING].unplugged = false; /* it comes back, and late */
+    start(MISSING, 1);
+    wire_pass(&wire, SECOND);
+    assert_int_equal(myr_observe(&member[MISSING]->failed), MISSING + 1);
+    assert_int_equal(done(MISSING), 0);
+    end();
+}
+
+/* Its peers have closed the group already; they still say how it ended. */
+static void failure_outlives_the_group(void **state)
+{
+    (void)state;
+    begin(3, flags);
+    open_all(0);
+    for (uint32_t r = 0; r < 3; ++r) {
+        start(r, 1);
+    }
+    settle();
+    start(0, 2);
+    wire.faults.loss = 1000;
+    for (uint32_t r = 1; r < 3; ++r) {
+        fail_group(r, 2);
+        wire_group_close(&wire.nics[r], member[r]);
+    }
+    settle();
+    wire.faults.loss = 0;
+    assert_int_equal(myr_observe(&member[0]->failed), 0);
+    wire_pass(&wire, 10 * MILLISECOND);
+    assert_int_equal(myr_observe(&member[0]->failed), 3);
+    assert_int_equal(done(0), 1);
     end();
 }
 
@@ -899,6 +1009,9 @@ int main(void)
         cmocka_unit_test(a_thousand_closed_at_once),
         cmocka_unit_test(closed_in_any_order),
         cmocka_unit_test(arrivals_are_put),
+        cmocka_unit_test(late_hosts_are_heard),
+        cmocka_unit_test(failure_reaches_all),
+        cmocka_unit_test(failure_outlives_the_group),
     };
     return cmocka_run_group_tests_name("collective", tests, NULL, NULL);
 }

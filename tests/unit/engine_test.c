@@ -118,6 +118,11 @@ static bool answered(uint32_t place, uint32_t epoch, uint32_t with)
 {
     struct mcp_message message;
     if (!mcp_group_answer(group, TO_NODE + place, TO_SLOT + place, epoch, &message)) {
+        assert_false(myr_epoch_reached(group->started + 1, epoch)); /* who asks cannot be there */
+        return false;
+    }
+    if (MCP_LATER == message.header.type) {
+        expect_message(&message, MCP_LATER, TO_LINK + place, TO_SLOT + place, epoch);
         return false;
     }
     expect_message(&message, MCP_ARRIVE, TO_LINK + place, TO_SLOT + place, with);
@@ -133,16 +138,18 @@ static void tables(void **state)
     (void)state;
     static const struct mcp_step steps[] = {{2, 0}, {0, 3}, {1, 1}};
     begin(steps, 3, 5);
-    uint8_t *end_of_tables = (uint8_t *)(mcp_group_arrivals(group) + 4);
+    uint8_t *end_of_tables = (uint8_t *)(mcp_group_heard(group) + 4);
     assert_ptr_equal(mcp_group_steps(group), group + 1);
     assert_ptr_equal(mcp_group_sends(group), mcp_group_steps(group) + 3);
     assert_ptr_equal(mcp_group_waits(group), mcp_group_sends(group) + 3);
     assert_ptr_equal(mcp_group_arrivals(group), mcp_group_waits(group) + 4);
+    assert_ptr_equal(mcp_group_heard(group), mcp_group_arrivals(group) + 4);
     assert_true(end_of_tables <= memory.room + bytes);
     assert_true(memory.room + bytes < end_of_tables + MYR_LINE);
     assert_int_equal(bytes % MYR_LINE, 0);
     for (uint32_t w = 0; w < 4; ++w) {
         assert_int_equal(mcp_group_arrivals(group)[w], 5);
+        assert_int_equal(mcp_group_heard(group)[w], 0);
     }
     assert_int_equal(done(), 5);
     assert_int_equal(group->failed, 0);
@@ -391,6 +398,75 @@ static void answers(void **state)
     end();
 }
 
+/* A peer that is asked is heard, as long as it is missing; and nothing moves by that. */
+static void heard(void **state)
+{
+    (void)state;
+    static const struct mcp_step steps[] = {{1, 2}, {0, 1}};
+    struct mcp_awaited awaited;
+    uint32_t cursor = 0;
+    begin(steps, 2, 7);
+    assert_false(mcp_group_awaits(group, &cursor, &awaited));
+    mcp_group_start(group, 8);
+    expect_sends(0, 1, 8);
+    assert_int_equal(mcp_group_record(group, 0, 8), MCP_RECORDED);
+    assert_int_equal(mcp_group_hear(group, FROM_NODE + 1, 1, 8, 5000), MCP_RECORDED);
+    cursor = 0;
+    assert_true(mcp_group_awaits(group, &cursor, &awaited));
+    assert_int_equal(awaited.node, FROM_NODE + 1);
+    assert_int_equal(awaited.heard_ms, 5000);
+    assert_false(mcp_group_awaits(group, &cursor, &awaited));
+    assert_int_equal(mcp_group_hear(group, FROM_NODE + 1, 1, 8, 0), MCP_RECORDED);
+    assert_int_equal(mcp_group_heard(group)[1], 1); /* 0 is never */
+    assert_int_equal(mcp_group_hear(group, FROM_NODE, 0, 8, 9), MCP_KNOWN);
+    assert_int_equal(mcp_group_hear(group, FROM_NODE + 1, 1, 7, 9), MCP_KNOWN);
+    assert_int_equal(mcp_group_hear(group, FROM_NODE + 1, 1, 9, 9), MCP_IMPLAUSIBLE);
+    assert_int_equal(mcp_group_hear(group, FROM_NODE, 1, 8, 9), MCP_IMPLAUSIBLE);
+    assert_int_equal(mcp_group_hear(group, FROM_NODE + 3, 3, 8, 9), MCP_IMPLAUSIBLE);
+    assert_int_equal(mcp_group_heard(group)[0], 0);
+    assert_int_equal(mcp_group_heard(group)[1], 1);
+    expect_sends(0, 0, 8);
+    assert_int_equal(done(), 7);
+    end();
+}
+
+/* Nothing is completed any more, though all that was missing comes; and who asks hears why. */
+static void failed(void **state)
+{
+    (void)state;
+    static const struct mcp_step steps[] = {{1, 1}, {1, 1}};
+    struct mcp_message message;
+    uint32_t cursor = 0;
+    begin(steps, 2, 3);
+    mcp_group_start(group, 4);
+    expect_sends(0, 1, 4);
+    assert_true(mcp_group_fail(group, 11));
+    assert_false(mcp_group_fail(group, 12));
+    assert_int_equal(myr_observe(&group->failed), 12);
+    assert_false(mcp_group_waits_now(group));
+    assert_false(mcp_group_missing(group, &cursor, &message));
+    mcp_group_start(group, 5);
+    for (uint32_t w = 0; w < 2; ++w) {
+        (void)mcp_group_record(group, w, 4);
+    }
+    expect_sends(0, 0, 4);
+    assert_int_equal(done(), 3);
+    assert_true(answered(0, 4, 4)); /* that was sent */
+    for (uint32_t ask = 4; ask < 7; ++ask) {
+        assert_true(mcp_group_answer(group, TO_NODE + 1, TO_SLOT + 1, ask, &message));
+        assert_int_equal(message.header.type, MCP_FAIL);
+        assert_int_equal(message.header.collective.node, 11);
+        assert_int_equal(message.to, TO_LINK + 1);
+    }
+    for (uint32_t p = 0; p < 4; ++p) {
+        mcp_group_failure(group, p, &message);
+        assert_int_equal(message.header.type, MCP_FAIL);
+        assert_int_equal(message.header.collective.node, 11);
+        assert_int_equal(message.to, p < 2 ? TO_LINK + p : FROM_LINK + p - 2);
+    }
+    end();
+}
+
 /* ---- anything at all ---- */
 
 /* What the test itself has on record about the group. Epochs are counted from `first`. */
@@ -580,6 +656,8 @@ int main(void)
         cmocka_unit_test(known),
         cmocka_unit_test(missing_of_this_step_only),
         cmocka_unit_test(answers),
+        cmocka_unit_test(heard),
+        cmocka_unit_test(failed),
         cmocka_unit_test(anything),
         cmocka_unit_test(release),
         cmocka_unit_test(wrap_around),

@@ -475,9 +475,18 @@ static void receive_here(struct pair *pair, const struct mcp_header *header)
     ++count.packets_received;
     if (MCP_ASK == header->type) {
         if (mcp_group_answer(pair->group, part->node, part->slot, part->epoch, &message)) {
-            ++count.answered;
+            count.later += MCP_LATER == message.header.type;
+            count.answered += MCP_LATER != message.header.type;
             send_one(&message);
         }
+        return;
+    }
+    if (MCP_LATER == header->type) {
+        const enum mcp_recorded heard =
+            mcp_group_hear(pair->group, part->node, part->slot, part->epoch, 1);
+        count.heard += MCP_RECORDED == heard;
+        count.duplicates += MCP_KNOWN == heard;
+        count.dropped_implausible += MCP_IMPLAUSIBLE == heard;
         return;
     }
     const enum mcp_recorded recorded = MCP_DONE == header->type
@@ -570,6 +579,15 @@ static struct mcp_header some_question(const struct pair *pair, uint64_t *random
     const struct mcp_kernel_peer *to = &pair->plan.peers[crew_below(random, pair->plan.nsends)];
     const uint32_t wrong = 0 == crew_below(random, 5);
     return make_header(pair, MCP_ASK, some_epoch(pair, random), to->slot + wrong, to->node);
+}
+
+/* A peer's host is late, or so somebody says. */
+static struct mcp_header some_excuse(const struct pair *pair, uint64_t *random)
+{
+    const uint32_t slot = crew_below(random, pair->plan.nwaits + 1);
+    const struct mcp_kernel_peer *from = &pair->plan.peers[pair->plan.nsends + slot];
+    return make_header(pair, MCP_LATER, done(pair) + crew_below(random, 3), slot,
+                       0 == crew_below(random, 5) ? MOST_NODES : from->node);
 }
 
 /* A packet of this group comes in. Does it wake whoever sleeps? */
@@ -687,6 +705,8 @@ static void event(struct pair *pair, uint64_t *random)
         event_packet(pair, some_question(pair, random), random);
     } else if (kind < 27) {
         event_packet(pair, make_header(pair, MCP_DONE, some_epoch(pair, random), 0, 0), random);
+    } else if (kind < 28) {
+        event_packet(pair, some_excuse(pair, random), random);
     } else if (kind < 29) {
         event_bad_packet(pair, random);
     } else if (kind < 30) {

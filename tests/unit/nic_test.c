@@ -1246,6 +1246,50 @@ static void peers_come_and_go(void **state)
     myr_segment_leave(segment);
 }
 
+/* The other node never comes: who waits sees which it is, and gives it up. */
+static void a_missing_node(void **state)
+{
+    (void)state;
+    struct world world = {.nodes = 2};
+    struct myr_nic_name names[2] = {{0}, {.key = 2, .count = 1}};
+    const struct myr_nic_members members = {.key = 1, .nodes = 2, .locals = 1, .names = names};
+    struct myr_nic_group group;
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_waiter waiter;
+    struct myr_missing missing[2];
+    struct mcp_counters counters;
+    uint32_t node;
+    names[1].address[0].ip = htonl(INADDR_LOOPBACK);
+    names[1].address[0].port = htons(9);
+    assert_int_equal(myr_segment_join(NULL, 8 << 20, &segment, NULL), MYR_OK);
+    myr_waiter_init(&waiter, segment, no_progress, &sleeping);
+    assert_int_equal(myr_nic_open(segment, &loopback, &nic, NULL), MYR_OK);
+    assert_int_equal(myr_nic_group_join(&group, nic, &waiter, &members, schedule_of, &world, NULL),
+                     MYR_OK);
+    assert_int_equal(myr_nic_group_missing(&group, missing, 2), 0);
+    const uint32_t epoch = myr_nic_group_arrive(&group);
+    assert_false(myr_nic_group_wait(&group, epoch, 5000));
+    assert_int_equal(myr_nic_group_missing(&group, missing, 0), 0);
+    assert_int_equal(myr_nic_group_missing(&group, missing, 2), 1);
+    assert_int_equal(missing[0].node, 1);
+    assert_int_equal(missing[0].heard_ms, 0);
+    assert_false(myr_nic_group_over(&group));
+    assert_false(myr_nic_group_failed(&group, &node));
+    myr_nic_group_fail(&group, 1);
+    assert_true(myr_nic_group_over(&group));
+    assert_true(myr_nic_group_failed(&group, &node));
+    assert_int_equal(node, 1);
+    assert_false(myr_nic_group_wait(&group, epoch, 0)); /* for ever, otherwise */
+    assert_false(myr_nic_group_wait(&group, myr_nic_group_arrive(&group), 0));
+    assert_int_equal(myr_nic_group_missing(&group, missing, 2), 0);
+    myr_nic_count(nic, &counters);
+    assert_int_equal(counters.failed, 1);
+    myr_nic_group_leave(&group);
+    myr_nic_close(nic);
+    myr_segment_leave(segment);
+}
+
 /* ---- other people's packets ---- */
 
 /* Poll until the NIC has counted so many packets. */
@@ -1358,6 +1402,7 @@ int main(void)
         cmocka_unit_test(threads_poll),
         cmocka_unit_test(routes),
         cmocka_unit_test(peers_come_and_go),
+        cmocka_unit_test(a_missing_node),
         cmocka_unit_test(strange_packets),
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(a_thread_runs_the_nic),

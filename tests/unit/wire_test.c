@@ -120,6 +120,8 @@ static const struct mcp_header samples[] = {
      .message = {0x1122334455667788, 1, 2, 3, 4, 5, 100000, 30000, MCP_FIRST, 77}},
     {.type = MCP_ACK, .key = 99, .message = {98, 0xffffffff, 0, 0, 65535, 0, 0, 0, 0, 0}},
     {.type = MCP_REFUSE, .key = 99, .message = {98, 4, 4, 1, 2, 3, 0, 9, 0, MCP_CLOSED}},
+    {.type = MCP_LATER, .key = 5, .collective = {UINT32_MAX, 1, 65535}},
+    {.type = MCP_FAIL, .key = 6, .collective = {0, 0, 65535}},
 };
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
 
@@ -183,7 +185,7 @@ static void round_trip_of_any(void **state)
     (void)state;
     uint64_t random = crew_seed();
     for (int i = 0; i < 20000; ++i) {
-        struct mcp_header sample = {.type = (uint8_t)(1 + crew_below(&random, MCP_DONE))};
+        struct mcp_header sample = {.type = (uint8_t)(1 + crew_below(&random, MCP_FAIL))};
         sample.key = crew_random(&random);
         sample.collective.epoch = (uint32_t)crew_random(&random);
         sample.collective.slot = (uint16_t)crew_random(&random);
@@ -219,11 +221,12 @@ static void layout(void **state)
     assert_int_equal(offsetof(struct mcp_header, message.detail), 47);
     assert_int_equal(sizeof(struct mcp_header), 48);
     assert_int_equal(MCP_MAGIC, 0x4d59);
-    assert_int_equal(MCP_WIRE_VERSION, 1);
-    static const uint8_t types[] = {MCP_ARRIVE, MCP_ASK, MCP_DONE, MCP_DATA, MCP_ACK, MCP_REFUSE};
+    assert_int_equal(MCP_WIRE_VERSION, 2);
+    static const uint8_t types[] = {MCP_ARRIVE, MCP_ASK,  MCP_DONE, MCP_LATER,
+                                    MCP_FAIL,   MCP_DATA, MCP_ACK,  MCP_REFUSE};
     for (uint8_t t = 0; t < sizeof(types); ++t) {
         assert_int_equal(types[t], t + 1);
-        assert_int_equal(mcp_header_bytes(types[t]), types[t] <= MCP_DONE ? 24 : 48);
+        assert_int_equal(mcp_header_bytes(types[t]), types[t] <= MCP_FAIL ? 24 : 48);
     }
 }
 
