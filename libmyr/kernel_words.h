@@ -12,7 +12,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/nic.h"
 
-#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b34) /* "myk3"; changes with what follows */
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b35) /* "myk5"; changes with what follows */
 
 /* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
  */
