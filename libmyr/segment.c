@@ -40,6 +40,7 @@ enum {
 struct myr_segment {
     struct myr_sram *sram;
     size_t mapped;
+    bool linked; /* it has made the link, which leads to its descriptor */
     int fd;
     uint32_t index, number;
 };
@@ -307,6 +308,7 @@ static bool make_link(struct myr_segment *segment, const char *link)
         return false;
     }
     memcpy(segment->sram->link, mark.word, sizeof(segment->sram->link));
+    segment->linked = true;
     return true;
 }
 
@@ -416,6 +418,7 @@ static enum myr_status enter(struct myr_segment *segment, struct myr_error *erro
         atomic_store(&process->began, began);
         read_processors(process->processors);
         process->home = lowest(process->processors);
+        process->linked = segment->linked ? (uint32_t)segment->fd + 1 : 0; /* by the maker: first */
         myr_publish(&process->number, next_number(myr_glance(&process->number), index));
     }
     myr_count(&process->attached);
@@ -486,10 +489,16 @@ enum myr_status myr_segment_join_fd(int fd, struct myr_segment **segment, struct
 
 void myr_segment_leave(struct myr_segment *segment)
 {
-    if (1 == atomic_fetch_sub(&segment->sram->process[segment->index].attached, 1)) {
+    struct myr_sram_process *process = &segment->sram->process[segment->index];
+    const int linked = (int)process->linked - 1;
+    if (linked == segment->fd) {
+        segment->fd = -1; /* the link leads there as long as any part of this process is in */
+    }
+    if (1 == atomic_fetch_sub(&process->attached, 1)) {
         myr_count(&segment->sram->population);
-    } else {
-        segment->fd = -1; /* stays open: the link may lead there, and this process is still in */
+        if (linked >= 0) {
+            close(linked);
+        }
     }
     discard(segment);
     free(segment);

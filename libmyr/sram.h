@@ -16,7 +16,7 @@
 #include "firmware/atomics.h"
 
 #define MYR_SRAM_MAGIC 0x6d61727372796dULL /* "myrsram" */
-#define MYR_SRAM_LAYOUT 4
+#define MYR_SRAM_LAYOUT 5
 
 enum {
     MYR_PROCESSES = 1024,   /* processes of a job on a node */
@@ -30,6 +30,7 @@ enum {
 struct myr_sram_process {
     myr_word attached;      /* how often it has joined; 0 = free entry */
     myr_word number;        /* of this use of the entry: see myr_segment_number() */
+    uint32_t linked;        /* its descriptor that the link leads to, + 1; 0: it has none */
     myr_word pid;           /* which may be given again ... */
     _Atomic uint64_t began; /* ... and when that process began: see process.h */
     uint32_t home;          /* lowest processor it might run on when it attached; never changes */

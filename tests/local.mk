@@ -12,7 +12,8 @@ mpi_programs = \
     tests/mpi/pt2pt \
     tests/mpi/cputime \
     tests/mpi/pvars \
-    tests/mpi/short_job
+    tests/mpi/short_job \
+    tests/mpi/sessions
 check_PROGRAMS += $(mpi_programs)
 mpi_common = tests/mpi/common.h tests/mpi/common.c
 mpi_cflags = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
@@ -50,6 +51,9 @@ tests_mpi_pvars_LDADD = $(MPI_LIBS)
 tests_mpi_short_job_SOURCES = tests/mpi/short_job.c $(mpi_common)
 tests_mpi_short_job_CFLAGS = $(mpi_cflags)
 tests_mpi_short_job_LDADD = $(MPI_LIBS)
+tests_mpi_sessions_SOURCES = tests/mpi/sessions.c tests/mpi/common.h
+tests_mpi_sessions_CFLAGS = $(mpi_cflags)
+tests_mpi_sessions_LDADD = $(MPI_LIBS)
 
 ## A stranger on the network, who sends packets of his own to the NICs of a job.
 check_PROGRAMS += tests/component/spray

@@ -78,4 +78,12 @@ check "$jobs short jobs, $parallel at a time" run_all
 check "all have run" test "$(grep -c '^job ' "$log")" -ge "$jobs"
 finds() { one_job 0 --crash > "$scratch/out" 2>&1; grep -q '^job 0: .*status [1-9]' "$scratch/out"; }
 check "a crash at the end would be found" finds
+
+sessions() { # MPIRUN-OPTION...: components are closed and opened again; 4.1 has no sessions
+    job 3 "$@" "$programs/sessions"
+    said "^ok sessions" || said "^skip sessions"
+}
+check "sessions one after the other" sessions
+unset OMPI_MCA_btl
+check "with the BTL" sessions --mca pml ob1 --mca btl myr,self
 finish

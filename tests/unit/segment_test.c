@@ -395,6 +395,34 @@ static void one_process_twice_leads_others(void **state)
     myr_segment_leave(again);
 }
 
+static int descriptors(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 1024; ++fd) {
+        count += fcntl(fd, F_GETFD) >= 0;
+    }
+    return count;
+}
+
+/* When both have left, no descriptor is open, so no link leads to what they have left: whoever
+ * comes then, they themselves as well, begins anew. */
+static void one_process_twice_leaves_nothing(void **state)
+{
+    (void)state;
+    for (int first = 0; first < 2; ++first) {
+        const int before = descriptors();
+        struct myr_segment *two[] = {join_self(folder, LIMIT), join_self(folder, LIMIT)};
+        const uint64_t identity = myr_segment_identity(two[0]);
+        myr_segment_leave(two[first]);
+        myr_segment_leave(two[1 - first]);
+        assert_int_equal(descriptors(), before);
+        struct myr_segment *next = join_self(folder, LIMIT);
+        assert_false(identity == myr_segment_identity(next));
+        myr_segment_leave(next);
+        assert_int_equal(descriptors(), before);
+    }
+}
+
 /* With one processor for two, it counts once as a load. */
 static void one_process_twice_is_no_crowd(void **state)
 {
@@ -1385,6 +1413,7 @@ int main(void)
         IN_A_FOLDER(numbers_are_never_given_again),
         IN_A_FOLDER(one_process_twice),
         IN_A_FOLDER(one_process_twice_leads_others),
+        IN_A_FOLDER(one_process_twice_leaves_nothing),
         IN_A_FOLDER(by_descriptor),
         IN_A_FOLDER(by_a_bad_descriptor),
         IN_A_FOLDER(buried),

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sessions of MPI 4, one after the other: with the last one of a process Open MPI closes all of its
+ * components, and opens them again with the next. Each time barriers of all kinds work, and no
+ * memory stays open (memfd; Open MPI 5.0.7 itself leaves some pipes and events open each time).
+ *
+ * It does not call MPI_Init, which would keep the components open, so it uses nothing of common.h
+ * but its exit status.
+ */
+#include "common.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Open MPI 5.0 has them, and says that it is an MPI 3. */
+#if MPI_VERSION < 4 && !(defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+int main(void)
+{
+    puts("skip sessions: this MPI has none");
+    return TEST_SKIPPED;
+}
+#else
+
+enum { SESSIONS = 5, BARRIERS = 50, DESCRIPTORS = 4096 };
+
+static int memories(void)
+{
+    static const char prefix[] = "/memfd:";
+    char path[32], target[sizeof(prefix)];
+    int count = 0;
+    for (int fd = 0; fd < DESCRIPTORS; fd++) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        const ssize_t length = readlink(path, target, sizeof(prefix) - 1);
+        count += length == sizeof(prefix) - 1 && memcmp(target, prefix, sizeof(prefix) - 1) == 0;
+    }
+    return count;
+}
+
+static void barriers(MPI_Comm comm)
+{
+    MPI_Request request;
+    for (int i = 0; i < BARRIERS; i++)
+        MPI_Barrier(comm);
+    MPI_Ibarrier(comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Barrier_init(comm, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+}
+
+/* Returns this process's rank. */
+static int one_session(void)
+{
+    MPI_Session session;
+    MPI_Group all;
+    MPI_Comm comm;
+    int rank, size, sum;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &all);
+    MPI_Comm_create_from_group(all, "tests/mpi/sessions", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
+                               &comm);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    barriers(comm);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+    if (sum != size * (size - 1) / 2) {
+        printf("FAIL sessions: rank %d: the sum is %d\n", rank, sum);
+        MPI_Abort(comm, 1);
+    }
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&all);
+    MPI_Session_finalize(&session);
+    return rank;
+}
+
+int main(void)
+{
+    for (int s = 1; s <= SESSIONS; s++) {
+        const int rank = one_session(), open = memories();
+        if (open != 0) {
+            printf("FAIL sessions: rank %d: %d memories are open after session %d\n", rank, open,
+                   s);
+            return 1;
+        }
+        if (rank == 0 && s == SESSIONS)
+            printf("ok sessions: %d of them\n", SESSIONS);
+    }
+    return 0;
+}
+#endif
