@@ -4,17 +4,45 @@
  *
  * Invariant: tickets from `taken` on and below `next` are under way, never more than there are
  * slots. Senders keep the receiver's count as they last saw it, as it only grows, and read it again
- * when it seems that there is no room; the receiver writes it now and then.
+ * when it seems that there is no room; the receiver writes it now and then. Each ticket that was
+ * taken is ended, by a message or as void, and belongs to the port that was open when it was taken.
  */
 #include "libmyr/inlet.h"
 
-#include <stddef.h>
-
 enum { TAKEN_AT_ONCE = MYR_INLET_SLOTS / 4 /* messages, before senders are told */ };
 
-void myr_inlet_open(struct myr_inlet *inlet, uint32_t key)
+/* Have all messages ended that have tickets below `next`? Those further back than a round have, as
+ * who took the ticket a round later had to see that. */
+static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
 {
+    for (uint64_t back = 1; back <= MYR_INLET_SLOTS && back <= next; ++back) {
+        const uint64_t ticket = next - back;
+        if (myr_observe(&inlet->slot[ticket % MYR_INLET_SLOTS].turn) != (uint32_t)ticket + 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * The ticket is read by a read-modify-write, as a sender takes it by one: who took it earlier is
+ * seen here, and is waited for; who takes one later sees that the former port is closed. What had
+ * come for that port counts as taken.
+ */
+bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key)
+{
+    const uint64_t next = atomic_fetch_add_explicit(&inlet->next, 0, memory_order_acq_rel);
+    if (!all_ended(inlet, next)) {
+        return false;
+    }
+    atomic_store_explicit(&inlet->taken, next, memory_order_release);
     myr_publish(&inlet->key, key);
+    return true;
+}
+
+struct myr_intake myr_intake_of(struct myr_inlet *inlet)
+{
+    return (struct myr_intake){inlet, atomic_load_explicit(&inlet->taken, memory_order_relaxed)};
 }
 
 void myr_inlet_close(struct myr_inlet *inlet)
@@ -33,20 +61,21 @@ static bool has_room(struct myr_outlet *outlet, uint64_t ticket)
     return (int64_t)(ticket - outlet->taken) < MYR_INLET_SLOTS;
 }
 
-void *myr_outlet_begin(struct myr_outlet *outlet)
+void *myr_outlet_take(struct myr_outlet *outlet)
 {
     struct myr_inlet *inlet = outlet->inlet;
-    if (NULL == inlet || outlet->key != myr_glance(&inlet->key)) {
-        return NULL;
-    }
     uint64_t ticket = atomic_load_explicit(&inlet->next, memory_order_relaxed);
     do {
         if (!has_room(outlet, ticket)) {
             return NULL;
         }
     } while (!atomic_compare_exchange_weak_explicit(&inlet->next, &ticket, ticket + 1,
-                                                    memory_order_relaxed, memory_order_relaxed));
+                                                    memory_order_acquire, memory_order_relaxed));
     outlet->ticket = ticket;
+    if (outlet->key != myr_glance(&inlet->key)) { /* the port was closed just now */
+        myr_outlet_end(outlet, MYR_INLET_VOID);
+        return NULL;
+    }
     return inlet->slot[ticket % MYR_INLET_SLOTS].message;
 }
 
@@ -59,14 +88,21 @@ void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes)
 
 /* ---- the receiver ---- */
 
-const void *myr_intake_look(const struct myr_intake *intake, uint32_t *bytes)
+const void *myr_intake_look(struct myr_intake *intake, uint32_t *bytes)
 {
     if (NULL == intake->inlet) {
         return NULL;
     }
-    const struct myr_slot *slot = &intake->inlet->slot[intake->taken % MYR_INLET_SLOTS];
-    if (myr_observe(&slot->turn) != (uint32_t)intake->taken + 1) {
-        return NULL;
+    const struct myr_slot *slot;
+    for (;;) {
+        slot = &intake->inlet->slot[intake->taken % MYR_INLET_SLOTS];
+        if (myr_observe(&slot->turn) != (uint32_t)intake->taken + 1) {
+            return NULL;
+        }
+        if (MYR_INLET_VOID != slot->bytes) {
+            break;
+        }
+        myr_intake_done(intake);
     }
     *bytes = slot->bytes < MYR_SHORT_BYTES ? slot->bytes : MYR_SHORT_BYTES;
     return slot->message;

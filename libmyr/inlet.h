@@ -21,13 +21,15 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "firmware/atomics.h"
 
 enum {
-    MYR_SHORT_BYTES = 240, /* the longest message */
-    MYR_INLET_SLOTS = 120, /* with them an inlet fills a block of 32 KiB */
+    MYR_SHORT_BYTES = 240,    /* the longest message */
+    MYR_INLET_SLOTS = 120,    /* with them an inlet fills a block of 32 KiB */
+    MYR_INLET_VOID = 1 << 30, /* bytes of a slot whose sender found the port closed */
 };
 
 struct myr_slot {
@@ -59,20 +61,40 @@ struct myr_intake {
     uint64_t taken;
 };
 
-/* Begin with memory of all zeroes. */
-void myr_inlet_open(struct myr_inlet *inlet, uint32_t key);
+/*
+ * Open an inlet: memory of all zeroes, or what was one before. False if a message to the former
+ * port has begun and not ended: then somebody may still write there.
+ *
+ * A sender that was stopped for long may come to an inlet that was closed meanwhile. So this memory
+ * never becomes anything but an inlet again, and the tickets go on: who takes one then finds
+ * another key, and its slot is void.
+ */
+bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key);
 void myr_inlet_close(struct myr_inlet *inlet);
+
+/* The side of an open inlet's receiver, before it has received anything. */
+struct myr_intake myr_intake_of(struct myr_inlet *inlet);
 
 /*
  * Where to write a message of up to MYR_SHORT_BYTES, which myr_outlet_end() then sends. NULL when
  * there is no room, no inlet, or no such port any more: then the NIC takes the message. Who has
  * begun must end, and soon.
  */
-void *myr_outlet_begin(struct myr_outlet *outlet);
+static inline void *myr_outlet_begin(struct myr_outlet *outlet);
 void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes);
 
+/* The rest of it, for a sender that has seen its port open. */
+void *myr_outlet_take(struct myr_outlet *outlet);
+
+static inline void *myr_outlet_begin(struct myr_outlet *outlet)
+{
+    return NULL == outlet->inlet || outlet->key != myr_glance(&outlet->inlet->key)
+               ? NULL
+               : myr_outlet_take(outlet);
+}
+
 /* The message that is next, or NULL. It stays there until myr_intake_done(). */
-const void *myr_intake_look(const struct myr_intake *intake, uint32_t *bytes);
+const void *myr_intake_look(struct myr_intake *intake, uint32_t *bytes);
 void myr_intake_done(struct myr_intake *intake);
 
 #endif

@@ -18,7 +18,11 @@
 #include "libmyr/nic_inside.h"
 #include "libmyr/segment.h"
 
-enum { TOKENS = 64 }; /* of either sort, where the options do not say */
+enum {
+    TOKENS = 64,                /* of either sort, where the options do not say */
+    INLETS_RECORD = 0x696e6c74, /* scope of a record's key: "inlt": inlets by ports' numbers */
+    INLETS_MEMBERS = UINT32_MAX /* nobody leaves: it lives as long as the segment */
+};
 
 /* A send token that is not free. */
 struct sent {
@@ -64,27 +68,58 @@ static struct myr_inlet *inlet_of(const struct myr_segment *segment, const struc
                              : (struct myr_inlet *)(myr_segment_base(segment) + rings->inlet);
 }
 
-/* With the inlet, into which nobody may write from now on. */
-static void free_rings(struct myr_segment *segment, struct mcp_rings *rings)
+/* Its memory stays an inlet, see myr_inlet_open(). Before the port is closed, as its number, and so
+ * the inlet, may be another one's then. */
+static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rings)
 {
-    struct myr_inlet *inlet = NULL == rings ? NULL : inlet_of(segment, rings);
+    struct myr_inlet *inlet = inlet_of(segment, rings);
     if (NULL != inlet) {
         myr_inlet_close(inlet);
-        myr_segment_free(segment, inlet);
     }
-    myr_segment_free(segment, rings);
+}
+
+/*
+ * The inlet of the port, which has its number already: the one that the last port of that number
+ * had, unless somebody may still write there. NULL: there is no memory. Inlets are as many as ports
+ * were ever open at once, but for those whose senders died while they wrote.
+ */
+static struct myr_inlet *open_inlet(const struct myr_port *port, uint32_t ports,
+                                    struct myr_error *error)
+{
+    const struct myr_key key = {.scope = INLETS_RECORD};
+    struct myr_record *record =
+        myr_record_join(port->segment, &key, INLETS_MEMBERS, ports * sizeof(uint32_t), 0, error);
+    if (NULL == record) {
+        return NULL;
+    }
+    uint32_t *offset = &((uint32_t *)record->slots)[port->number];
+    if (0 != *offset) {
+        struct myr_inlet *former = (struct myr_inlet *)(port->base + *offset);
+        if (myr_inlet_open(former, port->key)) {
+            return former;
+        }
+    }
+    struct myr_inlet *made = myr_segment_alloc(port->segment, sizeof(*made));
+    if (NULL == made) {
+        (void)myr_fail(error, MYR_ERR_FULL, 0, "no shared memory for a port's inlet");
+        return NULL;
+    }
+    memset(made, 0, sizeof(*made));
+    *offset = offset_of(port->base, made);
+    (void)myr_inlet_open(made, port->key);
+    return made;
 }
 
 static void discard(struct myr_port *port)
 {
-    free_rings(port->segment, port->rings);
+    myr_segment_free(port->segment, port->rings);
     free(port->free_send);
     free(port->sent);
     free(port);
 }
 
 /* What a port takes, in this process and in shared memory. */
-static enum myr_status prepare(struct myr_port *port, const struct mcp_port_wish *wish, bool inlet,
+static enum myr_status prepare(struct myr_port *port, const struct mcp_port_wish *wish,
                                struct myr_error *error)
 {
     size_t bytes;
@@ -103,14 +138,6 @@ static enum myr_status prepare(struct myr_port *port, const struct mcp_port_wish
                         bytes >> 10);
     }
     memset(port->rings, 0, bytes);
-    if (inlet) {
-        struct myr_inlet *made = myr_segment_alloc(port->segment, sizeof(*made));
-        if (NULL == made) {
-            return myr_fail(error, MYR_ERR_FULL, 0, "no shared memory for a port's inlet");
-        }
-        memset(made, 0, sizeof(*made));
-        port->rings->inlet = offset_of(port->base, made);
-    }
     for (uint32_t token = wish->send_tokens; token > 0; --token) {
         port->free_send[port->free_sends++] = token - 1;
     }
@@ -118,10 +145,20 @@ static enum myr_status prepare(struct myr_port *port, const struct mcp_port_wish
     return MYR_OK;
 }
 
+static void close_number(const struct myr_port *port)
+{
+    struct mcp_board *board;
+    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    if (NULL != nic) {
+        mcp_port_close(nic, board, port->number);
+    }
+    myr_nic_leave(port->nic);
+}
+
 static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish, bool inlet,
                                struct myr_error *error)
 {
-    const enum myr_status status = prepare(port, wish, inlet, error);
+    const enum myr_status status = prepare(port, wish, error);
     if (MYR_OK != status) {
         return status;
     }
@@ -146,7 +183,12 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
     }
     port->key = wish->key;
     if (inlet) {
-        myr_inlet_open(inlet_of(port->segment, port->rings), port->key);
+        const struct myr_inlet *made = open_inlet(port, ports, error);
+        if (NULL == made) {
+            close_number(port);
+            return MYR_ERR_FULL;
+        }
+        port->rings->inlet = offset_of(port->base, made);
     }
     return MYR_OK;
 }
@@ -189,12 +231,8 @@ static void free_blocks(struct myr_segment *segment, const struct mcp_rings *rin
 
 void myr_port_close(struct myr_port *port)
 {
-    struct mcp_board *board;
-    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
-    if (NULL != nic) {
-        mcp_port_close(nic, board, port->number);
-    }
-    myr_nic_leave(port->nic);
+    close_inlet(port->segment, port->rings);
+    close_number(port);
     free_blocks(port->segment, port->rings);
     discard(port);
 }
@@ -210,6 +248,7 @@ static struct mcp_rings *bury_one(struct myr_nic *outer, uint32_t process)
         const struct mcp_port *port = mcp_port_at(nic, number);
         if (0 != port->key && process == port->owner) {
             offset = port->rings;
+            close_inlet(myr_nic_segment(outer), mcp_at(board, offset));
             mcp_port_close(nic, board, number);
         }
     }
@@ -225,7 +264,7 @@ uint32_t myr_ports_bury(struct myr_nic *nic, uint32_t process)
     uint32_t buried = 0;
     while (NULL != (rings = bury_one(nic, process))) {
         free_blocks(segment, rings);
-        free_rings(segment, rings);
+        myr_segment_free(segment, rings);
         ++buried;
     }
     return buried;
@@ -344,7 +383,8 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
 
 struct myr_intake myr_port_intake(const struct myr_port *port)
 {
-    return (struct myr_intake){.inlet = inlet_of(port->segment, port->rings)};
+    struct myr_inlet *inlet = inlet_of(port->segment, port->rings);
+    return NULL == inlet ? (struct myr_intake){.inlet = NULL} : myr_intake_of(inlet);
 }
 
 uint32_t myr_port_send_tokens(const struct myr_port *port)

@@ -22,9 +22,12 @@ enum { KEY = 77 };
 static struct myr_inlet *make(uint64_t before)
 {
     struct myr_inlet *inlet = crew_memory(sizeof(*inlet));
-    myr_inlet_open(inlet, KEY);
+    for (uint64_t ticket = before < MYR_INLET_SLOTS ? 0 : before - MYR_INLET_SLOTS; ticket < before;
+         ++ticket) {
+        atomic_store(&inlet->slot[ticket % MYR_INLET_SLOTS].turn, (uint32_t)ticket + 1);
+    }
     atomic_store(&inlet->next, before);
-    atomic_store(&inlet->taken, before);
+    assert_true(myr_inlet_open(inlet, KEY));
     return inlet;
 }
 
@@ -75,7 +78,7 @@ static void expect(struct myr_intake *intake, uint32_t number)
     myr_intake_done(intake);
 }
 
-static void expect_nothing(const struct myr_intake *intake)
+static void expect_nothing(struct myr_intake *intake)
 {
     uint32_t bytes;
     assert_null(myr_intake_look(intake, &bytes));
@@ -115,7 +118,7 @@ static void no_way(void **state)
     (void)state;
     struct myr_inlet *inlet = make(0);
     struct myr_outlet nowhere = {0}, wrong = {inlet, 0, 0, KEY + 1}, right = {inlet, 0, 0, KEY};
-    const struct myr_intake none = {0}, intake = {inlet, 0};
+    struct myr_intake none = {0}, intake = {inlet, 0};
     assert_null(myr_outlet_begin(&nowhere));
     assert_null(myr_outlet_begin(&wrong));
     expect_nothing(&none);
@@ -134,12 +137,55 @@ static void garbage(void **state)
     (void)state;
     struct myr_inlet *inlet = make(0);
     struct myr_outlet outlet = {inlet, 0, 0, KEY};
-    const struct myr_intake intake = {inlet, 0};
+    struct myr_intake intake = {inlet, 0};
     assert_true(put(&outlet, 1));
     inlet->slot[0].bytes = UINT32_MAX;
     uint32_t bytes;
     assert_non_null(myr_intake_look(&intake, &bytes));
     assert_int_equal(bytes, MYR_SHORT_BYTES);
+    end(inlet);
+}
+
+/* A sender has seen its port open and is stopped. The port is closed meanwhile, and another one has
+ * the inlet: that gets nothing that is not for it, and all that is. */
+static void a_sender_that_comes_too_late(void **state)
+{
+    (void)state;
+    struct myr_inlet *inlet = make(0);
+    struct myr_outlet late = {inlet, 0, 0, KEY}, right = {inlet, 0, 0, KEY + 1};
+    assert_true(put(&late, 1)); /* and nobody takes it */
+    myr_inlet_close(inlet);
+    assert_null(myr_outlet_take(&late)); /* before there is another port */
+    assert_true(myr_inlet_open(inlet, KEY + 1));
+    struct myr_intake intake = myr_intake_of(inlet);
+    expect_nothing(&intake);
+    for (uint32_t i = 0; i < 3 * MYR_INLET_SLOTS; ++i) {
+        assert_null(myr_outlet_take(&late)); /* when there is */
+        assert_true(put(&right, i));
+        assert_null(myr_outlet_take(&late));
+        expect(&intake, i);
+        expect_nothing(&intake);
+    }
+    end(inlet);
+}
+
+/* As long as somebody may write for the former port, nobody has the inlet. */
+static void a_sender_that_has_begun(void **state)
+{
+    (void)state;
+    struct myr_inlet *inlet = make(0);
+    struct myr_outlet early = {inlet, 0, 0, KEY}, other = early;
+    for (uint32_t back = 0; back < MYR_INLET_SLOTS; ++back) {
+        assert_non_null(myr_outlet_begin(&early));
+        for (uint32_t i = 0; i < back; ++i) {
+            assert_true(put(&other, i));
+        }
+        myr_inlet_close(inlet);
+        assert_false(myr_inlet_open(inlet, KEY));
+        assert_null(myr_outlet_begin(&other));
+        myr_outlet_end(&early, 1);
+        assert_true(myr_inlet_open(inlet, KEY));
+    }
     end(inlet);
 }
 
@@ -268,8 +314,13 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(full),        cmocka_unit_test(no_way),       cmocka_unit_test(garbage),
-        cmocka_unit_test(interleaved), cmocka_unit_test(many_senders),
+        cmocka_unit_test(a_sender_that_comes_too_late),
+        cmocka_unit_test(a_sender_that_has_begun),
+        cmocka_unit_test(full),
+        cmocka_unit_test(no_way),
+        cmocka_unit_test(garbage),
+        cmocka_unit_test(interleaved),
+        cmocka_unit_test(many_senders),
     };
     return cmocka_run_group_tests_name("inlet", tests, NULL, NULL);
 }

@@ -526,6 +526,42 @@ static void inlets(void **state)
     end(w);
 }
 
+/* A sender is in the middle of a message when the port is closed: the memory where it writes is
+ * nobody else's, neither another use's nor the next port's inlet. */
+static void an_inlet_is_closed_under_a_sender(void **state)
+{
+    (void)state;
+    struct world *w = begin();
+    struct myr_port *port = open_port(&w->nics[0], 1), *other = open_port(&w->nics[0], 1);
+    struct myr_remote remote = connect(port, other);
+    const struct myr_inlet *inlet = remote.outlet.inlet;
+    uint8_t *message = myr_outlet_begin(&remote.outlet), *taken;
+    assert_non_null(message);
+    myr_port_close(other);
+    while (NULL != (taken = myr_port_alloc(port, sizeof(*inlet)))) {
+        assert_false(message >= taken && message < taken + sizeof(*inlet));
+        if (taken > message + (1 << 20)) {
+            break;
+        }
+    }
+    other = open_port(&w->nics[0], 1);
+    assert_ptr_not_equal(connect(port, other).outlet.inlet, inlet);
+    memset(message, 1, MYR_SHORT_BYTES);
+    myr_outlet_end(&remote.outlet, MYR_SHORT_BYTES);
+    struct myr_intake intake = myr_port_intake(other);
+    uint32_t bytes;
+    assert_null(myr_intake_look(&intake, &bytes));
+
+    /* Without such a sender the next port of that number has the same inlet. */
+    inlet = connect(port, other).outlet.inlet;
+    myr_port_close(other);
+    other = open_port(&w->nics[0], 1);
+    assert_ptr_equal(connect(port, other).outlet.inlet, inlet);
+    myr_port_close(other);
+    myr_port_close(port);
+    end(w);
+}
+
 /* ---- several processes on one NIC ---- */
 
 enum { MEMBERS = 3, MESSAGES = 3000, TOKENS = 3, LENGTH = 4000 };
@@ -653,6 +689,7 @@ int main(void)
         cmocka_unit_test(numbers),
         cmocka_unit_test(memory),
         cmocka_unit_test(inlets),
+        cmocka_unit_test(an_inlet_is_closed_under_a_sender),
         cmocka_unit_test(several_processes),
     };
     return cmocka_run_group_tests_name("port", tests, NULL, NULL);
