@@ -384,7 +384,10 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
 struct myr_intake myr_port_intake(const struct myr_port *port)
 {
     struct myr_inlet *inlet = inlet_of(port->segment, port->rings);
-    return NULL == inlet ? (struct myr_intake){.inlet = NULL} : myr_intake_of(inlet);
+    if (NULL == inlet) {
+        return (struct myr_intake){.inlet = NULL};
+    }
+    return myr_intake_of(inlet);
 }
 
 uint32_t myr_port_send_tokens(const struct myr_port *port)

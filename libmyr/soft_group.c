@@ -14,9 +14,12 @@ enum { GROUP_RECORD = 0x67 /* id of the records' keys: "g" */ };
 /* What the node's processes share besides the NIC's group; their arrivals and their pids (0: not
  * come yet, or gone) follow. */
 struct shared_group {
-    uint32_t opened;
-    uint32_t left; /* how many processes are done with it */
+    uint32_t state; /* enum group_state */
+    uint32_t left;  /* how many processes are done with it, or never had it */
 };
+
+/* What the first process of the node has come to; the others hear the same. */
+enum group_state { GROUP_NEW, GROUP_OPEN, GROUP_NO_MEMORY, GROUP_NO_WAY };
 
 static size_t shared_bytes(uint32_t locals)
 {
@@ -151,32 +154,59 @@ static bool hold_links(struct myr_nic *nic, struct mcp_board *board, struct mcp_
     return true;
 }
 
-/* Whoever comes first of a node opens the group on the NIC. */
-static bool open_once(struct myr_nic_group *group, const struct myr_nic_members *members,
-                      const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
-                      const void *context)
+static enum group_state open_it(struct myr_nic_group *group, struct mcp_nic *mcp,
+                                struct mcp_board *board, const struct myr_nic_members *members,
+                                const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
+                                const void *context)
+{
+    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
+    mcp_group_init(group->mcp, members->key, members->node, lengths.steps, lengths.sends,
+                   lengths.waits, 0);
+    if (!myr_fill_tables(schedule, members->node, schedule_of, context, mcp_group_steps(group->mcp),
+                         mcp_group_sends(group->mcp))) {
+        return GROUP_NO_MEMORY;
+    }
+    if (!hold_links(group->nic, board, group->mcp, members)) {
+        return GROUP_NO_WAY;
+    }
+    mcp_collective_open(&mcp->collective, board, &mcp->counters, group->mcp);
+    return GROUP_OPEN;
+}
+
+/*
+ * Whoever comes first of a node opens the group on the NIC. If that fails nobody tries again: a
+ * group that is open must be closed before the last process leaves the record that it lies in, and
+ * who has failed has left it already.
+ */
+static enum myr_status open_once(struct myr_nic_group *group, const struct myr_nic_members *members,
+                                 const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
+                                 const void *context, struct myr_error *error)
 {
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
     struct shared_group *shared = shared_of(group->record);
-    if (NULL != mcp && !shared->opened) {
-        const struct myr_lengths lengths = myr_schedule_lengths(schedule);
-        mcp_group_init(group->mcp, members->key, members->node, lengths.steps, lengths.sends,
-                       lengths.waits, 0);
-        shared->opened =
-            myr_fill_tables(schedule, members->node, schedule_of, context,
-                            mcp_group_steps(group->mcp), mcp_group_sends(group->mcp)) &&
-            hold_links(group->nic, board, group->mcp, members);
-        if (shared->opened) {
-            mcp_collective_open(&mcp->collective, board, &mcp->counters, group->mcp);
-        }
+    if (NULL != mcp && GROUP_NEW == shared->state) {
+        shared->state = open_it(group, mcp, board, members, schedule, schedule_of, context);
     }
-    const bool opened = NULL != mcp && shared->opened;
-    if (opened) {
+    const uint32_t state = shared->state;
+    if (NULL != mcp && GROUP_OPEN == state) {
         myr_publish(&pids(group->record, group->locals)[group->local], (uint32_t)getpid());
+    } else {
+        ++shared->left;
     }
     myr_nic_leave(group->nic);
-    return opened;
+    if (NULL == mcp) {
+        return myr_nic_is_broken(error);
+    }
+    switch (state) {
+    case GROUP_OPEN:
+        return MYR_OK;
+    case GROUP_NO_WAY:
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0,
+                        "the group has a NIC that has no address, or is one too many");
+    default:
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
 }
 
 enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *nic,
@@ -209,10 +239,8 @@ enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *
             .nic = nic,
             .mcp = mcp,
         };
-        if (!open_once(group, members, &schedule, schedule_of, context)) {
-            status = myr_nic_broken(nic)
-                         ? myr_nic_is_broken(error)
-                         : myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+        status = open_once(group, members, &schedule, schedule_of, context, error);
+        if (MYR_OK != status) {
             myr_record_leave(group->segment, record);
             group->record = NULL;
         }

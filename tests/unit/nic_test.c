@@ -660,6 +660,86 @@ static void killed_with_the_lock(void **state)
     }
 }
 
+struct tally {
+    uint32_t groups;
+};
+
+static void count_groups(struct myr_record *record, void *context)
+{
+    const struct myr_key key = myr_nic_record_key();
+    ((struct tally *)context)->groups += key.scope != record->key[0];
+}
+
+static uint32_t groups_in(struct myr_segment *segment)
+{
+    struct tally tally = {0};
+    myr_records_each(segment, count_groups, &tally);
+    return tally.groups;
+}
+
+/* ---- two processes of a node, of which one fails ---- */
+
+static enum myr_status join_as(struct member *member, uint32_t local,
+                               const struct myr_nic_name names[2], uint64_t key,
+                               struct myr_nic_group *group)
+{
+    const struct myr_nic_members members = {
+        .key = key, .nodes = 2, .locals = 2, .local = local, .names = names};
+    struct myr_error error = {0};
+    return myr_nic_group_join(group, member->nic, &member->waiter, &members, schedule_of,
+                              member->world, &error);
+}
+
+static void expect_no_group(struct member *member)
+{
+    struct myr_nic_view view;
+    assert_int_equal(groups_in(member->segment), 0);
+    assert_int_equal(myr_look_at_nic(myr_segment_fd(member->segment), &view, NULL), MYR_OK);
+    assert_int_equal(view.groups, 0);
+    myr_nic_view_free(&view);
+}
+
+/* The first finds no way to a node, or no memory: the second fails alike, though it would find
+ * them, and the NIC knows of no group in memory that is free. */
+static void the_first_of_two_fails(void **state)
+{
+    (void)state;
+    struct world *world = make_world(2, 2, 0);
+    struct myr_nic_name good[2], bad[2];
+    struct myr_nic_group group[2];
+    struct member member;
+    uint32_t shared_failures = 0;
+    open_nic(&member, world, 0);
+    myr_nic_get_name(member.nic, &good[0]);
+    good[1] = bad[0] = bad[1] = good[0];
+    ++good[1].key;
+    bad[1].count = 0;
+
+    assert_int_equal(join_as(&member, 0, bad, 1, &group[0]), MYR_ERR_NOT_THERE);
+    assert_int_equal(join_as(&member, 1, good, 1, &group[1]), MYR_ERR_NOT_THERE);
+    expect_no_group(&member);
+
+    enum myr_status status = MYR_ERR_OUT_OF_MEMORY;
+    for (int enough = 0; MYR_OK != status; ++enough) { /* each allocation fails once */
+        allocations_left = enough;
+        status = join_as(&member, 0, good, 2 + (uint64_t)enough, &group[0]);
+        allocations_left = -1;
+        if (MYR_OK != status && 0 == groups_in(member.segment)) {
+            continue; /* it has not come to what both share */
+        }
+        shared_failures += MYR_OK != status;
+        assert_int_equal(join_as(&member, 1, good, 2 + (uint64_t)enough, &group[1]), status);
+        for (uint32_t local = 0; MYR_OK == status && local < 2; ++local) {
+            myr_nic_group_leave(&group[local]);
+        }
+        expect_no_group(&member);
+    }
+    assert_true(shared_failures > 0);
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+    end_world(world);
+}
+
 /* ---- who holds something, and is not who it seems ---- */
 
 /* Holds the lock until it may go on, then gives it back and ends. */
@@ -904,23 +984,6 @@ static void as_a_member(uint32_t rank, void *context)
     meet(world, 8, 1);
     myr_nic_group_leave(&member.group);
     await_go(world, 1);
-}
-
-struct tally {
-    uint32_t groups;
-};
-
-static void count_groups(struct myr_record *record, void *context)
-{
-    const struct myr_key key = myr_nic_record_key();
-    ((struct tally *)context)->groups += key.scope != record->key[0];
-}
-
-static uint32_t groups_in(struct myr_segment *segment)
-{
-    struct tally tally = {0};
-    myr_records_each(segment, count_groups, &tally);
-    return tally.groups;
 }
 
 static void killed_as_a_member(void **state)
@@ -1409,6 +1472,7 @@ int main(void)
         cmocka_unit_test(the_creator_leaves),
         cmocka_unit_test(the_creator_is_killed),
         cmocka_unit_test(killed_with_the_lock),
+        cmocka_unit_test(the_first_of_two_fails),
         cmocka_unit_test(the_holder_leaves_in_between),
         cmocka_unit_test(a_dead_holders_pid_is_given_again),
         cmocka_unit_test(a_dead_holder_is_a_zombie),
