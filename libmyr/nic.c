@@ -42,6 +42,7 @@ enum {
     HOLDERS = 16,            /* processes from whom newcomers may have the socket */
     LOCK_SPINS = 50,         /* looks at the lock before the processor is given up */
     LOCK_YIELDS = 1000,      /* before looking whether its holder is alive */
+    CATCH_UP_POLLS = 4096,   /* of the watch: more is for its next turn */
     DOUBTS = 64,             /* of so many looks at who is alive, one is thorough */
     MOST_TAKEN = 8,          /* datagrams, or chains of them, in one poll */
     IDLE_NS = 20 * 1000,     /* between two polls of somebody who does not wait */
@@ -61,12 +62,14 @@ struct shared_nic {
     uint32_t layout; /* myr_nic_layout() of who made it */
     myr_word chains; /* datagrams may come in chains: messages are sent */
     /* Processes by their numbers in the segment; 0: nobody. */
-    _Alignas(MYR_LINE) myr_word lock;                /* who runs the control program, and BROKEN */
-    _Alignas(MYR_LINE) myr_word sleeper;             /* who sleeps on the socket */
-    myr_word runner;                                 /* who has a thread that runs the NIC */
-    uint32_t runs_as;                                /* enum myr_nic_runner, of the runner */
-    uint32_t runner_pid;                             /* for people */
-    uint32_t state;                                  /* enum nic_state */
+    _Alignas(MYR_LINE) myr_word lock;    /* who runs the control program, and BROKEN */
+    myr_word turns;                      /* how often somebody has taken packets; locked */
+    _Alignas(MYR_LINE) myr_word sleeper; /* who sleeps on the socket */
+    myr_word runner;                     /* who has a thread that runs the NIC */
+    myr_word watch;                      /* who has one that looks whether anybody does */
+    uint32_t runs_as;                    /* enum myr_nic_runner, of the runner */
+    uint32_t runner_pid;                 /* for people */
+    uint32_t state;                      /* enum nic_state */
     char why[sizeof(((struct myr_error *)0)->text)]; /* there is none */
     struct myr_nic_name name;
     struct {
@@ -92,6 +95,9 @@ struct myr_nic {
     uint32_t unlooked;          /* polls since the clock was looked at */
     myr_word slept;             /* the next poll is to look: time has passed since the last */
     _Atomic uint64_t polled_ns; /* when somebody who did not wait polled last; by any thread */
+    pthread_mutex_t sleeping_mutex;
+    void (*sleeping)(void *context); /* called by who is about to sleep; NULL: nobody's */
+    void *sleeping_context;
 };
 
 /* ---- the board ---- */
@@ -274,6 +280,8 @@ static uint32_t take_packets(struct myr_nic *nic)
     const bool chains = 0 != myr_glance(&nic->shared->chains);
     uint32_t taken = 0;
     size_t bytes;
+    /* (In the lock's line, which is being written anyway.) */
+    myr_publish(&nic->shared->turns, myr_glance(&nic->shared->turns) + 1);
     do {
         bytes = mcp_udp_take(&nic->udp, chains, receive, nic);
         taken += 0 != bytes;
@@ -347,10 +355,30 @@ static bool sleep_on_socket(struct myr_nic *nic, uint32_t timeout_us)
     return true;
 }
 
+/* Whoever is being replaced just now is not waited for. */
+static void call_sleeping(struct myr_nic *nic)
+{
+    if (0 == pthread_mutex_trylock(&nic->sleeping_mutex)) {
+        if (NULL != nic->sleeping) {
+            nic->sleeping(nic->sleeping_context);
+        }
+        pthread_mutex_unlock(&nic->sleeping_mutex);
+    }
+}
+
+void myr_nic_when_sleeping(struct myr_nic *nic, void (*call)(void *context), void *context)
+{
+    pthread_mutex_lock(&nic->sleeping_mutex);
+    nic->sleeping = call;
+    nic->sleeping_context = context;
+    pthread_mutex_unlock(&nic->sleeping_mutex);
+}
+
 void myr_nic_sleep(struct myr_nic *nic, myr_word *word, myr_word *sleepers, uint32_t seen,
                    uint32_t timeout_us)
 {
     myr_publish(&nic->slept, 1);
+    call_sleeping(nic);
     if (sleep_on_socket(nic, timeout_us)) {
         return;
     }
@@ -372,6 +400,30 @@ bool myr_nic_become_runner(struct myr_nic *nic, enum myr_nic_runner as)
     nic->shared->runs_as = as;
     nic->shared->runner_pid = (uint32_t)getpid();
     return true;
+}
+
+bool myr_nic_become_watch(struct myr_nic *nic)
+{
+    uint32_t watch = myr_observe(&nic->shared->watch);
+    return (0 == watch || gone(nic, watch)) &&
+           atomic_compare_exchange_strong(&nic->shared->watch, &watch, nic->self);
+}
+
+void myr_nic_resign_watch(struct myr_nic *nic)
+{
+    myr_publish(&nic->shared->watch, 0);
+}
+
+uint32_t myr_nic_turns(const struct myr_nic *nic)
+{
+    return myr_observe(&nic->shared->turns);
+}
+
+void myr_nic_catch_up(struct myr_nic *nic)
+{
+    myr_publish(&nic->slept, 1);
+    for (uint32_t poll = 0; poll < CATCH_UP_POLLS && 0 != myr_nic_poll(nic); ++poll) {
+    }
 }
 
 void myr_nic_resign_runner(struct myr_nic *nic)
@@ -397,13 +449,14 @@ void myr_nic_bury(struct myr_nic *nic, uint32_t pid)
 {
     struct shared_nic *shared = nic->shared;
     const uint32_t dead = myr_segment_number_of(nic->segment, pid);
-    uint32_t runner = dead, sleeper = dead;
+    uint32_t runner = dead, sleeper = dead, watch = dead;
     if (0 == dead) {
         return; /* it had not come in yet */
     }
     break_lock_of(shared, dead);
     (void)atomic_compare_exchange_strong(&shared->runner, &runner, 0);
     (void)atomic_compare_exchange_strong(&shared->sleeper, &sleeper, 0);
+    (void)atomic_compare_exchange_strong(&shared->watch, &watch, 0);
 }
 
 /* ---- opening ---- */
@@ -578,11 +631,13 @@ static enum myr_status open_nic(struct myr_segment *segment, const struct myr_ni
     opening->segment = segment;
     opening->self = myr_segment_number(segment);
     pthread_mutex_init(&opening->mutex, NULL);
+    pthread_mutex_init(&opening->sleeping_mutex, NULL);
     const enum myr_status status =
         lock(opening) ? create_or_attach(opening, options, given, error) : myr_nic_is_broken(error);
     unlock(opening);
     if (MYR_OK != status) {
         pthread_mutex_destroy(&opening->mutex);
+        pthread_mutex_destroy(&opening->sleeping_mutex);
         free(opening);
         return status;
     }
@@ -615,6 +670,7 @@ void myr_nic_close(struct myr_nic *nic)
     unlock(nic);
     mcp_udp_close(&nic->udp);
     pthread_mutex_destroy(&nic->mutex);
+    pthread_mutex_destroy(&nic->sleeping_mutex);
     free(nic);
 }
 

@@ -45,6 +45,20 @@ void myr_nic_expect_messages(struct myr_nic *nic);
 bool myr_nic_become_runner(struct myr_nic *nic, enum myr_nic_runner as);
 void myr_nic_resign_runner(struct myr_nic *nic);
 
+/* Have `call` called by those of this process who are about to sleep in myr_nic_sleep(); NULL: no
+ * more, and no call is under way when this returns. It may not sleep itself. */
+void myr_nic_when_sleeping(struct myr_nic *nic, void (*call)(void *context), void *context);
+
+/*
+ * Be the one of the node's processes who looks now and then whether anybody runs the NIC; false if
+ * another one (or this one) is. turns() changes whenever somebody has looked for packets;
+ * catch_up() takes what has come and does what is due.
+ */
+bool myr_nic_become_watch(struct myr_nic *nic);
+void myr_nic_resign_watch(struct myr_nic *nic);
+uint32_t myr_nic_turns(const struct myr_nic *nic);
+void myr_nic_catch_up(struct myr_nic *nic);
+
 /* Sleep until something comes from the network, the control program has something to do, or the
  * descriptor `other` can be read; at the most for `most_ns`. */
 void myr_nic_await(struct myr_nic *nic, int other, uint64_t most_ns);

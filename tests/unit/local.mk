@@ -136,9 +136,9 @@ tests_unit_udp_test_LDFLAGS = -Wl,--wrap=sendmmsg,--wrap=sendmsg
 tests_unit_nic_test_SOURCES = tests/unit/nic_test.c $(unit_common)
 tests_unit_nic_test_CFLAGS = $(unit_cflags)
 tests_unit_nic_test_LDADD = $(unit_libs)
-## It pretends that the machine has other interfaces, and no memory.
+## It pretends that the machine has other interfaces, no memory, and another time.
 tests_unit_nic_test_LDFLAGS = \
-    -Wl,--wrap=getifaddrs,--wrap=freeifaddrs,--wrap=malloc,--wrap=calloc
+    -Wl,--wrap=getifaddrs,--wrap=freeifaddrs,--wrap=malloc,--wrap=calloc,--wrap=ppoll
 
 ## The simulated cluster, and what nicsim plays on it; the files that nicsim reads.
 tests_unit_sim_test_SOURCES = tests/unit/sim_test.c $(unit_common) \

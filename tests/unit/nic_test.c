@@ -19,7 +19,9 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +121,36 @@ int kill(pid_t pid, int signal)
         call(before_kill_context);
     }
     return (int)syscall(SYS_kill, pid, signal);
+}
+
+/* ---- time, for a watch ---- */
+
+static struct {
+    bool held;        /* the watch sleeps until it may go on, whatever the time */
+    sem_t asleep, go; /* it is about to sleep; it may wake up */
+} watch_time;
+
+int __real_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+                 const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+                 const sigset_t *mask);
+
+int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+                 const sigset_t *mask)
+{
+    if (!watch_time.held) {
+        return __real_ppoll(fds, count, timeout, mask);
+    }
+    sem_post(&watch_time.asleep);
+    sem_wait(&watch_time.go);
+    return 0;
+}
+
+/* Have it wake up, do what it does, and go to sleep again. */
+static void one_watch_turn(void)
+{
+    sem_post(&watch_time.go);
+    sem_wait(&watch_time.asleep);
 }
 
 /* ---- memory that runs out ---- */
@@ -677,6 +709,135 @@ static uint32_t groups_in(struct myr_segment *segment)
     return tally.groups;
 }
 
+/* ---- a watch ---- */
+
+static void send_a_question(int stranger, const struct myr_nic_name *name)
+{
+    struct mcp_header header = {.type = MCP_ASK, .key = 1};
+    mcp_seal(&header, NULL, 0);
+    send_to(stranger, name, &header, mcp_header_bytes(header.type));
+}
+
+static uint64_t received_by(const struct myr_nic *nic)
+{
+    struct mcp_counters counters;
+    myr_nic_count(nic, &counters);
+    return counters.packets_received;
+}
+
+/* It takes what has come, all of it, if nobody else has run the NIC since it last looked, and only
+ * then; it is no runner. */
+static void a_watch_takes_what_nobody_takes(void **state)
+{
+    (void)state;
+    struct world *world = make_world(1, 1, 0);
+    struct member member;
+    struct myr_nic_name name;
+    struct myr_nic_view view;
+    struct myr_nic_watch *watch;
+    struct myr_nic_thread *thread;
+    sem_init(&watch_time.asleep, 0, 0);
+    sem_init(&watch_time.go, 0, 0);
+    open_nic(&member, world, 0);
+    myr_nic_get_name(member.nic, &name);
+    const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    watch_time.held = true;
+    assert_int_equal(myr_nic_watch_start(member.nic, 1, &watch, NULL), MYR_OK);
+    sem_wait(&watch_time.asleep);
+    assert_true(myr_nic_watch_is_here(watch));
+    for (uint64_t round = 1; round <= 3; ++round) {
+        const uint64_t before = received_by(member.nic);
+        assert_int_equal(myr_nic_poll(member.nic), 0);
+        send_a_question(stranger, &name);
+        send_a_question(stranger, &name);
+        one_watch_turn(); /* somebody has just run the NIC */
+        assert_int_equal(received_by(member.nic), before);
+        one_watch_turn();
+        assert_int_equal(received_by(member.nic), before + 2);
+    }
+    assert_int_equal(myr_look_at_nic(myr_segment_fd(member.segment), &view, NULL), MYR_OK);
+    assert_int_equal(view.runs_as, MYR_NIC_POLLED);
+    myr_nic_view_free(&view);
+    watch_time.held = false;
+    sem_post(&watch_time.go);
+    assert_int_equal(myr_nic_thread_start(member.nic, MYR_NIC_THREAD, &thread, NULL), MYR_OK);
+    assert_non_null(thread);
+    myr_nic_thread_stop(thread);
+    myr_nic_watch_stop(watch);
+    close(stranger);
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+    end_world(world);
+}
+
+/* Has the watch until it may go on: then leaves, or is killed before. */
+static void has_a_watch(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    struct myr_nic_watch *watch;
+    open_nic(&member, world, rank);
+    CREW_CHECK(MYR_OK == myr_nic_watch_start(member.nic, 1000000, &watch, NULL), "no watch");
+    CREW_CHECK(myr_nic_watch_is_here(watch), "it is another's");
+    atomic_store(&world->come[10], 1);
+    await_go(world, 1);
+    myr_nic_watch_stop(watch);
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+}
+
+/* Who is about to sleep takes over; and nobody polls, but what comes is taken. */
+static void another_has_the_watch(bool politely)
+{
+    struct world *world = make_world(1, 2, 0);
+    struct member member;
+    struct myr_nic_name name;
+    struct myr_nic_watch *watch;
+    myr_word word[2] = {0, 0};
+    open_nic(&member, world, 0);
+    myr_nic_get_name(member.nic, &name);
+    const pid_t other = crew_fork(has_a_watch, 1, world);
+    await_come(world, 10, 1);
+    assert_int_equal(myr_nic_watch_start(member.nic, 1000000, &watch, NULL), MYR_OK);
+    assert_false(myr_nic_watch_is_here(watch));
+    myr_nic_sleep(member.nic, &word[0], &word[1], 0, 1);
+    assert_false(myr_nic_watch_is_here(watch));
+    if (politely) {
+        atomic_store(&world->go, 1);
+    } else {
+        kill(other, SIGKILL);
+    }
+    assert_int_equal(crew_join(other), politely);
+    myr_nic_sleep(member.nic, &word[0], &word[1], 0, 1);
+    assert_true(myr_nic_watch_is_here(watch));
+    const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    send_a_question(stranger, &name);
+    while (0 == received_by(member.nic)) {
+        usleep(200);
+    }
+    close(stranger);
+    myr_nic_watch_stop(watch);
+    /* It is nobody's now: who starts one has it. */
+    assert_int_equal(myr_nic_watch_start(member.nic, 1000000, &watch, NULL), MYR_OK);
+    assert_true(myr_nic_watch_is_here(watch));
+    myr_nic_watch_stop(watch);
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+    end_world(world);
+}
+
+static void the_watch_leaves(void **state)
+{
+    (void)state;
+    another_has_the_watch(true);
+}
+
+static void the_watch_is_killed(void **state)
+{
+    (void)state;
+    another_has_the_watch(false);
+}
+
 /* ---- two processes of a node, of which one fails ---- */
 
 static enum myr_status join_as(struct member *member, uint32_t local,
@@ -940,10 +1101,8 @@ static void a_broken_nic_is_left_alone(void **state)
     assert_false(crew_join(victim));
     assert_true(myr_nic_broken(member.nic));
 
-    struct mcp_header header = {.type = MCP_ASK, .key = 1};
-    mcp_seal(&header, NULL, 0);
     const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    send_to(stranger, &world->name[0], &header, mcp_header_bytes(header.type));
+    send_a_question(stranger, &world->name[0]);
     assert_int_equal(myr_nic_poll(member.nic), 0);
     myr_nic_count(member.nic, &counters);
     assert_int_equal(counters.packets_received, 0);
@@ -1472,6 +1631,9 @@ int main(void)
         cmocka_unit_test(the_creator_leaves),
         cmocka_unit_test(the_creator_is_killed),
         cmocka_unit_test(killed_with_the_lock),
+        cmocka_unit_test(a_watch_takes_what_nobody_takes),
+        cmocka_unit_test(the_watch_leaves),
+        cmocka_unit_test(the_watch_is_killed),
         cmocka_unit_test(the_first_of_two_fails),
         cmocka_unit_test(the_holder_leaves_in_between),
         cmocka_unit_test(a_dead_holders_pid_is_given_again),
