@@ -9,7 +9,8 @@ ompi_libompi_release_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 
 ## Open MPI closes its components, unloads them, and stops its own threads after that. Whoever is late
 ## must still find our code: the components stay loaded until the process ends. They may be opened
-## again, so opening starts from a clean state.
+## again, so opening starts from a clean state. It also lets valgrind name who has lost memory: in a
+## library that is gone there are no names, and test.sh looks for ours.
 stay_loaded = -Wl,-z,nodelete
 
 pkgdata_DATA += ompi/env.sh
