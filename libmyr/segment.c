@@ -2,12 +2,10 @@
 /*
  * The node's shared segment; see segment.h for what it promises and sram.h for what lies where.
  *
- * Invariants: a record is in exactly one bucket or exactly one free list; memory beyond `committed`
- * is never touched; once `full`, no record is created, so that no two members of a group can get
- * different answers. Who dies while holding the lock leaves the lists in doubt: the segment is then
- * declared full and keeps serving the records that exist.
+ * Invariant: an entry of the table of processes is one process's, whichever copies of this library
+ * have joined in it. The memory and what lies in it are other files' (segment_inside.h).
  */
-#include "libmyr/segment.h"
+#include "libmyr/segment_inside.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +18,6 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "libmyr/process.h"
@@ -30,130 +27,10 @@
 #endif
 
 enum {
-    PAGE = 4096,                        /* bytes; larger pages do no harm */
-    GROWTH = 1 << 16,                   /* bytes taken from the system at a time */
     LIMIT_MOST = 1 << 30,               /* address space a process sets aside at the most */
     USES = (1U << 31) / MYR_PROCESSES,  /* of an entry, before numbers return */
     SEALS = F_SEAL_SHRINK | F_SEAL_GROW /* nobody can truncate it under our feet */
 };
-
-struct myr_segment {
-    struct myr_sram *sram;
-    size_t mapped;
-    bool linked; /* it has made the link, which leads to its descriptor */
-    int fd;
-    uint32_t index, number;
-};
-
-/* ---- memory ---- */
-
-/* Have the system give memory for the bytes from `offset` on. */
-static bool commit(const struct myr_segment *segment, size_t offset, size_t bytes)
-{
-    int rc;
-    do {
-        rc = fallocate(segment->fd, 0, (off_t)offset, (off_t)bytes);
-    } while (rc < 0 && EINTR == errno);
-    return 0 == rc;
-}
-
-/*
- * In slices: when a process is killed as it hands the lock on, or just as it gets it, and a third
- * one takes it meanwhile, nobody wakes those who still sleep on it.
- */
-static void lock(struct myr_segment *segment)
-{
-    struct timespec until;
-    int rc;
-    do {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec += 1;
-        rc = pthread_mutex_timedlock(&segment->sram->lock, &until);
-    } while (ETIMEDOUT == rc);
-    if (EOWNERDEAD == rc) {
-        segment->sram->full = 1;
-        pthread_mutex_consistent(&segment->sram->lock);
-    }
-}
-
-static void unlock(struct myr_segment *segment)
-{
-    pthread_mutex_unlock(&segment->sram->lock);
-}
-
-static struct myr_record *at(const struct myr_segment *segment, uint32_t offset)
-{
-    return (struct myr_record *)((uint8_t *)segment->sram + offset);
-}
-
-static uint32_t offset_of(const struct myr_segment *segment, const struct myr_record *record)
-{
-    return (uint32_t)((const uint8_t *)record - (const uint8_t *)segment->sram);
-}
-
-static size_t block_bytes(uint32_t block_class)
-{
-    return (size_t)MYR_LINE << block_class;
-}
-
-static void give_block(struct myr_segment *segment, uint32_t offset, uint32_t block_class)
-{
-    at(segment, offset)->next = segment->sram->free_block[block_class];
-    segment->sram->free_block[block_class] = offset;
-}
-
-/* Have the system give memory up to `end`; false if it does not. */
-static bool commit_up_to(struct myr_segment *segment, size_t end)
-{
-    struct myr_sram *sram = segment->sram;
-    size_t target = (end + GROWTH - 1) / GROWTH * GROWTH;
-    target = target < sram->limit ? target : sram->limit;
-    if (end > sram->committed) {
-        if (end > target || !commit(segment, sram->committed, target - sram->committed)) {
-            return false;
-        }
-        sram->committed = (uint32_t)target;
-    }
-    return true;
-}
-
-/*
- * Take a block from the free list, else from memory that was never used. 0: there is none. Blocks
- * are aligned to their size, up to a page, so that a record touches no more pages than it must;
- * what lies before such a block becomes free blocks.
- */
-static uint32_t take_block(struct myr_segment *segment, uint32_t block_class)
-{
-    struct myr_sram *sram = segment->sram;
-    uint32_t offset = sram->free_block[block_class];
-    if (0 != offset) {
-        sram->free_block[block_class] = at(segment, offset)->next;
-        return offset;
-    }
-    const size_t bytes = block_bytes(block_class);
-    const size_t alignment = bytes < PAGE ? bytes : PAGE;
-    const size_t aligned = (sram->end + alignment - 1) / alignment * alignment;
-    if (!commit_up_to(segment, aligned + bytes)) {
-        return 0;
-    }
-    while (sram->end < aligned) {
-        const uint32_t gap_class = (uint32_t)__builtin_ctz(sram->end / MYR_LINE);
-        give_block(segment, sram->end, gap_class);
-        sram->end += (uint32_t)block_bytes(gap_class);
-    }
-    sram->end += (uint32_t)bytes;
-    return (uint32_t)aligned;
-}
-
-/* The smallest class of blocks with so many bytes; MYR_BLOCK_CLASSES if there is none. */
-static uint32_t class_for(size_t bytes)
-{
-    uint32_t block_class = 0;
-    while (block_class < MYR_BLOCK_CLASSES && block_bytes(block_class) < bytes) {
-        ++block_class;
-    }
-    return block_class;
-}
 
 /* ---- joining ---- */
 
@@ -161,7 +38,7 @@ static enum myr_status initialise(struct myr_segment *segment, uint32_t limit,
                                   struct myr_error *error)
 {
     /* The table of processes behind the header is committed entry by entry. */
-    if (!commit(segment, 0, offsetof(struct myr_sram, process))) {
+    if (!myr_commit(segment, 0, offsetof(struct myr_sram, process))) {
         return myr_fail(error, MYR_ERR_FULL, errno, "no memory for the node's shared segment");
     }
     struct myr_sram *sram = segment->sram;
@@ -177,7 +54,7 @@ static enum myr_status initialise(struct myr_segment *segment, uint32_t limit,
         }
     } while (0 == sram->identity);
     sram->limit = limit;
-    sram->end = sram->committed = (sizeof(*sram) + GROWTH - 1) / GROWTH * GROWTH;
+    sram->end = sram->committed = (sizeof(*sram) + MYR_GROWTH - 1) / MYR_GROWTH * MYR_GROWTH;
     sram->layout = MYR_SRAM_LAYOUT;
     sram->magic = MYR_SRAM_MAGIC;
     return MYR_OK;
@@ -397,17 +274,17 @@ static enum myr_status enter(struct myr_segment *segment, struct myr_error *erro
     struct myr_sram *sram = segment->sram;
     const uint32_t pid = (uint32_t)getpid();
     const uint64_t began = myr_process_began();
-    lock(segment);
+    myr_segment_lock(segment);
     const uint32_t index = find_entry(sram, pid, began);
     if (MYR_PROCESSES == index) {
-        unlock(segment);
+        myr_segment_unlock(segment);
         return myr_fail(error, MYR_ERR_FULL, 0, "more than %d processes on this node",
                         (int)MYR_PROCESSES);
     }
     struct myr_sram_process *process = &sram->process[index];
     if (index == sram->processes) {
-        if (!commit(segment, offsetof(struct myr_sram, process[index]), sizeof(*process))) {
-            unlock(segment);
+        if (!myr_commit(segment, offsetof(struct myr_sram, process[index]), sizeof(*process))) {
+            myr_segment_unlock(segment);
             return myr_fail(error, MYR_ERR_FULL, errno, "no memory for the node's shared segment");
         }
         ++sram->processes;
@@ -424,7 +301,7 @@ static enum myr_status enter(struct myr_segment *segment, struct myr_error *erro
     myr_count(&process->attached);
     segment->index = index;
     segment->number = myr_glance(&process->number);
-    unlock(segment);
+    myr_segment_unlock(segment);
     if (first) {
         myr_count(&sram->population);
     }
@@ -468,7 +345,7 @@ enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_
     if (limit > LIMIT_MOST) {
         limit = LIMIT_MOST;
     }
-    const uint32_t least = (uint32_t)sizeof(struct myr_sram) + GROWTH + GROWTH;
+    const uint32_t least = (uint32_t)sizeof(struct myr_sram) + MYR_GROWTH + MYR_GROWTH;
     if (limit < least) {
         limit = least;
     }
@@ -507,13 +384,13 @@ void myr_segment_leave(struct myr_segment *segment)
 void myr_segment_bury(struct myr_segment *segment, uint32_t pid)
 {
     struct myr_sram *sram = segment->sram;
-    lock(segment);
+    myr_segment_lock(segment);
     for (uint32_t i = 0; i < sram->processes; ++i) {
         if (pid == myr_glance(&sram->process[i].pid)) {
             myr_publish(&sram->process[i].attached, 0);
         }
     }
-    unlock(segment);
+    myr_segment_unlock(segment);
     myr_count(&sram->population);
 }
 
@@ -552,14 +429,14 @@ uint32_t myr_segment_number(const struct myr_segment *segment)
 uint32_t myr_segment_number_of(struct myr_segment *segment, uint32_t pid)
 {
     uint32_t number = 0;
-    lock(segment);
+    myr_segment_lock(segment);
     for (uint32_t i = 0; i < segment->sram->processes; ++i) {
         const struct myr_sram_process *process = &segment->sram->process[i];
         if (0 != myr_observe(&process->attached) && pid == myr_glance(&process->pid)) {
             number = myr_glance(&process->number);
         }
     }
-    unlock(segment);
+    myr_segment_unlock(segment);
     return number;
 }
 
@@ -656,218 +533,4 @@ bool myr_segment_oversubscribed(struct myr_segment *segment)
 uint32_t myr_segment_processors(const struct myr_segment *segment)
 {
     return take_census(segment, segment->sram->process[segment->index].processors).processors;
-}
-
-/* ---- records ---- */
-
-uint32_t myr_record_bucket(const struct myr_key *key)
-{
-    uint64_t h = key->scope;
-    h = (h ^ key->id) * UINT64_C(0x9e3779b97f4a7c15);
-    h = (h ^ (h >> 32) ^ key->members) * UINT64_C(0x9e3779b97f4a7c15);
-    h = (h ^ (h >> 32) ^ key->sequence) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(h >> 40) % MYR_BUCKETS;
-}
-
-struct myr_record *myr_record_join(struct myr_segment *segment, const struct myr_key *key,
-                                   uint32_t members, size_t bytes, uint64_t note,
-                                   struct myr_error *error)
-{
-    struct myr_sram *sram = segment->sram;
-    const uint64_t wanted[4] = {key->scope, key->id, key->members, key->sequence};
-    const uint32_t bucket = myr_record_bucket(key);
-    const char *trouble = NULL;
-    struct myr_record *record = NULL;
-
-    lock(segment);
-    for (uint32_t o = sram->bucket[bucket]; 0 != o; o = at(segment, o)->next) {
-        if (0 == memcmp(at(segment, o)->key, wanted, sizeof(wanted))) {
-            record = at(segment, o);
-            break;
-        }
-    }
-    if (NULL == record && !sram->full) {
-        const uint32_t block_class =
-            bytes < sram->limit ? class_for(sizeof(*record) + bytes) : MYR_BLOCK_CLASSES;
-        const uint32_t offset =
-            block_class < MYR_BLOCK_CLASSES ? take_block(segment, block_class) : 0;
-        if (0 != offset) {
-            record = at(segment, offset);
-            memset(record, 0, block_bytes(block_class));
-            memcpy(record->key, wanted, sizeof(wanted));
-            record->block_class = block_class;
-            record->members = members;
-            record->note = note;
-            record->next = sram->bucket[bucket];
-            sram->bucket[bucket] = offset;
-        } else {
-            sram->full = 1;
-        }
-    }
-    if (NULL == record) {
-        trouble = "the node's shared memory is used up (coll_nicbarr_memory, or the system's)";
-    }
-    unlock(segment);
-    if (NULL != trouble) {
-        (void)myr_fail(error, MYR_ERR_FULL, 0, "%s", trouble);
-    }
-    return record;
-}
-
-void myr_record_leave(struct myr_segment *segment, struct myr_record *record)
-{
-    struct myr_sram *sram = segment->sram;
-    lock(segment);
-    if (++record->left == record->members) {
-        const struct myr_key key = {record->key[0], record->key[1], record->key[2], record->key[3]};
-        uint32_t *link = &sram->bucket[myr_record_bucket(&key)];
-        const uint32_t offset = offset_of(segment, record);
-        while (0 != *link && offset != *link) {
-            link = &at(segment, *link)->next;
-        }
-        if (offset == *link) {
-            *link = record->next;
-            give_block(segment, offset, record->block_class);
-        }
-    }
-    unlock(segment);
-}
-
-size_t myr_record_bytes(const struct myr_record *record)
-{
-    return block_bytes(record->block_class) - sizeof(*record);
-}
-
-/* ---- other memory ---- */
-
-/* In front of memory that is no record; `next` is where a free block has it. */
-struct front {
-    uint64_t zero[4];
-    uint32_t next;
-    uint32_t block_class;
-    struct myr_links links;
-    _Alignas(MYR_LINE) uint8_t memory[];
-};
-_Static_assert(offsetof(struct front, next) == offsetof(struct myr_record, next) &&
-                   offsetof(struct front, memory) == MYR_LINE,
-               "blocks of either sort can become free blocks");
-
-static struct front *front_of(void *memory)
-{
-    return (struct front *)((uint8_t *)memory - offsetof(struct front, memory));
-}
-
-/* Take a block, if need be from a larger free one, whose rest becomes free blocks. */
-static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
-{
-    uint32_t offset = take_block(segment, block_class), larger = block_class;
-    while (0 == offset && ++larger < MYR_BLOCK_CLASSES) {
-        offset = segment->sram->free_block[larger];
-    }
-    if (larger != block_class && 0 != offset) {
-        segment->sram->free_block[larger] = at(segment, offset)->next;
-        while (larger-- > block_class) {
-            give_block(segment, offset + (uint32_t)block_bytes(larger), larger);
-        }
-    }
-    return offset;
-}
-
-void *myr_segment_alloc(struct myr_segment *segment, size_t bytes)
-{
-    if (bytes >= segment->sram->limit) {
-        return NULL;
-    }
-    const uint32_t block_class = class_for(sizeof(struct front) + bytes);
-    uint32_t offset = 0;
-    lock(segment);
-    if (!segment->sram->full && block_class < MYR_BLOCK_CLASSES) {
-        offset = take_or_split(segment, block_class);
-    }
-    unlock(segment);
-    if (0 == offset) {
-        return NULL;
-    }
-    struct front *front = (struct front *)at(segment, offset);
-    front->block_class = block_class;
-    front->links = (struct myr_links){0, 0};
-    return front->memory;
-}
-
-void myr_segment_free(struct myr_segment *segment, void *memory)
-{
-    if (NULL != memory) {
-        const struct front *front = front_of(memory);
-        lock(segment);
-        give_block(segment, offset_of(segment, (const struct myr_record *)front),
-                   front->block_class);
-        unlock(segment);
-    }
-}
-
-struct myr_links *myr_segment_links(void *memory)
-{
-    return &front_of(memory)->links;
-}
-
-/* ---- for who looks at all ---- */
-
-void myr_records_each(struct myr_segment *segment, myr_record_fn each, void *context)
-{
-    lock(segment);
-    for (uint32_t b = 0; b < MYR_BUCKETS; ++b) {
-        for (uint32_t o = segment->sram->bucket[b]; 0 != o; o = at(segment, o)->next) {
-            each(at(segment, o), context);
-        }
-    }
-    unlock(segment);
-}
-
-/* ---- notes ---- */
-
-/* Where the note with `key` is, else where one can be put; MYR_NOTES when there is no room. Locked.
- */
-static uint32_t find_note(const struct myr_sram *sram, uint64_t key)
-{
-    uint32_t i = 0;
-    while (i < MYR_NOTES && 0 != sram->note[i].key && key != sram->note[i].key) {
-        ++i;
-    }
-    return i;
-}
-
-static void set_note(struct myr_sram *sram, uint32_t place, uint64_t key, uint64_t value)
-{
-    if (place < MYR_NOTES) {
-        sram->note[place].key = key;
-        sram->note[place].value = value;
-    }
-}
-
-void myr_note_set(struct myr_segment *segment, uint64_t key, uint64_t value)
-{
-    lock(segment);
-    set_note(segment->sram, find_note(segment->sram, key), key, value);
-    unlock(segment);
-}
-
-bool myr_note_add(struct myr_segment *segment, uint64_t key, uint64_t value)
-{
-    lock(segment);
-    const uint32_t place = find_note(segment->sram, key);
-    const bool first = place < MYR_NOTES && 0 == segment->sram->note[place].key;
-    if (first) {
-        set_note(segment->sram, place, key, value);
-    }
-    unlock(segment);
-    return first;
-}
-
-uint64_t myr_note_get(struct myr_segment *segment, uint64_t key)
-{
-    lock(segment);
-    const uint32_t place = find_note(segment->sram, key);
-    const uint64_t value = place < MYR_NOTES ? segment->sram->note[place].value : 0;
-    unlock(segment);
-    return value;
 }
