@@ -145,11 +145,35 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
     atomic_fetch_sub(&shared->sleepers, 1);
 }
 
+static uint32_t list_missing(struct myr_nic_group *group, struct myr_missing *list, uint32_t most)
+{
+    const struct myr_kernel_seat *seat = group->seat;
+    struct myr_kernel_missing missing;
+    if (!myr_kernel_nic_ask_missing(seat->nic, seat->key, &missing)) {
+        return 0;
+    }
+    const uint32_t count = missing.count < most ? missing.count : most;
+    for (uint32_t m = 0; m < count; ++m) {
+        list[m] = (struct myr_missing){missing.node[m].node, missing.node[m].heard_ms};
+    }
+    return count;
+}
+
+static void fail_group(struct myr_nic_group *group, uint32_t node)
+{
+    ring(group->seat, MCP_RING_FAIL, node);
+}
+
+static uint32_t failed(const struct myr_nic_group *group)
+{
+    return myr_observe((myr_word *)&group->seat->page->failed);
+}
+
 /* MPI_Ibarrier asks at each look at it. */
 static bool over(const struct myr_nic_group *group)
 {
     struct myr_kernel_seat *seat = group->seat;
-    return 0 != myr_observe((myr_word *)&seat->page->failed) ||
+    return 0 != failed(group) ||
            (0 == ++seat->questions % ALIVE_EVERY && !myr_kernel_nic_alive(seat->nic));
 }
 
@@ -176,6 +200,9 @@ static const struct myr_player kernel_player = {
     .poll = look,
     .remind = remind,
     .sleep = sleep_on_nic,
+    .missing = list_missing,
+    .fail = fail_group,
+    .failed = failed,
     .over = over,
     .leave = leave,
 };

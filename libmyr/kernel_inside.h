@@ -16,6 +16,10 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_error *error);
 void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key);
 
+/* Whom does the group wait for? False if the daemon does not say. */
+bool myr_kernel_nic_ask_missing(struct myr_kernel_nic *nic, uint64_t key,
+                                struct myr_kernel_missing *missing);
+
 /* Is the daemon still there? Looks at the connection: a system call. */
 bool myr_kernel_nic_alive(const struct myr_kernel_nic *nic);
 

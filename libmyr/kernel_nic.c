@@ -164,6 +164,15 @@ void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)
     pthread_mutex_unlock(&nic->asking);
 }
 
+bool myr_kernel_nic_ask_missing(struct myr_kernel_nic *nic, uint64_t key,
+                                struct myr_kernel_missing *missing)
+{
+    struct myr_kernel_question question = {.key = key};
+    return MYR_OK ==
+               ask(nic, &question, MYR_KERNEL_MISSING, missing, sizeof(*missing), NULL, NULL) &&
+           missing->count <= MCP_KERNEL_MESSAGES;
+}
+
 bool myr_kernel_nic_alive(const struct myr_kernel_nic *nic)
 {
     struct pollfd watched = {.fd = nic->connection, .events = POLLRDHUP};

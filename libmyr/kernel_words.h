@@ -21,8 +21,9 @@
 enum myr_kernel_ask {
     MYR_KERNEL_HELLO = 1, /* which NIC are you? Answered with its name */
     MYR_KERNEL_OPEN,      /* open the group or share the one with this key; answered with a page */
-    MYR_KERNEL_CLOSE, /* this process has done with the group. Not answered: nobody waits for it */
-    MYR_KERNEL_STATUS /* what do you do? Answered with a report */
+    MYR_KERNEL_CLOSE,  /* this process has done with the group. Not answered: nobody waits for it */
+    MYR_KERNEL_STATUS, /* what do you do? Answered with a report */
+    MYR_KERNEL_MISSING /* whom does this group wait for? Answered with a list */
 };
 
 struct myr_kernel_question {
@@ -40,6 +41,13 @@ struct myr_kernel_answer {
     struct myr_nic_name nic; /* HELLO */
     char why[240];           /* where that is not MYR_OK */
     /* OPEN: with the page's descriptor (SCM_RIGHTS) */
+};
+
+/* The answer to MISSING: nobody, also where the process has no such group. */
+struct myr_kernel_missing {
+    uint32_t magic;
+    uint32_t count;
+    struct mcp_kernel_missing node[MCP_KERNEL_MESSAGES];
 };
 
 /* A group, as far as it is told: its key is a secret. */

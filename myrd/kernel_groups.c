@@ -203,6 +203,19 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
     return status;
 }
 
+uint32_t myrd_groups_missing(const struct myrd_groups *groups, uint64_t key, uint64_t holder,
+                             struct mcp_kernel_missing *list)
+{
+    const uint32_t place = find(groups, key);
+    const struct group *group = &groups->group[place];
+    for (uint32_t h = 0; place < groups->count && h < group->holders; ++h) {
+        if (holder == group->holder[h]) {
+            return mcp_kernel_group_missing(groups->kernel, key, list);
+        }
+    }
+    return 0;
+}
+
 bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder)
 {
     const uint32_t place = find(groups, key);

@@ -41,6 +41,10 @@ bool myrd_groups_know(const struct myrd_groups *groups, uint64_t key);
 enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
                                  uint64_t holder, int *page, struct myr_error *error);
 
+/* Whom does a group wait for that it holds? How many, at the most MCP_KERNEL_MESSAGES. */
+uint32_t myrd_groups_missing(const struct myrd_groups *groups, uint64_t key, uint64_t holder,
+                             struct mcp_kernel_missing *list);
+
 /* It has done with it; false if it does not hold such a group. */
 bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder);
 

@@ -210,6 +210,14 @@ static void report(const struct myrd_kernel_server *server, const struct client 
     (void)myr_talk_send(client->visitor.connection, &words, sizeof(words), NULL, 0, MSG_DONTWAIT);
 }
 
+static void list_missing(const struct myrd_kernel_server *server, const struct client *client,
+                         uint64_t key)
+{
+    struct myr_kernel_missing words = {.magic = MYR_KERNEL_MAGIC};
+    words.count = myrd_groups_missing(server->groups, key, client->number, words.node);
+    (void)myr_talk_send(client->visitor.connection, &words, sizeof(words), NULL, 0, MSG_DONTWAIT);
+}
+
 /* False: it talks nonsense, or in another version's words. */
 static bool attend(struct myrd_kernel_server *server, struct client *client,
                    const struct myr_kernel_question *question)
@@ -226,6 +234,9 @@ static bool attend(struct myrd_kernel_server *server, struct client *client,
         return true;
     case MYR_KERNEL_STATUS:
         report(server, client);
+        return true;
+    case MYR_KERNEL_MISSING:
+        list_missing(server, client, question->key);
         return true;
     default:
         return false;

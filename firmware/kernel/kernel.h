@@ -30,7 +30,7 @@ enum mcp_ring {
     MCP_RING_START = 1, /* the node has arrived in `epoch` */
     MCP_RING_ASK,       /* it has waited for long: ask for what is missing */
     MCP_RING_SLEEP,     /* whoever rings sleeps on its socket: wake it when `epoch` is done */
-    MCP_RING_FAIL,      /* the owner only: this group will complete nothing any more */
+    MCP_RING_FAIL,      /* the group fails, as the node of the number in `epoch` is missing */
 };
 
 struct mcp_doorbell {
@@ -87,7 +87,6 @@ struct mcp_kernel_group {
     uint32_t heard[MCP_KERNEL_MESSAGES];     /* as mcp_group_heard(): by CLOCK_MONOTONIC */
     uint16_t port[MCP_KERNEL_PEERS];         /* the peers' UDP ports (network byte order) */
     struct mcp_kernel_watched watched;
-    uint32_t failed; /* not 0: as its page says */
 };
 
 _Static_assert(offsetof(struct mcp_kernel_group, group.done) == MCP_KERNEL_STATE &&
@@ -108,7 +107,7 @@ struct mcp_kernel_place {
     uint32_t ip;        /* network byte order, as the port */
     uint16_t port;
     uint8_t mac[6];
-    uint32_t owner; /* user id of who may ring MCP_RING_FAIL */
+    uint32_t owner; /* user id of who may ring for all groups */
 };
 
 /*
@@ -136,6 +135,13 @@ struct mcp_kernel_stuck {
     uint64_t key;
     uint32_t done;
     uint32_t told; /* in this epoch, with this time */
+};
+
+/* A node that a group waits for. */
+struct mcp_kernel_missing {
+    uint32_t node;
+    uint32_t
+        heard_ms; /* when its NIC last said that its host is late (CLOCK_MONOTONIC); 0: never */
 };
 
 /* How often is looked who is stuck (ms), while anybody waits; the most looks from one telling to

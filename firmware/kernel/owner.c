@@ -335,10 +335,11 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
     return 0;
 }
 
+/* What it is at one moment: copied under its lock. */
 static bool look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_group *group)
 {
     return 0 == bpf_map__lookup_elem(kernel->program->maps.groups, &key, sizeof(key), group,
-                                     sizeof(*group), 0);
+                                     sizeof(*group), BPF_F_LOCK);
 }
 
 void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
@@ -368,13 +369,33 @@ int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *do
     return mcp_group_waits_now(&group.group);
 }
 
+uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
+                                  struct mcp_kernel_missing list[MCP_KERNEL_MESSAGES])
+{
+    struct mcp_kernel_group group;
+    uint32_t count = 0;
+    if (!look_up(kernel, key, &group) || !mcp_group_waits_now(&group.group) ||
+        group.group.step >= group.group.nsteps) {
+        return 0;
+    }
+    const uint32_t epoch = myr_glance(&group.group.done) + 1, first = group.group.first_wait;
+    for (uint32_t slot = first; slot < first + group.steps[group.group.step].waits; ++slot) {
+        if (!myr_epoch_reached(group.arrivals[slot], epoch)) {
+            list[count++] = (struct mcp_kernel_missing){group.peers[group.group.nsends + slot].node,
+                                                        group.heard[slot]};
+        }
+    }
+    return count;
+}
+
 int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
 {
     struct mcp_kernel_group group;
-    const struct mcp_doorbell bell = mcp_doorbell(ring, 0, key);
     if (!look_up(kernel, key, &group)) {
         return -1;
     }
+    const struct mcp_doorbell bell =
+        mcp_doorbell(ring, MCP_RING_FAIL == ring ? group.group.node : 0, key);
     const struct sockaddr_in peer = {
         /* it is on the way there that the program takes it */
         .sin_family = AF_INET,

@@ -62,7 +62,13 @@ void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key);
 /* Has the group entered an epoch (1) that is not done (0: idle, -1: there is no such group)? */
 int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *done);
 
-/* Ring for a group, as its hosts do: MCP_RING_ASK or MCP_RING_FAIL. */
+/* Whom does the group wait for in its present step? `list` gets them, and the return is how many.
+ */
+uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
+                                  struct mcp_kernel_missing list[MCP_KERNEL_MESSAGES]);
+
+/* Ring for a group, as its hosts do: MCP_RING_ASK; or MCP_RING_FAIL, as a process of this node has
+ * died. */
 int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring);
 
 /* A descriptor that can be read when there are groups that are stuck; -1: this kernel does not find

@@ -433,7 +433,7 @@ static long look_at(void *map, const uint64_t *key, struct mcp_kernel_group *gro
     (void)map;
     (void)key;
     bpf_spin_lock(&group->lock);
-    const bool waits = mcp_group_waits_now(&group->group) && 0 == group->failed;
+    const bool waits = mcp_group_waits_now(&group->group);
     const uint32_t done = myr_glance(&group->group.done);
     bpf_spin_unlock(&group->lock);
     *any = *any || waits;
@@ -658,12 +658,8 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
         group->wake_from = port;
         group->wake_to = from;
         bpf_spin_unlock(&group->lock);
-    } else if (MCP_RING_FAIL == bell->ring && uid == place.owner) {
-        struct mcp_kernel_page *page = page_of(group);
-        if (page) {
-            group->failed = 1;
-            myr_publish(&page->failed, 1);
-        }
+    } else if (MCP_RING_FAIL == bell->ring && bell->epoch <= UINT16_MAX) {
+        (void)fail(packet, group, bell->epoch);
     }
     return DROP;
 }

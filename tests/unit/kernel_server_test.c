@@ -576,6 +576,29 @@ static void clients_share_a_page(void **state)
     assert_int_equal(failed(7), 0);
 }
 
+static void members_are_told_who_is_missing(void **state)
+{
+    (void)state;
+    struct myr_kernel_nic *member = come(), *stranger = come();
+    struct myr_kernel_missing missing;
+    int page;
+    ask_for(member, 7, &page);
+    close(page);
+    assert_true(myr_kernel_nic_ask_missing(member, 7, &missing));
+    assert_int_equal(missing.count, 0);
+    double_set(7, true, 3);
+    assert_true(myr_kernel_nic_ask_missing(member, 7, &missing));
+    assert_int_equal(missing.count, 1);
+    assert_int_equal(missing.node[0].node, 1);
+    assert_int_equal(missing.node[0].heard_ms, 42);
+    assert_true(myr_kernel_nic_ask_missing(stranger, 7, &missing));
+    assert_int_equal(missing.count, 0);
+    assert_true(myr_kernel_nic_ask_missing(member, 8, &missing));
+    assert_int_equal(missing.count, 0);
+    myr_kernel_nic_close(stranger);
+    myr_kernel_nic_close(member);
+}
+
 static void refusals_come_with_a_line(void **state)
 {
     (void)state;
@@ -708,7 +731,7 @@ static void nonsense_ends_the_connection(void **state)
             words[b] = (uint8_t)crew_random(&random);
         }
         question->magic = 0 == kind ? 0 : MYR_KERNEL_MAGIC;
-        question->ask = 1 == kind ? 0 : 2 == kind ? MYR_KERNEL_STATUS + 1 : MYR_KERNEL_OPEN;
+        question->ask = 1 == kind ? 0 : 2 == kind ? MYR_KERNEL_MISSING + 1 : MYR_KERNEL_OPEN;
         if (kind >= 3) {
             bytes = 3 == kind ? sizeof(words) : 1 + crew_below(&random, sizeof(*question) - 1);
         }
@@ -926,6 +949,7 @@ int main(void)
         GROUPS(who_is_told_of_is_asked_for),
         GROUPS(users_are_told_of_their_own),
         SERVER(clients_share_a_page),
+        SERVER(members_are_told_who_is_missing),
         SERVER(refusals_come_with_a_line),
         SERVER(a_connection_that_ends_is_a_death),
         SERVER(a_killed_process_is_a_death),

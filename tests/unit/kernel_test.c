@@ -345,6 +345,20 @@ static void expect_nothing_more(void)
     expect_count();
 }
 
+/* Whatever was sent and counted until now is of no interest. */
+static void skip_sent(void)
+{
+    struct frame frame;
+    const struct sockaddr_in peer = {
+        .sin_family = AF_INET, .sin_addr = {peer_ip(0)}, .sin_port = htons(9)};
+    assert_int_equal(
+        sendto(other_socket, "up to here", 10, 0, (const struct sockaddr *)&peer, sizeof(peer)),
+        10);
+    while (BEFORE_PAYLOAD + 10 != take(wire, &frame, true)) {
+    }
+    mcp_kernel_count(kernel, &count);
+}
+
 /* An interface that has just come up may still lose packets. */
 static void await_network(void)
 {
@@ -1064,20 +1078,81 @@ static void doorbells_of_others(void **state)
     close_pair(&pair);
 }
 
-static void failing(void **state)
+static void start_epoch(uint32_t epoch)
 {
-    (void)state;
-    open_small(GROUP_USER);
-    have_rung(GROUP_USER, MCP_RING_FAIL);
-    expect_untouched();
-    assert_int_equal(mcp_kernel_ring(kernel, pair.key + 2, MCP_RING_FAIL), -1);
-    expect_untouched();
-    assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAIL), 0);
-    while (0 == myr_observe(&pair.page->failed)) {
+    mcp_group_start(pair.group, epoch);
+    play_here(&pair);
+    ring(pair.bell, pair.key, MCP_RING_START, epoch);
+    expect_same(&pair);
+}
+
+/* The group fails there and here, for want of this node: all peers are told, and nothing goes on.
+ */
+static void expect_failure(uint32_t missing)
+{
+    assert_true(mcp_group_fail(pair.group, missing));
+    ++count.failed;
+    for (uint32_t p = 0; p < pair.plan.nsends + pair.plan.nwaits; ++p) {
+        struct mcp_message message;
+        mcp_group_failure(pair.group, p, &message);
+        send_one(&message);
+    }
+    expect_sent();
+    while (missing + 1 != myr_observe(&pair.page->failed)) {
+        assert_int_equal(pair.page->failed, 0);
         sched_yield();
     }
     assert_int_equal(myr_observe(&pair.page->done), 0);
     expect_nothing_more();
+}
+
+static void failing(void **state)
+{
+    (void)state;
+    open_small(GROUP_USER);
+    assert_int_equal(mcp_kernel_ring(kernel, pair.key + 2, MCP_RING_FAIL), -1);
+    expect_untouched();
+    assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAIL), 0);
+    expect_failure(pair.plan.node); /* somebody has died here */
+    have_rung(GROUP_USER, MCP_RING_FAIL);
+    assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAIL), 0);
+    expect_nothing_more(); /* once is enough */
+    assert_int_equal(pair.page->failed, pair.plan.node + 1);
+    close_pair(&pair);
+}
+
+/* Its user gives it up, in the middle of an epoch. */
+static void failing_on_purpose(void **state)
+{
+    (void)state;
+    open_small(GROUP_USER);
+    mcp_group_start(pair.group, 1);
+    play_here(&pair);
+    have_rung(GROUP_USER, MCP_RING_START);
+    expect_same(&pair);
+    have_rung(GROUP_USER, MCP_RING_FAIL); /* node 1 */
+    expect_failure(1);
+    close_pair(&pair);
+}
+
+/* Whoever is asked and has not come says so, and when that was is known. */
+static void who_is_missing(void **state)
+{
+    (void)state;
+    struct mcp_kernel_missing missing[MCP_KERNEL_MESSAGES];
+    uint64_t random = crew_seed() + 9;
+    open_small(geteuid());
+    assert_int_equal(mcp_kernel_group_missing(kernel, pair.key, missing), 0);
+    start_epoch(1);
+    assert_int_equal(mcp_kernel_group_missing(kernel, pair.key, missing), 1);
+    assert_int_equal(missing[0].node, 1);
+    assert_int_equal(missing[0].heard_ms, 0);
+    event_packet(&pair, make_header(&pair, MCP_LATER, 1, 0, 1), &random);
+    assert_int_equal(mcp_kernel_group_missing(kernel, pair.key, missing), 1);
+    assert_int_not_equal(missing[0].heard_ms, 0);
+    event_packet(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
+    assert_int_equal(mcp_kernel_group_missing(kernel, pair.key, missing), 0);
+    assert_int_equal(mcp_kernel_group_missing(kernel, pair.key + 2, missing), 0);
     close_pair(&pair);
 }
 
@@ -1263,14 +1338,6 @@ static struct mcp_kernel_stuck hear_of_stuck(void)
     return stuck;
 }
 
-static void start_epoch(uint32_t epoch)
-{
-    mcp_group_start(pair.group, epoch);
-    play_here(&pair);
-    ring(pair.bell, pair.key, MCP_RING_START, epoch);
-    expect_same(&pair);
-}
-
 /* While nobody is in an epoch nothing runs; an epoch that is complete at once changes nothing. */
 static void the_timer_runs_while_somebody_waits(void **state)
 {
@@ -1402,7 +1469,7 @@ static void pages_are_new(void **state)
             close_pair(&pairs[p]);
         }
     }
-    expect_nothing_more();
+    skip_sent();
 }
 
 /* All places there are, and again when their groups are closed. */
@@ -1530,6 +1597,8 @@ int main(void)
         cmocka_unit_test(forwarded_packets),
         cmocka_unit_test(doorbells_of_others),
         cmocka_unit_test(failing),
+        cmocka_unit_test(failing_on_purpose),
+        cmocka_unit_test(who_is_missing),
         cmocka_unit_test(page_is_for_reading),
         cmocka_unit_test(pages_are_new),
         cmocka_unit_test(unknown_neighbour),
