@@ -2,9 +2,9 @@
 /*
  * What the switch does to packets: chance, from a seed, and firewalls.
  *
- * Called by the switch for each packet that it may do something to, in the order in which they
- * come. Each takes the same number of draws, whatever becomes of it, so that for one seed packet
- * number n has one fate.
+ * Called by the switch for each packet that it may do something to, in the order in which packets
+ * come. Each packet takes the same number of draws, whatever becomes of it. So packet number n has
+ * the same fate each time, for one seed.
  */
 #ifndef NETHOSTS_FAULTS_H
 #define NETHOSTS_FAULTS_H

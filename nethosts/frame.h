@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An Ethernet frame as a packet socket gives and takes it: with the header by which the kernel says
- * what it has left for the network card to do, such as the checksum.
+ * An Ethernet frame as a packet socket gives and takes it. A header comes first: it says what the
+ * kernel has left for the network card to do, such as the checksum.
  *
- * Called by the switch. Only what carries one whole UDP datagram over IPv4 is looked into:
- * fragments and bundles of datagrams are none.
+ * Called by the switch. Only frames with one whole UDP datagram over IPv4 are looked into.
+ * Fragments and bundles of datagrams are not.
  */
 #ifndef NETHOSTS_FRAME_H
 #define NETHOSTS_FRAME_H

@@ -7,9 +7,9 @@
  * one end of each host's cable. Interface number i (from 1) leads to host i. Says "ready" when
  * hosts may begin; with SIGUSR1, and when SIGTERM ends it, it says what it has done, in one line.
  *
- * Invariants: all but the chosen packets (UDP, of one port if --port says so) pass at once,
- * unchanged and in order; what is held back passes before anything that comes after it was due. TCP
- * may come in pieces larger than a packet: they are handed on as they are.
+ * Invariants: only chosen packets (UDP, of one port if --port says so) meet faults; all others pass
+ * at once, unchanged and in order. A packet that is held back passes before any packet that comes
+ * after it was due. TCP may come in pieces larger than a packet: they are handed on as they are.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzzy: the fuzzy barrier, whose arrival and completion are apart: MPI_Ibarrier, work, MPI_Wait.
+ * fuzzy: the fuzzy barrier. Its arrival and its completion are apart: MPI_Ibarrier, work, MPI_Wait.
  *
- * Called by nicbarr_experiments. Compared with the same work alone, and with work after a blocking
- * barrier. Work is for free as long as it makes the operation hardly longer than it is without,
- * chunks of the same moment compared. And the overlap as osu_ibarrier has it, with as much work as
- * the operation takes.
+ * Called by nicbarr_experiments. It is compared with the same work alone, and with work after a
+ * blocking barrier. Work is free as long as it makes the operation hardly longer; chunks of the
+ * same moment are compared. Overlap is measured as osu_ibarrier does, with as much work as the
+ * operation takes.
  */
 #include "experiments.h"
 

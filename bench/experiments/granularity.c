@@ -2,10 +2,10 @@
 /*
  * granularity: a loop of work and a barrier (Buntinas, section 4.3, figures 6 and 7).
  *
- * Called by nicbarr_experiments. First the time of a loop over the work in it, then the least work
- * that makes a program so and so efficient, which is read off the same curve: efficiency is work /
- * (work + barrier). Where processes share processors, it is the time that the work of all takes
- * anyway over the time of the loop.
+ * Called by nicbarr_experiments. First it measures the time of a loop over the work in it. Then it
+ * reads off the same curve how much work a program needs to be as efficient as asked for.
+ * Efficiency is work / (work + barrier). Where processes share processors, it is the time that the
+ * work of all takes anyway over the time of the loop.
  */
 #include "experiments.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicsim memory: bytes that the firmware takes, which are a NIC's memory (SRAM) where it has some
- * of its own: a NIC with its table of connections, and a port's rings. Groups, which differ from
- * algorithm to algorithm, are in nicsim scale's table.
+ * nicsim memory: how many bytes the firmware takes. They lie in the NIC's memory (SRAM) if it has
+ * some of its own. Counted are a NIC with its table of connections, and a port's rings. Groups
+ * differ from algorithm to algorithm; nicsim scale's table has them.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -309,7 +309,7 @@ if [ ${#simulated[@]} -gt 0 ]; then
     paste_columns <(pivot "$first/scale.csv" 6 nics $kinds) <(pivot "$first/scale.csv" 6 hosts $kinds) > packets.csv
 fi
 if [ ${#simulated[@]} -gt 0 ] && [ -z "${why[memory]-}" ]; then
-    # Of NICs that play: the group. Of those whose hosts play: connections, at the size of one, and the port's rings.
+    # A NIC that plays has the group. A NIC whose host plays has connections, each of one size, and the port's rings.
     one=$(awk -F , '/^NIC without/ { none = $3 } /^NIC with connections/ { print ($3 - none) / $2; exit }' memory.csv)
     awk -F , -v one="$one" '
         BEGIN {

@@ -3,12 +3,12 @@
  * Many UDP packets from one host to another, and what became of them.
  *
  * Called by switch_test.sh, inside nethosts, to see whether the switch does what it says. One
- * process has a socket on each of the two hosts. After some packets comes one on another port,
- * which the switch spares, and which overtakes nobody: when that has come through, so have the
- * others, if they will. So no queue overflows, and nothing depends on how fast anybody is.
+ * process has a socket on each of the two hosts. After some packets it sends one to another port, a
+ * fence. The switch spares it, and it overtakes nobody: when it has come through, so have the
+ * others, if they come at all. So no queue overflows, and nothing depends on how fast anybody is.
  *
- * A packet says its number and when it was sent; the rest of it follows from these, so that damage
- * shows.
+ * A packet says its number and when it was sent. The rest of its bytes follow from these two, so
+ * that damage shows.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -733,7 +733,7 @@ static void bad_tokens(void **state)
     assert_true(provide(&w.hosts[1], 100));
     pass(&w, SECOND);
     assert_int_equal(w.hosts[1].received, 1);
-    /* Doorbells of ports that there are not. */
+    /* Doorbells of ports that do not exist. */
     for (uint32_t number = 5; number != 0; number = number < WIRE_PORTS ? WIRE_PORTS : 0) {
         mcp_messages_sdma(host->nic->mcp, &host->nic->board, number);
         mcp_messages_provided(host->nic->mcp, &host->nic->board, number);

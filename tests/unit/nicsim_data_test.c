@@ -332,7 +332,7 @@ static void a_table(void **state)
     assert_string_equal(csv_text(&csv, 0, "note"), "first");
     assert_true(csv_number(&csv, 0, "us", &number));
     assert_true(102.5 == number);
-    /* A field that is empty, that the row has not, a column that there is not. */
+    /* A field that is empty, a field that the row lacks, a column that does not exist. */
     assert_string_equal(csv_text(&csv, 1, "nodes"), "");
     assert_false(csv_number(&csv, 1, "nodes", &number));
     assert_string_equal(csv_text(&csv, 1, "note"), "");
