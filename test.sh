@@ -77,6 +77,7 @@ step "clang-tidy" bash -c "clang-tidy --quiet firmware/*.c firmware/soft/*.c fir
     libmyr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,model,statistics,contest,candidates,cache_file}.c -- \
     -std=gnu11 -D_GNU_SOURCE -I. '-DNICBARR_VERSION=\"\"' '-DNICSIM_DATA=\"\"' '-DPKGLIBEXECDIR=\"\"'"
 step "licences" tests/style.sh licences
+step "documents" tests/style.sh documents
 step "shellcheck" bash -c "{ git ls-files '*.sh'; git grep -lE '^#!/bin/(ba)?sh'; } | sort -u |
     xargs shellcheck -x -P SCRIPTDIR -e SC1091,SC2154,SC2016,SC2034,SC2317"
 

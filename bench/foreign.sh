@@ -31,6 +31,8 @@ cd "$top"
 . ./env.sh
 # shellcheck source=bench/quantiles.sh
 . bench/quantiles.sh
+# shellcheck source=bench/udp_round_trip.sh
+. bench/udp_round_trip.sh
 PATH=$PATH:/usr/sbin
 command -v bpftool clang > /dev/null || { echo "foreign.sh: needs bpftool and clang" >&2; exit 77; }
 scratch=$(mktemp -d)
@@ -72,15 +74,7 @@ go() {
     pkill -x myrd
     while pgrep -x myrd > /dev/null; do sleep 0.01; done
 }
-round_trip() {
-    local ready
-    mkfifo "$scratch/ready"
-    "$NETHOSTS_RUN" 2 nicbarr_raw_udp > "$scratch/ready" &
-    read -r ready < "$scratch/ready"
-    rm "$scratch/ready"
-    "$NETHOSTS_RUN" 1 nicbarr_raw_udp --to 10.77.0.2 | awk '$1 == "polling" { print $3 }'
-    wait $!
-}
+round_trip() { udp_round_trip | awk '$1 == "polling" { print $3 }'; }
 measure() {
     local file
     stand

@@ -35,6 +35,9 @@ fi
 # What earlier jobs have measured is left out of it.
 export OMPI_MCA_coll_nicbarr_cache=none
 
+# shellcheck source=bench/udp_round_trip.sh
+. "$top/bench/udp_round_trip.sh"
+
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export scratch csv chunks
@@ -56,20 +59,10 @@ quartiles() { # NAME FILE
     awk -v name="$1" '$1 == name && NF == 4 { print $2, $3, $4 }' "$2"
 }
 
-ping_pong() { # FILE
-    local ready
-    mkfifo "$scratch/ready"
-    "$NETHOSTS_RUN" 2 nicbarr_raw_udp > "$scratch/ready" &
-    read -r ready < "$scratch/ready"
-    rm "$scratch/ready"
-    "$NETHOSTS_RUN" 1 nicbarr_raw_udp --to 10.77.0.2 > "$1"
-    wait $!
-}
-
 # One line of the table, for one layout.
 line() { # LAYOUT
     local hosts=${1%x*} per_host=${1#*x}
-    ping_pong "$scratch/udp"
+    udp_round_trip > "$scratch/udp"
     NETHOSTS_HOSTS=$hosts NETHOSTS_PER_HOST=$per_host "$NETHOSTS_MPIRUN" \
         nicbarr_bench -a '' -b ^nicbarr -c "$chunks" > "$scratch/barrier"
     # shellcheck disable=SC2046,SC2059 # words; that is what formats are for
@@ -96,7 +89,7 @@ most=0
 for layout in "${layouts[@]}"; do
     most=$((${layout%x*} > most ? ${layout%x*} : most))
 done
-export -f line ping_pong quartiles target
+export -f line quartiles target
 # shellcheck disable=SC2016 # expanded inside
 "$top/nethosts/nethosts" --shell "$((most > 2 ? most : 2))" \
     bash -euc 'for layout in "$@"; do line "$layout"; done' bash "${layouts[@]}"

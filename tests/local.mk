@@ -81,7 +81,8 @@ component_tests = \
     tests/component/kernel.sh
 TESTS += $(component_tests)
 EXTRA_DIST += tests/tap.sh $(component_tests) tests/component/common.sh tests/debian13.sh \
-    tests/component/hosts_common.sh tests/component/playing_common.sh
+    tests/component/hosts_common.sh tests/component/playing_common.sh \
+    tests/component/inside.sh tests/component/programs_common.sh
 
 ## What searches for what no test thought of: a fuzzer, and models of the protocol and of memory.
 ## Each needs a tool of its own and is skipped without it.

@@ -4,6 +4,7 @@
 # rule is named in a line.
 #
 #     tests/style.sh licences    each source file says its licence in one of its first two lines
+#     tests/style.sh documents   lines of Markdown have at most 100 columns, but for tables
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -22,7 +23,11 @@ licences() {
     return $bad
 }
 
+documents() {
+    ! git ls-files -z '*.md' | LC_ALL=C.UTF-8 xargs -0 grep -nHE '^[^|].{100}'
+}
+
 case ${1-} in
-    licences) "$1" ;;
+    licences | documents) "$1" ;;
     *) sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64 ;;
 esac

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What tests of commands have in common, to be sourced by sh or bash. They speak TAP: each verdict is a line, and
-# counted in `count` and `failed`; where one fails, the files out and err are shown, which a command has
-# written that ended with $status.
+# What tests of commands have in common, to be sourced by sh or bash. They run in a folder of their
+# own, $scratch, that goes when they end. They speak TAP: each verdict is a line, and counted in `count`
+# and `failed`; where one fails, the files out and err are shown, which a command has written that ended
+# with $status.
 # shellcheck shell=sh
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 99
 count=0
 failed=0
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What tests of commands that write a page have in common (page.sh); to be sourced by bash.
+# What tests of commands that write a page have in common (page.sh); to be sourced by bash. The test has
+# a function `run ARGUMENT...` that runs the command: status, out, err.
 # shellcheck shell=bash
 # shellcheck source=tests/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../../tests/tap.sh"
@@ -40,4 +41,37 @@ is_page() { # FOLDER PLOTS
     verdict $? "$1: all CSVs are in it"
     [ -z "$(find "$1" -name '*.new' -o -name '*.body' -o -name '.said')" ]
     verdict $? "$1: nothing else is left"
+}
+says() { # FOLDER PATTERN...: each is on the page
+    local page=$1/index.html expected
+    shift
+    for expected; do
+        check "it says $expected" grep -q "$expected" "$page"
+    done
+}
+
+# Folders in which it writes, and in which it does not.
+folders() { # WHOSE-FILES ARGUMENT...: with these arguments it is quick
+    local whose=$1
+    shift
+    mkdir foreign
+    echo mine > foreign/index.html
+    run "$@" --output foreign
+    refuses "a folder of somebody else's" "'foreign' has files that are not $whose"
+    check "which is as it was" grep -qx mine foreign/index.html
+    echo mine > foreign/notes
+    run "$@" --output foreign --force
+    [ "$status" -eq 0 ] && grep -qx mine foreign/notes && grep -q '<svg' foreign/index.html
+    verdict $? "with --force"
+    run "$@" --output foreign/notes
+    refuses "a file in its place" "is not a folder"
+    run "$@" --output foreign/notes/below
+    refuses "a folder that cannot be" "cannot write"
+}
+
+usage() { # PATTERN ARGUMENT...: such arguments are refused
+    local pattern=$1
+    shift
+    run "$@"
+    refuses "refused: ${*-}" "$pattern" 64
 }

@@ -9,7 +9,7 @@ if [ $? = 77 ]; then
     cat "$scratch/out"
     exit 77
 fi
-seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
+seed=${NICBARR_SEED:-${seed:-$(($(date +%s) % 100000))}}
 echo "NICBARR_SEED=$seed"
 
 # 5.0's launcher hangs now and then with several hosts when the machine is busy: before it starts the

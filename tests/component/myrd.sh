@@ -3,13 +3,8 @@
 # The daemon: jobs across hosts by the NICs of one myrd each; several jobs at once; clients and daemons
 # killed at any time; other users. What a test waits for is something that the NICs count, never a
 # time.
-if [ "${1-}" != inside ]; then
-    here=$(cd "$(dirname "$0")" && pwd)
-    nethosts=$here/../../nethosts/nethosts
-    command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
-    "$nethosts" --shell 2 true || exit 77
-    exec timeout -k 5 "${watchdog:-300}" "$nethosts" --shell 2 2 bash "$here/myrd.sh" inside
-fi
+hosts=(2 2) patience=300
+. "$(dirname "$0")/inside.sh"
 . "$(dirname "$0")/common.sh"
 unset XDG_RUNTIME_DIR OMPI_MCA_btl
 myrd=$builddir/myrd/myrd

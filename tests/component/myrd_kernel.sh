@@ -2,13 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The owner of the kernel's NIC as a daemon: who gets it, who does not and why, what it may do, how it
 # ends. Without jobs.
-if [ "${1-}" != inside ]; then
-    here=$(cd "$(dirname "$0")" && pwd)
-    nethosts=$here/../../nethosts/nethosts
-    command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
-    "$nethosts" --shell 2 true || exit 77
-    exec timeout -k 5 "${watchdog:-120}" "$nethosts" --shell 2 bash "$here/myrd_kernel.sh" inside
-fi
+hosts=(2) patience=120
+. "$(dirname "$0")/inside.sh"
 . "$(dirname "$0")/common.sh"
 myrd=$builddir/myrd/myrd
 nicbarr=$builddir/tools/nicbarr
@@ -66,11 +61,11 @@ if [ "$(id -u)" = 0 ] && "${user[@]}" "$nicbarr" --version > /dev/null 2>&1; the
     mkdir "$scratch/user" && chown 65534 "$scratch/user"
     no_rights() { ! on 2 "${user[@]}" "$myrd" --kernel --socket "$scratch/user/sock" && said "root"; } > "$scratch/out" 2>&1
     check "no rights: a line says so" no_rights
+    may_not_load=(setpriv --bounding-set "-bpf,-sys_admin" env)
     says_more() {
-        ! on 2 "${may_not_load[@]}" "$myrd" --kernel && [ "$(wc -l < "$scratch/out")" = 1 ] &&
+        ! on 2 "${may_not_load[@]}" "$myrd" --kernel && ! said "^libbpf: " &&
             ! on 2 "${may_not_load[@]}" NICBARR_KERNEL_DEBUG=1 "$myrd" --kernel && said "^libbpf: "
     } > "$scratch/out" 2>&1
-    may_not_load=(setpriv --bounding-set -bpf,-sys_admin env)
     check "with NICBARR_KERNEL_DEBUG it tells what the kernel said" says_more
 fi
 

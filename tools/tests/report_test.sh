@@ -8,14 +8,7 @@
 # shellcheck disable=SC2016 # evil names are not to be expanded
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-nicbarr=${NICBARR:-tools/nicbarr}
-case $nicbarr in
-/*) ;;
-*) nicbarr=$PWD/$nicbarr ;;
-esac
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 99
+nicbarr=$(realpath "${NICBARR:-tools/nicbarr}")
 # shellcheck source=tests/tap.sh
 . "$here/../../tests/tap.sh"
 

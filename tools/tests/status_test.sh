@@ -6,26 +6,14 @@
 # Other processes of this machine may use nicbarr at the same time, so only what concerns our own is
 # looked at.
 set -u
+here=$(cd "$(dirname "$0")" && pwd)
 nicbarr=$PWD/tools/nicbarr
 subject=$PWD/tools/tests/status_subject
 [ -x "$subject" ] || { echo "run this by make check"; exit 99; }
 command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
-scratch=$(mktemp -d) || exit 99
-cd "$scratch" || exit 99
-passed=0
-failed=0
 pid=
-
-verdict() { # STATUS NAME
-    if [ "$1" = 0 ]; then
-        passed=$((passed + 1))
-        echo "ok   $2"
-    else
-        failed=$((failed + 1))
-        echo "FAIL $2"
-        sed 's/^/     | /' out err 2> /dev/null | head -n 40
-    fi
-}
+# shellcheck source=tests/tap.sh
+. "$here/../../tests/tap.sh"
 
 # Start a subject and wait until it is ready; ended by the end of its input.
 begin() { # KIND
@@ -138,5 +126,4 @@ verdict $? "wrong usage"
 [ $? = 64 ]
 verdict $? "too many arguments"
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+finish

@@ -7,14 +7,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 data=$(cd "$here/.." && pwd)
-nicsim=${NICSIM:-bench/nicsim/nicsim}
-case $nicsim in
-/*) ;;
-*) nicsim=$PWD/$nicsim ;;
-esac
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 99
+nicsim=$(realpath "${NICSIM:-bench/nicsim/nicsim}")
 # shellcheck source=tests/tap.sh
 . "$here/../../../tests/tap.sh"
 

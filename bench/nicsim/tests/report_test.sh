@@ -11,13 +11,10 @@ command -v gnuplot > /dev/null || { echo "there is no gnuplot"; exit 77; }
 unset NICSIM
 export NICBARR_LIBEXECDIR=$here/../../..
 data=$here/..
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 99
 # shellcheck source=bench/report/page_checks.sh
 . "$here/../../report/page_checks.sh"
 
-report() { # ARGUMENT...: status, out, err
+run() { # ARGUMENT...: status, out, err
     "$nicsim" report --data "$data" "$@" > out 2> err < /dev/null
     status=$?
 }
@@ -26,18 +23,15 @@ csvs() { # FOLDER: what is in its tables
 }
 
 # ---- a page: 6 plots of all, 5 of each machine, 6 of each evaluation
-report --nodes 16
+run --nodes 16
 [ $status -eq 0 ] && [ ! -s err ] && grep -q '^The page: .*/nicsim-report/index.html$' out
 verdict $? "a report of all machines"
 is_page nicsim-report $((6 + 6 * 5 + 2 * 6))
-page='nicsim-report/index.html'
-for expected in 'Command</th><td>nicsim report --data' 'Mean error: [0-9.]* % of what was fitted' \
+says nicsim-report 'Command</th><td>nicsim report --data' 'Mean error: [0-9.]* % of what was fitted' \
     '<td>barrier:LANai4.3:gm:PE:16:nic_us</td>' 'holds</th><td>pairwise exchange beats' \
     'NOT</th><td>gather-broadcast on 2 NICs loses to that on 2 hosts: the paper gives no figure' \
     'Ethernet card whose firmware is' '<td>lanai43</td>' 'at the level of MPI' '<td>computation-intensive</td>' \
-    '<pre>what,number,bytes$'; do
-    check "it says $expected" grep -q "$expected" "$page"
-done
+    '<pre>what,number,bytes$'
 [ "$(grep -c '^ *[0-9]* of 10 ' out)" -eq 10 ] && [ "$(grep -c '^status 0$' nicsim-report/simulation.log)" -eq 10 ]
 verdict $? "10 simulations"
 
@@ -63,7 +57,7 @@ verdict $? "the LoP model is exact for two nodes, and says nothing of more partn
 [ "$(row packets.csv 2)" = 64.0 ] && [ "$(row groups.csv 2)" -ge 128 ]
 verdict $? "packets and memory"
 
-report --nodes 16 --jobs 3 --machine ethernet,lanai72 --output again
+run --nodes 16 --jobs 3 --machine ethernet,lanai72 --output again
 [ $status -eq 0 ]
 verdict $? "again, two of the machines, with 3 jobs"
 for same in lanai72 ethernet; do
@@ -73,7 +67,7 @@ done
 cmp again/figures.csv nicsim-report/figures.csv > /dev/null && cmp again/conclusions.csv nicsim-report/conclusions.csv
 verdict $? "the papers' are the same"
 
-report --nodes 4 --machine bluefield
+run --nodes 4 --machine bluefield
 [ $status -eq 0 ] && [ ! -e nicsim-report/lanai43 ]
 verdict $? "its own folder is taken again, and nothing of the earlier report stays"
 is_page nicsim-report $((6 + 5))
@@ -81,7 +75,7 @@ is_page nicsim-report $((6 + 5))
 # ---- what goes wrong is told, and the rest goes on
 cp -r "$data" spoiled
 sed -i 's/^link_header.*//; s/"nic_mhz"/"wibble_mhz"/' spoiled/machines/infiniband.json
-data=spoiled report --nodes 4 --machine bluefield,infiniband --output failing
+data=spoiled run --nodes 4 --machine bluefield,infiniband --output failing
 [ $status -eq 1 ] && [ "$(wc -l < err)" -eq 1 ] && grep -q '^nicsim report: 1 of the page' err &&
     grep -q 'infiniband .*FAILED: status 1: nicsim: ' out &&
     grep -q 'class="failure">The simulation failed: status 1: nicsim: ' failing/index.html
@@ -89,23 +83,9 @@ verdict $? "a machine's file is spoiled"
 is_page failing $((6 + 5))
 
 # ---- folders
-mkdir foreign
-echo mine > foreign/notes
-report --output foreign
-refuses "a folder of somebody else's" "'foreign' has files that are not a report's"
-report --nodes 4 --machine ethernet --output foreign --force
-[ $status -eq 0 ] && grep -qx mine foreign/notes && grep -q '<svg' foreign/index.html
-verdict $? "with --force"
-report --output foreign/notes
-refuses "a file in its place" "is not a folder"
+folders "a report's" --nodes 4 --machine ethernet
 
 # ---- usage
-usage() { # PATTERN ARGUMENT...
-    local pattern=$1
-    shift
-    report "$@"
-    refuses "refused: ${*-}" "$pattern" 64
-}
 usage "what is '--wibble'" --wibble
 usage "what is 'file'" file
 usage "there is no machine 'lanai44'" --machine lanai43,lanai44
@@ -118,16 +98,16 @@ for bad in '' x 3 -4 65537 1.5; do
 done
 usage "--jobs is a number" --jobs 0
 data=nowhere usage "there is no machine 'lanai43' in" --nodes 4
-report --help
+run --help
 [ $status -eq 0 ] && grep -q -- '--nodes MOST' out && [ ! -s err ]
 verdict $? "--help"
-NICBARR_LIBEXECDIR=$PWD/nowhere report
+NICBARR_LIBEXECDIR=$PWD/nowhere run
 refuses "no script" 'nicsim report: cannot run .*/nowhere/bench/nicsim/report.sh: No such file'
 mkdir bare
 for program in bash awk sed cut dirname nproc; do
     ln -s "$(command -v $program)" bare/
 done
-PATH=$PWD/bare report --output never
+PATH=$PWD/bare run --output never
 refuses "no gnuplot" "there is no gnuplot in the PATH"
 [ ! -e never ]
 verdict $? "which wrote nothing"

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A UDP packet from the first host of nethosts to the second and back; sourced by the benchmarks.
+# shellcheck shell=bash
+udp_round_trip() { # what nicbarr_raw_udp prints; $scratch is a folder
+    local ready
+    mkfifo "$scratch/ready"
+    "$NETHOSTS_RUN" 2 nicbarr_raw_udp > "$scratch/ready" &
+    read -r ready < "$scratch/ready"
+    rm "$scratch/ready"
+    "$NETHOSTS_RUN" 1 nicbarr_raw_udp --to 10.77.0.2
+    wait $!
+}
+export -f udp_round_trip

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Real programs that compute the same with the component and without; sourced after common.sh. The
+# script that does so has a function `run MPIRUN-ARGUMENT...`, which starts a job and has its output go
+# to $scratch/out, and says in `served` what nicbarr's line says of that job.
+# shellcheck shell=bash
+same() { test -s "$scratch/with" && cmp "$scratch/with" "$scratch/without"; }
+compare() { # NAME FILTER MPIRUN-ARGUMENT...: FILTER FILE gives what is to be the same
+    local name=$1 filter=$2
+    shift 2
+    check "$name without" run --mca coll ^nicbarr "$@"
+    "$filter" "$scratch/out" > "$scratch/without"
+    check "$name with" run --mca coll_nicbarr_verbose 1 "$@"
+    check "nicbarr serves it" said "$served"
+    "$filter" "$scratch/out" > "$scratch/with"
+    check "computes the same" same
+}
+
+python=/usr/bin/python3
+digest() { grep '^digest' "$1"; }
+compare_mpi4py() { # MPIRUN-AND-PROGRAM-ARGUMENT...: those of mpirun, --, those of the program
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    if $python -c 'import mpi4py' 2> /dev/null; then
+        compare mpi4py digest "${options[@]}" $python "$srcdir/tests/mpi/mpi4py_same.py" "${@:2}"
+    else
+        echo "skip mpi4py: not installed (python3-mpi4py)"
+    fi
+}
+
+energies() { grep -E '^ +[0-9]+ +-?[0-9.]+ ' "$1"; }
+compare_lammps() {
+    if command -v lmp > /dev/null; then
+        compare LAMMPS energies lmp -in "$srcdir/bench/lj.in" -log none
+    else
+        echo "skip LAMMPS: not installed (lammps)"
+    fi
+}
