@@ -78,6 +78,15 @@ step "clang-tidy" bash -c "clang-tidy --quiet firmware/*.c firmware/soft/*.c fir
     -std=gnu11 -D_GNU_SOURCE -I. '-DNICBARR_VERSION=\"\"' '-DNICSIM_DATA=\"\"' '-DPKGLIBEXECDIR=\"\"'"
 step "licences" tests/style.sh licences
 step "documents" tests/style.sh documents
+tarball() { # has all that git has
+    local folder=_build/nicbarr-dist
+    make -s -C _build --no-print-directory distdir distdir=nicbarr-dist || return
+    git ls-files ':!.*' ':!**/.*' | while read -r file; do
+        [ -e "$folder/$file" ] || echo "the tarball lacks $file"
+    done | grep . && return 1
+    chmod -R u+w "$folder" && rm -rf "$folder"
+}
+step "tarball" tarball
 step "shellcheck" bash -c "{ git ls-files '*.sh'; git grep -lE '^#!/bin/(ba)?sh'; } | sort -u |
     xargs shellcheck -x -P SCRIPTDIR -e SC1091,SC2154,SC2016,SC2034,SC2317"
 

@@ -4,3 +4,11 @@ check_PROGRAMS += docs/example
 TESTS += docs/example
 docs_example_SOURCES = docs/example.c
 docs_example_LDADD = libmyr/libmyr.la
+
+EXTRA_DIST += \
+    docs/architecture.md \
+    docs/cluster-on-a-laptop.md \
+    docs/kernel-nic.md \
+    docs/protocol.md \
+    docs/report.md \
+    docs/simulator.md

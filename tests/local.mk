@@ -80,9 +80,10 @@ component_tests = \
     tests/component/myrd_kernel.sh \
     tests/component/kernel.sh
 TESTS += $(component_tests)
-EXTRA_DIST += tests/tap.sh $(component_tests) tests/component/common.sh tests/debian13.sh \
+EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) tests/component/common.sh tests/debian13.sh \
     tests/component/hosts_common.sh tests/component/playing_common.sh \
-    tests/component/inside.sh tests/component/programs_common.sh
+    tests/component/inside.sh tests/component/programs_common.sh \
+    tests/mpi/mpi4py_same.py tests/mpi/run_broken.sh tests/mpi/run_killed.sh
 
 ## What searches for what no test thought of: a fuzzer, and models of the protocol and of memory.
 ## Each needs a tool of its own and is skipped without it.
