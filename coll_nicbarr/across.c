@@ -1,87 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators on several nodes: their NICs play MPI_Barrier and MPI_Ibarrier, the soft ones or
- * the kernels'.
+ * Communicators on several nodes: their NICs play MPI_Barrier and MPI_Ibarrier.
  *
  * All is set up within blocking barriers of all members, where Open MPI's own collectives may be
  * used: rank 0 says what to begin with and draws the secret from which the groups' keys are made;
  * the members join; a first barrier shows whether packets come through; all install the same. Until
  * then, and where any of it fails for anybody, Open MPI's own functions serve everybody.
+ *
+ * That takes as long as many barriers, so it is put off until there were some (barrier.c).
  */
-#include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/across.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
-/* How long a barrier that all enter at once may take before it counts as not coming through: long
- * enough for what is lost to be asked for several times over (microseconds). */
-enum { TRY_US = 2000000 };
-
-/* What a group plays. */
-struct piece {
-    struct nicbarr_choice choice; /* of a ping-pong, the player counts */
-    uint32_t peers;               /* of a ping-pong; 0: it is a barrier */
-    uint32_t nodes;
-};
-
-static bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule)
-{
-    const struct piece *piece = context;
-    return 0 == piece->peers ? nicbarr_schedule_create(piece->choice, piece->nodes, node, schedule)
-                             : nicbarr_schedule_ping_pong(piece->peers, node, schedule);
-}
-
-static bool join(const mca_coll_nicbarr_module_t *module, const struct piece *piece,
-                 uint32_t number, struct myr_nic_group *group, struct myr_error *error)
-{
-    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    const struct nicbarr_nodes *nodes = module->nodes;
-    const bool alone = 0 != piece->peers;
-    const uint64_t names[] = {module->nic_key, number};
-    const struct myr_nic_members members = {
-        .key = nicbarr_digest(0, names, sizeof(names)),
-        .nodes = nodes->nodes,
-        .node = nodes->node,
-        .locals = alone ? 1 : nodes->locals,
-        .local = alone ? 0 : nodes->local,
-        .names = nodes->names[piece->choice.player],
-    };
-    const enum myr_status status =
-        NICBARR_KERNEL == piece->choice.player
-            ? myr_kernel_group_join(group, component->kernel, component->segment,
-                                    &component->waiter, &members, schedule_of, piece, error)
-            : myr_nic_group_join(group, component->nic, &component->waiter, &members, schedule_of,
-                                 piece, error);
-    return MYR_OK == status;
-}
-
-bool nicbarr_across_join(const mca_coll_nicbarr_module_t *module, struct nicbarr_choice choice,
-                         uint32_t number, struct myr_nic_group *group, struct myr_error *error)
-{
-    const struct piece piece = {.choice = choice, .nodes = module->nodes->nodes};
-    return join(module, &piece, number, group, error);
-}
-
-bool nicbarr_across_join_ping_pong(const mca_coll_nicbarr_module_t *module,
-                                   enum nicbarr_player player, uint32_t peers, uint32_t number,
-                                   struct myr_nic_group *group, struct myr_error *error)
-{
-    const struct piece piece = {
-        .choice = {.player = player}, .peers = peers, .nodes = module->nodes->nodes};
-    return join(module, &piece, number, group, error);
-}
-
-void nicbarr_across_leave(struct myr_nic_group *group)
-{
-    if (NULL != group->record) {
-        myr_nic_group_leave(group);
-    }
-}
-
-bool nicbarr_across_try(struct myr_nic_group *group)
-{
-    return myr_nic_group_wait(group, myr_nic_group_arrive(group), TRY_US);
-}
+#include "coll_nicbarr/barrier.h"
+#include "coll_nicbarr/groups.h"
+#include "coll_nicbarr/members.h"
+#include "coll_nicbarr/module.h"
 
 /* ---- what all members agree on ---- */
 
@@ -121,30 +58,73 @@ static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
 }
 
+/*
+ * A job that starts on one node opens no NICs. When it meets processes of other nodes after all (by
+ * spawning, connecting), it does, and the members tell each other anew which they have.
+ */
+static int meet_others(ompi_communicator_t *comm)
+{
+    const int size = ompi_comm_size(comm);
+    struct nicbarr_hello own = *nicbarr_hello_own();
+    uint8_t mine[sizeof(uint16_t) + NICBARR_HELLO_BYTES] = {0};
+    uint8_t *all = malloc((size_t)size * sizeof(mine));
+    if (NULL == all) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (own.later) {
+        nicbarr_open_nics(&own);
+        nicbarr_hello_renew(&own);
+    }
+    const uint16_t bytes = (uint16_t)nicbarr_hello_write(&own, mine + sizeof(bytes));
+    memcpy(mine, &bytes, sizeof(bytes));
+    const int rc =
+        comm->c_coll->coll_allgather(mine, (int)sizeof(mine), MPI_BYTE, all, (int)sizeof(mine),
+                                     MPI_BYTE, comm, comm->c_coll->coll_allgather_module);
+    for (int r = 0; OMPI_SUCCESS == rc && r < size; ++r) {
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
+        const uint8_t *theirs = all + (size_t)r * sizeof(mine);
+        uint16_t count;
+        memcpy(&count, theirs, sizeof(count));
+        (void)nicbarr_peer_renew(&name, theirs + sizeof(count), count);
+    }
+    free(all);
+    return rc;
+}
+
 /* ---- installing ---- */
 
 /* Join what is missing; false if that cannot be. */
-static bool join_all(mca_coll_nicbarr_module_t *module, struct myr_error *error)
+static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                    struct myr_error *error, bool *good)
 {
-    return (NULL != module->nic.record ||
-            nicbarr_across_join(module, module->choice, NICBARR_GROUP_BARRIER, &module->nic,
-                                error)) &&
-           nicbarr_across_join(module, module->choice, NICBARR_GROUP_SPLIT, &module->split, error);
+    struct myr_error errors[NICBARR_NICS_MOST] = {{0}};
+    struct nicbarr_joining list[2];
+    int count = 0;
+    if (!myr_nic_group_joined(&module->nic)) {
+        list[count++] = (struct nicbarr_joining){
+            .choice = module->choice, .number = NICBARR_GROUP_BARRIER, .group = &module->nic};
+    }
+    list[count++] = (struct nicbarr_joining){
+        .choice = module->choice, .number = NICBARR_GROUP_SPLIT, .group = &module->split};
+    const int rc = nicbarr_groups_join(module, comm, list, count, errors);
+    *good = !list[0].failed && !list[count - 1].failed;
+    *error = errors[module->choice.nic];
+    return rc;
 }
 
 /* All enter at once, so it must come through soon. */
 static bool try_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     return OMPI_SUCCESS == module->barrier.function(comm, module->barrier.module) &&
-           nicbarr_across_try(&module->nic) && nicbarr_across_try(&module->split);
+           nicbarr_group_try(&module->nic) && nicbarr_group_try(&module->split);
 }
 
 void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const struct myr_error *error)
 {
     const bool ours = NULL != error && '\0' != error->text[0];
-    nicbarr_across_leave(&module->nic);
-    nicbarr_across_leave(&module->split);
+    nicbarr_group_leave(&module->nic);
+    nicbarr_group_leave(&module->split);
     nicbarr_decline(module, comm,
                     ours
                         ? error->text
@@ -158,9 +138,10 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
     struct myr_error error = {0};
     bool good = true;
     int rc = OMPI_SUCCESS;
+    module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
     if (NICBARR_OPENMPI != module->choice.algorithm) {
-        good = join_all(module, &error);
-        rc = for_all(comm, &good);
+        rc = join_all(module, comm, &error, &good);
+        rc = OMPI_SUCCESS == rc ? for_all(comm, &good) : rc;
         if (OMPI_SUCCESS == rc && good) {
             good = try_all(module, comm);
             rc = for_all(comm, &good);
@@ -172,30 +153,37 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
     if (OMPI_SUCCESS == rc && good) {
         nicbarr_install_barrier(module, comm);
     }
+    module->tuning = false;
     return rc;
 }
 
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const char *why = NULL;
-    if (nicbarr_nodes_agree(module, comm, &why)) {
+    int rc = OMPI_SUCCESS;
+    module->tuning = true; /* as above */
+    if (nicbarr_members_later(comm)) {
+        rc = meet_others(comm);
+    }
+    if (OMPI_SUCCESS == rc && nicbarr_nodes_agree(module, comm, &why)) {
         why = nicbarr_forced_in_vain(&module->shape);
     }
-    if (NULL != why) {
+    if (OMPI_SUCCESS == rc && NULL != why) {
         nicbarr_decline(module, comm, why);
+        module->tuning = false;
         return OMPI_SUCCESS;
     }
-    module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
-    int rc = hear_proposal(module, comm);
-    if (OMPI_SUCCESS == rc && NICBARR_UNDECIDED == module->source) {
-        comm->c_coll->coll_barrier = nicbarr_barrier_across_undecided;
-        nicbarr_report_note(module, comm, NULL, NULL);
-    } else if (OMPI_SUCCESS == rc) {
-        rc = nicbarr_across_install(module, comm);
-        if (OMPI_SUCCESS == rc && !module->declined) {
-            nicbarr_report_note(module, comm, NULL, NULL);
-        }
-    }
+    rc = OMPI_SUCCESS == rc ? hear_proposal(module, comm) : rc;
     module->tuning = false;
+    if (OMPI_SUCCESS == rc && NICBARR_FORCED == module->source) {
+        rc = nicbarr_across_install(module, comm);
+    } else if (OMPI_SUCCESS == rc) {
+        comm->c_coll->coll_barrier = NICBARR_UNDECIDED == module->source
+                                         ? nicbarr_barrier_across_undecided
+                                         : nicbarr_barrier_across_known;
+    }
+    if (OMPI_SUCCESS == rc && !module->declined) {
+        nicbarr_report_note(module, comm, NULL, NULL);
+    }
     return rc;
 }

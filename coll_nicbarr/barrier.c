@@ -6,7 +6,10 @@
  * installs the next function in the communicator, so that the path of a decided barrier has no
  * question left to ask but the algorithm's own.
  */
-#include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/barrier.h"
+
+#include "coll_nicbarr/across.h"
+#include "coll_nicbarr/module.h"
 
 MYR_HOT int nicbarr_barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
@@ -38,47 +41,66 @@ int nicbarr_barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t 
     return OMPI_SUCCESS;
 }
 
-/* Across nodes: a NIC that fails takes the job with it, as a connection that fails does. */
+int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    nicbarr_set_up((mca_coll_nicbarr_module_t *)module, comm);
+    return comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
+}
+
+/* ---- across nodes ---- */
+
+/* A NIC that fails takes the job with it, as a connection that fails does. */
 MYR_HOT int nicbarr_barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     struct myr_nic_group *group = &module->nic;
     if (!myr_nic_group_wait(group, myr_nic_group_arrive(group), 0)) {
-        opal_output(
-            0,
-            "nicbarr: the NIC of this node has failed in the middle of a barrier on %s: %sa "
-            "process of the job has died",
-            comm->c_name, NICBARR_KERNEL == module->choice.player ? "myrd --kernel or " : "");
+        char name[NICBARR_COMM_TEXT];
+        opal_output(0,
+                    "nicbarr: %s of this node has failed in the middle of a barrier on %s: it is "
+                    "gone, or a process of the job has died",
+                    nicbarr_kind(module->choice.nic)->title, nicbarr_comm_name(comm, name));
         return OMPI_ERROR;
     }
     return OMPI_SUCCESS;
 }
 
-/* Open MPI's own, until there were enough barriers to be worth tuning. */
+/* Open MPI's own, as nothing is known of communicators of this shape: measure. */
 int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
-    const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (!module->tuning && 0 != parameters->tune_budget &&
-        module->barriers++ >= (uint32_t)parameters->tune_after) {
+    if (!module->tuning && 0 != mca_coll_nicbarr_component.parameters.tune_budget) {
         return nicbarr_tune(module, comm);
     }
     return module->barrier.function(comm, module->barrier.module);
 }
 
-int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+/* Open MPI's own, though it is known what is better: until there were enough barriers for what it
+ * costs to set that up. */
+int nicbarr_barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (module->tuning) { /* a collective that setting up uses is made of barriers */
+    if (module->tuning ||
+        module->barriers++ < (uint32_t)mca_coll_nicbarr_component.parameters.join_after) {
+        return module->barrier.function(comm, module->barrier.module);
+    }
+    const int rc = nicbarr_across_install(module, comm);
+    return OMPI_SUCCESS == rc ? comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module)
+                              : rc;
+}
+
+/* Open MPI's own, until there were enough barriers to be worth a look at what else there is. All
+ * members count the same barriers, so all do the same in each. */
+int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
+    if (module->tuning ||
+        (!forced && module->barriers++ < (uint32_t)component->parameters.tune_after)) {
         return module->barrier.function(comm, module->barrier.module);
     }
     const int rc = nicbarr_across_set_up(module, comm);
     return OMPI_SUCCESS == rc ? comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module)
                               : rc;
-}
-
-int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *module)
-{
-    nicbarr_set_up((mca_coll_nicbarr_module_t *)module, comm);
-    return comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
 }

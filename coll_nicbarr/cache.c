@@ -18,7 +18,7 @@
 /* The file's path; false where there is to be none. */
 static bool find_path(char path[PATH_MAX])
 {
-    const char *cache = mca_coll_nicbarr_component.cache;
+    const char *cache = mca_coll_nicbarr_component.parameters.cache;
     if (NULL == cache || '\0' == *cache || 0 == strcmp(cache, "none")) {
         return false;
     }

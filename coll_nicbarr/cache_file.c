@@ -12,25 +12,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "coll_nicbarr/nics.h"
+
 enum { KEY_BYTES = 512 };
 
 static const char *format = "nicbarr tuning cache 1";
 
-/* Nothing where the soft NIC alone plays: so entries older than the kernel's stay valid. */
-static const char *players_text(const struct nicbarr_shape *shape)
+/* Between nodes: the NICs that can play; returns text. */
+static const char *players_text(const struct nicbarr_shape *shape, char *text, size_t bytes)
 {
-    return !nicbarr_has(shape, NICBARR_KERNEL) ? ""
-           : nicbarr_has(shape, NICBARR_SOFT)  ? ", kernel's NIC"
-                                               : ", kernel's NIC alone";
+    int length = 0;
+    text[0] = '\0';
+    for (uint32_t nic = 1; nic < nicbarr_nics_end() && length < (int)bytes; ++nic) {
+        if (nicbarr_has(shape, nic)) {
+            length += snprintf(text + length, bytes - (size_t)length, "%s%s",
+                               0 == length ? ", by " : " or ", nicbarr_kind(nic)->name);
+        }
+    }
+    return text;
 }
 
 static void make_key(const struct nicbarr_cache_file *file, const struct nicbarr_shape *shape,
                      char key[KEY_BYTES])
 {
+    char players[100];
     snprintf(key, KEY_BYTES,
              "%s | nodes %u, processes %u, bound to %u sets of processors of %u%s%s", file->machine,
              shape->nodes, shape->processes, shape->homes, shape->processors,
-             shape->oversubscribed ? ", oversubscribed" : "", players_text(shape));
+             shape->oversubscribed ? ", oversubscribed" : "",
+             players_text(shape, players, sizeof(players)));
 }
 
 /* The file's contents; NULL where there is no file, or one that must be left alone (`foreign`). */

@@ -2,17 +2,19 @@
 /* See candidates.h. */
 #include "coll_nicbarr/candidates.h"
 
+#include "coll_nicbarr/nics.h"
+
 struct candidates {
     struct nicbarr_choice *choices; /* [NICBARR_CANDIDATES] */
     int count;
-    enum nicbarr_player player; /* of those that are added */
+    uint32_t nic; /* of those that are added */
 };
 
 /* Add one, unless it makes no difference among `size`, or is there already. */
 static void add(struct candidates *candidates, uint32_t size, enum nicbarr_algorithm algorithm,
                 uint32_t parameter)
 {
-    const struct nicbarr_choice choice = {algorithm, parameter, candidates->player};
+    const struct nicbarr_choice choice = {algorithm, parameter, candidates->nic};
     bool fresh = parameter <= nicbarr_parameter_max(algorithm, size) &&
                  candidates->count < NICBARR_CANDIDATES;
     for (int c = 0; fresh && c < candidates->count; ++c) {
@@ -23,7 +25,7 @@ static void add(struct candidates *candidates, uint32_t size, enum nicbarr_algor
     }
 }
 
-/* Those that soft NICs play among `size` nodes, or processes on their lines. */
+/* Those that are played by messages among `size` nodes, or processes. */
 static void add_messages(struct candidates *candidates, uint32_t size)
 {
     add(candidates, size, NICBARR_PAIRWISE, 0);
@@ -43,9 +45,8 @@ static void add_star(struct candidates *candidates, uint32_t nodes, uint32_t mos
     }
 }
 
-/* Those that the nodes' kernels play: fewer, as all of them cost time to try, and a group there has
- * room for few messages (engine.h). */
-static void add_kernel(struct candidates *candidates, uint32_t nodes)
+/* Fewer, for a NIC on which all of them cost time to try. */
+static void add_few(struct candidates *candidates, uint32_t nodes)
 {
     add(candidates, nodes, NICBARR_PAIRWISE, 0);
     add(candidates, nodes, NICBARR_DISSEMINATION, 1);
@@ -54,15 +55,17 @@ static void add_kernel(struct candidates *candidates, uint32_t nodes)
     add_star(candidates, nodes, 16);
 }
 
+/* (A schedule that is too long for a NIC shows when its group is joined: these are all short.) */
 static int across_candidates(const struct nicbarr_shape *shape, struct candidates *candidates)
 {
-    if (nicbarr_has(shape, NICBARR_SOFT)) {
-        add_messages(candidates, shape->nodes);
-        add_star(candidates, shape->nodes, 64);
-    }
-    if (nicbarr_has(shape, NICBARR_KERNEL)) {
-        candidates->player = NICBARR_KERNEL;
-        add_kernel(candidates, shape->nodes);
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        candidates->nic = nic;
+        if (nicbarr_has(shape, nic) && 0 != (nicbarr_kind(nic)->caps.flags & MYR_DEAR_GROUPS)) {
+            add_few(candidates, shape->nodes);
+        } else if (nicbarr_has(shape, nic)) {
+            add_messages(candidates, shape->nodes);
+            add_star(candidates, shape->nodes, 64);
+        }
     }
     return candidates->count;
 }
@@ -70,7 +73,7 @@ static int across_candidates(const struct nicbarr_shape *shape, struct candidate
 int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *choices)
 {
     const uint32_t size = shape->processes;
-    struct candidates candidates = {choices, 0, NICBARR_SOFT};
+    struct candidates candidates = {choices, 0, 0};
     add(&candidates, size, NICBARR_OPENMPI, 0);
     if (shape->nodes > 1) {
         return across_candidates(shape, &candidates);
@@ -91,10 +94,10 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
 struct nicbarr_choice nicbarr_default_choice(const struct nicbarr_shape *shape)
 {
     if (shape->nodes > 1) {
-        return (struct nicbarr_choice){NICBARR_OPENMPI, 0, NICBARR_SOFT};
+        return (struct nicbarr_choice){NICBARR_OPENMPI, 0, 0};
     }
     if (shape->oversubscribed || shape->processes > 16) {
-        return (struct nicbarr_choice){NICBARR_COUNTER, 1, NICBARR_SOFT};
+        return (struct nicbarr_choice){NICBARR_COUNTER, 1, 0};
     }
-    return (struct nicbarr_choice){NICBARR_FLAGS, 4, NICBARR_SOFT};
+    return (struct nicbarr_choice){NICBARR_FLAGS, 4, 0};
 }

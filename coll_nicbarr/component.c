@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What Open MPI loads: the component's parameters, its opening and closing.
+ * What Open MPI loads: the component's opening and closing.
  *
  * Opening happens before the modex: there the process joins the node's segment and tells the others
  * whether that worked. A failure here is never an error for the job: the component stays open, so
@@ -8,11 +8,12 @@
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ompi/modex.h"
+#include "coll_nicbarr/barrier.h"
+#include "coll_nicbarr/module.h"
 #include "ompi/node.h"
 
 static int component_register(void);
@@ -52,178 +53,40 @@ uint64_t nicbarr_digest(uint64_t digest, const void *data, size_t bytes)
 
 /* ---- parameters ---- */
 
-static void add_int(const char *name, int *value, const char *help, int level)
-{
-    mca_base_component_var_register(&mca_coll_nicbarr_component.super.collm_version, name, help,
-                                    MCA_BASE_VAR_TYPE_INT, NULL, 0, 0, level,
-                                    MCA_BASE_VAR_SCOPE_READONLY, value);
-}
-
-static void add_string(const char *name, char **value, const char *help, int level)
-{
-    mca_base_component_var_register(&mca_coll_nicbarr_component.super.collm_version, name, help,
-                                    MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, level,
-                                    MCA_BASE_VAR_SCOPE_READONLY, value);
-}
-
 static int component_register(void)
 {
-    struct nicbarr_parameters *p = &mca_coll_nicbarr_component.parameters;
-    *p = (struct nicbarr_parameters){
-        .priority = 95,
-        .algorithm = (char *)"auto",
-        .tune_after = 20,
-        .tune_budget = 50,
-        .cache = (char *)"auto",
-        .report = (char *)"",
-        .memory = 256,
-        .nonblocking = true,
-        .patience = {.spin = -1, .sleep_after = 500, .slice = 1000},
-        .nic = (char *)"auto",
-        .network = (char *)"",
-    };
-    add_int("priority", &p->priority,
-            "Priority of the component, 0 to 100; the highest one that can serve a communicator "
-            "does. Negative: never use it",
-            OPAL_INFO_LVL_9);
-    add_int("verbose", &p->verbose,
-            "0: only say what went wrong. 1: also say which barrier each communicator uses, and "
-            "why. 2: also say which communicators are left to Open MPI",
-            OPAL_INFO_LVL_9);
-    add_string("algorithm", &p->algorithm,
-               "Barrier algorithm: auto (the fastest as measured), openmpi (Open MPI's own), or "
-               "counter[:leaves], flags[:bytes apart, 4 to 128], tree[:degree], "
-               "dissemination[:n], pairwise; the last three with @kernel behind them: played by "
-               "the kernel's NIC, between nodes only",
-               OPAL_INFO_LVL_2);
-    add_int("tune_after", &p->tune_after,
-            "How many barriers a communicator of a new shape does before the algorithms are "
-            "measured on it; programs with fewer barriers than that are not held up",
-            OPAL_INFO_LVL_4);
-    add_int("tune_budget", &p->tune_budget,
-            "How long measuring may take, once for each shape of communicator (milliseconds). 0: "
-            "do not measure, use the default algorithm or what the cache knows",
-            OPAL_INFO_LVL_4);
-    add_string("cache", &p->cache,
-               "File that remembers what was measured for the next jobs: auto (nicbarr/tuning.json "
-               "in $XDG_CACHE_HOME or ~/.cache), none, or a path",
-               OPAL_INFO_LVL_4);
-    add_string("report", &p->report,
-               "Write what was tried, what it cost and what was chosen to this file (JSON; read it "
-               "with: nicbarr report FILE)",
-               OPAL_INFO_LVL_2);
-    add_int("memory", &p->memory,
-            "The most shared memory that all processes of a job on one node take together (MiB, 1 "
-            "to 1024); communicators beyond that keep Open MPI's own barrier",
-            OPAL_INFO_LVL_5);
-    mca_base_component_var_register(&mca_coll_nicbarr_component.super.collm_version, "nonblocking",
-                                    "Whether to serve MPI_Ibarrier and persistent barriers as well",
-                                    MCA_BASE_VAR_TYPE_BOOL, NULL, 0, 0, OPAL_INFO_LVL_4,
-                                    MCA_BASE_VAR_SCOPE_READONLY, &p->nonblocking);
-    add_int("spin", &p->patience.spin,
-            "How often to look before giving up the processor while waiting. -1: about 50 "
-            "microseconds' worth with a processor each, not at all with more processes than "
-            "processors",
-            OPAL_INFO_LVL_5);
-    add_int("sleep_after", &p->patience.sleep_after,
-            "How long to wait before going to sleep (microseconds, after polling). -1: never sleep",
-            OPAL_INFO_LVL_5);
-    add_int("sleep_slice", &p->patience.slice,
-            "The longest sleep before other traffic is looked after again (microseconds, 1 to "
-            "1000000)",
-            OPAL_INFO_LVL_5);
-    add_string("nic", &p->nic,
-               "What plays the barriers of communicators on several nodes: soft (UDP packets, sent "
-               "and received by the job's processes), daemon (the same by way of the daemon myrd, "
-               "for all jobs of the user), kernel (the NIC in the kernel, where myrd --kernel runs "
-               "on all nodes), auto (the kernel's if there is one, and the daemon's if there is "
-               "one, else soft), or none (Open MPI's own)",
-               OPAL_INFO_LVL_2);
-    mca_base_component_var_register(
-        &mca_coll_nicbarr_component.super.collm_version, "thread",
-        "Whether a thread of one process on each node runs the NIC, so that MPI_Ibarrier goes on "
-        "while all processes compute",
-        MCA_BASE_VAR_TYPE_BOOL, NULL, 0, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
-        &p->thread);
-    add_string("network", &p->network,
-               "What the NIC may use, best first, separated by commas: interfaces (eth1) or "
-               "networks (10.0.0.0/8). Empty: all but loopback and point-to-point ones",
-               OPAL_INFO_LVL_2);
-    add_int("port", &p->port, "UDP port of the NIC on each node; 0: any that is free",
-            OPAL_INFO_LVL_4);
+    nicbarr_parameters_register();
     nicbarr_pvars_register();
     return OMPI_SUCCESS;
 }
 
-/* Said by one process of the node, whatever they all find. */
-static void complain(const char *format, ...)
+static void take_algorithm(void)
 {
-    if (0 == ompi_process_info.my_local_rank) {
-        char text[300];
-        va_list arguments;
-        va_start(arguments, format);
-        vsnprintf(text, sizeof(text), format, arguments);
-        va_end(arguments);
-        opal_output(0, "nicbarr: %s", text);
+    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    static const struct nicbarr_choice none = {NICBARR_ALGORITHMS, 0, 0};
+    const char *given = component->parameters.algorithm;
+    component->forced = none;
+    nicbarr_choice_nics(nicbarr_nic_names());
+    if ('\0' != *given && 0 != strcmp(given, "auto") &&
+        !nicbarr_choice_parse(given, &component->forced)) {
+        component->forced = none;
+        nicbarr_complain("coll_nicbarr_algorithm \"%s\" is none; use auto, openmpi, "
+                         "counter[:leaves], flags[:4|8|...|128], tree[:degree], dissemination[:n] "
+                         "or pairwise, the last three also with a NIC, as in tree:4@%s. Using auto",
+                         given, nicbarr_kind(1)->name);
     }
-}
-
-static void keep_within(const char *name, int *value, int least, int most)
-{
-    const int given = *value;
-    *value = given < least ? least : given > most ? most : given;
-    if (given != *value) {
-        complain("coll_nicbarr_%s is %d, but goes from %d to %d: using %d", name, given, least,
-                 most, *value);
-    }
-}
-
-static enum nicbarr_nic nic_kind(const char *given)
-{
-    static const char *const kinds[] = {
-        [NICBARR_NIC_AUTO] = "auto",     [NICBARR_NIC_SOFT] = "soft",
-        [NICBARR_NIC_DAEMON] = "daemon", [NICBARR_NIC_KERNEL] = "kernel",
-        [NICBARR_NIC_NONE] = "none",
-    };
-    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); ++k) {
-        if (NULL != given && 0 == strcmp(given, kinds[k])) {
-            return (enum nicbarr_nic)k;
-        }
-    }
-    if (NULL != given && '\0' != *given) {
-        complain("coll_nicbarr_nic \"%s\" is none; use auto, soft, daemon, kernel or none. Using "
-                 "auto",
-                 given);
-    }
-    return NICBARR_NIC_AUTO;
 }
 
 static void take_parameters(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    struct nicbarr_parameters *p = &component->parameters;
-    keep_within("verbose", &p->verbose, 0, 100);
-    keep_within("tune_after", &p->tune_after, 0, INT_MAX);
-    keep_within("tune_budget", &p->tune_budget, 0, 60000);
-    keep_within("memory", &p->memory, 1, 1024);
-    keep_within("spin", &p->patience.spin, -1, INT_MAX);
-    keep_within("sleep_after", &p->patience.sleep_after, -1, INT_MAX);
-    keep_within("port", &p->port, 0, 65535);
-    keep_within("sleep_slice", &p->patience.slice, 1, 1000000);
-    component->nic_kind = nic_kind(p->nic);
-    component->cache = strdup(NULL == p->cache ? "none" : p->cache);
-    component->report = strdup(NULL == p->report ? "" : p->report);
-    const struct nicbarr_choice none = {NICBARR_ALGORITHMS, 0, NICBARR_SOFT};
-    component->forced = none;
-    if (NULL != p->algorithm && '\0' != *p->algorithm && 0 != strcmp(p->algorithm, "auto") &&
-        !nicbarr_choice_parse(p->algorithm, &component->forced)) {
-        component->forced = none;
-        complain(
-            "coll_nicbarr_algorithm \"%s\" is none; use auto, openmpi, counter[:leaves], "
-            "flags[:4|8|...|128], tree[:degree], dissemination[:n] or pairwise, the last three "
-            "also with @kernel. Using auto",
-            p->algorithm);
+    char words[200];
+    nicbarr_parameters_take(&component->parameters, &component->nics);
+    if (!nicbarr_nics_want(&component->nics, component->parameters.nic)) {
+        nicbarr_complain("coll_nicbarr_nic \"%s\" is none; use one or several of %s. Using auto",
+                         component->parameters.nic, nicbarr_nic_words(words, sizeof(words)));
     }
+    take_algorithm();
 }
 
 /* What must be equal in all processes of a communicator, or they would act differently. */
@@ -231,171 +94,113 @@ static uint64_t parameters_digest(void)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const struct nicbarr_parameters *p = &component->parameters;
-    uint64_t digest = nicbarr_digest(0, NICBARR_VERSION, sizeof(NICBARR_VERSION));
-    digest = nicbarr_digest(digest, &component->forced, sizeof(component->forced));
-    digest = nicbarr_digest(digest, &p->tune_after, sizeof(p->tune_after));
-    digest = nicbarr_digest(digest, &p->tune_budget, sizeof(p->tune_budget));
-    return nicbarr_digest(digest, &p->nonblocking, sizeof(p->nonblocking));
+    const int alike[] = {(int)component->forced.algorithm,
+                         (int)component->forced.parameter,
+                         (int)component->forced.nic,
+                         p->tune_after,
+                         p->tune_budget,
+                         p->join_after,
+                         p->nonblocking};
+    return nicbarr_digest(nicbarr_digest(0, NICBARR_VERSION, sizeof(NICBARR_VERSION)), alike,
+                          sizeof(alike));
 }
 
 /* ---- the NICs ---- */
 
-/* Jobs on one node need none. (Later they may meet others by spawning or connecting; communicators
- * with those stay Open MPI's.) */
-static bool wants_nic(void)
+/* A job on one node needs none, unless it meets others later. */
+static bool on_one_node(void)
 {
-    return (uint32_t)ompi_process_info.num_local_peers + 1 <
-               (uint32_t)ompi_process_info.num_procs &&
-           NICBARR_NIC_NONE != mca_coll_nicbarr_component.nic_kind;
+    return (uint32_t)ompi_process_info.num_local_peers + 1 == (uint32_t)ompi_process_info.num_procs;
+}
+
+static void say(int level, const char *line)
+{
+    opal_output_verbose(level, mca_coll_nicbarr_component.output, "nicbarr: %s", line);
 }
 
 /* Others' NICs may want something of ours while nobody here waits. */
-static int progress_nic(void)
+static int tend_nics(void)
 {
-    return (int)myr_nic_poll_now_and_then(mca_coll_nicbarr_component.nic);
+    return (int)nicbarr_nics_tend(&mca_coll_nicbarr_component.nics);
 }
 
-/*
- * The daemon's NIC, or the job's own, in the job's segment. Groups live in the NIC's segment, local
- * barriers in the job's. Whether all processes of a node find the daemon is up to chance when it
- * comes or goes just now: so a node is what shares a NIC (see members.c), and two make two.
- */
-static enum myr_status open_soft(struct myr_error *error)
-{
-    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    const struct myr_nic_options options = {
-        .network = component->parameters.network,
-        .port = (uint16_t)component->parameters.port,
-    };
-    enum myr_status status = MYR_ERR_NOT_THERE;
-    if (NICBARR_NIC_SOFT != component->nic_kind) {
-        status = myr_nic_daemon_open(NULL, &component->daemon, error);
-        component->nic = component->daemon.nic;
-    }
-    if (MYR_OK != status && NICBARR_NIC_DAEMON != component->nic_kind) {
-        if (MYR_ERR_NOT_THERE != status) { /* it is there, and of no use */
-            opal_output_verbose(1, component->output, "nicbarr: %s", error->text);
-        }
-        status = myr_nic_open(component->segment, &options, &component->nic, error);
-    }
-    if (MYR_OK == status) {
-        opal_progress_register_lp(progress_nic);
-    }
-    return status;
-}
+static bool tending; /* whether Open MPI's progress engine knows of it */
 
-/* What is wanted and there; MYR_OK if that is any. The kernel's needs nobody to run it. */
-static enum myr_status open_nics(struct myr_error *error)
+void nicbarr_open_nics(struct nicbarr_hello *hello)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    const bool alone = NICBARR_NIC_KERNEL == component->nic_kind;
-    enum myr_status kernel = MYR_ERR_NOT_THERE;
-    if (alone || NICBARR_NIC_AUTO == component->nic_kind) {
-        kernel = myr_kernel_nic_open(&component->kernel, error);
-    }
-    if (alone) {
-        return kernel;
-    }
-    if (MYR_OK != kernel && MYR_ERR_NOT_THERE != kernel) {
-        opal_output_verbose(1, component->output, "nicbarr: %s", error->text);
-    }
-    const enum myr_status soft = open_soft(error);
-    if (MYR_OK != soft && MYR_OK == kernel) {
-        opal_output_verbose(1, component->output, "nicbarr: %s", error->text);
-    }
-    return MYR_OK == kernel ? kernel : soft;
-}
-
-/* Without a thread whoever waits runs the NIC; so that there is none is no reason to do without it.
- */
-static void start_thread(void)
-{
-    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    const struct myr_site site = {component->segment, &component->waiter, say};
     struct myr_error error = {0};
-    if (component->parameters.thread &&
-        MYR_OK !=
-            myr_nic_thread_start(component->nic, MYR_NIC_THREAD, &component->thread, &error)) {
-        opal_output(0, "nicbarr: %s; the NIC is run by the processes that wait", error.text);
+    hello->later = false;
+    if (MYR_OK != nicbarr_nics_open(&component->nics, &site, &error)) {
+        snprintf(hello->why, sizeof(hello->why), "%s", error.text);
+        return;
     }
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        if (NULL != component->nics.nic[nic]) {
+            nicbarr_kind(nic)->query(component->nics.nic[nic], &hello->nic[nic]);
+        }
+    }
+    opal_progress_register_lp(tend_nics);
+    tending = true;
 }
 
 static void close_nics(void)
 {
-    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    if (NULL != component->kernel) {
-        myr_kernel_nic_close(component->kernel);
-        component->kernel = NULL;
+    if (tending) {
+        opal_progress_unregister(tend_nics);
+        tending = false;
     }
-    if (NULL != component->nic) {
-        opal_progress_unregister(progress_nic);
-        myr_nic_thread_stop(component->thread);
-        component->thread = NULL;
-        if (NULL != component->daemon.nic) {
-            myr_nic_daemon_close(&component->daemon);
-        } else {
-            myr_nic_close(component->nic);
-        }
-        component->nic = NULL;
-    }
+    nicbarr_nics_close(&mca_coll_nicbarr_component.nics);
 }
 
 /* ---- opening and closing ---- */
 
-static struct nicbarr_hello own_hello;
-
-void nicbarr_hello_make(struct nicbarr_hello *hello)
+/* Join the node's segment; false, with the reason in `hello`, where that cannot be. */
+static bool join_segment(struct nicbarr_hello *hello)
 {
-    *hello = own_hello;
+    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    const struct nicbarr_parameters *p = &component->parameters;
+    const struct myr_patience patience = {p->spin, p->sleep_after, p->sleep_slice};
+    struct myr_error error = {0};
+    char *folder = nicbarr_node_folder();
+    const enum myr_status status =
+        myr_segment_join(folder, (uint32_t)p->memory << 20, &component->segment, &error);
+    free(folder);
+    if (MYR_OK != status) {
+        component->segment = NULL;
+        snprintf(hello->why, sizeof(hello->why), "%s", error.text);
+        return false;
+    }
+    hello->identity = myr_segment_identity(component->segment);
+    hello->index = myr_segment_index(component->segment);
+    myr_waiter_init(&component->waiter, component->segment, nicbarr_progress, &patience);
+    return true;
 }
 
 static int component_open(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    struct myr_error error = {0};
-
     if (!nicbarr_right_release()) {
-        complain("built for Open MPI " NICBARR_SERIES ", but another one is running: not used. "
-                 "Source the env.sh that goes with this mpirun");
+        nicbarr_complain("built for Open MPI " NICBARR_SERIES
+                         ", but another one is running: not used. Source the env.sh that goes with "
+                         "this mpirun");
         return OMPI_ERR_NOT_AVAILABLE;
     }
     take_parameters();
     component->output = opal_output_open(NULL);
     opal_output_set_verbosity(component->output, component->parameters.verbose);
 
-    char *folder = nicbarr_node_folder();
-    enum myr_status status = myr_segment_join(folder, (uint32_t)component->parameters.memory << 20,
-                                              &component->segment, &error);
-    free(folder);
-    memset(&own_hello, 0, sizeof(own_hello));
-    own_hello.digest = parameters_digest();
-    if (MYR_OK == status) {
-        own_hello.identity = myr_segment_identity(component->segment);
-        own_hello.index = myr_segment_index(component->segment);
-        myr_waiter_init(&component->waiter, component->segment, nicbarr_progress,
-                        &component->parameters.patience);
-    } else {
-        component->segment = NULL;
-    }
-    component->across = wants_nic();
-    if (MYR_OK == status && component->across) {
-        status = open_nics(&error);
-        if (NULL != component->nic) {
-            myr_nic_get_name(component->nic, &own_hello.nic);
-            start_thread();
-        }
-        if (NULL != component->kernel) {
-            myr_kernel_nic_get_name(component->kernel, &own_hello.kernel);
+    struct nicbarr_hello hello = {.digest = parameters_digest()};
+    if (join_segment(&hello) && nicbarr_nics_wanted(&component->nics)) {
+        if (on_one_node()) {
+            hello.later = true;
+        } else {
+            nicbarr_open_nics(&hello);
         }
     }
-    if (MYR_OK != status) {
-        snprintf(own_hello.why, sizeof(own_hello.why), "%s", error.text);
-    }
-    nicbarr_members_open();
-    int rc = nicbarr_requests_open();
-    if (OMPI_SUCCESS == rc) {
-        rc = nicbarr_modex_put(&component->super.collm_version, &own_hello, sizeof(own_hello));
-    }
-    return rc;
+    const int rc = nicbarr_requests_open();
+    return OMPI_SUCCESS == rc ? nicbarr_peers_open(&hello) : rc;
 }
 
 static int component_close(void)
@@ -406,14 +211,13 @@ static int component_close(void)
     }
     nicbarr_report_close();
     nicbarr_requests_close();
-    nicbarr_members_close();
+    nicbarr_peers_close();
     close_nics();
     if (NULL != component->segment) {
         myr_segment_leave(component->segment);
         component->segment = NULL;
     }
-    free(component->cache);
-    free(component->report);
+    nicbarr_parameters_free(&component->parameters, &component->nics);
     component->explained = false;
     opal_output_close(component->output);
     component->output = -1;
@@ -432,15 +236,31 @@ void nicbarr_progress(void)
     opal_progress();
 }
 
+/* ---- what is said ---- */
+
 bool nicbarr_say_once(enum nicbarr_saying saying)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
     return NULL != segment && myr_note_add(segment, saying, 1);
 }
 
+const char *nicbarr_comm_name(const ompi_communicator_t *comm, char *text)
+{
+    uint64_t scope, id;
+    nicbarr_comm_identity(comm, &scope, &id);
+    if ('\0' != comm->c_name[0]) {
+        snprintf(text, NICBARR_COMM_TEXT, "%s", comm->c_name);
+    } else {
+        snprintf(text, NICBARR_COMM_TEXT, "an unnamed communicator (context id %llu)",
+                 (unsigned long long)id);
+    }
+    return text;
+}
+
 void nicbarr_explain(ompi_communicator_t *comm, const char *why)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    char name[NICBARR_COMM_TEXT];
     bool speak;
     if (ompi_group_have_remote_peers(comm->c_local_group)) {
         /* All have found the same; one line is enough for all nodes. */
@@ -453,11 +273,11 @@ void nicbarr_explain(ompi_communicator_t *comm, const char *why)
         speak = NULL != component->segment
                     ? nicbarr_say_once(NICBARR_SAID_DECLINED)
                     : 0 == ompi_process_info.my_local_rank && !component->explained &&
-                          !nicbarr_members_any(comm);
+                          !nicbarr_peers_any_segment(comm);
     }
     if (speak) {
         component->explained = true;
         opal_output(0, "nicbarr: barriers on %s (%d processes) stay Open MPI's own: %s",
-                    comm->c_name, ompi_comm_size(comm), why);
+                    nicbarr_comm_name(comm, name), ompi_comm_size(comm), why);
     }
 }

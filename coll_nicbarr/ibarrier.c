@@ -12,7 +12,8 @@
  * Open MPI's progress engine looks at the active requests; requests and list are under one lock
  * where there are threads.
  */
-#include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/barrier.h"
+#include "coll_nicbarr/module.h"
 
 #include <string.h>
 
@@ -58,9 +59,7 @@ static int progress(void)
     if (opal_list_is_empty(&active)) {
         return 0;
     }
-    if (NULL != mca_coll_nicbarr_component.nic) {
-        (void)myr_nic_poll(mca_coll_nicbarr_component.nic);
-    }
+    (void)nicbarr_nics_poll(&mca_coll_nicbarr_component.nics);
     if (0 != OPAL_THREAD_TRYLOCK(&lock)) {
         return 0;
     }

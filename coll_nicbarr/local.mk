@@ -6,19 +6,23 @@ coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/schedule.h coll_nicbarr/schedule.c \
     coll_nicbarr/model.h coll_nicbarr/model.c \
     coll_nicbarr/shape.h \
+    coll_nicbarr/nics.h coll_nicbarr/nics.c \
+    coll_nicbarr/census.h coll_nicbarr/census.c \
     coll_nicbarr/candidates.h coll_nicbarr/candidates.c \
     coll_nicbarr/contest.h coll_nicbarr/contest.c \
     coll_nicbarr/statistics.h coll_nicbarr/statistics.c
 
-component_LTLIBRARIES += coll_nicbarr/mca_coll_nicbarr.la
-coll_nicbarr_mca_coll_nicbarr_la_SOURCES = \
+## All but the list of kinds of NICs, which tests replace.
+coll_nicbarr_sources = \
     coll_nicbarr/coll_nicbarr.h \
     coll_nicbarr/component.c \
-    coll_nicbarr/members.c \
-    coll_nicbarr/module.c \
-    coll_nicbarr/across.c \
-    coll_nicbarr/barrier.c \
-    coll_nicbarr/ibarrier.c \
+    coll_nicbarr/parameters.h coll_nicbarr/parameters.c \
+    coll_nicbarr/peers.h coll_nicbarr/peers.c \
+    coll_nicbarr/members.h coll_nicbarr/members.c \
+    coll_nicbarr/module.h coll_nicbarr/module.c \
+    coll_nicbarr/across.h coll_nicbarr/across.c \
+    coll_nicbarr/groups.h coll_nicbarr/groups.c \
+    coll_nicbarr/barrier.h coll_nicbarr/barrier.c coll_nicbarr/ibarrier.c \
     coll_nicbarr/layout.c \
     coll_nicbarr/tuning.h coll_nicbarr/tune.c \
     coll_nicbarr/together.h coll_nicbarr/together.c \
@@ -28,14 +32,21 @@ coll_nicbarr_mca_coll_nicbarr_la_SOURCES = \
     coll_nicbarr/cache_file.h coll_nicbarr/cache_file.c \
     coll_nicbarr/this_host.h coll_nicbarr/this_host.c \
     coll_nicbarr/report.c
-coll_nicbarr_mca_coll_nicbarr_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) $(JANSSON_CFLAGS)
-coll_nicbarr_mca_coll_nicbarr_la_CFLAGS = $(AM_CFLAGS) $(OMPI_CFLAGS)
-## Hosts that load MPI with RTLD_LOCAL (Python) resolve the component's symbols only so.
-coll_nicbarr_mca_coll_nicbarr_la_LDFLAGS = -module -avoid-version -no-undefined -Wl,-z,defs $(stay_loaded) $(OMPI_LDFLAGS) \
+coll_nicbarr_cppflags = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) $(JANSSON_CFLAGS)
+coll_nicbarr_cflags = $(AM_CFLAGS) $(OMPI_CFLAGS)
+coll_nicbarr_ldflags = -module -avoid-version -no-undefined -Wl,-z,defs $(stay_loaded) $(OMPI_LDFLAGS) \
     -export-symbols-regex '^mca_coll_nicbarr_component$$'
-coll_nicbarr_mca_coll_nicbarr_la_LIBADD = \
+coll_nicbarr_libadd = \
     coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la ompi/libompi_release.la \
     $(OMPI_LIBS) $(JANSSON_LIBS)
+
+component_LTLIBRARIES += coll_nicbarr/mca_coll_nicbarr.la
+coll_nicbarr_mca_coll_nicbarr_la_SOURCES = $(coll_nicbarr_sources) coll_nicbarr/kinds.c
+coll_nicbarr_mca_coll_nicbarr_la_CPPFLAGS = $(coll_nicbarr_cppflags)
+coll_nicbarr_mca_coll_nicbarr_la_CFLAGS = $(coll_nicbarr_cflags)
+## Hosts that load MPI with RTLD_LOCAL (Python) resolve the component's symbols only so.
+coll_nicbarr_mca_coll_nicbarr_la_LDFLAGS = $(coll_nicbarr_ldflags)
+coll_nicbarr_mca_coll_nicbarr_la_LIBADD = $(coll_nicbarr_libadd)
 
 ## Open MPI loads the .so; nobody links with the component.
 install-data-hook: remove-component-la

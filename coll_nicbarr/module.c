@@ -8,13 +8,16 @@
  * Where that cannot be, for all members alike, the functions below are put back and the module is
  * out of the way.
  */
-#include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/module.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/cache.h"
 #include "coll_nicbarr/candidates.h"
+#include "coll_nicbarr/groups.h"
+#include "coll_nicbarr/members.h"
 
 /* ---- the functions below ---- */
 
@@ -70,9 +73,9 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
         myr_plan_destroy(&module->group.plan);
         myr_record_leave(mca_coll_nicbarr_component.segment, module->group.record);
     }
-    nicbarr_across_leave(&module->nic);
-    nicbarr_across_leave(&module->split);
-    free(module->nodes);
+    nicbarr_group_leave(&module->nic);
+    nicbarr_group_leave(&module->split);
+    nicbarr_nodes_free(&module->nodes);
     free(module->homes);
     FORGET(module, barrier);
     FORGET(module, ibarrier);
@@ -89,13 +92,14 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     *priority = component->parameters.priority < 100 ? component->parameters.priority : 100;
     const char *why = *priority < 0              ? "coll_nicbarr_priority is negative"
                       : OMPI_COMM_IS_INTER(comm) ? "it is an intercommunicator"
-                      : across && !component->across
-                          ? "its processes are on several nodes, and no NIC is wanted"
+                      : across && !nicbarr_nics_wanted(&component->nics)
+                          ? "its processes are on several nodes, and coll_nicbarr_nic wants no NIC"
                           : NULL;
     if (NULL != why) {
+        char name[NICBARR_COMM_TEXT];
         if (0 == ompi_comm_rank(comm)) {
             opal_output_verbose(2, component->output, "nicbarr: %s is left to Open MPI: %s",
-                                comm->c_name, why);
+                                nicbarr_comm_name(comm, name), why);
         }
         return NULL;
     }
@@ -127,7 +131,7 @@ struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
 
 uint64_t nicbarr_pack(struct nicbarr_choice choice, enum nicbarr_source source)
 {
-    return UINT64_C(1) << 63 | (uint64_t)choice.player << 48 | (uint64_t)source << 40 |
+    return UINT64_C(1) << 63 | (uint64_t)choice.nic << 48 | (uint64_t)source << 40 |
            (uint64_t)choice.algorithm << 32 | choice.parameter;
 }
 
@@ -135,7 +139,7 @@ enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice)
 {
     choice->parameter = (uint32_t)word;
     choice->algorithm = (enum nicbarr_algorithm)(word >> 32 & 0xff);
-    choice->player = (enum nicbarr_player)(word >> 48 & 0xff);
+    choice->nic = (uint32_t)(word >> 48 & 0xff);
     return (enum nicbarr_source)(word >> 40 & 0xff);
 }
 
@@ -176,21 +180,39 @@ bool nicbarr_adopt(mca_coll_nicbarr_module_t *module, uint64_t known)
     return true;
 }
 
+/* Where no NIC is named, the first that can plays between nodes. */
+static struct nicbarr_choice resolve(const struct nicbarr_shape *shape,
+                                     struct nicbarr_choice choice)
+{
+    if (0 == choice.nic && shape->nodes > 1 && nicbarr_algorithm_messages(choice.algorithm)) {
+        choice.nic = (uint32_t)__builtin_ctz(shape->players);
+    }
+    return choice;
+}
+
 const char *nicbarr_forced_in_vain(const struct nicbarr_shape *shape)
 {
-    static char why[200];
+    static char why[300];
     char name[NICBARR_CHOICE_TEXT];
     const struct nicbarr_choice forced = mca_coll_nicbarr_component.forced;
-    if (NICBARR_ALGORITHMS == forced.algorithm || nicbarr_playable(shape, forced) ||
+    if (NICBARR_ALGORITHMS == forced.algorithm || nicbarr_playable(shape, resolve(shape, forced)) ||
         1 == shape->processes) { /* there is nothing to play alone */
         return NULL;
     }
-    snprintf(why, sizeof(why), "coll_nicbarr_algorithm is %s, and %s",
-             nicbarr_choice_name(forced, name),
-             NICBARR_SOFT == forced.player ? "only the kernel's NIC is on all nodes: add @kernel"
-             : 1 == shape->nodes ? "on one node there is nothing to do for the kernel's NIC"
-                                 : "not all of the nodes have the kernel's NIC (is myrd --kernel "
-                                   "running on them? see also coll_nicbarr_nic)");
+    const int length = snprintf(why, sizeof(why), "coll_nicbarr_algorithm is %s, and ",
+                                nicbarr_choice_name(forced, name));
+    char *rest = why + length;
+    const size_t room = sizeof(why) - (size_t)length;
+    if (1 == shape->nodes) {
+        snprintf(rest, room, "on one node there is nothing to do for a NIC");
+    } else if (0 == forced.nic) {
+        snprintf(rest, room, "it is for processes on one node only");
+    } else {
+        const struct myr_nic_kind *kind = nicbarr_kind(forced.nic);
+        snprintf(rest, room, "not all of the nodes have %s%s%s%s (see also coll_nicbarr_nic)",
+                 kind->title, NULL == kind->absent ? "" : " (",
+                 NULL == kind->absent ? "" : kind->absent, NULL == kind->absent ? "" : ")");
+    }
     return why;
 }
 
@@ -199,7 +221,7 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     if (NICBARR_ALGORITHMS != component->forced.algorithm) {
-        *choice = component->forced;
+        *choice = resolve(shape, component->forced);
         return NICBARR_FORCED;
     }
     const uint64_t note = myr_note_get(component->segment, shape_key(shape));
@@ -261,14 +283,11 @@ void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicato
 static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    static char trouble[sizeof(((struct nicbarr_hello *)0)->why)];
+    static char trouble[sizeof(((struct myr_error *)0)->text)];
     const char *why = NULL;
 
     if (NULL == component->segment) {
-        struct nicbarr_hello hello;
-        nicbarr_hello_make(&hello);
-        snprintf(trouble, sizeof(trouble), "%s", hello.why);
-        return trouble;
+        return nicbarr_hello_own()->why;
     }
     if (!nicbarr_members_agree(module, comm, &why)) {
         return why;
@@ -309,7 +328,7 @@ void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
 bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (module->across) { /* that takes messages: it is the first MPI_Barrier's to do */
-        return NULL != module->split.record;
+        return myr_nic_group_joined(&module->split);
     }
     if (NULL != module->group.record || module->declined) {
         return !module->declined;
@@ -325,7 +344,8 @@ bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     if (NICBARR_OPENMPI != module->choice.algorithm &&
         !nicbarr_layout_plan(module, module->choice, &module->group.plan)) {
         /* The others may have begun: this cannot be declined any more. */
-        opal_output(0, "nicbarr: out of memory while setting up %s", comm->c_name);
+        char name[NICBARR_COMM_TEXT];
+        opal_output(0, "nicbarr: out of memory while setting up %s", nicbarr_comm_name(comm, name));
         ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);
     }
     nicbarr_report_note(module, comm, NULL, NULL);

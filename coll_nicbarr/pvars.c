@@ -1,48 +1,68 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The soft NIC's counters as performance variables of MPI's tools interface (MPI_T_pvar_...), named
- * coll_nicbarr_<counter>. One list says which there are: firmware/counters.h.
+ * The NICs' counters as performance variables of MPI's tools interface (MPI_T_pvar_...), named
+ * coll_nicbarr_<kind>_<counter>. One list says which there are: firmware/counters.h.
  *
- * They count since the NIC was opened, for all processes of the node that share it; without a
- * soft NIC they stay 0.
+ * They count since the NIC was opened, for all processes that share it; of a NIC that is not there
+ * they stay 0.
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
     const char *name, *text;
     size_t offset; /* in struct mcp_counters */
-} variables[] = {
-#define VARIABLE(name, text) {#name, text, offsetof(struct mcp_counters, name)},
-    MCP_COUNTERS(VARIABLE)
-#undef VARIABLE
+} counters[] = {
+#define COUNTER(name, text) {#name, text, offsetof(struct mcp_counters, name)},
+    MCP_COUNTERS(COUNTER)
+#undef COUNTER
 };
+
+enum { COUNTERS = sizeof(counters) / sizeof(counters[0]), NAME_BYTES = 64 };
+
+/* What a variable is about. */
+static struct variable {
+    uint32_t nic;
+    size_t offset;
+} variables[NICBARR_NICS_MOST][COUNTERS];
 
 static int read_counter(const struct mca_base_pvar_t *pvar, void *value, void *object)
 {
-    const size_t offset = *(const size_t *)pvar->ctx;
-    struct mcp_counters counters = {0};
+    const struct variable *variable = pvar->ctx;
+    void *nic = mca_coll_nicbarr_component.nics.nic[variable->nic];
+    struct mcp_counters counted = {0};
     uint64_t count;
     (void)object;
-    if (NULL != mca_coll_nicbarr_component.nic) {
-        myr_nic_count(mca_coll_nicbarr_component.nic, &counters);
+    if (NULL != nic) {
+        nicbarr_kind(variable->nic)->count(nic, &counted);
     }
-    memcpy(&count, (const uint8_t *)&counters + offset, sizeof(count));
+    memcpy(&count, (const uint8_t *)&counted + variable->offset, sizeof(count));
     *(unsigned long long *)value = count;
     return OPAL_SUCCESS;
 }
 
-void nicbarr_pvars_register(void)
+static void register_one(uint32_t nic, size_t counter)
 {
     const mca_base_component_t *component = &mca_coll_nicbarr_component.super.collm_version;
-    for (size_t v = 0; v < sizeof(variables) / sizeof(variables[0]); ++v) {
-        (void)mca_base_component_pvar_register(
-            component, variables[v].name, variables[v].text, OPAL_INFO_LVL_4,
-            MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL,
-            MCA_BASE_VAR_BIND_NO_OBJECT,
-            MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read_counter, NULL, NULL,
-            (void *)&variables[v].offset);
+    char name[NAME_BYTES];
+    struct variable *variable = &variables[nic][counter];
+    *variable = (struct variable){nic, counters[counter].offset};
+    snprintf(name, sizeof(name), "%s_%s", nicbarr_kind(nic)->name, counters[counter].name);
+    (void)mca_base_component_pvar_register(
+        component, name, counters[counter].text, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER,
+        MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
+        MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read_counter, NULL, NULL,
+        variable);
+}
+
+void nicbarr_pvars_register(void)
+{
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        for (size_t counter = 0; counter < COUNTERS; ++counter) {
+            register_one(nic, counter);
+        }
     }
 }

@@ -59,18 +59,14 @@ static json_t *candidate_json(const struct nicbarr_candidate *candidate)
 
 static void add_round_trips(json_t *entry, const struct nicbarr_tuning *tuning)
 {
-    static const char *const nics[NICBARR_PLAYERS] = {
-        [NICBARR_SOFT] = "soft",
-        [NICBARR_KERNEL] = "kernel",
-    };
     json_t *list = json_array();
-    for (int p = 0; p < NICBARR_PLAYERS; ++p) {
-        const struct nicbarr_round_trips *trips = &tuning->round_trips[p];
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        const struct nicbarr_round_trips *trips = &tuning->round_trips[nic];
         for (uint32_t i = 0; i < trips->count; ++i) {
-            json_array_append_new(list, json_pack("{s:s, s:i, s:f, s:f}", "nic", nics[p], "peers",
-                                                  (int)trips->of[i].peers, "least_us",
-                                                  trips->of[i].least_us, "median_us",
-                                                  trips->of[i].median_us));
+            json_array_append_new(
+                list, json_pack("{s:s, s:i, s:f, s:f}", "nic", nicbarr_kind(nic)->name, "peers",
+                                (int)trips->of[i].peers, "least_us", trips->of[i].least_us,
+                                "median_us", trips->of[i].median_us));
         }
     }
     if (0 < json_array_size(list)) {
@@ -165,7 +161,7 @@ static void count(size_t index, int more)
 
 bool nicbarr_report_wanted(void)
 {
-    const char *path = mca_coll_nicbarr_component.report;
+    const char *path = mca_coll_nicbarr_component.parameters.report;
     return NULL != path && '\0' != *path;
 }
 
@@ -319,7 +315,7 @@ void nicbarr_report_write(void)
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     pthread_mutex_lock(&component->lock);
     if (changed && NULL != component->segment) {
-        write_report(component->report);
+        write_report(component->parameters.report);
         changed = false;
     }
     pthread_mutex_unlock(&component->lock);

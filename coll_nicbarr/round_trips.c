@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RTT(P): what a 1:P P:1 ping-pong between the nodes takes (Hoefler et al., section 2.1), for the
- * model (model.h). Called by tune.c, for each player that has candidates, where there will be a
+ * model (model.h). Called by tune.c, for each NIC that has candidates, where there will be a
  * report.
  *
  * A ping-pong is a group of NICs like a candidate's, with another schedule. One process of each of
@@ -11,6 +11,7 @@
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 
+#include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/together.h"
 #include "coll_nicbarr/tuning.h"
 
@@ -19,63 +20,77 @@ enum { FEWEST = 9, MOST = 50 }; /* round trips for each P */
 _Static_assert((int)NICBARR_GROUP_BARRIER + (int)NICBARR_CANDIDATES <= (int)NICBARR_GROUP_PING_PONG,
                "groups' numbers, and so their keys, are their own");
 
-/* The ping-pongs of all players. */
+/* The ping-pongs on all NICs. */
 struct trips {
     const mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
-    struct nicbarr_round_trips *results; /* [NICBARR_PLAYERS] */
-    struct myr_nic_group groups[NICBARR_PLAYERS][NICBARR_ROUND_TRIPS];
-    double failed[NICBARR_PLAYERS]; /* not 0 */
-    int turns[NICBARR_PLAYERS];
+    struct nicbarr_round_trips *results; /* [NICBARR_NICS_MOST] */
+    struct myr_nic_group groups[NICBARR_NICS_MOST][NICBARR_ROUND_TRIPS];
+    double failed[NICBARR_NICS_MOST]; /* not 0 */
+    int turns[NICBARR_NICS_MOST];
 };
 
 static bool takes_part(const struct trips *trips, uint32_t peers)
 {
-    const struct nicbarr_nodes *nodes = trips->module->nodes;
+    const struct nicbarr_nodes *nodes = &trips->module->nodes;
     return 0 == nodes->local && nodes->node <= peers;
 }
 
-static bool join(struct trips *trips, int player)
+/* Join them all; who fails at one on a NIC has none on that. */
+static int join(struct trips *trips)
 {
-    struct nicbarr_round_trips *result = &trips->results[player];
-    struct myr_error error = {0};
-    bool good = true;
-    nicbarr_model_peers(trips->module->nodes->nodes, MCP_KERNEL_MESSAGES, result);
-    for (uint32_t i = 0; good && i < result->count; ++i) {
-        const uint32_t number =
-            NICBARR_GROUP_PING_PONG + (uint32_t)player * NICBARR_ROUND_TRIPS + i;
-        good = !takes_part(trips, result->of[i].peers) ||
-               nicbarr_across_join_ping_pong(trips->module, (enum nicbarr_player)player,
-                                             result->of[i].peers, number, &trips->groups[player][i],
-                                             &error);
+    struct nicbarr_joining list[NICBARR_NICS_MOST * NICBARR_ROUND_TRIPS];
+    struct myr_error errors[NICBARR_NICS_MOST] = {{0}};
+    int count = 0;
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        struct nicbarr_round_trips *result = &trips->results[nic];
+        if (0 == trips->turns[nic]) {
+            continue;
+        }
+        nicbarr_model_peers(trips->module->nodes.nodes, nicbarr_kind(nic)->caps.sends, result);
+        for (uint32_t i = 0; i < result->count; ++i) {
+            const uint32_t peers = result->of[i].peers;
+            list[count++] = (struct nicbarr_joining){
+                .choice = {.nic = nic},
+                .peers = peers,
+                .number = NICBARR_GROUP_PING_PONG + nic * NICBARR_ROUND_TRIPS + i,
+                .group = takes_part(trips, peers) ? &trips->groups[nic][i] : NULL,
+            };
+        }
     }
-    return good;
+    const int rc = nicbarr_groups_join(trips->module, trips->comm, list, count, errors);
+    for (int j = 0; j < count; ++j) {
+        if (list[j].failed) {
+            trips->failed[list[j].choice.nic] = 1;
+        }
+    }
+    return rc;
 }
 
 /* All that are in it set off together in the first one, which does not count. */
-static bool play(struct trips *trips, int player, uint32_t i)
+static bool play(struct trips *trips, uint32_t nic, uint32_t i)
 {
-    struct nicbarr_round_trips *result = &trips->results[player];
+    struct nicbarr_round_trips *result = &trips->results[nic];
     double us[MOST];
-    for (int turn = -1; turn < trips->turns[player]; ++turn) {
+    for (int turn = -1; turn < trips->turns[nic]; ++turn) {
         const double start = nicbarr_now_us();
-        if (!nicbarr_across_try(&trips->groups[player][i])) {
+        if (!nicbarr_group_try(&trips->groups[nic][i])) {
             return false;
         }
         us[turn < 0 ? 0 : turn] = nicbarr_now_us() - start;
     }
-    result->of[i].median_us = nicbarr_quartiles(us, (uint32_t)trips->turns[player]).median;
+    result->of[i].median_us = nicbarr_quartiles(us, (uint32_t)trips->turns[nic]).median;
     result->of[i].least_us = us[0]; /* they are sorted now */
     return true;
 }
 
 /* One ping-pong, where nobody has failed yet. */
-static int measure(struct trips *trips, int player, uint32_t i)
+static int measure(struct trips *trips, uint32_t nic, uint32_t i)
 {
-    const int rc = nicbarr_maximum(trips->comm, trips->failed, NICBARR_PLAYERS);
-    if (OMPI_SUCCESS == rc && 0 == trips->failed[player] &&
-        NULL != trips->groups[player][i].record && !play(trips, player, i)) {
-        trips->failed[player] = 1;
+    const int rc = nicbarr_maximum(trips->comm, trips->failed, NICBARR_NICS_MOST);
+    if (OMPI_SUCCESS == rc && 0 == trips->failed[nic] &&
+        myr_nic_group_joined(&trips->groups[nic][i]) && !play(trips, nic, i)) {
+        trips->failed[nic] = 1;
     }
     return rc;
 }
@@ -83,28 +98,32 @@ static int measure(struct trips *trips, int player, uint32_t i)
 static int measure_all(struct trips *trips)
 {
     int rc = OMPI_SUCCESS;
-    for (int p = 0; p < NICBARR_PLAYERS; ++p) {
-        for (uint32_t i = 0; OMPI_SUCCESS == rc && i < trips->results[p].count; ++i) {
-            rc = measure(trips, p, i);
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        for (uint32_t i = 0; OMPI_SUCCESS == rc && i < trips->results[nic].count; ++i) {
+            rc = measure(trips, nic, i);
         }
     }
-    return OMPI_SUCCESS == rc ? nicbarr_maximum(trips->comm, trips->failed, NICBARR_PLAYERS) : rc;
+    return OMPI_SUCCESS == rc ? nicbarr_maximum(trips->comm, trips->failed, NICBARR_NICS_MOST) : rc;
 }
 
 int nicbarr_round_trips(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        const int turns[NICBARR_PLAYERS], struct nicbarr_tuning *tuning)
+                        const int turns[NICBARR_NICS_MOST], struct nicbarr_tuning *tuning)
 {
     struct trips trips = {.module = module, .comm = comm, .results = tuning->round_trips};
-    for (int p = 0; p < NICBARR_PLAYERS; ++p) {
-        trips.turns[p] = turns[p] < FEWEST ? FEWEST : turns[p] > MOST ? MOST : turns[p];
-        trips.failed[p] = 0 != turns[p] && !join(&trips, p);
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        trips.turns[nic] = 0 == turns[nic]       ? 0
+                           : turns[nic] < FEWEST ? FEWEST
+                           : turns[nic] > MOST   ? MOST
+                                                 : turns[nic];
     }
-    const int rc = measure_all(&trips);
-    for (int p = 0; p < NICBARR_PLAYERS; ++p) {
+    int rc = join(&trips);
+    rc = OMPI_SUCCESS == rc ? measure_all(&trips) : rc;
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         for (uint32_t i = 0; i < NICBARR_ROUND_TRIPS; ++i) {
-            nicbarr_across_leave(&trips.groups[p][i]);
+            nicbarr_group_leave(&trips.groups[nic][i]);
         }
-        tuning->round_trips[p].count = 0 == trips.failed[p] ? tuning->round_trips[p].count : 0;
+        tuning->round_trips[nic].count =
+            0 == trips.failed[nic] ? tuning->round_trips[nic].count : 0;
     }
     return rc;
 }

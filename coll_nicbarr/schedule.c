@@ -25,24 +25,27 @@ static const struct {
     [NICBARR_PAIRWISE] = {"pairwise", 0, 0, 0, true},
 };
 
-/* What follows an algorithm's name. */
-static const char *const players[NICBARR_PLAYERS] = {
-    [NICBARR_SOFT] = "",
-    [NICBARR_KERNEL] = "@kernel",
-};
+static const char *const none[] = {NULL};
+static const char *const *nics = none; /* from number 1 on */
+
+void nicbarr_choice_nics(const char *const *names)
+{
+    nics = names;
+}
 
 bool nicbarr_choice_equal(struct nicbarr_choice a, struct nicbarr_choice b)
 {
-    return a.algorithm == b.algorithm && a.parameter == b.parameter && a.player == b.player;
+    return a.algorithm == b.algorithm && a.parameter == b.parameter && a.nic == b.nic;
 }
 
 const char *nicbarr_choice_name(struct nicbarr_choice choice, char *text)
 {
-    const char *name = algorithms[choice.algorithm].name, *player = players[choice.player];
+    const char *at = 0 == choice.nic ? "" : "@", *nic = 0 == choice.nic ? "" : nics[choice.nic - 1];
+    const char *name = algorithms[choice.algorithm].name;
     if (0 == algorithms[choice.algorithm].most) {
-        snprintf(text, NICBARR_CHOICE_TEXT, "%s%s", name, player);
+        snprintf(text, NICBARR_CHOICE_TEXT, "%s%s%s", name, at, nic);
     } else {
-        snprintf(text, NICBARR_CHOICE_TEXT, "%s:%u%s", name, choice.parameter, player);
+        snprintf(text, NICBARR_CHOICE_TEXT, "%s:%u%s%s", name, choice.parameter, at, nic);
     }
     return text;
 }
@@ -68,16 +71,22 @@ static bool parse_parameter(const char **text, struct nicbarr_choice *choice)
     return NICBARR_FLAGS != choice->algorithm || 0 == (value & (value - 1));
 }
 
-/* Read all that is left: "@kernel" or nothing. */
-static bool parse_player(const char *text, struct nicbarr_choice *choice)
+/* Read all that is left: "@kernel", say, or nothing. */
+static bool parse_nic(const char *text, struct nicbarr_choice *choice)
 {
-    for (int p = 0; p < NICBARR_PLAYERS; ++p) {
-        if (0 == strcmp(text, players[p])) {
-            choice->player = (enum nicbarr_player)p;
-            return NICBARR_SOFT == p || algorithms[choice->algorithm].messages;
-        }
+    choice->nic = 0;
+    if ('\0' == *text) {
+        return true;
     }
-    return false;
+    for (uint32_t n = 0; NULL != nics[n] && 0 == choice->nic; ++n) {
+        choice->nic = '@' == *text && 0 == strcmp(text + 1, nics[n]) ? n + 1 : 0;
+    }
+    return 0 != choice->nic && algorithms[choice->algorithm].messages;
+}
+
+bool nicbarr_algorithm_messages(enum nicbarr_algorithm algorithm)
+{
+    return algorithms[algorithm].messages;
 }
 
 bool nicbarr_choice_parse(const char *text, struct nicbarr_choice *choice)
@@ -87,7 +96,7 @@ bool nicbarr_choice_parse(const char *text, struct nicbarr_choice *choice)
         if (strlen(algorithms[a].name) == length && 0 == memcmp(text, algorithms[a].name, length)) {
             const char *rest = text + length;
             choice->algorithm = (enum nicbarr_algorithm)a;
-            return parse_parameter(&rest, choice) && parse_player(rest, choice);
+            return parse_parameter(&rest, choice) && parse_nic(rest, choice);
         }
     }
     return false;

@@ -26,19 +26,17 @@ enum nicbarr_algorithm {
     NICBARR_ALGORITHMS
 };
 
-/* Who plays a barrier. Schedules are the same for all of them. */
-enum nicbarr_player {
-    NICBARR_SOFT,   /* the processes of a node; across nodes their soft NICs */
-    NICBARR_KERNEL, /* across nodes only: the nodes' kernels (libmyr/kernel_nic.h) */
-    NICBARR_PLAYERS
-};
-
-/* An algorithm with its parameter and its player, written "tree:4", "pairwise@kernel", ... */
+/* An algorithm with its parameter and who plays it, written "tree:4", "pairwise@soft", ...
+ * Schedules are the same whoever plays them. */
 struct nicbarr_choice {
     enum nicbarr_algorithm algorithm;
     uint32_t parameter; /* 0 where the algorithm has none */
-    enum nicbarr_player player;
+    uint32_t nic;       /* number of a NIC; 0: the processes themselves */
 };
+
+/* How NICs are called in choices, from number 1 on; NULL ends the list, which stays its owner's. To
+ * be told once, before choices are named or read by several threads; there are none before. */
+void nicbarr_choice_nics(const char *const *names);
 
 #define NICBARR_CHOICE_TEXT 32 /* bytes that hold any choice's name */
 
@@ -47,9 +45,12 @@ bool nicbarr_choice_equal(struct nicbarr_choice a, struct nicbarr_choice b);
 /* Write the name of `choice` into text[NICBARR_CHOICE_TEXT]; returns text. */
 const char *nicbarr_choice_name(struct nicbarr_choice choice, char *text);
 
-/* Read a name; an omitted parameter gets its default. False where it is none or out of range, or
- * where the kernel is to play what is not made of messages. */
+/* Read a name; an omitted parameter gets its default. False where it is none or out of range,, or
+ * where a NIC is to play what is not made of messages. */
 bool nicbarr_choice_parse(const char *text, struct nicbarr_choice *choice);
+
+/* Is it made of messages, so that any NIC can play it? */
+bool nicbarr_algorithm_messages(enum nicbarr_algorithm algorithm);
 
 /* Greatest parameter that makes a difference for P processes; 0 where the algorithm has none. */
 uint32_t nicbarr_parameter_max(enum nicbarr_algorithm algorithm, uint32_t size);

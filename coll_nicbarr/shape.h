@@ -17,19 +17,19 @@ struct nicbarr_shape {
     uint32_t processes;  /* of the communicator */
     uint32_t homes;      /* on rank 0's node: sets of processors they are bound to; 1: not bound */
     uint32_t processors; /* of rank 0's node, that the job may use */
-    uint32_t players;    /* of enum nicbarr_player, as bits: who can play */
+    uint32_t players;    /* bit n: NIC n can play; on one node bit 0: the processes can */
     bool oversubscribed;
 };
 
-static inline bool nicbarr_has(const struct nicbarr_shape *shape, enum nicbarr_player player)
+static inline bool nicbarr_has(const struct nicbarr_shape *shape, uint32_t nic)
 {
-    return 0 != (shape->players >> player & 1);
+    return 0 != (shape->players >> nic & 1);
 }
 
 /* Is there, in a communicator of `shape`, who plays `choice`? */
 static inline bool nicbarr_playable(const struct nicbarr_shape *shape, struct nicbarr_choice choice)
 {
-    return NICBARR_OPENMPI == choice.algorithm || nicbarr_has(shape, choice.player);
+    return NICBARR_OPENMPI == choice.algorithm || nicbarr_has(shape, choice.nic);
 }
 
 #endif

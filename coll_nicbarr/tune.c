@@ -9,17 +9,20 @@
  * plan.h).
  *
  * On one node a candidate is a plan; on several it is a group of NICs, with a first barrier each
- * that may fail. Where a player's NICs (the soft ones, the kernels') cannot have such a group or
- * packets do not come through, all members drop all its candidates, and the others go on.
+ * that may fail. Where NICs of a kind cannot have such a group, or packets do not come through
+ * between them, all members drop all their candidates, and the others go on.
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 
 #include <stdlib.h>
 
+#include "coll_nicbarr/across.h"
 #include "coll_nicbarr/cache.h"
 #include "coll_nicbarr/candidates.h"
 #include "coll_nicbarr/contest.h"
+#include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/limits.h"
+#include "coll_nicbarr/module.h"
 #include "coll_nicbarr/together.h"
 #include "coll_nicbarr/tuning.h"
 
@@ -34,7 +37,7 @@ struct tuner {
     struct nicbarr_tuning tuning;
     struct myr_plan plans[NICBARR_CANDIDATES];     /* on one node */
     struct myr_nic_group nics[NICBARR_CANDIDATES]; /* on several, ... */
-    struct myr_error errors[NICBARR_PLAYERS];      /* ... and why one could not be had */
+    struct myr_error errors[NICBARR_NICS_MOST];    /* ... and why one could not be had */
     struct nicbarr_contest contest;
 };
 
@@ -93,10 +96,10 @@ static double now_us(void *context)
 
 /* ---- whose NICs can play ---- */
 
-/* Of each player: 0, or the greatest of size - rank of those where it failed, so that the first of
+/* Of each NIC: 0, or the greatest of size - rank of those where it failed, so that the first of
  * them is the one to speak. */
 struct failures {
-    double of[NICBARR_PLAYERS];
+    double of[NICBARR_NICS_MOST];
 };
 
 static double own_mark(const struct tuner *tuner)
@@ -104,34 +107,37 @@ static double own_mark(const struct tuner *tuner)
     return ompi_comm_size(tuner->comm) - ompi_comm_rank(tuner->comm);
 }
 
-static void say_why(const struct tuner *tuner, enum nicbarr_player player)
+static void say_why(const struct tuner *tuner, uint32_t nic)
 {
-    const char *why = tuner->errors[player].text;
+    char name[NICBARR_COMM_TEXT];
+    const char *why = tuner->errors[nic].text;
     opal_output_verbose(1, mca_coll_nicbarr_component.output,
-                        "nicbarr: %s is measured without the %s: %s", tuner->comm->c_name,
-                        NICBARR_KERNEL == player ? "kernel's NIC" : "soft NIC",
+                        "nicbarr: %s is measured without %s: %s",
+                        nicbarr_comm_name(tuner->comm, name), nicbarr_kind(nic)->title,
                         '\0' != *why ? why : "its packets do not come through between all nodes");
 }
 
-/* Take out what a player cannot play, once all have found that out. */
-static void drop_players(struct tuner *tuner, const struct failures *failures)
+/* Take out what some NICs cannot play, once all have found that out. */
+static void drop_nics(struct tuner *tuner, const struct failures *failures)
 {
     struct nicbarr_tuning *tuning = &tuner->tuning;
     int kept = 1; /* Open MPI's own */
     for (int c = 1; c < tuning->count; ++c) {
-        if (0 != failures->of[tuning->candidates[c].choice.player]) {
-            nicbarr_across_leave(&tuner->nics[c]);
+        if (0 != failures->of[tuning->candidates[c].choice.nic]) {
+            nicbarr_group_leave(&tuner->nics[c]);
             continue;
         }
-        const struct myr_nic_group group = tuner->nics[c];
-        tuner->nics[c].record = NULL;
-        tuner->nics[kept] = group;
-        tuning->candidates[kept++] = tuning->candidates[c];
+        if (kept != c) {
+            tuner->nics[kept] = tuner->nics[c];
+            tuner->nics[c] = (struct myr_nic_group){0};
+            tuning->candidates[kept] = tuning->candidates[c];
+        }
+        ++kept;
     }
     tuning->count = kept;
-    for (int p = 0; p < NICBARR_PLAYERS; ++p) {
-        if (0 != failures->of[p] && own_mark(tuner) == failures->of[p]) {
-            say_why(tuner, (enum nicbarr_player)p);
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        if (0 != failures->of[nic] && own_mark(tuner) == failures->of[nic]) {
+            say_why(tuner, nic);
         }
     }
 }
@@ -142,45 +148,51 @@ static int try_out(struct tuner *tuner)
     struct failures failures = {{0}};
     int rc = OMPI_SUCCESS;
     for (int c = 1; OMPI_SUCCESS == rc && c < tuner->tuning.count; ++c) {
-        double *failed = &failures.of[tuner->tuning.candidates[c].choice.player];
+        double *failed = &failures.of[tuner->tuning.candidates[c].choice.nic];
         if (0 == *failed) {
             rc = meet(tuner);
             *failed =
-                OMPI_SUCCESS == rc && !nicbarr_across_try(&tuner->nics[c]) ? own_mark(tuner) : 0;
+                OMPI_SUCCESS == rc && !nicbarr_group_try(&tuner->nics[c]) ? own_mark(tuner) : 0;
             rc = OMPI_SUCCESS == rc ? nicbarr_maximum(tuner->comm, failed, 1) : rc;
         }
     }
     if (OMPI_SUCCESS == rc) {
-        drop_players(tuner, &failures);
+        drop_nics(tuner, &failures);
     }
     return rc;
 }
 
-/* Have a group of NICs for each candidate that they can play. */
+/* Have a group of NICs for each candidate. */
 static int make_groups(struct tuner *tuner)
 {
     const struct nicbarr_tuning *tuning = &tuner->tuning;
+    struct nicbarr_joining list[NICBARR_CANDIDATES];
     struct failures failures = {{0}};
-    for (int c = 1; c < tuning->count; ++c) {
-        const struct nicbarr_choice choice = tuning->candidates[c].choice;
-        if (0 == failures.of[choice.player] &&
-            !nicbarr_across_join(tuner->module, choice, NICBARR_GROUP_BARRIER + (uint32_t)c,
-                                 &tuner->nics[c], &tuner->errors[choice.player])) {
-            failures.of[choice.player] = own_mark(tuner);
+    const int count = tuning->count - 1;
+    for (int j = 0; j < count; ++j) {
+        list[j] = (struct nicbarr_joining){
+            .choice = tuning->candidates[j + 1].choice,
+            .number = NICBARR_GROUP_BARRIER + (uint32_t)j + 1,
+            .group = &tuner->nics[j + 1],
+        };
+    }
+    int rc = nicbarr_groups_join(tuner->module, tuner->comm, list, count, tuner->errors);
+    for (int j = 0; j < count; ++j) {
+        if (list[j].failed) {
+            failures.of[list[j].choice.nic] = own_mark(tuner);
         }
     }
-    const int rc = nicbarr_maximum(tuner->comm, failures.of, NICBARR_PLAYERS);
+    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(tuner->comm, failures.of, NICBARR_NICS_MOST) : rc;
     if (OMPI_SUCCESS == rc) {
-        drop_players(tuner, &failures);
+        drop_nics(tuner, &failures);
     }
     return OMPI_SUCCESS == rc ? try_out(tuner) : rc;
 }
 
-/* What to say where nobody can play: the soft NIC's error, if there is one. */
+/* What to say where nobody can play: the error of the first NIC that could have. */
 static const struct myr_error *main_error(const struct tuner *tuner)
 {
-    return &tuner->errors[nicbarr_has(&tuner->module->shape, NICBARR_SOFT) ? NICBARR_SOFT
-                                                                           : NICBARR_KERNEL];
+    return &tuner->errors[__builtin_ctz(tuner->module->shape.players)];
 }
 
 /* ---- the whole of it ---- */
@@ -194,7 +206,7 @@ static void predict(const mca_coll_nicbarr_module_t *module, struct nicbarr_tuni
         const struct nicbarr_choice choice = candidate->choice;
         candidate->model_us = module->across
                                   ? nicbarr_model_across_us(choice, module->shape.nodes,
-                                                            &tuning->round_trips[choice.player])
+                                                            &tuning->round_trips[choice.nic])
                                   : nicbarr_model_us(choice, module->shape.processes, &machine);
     }
 }
@@ -204,14 +216,14 @@ static void predict(const mca_coll_nicbarr_module_t *module, struct nicbarr_tuni
  * candidate's turn. */
 static int probe_across(struct tuner *tuner)
 {
-    int turns[NICBARR_PLAYERS] = {0};
+    int turns[NICBARR_NICS_MOST] = {0};
     double wanted = 0 == ompi_comm_rank(tuner->comm) && nicbarr_report_wanted();
     const int rc = nicbarr_maximum(tuner->comm, &wanted, 1);
     if (OMPI_SUCCESS != rc || 0 == wanted) {
         return rc;
     }
     for (int c = tuner->tuning.count - 1; c > 0; --c) {
-        turns[tuner->tuning.candidates[c].choice.player] = tuner->contest.of[c].repetitions;
+        turns[tuner->tuning.candidates[c].choice.nic] = tuner->contest.of[c].repetitions;
     }
     return nicbarr_round_trips(tuner->module, tuner->comm, turns, &tuner->tuning);
 }
@@ -250,7 +262,7 @@ static void take(struct tuner *tuner)
     module->group.plan = tuner->plans[best];
     module->nic = tuner->nics[best];
     tuner->plans[best] = (struct myr_plan){.nsteps = 0};
-    tuner->nics[best].record = NULL;
+    tuner->nics[best] = (struct myr_nic_group){0};
 }
 
 static int run(struct tuner *tuner, double budget_us)
@@ -283,7 +295,7 @@ static int run(struct tuner *tuner, double budget_us)
     }
     for (int c = 0; c < count; ++c) {
         myr_plan_destroy(&tuner->plans[c]);
-        nicbarr_across_leave(&tuner->nics[c]);
+        nicbarr_group_leave(&tuner->nics[c]);
     }
     return rc;
 }

@@ -21,17 +21,17 @@ struct nicbarr_tuning {
     int count;
     struct nicbarr_candidate candidates[NICBARR_CANDIDATES]; /* the first is Open MPI's own */
     struct nicbarr_limits limits;                            /* on one node */
-    /* Raw limits across nodes, by player; rank 0 knows them. */
-    struct nicbarr_round_trips round_trips[NICBARR_PLAYERS];
+    /* Raw limits across nodes, by NIC; rank 0 knows them. */
+    struct nicbarr_round_trips round_trips[NICBARR_NICS_MOST];
     double spent_us;
 };
 
 /* ---- round_trips.c ---- */
 
-/* Measure RTT(P) (see model.h) of those players that are to take more than 0 `turns`, so many each.
- * Who fails at it has no round trips, and nothing else comes of it. Collective over `comm`; Open
- * MPI's error otherwise. */
+/* Measure RTT(P) (see model.h) on those NICs that are to take more than 0 `turns`, so many each.
+ * Where it fails there are no round trips, and nothing else comes of it. Collective over `comm`;
+ * Open MPI's error otherwise. */
 int nicbarr_round_trips(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        const int turns[NICBARR_PLAYERS], struct nicbarr_tuning *tuning);
+                        const int turns[NICBARR_NICS_MOST], struct nicbarr_tuning *tuning);
 
 #endif

@@ -121,7 +121,7 @@ static int run(const char *network, uint32_t node, int pipe, uint64_t key)
 
     struct myr_waiter waiter;
     struct myr_nic_group group;
-    const struct myr_nic_name nics[2] = {names[0].nic, names[1].nic};
+    const struct myr_nic_name *const nics[2] = {&names[0].nic, &names[1].nic};
     const struct myr_nic_members members = {
         .key = key, .nodes = 2, .node = node, .locals = 1, .local = 0, .names = nics};
     myr_waiter_init(&waiter, segment, nothing, &patience);

@@ -59,6 +59,11 @@ static struct shared_group *shared_of(const struct myr_nic_group *group)
     return (struct shared_group *)group->record->slots;
 }
 
+static struct myr_kernel_seat *seat_of(const struct myr_nic_group *group)
+{
+    return group->own;
+}
+
 /* ---- playing ---- */
 
 static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch)
@@ -75,7 +80,7 @@ static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_
 
 static void start(struct myr_nic_group *group, uint32_t epoch)
 {
-    ring(group->seat, MCP_RING_START, epoch);
+    ring(seat_of(group), MCP_RING_START, epoch);
 }
 
 static uint32_t look(struct myr_nic_group *group)
@@ -89,7 +94,7 @@ static uint32_t look(struct myr_nic_group *group)
 
 static void remind(const struct myr_nic_group *group, uint64_t now_us)
 {
-    struct myr_kernel_seat *seat = group->seat;
+    struct myr_kernel_seat *seat = seat_of(group);
     const uint32_t done = myr_observe(group->done);
     if (done != seat->stuck_at) {
         seat->stuck_at = done;
@@ -112,13 +117,13 @@ static void remind(const struct myr_nic_group *group, uint64_t now_us)
 /* Sleep on the socket, where the NIC wakes us when something is done. */
 static void watch(struct myr_nic_group *group, uint32_t seen, const struct timespec *timeout)
 {
-    struct pollfd bell = {.fd = group->seat->bell, .events = POLLIN};
+    struct pollfd bell = {.fd = seat_of(group)->bell, .events = POLLIN};
     char packet[MCP_COLLECTIVE_BYTES];
-    ring(group->seat, MCP_RING_SLEEP, seen + 1);
+    ring(seat_of(group), MCP_RING_SLEEP, seen + 1);
     if (seen == myr_observe(group->done)) {
         (void)ppoll(&bell, 1, timeout, NULL);
     }
-    while (recv(group->seat->bell, packet, sizeof(packet), MSG_DONTWAIT) >= 0) {
+    while (recv(seat_of(group)->bell, packet, sizeof(packet), MSG_DONTWAIT) >= 0) {
         continue;
     }
 }
@@ -147,7 +152,7 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
 
 static uint32_t list_missing(struct myr_nic_group *group, struct myr_missing *list, uint32_t most)
 {
-    const struct myr_kernel_seat *seat = group->seat;
+    const struct myr_kernel_seat *seat = seat_of(group);
     struct myr_kernel_missing missing;
     if (!myr_kernel_nic_ask_missing(seat->nic, seat->key, &missing)) {
         return 0;
@@ -161,18 +166,18 @@ static uint32_t list_missing(struct myr_nic_group *group, struct myr_missing *li
 
 static void fail_group(struct myr_nic_group *group, uint32_t node)
 {
-    ring(group->seat, MCP_RING_FAIL, node);
+    ring(seat_of(group), MCP_RING_FAIL, node);
 }
 
 static uint32_t failed(const struct myr_nic_group *group)
 {
-    return myr_observe((myr_word *)&group->seat->page->failed);
+    return myr_observe((myr_word *)&seat_of(group)->page->failed);
 }
 
 /* MPI_Ibarrier asks at each look at it. */
 static bool over(const struct myr_nic_group *group)
 {
-    struct myr_kernel_seat *seat = group->seat;
+    struct myr_kernel_seat *seat = seat_of(group);
     return 0 != failed(group) ||
            (0 == ++seat->questions % ALIVE_EVERY && !myr_kernel_nic_alive(seat->nic));
 }
@@ -190,8 +195,8 @@ static void give_up_seat(struct myr_kernel_seat *seat)
 
 static void leave(struct myr_nic_group *group)
 {
-    myr_kernel_nic_ask_close(group->seat->nic, group->seat->key);
-    give_up_seat(group->seat);
+    myr_kernel_nic_ask_close(seat_of(group)->nic, seat_of(group)->key);
+    give_up_seat(seat_of(group));
     myr_record_leave(group->segment, group->record);
 }
 
@@ -261,7 +266,7 @@ static void name_peers(const struct mcp_peer *peers, uint32_t count,
                        const struct myr_nic_members *members, struct mcp_kernel_peer *named)
 {
     for (uint32_t p = 0; p < count; ++p) {
-        const struct myr_nic_name *name = &members->names[peers[p].node];
+        const struct myr_nic_name *name = members->names[peers[p].node];
         named[p] = (struct mcp_kernel_peer){
             .ip = name->address[0].ip,
             .port = name->count > 0 ? name->address[0].port : 0,
@@ -336,7 +341,7 @@ enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_ke
         .waiter = waiter,
         .segment = segment,
         .record = record,
-        .seat = seat,
+        .own = seat,
     };
     return MYR_OK;
 }

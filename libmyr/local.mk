@@ -14,6 +14,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/nic.h libmyr/nic_inside.h libmyr/nic.c libmyr/nic_links.h libmyr/nic_links.c \
     libmyr/nic_group.h libmyr/group_player.h libmyr/nic_group.c \
     libmyr/soft_group.c libmyr/kernel_group.c \
+    libmyr/option.h libmyr/nic_kind.h libmyr/soft_kind.c libmyr/kernel_kind.c \
     libmyr/unix_talk.h libmyr/unix_talk.c \
     libmyr/kernel_words.h libmyr/kernel_nic.h libmyr/kernel_inside.h libmyr/kernel_nic.c \
     libmyr/inlet.h libmyr/inlet.c \

@@ -121,6 +121,7 @@ void myr_nic_group_remind(const struct myr_nic_group *group)
 void myr_nic_group_leave(struct myr_nic_group *group)
 {
     group->player->leave(group);
+    group->player = NULL;
     group->record = NULL;
 }
 

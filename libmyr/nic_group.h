@@ -17,13 +17,13 @@
 #define MYR_NIC_GROUP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "libmyr/nic.h"
 #include "libmyr/schedule.h"
 #include "libmyr/waiter.h"
 
-struct myr_kernel_seat;
 struct myr_record;
 
 /* Who is in a group; all its processes come with equal numbers. */
@@ -33,7 +33,7 @@ struct myr_nic_members {
     uint32_t node;   /* this process's node, 0 to nodes - 1 */
     uint32_t locals; /* processes of this node */
     uint32_t local;  /* this one, 0 to locals - 1 */
-    const struct myr_nic_name *names; /* [nodes]: their NICs */
+    const struct myr_nic_name *const *names; /* [nodes]: their NICs */
 };
 
 struct myr_player; /* what plays it, see group_player.h */
@@ -44,15 +44,18 @@ struct myr_nic_group {
     myr_word *arrivals;   /* of the node's processes: the epochs they have arrived in */
     uint32_t locals, local;
     uint32_t epoch; /* the last one this process has arrived in */
-    const struct myr_player *player;
+    const struct myr_player *player; /* NULL: not joined */
     struct myr_waiter *waiter;
     struct myr_segment *segment;
-    struct myr_record *record; /* in the segment: what the node's processes share */
+    struct myr_record *record; /* in the segment: what the node's processes share, if it is there */
     /* The player's own: */
-    struct myr_nic *nic;
-    struct mcp_group *mcp;
-    struct myr_kernel_seat *seat;
+    void *nic, *own;
 };
+
+static inline bool myr_nic_group_joined(const struct myr_nic_group *group)
+{
+    return NULL != group->player;
+}
 
 /*
  * Join the group on a soft NIC (on the kernel's: kernel_nic.h); `schedule_of` gives the schedule of

@@ -37,6 +37,11 @@ static myr_word *pids(const struct myr_record *record, uint32_t locals)
     return (myr_word *)(shared_of(record) + 1) + locals;
 }
 
+static struct mcp_group *mcp_of(const struct myr_nic_group *group)
+{
+    return group->own;
+}
+
 /* ---- playing ---- */
 
 static void start(struct myr_nic_group *group, uint32_t epoch)
@@ -44,7 +49,7 @@ static void start(struct myr_nic_group *group, uint32_t epoch)
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
     if (NULL != mcp) {
-        mcp_collective_start(&mcp->collective, board, &mcp->counters, group->mcp, epoch);
+        mcp_collective_start(&mcp->collective, board, &mcp->counters, mcp_of(group), epoch);
     }
     myr_nic_leave(group->nic);
 }
@@ -63,7 +68,7 @@ static void remind(const struct myr_nic_group *group, uint64_t now_us)
 
 static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
-    myr_nic_sleep(group->nic, &group->mcp->done, &group->mcp->sleepers, seen, timeout_us);
+    myr_nic_sleep(group->nic, &mcp_of(group)->done, &mcp_of(group)->sleepers, seen, timeout_us);
 }
 
 static uint32_t list_missing(struct myr_nic_group *group, struct myr_missing *list, uint32_t most)
@@ -72,7 +77,7 @@ static uint32_t list_missing(struct myr_nic_group *group, struct myr_missing *li
     const struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
     struct mcp_awaited awaited;
     uint32_t count = 0, cursor = 0;
-    while (NULL != mcp && count < most && mcp_group_awaits(group->mcp, &cursor, &awaited)) {
+    while (NULL != mcp && count < most && mcp_group_awaits(mcp_of(group), &cursor, &awaited)) {
         list[count++] = (struct myr_missing){awaited.node, awaited.heard_ms};
     }
     myr_nic_leave(group->nic);
@@ -84,19 +89,19 @@ static void fail_group(struct myr_nic_group *group, uint32_t node)
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
     if (NULL != mcp) {
-        mcp_collective_fail(&mcp->collective, board, &mcp->counters, group->mcp, node);
+        mcp_collective_fail(&mcp->collective, board, &mcp->counters, mcp_of(group), node);
     }
     myr_nic_leave(group->nic);
 }
 
 static uint32_t failed(const struct myr_nic_group *group)
 {
-    return myr_observe(&group->mcp->failed);
+    return myr_observe(&mcp_of(group)->failed);
 }
 
 static bool over(const struct myr_nic_group *group)
 {
-    return myr_nic_broken(group->nic) || 0 != myr_observe(&group->mcp->failed);
+    return myr_nic_broken(group->nic) || 0 != myr_observe(&mcp_of(group)->failed);
 }
 
 static void drop_links(struct mcp_board *board, struct mcp_group *group)
@@ -119,7 +124,7 @@ static void leave(struct myr_nic_group *group)
     struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
     myr_publish(&pids(group->record, group->locals)[group->local], 0);
     if (++shared_of(group->record)->left == group->locals && NULL != mcp) {
-        close_group(mcp, board, group->mcp);
+        close_group(mcp, board, mcp_of(group));
     }
     myr_nic_leave(group->nic);
     myr_record_leave(group->segment, group->record);
@@ -145,7 +150,7 @@ static bool hold_links(struct myr_nic *nic, struct mcp_board *board, struct mcp_
 {
     for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
         struct mcp_peer *peer = &mcp_group_sends(group)[p];
-        peer->link = myr_nic_link(nic, &members->names[peer->node]);
+        peer->link = myr_nic_link(nic, members->names[peer->node]);
         if (MCP_LINK_SENDER == peer->link) {
             drop_links(board, group);
             return false;
@@ -160,16 +165,16 @@ static enum group_state open_it(struct myr_nic_group *group, struct mcp_nic *mcp
                                 const void *context)
 {
     const struct myr_lengths lengths = myr_schedule_lengths(schedule);
-    mcp_group_init(group->mcp, members->key, members->node, lengths.steps, lengths.sends,
+    mcp_group_init(mcp_of(group), members->key, members->node, lengths.steps, lengths.sends,
                    lengths.waits, 0);
-    if (!myr_fill_tables(schedule, members->node, schedule_of, context, mcp_group_steps(group->mcp),
-                         mcp_group_sends(group->mcp))) {
+    if (!myr_fill_tables(schedule, members->node, schedule_of, context,
+                         mcp_group_steps(mcp_of(group)), mcp_group_sends(mcp_of(group)))) {
         return GROUP_NO_MEMORY;
     }
-    if (!hold_links(group->nic, board, group->mcp, members)) {
+    if (!hold_links(group->nic, board, mcp_of(group), members)) {
         return GROUP_NO_WAY;
     }
-    mcp_collective_open(&mcp->collective, board, &mcp->counters, group->mcp);
+    mcp_collective_open(&mcp->collective, board, &mcp->counters, mcp_of(group));
     return GROUP_OPEN;
 }
 
@@ -237,12 +242,12 @@ enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *
             .segment = myr_nic_segment(nic),
             .record = record,
             .nic = nic,
-            .mcp = mcp,
+            .own = mcp,
         };
         status = open_once(group, members, &schedule, schedule_of, context, error);
         if (MYR_OK != status) {
             myr_record_leave(group->segment, record);
-            group->record = NULL;
+            group->player = NULL;
         }
     }
     free(schedule.steps);

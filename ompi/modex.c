@@ -12,17 +12,19 @@ int nicbarr_modex_put(const mca_base_component_t *component, const void *data, s
     return 0 == rc ? OMPI_SUCCESS : OMPI_ERROR;
 }
 
-bool nicbarr_modex_get(const mca_base_component_t *component, const opal_process_name_t *peer,
-                       void *data, size_t bytes)
+size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_process_name_t *peer,
+                         void *data, size_t room)
 {
     uint8_t *got = NULL;
-    size_t got_bytes = 0;
+    size_t bytes = 0;
     int rc;
-    OPAL_MODEX_RECV(rc, component, peer, (uint8_t **)&got, &got_bytes);
-    const bool good = 0 == rc && NULL != got && bytes == got_bytes;
-    if (good) {
+    OPAL_MODEX_RECV(rc, component, peer, (uint8_t **)&got, &bytes);
+    if (0 != rc || NULL == got || bytes > room) {
+        bytes = 0;
+    }
+    if (0 != bytes) {
         memcpy(data, got, bytes);
     }
     free(got);
-    return good;
+    return bytes;
 }

@@ -15,9 +15,9 @@
 /* Tell the other processes of the job, on all nodes; call it from a component's open function. */
 int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes);
 
-/* Read what `peer` told; false if it told nothing or something of another size. May wait for a peer
- * that is still starting. */
-bool nicbarr_modex_get(const mca_base_component_t *component, const opal_process_name_t *peer,
-                       void *data, size_t bytes);
+/* Read what `peer` told: at most `room` bytes, into `data`. Returns how many; 0 if it told nothing,
+ * or more than that. May wait for a peer that is still starting. */
+size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_process_name_t *peer,
+                         void *data, size_t room);
 
 #endif

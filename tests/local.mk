@@ -70,6 +70,7 @@ component_tests = \
     tests/component/tuning.sh \
     tests/component/declining.sh \
     tests/component/hosts.sh \
+    tests/component/double.sh \
     tests/component/lossy.sh \
     tests/component/strangers.sh \
     tests/component/network.sh \

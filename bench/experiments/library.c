@@ -162,8 +162,8 @@ static uint64_t share_key(MPI_Comm team)
     return key;
 }
 
-/* Who is where in the team, and on several nodes their NICs' names, which the caller frees. Nodes
- * are in the order of their first ranks. */
+/* Who is where in the team, and on several nodes their NICs' names: one piece of memory, which the
+ * caller frees. Nodes are in the order of their first ranks. */
 static void find_members(const struct library *library, MPI_Comm team,
                          struct myr_nic_members *members)
 {
@@ -180,7 +180,10 @@ static void find_members(const struct library *library, MPI_Comm team,
     }
     MPI_Bcast(&place[2], 2, MPI_INT, 0, node);
 
-    struct myr_nic_name *names = bench_alloc((size_t)place[3], sizeof(*names));
+    const size_t nodes = (size_t)place[3];
+    const struct myr_nic_name **by_node =
+        bench_alloc(nodes, sizeof(*by_node) + sizeof(struct myr_nic_name));
+    struct myr_nic_name *names = (struct myr_nic_name *)(by_node + nodes);
     if (leaders != MPI_COMM_NULL) {
         if (library->nic) {
             myr_nic_get_name(library->nic, &names[place[2]]);
@@ -194,7 +197,10 @@ static void find_members(const struct library *library, MPI_Comm team,
     members->locals = (uint32_t)place[1];
     members->node = (uint32_t)place[2];
     members->nodes = (uint32_t)place[3];
-    members->names = names;
+    for (size_t n = 0; n < nodes; ++n) {
+        by_node[n] = &names[n];
+    }
+    members->names = by_node;
 }
 
 void library_join(struct library_group *group, struct library *library, MPI_Comm team,

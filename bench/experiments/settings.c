@@ -67,7 +67,7 @@ static bool seconds_parse(const char *text, double *value)
 static bool is_schedule(const char *name)
 {
     struct nicbarr_choice choice;
-    return nicbarr_choice_parse(name, &choice) && choice.player == NICBARR_SOFT &&
+    return nicbarr_choice_parse(name, &choice) && choice.nic == 0 &&
            (choice.algorithm == NICBARR_TREE || choice.algorithm == NICBARR_DISSEMINATION ||
             choice.algorithm == NICBARR_PAIRWISE);
 }

@@ -103,7 +103,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         break;
     case 'a':
         if (!nicbarr_choice_parse(argument, &game->choice) ||
-            game->choice.algorithm == NICBARR_OPENMPI || game->choice.player != NICBARR_SOFT) {
+            game->choice.algorithm == NICBARR_OPENMPI || game->choice.nic != 0) {
             argp_error(state, "'%s' is no algorithm: pairwise, tree:D, dissemination:N", argument);
         }
         break;

@@ -59,7 +59,7 @@ for entry in entries:
     for peers in trips.values():
         assert peers == sorted(set(peers)) and peers[0] == 1 and peers[-1] == entry["nodes"] - 1, entry
     for candidate in entry["candidates"]:
-        player = "kernel" if "@kernel" in candidate["algorithm"] else "soft"
+        player = candidate["algorithm"].partition("@")[2]
         if candidate["algorithm"] == "openmpi":
             assert "model_us" not in candidate, entry
         else:

@@ -64,7 +64,9 @@ check "a firewall between two hosts" on_hosts --cut 1-2 3 2 --mca coll_nicbarr_v
 said_so "do not come through"
 check "no NIC plays" not_said "$plays_world"
 # shellcheck disable=SC2086 # words
-check "a firewall that tuning meets" on_hosts --cut 2-3 3 2 --mca coll_nicbarr_verbose 1 $ledger
+check "a firewall that tuning meets" on_hosts --cut 2-3 3 2 --mca coll_nicbarr_verbose 1 \
+    --mca coll_nicbarr_tune_after 3 "$programs/barrier_ledger" --iterations 1000 \
+    --ledger "$scratch/ledger" --seed "$seed"
 said_so "do not come through"
 check "no NIC plays" not_said "$plays_world"
 

@@ -17,7 +17,7 @@ wrong algorithm flags:12 'coll_nicbarr_algorithm "flags:12" is none'
 wrong algorithm counter:-1 'coll_nicbarr_algorithm "counter:-1" is none'
 wrong algorithm pairwise:2 'coll_nicbarr_algorithm "pairwise:2" is none'
 wrong algorithm dissemination:99999999999999999999 'is none'
-for algorithm in openmpi@kernel counter@kernel flags:4@kernel pairwise:2@kernel tree:4@ tree:4@soft; do
+for algorithm in openmpi@kernel counter@kernel flags:4@kernel pairwise:2@kernel tree:4@ tree:4@none; do
     wrong algorithm $algorithm "coll_nicbarr_algorithm \"$algorithm\" is none"
 done
 wrong nic nonsense 'coll_nicbarr_nic "nonsense" is none'

@@ -19,7 +19,11 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/cache_file.h"
+#include "coll_nicbarr/nics.h"
 #include "tests/unit/crew.h"
+
+static const struct myr_nic_kind soft = {.name = "soft"}, kernel = {.name = "kernel"};
+const struct myr_nic_kind *const nicbarr_kinds[] = {&soft, &kernel, NULL};
 
 enum { WRITERS = 6, WRITES = 15, NOBODY = 65534 };
 
@@ -43,11 +47,8 @@ static int tear_down(void **state)
 
 static struct nicbarr_shape shape_of(uint32_t processes)
 {
-    return (struct nicbarr_shape){.nodes = 1,
-                                  .processes = processes,
-                                  .homes = 1,
-                                  .processors = 8,
-                                  .players = 1 << NICBARR_SOFT};
+    return (struct nicbarr_shape){
+        .nodes = 1, .processes = processes, .homes = 1, .processors = 8, .players = 1};
 }
 
 static bool remember(struct nicbarr_shape shape, const char *name, struct myr_error *error)
@@ -312,6 +313,7 @@ static void at_once(void **state)
 
 int main(void)
 {
+    nicbarr_choice_nics(nicbarr_nic_names());
     crew_watchdog();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(missing, set_up, tear_down),

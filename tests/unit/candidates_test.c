@@ -13,14 +13,20 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/candidates.h"
+#include "coll_nicbarr/nics.h"
 #include "tests/unit/crew.h"
 
-enum { SOFT = 1 << NICBARR_SOFT, KERNEL = 1 << NICBARR_KERNEL };
+/* A NIC on which groups are cheap, and one on which they are dear. */
+static const struct myr_nic_kind cheap = {.name = "soft"};
+static const struct myr_nic_kind dear = {.name = "kernel", .caps.flags = MYR_DEAR_GROUPS};
+const struct myr_nic_kind *const nicbarr_kinds[] = {&cheap, &dear, NULL};
+
+enum { NODE = 1 << 0, SOFT = 1 << 1, KERNEL = 1 << 2, PLAYERS_END = 1 << 3 };
 
 static struct nicbarr_shape on_one_node(uint32_t processes, uint32_t homes)
 {
     return (struct nicbarr_shape){
-        .nodes = 1, .processes = processes, .homes = homes, .processors = 8, .players = SOFT};
+        .nodes = 1, .processes = processes, .homes = homes, .processors = 8, .players = NODE};
 }
 
 static struct nicbarr_shape across(uint32_t nodes, uint32_t per_node, uint32_t players)
@@ -62,12 +68,16 @@ static void written_down(void **state)
            "openmpi counter:1 pairwise dissemination:1 dissemination:3 dissemination:7 "
            "tree:2 tree:4 tree:8 tree:16");
     /* What counts is the number of nodes. */
-    expect(across(2, 4, SOFT), "openmpi pairwise dissemination:1");
-    expect(across(4, 16, SOFT), "openmpi pairwise dissemination:1 dissemination:3 tree:2 tree:3");
-    expect(across(64, 1, SOFT), "openmpi pairwise dissemination:1 dissemination:3 dissemination:7 "
-                                "tree:2 tree:4 tree:8 tree:16 tree:63");
-    expect(across(65, 1, SOFT), "openmpi pairwise dissemination:1 dissemination:3 dissemination:7 "
-                                "tree:2 tree:4 tree:8 tree:16");
+    expect(across(2, 4, SOFT), "openmpi pairwise@soft dissemination:1@soft");
+    expect(
+        across(4, 16, SOFT),
+        "openmpi pairwise@soft dissemination:1@soft dissemination:3@soft tree:2@soft tree:3@soft");
+    expect(across(64, 1, SOFT),
+           "openmpi pairwise@soft dissemination:1@soft dissemination:3@soft dissemination:7@soft "
+           "tree:2@soft tree:4@soft tree:8@soft tree:16@soft tree:63@soft");
+    expect(across(65, 1, SOFT),
+           "openmpi pairwise@soft dissemination:1@soft dissemination:3@soft dissemination:7@soft "
+           "tree:2@soft tree:4@soft tree:8@soft tree:16@soft");
     expect(across(4, 1, KERNEL),
            "openmpi pairwise@kernel dissemination:1@kernel dissemination:3@kernel tree:3@kernel");
     expect(across(16, 1, KERNEL),
@@ -76,7 +86,7 @@ static void written_down(void **state)
     expect(across(17, 1, KERNEL),
            "openmpi pairwise@kernel dissemination:1@kernel dissemination:3@kernel tree:4@kernel");
     expect(across(2, 1, SOFT | KERNEL),
-           "openmpi pairwise dissemination:1 pairwise@kernel dissemination:1@kernel");
+           "openmpi pairwise@soft dissemination:1@soft pairwise@kernel dissemination:1@kernel");
     expect(across(4, 1, 0), "openmpi");
 }
 
@@ -112,7 +122,7 @@ static void every_shape(void **state)
             const struct nicbarr_shape shape = on_one_node(size, homes);
             check_shape(&shape);
         }
-        for (uint32_t players = 0; size > 1 && players < 1U << NICBARR_PLAYERS; ++players) {
+        for (uint32_t players = 0; size > 1 && players < PLAYERS_END; players += SOFT) {
             const struct nicbarr_shape shape = across(size, 1 + size % 5, players);
             check_shape(&shape);
         }
@@ -152,6 +162,7 @@ static void beginning(void **state)
 
 int main(void)
 {
+    nicbarr_choice_nics(nicbarr_nic_names());
     crew_watchdog();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_down),

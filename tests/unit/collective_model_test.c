@@ -290,8 +290,7 @@ static struct nicbarr_choice draw_choice(uint64_t *random, uint32_t size)
     const uint32_t most = nicbarr_parameter_max(algorithm, size);
     /* Half of them small, as in real life. */
     const uint32_t end = crew_below(random, 2) && most > 4 ? 4 : most;
-    return (struct nicbarr_choice){algorithm, 0 == end ? 0 : 1 + crew_below(random, end),
-                                   NICBARR_SOFT};
+    return (struct nicbarr_choice){algorithm, 0 == end ? 0 : 1 + crew_below(random, end), 0};
 }
 
 /* A group, and when its hosts come and go. */
@@ -374,8 +373,7 @@ static void every_schedule(void **state)
             const bool one = NICBARR_FLAGS == algorithms[a] || NICBARR_PAIRWISE == algorithms[a];
             const uint32_t most = one ? 1 : nicbarr_parameter_max(algorithms[a], size);
             for (uint32_t parameter = 1; parameter <= most; ++parameter) {
-                one_team(++seed, (struct nicbarr_choice){algorithms[a], parameter, NICBARR_SOFT},
-                         size, 8);
+                one_team(++seed, (struct nicbarr_choice){algorithms[a], parameter, 0}, size, 8);
             }
         }
     }

@@ -28,9 +28,8 @@ enum {
     FREED = 0xa5,
 };
 
-static const struct nicbarr_choice flags = {NICBARR_FLAGS, 4, NICBARR_SOFT},
-                                   line = {NICBARR_TREE, 1, NICBARR_SOFT},
-                                   dissemination = {NICBARR_DISSEMINATION, 1, NICBARR_SOFT};
+static const struct nicbarr_choice flags = {NICBARR_FLAGS, 4, 0}, line = {NICBARR_TREE, 1, 0},
+                                   dissemination = {NICBARR_DISSEMINATION, 1, 0};
 
 /* What has been sent since the log was emptied. */
 struct logged {

@@ -788,12 +788,11 @@ static struct nicbarr_choice some_choice(uint64_t *random)
 {
     switch (crew_below(random, 3)) {
     case 0:
-        return (struct nicbarr_choice){NICBARR_DISSEMINATION, 1 + crew_below(random, 3),
-                                       NICBARR_KERNEL};
+        return (struct nicbarr_choice){NICBARR_DISSEMINATION, 1 + crew_below(random, 3), 0};
     case 1:
-        return (struct nicbarr_choice){NICBARR_PAIRWISE, 0, NICBARR_KERNEL};
+        return (struct nicbarr_choice){NICBARR_PAIRWISE, 0, 0};
     default:
-        return (struct nicbarr_choice){NICBARR_TREE, 2 + crew_below(random, 3), NICBARR_KERNEL};
+        return (struct nicbarr_choice){NICBARR_TREE, 2 + crew_below(random, 3), 0};
     }
 }
 

@@ -48,30 +48,30 @@ bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr
 #include "coll_nicbarr/layout.c"
 
 static const struct nicbarr_choice choices[] = {
-    {NICBARR_COUNTER, 1, NICBARR_SOFT},
-    {NICBARR_COUNTER, 2, NICBARR_SOFT},
-    {NICBARR_COUNTER, 3, NICBARR_SOFT},
-    {NICBARR_COUNTER, 8, NICBARR_SOFT},
-    {NICBARR_COUNTER, 4096, NICBARR_SOFT},
-    {NICBARR_FLAGS, 4, NICBARR_SOFT},
-    {NICBARR_FLAGS, 16, NICBARR_SOFT},
-    {NICBARR_FLAGS, 64, NICBARR_SOFT},
-    {NICBARR_FLAGS, 128, NICBARR_SOFT},
-    {NICBARR_PAIRWISE, 0, NICBARR_SOFT},
-    {NICBARR_DISSEMINATION, 1, NICBARR_SOFT},
-    {NICBARR_DISSEMINATION, 2, NICBARR_SOFT},
-    {NICBARR_DISSEMINATION, 3, NICBARR_SOFT},
-    {NICBARR_DISSEMINATION, 4, NICBARR_SOFT},
-    {NICBARR_DISSEMINATION, 7, NICBARR_SOFT},
-    {NICBARR_DISSEMINATION, 8, NICBARR_SOFT},
-    {NICBARR_DISSEMINATION, 4096, NICBARR_SOFT},
-    {NICBARR_TREE, 1, NICBARR_SOFT},
-    {NICBARR_TREE, 2, NICBARR_SOFT},
-    {NICBARR_TREE, 3, NICBARR_SOFT},
-    {NICBARR_TREE, 4, NICBARR_SOFT},
-    {NICBARR_TREE, 8, NICBARR_SOFT},
-    {NICBARR_TREE, 16, NICBARR_SOFT},
-    {NICBARR_TREE, 4096, NICBARR_SOFT},
+    {NICBARR_COUNTER, 1, 0},
+    {NICBARR_COUNTER, 2, 0},
+    {NICBARR_COUNTER, 3, 0},
+    {NICBARR_COUNTER, 8, 0},
+    {NICBARR_COUNTER, 4096, 0},
+    {NICBARR_FLAGS, 4, 0},
+    {NICBARR_FLAGS, 16, 0},
+    {NICBARR_FLAGS, 64, 0},
+    {NICBARR_FLAGS, 128, 0},
+    {NICBARR_PAIRWISE, 0, 0},
+    {NICBARR_DISSEMINATION, 1, 0},
+    {NICBARR_DISSEMINATION, 2, 0},
+    {NICBARR_DISSEMINATION, 3, 0},
+    {NICBARR_DISSEMINATION, 4, 0},
+    {NICBARR_DISSEMINATION, 7, 0},
+    {NICBARR_DISSEMINATION, 8, 0},
+    {NICBARR_DISSEMINATION, 4096, 0},
+    {NICBARR_TREE, 1, 0},
+    {NICBARR_TREE, 2, 0},
+    {NICBARR_TREE, 3, 0},
+    {NICBARR_TREE, 4, 0},
+    {NICBARR_TREE, 8, 0},
+    {NICBARR_TREE, 16, 0},
+    {NICBARR_TREE, 4096, 0},
 };
 
 enum { CHOICES = sizeof(choices) / sizeof(choices[0]) };
@@ -211,7 +211,7 @@ static void alone(void **state)
 static void neighbours_count_together(void **state)
 {
     (void)state;
-    const struct nicbarr_choice two = {NICBARR_COUNTER, 2, NICBARR_SOFT};
+    const struct nicbarr_choice two = {NICBARR_COUNTER, 2, 0};
     struct team team;
     struct myr_plan plans[4];
     for (uint32_t homes = 1; homes <= 2; ++homes) {
@@ -238,7 +238,7 @@ static void neighbours_count_together(void **state)
 static void none(void **state)
 {
     (void)state;
-    const struct nicbarr_choice openmpi = {NICBARR_OPENMPI, 0, NICBARR_SOFT};
+    const struct nicbarr_choice openmpi = {NICBARR_OPENMPI, 0, 0};
     struct team team;
     struct myr_plan plan = {.nsteps = 0};
     team_begin(&team, 4, 1, &openmpi, 1);

@@ -6,6 +6,7 @@ unit_programs = \
     tests/unit/model_test \
     tests/unit/statistics_test \
     tests/unit/candidates_test \
+    tests/unit/census_test \
     tests/unit/contest_test \
     tests/unit/cache_file_test \
     tests/unit/fits_test \
@@ -51,6 +52,10 @@ tests_unit_model_test_LDADD = $(unit_libs)
 tests_unit_statistics_test_SOURCES = tests/unit/statistics_test.c $(unit_common)
 tests_unit_statistics_test_CFLAGS = $(unit_cflags)
 tests_unit_statistics_test_LDADD = $(unit_libs)
+
+tests_unit_census_test_SOURCES = tests/unit/census_test.c $(unit_common)
+tests_unit_census_test_CFLAGS = $(unit_cflags)
+tests_unit_census_test_LDADD = $(unit_libs)
 
 tests_unit_candidates_test_SOURCES = tests/unit/candidates_test.c $(unit_common)
 tests_unit_candidates_test_CFLAGS = $(unit_cflags)
@@ -155,6 +160,14 @@ tests_unit_nicsim_data_test_LDADD = $(JANSSON_LIBS) $(CMOCKA_LIBS)
 tests_unit_place_test_SOURCES = tests/unit/place_test.c $(unit_common) myrd/place.h myrd/place.c
 tests_unit_place_test_CFLAGS = $(unit_cflags)
 tests_unit_place_test_LDADD = $(unit_libs)
+
+## The component with a test double as its only kind of NIC; tests/component/double.sh plays on it.
+check_LTLIBRARIES = tests/unit/double/mca_coll_nicbarr.la
+tests_unit_double_mca_coll_nicbarr_la_SOURCES = $(coll_nicbarr_sources) tests/unit/nic_double.c
+tests_unit_double_mca_coll_nicbarr_la_CPPFLAGS = $(coll_nicbarr_cppflags)
+tests_unit_double_mca_coll_nicbarr_la_CFLAGS = $(coll_nicbarr_cflags)
+tests_unit_double_mca_coll_nicbarr_la_LDFLAGS = $(coll_nicbarr_ldflags) -rpath /nowhere
+tests_unit_double_mca_coll_nicbarr_la_LIBADD = $(coll_nicbarr_libadd)
 
 ## The owner of the kernel's NIC, over a test double of that; also where the build has no such NIC.
 tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_common) \

@@ -86,8 +86,7 @@ static void no_prediction(void **state)
     expect("tree:2", 513, 1024, 0);
     expect("tree:2", 4, 0, 0);
     const struct nicbarr_machine machine = {1, 1, 1};
-    assert_true(nicbarr_model_us((struct nicbarr_choice){NICBARR_TREE, 2, NICBARR_SOFT}, 512,
-                                 &machine) > 0);
+    assert_true(nicbarr_model_us((struct nicbarr_choice){NICBARR_TREE, 2, 0}, 512, &machine) > 0);
 }
 
 /* Twice the latency, twice the time; the other number does not count. */
@@ -98,7 +97,7 @@ static void proportional(void **state)
         NICBARR_COUNTER, NICBARR_FLAGS, NICBARR_TREE, NICBARR_DISSEMINATION, NICBARR_PAIRWISE};
     for (size_t a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
         for (uint32_t size = 2; size < 40; ++size) {
-            const struct nicbarr_choice choice = {algorithms[a], 4, NICBARR_SOFT};
+            const struct nicbarr_choice choice = {algorithms[a], 4, 0};
             struct nicbarr_machine own = {0.5, 3, 64}, shared = {0.5, 3, 1};
             const double own_us = nicbarr_model_us(choice, size, &own);
             const double shared_us = nicbarr_model_us(choice, size, &shared);
@@ -155,7 +154,7 @@ static void no_prediction_across(void **state)
     expect_across("openmpi", 4, 0);
     expect_across("tree:2", 1, 0);
     expect_across("tree:2", 513, 0);
-    const struct nicbarr_choice tree = {NICBARR_TREE, 2, NICBARR_SOFT};
+    const struct nicbarr_choice tree = {NICBARR_TREE, 2, 0};
     const struct nicbarr_round_trips none = {.count = 0}, one = {1, {{1, 4, 4}}};
     assert_true(0 == nicbarr_model_across_us(tree, 4, &none));
     assert_true(nicbarr_model_across_us(tree, 512, &one) > 0);
@@ -209,8 +208,7 @@ static void slower_network(void **state)
         for (uint32_t parameter = 1; parameter < nodes; ++parameter) {
             static const enum nicbarr_algorithm algorithms[] = {NICBARR_TREE, NICBARR_DISSEMINATION,
                                                                 NICBARR_PAIRWISE};
-            const struct nicbarr_choice choice = {algorithms[crew_below(&random, 3)], parameter,
-                                                  NICBARR_SOFT};
+            const struct nicbarr_choice choice = {algorithms[crew_below(&random, 3)], parameter, 0};
             const double us = nicbarr_model_across_us(choice, nodes, &trips);
             assert_true(us > 0);
             assert_true(2 * us == nicbarr_model_across_us(choice, nodes, &twice));
@@ -223,6 +221,7 @@ static void slower_network(void **state)
 
 int main(void)
 {
+    nicbarr_choice_nics((const char *const[]){"soft", "kernel", NULL});
     crew_watchdog();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_processor_each),

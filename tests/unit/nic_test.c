@@ -299,13 +299,17 @@ static void join_group(struct member *member, int point)
         myr_nic_get_name(member->nic, &world->name[member->node]);
     }
     meet(world, point, size_of(world));
+    const struct myr_nic_name *names[MOST_NODES];
+    for (uint32_t n = 0; n < world->nodes; ++n) {
+        names[n] = &world->name[n];
+    }
     const struct myr_nic_members members = {
         .key = world->key,
         .nodes = world->nodes,
         .node = member->node,
         .locals = world->locals,
         .local = member->local,
-        .names = world->name,
+        .names = names,
     };
     CREW_CHECK(MYR_OK == myr_nic_group_join(&member->group, member->nic, &member->waiter, &members,
                                             schedule_of, world, &error),
@@ -844,8 +848,9 @@ static enum myr_status join_as(struct member *member, uint32_t local,
                                const struct myr_nic_name names[2], uint64_t key,
                                struct myr_nic_group *group)
 {
+    const struct myr_nic_name *const by_node[] = {&names[0], &names[1]};
     const struct myr_nic_members members = {
-        .key = key, .nodes = 2, .locals = 2, .local = local, .names = names};
+        .key = key, .nodes = 2, .locals = 2, .local = local, .names = by_node};
     struct myr_error error = {0};
     return myr_nic_group_join(group, member->nic, &member->waiter, &members, schedule_of,
                               member->world, &error);
@@ -1438,7 +1443,8 @@ static void peers_come_and_go(void **state)
     (void)state;
     enum { PEERS = 15, GROUPS = 600, AT_ONCE = 4 };
     struct world world = {.nodes = PEERS + 1}; /* eight of them are a node's peers */
-    struct myr_nic_name names[PEERS + 1] = {0};
+    struct myr_nic_name name[PEERS + 1] = {0};
+    const struct myr_nic_name *names[PEERS + 1] = {&name[0]};
     struct myr_nic_group group[AT_ONCE];
     struct myr_segment *segment;
     struct myr_nic *nic;
@@ -1448,9 +1454,10 @@ static void peers_come_and_go(void **state)
     assert_int_equal(myr_nic_open(segment, &options, &nic, NULL), MYR_OK);
     for (uint32_t g = 0; g < GROUPS; ++g) {
         for (uint32_t n = 1; n <= PEERS; ++n) {
-            names[n].count = 1;
-            names[n].address[0].ip = htonl(0x7f010000 + g * PEERS + n);
-            names[n].address[0].port = htons(9);
+            names[n] = &name[n];
+            name[n].count = 1;
+            name[n].address[0].ip = htonl(0x7f010000 + g * PEERS + n);
+            name[n].address[0].port = htons(9);
         }
         const struct myr_nic_members members = {
             .key = g + 1, .nodes = PEERS + 1, .locals = 1, .names = names};
@@ -1474,7 +1481,8 @@ static void a_missing_node(void **state)
     (void)state;
     struct world world = {.nodes = 2};
     struct myr_nic_name names[2] = {{0}, {.key = 2, .count = 1}};
-    const struct myr_nic_members members = {.key = 1, .nodes = 2, .locals = 1, .names = names};
+    const struct myr_nic_name *const by_node[] = {&names[0], &names[1]};
+    const struct myr_nic_members members = {.key = 1, .nodes = 2, .locals = 1, .names = by_node};
     struct myr_nic_group group;
     struct myr_segment *segment;
     struct myr_nic *nic;

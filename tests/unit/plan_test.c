@@ -40,33 +40,20 @@ struct layout {
 };
 
 static const struct layout layouts[] = {
-    {PACKED, {NICBARR_FLAGS, 4, NICBARR_SOFT}},
-    {PACKED, {NICBARR_FLAGS, 8, NICBARR_SOFT}},
-    {PACKED, {NICBARR_FLAGS, 64, NICBARR_SOFT}},
-    {PACKED, {NICBARR_FLAGS, 128, NICBARR_SOFT}},
-    {MESSAGES, {NICBARR_FLAGS, 4, NICBARR_SOFT}},
-    {MESSAGES, {NICBARR_COUNTER, 1, NICBARR_SOFT}},
-    {MESSAGES, {NICBARR_PAIRWISE, 0, NICBARR_SOFT}},
-    {MESSAGES, {NICBARR_DISSEMINATION, 1, NICBARR_SOFT}},
-    {MESSAGES, {NICBARR_DISSEMINATION, 2, NICBARR_SOFT}},
-    {MESSAGES, {NICBARR_DISSEMINATION, 3, NICBARR_SOFT}},
-    {MESSAGES, {NICBARR_DISSEMINATION, 7, NICBARR_SOFT}},
-    {MESSAGES, {NICBARR_DISSEMINATION, 4096, NICBARR_SOFT}},
-    {MESSAGES, {NICBARR_TREE, 1, NICBARR_SOFT}},
-    {MESSAGES, {NICBARR_TREE, 2, NICBARR_SOFT}},
-    {MESSAGES, {NICBARR_TREE, 5, NICBARR_SOFT}},
-    {MESSAGES, {NICBARR_TREE, 4096, NICBARR_SOFT}},
-    {RELEASE, {NICBARR_COUNTER, 1, NICBARR_SOFT}},
-    {RELEASE, {NICBARR_TREE, 1, NICBARR_SOFT}},
-    {RELEASE, {NICBARR_TREE, 2, NICBARR_SOFT}},
-    {RELEASE, {NICBARR_TREE, 3, NICBARR_SOFT}},
-    {RELEASE, {NICBARR_TREE, 4, NICBARR_SOFT}},
-    {RELEASE, {NICBARR_TREE, 8, NICBARR_SOFT}},
-    {RELEASE, {NICBARR_TREE, 4096, NICBARR_SOFT}},
-    {COUNTERS, {NICBARR_COUNTER, 1, NICBARR_SOFT}},
-    {COUNTERS, {NICBARR_COUNTER, 2, NICBARR_SOFT}},
-    {COUNTERS, {NICBARR_COUNTER, 3, NICBARR_SOFT}},
-    {COUNTERS, {NICBARR_COUNTER, 8, NICBARR_SOFT}},
+    {PACKED, {NICBARR_FLAGS, 4, 0}},           {PACKED, {NICBARR_FLAGS, 8, 0}},
+    {PACKED, {NICBARR_FLAGS, 64, 0}},          {PACKED, {NICBARR_FLAGS, 128, 0}},
+    {MESSAGES, {NICBARR_FLAGS, 4, 0}},         {MESSAGES, {NICBARR_COUNTER, 1, 0}},
+    {MESSAGES, {NICBARR_PAIRWISE, 0, 0}},      {MESSAGES, {NICBARR_DISSEMINATION, 1, 0}},
+    {MESSAGES, {NICBARR_DISSEMINATION, 2, 0}}, {MESSAGES, {NICBARR_DISSEMINATION, 3, 0}},
+    {MESSAGES, {NICBARR_DISSEMINATION, 7, 0}}, {MESSAGES, {NICBARR_DISSEMINATION, 4096, 0}},
+    {MESSAGES, {NICBARR_TREE, 1, 0}},          {MESSAGES, {NICBARR_TREE, 2, 0}},
+    {MESSAGES, {NICBARR_TREE, 5, 0}},          {MESSAGES, {NICBARR_TREE, 4096, 0}},
+    {RELEASE, {NICBARR_COUNTER, 1, 0}},        {RELEASE, {NICBARR_TREE, 1, 0}},
+    {RELEASE, {NICBARR_TREE, 2, 0}},           {RELEASE, {NICBARR_TREE, 3, 0}},
+    {RELEASE, {NICBARR_TREE, 4, 0}},           {RELEASE, {NICBARR_TREE, 8, 0}},
+    {RELEASE, {NICBARR_TREE, 4096, 0}},        {COUNTERS, {NICBARR_COUNTER, 1, 0}},
+    {COUNTERS, {NICBARR_COUNTER, 2, 0}},       {COUNTERS, {NICBARR_COUNTER, 3, 0}},
+    {COUNTERS, {NICBARR_COUNTER, 8, 0}},
 };
 
 enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]) };
@@ -312,7 +299,7 @@ static void lines_of_their_own(void **state)
 {
     (void)state;
     enum { SIZE = 40 };
-    static const struct layout layout = {MESSAGES, {NICBARR_DISSEMINATION, 3, NICBARR_SOFT}};
+    static const struct layout layout = {MESSAGES, {NICBARR_DISSEMINATION, 3, 0}};
     struct memory memory = memory_make(layout_bytes(&layout, SIZE));
     struct myr_plan *plans = calloc(SIZE, sizeof(*plans));
     uint32_t *reader = calloc(memory.bytes / MYR_LINE, sizeof(*reader));
@@ -350,7 +337,7 @@ static void one_release(void **state)
 {
     (void)state;
     enum { SIZE = 13 };
-    static const struct layout layout = {RELEASE, {NICBARR_TREE, 3, NICBARR_SOFT}};
+    static const struct layout layout = {RELEASE, {NICBARR_TREE, 3, 0}};
     struct memory memory = memory_make(layout_bytes(&layout, SIZE));
     struct myr_plan *plans = calloc(SIZE, sizeof(*plans));
     make_plans(&layout, SIZE, memory.slots, NULL, plans);
@@ -392,7 +379,7 @@ static void out_of_memory(void **state)
 {
     (void)state;
     struct memory memory = memory_make(myr_plan_messages_bytes(8, 3));
-    struct short_of_memory is = {{{NICBARR_DISSEMINATION, 1, NICBARR_SOFT}, 8}, 0};
+    struct short_of_memory is = {{{NICBARR_DISSEMINATION, 1, 0}, 8}, 0};
     struct short_of_memory *const context = &is;
     for (uint32_t granted = 0; granted <= 4; ++granted) { /* its own and three receivers' */
         struct myr_plan plan;

@@ -19,6 +19,10 @@
 #include "coll_nicbarr/schedule.h"
 #include "tests/unit/crew.h"
 
+/* NICs as choices name them. */
+static const char *const nics[] = {"soft", "kernel", NULL};
+enum { SOFT = 1, KERNEL = 2 };
+
 enum { EXHAUSTIVE = 300 };
 
 /* ---- playing a barrier ---- */
@@ -287,11 +291,11 @@ static void play_with(enum nicbarr_algorithm algorithm, const uint32_t *paramete
 {
     for (uint32_t size = 1; size <= EXHAUSTIVE; ++size) {
         for (size_t i = 0; i < count; ++i) {
-            play((struct nicbarr_choice){algorithm, parameters[i], NICBARR_SOFT}, size);
+            play((struct nicbarr_choice){algorithm, parameters[i], 0}, size);
         }
         if (count > 1) { /* around P, where nothing changes any more */
             for (uint32_t parameter = size > 2 ? size - 2 : 1; parameter <= size + 1; ++parameter) {
-                play((struct nicbarr_choice){algorithm, parameter, NICBARR_SOFT}, size);
+                play((struct nicbarr_choice){algorithm, parameter, 0}, size);
             }
         }
     }
@@ -337,11 +341,9 @@ static void large(void **state)
     (void)state;
     static const uint32_t sizes[] = {511, 512, 513, 728, 729, 730, 1000, 1023, 1024, 1025};
     static const struct nicbarr_choice choices[] = {
-        {NICBARR_DISSEMINATION, 1, NICBARR_SOFT}, {NICBARR_DISSEMINATION, 2, NICBARR_SOFT},
-        {NICBARR_DISSEMINATION, 7, NICBARR_SOFT}, {NICBARR_DISSEMINATION, 8, NICBARR_SOFT},
-        {NICBARR_TREE, 2, NICBARR_SOFT},          {NICBARR_TREE, 3, NICBARR_SOFT},
-        {NICBARR_TREE, 16, NICBARR_SOFT},         {NICBARR_PAIRWISE, 0, NICBARR_SOFT},
-        {NICBARR_COUNTER, 1, NICBARR_SOFT},
+        {NICBARR_DISSEMINATION, 1, 0}, {NICBARR_DISSEMINATION, 2, 0}, {NICBARR_DISSEMINATION, 7, 0},
+        {NICBARR_DISSEMINATION, 8, 0}, {NICBARR_TREE, 2, 0},          {NICBARR_TREE, 3, 0},
+        {NICBARR_TREE, 16, 0},         {NICBARR_PAIRWISE, 0, 0},      {NICBARR_COUNTER, 1, 0},
     };
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); ++s) {
         for (size_t c = 0; c < sizeof(choices) / sizeof(choices[0]); ++c) {
@@ -355,8 +357,8 @@ static void none(void **state)
 {
     (void)state;
     struct myr_schedule schedule;
-    assert_true(nicbarr_schedule_create((struct nicbarr_choice){NICBARR_OPENMPI, 0, NICBARR_SOFT},
-                                        4, 1, &schedule));
+    assert_true(
+        nicbarr_schedule_create((struct nicbarr_choice){NICBARR_OPENMPI, 0, 0}, 4, 1, &schedule));
     assert_int_equal(schedule.nsteps, 0);
     assert_int_equal(schedule.npeers, 0);
     nicbarr_schedule_destroy(&schedule);
@@ -367,8 +369,8 @@ static void whoever_plays(void **state)
 {
     (void)state;
     struct myr_schedule soft, kernel;
-    const struct nicbarr_choice by_soft = {NICBARR_TREE, 2, NICBARR_SOFT};
-    const struct nicbarr_choice by_kernel = {NICBARR_TREE, 2, NICBARR_KERNEL};
+    const struct nicbarr_choice by_soft = {NICBARR_TREE, 2, 0};
+    const struct nicbarr_choice by_kernel = {NICBARR_TREE, 2, KERNEL};
     assert_true(nicbarr_schedule_create(by_soft, 7, 2, &soft));
     assert_true(nicbarr_schedule_create(by_kernel, 7, 2, &kernel));
     assert_int_equal(soft.nsteps, kernel.nsteps);
@@ -384,8 +386,8 @@ static void within_a_step(void **state)
 {
     (void)state;
     struct myr_schedule schedule;
-    assert_true(nicbarr_schedule_create(
-        (struct nicbarr_choice){NICBARR_DISSEMINATION, 2, NICBARR_SOFT}, 5, 1, &schedule));
+    assert_true(nicbarr_schedule_create((struct nicbarr_choice){NICBARR_DISSEMINATION, 2, 0}, 5, 1,
+                                        &schedule));
     /* To 1 + 1 and 1 + 2, from 1 - 1 and 1 - 2; then to 1 + 3, from 1 - 3 (modulo 5). */
     static const struct myr_step steps[] = {{2, 2}, {1, 1}};
     static const uint32_t peers[] = {2, 3, 0, 4, 4, 3};
@@ -414,7 +416,7 @@ static void greatest_parameter(void **state)
 static void expect_round_trip(struct nicbarr_choice choice)
 {
     char name[NICBARR_CHOICE_TEXT];
-    struct nicbarr_choice read = {NICBARR_ALGORITHMS, 77, NICBARR_SOFT};
+    struct nicbarr_choice read = {NICBARR_ALGORITHMS, 77, 0};
     memset(name, '?', sizeof(name));
     assert_ptr_equal(nicbarr_choice_name(choice, name), name);
     assert_non_null(memchr(name, '\0', sizeof(name)));
@@ -426,71 +428,68 @@ static void expect_round_trip(struct nicbarr_choice choice)
 static void round_trip(void **state)
 {
     (void)state;
-    expect_round_trip((struct nicbarr_choice){NICBARR_OPENMPI, 0, NICBARR_SOFT});
-    expect_round_trip((struct nicbarr_choice){NICBARR_PAIRWISE, 0, NICBARR_SOFT});
+    expect_round_trip((struct nicbarr_choice){NICBARR_OPENMPI, 0, 0});
+    expect_round_trip((struct nicbarr_choice){NICBARR_PAIRWISE, 0, 0});
     for (uint32_t stride = 4; stride <= 128; stride *= 2) {
-        expect_round_trip((struct nicbarr_choice){NICBARR_FLAGS, stride, NICBARR_SOFT});
+        expect_round_trip((struct nicbarr_choice){NICBARR_FLAGS, stride, 0});
     }
     for (uint32_t parameter = 1; parameter <= 4096; ++parameter) {
-        expect_round_trip((struct nicbarr_choice){NICBARR_COUNTER, parameter, NICBARR_SOFT});
-        expect_round_trip((struct nicbarr_choice){NICBARR_TREE, parameter, NICBARR_SOFT});
-        expect_round_trip((struct nicbarr_choice){NICBARR_DISSEMINATION, parameter, NICBARR_SOFT});
+        expect_round_trip((struct nicbarr_choice){NICBARR_COUNTER, parameter, 0});
+        expect_round_trip((struct nicbarr_choice){NICBARR_TREE, parameter, 0});
+        expect_round_trip((struct nicbarr_choice){NICBARR_DISSEMINATION, parameter, 0});
     }
-    expect_round_trip((struct nicbarr_choice){NICBARR_PAIRWISE, 0, NICBARR_KERNEL});
+    expect_round_trip((struct nicbarr_choice){NICBARR_PAIRWISE, 0, KERNEL});
     for (uint32_t parameter = 1; parameter <= 4096; ++parameter) {
-        expect_round_trip((struct nicbarr_choice){NICBARR_TREE, parameter, NICBARR_KERNEL});
-        expect_round_trip(
-            (struct nicbarr_choice){NICBARR_DISSEMINATION, parameter, NICBARR_KERNEL});
+        expect_round_trip((struct nicbarr_choice){NICBARR_TREE, parameter, KERNEL});
+        expect_round_trip((struct nicbarr_choice){NICBARR_DISSEMINATION, parameter, KERNEL});
     }
     /* Names of choices that nobody may type fit as well. */
     char name[NICBARR_CHOICE_TEXT];
-    nicbarr_choice_name((struct nicbarr_choice){NICBARR_DISSEMINATION, UINT32_MAX, NICBARR_KERNEL},
-                        name);
+    nicbarr_choice_name((struct nicbarr_choice){NICBARR_DISSEMINATION, UINT32_MAX, KERNEL}, name);
     assert_string_equal(name, "dissemination:4294967295@kernel");
-    nicbarr_choice_name((struct nicbarr_choice){NICBARR_DISSEMINATION, UINT32_MAX, NICBARR_SOFT},
-                        name);
+    nicbarr_choice_name((struct nicbarr_choice){NICBARR_DISSEMINATION, UINT32_MAX, 0}, name);
     assert_string_equal(name, "dissemination:4294967295");
 }
 
 static void equality(void **state)
 {
     (void)state;
-    const struct nicbarr_choice tree4 = {NICBARR_TREE, 4, NICBARR_SOFT},
-                                tree2 = {NICBARR_TREE, 2, NICBARR_SOFT},
-                                flags4 = {NICBARR_FLAGS, 4, NICBARR_SOFT};
+    const struct nicbarr_choice tree4 = {NICBARR_TREE, 4, 0}, tree2 = {NICBARR_TREE, 2, 0},
+                                flags4 = {NICBARR_FLAGS, 4, 0};
     assert_true(nicbarr_choice_equal(tree4, tree4));
     assert_false(nicbarr_choice_equal(tree4, tree2));
     assert_false(nicbarr_choice_equal(tree4, flags4));
-    const struct nicbarr_choice kernel = {NICBARR_TREE, 4, NICBARR_KERNEL};
+    const struct nicbarr_choice kernel = {NICBARR_TREE, 4, KERNEL};
     assert_true(nicbarr_choice_equal(kernel, kernel));
     assert_false(nicbarr_choice_equal(tree4, kernel));
 }
 
 static void expect_read(const char *text, enum nicbarr_algorithm algorithm, uint32_t parameter,
-                        enum nicbarr_player player)
+                        uint32_t nic)
 {
-    struct nicbarr_choice read = {NICBARR_ALGORITHMS, 77, NICBARR_SOFT};
+    struct nicbarr_choice read = {NICBARR_ALGORITHMS, 77, 0};
     if (!nicbarr_choice_parse(text, &read) || algorithm != read.algorithm ||
-        parameter != read.parameter || player != read.player) {
+        parameter != read.parameter || nic != read.nic) {
         fail_msg("\"%s\" was read as (%d, %u, %d)", text, (int)read.algorithm, read.parameter,
-                 (int)read.player);
+                 (int)read.nic);
     }
 }
 
 static void defaults(void **state)
 {
     (void)state;
-    expect_read("openmpi", NICBARR_OPENMPI, 0, NICBARR_SOFT);
-    expect_read("counter", NICBARR_COUNTER, 1, NICBARR_SOFT);
-    expect_read("flags", NICBARR_FLAGS, 4, NICBARR_SOFT);
-    expect_read("tree", NICBARR_TREE, 4, NICBARR_SOFT);
-    expect_read("dissemination", NICBARR_DISSEMINATION, 1, NICBARR_SOFT);
-    expect_read("pairwise", NICBARR_PAIRWISE, 0, NICBARR_SOFT);
-    expect_read("tree:0016", NICBARR_TREE, 16, NICBARR_SOFT);
-    expect_read("tree@kernel", NICBARR_TREE, 4, NICBARR_KERNEL);
-    expect_read("tree:016@kernel", NICBARR_TREE, 16, NICBARR_KERNEL);
-    expect_read("dissemination@kernel", NICBARR_DISSEMINATION, 1, NICBARR_KERNEL);
-    expect_read("pairwise@kernel", NICBARR_PAIRWISE, 0, NICBARR_KERNEL);
+    expect_read("openmpi", NICBARR_OPENMPI, 0, 0);
+    expect_read("counter", NICBARR_COUNTER, 1, 0);
+    expect_read("flags", NICBARR_FLAGS, 4, 0);
+    expect_read("tree", NICBARR_TREE, 4, 0);
+    expect_read("dissemination", NICBARR_DISSEMINATION, 1, 0);
+    expect_read("pairwise", NICBARR_PAIRWISE, 0, 0);
+    expect_read("tree:0016", NICBARR_TREE, 16, 0);
+    expect_read("tree@soft", NICBARR_TREE, 4, SOFT);
+    expect_read("tree@kernel", NICBARR_TREE, 4, KERNEL);
+    expect_read("tree:016@kernel", NICBARR_TREE, 16, KERNEL);
+    expect_read("dissemination@kernel", NICBARR_DISSEMINATION, 1, KERNEL);
+    expect_read("pairwise@kernel", NICBARR_PAIRWISE, 0, KERNEL);
 }
 
 static void refused(void **state)
@@ -554,7 +553,7 @@ static void refused(void **state)
         "pairwise:1@kernel",
         "tree:0@kernel",
         "tree:4@",
-        "tree:4@soft",
+        "tree:4@none",
         "tree:4@Kernel",
         "tree:4@kernel ",
         "tree:4@kernels",
@@ -581,9 +580,9 @@ static void random_strings(void **state)
                                          "16",       "64",      "128",     "4096",
                                          "4097",     "9",       "-",       " ",
                                          "x",        "\xc3",    "e",       "%s",
-                                         "@kernel",  "@kernel", "@",       "kernel"};
+                                         "@kernel",  "@soft",   "@",       "kernel"};
     static const char grammar[] = "^(openmpi|flags(:0*(4|8|16|32|64|128))?|counter(" PARAMETER ")?|"
-                                  "(pairwise|(tree|dissemination)(" PARAMETER ")?)(@kernel)?)$";
+                                  "(pairwise|(tree|dissemination)(" PARAMETER ")?)(@(soft|kernel))?)$";
     uint64_t random = crew_seed();
     uint32_t good = 0;
     regex_t expression;
@@ -641,6 +640,7 @@ static void ping_pong(void **state)
 
 int main(void)
 {
+    nicbarr_choice_nics(nics);
     crew_watchdog();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dissemination),  cmocka_unit_test(tree),

@@ -531,8 +531,7 @@ static struct nicbarr_choice random_choice(uint64_t *random)
     static const enum nicbarr_algorithm algorithms[] = {NICBARR_PAIRWISE, NICBARR_TREE,
                                                         NICBARR_DISSEMINATION};
     return (struct nicbarr_choice){algorithms[crew_below(random, 3)],
-                                   1 + crew_below(random, 1 + crew_below(random, MOST_NODES)),
-                                   NICBARR_SOFT};
+                                   1 + crew_below(random, 1 + crew_below(random, MOST_NODES)), 0};
 }
 
 static struct nicsim_game random_game(uint64_t *random, const struct nicsim_machine *machine,

@@ -42,7 +42,7 @@ static void check(enum myr_status status, const struct myr_error *error)
 
 static bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule)
 {
-    const struct nicbarr_choice choice = {NICBARR_DISSEMINATION, 1, NICBARR_SOFT};
+    const struct nicbarr_choice choice = {NICBARR_DISSEMINATION, 1, 0};
     return nicbarr_schedule_create(choice, *(const uint32_t *)context, node, schedule);
 }
 
@@ -56,8 +56,9 @@ static void join_group(struct myr_nic_group *group, uint64_t key, uint32_t nodes
     myr_nic_get_name(nic, &names[0]);
     names[1] = names[0];
     names[1].address[0].port = htons(9);
+    const struct myr_nic_name *const by_node[] = {&names[0], &names[1]};
     const struct myr_nic_members members = {
-        .key = key, .nodes = nodes, .locals = 1, .names = names};
+        .key = key, .nodes = nodes, .locals = 1, .names = by_node};
     check(myr_nic_group_join(group, nic, &waiter, &members, schedule_of, &nodes, &error), &error);
 }
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Setting up communicators on several nodes; see across.c. Called within MPI_Barrier, by all
+ * members.
+ */
+#ifndef NICBARR_ACROSS_H
+#define NICBARR_ACROSS_H
+
+#include "coll_nicbarr/coll_nicbarr.h"
+
+/* Find out who can play, and what is known of the shape; collective over `comm`. Afterwards
+ * MPI_Barrier has its next function. */
+int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
+/* Install what was chosen: the NICs' barrier over module->nic, or Open MPI's own. Collective. */
+int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
+/* Go back to Open MPI's own, as all members do: there was an `error` here (else NULL or empty), or
+ * packets do not come through. */
+void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            const struct myr_error *error);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From processes to nodes; see census.h. */
+#include "coll_nicbarr/census.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The processes, put together by what they share. */
+struct parts {
+    uint32_t *of;   /* [size]: the part of each rank, in the order of their first ones, from 0 */
+    uint32_t count; /* of parts */
+};
+
+/* What a process has of a NIC; of number 0, the segment stands in the NIC's place. */
+static uint32_t shared(const struct nicbarr_peer *peer, uint32_t nic)
+{
+    return 0 == nic ? peer->segment : peer->nic[nic];
+}
+
+static void parts_free(struct parts *parts)
+{
+    free(parts->of);
+    parts->of = NULL;
+}
+
+/* False where there is no memory. A process that has none is a part of its own kind, number 0. */
+static bool divide(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t nic,
+                   uint32_t met, struct parts *parts)
+{
+    uint32_t *part_of = calloc(met + 1, sizeof(*part_of)); /* by number; from 1 on */
+    *parts = (struct parts){.of = malloc(size * sizeof(*parts->of))};
+    const bool good = NULL != part_of && NULL != parts->of;
+    for (uint32_t r = 0; good && r < size; ++r) {
+        uint32_t *part = &part_of[shared(peers[r], nic)];
+        *part = 0 == *part ? ++parts->count : *part;
+        parts->of[r] = *part - 1;
+    }
+    free(part_of);
+    if (!good) {
+        parts_free(parts);
+    }
+    return good;
+}
+
+static bool all_have(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t nic)
+{
+    bool all = true;
+    for (uint32_t r = 0; all && r < size; ++r) {
+        all = 0 != peers[r]->nic[nic];
+    }
+    return all;
+}
+
+/* What is needed of all members, while they are counted. */
+struct count {
+    const struct nicbarr_peer *const *peers;
+    uint32_t size, rank;
+    const struct nicbarr_met *met;
+    struct parts segments, nodes; /* nodes.of NULL: no NIC makes any yet */
+};
+
+static bool same(const struct count *count, const struct parts *a, const struct parts *b)
+{
+    return 0 == memcmp(a->of, b->of, count->size * sizeof(*a->of));
+}
+
+/* Have NIC `nic` play, where that can be; the first that can makes the nodes. */
+static enum nicbarr_counted consider(struct count *count, uint32_t nic, bool by_segment,
+                                     struct nicbarr_nodes *nodes)
+{
+    struct parts parts;
+    if (!all_have(count->peers, count->size, nic)) {
+        return NICBARR_NO_COMMON_NIC;
+    }
+    if (!divide(count->peers, count->size, nic, count->met->nics[nic], &parts)) {
+        return NICBARR_NO_MEMORY;
+    }
+    const bool first = NULL == count->nodes.of;
+    if ((by_segment && !same(count, &parts, &count->segments)) ||
+        (!first && !same(count, &parts, &count->nodes))) {
+        parts_free(&parts);
+        return NICBARR_MIXED;
+    }
+    nodes->players |= UINT32_C(1) << nic;
+    if (first) {
+        nodes->by = nic;
+        count->nodes = parts;
+    } else {
+        parts_free(&parts);
+    }
+    return NICBARR_COUNTED;
+}
+
+/* The names of the nodes' NICs. */
+static bool name_all(const struct count *count, uint32_t nic, struct nicbarr_nodes *nodes)
+{
+    const struct myr_nic_name **names = calloc(nodes->nodes, sizeof(*names));
+    nodes->names[nic] = names;
+    for (uint32_t r = 0; NULL != names && r < count->size; ++r) {
+        const uint32_t number = count->peers[r]->nic[nic];
+        names[count->nodes.of[r]] = count->met->names[nic][number - 1];
+    }
+    return NULL != names;
+}
+
+static bool describe(const struct count *count, struct nicbarr_nodes *nodes)
+{
+    bool good = true;
+    nodes->nodes = count->nodes.count;
+    nodes->node = count->nodes.of[count->rank];
+    for (uint32_t r = 0; r < count->size; ++r) {
+        if (nodes->node == count->nodes.of[r]) {
+            nodes->local = r == count->rank ? nodes->locals : nodes->local;
+            ++nodes->locals;
+        }
+    }
+    for (uint32_t nic = 1; good && nic < nicbarr_nics_end(); ++nic) {
+        good = 0 == (nodes->players >> nic & 1) || name_all(count, nic, nodes);
+    }
+    return good;
+}
+
+enum nicbarr_counted nicbarr_census(const struct nicbarr_peer *const *peers, uint32_t size,
+                                    uint32_t rank, const struct nicbarr_met *met,
+                                    uint32_t by_segment, struct nicbarr_nodes *nodes)
+{
+    struct count count = {.peers = peers, .size = size, .rank = rank, .met = met};
+    enum nicbarr_counted worst = NICBARR_NO_COMMON_NIC;
+    *nodes = (struct nicbarr_nodes){0};
+    bool good = divide(peers, size, 0, met->segments, &count.segments);
+    for (uint32_t nic = 1; good && nic < nicbarr_nics_end(); ++nic) {
+        const enum nicbarr_counted counted =
+            consider(&count, nic, 0 != (by_segment >> nic & 1), nodes);
+        good = NICBARR_NO_MEMORY != counted;
+        worst = NICBARR_MIXED == counted ? NICBARR_MIXED : worst;
+    }
+    if (good && NULL != count.nodes.of) {
+        good = describe(&count, nodes);
+        worst = NICBARR_COUNTED;
+    }
+    parts_free(&count.segments);
+    parts_free(&count.nodes);
+    if (!good || NICBARR_COUNTED != worst) {
+        nicbarr_nodes_free(nodes);
+    }
+    return good ? worst : NICBARR_NO_MEMORY;
+}
+
+void nicbarr_nodes_free(struct nicbarr_nodes *nodes)
+{
+    for (uint32_t nic = 0; nic < NICBARR_NICS_MOST; ++nic) {
+        free(nodes->names[nic]);
+    }
+    *nodes = (struct nicbarr_nodes){0};
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where a communicator's processes are: from what each has told of itself to nodes, and to the NICs
+ * that can play between these.
+ *
+ * Pure functions; called by members.c and by the tests. All members count the same processes in the
+ * order of ranks, so all come to the same nodes. A communicator of P processes on N nodes takes
+ * time in O(P), memory in O(P) while it is counted, and afterwards 8 bytes a node and NIC that can
+ * play; what is known of a process or of a NIC is stored once for all communicators.
+ */
+#ifndef NICBARR_CENSUS_H
+#define NICBARR_CENSUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "coll_nicbarr/nics.h"
+
+/* What is known of a process. Its segment and its NICs are numbers among all that were met, from 1
+ * on; 0: it has none. */
+struct nicbarr_peer {
+    uint32_t segment;
+    uint32_t index; /* in the segment */
+    uint32_t nic[NICBARR_NICS_MOST];
+    uint8_t trouble; /* what keeps it from taking part: enum nicbarr_trouble, peers.h */
+};
+
+/* All that were met. */
+struct nicbarr_met {
+    uint32_t segments;
+    uint32_t nics[NICBARR_NICS_MOST];
+    const struct myr_nic_name *const *names[NICBARR_NICS_MOST]; /* [nics], by number - 1 */
+};
+
+/* The nodes of a communicator, in the order of the ranks of their first processes. */
+struct nicbarr_nodes {
+    uint32_t nodes, node;   /* how many, this process's one */
+    uint32_t locals, local; /* the same for the processes of this node */
+    uint32_t by;            /* the NIC whose sharing makes a node */
+    uint32_t players;       /* bit n: NIC n can play between all of them */
+    const struct myr_nic_name **names[NICBARR_NICS_MOST]; /* [nodes]; NULL where it cannot */
+};
+
+enum nicbarr_counted {
+    NICBARR_COUNTED,
+    NICBARR_NO_MEMORY,
+    NICBARR_NO_COMMON_NIC, /* no NIC that all of them have one of */
+    NICBARR_MIXED          /* processes share a NIC, but not the memory that it takes, or the other
+                              way round */
+};
+
+/*
+ * Count the `size` processes of a communicator, of which this one is `rank`. A node is what shares
+ * the first NIC that all have; another one can play if the same processes share it. A NIC whose
+ * processes meet in the job's segment (bit n of `by_segment`) must be shared where that is.
+ * When counted, `nodes` is given back by nicbarr_nodes_free().
+ */
+enum nicbarr_counted nicbarr_census(const struct nicbarr_peer *const *peers, uint32_t size,
+                                    uint32_t rank, const struct nicbarr_met *met,
+                                    uint32_t by_segment, struct nicbarr_nodes *nodes);
+void nicbarr_nodes_free(struct nicbarr_nodes *nodes);
+
+#endif

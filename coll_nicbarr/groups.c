@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Joining groups of NICs; see groups.h.
+ *
+ * What a kind gives in its first phase goes to all members in one exchange for all groups: each
+ * process puts the blobs of those groups behind each other, and a node's first process speaks for
+ * the node.
+ */
+#include "coll_nicbarr/groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How long a barrier that all enter at once may take before it counts as not coming through: long
+ * enough for what is lost to be asked for several times over (microseconds). */
+enum { TRY_US = 2000000 };
+
+static uint32_t blob_bytes(const struct nicbarr_joining *joining)
+{
+    return nicbarr_kind(joining->choice.nic)->caps.blob;
+}
+
+/* ---- what a group plays ---- */
+
+struct piece {
+    struct nicbarr_choice choice;
+    uint32_t peers, nodes;
+};
+
+static bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule)
+{
+    const struct piece *piece = context;
+    return 0 == piece->peers ? nicbarr_schedule_create(piece->choice, piece->nodes, node, schedule)
+                             : nicbarr_schedule_ping_pong(piece->peers, node, schedule);
+}
+
+static struct piece piece_of(const mca_coll_nicbarr_module_t *module,
+                             const struct nicbarr_joining *joining)
+{
+    return (struct piece){joining->choice, joining->peers, module->nodes.nodes};
+}
+
+static struct myr_nic_members members_of(const mca_coll_nicbarr_module_t *module,
+                                         const struct nicbarr_joining *joining)
+{
+    const struct nicbarr_nodes *nodes = &module->nodes;
+    const bool alone = 0 != joining->peers;
+    const uint64_t names[] = {module->nic_key, joining->number};
+    return (struct myr_nic_members){
+        .key = nicbarr_digest(0, names, sizeof(names)),
+        .nodes = nodes->nodes,
+        .node = nodes->node,
+        .locals = alone ? 1 : nodes->locals,
+        .local = alone ? 0 : nodes->local,
+        .names = nodes->names[joining->choice.nic],
+    };
+}
+
+/* ---- the two phases ---- */
+
+static void prepare(const mca_coll_nicbarr_module_t *module, struct nicbarr_joining *joining,
+                    void *blob, struct myr_error *error)
+{
+    const struct nicbarr_nics *nics = &mca_coll_nicbarr_component.nics;
+    const struct myr_nic_members members = members_of(module, joining);
+    const struct piece piece = piece_of(module, joining);
+    const uint32_t nic = joining->choice.nic;
+    joining->failed =
+        MYR_OK != nicbarr_kind(nic)->prepare(nics->nic[nic], &nics->site, &members, schedule_of,
+                                             &piece, joining->group, blob, error);
+}
+
+static void connect_group(const mca_coll_nicbarr_module_t *module, struct nicbarr_joining *joining,
+                          const void *blobs, struct myr_error *error)
+{
+    const struct nicbarr_nics *nics = &mca_coll_nicbarr_component.nics;
+    const struct myr_nic_members members = members_of(module, joining);
+    const struct piece piece = piece_of(module, joining);
+    const uint32_t nic = joining->choice.nic;
+    joining->failed =
+        MYR_OK != nicbarr_kind(nic)->connect(nics->nic[nic], &nics->site, &members, schedule_of,
+                                             &piece, blobs, joining->group, error);
+}
+
+/* ---- the exchange between them ---- */
+
+/* What each process tells: who it is, then the blobs of all groups that have some, and for each
+ * whether it is one. */
+struct letter {
+    uint32_t node, local;
+};
+
+static size_t letter_bytes(const struct nicbarr_joining *list, int count)
+{
+    size_t bytes = 0;
+    for (int j = 0; j < count; ++j) {
+        bytes += 0 == blob_bytes(&list[j]) ? 0 : sizeof(uint32_t) + blob_bytes(&list[j]);
+    }
+    return 0 == bytes ? 0 : sizeof(struct letter) + bytes;
+}
+
+static void prepare_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_joining *list,
+                        int count, uint8_t *letter, struct myr_error *errors)
+{
+    const struct letter who = {module->nodes.node, module->nodes.local};
+    memcpy(letter, &who, sizeof(who));
+    uint8_t *at = letter + sizeof(who);
+    for (int j = 0; j < count; ++j) {
+        const uint32_t bytes = blob_bytes(&list[j]);
+        if (0 == bytes) {
+            continue;
+        }
+        if (NULL != list[j].group) {
+            prepare(module, &list[j], at + sizeof(uint32_t), &errors[list[j].choice.nic]);
+        }
+        const uint32_t good = NULL != list[j].group && !list[j].failed;
+        memcpy(at, &good, sizeof(good));
+        at += sizeof(good) + bytes;
+    }
+}
+
+/* Put together the blobs that stand at `place` of all letters, by node; false if one is missing. */
+static bool collect(const mca_coll_nicbarr_module_t *module, const uint8_t *letters, int size,
+                    size_t bytes, size_t place, const struct nicbarr_joining *joining,
+                    uint8_t *blobs)
+{
+    const uint32_t blob = blob_bytes(joining);
+    const uint32_t nodes = 0 == joining->peers ? module->nodes.nodes : joining->peers + 1;
+    uint32_t found = 0;
+    for (int r = 0; r < size; ++r) {
+        const uint8_t *letter = letters + (size_t)r * bytes;
+        struct letter who;
+        uint32_t good;
+        memcpy(&who, letter, sizeof(who));
+        memcpy(&good, letter + place, sizeof(good));
+        if (0 == who.local && 0 != good) {
+            memcpy(blobs + (size_t)who.node * blob, letter + place + sizeof(good), blob);
+            ++found;
+        }
+    }
+    return found == nodes;
+}
+
+static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_joining *list,
+                        int count, const uint8_t *letters, int size, size_t bytes,
+                        struct myr_error *errors)
+{
+    uint8_t *blobs = 0 == bytes ? NULL : malloc((size_t)module->nodes.nodes * MYR_BLOB_MOST);
+    size_t place = sizeof(struct letter);
+    for (int j = 0; j < count; ++j) {
+        const uint32_t blob = blob_bytes(&list[j]);
+        struct myr_error *error = &errors[list[j].choice.nic];
+        if (NULL != list[j].group && 0 == blob) {
+            connect_group(module, &list[j], NULL, error);
+        } else if (NULL != list[j].group && !list[j].failed) {
+            if (NULL != blobs && collect(module, letters, size, bytes, place, &list[j], blobs)) {
+                connect_group(module, &list[j], blobs, error);
+            } else {
+                list[j].failed = true;
+                nicbarr_group_leave(list[j].group);
+            }
+        }
+        place += 0 == blob ? 0 : sizeof(uint32_t) + blob;
+    }
+    free(blobs);
+}
+
+int nicbarr_groups_join(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        struct nicbarr_joining *list, int count,
+                        struct myr_error errors[NICBARR_NICS_MOST])
+{
+    const size_t bytes = letter_bytes(list, count);
+    const int size = ompi_comm_size(comm);
+    int rc = OMPI_SUCCESS;
+    uint8_t *letters = NULL;
+    if (0 != bytes) {
+        letters = calloc((size_t)size + 1, bytes);
+        if (NULL == letters) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        uint8_t *own = letters + (size_t)size * bytes;
+        prepare_all(module, list, count, own, errors);
+        rc = comm->c_coll->coll_allgather(own, (int)bytes, MPI_BYTE, letters, (int)bytes, MPI_BYTE,
+                                          comm, comm->c_coll->coll_allgather_module);
+    }
+    if (OMPI_SUCCESS == rc) {
+        connect_all(module, list, count, letters, size, bytes, errors);
+    }
+    free(letters);
+    return rc;
+}
+
+void nicbarr_group_leave(struct myr_nic_group *group)
+{
+    if (myr_nic_group_joined(group)) {
+        myr_nic_group_leave(group);
+    }
+}
+
+bool nicbarr_group_try(struct myr_nic_group *group)
+{
+    return myr_nic_group_wait(group, myr_nic_group_arrive(group), TRY_US);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Can a communicator be served? Called when it is set up, by all of its members, who come to the
+ * same answer without a message. `why` says in a line what keeps it from being served; it is valid
+ * until the next call.
+ */
+#ifndef NICBARR_MEMBERS_H
+#define NICBARR_MEMBERS_H
+
+#include "coll_nicbarr/coll_nicbarr.h"
+
+/* Can all members of `comm` share this process's segment? When yes, `module` learns its digest,
+ * homes and shape. */
+bool nicbarr_members_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           const char **why);
+
+/* For communicators on several nodes: is there a NIC that all have one of? When yes, `module`
+ * learns its nodes and shape. */
+bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const char **why);
+
+/* Could all take part, if those did open NICs that have not needed any so far? */
+bool nicbarr_members_later(ompi_communicator_t *comm);
+
+#endif

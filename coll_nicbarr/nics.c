@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* This process's NICs; see nics.h. */
+#include "coll_nicbarr/nics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+uint32_t nicbarr_nics_end(void)
+{
+    uint32_t end = 1;
+    while (end < NICBARR_NICS_MOST && NULL != nicbarr_kinds[end - 1]) {
+        ++end;
+    }
+    return end;
+}
+
+const char *const *nicbarr_nic_names(void)
+{
+    static const char *names[NICBARR_NICS_MOST]; /* from NIC 1 on; NULL behind the last */
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        names[nic - 1] = nicbarr_kind(nic)->name;
+    }
+    return names;
+}
+
+/* ---- which are wanted ---- */
+
+static bool equal(const char *word, size_t length, const char *wanted)
+{
+    return strlen(wanted) == length && 0 == memcmp(word, wanted, length);
+}
+
+/* The kind's own word for what the person has said; NULL: it has none. */
+static const char *way_of(const struct myr_nic_kind *kind, const char *word, size_t length)
+{
+    if (equal(word, length, kind->name)) {
+        return kind->name;
+    }
+    for (const char *const *way = kind->ways; NULL != *way; ++way) {
+        if (equal(word, length, *way)) {
+            return *way;
+        }
+    }
+    return NULL;
+}
+
+static void want_all(struct nicbarr_nics *nics)
+{
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        nics->wanted[nic] = true;
+        nics->way[nic] = NULL;
+    }
+}
+
+/* One word; false if it is none. */
+static bool want(struct nicbarr_nics *nics, const char *word, size_t length)
+{
+    bool known = equal(word, length, "none");
+    if (equal(word, length, "auto")) {
+        want_all(nics);
+        return true;
+    }
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        const char *way = way_of(nicbarr_kind(nic), word, length);
+        if (NULL != way) {
+            nics->wanted[nic] = known = true;
+            nics->way[nic] = way;
+        }
+    }
+    return known;
+}
+
+bool nicbarr_nics_want(struct nicbarr_nics *nics, const char *words)
+{
+    bool good = true;
+    memset(nics->wanted, 0, sizeof(nics->wanted));
+    if (NULL == words || '\0' == *words) {
+        want_all(nics);
+        return true;
+    }
+    while (good && '\0' != *words) {
+        const size_t length = strcspn(words, ",");
+        good = want(nics, words, length);
+        words += length + (',' == words[length]);
+    }
+    if (!good) {
+        want_all(nics);
+    }
+    return good;
+}
+
+const char *nicbarr_nic_words(char *text, uint32_t bytes)
+{
+    int length = snprintf(text, bytes, "auto, none");
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        const struct myr_nic_kind *kind = nicbarr_kind(nic);
+        const char *word = kind->name;
+        for (const char *const *way = kind->ways; NULL != word; word = *way++) {
+            length += snprintf(text + length, length < (int)bytes ? bytes - (uint32_t)length : 0,
+                               ", %s", word);
+        }
+    }
+    return text;
+}
+
+bool nicbarr_nics_wanted(const struct nicbarr_nics *nics)
+{
+    bool any = false;
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        any = any || nics->wanted[nic];
+    }
+    return any;
+}
+
+/* ---- opening and closing ---- */
+
+enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_site *site,
+                                  struct myr_error *error)
+{
+    bool any = false;
+    nics->site = *site;
+    *error = (struct myr_error){.status = MYR_ERR_NOT_THERE};
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        struct myr_error why = {0};
+        const enum myr_status status =
+            !nics->wanted[nic] ? MYR_ERR_NOT_THERE
+                               : nicbarr_kind(nic)->open(&nics->site, nics->way[nic],
+                                                         nics->values[nic], &nics->nic[nic], &why);
+        any = any || MYR_OK == status;
+        if (MYR_OK == status) {
+            continue;
+        }
+        nics->nic[nic] = NULL;
+        if (MYR_ERR_NOT_THERE != status) {
+            site->say(1, why.text);
+        }
+        /* The first says why there is none, unless it is only not there, and another is of no use.
+         */
+        if (nics->wanted[nic] && ('\0' == error->text[0] || (MYR_ERR_NOT_THERE == error->status &&
+                                                             MYR_ERR_NOT_THERE != status))) {
+            *error = why;
+            error->status = status;
+        }
+    }
+    return any ? MYR_OK : error->status;
+}
+
+void nicbarr_nics_close(struct nicbarr_nics *nics)
+{
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        if (NULL != nics->nic[nic]) {
+            nicbarr_kind(nic)->close(nics->nic[nic]);
+            nics->nic[nic] = NULL;
+        }
+    }
+}
+
+uint32_t nicbarr_nics_poll(const struct nicbarr_nics *nics)
+{
+    uint32_t taken = 0;
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        if (NULL != nics->nic[nic] && NULL != nicbarr_kind(nic)->poll) {
+            taken += nicbarr_kind(nic)->poll(nics->nic[nic]);
+        }
+    }
+    return taken;
+}
+
+uint32_t nicbarr_nics_tend(const struct nicbarr_nics *nics)
+{
+    uint32_t taken = 0;
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        if (NULL != nics->nic[nic] && NULL != nicbarr_kind(nic)->tend) {
+            taken += nicbarr_kind(nic)->tend(nics->nic[nic]);
+        }
+    }
+    return taken;
+}

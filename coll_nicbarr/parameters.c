@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The component's parameters; see parameters.h. */
+#include "coll_nicbarr/parameters.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll_nicbarr/coll_nicbarr.h"
+
+#define AT(name) offsetof(struct nicbarr_parameters, name)
+#define NUMBER(name, usual_, least_, most_, level_, help_)                                         \
+    {                                                                                              \
+        {#name, MYR_OPTION_NUMBER, {.number = usual_}, least_, most_, level_, help_}, AT(name)     \
+    }
+#define FLAG(name, usual_, level_, help_)                                                          \
+    {                                                                                              \
+        {#name, MYR_OPTION_FLAG, {.flag = usual_}, 0, 0, level_, help_}, AT(name)                  \
+    }
+#define TEXT(name, usual_, level_, help_)                                                          \
+    {                                                                                              \
+        {#name, MYR_OPTION_TEXT, {.text = (char *)usual_}, 0, 0, level_, help_}, AT(name)          \
+    }
+
+static const struct {
+    struct myr_option option;
+    size_t offset;
+} table[] = {
+    NUMBER(priority, 95, INT_MIN, INT_MAX, 9,
+           "Priority of the component, 0 to 100; the highest one that can serve a communicator "
+           "does. Negative: never use it"),
+    NUMBER(
+        verbose, 0, 0, 100, 9,
+        "0: only say what went wrong. 1: also say which barrier each communicator uses, and why. "
+        "2: also say which communicators are left to Open MPI"),
+    TEXT(algorithm, "auto", 2,
+         "Barrier algorithm: auto (the fastest as measured), openmpi (Open MPI's own), or "
+         "counter[:leaves], flags[:bytes apart, 4 to 128], tree[:degree], dissemination[:n], "
+         "pairwise. Of these, the last three can be played between nodes: by the first NIC that "
+         "all nodes have, or by the one that is named behind them, as in tree:4@soft"),
+    NUMBER(
+        tune_after, 20, 0, INT_MAX, 4,
+        "How many barriers a communicator of a new shape does before the algorithms are measured "
+        "on it; programs with fewer barriers than that are not held up"),
+    NUMBER(tune_budget, 50, 0, 60000, 4,
+           "How long measuring may take, once for each shape of communicator (milliseconds). 0: do "
+           "not measure, use the default algorithm or what the cache knows"),
+    NUMBER(
+        join_after, 100, 0, INT_MAX, 4,
+        "How many barriers a communicator on several nodes does by Open MPI's own function before "
+        "its NICs take over, where it is known which algorithm is best for its shape: setting up "
+        "takes as long as many barriers"),
+    TEXT(cache, "auto", 4,
+         "File that remembers what was measured for the next jobs: auto (nicbarr/tuning.json in "
+         "$XDG_CACHE_HOME or ~/.cache), none, or a path"),
+    TEXT(report, "", 2,
+         "Write what was tried, what it cost and what was chosen to this file (JSON; read it with: "
+         "nicbarr report FILE)"),
+    NUMBER(memory, 256, 1, 1024, 5,
+           "The most shared memory that all processes of a job on one node take together (MiB); "
+           "communicators beyond that keep Open MPI's own barrier"),
+    FLAG(nonblocking, true, 4, "Whether to serve MPI_Ibarrier and persistent barriers as well"),
+    NUMBER(spin, -1, -1, INT_MAX, 5,
+           "How often to look before giving up the processor while waiting. -1: about 50 "
+           "microseconds' worth with a processor each, not at all with more processes than "
+           "processors"),
+    NUMBER(sleep_after, 500, -1, INT_MAX, 5,
+           "How long to wait before going to sleep (microseconds, after polling). -1: never sleep"),
+    NUMBER(sleep_slice, 1000, 1, 1000000, 5,
+           "The longest sleep before other traffic is looked after again (microseconds)"),
+    TEXT(nic, "auto", 2, NULL /* see nic_help() */),
+    NUMBER(warn, 30, 0, INT_MAX, 3,
+           "After how long without any sign of life of a node that is missing in a barrier to say "
+           "so (seconds). 0: never"),
+    NUMBER(timeout, 900, 0, INT_MAX, 3,
+           "After how long without any sign of life of a node that is missing in a barrier to give "
+           "up: the communicator's error handler is called (seconds). 0: never. A process that is "
+           "only late counts as alive as long as its node's NIC answers"),
+};
+
+enum { PARAMETERS = sizeof(table) / sizeof(table[0]) };
+
+/* Where Open MPI writes what the person has set. */
+static struct nicbarr_parameters registered;
+static union myr_value registered_of[NICBARR_NICS_MOST][MYR_OPTIONS_MOST];
+
+/* ---- registering ---- */
+
+/* Returns text; `bytes` hold it. */
+static const char *nic_help(char *text, size_t bytes)
+{
+    int length =
+        snprintf(text, bytes,
+                 "What plays the barriers of communicators on several nodes. auto: all that "
+                 "are there, measured; none: Open MPI's own; or, separated by commas");
+    for (uint32_t nic = 1; nic < nicbarr_nics_end() && length < (int)bytes; ++nic) {
+        const struct myr_nic_kind *kind = nicbarr_kind(nic);
+        length += snprintf(text + length, bytes - (size_t)length, "%s %s: %s", 1 == nic ? ":" : ";",
+                           kind->name, kind->help);
+    }
+    return text;
+}
+
+/* The default goes where the value is, before Open MPI overwrites it. */
+static void register_one(const struct myr_option *option, const char *help, void *value)
+{
+    mca_base_var_type_t type = MCA_BASE_VAR_TYPE_STRING;
+    switch (option->type) {
+    case MYR_OPTION_NUMBER:
+        type = MCA_BASE_VAR_TYPE_INT;
+        *(int *)value = option->usual.number;
+        break;
+    case MYR_OPTION_FLAG:
+        type = MCA_BASE_VAR_TYPE_BOOL;
+        *(bool *)value = option->usual.flag;
+        break;
+    case MYR_OPTION_TEXT:
+        *(char **)value = NULL == option->usual.text ? (char *)"" : option->usual.text;
+        break;
+    }
+    (void)mca_base_component_var_register(
+        &mca_coll_nicbarr_component.super.collm_version, option->name, help, type, NULL, 0, 0,
+        (mca_base_var_info_lvl_t)(option->level - 1), MCA_BASE_VAR_SCOPE_READONLY, value);
+}
+
+void nicbarr_parameters_register(void)
+{
+    char help[1000];
+    for (int p = 0; p < PARAMETERS; ++p) {
+        const char *text = table[p].option.help;
+        register_one(&table[p].option, NULL == text ? nic_help(help, sizeof(help)) : text,
+                     (uint8_t *)&registered + table[p].offset);
+    }
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        const struct myr_option *option = nicbarr_kind(nic)->options;
+        for (int o = 0; NULL != option[o].name; ++o) {
+            register_one(&option[o], option[o].help, &registered_of[nic][o]);
+        }
+    }
+}
+
+/* ---- taking ---- */
+
+void nicbarr_complain(const char *format, ...)
+{
+    if (0 == ompi_process_info.my_local_rank) {
+        char text[400];
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(text, sizeof(text), format, arguments);
+        va_end(arguments);
+        opal_output(0, "nicbarr: %s", text);
+    }
+}
+
+static int within(const struct myr_option *option, int given)
+{
+    const int taken = given < option->least  ? option->least
+                      : given > option->most ? option->most
+                                             : given;
+    if (given != taken) {
+        nicbarr_complain("coll_nicbarr_%s is %d, but goes from %d to %d: using %d", option->name,
+                         given, option->least, option->most, taken);
+    }
+    return taken;
+}
+
+static void take_one(const struct myr_option *option, const void *from, void *to)
+{
+    switch (option->type) {
+    case MYR_OPTION_NUMBER:
+        *(int *)to = within(option, *(const int *)from);
+        break;
+    case MYR_OPTION_FLAG:
+        *(bool *)to = *(const bool *)from;
+        break;
+    case MYR_OPTION_TEXT: {
+        const char *text = *(char *const *)from;
+        *(char **)to = strdup(NULL == text ? "" : text);
+        break;
+    }
+    }
+}
+
+static void free_one(const struct myr_option *option, void *value)
+{
+    if (MYR_OPTION_TEXT == option->type) {
+        free(*(char **)value);
+        *(char **)value = NULL;
+    }
+}
+
+void nicbarr_parameters_take(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics)
+{
+    for (int p = 0; p < PARAMETERS; ++p) {
+        take_one(&table[p].option, (const uint8_t *)&registered + table[p].offset,
+                 (uint8_t *)parameters + table[p].offset);
+    }
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        const struct myr_option *option = nicbarr_kind(nic)->options;
+        for (int o = 0; NULL != option[o].name; ++o) {
+            take_one(&option[o], &registered_of[nic][o], &nics->values[nic][o]);
+        }
+    }
+}
+
+void nicbarr_parameters_free(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics)
+{
+    for (int p = 0; p < PARAMETERS; ++p) {
+        free_one(&table[p].option, (uint8_t *)parameters + table[p].offset);
+    }
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        const struct myr_option *option = nicbarr_kind(nic)->options;
+        for (int o = 0; NULL != option[o].name; ++o) {
+            free_one(&option[o], &nics->values[nic][o]);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the person may set: MCA parameters coll_nicbarr_<name>, from one table for the component and
+ * one for each kind of NIC.
+ *
+ * Called by component.c: registered when Open MPI asks for it, taken once when the component opens.
+ * What was taken is a copy, since Open MPI gives up its own before it closes components.
+ */
+#ifndef NICBARR_PARAMETERS_H
+#define NICBARR_PARAMETERS_H
+
+#include <stdbool.h>
+
+#include "coll_nicbarr/nics.h"
+#include "libmyr/waiter.h"
+
+struct nicbarr_parameters {
+    int priority, verbose;
+    char *algorithm;
+    int tune_after, tune_budget, join_after;
+    char *cache, *report;
+    int memory; /* MiB */
+    bool nonblocking;
+    int spin, sleep_after, sleep_slice;
+    char *nic;
+    int warn, timeout; /* seconds */
+};
+
+/* Tell Open MPI which there are. */
+void nicbarr_parameters_register(void);
+
+/* Take what is set, and make it lie within its bounds, with a line where it does not. To be given
+ * back by nicbarr_parameters_free(). */
+void nicbarr_parameters_take(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
+void nicbarr_parameters_free(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
+
+/* Say a line about a setting: one process of the node does. */
+void nicbarr_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is known of the other processes; see peers.h. */
+#include "coll_nicbarr/peers.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll_nicbarr/coll_nicbarr.h"
+#include "ompi/modex.h"
+#include "opal/class/opal_hash_table.h"
+
+/* Identities that were met, each with a number from 1 on in the order of meeting. */
+struct registry {
+    opal_hash_table_t numbers; /* by identity */
+    uint32_t count, room;
+    const struct myr_nic_name **names; /* of NICs; by number - 1 */
+};
+
+static struct nicbarr_hello own;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* around all that follows */
+static bool ready;
+static opal_hash_table_t peers; /* by process name: struct nicbarr_peer */
+static struct registry segments, nics[NICBARR_NICS_MOST];
+
+/* ---- words ---- */
+
+/* How they travel: this, then the names of the NICs that there are, then why there is none. */
+struct head {
+    uint64_t identity, digest;
+    uint32_t index;
+    uint8_t nics; /* bit n: NIC n is there */
+    uint8_t later;
+    uint16_t why; /* bytes */
+};
+
+_Static_assert(NICBARR_NICS_MOST <= 8 && sizeof(struct head) <= 32, "the head of a hello");
+
+size_t nicbarr_hello_write(const struct nicbarr_hello *hello, uint8_t *bytes)
+{
+    struct head head = {
+        .identity = hello->identity,
+        .digest = hello->digest,
+        .index = hello->index,
+        .later = hello->later,
+        .why = (uint16_t)strlen(hello->why),
+    };
+    uint8_t *end = bytes + sizeof(head);
+    for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
+        if (0 != hello->nic[nic].key) {
+            head.nics |= (uint8_t)(1U << nic);
+            memcpy(end, &hello->nic[nic], sizeof(hello->nic[nic]));
+            end += sizeof(hello->nic[nic]);
+        }
+    }
+    memcpy(end, hello->why, head.why);
+    memcpy(bytes, &head, sizeof(head));
+    return (size_t)(end - bytes) + head.why;
+}
+
+/* False where these are no such words. */
+static bool read_hello(const uint8_t *bytes, size_t count, struct nicbarr_hello *hello)
+{
+    struct head head;
+    if (count < sizeof(head)) {
+        return false;
+    }
+    memcpy(&head, bytes, sizeof(head));
+    const uint32_t names = (uint32_t)__builtin_popcount(head.nics);
+    if (0 != head.nics >> NICBARR_NICS_MOST || head.why >= sizeof(hello->why) ||
+        count != sizeof(head) + names * sizeof(hello->nic[0]) + head.why) {
+        return false;
+    }
+    *hello = (struct nicbarr_hello){
+        .identity = head.identity, .digest = head.digest, .index = head.index, .later = head.later};
+    bytes += sizeof(head);
+    for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
+        if (0 != (head.nics >> nic & 1)) {
+            memcpy(&hello->nic[nic], bytes, sizeof(hello->nic[nic]));
+            bytes += sizeof(hello->nic[nic]);
+        }
+    }
+    memcpy(hello->why, bytes, head.why);
+    return true;
+}
+
+static bool ask_modex(const opal_process_name_t *name, struct nicbarr_hello *hello)
+{
+    uint8_t bytes[NICBARR_HELLO_BYTES];
+    const size_t count = nicbarr_modex_get(&mca_coll_nicbarr_component.super.collm_version, name,
+                                           bytes, sizeof(bytes));
+    return 0 != count && read_hello(bytes, count, hello);
+}
+
+/* ---- what was met ---- */
+
+/* The number of an identity; 0: there is none, or no memory. A NIC's name is kept. */
+static uint32_t number_of(struct registry *registry, uint64_t identity,
+                          const struct myr_nic_name *name)
+{
+    void *known = NULL;
+    if (0 == identity) {
+        return 0;
+    }
+    if (OPAL_SUCCESS == opal_hash_table_get_value_uint64(&registry->numbers, identity, &known)) {
+        return (uint32_t)(uintptr_t)known;
+    }
+    if (NULL != name && registry->count == registry->room) {
+        const uint32_t room = 0 == registry->room ? 16 : 2 * registry->room;
+        void *more = realloc(registry->names, room * sizeof(*registry->names));
+        if (NULL == more) {
+            return 0;
+        }
+        registry->names = more;
+        registry->room = room;
+    }
+    if (NULL != name) {
+        struct myr_nic_name *kept = malloc(sizeof(*kept));
+        if (NULL == kept) {
+            return 0;
+        }
+        *kept = *name;
+        registry->names[registry->count] = kept;
+    }
+    ++registry->count;
+    opal_hash_table_set_value_uint64(&registry->numbers, identity,
+                                     (void *)(uintptr_t)registry->count);
+    return registry->count;
+}
+
+static enum nicbarr_trouble trouble_of(const struct nicbarr_hello *hello)
+{
+    bool any = false;
+    for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
+        any = any || 0 != hello->nic[nic].key;
+    }
+    return 0 == hello->identity          ? NICBARR_NO_SEGMENT
+           : hello->digest != own.digest ? NICBARR_OTHER_PARAMETERS
+           : any                         ? NICBARR_TROUBLE_NONE
+           : hello->later                ? NICBARR_NIC_LATER
+                                         : NICBARR_NO_NIC;
+}
+
+static void describe(struct nicbarr_peer *peer, const struct nicbarr_hello *hello)
+{
+    peer->trouble = (uint8_t)trouble_of(hello);
+    peer->segment = number_of(&segments, hello->identity, NULL);
+    peer->index = hello->index;
+    for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
+        peer->nic[nic] = number_of(&nics[nic], hello->nic[nic].key, &hello->nic[nic]);
+    }
+}
+
+/* What has been found out about a process; a new entry where it has not been met. */
+static struct nicbarr_peer *entry(const opal_process_name_t *name, bool *fresh)
+{
+    const uint64_t key = (uint64_t)name->jobid << 32 | name->vpid;
+    void *known = NULL;
+    *fresh = false;
+    if (OPAL_SUCCESS == opal_hash_table_get_value_uint64(&peers, key, &known)) {
+        return known;
+    }
+    struct nicbarr_peer *peer = calloc(1, sizeof(*peer));
+    if (NULL != peer) {
+        *fresh = true;
+        opal_hash_table_set_value_uint64(&peers, key, peer);
+    }
+    return peer;
+}
+
+const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name)
+{
+    struct nicbarr_hello hello;
+    bool fresh = false;
+    pthread_mutex_lock(&lock);
+    struct nicbarr_peer *peer = ready ? entry(name, &fresh) : NULL;
+    if (fresh && ask_modex(name, &hello)) {
+        describe(peer, &hello);
+    } else if (fresh) {
+        peer->trouble = NICBARR_NO_COMPONENT;
+    }
+    pthread_mutex_unlock(&lock);
+    return peer;
+}
+
+bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count)
+{
+    struct nicbarr_hello hello;
+    bool fresh;
+    if (!read_hello(bytes, count, &hello)) {
+        return false;
+    }
+    pthread_mutex_lock(&lock);
+    struct nicbarr_peer *peer = ready ? entry(name, &fresh) : NULL;
+    if (NULL != peer) {
+        describe(peer, &hello);
+    }
+    pthread_mutex_unlock(&lock);
+    return NULL != peer;
+}
+
+const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct nicbarr_peer *peer,
+                                 char *text, size_t bytes)
+{
+    const unsigned process = (unsigned)name->vpid;
+    struct nicbarr_hello hello;
+    switch ((enum nicbarr_trouble)peer->trouble) {
+    case NICBARR_TROUBLE_NONE:
+        text[0] = '\0';
+        break;
+    case NICBARR_NO_COMPONENT:
+        snprintf(text, bytes, "process %u does not have the component, or another version of it",
+                 process);
+        break;
+    case NICBARR_OTHER_PARAMETERS:
+        snprintf(text, bytes, "process %u has other coll_nicbarr parameters or another version",
+                 process);
+        break;
+    case NICBARR_NIC_LATER:
+        snprintf(text, bytes, "process %u has opened no NIC, as its job was on one node", process);
+        break;
+    case NICBARR_NO_SEGMENT:
+    case NICBARR_NO_NIC:
+        snprintf(text, bytes, "process %u: %s", process,
+                 ask_modex(name, &hello) && '\0' != hello.why[0]
+                     ? hello.why
+                     : "it has no NIC (coll_nicbarr_nic)");
+        break;
+    }
+    return text;
+}
+
+const struct nicbarr_peer **nicbarr_peers_of(ompi_communicator_t *comm)
+{
+    const int size = ompi_comm_size(comm);
+    const struct nicbarr_peer **list = malloc((size_t)size * sizeof(*list));
+    for (int r = 0; NULL != list && r < size; ++r) {
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
+        list[r] = nicbarr_peer(&name);
+        if (NULL == list[r]) {
+            free(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+enum nicbarr_counted nicbarr_peers_census(const struct nicbarr_peer *const *list,
+                                          ompi_communicator_t *comm, uint32_t by_segment,
+                                          struct nicbarr_nodes *nodes)
+{
+    struct nicbarr_met met;
+    pthread_mutex_lock(&lock);
+    met.segments = segments.count;
+    for (uint32_t nic = 0; nic < NICBARR_NICS_MOST; ++nic) {
+        met.nics[nic] = nics[nic].count;
+        met.names[nic] = nics[nic].names;
+    }
+    const enum nicbarr_counted counted =
+        nicbarr_census(list, (uint32_t)ompi_comm_size(comm), (uint32_t)ompi_comm_rank(comm), &met,
+                       by_segment, nodes);
+    pthread_mutex_unlock(&lock);
+    return counted;
+}
+
+uint64_t nicbarr_job_identity(void)
+{
+    opal_process_name_t first = ompi_proc_local()->super.proc_name;
+    struct nicbarr_hello hello;
+    first.vpid = 0;
+    return ask_modex(&first, &hello) ? hello.identity : 0;
+}
+
+bool nicbarr_peers_any_segment(ompi_communicator_t *comm)
+{
+    bool any = false;
+    for (int r = 0; !any && r < ompi_comm_size(comm); ++r) {
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
+        const struct nicbarr_peer *peer = nicbarr_peer(&name);
+        any = NULL != peer && 0 != peer->segment;
+    }
+    return any;
+}
+
+/* ---- opening and closing ---- */
+
+static int registry_open(struct registry *registry)
+{
+    OBJ_CONSTRUCT(&registry->numbers, opal_hash_table_t);
+    return opal_hash_table_init(&registry->numbers, 64);
+}
+
+static void registry_close(struct registry *registry)
+{
+    for (uint32_t n = 0; NULL != registry->names && n < registry->count; ++n) {
+        free((void *)registry->names[n]);
+    }
+    free(registry->names);
+    OBJ_DESTRUCT(&registry->numbers);
+    memset(registry, 0, sizeof(*registry));
+}
+
+const struct nicbarr_hello *nicbarr_hello_own(void)
+{
+    return &own;
+}
+
+void nicbarr_hello_renew(const struct nicbarr_hello *hello)
+{
+    own = *hello;
+}
+
+int nicbarr_peers_open(const struct nicbarr_hello *hello)
+{
+    uint8_t bytes[NICBARR_HELLO_BYTES];
+    own = *hello;
+    OBJ_CONSTRUCT(&peers, opal_hash_table_t);
+    int rc = opal_hash_table_init(&peers, 256);
+    rc = OPAL_SUCCESS == rc ? registry_open(&segments) : rc;
+    for (uint32_t nic = 1; OPAL_SUCCESS == rc && nic < NICBARR_NICS_MOST; ++nic) {
+        rc = registry_open(&nics[nic]);
+    }
+    ready = OPAL_SUCCESS == rc;
+    return ready ? nicbarr_modex_put(&mca_coll_nicbarr_component.super.collm_version, bytes,
+                                     nicbarr_hello_write(&own, bytes))
+                 : rc;
+}
+
+void nicbarr_peers_close(void)
+{
+    uint64_t key;
+    void *peer, *at;
+    if (!ready) {
+        return;
+    }
+    ready = false;
+    for (int rc = opal_hash_table_get_first_key_uint64(&peers, &key, &peer, &at); 0 == rc;
+         rc = opal_hash_table_get_next_key_uint64(&peers, &key, &peer, at, &at)) {
+        free(peer);
+    }
+    OBJ_DESTRUCT(&peers);
+    registry_close(&segments);
+    for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
+        registry_close(&nics[nic]);
+    }
+}

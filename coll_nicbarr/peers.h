@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What this process tells the others when it starts, and what it knows of them.
+ *
+ * The words go by the modex, before Open MPI's start-up fence: afterwards everybody can read
+ * everybody's, and all members of a communicator compare the same words. What was read is kept once
+ * for each process, and once for each NIC, whatever number of communicators they are in.
+ *
+ * Threads: any may ask; open and close by one, before and after everything else.
+ */
+#ifndef NICBARR_PEERS_H
+#define NICBARR_PEERS_H
+
+#include "ompi/release.h"
+
+#include "coll_nicbarr/census.h"
+
+/* What a process says of itself. */
+struct nicbarr_hello {
+    uint64_t identity; /* of its segment; 0: it has none, and `why` says why */
+    uint64_t digest;   /* of version and parameters: processes that differ would disagree */
+    uint32_t index;    /* in the segment */
+    bool later;        /* its job needed no NIC: it opens some when it meets another node's */
+    struct myr_nic_name nic[NICBARR_NICS_MOST]; /* by number; key 0: it has none */
+    char why[240];                              /* it has no segment, or else no NIC */
+};
+
+/* What keeps a process from taking part. */
+enum nicbarr_trouble {
+    NICBARR_TROUBLE_NONE,
+    NICBARR_NO_COMPONENT,     /* it has said nothing, or in another version's words */
+    NICBARR_NO_SEGMENT,       /* it says why */
+    NICBARR_OTHER_PARAMETERS, /* or another version */
+    NICBARR_NO_NIC,           /* it says why; matters between nodes only */
+    NICBARR_NIC_LATER,        /* it has none yet; likewise */
+};
+
+/* Tell the others; Open MPI's error. */
+int nicbarr_peers_open(const struct nicbarr_hello *own);
+void nicbarr_peers_close(void);
+
+/* What this process has said. */
+const struct nicbarr_hello *nicbarr_hello_own(void);
+
+/* What is known of a process, which may take long where it is still starting. Valid until closing;
+ * NULL where there is no memory. */
+const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name);
+
+/* What `peer` is in trouble for, in a line. */
+const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct nicbarr_peer *peer,
+                                 char *text, size_t bytes);
+
+/* The members of `comm`, by rank, to be given back by free(); NULL where there is no memory. */
+const struct nicbarr_peer **nicbarr_peers_of(ompi_communicator_t *comm);
+
+/* nicbarr_census() of them, with all that were met. */
+enum nicbarr_counted nicbarr_peers_census(const struct nicbarr_peer *const *list,
+                                          ompi_communicator_t *comm, uint32_t by_segment,
+                                          struct nicbarr_nodes *nodes);
+
+/* What all processes of the job know it by, on all nodes: the segment of the first of them. 0: that
+ * has none. */
+uint64_t nicbarr_job_identity(void);
+
+/* Has any member of `comm` a segment? */
+bool nicbarr_peers_any_segment(ompi_communicator_t *comm);
+
+/*
+ * Words of processes that have more to say than when they started (NICBARR_NIC_LATER): as bytes
+ * that travel, at most NICBARR_HELLO_BYTES. Who has heard new ones goes by them from then on.
+ */
+enum { NICBARR_HELLO_BYTES = 32 + NICBARR_NICS_MOST * sizeof(struct myr_nic_name) + 240 };
+size_t nicbarr_hello_write(const struct nicbarr_hello *hello, uint8_t *bytes);
+void nicbarr_hello_renew(const struct nicbarr_hello *own);
+bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A kind of NIC, as one table: all that the host knows of it.
+ *
+ * A kind is what can play schedules between nodes: the soft NIC, the kernel's, others. Each has one
+ * static table; who uses NICs has one list of such tables and goes through it, and nothing else
+ * knows a kind by name. (UCX's transports, uct, are made like that: what one can do, its addresses,
+ * connecting.)
+ *
+ * A process opens a NIC of each kind that is there, tells the other processes its name (plain data,
+ * nic.h), and joins groups on it. Joining has two phases:
+ *
+ *   prepare   the node's part of the group is made; what the other nodes must know of it (keys of
+ *             remote memory, queue pairs) goes into a blob, which the caller carries to all nodes;
+ *   connect   with everybody's blobs the group becomes ready: it may receive from now on, and may
+ *             start as soon as all nodes have connected.
+ *
+ * Where nothing has to travel, a kind has no `prepare`, and `connect` does it all.
+ *
+ * Threads: open and close by one thread, while no other one uses the NIC; groups are joined and
+ * left by one thread at a time.
+ */
+#ifndef MYR_NIC_KIND_H
+#define MYR_NIC_KIND_H
+
+#include "firmware/counters.h"
+#include "libmyr/nic.h"
+#include "libmyr/nic_group.h"
+#include "libmyr/option.h"
+#include "libmyr/status.h"
+
+/* What a NIC can do; bits of struct myr_caps.flags. */
+enum myr_cap {
+    MYR_PLAYS_ALONE = 1,    /* it plays on while no host calls it */
+    MYR_SHARES_SEGMENT = 2, /* a node's processes meet in the job's segment: they must share it */
+    MYR_DEAR_GROUPS = 4,    /* a group takes milliseconds to open: few are worth trying */
+};
+
+struct myr_caps {
+    uint32_t flags;
+    uint32_t steps, sends, waits; /* the longest schedule that it can play */
+    uint32_t blob;                /* bytes that prepare gives; 0: there is no prepare */
+};
+
+enum { MYR_BLOB_MOST = 256 /* bytes */ };
+
+/* Where a process opens its NICs. */
+struct myr_site {
+    struct myr_segment *segment; /* what the job's processes on this node share */
+    struct myr_waiter *waiter;   /* how they wait */
+    /* What the person should read. Level 0: at once; 1: if the person wants to know more. */
+    void (*say)(int level, const char *line);
+};
+
+struct myr_nic_kind {
+    const char *name;   /* a word, which stands for it everywhere: "tree:4@soft" */
+    const char *title;  /* for sentences: "the soft NIC" */
+    const char *help;   /* what it is, for who chooses */
+    const char *absent; /* what the person may look for where a node has none; NULL: nothing */
+    /* Other words for it, each of which is a way to have it that open() knows; NULL ends them. */
+    const char *const *ways;
+    const struct myr_option *options; /* its parameters; a name of NULL ends them */
+    struct myr_caps caps;
+
+    /*
+     * Have a NIC of this kind. `way` is the person's word for it, NULL where any way will do;
+     * `values` belong to the options, one each. MYR_ERR_NOT_THERE: there is none on this machine,
+     * and nobody who has not asked for it wants to hear of that. The site must outlive it.
+     */
+    enum myr_status (*open)(const struct myr_site *site, const char *way,
+                            const union myr_value *values, void **nic, struct myr_error *error);
+    void (*close)(void *nic);
+
+    /* What other processes must know to reach it. Names with equal keys are the same NIC. */
+    void (*query)(const void *nic, struct myr_nic_name *name);
+
+    /* Run it for a moment: as somebody waits for what it plays; or as nobody does, but others' NICs
+     * may want something. How many packets were taken. NULL: no host has to. */
+    uint32_t (*poll)(void *nic);
+    uint32_t (*tend)(void *nic);
+
+    /* Counts since it was opened, for all who use it. */
+    void (*count)(void *nic, struct mcp_counters *counters);
+
+    /*
+     * The two phases of joining a group; `schedule_of` gives any node's schedule. `blob` has
+     * caps.blob bytes; `blobs` has the nodes' blobs, one behind the other, in the order of nodes,
+     * and is NULL where there is no prepare. Who has prepared and cannot connect calls
+     * myr_nic_group_leave(); so does, in the end, who has connected. On failure nothing is left to
+     * be done.
+     */
+    enum myr_status (*prepare)(void *nic, const struct myr_site *site,
+                               const struct myr_nic_members *members, myr_schedule_fn schedule_of,
+                               const void *context, struct myr_nic_group *group, void *blob,
+                               struct myr_error *error);
+    enum myr_status (*connect)(void *nic, const struct myr_site *site,
+                               const struct myr_nic_members *members, myr_schedule_fn schedule_of,
+                               const void *context, const void *blobs, struct myr_nic_group *group,
+                               struct myr_error *error);
+};
+
+/* The kinds that there are. */
+extern const struct myr_nic_kind myr_soft_kind, myr_kernel_kind;
+
+#endif

@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A kind of NIC that the component has never seen: the test double of tests/unit/nic_double.c, the only
+# one in a component that is built from the same sources. It is found, measured, chosen, named and
+# counted like any other.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+
+ln -sf "$builddir/tests/unit/double/.libs/mca_coll_nicbarr.so" "$scratch/components/mca_coll_nicbarr.so"
+export NICBARR_DOUBLE=$scratch/double
+plays() { # NAME HOSTS PER-HOST ARGUMENT...
+    rm -rf "$NICBARR_DOUBLE"
+    mkdir "$NICBARR_DOUBLE"
+    check "$1 on $2 hosts with $3 processes each" on_hosts "${@:2:2}" -x NICBARR_DOUBLE \
+        --mca coll_nicbarr_verbose 1 "${@:4}" --seed "$seed"
+    check "on its memory" test -n "$(ls "$NICBARR_DOUBLE")"
+}
+ledger="$programs/barrier_ledger --iterations 600 --ledger $scratch/ledger"
+
+# Each process has one, and so is a node of its own.
+for algorithm in pairwise dissemination:1 tree:2@double; do
+    # shellcheck disable=SC2086 # words
+    plays $algorithm 3 2 --mca coll_nicbarr_algorithm $algorithm $ledger
+    check "the double plays it" said "MPI_Barrier on .* nodes: ${algorithm%@double}@double (parameter)"
+done
+plays ibarrier 2 2 --mca coll_nicbarr_algorithm dissemination:1 "$programs/ibarrier" --steps 100 \
+    --rounds 1 --ledger "$scratch/ledger"
+plays communicators 2 2 --mca coll_nicbarr_algorithm tree:2 "$programs/barrier_shapes" --steps 60 \
+    --alive 20 --ledger "$scratch/ledger"
+# shellcheck disable=SC2086 # words
+plays "by measurement" 3 1 --mca coll_nicbarr_report "$scratch/report" $ledger
+check "measured" said "3 nodes: .*(measured"
+check "with a prediction" predicted double
+
+# A process that has none: all go back to Open MPI's barrier.
+unset NICBARR_DOUBLE
+# shellcheck disable=SC2086 # words
+check "without its memory" on_hosts 2 1 --mca coll_nicbarr_verbose 1 $ledger --seed "$seed"
+check "says so" said "stay Open MPI's own: process 0: NICBARR_DOUBLE is not set"
+check "nothing of the kinds that the double stands in for" \
+    bash -c "! ompi_info --param coll nicbarr --level 9 | grep -q 'coll_nicbarr_network\|kernel'"
+finish

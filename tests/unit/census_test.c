@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From processes to nodes (census.c): small communicators looked at one by one, random ones against
+ * a plain count, and one of 16,384 processes on 1,024 nodes for what it takes.
+ *
+ * The seed of the random ones is printed; NICBARR_SEED sets it.
+ */
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "coll_nicbarr/census.h"
+#include "tests/unit/crew.h"
+
+/* Two kinds, which are only counted here. */
+static const struct myr_nic_kind first = {.name = "first"}, second = {.name = "second"};
+const struct myr_nic_kind *const nicbarr_kinds[] = {&first, &second, NULL};
+
+enum { FIRST = 1, SECOND = 2, MOST = 64 };
+
+/* Processes whose segments and NICs have these numbers, and names for the NICs. */
+struct world {
+    uint32_t size;
+    struct nicbarr_peer peer[MOST];
+    const struct nicbarr_peer *peers[MOST];
+    struct myr_nic_name name[MOST];
+    const struct myr_nic_name *names[MOST];
+    struct nicbarr_met met;
+};
+
+static void make_world(struct world *world, uint32_t size)
+{
+    memset(world, 0, sizeof(*world));
+    world->size = size;
+    for (uint32_t i = 0; i < MOST; ++i) {
+        world->name[i].key = 1000 + i;
+        world->names[i] = &world->name[i];
+        world->peers[i] = &world->peer[i];
+    }
+    world->met.segments = MOST;
+    for (uint32_t nic = FIRST; nic <= SECOND; ++nic) {
+        world->met.nics[nic] = MOST;
+        world->met.names[nic] = world->names;
+    }
+}
+
+static void place(struct world *world, uint32_t rank, uint32_t segment, uint32_t nic1,
+                  uint32_t nic2)
+{
+    world->peer[rank] = (struct nicbarr_peer){.segment = segment, .nic = {0, nic1, nic2}};
+}
+
+static enum nicbarr_counted count(const struct world *world, uint32_t rank, uint32_t by_segment,
+                                  struct nicbarr_nodes *nodes)
+{
+    return nicbarr_census(world->peers, world->size, rank, &world->met, by_segment, nodes);
+}
+
+static void test_two_nodes(void **state)
+{
+    struct world world;
+    struct nicbarr_nodes nodes;
+    (void)state;
+    make_world(&world, 5); /* ranks 0, 2, 4 share, and 1, 3 */
+    for (uint32_t r = 0; r < 5; ++r) {
+        place(&world, r, 7 + r % 2, 20 + r % 2, 0);
+    }
+    for (uint32_t r = 0; r < 5; ++r) {
+        assert_int_equal(count(&world, r, 0, &nodes), NICBARR_COUNTED);
+        assert_int_equal(nodes.nodes, 2);
+        assert_int_equal(nodes.node, r % 2);
+        assert_int_equal(nodes.locals, 3 - r % 2);
+        assert_int_equal(nodes.local, r / 2);
+        assert_int_equal(nodes.by, FIRST);
+        assert_int_equal(nodes.players, 1 << FIRST);
+        assert_ptr_equal(nodes.names[FIRST][0], world.names[19]);
+        assert_ptr_equal(nodes.names[FIRST][1], world.names[20]);
+        assert_null(nodes.names[SECOND]);
+        nicbarr_nodes_free(&nodes);
+    }
+}
+
+static void test_who_can_play(void **state)
+{
+    struct world world;
+    struct nicbarr_nodes nodes;
+    (void)state;
+    make_world(&world, 4);
+
+    /* Both, shared alike. */
+    for (uint32_t r = 0; r < 4; ++r) {
+        place(&world, r, 1 + r / 2, 1 + r / 2, 5 + r / 2);
+    }
+    assert_int_equal(count(&world, 0, 1 << SECOND, &nodes), NICBARR_COUNTED);
+    assert_int_equal(nodes.players, 1 << FIRST | 1 << SECOND);
+    assert_ptr_equal(nodes.names[SECOND][1], world.names[5]);
+    nicbarr_nodes_free(&nodes);
+
+    /* The second is shared by other processes than the first: it cannot play. */
+    world.peer[1].nic[SECOND] = 9;
+    assert_int_equal(count(&world, 0, 0, &nodes), NICBARR_COUNTED);
+    assert_int_equal(nodes.players, 1 << FIRST);
+    nicbarr_nodes_free(&nodes);
+
+    /* One has no first: the second makes the nodes, unless it wants the segments' sharing. */
+    world.peer[3].nic[FIRST] = 0;
+    assert_int_equal(count(&world, 3, 0, &nodes), NICBARR_COUNTED);
+    assert_int_equal(nodes.players, 1 << SECOND);
+    assert_int_equal(nodes.nodes, 3);
+    nicbarr_nodes_free(&nodes);
+    assert_int_equal(count(&world, 3, 1 << SECOND, &nodes), NICBARR_MIXED);
+
+    /* Nobody has anything in common. */
+    world.peer[0].nic[SECOND] = 0;
+    assert_int_equal(count(&world, 0, 0, &nodes), NICBARR_NO_COMMON_NIC);
+}
+
+/* What a plain count, pair by pair, says of a rank's node. */
+static void check_plainly(const struct world *world, uint32_t rank,
+                          const struct nicbarr_nodes *nodes)
+{
+    uint32_t before = 0, locals = 0, local = 0, distinct = 0;
+    for (uint32_t r = 0; r < world->size; ++r) {
+        bool fresh = true;
+        for (uint32_t s = 0; s < r; ++s) {
+            fresh = fresh && world->peer[s].nic[FIRST] != world->peer[r].nic[FIRST];
+        }
+        const bool ours = world->peer[r].nic[FIRST] == world->peer[rank].nic[FIRST];
+        before = fresh && ours ? distinct : before;
+        distinct += fresh;
+        local = ours && r < rank ? local + 1 : local;
+        locals += ours;
+    }
+    assert_int_equal(nodes->nodes, distinct);
+    assert_int_equal(nodes->node, before);
+    assert_int_equal(nodes->locals, locals);
+    assert_int_equal(nodes->local, local);
+}
+
+static void test_random_ones(void **state)
+{
+    uint64_t random = crew_seed();
+    struct world world;
+    struct nicbarr_nodes nodes;
+    (void)state;
+    for (int turn = 0; turn < 3000; ++turn) {
+        make_world(&world, 1 + crew_below(&random, MOST));
+        const uint32_t of = 1 + crew_below(&random, MOST - 1);
+        for (uint32_t r = 0; r < world.size; ++r) {
+            const uint32_t home = 1 + crew_below(&random, of);
+            place(&world, r, home, home, home);
+        }
+        const uint32_t rank = crew_below(&random, world.size);
+        assert_int_equal(count(&world, rank, 1 << SECOND, &nodes), NICBARR_COUNTED);
+        assert_int_equal(nodes.players, 1 << FIRST | 1 << SECOND);
+        check_plainly(&world, rank, &nodes);
+        nicbarr_nodes_free(&nodes);
+    }
+}
+
+/* One process's view of a large communicator: what is kept is 8 bytes a node and NIC. */
+static void test_a_large_one(void **state)
+{
+    enum { NODES = 1024, PER_NODE = 16, SIZE = NODES * PER_NODE };
+    struct nicbarr_peer *peer = calloc(SIZE, sizeof(*peer));
+    const struct nicbarr_peer **peers = calloc(SIZE, sizeof(*peers));
+    struct myr_nic_name *name = calloc(NODES, sizeof(*name));
+    const struct myr_nic_name **names = calloc(NODES, sizeof(*names));
+    struct nicbarr_nodes nodes;
+    (void)state;
+    for (uint32_t r = 0; r < SIZE; ++r) {
+        const uint32_t node = r % NODES;
+        peer[r] = (struct nicbarr_peer){.segment = node + 1, .nic = {0, node + 1, node + 1}};
+        peers[r] = &peer[r];
+        names[node] = &name[node];
+    }
+    const struct nicbarr_met met = {NODES, {0, NODES, NODES}, {NULL, names, names}};
+    struct timespec start, end;
+    const size_t before = mallinfo2().uordblks;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    assert_int_equal(nicbarr_census(peers, SIZE, 5000, &met, 1 << SECOND, &nodes), NICBARR_COUNTED);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    const size_t kept = mallinfo2().uordblks - before;
+    const double us =
+        (double)(end.tv_sec - start.tv_sec) * 1e6 + (double)(end.tv_nsec - start.tv_nsec) * 1e-3;
+    assert_int_equal(nodes.nodes, NODES);
+    assert_int_equal(nodes.locals, PER_NODE);
+    printf("%d processes on %d nodes: %.0f us (%.1f ns a process), %zu bytes kept (%.2f a "
+           "process), %zu known of each process once a job\n",
+           SIZE, NODES, us, us * 1e3 / SIZE, kept, (double)kept / SIZE, sizeof(*peer));
+    assert_true(kept <= 2 * NODES * sizeof(void *) + 256);
+    nicbarr_nodes_free(&nodes);
+    assert_true(mallinfo2().uordblks <= before);
+    free(names);
+    free(name);
+    free(peers);
+    free(peer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two_nodes),
+        cmocka_unit_test(test_who_can_play),
+        cmocka_unit_test(test_random_ones),
+        cmocka_unit_test(test_a_large_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

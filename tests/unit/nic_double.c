@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A test double of a NIC, as a kind of its own (nic_kind.h): what another NIC has to do to play
+ * barriers through the whole component, and nothing more.
+ *
+ * Each process has one. Its groups lie in a file that the others map, in the folder that
+ * NICBARR_DOUBLE names: remote memory. An arrival is a store there (the board's put), and the key
+ * of that memory, the records' place in the file, travels as the blob between prepare and connect.
+ * There are no packets, and a process that waits plays its own groups.
+ *
+ * tests/component/double.sh runs jobs with it: a component that knows no other kind (kinds list at
+ * the end).
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "coll_nicbarr/nics.h"
+#include "firmware/collective.h"
+#include "libmyr/group_player.h"
+
+enum { FILE_BYTES = 4 << 20, LINKS = 4096, GROUPS = 512, FIRST_GROUP = MYR_LINE };
+
+struct nic {
+    struct mcp_board board; /* first: the control program hands it back */
+    struct mcp_collective collective;
+    struct mcp_counters counters;
+    struct myr_nic_name name;
+    uint32_t end; /* of what is used of the file */
+    struct mcp_group *group[GROUPS];
+    uint32_t groups;
+    mcp_link links;              /* the last one given */
+    _Atomic uint32_t *of[LINKS]; /* a link: the arrival records of a group at a peer */
+};
+
+static uint8_t *map_file(uint64_t key, int flags)
+{
+    char path[300];
+    snprintf(path, sizeof(path), "%s/%016llx", getenv("NICBARR_DOUBLE"), (unsigned long long)key);
+    const int file = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
+    void *memory = MAP_FAILED;
+    if (file >= 0 && 0 == ftruncate(file, FILE_BYTES)) {
+        memory = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    return MAP_FAILED == memory ? NULL : memory;
+}
+
+/* ---- the board: stores into remote memory, where nothing is lost ---- */
+
+static void put(struct mcp_board *board, struct mcp_group *group, const struct mcp_message *message,
+                const void *payload, size_t payload_bytes)
+{
+    struct nic *nic = (struct nic *)board;
+    const struct mcp_collective_part *part = &message->header.collective;
+    (void)group;
+    (void)payload;
+    (void)payload_bytes;
+    ++nic->counters.packets_sent;
+    atomic_store(&nic->of[message->to][part->slot], part->epoch);
+}
+
+static uint64_t now_ns(struct mcp_board *board)
+{
+    struct timespec t;
+    (void)board;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+static void wake(struct mcp_board *board, myr_word *word)
+{
+    (void)board;
+    (void)word; /* nobody else waits for this process's groups */
+}
+
+/* ---- a group ---- */
+
+static void start(struct myr_nic_group *group, uint32_t epoch)
+{
+    struct nic *nic = group->nic;
+    mcp_collective_start(&nic->collective, &nic->board, &nic->counters, group->own, epoch);
+}
+
+/* Go on with all groups: others may have stored something. */
+static uint32_t poll_nic(void *opened)
+{
+    struct nic *nic = opened;
+    atomic_thread_fence(memory_order_acquire);
+    for (uint32_t g = 0; g < nic->groups; ++g) {
+        mcp_collective_start(&nic->collective, &nic->board, &nic->counters, nic->group[g],
+                             nic->group[g]->started);
+    }
+    return 0;
+}
+
+static uint32_t poll_group(struct myr_nic_group *group)
+{
+    return poll_nic(group->nic);
+}
+
+static void remind(const struct myr_nic_group *group, uint64_t now_us)
+{
+    (void)group;
+    (void)now_us;
+}
+
+static void doze(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
+{
+    (void)group;
+    (void)seen;
+    (void)timeout_us;
+    sched_yield();
+}
+
+static bool over(const struct myr_nic_group *group)
+{
+    (void)group;
+    return false;
+}
+
+static void leave(struct myr_nic_group *group)
+{
+    struct nic *nic = group->nic;
+    uint32_t g = 0;
+    while (g < nic->groups && nic->group[g] != group->own) {
+        ++g;
+    }
+    if (g < nic->groups) { /* else it was prepared only */
+        mcp_collective_close(&nic->collective, &nic->board, group->own);
+        nic->group[g] = nic->group[--nic->groups];
+    }
+}
+
+static const struct myr_player player = {
+    .start = start,
+    .poll = poll_group,
+    .remind = remind,
+    .sleep = doze,
+    .over = over,
+    .leave = leave,
+};
+
+static enum myr_status prepare(void *opened, const struct myr_site *site,
+                               const struct myr_nic_members *members, myr_schedule_fn schedule_of,
+                               const void *context, struct myr_nic_group *group, void *blob,
+                               struct myr_error *error)
+{
+    struct nic *nic = opened;
+    struct myr_schedule schedule;
+    if (!schedule_of(context, members->node, &schedule)) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
+    const size_t bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
+    struct mcp_group *mcp = mcp_at(&nic->board, nic->end);
+    enum myr_status status = MYR_ERR_FULL;
+    if (nic->end + bytes <= FILE_BYTES && nic->links + lengths.sends < LINKS &&
+        nic->groups < GROUPS) {
+        mcp_group_init(mcp, members->key, members->node, lengths.steps, lengths.sends,
+                       lengths.waits, 0);
+        status = myr_fill_tables(&schedule, members->node, schedule_of, context,
+                                 mcp_group_steps(mcp), mcp_group_sends(mcp))
+                     ? MYR_OK
+                     : MYR_ERR_OUT_OF_MEMORY;
+    }
+    free(schedule.steps);
+    if (MYR_OK != status) {
+        return myr_fail(error, status, 0, "the double has no memory left");
+    }
+    nic->end += (uint32_t)bytes;
+    *(uint32_t *)blob = mcp_offset_of(&nic->board, mcp_group_arrivals(mcp));
+    *group = (struct myr_nic_group){
+        .done = &mcp->done,
+        .locals = members->locals,
+        .player = &player,
+        .waiter = site->waiter,
+        .nic = nic,
+        .own = mcp,
+    };
+    return MYR_OK;
+}
+
+/* (A peer's file is mapped once for each link, and stays so: a test is soon over.) */
+static enum myr_status connect_group(void *opened, const struct myr_site *site,
+                                     const struct myr_nic_members *members,
+                                     myr_schedule_fn schedule_of, const void *context,
+                                     const void *blobs, struct myr_nic_group *group,
+                                     struct myr_error *error)
+{
+    struct nic *nic = opened;
+    struct mcp_group *mcp = group->own;
+    (void)site;
+    (void)schedule_of;
+    (void)context;
+    nic->group[nic->groups++] = mcp;
+    mcp_collective_open(&nic->collective, &nic->board, &nic->counters, mcp);
+    for (uint32_t s = 0; s < mcp->nsends; ++s) {
+        struct mcp_peer *peer = &mcp_group_sends(mcp)[s];
+        uint8_t *file = map_file(members->names[peer->node]->key, 0);
+        if (NULL == file) {
+            myr_nic_group_leave(group);
+            return myr_fail(error, MYR_ERR_SYSTEM, 0, "the double of a peer is not there");
+        }
+        peer->link = ++nic->links;
+        nic->of[peer->link] = (_Atomic uint32_t *)(file + ((const uint32_t *)blobs)[peer->node]);
+    }
+    return MYR_OK;
+}
+
+/* ---- the NIC ---- */
+
+static enum myr_status open_double(const struct myr_site *site, const char *way,
+                                   const union myr_value *values, void **opened,
+                                   struct myr_error *error)
+{
+    struct nic *nic = calloc(1, sizeof(*nic));
+    (void)site;
+    (void)way;
+    (void)values;
+    if (NULL == nic || NULL == getenv("NICBARR_DOUBLE") ||
+        sizeof(nic->name.key) != getrandom(&nic->name.key, sizeof(nic->name.key), 0)) {
+        free(nic);
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "NICBARR_DOUBLE is not set");
+    }
+    nic->name.count = 1;
+    nic->end = FIRST_GROUP;
+    nic->board = (struct mcp_board){
+        .ops = {.put = put, .now_ns = now_ns, .wake = wake},
+        .memory = map_file(nic->name.key, O_CREAT),
+        .memory_bytes = FILE_BYTES,
+    };
+    *opened = nic;
+    return NULL == nic->board.memory
+               ? myr_fail(error, MYR_ERR_SYSTEM, 0, "the double cannot make its file")
+               : MYR_OK;
+}
+
+static void query(const void *nic, struct myr_nic_name *name)
+{
+    *name = ((const struct nic *)nic)->name;
+}
+
+static void count(void *nic, struct mcp_counters *counters)
+{
+    *counters = ((struct nic *)nic)->counters;
+}
+
+static const char *const ways[] = {NULL};
+static const struct myr_option options[] = {{.name = NULL}};
+
+static const struct myr_nic_kind double_kind = {
+    .name = "double",
+    .title = "the double",
+    .help = "a test's",
+    .ways = ways,
+    .options = options,
+    .caps = {.steps = UINT32_MAX, .sends = UINT32_MAX, .waits = UINT32_MAX, .blob = 4},
+    .open = open_double,
+    .close = free,
+    .query = query,
+    .poll = poll_nic,
+    .count = count,
+    .prepare = prepare,
+    .connect = connect_group,
+};
+
+const struct myr_nic_kind *const nicbarr_kinds[] = {&double_kind, NULL};
