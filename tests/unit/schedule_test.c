@@ -581,8 +581,9 @@ static void random_strings(void **state)
                                          "4097",     "9",       "-",       " ",
                                          "x",        "\xc3",    "e",       "%s",
                                          "@kernel",  "@soft",   "@",       "kernel"};
-    static const char grammar[] = "^(openmpi|flags(:0*(4|8|16|32|64|128))?|counter(" PARAMETER ")?|"
-                                  "(pairwise|(tree|dissemination)(" PARAMETER ")?)(@(soft|kernel))?)$";
+    static const char grammar[] =
+        "^(openmpi|flags(:0*(4|8|16|32|64|128))?|counter(" PARAMETER ")?|"
+        "(pairwise|(tree|dissemination)(" PARAMETER ")?)(@(soft|kernel))?)$";
     uint64_t random = crew_seed();
     uint32_t good = 0;
     regex_t expression;
