@@ -9,14 +9,13 @@
 #define BENCH_CHUNK_H
 
 #include <stdbool.h>
-#include <time.h>
+
+#include "os/clock.h"
 
 /* Microseconds of a clock that never steps back; only differences mean something. */
 static inline double chunk_clock(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+    return (double)os_now_ns() * 1e-3;
 }
 
 /* Operations to do before the clock is read first, so that everybody is in step and the caches are

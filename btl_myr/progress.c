@@ -8,7 +8,8 @@
 #include "btl_myr/btl_myr.h"
 
 #include <stdatomic.h>
-#include <time.h>
+
+#include "os/clock.h"
 
 enum {
     FAR_POLLS = 10000, /* without a packet, before the network counts as quiet: some milliseconds */
@@ -167,15 +168,7 @@ int mca_btl_myr_progress(void)
 
 /* ---- the end ---- */
 
-#define LINGER_SECONDS 2e-3
-#define DRAIN_SECONDS 0.2
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+enum { LINGER_US = 2000, DRAIN_US = 200 * 1000 };
 
 /*
  * All processes have come to the end when this is called, so they have got all that they wanted:
@@ -185,13 +178,13 @@ static double seconds(void)
 void mca_btl_myr_drain(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    const double begin = seconds();
-    const double least = component->talks_to_others ? begin + LINGER_SECONDS : begin;
-    double now = begin;
+    const uint64_t begin = os_now_us();
+    const uint64_t least = component->talks_to_others ? begin + LINGER_US : begin;
+    uint64_t now = begin;
     struct myr_received received;
     mca_btl_myr_fragment_t *fragment;
     OPAL_THREAD_LOCK(&component->lock);
-    while (now < least || (0 != component->in_flight && now < begin + DRAIN_SECONDS)) {
+    while (now < least || (0 != component->in_flight && now < begin + DRAIN_US)) {
         (void)myr_nic_poll(component->nic);
         if (take_message(&received)) {
             component->spent = received.buffer;
@@ -200,7 +193,7 @@ void mca_btl_myr_drain(void)
         while (NULL != (fragment = take_sent())) {
             mca_btl_myr_free(NULL, &fragment->base);
         }
-        now = seconds();
+        now = os_now_us();
     }
     component->talks_to_others = false;
     OPAL_THREAD_UNLOCK(&component->lock);

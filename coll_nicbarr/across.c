@@ -13,12 +13,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/module.h"
+#include "os/random.h"
 
 /* ---- what all members agree on ---- */
 
@@ -46,7 +46,7 @@ static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         struct nicbarr_choice choice;
         const enum nicbarr_source source = nicbarr_propose(&module->shape, &choice);
         words[0] = nicbarr_pack(choice, source);
-        if (sizeof(words[1]) != getrandom(&words[1], sizeof(words[1]), 0)) {
+        if (!os_draw_key(&words[1], sizeof(words[1]))) {
             words[0] = 0;
         }
     }

@@ -3,13 +3,12 @@
 #include "coll_nicbarr/together.h"
 
 #include <string.h>
-#include <time.h>
+
+#include "os/clock.h"
 
 double nicbarr_now_us(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+    return (double)os_now_ns() * 1e-3;
 }
 
 int nicbarr_meet(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)

@@ -16,7 +16,7 @@ firmware_libmcp_la_CFLAGS = $(AM_CFLAGS) -ffreestanding
 noinst_LTLIBRARIES += firmware/libsoft.la
 firmware_libsoft_la_SOURCES = \
     firmware/soft/addresses.h firmware/soft/addresses.c \
-    firmware/soft/calls.h firmware/soft/udp.h firmware/soft/udp.c
+    firmware/soft/udp.h firmware/soft/udp.c
 
 ## The kernel's NIC: a program for BPF, compiled by clang whatever compiles the rest, and its owner,
 ## who carries it along as a skeleton. It has the engine in it, so that is what it depends on.

@@ -10,22 +10,20 @@
  * Who waits for long asks for what is missing; for those who compute meanwhile myrd does.
  */
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "firmware/kernel/kernel.h"
-#include "firmware/soft/calls.h"
 #include "libmyr/group_player.h"
 #include "libmyr/kernel_inside.h"
 #include "libmyr/segment.h"
+#include "os/calls.h"
+#include "os/clock.h"
+#include "os/futex.h"
 
 enum {
     GROUP_RECORD = 0x6b, /* id of the records' keys: "k" */
@@ -72,7 +70,7 @@ static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_
     /* What went wrong with an earlier packet is said now, and keeps this one back: try again. */
     for (int tries = 0; tries < 3; ++tries) {
         if (sizeof(bell) ==
-            mcp_send_to(seat->bell, &bell, sizeof(bell), MSG_DONTWAIT | MSG_NOSIGNAL, NULL)) {
+            os_send_to(seat->bell, &bell, sizeof(bell), MSG_DONTWAIT | MSG_NOSIGNAL, NULL)) {
             break;
         }
     }
@@ -115,13 +113,14 @@ static void remind(const struct myr_nic_group *group, uint64_t now_us)
 }
 
 /* Sleep on the socket, where the NIC wakes us when something is done. */
-static void watch(struct myr_nic_group *group, uint32_t seen, const struct timespec *timeout)
+static void watch(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
     struct pollfd bell = {.fd = seat_of(group)->bell, .events = POLLIN};
+    const struct timespec timeout = os_timespec_of_us(timeout_us);
     char packet[MCP_COLLECTIVE_BYTES];
     ring(seat_of(group), MCP_RING_SLEEP, seen + 1);
     if (seen == myr_observe(group->done)) {
-        (void)ppoll(&bell, 1, timeout, NULL);
+        (void)ppoll(&bell, 1, &timeout, NULL);
     }
     while (recv(seat_of(group)->bell, packet, sizeof(packet), MSG_DONTWAIT) >= 0) {
         continue;
@@ -130,22 +129,21 @@ static void watch(struct myr_nic_group *group, uint32_t seen, const struct times
 
 static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
-    const struct timespec timeout = {timeout_us / 1000000, (long)(timeout_us % 1000000) * 1000};
     struct shared_group *shared = shared_of(group);
     uint32_t nobody = 0;
     if (atomic_compare_exchange_strong(&shared->watcher, &nobody, 1)) {
-        watch(group, seen, &timeout);
+        watch(group, seen, timeout_us);
         myr_publish(&shared->watcher, 0);
         if (0 != myr_observe(&shared->sleepers)) {
             (void)myr_count(&shared->woken);
-            syscall(SYS_futex, &shared->woken, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+            os_futex_wake((const void *)&shared->woken);
         }
         return;
     }
     const uint32_t woken = myr_observe(&shared->woken);
     atomic_fetch_add(&shared->sleepers, 1);
     if (seen == myr_observe(group->done)) {
-        syscall(SYS_futex, &shared->woken, FUTEX_WAIT, woken, &timeout, NULL, 0);
+        os_futex_wait((const void *)&shared->woken, woken, timeout_us);
     }
     atomic_fetch_sub(&shared->sleepers, 1);
 }

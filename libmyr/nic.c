@@ -18,25 +18,24 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "firmware/soft/addresses.h"
-#include "firmware/soft/calls.h"
 #include "firmware/soft/udp.h"
 #include "libmyr/nic_inside.h"
 #include "libmyr/nic_links.h"
 #include "libmyr/segment.h"
+#include "os/calls.h"
+#include "os/clock.h"
+#include "os/futex.h"
+#include "os/random.h"
 
 enum {
     HOLDERS = 16,            /* processes from whom newcomers may have the socket */
@@ -105,9 +104,7 @@ struct myr_nic {
 static uint64_t now_ns(struct mcp_board *board)
 {
     (void)board;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+    return os_now_ns();
 }
 
 static void send_packet(struct mcp_board *board, mcp_link link, const struct mcp_header *header,
@@ -139,7 +136,7 @@ static void wake(struct mcp_board *board, myr_word *word)
     (void)board;
     /* A group's sleepers are counted in the word behind its release. */
     if (0 != atomic_load_explicit(word + 1, memory_order_relaxed)) {
-        syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        os_futex_wake((const void *)word);
     }
 }
 
@@ -205,7 +202,7 @@ static bool lock(struct myr_nic *nic)
         if (i < LOCK_SPINS) {
             myr_relax();
         } else {
-            mcp_give_way();
+            os_give_way();
         }
         if (0 == (i + 1) % LOCK_YIELDS) {
             inherit(nic);
@@ -269,7 +266,7 @@ static void receive(void *context, const struct mcp_address *from, const void *p
 static bool due(struct myr_nic *nic)
 {
     const uint64_t deadline = mcp_deadline_ns(&nic->shared->mcp);
-    return 0 != deadline && now_ns(&nic->board) >= deadline;
+    return 0 != deadline && os_now_ns() >= deadline;
 }
 
 /* Take what has come and run the control program on it; locked, so that packets are not handled in
@@ -315,7 +312,7 @@ uint32_t myr_nic_poll(struct myr_nic *nic)
 
 uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)
 {
-    const uint64_t now = now_ns(&nic->board);
+    const uint64_t now = os_now_ns();
     /* (Two threads that come at once both poll, which does no harm.) */
     if (now - atomic_load_explicit(&nic->polled_ns, memory_order_relaxed) < IDLE_NS) {
         return 0;
@@ -349,7 +346,7 @@ static bool sleep_on_socket(struct myr_nic *nic, uint32_t timeout_us)
         return false;
     }
     struct pollfd socket = {.fd = nic->udp.socket, .events = POLLIN};
-    const struct timespec timeout = {timeout_us / 1000000, (long)(timeout_us % 1000000) * 1000};
+    const struct timespec timeout = os_timespec_of_us(timeout_us);
     (void)ppoll(&socket, 1, &timeout, NULL);
     myr_publish(&nic->shared->sleeper, 0);
     return true;
@@ -382,9 +379,8 @@ void myr_nic_sleep(struct myr_nic *nic, myr_word *word, myr_word *sleepers, uint
     if (sleep_on_socket(nic, timeout_us)) {
         return;
     }
-    const struct timespec timeout = {timeout_us / 1000000, (long)(timeout_us % 1000000) * 1000};
     atomic_fetch_add(sleepers, 1);
-    syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
+    os_futex_wait((const void *)word, seen, timeout_us);
     atomic_fetch_sub(sleepers, 1);
 }
 
@@ -433,14 +429,14 @@ void myr_nic_resign_runner(struct myr_nic *nic)
 
 void myr_nic_await(struct myr_nic *nic, int other, uint64_t most_ns)
 {
-    const uint64_t deadline = mcp_deadline_ns(&nic->shared->mcp), now = now_ns(&nic->board);
+    const uint64_t deadline = mcp_deadline_ns(&nic->shared->mcp), now = os_now_ns();
     uint64_t left = most_ns;
     if (0 != deadline && deadline < now + most_ns) {
         left = deadline > now ? deadline - now : 0;
     }
     struct pollfd watched[] = {{.fd = nic->udp.socket, .events = POLLIN},
                                {.fd = other, .events = POLLIN}};
-    const struct timespec timeout = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+    const struct timespec timeout = os_timespec_of_ns(left);
     (void)ppoll(watched, 2, &timeout, NULL);
     myr_publish(&nic->slept, 1);
 }
@@ -483,16 +479,6 @@ static void hold(struct myr_nic *nic)
     }
 }
 
-static enum myr_status make_key(uint64_t *key, struct myr_error *error)
-{
-    do {
-        if (sizeof(*key) != getrandom(key, sizeof(*key), 0)) {
-            return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the NIC's key");
-        }
-    } while (0 == *key);
-    return MYR_OK;
-}
-
 /* Make the NIC; locked. */
 static enum myr_status create(struct myr_nic *nic, const struct myr_nic_options *options,
                               struct myr_error *error)
@@ -523,8 +509,9 @@ static enum myr_status create(struct myr_nic *nic, const struct myr_nic_options 
         name.address[a].port = mcp_udp_port(socket);
         name.address[a].prefix = addresses[a].prefix;
     }
-    const enum myr_status status = make_key(&name.key, error);
-    if (MYR_OK != status) {
+    if (!os_draw_key(&name.key, sizeof(name.key))) {
+        const enum myr_status status =
+            myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the NIC's key");
         mcp_udp_close(&nic->udp);
         return status;
     }

@@ -9,22 +9,15 @@
 #include "libmyr/nic_group.h"
 
 #include <stdlib.h>
-#include <time.h>
 
-#include "firmware/soft/calls.h"
 #include "libmyr/group_player.h"
+#include "os/calls.h"
+#include "os/clock.h"
 
 enum {
     PROGRESS_EVERY = 32, /* turns between two calls of progress */
     SLICE_FIRST = 50     /* microseconds of the first sleep; doubled each time, up to the longest */
 };
-
-static uint64_t now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 /* ---- from a schedule to the NIC's tables ---- */
 
@@ -115,7 +108,7 @@ void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node)
 
 void myr_nic_group_remind(const struct myr_nic_group *group)
 {
-    group->player->remind(group, now_us());
+    group->player->remind(group, os_now_us());
 }
 
 void myr_nic_group_leave(struct myr_nic_group *group)
@@ -134,7 +127,7 @@ static bool some_turns(struct myr_nic_group *group, uint32_t epoch)
             return true;
         }
         if (0 == taken) {
-            mcp_give_way();
+            os_give_way();
             if (myr_nic_group_test(group, epoch)) {
                 return true;
             }
@@ -149,7 +142,7 @@ static bool turns(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us
     const int32_t patience = group->waiter->patience.sleep_after;
     for (uint64_t now = start_us; (patience < 0 || now - start_us < (uint64_t)patience) &&
                                   now < until_us && !myr_nic_group_over(group);
-         now = now_us()) {
+         now = os_now_us()) {
         group->player->remind(group, now);
         group->waiter->progress();
         if (some_turns(group, epoch)) {
@@ -166,14 +159,15 @@ bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t ti
         return true;
     }
     const struct myr_waiter *waiter = group->waiter;
-    const uint64_t start_us = now_us();
+    const uint64_t start_us = os_now_us();
     const uint64_t until_us = 0 == timeout_us ? UINT64_MAX : start_us + timeout_us;
     if (turns(group, epoch, start_us, until_us)) {
         return true;
     }
     const uint32_t longest = (uint32_t)waiter->patience.slice;
     uint32_t slice = SLICE_FIRST < longest ? SLICE_FIRST : longest;
-    for (uint64_t now = now_us(); now < until_us && !myr_nic_group_over(group); now = now_us()) {
+    for (uint64_t now = os_now_us(); now < until_us && !myr_nic_group_over(group);
+         now = os_now_us()) {
         const uint32_t seen = myr_observe(group->done);
         if (myr_epoch_reached(seen, epoch)) {
             return true;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "libmyr/nic_inside.h"
+#include "os/clock.h"
 
 enum {
     STACK = 256 << 10, /* bytes; the thread-local memory of all libraries is in it */
@@ -119,8 +120,7 @@ struct myr_nic_watch {
 static void *look_now_and_then(void *opaque)
 {
     struct myr_nic_watch *watch = opaque;
-    const struct timespec every = {(time_t)(watch->every_ns / 1000000000),
-                                   (long)(watch->every_ns % 1000000000)};
+    const struct timespec every = os_timespec_of_ns(watch->every_ns);
     uint32_t turns = myr_nic_turns(watch->nic);
     for (;;) {
         struct pollfd stop = {.fd = watch->stop, .events = POLLIN};

@@ -12,11 +12,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "libmyr/nic_inside.h"
 #include "libmyr/segment.h"
+#include "os/random.h"
 
 enum {
     TOKENS = 64,                /* of either sort, where the options do not say */
@@ -51,16 +51,6 @@ static uint32_t offset_of(const uint8_t *base, const void *memory)
 }
 
 /* ---- open and close ---- */
-
-static bool draw_key(uint32_t *key)
-{
-    do {
-        if (sizeof(*key) != getrandom(key, sizeof(*key), 0)) {
-            return false;
-        }
-    } while (0 == *key);
-    return true;
-}
 
 static struct myr_inlet *inlet_of(const struct myr_segment *segment, const struct mcp_rings *rings)
 {
@@ -162,7 +152,7 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
     if (MYR_OK != status) {
         return status;
     }
-    if (!draw_key(&wish->key)) {
+    if (!os_draw_key(&wish->key, sizeof(wish->key))) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the port");
     }
     wish->rings = offset_of(port->base, port->rings);

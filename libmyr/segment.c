@@ -16,11 +16,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "libmyr/process.h"
+#include "os/random.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
@@ -48,11 +48,9 @@ static enum myr_status initialise(struct myr_segment *segment, uint32_t limit,
     pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
     pthread_mutex_init(&sram->lock, &attributes);
     pthread_mutexattr_destroy(&attributes);
-    do {
-        if (sizeof(sram->identity) != getrandom(&sram->identity, sizeof(sram->identity), 0)) {
-            return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the segment");
-        }
-    } while (0 == sram->identity);
+    if (!os_draw_key(&sram->identity, sizeof(sram->identity))) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the segment");
+    }
     sram->limit = limit;
     sram->end = sram->committed = (sizeof(*sram) + MYR_GROWTH - 1) / MYR_GROWTH * MYR_GROWTH;
     sram->layout = MYR_SRAM_LAYOUT;

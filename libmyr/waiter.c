@@ -16,14 +16,10 @@
  */
 #include "libmyr/waiter.h"
 
-#include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "firmware/soft/calls.h"
 #include "libmyr/segment.h"
+#include "os/calls.h"
+#include "os/clock.h"
+#include "os/futex.h"
 
 enum {
     SPIN = 1000,        /* polls with a processor to oneself, about 50 us */
@@ -35,23 +31,9 @@ enum {
     SLICE_FIRST = 50,   /* microseconds of the first sleep; doubled each time, up to the longest */
 };
 
-static uint64_t now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
-/* The word is shared between processes, so these are not the private futex operations. */
-static void futex_wait(myr_word *word, uint32_t seen, uint32_t timeout_us)
-{
-    const struct timespec timeout = {timeout_us / 1000000, (long)(timeout_us % 1000000) * 1000};
-    syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
-}
-
 void myr_wake_slow(myr_word *word)
 {
-    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    os_futex_wake((const void *)word);
 }
 
 void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, void (*progress)(void),
@@ -105,7 +87,7 @@ MYR_HOT static bool poll_for(const struct myr_watch *watch, const myr_word *word
 MYR_HOT static bool yield_for(const myr_word *word, uint32_t epoch)
 {
     for (int i = 0; i < QUIET_YIELDS; ++i) {
-        mcp_give_way();
+        os_give_way();
         if (myr_epoch_reached(myr_observe(word), epoch)) {
             return true;
         }
@@ -136,16 +118,16 @@ static bool progress_moves(const struct myr_waiter *waiter)
 static bool progress_for(const struct myr_waiter *waiter, const myr_word *word, uint32_t epoch,
                          int32_t patience_us)
 {
-    uint64_t start = now_us();
+    uint64_t start = os_now_us();
     do {
         if (progress_moves(waiter)) {
-            start = now_us();
+            start = os_now_us();
         }
-        mcp_give_way();
+        os_give_way();
         if (myr_epoch_reached(myr_observe(word), epoch)) {
             return true;
         }
-    } while (patience_us < 0 || now_us() - start < (uint64_t)patience_us);
+    } while (patience_us < 0 || os_now_us() - start < (uint64_t)patience_us);
     return false;
 }
 
@@ -156,11 +138,11 @@ static bool look_after_traffic(const struct myr_waiter *waiter, const myr_word *
 {
     bool moved = false;
     waiter->progress(); /* the first call after a sleep takes its time in any case */
-    for (uint64_t start = now_us();
-         now_us() - start < AFTERGLOW && !myr_epoch_reached(myr_observe(word), epoch);) {
+    for (uint64_t start = os_now_us();
+         os_now_us() - start < AFTERGLOW && !myr_epoch_reached(myr_observe(word), epoch);) {
         if (progress_moves(waiter)) {
             moved = true;
-            start = now_us();
+            start = os_now_us();
         }
     }
     return moved;
@@ -179,7 +161,7 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
         const uint32_t seen = myr_observe(word);
         const bool reached = myr_epoch_reached(seen, epoch);
         if (!reached) {
-            futex_wait(word, seen, slice);
+            os_futex_wait((const void *)word, seen, slice);
         }
         atomic_fetch_sub(watch->sleepers, 1);
         if (reached || myr_epoch_reached(myr_observe(word), epoch)) {

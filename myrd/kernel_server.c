@@ -16,10 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "firmware/kernel/owner.h"
@@ -32,6 +30,8 @@
 #include "myrd/owner.h"
 #include "myrd/place.h"
 #include "myrd/rights.h"
+#include "os/clock.h"
+#include "os/random.h"
 
 enum {
     CLIENTS_MOST = 4096,
@@ -63,13 +63,6 @@ struct myrd_kernel_server {
     struct client client[CLIENTS_MOST];
     struct pollfd watched[FIXED + OF_EACH * CLIENTS_MOST];
 };
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 /* ---- clients come and go ---- */
 
@@ -192,7 +185,7 @@ static void ask_open(struct myrd_kernel_server *server, struct client *client,
         answer(client, status, error.text, NULL, NULL);
         return;
     }
-    client->meeting = myrd_meeting_make(&plan, now_ms());
+    client->meeting = myrd_meeting_make(&plan, os_now_ms());
     if (NULL == client->meeting) {
         answer(client, MYR_ERR_OUT_OF_MEMORY, "myrd is out of memory", NULL, NULL);
         return;
@@ -277,11 +270,9 @@ static enum myr_status find_address(struct myrd_kernel_server *server, const cha
             any ? "none but loopback has an IPv4 address" : "no address of this machine is in ",
             any ? "" : network);
     }
-    do {
-        if (sizeof(server->name.key) != getrandom(&server->name.key, sizeof(server->name.key), 0)) {
-            return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the NIC's key");
-        }
-    } while (0 == server->name.key);
+    if (!os_draw_key(&server->name.key, sizeof(server->name.key))) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the NIC's key");
+    }
     server->name.count = 1;
     server->name.address[0].ip = address.ip;
     server->name.address[0].prefix = address.prefix;
@@ -468,7 +459,7 @@ static struct client *next_meeting(struct myrd_kernel_server *server)
  * up nobody. */
 static void meet_some(struct myrd_kernel_server *server)
 {
-    const uint64_t now = now_ms();
+    const uint64_t now = os_now_ms();
     for (int m = 0; m < MEETINGS_A_TURN; ++m) {
         struct client *client = next_meeting(server);
         if (NULL == client || client->meeting->look_at_ms > now) {
@@ -480,7 +471,7 @@ static void meet_some(struct myrd_kernel_server *server)
 
 static int timeout(struct myrd_kernel_server *server)
 {
-    const uint64_t now = now_ms();
+    const uint64_t now = os_now_ms();
     const int due = myrd_groups_timeout(server->groups, now);
     const struct client *client = next_meeting(server);
     if (NULL == client) {
@@ -511,7 +502,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         if (0 != server->watched[2].revents) {
             myrd_groups_hear(server->groups);
         }
-        myrd_groups_look(server->groups, now_ms());
+        myrd_groups_look(server->groups, os_now_ms());
         if (0 != server->watched[1].revents) {
             accept_client(server);
         }

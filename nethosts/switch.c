@@ -26,13 +26,13 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "nethosts/capture.h"
 #include "nethosts/faults.h"
 #include "nethosts/frame.h"
 #include "nethosts/held.h"
+#include "os/clock.h"
 
 enum {
     PORTS = 256,
@@ -64,13 +64,6 @@ static void fail(const char *what)
 {
     fprintf(stderr, "switch: %s: %s\n", what, strerror(errno));
     exit(EXIT_FAILURE);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
 static void report(const struct network_switch *sw)
@@ -129,7 +122,7 @@ static void put_later(struct network_switch *sw, uint32_t to, const struct frame
 {
     if (0 == hold_ns) {
         put(sw, to, frame);
-    } else if (!held_put(&sw->held, now_ns() + hold_ns, to, frame)) {
+    } else if (!held_put(&sw->held, os_now_ns() + hold_ns, to, frame)) {
         ++sw->count.refused;
     }
 }
@@ -137,7 +130,7 @@ static void put_later(struct network_switch *sw, uint32_t to, const struct frame
 static void put_due(struct network_switch *sw)
 {
     struct held_entry entry;
-    while (held_take(&sw->held, now_ns(), &entry)) {
+    while (held_take(&sw->held, os_now_ns(), &entry)) {
         put(sw, entry.to, entry.frame);
         free(entry.frame);
     }
@@ -283,12 +276,8 @@ static bool heed_signal(const struct network_switch *sw, int signals)
 
 static int wait_for(int poll, struct epoll_event *event, int most, uint64_t until_ns)
 {
-    struct timespec left = {0, 0};
-    const uint64_t now = now_ns();
-    if (until_ns > now) {
-        left.tv_sec = (time_t)((until_ns - now) / 1000000000U);
-        left.tv_nsec = (long)((until_ns - now) % 1000000000U);
-    }
+    const uint64_t now = os_now_ns();
+    const struct timespec left = os_timespec_of_ns(until_ns > now ? until_ns - now : 0);
     const int events = epoll_pwait2(poll, event, most, 0 == until_ns ? NULL : &left, NULL);
     if (events < 0 && EINTR != errno) {
         fail("epoll");

@@ -8,10 +8,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "bench/alloc.h"
+#include "os/random.h"
 
 static _Noreturn void give_up(const char *text)
 {
@@ -152,13 +152,11 @@ static void join_across(struct library_group *group, const struct myr_nic_member
 /* A key that nobody else has. */
 static uint64_t share_key(MPI_Comm team)
 {
-    uint64_t key = 0;
-    while (key == 0) {
-        if (getrandom(&key, sizeof(key), 0) != sizeof(key)) {
-            give_up("no random numbers");
-        }
-        MPI_Bcast(&key, sizeof(key), MPI_BYTE, 0, team);
+    uint64_t key;
+    if (!os_draw_key(&key, sizeof(key))) {
+        give_up("no random numbers");
     }
+    MPI_Bcast(&key, sizeof(key), MPI_BYTE, 0, team);
     return key;
 }
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "firmware/soft/calls.h"
+#include "os/calls.h"
 
 enum {
     SOCKET_BUFFER = 4 << 20, /* bytes; the system may allow less */
@@ -196,8 +196,8 @@ static uint32_t send_one(const struct mcp_udp *udp, const struct mcp_udp_packet 
     const struct sockaddr_in to = in_words_of_sockets(&packet->to);
     long sent;
     do {
-        sent = mcp_send_to(udp->socket, &packet->header, mcp_header_bytes(packet->header.type),
-                           MSG_NOSIGNAL, &to);
+        sent = os_send_to(udp->socket, &packet->header, mcp_header_bytes(packet->header.type),
+                          MSG_NOSIGNAL, &to);
     } while (-EINTR == sent);
     return sent < 0;
 }
@@ -306,7 +306,7 @@ static size_t take_chain(struct mcp_udp *udp, struct sockaddr_in *from, size_t *
 static size_t take_one(struct mcp_udp *udp, struct sockaddr_in *from, size_t *each_bytes)
 {
     const long taken =
-        mcp_receive_from(udp->socket, udp->inbox, MCP_UDP_CHAIN_MOST, MSG_DONTWAIT, from);
+        os_receive_from(udp->socket, udp->inbox, MCP_UDP_CHAIN_MOST, MSG_DONTWAIT, from);
     *each_bytes = taken > 0 ? (size_t)taken : 0;
     return *each_bytes;
 }

@@ -24,8 +24,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "os/clock.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -59,13 +60,6 @@ static _Noreturn void fail(const char *what)
 {
     fprintf(stderr, "flood: %s: %s\n", what, strerror(errno));
     exit(EXIT_FAILURE);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
 /* A socket on host `host`, at `port` of it or (0) at any. */
@@ -123,7 +117,7 @@ static void count(struct flood *flood, const struct packet *packet, size_t bytes
         ++flood->damaged;
         return;
     }
-    const uint64_t took_ns = now_ns() - packet->sent_ns;
+    const uint64_t took_ns = os_now_ns() - packet->sent_ns;
     flood->shortest_ns = took_ns < flood->shortest_ns ? took_ns : flood->shortest_ns;
     if (0 != flood->seen[packet->number]) {
         ++flood->again;
@@ -161,7 +155,7 @@ static void send_bundle(struct flood *flood, uint32_t first, uint32_t packets)
     static uint8_t bundle[BUNDLE * sizeof(struct packet)];
     for (uint32_t i = 0; i < packets; ++i) {
         struct packet packet;
-        fill(&packet, first + i, now_ns(), flood->bytes);
+        fill(&packet, first + i, os_now_ns(), flood->bytes);
         memcpy(bundle + i * flood->bytes, &packet, flood->bytes);
     }
     if ((ssize_t)(packets * flood->bytes) != send(flood->out, bundle, packets * flood->bytes, 0)) {

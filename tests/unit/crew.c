@@ -12,10 +12,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "os/random.h"
 
 enum {
     WATCHDOG_SECONDS = 90,
@@ -62,7 +63,7 @@ uint64_t crew_seed(void)
         const char *given = getenv("NICBARR_SEED");
         if (NULL != given && '\0' != *given) {
             seed = strtoull(given, NULL, 0);
-        } else if (sizeof(seed) != getrandom(&seed, sizeof(seed), 0)) {
+        } else if (!os_draw_key(&seed, sizeof(seed))) {
             seed = (uint64_t)getpid();
         }
         seed += 0 == seed;

@@ -16,13 +16,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "coll_nicbarr/nics.h"
 #include "firmware/collective.h"
 #include "libmyr/group_player.h"
+#include "os/clock.h"
+#include "os/random.h"
 
 enum { FILE_BYTES = 4 << 20, LINKS = 4096, GROUPS = 512, FIRST_GROUP = MYR_LINE };
 
@@ -69,10 +69,8 @@ static void put(struct mcp_board *board, struct mcp_group *group, const struct m
 
 static uint64_t now_ns(struct mcp_board *board)
 {
-    struct timespec t;
     (void)board;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+    return os_now_ns();
 }
 
 static void wake(struct mcp_board *board, myr_word *word)
@@ -226,7 +224,7 @@ static enum myr_status open_double(const struct myr_site *site, const char *way,
     (void)way;
     (void)values;
     if (NULL == nic || NULL == getenv("NICBARR_DOUBLE") ||
-        sizeof(nic->name.key) != getrandom(&nic->name.key, sizeof(nic->name.key), 0)) {
+        !os_draw_key(&nic->name.key, sizeof(nic->name.key))) {
         free(nic);
         return myr_fail(error, MYR_ERR_NOT_THERE, 0, "NICBARR_DOUBLE is not set");
     }

@@ -10,8 +10,8 @@
  *
  * They return what the kernel does: an error as its negative number. Any thread may call them.
  */
-#ifndef MCP_SOFT_CALLS_H
-#define MCP_SOFT_CALLS_H
+#ifndef OS_CALLS_H
+#define OS_CALLS_H
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -21,7 +21,7 @@
 
 #ifdef __x86_64__
 
-static inline long mcp_call(long number, long a, long b, long c, long d, long e, long f)
+static inline long os_call(long number, long a, long b, long c, long d, long e, long f)
 {
     long result = number;
     register long r10 __asm__("r10") = d;
@@ -36,7 +36,7 @@ static inline long mcp_call(long number, long a, long b, long c, long d, long e,
 
 #else
 
-static inline long mcp_call(long number, long a, long b, long c, long d, long e, long f)
+static inline long os_call(long number, long a, long b, long c, long d, long e, long f)
 {
     const long result = syscall(number, a, b, c, d, e, f);
     return result < 0 ? -errno : result;
@@ -45,26 +45,26 @@ static inline long mcp_call(long number, long a, long b, long c, long d, long e,
 #endif
 
 /* sched_yield() */
-static inline void mcp_give_way(void)
+static inline void os_give_way(void)
 {
-    (void)mcp_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+    (void)os_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
 /* sendto(); `to` may be NULL for a socket that is connected. */
-static inline long mcp_send_to(int socket, const void *packet, size_t bytes, int flags,
-                               const struct sockaddr_in *to)
+static inline long os_send_to(int socket, const void *packet, size_t bytes, int flags,
+                              const struct sockaddr_in *to)
 {
-    return mcp_call(SYS_sendto, socket, (long)packet, (long)bytes, flags, (long)to,
-                    NULL == to ? 0 : (long)sizeof(*to));
+    return os_call(SYS_sendto, socket, (long)packet, (long)bytes, flags, (long)to,
+                   NULL == to ? 0 : (long)sizeof(*to));
 }
 
 /* recvfrom() */
-static inline long mcp_receive_from(int socket, void *packet, size_t bytes, int flags,
-                                    struct sockaddr_in *from)
+static inline long os_receive_from(int socket, void *packet, size_t bytes, int flags,
+                                   struct sockaddr_in *from)
 {
     socklen_t length = sizeof(*from);
-    return mcp_call(SYS_recvfrom, socket, (long)packet, (long)bytes, flags, (long)from,
-                    (long)&length);
+    return os_call(SYS_recvfrom, socket, (long)packet, (long)bytes, flags, (long)from,
+                   (long)&length);
 }
 
 #endif

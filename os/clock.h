@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The clock, and lengths of time as the system wants them.
+ *
+ * The clock starts at some moment in the past and never steps back (CLOCK_MONOTONIC), so only
+ * differences mean something. All processes of a machine read the same. Any thread may call these.
+ */
+#ifndef OS_CLOCK_H
+#define OS_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t os_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t os_now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static inline uint64_t os_now_ms(void)
+{
+    return os_now_us() / 1000;
+}
+
+static inline struct timespec os_timespec_of_ns(uint64_t ns)
+{
+    const struct timespec time = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    return time;
+}
+
+static inline struct timespec os_timespec_of_us(uint64_t us)
+{
+    const struct timespec time = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
+    return time;
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sleeping on a word of 32 bits, and waking those who do (futex(2)).
+ *
+ * The word may be shared between processes: these are not the private operations. Any thread may
+ * call them.
+ */
+#ifndef OS_FUTEX_H
+#define OS_FUTEX_H
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+
+/* Sleep until somebody wakes us, at the most for `timeout_us`; not at all if `word` is not `seen`.
+ * It may also end for no reason: look at the word again. */
+static inline void os_futex_wait(const void *word, uint32_t seen, uint32_t timeout_us)
+{
+    const struct timespec timeout = os_timespec_of_us(timeout_us);
+    syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
+}
+
+/* Wake all who sleep on `word`. */
+static inline void os_futex_wake(const void *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Keys that nobody can guess, from the system's random numbers (getrandom(2)). Any thread. */
+#ifndef OS_RANDOM_H
+#define OS_RANDOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* Draw a key of so many bytes, at the most 8. It is not 0. False, with errno, if the system gives
+ * no random numbers. */
+static inline bool os_draw_key(void *key, size_t bytes)
+{
+    uint64_t drawn = 0;
+    do {
+        if ((ssize_t)bytes != getrandom(&drawn, bytes, 0)) {
+            return false;
+        }
+    } while (0 == drawn);
+    memcpy(key, &drawn, bytes);
+    return true;
+}
+
+#endif
