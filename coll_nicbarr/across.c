@@ -65,16 +65,13 @@ static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 static int meet_others(ompi_communicator_t *comm)
 {
     const int size = ompi_comm_size(comm);
-    struct nicbarr_hello own = *nicbarr_hello_own();
+    struct nicbarr_hello own;
     uint8_t mine[sizeof(uint16_t) + NICBARR_HELLO_BYTES] = {0};
     uint8_t *all = malloc((size_t)size * sizeof(mine));
     if (NULL == all) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    if (own.later) {
-        nicbarr_open_nics(&own);
-        nicbarr_hello_renew(&own);
-    }
+    nicbarr_open_nics_now(&own);
     const uint16_t bytes = (uint16_t)nicbarr_hello_write(&own, mine + sizeof(bytes));
     memcpy(mine, &bytes, sizeof(bytes));
     const int rc =

@@ -5,7 +5,8 @@
  *   component.c   what Open MPI loads: opening and closing
  *   parameters.c  what the person may set
  *   kinds.c       the kinds of NICs that there are       nics.c     those of this process
- *   peers.c       what the processes know of each other  census.c   from processes to nodes (pure)
+ *   peers.c       what the processes know of each other  hello.c    their words as bytes (pure)
+ *   census.c      from processes to nodes (pure)
  *   members.c     can a communicator be served?
  *   module.c      a communicator's module: what lies below it, setting up at the first collective
  *   across.c      the same for communicators on several nodes, whose NICs play the barriers
@@ -116,9 +117,9 @@ uint64_t nicbarr_digest(uint64_t digest, const void *data, size_t bytes); /* FNV
 
 void nicbarr_progress(void); /* Open MPI's, in the form that libmyr calls */
 
-/* Open the NICs, if that has not been done, and say so to who asks from now on; what this process
- * says of itself is new then. */
-void nicbarr_open_nics(struct nicbarr_hello *hello);
+/* Open the NICs, unless that was done, as there is a use for them now. `hello` is what this process
+ * says of itself from then on. Any thread. */
+void nicbarr_open_nics_now(struct nicbarr_hello *hello);
 
 /* ---- layout.c ---- */
 

@@ -126,7 +126,7 @@ static int tend_nics(void)
 
 static bool tending; /* whether Open MPI's progress engine knows of it */
 
-void nicbarr_open_nics(struct nicbarr_hello *hello)
+static void open_nics(struct nicbarr_hello *hello)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const struct myr_site site = {component->segment, &component->waiter, say};
@@ -143,6 +143,18 @@ void nicbarr_open_nics(struct nicbarr_hello *hello)
     }
     opal_progress_register_lp(tend_nics);
     tending = true;
+}
+
+void nicbarr_open_nics_now(struct nicbarr_hello *hello)
+{
+    static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&opening); /* several threads may meet others at once */
+    *hello = *nicbarr_hello_own();
+    if (hello->later) {
+        open_nics(hello);
+        nicbarr_hello_renew(hello);
+    }
+    pthread_mutex_unlock(&opening);
 }
 
 static void close_nics(void)
@@ -196,7 +208,7 @@ static int component_open(void)
         if (on_one_node()) {
             hello.later = true;
         } else {
-            nicbarr_open_nics(&hello);
+            open_nics(&hello);
         }
     }
     const int rc = nicbarr_requests_open();

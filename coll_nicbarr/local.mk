@@ -7,6 +7,7 @@ coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/model.h coll_nicbarr/model.c \
     coll_nicbarr/shape.h \
     coll_nicbarr/nics.h coll_nicbarr/nics.c \
+    coll_nicbarr/hello.h coll_nicbarr/hello.c \
     coll_nicbarr/census.h coll_nicbarr/census.c \
     coll_nicbarr/candidates.h coll_nicbarr/candidates.c \
     coll_nicbarr/contest.h coll_nicbarr/contest.c \

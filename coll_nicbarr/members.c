@@ -184,8 +184,10 @@ bool nicbarr_members_later(ompi_communicator_t *comm)
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     bool later = false, good = NULL != peers;
     for (int r = 0; good && r < ompi_comm_size(comm); ++r) {
-        good = !hopeless(peers[r]->trouble) && NICBARR_NO_NIC != peers[r]->trouble;
-        later = later || NICBARR_NIC_LATER == peers[r]->trouble;
+        later = later || peers[r]->later;
+        /* What those have told since then, not all members need to have heard. */
+        good = peers[r]->later ? !hopeless(peers[r]->trouble)
+                               : NICBARR_TROUBLE_NONE == peers[r]->trouble;
     }
     free(peers);
     return good && later;

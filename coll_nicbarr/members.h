@@ -19,7 +19,9 @@ bool nicbarr_members_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_
 bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          const char **why);
 
-/* Could all take part, if those did open NICs that have not needed any so far? */
+/* Could all take part, and did some of them open no NICs when they started? Then words are to be
+ * exchanged anew. All members give the same answer: it depends only on what was said at the start.
+ */
 bool nicbarr_members_later(ompi_communicator_t *comm);
 
 #endif

@@ -122,15 +122,16 @@ enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_si
     *error = (struct myr_error){.status = MYR_ERR_NOT_THERE};
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         struct myr_error why = {0};
+        void *opened = NULL;
         const enum myr_status status =
             !nics->wanted[nic] ? MYR_ERR_NOT_THERE
                                : nicbarr_kind(nic)->open(&nics->site, nics->way[nic],
-                                                         nics->values[nic], &nics->nic[nic], &why);
+                                                         nics->values[nic], &opened, &why);
         any = any || MYR_OK == status;
+        nics->nic[nic] = MYR_OK == status ? opened : NULL;
         if (MYR_OK == status) {
             continue;
         }
-        nics->nic[nic] = NULL;
         if (MYR_ERR_NOT_THERE != status) {
             site->say(1, why.text);
         }

@@ -24,73 +24,12 @@ static bool ready;
 static opal_hash_table_t peers; /* by process name: struct nicbarr_peer */
 static struct registry segments, nics[NICBARR_NICS_MOST];
 
-/* ---- words ---- */
-
-/* How they travel: this, then the names of the NICs that there are, then why there is none. */
-struct head {
-    uint64_t identity, digest;
-    uint32_t index;
-    uint8_t nics; /* bit n: NIC n is there */
-    uint8_t later;
-    uint16_t why; /* bytes */
-};
-
-_Static_assert(NICBARR_NICS_MOST <= 8 && sizeof(struct head) <= 32, "the head of a hello");
-
-size_t nicbarr_hello_write(const struct nicbarr_hello *hello, uint8_t *bytes)
-{
-    struct head head = {
-        .identity = hello->identity,
-        .digest = hello->digest,
-        .index = hello->index,
-        .later = hello->later,
-        .why = (uint16_t)strlen(hello->why),
-    };
-    uint8_t *end = bytes + sizeof(head);
-    for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
-        if (0 != hello->nic[nic].key) {
-            head.nics |= (uint8_t)(1U << nic);
-            memcpy(end, &hello->nic[nic], sizeof(hello->nic[nic]));
-            end += sizeof(hello->nic[nic]);
-        }
-    }
-    memcpy(end, hello->why, head.why);
-    memcpy(bytes, &head, sizeof(head));
-    return (size_t)(end - bytes) + head.why;
-}
-
-/* False where these are no such words. */
-static bool read_hello(const uint8_t *bytes, size_t count, struct nicbarr_hello *hello)
-{
-    struct head head;
-    if (count < sizeof(head)) {
-        return false;
-    }
-    memcpy(&head, bytes, sizeof(head));
-    const uint32_t names = (uint32_t)__builtin_popcount(head.nics);
-    if (0 != head.nics >> NICBARR_NICS_MOST || head.why >= sizeof(hello->why) ||
-        count != sizeof(head) + names * sizeof(hello->nic[0]) + head.why) {
-        return false;
-    }
-    *hello = (struct nicbarr_hello){
-        .identity = head.identity, .digest = head.digest, .index = head.index, .later = head.later};
-    bytes += sizeof(head);
-    for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
-        if (0 != (head.nics >> nic & 1)) {
-            memcpy(&hello->nic[nic], bytes, sizeof(hello->nic[nic]));
-            bytes += sizeof(hello->nic[nic]);
-        }
-    }
-    memcpy(hello->why, bytes, head.why);
-    return true;
-}
-
 static bool ask_modex(const opal_process_name_t *name, struct nicbarr_hello *hello)
 {
     uint8_t bytes[NICBARR_HELLO_BYTES];
     const size_t count = nicbarr_modex_get(&mca_coll_nicbarr_component.super.collm_version, name,
                                            bytes, sizeof(bytes));
-    return 0 != count && read_hello(bytes, count, hello);
+    return 0 != count && nicbarr_hello_read(bytes, count, hello);
 }
 
 /* ---- what was met ---- */
@@ -142,14 +81,22 @@ static enum nicbarr_trouble trouble_of(const struct nicbarr_hello *hello)
                                          : NICBARR_NO_NIC;
 }
 
-static void describe(struct nicbarr_peer *peer, const struct nicbarr_hello *hello)
+/* What may be told anew. */
+static void describe_nics(struct nicbarr_peer *peer, const struct nicbarr_hello *hello)
 {
-    peer->trouble = (uint8_t)trouble_of(hello);
-    peer->segment = number_of(&segments, hello->identity, NULL);
-    peer->index = hello->index;
+    peer->why = '\0' == hello->why[0] ? NULL : strdup(hello->why);
     for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
         peer->nic[nic] = number_of(&nics[nic], hello->nic[nic].key, &hello->nic[nic]);
     }
+    peer->trouble = (uint8_t)trouble_of(hello);
+}
+
+static void describe(struct nicbarr_peer *peer, const struct nicbarr_hello *hello)
+{
+    peer->segment = number_of(&segments, hello->identity, NULL);
+    peer->index = hello->index;
+    peer->later = hello->later;
+    describe_nics(peer, hello);
 }
 
 /* What has been found out about a process; a new entry where it has not been met. */
@@ -169,7 +116,7 @@ static struct nicbarr_peer *entry(const opal_process_name_t *name, bool *fresh)
     return peer;
 }
 
-const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name)
+static struct nicbarr_peer *find(const opal_process_name_t *name)
 {
     struct nicbarr_hello hello;
     bool fresh = false;
@@ -184,27 +131,31 @@ const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name)
     return peer;
 }
 
+const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name)
+{
+    return find(name);
+}
+
 bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count)
 {
     struct nicbarr_hello hello;
-    bool fresh;
-    if (!read_hello(bytes, count, &hello)) {
+    const bool read = nicbarr_hello_read(bytes, count, &hello);
+    struct nicbarr_peer *peer = read ? find(name) : NULL;
+    if (NULL == peer) {
         return false;
     }
     pthread_mutex_lock(&lock);
-    struct nicbarr_peer *peer = ready ? entry(name, &fresh) : NULL;
-    if (NULL != peer) {
-        describe(peer, &hello);
+    if (NICBARR_NIC_LATER == peer->trouble) { /* no news after that */
+        describe_nics(peer, &hello);
     }
     pthread_mutex_unlock(&lock);
-    return NULL != peer;
+    return true;
 }
 
 const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct nicbarr_peer *peer,
                                  char *text, size_t bytes)
 {
     const unsigned process = (unsigned)name->vpid;
-    struct nicbarr_hello hello;
     switch ((enum nicbarr_trouble)peer->trouble) {
     case NICBARR_TROUBLE_NONE:
         text[0] = '\0';
@@ -223,9 +174,7 @@ const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct n
     case NICBARR_NO_SEGMENT:
     case NICBARR_NO_NIC:
         snprintf(text, bytes, "process %u: %s", process,
-                 ask_modex(name, &hello) && '\0' != hello.why[0]
-                     ? hello.why
-                     : "it has no NIC (coll_nicbarr_nic)");
+                 NULL == peer->why ? "it has no NIC (coll_nicbarr_nic)" : peer->why);
         break;
     }
     return text;
@@ -337,6 +286,7 @@ void nicbarr_peers_close(void)
     ready = false;
     for (int rc = opal_hash_table_get_first_key_uint64(&peers, &key, &peer, &at); 0 == rc;
          rc = opal_hash_table_get_next_key_uint64(&peers, &key, &peer, at, &at)) {
+        free(((struct nicbarr_peer *)peer)->why);
         free(peer);
     }
     OBJ_DESTRUCT(&peers);

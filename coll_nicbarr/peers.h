@@ -14,16 +14,7 @@
 #include "ompi/release.h"
 
 #include "coll_nicbarr/census.h"
-
-/* What a process says of itself. */
-struct nicbarr_hello {
-    uint64_t identity; /* of its segment; 0: it has none, and `why` says why */
-    uint64_t digest;   /* of version and parameters: processes that differ would disagree */
-    uint32_t index;    /* in the segment */
-    bool later;        /* its job needed no NIC: it opens some when it meets another node's */
-    struct myr_nic_name nic[NICBARR_NICS_MOST]; /* by number; key 0: it has none */
-    char why[240];                              /* it has no segment, or else no NIC */
-};
+#include "coll_nicbarr/hello.h"
 
 /* What keeps a process from taking part. */
 enum nicbarr_trouble {
@@ -66,11 +57,9 @@ uint64_t nicbarr_job_identity(void);
 bool nicbarr_peers_any_segment(ompi_communicator_t *comm);
 
 /*
- * Words of processes that have more to say than when they started (NICBARR_NIC_LATER): as bytes
- * that travel, at most NICBARR_HELLO_BYTES. Who has heard new ones goes by them from then on.
+ * Words of processes that have more to say than when they started (`later`), as the bytes of
+ * hello.h. They have more to say once. False where the bytes are no words, or there is no memory.
  */
-enum { NICBARR_HELLO_BYTES = 32 + NICBARR_NICS_MOST * sizeof(struct myr_nic_name) + 240 };
-size_t nicbarr_hello_write(const struct nicbarr_hello *hello, uint8_t *bytes);
 void nicbarr_hello_renew(const struct nicbarr_hello *own);
 bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count);
 

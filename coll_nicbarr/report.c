@@ -95,9 +95,9 @@ static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
 static json_t *entry_json(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           const char *declined)
 {
-    char name[NICBARR_CHOICE_TEXT];
-    json_t *entry = json_pack("{s:s, s:i, s:i}", "communicator", comm->c_name, "processes",
-                              ompi_comm_size(comm), "communicators", 1);
+    char name[NICBARR_CHOICE_TEXT], comm_name[NICBARR_COMM_TEXT];
+    json_t *entry = json_pack("{s:s, s:i, s:i}", "communicator", nicbarr_comm_name(comm, comm_name),
+                              "processes", ompi_comm_size(comm), "communicators", 1);
     if (NULL == entry) { /* a name that is not UTF-8 */
         entry = json_pack("{s:s, s:i, s:i}", "communicator", "(unprintable)", "processes",
                           ompi_comm_size(comm), "communicators", 1);
@@ -168,7 +168,8 @@ bool nicbarr_report_wanted(void)
 static void say(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                 const struct nicbarr_tuning *tuning)
 {
-    char name[NICBARR_CHOICE_TEXT], figures[120] = "", nodes[32] = "one node";
+    char name[NICBARR_CHOICE_TEXT], comm_name[NICBARR_COMM_TEXT];
+    char figures[120] = "", nodes[32] = "one node";
     if (module->shape.nodes > 1) {
         snprintf(nodes, sizeof(nodes), "%u nodes", module->shape.nodes);
     }
@@ -179,9 +180,10 @@ static void say(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
         }
     }
     opal_output_verbose(1, mca_coll_nicbarr_component.output,
-                        "nicbarr: MPI_Barrier on %s, %d processes on %s: %s (%s%s)", comm->c_name,
-                        ompi_comm_size(comm), nodes, nicbarr_choice_name(module->choice, name),
-                        source_name(module->source), figures);
+                        "nicbarr: MPI_Barrier on %s, %d processes on %s: %s (%s%s)",
+                        nicbarr_comm_name(comm, comm_name), ompi_comm_size(comm), nodes,
+                        nicbarr_choice_name(module->choice, name), source_name(module->source),
+                        figures);
 }
 
 void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

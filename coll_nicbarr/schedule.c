@@ -71,7 +71,7 @@ static bool parse_parameter(const char **text, struct nicbarr_choice *choice)
     return NICBARR_FLAGS != choice->algorithm || 0 == (value & (value - 1));
 }
 
-/* Read all that is left: "@kernel", say, or nothing. */
+/* Read all that is left: "@" and a NIC's name, or nothing. */
 static bool parse_nic(const char *text, struct nicbarr_choice *choice)
 {
     choice->nic = 0;

@@ -13,7 +13,8 @@ mpi_programs = \
     tests/mpi/cputime \
     tests/mpi/pvars \
     tests/mpi/short_job \
-    tests/mpi/sessions
+    tests/mpi/sessions \
+    tests/mpi/spawned
 check_PROGRAMS += $(mpi_programs)
 mpi_common = tests/mpi/common.h tests/mpi/common.c
 mpi_cflags = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
@@ -54,6 +55,9 @@ tests_mpi_short_job_LDADD = $(MPI_LIBS)
 tests_mpi_sessions_SOURCES = tests/mpi/sessions.c tests/mpi/common.h
 tests_mpi_sessions_CFLAGS = $(mpi_cflags)
 tests_mpi_sessions_LDADD = $(MPI_LIBS)
+tests_mpi_spawned_SOURCES = tests/mpi/spawned.c $(mpi_common)
+tests_mpi_spawned_CFLAGS = $(mpi_cflags)
+tests_mpi_spawned_LDADD = $(MPI_LIBS)
 
 ## A stranger on the network, who sends packets of his own to the NICs of a job.
 check_PROGRAMS += tests/component/spray
@@ -71,6 +75,7 @@ component_tests = \
     tests/component/declining.sh \
     tests/component/hosts.sh \
     tests/component/double.sh \
+    tests/component/spawn.sh \
     tests/component/lossy.sh \
     tests/component/strangers.sh \
     tests/component/network.sh \

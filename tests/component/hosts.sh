@@ -52,7 +52,7 @@ check "across hosts" said "6 processes on 3 nodes: .*(measured"
 check "with a prediction of all that was measured" predicted soft
 check "in a report that can be read" readable
 # Whatever becomes of a communicator, its entry is whole.
-for fate in "tune_after 2000000000 openmpi" "algorithm openmpi openmpi" "algorithm pairwise pairwise"; do
+for fate in "tune_budget 0 openmpi" "algorithm openmpi openmpi" "algorithm pairwise pairwise"; do
     # shellcheck disable=SC2086 # three words
     set -- $fate
     rm "$scratch/report"

@@ -94,7 +94,7 @@ killed() {
         --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm pairwise@kernel \
         "$programs/barrier_ledger" --iterations 100000000 --ledger "$scratch/ledger" > "$scratch/out" 2>&1
     status=$?
-    [ "$status" != 0 ] && [ "$status" != 124 ] && said "nicbarr: .*myrd --kernel"
+    [ "$status" != 0 ] && [ "$status" != 124 ] && said "nicbarr: .*the kernel's NIC of this node"
 }
 check "killed in the middle of a job: the job ends with a line" killed
 

@@ -24,7 +24,7 @@ run_job() { # MPIRUN-ARGUMENT...
     wait $!
 }
 served() { # MPIRUN-ARGUMENT...: a job whose barriers the NICs do
-    run_job "$@" "$programs/pvars" --nic && said "^ok"
+    run_job "$@" "$programs/pvars" --done && said "^ok"
 }
 
 # A value out of the status: EXPRESSION of the segments s that have a NIC.

@@ -7,6 +7,8 @@ unit_programs = \
     tests/unit/statistics_test \
     tests/unit/candidates_test \
     tests/unit/census_test \
+    tests/unit/nics_test \
+    tests/unit/hello_test \
     tests/unit/contest_test \
     tests/unit/cache_file_test \
     tests/unit/fits_test \
@@ -56,6 +58,14 @@ tests_unit_statistics_test_LDADD = $(unit_libs)
 tests_unit_census_test_SOURCES = tests/unit/census_test.c $(unit_common)
 tests_unit_census_test_CFLAGS = $(unit_cflags)
 tests_unit_census_test_LDADD = $(unit_libs)
+
+tests_unit_nics_test_SOURCES = tests/unit/nics_test.c $(unit_common)
+tests_unit_nics_test_CFLAGS = $(unit_cflags)
+tests_unit_nics_test_LDADD = $(unit_libs)
+
+tests_unit_hello_test_SOURCES = tests/unit/hello_test.c $(unit_common)
+tests_unit_hello_test_CFLAGS = $(unit_cflags)
+tests_unit_hello_test_LDADD = $(unit_libs)
 
 tests_unit_candidates_test_SOURCES = tests/unit/candidates_test.c $(unit_common)
 tests_unit_candidates_test_CFLAGS = $(unit_cflags)

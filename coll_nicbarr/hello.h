@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a process says of itself, and the bytes as which that travels.
+ *
+ * Pure functions; called by peers.c (the modex), across.c (words that are told anew) and the tests.
+ * Bytes that another process has sent may be anything: reading them fails, or gives words in which
+ * all is within its bounds.
+ */
+#ifndef NICBARR_HELLO_H
+#define NICBARR_HELLO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "coll_nicbarr/nics.h"
+
+struct nicbarr_hello {
+    uint64_t identity; /* of its segment; 0: it has none, and `why` says why */
+    uint64_t digest;   /* of version and parameters: processes that differ would disagree */
+    uint32_t index;    /* in the segment */
+    bool later;        /* its job needed no NIC: it opens some when it meets another node's */
+    struct myr_nic_name nic[NICBARR_NICS_MOST]; /* by number; key 0: it has none */
+    char why[240];                              /* it has no segment, or else no NIC */
+};
+
+/* The most bytes that any words take. */
+enum { NICBARR_HELLO_BYTES = 32 + NICBARR_NICS_MOST * sizeof(struct myr_nic_name) + 240 };
+
+/* Write the words to bytes[NICBARR_HELLO_BYTES]; returns how many bytes they take. */
+size_t nicbarr_hello_write(const struct nicbarr_hello *hello, uint8_t *bytes);
+
+/* Read them from exactly `count` bytes. False where these are no such words. */
+bool nicbarr_hello_read(const uint8_t *bytes, size_t count, struct nicbarr_hello *hello);
+
+#endif

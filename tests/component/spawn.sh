@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A job that starts on one host and spawns processes onto others: it opens its NICs then, and they play
+# the barriers of all. Where they cannot, the true reason is said. tests/mpi/spawned.c does the rest.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+
+# Two processes on the first host, two more on the second; the last two are one on each, so they have
+# NICs from the start, among others that have opened theirs later.
+spawning() { # MPIRUN-ARGUMENT...
+    # shellcheck disable=SC2016 # NETHOSTS_MPIRUN is nethosts' own
+    on_hosts --shell 2 2 bash -c 'exec "$NETHOSTS_MPIRUN" -np 2 "$@"' spawning \
+        --mca coll_nicbarr_verbose 2 "$@" "$programs/spawned" --hosts 10.77.0.2 \
+        --more-hosts 10.77.0.1,10.77.0.2 --ledger "$scratch/ledger" --cells "$scratch/ledger" \
+        --seed "$seed"
+}
+all_ended() { [ "$(grep -c "^ok spawned" "$scratch/out")" = 3 ]; }
+unnamed="an unnamed communicator (context id [0-9]*)"
+unsaid() { ! said "$1"; }
+
+if [ "$launches" -gt 1 ] && ! (launches=1 patience=60 && spawning --mca coll ^nicbarr); then
+    echo "skip: this release's launcher does not spawn onto hosts that are network namespaces"
+    exit 77
+fi
+check "plain Open MPI" spawning --mca coll ^nicbarr
+check "all generations end" all_ended
+
+for algorithm in auto tree:2; do
+    check "$algorithm" spawning --mca coll_nicbarr_algorithm "$algorithm"
+    check "all generations end" all_ended
+    check "the first with the second: the NICs or what is faster" \
+        said "MPI_Barrier on $unnamed, 4 processes on 2 nodes: "
+    check "all three" said "MPI_Barrier on $unnamed, 6 processes on 2 nodes: "
+    check "nobody goes without" unsaid "stay Open MPI's own"
+done
+check "by the NICs where they are forced" said "$unnamed, 6 processes on 2 nodes: tree:2@"
+
+check "no NIC wanted" spawning --mca coll_nicbarr_nic none
+check "is said" said "nicbarr: $unnamed is left to Open MPI: .*coll_nicbarr_nic wants no NIC"
+check "no such network" spawning --mca coll_nicbarr_network 192.0.2.0/24
+check "is said" said "barriers on $unnamed (4 processes) stay Open MPI's own: process [0-9]*: .*192.0.2.0/24"
+finish

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A job that starts on one host and meets others later: it spawns processes onto another host, and
+ * all of them together spawn more.
+ *
+ * Each generation is merged with all that were there before. Barriers of everybody are checked by
+ * the ledger, with the communicator of the generation before as well. So processes meet that have
+ * known each other since they started, or since another communicator, or not at all.
+ *
+ * Open MPI gives a merged communicator no name, and the program gives it none.
+ */
+#include "common.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *hosts = "", *more_hosts = "";
+static long spawned = 2;
+static long barriers = 300;
+static long generations = 2;
+static long generation;
+static const char *ledger_path;
+
+static const struct test_option options[] = {
+    {"--hosts", OPTION_TEXT, &hosts, "where the first generation goes: the info key \"host\""},
+    {"--more-hosts", OPTION_TEXT, &more_hosts, "where the others go"},
+    {"--spawned", OPTION_LONG, &spawned, "processes of each generation (2)"},
+    {"--barriers", OPTION_LONG, &barriers, "on each communicator (300)"},
+    {"--generations", OPTION_LONG, &generations, "how often to spawn (2)"},
+    {"--generation", OPTION_LONG, &generation, "which one this is; for spawned processes"},
+    {"--cells", OPTION_TEXT, &ledger_path, "what --ledger is, for spawned processes"},
+};
+
+/* The next generation, merged with `comm`, whose processes come first. */
+static MPI_Comm spawn(const char *program, MPI_Comm comm, long next)
+{
+    const char *where = next == 1 ? hosts : more_hosts;
+    char number[5][24];
+    MPI_Comm between, merged;
+    MPI_Info info;
+    snprintf(number[0], sizeof(number[0]), "%ld", next);
+    snprintf(number[1], sizeof(number[1]), "%ld", generations);
+    snprintf(number[2], sizeof(number[2]), "%ld", spawned);
+    snprintf(number[3], sizeof(number[3]), "%ld", barriers);
+    snprintf(number[4], sizeof(number[4]), "%llu", (unsigned long long)test.seed);
+    const char *arguments[] = {
+        "--generation", number[0],    "--generations", number[1],   "--spawned",
+        number[2],      "--barriers", number[3],       "--seed",    number[4],
+        "--more-hosts", more_hosts,   "--cells",       ledger_path, "--ledger",
+        ledger_path,    NULL};
+    MPI_Info_create(&info);
+    if (*where) {
+        MPI_Info_set(info, "host", where);
+        MPI_Info_set(info, "map_by", "node");
+    }
+    MPI_Comm_spawn(program, (char **)arguments, (int)spawned, info, 0, comm, &between,
+                   MPI_ERRCODES_IGNORE);
+    MPI_Info_free(&info);
+    MPI_Intercomm_merge(between, 0, &merged);
+    MPI_Comm_free(&between);
+    return merged;
+}
+
+static MPI_Comm join_parents(void)
+{
+    MPI_Comm between, merged;
+    MPI_Comm_get_parent(&between);
+    TEST_CHECK(between != MPI_COMM_NULL, "start", "generation %ld has no parents", generation);
+    MPI_Intercomm_merge(between, 1, &merged);
+    MPI_Comm_free(&between);
+    return merged;
+}
+
+/* Barriers of both kinds on `comm`, and between them some on the one before, if there is one. */
+static void check(MPI_Comm comm, MPI_Comm before, long number)
+{
+    struct arena arena;
+    struct ledger all, earlier;
+    struct rng mine = rng_make(STREAM_PRIVATE + (uint64_t)(1000 * generation + test.rank));
+    arena_open(&arena, comm, 2);
+    ledger_open(&all, &arena, 0, comm, "generations 0 to %ld", number);
+    if (before != MPI_COMM_NULL)
+        ledger_open(&earlier, &arena, 1, before, "generations 0 to %ld", number - 1);
+    for (long i = 0; i < barriers; i++) {
+        if (i % 10 == 0)
+            delay_random(&mine);
+        checked_barrier(&all);
+        if (before != MPI_COMM_NULL && i % 3 == 0)
+            checked_barrier(&earlier);
+        if (i % 7 == 0)
+            checked_ibarrier(&all);
+    }
+    if (before != MPI_COMM_NULL)
+        ledger_close(&earlier);
+    ledger_close(&all);
+    arena_close(&arena);
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(argc, argv, "spawned", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
+    MPI_Comm comm = MPI_COMM_WORLD, before = MPI_COMM_NULL;
+    for (long g = generation == 0 ? 1 : generation; g <= generations; g++) {
+        test_phase("spawning");
+        MPI_Comm merged = g == generation ? join_parents() : spawn(argv[0], comm, g);
+        if (before != MPI_COMM_NULL && before != MPI_COMM_WORLD)
+            MPI_Comm_free(&before);
+        before = g == generation ? MPI_COMM_NULL : comm;
+        comm = merged;
+        test_phase("barriers");
+        check(comm, before, g);
+    }
+    if (before != MPI_COMM_NULL && before != MPI_COMM_WORLD)
+        MPI_Comm_free(&before);
+    MPI_Comm_free(&comm);
+    return test_end("");
+}

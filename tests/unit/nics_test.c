@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * This process's NICs (nics.c): which are wanted, by the person's words; which of them are open
+ * afterwards, and what is said where none is. The kinds are made up: each opens, or not, as the
+ * test says.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "coll_nicbarr/nics.h"
+#include "tests/unit/crew.h"
+
+enum { A = 1, B = 2 };
+
+/* What opening gives, by NIC, and what was asked for and closed. */
+static enum myr_status gives[3];
+static const char *asked[3];
+static uint32_t opened[3], closed[3], polled[3], said;
+
+static enum myr_status open_one(uint32_t nic, const char *way, void **to, struct myr_error *error)
+{
+    ++opened[nic];
+    asked[nic] = way;
+    *to = &gives[nic];
+    return MYR_OK == gives[nic] ? MYR_OK : myr_fail(error, gives[nic], 0, "no %c", (int)nic + '@');
+}
+
+static enum myr_status open_a(const struct myr_site *site, const char *way,
+                              const union myr_value *values, void **nic, struct myr_error *error)
+{
+    (void)site;
+    (void)values;
+    return open_one(A, way, nic, error);
+}
+
+static enum myr_status open_b(const struct myr_site *site, const char *way,
+                              const union myr_value *values, void **nic, struct myr_error *error)
+{
+    (void)site;
+    (void)values;
+    return open_one(B, way, nic, error);
+}
+
+static void close_one(void *nic)
+{
+    ++closed[(enum myr_status *)nic - gives];
+}
+
+static uint32_t poll_one(void *nic)
+{
+    const ptrdiff_t number = (enum myr_status *)nic - gives;
+    ++polled[number];
+    return (uint32_t)(10 * number);
+}
+
+static const char *const ways_a[] = {"other", NULL}, *const ways_b[] = {NULL};
+static const struct myr_nic_kind kind_a = {
+    .name = "a", .ways = ways_a, .open = open_a, .close = close_one, .poll = poll_one};
+static const struct myr_nic_kind kind_b = {
+    .name = "b", .ways = ways_b, .open = open_b, .close = close_one};
+const struct myr_nic_kind *const nicbarr_kinds[] = {&kind_a, &kind_b, NULL};
+
+static void say(int level, const char *line)
+{
+    (void)level;
+    assert_non_null(line);
+    ++said;
+}
+
+static const struct myr_site site = {.say = say};
+
+/* ---- words ---- */
+
+static void expect_wanted(const char *words, bool good, bool a, bool b, const char *way_of_a)
+{
+    /* What an earlier word has left behind must not count. */
+    struct nicbarr_nics nics = {.wanted = {false, true, true}, .way = {NULL, "x", "x"}};
+    print_message("words: %s\n", NULL == words ? "(null)" : words);
+    assert_int_equal(nicbarr_nics_want(&nics, words), good);
+    assert_int_equal(nics.wanted[A], a);
+    assert_int_equal(nics.wanted[B], b);
+    assert_int_equal(nicbarr_nics_wanted(&nics), a || b);
+    if (a && NULL == way_of_a) {
+        assert_null(nics.way[A]);
+    } else if (a) {
+        assert_string_equal(nics.way[A], way_of_a);
+    }
+}
+
+static void good_words(void **state)
+{
+    (void)state;
+    expect_wanted("auto", true, true, true, NULL);
+    expect_wanted("", true, true, true, NULL);
+    expect_wanted(NULL, true, true, true, NULL);
+    expect_wanted("none", true, false, false, NULL);
+    expect_wanted("a", true, true, false, "a");
+    expect_wanted("b", true, false, true, NULL);
+    expect_wanted("a,b", true, true, true, "a");
+    expect_wanted("b,a", true, true, true, "a");
+    expect_wanted("other", true, true, false, "other");
+    expect_wanted("a,other", true, true, false, "other"); /* the last one says how */
+    expect_wanted("none,b", true, false, true, NULL);
+    expect_wanted("auto,none", true, true, true, NULL);
+    expect_wanted("a,", true, true, false, "a");
+}
+
+/* A word that is none: all are wanted, however they come, and the person hears of it. */
+static void bad_words(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"c",    "A",  "aa",  "other1", "a,c", "c,a", ",a",
+                                      "a,,b", " a", "a b", "othe",   "a;b", ","};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
+        expect_wanted(bad[i], false, true, true, NULL);
+    }
+}
+
+static void all_words(void **state)
+{
+    (void)state;
+    char text[100], short_text[12];
+    assert_string_equal(nicbarr_nic_words(text, sizeof(text)), "auto, none, a, other, b");
+    memset(short_text, 'x', sizeof(short_text));
+    nicbarr_nic_words(short_text, sizeof(short_text) - 1);
+    assert_string_equal(short_text, "auto, none");
+    assert_int_equal(short_text[sizeof(short_text) - 1], 'x');
+    assert_string_equal(nicbarr_nic_names()[0], "a");
+    assert_string_equal(nicbarr_nic_names()[1], "b");
+    assert_null(nicbarr_nic_names()[2]);
+}
+
+/* ---- opening ---- */
+
+static enum myr_status open_all(struct nicbarr_nics *nics, const char *words, enum myr_status a,
+                                enum myr_status b, struct myr_error *error)
+{
+    memset(opened, 0, sizeof(opened));
+    memset(closed, 0, sizeof(closed));
+    said = 0;
+    gives[A] = a;
+    gives[B] = b;
+    memset(nics, 0, sizeof(*nics));
+    assert_true(nicbarr_nics_want(nics, words));
+    return nicbarr_nics_open(nics, &site, error);
+}
+
+static void opens_what_is_wanted(void **state)
+{
+    (void)state;
+    struct nicbarr_nics nics;
+    struct myr_error error;
+    assert_int_equal(open_all(&nics, "auto", MYR_OK, MYR_OK, &error), MYR_OK);
+    assert_ptr_equal(nics.nic[A], &gives[A]);
+    assert_ptr_equal(nics.nic[B], &gives[B]);
+    assert_int_equal(nicbarr_nics_poll(&nics), 10); /* B's needs no host */
+    assert_int_equal(nicbarr_nics_tend(&nics), 0);
+    assert_int_equal(polled[A], 1);
+    nicbarr_nics_close(&nics);
+    nicbarr_nics_close(&nics); /* nothing is left to close */
+    assert_int_equal(closed[A], 1);
+    assert_int_equal(closed[B], 1);
+
+    assert_int_equal(open_all(&nics, "other", MYR_OK, MYR_OK, &error), MYR_OK);
+    assert_string_equal(asked[A], "other");
+    assert_int_equal(opened[B], 0);
+    assert_null(nics.nic[B]);
+    nicbarr_nics_close(&nics);
+    assert_int_equal(closed[B], 0);
+}
+
+static void one_is_enough(void **state)
+{
+    (void)state;
+    struct nicbarr_nics nics;
+    struct myr_error error;
+    assert_int_equal(open_all(&nics, "auto", MYR_OK, MYR_ERR_NOT_THERE, &error), MYR_OK);
+    assert_int_equal(said, 0); /* nobody has asked for B */
+    assert_null(nics.nic[B]);
+    nicbarr_nics_close(&nics);
+    assert_int_equal(open_all(&nics, "auto", MYR_ERR_SYSTEM, MYR_OK, &error), MYR_OK);
+    assert_int_equal(said, 1); /* A is there, but does not work */
+    assert_null(nics.nic[A]);
+    nicbarr_nics_close(&nics);
+    assert_int_equal(closed[A], 0);
+    assert_int_equal(closed[B], 1);
+}
+
+/* The reason is the first one's, but "there is none" only where nothing else is wrong. */
+static void says_why_there_is_none(void **state)
+{
+    (void)state;
+    struct nicbarr_nics nics;
+    struct myr_error error;
+    static const struct {
+        const char *words;
+        enum myr_status a, b, status;
+        const char *text;
+    } cases[] = {
+        {"auto", MYR_ERR_SYSTEM, MYR_ERR_FULL, MYR_ERR_SYSTEM, "no A"},
+        {"auto", MYR_ERR_SYSTEM, MYR_ERR_NOT_THERE, MYR_ERR_SYSTEM, "no A"},
+        {"auto", MYR_ERR_NOT_THERE, MYR_ERR_FULL, MYR_ERR_FULL, "no B"},
+        {"auto", MYR_ERR_NOT_THERE, MYR_ERR_NOT_THERE, MYR_ERR_NOT_THERE, "no A"},
+        {"b", MYR_OK, MYR_ERR_NOT_THERE, MYR_ERR_NOT_THERE, "no B"},
+        {"none", MYR_OK, MYR_OK, MYR_ERR_NOT_THERE, ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        assert_int_equal(open_all(&nics, cases[i].words, cases[i].a, cases[i].b, &error),
+                         cases[i].status);
+        assert_int_equal(error.status, cases[i].status);
+        assert_string_equal(error.text, cases[i].text);
+        assert_null(nics.nic[A]);
+        assert_null(nics.nic[B]);
+    }
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_words),    cmocka_unit_test(bad_words),
+        cmocka_unit_test(all_words),     cmocka_unit_test(opens_what_is_wanted),
+        cmocka_unit_test(one_is_enough), cmocka_unit_test(says_why_there_is_none),
+    };
+    return cmocka_run_group_tests_name("nics", tests, NULL, NULL);
+}
