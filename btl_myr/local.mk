@@ -19,4 +19,8 @@ btl_myr_mca_btl_myr_la_LIBADD = libmyr/libmyr.la ompi/libompi_release.la $(OMPI_
 install-data-hook: remove-btl-la
 remove-btl-la:
 	rm -f $(DESTDIR)$(componentdir)/mca_btl_myr.la
-.PHONY: remove-btl-la
+## Without the .la libtool does not know what it has installed.
+uninstall-hook: remove-btl-so
+remove-btl-so:
+	rm -f $(DESTDIR)$(componentdir)/mca_btl_myr.so
+.PHONY: remove-btl-la remove-btl-so

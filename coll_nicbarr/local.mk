@@ -53,4 +53,8 @@ coll_nicbarr_mca_coll_nicbarr_la_LIBADD = $(coll_nicbarr_libadd)
 install-data-hook: remove-component-la
 remove-component-la:
 	rm -f $(DESTDIR)$(componentdir)/mca_coll_nicbarr.la
-.PHONY: remove-component-la
+## Without the .la libtool does not know what it has installed.
+uninstall-hook: remove-component-so
+remove-component-so:
+	rm -f $(DESTDIR)$(componentdir)/mca_coll_nicbarr.so
+.PHONY: remove-component-la remove-component-so
