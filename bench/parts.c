@@ -14,12 +14,14 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "libmyr/group.h"
+#include "libmyr/nic_group.h"
 #include "libmyr/segment.h"
 
 enum {
     SEGMENT_BYTES = 256 << 20,
     SLOT_BYTES = 64 << 10, /* more than any plan of two needs */
     MOST_WAITS = 64,
+    MOST_POLLS = 1000000, /* of a barrier; one or two are enough, unless a packet is lost */
 };
 
 static void no_progress(void) {}
@@ -340,6 +342,104 @@ void parts_pair_close(struct parts_pair *pair)
     myr_plan_destroy(&pair->group.plan);
     place_close(&pair->place);
     free(pair);
+}
+
+/* ---- a NIC's path ---- */
+
+struct node {
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_waiter waiter;
+    struct myr_nic_group group;
+};
+
+struct parts_nics {
+    struct node node[2];
+};
+
+static bool node_open(struct node *node)
+{
+    static const struct myr_nic_options options = {.network = "lo"};
+    struct myr_error error;
+    if (MYR_OK != myr_segment_join(NULL, SEGMENT_BYTES, &node->segment, &error)) {
+        fprintf(stderr, "parts: %s\n", error.text);
+        return false;
+    }
+    myr_waiter_init(&node->waiter, node->segment, no_progress, &patiences[PARTS_YIELDING]);
+    if (MYR_OK != myr_nic_open(node->segment, &options, &node->nic, &error)) {
+        fprintf(stderr, "parts: %s\n", error.text);
+        return false;
+    }
+    return true;
+}
+
+static bool nodes_join(struct parts_nics *nics)
+{
+    static const struct nicbarr_among among = {{NICBARR_DISSEMINATION, 1, 0}, 2};
+    struct myr_nic_name name[2];
+    const struct myr_nic_name *const names[2] = {&name[0], &name[1]};
+    struct myr_error error;
+    for (uint32_t n = 0; n < 2; ++n) {
+        myr_nic_get_name(nics->node[n].nic, &name[n]);
+    }
+    for (uint32_t n = 0; n < 2; ++n) {
+        const struct myr_nic_members members = {
+            .key = 1, .nodes = 2, .node = n, .locals = 1, .names = names};
+        struct node *node = &nics->node[n];
+        if (MYR_OK != myr_nic_group_join(&node->group, node->nic, &node->waiter, &members,
+                                         nicbarr_schedule_of, &among, &error)) {
+            fprintf(stderr, "parts: %s\n", error.text);
+            return false;
+        }
+    }
+    return true;
+}
+
+void parts_nics_close(struct parts_nics *nics)
+{
+    for (uint32_t n = 0; n < 2; ++n) {
+        struct node *node = &nics->node[n];
+        if (myr_nic_group_joined(&node->group)) {
+            myr_nic_group_leave(&node->group);
+        }
+        if (NULL != node->nic) {
+            myr_nic_close(node->nic);
+        }
+        if (NULL != node->segment) {
+            myr_segment_leave(node->segment);
+        }
+    }
+    free(nics);
+}
+
+struct parts_nics *parts_nics_open(void)
+{
+    struct parts_nics *nics = calloc(1, sizeof(*nics));
+    if (NULL == nics) {
+        return NULL;
+    }
+    if (!node_open(&nics->node[0]) || !node_open(&nics->node[1]) || !nodes_join(nics)) {
+        parts_nics_close(nics);
+        return NULL;
+    }
+    return nics;
+}
+
+bool parts_nics_play(struct parts_nics *nics)
+{
+    bool done = false;
+    uint32_t epoch = 0;
+    for (uint32_t n = 0; n < 2; ++n) {
+        epoch = myr_nic_group_arrive(&nics->node[n].group);
+    }
+    for (int poll = 0; !done && poll < MOST_POLLS; ++poll) {
+        done = true;
+        for (uint32_t n = 0; n < 2; ++n) {
+            (void)myr_nic_poll(nics->node[n].nic);
+            done = done && myr_nic_group_test(&nics->node[n].group, epoch);
+        }
+    }
+    return done;
 }
 
 /* ---- setting up ---- */

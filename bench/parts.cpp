@@ -77,6 +77,24 @@ const struct {
 
 const char *const layouts[] = {"flags:4", "flags:64", "flags:128", "counter", "dissemination:1"};
 
+// ---- a NIC's path; for instructions alone, run this case under valgrind --tool=callgrind ----
+
+void nics(benchmark::State &state)
+{
+    parts_nics *pair = parts_nics_open();
+    if (nullptr == pair) {
+        state.SkipWithError("no soft NIC on the loopback interface");
+        return;
+    }
+    for (auto _ : state) {
+        if (!parts_nics_play(pair)) {
+            state.SkipWithError("a barrier was not completed");
+            break;
+        }
+    }
+    parts_nics_close(pair);
+}
+
 // ---- setting up ----
 
 void schedule(benchmark::State &state, const char *choice)
@@ -145,6 +163,7 @@ void register_all()
                 ->UseRealTime();
         }
     }
+    benchmark::RegisterBenchmark("nics", nics);
     for (const char *choice : schedules) {
         benchmark::RegisterBenchmark((std::string("schedule/") + choice).c_str(), schedule, choice)
             ->ArgName("P")

@@ -53,6 +53,16 @@ struct parts_pair *parts_barrier_open(enum parts_way way, const char *layout);
 void parts_pair_play(struct parts_pair *pair); /* there and back again; or one barrier */
 void parts_pair_close(struct parts_pair *pair);
 
+/* ---- a NIC's path ---- */
+
+/* Two nodes with a soft NIC each, both in this process, on the loopback interface, and a group of
+ * the two. Nobody waits: what a barrier takes is the control program's instructions and the system
+ * calls of two packets. */
+struct parts_nics;
+struct parts_nics *parts_nics_open(void);      /* NULL: not on this machine */
+bool parts_nics_play(struct parts_nics *nics); /* one barrier; false: a packet was lost */
+void parts_nics_close(struct parts_nics *nics);
+
 /* ---- setting up ---- */
 
 /* Compute the schedule of the last of `size` ranks; returns how many messages it has. */

@@ -86,7 +86,7 @@ static void learn(struct mcp_group *group, uint64_t now_ns)
 }
 
 /* Have an ARRIVE come to its peer. */
-static void arrive(struct mcp_board *board, struct mcp_group *group,
+static inline void arrive(struct mcp_board *board, struct mcp_group *group,
                    const struct mcp_message *message)
 {
     if (NULL != board->ops.put) {
