@@ -105,7 +105,7 @@ static bool advance(struct play *play, uint32_t rank)
             p->peer = p->schedule.peers;
             continue;
         }
-        const struct myr_step *step = &p->schedule.steps[p->step];
+        const struct mcp_step *step = &p->schedule.steps[p->step];
         for (uint32_t i = 0; !p->sent && i < step->sends; ++i) {
             struct post *post = &play->posts[(size_t)rank * play->size + p->peer[i]];
             ++post->count;

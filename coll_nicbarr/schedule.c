@@ -115,14 +115,14 @@ uint32_t nicbarr_parameter_max(enum nicbarr_algorithm algorithm, uint32_t size)
 /* Where a schedule is being written; without storage (steps NULL) it only counts. */
 struct sheet {
     uint32_t nsteps, npeers;
-    struct myr_step *steps;
+    struct mcp_step *steps;
     uint32_t *peers;
 };
 
 static void new_step(struct sheet *sheet)
 {
     if (NULL != sheet->steps) {
-        sheet->steps[sheet->nsteps] = (struct myr_step){0, 0};
+        sheet->steps[sheet->nsteps] = (struct mcp_step){0, 0};
     }
     ++sheet->nsteps;
 }

@@ -35,12 +35,12 @@ static void nothing(void) {}
 static bool two_nodes(const void *context, uint32_t node, struct myr_schedule *schedule)
 {
     (void)context;
-    struct myr_step *step = malloc(sizeof(*step) + 2 * sizeof(uint32_t));
+    struct mcp_step *step = malloc(sizeof(*step) + 2 * sizeof(uint32_t));
     if (NULL == step) {
         return false;
     }
     uint32_t *peers = (uint32_t *)(step + 1);
-    *step = (struct myr_step){.sends = 1, .waits = 1};
+    *step = (struct mcp_step){.sends = 1, .waits = 1};
     peers[0] = peers[1] = 1 - node;
     *schedule = (struct myr_schedule){1, step, 2, peers};
     return true;

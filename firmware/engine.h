@@ -22,12 +22,8 @@
 #include <stdint.h>
 
 #include "firmware/atomics.h"
+#include "firmware/step.h"
 #include "firmware/wire.h"
-
-/* A step: so many messages are sent, then so many waited for (as libmyr's struct myr_step). */
-struct mcp_step {
-    uint32_t sends, waits;
-};
 
 /*
  * Another NIC, as this one's board knows it: an index into a table of its own. Only the board knows

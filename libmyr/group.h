@@ -45,8 +45,8 @@ void *myr_group_slots(const struct myr_group *group);
 static inline void myr_group_barrier_slots(struct myr_group *group)
 {
     const uint32_t epoch = ++group->epoch;
-    const struct myr_step *step = group->plan.steps;
-    const struct myr_step *end = step + group->plan.nsteps;
+    const struct mcp_step *step = group->plan.steps;
+    const struct mcp_step *end = step + group->plan.nsteps;
     myr_word **word = group->plan.words;
     for (; step < end; ++step) {
         for (uint32_t i = step->sends; i > 0; --i, ++word) {

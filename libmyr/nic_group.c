@@ -35,22 +35,21 @@ bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
                      myr_schedule_fn schedule_of, const void *context, struct mcp_step *steps,
                      struct mcp_peer *peers)
 {
-    const uint32_t *peer = schedule->peers;
+    uint32_t *slots = myr_schedule_slots(schedule, node, schedule_of, context);
     struct mcp_peer *sends = peers, *waits = peers + myr_schedule_lengths(schedule).sends;
-    uint32_t arrival = 0;
+    uint32_t place = 0;
+    if (NULL == slots) {
+        return false;
+    }
     for (uint32_t s = 0; s < schedule->nsteps; ++s) {
-        steps[s] = (struct mcp_step){schedule->steps[s].sends, schedule->steps[s].waits};
-        for (uint32_t i = 0; i < schedule->steps[s].sends; ++i, ++sends, ++peer) {
-            uint32_t slot = 0;
-            if (!myr_schedule_slot(node, *peer, schedule_of, context, &slot)) {
-                return false;
-            }
-            *sends = (struct mcp_peer){0, (uint16_t)*peer, (uint16_t)slot};
-        }
-        for (uint32_t i = 0; i < schedule->steps[s].waits; ++i, ++waits, ++peer) {
-            *waits = (struct mcp_peer){0, (uint16_t)*peer, (uint16_t)arrival++};
+        steps[s] = schedule->steps[s];
+        for (uint32_t i = 0; i < steps[s].sends + steps[s].waits; ++i, ++place) {
+            struct mcp_peer **peer = i < steps[s].sends ? &sends : &waits;
+            *(*peer)++ =
+                (struct mcp_peer){0, (uint16_t)schedule->peers[place], (uint16_t)slots[place]};
         }
     }
+    free(slots);
     return true;
 }
 

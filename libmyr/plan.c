@@ -19,7 +19,7 @@ static bool reserve(struct myr_plan *plan, uint32_t nsteps, uint32_t nwords)
 {
     *plan = (struct myr_plan){.nsteps = 0};
     plan->words = malloc(nwords * sizeof(*plan->words) + nsteps * sizeof(*plan->steps) + 1);
-    plan->steps = (struct myr_step *)(plan->words + nwords);
+    plan->steps = (struct mcp_step *)(plan->words + nwords);
     return NULL != plan->words;
 }
 
@@ -41,7 +41,7 @@ bool myr_plan_flags(struct myr_plan *plan, void *slots, uint32_t size, uint32_t 
         return false;
     }
     plan->nsteps = 1;
-    plan->steps[0] = (struct myr_step){1, size - 1};
+    plan->steps[0] = (struct mcp_step){1, size - 1};
     for (uint32_t i = 0; i < size; ++i) { /* one's own first, then the neighbours' in turn */
         plan->words[i] = word_at(slots, (size_t)((rank + i) % size) * stride);
     }
@@ -66,14 +66,14 @@ bool myr_plan_messages(struct myr_plan *plan, void *slots, uint32_t rank, uint32
     if (!schedule_of(context, rank, &schedule)) {
         return false;
     }
-    bool done = reserve(plan, schedule.nsteps, schedule.npeers);
+    uint32_t *const places = myr_schedule_slots(&schedule, rank, schedule_of, context);
+    const bool done = reserve(plan, schedule.nsteps, schedule.npeers) && NULL != places;
     const size_t mailbox = mailbox_bytes(most_waits);
     myr_word **word = plan->words;
-    const uint32_t *peer = schedule.peers;
-    uint32_t waits = 0;
+    const uint32_t *peer = schedule.peers, *place = places;
     for (uint32_t s = 0; done && s < schedule.nsteps; ++s) {
-        struct myr_step step = {0, 0};
-        for (uint32_t i = 0; done && i < schedule.steps[s].sends; ++i, ++peer) {
+        struct mcp_step step = {0, 0};
+        for (uint32_t i = 0; i < schedule.steps[s].sends; ++i, ++peer, ++place) {
             if (release && rank < *peer) {
                 if (0 == rank && 0 == step.sends) {
                     *word++ = word_at(slots, 0);
@@ -81,21 +81,20 @@ bool myr_plan_messages(struct myr_plan *plan, void *slots, uint32_t rank, uint32
                 }
                 continue;
             }
-            uint32_t slot = 0;
-            done = myr_schedule_slot(rank, *peer, schedule_of, context, &slot);
-            *word++ = word_at(slots, MYR_LINE + *peer * mailbox + slot * sizeof(myr_word));
+            *word++ = word_at(slots, MYR_LINE + *peer * mailbox + *place * sizeof(myr_word));
             ++step.sends;
         }
-        for (uint32_t i = 0; i < schedule.steps[s].waits; ++i, ++peer, ++waits) {
+        for (uint32_t i = 0; i < schedule.steps[s].waits; ++i, ++peer, ++place) {
             *word++ = release && *peer < rank
                           ? word_at(slots, 0)
-                          : word_at(slots, MYR_LINE + rank * mailbox + waits * sizeof(myr_word));
+                          : word_at(slots, MYR_LINE + rank * mailbox + *place * sizeof(myr_word));
             ++step.waits;
         }
         if (0 != step.sends + step.waits) {
             plan->steps[plan->nsteps++] = step;
         }
     }
+    free(places);
     free(schedule.steps);
     if (!done) {
         myr_plan_destroy(plan);

@@ -26,7 +26,7 @@
 struct myr_plan {
     /* slots */
     uint32_t nsteps; /* 0 for a process alone */
-    struct myr_step *steps;
+    struct mcp_step *steps;
     myr_word **words; /* step after step: first those written, then those waited for */
     /* counters; NULL in plans of slots */
     myr_word *leaf, *root, *release;

@@ -4,24 +4,75 @@
 
 #include <stdlib.h>
 
-bool myr_schedule_slot(uint32_t sender, uint32_t receiver, myr_schedule_fn schedule_of,
-                       const void *context, uint32_t *slot)
+/* A message that is sent: to whom, and which of the schedule's peers that is. */
+struct sent {
+    uint32_t peer, place;
+};
+
+/* By peers, and one peer's in the order in which they are sent. */
+static int compare(const void *one, const void *other)
+{
+    const struct sent *a = one, *b = other;
+    return a->peer != b->peer ? (a->peer > b->peer) - (a->peer < b->peer)
+                              : (a->place > b->place) - (a->place < b->place);
+}
+
+/* List what is sent, and number what is waited for. Returns how many are sent. */
+static uint32_t list_sent(const struct myr_schedule *schedule, struct sent *sent, uint32_t *slots)
+{
+    uint32_t place = 0, sends = 0, waits = 0;
+    for (uint32_t s = 0; s < schedule->nsteps; ++s) {
+        for (uint32_t i = 0; i < schedule->steps[s].sends; ++i, ++place) {
+            sent[sends++] = (struct sent){schedule->peers[place], place};
+        }
+        for (uint32_t i = 0; i < schedule->steps[s].waits; ++i, ++place) {
+            slots[place] = waits++;
+        }
+    }
+    return sends;
+}
+
+/* Find the `count` messages that `rank` sends to one peer in that peer's schedule. */
+static bool find_at_peer(const struct sent *sent, uint32_t count, uint32_t rank,
+                         myr_schedule_fn schedule_of, const void *context, uint32_t *slots)
 {
     struct myr_schedule schedule;
-    if (!schedule_of(context, receiver, &schedule)) {
+    if (!schedule_of(context, sent->peer, &schedule)) {
         return false;
     }
-    uint32_t waits = 0;
     const uint32_t *peer = schedule.peers;
-    *slot = UINT32_MAX;
+    uint32_t waits = 0, found = 0;
     for (uint32_t s = 0; s < schedule.nsteps; ++s) {
         peer += schedule.steps[s].sends;
         for (uint32_t i = 0; i < schedule.steps[s].waits; ++i, ++waits) {
-            if (*peer++ == sender) {
-                *slot = waits;
+            if (rank == *peer++ && found < count) {
+                slots[sent[found++].place] = waits;
             }
         }
     }
     free(schedule.steps);
-    return UINT32_MAX != *slot;
+    return found == count;
+}
+
+uint32_t *myr_schedule_slots(const struct myr_schedule *schedule, uint32_t rank,
+                             myr_schedule_fn schedule_of, const void *context)
+{
+    uint32_t *slots = malloc(schedule->npeers * sizeof(*slots) + 1);
+    struct sent *sent = malloc(schedule->npeers * sizeof(*sent) + 1);
+    bool found = NULL != slots && NULL != sent;
+    if (found) {
+        const uint32_t sends = list_sent(schedule, sent, slots);
+        qsort(sent, sends, sizeof(*sent), compare);
+        for (uint32_t first = 0, end; found && first < sends; first = end) {
+            for (end = first + 1; end < sends && sent[end].peer == sent[first].peer; ++end) {
+            }
+            found = find_at_peer(&sent[first], end - first, rank, schedule_of, context, slots);
+        }
+    }
+    free(sent);
+    if (!found) {
+        free(slots);
+        return NULL;
+    }
+    return slots;
 }

@@ -15,14 +15,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct myr_step {
-    uint32_t sends; /* how many of the schedule's peers this step sends to, ... */
-    uint32_t waits; /* ... and how many it then waits for */
-};
+#include "firmware/step.h"
 
 struct myr_schedule {
     uint32_t nsteps;
-    struct myr_step *steps;
+    struct mcp_step *steps;
     uint32_t npeers;
     uint32_t *peers; /* ranks, step after step: first those sent to, then those waited for */
 };
@@ -31,11 +28,13 @@ struct myr_schedule {
 typedef bool (*myr_schedule_fn)(const void *context, uint32_t rank, struct myr_schedule *schedule);
 
 /*
- * Where does the message from `sender` arrive? Its place among all that `receiver` waits for,
- * counted from 0: what lies there is an arrival record. False when out of memory, or if there is no
- * such message.
+ * Where do the messages of `rank`'s schedule arrive? An array with an entry for each of its peers:
+ * for a peer that is sent to, the message's place among all that this peer waits for, counted from
+ * 0; for one that is waited for, the place among all that `rank` waits for. What lies at such a
+ * place is an arrival record. Asks once for the schedule of each rank that is sent to. The caller
+ * frees it. NULL when out of memory, or if a message is sent that nobody waits for.
  */
-bool myr_schedule_slot(uint32_t sender, uint32_t receiver, myr_schedule_fn schedule_of,
-                       const void *context, uint32_t *slot);
+uint32_t *myr_schedule_slots(const struct myr_schedule *schedule, uint32_t rank,
+                             myr_schedule_fn schedule_of, const void *context);
 
 #endif

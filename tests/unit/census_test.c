@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From processes to nodes (census.c): small communicators looked at one by one, random ones against
- * a plain count, and one of 16,384 processes on 1,024 nodes for what it takes.
+ * a plain count, and one of 16,384 processes on 1,024 nodes for what it takes. Then, for the same
+ * one, what the nodes' NICs are given: the tables of each algorithm that is worth trying there.
  *
  * The seed of the random ones is printed; NICBARR_SEED sets it.
  */
@@ -16,7 +17,9 @@
 
 #include <cmocka.h>
 
+#include "coll_nicbarr/candidates.h"
 #include "coll_nicbarr/census.h"
+#include "libmyr/group_player.h"
 #include "tests/unit/crew.h"
 
 /* Two kinds, which are only counted here. */
@@ -165,10 +168,20 @@ static void test_random_ones(void **state)
     }
 }
 
+/* ---- a large communicator ---- */
+
+enum { NODES = 1024, PER_NODE = 16, SIZE = NODES * PER_NODE };
+
+static double now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
 /* One process's view of a large communicator: what is kept is 8 bytes a node and NIC. */
 static void test_a_large_one(void **state)
 {
-    enum { NODES = 1024, PER_NODE = 16, SIZE = NODES * PER_NODE };
     struct nicbarr_peer *peer = calloc(SIZE, sizeof(*peer));
     const struct nicbarr_peer **peers = calloc(SIZE, sizeof(*peers));
     struct myr_nic_name *name = calloc(NODES, sizeof(*name));
@@ -182,14 +195,11 @@ static void test_a_large_one(void **state)
         names[node] = &name[node];
     }
     const struct nicbarr_met met = {NODES, {0, NODES, NODES}, {NULL, names, names}};
-    struct timespec start, end;
     const size_t before = mallinfo2().uordblks;
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    const double start_us = now_us();
     assert_int_equal(nicbarr_census(peers, SIZE, 5000, &met, 1 << SECOND, &nodes), NICBARR_COUNTED);
-    clock_gettime(CLOCK_MONOTONIC, &end);
+    const double us = now_us() - start_us;
     const size_t kept = mallinfo2().uordblks - before;
-    const double us =
-        (double)(end.tv_sec - start.tv_sec) * 1e6 + (double)(end.tv_nsec - start.tv_nsec) * 1e-3;
     assert_int_equal(nodes.nodes, NODES);
     assert_int_equal(nodes.locals, PER_NODE);
     printf("%d processes on %d nodes: %.0f us (%.1f ns a process), %zu bytes kept (%.2f a "
@@ -204,6 +214,82 @@ static void test_a_large_one(void **state)
     free(peer);
 }
 
+/* The group of node `node`, as its NIC would have it. */
+static struct mcp_group *make_tables(const struct nicbarr_among *among, uint32_t node,
+                                     size_t *bytes)
+{
+    struct myr_schedule schedule;
+    assert_true(nicbarr_schedule_of(among, node, &schedule));
+    const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
+    *bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
+    struct mcp_group *group = aligned_alloc(MYR_LINE, *bytes);
+    assert_non_null(group);
+    mcp_group_init(group, 1, node, lengths.steps, lengths.sends, lengths.waits, 0);
+    assert_true(myr_fill_tables(&schedule, node, nicbarr_schedule_of, among, mcp_group_steps(group),
+                                mcp_group_sends(group)));
+    nicbarr_schedule_destroy(&schedule);
+    return group;
+}
+
+/* Each message is sent to a place where its receiver waits for its sender, and no two to one. */
+static void check_tables(struct mcp_group *const *groups)
+{
+    uint64_t sends = 0, waits = 0;
+    for (uint32_t n = 0; n < NODES; ++n) {
+        waits += groups[n]->nwaits;
+        for (uint32_t s = 0; s < groups[n]->nsends; ++s, ++sends) {
+            const struct mcp_peer *to = &mcp_group_sends(groups[n])[s];
+            struct mcp_group *receiver = groups[to->node];
+            assert_true(to->slot < receiver->nwaits);
+            assert_int_equal(mcp_group_waits(receiver)[to->slot].node, n);
+            assert_int_equal(mcp_group_arrivals(receiver)[to->slot]++, 0);
+        }
+    }
+    assert_int_equal(sends, waits);
+}
+
+static void set_up_all(struct nicbarr_choice choice)
+{
+    static struct mcp_group *groups[NODES];
+    const struct nicbarr_among among = {choice, NODES};
+    char name[NICBARR_CHOICE_TEXT];
+    size_t sum = 0, most = 0;
+    double slowest_us = 0;
+    const double start_us = now_us();
+    for (uint32_t n = 0; n < NODES; ++n) {
+        size_t bytes;
+        const double before_us = now_us();
+        groups[n] = make_tables(&among, n, &bytes);
+        const double us = now_us() - before_us;
+        slowest_us = us > slowest_us ? us : slowest_us;
+        most = bytes > most ? bytes : most;
+        sum += bytes;
+    }
+    const double us = now_us() - start_us;
+    printf("%d processes on %d nodes, %s: %.1f us a node (%.0f ns a process), %.1f at the most; "
+           "%zu bytes a node (%.0f a process), %zu at the most\n",
+           SIZE, NODES, nicbarr_choice_name(choice, name), us / NODES, us * 1e3 / SIZE, slowest_us,
+           sum / NODES, (double)sum / SIZE, most);
+    check_tables(groups);
+    for (uint32_t n = 0; n < NODES; ++n) {
+        free(groups[n]);
+    }
+}
+
+/* The tables of all nodes' NICs. */
+static void test_tables_of_a_large_one(void **state)
+{
+    const struct nicbarr_shape shape = {
+        .nodes = NODES, .processes = SIZE, .homes = 1, .processors = 16, .players = 1 << FIRST};
+    struct nicbarr_choice choices[NICBARR_CANDIDATES];
+    (void)state;
+    const int count = nicbarr_candidates(&shape, choices);
+    assert_true(count > 1);
+    for (int c = 1; c < count; ++c) { /* the first is Open MPI's own */
+        set_up_all((struct nicbarr_choice){choices[c].algorithm, choices[c].parameter, 0});
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_who_can_play),
         cmocka_unit_test(test_random_ones),
         cmocka_unit_test(test_a_large_one),
+        cmocka_unit_test(test_tables_of_a_large_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

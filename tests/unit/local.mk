@@ -57,7 +57,7 @@ tests_unit_statistics_test_LDADD = $(unit_libs)
 
 tests_unit_census_test_SOURCES = tests/unit/census_test.c $(unit_common)
 tests_unit_census_test_CFLAGS = $(unit_cflags)
-tests_unit_census_test_LDADD = $(unit_libs)
+tests_unit_census_test_LDADD = firmware/libmcp.la $(unit_libs)
 
 tests_unit_nics_test_SOURCES = tests/unit/nics_test.c $(unit_common)
 tests_unit_nics_test_CFLAGS = $(unit_cflags)

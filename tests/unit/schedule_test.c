@@ -114,7 +114,7 @@ static bool advance(struct game *game, uint32_t rank)
     struct player *player = &game->players[rank];
     bool moved = false;
     while (player->step < player->schedule.nsteps) {
-        const struct myr_step *step = &player->schedule.steps[player->step];
+        const struct mcp_step *step = &player->schedule.steps[player->step];
         for (uint32_t i = 0; !player->sent && i < step->sends; ++i) {
             send_one(game, rank, player->peer[i]);
             moved = true;
@@ -152,7 +152,7 @@ static void game_begin(struct game *game, struct nicbarr_choice choice, uint32_t
         player->heard[r / 64] |= UINT64_C(1) << (r % 64);
         uint64_t peers = 0;
         for (uint32_t s = 0; s < player->schedule.nsteps; ++s) {
-            const struct myr_step *step = &player->schedule.steps[s];
+            const struct mcp_step *step = &player->schedule.steps[s];
             GAME_CHECK(game, 0 != step->sends + step->waits);
             peers += (uint64_t)step->sends + step->waits;
         }
@@ -389,13 +389,69 @@ static void within_a_step(void **state)
     assert_true(nicbarr_schedule_create((struct nicbarr_choice){NICBARR_DISSEMINATION, 2, 0}, 5, 1,
                                         &schedule));
     /* To 1 + 1 and 1 + 2, from 1 - 1 and 1 - 2; then to 1 + 3, from 1 - 3 (modulo 5). */
-    static const struct myr_step steps[] = {{2, 2}, {1, 1}};
+    static const struct mcp_step steps[] = {{2, 2}, {1, 1}};
     static const uint32_t peers[] = {2, 3, 0, 4, 4, 3};
     assert_int_equal(schedule.nsteps, 2);
     assert_memory_equal(schedule.steps, steps, sizeof(steps));
     assert_int_equal(schedule.npeers, 6);
     assert_memory_equal(schedule.peers, peers, sizeof(peers));
     nicbarr_schedule_destroy(&schedule);
+}
+
+/* ---- where messages arrive ---- */
+
+/* Schedules of three ranks, written down. */
+struct book {
+    const struct myr_schedule *schedules;
+    uint32_t asked[3]; /* how often for whose */
+};
+
+static bool look_up(const void *context, uint32_t rank, struct myr_schedule *schedule)
+{
+    struct book *book = *(struct book *const *)context;
+    const struct myr_schedule *wanted = &book->schedules[rank];
+    const size_t steps_bytes = wanted->nsteps * sizeof(*wanted->steps);
+    const size_t peers_bytes = wanted->npeers * sizeof(*wanted->peers);
+    ++book->asked[rank];
+    *schedule = *wanted;
+    schedule->steps = malloc(steps_bytes + peers_bytes);
+    assert_non_null(schedule->steps);
+    schedule->peers = (uint32_t *)(schedule->steps + wanted->nsteps);
+    memcpy(schedule->steps, wanted->steps, steps_bytes);
+    memcpy(schedule->peers, wanted->peers, peers_bytes);
+    return true;
+}
+
+/* Rank 0 sends to 2, 1, 1 and, when it has heard from 2, to 1 again. */
+static struct mcp_step steps_0[] = {{3, 1}, {1, 0}}, steps_1[] = {{0, 2}, {0, 2}},
+                       steps_2[] = {{2, 1}};
+static uint32_t peers_0[] = {2, 1, 1, 2, 1}, peers_1[] = {0, 2, 0, 0}, peers_2[] = {0, 1, 0};
+
+static void several_to_one_peer(void **state)
+{
+    (void)state;
+    const struct myr_schedule schedules[] = {
+        {2, steps_0, 5, peers_0}, {2, steps_1, 4, peers_1}, {1, steps_2, 3, peers_2}};
+    struct book book = {.schedules = schedules};
+    struct book *context = &book;
+    static const uint32_t expected[] = {0, 0, 2, 0, 3};
+    uint32_t *slots = myr_schedule_slots(&schedules[0], 0, look_up, &context);
+    assert_non_null(slots);
+    assert_memory_equal(slots, expected, sizeof(expected)); /* the k-th is the k-th */
+    assert_int_equal(book.asked[0], 0);
+    assert_int_equal(book.asked[1], 1); /* for three messages */
+    assert_int_equal(book.asked[2], 1);
+    free(slots);
+}
+
+static void sent_in_vain(void **state)
+{
+    (void)state;
+    struct myr_schedule schedules[] = {
+        {2, steps_0, 5, peers_0}, {1, steps_1, 2, peers_1}, {1, steps_2, 3, peers_2}};
+    struct book book = {.schedules = schedules};
+    struct book *context = &book;
+    assert_null(myr_schedule_slots(&schedules[0], 0, look_up, &context)); /* 1 waits for one of 3 */
 }
 
 static void greatest_parameter(void **state)
@@ -610,7 +666,7 @@ static void random_strings(void **state)
 
 /* ---- the ping-pong ---- */
 
-static void expect_steps(uint32_t peers, uint32_t rank, const struct myr_step *steps,
+static void expect_steps(uint32_t peers, uint32_t rank, const struct mcp_step *steps,
                          uint32_t nsteps, uint32_t npeers)
 {
     struct myr_schedule schedule;
@@ -630,9 +686,9 @@ static void expect_steps(uint32_t peers, uint32_t rank, const struct myr_step *s
 static void ping_pong(void **state)
 {
     (void)state;
-    static const struct myr_step answer[] = {{0, 1}, {1, 0}};
+    static const struct mcp_step answer[] = {{0, 1}, {1, 0}};
     for (uint32_t peers = 1; peers < EXHAUSTIVE; ++peers) {
-        expect_steps(peers, 0, &(struct myr_step){peers, peers}, 1, 2 * peers);
+        expect_steps(peers, 0, &(struct mcp_step){peers, peers}, 1, 2 * peers);
         expect_steps(peers, 1, answer, 2, 2);
         expect_steps(peers, peers, answer, 2, 2);
         expect_steps(peers, peers + 1, NULL, 0, 0); /* it has nothing to do */
@@ -644,14 +700,24 @@ int main(void)
     nicbarr_choice_nics(nics);
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dissemination),  cmocka_unit_test(tree),
-        cmocka_unit_test(pairwise),       cmocka_unit_test(flags),
-        cmocka_unit_test(counter),        cmocka_unit_test(large),
-        cmocka_unit_test(none),           cmocka_unit_test(whoever_plays),
-        cmocka_unit_test(within_a_step),  cmocka_unit_test(greatest_parameter),
-        cmocka_unit_test(round_trip),     cmocka_unit_test(equality),
-        cmocka_unit_test(defaults),       cmocka_unit_test(refused),
-        cmocka_unit_test(random_strings), cmocka_unit_test(ping_pong),
+        cmocka_unit_test(dissemination),
+        cmocka_unit_test(tree),
+        cmocka_unit_test(pairwise),
+        cmocka_unit_test(flags),
+        cmocka_unit_test(counter),
+        cmocka_unit_test(large),
+        cmocka_unit_test(none),
+        cmocka_unit_test(whoever_plays),
+        cmocka_unit_test(within_a_step),
+        cmocka_unit_test(greatest_parameter),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(equality),
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(random_strings),
+        cmocka_unit_test(ping_pong),
+        cmocka_unit_test(several_to_one_peer),
+        cmocka_unit_test(sent_in_vain),
     };
     return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static enum move move_slots(struct player *player, uint32_t epoch)
     if (player->step == plan->nsteps) { /* alone */
         return DONE;
     }
-    const struct myr_step *step = &plan->steps[player->step];
+    const struct mcp_step *step = &plan->steps[player->step];
     if (player->in_step < step->sends) {
         myr_publish(*player->word, epoch);
     } else if (player->in_step < step->sends + step->waits) {

@@ -82,7 +82,7 @@ static uint32_t times(const struct myr_schedule *schedule, bool sends, uint32_t 
 {
     uint32_t found = 0, place = 0;
     for (uint32_t s = 0; s < schedule->nsteps; ++s) {
-        const struct myr_step *step = &schedule->steps[s];
+        const struct mcp_step *step = &schedule->steps[s];
         for (uint32_t i = 0; i < step->sends + step->waits && place < end; ++i, ++place) {
             found += (i < step->sends) == sends && peer == schedule->peers[place];
         }
@@ -116,8 +116,8 @@ void wire_group_fill(const struct wire_group *group, uint32_t rank, uint32_t epo
     mcp_group_init(memory, group->key, rank, schedule->nsteps, sends, waits, epoch);
     struct mcp_peer *to = mcp_group_sends(memory), *from = mcp_group_waits(memory);
     for (uint32_t s = 0; s < schedule->nsteps; ++s) {
-        const struct myr_step *step = &schedule->steps[s];
-        mcp_group_steps(memory)[s] = (struct mcp_step){step->sends, step->waits};
+        const struct mcp_step *step = &schedule->steps[s];
+        mcp_group_steps(memory)[s] = *step;
         for (uint32_t i = 0; i < step->sends; ++i, ++place) {
             const uint32_t peer = schedule->peers[place];
             const uint32_t k = times(schedule, true, peer, place);
