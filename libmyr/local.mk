@@ -7,7 +7,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/status.h libmyr/status.c \
     libmyr/process.h libmyr/process.c \
     libmyr/segment.h libmyr/segment_inside.h libmyr/segment.c \
-    libmyr/blocks.c libmyr/records.c libmyr/notes.c \
+    libmyr/processors.c libmyr/blocks.c libmyr/records.c libmyr/notes.c \
     libmyr/waiter.h libmyr/waiter.c \
     libmyr/plan.h libmyr/plan.c \
     libmyr/group.h libmyr/group.c \

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,31 +216,6 @@ static enum myr_status meet(struct myr_segment *segment, const char *folder, uin
     return status;
 }
 
-static void read_processors(uint64_t processors[MYR_PROCESSORS / 64])
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof(set), &set) < 0) {
-        CPU_SET(0, &set);
-    }
-    memset(processors, 0, MYR_PROCESSORS / 8);
-    for (int p = 0; p < MYR_PROCESSORS && p < CPU_SETSIZE; ++p) {
-        if (CPU_ISSET(p, &set)) {
-            processors[p / 64] |= UINT64_C(1) << (p % 64);
-        }
-    }
-}
-
-static uint32_t lowest(const uint64_t processors[MYR_PROCESSORS / 64])
-{
-    for (uint32_t i = 0; i < MYR_PROCESSORS / 64; ++i) {
-        if (0 != processors[i]) {
-            return 64 * i + (uint32_t)__builtin_ctzll(processors[i]);
-        }
-    }
-    return 0;
-}
-
 /* Find the entry that this process has already, else a free one, else the first that was never
  * taken. Locked. */
 static uint32_t find_entry(const struct myr_sram *sram, uint32_t pid, uint64_t began)
@@ -291,8 +265,7 @@ static enum myr_status enter(struct myr_segment *segment, struct myr_error *erro
     if (first) {
         myr_publish(&process->pid, pid);
         atomic_store(&process->began, began);
-        read_processors(process->processors);
-        process->home = lowest(process->processors);
+        myr_tell_processors(process);
         process->linked = segment->linked ? (uint32_t)segment->fd + 1 : 0; /* by the maker: first */
         myr_publish(&process->number, next_number(myr_glance(&process->number), index));
     }
@@ -397,7 +370,7 @@ int myr_segment_fd(const struct myr_segment *segment)
     return segment->fd;
 }
 
-/* ---- who runs where ---- */
+/* ---- who is in it ---- */
 
 uint64_t myr_segment_identity(const struct myr_segment *segment)
 {
@@ -412,6 +385,12 @@ uint8_t *myr_segment_base(const struct myr_segment *segment)
 size_t myr_segment_size(const struct myr_segment *segment)
 {
     return segment->mapped;
+}
+
+size_t myr_segment_bytes(const struct myr_segment *segment)
+{
+    struct stat about;
+    return fstat(segment->fd, &about) < 0 ? 0 : (size_t)about.st_blocks * 512;
 }
 
 uint32_t myr_segment_index(const struct myr_segment *segment)
@@ -462,73 +441,4 @@ bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool t
     return NULL == process ||
            myr_process_ended(myr_glance(&process->pid), atomic_load(&process->began),
                              thoroughly && 0 != atomic_load(&self->began));
-}
-
-uint32_t myr_segment_home(const struct myr_segment *segment, uint32_t index)
-{
-    return segment->sram->process[index].home;
-}
-
-size_t myr_segment_bytes(const struct myr_segment *segment)
-{
-    struct stat about;
-    return fstat(segment->fd, &about) < 0 ? 0 : (size_t)about.st_blocks * 512;
-}
-
-const myr_word *myr_segment_population(const struct myr_segment *segment)
-{
-    return &segment->sram->population;
-}
-
-/*
- * Count the processes that may run nowhere else than on `within`, and all of them, with the
- * processors that these have. The others' sets are read as they are: who reads one that is being
- * changed decides by a mixture, once, and again when its owner has bumped the population.
- */
-struct census {
-    uint32_t processes, processors; /* of the whole node */
-    uint32_t rivals, own;           /* of the processors in `within` */
-};
-
-static struct census take_census(const struct myr_segment *segment,
-                                 const uint64_t within[MYR_PROCESSORS / 64])
-{
-    struct census census = {0};
-    uint64_t all[MYR_PROCESSORS / 64] = {0};
-    for (uint32_t i = 0; i < segment->sram->processes; ++i) {
-        const struct myr_sram_process *process = &segment->sram->process[i];
-        if (0 == myr_observe(&process->attached)) {
-            continue;
-        }
-        bool inside = true;
-        for (int w = 0; w < MYR_PROCESSORS / 64; ++w) {
-            all[w] |= process->processors[w];
-            inside = inside && 0 == (process->processors[w] & ~within[w]);
-        }
-        ++census.processes;
-        census.rivals += inside;
-    }
-    for (int w = 0; w < MYR_PROCESSORS / 64; ++w) {
-        census.processors += (uint32_t)__builtin_popcountll(all[w]);
-        census.own += (uint32_t)__builtin_popcountll(within[w]);
-    }
-    return census;
-}
-
-bool myr_segment_oversubscribed(struct myr_segment *segment)
-{
-    uint64_t processors[MYR_PROCESSORS / 64];
-    struct myr_sram_process *self = &segment->sram->process[segment->index];
-    read_processors(processors);
-    if (0 != memcmp(processors, self->processors, sizeof(processors))) {
-        memcpy(self->processors, processors, sizeof(processors));
-        myr_count(&segment->sram->population);
-    }
-    const struct census census = take_census(segment, processors);
-    return census.processes > census.processors || census.rivals > census.own;
-}
-
-uint32_t myr_segment_processors(const struct myr_segment *segment)
-{
-    return take_census(segment, segment->sram->process[segment->index].processors).processors;
 }

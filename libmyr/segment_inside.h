@@ -2,10 +2,11 @@
 /*
  * A segment as the files see it that make it up; see segment.h for who uses it.
  *
- *   segment.c   meeting, joining and leaving; the table of processes, and where they run
- *   blocks.c    the memory: taking it from the system, blocks of it, the lock
- *   records.c   what the processes of a group share, found by its key
- *   notes.c     words that the job's processes leave for each other
+ *   segment.c      meeting, joining and leaving; the table of processes
+ *   processors.c   who runs where
+ *   blocks.c       the memory: taking it from the system, blocks of it, the lock
+ *   records.c      what the processes of a group share, found by its key
+ *   notes.c        words that the job's processes leave for each other
  */
 #ifndef MYR_SEGMENT_INSIDE_H
 #define MYR_SEGMENT_INSIDE_H
@@ -24,6 +25,9 @@ struct myr_segment {
 
 /* Have the system give memory for the bytes from `offset` on. */
 bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes);
+
+/* Write into the calling process's entry where it may run. */
+void myr_tell_processors(struct myr_sram_process *process);
 
 /* The lock of all that has no word of its own. When somebody has died with it, the segment is full
  * from then on. */
