@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The soft NIC's table of peers: what its links mean. Used by nic.c only.
+ * The soft NIC's table of peers: what its links mean. Used by nic_board.c.
  *
  * It lies in the memory that the node's processes share, and whoever runs the control program
  * reads and writes it. An address has one link, however many hold it; whose last holder drops it

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the soft NIC's control program stands on (firmware/board.h): packets by UDP, the clock,
+ * waking, and links to other NICs. Called by the control program while the NIC is locked, and by
+ * those who open groups and ports.
+ */
+#include "libmyr/nic_parts.h"
+
+#include "os/clock.h"
+#include "os/futex.h"
+
+static uint64_t now_ns(struct mcp_board *board)
+{
+    (void)board;
+    return os_now_ns();
+}
+
+static void send_packet(struct mcp_board *board, mcp_link link, const struct mcp_header *header,
+                        const void *payload, size_t payload_bytes)
+{
+    struct myr_nic *nic = (struct myr_nic *)board;
+    const struct mcp_address *to =
+        MCP_LINK_SENDER == link ? nic->sender : &nic->shared->links.address[link];
+    if (mcp_udp_full(&nic->udp)) {
+        nic->failed += mcp_udp_flush(&nic->udp);
+    }
+    ++nic->shared->mcp.counters.packets_sent;
+    mcp_udp_gather(&nic->udp, to, header, payload, payload_bytes);
+}
+
+static mcp_link hold_sender(struct mcp_board *board)
+{
+    struct myr_nic *nic = (struct myr_nic *)board;
+    return myr_nic_links_hold(&nic->shared->links, nic->sender);
+}
+
+static void drop(struct mcp_board *board, mcp_link link)
+{
+    myr_nic_links_drop(&((struct myr_nic *)board)->shared->links, link);
+}
+
+static void wake(struct mcp_board *board, myr_word *word)
+{
+    (void)board;
+    /* A group's sleepers are counted in the word behind its release. */
+    if (0 != atomic_load_explicit(word + 1, memory_order_relaxed)) {
+        os_futex_wake((const void *)word);
+    }
+}
+
+void myr_nic_make_board(struct myr_nic *nic)
+{
+    nic->board = (struct mcp_board){
+        .ops = {.send = send_packet,
+                .hold_sender = hold_sender,
+                .drop = drop,
+                .now_ns = now_ns,
+                .wake = wake},
+        .memory = myr_segment_base(nic->segment),
+        .memory_bytes = (uint32_t)myr_segment_size(nic->segment),
+    };
+}
+
+/* ---- links ---- */
+
+bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
+                   struct mcp_address *address)
+{
+    const struct myr_nic_name *own = &nic->shared->name;
+    if (0 == name->count || name->count > MYR_NIC_ADDRESSES) {
+        return false;
+    }
+    uint32_t best = 0;
+    for (uint32_t mine = own->count; mine > 0; --mine) { /* of several, our first */
+        for (uint32_t theirs = name->count; theirs > 0; --theirs) {
+            if (mcp_same_network(own->address[mine - 1].ip, name->address[theirs - 1].ip,
+                                 own->address[mine - 1].prefix)) {
+                best = theirs - 1;
+            }
+        }
+    }
+    *address = (struct mcp_address){name->address[best].ip, name->address[best].port, 0};
+    return true;
+}
+
+mcp_link myr_nic_link(struct myr_nic *nic, const struct myr_nic_name *name)
+{
+    struct mcp_address address;
+    return myr_nic_route(nic, name, &address) ? myr_nic_links_hold(&nic->shared->links, &address)
+                                              : MCP_LINK_SENDER;
+}
+
+uint32_t myr_nic_mtu(const struct myr_nic *nic, const struct myr_nic_name *name)
+{
+    struct mcp_address address;
+    return myr_nic_route(nic, name, &address) ? mcp_udp_mtu(&address) : 0;
+}
