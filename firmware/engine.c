@@ -346,8 +346,8 @@ MCP_ENGINE bool mcp_group_awaits(struct mcp_group *group, uint32_t *cursor,
     while (*cursor < group->nwaits - group->first_wait) {
         const uint32_t wait = (*cursor)++, slot = group->first_wait + wait;
         if (is_missing(group, wait)) {
-            *awaited = (struct mcp_awaited){peer_at(group, group->nsends + slot)->node,
-                                            *heard_at(group, slot)};
+            const struct mcp_peer *peer = peer_at(group, group->nsends + slot);
+            *awaited = (struct mcp_awaited){peer->link, peer->node, *heard_at(group, slot)};
             return true;
         }
     }

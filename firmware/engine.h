@@ -239,6 +239,7 @@ MCP_ENGINE void mcp_group_failure(struct mcp_group *group, uint32_t place,
 /* Whom the present step waits for, one after the other, and when its NIC was last heard (as in
  * mcp_group_heard()). Begin with *cursor 0; false when there are no more. */
 struct mcp_awaited {
+    mcp_link link;
     uint32_t node;
     uint32_t heard_ms;
 };

@@ -12,7 +12,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/nic.h"
 
-#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b35) /* "myk5"; changes with what follows */
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b36) /* "myk6"; changes with what follows */
 
 /* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
  */
@@ -50,14 +50,26 @@ struct myr_kernel_missing {
     struct mcp_kernel_missing node[MCP_KERNEL_MESSAGES];
 };
 
+/* Another node, with its address (network byte order). */
+struct myr_kernel_node {
+    uint32_t node, ip;
+    uint32_t heard_ms; /* as in struct mcp_kernel_missing */
+};
+
+enum { MYR_KERNEL_NODES = 4 };
+
 /* A group, as far as it is told: its key is a secret. */
 struct myr_kernel_group_words {
     uint32_t uid;
     uint32_t node;
-    uint32_t done;  /* the last epoch that is complete */
-    uint8_t waits;  /* it has entered another */
-    uint8_t failed; /* nothing more will be */
-    uint8_t zero[2];
+    uint32_t done;     /* the last epoch that is complete */
+    uint32_t waits;    /* 1: it has entered another, 0: not */
+    uint32_t failed;   /* not 0: nothing more will be, as `lost` is missing; or, if that is its own
+                          node, a process has died */
+    uint32_t missing;  /* so many nodes does it wait for; the first of them follow below */
+    uint64_t since_ms; /* since about when (CLOCK_MONOTONIC); 0: not for long, or not known */
+    struct myr_kernel_node lost;
+    struct myr_kernel_node node_missing[MYR_KERNEL_NODES];
 };
 
 /* The answer to STATUS: of the groups, those of the user who asks, or of all if that is root. */

@@ -78,4 +78,14 @@ struct myr_key myr_nic_record_key(void);
 size_t myr_nic_shared_bytes(void);
 const struct mcp_nic *myr_nic_describe(const void *copy, struct myr_nic_view *view);
 
+/* The address (network byte order) that a link means in such a copy; 0: none. */
+uint32_t myr_nic_ip_of(const void *copy, mcp_link link);
+
+/* The same for a group of the NIC's: the key of its record; how many bytes of its slots lie in
+ * front of the NIC's own group; and, in a copy of these, the processes' words: the epochs that they
+ * have arrived in, then their pids (0: not come yet, or gone). */
+struct myr_key myr_nic_group_record_key(uint64_t key);
+size_t myr_nic_group_before(uint32_t locals);
+const myr_word *myr_nic_group_words(const void *copy);
+
 #endif

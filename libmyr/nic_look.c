@@ -5,22 +5,42 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "libmyr/nic_inside.h"
 #include "libmyr/sram.h"
 
 enum {
-    RECORDS_MOST =
-        1 << 16, /* of one bucket; lists that change while they are read may be circles */
-    GROUPS_MOST = 1 << 16,
+    TIMES = 8, /* the whole file may be read so often; and so many bytes besides */
+    BESIDES = 1 << 20,
+    TABLE_MOST = 1 << 16, /* entries of one of a group's tables */
 };
 
-static bool copy(int fd, size_t offset, void *to, size_t bytes)
+/* What is looked at. Lists that change while they are read, or are none, may be circles: so only so
+ * much is read of them. */
+struct source {
+    int fd;
+    uint64_t left;
+};
+
+static struct source source_of(int fd)
+{
+    struct stat about;
+    const uint64_t bytes = fstat(fd, &about) < 0 ? 0 : (uint64_t)about.st_size;
+    return (struct source){fd, TIMES * bytes + BESIDES};
+}
+
+static bool copy(struct source *from, size_t offset, void *to, size_t bytes)
 {
     size_t have = 0;
+    if (bytes > from->left) {
+        return false;
+    }
+    from->left -= bytes;
     while (have < bytes) {
-        const ssize_t got = pread(fd, (uint8_t *)to + have, bytes - have, (off_t)(offset + have));
+        const ssize_t got =
+            pread(from->fd, (uint8_t *)to + have, bytes - have, (off_t)(offset + have));
         if (got <= 0 && !(got < 0 && EINTR == errno)) {
             return false;
         }
@@ -31,19 +51,20 @@ static bool copy(int fd, size_t offset, void *to, size_t bytes)
 
 enum myr_status myr_look_at_segment(int fd, struct myr_segment_view *view, struct myr_error *error)
 {
+    struct source from = source_of(fd);
     struct myr_sram *sram = malloc(sizeof(*sram));
     enum myr_status status = MYR_OK;
     if (NULL == sram) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     /* Magic and layout lie where they do in every version; the rest may not. */
-    if (!copy(fd, 0, sram, offsetof(struct myr_sram, limit)) || MYR_SRAM_MAGIC != sram->magic) {
+    if (!copy(&from, 0, sram, offsetof(struct myr_sram, limit)) || MYR_SRAM_MAGIC != sram->magic) {
         status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "that is no memory of nicbarr's");
     } else if (MYR_SRAM_LAYOUT != sram->layout) {
         status = myr_fail(error, MYR_ERR_FOREIGN, 0,
                           "it is of another version of nicbarr (layout %u, here %u)",
                           (unsigned)sram->layout, (unsigned)MYR_SRAM_LAYOUT);
-    } else if (!copy(fd, 0, sram, sizeof(*sram))) {
+    } else if (!copy(&from, 0, sram, sizeof(*sram))) {
         status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "it is cut short");
     } else {
         *view = (struct myr_segment_view){
@@ -60,34 +81,131 @@ enum myr_status myr_look_at_segment(int fd, struct myr_segment_view *view, struc
     return status;
 }
 
-/* Offset of the NIC's record; 0 if there is none. */
-static uint32_t find_nic(int fd)
+/* Offset of the record with this key, which is copied; 0 if there is none. */
+static uint32_t find_record(struct source *from, const struct myr_key *key,
+                            struct myr_record *record)
 {
-    const struct myr_key key = myr_nic_record_key();
-    const uint64_t wanted[4] = {key.scope, key.id, key.members, key.sequence};
-    struct myr_record record;
-    uint32_t offset = 0, seen = 0;
-    if (!copy(fd, offsetof(struct myr_sram, bucket) + myr_record_bucket(&key) * sizeof(offset),
+    const uint64_t wanted[4] = {key->scope, key->id, key->members, key->sequence};
+    uint32_t offset = 0;
+    if (!copy(from, offsetof(struct myr_sram, bucket) + myr_record_bucket(key) * sizeof(offset),
               &offset, sizeof(offset))) {
         return 0;
     }
-    while (0 != offset && seen++ < RECORDS_MOST) {
-        if (!copy(fd, offset, &record, sizeof(record))) {
+    while (0 != offset) {
+        if (!copy(from, offset, record, sizeof(*record))) {
             return 0;
         }
-        if (0 == memcmp(wanted, record.key, sizeof(wanted))) {
+        if (0 == memcmp(wanted, record->key, sizeof(wanted))) {
             return offset;
         }
-        offset = record.next;
+        offset = record->next;
     }
     return 0;
 }
 
+/* ---- whom a group waits for ---- */
+
+/* A copy of a group with its tables, whose numbers fit each other; to be freed. NULL: there is no
+ * such thing (which also happens where it changes meanwhile), or no memory. */
+static struct mcp_group *copy_group(struct source *from, uint32_t offset,
+                                    const struct mcp_group *head)
+{
+    if (head->nsteps > TABLE_MOST || head->nsends > TABLE_MOST || head->nwaits > TABLE_MOST) {
+        return NULL;
+    }
+    const size_t bytes = mcp_group_bytes(head->nsteps, head->nsends, head->nwaits);
+    struct mcp_group *group = aligned_alloc(MYR_LINE, bytes);
+    if (NULL == group || !copy(from, offset, group, bytes) || group->nsteps != head->nsteps ||
+        group->nsends != head->nsends || group->nwaits != head->nwaits ||
+        group->step > group->nsteps || group->first_wait > group->nwaits) {
+        free(group);
+        return NULL;
+    }
+    return group;
+}
+
+static void view_lost(struct mcp_group *group, const void *shared, struct myr_group_view *view)
+{
+    view->lost.node = myr_glance(&group->failed) - 1;
+    for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
+        const struct mcp_peer *peer = &mcp_group_sends(group)[p];
+        if (peer->node == view->lost.node) {
+            view->lost.ip = myr_nic_ip_of(shared, peer->link);
+        }
+    }
+}
+
+static void view_missing(struct mcp_group *group, const void *shared, struct myr_group_view *view)
+{
+    struct mcp_awaited awaited;
+    for (uint32_t cursor = 0; mcp_group_awaits(group, &cursor, &awaited); ++view->nodes) {
+        if (view->nodes < MYR_VIEW_NODES) {
+            view->missing[view->named++] = (struct myr_node_view){
+                awaited.node, myr_nic_ip_of(shared, awaited.link), awaited.heard_ms};
+        }
+    }
+    view->since_ns = 0 == group->deadline_ns ? 0 : group->began_ns;
+}
+
+/* Processes of this node that have not arrived in the epoch after `done`, if others have. */
+static void view_absent(struct source *from, uint32_t offset, const struct mcp_group *head,
+                        struct myr_group_view *view)
+{
+    const struct myr_key key = myr_nic_group_record_key(head->key);
+    struct myr_record record;
+    const uint32_t at = find_record(from, &key, &record);
+    const size_t slots = at + offsetof(struct myr_record, slots);
+    if (0 == at || 0 == record.members || record.members > MYR_PROCESSES ||
+        offset != slots + myr_nic_group_before(record.members)) {
+        return;
+    }
+    const size_t bytes = myr_nic_group_before(record.members);
+    void *before = aligned_alloc(MYR_LINE, bytes);
+    if (NULL != before && copy(from, slots, before, bytes)) {
+        const myr_word *arrivals = myr_nic_group_words(before), *pids = arrivals + record.members;
+        view->locals = record.members;
+        for (uint32_t i = 0; i < record.members; ++i) {
+            if (!myr_epoch_reached(myr_glance(&arrivals[i]), view->done + 1)) {
+                if (view->absent < MYR_VIEW_LOCALS) {
+                    view->absent_pid[view->absent] = myr_glance(&pids[i]);
+                }
+                ++view->absent;
+            }
+        }
+        view->absent = view->absent == view->locals ? 0 : view->absent; /* nobody waits */
+    }
+    free(before);
+}
+
+static void view_group(struct source *from, uint32_t offset, const struct mcp_group *head,
+                       const void *shared, struct myr_group_view *view)
+{
+    *view = (struct myr_group_view){
+        .place = offset,
+        .node = head->node,
+        .done = myr_glance(&head->done),
+        .started = head->started,
+        .failed = 0 != myr_glance(&head->failed),
+    };
+    if (!view->failed && view->started == view->done) {
+        view_absent(from, offset, head, view);
+        return;
+    }
+    struct mcp_group *group = copy_group(from, offset, head);
+    if (NULL != group && view->failed) {
+        view_lost(group, shared, view);
+    } else if (NULL != group) {
+        view_missing(group, shared, view);
+    }
+    free(group);
+}
+
 /* Take in the groups of one list, which begins at `offset`. False when out of memory. */
-static bool look_at_groups(int fd, uint32_t offset, struct myr_nic_view *view, uint32_t *room)
+static bool look_at_groups(struct source *from, uint32_t offset, const void *shared,
+                           struct myr_nic_view *view, uint32_t *room)
 {
     struct mcp_group group;
-    while (0 != offset && view->groups < GROUPS_MOST && copy(fd, offset, &group, sizeof(group))) {
+    while (0 != offset && copy(from, offset, &group, sizeof(group))) {
         if (view->groups == *room) {
             *room = 0 == *room ? 16 : 2 * *room;
             struct myr_group_view *more = realloc(view->group, *room * sizeof(*more));
@@ -97,12 +215,7 @@ static bool look_at_groups(int fd, uint32_t offset, struct myr_nic_view *view, u
             view->group = more;
         }
         if (0 != group.key) {
-            view->group[view->groups++] = (struct myr_group_view){
-                .node = group.node,
-                .done = group.done,
-                .started = group.started,
-                .failed = 0 != group.failed,
-            };
+            view_group(from, offset, &group, shared, &view->group[view->groups++]);
         }
         offset = group.next;
     }
@@ -112,7 +225,10 @@ static bool look_at_groups(int fd, uint32_t offset, struct myr_nic_view *view, u
 enum myr_status myr_look_at_nic(int fd, struct myr_nic_view *view, struct myr_error *error)
 {
     const size_t line = MYR_LINE, bytes = (myr_nic_shared_bytes() + line - 1) / line * line;
-    const uint32_t record = find_nic(fd);
+    struct source from = source_of(fd);
+    const struct myr_key key = myr_nic_record_key();
+    struct myr_record head;
+    const uint32_t record = find_record(&from, &key, &head);
     void *shared = 0 == record ? NULL : aligned_alloc(line, bytes);
     enum myr_status status = MYR_OK;
     *view = (struct myr_nic_view){.there = false};
@@ -123,7 +239,7 @@ enum myr_status myr_look_at_nic(int fd, struct myr_nic_view *view, struct myr_er
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     const struct mcp_nic *mcp = NULL;
-    if (copy(fd, record + offsetof(struct myr_record, slots), shared, myr_nic_shared_bytes())) {
+    if (copy(&from, record + offsetof(struct myr_record, slots), shared, myr_nic_shared_bytes())) {
         mcp = myr_nic_describe(shared, view);
     }
     if (NULL == mcp) {
@@ -131,7 +247,7 @@ enum myr_status myr_look_at_nic(int fd, struct myr_nic_view *view, struct myr_er
     }
     uint32_t room = 0;
     for (int b = 0; MYR_OK == status && view->there && b < MCP_BUCKETS; ++b) {
-        if (!look_at_groups(fd, mcp->collective.bucket[b], view, &room)) {
+        if (!look_at_groups(&from, mcp->collective.bucket[b], shared, view, &room)) {
             status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
         }
     }

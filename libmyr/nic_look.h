@@ -22,11 +22,32 @@ struct myr_segment_view {
     bool full;
 };
 
-/* A group as the NIC knows it. */
+/* Another node of a group. */
+struct myr_node_view {
+    uint32_t node; /* its number in the group */
+    uint32_t ip;   /* network byte order; 0: not known */
+    uint32_t
+        heard_ms; /* when its NIC last said that its host is late (CLOCK_MONOTONIC); 0: never */
+};
+
+enum { MYR_VIEW_NODES = 16, MYR_VIEW_LOCALS = 16 };
+
+/*
+ * A group as the NIC knows it. It waits where `nodes` or `absent` is not 0: for messages of these
+ * nodes; or not even that, as processes of this node have not arrived where others have. As many of
+ * them are named as there is room for.
+ */
 struct myr_group_view {
-    uint32_t node;          /* the NIC's number in the group */
-    uint32_t done, started; /* epochs: complete, and begun by the hosts */
-    bool failed;
+    uint32_t place;            /* no other group of the NIC has this one at the same time */
+    uint32_t node;             /* the NIC's number in the group */
+    uint32_t done, started;    /* epochs: complete, and begun by the hosts */
+    bool failed;               /* it completes nothing more, */
+    struct myr_node_view lost; /* ... as this node is missing; if it is the NIC's own: a process */
+    uint64_t since_ns;         /* when it began to wait for nodes (CLOCK_MONOTONIC); 0: not known */
+    uint32_t nodes, named;     /* it waits for so many, of which so many are named: */
+    struct myr_node_view missing[MYR_VIEW_NODES];
+    uint32_t locals, absent;              /* processes of this node; not arrived, */
+    uint32_t absent_pid[MYR_VIEW_LOCALS]; /* ... the first of them; 0: it has not joined */
 };
 
 /* What there is to say about a NIC. */

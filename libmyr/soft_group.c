@@ -21,7 +21,7 @@ struct shared_group {
 /* What the first process of the node has come to; the others hear the same. */
 enum group_state { GROUP_NEW, GROUP_OPEN, GROUP_NO_MEMORY, GROUP_NO_WAY };
 
-static size_t shared_bytes(uint32_t locals)
+size_t myr_nic_group_before(uint32_t locals)
 {
     const size_t bytes = sizeof(struct shared_group) + 2 * sizeof(myr_word) * locals;
     return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
@@ -35,6 +35,16 @@ static struct shared_group *shared_of(const struct myr_record *record)
 static myr_word *pids(const struct myr_record *record, uint32_t locals)
 {
     return (myr_word *)(shared_of(record) + 1) + locals;
+}
+
+struct myr_key myr_nic_group_record_key(uint64_t key)
+{
+    return (struct myr_key){.scope = key, .id = GROUP_RECORD};
+}
+
+const myr_word *myr_nic_group_words(const void *copy)
+{
+    return (const myr_word *)((const struct shared_group *)copy + 1);
 }
 
 static struct mcp_group *mcp_of(const struct myr_nic_group *group)
@@ -224,8 +234,8 @@ enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
-    const struct myr_key key = {.scope = members->key, .id = GROUP_RECORD};
-    const size_t before = shared_bytes(members->locals);
+    const struct myr_key key = myr_nic_group_record_key(members->key);
+    const size_t before = myr_nic_group_before(members->locals);
     struct myr_record *record = myr_record_join(
         myr_nic_segment(nic), &key, members->locals,
         before + mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits), 0, error);
@@ -279,7 +289,8 @@ static void find_member(struct myr_record *record, void *context)
 /* The record is there until we have left it in the place of the one who died. */
 static void fail_and_leave(struct myr_nic *nic, struct myr_record *record, uint32_t local)
 {
-    struct mcp_group *group = (struct mcp_group *)(record->slots + shared_bytes(record->members));
+    struct mcp_group *group =
+        (struct mcp_group *)(record->slots + myr_nic_group_before(record->members));
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(nic, &board);
     myr_publish(&pids(record, record->members)[local], 0);

@@ -12,9 +12,10 @@ struct group {
     bool failed;
     uint64_t *holder; /* [holders]; one that has opened it twice is in here twice */
     uint32_t holders, room;
-    /* What it did when we looked last; see look_after(). */
+    /* What it did when we looked last, or were told; see look_after(). */
     bool waited;
     uint32_t done;
+    uint64_t since_ms; /* since when it has waited for the epoch after `done` */
     uint32_t asked;
     uint32_t patience_ms;
     uint64_t ask_at_ms;
@@ -29,6 +30,7 @@ struct closed {
 struct myrd_groups {
     struct mcp_kernel *kernel;
     bool told; /* by the kernel, of those that are stuck: we need not look */
+    uint64_t heard_at_ms;
     uint64_t look_at_ms;
     uint32_t count, closed_count;
     struct group group[MCP_KERNEL_GROUPS];
@@ -274,13 +276,21 @@ static void hear_of_stuck(void *context, const struct mcp_kernel_stuck *stuck)
 {
     struct myrd_groups *groups = context;
     const uint32_t place = find(groups, stuck->key);
-    if (place < groups->count && !groups->group[place].failed) {
-        ask_for(groups, &groups->group[place], stuck->told);
+    struct group *group = &groups->group[place];
+    if (place == groups->count || group->failed) {
+        return;
     }
+    if (!group->waited || stuck->done != group->done) {
+        group->waited = true;
+        group->done = stuck->done;
+        group->since_ms = groups->heard_at_ms;
+    }
+    ask_for(groups, group, stuck->told);
 }
 
-void myrd_groups_hear(struct myrd_groups *groups)
+void myrd_groups_hear(struct myrd_groups *groups, uint64_t now_ms)
 {
+    groups->heard_at_ms = now_ms;
     mcp_kernel_hear(groups->kernel, hear_of_stuck, groups);
 }
 
@@ -292,6 +302,7 @@ static void look_after(struct myrd_groups *groups, struct group *group, uint64_t
     if (!waits || !group->waited || done != group->done) {
         group->waited = waits;
         group->done = done;
+        group->since_ms = now_ms;
         group->asked = 0;
         group->patience_ms = MYRD_LOOK_MS;
         group->ask_at_ms = now_ms + MYRD_LOOK_MS;
@@ -331,6 +342,50 @@ int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms)
     return groups->look_at_ms <= now_ms ? 0 : (int)(groups->look_at_ms - now_ms);
 }
 
+/* ---- what is told ---- */
+
+static struct myr_kernel_node describe(const struct group *group, uint32_t node, uint32_t heard_ms)
+{
+    struct myr_kernel_node words = {.node = node, .heard_ms = heard_ms};
+    for (uint32_t p = 0; p < group->plan.nsends + group->plan.nwaits; ++p) {
+        if (node == group->plan.peers[p].node) {
+            words.ip = group->plan.peers[p].ip;
+        }
+    }
+    return words;
+}
+
+static void tell_missing(const struct myrd_groups *groups, const struct group *group,
+                         struct myr_kernel_group_words *words)
+{
+    struct mcp_kernel_missing missing[MCP_KERNEL_MESSAGES];
+    words->missing = mcp_kernel_group_missing(groups->kernel, group->plan.key, missing);
+    for (uint32_t m = 0; m < words->missing && m < MYR_KERNEL_NODES; ++m) {
+        words->node_missing[m] = describe(group, missing[m].node, missing[m].heard_ms);
+    }
+    words->since_ms = group->waited && group->done == words->done ? group->since_ms : 0;
+}
+
+static void tell(const struct myrd_groups *groups, const struct group *group,
+                 struct myr_kernel_group_words *words)
+{
+    *words = (struct myr_kernel_group_words){
+        .uid = group->plan.uid,
+        .node = group->plan.node,
+        .done = group->done,
+        .failed = mcp_kernel_group_failed(groups->kernel, group->plan.key),
+    };
+    words->waits = 1 == mcp_kernel_group_waits(groups->kernel, group->plan.key, &words->done);
+    if (0 == words->failed && group->failed) { /* its doorbell was lost */
+        words->failed = words->node + 1;
+    }
+    if (0 != words->failed) {
+        words->lost = describe(group, words->failed - 1, 0);
+    } else if (words->waits) {
+        tell_missing(groups, group, words);
+    }
+}
+
 void myrd_groups_report(const struct myrd_groups *groups, uint32_t uid,
                         struct myr_kernel_report *report)
 {
@@ -338,17 +393,8 @@ void myrd_groups_report(const struct myrd_groups *groups, uint32_t uid,
     report->closed = 0 == uid ? groups->closed_count : closed_by(groups, uid);
     for (uint32_t g = 0; g < groups->count; ++g) {
         const struct group *group = &groups->group[g];
-        if (0 != uid && uid != group->plan.uid) {
-            continue;
+        if (0 == uid || uid == group->plan.uid) {
+            tell(groups, group, &report->group[report->groups++]);
         }
-        uint32_t done = group->done;
-        const bool waits = 1 == mcp_kernel_group_waits(groups->kernel, group->plan.key, &done);
-        report->group[report->groups++] = (struct myr_kernel_group_words){
-            .uid = group->plan.uid,
-            .node = group->plan.node,
-            .done = done,
-            .waits = waits,
-            .failed = group->failed,
-        };
     }
 }

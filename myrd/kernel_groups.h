@@ -52,7 +52,7 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
 void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder);
 
 /* The kernel tells of groups that are stuck (mcp_kernel_watch() can be read): ask for them. */
-void myrd_groups_hear(struct myrd_groups *groups);
+void myrd_groups_hear(struct myrd_groups *groups, uint64_t now_ms);
 
 /* Do the same where it does not tell: look at all groups. To be called after myrd_groups_timeout()
  * milliseconds (-1: nothing is due ever), or any time. */

@@ -500,7 +500,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         hear_all(server);
         meet_some(server);
         if (0 != server->watched[2].revents) {
-            myrd_groups_hear(server->groups);
+            myrd_groups_hear(server->groups, os_now_ms());
         }
         myrd_groups_look(server->groups, os_now_ms());
         if (0 != server->watched[1].revents) {

@@ -74,6 +74,7 @@ component_tests = \
     tests/component/tuning.sh \
     tests/component/declining.sh \
     tests/component/hosts.sh \
+    tests/component/waiting.sh \
     tests/component/double.sh \
     tests/component/spawn.sh \
     tests/component/lossy.sh \

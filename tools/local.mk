@@ -7,6 +7,7 @@ tools_nicbarr_SOURCES = \
     tools/script.h tools/script.c tools/evaluate.c \
     tools/report.c \
     tools/segments.h tools/segments.c tools/status.c \
+    tools/waiting.h tools/waiting.c \
     $(tools_report_sources)
 tools_nicbarr_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 tools_nicbarr_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)

@@ -21,9 +21,12 @@
 #include "libmyr/kernel_nic.h"
 #include "libmyr/kernel_words.h"
 #include "libmyr/nic_look.h"
+#include "os/clock.h"
+#include "tools/alloc.h"
 #include "tools/commands.h"
 #include "tools/segments.h"
 #include "tools/table.h"
+#include "tools/waiting.h"
 
 enum { GROUPS_SHOWN = 8, COUNTERS = sizeof(struct mcp_counters) / sizeof(uint64_t) };
 
@@ -37,6 +40,7 @@ static const struct {
 
 struct settings {
     bool json;
+    bool all;     /* also groups that have not waited for long */
     double watch; /* seconds; 0: once */
 };
 
@@ -58,6 +62,35 @@ static void look(const struct segment *segment, struct sight *sight)
     }
 }
 
+/* A segment, and what it was like a second ago, if that matters. */
+struct sights {
+    struct sight now, earlier;
+};
+
+/*
+ * Look at all segments; to be freed, with their NICs. Since when a group waits for processes of its
+ * own node nobody writes down: where one does, another look a second later shows whether it still
+ * does. That is not needed where `all` groups are shown.
+ */
+static struct sights *look_twice(const struct segments *segments, bool all)
+{
+    const struct timespec pause = {.tv_sec = 1};
+    struct sights *sights = tool_alloc(segments->count, sizeof(*sights));
+    bool again = false;
+    for (size_t s = 0; s < segments->count; ++s) {
+        look(&segments->segment[s], &sights[s].now);
+        again = again || (!all && waiting_here(&sights[s].now.nic));
+    }
+    if (again) {
+        nanosleep(&pause, NULL);
+    }
+    for (size_t s = 0; again && s < segments->count; ++s) {
+        sights[s].earlier = sights[s].now;
+        look(&segments->segment[s], &sights[s].now);
+    }
+    return sights;
+}
+
 /* The kernel's NIC in the words of the others'. MYR_ERR_NOT_THERE: there is none. */
 struct kernel_sight {
     struct myr_kernel_report report;
@@ -66,6 +99,11 @@ struct kernel_sight {
     enum myr_status status;
     struct myr_error error;
 };
+
+static struct myr_node_view view_node(const struct myr_kernel_node *node)
+{
+    return (struct myr_node_view){node->node, node->ip, node->heard_ms};
+}
 
 static void view_kernel(struct kernel_sight *sight)
 {
@@ -81,11 +119,18 @@ static void view_kernel(struct kernel_sight *sight)
     for (uint32_t g = 0; g < report->groups; ++g) {
         const struct myr_kernel_group_words *group = &report->group[g];
         sight->group[g] = (struct myr_group_view){
+            .place = g,
             .node = group->node,
             .done = group->done,
             .started = group->done + group->waits,
             .failed = 0 != group->failed,
+            .lost = view_node(&group->lost),
+            .since_ns = group->since_ms * 1000000,
+            .nodes = group->missing,
         };
+        for (uint32_t m = 0; m < group->missing && m < MYR_KERNEL_NODES; ++m) {
+            sight->group[g].missing[sight->group[g].named++] = view_node(&group->node_missing[m]);
+        }
     }
 }
 
@@ -196,37 +241,36 @@ static void print_counters(const struct myr_nic_view *nic)
     table_end(&table);
 }
 
-static void print_segment(const struct segment *segment)
+static void print_segment(const struct segment *segment, const struct sights *sights, bool all)
 {
-    struct sight sight;
-    look(segment, &sight);
-    if (MYR_ERR_NOT_THERE == sight.segment_status) {
+    const struct sight *sight = &sights->now;
+    if (MYR_ERR_NOT_THERE == sight->segment_status) {
         return; /* somebody else's file of that name */
     }
-    if (MYR_OK == sight.segment_status) {
-        printf("Memory %016" PRIx64 ": %u KiB of at most %u%s\n", sight.segment.identity,
-               (unsigned)sight.segment.bytes >> 10, (unsigned)sight.segment.limit >> 10,
-               sight.segment.full ? ", used up" : "");
+    if (MYR_OK == sight->segment_status) {
+        printf("Memory %016" PRIx64 ": %u KiB of at most %u%s\n", sight->segment.identity,
+               (unsigned)sight->segment.bytes >> 10, (unsigned)sight->segment.limit >> 10,
+               sight->segment.full ? ", used up" : "");
     } else {
-        printf("Memory: %s\n", sight.error.text);
+        printf("Memory: %s\n", sight->error.text);
     }
     print_processes(segment);
-    if (MYR_OK == sight.nic_status && sight.nic.there) {
-        print_nic(&sight.nic);
-        print_groups(&sight.nic);
-        print_counters(&sight.nic);
-    } else if (MYR_OK == sight.segment_status) {
+    if (MYR_OK == sight->nic_status && sight->nic.there) {
+        print_nic(&sight->nic);
+        print_groups(&sight->nic);
+        waiting_print(&sight->nic, &sights->earlier.nic, segment, all, os_now_ns());
+        print_counters(&sight->nic);
+    } else if (MYR_OK == sight->segment_status) {
         printf("  NIC        none: %s\n",
-               MYR_OK == sight.nic_status ? sight.nic.why
-               : MYR_ERR_NOT_THERE == sight.nic_status
+               MYR_OK == sight->nic_status ? sight->nic.why
+               : MYR_ERR_NOT_THERE == sight->nic_status
                    ? "barriers on one node need none, or it was not asked for"
-                   : sight.error.text);
+                   : sight->error.text);
     }
     putchar('\n');
-    myr_nic_view_free(&sight.nic);
 }
 
-static void print_kernel(const struct kernel_sight *sight)
+static void print_kernel(const struct kernel_sight *sight, bool all)
 {
     if (MYR_ERR_NOT_THERE == sight->status) {
         return;
@@ -240,21 +284,26 @@ static void print_kernel(const struct kernel_sight *sight)
     print_addresses(&sight->nic, "kernel, ");
     printf("  run by     the kernel\n");
     print_groups(&sight->nic);
+    waiting_print(&sight->nic, NULL, NULL, all, os_now_ns());
     printf("  closed     %u, whose last epochs are kept for peers that ask\n",
            (unsigned)sight->report.closed);
     print_counters(&sight->nic);
     putchar('\n');
 }
 
-static void print_all(const struct segments *segments, const struct kernel_sight *kernel)
+static void print_all(const struct segments *segments, const struct kernel_sight *kernel, bool all)
 {
-    print_kernel(kernel);
+    print_kernel(kernel, all);
     if (0 == segments->count && MYR_OK != kernel->status) {
         printf("No process that you may look into uses nicbarr at present.\n");
     }
+    struct sights *sights = look_twice(segments, all);
     for (size_t s = 0; s < segments->count; ++s) {
-        print_segment(&segments->segment[s]);
+        print_segment(&segments->segment[s], &sights[s], all);
+        myr_nic_view_free(&sights[s].now.nic);
+        myr_nic_view_free(&sights[s].earlier.nic);
     }
+    free(sights);
 }
 
 /* ---- JSON ---- */
@@ -275,6 +324,7 @@ static json_t *json_of_processes(const struct segment *segment)
 static json_t *json_of_nic(const struct myr_nic_view *nic, const char *kind, const char *run_by)
 {
     json_t *addresses = json_array(), *groups = json_array(), *counted = json_object();
+    const uint64_t now = os_now_ns();
     for (uint32_t a = 0; a < nic->name.count; ++a) {
         char text[INET_ADDRSTRLEN];
         const struct in_addr address = {nic->name.address[a].ip};
@@ -285,10 +335,11 @@ static json_t *json_of_nic(const struct myr_nic_view *nic, const char *kind, con
     }
     for (uint32_t g = 0; g < nic->groups; ++g) {
         const struct myr_group_view *group = &nic->group[g];
-        json_array_append_new(groups,
-                              json_pack("{s:I, s:I, s:I, s:b}", "node", (json_int_t)group->node,
-                                        "done", (json_int_t)group->done, "started",
-                                        (json_int_t)group->started, "failed", (int)group->failed));
+        json_array_append_new(
+            groups, json_pack("{s:I, s:I, s:I, s:b, s:o, s:o}", "node", (json_int_t)group->node,
+                              "done", (json_int_t)group->done, "started",
+                              (json_int_t)group->started, "failed", (int)group->failed, "lost",
+                              waiting_json_lost(group), "waits", waiting_json(group, now)));
     }
     uint64_t counts[COUNTERS];
     counts_of(nic, counts);
@@ -355,7 +406,7 @@ static void print_json(const struct segments *segments, const struct kernel_sigh
     }
     json_t *whole = json_pack("{s:s, s:o, s:o}", "format", "nicbarr status 1", "segments", list,
                               "kernel", json_of_kernel(kernel));
-    json_dumpf(whole, stdout, JSON_COMPACT);
+    json_dumpf(whole, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
     putchar('\n');
     json_decref(whole);
 }
@@ -363,21 +414,33 @@ static void print_json(const struct segments *segments, const struct kernel_sigh
 /* ---- the command ---- */
 
 static const struct argp_option options[] = {
+    {"all", 'a', NULL, 0, "Also groups that have not waited for more than a second", 0},
     {"json", 'j', NULL, 0, "Print JSON, on one line", 0},
     {"watch", 'w', "SECONDS", 0, "Again and again, until it is interrupted", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
 static const char doc[] =
-    "Shows which processes of this machine use nicbarr, the NICs that they have, and what these\n"
-    "have counted: of your own processes, or as root of everybody's. Also the kernel's NIC, where\n"
-    "myrd --kernel runs.";
+    "Shows which processes of this machine use nicbarr, the NICs that they have, and what these "
+    "have counted: of your own processes, or as root of everybody's. Also the kernel's NIC, where "
+    "myrd --kernel runs."
+    "\v"
+    "A line `waiting' tells of a group (a communicator, as the NICs know it) whose barrier does "
+    "not "
+    "go on: for how long, and for whom. A node is `heard' when its NIC says that its host has not "
+    "come yet: it is alive, and its processes are late. A node that is never heard, or was not "
+    "heard for long, may be gone or cut off. Where the group waits for processes of this node, it "
+    "has done so for at least a second; they are named. JSON has all groups that wait, however "
+    "short. Communicators within one node are not shown.";
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
     char *end;
     switch (key) {
+    case 'a':
+        settings->all = true;
+        return 0;
     case 'j':
         settings->json = true;
         return 0;
@@ -406,7 +469,7 @@ static void show(const struct settings *settings)
         if (0 != settings->watch && isatty(STDOUT_FILENO)) {
             fputs("\033[H\033[2J", stdout); /* a clean screen */
         }
-        print_all(&segments, &kernel);
+        print_all(&segments, &kernel, settings->all);
     }
     segments_free(&segments);
 }

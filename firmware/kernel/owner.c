@@ -369,6 +369,12 @@ int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *do
     return mcp_group_waits_now(&group.group);
 }
 
+uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key)
+{
+    struct mcp_kernel_group group;
+    return look_up(kernel, key, &group) ? myr_glance(&group.group.failed) : 0;
+}
+
 uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
                                   struct mcp_kernel_missing list[MCP_KERNEL_MESSAGES])
 {

@@ -67,6 +67,9 @@ int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *do
 uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
                                   struct mcp_kernel_missing list[MCP_KERNEL_MESSAGES]);
 
+/* Not 0: the group has failed, as the node of this number - 1 is missing. */
+uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key);
+
 /* Ring for a group, as its hosts do: MCP_RING_ASK; or MCP_RING_FAIL, as a process of this node has
  * died. */
 int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring);

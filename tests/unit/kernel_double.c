@@ -123,9 +123,9 @@ void double_watch(void)
     }
 }
 
-void double_tell(uint64_t key, uint32_t told)
+void double_tell(uint64_t key, uint32_t done, uint32_t told)
 {
-    const struct mcp_kernel_stuck stuck = {.key = key, .told = told};
+    const struct mcp_kernel_stuck stuck = {.key = key, .done = done, .told = told};
     (void)!write(telling, &stuck, sizeof(stuck));
 }
 
@@ -231,6 +231,17 @@ int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *do
     }
     pthread_mutex_unlock(&lock);
     return waits;
+}
+
+/* Only who dies has it fail: node 1 never does. */
+uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key)
+{
+    (void)kernel;
+    pthread_mutex_lock(&lock);
+    const struct double_group *group = find(key);
+    const uint32_t failed = NULL == group || 0 == group->failed ? 0 : group->plan.node + 1;
+    pthread_mutex_unlock(&lock);
+    return failed;
 }
 
 /* Whoever waits, waits for node 1, which was heard at 42 ms. */

@@ -408,16 +408,22 @@ static void who_is_told_of_is_asked_for(void **state)
     assert_int_equal(asked(7), 0);
     for (uint32_t told = 1; told <= MYRD_ASKED_BEFORE_MEET; ++told) {
         assert_int_equal(double_met_count(), met);
-        double_tell(7, told);
-        double_tell(9, told); /* which is closed by now */
-        myrd_groups_hear(groups);
+        double_tell(7, 3, told);
+        double_tell(9, 3, told); /* which is closed by now */
+        myrd_groups_hear(groups, NOW + told);
         assert_int_equal(asked(7), told);
     }
-    assert_true(double_met_count() > met); /* its peers may have moved */
+    static struct myr_kernel_report report;
+    myrd_groups_report(groups, ALICE, &report);
+    assert_int_equal(report.group[0].since_ms, NOW + 1); /* and not when it was told again */
+    double_set(7, true, 4);
+    myrd_groups_report(groups, ALICE, &report);
+    assert_int_equal(report.group[0].since_ms, 0); /* it has gone on */
+    assert_true(double_met_count() > met);         /* its peers may have moved */
     assert_int_equal(asked(8), 0);
     myrd_groups_bury(groups, 2);
-    double_tell(8, 1);
-    myrd_groups_hear(groups);
+    double_tell(8, 3, 1);
+    myrd_groups_hear(groups, NOW + 100);
     assert_int_equal(asked(8), 0);
     myrd_groups_free(groups);
     (void)state;
@@ -437,9 +443,20 @@ static void users_are_told_of_their_own(void **state)
     assert_int_equal(report.groups, 2);
     assert_int_equal(report.group[0].done, 5);
     assert_true(report.group[0].waits && !report.group[1].waits);
+    assert_int_equal(report.group[0].missing, 1);
+    assert_int_equal(report.group[0].node_missing[0].node, 1);
+    assert_int_equal(report.group[0].node_missing[0].ip, ip_of("127.0.0.2"));
+    assert_int_equal(report.group[0].node_missing[0].heard_ms, 42);
+    assert_int_equal(report.group[0].since_ms, 0);
+    myrd_groups_look(groups, NOW + 5);
+    myrd_groups_look(groups, NOW + 5000);
+    myrd_groups_report(groups, BOB, &report);
+    assert_int_equal(report.group[0].since_ms, NOW + 5);
+    assert_int_equal(report.group[1].missing, 0);
     myrd_groups_report(groups, ALICE, &report);
     assert_int_equal(report.groups, 1);
-    assert_true(report.group[0].failed);
+    assert_int_equal(report.group[0].failed, report.group[0].node + 1); /* a process of its own */
+    assert_int_equal(report.group[0].lost.node, report.group[0].node);
     myrd_groups_report(groups, 0, &report);
     assert_int_equal(report.groups, 3);
     myrd_groups_report(groups, ALICE + 100, &report);
@@ -664,7 +681,7 @@ static void the_server_asks_for_who_is_told_of(void **state)
     int page;
     ask_for(nic, 7, &page);
     close(page);
-    double_tell(7, 1);
+    double_tell(7, 0, 1);
     double_await_asking(7);
     myr_kernel_nic_ask_close(nic, 7);
     myr_kernel_nic_close(nic);

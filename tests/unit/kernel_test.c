@@ -1101,6 +1101,7 @@ static void expect_failure(uint32_t missing)
         assert_int_equal(pair.page->failed, 0);
         sched_yield();
     }
+    assert_int_equal(mcp_kernel_group_failed(kernel, pair.key), missing + 1);
     assert_int_equal(myr_observe(&pair.page->done), 0);
     expect_nothing_more();
 }

@@ -10,7 +10,9 @@
  * that could not be made; "foreign", memory of another version; "short", a header and nothing else;
  * "garbage", random bytes under the name of ours, behind a good header; "stranger", a file of that
  * name that is none of ours; "circle", a table of records that goes round; "changing", a NIC whose
- * memory changes all the time: groups come and go.
+ * memory changes all the time: groups come and go; "late", "nic" whose other node has said that its
+ * host is late; "failed", "nic" whose other node nobody waits for any longer; "here", a group of
+ * three processes of this node, of which this one has arrived, has not, and has not joined.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -19,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "coll_nicbarr/schedule.h"
@@ -48,8 +51,10 @@ static bool schedule_of(const void *context, uint32_t node, struct myr_schedule 
 
 static void no_progress(void) {}
 
-/* A group of this process alone, or of two nodes, of which the other one never answers. */
-static void join_group(struct myr_nic_group *group, uint64_t key, uint32_t nodes)
+/* A group of this process alone, or of two nodes, of which the other one never answers; as one of
+ * the `locals` of this node. */
+static void join_as(struct myr_nic_group *group, uint64_t key, uint32_t nodes, uint32_t locals,
+                    uint32_t local)
 {
     struct myr_error error = {0};
     struct myr_nic_name names[2];
@@ -58,8 +63,13 @@ static void join_group(struct myr_nic_group *group, uint64_t key, uint32_t nodes
     names[1].address[0].port = htons(9);
     const struct myr_nic_name *const by_node[] = {&names[0], &names[1]};
     const struct myr_nic_members members = {
-        .key = key, .nodes = nodes, .locals = 1, .names = by_node};
+        .key = key, .nodes = nodes, .locals = locals, .local = local, .names = by_node};
     check(myr_nic_group_join(group, nic, &waiter, &members, schedule_of, &nodes, &error), &error);
+}
+
+static void join_group(struct myr_nic_group *group, uint64_t key, uint32_t nodes)
+{
+    join_as(group, key, nodes, 1, 0);
 }
 
 static void make_segment(void)
@@ -70,19 +80,45 @@ static void make_segment(void)
     myr_waiter_init(&waiter, segment, no_progress, &patience);
 }
 
-static void make_nic(void)
+static void make_bare_nic(void)
 {
     const struct myr_nic_options options = {.network = "lo"};
-    static struct myr_nic_group done, half;
     struct myr_error error = {0};
     make_segment();
     check(myr_nic_open(segment, &options, &nic, &error), &error);
+}
+
+/* One that waits for node 1. */
+static struct myr_nic_group half;
+
+static void make_nic(void)
+{
+    static struct myr_nic_group done;
+    make_bare_nic();
     join_group(&done, 17, 1);
     for (int i = 0; i < 3; ++i) {
         (void)myr_nic_group_arrive(&done);
     }
     join_group(&half, 18, 2);
     (void)myr_nic_group_arrive(&half);
+}
+
+static void make_late(void)
+{
+    struct timespec now;
+    make_nic();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const uint64_t ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    (void)mcp_group_hear(half.own, 1, 0, 1, (uint32_t)ms);
+}
+
+static void make_here(void)
+{
+    static struct myr_nic_group arrived, absent;
+    make_bare_nic();
+    join_as(&arrived, 19, 1, 3, 0);
+    join_as(&absent, 19, 1, 3, 1);
+    (void)myr_nic_group_arrive(&arrived);
 }
 
 /* Memory of the name that ours has, with these bytes at its beginning. */
@@ -147,6 +183,13 @@ int main(int argc, char **argv)
         make_segment();
     } else if (0 == strcmp(kind, "nic") || 0 == strcmp(kind, "changing")) {
         make_nic();
+    } else if (0 == strcmp(kind, "late")) {
+        make_late();
+    } else if (0 == strcmp(kind, "failed")) {
+        make_nic();
+        myr_nic_group_fail(&half, 1);
+    } else if (0 == strcmp(kind, "here")) {
+        make_here();
     } else if (0 == strcmp(kind, "thread")) {
         make_nic();
         check(myr_nic_thread_start(nic, MYR_NIC_THREAD, &thread, &error), &error);

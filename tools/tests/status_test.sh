@@ -49,9 +49,16 @@ sys.exit(0 if len(mine) < 2 and eval(os.environ["EXPRESSION"]) else 1)' 2> err
 
 # The text's part about our subject is the paragraph with its pid.
 text() { # NAME PATTERN...
-    name=$1
-    shift
-    "$nicbarr" status > whole 2> err
+    shown "" "$@"
+}
+text_all() { # NAME PATTERN...
+    shown --all "$@"
+}
+shown() { # OPTION NAME PATTERN...
+    option=$1 name=$2
+    shift 2
+    # shellcheck disable=SC2086 # may be empty
+    "$nicbarr" status $option > whole 2> err
     status=$?
     awk -v RS= -v pid="($pid)" 'index($0, pid)' whole > out
     for pattern; do
@@ -82,6 +89,33 @@ fi
 timeout 20 "$nicbarr" status --watch 0.05 --json 2> err | head -n 3 > out
 [ "$(wc -l < out)" = 3 ]
 verdict $? "--watch goes on, and ends with its reader"
+end
+
+begin late
+holds "whom a group waits for" '[(g["node"], g["waits"]["epoch"], g["waits"]["nodes_missing"]) for g in n["groups"] if g["waits"]] == [(0, 1, 1)]'
+holds "where that is, and when it was heard" '[m for g in n["groups"] if g["waits"] for m in g["waits"]["nodes"] if m["node"] == 1 and m["address"] == "127.0.0.1" and 0 <= m["heard_s"] < 1000] != []'
+holds "and since when" '[g for g in n["groups"] if g["waits"] and 0 <= g["waits"]["since_s"] < 1000] != []'
+text_all "and in words" "^  waiting    group of node 0 waits in epoch 1.*: node 1 \(127.0.0.1, heard [0-9.]+ s ago\)$"
+end
+
+begin nic
+text_all "a node that was never heard" "^  waiting    group of node 0 waits in epoch 1.*: node 1 \(127.0.0.1, never heard\)$"
+until "$nicbarr" status > whole 2> err && awk -v RS= -v pid="($pid)" 'index($0, pid)' whole | grep -q "^  waiting .* for 1.[0-9] s"; do
+    sleep 0.1
+done
+text "whoever waits for more than a second is shown" "^  waiting    group of node 0 waits in epoch 1 for [0-9.]+ s: node 1"
+end
+
+begin failed
+holds "a group that has failed" '[g["lost"] for g in n["groups"] if g["failed"]] == [{"node": 1, "address": "127.0.0.1"}] and not any(g["waits"] for g in n["groups"])'
+text "and in words" "^  failed     group of node 0 failed in epoch 1: node 1 \(127.0.0.1\) is missing$"
+end
+
+begin here
+here_waits="for 2 of the 3 processes of this node: pid $pid, one that has not joined"
+holds "processes of the same node" '[(g["waits"]["processes"], g["waits"]["processes_missing"], g["waits"]["pids"], g["waits"]["since_s"]) for g in n["groups"] if g["waits"]] == [(3, 2, [int(os.environ["PID"]), 0], None)]'
+text_all "and in words" "^  waiting    group of node 0 waits in epoch 1 $here_waits"
+text "also a second later" "^  waiting    group of node 0 waits in epoch 1 $here_waits"
 end
 
 begin thread

@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A process of a job on three hosts is stopped: `nicbarr status` says on each host who waits for
+# whom, while it happens. With the soft NIC, and with the kernel's where that is to be had.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
+export nicbarr=$builddir/tools/nicbarr
+
+# Of the segments that status shows on a host, those of other hosts are there as well (hosts share
+# /proc): it is by the NIC's address that we find ours.
+cat > "$scratch/looks.py" << 'EOP'
+import json, sys
+kind, host = sys.argv[1], int(sys.argv[2])
+whole = json.load(sys.stdin)
+nics = [s["nic"] for s in whole["segments"] if s.get("nic")] if kind == "soft" else [whole["kernel"]]
+for nic in nics:
+    if nic and any(a["address"] == "10.77.0.%d" % host for a in nic["addresses"]):
+        for group in nic["groups"]:
+            waits = group["waits"]
+            for node in waits["nodes"] if waits else []:
+                if node["heard_s"] is not None and waits["since_s"] and waits["since_s"] > 1:
+                    print("late", node["address"])
+            for pid in waits["pids"] if waits else []:
+                print("pid", pid)
+EOP
+export looks=$scratch/looks.py
+
+# Until a host waits for another one, and so on, up to the one where a process is stopped.
+cat > "$scratch/stops.sh" << 'EOS'
+#!/bin/bash
+"$NETHOSTS_MPIRUN" "$@" &
+job=$!
+status() { "$NETHOSTS_RUN" "$1" "$nicbarr" status --json | python3 "$looks" "$kind" "$1"; }
+until grep -q "MPI_Barrier on .*6 processes on 3 nodes" "$stops_out"; do
+    kill -0 $job || exit 1
+    sleep 0.1
+done
+victim=$(cat "$pids/5")
+kill -STOP "$victim"
+until status 1 | grep -q late || status 2 | grep -q late; do sleep 0.1; done
+echo "a host waits for another"
+until status 1 | grep -q "late 10.77.0.3" || status 2 | grep -q "late 10.77.0.3"; do sleep 0.1; done
+echo "it is the right one"
+"$NETHOSTS_RUN" 1 "$nicbarr" status | grep "waiting"
+"$NETHOSTS_RUN" 3 "$nicbarr" status | grep "waiting"
+if [ "$kind" = soft ]; then
+    until status 3 | grep -qx "pid $victim"; do sleep 0.1; done
+    echo "there the process is named"
+fi
+kill -CONT "$victim"
+touch "$enough"
+wait $job
+EOS
+chmod +x "$scratch/stops.sh"
+# Each process says its pid.
+cat > "$scratch/says.sh" << 'EOS'
+#!/bin/bash
+echo $$ > "$pids/$OMPI_COMM_WORLD_RANK"
+exec "$@"
+EOS
+chmod +x "$scratch/says.sh"
+mkdir "$scratch/pids"
+export pids=$scratch/pids enough=$scratch/enough stops_out=$scratch/out
+
+waits_for() { # KIND NETHOSTS-OPTION...
+    export kind=$1
+    shift
+    rm -f "$enough"
+    on_hosts "$@" --shell 3 2 "$scratch/stops.sh" --mca coll_nicbarr_verbose 1 \
+        --mca coll_nicbarr_algorithm "dissemination:1@$kind" "$scratch/says.sh" \
+        "$programs/barrier_ledger" --iterations 100 --until "$enough" \
+        --ledger "$scratch/ledger" --seed "$seed"
+}
+check "a process is stopped, and the job goes on later" waits_for soft
+check "a host waits for another" said "a host waits for another"
+check "it is the right one" said "it is the right one"
+check "there the process is named" said "there the process is named"
+check "and in words" said "waiting .* waits in epoch .* for [0-9.]* s: node [0-9]* (10.77.0.[123], heard"
+"$nethosts" --kernel --shell 2 true > "$scratch/kernel" 2>&1
+if [ $? != 77 ]; then
+    check "the same with the kernel's NIC" waits_for kernel --kernel
+    check "the right one" said "it is the right one"
+    check "and in words" said "waiting .* waits in epoch .* for [0-9.]* s: node [0-9]* (10.77.0.[123], heard"
+fi
+finish

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See waiting.h. */
+#include "tools/waiting.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/alloc.h"
+
+enum { LONG_MS = 1000 };
+
+static bool waits(const struct myr_group_view *group)
+{
+    return 0 != group->nodes || 0 != group->absent;
+}
+
+/* Milliseconds; 0: not known. A clock that was read earlier than the group's moment is no harm. */
+static uint64_t waited_ms(const struct myr_group_view *group, uint64_t now_ns)
+{
+    const bool known = 0 != group->since_ns && group->since_ns < now_ns;
+    return known ? (now_ns - group->since_ns) / 1000000 : 0;
+}
+
+/* The word wraps around, and may be from after `now_ns`. */
+static uint32_t heard_ms_ago(const struct myr_node_view *node, uint64_t now_ns)
+{
+    const uint32_t ago = (uint32_t)(now_ns / 1000000) - node->heard_ms;
+    return ago > UINT32_MAX / 2 ? 0 : ago;
+}
+
+/* ---- text ---- */
+
+static void print_time(uint64_t ms)
+{
+    const uint64_t seconds = ms / 1000, minutes = seconds / 60;
+    if (seconds < 100) {
+        printf("%.1f s", (double)ms / 1000);
+    } else if (minutes < 100) {
+        printf("%" PRIu64 " min %" PRIu64 " s", minutes, seconds % 60);
+    } else {
+        printf("%" PRIu64 " h %" PRIu64 " min", minutes / 60, minutes % 60);
+    }
+}
+
+static void address_of(const struct myr_node_view *node, char text[INET_ADDRSTRLEN])
+{
+    const struct in_addr address = {node->ip};
+    inet_ntop(AF_INET, &address, text, INET_ADDRSTRLEN);
+}
+
+static void print_node(const struct myr_node_view *node)
+{
+    char text[INET_ADDRSTRLEN];
+    address_of(node, text);
+    printf("node %u (%s", (unsigned)node->node, 0 == node->ip ? "unknown address" : text);
+}
+
+static void print_nodes(const struct myr_group_view *group, uint64_t now_ns)
+{
+    uint32_t n = 0;
+    for (; n < group->named; ++n) {
+        printf("%s", 0 == n ? ": " : ", ");
+        print_node(&group->missing[n]);
+        if (0 == group->missing[n].heard_ms) {
+            printf(", never heard)");
+        } else {
+            printf(", heard ");
+            print_time(heard_ms_ago(&group->missing[n], now_ns));
+            printf(" ago)");
+        }
+    }
+    if (n < group->nodes) {
+        printf(", and %u more", (unsigned)(group->nodes - n));
+    }
+}
+
+static const char *rank_of(const struct segment *processes, uint32_t pid)
+{
+    for (size_t p = 0; NULL != processes && p < processes->count; ++p) {
+        if (pid == (uint32_t)processes->processes[p].pid) {
+            return processes->processes[p].rank;
+        }
+    }
+    return "";
+}
+
+static void print_absent(const struct myr_group_view *group, const struct segment *processes)
+{
+    printf(" for %u of the %u processes of this node: ", (unsigned)group->absent,
+           (unsigned)group->locals);
+    uint32_t p = 0;
+    for (; p < group->absent && p < MYR_VIEW_LOCALS; ++p) {
+        const uint32_t pid = group->absent_pid[p];
+        const char *rank = rank_of(processes, pid);
+        printf("%s", 0 == p ? "" : ", ");
+        if (0 == pid) {
+            printf("one that has not joined, or has left");
+        } else {
+            printf("pid %u", (unsigned)pid);
+            if ('\0' != *rank) {
+                printf(" (rank %s)", rank);
+            }
+        }
+    }
+    if (p < group->absent) {
+        printf(", and %u more", (unsigned)(group->absent - p));
+    }
+}
+
+static void print_failed(const struct myr_group_view *group)
+{
+    printf("  failed     group of node %u failed in epoch %u: ", (unsigned)group->node,
+           (unsigned)(group->done + 1));
+    if (group->node == group->lost.node) {
+        printf("a process of this node has died\n");
+    } else {
+        print_node(&group->lost);
+        printf(") is missing\n");
+    }
+}
+
+static void print_one(const struct myr_group_view *group, const struct segment *processes,
+                      uint64_t now_ns)
+{
+    printf("  waiting    group of node %u waits in epoch %u", (unsigned)group->node,
+           (unsigned)(group->done + 1));
+    if (0 != group->nodes) {
+        const uint64_t ms = waited_ms(group, now_ns);
+        if (0 != ms) {
+            printf(" for ");
+            print_time(ms);
+        }
+        print_nodes(group, now_ns);
+    } else {
+        print_absent(group, processes);
+    }
+    putchar('\n');
+}
+
+/* Those whose time is not known come last. */
+static int compare(const void *a, const void *b)
+{
+    const struct myr_group_view *const *one = a, *const *other = b;
+    const uint64_t mine = (*one)->since_ns - 1, theirs = (*other)->since_ns - 1;
+    return mine < theirs ? -1 : mine > theirs;
+}
+
+/* Did the same group wait then for the same processes of this node? */
+static bool waited_here(const struct myr_nic_view *earlier, const struct myr_group_view *group)
+{
+    for (uint32_t g = 0; NULL != earlier && g < earlier->groups; ++g) {
+        const struct myr_group_view *then = &earlier->group[g];
+        if (then->place == group->place && then->done == group->done && 0 != then->absent) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void waiting_print(const struct myr_nic_view *nic, const struct myr_nic_view *earlier,
+                   const struct segment *processes, bool all, uint64_t now_ns)
+{
+    const struct myr_group_view **waiting = tool_alloc(nic->groups, sizeof(const void *));
+    size_t count = 0;
+    for (uint32_t g = 0; g < nic->groups; ++g) {
+        const struct myr_group_view *group = &nic->group[g];
+        if (group->failed) {
+            print_failed(group);
+        } else if (waits(group) && (all || waited_ms(group, now_ns) > LONG_MS ||
+                                    (0 != group->absent && waited_here(earlier, group)))) {
+            waiting[count++] = group;
+        }
+    }
+    qsort(waiting, count, sizeof(const void *), compare);
+    for (size_t w = 0; w < count; ++w) {
+        print_one(waiting[w], processes, now_ns);
+    }
+    free(waiting);
+}
+
+bool waiting_here(const struct myr_nic_view *nic)
+{
+    uint32_t g = 0;
+    while (g < nic->groups && 0 == nic->group[g].absent) {
+        ++g;
+    }
+    return g < nic->groups;
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_of_node(const struct myr_node_view *node)
+{
+    char text[INET_ADDRSTRLEN];
+    address_of(node, text);
+    return json_pack("{s:I, s:o}", "node", (json_int_t)node->node, "address",
+                     0 == node->ip ? json_null() : json_string(text));
+}
+
+json_t *waiting_json(const struct myr_group_view *group, uint64_t now_ns)
+{
+    if (!waits(group)) {
+        return json_null();
+    }
+    json_t *nodes = json_array(), *pids = json_array();
+    for (uint32_t n = 0; n < group->named; ++n) {
+        const struct myr_node_view *missing = &group->missing[n];
+        json_t *node = json_of_node(missing);
+        json_object_set_new(node, "heard_s",
+                            0 == missing->heard_ms
+                                ? json_null()
+                                : json_real(heard_ms_ago(missing, now_ns) / 1000.0));
+        json_array_append_new(nodes, node);
+    }
+    for (uint32_t p = 0; p < group->absent && p < MYR_VIEW_LOCALS; ++p) {
+        json_array_append_new(pids, json_integer((json_int_t)group->absent_pid[p]));
+    }
+    const uint64_t ms = waited_ms(group, now_ns);
+    return json_pack(
+        "{s:I, s:o, s:I, s:o, s:I, s:I, s:o}", "epoch", (json_int_t)(uint32_t)(group->done + 1),
+        "since_s", 0 == ms ? json_null() : json_real((double)ms / 1000), "nodes_missing",
+        (json_int_t)group->nodes, "nodes", nodes, "processes", (json_int_t)group->locals,
+        "processes_missing", (json_int_t)group->absent, "pids", pids);
+}
+
+json_t *waiting_json_lost(const struct myr_group_view *group)
+{
+    return group->failed ? json_of_node(&group->lost) : json_null();
+}

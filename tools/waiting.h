@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who waits for whom, in words and in JSON: called by status.c for each NIC. Knows nothing of where
+ * groups are found.
+ */
+#ifndef TOOLS_WAITING_H
+#define TOOLS_WAITING_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libmyr/nic_look.h"
+#include "tools/segments.h"
+
+/*
+ * Print a line for each group that has failed, or waits; those that wait longest come first. Unless
+ * `all`, only those that have waited for more than a second. Where that is not known, as they wait
+ * for processes of this node, it is those that also waited so in `earlier` (NULL: there is no such
+ * look), which was a second ago.
+ *
+ * `processes` are those that have the segment (NULL: not known); `now_ns` is CLOCK_MONOTONIC's.
+ */
+void waiting_print(const struct myr_nic_view *nic, const struct myr_nic_view *earlier,
+                   const struct segment *processes, bool all, uint64_t now_ns);
+
+/* Does a group wait for processes of this node? */
+bool waiting_here(const struct myr_nic_view *nic);
+
+/* What the group waits for, with everybody who is known; null: it does not wait. */
+json_t *waiting_json(const struct myr_group_view *group, uint64_t now_ns);
+
+/* The node because of which it has failed; null: it has not. */
+json_t *waiting_json_lost(const struct myr_group_view *group);
+
+#endif
