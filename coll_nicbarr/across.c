@@ -18,6 +18,7 @@
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/module.h"
+#include "coll_nicbarr/report.h"
 #include "os/random.h"
 
 /* ---- what all members agree on ---- */

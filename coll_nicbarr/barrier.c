@@ -10,6 +10,7 @@
 
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/module.h"
+#include "coll_nicbarr/tune.h"
 
 MYR_HOT int nicbarr_barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {

@@ -15,14 +15,15 @@
  *   ibarrier.c    MPI_Ibarrier and persistent barriers
  *   layout.c      from a choice to a plan in a record's memory
  *   schedule.c    the algorithms (pure)              model.c  what they should cost (pure)
- *   shape.h       what a choice depends on (pure)    candidates.c  what is worth measuring (pure)
+ *   shape.c       what a choice depends on (pure)    candidates.c  what is worth measuring (pure)
  *   contest.c     which candidate is best (pure)     statistics.c  medians and quartiles (pure)
  *   tune.c        has the candidates compete         together.c    what ranks do together meanwhile
  *   limits.c      what the node's memory and processors take, for the model
  *   round_trips.c what messages between nodes take, for the model
  *   pvars.c       the NICs' counters for MPI's tools interface
  *   cache.c       choices remembered across jobs     cache_file.c  the file (pure)
- *   report.c      what was measured, as JSON         this_host.c   this host's names
+ *   report.c      what was measured, as JSON         report_file.c the file (pure)
+ *   this_host.c   this host's names                  digest.c      one number for data (pure)
  */
 #ifndef COLL_NICBARR_H
 #define COLL_NICBARR_H
@@ -113,53 +114,10 @@ void nicbarr_explain(ompi_communicator_t *comm, const char *why);
 enum { NICBARR_COMM_TEXT = MPI_MAX_OBJECT_NAME + 40 };
 const char *nicbarr_comm_name(const ompi_communicator_t *comm, char *text);
 
-uint64_t nicbarr_digest(uint64_t digest, const void *data, size_t bytes); /* FNV-1a; start from 0 */
-
 void nicbarr_progress(void); /* Open MPI's, in the form that libmyr calls */
 
 /* Open the NICs, unless that was done, as there is a use for them now. `hello` is what this process
  * says of itself from then on. Any thread. */
 void nicbarr_open_nics_now(struct nicbarr_hello *hello);
-
-/* ---- layout.c ---- */
-
-/* Bytes of slots that `choice` needs in a communicator of `shape`, counters apart from the rest. */
-struct nicbarr_bytes {
-    size_t counters, others;
-};
-struct nicbarr_bytes nicbarr_layout_bytes(const struct nicbarr_shape *shape,
-                                          struct nicbarr_choice choice);
-
-/* Where the slots behind the counters begin. */
-void *nicbarr_layout_slots(const mca_coll_nicbarr_module_t *module);
-
-/* Make `plan` for the module's group over the record's slots. False when out of memory. */
-bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr_choice choice,
-                         struct myr_plan *plan);
-
-/* ---- tune.c ---- */
-
-/* Measure, choose and install; collective over `comm`. */
-int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
-
-/* ---- pvars.c ---- */
-
-void nicbarr_pvars_register(void);
-
-/* ---- report.c ---- */
-
-struct nicbarr_tuning; /* see tuning.h */
-
-/* Is there a report to write? Processes need not agree. */
-bool nicbarr_report_wanted(void);
-
-/* Note what `comm` uses, once it is known, with what was measured, if anything; `declined` says why
- * Open MPI's own runs. Only rank 0's process does anything. */
-void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         const struct nicbarr_tuning *tuning, const char *declined);
-/* Take back that `comm` goes by the default; for one that has learnt better. */
-void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
-void nicbarr_report_write(void); /* bring the file up to date */
-void nicbarr_report_close(void); /* the same, for the last time */
 
 #endif

@@ -13,7 +13,10 @@
 #include <string.h>
 
 #include "coll_nicbarr/barrier.h"
+#include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/module.h"
+#include "coll_nicbarr/pvars.h"
+#include "coll_nicbarr/report.h"
 #include "ompi/node.h"
 
 static int component_register(void);
@@ -40,16 +43,6 @@ mca_coll_nicbarr_component_t mca_coll_nicbarr_component = {
     .output = -1,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
-
-uint64_t nicbarr_digest(uint64_t digest, const void *data, size_t bytes)
-{
-    const uint8_t *byte = data;
-    digest = 0 == digest ? UINT64_C(0xcbf29ce484222325) : digest;
-    for (size_t i = 0; i < bytes; ++i) {
-        digest = (digest ^ byte[i]) * UINT64_C(0x100000001b3);
-    }
-    return digest;
-}
 
 /* ---- parameters ---- */
 

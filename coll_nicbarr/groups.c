@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll_nicbarr/digest.h"
+
 /* How long a barrier that all enter at once may take before it counts as not coming through: long
  * enough for what is lost to be asked for several times over (microseconds). */
 enum { TRY_US = 2000000 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a choice to a plan: which of libmyr's layouts plays which algorithm, where in a record.
+ * From a choice to a plan; see layout.h.
  *
  * Behind the arrivals come the counters, then all other slots. The two never share memory, as what
  * the one leaves behind (epochs) would be wrong for the other (which begins at 0).
  */
-#include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/layout.h"
 
 #include <stdlib.h>
 

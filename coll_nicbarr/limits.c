@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/together.h"
 
 /* Of a raw limit; the fastest of some repetitions counts, as nothing makes it faster than it is. */

@@ -5,7 +5,8 @@ noinst_LTLIBRARIES += coll_nicbarr/libnicbarr_pure.la
 coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/schedule.h coll_nicbarr/schedule.c \
     coll_nicbarr/model.h coll_nicbarr/model.c \
-    coll_nicbarr/shape.h \
+    coll_nicbarr/digest.h coll_nicbarr/digest.c \
+    coll_nicbarr/shape.h coll_nicbarr/shape.c \
     coll_nicbarr/nics.h coll_nicbarr/nics.c \
     coll_nicbarr/hello.h coll_nicbarr/hello.c \
     coll_nicbarr/census.h coll_nicbarr/census.c \
@@ -24,15 +25,16 @@ coll_nicbarr_sources = \
     coll_nicbarr/across.h coll_nicbarr/across.c \
     coll_nicbarr/groups.h coll_nicbarr/groups.c \
     coll_nicbarr/barrier.h coll_nicbarr/barrier.c coll_nicbarr/ibarrier.c \
-    coll_nicbarr/layout.c \
-    coll_nicbarr/tuning.h coll_nicbarr/tune.c \
+    coll_nicbarr/layout.h coll_nicbarr/layout.c \
+    coll_nicbarr/tuning.h coll_nicbarr/tune.h coll_nicbarr/tune.c \
     coll_nicbarr/together.h coll_nicbarr/together.c \
     coll_nicbarr/limits.h coll_nicbarr/limits.c coll_nicbarr/round_trips.c \
-    coll_nicbarr/pvars.c \
+    coll_nicbarr/pvars.h coll_nicbarr/pvars.c \
     coll_nicbarr/cache.h coll_nicbarr/cache.c \
     coll_nicbarr/cache_file.h coll_nicbarr/cache_file.c \
     coll_nicbarr/this_host.h coll_nicbarr/this_host.c \
-    coll_nicbarr/report.c
+    coll_nicbarr/report_file.h coll_nicbarr/report_file.c \
+    coll_nicbarr/report.h coll_nicbarr/report.c
 coll_nicbarr_cppflags = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) $(JANSSON_CFLAGS)
 coll_nicbarr_cflags = $(AM_CFLAGS) $(OMPI_CFLAGS)
 coll_nicbarr_ldflags = -module -avoid-version -no-undefined -Wl,-z,defs $(stay_loaded) $(OMPI_LDFLAGS) \

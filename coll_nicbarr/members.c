@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/nics.h"
 
 enum { WHY_BYTES = 300 };

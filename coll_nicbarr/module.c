@@ -17,7 +17,9 @@
 #include "coll_nicbarr/cache.h"
 #include "coll_nicbarr/candidates.h"
 #include "coll_nicbarr/groups.h"
+#include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/members.h"
+#include "coll_nicbarr/report.h"
 
 /* ---- the functions below ---- */
 
@@ -143,24 +145,17 @@ enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice)
     return (enum nicbarr_source)(word >> 40 & 0xff);
 }
 
-/* What the node's notes know a shape by; never one of enum nicbarr_saying. */
-static uint64_t shape_key(const struct nicbarr_shape *shape)
-{
-    const uint32_t fields[] = {shape->nodes,      shape->processes, shape->homes,
-                               shape->processors, shape->players,   shape->oversubscribed};
-    return UINT64_C(1) << 63 | nicbarr_digest(0, fields, sizeof(fields));
-}
-
 uint64_t nicbarr_recall(const struct nicbarr_shape *shape)
 {
     struct nicbarr_choice choice;
-    const uint64_t note = myr_note_get(mca_coll_nicbarr_component.segment, shape_key(shape));
+    const uint64_t note =
+        myr_note_get(mca_coll_nicbarr_component.segment, nicbarr_shape_key(shape));
     return 0 == note || NICBARR_UNDECIDED == nicbarr_unpack(note, &choice) ? 0 : note;
 }
 
 void nicbarr_remember(const struct nicbarr_shape *shape, struct nicbarr_choice choice)
 {
-    myr_note_set(mca_coll_nicbarr_component.segment, shape_key(shape),
+    myr_note_set(mca_coll_nicbarr_component.segment, nicbarr_shape_key(shape),
                  nicbarr_pack(choice, NICBARR_FROM_JOB));
 }
 
@@ -224,7 +219,7 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
         *choice = resolve(shape, component->forced);
         return NICBARR_FORCED;
     }
-    const uint64_t note = myr_note_get(component->segment, shape_key(shape));
+    const uint64_t note = myr_note_get(component->segment, nicbarr_shape_key(shape));
     if (0 != note) {
         return nicbarr_unpack(note, choice);
     }
@@ -234,7 +229,7 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
         source = NICBARR_UNDECIDED;
     }
     /* So that nobody has to look in the file again. */
-    myr_note_set(component->segment, shape_key(shape), nicbarr_pack(*choice, source));
+    myr_note_set(component->segment, nicbarr_shape_key(shape), nicbarr_pack(*choice, source));
     return source;
 }
 

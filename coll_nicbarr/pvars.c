@@ -6,11 +6,13 @@
  * They count since the NIC was opened, for all processes that share it; of a NIC that is not there
  * they stay 0.
  */
-#include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/pvars.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "coll_nicbarr/coll_nicbarr.h"
 
 static const struct {
     const char *name, *text;

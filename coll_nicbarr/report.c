@@ -4,19 +4,15 @@
  * ask (coll_nicbarr_verbose) and a JSON file for programs (coll_nicbarr_report; docs/report.md).
  *
  * Rank 0 of a communicator reports it. Communicators that were not measured and agree in all that
- * is reported share an entry, which counts them. Several processes write into the same file: each
- * replaces its own entries, under a lock; entries of an earlier job go.
+ * is reported share an entry, which counts them. Here is what an entry says; report_file.c keeps
+ * the entries, and the file.
  */
-#include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/report.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
+#include <stdio.h>
 
+#include "coll_nicbarr/report_file.h"
 #include "coll_nicbarr/this_host.h"
 #include "coll_nicbarr/tuning.h"
 
@@ -121,44 +117,6 @@ static json_t *entry_json(const mca_coll_nicbarr_module_t *module, ompi_communic
     return entry;
 }
 
-/* Do two entries differ in nothing but their names and counts? */
-static bool alike(const json_t *left, const json_t *right)
-{
-    static const char *fields[] = {"processes",  "nodes",          "choice",
-                                   "source",     "reason",         "processors",
-                                   "bound_sets", "oversubscribed", "record_bytes"};
-    for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); ++f) {
-        const json_t *a = json_object_get(left, fields[f]), *b = json_object_get(right, fields[f]);
-        if (a != b && !json_equal(a, b)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The number of the entry that `entry` would share, SIZE_MAX if there is none. */
-static size_t find_alike(const json_t *entry)
-{
-    for (size_t i = 0; i < json_array_size(entries); ++i) {
-        if (alike(entry, json_array_get(entries, i))) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
-}
-
-/* Have an entry count one communicator more or less. */
-static void count(size_t index, int more)
-{
-    json_t *entry = json_array_get(entries, index);
-    const json_int_t now = json_integer_value(json_object_get(entry, "communicators")) + more;
-    if (0 == now) {
-        json_array_remove(entries, index);
-    } else {
-        json_object_set_new(entry, "communicators", json_integer(now));
-    }
-}
-
 bool nicbarr_report_wanted(void)
 {
     const char *path = mca_coll_nicbarr_component.parameters.report;
@@ -205,18 +163,15 @@ void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communica
         job = nicbarr_job_identity();
     }
     entries = NULL == entries ? json_array() : entries;
-    const size_t known = NULL == tuning ? find_alike(entry) : SIZE_MAX;
-    if (SIZE_MAX != known) {
-        count(known, 1);
-        json_decref(entry);
+    if (NULL != tuning) {
+        add_tuning(entry, tuning);
+        json_array_append(entries, entry);
     } else {
-        if (NULL != tuning) {
-            add_tuning(entry, tuning);
-        }
-        json_array_append_new(entries, entry);
+        nicbarr_entries_add(entries, entry);
     }
     changed = true;
     pthread_mutex_unlock(&component->lock);
+    json_decref(entry);
 }
 
 void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
@@ -227,10 +182,7 @@ void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_commun
     }
     json_t *entry = entry_json(module, comm, NULL);
     pthread_mutex_lock(&component->lock);
-    const size_t known = find_alike(entry);
-    if (SIZE_MAX != known) {
-        count(known, -1);
-    }
+    nicbarr_entries_take_back(entries, entry);
     pthread_mutex_unlock(&component->lock);
     json_decref(entry);
 }
@@ -258,58 +210,17 @@ static json_t *new_document(const char *job_name)
                      "communicators");
 }
 
-/* What other processes of this job have written into the file so far, else a new document. */
-static json_t *others(int file, const char *job_name, const char *process)
-{
-    json_error_t error;
-    json_t *document = json_loadfd(file, JSON_DISABLE_EOF_CHECK, &error);
-    const char *theirs = json_string_value(json_object_get(document, "job"));
-    json_t *list = json_object_get(document, "communicators");
-    if (NULL == theirs || 0 != strcmp(theirs, job_name) || !json_is_array(list)) {
-        json_decref(document);
-        return new_document(job_name);
-    }
-    for (size_t i = json_array_size(list); i > 0; --i) {
-        const char *writer =
-            json_string_value(json_object_get(json_array_get(list, i - 1), "process"));
-        if (NULL != writer && 0 == strcmp(writer, process)) {
-            json_array_remove(list, i - 1);
-        }
-    }
-    return document;
-}
-
-static bool replace(int file, const json_t *document)
-{
-    return 0 == ftruncate(file, 0) && 0 == lseek(file, 0, SEEK_SET) &&
-           0 == json_dumpfd(document, file, JSON_INDENT(1) | JSON_PRESERVE_ORDER) &&
-           1 == write(file, "\n", 1);
-}
-
 static void write_report(const char *path)
 {
     char job_name[32], process[80];
+    struct myr_error error = {0};
     own_names(job_name, sizeof(job_name), process, sizeof(process));
-    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    bool written = file >= 0 && 0 == flock(file, LOCK_EX);
-    if (written) {
-        json_t *document = others(file, job_name, process);
-        size_t index;
-        json_t *entry;
-        json_array_foreach(entries, index, entry)
-        {
-            json_object_set_new(entry, "process", json_string(process));
-            json_array_append(json_object_get(document, "communicators"), entry);
-        }
-        written = replace(file, document);
-        json_decref(document);
+    json_t *head = new_document(job_name);
+    if (!nicbarr_report_file_write(path, head, process, entries, &error) &&
+        nicbarr_say_once(NICBARR_SAID_REPORT)) {
+        opal_output(0, "nicbarr: no report: %s (coll_nicbarr_report)", error.text);
     }
-    if (!written && nicbarr_say_once(NICBARR_SAID_REPORT)) {
-        opal_output(0, "nicbarr: no report: %s: %s (coll_nicbarr_report)", path, strerror(errno));
-    }
-    if (file >= 0) {
-        close(file); /* and unlock */
-    }
+    json_decref(head);
 }
 
 void nicbarr_report_write(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The shape of a communicator: all that the choice of its barrier depends on, and what measured
- * choices are remembered by. Pure data; members.c finds out a communicator's one, the same on all
+ * choices are remembered by. Pure; members.c finds out a communicator's one, the same on all
  * of its ranks.
  */
 #ifndef NICBARR_SHAPE_H
@@ -31,5 +31,9 @@ static inline bool nicbarr_playable(const struct nicbarr_shape *shape, struct ni
 {
     return NICBARR_OPENMPI == choice.algorithm || nicbarr_has(shape, choice.nic);
 }
+
+/* One number for all of it, never 0: what the job's notes know a shape by. Its highest bit is set,
+ * so it is none of the small numbers that the notes are also used with. */
+uint64_t nicbarr_shape_key(const struct nicbarr_shape *shape);
 
 #endif

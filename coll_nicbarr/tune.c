@@ -12,7 +12,7 @@
  * that may fail. Where NICs of a kind cannot have such a group, or packets do not come through
  * between them, all members drop all their candidates, and the others go on.
  */
-#include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/tune.h"
 
 #include <stdlib.h>
 
@@ -21,8 +21,10 @@
 #include "coll_nicbarr/candidates.h"
 #include "coll_nicbarr/contest.h"
 #include "coll_nicbarr/groups.h"
+#include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/limits.h"
 #include "coll_nicbarr/module.h"
+#include "coll_nicbarr/report.h"
 #include "coll_nicbarr/together.h"
 #include "coll_nicbarr/tuning.h"
 

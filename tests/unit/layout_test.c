@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
+#include "coll_nicbarr/shape.h"
 #include "libmyr/group.h"
 #include "libmyr/segment.h"
 #include "tests/unit/crew.h"
@@ -23,27 +24,12 @@
 
 #define COLL_NICBARR_H /* in place of coll_nicbarr/coll_nicbarr.h: */
 
-struct nicbarr_shape {
-    uint32_t processes, homes, processors;
-    bool oversubscribed;
-};
-
-struct nicbarr_bytes {
-    size_t counters, others;
-};
-
 typedef struct mca_coll_nicbarr_module {
     struct myr_group group;
     uint32_t *homes;
     struct nicbarr_shape shape;
     size_t counter_bytes;
 } mca_coll_nicbarr_module_t;
-
-struct nicbarr_bytes nicbarr_layout_bytes(const struct nicbarr_shape *shape,
-                                          struct nicbarr_choice choice);
-void *nicbarr_layout_slots(const mca_coll_nicbarr_module_t *module);
-bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr_choice choice,
-                         struct myr_plan *plan);
 
 #include "coll_nicbarr/layout.c"
 
@@ -94,7 +80,7 @@ static void team_begin(struct team *team, uint32_t size, uint32_t homes,
                        const struct nicbarr_choice *of, size_t count)
 {
     static const struct myr_patience patience = {0, -1, 1000};
-    const struct nicbarr_shape shape = {size, homes, 2, false};
+    const struct nicbarr_shape shape = {.processes = size, .homes = homes, .processors = 2};
     struct nicbarr_bytes most = {0, 0};
     for (size_t c = 0; c < count; ++c) {
         const struct nicbarr_bytes bytes = nicbarr_layout_bytes(&shape, of[c]);

@@ -11,6 +11,7 @@ unit_programs = \
     tests/unit/hello_test \
     tests/unit/contest_test \
     tests/unit/cache_file_test \
+    tests/unit/report_file_test \
     tests/unit/fits_test \
     tests/unit/plan_test \
     tests/unit/layout_test \
@@ -79,6 +80,11 @@ tests_unit_cache_file_test_SOURCES = tests/unit/cache_file_test.c $(unit_common)
     coll_nicbarr/cache_file.h coll_nicbarr/cache_file.c
 tests_unit_cache_file_test_CFLAGS = $(unit_cflags) $(JANSSON_CFLAGS)
 tests_unit_cache_file_test_LDADD = $(unit_libs) $(JANSSON_LIBS)
+
+tests_unit_report_file_test_SOURCES = tests/unit/report_file_test.c $(unit_common) \
+    coll_nicbarr/report_file.h coll_nicbarr/report_file.c
+tests_unit_report_file_test_CFLAGS = $(unit_cflags) $(JANSSON_CFLAGS)
+tests_unit_report_file_test_LDADD = $(unit_libs) $(JANSSON_LIBS)
 
 tests_unit_fits_test_SOURCES = tests/unit/fits_test.c $(unit_common) \
     bench/experiments/fits.h bench/experiments/fits.c

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The report: which barrier each communicator runs, and what was measured; see report.c.
+ *
+ * Called where a communicator's barrier becomes known (module.c, across.c, tune.c), and at the end.
+ * Any thread.
+ */
+#ifndef NICBARR_REPORT_H
+#define NICBARR_REPORT_H
+
+#include "coll_nicbarr/coll_nicbarr.h"
+
+struct nicbarr_tuning; /* see tuning.h */
+
+/* Is there a report to write? Processes need not agree. */
+bool nicbarr_report_wanted(void);
+
+/* Note what `comm` uses, once it is known, with what was measured, if anything; `declined` says why
+ * Open MPI's own runs. Only rank 0's process does anything. */
+void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const struct nicbarr_tuning *tuning, const char *declined);
+
+/* Take back that `comm` goes by the default; for one that has learnt better. */
+void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
+void nicbarr_report_write(void); /* bring the file up to date */
+void nicbarr_report_close(void); /* the same, for the last time */
+
+#endif

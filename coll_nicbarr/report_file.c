@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Entries of the report, and the file that they go to; see report_file.h. */
+#include "coll_nicbarr/report_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* ---- entries ---- */
+
+/* Do two entries differ in nothing but their names and counts? */
+static bool alike(const json_t *left, const json_t *right)
+{
+    static const char *fields[] = {"processes",  "nodes",          "choice",
+                                   "source",     "reason",         "processors",
+                                   "bound_sets", "oversubscribed", "record_bytes"};
+    for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); ++f) {
+        const json_t *a = json_object_get(left, fields[f]), *b = json_object_get(right, fields[f]);
+        if (a != b && !json_equal(a, b)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The number of the entry that `entry` would share, SIZE_MAX if there is none. */
+static size_t find_alike(const json_t *entries, const json_t *entry)
+{
+    for (size_t i = 0; i < json_array_size(entries); ++i) {
+        if (alike(entry, json_array_get(entries, i))) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* Have an entry count one communicator more or less. */
+static void count(json_t *entries, size_t index, int more)
+{
+    json_t *entry = json_array_get(entries, index);
+    const json_int_t now = json_integer_value(json_object_get(entry, "communicators")) + more;
+    if (0 == now) {
+        json_array_remove(entries, index);
+    } else {
+        json_object_set_new(entry, "communicators", json_integer(now));
+    }
+}
+
+void nicbarr_entries_add(json_t *entries, json_t *entry)
+{
+    const size_t known = find_alike(entries, entry);
+    if (SIZE_MAX == known) {
+        json_array_append(entries, entry);
+    } else {
+        count(entries, known, 1);
+    }
+}
+
+void nicbarr_entries_take_back(json_t *entries, const json_t *entry)
+{
+    const size_t known = find_alike(entries, entry);
+    if (SIZE_MAX != known) {
+        count(entries, known, -1);
+    }
+}
+
+/* ---- the file ---- */
+
+/* What other processes of this job have written into the file so far, else `head`; to be given back
+ * by json_decref(). */
+static json_t *others(int file, json_t *head, const char *process)
+{
+    json_error_t error;
+    json_t *document = json_loadfd(file, JSON_DISABLE_EOF_CHECK, &error);
+    const json_t *job = json_object_get(document, "job");
+    json_t *list = json_object_get(document, "communicators");
+    if (NULL == job || !json_equal(job, json_object_get(head, "job")) || !json_is_array(list)) {
+        json_decref(document);
+        return json_incref(head);
+    }
+    for (size_t i = json_array_size(list); i > 0; --i) {
+        const char *writer =
+            json_string_value(json_object_get(json_array_get(list, i - 1), "process"));
+        if (NULL != writer && 0 == strcmp(writer, process)) {
+            json_array_remove(list, i - 1);
+        }
+    }
+    return document;
+}
+
+static bool replace(int file, const json_t *document)
+{
+    return 0 == ftruncate(file, 0) && 0 == lseek(file, 0, SEEK_SET) &&
+           0 == json_dumpfd(document, file, JSON_INDENT(1) | JSON_PRESERVE_ORDER) &&
+           1 == write(file, "\n", 1);
+}
+
+bool nicbarr_report_file_write(const char *path, json_t *head, const char *process,
+                               const json_t *entries, struct myr_error *error)
+{
+    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    bool written = file >= 0 && 0 == flock(file, LOCK_EX);
+    if (written) {
+        json_t *document = others(file, head, process);
+        size_t index;
+        json_t *entry;
+        json_array_foreach(entries, index, entry)
+        {
+            json_object_set_new(entry, "process", json_string(process));
+            json_array_append(json_object_get(document, "communicators"), entry);
+        }
+        written = replace(file, document);
+        json_decref(document);
+    }
+    if (!written) {
+        (void)myr_fail(error, MYR_ERR_SYSTEM, errno, "%s", path);
+    }
+    if (file >= 0) {
+        close(file); /* and unlock */
+    }
+    return written;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tuning: see tune.c. Called within MPI_Barrier, by all members.
+ */
+#ifndef NICBARR_TUNE_H
+#define NICBARR_TUNE_H
+
+#include "coll_nicbarr/coll_nicbarr.h"
+
+/* Measure, choose and install; collective over `comm`, and a barrier of it. Open MPI's error. */
+int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
+#endif

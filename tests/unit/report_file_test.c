@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The report's entries and file (report_file.c): what is alike is counted, each process replaces
+ * its own entries only, and what an earlier job has left, or somebody else, goes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "coll_nicbarr/report_file.h"
+#include "tests/unit/crew.h"
+
+static char folder[64], path[128];
+
+/* ---- entries ---- */
+
+static void add(json_t *entries, const char *name, int processes, const char *choice)
+{
+    json_t *entry = json_pack("{s:s, s:i, s:s, s:i}", "communicator", name, "processes", processes,
+                              "choice", choice, "communicators", 1);
+    nicbarr_entries_add(entries, entry);
+    json_decref(entry);
+}
+
+static void take_back(json_t *entries, int processes, const char *choice)
+{
+    json_t *entry = json_pack("{s:s, s:i, s:s, s:i}", "communicator", "x", "processes", processes,
+                              "choice", choice, "communicators", 1);
+    nicbarr_entries_take_back(entries, entry);
+    json_decref(entry);
+}
+
+static json_int_t counted(const json_t *entries, size_t index)
+{
+    return json_integer_value(json_object_get(json_array_get(entries, index), "communicators"));
+}
+
+static void counts_what_is_alike(void **state)
+{
+    (void)state;
+    json_t *entries = json_array();
+    add(entries, "one", 4, "tree:2");
+    add(entries, "other", 4, "tree:2");
+    add(entries, "larger", 5, "tree:2");
+    add(entries, "another choice", 4, "tree:4");
+    assert_int_equal(json_array_size(entries), 3);
+    assert_int_equal(counted(entries, 0), 2);
+    assert_int_equal(counted(entries, 1), 1);
+
+    take_back(entries, 9, "tree:2"); /* there is none */
+    take_back(entries, 5, "tree:2");
+    take_back(entries, 4, "tree:2");
+    assert_int_equal(json_array_size(entries), 2);
+    assert_int_equal(counted(entries, 0), 1);
+    take_back(entries, 4, "tree:2");
+    take_back(entries, 4, "tree:4");
+    assert_int_equal(json_array_size(entries), 0);
+    json_decref(entries);
+}
+
+/* ---- the file ---- */
+
+/* Have `process` of `job` say that it has one communicator for each of `names`. */
+static bool write_some(const char *job, const char *process, const char *const *names,
+                       struct myr_error *error)
+{
+    json_t *entries = json_array();
+    json_t *head = json_pack("{s:s, s:s, s:[]}", "format", "test", "job", job, "communicators");
+    for (int n = 0; NULL != names[n]; ++n) {
+        add(entries, names[n], n + 2, "openmpi");
+    }
+    const bool written = nicbarr_report_file_write(path, head, process, entries, error);
+    json_decref(head);
+    json_decref(entries);
+    return written;
+}
+
+static void expect_written(const char *job, const char *process, const char *const *names)
+{
+    struct myr_error error = {0};
+    if (!write_some(job, process, names, &error)) {
+        fail_msg("%s", error.text);
+    }
+}
+
+/* The names of the communicators in the file, one behind the other. */
+static void expect_names(const char *job, const char *names)
+{
+    char found[200] = "";
+    json_error_t error;
+    json_t *document = json_load_file(path, 0, &error);
+    size_t index;
+    json_t *entry;
+    assert_non_null(document);
+    assert_string_equal(json_string_value(json_object_get(document, "job")), job);
+    assert_string_equal(json_string_value(json_object_get(document, "format")), "test");
+    json_array_foreach(json_object_get(document, "communicators"), index, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, "communicator"));
+        assert_non_null(name);
+        strcat(found, name);
+        strcat(found, " ");
+    }
+    assert_string_equal(found, names);
+    json_decref(document);
+}
+
+static void processes_share_it(void **state)
+{
+    (void)state;
+    unlink(path);
+    expect_written("1", "a:0", (const char *const[]){"A", "B", NULL});
+    expect_names("1", "A B ");
+    expect_written("1", "b:0", (const char *const[]){"C", NULL});
+    expect_names("1", "A B C ");
+    expect_written("1", "a:0", (const char *const[]){"D", NULL}); /* replaces its own */
+    expect_names("1", "C D ");
+    expect_written("1", "b:0", (const char *const[]){NULL});
+    expect_names("1", "D ");
+    expect_written("2", "b:0", (const char *const[]){"E", NULL}); /* another job */
+    expect_names("2", "E ");
+}
+
+static void what_is_no_report_goes(void **state)
+{
+    (void)state;
+    static const char *const contents[] = {"",
+                                           "no JSON",
+                                           "{}",
+                                           "[1]",
+                                           "{\"job\": 1}",
+                                           "{\"job\": \"1\"}",
+                                           "{\"job\": \"1\", \"communicators\": 5}",
+                                           "{\"job\": \"1\", \"communicators\": [{\"comm"};
+    for (size_t i = 0; i < sizeof(contents) / sizeof(contents[0]); ++i) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fputs(contents[i], file);
+        fclose(file);
+        expect_written("1", "a:0", (const char *const[]){"A", NULL});
+        expect_names("1", "A ");
+    }
+}
+
+static void says_why_it_cannot(void **state)
+{
+    (void)state;
+    struct myr_error error = {0};
+    char kept[sizeof(path)];
+    memcpy(kept, path, sizeof(path));
+    snprintf(path, sizeof(path), "%s/none/report", folder);
+    assert_false(write_some("1", "a:0", (const char *const[]){"A", NULL}, &error));
+    assert_non_null(strstr(error.text, path));
+    assert_non_null(strstr(error.text, "No such file"));
+    memcpy(path, kept, sizeof(path));
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    crew_folder_make(folder, sizeof(folder));
+    snprintf(path, sizeof(path), "%s/report", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    crew_folder_remove(folder);
+    return 0;
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_what_is_alike),
+        cmocka_unit_test(processes_share_it),
+        cmocka_unit_test(what_is_no_report_goes),
+        cmocka_unit_test(says_why_it_cannot),
+    };
+    return cmocka_run_group_tests_name("report_file", tests, make_folder, remove_folder);
+}
