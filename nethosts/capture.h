@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets in a file, in the format of tcpdump (pcap), which shows them: written by the switch, read
- * by spray to send them once more.
+ * Packets in a file, in tcpdump's format (pcap). The switch writes them. spray reads them, to send
+ * them once more. tcpdump shows them.
  */
 #ifndef NETHOSTS_CAPTURE_H
 #define NETHOSTS_CAPTURE_H

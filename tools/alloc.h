@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that is there or ends the program: called by all files of the tool, which is short-lived
- * and has nothing to say without its tables. Callers never see NULL. The memory is zeroed.
+ * Memory, or the end of the program. Called by all files of the tool: it is short-lived, and has
+ * nothing to say without its tables. Callers never see NULL. The memory is zeroed.
  */
 #ifndef TOOLS_ALLOC_H
 #define TOOLS_ALLOC_H

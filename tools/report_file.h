@@ -2,9 +2,9 @@
 /*
  * A report file (docs/report.md) as a structure.
  *
- * Called by report.c. The file comes from wherever the person has it, so nothing in it is trusted:
- * what is read is complete, in the ranges that docs/report.md gives, and printable (see text.h), or
- * the file is refused with one line that says where it is wrong.
+ * Called by report.c. The file may come from anywhere, so nothing in it is trusted. What is read is
+ * complete, in the ranges that docs/report.md gives, and printable (see text.h). Any other file is
+ * refused, with one line that says where it is wrong.
  */
 #ifndef TOOLS_REPORT_FILE_H
 #define TOOLS_REPORT_FILE_H

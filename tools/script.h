@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Handing over to one of our scripts, which are installed in a folder of ours with all that they
- * run, in the order of the source tree.
+ * Handing over to one of our scripts. They are installed in a folder of ours, with all that they
+ * run. In that folder things lie as in the source tree.
  */
 #ifndef TOOLS_SCRIPT_H
 #define TOOLS_SCRIPT_H

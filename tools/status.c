@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `nicbarr status`: the NICs that this node's processes have at present, and what they count; also
- * the kernel's, if there is one.
+ * `nicbarr status`: the NICs that this node's processes have at present, what they count, and who
+ * waits for whom (waiting.h); also the kernel's NIC, if there is one.
  *
- * It looks at the memory that nicbarr's processes share (libmyr/nic_look.h), without taking part in
- * it; of the kernel's NIC its daemon reports (libmyr/kernel_nic.h). What is read may be a mixture
- * of two moments, which for counters does not matter.
+ * It looks at the memory that nicbarr's processes share (libmyr/nic_look.h), but takes no part in
+ * it. The daemon of the kernel's NIC reports about that (libmyr/kernel_nic.h). What is read may be
+ * a mixture of two moments. That does no harm.
  */
 #include <argp.h>
 #include <arpa/inet.h>

@@ -14,10 +14,10 @@
 #include "tools/segments.h"
 
 /*
- * Print a line for each group that has failed, or waits; those that wait longest come first. Unless
- * `all`, only those that have waited for more than a second. Where that is not known, as they wait
- * for processes of this node, it is those that also waited so in `earlier` (NULL: there is no such
- * look), which was a second ago.
+ * Print a line for each group that has failed, and for each that waits; the longest wait comes
+ * first. Unless `all`, waits of less than a second are left out. How long a group has waited for
+ * processes of this node is not known: it is shown if it also waited so a second ago. `earlier` is
+ * a look at that time; its NIC has no groups if there was none.
  *
  * `processes` are those that have the segment (NULL: not known); `now_ns` is CLOCK_MONOTONIC's.
  */
@@ -30,7 +30,7 @@ bool waiting_here(const struct myr_nic_view *nic);
 /* What the group waits for, with everybody who is known; null: it does not wait. */
 json_t *waiting_json(const struct myr_group_view *group, uint64_t now_ns);
 
-/* The node because of which it has failed; null: it has not. */
+/* The group has failed because this node is missing; null: it has not failed. */
 json_t *waiting_json_lost(const struct myr_group_view *group);
 
 #endif
