@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A copy, to be freed. What cannot be printed is '?' there: control characters, characters that turn
- * the direction of writing, and bytes that are not UTF-8. It has at most `most` characters (at least
- * 3); a longer text ends in "...". */
+/* A copy, to be freed. What cannot be printed is '?' there: control characters, characters that
+ * turn the direction of writing, and bytes that are not UTF-8. It has at most `most` characters (at
+ * least 3); a longer text ends in "...". */
 char *text_printable(const char *text, size_t most);
 
 /* Columns that a printable text takes: its characters. */

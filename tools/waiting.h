@@ -17,7 +17,7 @@
  * Print a line for each group that has failed, and for each that waits; the longest wait comes
  * first. Unless `all`, waits of less than a second are left out. How long a group has waited for
  * processes of this node is not known: it is shown if it also waited so a second ago. `earlier` is
- * a look at that time; its NIC has no groups if there was none.
+ * a look at that time (NULL, or a NIC without groups: there was none).
  *
  * `processes` are those that have the segment (NULL: not known); `now_ns` is CLOCK_MONOTONIC's.
  */
