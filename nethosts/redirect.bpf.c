@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * redirect.c has the kernel run this for each packet that comes from a host. The packet is handed
- * to the host that it is for, at that host's end of the cable. No bridge and no queue is in between.
+ * to the host that it is for, at that host's end of the cable. No bridge and no queue is in
+ * between.
  *
  * Hosts have the addresses that nethosts gives them: host N's last byte is N. Packets for anybody
  * else, or for all, end here.
