@@ -147,10 +147,10 @@ say "valgrind"
 under_valgrind() { # errors and leaks with a function of ours in their stack
     . ./env.sh
     OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_report=$logs/valgrind.json \
-        timeout 600 mpirun -np 2 valgrind --quiet --leak-check=full --num-callers=30 \
+        timeout 600 mpirun -np 2 valgrind --quiet --leak-check=full --num-callers=30 --fullpath-after= \
         --log-file="$logs/valgrind.%p" _build/tests/mpi/barrier_shapes --alive 40 --steps 200 ||
         return 1
-    ! grep -H -B 12 -A 4 'mca_coll_nicbarr\|coll_nicbarr/\|libmyr/\|firmware/' "$logs"/valgrind.[0-9]*
+    ! grep -H -B 12 -A 4 '/coll_nicbarr/\|/libmyr/\|/firmware/\|mca_coll_nicbarr' "$logs"/valgrind.[0-9]*
 }
 step "valgrind" under_valgrind
 
