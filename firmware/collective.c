@@ -87,7 +87,7 @@ static void learn(struct mcp_group *group, uint64_t now_ns)
 
 /* Have an ARRIVE come to its peer. */
 static inline void arrive(struct mcp_board *board, struct mcp_group *group,
-                   const struct mcp_message *message)
+                          const struct mcp_message *message)
 {
     if (NULL != board->ops.put) {
         board->ops.put(board, group, message, NULL, 0);
