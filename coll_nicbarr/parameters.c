@@ -40,7 +40,8 @@ static const struct {
          "Barrier algorithm: auto (the fastest as measured), openmpi (Open MPI's own), or "
          "counter[:leaves], flags[:bytes apart, 4 to 128], tree[:degree], dissemination[:n], "
          "pairwise. Of these, the last three can be played between nodes: by the first NIC that "
-         "all nodes have, or by the one that is named behind them, as in tree:4@soft"),
+         "all nodes have, or by the one that is named behind them (tree:4@NAME; coll_nicbarr_nic "
+         "says the names)"),
     NUMBER(
         tune_after, 20, 0, INT_MAX, 4,
         "How many barriers a communicator of a new shape does before the algorithms are measured "

@@ -26,7 +26,7 @@ enum nicbarr_algorithm {
     NICBARR_ALGORITHMS
 };
 
-/* An algorithm with its parameter and who plays it, written "tree:4", "pairwise@soft", ...
+/* An algorithm with its parameter and who plays it, written "tree:4", "pairwise@NAME", ...
  * Schedules are the same whoever plays them. */
 struct nicbarr_choice {
     enum nicbarr_algorithm algorithm;
