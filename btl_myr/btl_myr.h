@@ -10,17 +10,16 @@
  *   progress.c   what has come: messages, and fragments that were sent
  *   direct.c     reading another process's memory
  *
- * Two modules share one port. `direct` reaches the processes of this node whose memory can be read
- * from here and which can read ours, so that it announces btl_get: ob1 has large messages copied
- * once. `copying` reaches all others, on this node or not: large messages are cut into fragments.
- * Which of the two it is, both sides conclude from the same words, as ob1 on either side must use
- * the same module.
+ * Two modules share one port. `direct` reaches processes of this node where each side can read the
+ * other's memory. It announces btl_get, and ob1 has large messages copied once. `copying` reaches
+ * all others, on this node or not. It cuts large messages into fragments. Both sides must use the
+ * same module. They conclude from the same words which one it is.
  *
- * Short messages within the node go past the NIC (libmyr/inlet.h), which may let them overtake
- * others: ob1 puts them in order by numbers of its own, as several BTLs may serve one peer.
+ * Short messages within the node go past the NIC (libmyr/inlet.h). They may overtake others by
+ * that. ob1 puts messages in order by numbers of its own, as several BTLs may serve one peer.
  *
- * Threads: the port is used, and the lists of fragments are changed, with `lock` held. Nothing of
- * ob1's is ever called with it: ob1 calls back into here.
+ * Threads: who uses the port or changes the lists of fragments holds `lock`. Nobody calls ob1 while
+ * it holds the lock, as ob1 calls back into here.
  */
 #ifndef BTL_MYR_H
 #define BTL_MYR_H

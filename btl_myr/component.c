@@ -2,9 +2,9 @@
 /*
  * What Open MPI loads: the component's parameters, its opening and closing.
  *
- * The component lies in the path of every job that uses nicbarr, but it serves only who asks for
- * it: unless `--mca btl` names it, it declines before it has touched anything. Where it is asked
- * for and the NIC cannot be opened, it says so once and leaves the messages to others.
+ * Every job that uses nicbarr finds the component, but it serves only who asks for it. Unless
+ * `--mca btl` names it, it declines before it has touched anything. If it is asked for and cannot
+ * open the NIC, it says so once and leaves the messages to others.
  */
 #include "btl_myr/btl_myr.h"
 

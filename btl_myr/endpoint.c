@@ -2,9 +2,9 @@
 /*
  * Peers: what they told about themselves, and the way to their ports.
  *
- * Called when Open MPI asks who can be reached, and for messages whose sender must be answered
- * although nobody has asked for it yet (one-sided communication in 5.0). Endpoints are kept until
- * the component is closed; there is one for each process, whoever asks.
+ * Called when Open MPI asks who can be reached. Also called for a message whose sender nobody has
+ * asked for yet, but which must be answered (one-sided communication in 5.0). There is one endpoint
+ * for each process, whoever asks. It is kept until the component is closed.
  */
 #include "btl_myr/btl_myr.h"
 

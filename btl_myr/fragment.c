@@ -2,10 +2,10 @@
 /*
  * Registered memory: receive buffers, and descriptors for messages, of two sizes.
  *
- * All of it is taken at once and given out in slices: the port takes it back when it is closed.
- * The number of fragments is fixed, twice that of the send tokens for small ones: ob1 tries again
- * what it could not send when something else of its own was sent, so small fragments that nobody
- * is told of may take one half only (send.c).
+ * All of it is taken at once and given out in slices. The port takes it back when it is closed.
+ * The number of fragments is fixed. There are twice as many small ones as send tokens. When ob1
+ * cannot send something, it tries again after another fragment of its own was sent. So small
+ * fragments whose end nobody is told may take one half only (send.c).
  */
 #include "btl_myr/btl_myr.h"
 

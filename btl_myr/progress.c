@@ -2,7 +2,7 @@
 /*
  * What has come: messages for ob1, and fragments that were sent.
  *
- * Called by Open MPI all the time, by one thread or many; one of them at a time works here, so that
+ * Open MPI calls this all the time, by one thread or many. One thread at a time works here, so
  * messages are handed over in order. A buffer is provided again when ob1 has copied what it wants.
  */
 #include "btl_myr/btl_myr.h"
@@ -171,9 +171,9 @@ int mca_btl_myr_progress(void)
 enum { LINGER_US = 2000, DRAIN_US = 200 * 1000 };
 
 /*
- * All processes have come to the end when this is called, so they have got all that they wanted:
- * what has not been acknowledged yet only looks lost. Acknowledgements wait a little for something
- * to ride on, so whoever has received from other nodes runs its NIC until it has sent them.
+ * When this is called, all processes have come to the end and have got all that they wanted. What
+ * has not been acknowledged yet only looks lost. Acknowledgements wait a little for another packet
+ * that can carry them. So who has received from other nodes runs its NIC until it has sent them.
  */
 void mca_btl_myr_drain(void)
 {

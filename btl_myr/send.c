@@ -3,9 +3,9 @@
  * Messages on their way: short ones within the node into the other port's inlet, fragments to the
  * port.
  *
- * A fragment that is sent is the port's until its callback, which only notes it down: ob1 is told
- * in progress.c, without the lock. When there are no send tokens, fragments wait here, in order;
- * ob1 has its own ways for what cannot even get a fragment.
+ * A fragment that is sent is the port's until its callback. The callback only notes it down.
+ * progress.c tells ob1, without the lock. When there are no send tokens, fragments wait here, in
+ * order. What cannot even get a fragment, ob1 tries again itself.
  */
 #include "btl_myr/btl_myr.h"
 
@@ -101,7 +101,7 @@ int mca_btl_myr_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
 {
     (void)btl;
-    /* ob1 does not stand being told at once that a fragment is done; so do other BTLs' comments. */
+    /* ob1 must not be told at once that a fragment is done; other BTLs' comments say so, too. */
     descriptor->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
     post((mca_btl_myr_fragment_t *)descriptor, endpoint, tag);

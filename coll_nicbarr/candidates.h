@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which barriers are worth measuring for a communicator of some shape, and which one it begins
- * with. Pure functions of the shape: so all ranks come to the same list without a message, and
- * whoever sets a record up knows how much room there has to be for any of them.
+ * with. These are pure functions of the shape, so all ranks come to the same list without a
+ * message. Who makes a record knows from the list how much room it needs.
  *
  * Called by module.c (room, the first choice) and tune.c (the contest).
  */

@@ -45,9 +45,8 @@ static int agree(const struct nicbarr_contest_user *user, double *values, int co
     return (int)(values[count] > 0 ? values[count] : -values[count + 1]);
 }
 
-/* Have a first look, from which to tell how many repetitions fit into a turn. What was spent until
- * then is agreed on as well, so that it is known how long the
- * first batch takes. */
+/* Have a first look, from which to tell how many repetitions fit into a turn. All agree on what was
+ * spent until then as well, so that it is known how long the first batch takes. */
 static int calibrate(struct nicbarr_contest *contest, const struct nicbarr_contest_user *user,
                      double since_us, double budget_us)
 {

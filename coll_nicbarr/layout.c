@@ -2,8 +2,8 @@
 /*
  * From a choice to a plan; see layout.h.
  *
- * Behind the arrivals come the counters, then all other slots. The two never share memory, as what
- * the one leaves behind (epochs) would be wrong for the other (which begins at 0).
+ * Behind the arrivals come the counters, then all other slots. The two never share memory. Slots
+ * leave epochs behind, but counters begin at 0.
  */
 #include "coll_nicbarr/layout.h"
 

@@ -2,11 +2,11 @@
 /*
  * What a barrier should cost: a prediction from its schedule and a few measured numbers.
  *
- * On one node, from two raw limits: with a processor for each process, hearing of one other process
- * costs one cache line from its processor to mine; the prediction is the longest chain of those.
- * With more processes than processors all that counts is how often a processor changes its process,
- * as a process that has to wait gives it up: the prediction plays the schedules on processors that
- * take turns.
+ * On one node, from two raw limits. With a processor for each process, hearing of one other process
+ * costs one cache line from its processor to mine. The prediction is the longest chain of those.
+ * With more processes than processors, a process that has to wait gives its processor up. All that
+ * counts is how often a processor changes its process. So the prediction plays the schedules on
+ * processors that take turns.
  *
  * Across nodes, from RTT(P), what a 1:P P:1 ping-pong takes (nicbarr_schedule_ping_pong()): Hoefler
  * et al., "Fast Barrier Synchronization for InfiniBand", section 2.1. As in their LoP model
@@ -15,10 +15,10 @@
  * waits for in that one, whichever is more. The prediction is the longest chain of messages. (The
  * paper leaves its formulas to its reference [13]; the rule is ours.)
  *
- * That takes it that every node has a processor, a network card and a way through the network of
- * its own. Where nodes share these (a test bed of namespaces on one machine) all of them work at
- * the same time in a barrier, but only some in a ping-pong, and the prediction is too low. Nor does
- * it know how the processes of a node meet.
+ * The model assumes that every node has a processor, a network card and a way through the network
+ * of its own. Where nodes share these (a test bed of namespaces on one machine), all of them work
+ * at the same time in a barrier, but only some in a ping-pong. Then the prediction is too low. The
+ * model does not know how the processes of a node meet.
  */
 #ifndef NICBARR_MODEL_H
 #define NICBARR_MODEL_H

@@ -3,10 +3,10 @@
  * A communicator's module.
  *
  * Creation is cheap: it looks whether the communicator lies on one node and remembers the functions
- * below. Everything else happens at the first collective that uses it (nicbarr_set_up()), without a
- * message: the members find each other's record in the shared segment by the communicator's name.
- * Where that cannot be, for all members alike, the functions below are put back and the module is
- * out of the way.
+ * below. On one node, everything else happens at the first collective that uses it
+ * (nicbarr_set_up()), without a message. The members find their common record in the shared segment
+ * by the communicator's name. If that fails, it fails for all members alike. Then the functions
+ * below are put back, and the module is out of the way. For several nodes see across.c.
  */
 #include "coll_nicbarr/module.h"
 

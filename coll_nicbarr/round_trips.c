@@ -5,9 +5,9 @@
  * report.
  *
  * A ping-pong is a group of NICs like a candidate's, with another schedule. One process of each of
- * its nodes is in it, so that it shows the network and not how the node's processes meet; nodes
- * beyond P, who have nothing to do, and all other processes wait for it in the reduction by which
- * all learn whether it failed. What counts is rank 0's clock.
+ * its nodes is in it. So it shows the network, and not how the node's processes meet. All others
+ * have nothing to do in it. They wait in the reduction by which all learn whether it failed. What
+ * counts is rank 0's clock.
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 

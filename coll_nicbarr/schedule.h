@@ -45,7 +45,7 @@ bool nicbarr_choice_equal(struct nicbarr_choice a, struct nicbarr_choice b);
 /* Write the name of `choice` into text[NICBARR_CHOICE_TEXT]; returns text. */
 const char *nicbarr_choice_name(struct nicbarr_choice choice, char *text);
 
-/* Read a name; an omitted parameter gets its default. False where it is none or out of range,, or
+/* Read a name; an omitted parameter gets its default. False where it is none or out of range, or
  * where a NIC is to play what is not made of messages. */
 bool nicbarr_choice_parse(const char *text, struct nicbarr_choice *choice);
 

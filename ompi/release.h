@@ -69,9 +69,9 @@ static inline void nicbarr_comm_identity(const ompi_communicator_t *comm, uint64
 }
 
 /*
- * Give a message that has come to whoever registered for its tag; the segment is his until this
- * returns. The endpoint, of whom it came from, may be NULL where nicbarr_btl_wants_endpoint() says
- * so. False if nobody has registered.
+ * Give a message that has come to whoever registered for its tag. That one may use the segment
+ * until this returns. The endpoint is the sender's. It may be NULL where
+ * nicbarr_btl_wants_endpoint() says so. False if nobody has registered.
  */
 static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
                                        struct mca_btl_base_endpoint_t *endpoint,
