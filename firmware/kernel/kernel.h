@@ -95,6 +95,12 @@ _Static_assert(offsetof(struct mcp_kernel_group, group.done) == MCP_KERNEL_STATE
 
 #endif
 
+/* What is kept of a group that is closed, for peers who ask. */
+struct mcp_kernel_late {
+    uint32_t epoch;  /* the last one that was done */
+    uint32_t failed; /* as in struct mcp_group */
+};
+
 /* What the hosts of a group see: a page of memory, which they may map to read. */
 struct mcp_kernel_page {
     myr_word done;   /* the release: the last epoch that is complete */

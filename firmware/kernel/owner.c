@@ -346,7 +346,10 @@ void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
 {
     struct mcp_kernel_group group;
     if (look_up(kernel, key, &group)) {
-        const uint32_t last = myr_glance(&group.group.done);
+        const struct mcp_kernel_late last = {
+            .epoch = myr_glance(&group.group.done),
+            .failed = myr_glance(&group.group.failed),
+        };
         (void)bpf_map__update_elem(kernel->program->maps.late, &key, sizeof(key), &last,
                                    sizeof(last), BPF_ANY);
         (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);

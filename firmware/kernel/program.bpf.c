@@ -45,13 +45,13 @@ struct {
     __type(value, struct mcp_kernel_group);
 } groups SEC(".maps");
 
-/* Groups that are closed: the last epoch that was done. */
+/* Groups that are closed, and how they ended. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, MCP_KERNEL_LATE);
     __uint(map_flags, BPF_F_NO_PREALLOC);
     __type(key, uint64_t);
-    __type(value, uint32_t);
+    __type(value, struct mcp_kernel_late);
 } late SEC(".maps");
 
 /* A page for each group, which its hosts may map. */
@@ -331,8 +331,10 @@ static __always_inline void release(struct mcp_kernel_group *group)
     }
 }
 
-/* Somebody sleeps on a socket: the packet becomes one for that. */
-static __always_inline int wake(struct __sk_buff *packet, struct mcp_kernel_group *group)
+/* If somebody sleeps on a socket, the packet becomes one for that. `incoming` as in play(): a
+ * doorbell, which was going out, must be turned round. */
+static __always_inline int wake(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                bool incoming)
 {
     struct made_frame made = {0};
     struct frame *frame = &made.frame;
@@ -348,7 +350,10 @@ static __always_inline int wake(struct __sk_buff *packet, struct mcp_kernel_grou
     copy_own_mac(frame->ethernet.h_source);
     fill_frame(frame, from_ip, from_port, place.ip, to_port);
     packet->mark = 0;
-    return bpf_skb_store_bytes(packet, 0, frame, sizeof(*frame), 0) < 0 ? DROP : PASS;
+    if (bpf_skb_store_bytes(packet, 0, frame, sizeof(*frame), 0) < 0) {
+        return DROP;
+    }
+    return incoming ? PASS : (int)bpf_redirect(place.interface, BPF_F_INGRESS);
 }
 
 /*
@@ -373,11 +378,11 @@ static __always_inline int play(struct play *play, bool incoming)
         release(group);
         COUNT_MORE(barriers, completed);
     }
-    if (completed > 0 && incoming && 0 != group->wake_to) {
+    if (completed > 0 && 0 != group->wake_to) {
         if (count > 0) {
             send_clone(packet, group, &last);
         }
-        return wake(packet, group);
+        return wake(packet, group, incoming);
     }
     if (0 == count || !become(packet, group, &last)) {
         return DROP;
@@ -472,23 +477,28 @@ int mcp_begin(struct __sk_buff *nothing)
 /* ---- what comes in ---- */
 
 /* Of a group that is not open. Who asks for the last message of one that is closed hears that all
- * have entered its epoch (as in collective.c). */
+ * have entered its epoch; or that it has failed, and who was missing (as in collective.c). */
 static __always_inline int receive_stranger(struct __sk_buff *packet, const struct frame *frame,
                                             struct mcp_header *header)
 {
     const uint32_t from_ip = frame->ip.saddr;
     const uint16_t from_port = frame->udp.source;
     const uint64_t key = header->key;
-    const uint32_t *last = bpf_map_lookup_elem(&late, &key);
+    const struct mcp_kernel_late *last = bpf_map_lookup_elem(&late, &key);
     if (!last) {
         COUNT(dropped_foreign);
         return NEXT;
     }
-    if (MCP_ASK != header->type || !myr_epoch_reached(*last, header->collective.epoch)) {
+    const bool done = myr_epoch_reached(last->epoch, header->collective.epoch);
+    if (MCP_ASK != header->type || (!done && 0 == last->failed)) {
         COUNT(duplicates);
         return DROP;
     }
     header->type = MCP_DONE;
+    if (!done) {
+        header->type = MCP_FAIL;
+        header->collective.node = (uint16_t)(last->failed - 1);
+    }
     if (!say(packet, frame->ethernet.h_source, from_ip, from_port, header)) {
         return DROP;
     }
@@ -537,7 +547,7 @@ static __always_inline int take_note(struct __sk_buff *packet, struct mcp_kernel
             COUNT(duplicates);
             return DROP;
         }
-        return wake(packet, group);
+        return wake(packet, group, true);
     }
     const uint32_t now_ms = (uint32_t)(bpf_ktime_get_ns() / 1000000);
     bpf_spin_lock(&group->lock);
@@ -659,7 +669,7 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
         group->wake_to = from;
         bpf_spin_unlock(&group->lock);
     } else if (MCP_RING_FAIL == bell->ring && bell->epoch <= UINT16_MAX) {
-        (void)fail(packet, group, bell->epoch);
+        return fail(packet, group, bell->epoch) ? wake(packet, group, false) : DROP;
     }
     return DROP;
 }

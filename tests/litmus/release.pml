@@ -11,11 +11,13 @@
  * Without more definitions: as the program does it, with the page written under the group's lock.
  *   -DBARE      as it was: a store, then another look at `done`, LOOKS times at the most
  *   -DEXCHANGE  the same with an atomic exchange for the store
- *   -DBY_START  player 0 completes its epoch by a doorbell, in the way out, and wakes nobody
+ *   -DBY_START  as it was: player 0 completes its epoch by a doorbell, in the way out, and wakes
+ *               nobody (now the doorbell itself becomes the packet that wakes)
  *   -DSLICE     the sleep has an end
  *
- * Assumed of the kernel, from reading it (arch/x86/net/bpf_jit_comp.c, arch/arm64/net/bpf_jit_comp.c
- * and kernel/bpf/helpers.c), not from trying: BPF's loads and stores become the processor's plain
+ * Assumed of the kernel, and not tried. What arm64 makes of an exchange was read
+ * (arch/arm64/net/bpf_jit_comp.c); of x86's compiler an excerpt was read. What is said of
+ * bpf_spin_lock() and of the futex is from memory. BPF's loads and stores become the processor's plain
  * ones, so are RELAXED here. bpf_spin_lock() is the kernel's arch_spin_lock(), which acquires, and
  * bpf_spin_unlock() releases; no more is asked of them. BPF_XCHG is xchg on x86, a full barrier. On
  * arm64 it is swpal where the processor has it, which acquires and releases, else a loop of ldxr and

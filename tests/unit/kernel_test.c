@@ -280,6 +280,8 @@ static uint16_t port_of(uint32_t ip)
     return htons((uint16_t)(peer_ip(1) == ip ? PORT : PORT + 1 + (ntohl(ip) & 0xff)));
 }
 
+enum { STRANGER = 0xffff }; /* as a message's peer: it is none of the group's */
+
 /* This message of the NIC's comes out next; its link is an IP address here. A stranger hears at the
  * port that it has asked from. */
 static void expect_message(const struct mcp_message *message)
@@ -299,7 +301,7 @@ static void expect_message(const struct mcp_message *message)
     assert_int_equal(ntohs(ip.tot_len), BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES - ETH_HLEN);
     assert_int_equal(ntohs(frame.udp.source), PORT);
     assert_int_equal(frame.udp.dest,
-                     MCP_DONE == message->header.type ? htons(PORT) : port_of(message->to));
+                     STRANGER == message->peer ? htons(PORT) : port_of(message->to));
     assert_int_equal(ntohs(frame.udp.len), sizeof(frame.udp) + MCP_COLLECTIVE_BYTES);
     assert_int_equal(frame.udp.check, 0);
     assert_true(mcp_parse(frame.payload, MCP_COLLECTIVE_BYTES, &header));
@@ -604,22 +606,28 @@ static struct mcp_header some_excuse(const struct pair *pair, uint64_t *random)
                        0 == crew_below(random, 5) ? MOST_NODES : from->node);
 }
 
-/* A packet of this group comes in. Does it wake whoever sleeps? */
-static void event_packet(struct pair *pair, struct mcp_header header, uint64_t *random)
+/* Something has happened. Is whoever sleeps woken if it `wakes`, and nobody else? */
+static void expect_woken(struct pair *pair, bool wakes)
 {
     struct frame frame;
     char packet[MOST_PAYLOAD];
-    const uint32_t before = done(pair);
-    receive_here(pair, &header);
-    inject_collective(crew_below(random, MOST_NODES), &header);
-    expect_same(pair);
-    if (pair->sleeps && before != done(pair)) {
+    if (pair->sleeps && wakes) {
         pair->sleeps = false;
         assert_int_equal(recv(pair->bell, packet, sizeof(packet), 0), MCP_COLLECTIVE_BYTES);
         assert_int_equal(take(passed, &frame, true), BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES);
     }
     assert_int_equal(recv(pair->bell, packet, sizeof(packet), MSG_DONTWAIT), -1);
     assert_int_equal(take(passed, &frame, false), 0);
+}
+
+/* A packet of this group comes in. */
+static void event_packet(struct pair *pair, struct mcp_header header, uint64_t *random)
+{
+    const uint32_t before = done(pair);
+    receive_here(pair, &header);
+    inject_collective(crew_below(random, MOST_NODES), &header);
+    expect_same(pair);
+    expect_woken(pair, before != done(pair));
 }
 
 /* One that is none of this group's, or none at all. Nobody knows whose it is: it passes. */
@@ -674,11 +682,13 @@ static void event_start(struct pair *pair, uint64_t *random)
 {
     const bool allowed = !mcp_group_waits_now(pair->group);
     const bool two = 0 == crew_below(random, 8); /* the doorbell before was lost */
-    const uint32_t epoch = allowed ? done(pair) + 1 + two : pair->group->started;
+    const uint32_t before = done(pair);
+    const uint32_t epoch = allowed ? before + 1 + two : pair->group->started;
     mcp_group_start(pair->group, epoch);
     play_here(pair);
     ring(pair->bell, pair->key, MCP_RING_START, epoch);
     expect_same(pair);
+    expect_woken(pair, before != done(pair));
 }
 
 static void event_ring(struct pair *pair, uint64_t *random)
@@ -730,18 +740,25 @@ static void event(struct pair *pair, uint64_t *random)
     }
 }
 
-/* A packet for a group that is closed. Who asks for an epoch that was done hears that it is. */
+/* A packet for a group that is closed. Who asks for an epoch that was done hears that it is; for
+ * another one, that the group has failed, if it has. */
 static void event_late(struct pair *pair, struct mcp_header header, uint64_t *random)
 {
     const uint32_t from = crew_below(random, MOST_NODES);
     const uint32_t epoch = header.collective.epoch;
     ++count.packets_received;
-    if (MCP_ASK == header.type && myr_epoch_reached(done(pair), epoch)) {
+    const bool over = myr_epoch_reached(done(pair), epoch);
+    const uint32_t failed = myr_glance(&pair->group->failed);
+    if (MCP_ASK == header.type && (over || 0 != failed)) {
         struct mcp_message answer = {
             .to = peer_ip(from),
-            .header = {.type = MCP_DONE, .key = pair->key},
+            .peer = STRANGER,
+            .header = {.type = over ? MCP_DONE : MCP_FAIL, .key = pair->key},
         };
         answer.header.collective = header.collective;
+        if (!over) {
+            answer.header.collective.node = (uint16_t)(failed - 1);
+        }
         ++count.answered;
         send_one(&answer);
     } else {
@@ -1085,8 +1102,8 @@ static void start_epoch(uint32_t epoch)
     expect_same(&pair);
 }
 
-/* The group fails there and here, for want of this node: all peers are told, and nothing goes on.
- */
+/* The group fails there and here, for want of this node: all peers are told, whoever sleeps is
+ * woken, and nothing goes on. */
 static void expect_failure(uint32_t missing)
 {
     assert_true(mcp_group_fail(pair.group, missing));
@@ -1103,6 +1120,7 @@ static void expect_failure(uint32_t missing)
     }
     assert_int_equal(mcp_kernel_group_failed(kernel, pair.key), missing + 1);
     assert_int_equal(myr_observe(&pair.page->done), 0);
+    expect_woken(&pair, true);
     expect_nothing_more();
 }
 
@@ -1133,6 +1151,33 @@ static void failing_on_purpose(void **state)
     have_rung(GROUP_USER, MCP_RING_FAIL); /* node 1 */
     expect_failure(1);
     close_pair(&pair);
+}
+
+/* A peer says so. Whoever sleeps is woken, and peers who ask later hear it, too. */
+static void failing_elsewhere(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 10;
+    struct mcp_header failure;
+    open_small(geteuid());
+    start_epoch(1);
+    pair.sleeps = true;
+    ring(pair.bell, pair.key, MCP_RING_SLEEP, 1);
+    failure = make_header(&pair, MCP_FAIL, 1, 0, 7);
+    ++count.packets_received;
+    inject_collective(1, &failure);
+    expect_failure(7);
+    ++count.packets_received;
+    ++count.duplicates;
+    inject_collective(1, &failure); /* once is enough */
+    expect_nothing_more();
+    mcp_group_start(pair.group, 2); /* in vain */
+    ring(pair.bell, pair.key, MCP_RING_START, 2);
+    expect_nothing_more();
+    assert_int_equal(myr_observe(&pair.page->done), 0);
+    close_pair(&pair);
+    event_late(&pair, make_header(&pair, MCP_ASK, 1, 0, 1), &random);
+    event_late(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
 }
 
 /* Whoever is asked and has not come says so, and when that was is known. */
@@ -1598,6 +1643,7 @@ int main(void)
         cmocka_unit_test(doorbells_of_others),
         cmocka_unit_test(failing),
         cmocka_unit_test(failing_on_purpose),
+        cmocka_unit_test(failing_elsewhere),
         cmocka_unit_test(who_is_missing),
         cmocka_unit_test(page_is_for_reading),
         cmocka_unit_test(pages_are_new),
