@@ -2,10 +2,11 @@
 /*
  * A contest: several ways to synchronise the ranks of a job, measured in turns.
  *
- * Called by nicbarr_bench and nicbarr_experiments. Contestants (an MPI barrier on a communicator, a
- * raw barrier) take turns, ABAB, one chunk each, so that every chunk has neighbours in time to be
- * compared with. Ranks keep their own samples until the end, so that nothing but the contestants
- * synchronises them meanwhile. The functions that get a communicator are collective over it.
+ * Called by nicbarr_bench and nicbarr_experiments. A contestant is an MPI barrier on a
+ * communicator, or a raw barrier. They take turns, ABAB, one chunk each. So every chunk is compared
+ * with its neighbours in time. Ranks keep their own samples until the end: nothing but the
+ * contestants synchronises them meanwhile. The functions that get a communicator are collective
+ * over it.
  */
 #ifndef BENCH_CONTEST_H
 #define BENCH_CONTEST_H

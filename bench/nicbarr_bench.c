@@ -2,10 +2,10 @@
 /*
  * nicbarr_bench: MPI barriers in the manner of the OSU micro-benchmarks, two of them in turns.
  *
- * A person's and the demo's program: it answers how much faster one choice of Open MPI's collective
- * components is than another on this machine, now, and how far it is from what the machine can do.
- * Everything that is compared takes turns within one job (contest.h); only ratios of such
- * neighbours mean something on a machine that changes its speed.
+ * A person's and the demo's program. It answers two questions for this machine, now. How much
+ * faster is one choice of Open MPI's collective components than another? How far is it from what
+ * the machine can do? Everything that is compared takes turns within one job (contest.h): on a
+ * machine that changes its speed, only ratios of such neighbours mean something.
  *
  * Who does what: options.c the command line, job.c the placement, mpi_barrier.c and raw_job.c the
  * contestants, report.c the figures.

@@ -82,8 +82,8 @@ static void play_counter(const struct raw_team *team, struct raw_line *area, uin
     meet_at_counter(area, team->size, epoch, team->yield);
 }
 
-/* Everybody sets a flag of his own and reads all others, beginning with his neighbour's, so that
- * not everybody stares at the same one. */
+/* Everybody sets a flag of his own and reads all others. Everybody begins with his neighbour's, so
+ * they do not all read the same one. */
 static void meet_at_flags(const struct raw_team *team, struct raw_line *area, uint32_t epoch,
                           _Atomic uint32_t *(*flag)(struct raw_line *, unsigned))
 {

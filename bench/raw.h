@@ -2,9 +2,9 @@
 /*
  * The raw limit of one node: what synchronising processes through shared memory costs without MPI.
  *
- * Called by nicbarr_raw_limit (forked processes) and nicbarr_bench (the ranks of a job): a team of
- * processes shares one zeroed block of memory, every member joins it with its own struct raw_team,
- * and all members play the same patterns in the same order, each as often as the others.
+ * Called by nicbarr_raw_limit (forked processes) and nicbarr_bench (the ranks of a job). A team of
+ * processes shares one zeroed block of memory. Every member joins it with its own struct raw_team.
+ * All members play the same patterns in the same order, each as often as the others.
  *
  * Arrivals are epochs, not bits: a word only ever grows (modulo 2^32), so nothing is cleared and no
  * word is reused before everybody has seen it. Every word has one line of 128 bytes (the pair of

@@ -28,7 +28,7 @@ void raw_job_open(struct raw_job *raw, const struct job *job);
 void raw_job_close(struct raw_job *raw);
 
 /* One contestant for each pattern that suits the job, named as the pattern; returns how many. The
- * raw job must stay open, and where it is, as long as they play. */
+ * raw job must stay open and must not be moved as long as they play. */
 size_t raw_job_contestants(struct raw_job *raw, struct contestant contestants[RAW_PATTERNS]);
 
 #endif

@@ -2,12 +2,12 @@
 /*
  * nicbarr_raw_udp: what a message between two hosts costs at the very least, by UDP.
  *
- * A person's program, called by bench/hosts.sh on each of two hosts, for the distance between a
- * barrier across hosts and the network's own limit: on one it answers, on the other it sends a
+ * A person's program, called by bench/hosts.sh on each of two hosts. It shows how far a barrier
+ * across hosts is from the network's own limit. On one host it answers. On the other it sends a
  * packet of 24 bytes (as long as a barrier's) and waits for the answer, over and over. Both wait in
- * two ways by turns, chunk by chunk, so that a machine which changes its speed changes it for both:
- * polling (and giving the processor away in between, as there may be fewer processors than hosts),
- * or blocking in recv().
+ * two ways: by polling, or blocked in recv(). Who polls gives the processor away in between, as
+ * there may be fewer processors than hosts. The ways take turns, chunk by chunk, so that a machine
+ * which changes its speed changes it for both.
  *
  * The packet says how its receiver is to wait for the next one. Nothing is sent again: a socket on
  * an idle network of one machine loses nothing, and where it does, the program ends with an error.

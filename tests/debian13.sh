@@ -4,9 +4,9 @@
 #
 #     tests/debian13.sh COMMAND [ARGUMENT...]
 #
-# The chroot is made once, by mmdebstrap from the mirror that this machine's own apt uses, and kept
-# in _cache/debian13 (half a minute, 1.2 GB) or in $NICBARR_DEBIAN13. What is mounted in it is gone
-# with the command.
+# The chroot is made once (half a minute, 1.2 GB), by mmdebstrap from the mirror that this machine's own
+# apt uses. It is kept in _cache/debian13, or in $NICBARR_DEBIAN13. What is mounted in it is gone with
+# the command.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 root=${NICBARR_DEBIAN13:-$top/_cache/debian13}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What tests of commands have in common, to be sourced by sh or bash. They run in a folder of their
-# own, $scratch, that goes when they end. They speak TAP: each verdict is a line, and counted in `count`
-# and `failed`; where one fails, the files out and err are shown, which a command has written that ended
-# with $status.
+# own, $scratch, that goes when they end. They speak TAP: each verdict is a line. `count` and `failed`
+# count them. A command writes the files out and err, and ends with $status; where a verdict is bad,
+# both files are shown.
 # shellcheck shell=sh
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT

@@ -2,8 +2,8 @@
 /*
  * The experiments of nicbarr_experiments, one to a file.
  *
- * Each is collective over MPI_COMM_WORLD, prints its table on rank 0, and returns false when it
- * could not be done, after a line that says why.
+ * Each is collective over MPI_COMM_WORLD and prints its table on rank 0. It returns false when it
+ * could not be done, and has then printed a line that says why.
  */
 #ifndef BENCH_EXPERIMENTS_EXPERIMENTS_H
 #define BENCH_EXPERIMENTS_EXPERIMENTS_H

@@ -162,9 +162,9 @@ enum settings_verdict settings_parse(int argc, char **argv, bool speak,
 
 /* ---- the job ---- */
 
-/* How long work takes that everybody does at once, over what it takes a processor. Measured and not
- * counted, as nodes may share processors, too. A round is as long as for the rank that begins
- * first; the least of some rounds counts, as others on the machine are none of the job's. */
+/* How long work takes when everybody does it at once, over what it takes one processor. It is
+ * measured and not counted, as nodes may share processors, too. A round lasts from the first rank's
+ * begin. The least of some rounds counts: other processes of the machine are not the job's. */
 static double measure_stretch(void)
 {
     enum { ROUNDS = 10 };

@@ -52,8 +52,8 @@ double nicsim_latency_us(const struct nicsim_machine *machine, struct nicbarr_ch
     return best_us;
 }
 
-/* With more work the time of the barrier that is left to be waited for changes little, so this
- * converges within a few steps. */
+/* More work changes little in how long the barrier is still waited for, so this converges within a
+ * few steps. */
 double nicsim_loop_us(const struct nicsim_machine *machine, struct nicbarr_choice choice,
                       uint32_t nodes, bool on_nics, double efficiency)
 {

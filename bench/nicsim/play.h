@@ -3,10 +3,10 @@
  * Barriers on a simulated cluster, one process a node: played by the NICs among themselves, or by
  * the hosts with messages over the same NICs, with the same schedules.
  *
- * A host plays with the NICs' engine (firmware/engine.h), on a group in its own memory: what the
- * engine wants sent goes out as a message of the process's port, and what comes in is recorded
- * there. At the level of GM such a message has no payload, and which step it is for follows from
- * its sender, as messages of a pair come in order; at the level of MPI it carries an envelope.
+ * A host plays with the NICs' engine (firmware/engine.h), on a group in its own memory. The
+ * engine's messages go out by the process's port; the group records those that come in. At the
+ * level of GM such a message has no payload. Its sender says which step it is for, as messages of a
+ * pair come in order. At the level of MPI it carries an envelope.
  */
 #ifndef NICSIM_PLAY_H
 #define NICSIM_PLAY_H
@@ -47,8 +47,8 @@ struct nicsim_game {
     bool on_nics; /* who plays: the NICs, or the hosts */
     enum nicsim_level level;
     uint32_t warm_up, barriers; /* how many; those of the warm-up are not measured */
-    /* Before barrier b each process computes for work_us[b % works], times a factor between 1 -
-     * variation and 1 + variation that is drawn anew each time. */
+    /* Before barrier b each process computes for work_us[b % works], times a factor that is drawn
+     * anew each time: from 1 - variation to 1 + variation. */
     const double *work_us;
     uint32_t works;
     double variation;

@@ -3,8 +3,8 @@
  * nicsim scale: each algorithm on one machine against the number of nodes, played by the NICs and
  * by the hosts: latency, packets, memory of a NIC. Powers of two, up to so many nodes.
  *
- * Beside n-way dissemination on hosts stands Hoefler's LoP model: a round costs half of what a 1:n
- * n:1 ping-pong takes, which is simulated as well. Beside pairwise exchange stand the GM paper's
+ * Beside n-way dissemination on hosts stands Hoefler's LoP model: a round costs half of a 1:n n:1
+ * ping-pong. The ping-pong is simulated as well. Beside pairwise exchange stand the GM paper's
  * closed formulas.
  */
 #include <math.h>

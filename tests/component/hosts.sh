@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Several hosts (network namespaces): communicators across them are served by the NICs, those within
-# one by shared memory, and what is a barrier stays one, whichever algorithm plays it.
+# Several hosts (network namespaces). The NICs serve communicators across them, shared memory serves
+# those within one. Whichever algorithm plays a barrier, it is one.
 #
 # Each layout meets each algorithm and each program; with NICBARR_TEST_ALL=1 in all combinations.
 . "$(dirname "$0")/common.sh"

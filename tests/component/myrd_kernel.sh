@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The owner of the kernel's NIC as a daemon: who gets it, who does not and why, what it may do, how it
-# ends. Without jobs.
+# The owner of the kernel's NIC as a daemon. Who gets the NIC, and who does not, and why? What may the
+# daemon do, and how does it end? Without jobs.
 hosts=(2) patience=120
 . "$(dirname "$0")/inside.sh"
 . "$(dirname "$0")/common.sh"

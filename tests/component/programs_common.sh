@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Real programs that compute the same with the component and without; sourced after common.sh. The
-# script that does so has a function `run MPIRUN-ARGUMENT...`, which starts a job and has its output go
-# to $scratch/out, and says in `served` what nicbarr's line says of that job.
+# script has a function `run MPIRUN-ARGUMENT...`: it starts a job, whose output goes to $scratch/out.
+# The script's `served` is what nicbarr's line says of that job.
 # shellcheck shell=bash
 same() { test -s "$scratch/with" && cmp "$scratch/with" "$scratch/without"; }
 compare() { # NAME FILTER MPIRUN-ARGUMENT...: FILTER FILE gives what is to be the same

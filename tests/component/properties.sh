@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What a barrier is, in all forms: nobody leaves before everybody has entered. Every number of
-# processes from 1 to 17, communicators of all shapes, non-blocking and persistent ones, threads, and
-# other traffic that has to go on meanwhile. The random seeds are in the log; NICBARR_SEED sets them.
+# What a barrier is, in all forms: nobody leaves before everybody has entered. It is tried with every
+# number of processes from 1 to 17, communicators of all shapes, non-blocking and persistent barriers,
+# threads, and other traffic that has to go on meanwhile. The random seeds are in the log; NICBARR_SEED
+# sets them.
 . "$(dirname "$0")/common.sh"
 seed=(${NICBARR_SEED:+--seed "$NICBARR_SEED"})
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libFuzzer's way into the control program: any bytes as a sequence of packets for a NIC with a few
- * open groups, a closed one and one that is opened late. Built and run by run.sh.
+ * libFuzzer's way into the control program: it takes any bytes as a sequence of packets for a NIC.
+ * The NIC has a few open groups, a closed one and one that is opened late. Built and run by run.sh.
  *
  * An input is a sequence of turns. A turn is a byte that says what happens (see `enum turn`), and
  * for packets a byte with their length and so many bytes. Packets come raw, or sealed by the

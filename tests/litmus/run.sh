@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Do the words that processors share hold where stores are seen late? Models of the kernel NIC's
-# release, the soft NIC's lock, the inlet and the sleepers, on x86's memory and on C11's, which
-# allows all that ARMv8 does with compiled C but for what memory.pml says. Each is searched as the
-# code is, where nothing may be found, and with one thing wrong, which must be found. Needs spin and
-# a C compiler, a minute and 500 MiB.
+# Do the words that processors share hold where stores are seen late? There are models of the kernel
+# NIC's release, the soft NIC's lock, the inlet and the sleepers. They run on x86's memory and on C11's.
+# C11's allows all that ARMv8 does with compiled C; memory.pml says what is left out. Each model is
+# searched as the code is: nothing may be found. Then it is searched with one thing wrong: that must be
+# found. Needs spin and a C compiler, a minute and 500 MiB.
 
 set -u
 tests=$(cd "${srcdir:-.}" && pwd)/tests

@@ -3,15 +3,15 @@
  * Sleeping on a word that somebody else stores: sleep_for() and myr_wake() in libmyr/waiter.c and
  * waiter.h, myr_nic_sleep() in libmyr/nic_sleep.c and wake() in nic_board.c.
  *
- * The sleeper counts itself, looks at the word and calls futex; who stores the word then looks
- * whether anybody is counted, and calls futex if so. The latter has no fence in between, as a
- * barrier would pay for it each time: the look may come before the store has been seen, and a
- * wake-up be lost (an invalid end).
+ * The sleeper counts itself, looks at the word and calls futex. Who stores the word then looks
+ * whether anybody is counted, and calls futex if so. There is no fence between that store and that
+ * look, as every barrier would pay for it. So the look may come before the store has been seen, and a
+ * wake-up is lost (an invalid end).
  *   -DSLICE  as it is: a sleep has an end, and after that the word has been seen
  *   -DFENCE  with a fence in between
  *
- * Of futex is assumed that it looks at the word behind a full fence and under a lock, which whoever
- * wakes takes as well.
+ * The model assumes of futex that it looks at the word behind a full fence and under a lock. Whoever
+ * wakes takes the same lock.
  */
 #define PROCESSORS 2
 #define WORDS 3

@@ -8,8 +8,8 @@
  *    and a slot of the previous barrier is taken for this one's;
  *  - alternating: two communicators by turns, where state that should be per communicator is not;
  *  - random: any communicator, so that disjoint parts of the job drift apart.
- * In each phase another random half of the processes is slow at random moments and the rest never
- * is, so that first, last and middle arrivals fall on every rank.
+ * In each phase a random half of the processes is slow at random moments; the rest never is. Each
+ * phase draws another half. So every rank comes first, last and in the middle.
  */
 #include "common.h"
 

@@ -9,8 +9,8 @@
  * MPI give the same context ids out again, to other groups, disjoint or overlapping.
  *
  * Invariant of the plan: whether an entry is occupied is known to all processes (the `used` flags
- * agree), whether I belong to it is `mine`. Only entries of which everybody is a member or that all
- * members treat alike become parents, because making a communicator is collective over the parent.
+ * agree), whether I belong to it is `mine`. Making a communicator is collective over the parent. So
+ * an entry becomes a parent only if everybody is a member of it, or all its members treat it alike.
  *
  * MPI_Ibarrier on an intercommunicator is left out unless --inter-ibarrier is given: Open MPI's own
  * (coll/libnbc of 4.1.4 and 5.0.7) lets processes leave before the other group has entered.

@@ -371,8 +371,8 @@ void ledger_close(struct ledger *ledger)
     ledger->members = NULL;
 }
 
-/* The store is a release and the loads are acquires, no more: that what a process wrote before a
- * barrier is seen by the others after it is the barrier's own work, and part of what is tested. */
+/* The store is a release and the loads are acquires, no more. The others see after a barrier what a
+ * process wrote before it: that is the barrier's own work, and is tested. */
 uint32_t ledger_enter(struct ledger *ledger)
 {
     uint32_t k = ++ledger->entered;

@@ -11,8 +11,8 @@
  *    requests. Only with --freed: MPI allows it, but Open MPI's own barriers (coll/libnbc of 4.1.4
  *    and 5.0.7) crash in it;
  *  - mixture: all processes follow one random plan of MPI_Ibarrier, MPI_Barrier, MPI_Start and
- *    MPI_Startall on a few communicators, up to 64 outstanding at once, and complete them in an
- *    order that each process chooses for itself, by all of MPI's functions.
+ *    MPI_Startall on a few communicators. Up to 64 are outstanding at once. Each process chooses
+ *    for itself in which order it completes them, and by which of MPI's functions.
  *
  * Why the mixture cannot deadlock by itself: a process only waits for what it has started. The one
  * that is least advanced in the plan waits for operations that all others have started too.

@@ -6,8 +6,8 @@
  * while other jobs keep the machine busy (tests/component/short_jobs.sh). Results are checked on
  * the way, so that a job that did nothing cannot pass.
  *
- * --leave ends with communicators, windows of messages and persistent requests that nobody has
- * freed, as programs do that leave the cleaning up to MPI_Finalize.
+ * --leave frees no communicators, windows of messages and persistent requests in the end. Some
+ * programs leave that to MPI_Finalize.
  * --tools opens MPI's tools interface before MPI_Init and closes it before MPI_Finalize;
  * --tools-twice has opened and closed it once before that, so that Open MPI loads its components
  * twice. (After MPI_Finalize nobody can close it: Open MPI 4.1.4 crashes there, with its own

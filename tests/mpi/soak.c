@@ -2,10 +2,10 @@
 /*
  * Communicators that come and go do not cost memory, descriptors or mappings.
  *
- * Cycles of making, using and freeing, mostly duplicates of WORLD with a few alive at a time, so
- * that what is pooled is given out again in another order. After a warm-up (pools fill, Open MPI's
- * free lists grow) the process looks at itself in /proc; at the end it looks again, and must not
- * have grown. Both times no communicator of its own is alive.
+ * It makes, uses and frees communicators in cycles, mostly duplicates of WORLD. A few are alive at
+ * a time, so that pools give out again in another order what they have got back. After a warm-up
+ * (pools fill, Open MPI's free lists grow) the process looks at itself in /proc; at the end it
+ * looks again, and must not have grown. Both times no communicator of its own is alive.
  *
  * Bytes and counts are checked; the time per cycle of the first and of the last tenth is only
  * reported.

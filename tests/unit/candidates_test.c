@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which barriers are worth measuring. Invariants, for every shape: Open MPI's own comes first, none
- * comes twice, each makes a difference and has somebody who plays it, the list is never cut off,
- * and a cache file can name each of them. Some lists are written down here.
+ * Which barriers are worth measuring. Invariants, for every shape: Open MPI's own comes first. None
+ * comes twice. Each makes a difference, and somebody can play it. A cache file can name it. The
+ * list is never cut off. Some lists are written down here.
  */
 #include <stdarg.h>
 #include <stddef.h>

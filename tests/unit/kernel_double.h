@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A test double of the kernel's NIC: the owner's side of it (firmware/kernel/owner.h), which plays
- * nothing, remembers what it was told, and is what the test says. No rights are needed.
+ * A test double of the kernel's NIC, for its owner (firmware/kernel/owner.h). It plays nothing,
+ * remembers what it was told, and is in the state that the test says. No rights are needed.
  *
  * For several threads: myrd's server in one, the test in another.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel's NIC, in the kernel: its program at one end of a pair of virtual interfaces (veth),
- * in a network of this test's own, with a packet socket at the other end as all its peers.
+ * The kernel's NIC, in the kernel. Its program is at one end of a pair of virtual interfaces
+ * (veth), in a network of this test's own. A packet socket at the other end is all its peers.
  *
  * Invariants: whatever the peers send and the hosts ring, the program does what the same engine,
  * compiled for this processor, does: the same messages in the same order, the same release, the
@@ -891,8 +891,8 @@ static void plan_greatest(struct mcp_kernel_plan *plan, bool waits_first, uint64
     plan->steps[waits_first ? 0 : MCP_KERNEL_STEPS - 1].waits = MCP_KERNEL_MESSAGES;
 }
 
-/* As much as can come of one event: everything is asked for, and two epochs are done at once, as
- * the messages of the second one stand for those of the first. */
+/* As much as can come of one event. Everything is asked for. Two epochs are done at once, as the
+ * second one's messages stand for the first one's. */
 static void all_at_once(void **state)
 {
     (void)state;

@@ -4,8 +4,8 @@
  * in an order drawn at random.
  *
  * Called by plan_test.c and layout_test.c. It reads plans (libmyr/plan.h) as group.h does, but sees
- * all of them at once: so it can tell a barrier that somebody left too early, one that nobody will
- * ever leave, and a word that is ahead of its time, for interleavings that real processors take
+ * all of them at once. So it can tell that somebody left a barrier too early, that nobody will ever
+ * leave one, or that a word is ahead of its time. It takes interleavings that real processors take
  * once in a year.
  */
 #ifndef TESTS_UNIT_STEPPER_H
