@@ -316,19 +316,19 @@ enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_ke
     struct myr_kernel_question question;
     struct myr_kernel_seat *seat = NULL;
     const struct myr_key key = {.scope = members->key, .id = GROUP_RECORD};
+    /* First of all: who fails after this leaves it, so the node's others do not keep it for us. */
+    struct myr_record *record = myr_record_join(
+        segment, &key, members->locals, MYR_LINE + sizeof(myr_word) * members->locals, 0, error);
+    if (NULL == record) {
+        return MYR_ERR_FULL;
+    }
     enum myr_status status = make_question(members, schedule_of, context, &question, error);
     if (MYR_OK == status) {
         status = take_seat(nic, &question, &seat, error);
     }
     if (MYR_OK != status) {
+        myr_record_leave(segment, record);
         return status;
-    }
-    struct myr_record *record = myr_record_join(
-        segment, &key, members->locals, MYR_LINE + sizeof(myr_word) * members->locals, 0, error);
-    if (NULL == record) {
-        myr_kernel_nic_ask_close(nic, seat->key);
-        give_up_seat(seat);
-        return MYR_ERR_FULL;
     }
     *group = (struct myr_nic_group){
         .done = &seat->page->done,

@@ -128,14 +128,21 @@ static void close_group(struct mcp_nic *mcp, struct mcp_board *board, struct mcp
     drop_links(board, group);
 }
 
+/* Close the group with the last process that is done with it; locked. */
+static void count_out(struct mcp_nic *mcp, struct mcp_board *board, struct shared_group *shared,
+                      uint32_t locals, struct mcp_group *group)
+{
+    if (++shared->left == locals && NULL != mcp && GROUP_OPEN == shared->state) {
+        close_group(mcp, board, group);
+    }
+}
+
 static void leave(struct myr_nic_group *group)
 {
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
     myr_publish(&pids(group->record, group->locals)[group->local], 0);
-    if (++shared_of(group->record)->left == group->locals && NULL != mcp) {
-        close_group(mcp, board, mcp_of(group));
-    }
+    count_out(mcp, board, shared_of(group->record), group->locals, mcp_of(group));
     myr_nic_leave(group->nic);
     myr_record_leave(group->segment, group->record);
 }
@@ -224,6 +231,28 @@ static enum myr_status open_once(struct myr_nic_group *group, const struct myr_n
     }
 }
 
+/* This process has no memory to join: the node's others must not wait for it to leave. If it is the
+ * first, they fail alike. */
+static void decline(struct myr_nic *nic, const struct myr_nic_members *members)
+{
+    const struct myr_key key = myr_nic_group_record_key(members->key);
+    const size_t before = myr_nic_group_before(members->locals);
+    struct myr_record *record =
+        myr_record_join(myr_nic_segment(nic), &key, members->locals, before, 0, NULL);
+    if (NULL == record) {
+        return;
+    }
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(nic, &board);
+    if (GROUP_NEW == shared_of(record)->state) {
+        shared_of(record)->state = GROUP_NO_MEMORY;
+    }
+    count_out(mcp, board, shared_of(record), members->locals,
+              (struct mcp_group *)(record->slots + before));
+    myr_nic_leave(nic);
+    myr_record_leave(myr_nic_segment(nic), record);
+}
+
 enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *nic,
                                    struct myr_waiter *waiter, const struct myr_nic_members *members,
                                    myr_schedule_fn schedule_of, const void *context,
@@ -231,6 +260,7 @@ enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *
 {
     struct myr_schedule schedule;
     if (!schedule_of(context, members->node, &schedule)) {
+        decline(nic, members);
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
@@ -297,9 +327,7 @@ static void fail_and_leave(struct myr_nic *nic, struct myr_record *record, uint3
     if (NULL != mcp) {
         mcp_collective_fail(&mcp->collective, board, &mcp->counters, group, group->node);
     }
-    if (++shared_of(record)->left == record->members && NULL != mcp) {
-        close_group(mcp, board, group);
-    }
+    count_out(mcp, board, shared_of(record), record->members, group);
     myr_nic_leave(nic);
     myr_record_leave(myr_nic_segment(nic), record);
 }

@@ -29,6 +29,8 @@
 #include <cmocka.h>
 
 #include "libmyr/kernel_inside.h"
+#include "libmyr/nic_group.h"
+#include "libmyr/segment.h"
 #include "myrd/kernel_groups.h"
 #include "myrd/kernel_plan.h"
 #include "myrd/owner.h"
@@ -945,6 +947,71 @@ static void a_server_that_ends_is_noticed(void **state)
     assert_int_equal(begin_server(state), 0);
 }
 
+/* ---- groups of a node's processes ---- */
+
+/* Two nodes that play a step; `context` says whether there is memory for it. */
+static bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule)
+{
+    struct mcp_step *steps =
+        *(const bool *)context ? malloc(sizeof(*steps) + 2 * sizeof(uint32_t)) : NULL;
+    if (NULL == steps) {
+        return false;
+    }
+    uint32_t *peers = (uint32_t *)(steps + 1);
+    steps[0] = (struct mcp_step){1, 1};
+    peers[0] = peers[1] = 1 - node;
+    *schedule = (struct myr_schedule){1, steps, 2, peers};
+    return true;
+}
+
+static void count_record(struct myr_record *record, void *context)
+{
+    (void)record;
+    ++*(uint32_t *)context;
+}
+
+static uint32_t records_in(struct myr_segment *segment)
+{
+    uint32_t count = 0;
+    myr_records_each(segment, count_record, &count);
+    return count;
+}
+
+/* Of a node's two processes one joins and leaves; the other has no memory for it, or the daemon
+ * does not let it in. Nothing of the group stays in the segment. */
+static void who_fails_to_join_keeps_nothing(void **state)
+{
+    (void)state;
+    const bool enough = true, too_little = false;
+    struct myr_kernel_nic *nic = come();
+    struct myr_segment *segment;
+    struct myr_nic_name peer = our_name(), absent = our_name();
+    const struct myr_nic_name *const good[] = {&peer, &peer}, *const bad[] = {&peer, &absent};
+    peer.address[0].ip = ip_of("127.0.0.2");
+    absent.count = 0;
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
+    for (int refused = 0; refused < 2; ++refused) {
+        struct myr_nic_group one, other;
+        const uint64_t key = 90 + (uint64_t)refused;
+        struct myr_nic_members members = {
+            .key = key, .nodes = 2, .locals = 2, .local = 0, .names = good};
+        assert_int_equal(
+            myr_kernel_group_join(&one, nic, segment, NULL, &members, schedule_of, &enough, NULL),
+            MYR_OK);
+        assert_int_equal(records_in(segment), 1);
+        members.local = 1;
+        members.names = refused ? bad : good;
+        assert_int_not_equal(myr_kernel_group_join(&other, nic, segment, NULL, &members,
+                                                   schedule_of, refused ? &enough : &too_little,
+                                                   NULL),
+                             MYR_OK);
+        myr_nic_group_leave(&one);
+        assert_int_equal(records_in(segment), 0);
+    }
+    myr_segment_leave(segment);
+    myr_kernel_nic_close(nic);
+}
+
 int main(void)
 {
 #define GROUPS(test) cmocka_unit_test_setup_teardown(test, begin_groups, end_groups)
@@ -981,6 +1048,7 @@ int main(void)
         SERVER(one_server_at_a_place),
         SERVER(a_user_has_so_many_clients),
         SERVER(a_server_that_ends_is_noticed),
+        SERVER(who_fails_to_join_keeps_nothing),
     };
     crew_watchdog();
     return cmocka_run_group_tests(tests, NULL, NULL);
