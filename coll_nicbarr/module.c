@@ -300,7 +300,8 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
         myr_group_arrival_bytes(module->shape.processes) + bytes.counters + bytes.others,
         nicbarr_pack(module->choice, module->source), &error);
     if (NULL == record) {
-        snprintf(trouble, sizeof(trouble), "%s", error.text);
+        snprintf(trouble, sizeof(trouble), "%.200s (coll_nicbarr_memory, or the system's)",
+                 error.text);
         return trouble;
     }
     /* Who came first has decided. */

@@ -3,10 +3,10 @@
  * Asynchronous progress: a thread that runs the NIC, so that barriers go on while all hosts
  * compute.
  *
- * Called by the component (coll_nicbarr_thread) and by the daemon. One thread serves all processes
- * of the node; it sleeps on the network until something comes or is due, and who waits for a
- * barrier meanwhile sleeps on the release instead. Where the thread's process leaves or dies, those
- * who wait run the NIC, as they do without a thread.
+ * Called by the component, where the person wants a thread, and by the daemon. One thread serves
+ * all processes of the node. It sleeps on the network until something comes or is due. Whoever
+ * waits for a barrier meanwhile sleeps on the release instead. Where the thread's process leaves or
+ * dies, those who wait run the NIC, as they do without a thread.
  *
  * A watch is much less: a node's processes may all compute for hours and make no call, and those
  * who wait for them elsewhere must be told that they are late and not dead. So one thread of one

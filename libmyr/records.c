@@ -54,7 +54,7 @@ struct myr_record *myr_record_join(struct myr_segment *segment, const struct myr
         }
     }
     if (NULL == record) {
-        trouble = "the node's shared memory is used up (coll_nicbarr_memory, or the system's)";
+        trouble = "the node's shared memory is used up";
     }
     myr_segment_unlock(segment);
     if (NULL != trouble) {
