@@ -39,15 +39,51 @@ static int for_all(ompi_communicator_t *comm, bool *good)
     return rc;
 }
 
-/* Rank 0's proposal, and its secret. */
+/* ---- what is in vain ---- */
+
+/* Where packets did not come through, finding that out took seconds. So not every communicator
+ * tries again, but the second after that, then the fourth, the eighth: the network may be mended,
+ * or the machine may have been too busy. Kept by rank 0 of each, which has the others skip it. */
+static struct {
+    pthread_mutex_t lock;
+    uint32_t failures; /* in a row */
+    uint32_t skip;     /* communicators to come */
+} doubt = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+enum { DOUBLINGS_MOST = 10 };
+
+static void note_outcome(ompi_communicator_t *comm, bool good)
+{
+    if (0 == ompi_comm_rank(comm)) {
+        pthread_mutex_lock(&doubt.lock);
+        doubt.failures = good                              ? 0
+                         : doubt.failures < DOUBLINGS_MOST ? doubt.failures + 1
+                                                           : doubt.failures;
+        doubt.skip = good ? 0 : (UINT32_C(1) << doubt.failures) - 1;
+        pthread_mutex_unlock(&doubt.lock);
+    }
+}
+
+/* Leave this one out? */
+static bool in_doubt(void)
+{
+    pthread_mutex_lock(&doubt.lock);
+    const bool skip = doubt.skip > 0;
+    doubt.skip -= skip;
+    pthread_mutex_unlock(&doubt.lock);
+    return skip;
+}
+
+/* Rank 0's proposal, and its secret; no secret: leave this communicator out. */
 static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     uint64_t words[2] = {0, 0};
     if (0 == ompi_comm_rank(comm)) {
         struct nicbarr_choice choice;
+        const bool in_doubt_now = in_doubt();
         const enum nicbarr_source source = nicbarr_propose(&module->shape, &choice);
         words[0] = nicbarr_pack(choice, source);
-        if (!os_draw_key(&words[1], sizeof(words[1]))) {
+        if (!in_doubt_now && !os_draw_key(&words[1], sizeof(words[1]))) {
             words[0] = 0;
         }
     }
@@ -110,25 +146,33 @@ static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     return rc;
 }
 
-/* All enter at once, so it must come through soon. */
-static bool try_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+/* Try a group; true for all if it came through for all. All enter at once, so it must do so soon;
+ * and none goes on to the next before all have tried this one, as it would wait there for those who
+ * have failed at it. */
+static int try_one(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                   struct myr_nic_group *group, struct myr_error *error, bool *good)
 {
-    return OMPI_SUCCESS == module->barrier.function(comm, module->barrier.module) &&
-           nicbarr_group_try(&module->nic) && nicbarr_group_try(&module->split);
+    int rc = module->barrier.function(comm, module->barrier.module);
+    if (OMPI_SUCCESS == rc) {
+        *good = nicbarr_group_try(group, error);
+        rc = for_all(comm, good);
+    }
+    return rc;
 }
 
 void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const struct myr_error *error)
 {
     const bool ours = NULL != error && '\0' != error->text[0];
+    note_outcome(comm, false);
     nicbarr_group_leave(&module->nic);
     nicbarr_group_leave(&module->split);
-    nicbarr_decline(module, comm,
-                    ours
-                        ? error->text
-                        : "the NICs' packets do not come through between all nodes, or one of them "
-                          "has no memory left (is a firewall in the way of UDP? see "
-                          "coll_nicbarr_network and coll_nicbarr_port)");
+    nicbarr_decline(
+        module, comm,
+        ours ? error->text
+             : "between other nodes the NICs' packets do not come through, or one of them "
+               "has no memory left (is a firewall in the way of UDP? see "
+               "coll_nicbarr_network and coll_nicbarr_port)");
 }
 
 int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
@@ -141,14 +185,17 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
         rc = join_all(module, comm, &error, &good);
         rc = OMPI_SUCCESS == rc ? for_all(comm, &good) : rc;
         if (OMPI_SUCCESS == rc && good) {
-            good = try_all(module, comm);
-            rc = for_all(comm, &good);
+            rc = try_one(module, comm, &module->nic, &error, &good);
+        }
+        if (OMPI_SUCCESS == rc && good) {
+            rc = try_one(module, comm, &module->split, &error, &good);
         }
         if (OMPI_SUCCESS == rc && !good) {
             nicbarr_across_decline(module, comm, &error);
         }
     }
     if (OMPI_SUCCESS == rc && good) {
+        note_outcome(comm, true);
         nicbarr_install_barrier(module, comm);
     }
     module->tuning = false;
@@ -173,7 +220,11 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     }
     rc = OMPI_SUCCESS == rc ? hear_proposal(module, comm) : rc;
     module->tuning = false;
-    if (OMPI_SUCCESS == rc && NICBARR_FORCED == module->source) {
+    if (OMPI_SUCCESS == rc && 0 == module->nic_key) {
+        nicbarr_decline(module, comm,
+                        "packets did not come through for an earlier communicator; a later one "
+                        "tries again");
+    } else if (OMPI_SUCCESS == rc && NICBARR_FORCED == module->source) {
         rc = nicbarr_across_install(module, comm);
     } else if (OMPI_SUCCESS == rc) {
         comm->c_coll->coll_barrier = NICBARR_UNDECIDED == module->source

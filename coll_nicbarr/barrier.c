@@ -10,6 +10,7 @@
 
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/module.h"
+#include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/tune.h"
 
 MYR_HOT int nicbarr_barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module)
@@ -50,20 +51,18 @@ int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *mod
 
 /* ---- across nodes ---- */
 
-/* A NIC that fails takes the job with it, as a connection that fails does. */
 MYR_HOT int nicbarr_barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    struct myr_nic_group *group = &module->nic;
-    if (!myr_nic_group_wait(group, myr_nic_group_arrive(group), 0)) {
-        char name[NICBARR_COMM_TEXT];
-        opal_output(0,
-                    "nicbarr: %s of this node has failed in the middle of a barrier on %s: it is "
-                    "gone, or a process of the job has died",
-                    nicbarr_kind(module->choice.nic)->title, nicbarr_comm_name(comm, name));
-        return OMPI_ERROR;
-    }
-    return OMPI_SUCCESS;
+    return nicbarr_nic_barrier(module, comm, &module->nic);
+}
+
+/* A barrier before this one has been given up (overdue.c). */
+int nicbarr_barrier_failed(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    (void)comm;
+    (void)base;
+    return NICBARR_PROC_FAILED;
 }
 
 /* Open MPI's own, as nothing is known of communicators of this shape: measure. */

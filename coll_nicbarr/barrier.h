@@ -22,11 +22,14 @@ int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module
 int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_barrier_failed(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 /* ---- ibarrier.c ---- */
 
 int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **request,
                      mca_coll_base_module_t *module);
+int nicbarr_ibarrier_failed(ompi_communicator_t *comm, ompi_request_t **request,
+                            mca_coll_base_module_t *module);
 int nicbarr_barrier_init(ompi_communicator_t *comm, MPI_Info info, ompi_request_t **request,
                          mca_coll_base_module_t *module);
 int nicbarr_requests_open(void);

@@ -93,6 +93,7 @@ typedef struct mca_coll_nicbarr_module {
     struct myr_nic_group split; /* MPI_Ibarrier's */
     uint64_t nic_key;           /* from which the groups' keys are made */
     uint32_t barriers;          /* done by Open MPI's own function so far */
+    bool told;                  /* that its NICs have failed */
 } mca_coll_nicbarr_module_t;
 
 OBJ_CLASS_DECLARATION(mca_coll_nicbarr_module_t);

@@ -12,10 +12,12 @@
 #include <string.h>
 
 #include "coll_nicbarr/digest.h"
+#include "coll_nicbarr/overdue.h"
 
-/* How long a barrier that all enter at once may take before it counts as not coming through: long
- * enough for what is lost to be asked for several times over (microseconds). */
-enum { TRY_US = 2000000 };
+/* How long nothing may be heard of a node, in a barrier that all enter at once, before its packets
+ * count as not coming through (milliseconds). A busy host answers late, but a NIC that is asked
+ * again and again does answer: at a load of 70 one of 20,000 communicators took more than 2 s. */
+enum { TRY_MS = 5000 };
 
 static uint32_t blob_bytes(const struct nicbarr_joining *joining)
 {
@@ -199,7 +201,39 @@ void nicbarr_group_leave(struct myr_nic_group *group)
     }
 }
 
-bool nicbarr_group_try(struct myr_nic_group *group)
+/* Is it in vain to wait any longer? Then all nodes that can be reached hear of it, as they may wait
+ * for others than those that are silent. */
+static bool in_vain(struct myr_nic_group *group, const struct nicbarr_wait *wait,
+                    struct myr_error *error)
 {
-    return myr_nic_group_wait(group, myr_nic_group_arrive(group), TRY_US);
+    uint32_t node, silence_ms;
+    if (myr_nic_group_over(group) && !myr_nic_group_failed(group, &node)) {
+        (void)myr_fail(error, MYR_ERR_GONE, 0, "the NIC of this node has failed");
+        return true;
+    }
+    if (!myr_nic_group_over(group)) {
+        silence_ms = nicbarr_overdue_silence(group, wait, &node);
+        if (silence_ms < TRY_MS) {
+            return false;
+        }
+        myr_nic_group_fail(group, node);
+    }
+    (void)myr_fail(error, MYR_ERR_GONE, 0,
+                   "the NICs' packets do not come through between all nodes: of one that all wait "
+                   "for nothing was heard for %d s (is a firewall in the way of UDP? see "
+                   "coll_nicbarr_network and coll_nicbarr_port)",
+                   TRY_MS / 1000);
+    return true;
+}
+
+bool nicbarr_group_try(struct myr_nic_group *group, struct myr_error *error)
+{
+    const uint32_t epoch = myr_nic_group_arrive(group);
+    const struct nicbarr_wait wait = {.began_ms = nicbarr_now_ms(), .epoch = epoch};
+    bool done = false, vain = false;
+    while (!done && !vain) {
+        done = myr_nic_group_wait(group, epoch, NICBARR_LOOK_US);
+        vain = !done && in_vain(group, &wait, error);
+    }
+    return done;
 }

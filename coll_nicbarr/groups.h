@@ -37,8 +37,8 @@ int nicbarr_groups_join(const mca_coll_nicbarr_module_t *module, ompi_communicat
 /* Leave, if it was joined. */
 void nicbarr_group_leave(struct myr_nic_group *group);
 
-/* One barrier, or ping-pong, that all enter at once and that may fail: false if nothing comes
- * through. */
-bool nicbarr_group_try(struct myr_nic_group *group);
+/* One barrier, or ping-pong, that all enter at once and that may fail: false, with a line, if
+ * nothing comes through. A host that is only late is waited for. */
+bool nicbarr_group_try(struct myr_nic_group *group, struct myr_error *error);
 
 #endif

@@ -14,15 +14,18 @@
  */
 #include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/module.h"
+#include "coll_nicbarr/overdue.h"
 
 #include <string.h>
 
 typedef struct {
     ompi_request_t super;
     struct myr_arrival arrival;
-    struct myr_group own;            /* a persistent barrier's; else its record is NULL */
-    const struct myr_nic_group *nic; /* across nodes: the group, ... */
-    uint32_t epoch;                  /* ... and what it must reach; else NULL */
+    struct myr_group own;              /* a persistent barrier's; else its record is NULL */
+    mca_coll_nicbarr_module_t *module; /* across nodes: MPI_Ibarrier's; else NULL */
+    uint32_t epoch;                    /* what its NICs' group must reach */
+    bool looked;                       /* the clock has been looked at: `wait` is valid */
+    struct nicbarr_wait wait;
 } nicbarr_request_t;
 
 enum { REMIND_EVERY = 64 /* calls of progress, a power of two */ };
@@ -31,6 +34,7 @@ static opal_free_list_t requests;
 static opal_list_t active;
 static opal_mutex_t lock;
 static uint32_t calls;   /* of progress */
+static uint32_t look_ms; /* when somebody last looked for missing nodes; see overdue.h */
 static bool progressing; /* whether Open MPI's progress engine knows of us */
 
 static opal_list_item_t *as_item(nicbarr_request_t *request)
@@ -40,18 +44,48 @@ static opal_list_item_t *as_item(nicbarr_request_t *request)
 
 /* ---- progress ---- */
 
-/* Is it complete, one way or the other? */
+/* Is it complete? */
 static bool test(nicbarr_request_t *request)
 {
-    if (NULL == request->nic) {
+    if (NULL == request->module) {
         return myr_arrival_test(&request->arrival);
     }
-    const bool done = myr_nic_group_test(request->nic, request->epoch);
-    if (!done && myr_nic_group_over(request->nic)) {
-        request->super.req_status.MPI_ERROR = MPI_ERR_OTHER;
-        return true;
+    const bool done = myr_nic_group_test(&request->module->split, request->epoch);
+    if (done && request->looked) {
+        nicbarr_overdue_end(request->module, request->super.req_mpi_object.comm, &request->wait);
     }
     return done;
+}
+
+/* It takes a while: ask for what is missing, and once in a second see whether it will ever come.
+ * True if it will not, with the error that the request ends with. */
+static bool remind(nicbarr_request_t *request, bool look)
+{
+    if (NULL == request->module) {
+        return false;
+    }
+    struct myr_nic_group *group = &request->module->split;
+    myr_nic_group_remind(group);
+    if (!request->looked) {
+        request->looked = true;
+        request->wait = (struct nicbarr_wait){nicbarr_now_ms(), request->epoch, false};
+    }
+    if (look || myr_nic_group_over(group)) {
+        request->super.req_status.MPI_ERROR = nicbarr_overdue_look(
+            request->module, request->super.req_mpi_object.comm, group, &request->wait);
+    }
+    return OMPI_SUCCESS != request->super.req_status.MPI_ERROR;
+}
+
+/* Is it time to look for missing nodes? */
+static bool look_now(void)
+{
+    const uint32_t now_ms = nicbarr_now_ms();
+    if (now_ms - look_ms < NICBARR_LOOK_MS) {
+        return false;
+    }
+    look_ms = now_ms;
+    return true;
 }
 
 static int progress(void)
@@ -63,18 +97,16 @@ static int progress(void)
     if (0 != OPAL_THREAD_TRYLOCK(&lock)) {
         return 0;
     }
-    const bool remind = 0 == ++calls % REMIND_EVERY;
+    const bool slow = 0 == ++calls % REMIND_EVERY, look = slow && look_now();
     opal_list_t complete;
     OBJ_CONSTRUCT(&complete, opal_list_t);
     opal_list_item_t *item, *next;
     OPAL_LIST_FOREACH_SAFE(item, next, &active, opal_list_item_t)
     {
         nicbarr_request_t *request = (nicbarr_request_t *)item;
-        if (test(request)) {
+        if (test(request) || (slow && remind(request, look))) {
             opal_list_remove_item(&active, item);
             opal_list_append(&complete, item);
-        } else if (remind && NULL != request->nic) {
-            myr_nic_group_remind(request->nic);
         }
     }
     OPAL_THREAD_UNLOCK(&lock);
@@ -91,13 +123,15 @@ static int progress(void)
 
 /* Arrive in one of the two groups, and hand the request to the progress engine unless that was all.
  */
-static void start(nicbarr_request_t *request, struct myr_group *group, struct myr_nic_group *nic)
+static void start(nicbarr_request_t *request, struct myr_group *group,
+                  mca_coll_nicbarr_module_t *across)
 {
     request->super.req_state = OMPI_REQUEST_ACTIVE;
-    request->nic = nic;
+    request->module = across;
+    request->looked = false;
     OPAL_THREAD_LOCK(&lock);
-    if (NULL != nic) {
-        request->epoch = myr_nic_group_arrive(nic);
+    if (NULL != across) {
+        request->epoch = myr_nic_group_arrive(&across->split);
     } else {
         myr_group_arrive(group, &request->arrival);
     }
@@ -205,9 +239,16 @@ int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **handle,
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    start(request, &module->group, module->across ? &module->split : NULL);
+    start(request, &module->group, module->across ? module : NULL);
     *handle = &request->super;
     return OMPI_SUCCESS;
+}
+
+int nicbarr_ibarrier_failed(ompi_communicator_t *comm, ompi_request_t **handle,
+                            mca_coll_base_module_t *base)
+{
+    *handle = MPI_REQUEST_NULL;
+    return nicbarr_barrier_failed(comm, base);
 }
 
 int nicbarr_barrier_init(ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,

@@ -24,6 +24,7 @@ coll_nicbarr_sources = \
     coll_nicbarr/module.h coll_nicbarr/module.c \
     coll_nicbarr/across.h coll_nicbarr/across.c \
     coll_nicbarr/groups.h coll_nicbarr/groups.c \
+    coll_nicbarr/overdue.h coll_nicbarr/overdue.c \
     coll_nicbarr/barrier.h coll_nicbarr/barrier.c coll_nicbarr/ibarrier.c \
     coll_nicbarr/layout.h coll_nicbarr/layout.c \
     coll_nicbarr/tuning.h coll_nicbarr/tune.h coll_nicbarr/tune.c \

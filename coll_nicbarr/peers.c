@@ -213,6 +213,15 @@ enum nicbarr_counted nicbarr_peers_census(const struct nicbarr_peer *const *list
     return counted;
 }
 
+const struct myr_nic_name *nicbarr_nic_name(uint32_t nic, uint32_t number)
+{
+    pthread_mutex_lock(&lock);
+    const struct myr_nic_name *name =
+        0 == number || number > nics[nic].count ? NULL : nics[nic].names[number - 1];
+    pthread_mutex_unlock(&lock);
+    return name;
+}
+
 uint64_t nicbarr_job_identity(void)
 {
     opal_process_name_t first = ompi_proc_local()->super.proc_name;

@@ -37,6 +37,10 @@ const struct nicbarr_hello *nicbarr_hello_own(void);
  * NULL where there is no memory. */
 const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name);
 
+/* The name of a NIC by its number among all that were met (struct nicbarr_peer); valid until
+ * closing. */
+const struct myr_nic_name *nicbarr_nic_name(uint32_t nic, uint32_t number);
+
 /* What `peer` is in trouble for, in a line. */
 const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct nicbarr_peer *peer,
                                  char *text, size_t bytes);

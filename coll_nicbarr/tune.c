@@ -24,6 +24,7 @@
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/limits.h"
 #include "coll_nicbarr/module.h"
+#include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/report.h"
 #include "coll_nicbarr/together.h"
 #include "coll_nicbarr/tuning.h"
@@ -60,9 +61,7 @@ static int enter_barrier(struct tuner *tuner, int candidate)
         return meet(tuner);
     }
     if (tuner->module->across) {
-        struct myr_nic_group *group = &tuner->nics[candidate];
-        return myr_nic_group_wait(group, myr_nic_group_arrive(group), 0) ? OMPI_SUCCESS
-                                                                         : OMPI_ERROR;
+        return nicbarr_nic_barrier(tuner->module, tuner->comm, &tuner->nics[candidate]);
     }
     myr_group_barrier(&tuner->module->group);
     return OMPI_SUCCESS;
@@ -150,11 +149,13 @@ static int try_out(struct tuner *tuner)
     struct failures failures = {{0}};
     int rc = OMPI_SUCCESS;
     for (int c = 1; OMPI_SUCCESS == rc && c < tuner->tuning.count; ++c) {
-        double *failed = &failures.of[tuner->tuning.candidates[c].choice.nic];
+        const uint32_t nic = tuner->tuning.candidates[c].choice.nic;
+        double *failed = &failures.of[nic];
         if (0 == *failed) {
             rc = meet(tuner);
-            *failed =
-                OMPI_SUCCESS == rc && !nicbarr_group_try(&tuner->nics[c]) ? own_mark(tuner) : 0;
+            const bool good =
+                OMPI_SUCCESS != rc || nicbarr_group_try(&tuner->nics[c], &tuner->errors[nic]);
+            *failed = good ? 0 : own_mark(tuner);
             rc = OMPI_SUCCESS == rc ? nicbarr_maximum(tuner->comm, failed, 1) : rc;
         }
     }

@@ -83,12 +83,14 @@ uint32_t myr_nic_group_arrive(struct myr_nic_group *group)
 
 bool myr_nic_group_over(const struct myr_nic_group *group)
 {
-    return group->player->over(group);
+    return 0 != group->given_up || group->player->over(group);
 }
 
 bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node)
 {
-    const uint32_t failed = NULL == group->player->failed ? 0 : group->player->failed(group);
+    const uint32_t failed = 0 != group->given_up            ? group->given_up
+                            : NULL == group->player->failed ? 0
+                                                            : group->player->failed(group);
     *node = failed - 1;
     return 0 != failed;
 }
@@ -98,8 +100,10 @@ uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct myr_missing *
     return NULL == group->player->missing ? 0 : group->player->missing(group, list, most);
 }
 
+/* (The NIC may not hear of it, as where the kernel's is rung by a cable that is out.) */
 void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node)
 {
+    group->given_up = node + 1;
     if (NULL != group->player->fail) {
         group->player->fail(group, node);
     }

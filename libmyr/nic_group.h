@@ -43,7 +43,8 @@ struct myr_nic_group {
     const myr_word *done; /* the release: the last epoch that is complete; the NIC writes it */
     myr_word *arrivals;   /* of the node's processes: the epochs they have arrived in */
     uint32_t locals, local;
-    uint32_t epoch;                  /* the last one this process has arrived in */
+    uint32_t epoch;    /* the last one this process has arrived in */
+    uint32_t given_up; /* the node that this process waits for no longer + 1; 0: none */
     const struct myr_player *player; /* NULL: not joined */
     struct myr_waiter *waiter;
     struct myr_segment *segment;

@@ -68,6 +68,19 @@ static inline void nicbarr_comm_identity(const ompi_communicator_t *comm, uint64
 #endif
 }
 
+/* The error of a collective that a process has not come to: where MPI has a word for it (5.0). */
+#ifdef MPI_ERR_PROC_FAILED
+#define NICBARR_PROC_FAILED MPI_ERR_PROC_FAILED
+#else
+#define NICBARR_PROC_FAILED MPI_ERR_OTHER
+#endif
+
+/* The host of a rank; NULL: not known. */
+static inline const char *nicbarr_rank_host(ompi_communicator_t *comm, int rank)
+{
+    return opal_get_proc_hostname(&ompi_comm_peer_lookup(comm, rank)->super);
+}
+
 /*
  * Give a message that has come to whoever registered for its tag. That one may use the segment
  * until this returns. The endpoint is the sender's. It may be NULL where

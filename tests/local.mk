@@ -9,6 +9,7 @@ mpi_programs = \
     tests/mpi/threads \
     tests/mpi/soak \
     tests/mpi/killed \
+    tests/mpi/overdue \
     tests/mpi/pt2pt \
     tests/mpi/cputime \
     tests/mpi/pvars \
@@ -40,6 +41,9 @@ tests_mpi_soak_LDADD = $(MPI_LIBS)
 tests_mpi_killed_SOURCES = tests/mpi/killed.c $(mpi_common)
 tests_mpi_killed_CFLAGS = $(mpi_cflags)
 tests_mpi_killed_LDADD = $(MPI_LIBS)
+tests_mpi_overdue_SOURCES = tests/mpi/overdue.c $(mpi_common)
+tests_mpi_overdue_CFLAGS = $(mpi_cflags)
+tests_mpi_overdue_LDADD = $(MPI_LIBS)
 tests_mpi_pt2pt_SOURCES = tests/mpi/pt2pt.c $(mpi_common)
 tests_mpi_pt2pt_CFLAGS = $(mpi_cflags)
 tests_mpi_pt2pt_LDADD = $(MPI_LIBS)
@@ -77,6 +81,7 @@ component_tests = \
     tests/component/waiting.sh \
     tests/component/double.sh \
     tests/component/spawn.sh \
+    tests/component/overdue.sh \
     tests/component/lossy.sh \
     tests/component/strangers.sh \
     tests/component/network.sh \

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Barriers that take long; see overdue.h. */
+#include "coll_nicbarr/overdue.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "coll_nicbarr/barrier.h"
+#include "os/clock.h"
+
+enum {
+    LISTED = 64,     /* missing nodes that are looked at */
+    NAMED = 4,       /* of them, those that a line names */
+    LINE_BYTES = 900 /* that hold any such line */
+};
+
+uint32_t nicbarr_now_ms(void)
+{
+    return (uint32_t)os_now_ms();
+}
+
+/* ---- who is missing ---- */
+
+/* How long nothing was heard of a node, of the time that we have waited (milliseconds). */
+static uint32_t silence(const struct nicbarr_wait *wait, const struct myr_missing *missing,
+                        uint32_t now_ms)
+{
+    const uint32_t waited_ms = now_ms - wait->began_ms;
+    const uint32_t since_ms = now_ms - missing->heard_ms;
+    return 0 != missing->heard_ms && since_ms < waited_ms ? since_ms : waited_ms;
+}
+
+struct silent {
+    struct myr_missing node[LISTED];
+    uint32_t silence_ms[LISTED];
+    uint32_t count;
+};
+
+/* Those that have been silent for at least this long. */
+static void find_silent(struct myr_nic_group *group, const struct nicbarr_wait *wait,
+                        uint32_t least_ms, struct silent *silent)
+{
+    struct myr_missing missing[LISTED];
+    const uint32_t count = myr_nic_group_missing(group, missing, LISTED);
+    const uint32_t now_ms = nicbarr_now_ms();
+    silent->count = 0;
+    for (uint32_t m = 0; m < count; ++m) {
+        const uint32_t silence_ms = silence(wait, &missing[m], now_ms);
+        if (silence_ms >= least_ms) {
+            silent->node[silent->count] = missing[m];
+            silent->silence_ms[silent->count++] = silence_ms;
+        }
+    }
+}
+
+uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicbarr_wait *wait,
+                                 uint32_t *node)
+{
+    struct silent silent;
+    uint32_t longest_ms = 0;
+    *node = 0;
+    find_silent(group, wait, 0, &silent);
+    for (uint32_t s = 0; s < silent.count; ++s) {
+        if (silent.silence_ms[s] >= longest_ms) {
+            longest_ms = silent.silence_ms[s];
+            *node = silent.node[s].node;
+        }
+    }
+    return longest_ms;
+}
+
+/* ---- in words ---- */
+
+struct line {
+    char text[LINE_BYTES];
+    size_t length;
+};
+
+static void add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct line *line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int more =
+        vsnprintf(line->text + line->length, sizeof(line->text) - line->length, format, arguments);
+    va_end(arguments);
+    line->length += more < 0 ? 0 : (size_t)more;
+    line->length = line->length < sizeof(line->text) ? line->length : sizeof(line->text) - 1;
+}
+
+/* The host of a node, and its ranks. */
+static void add_node(struct line *line, const mca_coll_nicbarr_module_t *module,
+                     ompi_communicator_t *comm, uint32_t node)
+{
+    const struct nicbarr_nodes *nodes = &module->nodes;
+    int first = -1, last = -1, count = 0;
+    for (int r = 0; r < ompi_comm_size(comm); ++r) {
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
+        const struct nicbarr_peer *peer = nicbarr_peer(&name);
+        if (NULL != peer &&
+            nodes->names[nodes->by][node] == nicbarr_nic_name(nodes->by, peer->nic[nodes->by])) {
+            first = first < 0 ? r : first;
+            last = r;
+            ++count;
+        }
+    }
+    const char *host = first < 0 ? NULL : nicbarr_rank_host(comm, first);
+    add(line, "%s (", NULL == host ? "a host" : host);
+    if (count < 2) {
+        add(line, "rank %d", first);
+    } else if (last - first + 1 == count) {
+        add(line, "ranks %d to %d", first, last);
+    } else {
+        add(line, "%d ranks from %d to %d", count, first, last);
+    }
+}
+
+static void add_silent(struct line *line, const mca_coll_nicbarr_module_t *module,
+                       ompi_communicator_t *comm, const struct silent *silent)
+{
+    for (uint32_t s = 0; s < silent->count && s < NAMED; ++s) {
+        add(line, 0 == s ? "" : ", ");
+        add_node(line, module, comm, silent->node[s].node);
+        if (0 == silent->node[s].heard_ms) {
+            add(line, ", silent all the time)");
+        } else {
+            add(line, ", last heard of %.1f s ago)",
+                (double)(nicbarr_now_ms() - silent->node[s].heard_ms) * 1e-3);
+        }
+    }
+    if (silent->count > NAMED) {
+        add(line, " and %u more nodes", silent->count - NAMED);
+    }
+}
+
+static void begin(struct line *line, ompi_communicator_t *comm, const struct nicbarr_wait *wait)
+{
+    char name[NICBARR_COMM_TEXT];
+    *line = (struct line){.length = 0};
+    add(line, "barrier %u on %s has waited for %.1f s", wait->epoch, nicbarr_comm_name(comm, name),
+        (double)(nicbarr_now_ms() - wait->began_ms) * 1e-3);
+}
+
+static void say(const struct line *line)
+{
+    opal_output(0, "nicbarr: %s", line->text);
+}
+
+static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                 const struct silent *silent, const struct nicbarr_wait *wait)
+{
+    const int timeout = mca_coll_nicbarr_component.parameters.timeout;
+    struct line line;
+    begin(&line, comm, wait);
+    add(&line, " without a sign of life of ");
+    add_silent(&line, module, comm, silent);
+    if (0 == timeout) {
+        add(&line, "; it goes on waiting");
+    } else {
+        add(&line, "; it gives up after %d s of silence (coll_nicbarr_timeout)", timeout);
+    }
+    say(&line);
+}
+
+/* ---- the end of a group ---- */
+
+/* What kept it from being completed, once for a communicator. */
+static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         struct myr_nic_group *group, const struct nicbarr_wait *wait)
+{
+    struct line line;
+    uint32_t node;
+    if (module->told) {
+        return;
+    }
+    module->told = true;
+    begin(&line, comm, wait);
+    if (!myr_nic_group_failed(group, &node)) {
+        const struct myr_nic_kind *kind = nicbarr_kind(module->choice.nic);
+        add(&line,
+            " and will not be completed: %s of this node is gone, or a process died that "
+            "ran it%s%s%s",
+            kind->title, NULL == kind->absent ? "" : " (", NULL == kind->absent ? "" : kind->absent,
+            NULL == kind->absent ? "" : ")");
+    } else if (node == module->nodes.node) {
+        add(&line, " and will not be completed: the others have given this node up, or a process "
+                   "of it has died");
+    } else if (node < module->nodes.nodes) {
+        add(&line, " and will not be completed: no sign of life, or the end, of ");
+        add_node(&line, module, comm, node);
+        add(&line, ")");
+    }
+    say(&line);
+}
+
+/* From now on all barriers of the communicator fail at once. */
+static int give_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                   struct myr_nic_group *group, const struct nicbarr_wait *wait)
+{
+    tell_failure(module, comm, group, wait);
+    if (&module->super == comm->c_coll->coll_barrier_module) {
+        comm->c_coll->coll_barrier = nicbarr_barrier_failed;
+    }
+    if (&module->super == comm->c_coll->coll_ibarrier_module) {
+        comm->c_coll->coll_ibarrier = nicbarr_ibarrier_failed;
+    }
+    return NICBARR_PROC_FAILED;
+}
+
+int nicbarr_overdue_look(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         struct myr_nic_group *group, struct nicbarr_wait *wait)
+{
+    const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
+    const uint32_t warn_ms = (uint32_t)parameters->warn * 1000;
+    const uint32_t timeout_ms = (uint32_t)parameters->timeout * 1000;
+    struct silent silent;
+    if (myr_nic_group_over(group)) {
+        return give_up(module, comm, group, wait);
+    }
+    uint32_t node;
+    if (0 != timeout_ms && nicbarr_overdue_silence(group, wait, &node) >= timeout_ms) {
+        myr_nic_group_fail(group, node);
+        return give_up(module, comm, group, wait);
+    }
+    if (0 != warn_ms && !wait->warned) {
+        find_silent(group, wait, warn_ms, &silent);
+        if (0 != silent.count) {
+            warn(module, comm, &silent, wait);
+            wait->warned = true;
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
+void nicbarr_overdue_end(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const struct nicbarr_wait *wait)
+{
+    (void)module;
+    if (wait->warned) {
+        struct line line;
+        begin(&line, comm, wait);
+        add(&line, " and goes on now: all nodes have come");
+        say(&line);
+    }
+}
+
+int nicbarr_overdue_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         struct myr_nic_group *group, uint32_t epoch)
+{
+    struct nicbarr_wait wait = {.began_ms = nicbarr_now_ms() - NICBARR_LOOK_MS, .epoch = epoch};
+    do {
+        const int rc = nicbarr_overdue_look(module, comm, group, &wait);
+        if (OMPI_SUCCESS != rc) {
+            /* It may have come to an end in the very last moment. */
+            return myr_nic_group_test(group, epoch) ? OMPI_SUCCESS : rc;
+        }
+    } while (!myr_nic_group_wait(group, epoch, NICBARR_LOOK_US));
+    nicbarr_overdue_end(module, comm, &wait);
+    return OMPI_SUCCESS;
+}

@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Hosts and processes that are missing from a barrier: who is silent is named, and given up after a
+# while; who is only late is waited for without a word, as long as somebody answers for it. With small
+# values of coll_nicbarr_warn and coll_nicbarr_timeout.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+export folder=$scratch/files out=$scratch/out
+
+# What goes on beside the job; ranks are of hosts with per_host processes each. Each waits for what it
+# needs to see, and the watchdog ends it if that never comes.
+cat > "$scratch/beside.sh" << 'EOS'
+#!/bin/bash
+until_there() { until [ -e "$folder/$1" ]; do sleep 0.05; done; }
+until_all() { for r in $(seq 0 $((processes - 1))); do until_there "$1.$r"; done; }
+until_said() { until grep -q -- "$1" "$out"; do sleep 0.05; done; }
+tell() { touch "$folder/$1"; }
+signal() { # SIGNAL RANK...
+    local name=$1
+    shift
+    for r in "$@"; do kill "-$name" "$(cat "$folder/pid.$r")"; done
+}
+"$NETHOSTS_MPIRUN" "$@" &
+job=$!
+trap 'signal CONT $stopped 2> /dev/null' EXIT
+until_all pid
+eval "$beside"
+wait $job
+EOS
+chmod +x "$scratch/beside.sh"
+
+# held_up NAME "NETHOSTS-OPTIONS HOSTS PER-HOST" BESIDE PROGRAM-OPTIONS MCA...: the job ends well.
+held_up() {
+    local name=$1 layout=$2
+    beside=$3
+    export beside
+    # shellcheck disable=SC2086 # words
+    set -- "${@:4}" -- $layout
+    local options=$1 mca=()
+    shift
+    while [ "$1" != -- ]; do
+        mca+=("$1")
+        shift
+    done
+    shift
+    local nodes=${*: -2:1} each=${*: -1}
+    export processes=$((nodes * each))
+    rm -rf "$folder"
+    mkdir "$folder"
+    # shellcheck disable=SC2086 # words
+    check "$name" on_hosts "${@:1:$#-2}" --shell "$nodes" "$each" "$scratch/beside.sh" \
+        --mca coll_nicbarr_verbose 1 "${mca[@]}" "$programs/overdue" --folder "$folder" \
+        --ledger "$scratch/ledger" --seed "$seed" $options
+}
+soon=(--mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3)
+given_up() { # NUMBER of the host: of what all have seen
+    check "it is told of" said "barrier [0-9]* on the first has waited for .* without a sign of life of \\(host\\|10.77.0.\\)$1 (rank"
+    check "all are told why it ends" said "barrier [0-9]* on the first .* will not be completed: "
+    check "each process's barrier has failed" test "$(find "$folder" -name 'failed.*' | wc -l)" = "$processes"
+}
+not_a_word() { ! said "sign of life"; }
+
+# Both hosts' sides of it: the processes of host 2 do not run, or cannot be reached.
+stops='stopped="2 3"; signal STOP 2 3; until_there failed.0; signal CONT 2 3; until_all failed; tell resume'
+unplugs='"$NETHOSTS_RUN" 2 ip link set eth0 down; until_there failed.0; "$NETHOSTS_RUN" 2 ip link set eth0 up; until_all failed; tell resume'
+for nic in soft kernel; do
+    kernel=
+    [ $nic = soft ] || kernel=--kernel
+    if [ $nic = kernel ] && ! "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
+        echo "skip: $(cat "$scratch/out")"
+        continue
+    fi
+    by=(--mca coll_nicbarr_algorithm "dissemination:1@$nic")
+    held_up "$nic: a host cannot be reached" "$kernel 2 1" "$unplugs" --fails "${by[@]}" "${soon[@]}"
+    given_up "[12]"
+    held_up "$nic: the same in MPI_Ibarrier" "$kernel 2 1" "$unplugs" "--fails --ibarrier" "${by[@]}" "${soon[@]}"
+    given_up "[12]"
+    held_up "$nic: three hosts, of which one cannot be reached" "$kernel 3 1" "$unplugs" --fails "${by[@]}" "${soon[@]}"
+    given_up "[123]"
+    # Longer than the time-out of a silent one, but shorter than this one's.
+    held_up "$nic: a cut of some seconds" "$kernel 2 1" \
+        '"$NETHOSTS_RUN" 2 ip link set eth0 down; until_said "sign of life"; "$NETHOSTS_RUN" 2 ip link set eth0 up; until_said "goes on now"; tell stop' \
+        "" "${by[@]}" --mca coll_nicbarr_warn 1
+done
+by=(--mca coll_nicbarr_algorithm dissemination:1@soft)
+held_up "all processes of a host are stopped" "2 2" "$stops" --fails "${by[@]}" "${soon[@]}"
+given_up 2
+# Late, not silent: the neighbour, the kernel or the daemon answers.
+waits='signal STOP $stopped; sleep 8; signal CONT $stopped; tell stop'
+held_up "one of a host's processes is stopped: its neighbour answers" "2 2" "stopped=3; $waits" "" "${by[@]}" "${soon[@]}"
+check "without a word" not_a_word
+if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
+    held_up "a host's processes are stopped: the kernel answers" "--kernel 2 2" "stopped='2 3'; $waits" "" \
+        --mca coll_nicbarr_algorithm dissemination:1@kernel "${soon[@]}"
+    check "without a word" not_a_word
+fi
+finish

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Barriers that somebody is missing from: the program that overdue.sh holds up from outside.
+ *
+ * All processes do barriers on one communicator, until there is a file "stop" in the folder, or one
+ * of them fails. Who has seen one fail says so by a file "failed.RANK", waits for a file "resume",
+ * and then does barriers on another communicator: these must be what they should be. Nothing here
+ * knows of time, but for the watchdog.
+ */
+#include "common.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *folder = ".";
+static long nonblocking, fails;
+
+static const struct test_option options[] = {
+    {"--folder", OPTION_TEXT, &folder, "where the files are by which it talks to its script"},
+    {"--ibarrier", OPTION_FLAG, &nonblocking, "MPI_Ibarrier instead of MPI_Barrier"},
+    {"--fails", OPTION_FLAG, &fails, "a barrier has to fail, in all processes"},
+};
+
+enum { BETWEEN_LOOKS = 20, AFTERWARDS = 30 };
+
+static void name_file(char *path, size_t bytes, const char *what, int rank)
+{
+    if (rank < 0)
+        snprintf(path, bytes, "%s/%s", folder, what);
+    else
+        snprintf(path, bytes, "%s/%s.%d", folder, what, rank);
+}
+
+static void say(const char *what, int rank, long value)
+{
+    char path[600], final[500];
+    name_file(final, sizeof(final), what, rank);
+    snprintf(path, sizeof(path), "%s.new", final);
+    FILE *file = fopen(path, "w");
+    TEST_CHECK(file && fprintf(file, "%ld\n", value) > 0 && fclose(file) == 0 &&
+                   rename(path, final) == 0,
+               "files", "cannot write %s", final);
+}
+
+static bool heard(const char *what)
+{
+    char path[500];
+    name_file(path, sizeof(path), what, -1);
+    return access(path, F_OK) == 0;
+}
+
+static int one_barrier(MPI_Comm comm)
+{
+    MPI_Request request;
+    if (!nonblocking)
+        return MPI_Barrier(comm);
+    int rc = MPI_Ibarrier(comm, &request);
+    return rc == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
+}
+
+/* Rank 0 has looked, and the others hear of it by no barrier. */
+static bool all_stop(void)
+{
+    int stop = test.rank == 0 && heard("stop");
+    MPI_Bcast(&stop, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return stop;
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(argc, argv, "overdue", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
+    struct arena arena;
+    struct ledger on, other;
+    arena_open(&arena, MPI_COMM_WORLD, 2);
+    MPI_Comm first, second;
+    MPI_Comm_dup(MPI_COMM_WORLD, &first);
+    MPI_Comm_dup(MPI_COMM_WORLD, &second);
+    MPI_Comm_set_name(first, "the first");
+    ledger_open(&on, &arena, 0, first, "the first");
+    ledger_open(&other, &arena, 1, second, "the second");
+    for (int i = 0; i < AFTERWARDS; i++) {
+        checked_barrier(&on);
+        checked_barrier(&other);
+    }
+    MPI_Comm_set_errhandler(first, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* what MPI_Wait goes by in 4.1 */
+    say("pid", test.rank, (long)getpid());
+    MPI_Bcast(&nonblocking, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+
+    int rc = MPI_SUCCESS;
+    test_phase("barriers that somebody may be missing from");
+    for (long i = 0; rc == MPI_SUCCESS && (i % BETWEEN_LOOKS != 0 || !all_stop()); i++)
+        rc = one_barrier(first);
+    if (rc != MPI_SUCCESS) {
+        int class;
+        MPI_Error_class(rc, &class);
+        say("failed", test.rank, class);
+        test_phase("a barrier has failed");
+        while (!heard("resume"))
+            usleep(20000);
+        TEST_CHECK(one_barrier(first) != MPI_SUCCESS, "the first", "it works again");
+    }
+    TEST_CHECK((rc != MPI_SUCCESS) == (fails != 0), "the first", "MPI_Barrier returned %d", rc);
+    test_phase("another communicator");
+    for (int i = 0; i < AFTERWARDS; i++)
+        checked_barrier(&other);
+    MPI_Comm_free(&second);
+    MPI_Comm_free(&first);
+    return test_end("");
+}
