@@ -43,6 +43,7 @@ struct myr_kernel_seat {
     uint64_t ask_at_us;   /* ... when to ask if it still is, */
     uint64_t patience_us; /* ... and how long after that to ask again */
     uint32_t questions;   /* whether it is over */
+    bool orphaned;        /* the daemon is gone: once seen, so for good */
 };
 
 /* What the node's processes share; the arrivals follow. */
@@ -176,8 +177,10 @@ static uint32_t failed(const struct myr_nic_group *group)
 static bool over(const struct myr_nic_group *group)
 {
     struct myr_kernel_seat *seat = seat_of(group);
-    return 0 != failed(group) ||
-           (0 == ++seat->questions % ALIVE_EVERY && !myr_kernel_nic_alive(seat->nic));
+    if (!seat->orphaned && 0 == ++seat->questions % ALIVE_EVERY) {
+        seat->orphaned = !myr_kernel_nic_alive(seat->nic);
+    }
+    return seat->orphaned || 0 != failed(group);
 }
 
 static void give_up_seat(struct myr_kernel_seat *seat)
