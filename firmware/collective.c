@@ -336,8 +336,8 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
     case MCP_KNOWN:
         ++counters->duplicates;
         break;
-    case MCP_IMPLAUSIBLE:
-        ++counters->dropped_implausible;
+    case MCP_IMPLAUSIBLE: /* to a group that has failed, peers may be ahead by as much as they like */
+        counters->dropped_implausible += 0 == myr_glance(&group->failed);
         break;
     }
 }

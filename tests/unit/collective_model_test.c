@@ -7,6 +7,10 @@
  * node has started it; nothing goes back; whoever gets further is woken; nothing that honest NICs
  * say is implausible, nothing damaged is believed. And in the end: all are done, within a bound on
  * the virtual time; the NICs know of no group any more; closed groups' memory was left alone.
+ *
+ * Where one host is late and another one gives it up meanwhile, all hear of it, and of that host,
+ * whatever is lost, once the late one has come; a group that has failed completes nothing more; and
+ * each tells of it once.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,6 +50,7 @@ struct host {
     enum { NOT_OPEN, OPEN, CLOSED } state;
     uint32_t started, seen; /* arrived in; known to be done */
     bool woken, coming;     /* within this event; there is a call on its way */
+    bool failed;            /* known to have failed */
 };
 
 struct team {
@@ -56,6 +61,10 @@ struct team {
     uint32_t window;        /* how many a host may have begun at a time */
     uint32_t least_started; /* of all hosts */
     uint64_t think_most_ns, open_most_ns, close_most_ns;
+    /* A host that is late after so many barriers, and one that gives it up; whether it has come
+     * then. */
+    bool fails, came;
+    uint32_t absent, absent_after, impatient;
     struct host host[MOST_NODES];
 };
 
@@ -113,6 +122,11 @@ static void come_after(struct host *host, uint64_t most_ns)
     }
 }
 
+static bool host_has_failed(const struct host *host)
+{
+    return OPEN == host->state && 0 != myr_glance(&host->group->failed);
+}
+
 static void host_close(struct host *host)
 {
     wire_group_close(host->nic, host->group);
@@ -139,10 +153,20 @@ static void host_start(struct host *host)
     most = most < team->epochs ? most : team->epochs;
     const uint32_t before = host->started;
     host->started = crew_below(&team->trial->random, 8) ? before + 1 : most;
+    if (team->fails && !team->came && host->rank == team->absent &&
+        host->started > team->absent_after) {
+        host->started = team->absent_after;
+    }
     if (before == team->least_started) {
         update_least_started(team);
     }
     wire_group_start(host->nic, host->group, team->first + host->started);
+}
+
+static bool is_absent(const struct host *host)
+{
+    return host->team->fails && !host->team->came && host->rank == host->team->absent &&
+           host->started == host->team->absent_after;
 }
 
 static void host_act(struct wire_nic *nic, void *context)
@@ -151,9 +175,10 @@ static void host_act(struct wire_nic *nic, void *context)
     struct team *team = host->team;
     (void)nic;
     host->coming = false;
-    if (host->seen == team->epochs) {
+    if (host->seen == team->epochs || host_has_failed(host)) {
         host_close(host);
-    } else if (host->started < team->epochs && host->started - host->seen < team->window) {
+    } else if (!is_absent(host) && host->started < team->epochs &&
+               host->started - host->seen < team->window) {
         host_start(host);
         if (host->started < team->epochs && host->started - host->seen < team->window) {
             come_after(host, team->think_most_ns);
@@ -188,6 +213,35 @@ static void host_woken(void *context, struct wire_nic *nic, myr_word *word)
     TRIAL_CHECK(trial, !"a word is woken that is nobody's");
 }
 
+static void host_come_late(struct wire_nic *nic, void *context)
+{
+    struct host *host = context;
+    (void)nic;
+    host->team->came = true;
+    if (OPEN == host->state) {
+        come_after(host, 0);
+    }
+}
+
+/* The one who waits for too long, and tells of it once. */
+static void host_give_up(struct wire_nic *nic, void *context)
+{
+    struct host *host = context;
+    struct team *team = host->team;
+    if (OPEN != host->state || host_has_failed(host)) {
+        return;
+    }
+    if (!mcp_group_waits_now(host->group)) { /* it has to come to that barrier first */
+        wire_after(&team->trial->wire, 10 * MILLISECOND, nic, host_give_up, host);
+        return;
+    }
+    mcp_collective_fail(&nic->mcp->collective, &nic->board, &nic->mcp->counters, host->group,
+                        team->absent);
+    struct host *absent = &team->host[team->absent];
+    wire_after(&team->trial->wire, wire_between(&team->trial->wire, 0, 500 * MILLISECOND),
+               absent->nic, host_come_late, absent);
+}
+
 /* ---- the invariants ---- */
 
 static void check_host(struct trial *trial, struct host *host)
@@ -195,6 +249,13 @@ static void check_host(struct trial *trial, struct host *host)
     const uint32_t done = wire_group_done(host->group) - host->team->first;
     const bool woken = host->woken;
     host->woken = false;
+    if (host_has_failed(host)) {
+        TRIAL_CHECK(trial, host->team->fails);
+        TRIAL_CHECK(trial, host->team->absent + 1 == myr_glance(&host->group->failed));
+        TRIAL_CHECK(trial, done == host->seen || woken);
+        TRIAL_CHECK(trial, !host->failed || done == host->seen); /* nothing more */
+        host->failed = true;
+    }
     if (done == host->seen) {
         return;
     }
@@ -212,6 +273,14 @@ static void check_nic(struct trial *trial, const struct wire_nic *nic)
         if (NULL != host && OPEN == host->state) {
             check_host(trial, host);
         }
+    }
+}
+
+/* All have failed, each once. */
+static void check_failed(struct trial *trial)
+{
+    for (uint32_t n = 0; n < trial->wire.nnics; ++n) {
+        TRIAL_CHECK(trial, 1 == trial->wire.nics[n].mcp->counters.failed);
     }
 }
 
@@ -240,7 +309,11 @@ static void check_end(struct trial *trial)
             }
         }
     }
-    TRIAL_CHECK(trial, barriers == expected);
+    if (trial->team[0].fails) {
+        check_failed(trial);
+    } else {
+        TRIAL_CHECK(trial, barriers == expected);
+    }
 }
 
 /* ---- a trial ---- */
@@ -327,15 +400,9 @@ static struct team *team_begin(struct trial *trial, struct nicbarr_choice choice
     return team;
 }
 
-/* Play it to the end. Returns how many barriers there were. */
-static uint64_t trial_play(struct trial *trial)
+/* All have closed their groups. */
+static void trial_end(struct trial *trial)
 {
-    trial->progress_ns = trial->wire.now_ns;
-    while (0 != trial->open) {
-        TRIAL_CHECK(trial, wire_next(&trial->wire));
-        TRIAL_CHECK(trial, trial->wire.now_ns - trial->progress_ns < STUCK_NS);
-        check_nic(trial, trial->wire.touched);
-    }
     const uint64_t closed_ns = trial->wire.now_ns;
     while (wire_next(&trial->wire)) { /* what is still under way, and the last deadlines */
         TRIAL_CHECK(trial, trial->wire.now_ns - closed_ns < SECOND);
@@ -345,6 +412,18 @@ static uint64_t trial_play(struct trial *trial)
         wire_group_end(&trial->team[t].group);
     }
     wire_end(&trial->wire);
+}
+
+/* Play it to the end. Returns how many barriers there were. */
+static uint64_t trial_play(struct trial *trial)
+{
+    trial->progress_ns = trial->wire.now_ns;
+    while (0 != trial->open) {
+        TRIAL_CHECK(trial, wire_next(&trial->wire));
+        TRIAL_CHECK(trial, trial->wire.now_ns - trial->progress_ns < STUCK_NS);
+        check_nic(trial, trial->wire.touched);
+    }
+    trial_end(trial);
     return trial->barriers;
 }
 
@@ -397,6 +476,27 @@ static void several_groups(void **state)
     }
 }
 
+/* A host that is late, and one that waits for it no longer. */
+static void one_is_given_up(void **state)
+{
+    (void)state;
+    const uint64_t seed = crew_seed() + (UINT64_C(3) << 32);
+    for (uint32_t i = 0; i < 1500; ++i) {
+        uint64_t random = seed + i;
+        const uint32_t size = 2 + crew_below(&random, crew_below(&random, 4) ? 6 : MOST_NODES - 1);
+        trial_begin(&trial, seed + i, size, 1 << 16);
+        draw_faults(&trial);
+        struct team *team = team_begin(&trial, draw_choice(&random, size), size, 20);
+        team->fails = true;
+        team->absent = crew_below(&random, size);
+        team->absent_after = crew_below(&random, 10);
+        team->impatient = (team->absent + 1 + crew_below(&random, size - 1)) % size;
+        struct host *impatient = &team->host[team->impatient];
+        wire_after(&trial.wire, 300 * MILLISECOND, impatient->nic, host_give_up, impatient);
+        trial_play(&trial);
+    }
+}
+
 /* A million barriers while 10 % and 30 % of all packets are lost, and others come twice, late or
  * damaged. */
 static void a_million(void **state)
@@ -433,6 +533,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_schedule),
         cmocka_unit_test(several_groups),
+        cmocka_unit_test(one_is_given_up),
         cmocka_unit_test(a_million),
     };
     return cmocka_run_group_tests_name("collective model", tests, NULL, NULL);
