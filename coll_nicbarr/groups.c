@@ -137,7 +137,7 @@ static bool collect(const mca_coll_nicbarr_module_t *module, const uint8_t *lett
         uint32_t good;
         memcpy(&who, letter, sizeof(who));
         memcpy(&good, letter + place, sizeof(good));
-        if (0 == who.local && 0 != good) {
+        if (0 == who.local && 0 != good && who.node < nodes) {
             memcpy(blobs + (size_t)who.node * blob, letter + place + sizeof(good), blob);
             ++found;
         }
@@ -162,6 +162,8 @@ static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
             } else {
                 list[j].failed = true;
                 nicbarr_group_leave(list[j].group);
+                (void)myr_fail(error, MYR_ERR_FULL, 0,
+                               "a process of another node cannot make its part of the group");
             }
         }
         place += 0 == blob ? 0 : sizeof(uint32_t) + blob;
@@ -189,6 +191,11 @@ int nicbarr_groups_join(const mca_coll_nicbarr_module_t *module, ompi_communicat
     }
     if (OMPI_SUCCESS == rc) {
         connect_all(module, list, count, letters, size, bytes, errors);
+    }
+    for (int j = 0; OMPI_SUCCESS != rc && j < count; ++j) { /* what was prepared */
+        if (NULL != list[j].group) {
+            nicbarr_group_leave(list[j].group);
+        }
     }
     free(letters);
     return rc;
