@@ -2,8 +2,8 @@
 /*
  * Shared words and epochs: the only atomics nicbarr uses.
  *
- * Every word in memory that processes share is a myr_word, has one writer (except counters), and is
- * touched through these helpers only; each helper's comment names the one it pairs with.
+ * Every word in memory that processes share is a myr_word. It has one writer (except counters).
+ * Only these helpers touch it. Each helper's comment names the helper that it pairs with.
  */
 #ifndef MYR_ATOMICS_H
 #define MYR_ATOMICS_H
@@ -18,13 +18,13 @@ typedef volatile uint32_t myr_word; /* it has no other atomics than counters */
 typedef _Atomic uint32_t myr_word;
 #endif
 
-/* Two neighbouring 64-byte lines are fetched as a pair on x86: independent words keep this distance
+/* x86 fetches two neighbouring 64-byte lines as a pair. So independent words keep this distance
  * (bytes). */
 #define MYR_LINE 128
 
 /*
- * Epochs count the collectives a group has done. They wrap around; of two epochs that are less than
- * 2^31 apart this tells whether `seen` is `want` or later. (A peer is at most one barrier ahead.)
+ * Epochs count the collectives a group has done. They wrap around. For two epochs less than 2^31
+ * apart this tells whether `seen` is `want` or later. (A peer is at most one barrier ahead.)
  */
 static inline bool myr_epoch_reached(uint32_t seen, uint32_t want)
 {
@@ -33,8 +33,8 @@ static inline bool myr_epoch_reached(uint32_t seen, uint32_t want)
 
 #ifdef __bpf__
 
-/* In the kernel, groups are under a lock, and a host that sees an epoch done reads nothing else of
- * what was written before. */
+/* In the kernel, a lock protects each group. A host that sees an epoch done reads nothing else that
+ * was written before it. */
 static inline void myr_publish(myr_word *word, uint32_t value)
 {
     *word = value;
@@ -47,7 +47,7 @@ static inline uint32_t myr_glance(const myr_word *word)
 
 #else
 
-/* Make all earlier writes of this process visible to whoever myr_observe()s this value. */
+/* Make all earlier writes of this process visible to all who myr_observe() this value. */
 static inline void myr_publish(myr_word *word, uint32_t value)
 {
     atomic_store_explicit(word, value, memory_order_release);
@@ -59,15 +59,15 @@ static inline uint32_t myr_observe(const myr_word *word)
     return atomic_load_explicit(word, memory_order_acquire);
 }
 
-/* A look at a word that nobody else writes just now. */
+/* Look at a word that nobody else writes just now. */
 static inline uint32_t myr_glance(const myr_word *word)
 {
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
 /*
- * Two words, one each way: of two who each announce theirs and then notice the other's, at least
- * one sees what the other has announced.
+ * Two sides have a word each. Each side announces its own word and then notices the other's. At
+ * least one of them sees the other's new value.
  */
 static inline void myr_announce(myr_word *word, uint32_t value)
 {
@@ -79,14 +79,15 @@ static inline uint32_t myr_notice(const myr_word *word)
     return atomic_load_explicit(word, memory_order_seq_cst);
 }
 
-/* Add one and return the count before. Releases to, and acquires from, all the others who count. */
+/* Add one and return the count before. It releases to all others who count, and acquires from
+ * them. */
 static inline uint32_t myr_count(myr_word *word)
 {
     return atomic_fetch_add_explicit(word, 1, memory_order_acq_rel);
 }
 
-/* Functions on a barrier's path: the linker puts them side by side, so that a process which finds
- * its page tables cold has one page of them to look up, not several. */
+/* Functions on a barrier's path. The linker puts them side by side. A process with cold page tables
+ * then looks up one page for them, not several. */
 #define MYR_HOT __attribute__((hot))
 
 /* Tell the processor that this is a polling loop. */

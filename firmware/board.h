@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The board: all that the control program (MCP) has beneath it, behind one small interface.
+ * The board: the small interface between the control program (MCP) and everything below it.
  *
- * A wire, a clock and host memory. A test double, the simulator, UDP and others each stand here;
- * the MCP itself calls nothing else, keeps no time and allocates nothing.
+ * It offers a wire, a clock and host memory. A test double, the simulator and UDP each implement
+ * it. The MCP itself calls nothing else, keeps no time and allocates nothing.
  *
- * Other NICs are links: numbers that the board gives and that mean an address to the board alone,
- * whatever addresses its network has. Who holds a link drops it when done with it.
+ * Other NICs are links. A link is a number that the board gives. Only the board knows its address,
+ * so the MCP works with any network. Whoever holds a link drops it when done with it.
  *
- * The NIC's memory is one piece, which may lie elsewhere in each process: everything in it that
- * refers to something else in it does so by offset (bytes from `memory`; 0 is "none").
+ * The NIC's memory is one piece. It may lie at another address in each process, so references
+ * inside it are offsets (bytes from `memory`; 0 is "none").
  */
 #ifndef MCP_BOARD_H
 #define MCP_BOARD_H
@@ -26,29 +26,29 @@ struct mcp_board;
 
 struct mcp_board_ops {
     /*
-     * Put a packet on the wire; it may get lost there, or be put off until the board is flushed.
-     * The header is complete but for its seal, which is the board's to make. A payload lies in host
-     * memory and is not touched by its owner before it was acknowledged.
+     * Put a packet on the wire. It may get lost there, or wait until the board is flushed. The
+     * header is complete but for its seal, which the board makes. A payload lies in host memory.
+     * Its owner does not touch it before it is acknowledged.
      */
     void (*send)(struct mcp_board *board, mcp_link to, const struct mcp_header *header,
                  const void *payload, size_t payload_bytes);
     /*
-     * Store what an ARRIVE says into its receiver's arrival record: the payload, if there is one,
-     * before the epoch. `message->peer` says which of the group's peers that is: a board that
-     * writes into remote memory keeps for each of them where the group's records are. NULL: the
-     * board does not; send the packet.
+     * Store an ARRIVE into its receiver's arrival record: first the payload, if there is one, then
+     * the epoch. `message->peer` says which of the group's peers receives it: a board that writes
+     * into remote memory keeps the place of each peer's records. NULL: the board cannot do this;
+     * send the packet.
      */
     void (*put)(struct mcp_board *board, struct mcp_group *group, const struct mcp_message *message,
                 const void *payload, size_t payload_bytes);
     /*
-     * Hold a link to the sender of the packet that is being handled, for later; MCP_LINK_SENDER: no
-     * room for another. drop() gives up a link that was held once.
+     * Keep a link to the sender of the present packet for later. MCP_LINK_SENDER: there is no room
+     * for another link. drop() gives up a link that was held once.
      */
     mcp_link (*hold_sender)(struct mcp_board *board);
     void (*drop)(struct mcp_board *board, mcp_link link);
-    /* Nanoseconds since any time in the past; never goes back. */
+    /* Nanoseconds since some time in the past; never goes back. */
     uint64_t (*now_ns)(struct mcp_board *board);
-    /* A word that hosts may sleep on was published. */
+    /* A word was published on which hosts may sleep. */
     void (*wake)(struct mcp_board *board, myr_word *word);
 };
 

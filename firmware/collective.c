@@ -24,7 +24,7 @@ static struct mcp_group *find(struct mcp_collective *c, const struct mcp_board *
     return NULL;
 }
 
-/* ---- who waits, and for how long already ---- */
+/* ---- who waits, and since when ---- */
 
 static void wait_until(struct mcp_collective *c, struct mcp_group *group, uint64_t now_ns)
 {
@@ -68,10 +68,10 @@ static uint64_t patience_for(uint64_t usual_ns)
 }
 
 /*
- * It is complete: how long does that usually take? Where something was asked for, it is
- * patience that says how long it took: patience that followed it would never stop growing on a
- * network that loses packets (so TCP does not take the time of what was sent twice: Karn and
- * Partridge). What has taken much longer than usual says little, as a host was late.
+ * It is complete: learn how long that usually takes. Where a message was asked for, patience
+ * decided how long it took. Patience must not learn from that, or it would never stop growing on a
+ * network that loses packets. (For this reason TCP does not time packets that were sent twice: Karn
+ * and Partridge.) A time much longer than usual says little, as a host was late.
  */
 static void learn(struct mcp_group *group, uint64_t now_ns)
 {
@@ -96,8 +96,8 @@ static inline void arrive(struct mcp_board *board, struct mcp_group *group,
     }
 }
 
-/* Play on after something has changed. A group that waits stays in the list of the active when it
- * is done, as it will soon wait again; the timer takes out who does not. */
+/* Play on after a change. A waiting group stays in the list of the active when it is done, as it
+ * will soon wait again. The timer removes those that do not. */
 static void play(struct mcp_collective *c, struct mcp_board *board, struct mcp_counters *counters,
                  struct mcp_group *group)
 {
@@ -121,8 +121,8 @@ static void play(struct mcp_collective *c, struct mcp_board *board, struct mcp_c
     }
 }
 
-/* A message is here that was missing: play on. Where something was asked for it may have been the
- * answer: what follows has a time of its own. */
+/* A missing message is here: play on. If it was asked for, it may be the answer. The next message
+ * gets a time of its own. */
 static void play_on(struct mcp_collective *c, struct mcp_board *board,
                     struct mcp_counters *counters, struct mcp_group *group)
 {
@@ -280,7 +280,7 @@ void mcp_collective_fail(struct mcp_collective *c, struct mcp_board *board,
     board->ops.wake(board, &group->done);
 }
 
-/* A packet that tells of a peer, and moves nothing. */
+/* A packet that tells of a peer, but moves no group forward. */
 static enum mcp_recorded take_note(struct mcp_collective *c, struct mcp_board *board,
                                    struct mcp_counters *counters, struct mcp_group *group,
                                    const struct mcp_header *header)
@@ -304,7 +304,7 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
                             struct mcp_counters *counters, const struct mcp_header *header)
 {
     const struct mcp_collective_part *part = &header->collective;
-    if (0 == header->key) { /* nobody's, and the tables' word for nothing */
+    if (0 == header->key) { /* nobody's: the tables use it for "nothing" */
         ++counters->dropped_foreign;
         return;
     }
@@ -323,8 +323,8 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
                                    : take_note(c, board, counters, group, header);
     switch (recorded) {
     case MCP_UNEXPECTED:
-        /* An answer tells of the last epoch that its sender is in: that may be the one after the
-         * epoch whose message was lost, and stands for both. */
+        /* An answer tells the last epoch that its sender is in. This may be the epoch after that of
+         * the lost message; it then stands for both. */
         ++counters->unexpected;
         play_on(c, board, counters, group);
         break;
@@ -336,7 +336,7 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
     case MCP_KNOWN:
         ++counters->duplicates;
         break;
-    case MCP_IMPLAUSIBLE: /* to a group that has failed, peers may be ahead by as much as they like */
+    case MCP_IMPLAUSIBLE: /* when a group has failed, peers may be ahead by any number of epochs */
         counters->dropped_implausible += 0 == myr_glance(&group->failed);
         break;
     }

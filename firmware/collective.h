@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives of a whole NIC: which group a packet is for, what comes too early or too late, and
- * who has waited for too long.
+ * Collectives of a whole NIC: which group a packet belongs to, what comes too early or too late,
+ * and who has waited too long.
  *
- * Section 3.2 of Buntinas et al. asks what becomes of a barrier message whose process has not
- * opened its port yet, or no more. Here a group's key answers it: it is made of secrets of all
- * members' present incarnations, so nobody else's messages ever fit. What comes before its group is
- * opened is kept in a small record until then (and asked for again where the record was too small);
- * of closed groups the last epoch is kept, so that a peer who lost the last message hears that it
- * is done.
+ * Section 3.2 of Buntinas et al. asks what to do with a barrier message for a process whose port is
+ * not open yet, or is closed again. Here a group's key answers it. The key is made of secrets of
+ * all members' present incarnations, so nobody else's messages ever fit. A message that comes
+ * before its group is open is kept in a small record. Where the record is too small, the NIC asks
+ * for the message again later. Of a closed group the last epoch is kept: a peer that lost the last
+ * message then hears that it is done.
  */
 #ifndef MCP_COLLECTIVE_H
 #define MCP_COLLECTIVE_H
@@ -24,10 +24,10 @@ enum {
 };
 
 /*
- * How long to wait for a message before asking for it, at first and at the most when asking again
- * (nanoseconds). Asking in vain makes a collective slower, so it is 8 times what a collective
- * usually takes; but no more than MCP_PATIENCE_MORE_NS and half of what it takes, as on a network
- * that loses much it is patience that says how long that is, and it would grow without end.
+ * How long to wait for a message before asking for it: at first, and at the most when asking again
+ * (nanoseconds). A needless question slows a collective, so the wait is 8 times the usual time of a
+ * collective. Its limit is MCP_PATIENCE_MORE_NS plus half of that time: on a network that loses
+ * much, patience decides how long a collective takes, and would grow without end.
  */
 #define MCP_PATIENCE_NS UINT64_C(1000000)
 #define MCP_PATIENCE_MORE_NS UINT64_C(2000000)
@@ -51,11 +51,12 @@ struct mcp_collective {
     } late[MCP_LATE];
 };
 
-/* Open a group that mcp_group_init() and its tables made ready; its key must not be open, nor 0. */
+/* Open a group that mcp_group_init() and its tables made ready. Its key must not be 0, nor be open
+ * already. */
 void mcp_collective_open(struct mcp_collective *c, struct mcp_board *board,
                          struct mcp_counters *counters, struct mcp_group *group);
 
-/* Close it; its memory is the host's again. */
+/* Close it. Its memory is the host's again. */
 void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_group *group);
 
@@ -63,17 +64,16 @@ void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
 void mcp_collective_start(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch);
 
-/* Node `missing` is missing, for longer than anybody will wait: the group fails, its hosts are
- * woken, and all its peers are told, who do the same. Once for each group. */
+/* Node `missing` is missing, and nobody will wait for it any longer. The group fails, its hosts are
+ * woken, and all its peers are told, which do the same. Once for each group. */
 void mcp_collective_fail(struct mcp_collective *c, struct mcp_board *board,
                          struct mcp_counters *counters, struct mcp_group *group, uint32_t missing);
 
-/* A collective packet that mcp_parse() has let pass; it is from
- * MCP_LINK_SENDER. */
+/* Handle a collective packet that mcp_parse() has accepted. MCP_LINK_SENDER is its sender. */
 void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
                             struct mcp_counters *counters, const struct mcp_header *header);
 
-/* Ask for what is missing where patience has ended; to be called when deadline_ns is over, or more
+/* Ask for missing messages where patience has ended. Call it when deadline_ns is over, or more
  * often. */
 void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters);

@@ -37,7 +37,7 @@ static void set_mtu(struct mcp_connection *c, uint32_t mtu)
     c->fragment = mtu - MCP_DATAGRAM_BYTES - MCP_MESSAGE_BYTES;
 }
 
-/* There must be room for it, and none with this key. */
+/* The caller has made sure that there is room and that this key is new. */
 static struct mcp_connection *make(struct mcp_nic *nic, uint64_t key, mcp_link link)
 {
     struct mcp_messages *m = &nic->messages;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections: what the four state machines know about the messages from and to one other NIC, and
- * what they call of each other.
+ * Connections: the knowledge that the four state machines share about the messages from and to one
+ * other NIC, and the functions that they call of each other.
  *
- * A connection has two halves. The one that sends: packets have sequence numbers, `base` is the
- * first that was not acknowledged, `next` the next to be sent (again), `highest` the next that was
- * never sent; base <= next <= highest. The one that receives knows the number it expects, takes no
- * other, and keeps nothing that comes out of turn (go-back-N).
+ * A connection has two halves. In the half that sends, packets have sequence numbers. `base` is the
+ * first that was not acknowledged, `next` is the next to be sent (again), `highest` is the next
+ * that was never sent; base <= next <= highest. The half that receives knows the number it expects.
+ * It takes no other packet, and keeps none that comes out of turn (go-back-N).
  *
- * Refusals end a round. The receiver that refuses packet s of round r takes nothing more of that
- * round; the sender that hears of it begins round r + 1, in which s and all later numbers are free
- * to be given to other packets. So a message that is refused is set aside, and those to other ports
- * pass it: nobody waits for another one's port. Of those set aside, the first for each port has a
- * time to try again; when one was taken, others follow.
+ * A refusal ends a round. A receiver that refuses packet s of round r takes nothing more of that
+ * round. When the sender hears of it, it begins round r + 1. There it may give s and all later
+ * numbers to other packets. So a refused message is set aside, and messages to other ports pass it:
+ * no port holds up another. Of the messages set aside, the first for each port has a time to try
+ * again. When one was taken, others follow.
  */
 #ifndef MCP_CONNECTION_H
 #define MCP_CONNECTION_H
@@ -22,17 +22,18 @@
 enum {
     MCP_WINDOW_FIRST = 64, /* packets under way: at first, */
     MCP_WINDOW_LEAST = 4,  /* after losses, */
-    MCP_WINDOW_MOST = 256, /* at the most: 350 KiB, what a network of 1 Gbit/s holds in 3 ms */
-    MCP_VOIDS = 2 * MCP_WINDOW_MOST, /* a window, and one for each message in it that was cut */
-    MCP_ACK_EVERY = 16,              /* packets that one acknowledgement is for */
+    MCP_WINDOW_MOST = 256, /* at the most: 350 KiB; a network of 1 Gbit/s holds that in 3 ms */
+    MCP_VOIDS = 2 * MCP_WINDOW_MOST, /* a window, and one for each cut message in it */
+    MCP_ACK_EVERY = 16,              /* packets for each acknowledgement */
 };
 
-/* The first number and the first round: wrapping around is not left for later. */
+/* The first number and the first round. Both are near their end, so that wrapping around happens
+ * soon and is not left for later. */
 #define MCP_FIRST_SEQUENCE (UINT32_MAX - 99)
 #define MCP_FIRST_ROUND (UINT16_MAX - 1)
 
-/* How long an acknowledgement waits for something to ride on; how long a sender waits for one, at
- * first and at the most; pauses after a refusal, by its reason (nanoseconds). */
+/* All in nanoseconds: how long an acknowledgement waits for a packet to ride on; how long a sender
+ * waits for an acknowledgement, at first and at the most; pauses after a refusal, by its reason. */
 #define MCP_ACK_DELAY_NS UINT64_C(200000)
 #define MCP_RETRY_NS UINT64_C(2000000)
 #define MCP_RETRY_MOST_NS UINT64_C(64000000)
@@ -63,28 +64,28 @@ struct mcp_connection {
     uint32_t base, next, highest;
     struct mcp_queue queue; /* not acknowledged, in order */
     struct mcp_queue aside; /* refused */
-    mcp_offset current;     /* of the queue: the one that `next` belongs to, or an earlier one */
+    mcp_offset current;     /* of the queue: the message of packet `next`, or an earlier one */
     uint32_t window, threshold, credit;
     uint32_t asked;    /* the last packet that asks for an acknowledgement, if not before `base` */
-    uint32_t timed;    /* a packet whose acknowledgement is waited for with a watch */
+    uint32_t timed;    /* the packet whose acknowledgement is timed */
     uint64_t timed_ns; /* when it was sent; 0: none is */
     uint64_t round_trip_ns; /* smoothed */
     uint64_t patience_ns;   /* how long to wait for an acknowledgement now */
     uint64_t retry_ns;      /* when that is over; 0: nothing is under way */
     uint64_t resume_ns;     /* when to try again what was set aside; 0: nothing is */
     uint32_t nvoids;
-    uint32_t voids[MCP_VOIDS / 32]; /* packets whose message is no more, by number */
+    uint32_t voids[MCP_VOIDS / 32]; /* by number: packets whose message was cut */
 
     /* The half that receives. */
     uint32_t expected;
     uint16_t incoming_round;
-    uint64_t refused_ports;  /* bit n: a port whose number is n, or n + 64 and so on, refused for
-                                want of tokens and will tell when it has some */
+    uint64_t refused_ports;  /* bit n: a port with number n, n + 64 and so on was refused for want
+                                of tokens, and will tell when it has some */
     uint8_t refused_why;     /* enum mcp_reason of the last refusal */
     bool gap_told;           /* that `expected` is missing, */
     uint8_t gap_attempt;     /* when the sender was at this attempt */
     uint32_t unacknowledged; /* packets taken since the last acknowledgement */
-    uint64_t acknowledge_ns; /* when to do it at the latest; 0: there is nothing to acknowledge */
+    uint64_t acknowledge_ns; /* when to acknowledge at the latest; 0: nothing to acknowledge */
     struct mcp_incoming incoming;
 };
 
@@ -121,7 +122,7 @@ static inline bool mcp_not_after(uint32_t a, uint32_t b)
 
 struct mcp_connection *mcp_connection_find(struct mcp_nic *nic, uint64_t key);
 
-/* Find the one with the sender of the packet that is being handled, or make it; NULL if there is no
+/* Find the connection with the sender of the present packet, or make it. NULL if there is no
  * room. */
 struct mcp_connection *mcp_connection_of_sender(struct mcp_nic *nic, struct mcp_board *board,
                                                 uint64_t key);
@@ -140,30 +141,30 @@ static inline struct mcp_sending *mcp_sending_at(const struct mcp_board *board, 
 
 /* ---- sdma.c ---- */
 
-/* Messages from this NIC that wait for receive tokens of this port: deliver what can be. */
+/* Messages from this NIC wait for receive tokens of this port: deliver as many as possible. */
 void mcp_deliver_waiting(struct mcp_nic *nic, struct mcp_board *board, uint32_t number);
 
-/* The message is done: give back its token, saying so. */
+/* The message is done: give back its token, with this event. */
 void mcp_sending_done(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending,
                       uint8_t type, uint8_t why);
 
 /* ---- send.c ---- */
 
-/* Put on the wire what the window allows. */
+/* Put packets on the wire, as far as the window allows. */
 void mcp_send(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 
-/* The other side has all packets before `expected`, some of them since now. */
+/* The other side has all packets before `expected`. Some of them may be news. */
 void mcp_advance(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                  uint32_t expected);
 
-/* Send again all that was not acknowledged; after a time-out, carefully. */
+/* Send again all that was not acknowledged. After a time-out, do so carefully. */
 void mcp_go_back(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 void mcp_retry(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 
 /*
- * Packet `base` was refused, and none after it was accepted: their numbers are free, and the
- * receiver takes none of the old packets any more. Gives the message it was of, out of the queue;
- * NULL if that is no more.
+ * Packet `base` was refused, and none after it was accepted. Their numbers are free, as the
+ * receiver takes none of the old packets any more. Returns the packet's message, taken out of the
+ * queue; NULL if the message is gone.
  */
 struct mcp_sending *mcp_next_round(struct mcp_board *board, struct mcp_connection *c);
 
@@ -174,14 +175,14 @@ void mcp_queue_message(struct mcp_board *board, struct mcp_connection *c,
 /* The sender's port is closed: forget a message that is queued or set aside. */
 void mcp_cut(struct mcp_board *board, struct mcp_connection *c, struct mcp_sending *sending);
 
-/* Set aside a message that was refused, and all of the queue that go to the same port. */
+/* Set aside a refused message, and all messages in the queue to the same port. */
 void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                    struct mcp_sending *refused, uint64_t pause_ns);
 
-/* Try again what was set aside: of each port whose pause is over, one message. */
+/* Try again messages that were set aside: one for each port whose pause is over. */
 void mcp_resume(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 
-/* A port has so many receive tokens: as many messages that were set aside. */
+/* A port has this many receive tokens: queue as many of its messages that were set aside. */
 void mcp_resume_port(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                      uint16_t port, uint32_t key, uint32_t tokens);
 
@@ -194,23 +195,23 @@ void mcp_refuse(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connect
 
 /* ---- rdma.c ---- */
 
-/* A packet that is next in turn: take it, 0, or say why not (enum mcp_reason). */
+/* Take a packet that is next in turn. Returns 0, or the reason for a refusal (enum mcp_reason). */
 uint8_t mcp_deliver(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                     const struct mcp_message_part *part, const void *payload,
                     uint32_t payload_bytes);
 
-/* Give up the message that is coming in; its receive token is there again. */
+/* Give up the message that is coming in. Its receive token is free again. */
 void mcp_incoming_drop(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 
-/* Take the next receive token of an open port for a message of so many bytes: 0, or why not (enum
- * mcp_reason). */
+/* Take the next receive token of an open port, for a message of this many bytes. Returns 0, or the
+ * reason for a refusal (enum mcp_reason). */
 uint8_t mcp_take_token(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
                        uint32_t bytes, struct mcp_receive_token *token);
 
 /* Tell a port's host. */
 void mcp_post(struct mcp_board *board, struct mcp_port *port, const struct mcp_event *event);
 
-/* How many receive tokens a port has left; at least so many. */
+/* How many receive tokens a port has left; it may have more. */
 uint32_t mcp_tokens_left(const struct mcp_board *board, const struct mcp_port *port);
 
 /* Is [memory, memory + bytes) in host memory? */

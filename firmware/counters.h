@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a NIC counts. One list for the NIC, for `nicbarr status` and for MPI's tools interface: each
- * entry is a name and what it means in words.
+ * What a NIC counts. The NIC, `nicbarr status` and MPI's tools interface share this list. Each
+ * entry is a name and its meaning in words.
  */
 #ifndef MCP_COUNTERS_H
 #define MCP_COUNTERS_H

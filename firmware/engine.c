@@ -6,8 +6,8 @@
 
 #define INSIDE MCP_ENGINE
 
-/* The tables are as in struct mcp_kernel_group. Places in them are cut to what they hold; a bound
- * that stands in memory, too. */
+/* The tables are as in struct mcp_kernel_group. Each place is cut to the size of its table. So is
+ * each bound that is read from memory. */
 INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
 {
     uint32_t *arrivals = (uint32_t *)(group + 1) + MCP_KERNEL_BEHIND;
@@ -34,7 +34,7 @@ INSIDE uint32_t *heard_at(struct mcp_group *group, uint32_t place)
 
 #define AT_MOST(count, most) ((count) < (most) ? (count) : (most))
 
-/* Enough for what a message usually leads to; few enough for a verifier. */
+/* Enough for the usual effect of a message, and few enough for a verifier. */
 enum { BURST_TURNS = 8 };
 
 #else
@@ -73,7 +73,7 @@ INSIDE uint32_t *heard_at(struct mcp_group *group, uint32_t place)
 
 #endif
 
-/* Only the NIC writes `done`, one thread of it at a time. */
+/* Only the NIC writes `done`, and only one thread of it at a time. */
 INSIDE uint32_t done(const struct mcp_group *group)
 {
     return myr_glance(&group->done);
@@ -107,8 +107,8 @@ MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch)
 MCP_ENGINE enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot,
                                               uint32_t epoch)
 {
-    /* No peer gets beyond an epoch that we have not entered, and none sends for an epoch before it
-     * is through with the one before. */
+    /* A peer cannot pass an epoch that this node has not entered. It sends nothing for an epoch
+     * before it is through with the one before. */
     const uint32_t furthest = done(group) + (mcp_group_waits_now(group) ? 2 : 1);
     if (slot >= group->nwaits || !myr_epoch_reached(furthest, epoch)) {
         return MCP_IMPLAUSIBLE;
@@ -167,8 +167,7 @@ INSIDE void next_epoch(struct mcp_group *group)
 /* What a turn of going on has come to. */
 enum turn { TURN_ON, TURN_SEND, TURN_DONE, TURN_STUCK };
 
-/* Flat, though it goes through steps and through a step's messages: a verifier multiplies nested
- * loops. */
+/* One flat loop over the steps and their messages: a verifier multiplies nested loops. */
 INSIDE enum turn take_turn(struct mcp_group *group)
 {
     if (!mcp_group_waits_now(group)) {
@@ -234,7 +233,7 @@ MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *mess
 
 #endif
 
-/* Does the present step miss what it waits for at place `wait`? */
+/* Does the present step miss the message that it waits for at place `wait`? */
 INSIDE bool is_missing(struct mcp_group *group, uint32_t wait)
 {
     return mcp_group_waits_now(group) && group->step != group->nsteps &&
@@ -274,7 +273,7 @@ INSIDE uint32_t last_sent(const struct mcp_group *group, uint32_t place)
     return done(group) + (place < group->first_send + group->sent);
 }
 
-/* If the group has failed, say so instead, and who is missing. */
+/* If the group has failed, say so instead, and name the missing node. */
 INSIDE void say_failure(const struct mcp_group *group, struct mcp_message *message)
 {
     const uint32_t failed = myr_glance(&group->failed);
@@ -297,7 +296,7 @@ MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_
             }
             address_message(group, message, s, MCP_LATER, slot, epoch);
             say_failure(group, message);
-            /* Nobody is in an epoch before we have entered the one before it. */
+            /* Nobody is in an epoch before this node has entered the one before it. */
             return MCP_FAIL == message->header.type || myr_epoch_reached(group->started + 1, epoch);
         }
     }
@@ -320,7 +319,7 @@ MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t no
 
 /* ---- failure ---- */
 
-/* A group that has failed waits for nothing: so it plays no more, and asks for nothing. */
+/* A failed group waits for nothing. So it plays no more, and asks for nothing. */
 MCP_ENGINE bool mcp_group_fail(struct mcp_group *group, uint32_t missing)
 {
     if (0 != myr_glance(&group->failed)) {

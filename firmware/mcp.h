@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control program (MCP) of one NIC: what its board calls.
+ * The control program (MCP) of one NIC: the functions that its board calls.
  *
- * A NIC is a piece of host memory (struct mcp_nic) and a board. Whoever runs the MCP (a process
- * that polls, a thread, a daemon, a simulated processor) sees to it that one does at a time; the
- * state is all in the memory, so it may be another one each time.
+ * A NIC is a piece of host memory (struct mcp_nic) and a board. A process that polls, a thread, a
+ * daemon or a simulated processor may run the MCP. The runner makes sure that only one does so at a
+ * time. All state is in the memory, so each run may have another runner.
  */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
@@ -22,17 +22,17 @@ struct mcp_nic {
     struct mcp_messages messages;
 };
 
-/* Bytes of a NIC with its tables; to be aligned to MYR_LINE. */
+/* Bytes of a NIC with its tables. Its memory must be aligned to MYR_LINE. */
 size_t mcp_nic_bytes(uint32_t ports, uint32_t connections);
 
-/* Set up a NIC in memory that is all 0, with room for so many ports and connections. */
+/* Set up a NIC in memory that is all 0, with room for this many ports and connections. */
 void mcp_init(struct mcp_nic *nic, uint64_t key, uint32_t ports, uint32_t connections);
 
-/* A packet has come; anything at all may be in it. MCP_LINK_SENDER means its sender to the board
+/* A packet has come; it may contain anything at all. MCP_LINK_SENDER is its sender to the board
  * until this returns. */
 void mcp_receive(struct mcp_nic *nic, struct mcp_board *board, const void *packet, size_t bytes);
 
-/* Do what is due; to be called when the time mcp_deadline_ns() has come, or more often. */
+/* Do all work that is due. Call it at the time mcp_deadline_ns(), or more often. */
 void mcp_timer(struct mcp_nic *nic, struct mcp_board *board);
 
 /* When mcp_timer() has something to do next (the board's clock); 0: never, as far as is known. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A port as host and NIC know it: its rings, and what the NIC notes down about it.
+ * A port as host and NIC know it: its rings, and the NIC's own notes about it.
  *
- * Three rings in host memory: send tokens and receive tokens from the host to the NIC, events from
- * the NIC to the host. An entry is there when its `turn` is its number, counted from 1, and entries
- * of a ring lie one after the other: one cache line tells both that there is something and what.
- * The host puts in no more tokens than it has; each is answered by one event in the end, so the
- * ring of events never overflows.
+ * Three rings lie in host memory. Send tokens and receive tokens go from the host to the NIC,
+ * events go from the NIC to the host. An entry is valid when its `turn` is its number, counted from
+ * 1. The entries of a ring lie one after the other, so one cache line holds both the signal and the
+ * content. The host never puts in more tokens than it has. Each token gets one event in the end, so
+ * the ring of events never overflows.
  *
- * The NIC believes nothing that a host writes: it copies an entry, then checks the copy. What lies
- * behind the rings, and struct mcp_port, are the NIC's own.
+ * The NIC trusts nothing that a host writes: it copies an entry, then checks the copy. Struct
+ * mcp_port and the memory behind the rings are the NIC's own.
  */
 #ifndef MCP_PORT_H
 #define MCP_PORT_H
@@ -26,7 +26,8 @@ enum {
     MCP_TOKENS_MOST = 1 << 16, /* of either sort, of a port */
 };
 
-/* Send this. `token` is the host's number for it, below the number of its send tokens. */
+/* Send this. `token` is the host's number for it. It is below the number of the host's send
+ * tokens. */
 struct mcp_send_token {
     myr_word turn;
     uint32_t token;
@@ -48,14 +49,14 @@ struct mcp_receive_token {
 
 enum mcp_event_type {
     MCP_SENT = 1, /* send token `what` is done: the other NIC has the whole message */
-    MCP_FAILED,   /* it will never be, for `why` */
+    MCP_FAILED,   /* the message will never arrive, for `why` */
     MCP_RECEIVED, /* a message has come into the buffer at `what` */
     MCP_UNFIT,    /* the buffer at `what` is not in memory; its receive token is free again */
 };
 
 /* Why a message failed. */
 enum mcp_failure {
-    MCP_FAILED_TOO_LONG = 1, /* longer than the buffer it would have come into */
+    MCP_FAILED_TOO_LONG = 1, /* longer than the buffer that was next */
     MCP_FAILED_GONE,         /* the other NIC is out of reach */
     MCP_FAILED_BAD_TOKEN,    /* not in memory, or to nowhere */
 };
@@ -71,7 +72,7 @@ struct mcp_event {
     uint64_t zero;
 };
 
-/* A message on its way, as the NIC knows it: one for each send token. */
+/* A message on its way, as the NIC knows it. There is one for each send token. */
 struct mcp_sending {
     mcp_offset next; /* in its list */
     uint16_t state;  /* enum mcp_sending_state */
@@ -85,15 +86,15 @@ struct mcp_sending {
     uint32_t connection;
     uint32_t to_key;
     uint32_t first;     /* its first packet's sequence number */
-    uint32_t fragment;  /* payload of its packets but the last (bytes) */
+    uint32_t fragment;  /* payload of each of its packets but the last (bytes) */
     uint64_t resume_ns; /* set aside: when to try again; 0: with the one before to the same port */
 };
 
 enum mcp_sending_state {
     MCP_IDLE,
     MCP_QUEUED,  /* on its connection */
-    MCP_ASIDE,   /* on its connection, refused, to be tried again later */
-    MCP_WAITING, /* at its destination on this NIC, for a receive token */
+    MCP_ASIDE,   /* on its connection; was refused, and will be tried again later */
+    MCP_WAITING, /* at its destination on this NIC; waits for a receive token */
 };
 
 /* A list of struct mcp_sending, in order. */
@@ -101,11 +102,11 @@ struct mcp_queue {
     mcp_offset first, last;
 };
 
-/* In host memory, followed by the rings, which end in what is the NIC's own. */
+/* In host memory. The rings follow it; behind them lies the NIC's own part. */
 struct mcp_rings {
-    _Alignas(MYR_LINE) myr_word hungry;   /* by the NIC: tell it when there is a receive token */
-    _Alignas(MYR_LINE) mcp_offset blocks; /* by the host: first of the memory it has taken */
-    mcp_offset inlet; /* by the host: where short messages come past the NIC; 0: nowhere */
+    _Alignas(MYR_LINE) myr_word hungry;   /* by the NIC: it waits for a receive token */
+    _Alignas(MYR_LINE) mcp_offset blocks; /* by the host: start of the memory it has taken */
+    mcp_offset inlet; /* by the host: where short messages bypass the NIC; 0: nowhere */
     _Alignas(MYR_LINE) uint8_t entries[];
 };
 
@@ -118,8 +119,8 @@ struct mcp_port {
     uint32_t send_tokens;
     uint32_t sends, receives, events; /* how many entries were taken, or put in */
     uint32_t under_way;               /* messages */
-    uint32_t spares;                  /* receive tokens taken and not used, see mcp_take_token() */
-    struct mcp_queue waiting;         /* messages from ports of this NIC, for this number */
+    uint32_t spares;                  /* receive tokens taken but not used, see mcp_take_token() */
+    struct mcp_queue waiting;         /* messages from ports of this NIC to this port */
 };
 
 static inline uint32_t mcp_slots(uint32_t least)
@@ -131,7 +132,7 @@ static inline uint32_t mcp_slots(uint32_t least)
     return slots;
 }
 
-/* Where an entry is; `number` counts from 0. */
+/* The place of an entry; `number` counts from 0. */
 static inline struct mcp_send_token *mcp_send_slot(const struct mcp_port *port,
                                                    struct mcp_rings *rings, uint32_t number)
 {
@@ -152,7 +153,7 @@ static inline struct mcp_receive_token *mcp_receive_slot(const struct mcp_port *
     return (struct mcp_receive_token *)end + (number & (port->receive_slots - 1));
 }
 
-/* The NIC's own: receive tokens it has back, and what is under way. */
+/* The NIC's own: receive tokens that came back, and messages under way. */
 static inline struct mcp_receive_token *mcp_spare_tokens(const struct mcp_port *port,
                                                          struct mcp_rings *rings)
 {
@@ -164,7 +165,8 @@ static inline struct mcp_sending *mcp_sendings(const struct mcp_port *port, stru
     return (struct mcp_sending *)(mcp_spare_tokens(port, rings) + port->receive_slots);
 }
 
-/* Bytes of a port's memory, and its geometry. False if there are too many or too few tokens. */
+/* Compute the bytes of a port's memory, and its geometry. False if there are too many or too few
+ * tokens. */
 bool mcp_port_shape(struct mcp_port *port, uint32_t send_tokens, uint32_t receive_tokens,
                     size_t *bytes);
 

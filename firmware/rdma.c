@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RDMA: delivers what came in turn into the buffers of receive tokens, tells the hosts, and says
- * what is to be refused.
+ * RDMA: delivers packets that came in turn into the buffers of receive tokens, tells the hosts, and
+ * says which packets to refuse.
  *
- * A message takes its token with its first packet and fills the buffer in place; whoever is not
- * finished gives the token back.
+ * A message takes its token with its first packet and fills the buffer in place. A message that is
+ * not finished gives the token back.
  */
 #include "firmware/connection.h"
 
@@ -22,7 +22,7 @@ void mcp_post(struct mcp_board *board, struct mcp_port *port, const struct mcp_e
 
 /* ---- receive tokens ---- */
 
-/* Copy the next token without taking it: false if there is none. */
+/* Copy the next token without taking it. False if there is none. */
 static bool look(const struct mcp_port *port, struct mcp_rings *rings,
                  struct mcp_receive_token *token)
 {
@@ -58,7 +58,7 @@ static void take(struct mcp_port *port)
     }
 }
 
-/* Pass over tokens that are not in memory: false if there is no other. */
+/* Pass over tokens whose buffers are not in memory. False if there is no other. */
 static bool look_for_possible(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
                               struct mcp_receive_token *token)
 {
@@ -181,7 +181,7 @@ uint8_t mcp_deliver(struct mcp_nic *nic, struct mcp_board *board, struct mcp_con
     struct mcp_incoming *in = &c->incoming;
     if (part->to_port + 1u != in->port || part->length != in->length ||
         payload_bytes > in->length - in->received) {
-        /* Of a message whose port was closed meanwhile, or has been dropped. */
+        /* The packet's message is gone: its port was closed meanwhile, or it was dropped. */
         mcp_incoming_drop(nic, board, c);
         return MCP_CLOSED;
     }

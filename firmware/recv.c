@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RECV: takes packets of messages, acknowledgements and refusals, in turn and of the present round
- * only, and gives send tokens back.
+ * RECV: takes packets of messages, acknowledgements and refusals, and gives send tokens back. It
+ * takes packets in turn only, and only of the present round.
  *
- * Whatever comes has the NIC's secret key and is sound (mcp_parse()), but may be old, a duplicate,
- * or out of turn.
+ * Every packet here has the NIC's secret key and is sound (mcp_parse()). But it may be old, a
+ * duplicate, or out of turn.
  */
 #include "firmware/connection.h"
 
@@ -26,7 +26,7 @@ static void grow(struct mcp_connection *c, uint32_t packets)
     }
 }
 
-/* How long to wait from now on: four round trips, in bounds. */
+/* From now on wait four round trips, within limits. */
 static void be_patient(struct mcp_connection *c, uint32_t expected, uint64_t now_ns)
 {
     if (0 != c->timed_ns && c->timed != expected && mcp_not_after(c->timed, expected)) {
@@ -41,7 +41,7 @@ static void be_patient(struct mcp_connection *c, uint32_t expected, uint64_t now
     c->patience_ns = c->patience_ns > MCP_RETRY_MOST_NS ? MCP_RETRY_MOST_NS : c->patience_ns;
 }
 
-/* The other side expects this packet, so it has all before it. */
+/* The other side expects this packet, so it has all packets before it. */
 static void acknowledged(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                          uint32_t expected)
 {
@@ -96,8 +96,9 @@ static void receive_refusal(struct mcp_nic *nic, struct mcp_board *board, struct
 
 /* ---- the half that receives ---- */
 
-/* Packets were taken or known: send what there is, which acknowledges them; else do that alone, at
- * once or when it has waited for something to ride on. */
+/* Packets were taken, or were known already. Any packet that goes out acknowledges them, so send
+ * first. With nothing to send, acknowledge alone: at once, or after waiting for a packet to ride
+ * on. */
 static void answer(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c, bool now)
 {
     ++c->unacknowledged;

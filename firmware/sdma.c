@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SDMA: takes send tokens from the ports and queues their messages, on the connection to the
- * destination's NIC or, where that is this one, at the destination.
+ * SDMA: takes send tokens from the ports and queues their messages: on the connection to the
+ * destination's NIC, or at the destination if it is on this NIC.
  *
- * Packets need not be prepared: a message lies in host memory, and SEND says where. Between ports
- * of this NIC there are no packets at all: a message is copied once, from buffer to buffer.
+ * There is no need to prepare packets: a message lies in host memory, and SEND knows its place.
+ * Between ports of this NIC there are no packets at all: a message is copied once, from buffer to
+ * buffer.
  */
 #include "firmware/connection.h"
 
@@ -53,7 +54,7 @@ static bool deliver_here(struct mcp_nic *nic, struct mcp_board *board, struct mc
     return true;
 }
 
-/* Does one to the same port wait already, on this list? */
+/* Does a message to the same port wait on this list already? */
 static bool one_waits(struct mcp_board *board, const struct mcp_queue *queue,
                       const struct mcp_sending *sending)
 {
@@ -119,8 +120,8 @@ static bool possible(struct mcp_nic *nic, const struct mcp_board *board,
                                                : sending->connection < nic->messages.connections;
 }
 
-/* Take a token from its slot: false if there is none. The host may write there meanwhile, so the
- * message that counts is the copy. */
+/* Take a token from its slot. False if there is none. The host may write there meanwhile, so only
+ * the copy counts. */
 static bool take(struct mcp_port *port, struct mcp_rings *rings, struct mcp_send_token *token)
 {
     const struct mcp_send_token *slot = mcp_send_slot(port, rings, port->sends);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SEND: puts on the wire the packets of queued messages, as far as the window allows, and
- * acknowledgements and refusals; goes back when something was lost.
+ * SEND: puts packets of queued messages on the wire, as far as the window allows. It also sends
+ * acknowledgements and refusals, and goes back when something was lost.
  *
- * Packets are never stored: packet n of a message is found by its number, as often as it takes.
+ * Packets are never stored. The number of a packet tells its place in its message, so it can be
+ * made again as often as needed.
  */
 #include "firmware/connection.h"
 
 /* ---- headers ---- */
 
-/* Whatever is sent acknowledges what was received. */
+/* Every packet that is sent acknowledges all that was received. */
 static struct mcp_header header_for(const struct mcp_nic *nic, struct mcp_connection *c,
                                     uint8_t type)
 {
@@ -87,18 +88,18 @@ static void clear_void(struct mcp_connection *c, uint32_t sequence)
 static uint32_t packets_of(const struct mcp_sending *sending)
 {
     const uint32_t bytes = 0 == sending->bytes ? 1 : sending->bytes;
-    /* What is on a connection got its fragments' size there: never 0. */
+    /* Its fragments' size was set when it was queued: never 0. */
     /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
     return bytes / sending->fragment + (0 != bytes % sending->fragment);
 }
 
-/* Is a begun message's last packet one of those before `sequence`? */
+/* Does the last packet of a begun message come before `sequence`? */
 static bool ends_before(const struct mcp_sending *sending, uint32_t sequence)
 {
     return mcp_not_after(sending->first + packets_of(sending), sequence);
 }
 
-/* The message that packet `next`, which is not void, belongs to; NULL if there is none to send. */
+/* The message of packet `next`, which is not void. NULL if there is none to send. */
 static struct mcp_sending *sending_of_next(struct mcp_board *board, struct mcp_connection *c)
 {
     struct mcp_sending *sending = mcp_sending_at(board, c->current);
@@ -114,8 +115,9 @@ static struct mcp_sending *sending_of_next(struct mcp_board *board, struct mcp_c
     return sending;
 }
 
-/* Whether to ask for an acknowledgement: where the sender cannot go on without it, unless a packet
- * under way has asked already. (Else there would be more and more of them on a long stream.) */
+/* Should this packet ask for an acknowledgement? Yes, where the sender cannot go on without one,
+ * unless a packet under way has asked already. (Otherwise a long stream would ask more and more
+ * often.) */
 static bool must_ask(struct mcp_nic *nic, const struct mcp_connection *c,
                      const struct mcp_sending *sending)
 {
@@ -123,7 +125,7 @@ static bool must_ask(struct mcp_nic *nic, const struct mcp_connection *c,
         return false;
     }
     if (c->next + 1 - c->base >= c->window || (c->next == c->base && c->next != c->highest)) {
-        return true; /* the window ends here; or it is sent again */
+        return true; /* the window ends here; or this packet is sent again */
     }
     if (NULL == sending || !ends_before(sending, c->next + 1)) {
         return false;
@@ -299,7 +301,7 @@ void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
         sending->state = same ? MCP_ASIDE : MCP_QUEUED;
         mcp_enqueue(board, same ? &c->aside : &c->queue, sending);
     }
-    while (0 != later.first) { /* those set aside before are behind these */
+    while (0 != later.first) { /* messages that were set aside before go behind these */
         struct mcp_sending *sending = mcp_at(board, later.first);
         later.first = sending->next;
         if (goes_to(sending, refused->to_port, refused->to_key)) {
@@ -316,7 +318,8 @@ void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
     resume_at(nic, c, refused, board->ops.now_ns(board) + pause_ns);
 }
 
-/* Queue again so many of those set aside for a port; the next one gets a time of its own. */
+/* Queue this many messages again that were set aside for a port. The next one gets a time of its
+ * own. */
 static void release(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                     uint16_t port, uint32_t key, uint32_t messages)
 {
@@ -394,15 +397,15 @@ void mcp_advance(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connec
         }
         sending = mcp_sending_at(board, c->queue.first);
     }
-    if (!mcp_not_after(c->base, c->next)) { /* it had gone back further than it need have */
+    if (!mcp_not_after(c->base, c->next)) { /* it had gone back further than needed */
         c->next = c->base;
         c->current = c->queue.first;
     }
 }
 
-/* Of the packets that a cut message has on the wire nobody knows which were accepted: their numbers
- * stay theirs, without content. One more goes behind them if it was not all sent, so that the
- * receiver does not keep its buffer for the rest. */
+/* A cut message has packets on the wire, and nobody knows which of them were accepted. They keep
+ * their numbers, without content. If the message was not all sent, one more packet follows: it
+ * tells the receiver to free the buffer. */
 static void leave_voids(struct mcp_connection *c, const struct mcp_sending *sending)
 {
     const uint32_t end = sending->first + packets_of(sending);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sealing and parsing packets; see wire.h. Whatever arrives goes through mcp_parse() first. */
+/* Sealing and parsing packets; see wire.h. Every packet that arrives goes through mcp_parse()
+ * first. */
 #include "firmware/wire.h"
 
-/* The compiler's own: the core has no C library. */
+/* The compiler's own header: the core has no C library. */
 #define copy __builtin_memcpy
 
 static uint64_t mix_tail(uint64_t h, const uint8_t *bytes, size_t count)
@@ -21,7 +22,8 @@ static uint64_t mix_tail(uint64_t h, const uint8_t *bytes, size_t count)
     return mcp_mix(h, word ^ (uint64_t)count << 56);
 }
 
-/* Four chains at once, since each multiplication waits for the one before: payloads are long. */
+/* Payloads are long, and each multiplication waits for the one before. So four chains run at
+ * once. */
 static uint64_t mix_bytes(uint64_t h, const uint8_t *bytes, size_t count)
 {
     if (count >= 64) {
@@ -59,7 +61,7 @@ void mcp_seal(struct mcp_header *header, const void *payload, size_t payload_byt
     header->check = check_of(header, payload, payload_bytes);
 }
 
-/* Does a message's packet say something that can be? */
+/* Are the fields of a message's packet possible? */
 static bool sound(const struct mcp_header *header, size_t payload_bytes)
 {
     const struct mcp_message_part *m = &header->message;

@@ -12,7 +12,7 @@ struct group {
     bool failed;
     uint64_t *holder; /* [holders]; one that has opened it twice is in here twice */
     uint32_t holders, room;
-    /* What it did when we looked last, or were told; see look_after(). */
+    /* The group's state when we last looked, or were told; see look_after(). */
     bool waited;
     uint32_t done;
     uint64_t since_ms; /* since when it has waited for the epoch after `done` */
@@ -29,7 +29,7 @@ struct closed {
 
 struct myrd_groups {
     struct mcp_kernel *kernel;
-    bool told; /* by the kernel, of those that are stuck: we need not look */
+    bool told; /* the kernel tells us which are stuck: we need not look */
     uint64_t heard_at_ms;
     uint64_t look_at_ms;
     uint32_t count, closed_count;
@@ -71,7 +71,7 @@ static void forget_one(struct myrd_groups *groups, uint32_t uid)
             sizeof(groups->closed[0]) * (groups->closed_count - at));
 }
 
-/* Room for one more of this user's: its own oldest gives way, or the oldest of all. */
+/* Make room for one more of this user's groups: its own oldest gives way, or the oldest of all. */
 static void make_room_for_closed(struct myrd_groups *groups, uint32_t uid)
 {
     if (closed_by(groups, uid) >= MYRD_CLOSED_OF_ONE) {
@@ -100,7 +100,7 @@ void myrd_groups_free(struct myrd_groups *groups)
     free(groups);
 }
 
-/* Its place in the table; where there is none, the end. */
+/* Its place in the table. If it is not there, the end of the table. */
 static uint32_t find(const struct myrd_groups *groups, uint64_t key)
 {
     uint32_t g = 0;
@@ -146,7 +146,7 @@ static bool let_go(struct group *group, uint64_t holder)
     return false;
 }
 
-/* Is there room for one more of this user's? */
+/* Is there room for one more group of this user's? */
 static bool has_room(const struct myrd_groups *groups, uint32_t uid)
 {
     uint32_t count = 0;
@@ -195,7 +195,7 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
     }
     struct group *group = &groups->group[place];
     if (!equal(&group->plan, plan)) {
-        /* Also where it is another user's, who is not told of here. */
+        /* Also if it is another user's, of which this user hears nothing here. */
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: the group's key is taken");
     }
     const enum myr_status status = hold(group, holder, error);
@@ -233,7 +233,7 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
 
 void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder)
 {
-    /* From the last to the first, as whoever goes is replaced by the last. */
+    /* Go from the last to the first, as the last one takes the place of one that goes. */
     for (uint32_t g = groups->count; g > 0; --g) {
         struct group *group = &groups->group[g - 1];
         if (!let_go(group, holder)) {
@@ -253,7 +253,7 @@ void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder)
 
 /* ---- what is due ---- */
 
-/* A peer's hardware address may have changed, and all that is sent to it be lost. */
+/* A peer's hardware address may have changed; then all packets to it are lost. */
 static void meet_again(struct myrd_groups *groups, const struct group *group)
 {
     char why[MCP_KERNEL_WHY];
@@ -262,8 +262,8 @@ static void meet_again(struct myrd_groups *groups, const struct group *group)
     }
 }
 
-/* A host that waits asks for itself; this is for those that compute meanwhile, whose NIC could wait
- * for a lost message for ever. `asked`: how often that was done in this epoch, with this time. */
+/* A host that waits asks for itself. This is for hosts that compute meanwhile: their NIC could wait
+ * for a lost message for ever. `asked`: how often we asked in this epoch, with this time. */
 static void ask_for(struct myrd_groups *groups, const struct group *group, uint32_t asked)
 {
     (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_ASK);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The groups that are open on the kernel's NIC: whose they are, who holds them, and what is due for
- * them. Called by kernel_server.c, which does the talking.
+ * The groups that are open on the kernel's NIC: their users, their holders, and the work that is
+ * due for them. Called by kernel_server.c, which talks to clients.
  *
- * Invariants: a group is known to its user alone. A group is open as long as somebody holds it. Of
- * a closed one the NIC keeps the last epoch, as peers may still ask for its messages, however late;
- * only many more that are closed have it forgotten. Whoever dies with a group has it fail. The
- * caller says what time it is, so time can be pretended.
+ * Invariants: only its own user knows a group. A group is open as long as somebody holds it. Of a
+ * closed group the NIC keeps the last epoch, as peers may still ask for its messages, however late.
+ * Only many later closings make the NIC forget it. A holder that dies makes its group fail. The
+ * caller gives the time, so a test can pretend any time.
  */
 #ifndef MYRD_KERNEL_GROUPS_H
 #define MYRD_KERNEL_GROUPS_H
@@ -19,47 +19,47 @@
 #include "libmyr/status.h"
 
 enum {
-    MYRD_GROUPS_OF_ONE = 256,   /* a user may have so many, */
-    MYRD_HOLDERS_OF_ONE = 4096, /* ... a group may be held so often */
-    MYRD_CLOSED_OF_ONE = 4096,  /* closed groups of a user that are kept in mind */
+    MYRD_GROUPS_OF_ONE = 256,   /* the most groups of a user */
+    MYRD_HOLDERS_OF_ONE = 4096, /* the most holders of a group */
+    MYRD_CLOSED_OF_ONE = 4096,  /* closed groups of a user that are remembered */
     MYRD_LOOK_MS = MCP_KERNEL_LOOK_MS,
-    MYRD_PATIENCE_MOST_MS = 64,  /* the longest between two askings for a stuck group */
-    MYRD_ASKED_BEFORE_MEET = 16, /* askings in vain, before it is looked where its peers are now */
+    MYRD_PATIENCE_MOST_MS = 64,  /* the longest time between two questions for a stuck group */
+    MYRD_ASKED_BEFORE_MEET = 16, /* after this many vain questions, look where its peers are now */
 };
 
 struct myrd_groups;
 
-/* Those of a NIC, which must outlive them; NULL: out of memory. */
+/* The groups of a NIC, which must outlive them. NULL: out of memory. */
 struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel);
 void myrd_groups_free(struct myrd_groups *groups);
 
-/* Is there one with this key, whosever it is? */
+/* Is there a group with this key, of any user? */
 bool myrd_groups_know(const struct myrd_groups *groups, uint64_t key);
 
-/* `holder` (a number never used for another) opens the group, or shares it if it is there, the
- * same, and its user's. `page` stays ours. */
+/* `holder` opens the group, or shares an equal one of the same user. A holder's number is never
+ * used for another. `page` stays ours. */
 enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
                                  uint64_t holder, int *page, struct myr_error *error);
 
-/* Whom does a group wait for that it holds? How many, at the most MCP_KERNEL_MESSAGES. */
+/* The peers that a held group waits for. Returns how many, at the most MCP_KERNEL_MESSAGES. */
 uint32_t myrd_groups_missing(const struct myrd_groups *groups, uint64_t key, uint64_t holder,
                              struct mcp_kernel_missing *list);
 
-/* It has done with it; false if it does not hold such a group. */
+/* The holder has done with the group. False if it does not hold it. */
 bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder);
 
-/* It has died: what it holds fails, and it has left it. */
+/* The holder has died. Its groups fail, and it has left them. */
 void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder);
 
-/* The kernel tells of groups that are stuck (mcp_kernel_watch() can be read): ask for them. */
+/* The kernel tells of stuck groups (mcp_kernel_watch() can be read): ask for them. */
 void myrd_groups_hear(struct myrd_groups *groups, uint64_t now_ms);
 
-/* Do the same where it does not tell: look at all groups. To be called after myrd_groups_timeout()
- * milliseconds (-1: nothing is due ever), or any time. */
+/* Do the same where the kernel does not tell: look at all groups. Call it after
+ * myrd_groups_timeout() milliseconds (-1: nothing will be due), or at any time. */
 void myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms);
 int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms);
 
-/* What user `uid` may know of the groups. */
+/* All that user `uid` may know of the groups. */
 void myrd_groups_report(const struct myrd_groups *groups, uint32_t uid,
                         struct myr_kernel_report *report);
 

@@ -23,7 +23,8 @@ struct myrd_meeting *myrd_meeting_make(const struct mcp_kernel_plan *plan, uint6
     return meeting;
 }
 
-/* Ask for all addresses that are missing, not for one after the other. False with one of them. */
+/* Ask for all missing addresses at once, not one after the other. False if one is still
+ * missing; `missing` gets it. */
 static bool met_all(struct myrd_meeting *meeting, struct mcp_kernel *kernel, uint32_t *missing)
 {
     const struct mcp_kernel_plan *plan = &meeting->plan;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * myrd --kernel, the owner of the kernel's NIC; see owner.h. One thread, which nobody can hold up:
- * it sends and receives without waiting, and whoever has to wait for a peer's hardware address
- * waits apart.
+ * myrd --kernel, the owner of the kernel's NIC; see owner.h. It is one thread, and nobody can hold
+ * it up: it sends and receives without waiting. A client whose peers' hardware addresses are not
+ * known yet waits apart.
  *
- * Clients are any user's processes. Invariants: nobody is believed: questions are checked
- * (kernel_plan.h), limits are by user; each client has at most one question under way; a client
+ * Clients are processes of any user. Invariants: no client is trusted. Every question is checked
+ * (kernel_plan.h). Limits count per user. Each client has at most one question under way. A client
  * that goes without closing its groups has died, and they fail (kernel_groups.h).
  */
 #include <arpa/inet.h>
@@ -35,19 +35,19 @@
 
 enum {
     CLIENTS_MOST = 4096,
-    CLIENTS_OF_ONE = 1024, /* of one user: others shall find room as well */
+    CLIENTS_OF_ONE = 1024, /* of one user: others need room as well */
     FIXED =
         3, /* descriptors watched besides the clients': the end, the listening socket, the NIC */
     OF_EACH = 2,
-    DESCRIPTORS_OTHER = 96, /* that are neither clients' nor groups': the NIC's, and so on */
+    DESCRIPTORS_OTHER = 96, /* descriptors of neither clients nor groups: the NIC's, and so on */
     PORT_USUAL = 7077,
-    MEETINGS_A_TURN = 8, /* the most that are gone on with before everything else has its turn */
+    MEETINGS_A_TURN = 8, /* at the most so many go on before all else has its turn */
 };
 
 struct client {
     struct myrd_visitor visitor;
     uint64_t number;              /* none of the others ever has it */
-    struct myrd_meeting *meeting; /* before the group that it asks for; NULL: none */
+    struct myrd_meeting *meeting; /* its peers' meeting before its group is opened; NULL: none */
 };
 
 struct myrd_kernel_server {
@@ -99,9 +99,10 @@ static void bury(struct myrd_kernel_server *server, uint32_t number)
 /*
  * The network namespace in which a socket was made; 0 if the kernel does not say.
  *
- * The accepted end of a Unix connection belongs to the namespace of who connected (net/unix makes
- * it there), so this tells of the client, whatever process numbers mean to it. /proc/PID/ns/net
- * would tell the same, but only to who may trace that process.
+ * The accepted end of a Unix connection belongs to the namespace of the process that connected
+ * (net/unix makes it there). So this tells the client's namespace, even if process numbers mean
+ * other processes to the client. /proc/PID/ns/net would tell the same, but only to processes that
+ * may trace the client.
  */
 static uint64_t network_of(int socket)
 {
@@ -155,8 +156,8 @@ static void open_group(struct myrd_kernel_server *server, const struct client *c
     answer(client, status, error.text, NULL, MYR_OK == status ? &page : NULL);
 }
 
-/* Go on with a meeting, after which the group is opened; unless somebody else has done so already.
- */
+/* Go on with a meeting. At its end the group is opened, unless another client has opened it
+ * already. */
 static void meet(struct myrd_kernel_server *server, struct client *client, uint64_t now)
 {
     struct myrd_meeting *meeting = client->meeting;
@@ -236,7 +237,7 @@ static bool attend(struct myrd_kernel_server *server, struct client *client,
     }
 }
 
-/* A client says something, or nothing more. False if it is silent. */
+/* A client says something, or has closed its end. False if it is silent. */
 static bool hear(struct myrd_kernel_server *server, uint32_t number)
 {
     struct client *client = &server->client[number];
@@ -280,8 +281,8 @@ static enum myr_status find_address(struct myrd_kernel_server *server, const cha
     return MYR_OK;
 }
 
-/* Keep the NIC's UDP port from others. What comes for it is the NIC's; what the NIC leaves ends at
- * a filter that takes nothing, so that no queue fills. */
+/* Keep the NIC's UDP port from others. The NIC takes its packets. A filter drops all others, so
+ * that no queue fills. */
 static enum myr_status take_port(struct myrd_kernel_server *server, struct myr_error *error)
 {
     struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
@@ -304,7 +305,8 @@ static enum myr_status take_port(struct myrd_kernel_server *server, struct myr_e
     return MYR_OK;
 }
 
-/* As many clients as there are descriptors for: when they run out nobody could even be refused. */
+/* Serve as many clients as there are descriptors for. Without a free one, nobody could even be
+ * refused. */
 static void allow_descriptors(struct myrd_kernel_server *server)
 {
     struct rlimit limit = {.rlim_cur = 0};
@@ -372,8 +374,8 @@ static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error
                                   : MYR_OK;
 }
 
-/* The program is loaded before anything is made, as who lacks the rights would else be told of
- * folders. */
+/* Load the program before making anything: a caller without the rights would otherwise hear of
+ * folders first. */
 static enum myr_status open_server(const struct myrd_options *options, void **serving,
                                    struct myr_error *error)
 {
@@ -427,8 +429,8 @@ static void watch_all(struct myrd_kernel_server *server, int end)
     }
 }
 
-/* From the last to the first, as whoever goes is replaced by the last. Of a process that has ended
- * all is heard that it has said: it may have closed its groups. */
+/* Go from the last to the first, as the last one takes the place of one that goes. A process that
+ * has ended may have closed its groups, so all its words are read first. */
 static void hear_all(struct myrd_kernel_server *server)
 {
     for (uint32_t c = server->count; c > 0; --c) {
@@ -441,7 +443,7 @@ static void hear_all(struct myrd_kernel_server *server)
     }
 }
 
-/* Whose meeting is due first; NULL: there are none. */
+/* The client whose meeting is due first. NULL: there is none. */
 static struct client *next_meeting(struct myrd_kernel_server *server)
 {
     struct client *first = NULL;
@@ -455,8 +457,8 @@ static struct client *next_meeting(struct myrd_kernel_server *server)
     return first;
 }
 
-/* Only so many at a time, and each then waits behind the others: whoever begins a great many holds
- * up nobody. */
+/* Only this many at a time; each then waits behind the others. So a client that begins a great many
+ * holds up nobody. */
 static void meet_some(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();

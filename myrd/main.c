@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * myrd: the node's NIC as a daemon: a soft one for all jobs of one user, see libmyr/nic_daemon.h;
- * or the kernel's, for all users, see libmyr/kernel_nic.h.
+ * myrd: the node's NIC as a daemon. It is a soft NIC for all jobs of one user, see
+ * libmyr/nic_daemon.h; or the kernel's NIC, for all users, see libmyr/kernel_nic.h.
  *
- * Arguments, becoming a daemon, and its end. Exit status: 0, or 1 after one line on the standard
- * error that says what to do; wrong usage: 64.
+ * This file reads the arguments, becomes a daemon, and ends it. Exit status: 0, or 1 after one line
+ * on the standard error that says what to do; wrong usage: 64.
  */
 #include <argp.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 /* libc looks for it by name, which -fvisibility=hidden would hide. */
 __attribute__((visibility("default"))) const char *argp_program_version = "myrd " NICBARR_VERSION;
 
-/* All that myrd can be; the first where no option says otherwise. */
+/* All owners that myrd can be. The first is for a command line without such an option. */
 static const struct myrd_owner *const owners[] = {&myrd_soft_owner, &myrd_kernel_owner};
 enum { OWNERS = sizeof(owners) / sizeof(owners[0]) };
 
@@ -108,8 +108,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 /*
- * Go on in a child that no terminal can end; the parent stays until the child has said how it goes,
- * and ends accordingly. Returns the descriptor to say it by.
+ * Go on in a child that no terminal can end. The parent stays until the child has reported its
+ * start, and exits with that result. Returns the descriptor for the report.
  */
 static int go_to_background(void)
 {
@@ -181,7 +181,7 @@ static enum myr_status serve(const struct settings *settings, int end, struct my
     return status;
 }
 
-/* The options of the command line: one for each owner that has a name, then those of all. */
+/* The options of the command line: one for each owner with a name, then those of all owners. */
 static void make_options(struct argp_option *options)
 {
     for (size_t o = 0; o < OWNERS; ++o) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What myrd can be: the owner of a NIC, on behalf of those who use it. main.c has the list of them,
- * and begins and ends whichever the command line asks for; each is a file of its own (server.c, the
- * user's soft NIC; kernel_server.c, the kernel's NIC).
+ * The roles of myrd: each owns a NIC on behalf of its users. main.c has the list of owners. It
+ * begins and ends the one that the command line asks for. Each owner has its own file: server.c for
+ * the user's soft NIC, kernel_server.c for the kernel's NIC.
  *
- * An owner serves in one thread, which no client can hold up.
+ * An owner serves in one thread. No client can hold that thread up.
  */
 #ifndef MYRD_OWNER_H
 #define MYRD_OWNER_H
@@ -21,20 +21,21 @@ struct myrd_options {
 };
 
 struct myrd_owner {
-    /* The option of the command line that asks for it, its letter, and its help. NULL: what myrd is
-     * where no option asks for another. */
+    /* The command line's option for this owner, its letter, and its help. NULL: the owner that myrd
+     * is without any such option. */
     const char *name;
     int letter;
     const char *help;
 
-    /* Have a NIC and begin to listen; one owner of a kind at a time does, at a place. `serving` is
-     * for the functions below. MYR_OK, or an error with a line that says what to do. */
+    /* Have a NIC and begin to listen. Only one owner of a kind at a time does so at a place.
+     * `serving` is for the functions below. MYR_OK, or an error with a line that says what to
+     * do. */
     enum myr_status (*open)(const struct myrd_options *options, void **serving,
                             struct myr_error *error);
-    /* Give up every right that is not needed from now on, for this process; NULL: it has none. */
+    /* Give up every right that this process does not need from now on. NULL: it has none. */
     enum myr_status (*confine)(struct myr_error *error);
-    /* Serve until the descriptor `end` can be read, or, with a line why, until that is impossible.
-     */
+    /* Serve until the descriptor `end` can be read. If serving becomes impossible before that, give
+     * a line why. */
     enum myr_status (*run)(void *serving, int end, struct myr_error *error);
     /* Leave, after open(). */
     void (*close)(void *serving);
@@ -43,9 +44,9 @@ struct myrd_owner {
 /* The soft NIC of one user. Clients go on without it when it leaves. */
 extern const struct myrd_owner myrd_soft_owner;
 
-/* The kernel's NIC at one interface, for all users; what it says to them is in
- * libmyr/kernel_words.h. It takes the NIC along when it leaves: barriers on it will not complete.
- */
+/* The kernel's NIC at one interface, for all users. Its messages to them are in
+ * libmyr/kernel_words.h. It takes the NIC along when it leaves: barriers on it will not
+ * complete. */
 extern const struct myrd_owner myrd_kernel_owner;
 
 #endif

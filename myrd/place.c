@@ -17,7 +17,7 @@
 
 enum {
     PATH_BYTES = sizeof(((struct sockaddr_un *)0)->sun_path),
-    AGAIN_MS = 100, /* after which descriptors are looked for again */
+    AGAIN_MS = 100, /* after this time it looks for descriptors again */
 };
 
 enum myr_status myrd_place_make_folder(const char *path, mode_t rights, struct myr_error *error)
@@ -41,8 +41,8 @@ enum myr_status myrd_place_make_folder(const char *path, mode_t rights, struct m
     return MYR_OK;
 }
 
-/* The lock goes with its process. So a socket's file that is there when we have the lock is left
- * over. */
+/* The lock goes with its process. So a socket's file that exists when we have the lock is a
+ * leftover. */
 static enum myr_status lock_place(struct myrd_place *place, struct myr_error *error)
 {
     char lock[PATH_BYTES + sizeof(".lock")];
@@ -64,7 +64,7 @@ static enum myr_status lock_place(struct myrd_place *place, struct myr_error *er
     return MYR_OK;
 }
 
-/* What is kept for visitors who come when there are no more descriptors. */
+/* Keep a descriptor for visitors who come when there are no more. */
 static void keep_spare(struct myrd_place *place)
 {
     if (place->spare < 0) {
@@ -148,7 +148,7 @@ static bool lacks_descriptors(void)
     return EMFILE == errno || ENFILE == errno;
 }
 
-/* The next visitor's connection, if need be by the descriptor that was kept for that. */
+/* The next visitor's connection. If need be it takes the spare descriptor. */
 static int take_connection(struct myrd_place *place)
 {
     const int connection = accept_one(place);
@@ -183,7 +183,7 @@ bool myrd_place_accept(struct myrd_place *place, struct myrd_visitor *visitor, c
 void myrd_visitor_leave(const struct myrd_visitor *visitor)
 {
     char word;
-    /* With something unread, the end of the connection would overtake what it was told. */
+    /* With words unread, the end of the connection would overtake our answer. */
     (void)shutdown(visitor->connection, SHUT_RD);
     while (recv(visitor->connection, &word, sizeof(word), MSG_DONTWAIT) > 0) {
     }

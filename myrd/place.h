@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a daemon listens: a Unix socket (SOCK_SEQPACKET) at a path, with a lock beside it that
- * tells for certain whether a daemon lives there. For server.c and kernel_server.c.
+ * The place where a daemon listens: a Unix socket (SOCK_SEQPACKET) at a path, with a lock beside
+ * it. The lock tells for certain whether a daemon lives there. For server.c and kernel_server.c.
  */
 #ifndef MYRD_PLACE_H
 #define MYRD_PLACE_H
@@ -17,7 +17,7 @@
 struct myrd_place {
     struct sockaddr_un address;
     int lock, listening; /* -1: none */
-    int spare;           /* a descriptor to send visitors away by when there are no others */
+    int spare;           /* spare descriptor, to send visitors away by when there are no others */
     bool bound;          /* the socket's file is ours */
 };
 
@@ -29,26 +29,30 @@ struct myrd_visitor {
     uid_t uid;
 };
 
-/* A folder for the socket `path` with these rights, into which nobody else can put anything. */
+/* Make a folder for the socket `path` with these rights. Nobody else can put anything into it. */
 enum myr_status myrd_place_make_folder(const char *path, mode_t rights, struct myr_error *error);
 
-/* Listen at `path`, in a folder that is there; `rights` are the socket's. One daemon at a time
- * does, at a place. May be given to myrd_place_close() whatever comes of it. */
+/* Listen at `path`, in an existing folder. `rights` are the socket's. Only one daemon at a time
+ * listens at a place. After success and failure alike, the place may be given to
+ * myrd_place_close(). */
 enum myr_status myrd_place_open(struct myrd_place *place, const char *path, mode_t rights,
                                 struct myr_error *error);
 
-/* Listen no more; the lock stays, so that nobody else comes before we have cleared up. */
+/* Listen no more. The lock stays, so that nobody else comes before we have cleared up. */
 void myrd_place_hide(struct myrd_place *place);
 void myrd_place_close(struct myrd_place *place);
 
-/* What to poll() `listening` for: nothing, as long as a visitor could not even be sent away for
- * want of descriptors, as poll() would come back at once each time. To be asked before each poll().
- * The other function cuts its time-out (ms, -1: none), so that this is tried again then. */
+/*
+ * The events to poll() `listening` for. There are none while descriptors are so short that a
+ * visitor could not even be sent away: poll() would come back at once each time. Call it before
+ * each poll(). The other function cuts the time-out of poll() (ms, -1: none), so that this is tried
+ * again then.
+ */
 short myrd_place_events(struct myrd_place *place);
 int myrd_place_timeout(const struct myrd_place *place, int timeout_ms);
 
-/* Take the next visitor; false if there is none. Where `why` is not NULL afterwards it says why the
- * process cannot be watched: it must be sent away, before the next one is taken. */
+/* Take the next visitor. False if there is none. If `why` is not NULL afterwards, it says why the
+ * process cannot be watched. Such a visitor must be sent away before the next one is taken. */
 bool myrd_place_accept(struct myrd_place *place, struct myrd_visitor *visitor, const char **why);
 void myrd_visitor_leave(const struct myrd_visitor *visitor);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Giving up rights, by the system calls themselves: two of them need no library. See rights.h. */
+/* Giving up rights. It uses system calls directly, as two of them need no library. See rights.h. */
 #include "myrd/rights.h"
 
 #include <errno.h>

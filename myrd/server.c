@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * myrd as the owner of a user's soft NIC; see owner.h. One thread runs the NIC
- * (libmyr/nic_thread.h), the other one, in here, attends to the clients, so that no client can hold
- * up the NIC.
+ * (libmyr/nic_thread.h). The other thread, in this file, attends to the clients. So no client can
+ * hold up the NIC.
  *
- * Invariants: whoever got the NIC is in the table of clients until it has left or died, and what a
- * dead one held is taken back before anybody new is let in. A NIC that a client has broken by its
- * death is replaced for those who come; those who have it find out by themselves.
+ * Invariants: a client that got the NIC stays in the table of clients until it has left or died.
+ * What a dead client held is taken back before anybody new is let in. If a client's death breaks
+ * the NIC, newcomers get another NIC. Those who have the broken one find out by themselves.
  */
 #include "myrd/owner.h"
 
@@ -82,9 +82,9 @@ static enum myr_status open_nic(struct myrd_server *server, struct myr_error *er
 }
 
 /*
- * Have a new NIC where the present one is of no use for those who come: broken by a client that was
- * killed while it ran it; or, when nobody is left, after deaths, as groups that some members never
- * came to leave their memory behind.
+ * Make a new NIC where the present one is of no use to newcomers. It may be broken, as a client was
+ * killed while it ran the NIC. Or nobody is left after deaths: groups that some members never
+ * joined leave their memory behind.
  */
 static enum myr_status renew(struct myrd_server *server, struct myr_error *error)
 {
@@ -152,7 +152,7 @@ static void accept_client(struct myrd_server *server)
     server->client[server->count++] = (struct client){visitor, 0, 0};
 }
 
-/* What keeps a client out that has said hello; NULL: nothing. */
+/* Why a client that has said hello must stay out; NULL: it need not. */
 static const char *obstacle(const struct client *client, const struct myr_daemon_hello *hello,
                             enum myr_status *status)
 {
@@ -187,14 +187,14 @@ static enum myr_status welcome(struct myrd_server *server, struct client *client
         [MYR_DAEMON_MEMORY] = myr_segment_fd(server->segment),
         [MYR_DAEMON_SOCKET] = myr_nic_socket(server->nic),
     };
-    /* From now on what it holds must be taken back. */
+    /* From now on the client's holdings must be taken back. */
     client->pid = hello->pid;
     client->generation = server->generation;
     answer(client->visitor.connection, MYR_OK, "", descriptors);
     return MYR_OK;
 }
 
-/* A client says something, or nothing more. */
+/* A client says something, or has closed its end. */
 static enum myr_status hear(struct myrd_server *server, uint32_t number, struct myr_error *error)
 {
     struct client *client = &server->client[number];
@@ -292,7 +292,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         if (0 != server->watched[0].revents) {
             return MYR_OK;
         }
-        /* From the last to the first, as whoever goes is replaced by the last. */
+        /* Go from the last to the first, as the last one takes the place of one that goes. */
         for (uint32_t c = server->count; MYR_OK == status && c > 0; --c) {
             const struct pollfd *of = &server->watched[FIXED + OF_EACH * (c - 1)];
             if (0 != of[0].revents) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel as NIC: what its program, which runs in the kernel (program.bpf.c), and its owner
- * (owner.c) have in common, and the doorbell, by which hosts ring it.
+ * The kernel as NIC: the part that its program in the kernel (program.bpf.c) shares with its owner
+ * (owner.c), and the doorbell of the hosts.
  *
- * The program stands at one network interface. What comes in (tcx ingress) with the NIC's UDP port
- * is played by the collective engine; the messages that this leads to leave at once, and no process
- * is woken before the release. Hosts ring by a UDP packet of their own, sent to the NIC of any peer
- * whose port is that of the group's first peer: it gets as far as the interface (tcx egress), where
- * the program takes it off the wire.
+ * The program stands at one network interface. The collective engine plays each packet that comes
+ * in (tcx ingress) for the NIC's UDP port. Its answers leave at once, and no process is woken
+ * before the release. A host rings by a UDP packet of its own. It sends that packet to the NIC of
+ * any peer whose port is that of the group's first peer. The packet gets as far as the interface
+ * (tcx egress), where the program takes it off the wire.
  *
- * On the wire these are the soft NIC's packets (wire.h), with a UDP checksum of 0: they have a
+ * On the wire these are the soft NIC's packets (wire.h). Their UDP checksum is 0, as they have a
  * check of their own.
  */
 #ifndef MCP_KERNEL_H
@@ -22,15 +22,15 @@
 #include "firmware/engine.h"
 #include "firmware/wire.h"
 
-/* What a host says to the kernel's NIC. As long as a collective packet, so that the one may become
- * the other in place. */
+/* What a host says to the kernel's NIC. It is as long as a collective packet, so that one can
+ * become the other in place. */
 enum { MCP_DOORBELL_MAGIC = 0x4d42, MCP_DOORBELL_VERSION = 1 };
 
 enum mcp_ring {
     MCP_RING_START = 1, /* the node has arrived in `epoch` */
-    MCP_RING_ASK,       /* it has waited for long: ask for what is missing */
-    MCP_RING_SLEEP,     /* whoever rings sleeps on its socket: wake it when `epoch` is done */
-    MCP_RING_FAIL,      /* the group fails, as the node of the number in `epoch` is missing */
+    MCP_RING_ASK,       /* the host has waited for long: ask for the missing messages */
+    MCP_RING_SLEEP,     /* the ringing host sleeps on its socket: wake it when `epoch` is done */
+    MCP_RING_FAIL,      /* the group fails, as the node whose number is in `epoch` is missing */
 };
 
 struct mcp_doorbell {
@@ -55,32 +55,33 @@ static inline struct mcp_doorbell mcp_doorbell(enum mcp_ring ring, uint32_t epoc
     };
 }
 
-/* Where a group's state begins, with the last epoch that is done (bytes). */
+/* The place of a group's state, which begins with the last complete epoch (bytes). */
 enum { MCP_KERNEL_STATE = 64 };
 
 #ifdef MCP_KERNEL_INSIDE
 
-/* What is known of a group's waiting, from one look to the next; the timer's alone. */
+/* The timer's notes about a group that waits, kept from one look to the next. */
 struct mcp_kernel_watched {
     uint32_t waits;       /* it was in an epoch, */
     uint32_t done;        /* ... after this one */
     uint32_t told;        /* how often the owner was told that it is stuck there */
-    uint32_t pause, rest; /* looks from one telling to the next, and those that are left of them */
+    uint32_t pause, rest; /* looks between two tellings, and how many of them are left */
 };
 
-/* A group, in a map by its key. The tables lie where the engine looks for them. Processors that
- * play it hand each other one line, as what is written at each turn lies in that alone. */
+/* A group, in a map by its key. The tables lie where the engine looks for them. All that is
+ * written at each turn lies in one line. So processors that play the group hand each other that
+ * line only. */
 struct mcp_kernel_group {
-    uint32_t uid;       /* whose it is: nobody else's doorbell counts */
+    uint32_t uid;       /* the user who owns it: nobody else's doorbell counts */
     uint32_t page;      /* its place among the pages */
-    uint32_t wake_ip;   /* who sleeps has connected to this address (network byte order), */
+    uint32_t wake_ip;   /* a sleeping host has connected to this address (network byte order), */
     uint16_t wake_from; /* ... and this port, */
     uint16_t wake_to;   /* ... with this one of its own; 0: nobody sleeps */
-    uint16_t bell_port; /* doorbells go to this port (network byte order), whatever the host */
+    uint16_t bell_port; /* doorbells go to this port of any host (network byte order) */
     uint16_t zero;
-    uint32_t apart[5]; /* so that what is written begins a line */
+    uint32_t apart[5]; /* so that the written fields begin a line */
     struct mcp_group group;
-    struct bpf_spin_lock lock; /* around all use of `group` and what lies behind */
+    struct bpf_spin_lock lock; /* protects `group` and the tables behind it */
     uint32_t arrivals[MCP_KERNEL_MESSAGES];
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_peer peers[MCP_KERNEL_PEERS]; /* those sent to, then (from nsends on) waited for */
@@ -95,31 +96,31 @@ _Static_assert(offsetof(struct mcp_kernel_group, group.done) == MCP_KERNEL_STATE
 
 #endif
 
-/* What is kept of a group that is closed, for peers who ask. */
+/* The remains of a closed group, for peers who ask. */
 struct mcp_kernel_late {
     uint32_t epoch;  /* the last one that was done */
     uint32_t failed; /* as in struct mcp_group */
 };
 
-/* What the hosts of a group see: a page of memory, which they may map to read. */
+/* A group's page: its hosts see this, and may map it to read. */
 struct mcp_kernel_page {
     myr_word done;   /* the release: the last epoch that is complete */
     myr_word failed; /* not 0: nothing more will be; as in struct mcp_group */
 };
 
-/* Where the NIC stands; fixed when its program is loaded. */
+/* The place of the NIC, fixed when its program is loaded. */
 struct mcp_kernel_place {
     uint32_t interface; /* its number */
     uint32_t ip;        /* network byte order, as the port */
     uint16_t port;
     uint8_t mac[6];
-    uint32_t owner; /* user id of who may ring for all groups */
+    uint32_t owner; /* this user may ring for all groups */
 };
 
 /*
- * A peer's host. A link of the engine's is a place among them; the one at place 0 is nobody's: it
- * is not known. (Ports are the groups', as whoever may open a group may name any: there are too
- * many for places of their own.)
+ * A peer's host. A link of the engine's is a place in the table of hosts. Place 0 is nobody's and
+ * means "not known". (Ports are kept with the groups. Anyone who may open a group may name any
+ * port, so there are too many for places of their own.)
  */
 struct mcp_kernel_neighbour {
     uint32_t ip; /* network byte order */
@@ -136,7 +137,7 @@ struct mcp_kernel_peer {
     uint16_t zero;
 };
 
-/* What the owner is told: this group has waited for `done` + 1 for some looks now. */
+/* The message to the owner: this group has waited for `done` + 1 for some looks now. */
 struct mcp_kernel_stuck {
     uint64_t key;
     uint32_t done;
@@ -150,11 +151,11 @@ struct mcp_kernel_missing {
         heard_ms; /* when its NIC last said that its host is late (CLOCK_MONOTONIC); 0: never */
 };
 
-/* How often is looked who is stuck (ms), while anybody waits; the most looks from one telling to
- * the next; and bytes for what has been told. */
+/* How often the timer looks for stuck groups while anybody waits (ms); the most looks between two
+ * tellings; the bytes of the ring of messages to the owner. */
 enum { MCP_KERNEL_LOOK_MS = 10, MCP_KERNEL_LOOKS = 6, MCP_KERNEL_TOLD = 65536 };
 
-/* Groups that may be open, closed ones whose last epoch is kept, and hosts that are known. */
+/* Open groups at the most, closed groups whose last epoch is kept, and known hosts. */
 enum { MCP_KERNEL_GROUPS = 1024, MCP_KERNEL_LATE = 16384, MCP_KERNEL_NEIGHBOURS = 4096 };
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * The owner of the kernel's NIC; see owner.h.
  *
- * The program is held at the interface by two links, which are descriptors of this process: when it
- * ends they go, and the program with them. Nothing is pinned.
+ * Two links hold the program at the interface. They are descriptors of this process. When the
+ * process ends they go, and the program with them. Nothing is pinned.
  */
 #define MCP_KERNEL_INSIDE /* groups are as the program has them */
 #include "firmware/kernel/owner.h"
@@ -32,7 +32,7 @@ enum { TCX_INGRESS = 46, TCX_EGRESS = 47, FIRST = 1 << 3 /* BPF_F_BEFORE */ };
 
 struct mcp_kernel {
     struct program *program;  /* the skeleton */
-    struct ring_buffer *told; /* who is stuck; NULL: it does not say */
+    struct ring_buffer *told; /* tells of stuck groups; NULL: it does not */
     mcp_kernel_stuck_fn tell; /* while that is heard */
     void *context;
     struct mcp_kernel_place place;
@@ -64,7 +64,7 @@ static int be_quiet(enum libbpf_print_level level, const char *format, va_list a
     return 0;
 }
 
-/* With timers, or without. Returns 0, or what went wrong. */
+/* With timers, or without. Returns 0, or the error. */
 static int try_load(struct program **program, const struct mcp_kernel_place *place, bool timed)
 {
     struct program *loading = program__open();
@@ -153,7 +153,8 @@ static int find_place(uint32_t ip, struct mcp_kernel_place *place, char *name, c
     return 0;
 }
 
-/* A socket whose packets carry no UDP checksum: where they become others, theirs would be wrong. */
+/* A socket whose packets carry no UDP checksum. The program turns them into other packets, for
+ * which a checksum would be wrong. */
 static int make_bell(uint32_t ip)
 {
     const int one = 1;
@@ -335,7 +336,7 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
     return 0;
 }
 
-/* What it is at one moment: copied under its lock. */
+/* The group's state at one moment, copied under its lock. */
 static bool look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_group *group)
 {
     return 0 == bpf_map__lookup_elem(kernel->program->maps.groups, &key, sizeof(key), group,
@@ -406,7 +407,7 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
     const struct mcp_doorbell bell =
         mcp_doorbell(ring, MCP_RING_FAIL == ring ? group.group.node : 0, key);
     const struct sockaddr_in peer = {
-        /* it is on the way there that the program takes it */
+        /* on its way there the program takes it */
         .sin_family = AF_INET,
         .sin_addr = {kernel->met[group.peers[0].link]},
         .sin_port = group.port[0],
@@ -433,7 +434,7 @@ static bool ask_arp(const struct mcp_kernel *kernel, uint32_t ip, uint8_t mac[6]
     return true;
 }
 
-/* Anything sent there makes the system find it; a single byte is nothing to anybody. */
+/* Any packet to that host makes the system look for it. A single byte means nothing to anybody. */
 static void knock(const struct mcp_kernel *kernel, uint32_t ip)
 {
     const struct sockaddr_in there = {

@@ -11,7 +11,7 @@
 #include "firmware/kernel/kernel.h"
 
 enum {
-    READY_LEAST = 64, /* with fewer it is time for more */
+    READY_LEAST = 64, /* with fewer, make more */
     READY_MOST = 128,
 };
 
@@ -20,13 +20,13 @@ enum state {
     MAKING, /* a page is being put there */
     READY,  /* for a group to come */
     TAKEN,
-    SPENT,   /* its group is closed; programs that run may know it */
-    RESTING, /* the same, but when the calls under way are through none does */
+    SPENT,   /* its group is closed; running programs may know it */
+    RESTING, /* the same, but after the calls under way no program does */
 };
 
 struct mcp_pages {
     int map;
-    pthread_mutex_t lock; /* around all that follows */
+    pthread_mutex_t lock; /* protects all that follows */
     pthread_cond_t changed;
     pthread_t maker;
     bool has_maker, wanted, making, ending;
@@ -44,7 +44,7 @@ struct batch {
     int page[READY_MOST];
 };
 
-/* A map of one page, which from now on only the program may write. */
+/* A map of one page. From now on only the program may write it. */
 static int make_page(void)
 {
     const struct bpf_map_create_opts options = {.sz = sizeof(options), .map_flags = BPF_F_MMAPABLE};
@@ -57,7 +57,7 @@ static int make_page(void)
     return page;
 }
 
-/* Choose places for as many pages as are missing, and have those that are spent rest. */
+/* Choose a place for each page that is missing. Places that are spent begin to rest. */
 static void choose_places(struct mcp_pages *pages, struct batch *batch)
 {
     batch->count = 0;
@@ -71,7 +71,7 @@ static void choose_places(struct mcp_pages *pages, struct batch *batch)
     }
 }
 
-/* Put new pages there; how many it were. The caller does not have the lock. */
+/* Put new pages there. Returns how many. The caller does not have the lock. */
 static uint32_t put_pages(const struct mcp_pages *pages, struct batch *batch)
 {
     const struct bpf_map_batch_opts options = {.sz = sizeof(options)};
@@ -99,8 +99,8 @@ static uint32_t find_resting(const struct mcp_pages *pages)
     return p;
 }
 
-/* With the lock, which is given up meanwhile, and while nobody else does the same. False if there
- * is nothing that could be done. */
+/* Called with the lock, which it gives up meanwhile; nobody else does the same at that time. False
+ * if there is nothing to do. */
 static bool make_some(struct mcp_pages *pages)
 {
     struct batch batch;
@@ -113,7 +113,8 @@ static bool make_some(struct mcp_pages *pages)
     pthread_mutex_unlock(&pages->lock);
     const uint32_t put = put_pages(pages, &batch);
     if (0 == put && MCP_KERNEL_GROUPS != resting) {
-        /* Nothing was put for which the system waited. It waits when a page is taken away, too. */
+        /* No page was put, so the system did not wait for programs. Taking a page away makes it
+         * wait, too. */
         (void)bpf_map_delete_elem(pages->map, &resting);
     }
     pthread_mutex_lock(&pages->lock);
@@ -140,7 +141,7 @@ static void *make_ahead(void *context)
         if (!pages->wanted || pages->making || pages->ready >= READY_LEAST) {
             pthread_cond_wait(&pages->changed, &pages->lock);
         } else {
-            pages->wanted = false; /* who takes one asks again */
+            pages->wanted = false; /* a caller that takes one asks again */
             (void)make_some(pages);
         }
     }

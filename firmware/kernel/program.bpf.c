@@ -3,13 +3,14 @@
  * The kernel as NIC: the program that runs in the kernel; see kernel.h.
  *
  * It is the collective engine (engine.c, the soft NIC's) between two hooks of the network interface
- * and a few maps. A group's state is under a spin lock, as all processors may run the program at
- * once; nothing but the engine runs under it, since a packet cannot be sent there.
+ * and a few maps. All processors may run the program at once, so a spin lock protects each group's
+ * state. Only the engine runs under the lock, since a packet cannot be sent there.
  *
- * Invariants: foreign packets pass untouched, and nearly all of them after one look at their
- * length. A message leaves in the packet that caused it: all but the last one as clones of it. What
- * is sent from the NIC's port, but not by the program, is dropped. A doorbell counts only if it
- * comes from the user whose group it is. Nothing else is dropped but what has a group's key.
+ * Invariants: foreign packets pass untouched, nearly all of them after one look at their length. A
+ * message leaves in the packet that caused it: the last one in the packet itself, all others in
+ * clones of it. A packet from the NIC's port that the program did not send is dropped. A doorbell
+ * counts only if it comes from the user who owns the group. Apart from that, only packets with a
+ * group's key are dropped.
  */
 #define MCP_KERNEL_INSIDE /* groups are as the program has them */
 #include <linux/bpf.h>
@@ -24,17 +25,16 @@
 #include "firmware/engine.c"
 #include "firmware/kernel/kernel.h"
 
-/* What a program at this hook (tcx) may say about a packet; newer than the headers of some systems.
- */
+/* A program at this hook (tcx) returns one of these. Some systems' headers do not have them yet. */
 enum { NEXT = -1, PASS = 0, DROP = 2 };
 
-/* The mark of packets that the program itself sends, from there to the hook on the way out, where
- * it is taken off. No process may give its own packets a mark without CAP_NET_ADMIN. */
+/* The mark of the program's own packets. The hook on the way out takes it off. No process may give
+ * its own packets a mark without CAP_NET_ADMIN. */
 enum { OURS = 0x6d796d79 };
 
 const volatile struct mcp_kernel_place place;
 
-/* Whether programs may have timers here (a kernel for real time does not let them). */
+/* May programs have timers here? (A kernel for real time does not let them.) */
 const volatile bool timed;
 
 struct {
@@ -45,7 +45,7 @@ struct {
     __type(value, struct mcp_kernel_group);
 } groups SEC(".maps");
 
-/* Groups that are closed, and how they ended. */
+/* Closed groups, and how they ended. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, MCP_KERNEL_LATE);
@@ -54,7 +54,7 @@ struct {
     __type(value, struct mcp_kernel_late);
 } late SEC(".maps");
 
-/* A page for each group, which its hosts may map. */
+/* A page for each group. Its hosts may map it. */
 struct page_of_one {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -84,7 +84,7 @@ struct {
     __type(value, struct mcp_counters);
 } counters SEC(".maps");
 
-/* The timer that looks who is stuck. `armed` is 1 while it is going to. */
+/* The timer that looks for stuck groups. `armed` is 1 while it is going to run. */
 struct watch {
     struct bpf_timer timer;
     uint32_t armed;
@@ -115,8 +115,8 @@ struct {
 
 /* ---- packets ---- */
 
-/* A collective packet on the wire, whole; a doorbell has the same shape. The words are those of
- * struct mcp_header up to its collective part, or of struct mcp_doorbell. */
+/* A whole collective packet on the wire. A doorbell has the same shape. The words are those of
+ * struct mcp_header up to its collective part, or those of struct mcp_doorbell. */
 enum { WORDS = MCP_COLLECTIVE_BYTES / 4 };
 struct frame {
     struct ethhdr ethernet;
@@ -125,7 +125,7 @@ struct frame {
     uint32_t words[WORDS];
 } __attribute__((packed, aligned(2)));
 
-/* The same where it is made: with what it takes for its parts to be aligned. */
+/* The same for a packet that is being made, with the alignment of its parts. */
 struct made_frame {
     uint16_t zero;
     struct frame frame;
@@ -142,7 +142,7 @@ static __always_inline void copy_words(void *to, const void *from)
 
 enum { IP_BYTES = sizeof(struct frame) - sizeof(struct ethhdr), UNCUT = 0x4000, HOPS = 64 };
 
-/* The packet's frame, if it has the shape of one of ours; NULL: foreign. */
+/* The packet's frame, if it has the shape of one of ours. NULL: foreign. */
 static __always_inline struct frame *frame_of(struct __sk_buff *packet)
 {
     if (packet->len != sizeof(struct frame) || packet->protocol != bpf_htons(ETH_P_IP)) {
@@ -160,7 +160,7 @@ static __always_inline struct frame *frame_of(struct __sk_buff *packet)
     return frame;
 }
 
-/* The checksum of the IP header that fill_frame() makes, from its parts. */
+/* The checksum of the IP header that fill_frame() makes, computed from its parts. */
 static __always_inline uint16_t ip_check(uint32_t from, uint32_t to)
 {
     uint32_t sum = bpf_htons(0x4500) + bpf_htons(IP_BYTES) + bpf_htons(UNCUT) +
@@ -170,7 +170,7 @@ static __always_inline uint16_t ip_check(uint32_t from, uint32_t to)
     return (uint16_t) ~(sum + (sum >> 16));
 }
 
-/* Everything of a packet but the Ethernet addresses and what it says. */
+/* Fill in all of a packet but the Ethernet addresses and the message. */
 static __always_inline void fill_frame(struct frame *frame, uint32_t from_ip, uint16_t from_port,
                                        uint32_t to_ip, uint16_t to_port)
 {
@@ -193,7 +193,7 @@ static __always_inline void fill_frame(struct frame *frame, uint32_t from_ip, ui
     };
 }
 
-/* Byte by byte: what the loader has written there is not what a compiler sees. */
+/* Copy byte by byte: the compiler does not see the values that the loader writes there. */
 static __always_inline void copy_own_mac(uint8_t *to)
 {
     for (int i = 0; i < ETH_ALEN; ++i) {
@@ -201,7 +201,7 @@ static __always_inline void copy_own_mac(uint8_t *to)
     }
 }
 
-/* Make the packet be one of ours, to this address and hardware address. */
+/* Turn the packet into one of ours, to this address and hardware address. */
 static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, uint32_t ip,
                                 uint16_t port, const struct mcp_header *header)
 {
@@ -228,7 +228,7 @@ static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, ui
     return true;
 }
 
-/* Make the packet be this message. False: its receiver's hardware address is not known. */
+/* Turn the packet into this message. False: the receiver's hardware address is not known. */
 static __always_inline bool become(struct __sk_buff *packet, const struct mcp_kernel_group *group,
                                    const struct mcp_message *message)
 {
@@ -252,15 +252,15 @@ static __always_inline void send_clone(struct __sk_buff *packet,
 
 /* ---- playing ---- */
 
-/* Bursts that a packet can lead to: it may complete two epochs, as messages of the second may have
- * come before the last one of the first, for which they stand. */
+/* How many bursts a packet can cause. It may complete two epochs: messages of the second may have
+ * come before the last one of the first, and they stand for the first, too. */
 enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_TURNS + 4 };
 
 /* What a call of the program is at. */
 struct play {
     struct __sk_buff *packet;
     struct mcp_kernel_group *group;
-    struct mcp_burst burst; /* what is to be sent; of that, `first` is the next */
+    struct mcp_burst burst; /* to be sent; `first` is the next of them */
     uint32_t completed;     /* epochs, before this burst */
 };
 
@@ -281,7 +281,7 @@ static long send_on(uint32_t turn, void *context)
     return 0;
 }
 
-/* Send what is to be sent, and go on. Returns 1 when there is nothing more to be done. */
+/* Send the burst, and go on. Returns 1 when nothing is left to do. */
 static long play_on(uint32_t turn, void *context)
 {
     struct play *play = context;
@@ -317,9 +317,9 @@ static __always_inline struct mcp_kernel_page *page_of(const struct mcp_kernel_g
 }
 
 /*
- * Tell the hosts what is done. Another processor may complete the next epoch at the same time: the
- * page is written under the group's lock, so it gets epochs in the order in which they are
- * completed, and the last one stays.
+ * Tell the hosts which epoch is done. Another processor may complete the next epoch at the same
+ * time. So the page is written under the group's lock: it gets epochs in the order of their
+ * completion, and the last one stays.
  */
 static __always_inline void release(struct mcp_kernel_group *group)
 {
@@ -331,8 +331,8 @@ static __always_inline void release(struct mcp_kernel_group *group)
     }
 }
 
-/* If somebody sleeps on a socket, the packet becomes one for that. `incoming` as in play(): a
- * doorbell, which was going out, must be turned round. */
+/* If a host sleeps on a socket, the packet becomes one for that socket. `incoming` as in play(): a
+ * doorbell was going out, so it must be turned round. */
 static __always_inline int wake(struct __sk_buff *packet, struct mcp_kernel_group *group,
                                 bool incoming)
 {
@@ -357,8 +357,8 @@ static __always_inline int wake(struct __sk_buff *packet, struct mcp_kernel_grou
 }
 
 /*
- * Go on with a group, which has begun with play->burst. `incoming`: the packet came from the wire,
- * so it must be turned round to leave; else it is a doorbell on its way out.
+ * Go on with a group, starting with play->burst. `incoming`: the packet came from the wire, so it
+ * must be turned round to leave. Otherwise it is a doorbell on its way out.
  */
 static __always_inline int play(struct play *play, bool incoming)
 {
@@ -397,11 +397,11 @@ static __always_inline int play(struct play *play, bool incoming)
 /* ---- who is stuck ---- */
 
 /*
- * A host that waits asks for itself; whoever computes meanwhile has the owner ask. A timer finds
- * out for whom: it runs while any group is in an epoch, and only then.
+ * A host that waits asks for itself. For a host that computes meanwhile, the owner asks. A timer
+ * finds such groups. It runs only while a group is in an epoch.
  *
- * A group enters an epoch under its lock, and looks at `armed` afterwards. The timer takes `armed`
- * away first, and then looks at each group under its lock. So of the two one sees the other.
+ * A group enters an epoch under its lock, and looks at `armed` afterwards. The timer first clears
+ * `armed`, and then looks at each group under its lock. So one of the two sees the other.
  */
 static __always_inline void arm(struct watch *watch)
 {
@@ -463,7 +463,7 @@ static int look_who_is_stuck(void *map, const uint32_t *zero, struct watch *watc
     return 0;
 }
 
-/* Run once by the owner, before anything else. */
+/* The owner runs this once, before anything else. */
 SEC("tc")
 int mcp_begin(struct __sk_buff *nothing)
 {
@@ -476,8 +476,9 @@ int mcp_begin(struct __sk_buff *nothing)
 
 /* ---- what comes in ---- */
 
-/* Of a group that is not open. Who asks for the last message of one that is closed hears that all
- * have entered its epoch; or that it has failed, and who was missing (as in collective.c). */
+/* Handle a packet for a group that is not open. A peer that asks for the last message of a closed
+ * group hears that all have entered its epoch. If the group has failed, it hears that, and who was
+ * missing (as in collective.c). */
 static __always_inline int receive_stranger(struct __sk_buff *packet, const struct frame *frame,
                                             struct mcp_header *header)
 {
@@ -516,7 +517,7 @@ static long fail_on(uint32_t peer, void *context)
     return 0;
 }
 
-/* The group fails, as this node is missing: hosts and peers are told, once. */
+/* The group fails, as this node is missing. Hosts and peers are told once. */
 static __always_inline bool fail(struct __sk_buff *packet, struct mcp_kernel_group *group,
                                  uint32_t missing)
 {
@@ -537,7 +538,7 @@ static __always_inline bool fail(struct __sk_buff *packet, struct mcp_kernel_gro
     return true;
 }
 
-/* A packet that tells of a peer, and moves nothing (as in collective.c). */
+/* A packet that tells of a peer, but moves no group forward (as in collective.c). */
 static __always_inline int take_note(struct __sk_buff *packet, struct mcp_kernel_group *group,
                                      const struct mcp_header *header)
 {
@@ -564,13 +565,13 @@ static __always_inline int take_note(struct __sk_buff *packet, struct mcp_kernel
     return DROP;
 }
 
-/* What is not one of our groups' goes on, to the socket that keeps the port: there it ends, if it
- * was for the NIC. */
+/* A packet for none of our groups goes on. If it was for the NIC, it ends at the socket that keeps
+ * the NIC's port. */
 SEC("tc")
 int mcp_receive(struct __sk_buff *packet)
 {
     const struct frame *frame = frame_of(packet);
-    /* A switch that does not know yet where a host is shows its packets to all. */
+    /* A switch that has not yet learned a host's place shows its packets to all. */
     if (!frame || place.port != frame->udp.dest || place.ip != frame->ip.daddr ||
         0 != packet->pkt_type) {
         return NEXT;
@@ -635,8 +636,7 @@ int mcp_receive(struct __sk_buff *packet)
 
 /* ---- what goes out ---- */
 
-/* What tells a doorbell is the group's key, the user whose socket it comes from, and the port it
- * goes to. */
+/* A doorbell shows itself by the group's key, the user of its socket, and its destination port. */
 static __always_inline int answer_bell(struct __sk_buff *packet, const struct mcp_doorbell *bell,
                                        uint32_t ip, uint16_t port, uint16_t from)
 {
@@ -655,7 +655,7 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
         bpf_spin_unlock(&group->lock);
         watch_over(group);
         if (again) {
-            release(group); /* who rings twice has waited for long */
+            release(group); /* a second ring: the host has waited for long */
         }
         return play(&playing, false);
     }
@@ -682,7 +682,7 @@ int mcp_transmit(struct __sk_buff *packet)
         return NEXT;
     }
     const struct frame *frame = frame_of(packet);
-    /* What this host forwards is none of its processes'. */
+    /* This host only forwards it: it is from none of its processes. */
     if (!frame || place.ip != frame->ip.saddr || 0 != packet->ingress_ifindex || !packet->sk) {
         return NEXT;
     }
@@ -691,7 +691,7 @@ int mcp_transmit(struct __sk_buff *packet)
     if (MCP_DOORBELL_MAGIC == bell.magic && MCP_DOORBELL_VERSION == bell.version) {
         return answer_bell(packet, &bell, frame->ip.daddr, frame->udp.dest, frame->udp.source);
     }
-    /* It pretends to be one of ours: nobody else has that port of this address. */
+    /* It pretends to be ours, as nobody else has that port of this address. */
     if (MCP_MAGIC == bell.magic && place.port == frame->udp.source) {
         COUNT(dropped_implausible);
         return DROP;

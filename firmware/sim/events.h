@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is to happen in the simulation, in order of time; what is due at one time happens in the
- * order in which it was put in, so a run follows from its parameters and seed alone.
+ * The future events of the simulation, in order of time. Events of one time happen in the order in
+ * which they were put in. So a run depends on its parameters and seed alone.
  */
 #ifndef SIM_EVENTS_H
 #define SIM_EVENTS_H
@@ -16,7 +16,7 @@ struct sim_event {
     void *what;
 };
 
-/* A heap, the next one first. All 0 is an empty one. */
+/* A heap with the next event first. All 0 is an empty heap. */
 struct sim_events {
     struct sim_event *heap;
     uint32_t count, room;

@@ -17,7 +17,7 @@ enum work_kind {
     WORK_NOTICE    /* host */
 };
 
-enum { SMALL = 128 }; /* bytes of a packet that fit into work that is used again */
+enum { SMALL = 128 }; /* packets of up to this many bytes fit into work that is used again */
 
 struct sim_work {
     struct sim_work *next;
@@ -34,9 +34,9 @@ struct sim_work {
 };
 
 enum event_kind {
-    EVENT_HEAD,     /* of a packet: it is at its destination's link */
-    EVENT_NIC,      /* work for the NIC is there: a packet is whole, a doorbell has come */
-    EVENT_NIC_FREE, /* its processor takes the next piece of work */
+    EVENT_HEAD,     /* the packet's head is at its destination's link */
+    EVENT_NIC,      /* the NIC has work: a packet is whole, or a doorbell has come */
+    EVENT_NIC_FREE, /* the NIC's processor takes the next piece of work */
     EVENT_HOST,     /* work for the host is there */
     EVENT_HOST_FREE,
     EVENT_TIMER
@@ -113,7 +113,7 @@ static void charge(struct sim_node *node, double n)
     node->cursor_ps += cycles(node->machine, n);
 }
 
-/* The bus moves so many bytes, not before `from_ps`: when they are there. */
+/* The bus moves this many bytes, not before `from_ps`. Returns when they are there. */
 static uint64_t dma(struct sim_node *node, uint64_t from_ps, size_t bytes)
 {
     const struct sim_parameters *p = &node->machine->parameters;
@@ -188,7 +188,7 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
     const uint64_t leaves_ps = ready_ps > node->out_free_ps ? ready_ps : node->out_free_ps;
     node->out_free_ps = leaves_ps + work->link_ps;
     ++m->tally.sent;
-    ++node->mcp->counters.packets_sent; /* which is the board's to count */
+    ++node->mcp->counters.packets_sent; /* the board counts these */
     m->tally.bytes += work->bytes;
     if (p->loss > 0 && sim_random(m) < p->loss) {
         ++m->tally.lost;
@@ -301,7 +301,7 @@ static void handle(struct sim_node *node, const struct sim_work *work)
     tell_events(node);
 }
 
-/* See to it that the MCP is called when its next deadline is over. */
+/* Make sure that the MCP is called when its next deadline is over. */
 static void set_timer(struct sim_node *node)
 {
     const uint64_t deadline_ps = 1000 * mcp_deadline_ns(node->mcp);
@@ -312,7 +312,7 @@ static void set_timer(struct sim_node *node)
     }
 }
 
-/* Have the processor take the first piece of work when it is free and has noticed it. */
+/* Have the processor take the first piece of work, once it is free and has noticed that work. */
 static void call_nic(struct sim_node *node)
 {
     const uint64_t ready_ps = node->nic_work.first->ready_ps;
@@ -438,7 +438,7 @@ void sim_host_provides(struct sim_node *node)
 
 /* ---- all of it ---- */
 
-/* The head of a packet is there: the link takes the whole of it when it has done with the one
+/* The head of a packet is there. The link takes the whole packet when it has done with the one
  * before. */
 static void on_head(struct sim_node *node, struct sim_work *work)
 {
@@ -501,7 +501,7 @@ bool sim_create(struct sim_machine *m, const struct sim_parameters *parameters,
         .memory_bytes = each * shape->nodes,
     };
     m->nodes = calloc(shape->nodes, sizeof(*m->nodes));
-    /* Not all of it will be touched, and what is not costs nothing. */
+    /* The run will not touch all of it. Untouched memory costs nothing. */
     void *memory = mmap(NULL, m->memory_bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     m->memory = MAP_FAILED == memory ? NULL : memory;

@@ -3,10 +3,10 @@
  * A simulated cluster: nodes with a host processor, a bus with a DMA engine, a NIC with a slow
  * processor that runs the control program (MCP), links and cut-through switches.
  *
- * The MCP is the one of the soft NIC, the same object code. What it does is seen at its two faces
- * and charged there: what it is called for (a packet, a token, a start), what it asks of its board
- * (send, wake), and the events that it posts. While it runs, its node's clock goes on by what
- * it is charged; so a second packet leaves later than a first.
+ * The MCP is that of the soft NIC, the same object code. The simulator sees its work from outside
+ * and charges time for each piece: its calls (a packet, a token, a start), its requests to its
+ * board (send, wake), and the events that it posts. Each charge moves its node's clock on. So a
+ * second packet leaves later than a first.
  *
  * Where time goes, for one message from host to host (Buntinas et al., "Fast NIC-based barrier over
  * Myrinet/GM", section 2.2, figure 2):
@@ -14,10 +14,9 @@
  *     Xmit     turn, a payload's DMA, link    Network  switches and cables, cut through
  *     Recv     link, loop, turn               RDMA     turn, DMA of payload and event
  *     HRecv    host_call_us
- * Each processor, bus and end of a link does one thing at a time, in the order in which things
- * come.
+ * Each processor, bus and end of a link does one thing at a time, in the order of arrival.
  *
- * Deterministic: a run follows from parameters, calls and seed. One thread.
+ * Deterministic: a run depends on parameters, calls and seed alone. One thread.
  */
 #ifndef SIM_MACHINE_H
 #define SIM_MACHINE_H
@@ -30,13 +29,13 @@
 /* Of every node. Microseconds, cycles of the NIC's processor, bytes. */
 struct sim_parameters {
     double nic_mhz;
-    double cycles_loop;   /* until an idle MCP comes round to what is new; costs no work */
-    double cycles_look;   /* ... longer for each other node, where the MCP looks at one by one */
+    double cycles_loop;   /* until an idle MCP comes round to new work; costs no work */
+    double cycles_look;   /* ... longer for each other node, where the MCP looks at each one */
     double cycles_turn;   /* one turn of a state machine: SDMA, SEND, RECV, RDMA alike */
-    double cycles_engine; /* record a collective's message, see what can be sent */
-    double cycles_start;  /* besides, take the list of peers of a barrier that the host starts */
+    double cycles_engine; /* record a collective's message, see which messages can be sent */
+    double cycles_start;  /* besides, take the peer list of a barrier that the host starts */
     double cycles_dma;    /* start the DMA of a payload, in either direction */
-    double doorbell_us;   /* until the NIC sees what the host has written */
+    double doorbell_us;   /* until the NIC sees a host's write */
     double dma_us;        /* a DMA, however short, ... */
     double dma_bytes_per_us;
     double link_bytes_per_us;
@@ -49,7 +48,7 @@ struct sim_parameters {
     double slow_from;      /* nodes from this one on have slower hosts; 0: none has, */
     double slow_factor;    /* ... by this factor */
     double mtu;            /* of packets with payload, as an IP packet's would be */
-    double loss;           /* chance that a packet is lost on the wire */
+    double loss;           /* chance that the wire loses a packet */
 };
 
 /* What a host is told. */
@@ -73,7 +72,7 @@ struct sim_tally {
 };
 
 struct sim_node {
-    struct mcp_board board; /* the MCP's; its first member, so that either leads to the other */
+    struct mcp_board board; /* the MCP's; the first member, so that either leads to the other */
     struct sim_machine *machine;
     struct mcp_nic *mcp;
     uint32_t number;
@@ -82,8 +81,8 @@ struct sim_node {
     uint32_t sender;      /* whose packet is being handled */
     struct sim_queue nic_work, host_work;
     uint64_t nic_free_ps, host_free_ps, bus_free_ps, out_free_ps, in_free_ps;
-    uint64_t cursor_ps; /* of whoever runs on this node just now: its present time */
-    uint64_t timer_ps;  /* when the MCP is to be called for a deadline; 0: never */
+    uint64_t cursor_ps; /* the present time of the processor that runs on this node */
+    uint64_t timer_ps;  /* when to call the MCP for a deadline; 0: never */
     void *process;      /* the caller's */
 };
 
@@ -94,19 +93,19 @@ struct sim_machine {
     uint64_t now_ps;
     uint64_t random;
     struct sim_tally tally;
-    /* The caller's: what a host does when it is told something; it may call sim_host_...() for
+    /* The caller's: how a host reacts when it is told something. It may call sim_host_...() for
      * `node` only. */
     void (*notice)(struct sim_node *node, enum sim_notice notice);
     bool stopped;   /* by the caller: sim_run() returns */
-    bool exhausted; /* of memory: what follows is worth nothing */
+    bool exhausted; /* of memory: the results from here on are worth nothing */
     struct sim_events events;
     struct sim_work *spare;
     uint8_t *memory;
     size_t memory_bytes;
 };
 
-/* A cluster of so many nodes, their NICs with so many ports and connections, and so much memory
- * for sim_memory() each. False when out of memory. */
+/* A cluster of this many nodes. Each NIC has this many ports and connections, and this much memory
+ * for sim_memory(). False when out of memory. */
 struct sim_shape {
     uint32_t nodes, ports, connections;
     size_t memory_bytes; /* of a node */
@@ -115,23 +114,24 @@ bool sim_create(struct sim_machine *machine, const struct sim_parameters *parame
                 const struct sim_shape *shape, uint64_t seed);
 void sim_destroy(struct sim_machine *machine);
 
-/* Memory of a node, all 0, aligned to MYR_LINE; NULL if there is no more. */
+/* Memory of a node, all 0, aligned to MYR_LINE. NULL if there is no more. */
 void *sim_memory(struct sim_node *node, size_t bytes);
 
 /* A node as another one's peer. */
 mcp_link sim_link(uint32_t node);
 uint64_t sim_key(uint32_t node); /* of its NIC */
 
-/* A link's seconds and a switch's: how long the head of a packet is on its way between two nodes
- * (picoseconds). Up to switch_ports nodes hang on one switch; more are in a fat tree of them. */
+/* How long the head of a packet is on its way between two nodes, through links and switches
+ * (picoseconds). Up to switch_ports nodes share one switch; more nodes are in a fat tree of
+ * switches. */
 uint64_t sim_network_ps(const struct sim_machine *machine, uint32_t from, uint32_t to);
 
-/* Let all that is going to happen happen, or until `stopped`. */
+/* Run until nothing is left to happen, or until `stopped`. */
 void sim_run(struct sim_machine *machine);
 
-/* ---- what a host does; it takes its time ---- */
+/* ---- the host's actions; each takes its time ---- */
 
-/* Have the host told SIM_BEGIN at this time. */
+/* Tell the host SIM_BEGIN at this time. */
 void sim_host_begin(struct sim_node *node, uint64_t at_ps);
 
 /* The host is busy for so long. */
@@ -143,12 +143,13 @@ static inline double sim_host_now_us(const struct sim_node *node)
 }
 
 /*
- * Tell the NIC that the host has arrived in `epoch` of a group; that port 0 has a new send token;
- * that it has receive tokens again.
+ * Tell the NIC one of three things: the host has arrived in `epoch` of a group; port 0 has a new
+ * send token; port 0 has receive tokens again.
  *
- * A host may be ahead of the others' time, as what it does takes its time at once. So a send token
- * is complete but for its `turn`: that is written when the NIC comes to it, lest it be found by a
- * look at the one before.
+ * A host's action takes its time at once, so a host may be ahead of the others' time. For this
+ * reason a send token is first complete but for its `turn`. The `turn` is written when the NIC
+ * comes to that token. Otherwise the NIC might find it too early, when it looks at the token
+ * before.
  */
 void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epoch);
 void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t turn);

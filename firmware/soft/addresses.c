@@ -21,7 +21,7 @@ static uint32_t ip_of(const struct sockaddr *address)
     return in.sin_addr.s_addr;
 }
 
-/* Is this interface's address what `word` names? */
+/* Does `word` name this interface's address? */
 static bool named(const struct ifaddrs *one, const char *word)
 {
     char network[INET_ADDRSTRLEN];

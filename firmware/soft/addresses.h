@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses of soft NICs, and this machine's on the networks that one may use. */
+/* Addresses of soft NICs, and the addresses of this machine on the networks that NICs may use. */
 #ifndef MCP_SOFT_ADDRESSES_H
 #define MCP_SOFT_ADDRESSES_H
 
@@ -25,9 +25,9 @@ struct mcp_local_address {
 };
 
 /*
- * Find at most `most` IPv4 addresses of interfaces that are up. `networks` names what may be used,
- * separated by commas, best first: interfaces ("eth1") or networks ("10.0.0.0/8"). NULL or "": all
- * but loopback and point-to-point ones. Returns how many there are.
+ * Find at most `most` IPv4 addresses of interfaces that are up. `networks` names the permitted
+ * ones, separated by commas, best first: interfaces ("eth1") or networks ("10.0.0.0/8"). NULL or
+ * "": all but loopback and point-to-point ones. Returns how many it found.
  */
 uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,
                              uint32_t most);

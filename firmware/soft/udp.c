@@ -2,9 +2,9 @@
 /*
  * The soft NIC's wire; see udp.h.
  *
- * Several packets of equal size for one destination go to the kernel as one chain (UDP_SEGMENT),
- * and come from it as one (UDP_GRO) where that is wanted, so that a long message does not cost a
- * way through the network stack for each of its packets.
+ * Packets of equal size for one destination go to the kernel as one chain (UDP_SEGMENT). Where
+ * chains are wanted, they also come from it as one (UDP_GRO). So a long message need not pay one
+ * way through the network stack for each packet.
  */
 #include "firmware/soft/udp.h"
 
@@ -114,7 +114,7 @@ static size_t packet_bytes(const struct mcp_udp_packet *packet)
     return mcp_header_bytes(packet->header.type) + packet->payload_bytes;
 }
 
-/* How many of the packets from `first` on can go as one chain: all of equal size but the last. */
+/* How many packets from `first` on can go as one chain? All but the last have equal size. */
 static uint32_t chain_from(const struct mcp_udp *udp, uint32_t first)
 {
     const struct mcp_udp_packet *head = &udp->outbox[first];
@@ -190,7 +190,7 @@ static void add_message(struct mcp_udp *udp, struct batch *batch, uint32_t first
     }
 }
 
-/* A packet alone, without payload: what a collective's step sends to one peer. */
+/* A packet alone, without payload: a collective's step sends this to one peer. */
 static uint32_t send_one(const struct mcp_udp *udp, const struct mcp_udp_packet *packet)
 {
     const struct sockaddr_in to = in_words_of_sockets(&packet->to);
@@ -203,9 +203,9 @@ static uint32_t send_one(const struct mcp_udp *udp, const struct mcp_udp_packet 
 }
 
 /*
- * Can it be the chain that was refused, not its destination? A kernel or an interface that does not
- * know of chains has several words for that (udp_send_skb(), udp_cmsg_send()), of which some also
- * mean that there is no way.
+ * Was the chain refused, and not its destination? A kernel or an interface without chains has
+ * several errors for that (udp_send_skb(), udp_cmsg_send()). Some of them also mean that there is
+ * no way.
  */
 static bool may_mean_chains(int error)
 {
@@ -213,7 +213,7 @@ static bool may_mean_chains(int error)
            ENOPROTOOPT == error;
 }
 
-/* A chain was refused: see whether its first packet goes alone. The others are lost packets. */
+/* A chain was refused: see whether its first packet goes alone. The others are lost. */
 static bool send_head(const struct mcp_udp *udp, struct msghdr *chain, size_t head_bytes)
 {
     size_t parts = 0;
@@ -226,7 +226,7 @@ static bool send_head(const struct mcp_udp *udp, struct msghdr *chain, size_t he
     return sendmsg(udp->socket, chain, MSG_NOSIGNAL) >= 0;
 }
 
-/* Send it all; returns how many packets the kernel would not take. Those are lost packets. */
+/* Send all of it. Returns how many packets the kernel did not take; those are lost. */
 static uint32_t send_batch(struct mcp_udp *udp, struct batch *batch)
 {
     uint32_t failed = 0;
@@ -282,7 +282,7 @@ static size_t link_bytes(struct msghdr *message, size_t whole)
     return whole;
 }
 
-/* A datagram or a chain: the kernel says how long its packets are. */
+/* A datagram or a chain. The kernel says how long its packets are. */
 static size_t take_chain(struct mcp_udp *udp, struct sockaddr_in *from, size_t *each_bytes)
 {
     struct iovec part = {udp->inbox, MCP_UDP_CHAIN_MOST};
@@ -311,8 +311,9 @@ static size_t take_one(struct mcp_udp *udp, struct sockaddr_in *from, size_t *ea
     return *each_bytes;
 }
 
-/* One datagram at a time: a collective's packets come alone. A system call for one takes 0.35 us
- * (recvfrom), 0.43 (recvmsg) or 0.63 (recvmmsg), for none 0.16, 0.2 or 0.25. */
+/* One datagram at a time, as a collective's packets come alone. A system call takes 0.35 us
+ * (recvfrom), 0.43 (recvmsg) or 0.63 (recvmmsg) for one datagram, and 0.16, 0.2 or 0.25 for
+ * none. */
 size_t mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *context)
 {
     struct sockaddr_in from;

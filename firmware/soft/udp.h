@@ -2,8 +2,8 @@
 /*
  * The soft NIC's wire: UDP.
  *
- * One socket serves a NIC, whichever process uses it. What is to be sent is gathered in an outbox
- * and handed to the kernel in as few calls as possible; what has come is taken in batches.
+ * One socket serves a NIC, whichever process uses it. Outgoing packets are gathered in an outbox
+ * and handed to the kernel in as few calls as possible. Incoming packets are taken in batches.
  */
 #ifndef MCP_SOFT_UDP_H
 #define MCP_SOFT_UDP_H
@@ -19,7 +19,7 @@
 enum {
     MCP_UDP_OUTBOX = 64, /* packets gathered at the most */
     MCP_UDP_CHAIN_MOST =
-        65535 /* bytes of a chain of datagrams that the kernel takes or gives whole */
+        65535 /* the kernel takes or gives a chain of datagrams up to this many bytes */
 };
 
 struct mcp_udp_packet {
@@ -43,18 +43,19 @@ int mcp_udp_socket(uint32_t ip, uint16_t port);
 /* The port a socket is bound to (network byte order), 0 if it is no UDP socket. */
 uint16_t mcp_udp_port(int socket);
 
-/* Have chains of datagrams come as such from now on, as they do where messages are sent. */
+/* Let datagrams come as chains from now on, as they do where messages are sent. */
 void mcp_udp_want_chains(int socket);
 
-/* Bytes of an IP packet that gets to `to` whole, as far as this machine knows; 0: it does not. */
+/* The largest IP packet that gets to `to` whole, as far as this machine knows (bytes); 0: there is
+ * no way. */
 uint32_t mcp_udp_mtu(const struct mcp_address *to);
 
-/* Use `socket`, which is closed by mcp_udp_close(). False when out of memory. */
+/* Use `socket`; mcp_udp_close() closes it. False when out of memory. */
 bool mcp_udp_open(struct mcp_udp *udp, int socket);
 void mcp_udp_close(struct mcp_udp *udp);
 
-/* Seal and gather a packet. A payload that changes before the outbox was flushed makes it a damaged
- * one. */
+/* Seal and gather a packet. If its payload changes before the outbox is flushed, the packet is
+ * damaged. */
 static inline void mcp_udp_gather(struct mcp_udp *udp, const struct mcp_address *to,
                                   const struct mcp_header *header, const void *payload,
                                   size_t payload_bytes)
@@ -69,13 +70,13 @@ static inline bool mcp_udp_full(const struct mcp_udp *udp)
     return MCP_UDP_OUTBOX == udp->gathered;
 }
 
-/* Send what was gathered; returns how many packets the kernel would not take. */
+/* Send the gathered packets. Returns how many the kernel did not take. */
 uint32_t mcp_udp_flush(struct mcp_udp *udp);
 
 /*
- * Take a datagram or, where `chains` may come, a chain of them, without waiting, and call `each`
- * for its packets. Returns the bytes of all; 0: nothing has come. (A chain that is taken as one
- * datagram is a damaged packet.)
+ * Take a datagram without waiting, or a chain of them where `chains` may come. Calls `each` for its
+ * packets. Returns the bytes of all; 0: nothing has come. (A chain that is taken as one datagram is
+ * a damaged packet.)
  */
 typedef void (*mcp_udp_fn)(void *context, const struct mcp_address *from, const void *packet,
                            size_t bytes);
