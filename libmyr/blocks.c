@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The segment's memory; see segment_inside.h, and segment.h for what all may take.
+ * The segment's memory; see segment_inside.h. segment.h says what users may take of it.
  *
- * Invariants: a block is in use or in exactly one free list; memory beyond `committed` is never
- * touched. Who dies while holding the lock leaves the lists in doubt: the segment is then declared
- * full and keeps serving the records that exist.
+ * Invariants: a block is in use, or in exactly one free list. Memory beyond `committed` is never
+ * touched. A process that dies while it holds the lock leaves the lists in doubt. The segment is
+ * then declared full, and keeps serving the records that exist.
  */
 #include "libmyr/segment_inside.h"
 
@@ -25,8 +25,8 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
 }
 
 /*
- * In slices: when a process is killed as it hands the lock on, or just as it gets it, and a third
- * one takes it meanwhile, nobody wakes those who still sleep on it.
+ * Waits in slices. A process may be killed just as it hands the lock on, or just as it gets it. If
+ * a third one takes the lock meanwhile, nobody wakes those who still sleep on it.
  */
 void myr_segment_lock(struct myr_segment *segment)
 {
@@ -86,8 +86,8 @@ static bool commit_up_to(struct myr_segment *segment, size_t end)
 
 /*
  * Take a block from the free list, else from memory that was never used. 0: there is none. Blocks
- * are aligned to their size, up to a page, so that a record touches no more pages than it must;
- * what lies before such a block becomes free blocks.
+ * are aligned to their size, up to a page, so that a record touches no more pages than it must. The
+ * gap before such a block becomes free blocks.
  */
 uint32_t myr_take_block(struct myr_segment *segment, uint32_t block_class)
 {
@@ -112,7 +112,7 @@ uint32_t myr_take_block(struct myr_segment *segment, uint32_t block_class)
     return (uint32_t)aligned;
 }
 
-/* The smallest class of blocks with so many bytes; MYR_BLOCK_CLASSES if there is none. */
+/* The smallest class whose blocks have so many bytes; MYR_BLOCK_CLASSES if there is none. */
 uint32_t myr_block_class(size_t bytes)
 {
     uint32_t block_class = 0;
@@ -141,7 +141,7 @@ static struct front *front_of(void *memory)
     return (struct front *)((uint8_t *)memory - offsetof(struct front, memory));
 }
 
-/* Take a block, if need be from a larger free one, whose rest becomes free blocks. */
+/* Take a block. If need be, split a larger free one; its rest becomes free blocks. */
 static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
 {
     uint32_t offset = myr_take_block(segment, block_class), larger = block_class;

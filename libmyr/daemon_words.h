@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the daemon and its clients say to each other over their Unix socket (SOCK_SEQPACKET): the
- * client a hello; the daemon a welcome, with the descriptors of memory and UDP socket where the
- * status is MYR_OK; the client a goodbye before it closes.
+ * What the daemon and its clients say to each other over their Unix socket (SOCK_SEQPACKET). The
+ * client sends a hello. The daemon answers with a welcome; if its status is MYR_OK, the descriptors
+ * of memory and UDP socket come with it. The client sends a goodbye before it closes.
  */
 #ifndef MYR_DAEMON_WORDS_H
 #define MYR_DAEMON_WORDS_H
@@ -16,7 +16,7 @@
 
 enum { MYR_DAEMON_MEMORY, MYR_DAEMON_SOCKET, MYR_DAEMON_DESCRIPTORS };
 
-/* Both must mean the same by what lies in the memory that they share. */
+/* Both sides must mean the same by the memory that they share. */
 static inline uint32_t myr_daemon_layout(void)
 {
     return myr_nic_layout() ^ UINT32_C(0x1000193) * MYR_SRAM_LAYOUT ^

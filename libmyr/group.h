@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group on one node: the processes of a communicator who share a record.
+ * A group on one node: the processes of a communicator that share a record.
  *
- * myr_group_barrier() is the whole of a blocking barrier; arrivals are the split one (the papers'
- * fuzzy barrier): myr_group_arrive() says that this process has come, myr_arrival_test() whether
- * all have. The two sorts are independent of each other, each with epochs of its own.
+ * myr_group_barrier() is a whole blocking barrier. Arrivals are the split one (the papers' fuzzy
+ * barrier): myr_group_arrive() says that this process has come, myr_arrival_test() tells whether
+ * all have. The two sorts are independent; each has its own epochs.
  *
- * Threads: a group is used by one thread at a time, as MPI asks of collectives of a communicator;
+ * Threads: one thread at a time uses a group, as MPI asks of collectives of a communicator.
  * myr_arrival_test() may run in any thread.
  */
 #ifndef MYR_GROUP_H
@@ -32,10 +32,10 @@ struct myr_group {
     struct myr_record *record;
 };
 
-/* Bytes of a record that members' arrivals take; the rest is for plans. */
+/* Bytes of a record that members' arrivals take. The rest is for plans. */
 size_t myr_group_arrival_bytes(uint32_t size);
 
-/* Take up a record that was joined. The plan is none yet; the caller makes it over
+/* Take up a record that was joined. There is no plan yet: the caller makes it over
  * myr_group_slots() and owns it. */
 void myr_group_init(struct myr_group *group, struct myr_record *record, struct myr_waiter *waiter,
                     uint32_t size, uint32_t rank);
@@ -59,7 +59,8 @@ static inline void myr_group_barrier_slots(struct myr_group *group)
     }
 }
 
-/* Who completes a counter sets it back for the next epoch, before anybody is released into it. */
+/* The process that completes a counter sets it back for the next epoch, before it releases anybody
+ * into that epoch. */
 static inline bool myr_counter_complete(myr_word *counter, uint32_t members)
 {
     if (myr_count(counter) + 1 != members) {
@@ -100,8 +101,8 @@ struct myr_arrival {
 };
 
 /*
- * Arrive. Any number may be outstanding, and they complete in order: no member needs to do anything
- * between its arrival and its test, as the others only read what it wrote here.
+ * Arrive. Any number of arrivals may be outstanding, and they complete in order. A member need not
+ * do anything between its arrival and its test, as the others only read what it wrote here.
  */
 void myr_group_arrive(struct myr_group *group, struct myr_arrival *arrival);
 

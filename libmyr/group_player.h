@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a kind of NIC does for its groups, and what groups of all kinds share (nic_group.c): the
- * node's processes, waiting, the way from a schedule to a NIC's tables.
+ * processes of the node, waiting, and the way from a schedule to a NIC's tables.
  */
 #ifndef MYR_GROUP_PLAYER_H
 #define MYR_GROUP_PLAYER_H
@@ -13,11 +13,11 @@
 
 struct myr_player {
     void (*start)(struct myr_nic_group *group, uint32_t epoch); /* all of the node have arrived */
-    /* Run the NIC, if that is the hosts' business; how many packets were taken. */
+    /* Run the NIC, if hosts have to. Returns how many packets were taken. */
     uint32_t (*poll)(struct myr_nic_group *group);
     /* Somebody waits for an epoch, and it is `now_us`; called now and then. */
     void (*remind)(const struct myr_nic_group *group, uint64_t now_us);
-    /* Sleep until the epoch after `seen` is done, or something else happens, or for that long. */
+    /* Sleep until the epoch after `seen` is done, or something else happens, or the time is up. */
     void (*sleep)(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us);
     /* As myr_nic_group_missing(), myr_nic_group_fail() and myr_nic_group_failed(). NULL: this kind
      * of NIC cannot. */
@@ -38,9 +38,9 @@ struct myr_lengths {
 struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule);
 
 /*
- * Fill in a NIC's tables for node `node` with this schedule: steps, and peers, first those sent to,
- * then those waited for. The links of the peers are the caller's to fill in. False when out of
- * memory.
+ * Fill in a NIC's tables for node `node` with this schedule: its steps and its peers. The peers
+ * sent to come first, then those waited for. The caller fills in the links of the peers. False when
+ * out of memory.
  */
 bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
                      myr_schedule_fn schedule_of, const void *context, struct mcp_step *steps,

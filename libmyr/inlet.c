@@ -2,17 +2,18 @@
 /*
  * Short messages past the NIC; see inlet.h.
  *
- * Invariant: tickets from `taken` on and below `next` are under way, never more than there are
- * slots. Senders keep the receiver's count as they last saw it, as it only grows, and read it again
- * when it seems that there is no room; the receiver writes it now and then. Each ticket that was
- * taken is ended, by a message or as void, and belongs to the port that was open when it was taken.
+ * Invariant: the tickets from `taken` on and below `next` are under way. There are never more of
+ * them than slots. The receiver writes its count now and then. Senders keep the count as they last
+ * saw it, which is safe as it only grows; they read it again when there seems to be no room. Each
+ * ticket that was taken is ended, by a message or as void. It belongs to the port that was open
+ * when it was taken.
  */
 #include "libmyr/inlet.h"
 
 enum { TAKEN_AT_ONCE = MYR_INLET_SLOTS / 4 /* messages, before senders are told */ };
 
-/* Have all messages ended that have tickets below `next`? Those further back than a round have, as
- * who took the ticket a round later had to see that. */
+/* Have all messages with tickets below `next` ended? Those further back than a round have: a sender
+ * sees to that before it takes the ticket a round later. */
 static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
 {
     for (uint64_t back = 1; back <= MYR_INLET_SLOTS && back <= next; ++back) {
@@ -25,9 +26,9 @@ static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
 }
 
 /*
- * The ticket is read by a read-modify-write, as a sender takes it by one: who took it earlier is
- * seen here, and is waited for; who takes one later sees that the former port is closed. What had
- * come for that port counts as taken.
+ * The ticket is read by a read-modify-write, as a sender takes it by one. So we see everybody who
+ * took a ticket earlier, and wait for them. Everybody who takes one later sees that the former port
+ * is closed. What had come for that port counts as taken.
  */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key)
 {
@@ -52,7 +53,7 @@ void myr_inlet_close(struct myr_inlet *inlet)
 
 /* ---- senders ---- */
 
-/* (What was taken may be more than a ticket that others have had meanwhile.) */
+/* (The count may have passed this ticket, as others have had tickets meanwhile.) */
 static bool has_room(struct myr_outlet *outlet, uint64_t ticket)
 {
     if ((int64_t)(ticket - outlet->taken) >= MYR_INLET_SLOTS) {

@@ -2,19 +2,19 @@
 /*
  * Inlets: short messages from process to process of one node, past the NIC.
  *
- * Where sender and receiver share memory, the NIC has nothing to add to a message that fits in a
- * line or two but its own lines: its lock, its tables, tokens and events. So a port may have an
- * inlet, a ring of slots into which all other processes of the node write, and from which the
- * port's own process takes. With one sender at a time nothing changes hands but the message's own
- * lines, and now and then the count of those that were taken.
+ * Where sender and receiver share memory, the NIC adds nothing to a message of a line or two but
+ * its own lines: its lock, its tables, tokens and events. So a port may have an inlet, which is a
+ * ring of slots. All other processes of the node write into it; the port's own process takes from
+ * it. With one sender at a time, only the message's own lines change hands, and now and then the
+ * count of messages taken.
  *
- * Messages of an inlet come in the order of their tickets, so those of one sender in the order in
- * which they were sent. Nothing is said about their order with regard to messages by the NIC.
+ * Messages of an inlet come in the order of their tickets. So messages of one sender come in the
+ * order in which they were sent. There is no order between them and messages by the NIC.
  *
- * A sender that is killed between begin and end stops the inlet: what is behind its slot is not
- * seen any more. (Open MPI ends such a job.)
+ * A sender that is killed between begin and end stops the inlet: nobody sees what is behind its
+ * slot any more. (Open MPI ends such a job.)
  *
- * Threads: an outlet, and an inlet's receiving side, are used by one thread at a time.
+ * Threads: one thread at a time uses an outlet; the same holds for an inlet's receiving side.
  */
 #ifndef MYR_INLET_H
 #define MYR_INLET_H
@@ -62,11 +62,11 @@ struct myr_intake {
 };
 
 /*
- * Open an inlet: memory of all zeroes, or what was one before. False if a message to the former
- * port has begun and not ended: then somebody may still write there.
+ * Open an inlet. Its memory is all zeroes, or was an inlet before. False if a message to the former
+ * port has begun and not ended: somebody may still write there.
  *
  * A sender that was stopped for long may come to an inlet that was closed meanwhile. So this memory
- * never becomes anything but an inlet again, and the tickets go on: who takes one then finds
+ * never becomes anything but an inlet again, and the tickets go on. Such a sender then finds
  * another key, and its slot is void.
  */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key);
@@ -76,14 +76,14 @@ void myr_inlet_close(struct myr_inlet *inlet);
 struct myr_intake myr_intake_of(struct myr_inlet *inlet);
 
 /*
- * Where to write a message of up to MYR_SHORT_BYTES, which myr_outlet_end() then sends. NULL when
- * there is no room, no inlet, or no such port any more: then the NIC takes the message. Who has
- * begun must end, and soon.
+ * Where to write a message of up to MYR_SHORT_BYTES; myr_outlet_end() then sends it. NULL when
+ * there is no room, no inlet, or no such port any more: then the NIC takes the message. A sender
+ * that has begun must end, and soon.
  */
 static inline void *myr_outlet_begin(struct myr_outlet *outlet);
 void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes);
 
-/* The rest of it, for a sender that has seen its port open. */
+/* The rest of myr_outlet_begin(), for a sender that has seen its port open. */
 void *myr_outlet_take(struct myr_outlet *outlet);
 
 static inline void *myr_outlet_begin(struct myr_outlet *outlet)
@@ -93,7 +93,7 @@ static inline void *myr_outlet_begin(struct myr_outlet *outlet)
                : myr_outlet_take(outlet);
 }
 
-/* The message that is next, or NULL. It stays there until myr_intake_done(). */
+/* The next message, or NULL. It stays there until myr_intake_done(). */
 const void *myr_intake_look(struct myr_intake *intake, uint32_t *bytes);
 void myr_intake_done(struct myr_intake *intake);
 

@@ -2,12 +2,13 @@
 /*
  * Groups that the kernel's NIC plays; see kernel_nic.h.
  *
- * The release is a page of the kernel's, mapped to read. The NIC is rung by a UDP packet to a peer,
- * which the kernel's program takes off the wire. Nobody has to run the NIC: who waits looks at the
- * page, then sleeps. Of the node's processes one sleeps on its socket, where the kernel's program
- * wakes it, and wakes the others.
+ * The release is a page of the kernel's, mapped to read. To ring the NIC, a process sends a UDP
+ * packet to a peer; the kernel's program takes it off the wire. Nobody has to run the NIC: a
+ * waiting process looks at the page, then sleeps. One of the node's processes sleeps on its socket.
+ * The kernel's program wakes it there, and it wakes the others.
  *
- * Who waits for long asks for what is missing; for those who compute meanwhile myrd does.
+ * A process that waits for long asks for what is missing. For processes that compute meanwhile,
+ * myrd asks.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -68,7 +69,7 @@ static struct myr_kernel_seat *seat_of(const struct myr_nic_group *group)
 static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch)
 {
     const struct mcp_doorbell bell = mcp_doorbell(what, epoch, seat->key);
-    /* What went wrong with an earlier packet is said now, and keeps this one back: try again. */
+    /* An error of an earlier packet is reported now, and keeps this packet back: try again. */
     for (int tries = 0; tries < 3; ++tries) {
         if (sizeof(bell) ==
             os_send_to(seat->bell, &bell, sizeof(bell), MSG_DONTWAIT | MSG_NOSIGNAL, NULL)) {
@@ -215,7 +216,8 @@ static const struct myr_player kernel_player = {
 
 /* ---- joining ---- */
 
-/* A socket to ring with. Its packets have no UDP checksum, as those they turn into would not. */
+/* A socket to ring with. Its packets have no UDP checksum, as the packets that they turn into would
+ * have none. */
 static int make_bell(const struct mcp_kernel_peer *to)
 {
     const int one = 1;
@@ -262,7 +264,8 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
     return MYR_OK;
 }
 
-/* Peers by their addresses; a NIC's name without any gives one that the daemon refuses. */
+/* Peers by their addresses. A NIC's name may have none; the address is then one that the daemon
+ * refuses. */
 static void name_peers(const struct mcp_peer *peers, uint32_t count,
                        const struct myr_nic_members *members, struct mcp_kernel_peer *named)
 {
@@ -319,7 +322,8 @@ enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_ke
     struct myr_kernel_question question;
     struct myr_kernel_seat *seat = NULL;
     const struct myr_key key = {.scope = members->key, .id = GROUP_RECORD};
-    /* First of all: who fails after this leaves it, so the node's others do not keep it for us. */
+    /* First of all. A process that fails after this leaves the record, so the node's others do not
+     * keep it for us. */
     struct myr_record *record = myr_record_join(
         segment, &key, members->locals, MYR_LINE + sizeof(myr_word) * members->locals, 0, error);
     if (NULL == record) {

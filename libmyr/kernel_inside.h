@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What kernel_nic.c, which talks to the daemon, does for kernel_group.c. Several threads may ask at
- * once: one does, the others wait. */
+ * once: one asks, the others wait. */
 #ifndef MYR_KERNEL_INSIDE_H
 #define MYR_KERNEL_INSIDE_H
 
@@ -9,8 +9,8 @@
 #include "libmyr/kernel_nic.h"
 #include "libmyr/kernel_words.h"
 
-/* Have a group opened; `question` is filled in but for magic and ask. `page` gets the descriptor of
- * its page, which is the caller's. Each opening wants a closing. */
+/* Have a group opened. `question` is filled in but for magic and ask. `page` gets the descriptor of
+ * the group's page, and the caller owns it. Close each group that was opened. */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question, int *page,
                                         struct myr_error *error);

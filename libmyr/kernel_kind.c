@@ -33,7 +33,7 @@ static void query(const void *nic, struct myr_nic_name *name)
     myr_kernel_nic_get_name(nic, name);
 }
 
-/* What this user may know of it: nothing where the daemon does not answer. */
+/* What this user may know of it. Counts nothing where the daemon does not answer. */
 static void count(void *nic, struct mcp_counters *counters)
 {
     struct myr_kernel_report report;

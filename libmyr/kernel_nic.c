@@ -3,7 +3,7 @@
  * A client of myrd --kernel; see kernel_nic.h.
  *
  * Invariant: a question and its answer belong together. When an answer stays out or makes no sense,
- * the connection is of no use any more, as a later answer could be to any question; it is shut.
+ * the connection is shut: a later answer could belong to any question.
  */
 #include "libmyr/kernel_nic.h"
 
@@ -28,8 +28,8 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
                                 size_t bytes, int *page, struct myr_error *error)
 {
     uint32_t magic;
-    /* A daemon that refuses whom it does not know says so without a question: EPIPE is no reason
-     * not to listen. */
+    /* A daemon that does not know us says so before any question. So EPIPE is no reason not to
+     * listen. */
     if (!myr_talk_send(nic->connection, question, sizeof(*question), NULL, 0, 0) &&
         EPIPE != errno) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "myrd --kernel does not listen");
@@ -48,7 +48,7 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
     return MYR_OK;
 }
 
-/* Ask; `answer` gets `bytes`. One at a time does. */
+/* Ask; `answer` gets `bytes`. One thread at a time does this. */
 static enum myr_status ask(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
                            enum myr_kernel_ask what, void *answer, size_t bytes, int *page,
                            struct myr_error *error)
@@ -69,7 +69,8 @@ static enum myr_status ask(struct myr_kernel_nic *nic, struct myr_kernel_questio
     return status;
 }
 
-/* Ask what is answered with a status; `page`, where not NULL, must come with MYR_OK. */
+/* Ask a question whose answer is a status. Where `page` is not NULL, a page must come with
+ * MYR_OK. */
 static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
                                enum myr_kernel_ask what, struct myr_kernel_answer *answer,
                                int *page, struct myr_error *error)

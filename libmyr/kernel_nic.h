@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel as the node's NIC, for its users: it belongs to the daemon myrd --kernel, which opens
- * groups for processes of any user and gives them the page with the release to map.
+ * The kernel as the node's NIC, for its users. It belongs to the daemon myrd --kernel. The daemon
+ * opens groups for processes of any user, and gives them the page with the release to map.
  *
- * A group on it is used like any other (nic_group.h), and needs nobody to run it. Threads: as
- * there; open and close by one thread.
+ * A group on it is used like any other (nic_group.h), and nobody has to run it. Threads: as there;
+ * one thread opens and closes.
  */
 #ifndef MYR_KERNEL_NIC_H
 #define MYR_KERNEL_NIC_H
@@ -20,7 +20,7 @@ struct myr_kernel_report; /* kernel_words.h */
 enum myr_status myr_kernel_nic_open(struct myr_kernel_nic **nic, struct myr_error *error);
 void myr_kernel_nic_close(struct myr_kernel_nic *nic);
 
-/* Its name, with one address; its key tells NICs apart and is no secret. */
+/* Its name, with one address. Its key tells NICs apart and is no secret. */
 void myr_kernel_nic_get_name(const struct myr_kernel_nic *nic, struct myr_nic_name *name);
 
 /* What it does at present, as far as this user may know. */

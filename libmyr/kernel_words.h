@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What myrd --kernel and its clients say to each other over its Unix socket (SOCK_SEQPACKET). A
- * client asks, the daemon answers, one after the other. A connection that is closed has left all
- * its groups; unless it has closed them before, they fail.
+ * client asks and the daemon answers, one after the other. When a connection closes, its process
+ * has left all its groups. Those that it had not closed before fail.
  */
 #ifndef MYR_KERNEL_WORDS_H
 #define MYR_KERNEL_WORDS_H
@@ -43,7 +43,7 @@ struct myr_kernel_answer {
     /* OPEN: with the page's descriptor (SCM_RIGHTS) */
 };
 
-/* The answer to MISSING: nobody, also where the process has no such group. */
+/* The answer to MISSING. It names nobody where the process has no such group. */
 struct myr_kernel_missing {
     uint32_t magic;
     uint32_t count;
@@ -72,7 +72,7 @@ struct myr_kernel_group_words {
     struct myr_kernel_node node_missing[MYR_KERNEL_NODES];
 };
 
-/* The answer to STATUS: of the groups, those of the user who asks, or of all if that is root. */
+/* The answer to STATUS. It lists the groups of the user who asks; all groups if that is root. */
 struct myr_kernel_report {
     uint32_t magic;
     uint32_t pid; /* of the daemon */

@@ -2,9 +2,9 @@
 /*
  * The node's NIC, as the processes of the node share it.
  *
- * A soft NIC lives in shared memory: its control program (firmware/mcp.h) is run by whoever polls,
- * one process at a time, and one UDP socket, the creator's, serves all. The creator may leave or
- * die: the memory and the socket live on in the others.
+ * A soft NIC lives in shared memory. A process that polls runs its control program
+ * (firmware/mcp.h), one process at a time. One UDP socket, the creator's, serves all. The creator
+ * may leave or die: the memory and the socket live on in the others.
  *
  * Threads: all functions may be called by several threads at once, except open and close.
  */
@@ -36,7 +36,7 @@ struct myr_nic_name {
     } address[MYR_NIC_ADDRESSES];
 };
 
-/* Who makes a NIC run. Whoever waits for it does in any case. */
+/* What makes a NIC run. A process that waits for it runs it in any case. */
 enum myr_nic_runner {
     MYR_NIC_POLLED, /* nobody else */
     MYR_NIC_THREAD, /* a thread of one of its processes */
@@ -49,9 +49,8 @@ struct myr_nic_options {
 };
 
 /*
- * Open the NIC that lives in `segment`, or make one there. The segment must outlive it. When the
- * creator's socket cannot be had, or there is no network: MYR_ERR_*, with a line that says what to
- * do.
+ * Open the NIC that lives in `segment`, or make one there. The segment must outlive it. MYR_ERR_*,
+ * with a line that says what to do, when the creator's socket cannot be had or there is no network.
  */
 enum myr_status myr_nic_open(struct myr_segment *segment, const struct myr_nic_options *options,
                              struct myr_nic **nic, struct myr_error *error);
@@ -60,26 +59,27 @@ void myr_nic_close(struct myr_nic *nic);
 void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name);
 struct myr_segment *myr_nic_segment(const struct myr_nic *nic);
 
-/* Bytes of a packet that gets whole to the NIC called `name`, as far as this machine knows; 0:
- * unknown. */
+/* Bytes of the largest packet that reaches the NIC called `name` in one piece, as far as this
+ * machine knows; 0: unknown. */
 uint32_t myr_nic_mtu(const struct myr_nic *nic, const struct myr_nic_name *name);
 
 /* Take what has come from the network and do what is due. 0: there was nothing. */
 uint32_t myr_nic_poll(struct myr_nic *nic);
 
-/* The same at most once in some microseconds, whoever calls: for progress functions that are called
- * all the time while nobody waits. */
+/* The same, at most once in some microseconds, whoever calls. It is for progress functions, which
+ * are called all the time while nobody waits. */
 uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic);
 
 /*
  * Sleep until something comes from the network, or `word` is no longer `seen`, or for `timeout_us`;
- * or not at all. `sleepers`, the word behind it, counts who sleeps on it. Of a node's processes one
- * sleeps on the network and runs the NIC, the others on their words.
+ * or not at all. `sleepers`, the word behind it, counts the processes that sleep on it. One of a
+ * node's processes sleeps on the network and runs the NIC; the others sleep on their words.
  */
 void myr_nic_sleep(struct myr_nic *nic, myr_word *word, myr_word *sleepers, uint32_t seen,
                    uint32_t timeout_us);
 
-/* Whether the NIC is of no use any more: a process was killed while it ran the control program. */
+/* Is the NIC of no use any more? So it is when a process was killed while it ran the control
+ * program. */
 bool myr_nic_broken(struct myr_nic *nic);
 
 /* What the NIC has counted so far. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the soft NIC's control program stands on (firmware/board.h): packets by UDP, the clock,
- * waking, and links to other NICs. Called by the control program while the NIC is locked, and by
- * those who open groups and ports.
+ * waking, and links to other NICs. The control program calls it while the NIC is locked; so does
+ * code that opens groups and ports.
  */
 #include "libmyr/nic_parts.h"
 

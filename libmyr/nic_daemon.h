@@ -2,13 +2,13 @@
 /*
  * The NIC of the node's daemon, myrd, as its clients have it.
  *
- * One daemon serves all jobs of one user on a node with one NIC: they share its memory and its
- * socket, which they get over a Unix socket. The boundary is the user: what one job of a user can
- * do to another one, it could do to its processes anyway; other users' daemons share nothing with
- * it.
+ * One daemon serves all jobs of one user on a node with one NIC. They share its memory and its
+ * socket, and get both over a Unix socket. The boundary is the user: a job could harm the processes
+ * of another job of its user anyway. Other users' daemons share nothing with it.
  *
- * A process that ends without closing the connection has died, and the daemon then takes back what
- * it held. The NIC does not need the daemon: when that ends, those who wait run it themselves.
+ * A process that ends without closing the connection has died. The daemon then takes back what it
+ * held. The NIC does not need the daemon: when the daemon ends, waiting processes run the NIC
+ * themselves.
  */
 #ifndef MYR_NIC_DAEMON_H
 #define MYR_NIC_DAEMON_H
@@ -29,8 +29,8 @@ bool myr_nic_daemon_path(char *path, size_t bytes);
 
 /*
  * Open the NIC of the daemon that listens at `path` (NULL: the usual place). MYR_ERR_NOT_THERE:
- * there is none; MYR_ERR_FOREIGN: it is of another version; MYR_ERR_SYSTEM: it refuses, or is
- * somebody else's. The NIC is closed by myr_nic_daemon_close(), which may be called in any case.
+ * there is none. MYR_ERR_FOREIGN: it is of another version. MYR_ERR_SYSTEM: it refuses, or is
+ * somebody else's. Close the NIC by myr_nic_daemon_close(), which may be called in any case.
  */
 enum myr_status myr_nic_daemon_open(const char *path, struct myr_nic_daemon *daemon,
                                     struct myr_error *error);

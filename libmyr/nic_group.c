@@ -2,9 +2,9 @@
 /*
  * Groups across nodes, whatever plays them; see nic_group.h.
  *
- * Waiting: poll the NIC and give the processor up in turns, as whoever is waited for may need it;
- * then sleep on the network. The host's progress function runs as well, but not before the first
- * turns.
+ * Waiting: poll the NIC and give the processor up in turns, as the process that we wait for may
+ * need it. Then sleep on the network. The host's progress function runs as well, but not before the
+ * first turns.
  */
 #include "libmyr/nic_group.h"
 
@@ -55,8 +55,8 @@ bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
 
 /* ---- barriers ---- */
 
-/* Of two processes that arrive at once at least one sees the other's word (both write before they
- * read); if both do, the NIC is told twice, which makes no difference. */
+/* Of two processes that arrive at once, at least one sees the other's word, as both write before
+ * they read. If both do, the NIC is told twice; that makes no difference. */
 bool myr_group_all_arrived(const struct myr_nic_group *group, uint32_t epoch)
 {
     for (uint32_t i = 1; i < group->locals; ++i) {
@@ -100,7 +100,7 @@ uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct myr_missing *
     return NULL == group->player->missing ? 0 : group->player->missing(group, list, most);
 }
 
-/* (The NIC may not hear of it, as where the kernel's is rung by a cable that is out.) */
+/* (The NIC may not hear of it: a packet rings the kernel's NIC, and its cable may be out.) */
 void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node)
 {
     group->given_up = node + 1;
@@ -139,7 +139,7 @@ static bool some_turns(struct myr_nic_group *group, uint32_t epoch)
     return false;
 }
 
-/* As long as that is worth while; true if the epoch is complete. */
+/* Take turns as long as that is worth while; true if the epoch is complete. */
 static bool turns(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us, uint64_t until_us)
 {
     const int32_t patience = group->waiter->patience.sleep_after;
@@ -157,7 +157,7 @@ static bool turns(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us
 
 bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us)
 {
-    /* (Most are over before the clock would have to be looked at.) */
+    /* (Most waits are over before we would have to look at the clock.) */
     if (myr_nic_group_test(group, epoch) || some_turns(group, epoch)) {
         return true;
     }

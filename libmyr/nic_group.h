@@ -6,12 +6,13 @@
  *   gm_provide_barrier_buffer, gm_barrier_send_with_callback       myr_nic_group_arrive
  *   the receive token that comes back                              myr_nic_group_test
  *
- * The processes of one node arrive in shared memory, and the last of them rings the NIC; it plays
- * the schedule with the other nodes' NICs and publishes the release, which all of the node read.
- * Arriving and testing are separate calls, so that a process may compute in between (the fuzzy
- * barrier); any number of barriers may be outstanding, and they complete in order.
+ * The processes of one node arrive in shared memory, and the last of them rings the NIC. The NIC
+ * plays the schedule with the other nodes' NICs. Then it publishes the release, and all processes
+ * of the node read it. Arriving and testing are separate calls, so that a process may compute in
+ * between (the fuzzy barrier). Any number of barriers may be outstanding, and they complete in
+ * order.
  *
- * Threads: a group is used by one thread at a time; myr_nic_group_test() may run in any thread.
+ * Threads: one thread at a time uses a group. myr_nic_group_test() may run in any thread.
  */
 #ifndef MYR_NIC_GROUP_H
 #define MYR_NIC_GROUP_H
@@ -59,10 +60,10 @@ static inline bool myr_nic_group_joined(const struct myr_nic_group *group)
 }
 
 /*
- * Join the group on a soft NIC (on the kernel's: kernel_nic.h); `schedule_of` gives the schedule of
- * a node among the nodes. Each member joins once and leaves once. No messages: NICs of other nodes
- * may have opened the group or not. On failure MYR_ERR_*; all processes of a node fail alike when
- * there is no memory.
+ * Join the group on a soft NIC (on the kernel's: kernel_nic.h). `schedule_of` gives the schedule of
+ * a node among the nodes. Each member joins once and leaves once. No messages are sent: NICs of
+ * other nodes may have opened the group or not. On failure MYR_ERR_*. When there is no memory, all
+ * processes of a node fail alike.
  */
 enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *nic,
                                    struct myr_waiter *waiter, const struct myr_nic_members *members,
@@ -70,15 +71,15 @@ enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *
                                    struct myr_error *error);
 void myr_nic_group_leave(struct myr_nic_group *group);
 
-/* A process has died without leaving its groups: they fail, and it has left them. For who oversees
- * the NIC's processes. */
+/* A process has died without leaving its groups. They fail, and count it as having left. For
+ * whoever oversees the NIC's processes. */
 void myr_nic_groups_bury(struct myr_nic *nic, uint32_t pid);
 
 /* Arrive in the next epoch, which is returned. */
 uint32_t myr_nic_group_arrive(struct myr_nic_group *group);
 
-/* Has everybody arrived in `epoch`? Needs somebody to run the NIC (myr_nic_poll()). Who waits by
- * testing also reminds now and then, so that messages that are lost are soon asked for. */
+/* Has everybody arrived in `epoch`? Somebody must run the NIC (myr_nic_poll()). A process that
+ * waits by testing also reminds now and then, so that the NIC soon asks for lost messages. */
 static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_t epoch)
 {
     return myr_epoch_reached(myr_observe(group->done), epoch);
@@ -86,17 +87,21 @@ static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_
 
 void myr_nic_group_remind(const struct myr_nic_group *group);
 
-/* Will nothing more be completed? The group has failed, or whoever ran the NIC has died. */
+/* Will nothing more be completed? So it is when the group has failed, or a process died while it
+ * ran the NIC. */
 bool myr_nic_group_over(const struct myr_nic_group *group);
 
-/* Has the group failed because a node is missing, or a process of it has died? True with the
- * node's number. Where it is over and this is false, this node's NIC is of no use any more. */
+/*
+ * Has the group failed because a node is missing, or because a process of it has died? If so, true
+ * with the node's number. If the group is over and this is false, this node's NIC is of no use any
+ * more.
+ */
 bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node);
 
 /*
- * Which nodes is the group waiting for in its present step? At most `most` of them, and how many;
- * 0 also where processes of this node have not arrived. A node whose NIC answers that its host is
- * late is alive. For who waits for long: takes the NIC's lock.
+ * Which nodes is the group waiting for in its present step? Lists at most `most` of them; returns
+ * how many. 0 also where processes of this node have not arrived. A node is alive if its NIC
+ * answers that its host is late. For processes that wait for long: it takes the NIC's lock.
  */
 struct myr_missing {
     uint32_t node;

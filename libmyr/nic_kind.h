@@ -2,10 +2,10 @@
 /*
  * A kind of NIC, as one table: all that the host knows of it.
  *
- * A kind is what can play schedules between nodes: the soft NIC, the kernel's, others. Each has one
- * static table; who uses NICs has one list of such tables and goes through it, and nothing else
- * knows a kind by name. (UCX's transports, uct, are made like that: what one can do, its addresses,
- * connecting.)
+ * A kind is what can play schedules between nodes: the soft NIC, the kernel's, others. Each kind
+ * has one static table. The user of NICs goes through one list of such tables, and nothing else
+ * knows a kind by name. (UCX's transports, uct, are made like that: a table has what one can do,
+ * its addresses, connecting.)
  *
  * A process opens a NIC of each kind that is there, tells the other processes its name (plain data,
  * nic.h), and joins groups on it. Joining has two phases:
@@ -17,8 +17,8 @@
  *
  * Where nothing has to travel, a kind has no `prepare`, and `connect` does it all.
  *
- * Threads: open and close by one thread, while no other one uses the NIC; groups are joined and
- * left by one thread at a time.
+ * Threads: one thread opens and closes, while no other one uses the NIC. One thread at a time joins
+ * and leaves groups.
  */
 #ifndef MYR_NIC_KIND_H
 #define MYR_NIC_KIND_H
@@ -55,7 +55,7 @@ struct myr_site {
 struct myr_nic_kind {
     const char *name;   /* a word, which stands for it everywhere: "tree:4@soft" */
     const char *title;  /* for sentences: "the soft NIC" */
-    const char *help;   /* what it is, for who chooses */
+    const char *help;   /* what it is, for the person who chooses */
     const char *absent; /* what the person may look for where a node has none; NULL: nothing */
     /* Other words for it, each of which is a way to have it that open() knows; NULL ends them. */
     const char *const *ways;
@@ -63,9 +63,9 @@ struct myr_nic_kind {
     struct myr_caps caps;
 
     /*
-     * Have a NIC of this kind. `way` is the person's word for it, NULL where any way will do;
-     * `values` belong to the options, one each. MYR_ERR_NOT_THERE: there is none on this machine,
-     * and nobody who has not asked for it wants to hear of that. The site must outlive it.
+     * Have a NIC of this kind. `way` is the person's word for it; NULL: any way will do. `values`
+     * belong to the options, one each. MYR_ERR_NOT_THERE: there is none on this machine; only a
+     * person who has asked for it wants to hear of that. The site must outlive the NIC.
      */
     enum myr_status (*open)(const struct myr_site *site, const char *way,
                             const union myr_value *values, void **nic, struct myr_error *error);
@@ -74,8 +74,8 @@ struct myr_nic_kind {
     /* What other processes must know to reach it. Names with equal keys are the same NIC. */
     void (*query)(const void *nic, struct myr_nic_name *name);
 
-    /* Run it for a moment: as somebody waits for what it plays; or as nobody does, but others' NICs
-     * may want something. How many packets were taken. NULL: no host has to. */
+    /* Run it for a moment. Either somebody waits for what it plays, or nobody does but others' NICs
+     * may want something. Returns how many packets were taken. NULL: no host has to run it. */
     uint32_t (*poll)(void *nic);
     uint32_t (*tend)(void *nic);
 
@@ -83,11 +83,11 @@ struct myr_nic_kind {
     void (*count)(void *nic, struct mcp_counters *counters);
 
     /*
-     * The two phases of joining a group; `schedule_of` gives any node's schedule. `blob` has
-     * caps.blob bytes; `blobs` has the nodes' blobs, one behind the other, in the order of nodes,
-     * and is NULL where there is no prepare. Who has prepared and cannot connect calls
-     * myr_nic_group_leave(); so does, in the end, who has connected. On failure nothing is left to
-     * be done.
+     * The two phases of joining a group. `schedule_of` gives any node's schedule. `blob` has
+     * caps.blob bytes. `blobs` has the nodes' blobs, one behind the other, in the order of nodes;
+     * it is NULL where there is no prepare. After `connect`, the member leaves in the end by
+     * myr_nic_group_leave(). A member that has prepared and cannot connect calls that too. After a
+     * failure nothing is left to be done.
      */
     enum myr_status (*prepare)(void *nic, const struct myr_site *site,
                                const struct myr_nic_members *members, myr_schedule_fn schedule_of,

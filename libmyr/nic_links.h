@@ -2,12 +2,13 @@
 /*
  * The soft NIC's table of peers: what its links mean. Used by nic_board.c.
  *
- * It lies in the memory that the node's processes share, and whoever runs the control program
- * reads and writes it. An address has one link, however many hold it; whose last holder drops it
- * is free for another, so a NIC that meets many peers, one after the other, does not run full.
+ * It lies in the memory that the node's processes share. The process that runs the control program
+ * reads and writes it. An address has one link, however many hold it. When the last holder drops a
+ * link, it is free for another address. So a NIC that meets many peers, one after the other, does
+ * not run full.
  *
- * Invariant: the entries before `fresh` are each in a bucket's list (held) or in the list of free
- * ones (not held); entry 0 is MCP_LINK_SENDER and nobody's.
+ * Invariant: each entry before `fresh` is in a bucket's list (held) or in the list of free ones
+ * (not held). Entry 0 is MCP_LINK_SENDER and nobody's.
  */
 #ifndef MYR_NIC_LINKS_H
 #define MYR_NIC_LINKS_H
@@ -30,7 +31,7 @@ struct myr_nic_links {
 /* Hold the link to this address; MCP_LINK_SENDER if there is no room for another. */
 mcp_link myr_nic_links_hold(struct myr_nic_links *links, const struct mcp_address *address);
 
-/* Hold no more what was held once. */
+/* Give up one hold of the link. */
 void myr_nic_links_drop(struct myr_nic_links *links, mcp_link link);
 
 /* How many there are. */

@@ -34,8 +34,8 @@ bool myr_nic_gone(struct myr_nic *nic, uint32_t process)
     return myr_segment_gone(nic->segment, process, 0 == doubts % DOUBTS);
 }
 
-/* `process` is dead: if it has the lock, that is broken. If it had it when somebody looked, and has
- * given it back meanwhile, nothing happens, as its number is nobody else's. */
+/* `process` is dead: if it has the lock, break the lock. If it had it when somebody looked, and has
+ * given it back meanwhile, nothing happens: nobody else has its number. */
 static void break_lock_of(struct myr_shared_nic *shared, uint32_t process)
 {
     uint32_t sound = process, broken = MYR_NIC_BROKEN | process;

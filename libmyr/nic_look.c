@@ -17,8 +17,8 @@ enum {
     TABLE_MOST = 1 << 16, /* entries of one of a group's tables */
 };
 
-/* What is looked at. Lists that change while they are read, or are none, may be circles: so only so
- * much is read of them. */
+/* What is looked at. Lists may change while they are read, or be no lists, and so may be circles.
+ * So we read only so much of them. */
 struct source {
     int fd;
     uint64_t left;
@@ -57,7 +57,7 @@ enum myr_status myr_look_at_segment(int fd, struct myr_segment_view *view, struc
     if (NULL == sram) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    /* Magic and layout lie where they do in every version; the rest may not. */
+    /* Magic and layout lie at the same place in every version. The rest may not. */
     if (!copy(&from, 0, sram, offsetof(struct myr_sram, limit)) || MYR_SRAM_MAGIC != sram->magic) {
         status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "that is no memory of nicbarr's");
     } else if (MYR_SRAM_LAYOUT != sram->layout) {
@@ -105,8 +105,8 @@ static uint32_t find_record(struct source *from, const struct myr_key *key,
 
 /* ---- whom a group waits for ---- */
 
-/* A copy of a group with its tables, whose numbers fit each other; to be freed. NULL: there is no
- * such thing (which also happens where it changes meanwhile), or no memory. */
+/* A copy of a group with its tables, whose numbers fit each other. The caller frees it. NULL: there
+ * is no such group (which also happens where it changes meanwhile), or no memory. */
 static struct mcp_group *copy_group(struct source *from, uint32_t offset,
                                     const struct mcp_group *head)
 {

@@ -2,10 +2,9 @@
 /*
  * Looking at a segment and its NIC from outside, without joining.
  *
- * Called by `nicbarr status` for segments of other processes. Nothing is mapped and nothing is
- * written: what is of interest is copied by pread(), so that neither a foreign file, nor one that
- * is cut short, nor data that changes meanwhile can do any harm. A copy may be a mixture of two
- * moments.
+ * `nicbarr status` calls it for segments of other processes. It maps nothing and writes nothing: it
+ * copies what is of interest by pread(). So no foreign file, no file that is cut short, and no data
+ * that changes meanwhile can do any harm. A copy may be a mixture of two moments.
  */
 #ifndef MYR_NIC_LOOK_H
 #define MYR_NIC_LOOK_H
@@ -33,9 +32,9 @@ struct myr_node_view {
 enum { MYR_VIEW_NODES = 16, MYR_VIEW_LOCALS = 16 };
 
 /*
- * A group as the NIC knows it. It waits where `nodes` or `absent` is not 0: for messages of these
- * nodes; or not even that, as processes of this node have not arrived where others have. As many of
- * them are named as there is room for.
+ * A group as the NIC knows it. It waits where `nodes` or `absent` is not 0. `nodes`: it waits for
+ * messages of these. `absent`: it cannot even start, as processes of this node have not arrived
+ * where others have. As many are named as there is room for.
  */
 struct myr_group_view {
     uint32_t place;            /* no other group of the NIC has this one at the same time */

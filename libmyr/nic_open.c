@@ -2,8 +2,8 @@
 /*
  * Making the soft NIC, sharing its socket, opening and closing.
  *
- * The first process makes the NIC and its socket. The others have a descriptor of the socket from a
- * process that has it already (pidfd_getfd); the NIC lists some of these.
+ * The first process makes the NIC and its socket. Each other one gets a descriptor of the socket
+ * from a process that has it already (pidfd_getfd). The NIC lists some of these.
  */
 #include "libmyr/nic_parts.h"
 
@@ -24,8 +24,8 @@ enum {
     NIC_MEMBERS = UINT32_MAX /* nobody leaves: it lives as long as the segment */
 };
 
-/* Where the kernel lets only parents look into a process, its peers must be allowed to. (Open MPI
- * does the same for its copies from process to process.) */
+/* Some kernels let only parents look into a process. Then this process must allow its peers to.
+ * (Open MPI does the same for its copies from process to process.) */
 static void allow_peers(void)
 {
 #ifdef PR_SET_PTRACER
@@ -115,7 +115,7 @@ static int fetch_socket(const struct myr_nic *nic)
     return -1;
 }
 
-/* Share the NIC that is there: by its socket, if that was given, else by one of another process. */
+/* Share the NIC that is there: by the socket that was given, else by that of another process. */
 static enum myr_status attach(struct myr_nic *nic, int given, struct myr_error *error)
 {
     const int socket = given >= 0 ? given : fetch_socket(nic);
@@ -134,7 +134,7 @@ static enum myr_status attach(struct myr_nic *nic, int given, struct myr_error *
     return MYR_OK;
 }
 
-/* The first process makes the NIC; where that cannot be, all others hear the same. Locked. */
+/* The first process makes the NIC. If it cannot, all others hear the same. Locked. */
 static enum myr_status create_or_attach(struct myr_nic *nic, const struct myr_nic_options *options,
                                         int given, struct myr_error *error)
 {

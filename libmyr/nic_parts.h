@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The soft NIC as the files see it that make it up; see nic.h for what it is.
+ * The soft NIC as its own files see it; see nic.h for what it is.
  *
  *   nic.c         what others ask about it
  *   nic_open.c    making it, sharing its socket, opening and closing
@@ -10,16 +10,15 @@
  *   nic_sleep.c   sleeping; the process that runs the NIC all the time, and the watch
  *   nic_links.c   the table of links
  *
- * The NIC's memory is a record of the segment. One word of it is the lock: whoever holds it runs
- * the control program. Packets to send are gathered meanwhile and sent after unlocking, so that
+ * The NIC's memory is a record of the segment. One word of it is the lock: its holder runs the
+ * control program. The holder gathers packets to send and sends them after unlocking, so that
  * nobody waits for somebody else's system calls. Each process has its own descriptor of the one
  * socket.
  *
- * Invariants: the lock is held by the process whose number it contains. A process that is killed in
- * between leaves the control program's state in doubt: the NIC is broken then, for good. The lock
- * says that itself, so one step takes it from the dead process and breaks the NIC, and nobody runs
- * the control program of a NIC that is broken. The lock then serves to keep processes apart that
- * clear up.
+ * Invariants: the lock contains the number of the process that holds it. A holder that is killed
+ * leaves the control program's state in doubt: the NIC is then broken for good. The lock itself
+ * says so. So one step takes it from the dead process and breaks the NIC, and nobody runs the
+ * control program of a broken NIC. From then on the lock keeps apart the processes that clear up.
  */
 #ifndef MYR_NIC_PARTS_H
 #define MYR_NIC_PARTS_H
@@ -41,14 +40,14 @@ enum myr_nic_state { MYR_NIC_NEW, MYR_NIC_OPEN, MYR_NIC_NONE };
 
 /* What the node's processes share. */
 struct myr_shared_nic {
-    uint32_t layout; /* myr_nic_layout() of who made it */
+    uint32_t layout; /* its maker's myr_nic_layout() */
     myr_word chains; /* datagrams may come in chains: messages are sent */
     /* Processes by their numbers in the segment; 0: nobody. */
     _Alignas(MYR_LINE) myr_word lock;    /* who runs the control program, and MYR_NIC_BROKEN */
-    myr_word turns;                      /* how often somebody has taken packets; locked */
+    myr_word turns;                      /* how often somebody took packets; locked */
     _Alignas(MYR_LINE) myr_word sleeper; /* who sleeps on the socket */
     myr_word runner;                     /* who has a thread that runs the NIC */
-    myr_word watch;                      /* who has one that looks whether anybody does */
+    myr_word watch;                      /* who has a thread that looks whether anybody does */
     uint32_t runs_as;                    /* enum myr_nic_runner, of the runner */
     uint32_t runner_pid;                 /* for people */
     uint32_t state;                      /* enum myr_nic_state */
@@ -76,20 +75,20 @@ struct myr_nic {
     uint32_t missed;            /* polls while another process was at it */
     uint32_t unlooked;          /* polls since the clock was looked at */
     myr_word slept;             /* the next poll is to look: time has passed since the last */
-    _Atomic uint64_t polled_ns; /* when somebody who did not wait polled last; by any thread */
+    _Atomic uint64_t polled_ns; /* when a process last polled without waiting; by any thread */
     pthread_mutex_t sleeping_mutex;
-    void (*sleeping)(void *context); /* called by who is about to sleep; NULL: nobody's */
+    void (*sleeping)(void *context); /* called by a thread that is about to sleep; NULL: nobody's */
     void *sleeping_context;
 };
 
 /* ---- nic_lock.c ---- */
 
 /* Take the lock and give it back; with the process's mutex. myr_nic_lock() is false if the NIC is
- * broken; the lock is held in any case. */
+ * broken; it holds the lock in any case. */
 bool myr_nic_lock(struct myr_nic *nic);
 
-/* (Fails on a NIC that is broken.) It releases as well: who sees us in the lock must find us in the
- * segment's table (tests/litmus/lock.pml). */
+/* (Fails on a NIC that is broken.) It releases as well: a process that sees us in the lock must
+ * find us in the segment's table (tests/litmus/lock.pml). */
 static inline bool myr_nic_try_lock(struct myr_nic *nic)
 {
     uint32_t nobody = 0;
@@ -112,7 +111,7 @@ static inline void myr_nic_flush(struct myr_nic *nic)
     }
 }
 
-/* Take the lock from its holder if that has died: the NIC is broken then. */
+/* Take the lock from its holder if that has died. The NIC is broken then. */
 void myr_nic_inherit(struct myr_nic *nic);
 
 /* Has the process with this number left or died? Not 0, and not this one. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Taking packets from the soft NIC's socket, and doing what is due: the path of a barrier. Called
- * by whoever waits, by progress functions, and by the threads that run a NIC (nic_sleep.c).
+ * Taking packets from the soft NIC's socket, and doing what is due: the path of a barrier. Waiting
+ * processes call it, and progress functions, and the threads that run a NIC (nic_sleep.c).
  */
 #include "libmyr/nic_parts.h"
 
@@ -10,7 +10,7 @@
 enum {
     CATCH_UP_POLLS = 4096, /* of the watch: more is for its next turn */
     MOST_TAKEN = 8,        /* datagrams, or chains of them, in one poll */
-    IDLE_NS = 20 * 1000,   /* between two polls of somebody who does not wait */
+    IDLE_NS = 20 * 1000,   /* between two polls of a process that does not wait */
     CLOCK_EVERY = 8        /* polls in a row: nothing is due sooner than in a millisecond */
 };
 
@@ -27,9 +27,11 @@ static bool due(struct myr_nic *nic)
     return 0 != deadline && os_now_ns() >= deadline;
 }
 
-/* Take what has come and run the control program on it; locked, so that packets are not handled in
- * another order than they came in. Where messages come, more is likely to be there; collectives'
- * packets come one at a time. */
+/*
+ * Take what has come and run the control program on it. Locked, so that packets are handled in the
+ * order in which they came in. Where messages come, more packets are likely to be there;
+ * collectives' packets come one at a time.
+ */
 static uint32_t take_packets(struct myr_nic *nic)
 {
     const bool chains = 0 != myr_glance(&nic->shared->chains);
@@ -71,7 +73,7 @@ uint32_t myr_nic_poll(struct myr_nic *nic)
 uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)
 {
     const uint64_t now = os_now_ns();
-    /* (Two threads that come at once both poll, which does no harm.) */
+    /* (Two threads that come at once both poll; that does no harm.) */
     if (now - atomic_load_explicit(&nic->polled_ns, memory_order_relaxed) < IDLE_NS) {
         return 0;
     }
@@ -92,7 +94,8 @@ uint32_t myr_nic_turns(const struct myr_nic *nic)
     return myr_observe(&nic->shared->turns);
 }
 
-/* (Who has not heard of it takes a chain for a damaged packet; it will be sent again.) */
+/* (A process that has not heard of it takes a chain for a damaged packet. It will be sent
+ * again.) */
 void myr_nic_expect_messages(struct myr_nic *nic)
 {
     if (0 == myr_glance(&nic->shared->chains)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sleeping on the soft NIC, and the processes that run it without being asked: the runner, all the
- * time, and the watch, now and then. Of a node's processes one sleeps on the socket, or the runner
- * does; the others sleep on their words.
+ * Sleeping on the soft NIC, and the two processes that run it without being asked: the runner, all
+ * the time, and the watch, now and then. Either the runner sleeps on the socket, or one of the
+ * node's processes. The others sleep on their words.
  *
- * Invariant: each of these places is held by the process whose number stands there, or by nobody.
- * Whoever finds the holder of one dead empties it.
+ * Invariant: the process whose number stands in one of these places holds it; 0 is nobody. A
+ * process that finds the holder dead empties the place.
  */
 #include "libmyr/nic_parts.h"
 
@@ -45,7 +45,7 @@ static bool sleep_on_socket(struct myr_nic *nic, uint32_t timeout_us)
     return true;
 }
 
-/* Whoever is being replaced just now is not waited for. */
+/* If the call is being replaced just now, do not wait. */
 static void call_sleeping(struct myr_nic *nic)
 {
     if (0 == pthread_mutex_trylock(&nic->sleeping_mutex)) {
@@ -77,7 +77,7 @@ void myr_nic_sleep(struct myr_nic *nic, myr_word *word, myr_word *sleepers, uint
     atomic_fetch_sub(sleepers, 1);
 }
 
-/* ---- whoever runs it without being asked ---- */
+/* ---- running it without being asked ---- */
 
 bool myr_nic_become_runner(struct myr_nic *nic, enum myr_nic_runner as)
 {

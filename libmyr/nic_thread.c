@@ -2,8 +2,7 @@
 /*
  * The thread that runs a NIC; see nic_thread.h.
  *
- * Invariant: a thread exists only in the process that the NIC knows as its runner, or as the one
- * that has the watch.
+ * Invariant: a thread exists only in the process that the NIC knows as its runner, or as its watch.
  */
 #include "libmyr/nic_thread.h"
 
@@ -21,8 +20,8 @@
 
 enum {
     STACK = 256 << 10, /* bytes; the thread-local memory of all libraries is in it */
-    /* A host that arrives sets a deadline without waking the thread. It is 1 ms at the earliest,
-     * and does not matter unless a packet was lost; so this much later is not too late. */
+    /* A host that arrives sets a deadline without waking the thread. The deadline is 1 ms away at
+     * the earliest, and matters only if a packet was lost. So this much later is not too late. */
     LONGEST_NS = 20 * 1000 * 1000,
 };
 
@@ -43,7 +42,7 @@ static void *run(void *opaque)
     return NULL;
 }
 
-/* No signal of the program's is handled on this thread. */
+/* This thread handles none of the program's signals. */
 static int create(pthread_t *id, void *(*run_it)(void *), void *context)
 {
     sigset_t all, before;
@@ -151,7 +150,7 @@ static int take_over(struct myr_nic_watch *watch)
     return rc;
 }
 
-/* Where it fails, somebody else may take over, or this process the next time. */
+/* If it fails, somebody else may take over, or this process the next time. */
 static void about_to_sleep(void *opaque)
 {
     (void)take_over(opaque);

@@ -2,8 +2,8 @@
 /*
  * Parameters that the person may set, as tables.
  *
- * Who has parameters (a kind of NIC, the component) lists them; who knows where the person sets
- * them (Open MPI's MCA) goes through the list. Plain data; no functions, no state.
+ * The owner of parameters (a kind of NIC, the component) lists them. The code that knows where the
+ * person sets them (in Open MPI's MCA) goes through the list. Plain data; no functions, no state.
  */
 #ifndef MYR_OPTION_H
 #define MYR_OPTION_H
@@ -20,7 +20,7 @@ enum myr_option_type {
 union myr_value {
     int number;
     bool flag;
-    char *text; /* whose it is, is up to who gives the value */
+    char *text; /* the giver of the value says who owns it */
 };
 
 struct myr_option {
@@ -28,7 +28,7 @@ struct myr_option {
     enum myr_option_type type;
     union myr_value usual; /* what holds unless the person says something else */
     int least, most;       /* of a number */
-    int level; /* from 1, for everybody, to 9, for who knows the code (MPI_T's verbosity levels) */
+    int level; /* from 1, for everybody, to 9, for experts of the code (MPI_T's verbosity levels) */
     const char *help;
 };
 

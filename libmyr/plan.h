@@ -4,14 +4,15 @@
  *
  * A plan is what a schedule becomes once its messages have places in memory. Two ways of playing:
  * - slots: step by step, write these words, then wait for those. A word has one writer, and holds
- *   the epoch its writer has reached: nothing is ever cleared, a word may be written before anybody
- *   waits for it (Hoefler's array).
- * - counters: add to a counter; who completes it goes on to the root; who completes that releases.
+ *   the epoch its writer has reached. So nothing is ever cleared, and a word may be written before
+ *   anybody waits for it (Hoefler's array).
+ * - counters: add to a counter. The process that completes it goes on to the root. The process that
+ *   completes the root releases all.
  *
- * Plans of slots may use the same memory one after the other, as long as all members have returned
- * from their last barrier with the one before the first enters with the next: what is left in a
- * slot is an epoch that has passed. Counters are left at 0, and need 0 to begin with: they may be
- * followed by other counters, but not share memory with slots.
+ * Plans of slots may use the same memory one after the other: what is left in a slot is an epoch
+ * that has passed. But all members must have returned from their last barrier with one plan before
+ * the first enters with the next. Counters are left at 0, and need 0 to begin with. They may be
+ * followed by other counters, but must not share memory with slots.
  */
 #ifndef MYR_PLAN_H
 #define MYR_PLAN_H
@@ -34,9 +35,9 @@ struct myr_plan {
 };
 
 /*
- * Each layout has a function that says how many bytes of slots it needs (a multiple of MYR_LINE)
- * and one that makes the plan of `rank` over such memory, MYR_LINE aligned. The latter returns
- * false when out of memory; else the plan is given back with myr_plan_destroy().
+ * Each layout has two functions. The first says how many bytes of slots it needs (a multiple of
+ * MYR_LINE). The second makes the plan of `rank` over such memory, aligned to MYR_LINE. It returns
+ * false when out of memory; else give the plan back with myr_plan_destroy().
  */
 
 /* One word a process, `stride` bytes apart (4 to 128, a power of two); everybody scans all. */
@@ -45,9 +46,9 @@ bool myr_plan_flags(struct myr_plan *plan, void *slots, uint32_t size, uint32_t 
                     uint32_t stride);
 
 /*
- * One word for each message, those for one receiver side by side on its own line(s). With
- * `release`, messages from lower to higher ranks (a tree's way down) are one common word instead,
- * which rank 0 writes.
+ * One word for each message; those for one receiver lie side by side on its own line(s). With
+ * `release`, one common word replaces all messages from lower to higher ranks (a tree's way down).
+ * Rank 0 writes it.
  */
 size_t myr_plan_messages_bytes(uint32_t size, uint32_t most_waits);
 bool myr_plan_messages(struct myr_plan *plan, void *slots, uint32_t rank, uint32_t most_waits,

@@ -2,10 +2,10 @@
 /*
  * The host's side of a port; see port.h, and firmware/port.h for what it shares with the NIC.
  *
- * Invariants: a send token is free, or its number is in the ring or at the NIC, or in an event that
- * nobody has taken yet; so is a receive token. Who may put in a token therefore always finds room
- * in the ring, and the NIC in that of events. All registered memory of a port is in one list in
- * shared memory, so that whoever outlives its process can free it.
+ * Invariants: a send token is free, or its number is in the ring, or at the NIC, or in an event
+ * that nobody has taken yet. So is a receive token. Therefore a process that may put in a token
+ * always finds room in the ring, and the NIC finds room in that of events. All registered memory of
+ * a port is in one list in shared memory, so that others can free it after its process has died.
  */
 #include "libmyr/port.h"
 
@@ -58,8 +58,8 @@ static struct myr_inlet *inlet_of(const struct myr_segment *segment, const struc
                              : (struct myr_inlet *)(myr_segment_base(segment) + rings->inlet);
 }
 
-/* Its memory stays an inlet, see myr_inlet_open(). Before the port is closed, as its number, and so
- * the inlet, may be another one's then. */
+/* Its memory stays an inlet, see myr_inlet_open(). Close it before the port: once the port is
+ * closed, its number, and so the inlet, may belong to another one. */
 static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rings)
 {
     struct myr_inlet *inlet = inlet_of(segment, rings);
@@ -69,9 +69,9 @@ static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rin
 }
 
 /*
- * The inlet of the port, which has its number already: the one that the last port of that number
- * had, unless somebody may still write there. NULL: there is no memory. Inlets are as many as ports
- * were ever open at once, but for those whose senders died while they wrote.
+ * The inlet of the port, which has its number already. It is the inlet of the last port of that
+ * number, unless somebody may still write there. NULL: there is no memory. There are as many inlets
+ * as ports were ever open at once, and one more for each inlet whose sender died while it wrote.
  */
 static struct myr_inlet *open_inlet(const struct myr_port *port, uint32_t ports,
                                     struct myr_error *error)

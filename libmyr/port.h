@@ -11,12 +11,12 @@
  *   gm_receive                           myr_port_receive
  *   gm_num_send_tokens, ..receive_tokens myr_port_send_tokens, myr_port_receive_tokens
  *
- * Messages are delivered whole, once, and in order between two ports; reliably as long as both NICs
- * and both ports are open. A port has a number of send tokens (messages it may have under way) and
- * of receive tokens (buffers it may have provided). Messages go from and to registered memory only,
- * which all processes of the node share.
+ * Messages are delivered whole, once, and in order between two ports. Delivery is reliable as long
+ * as both NICs and both ports are open. A port has a number of send tokens (messages it may have
+ * under way) and of receive tokens (buffers it may have provided). Messages go from and to
+ * registered memory only, which all processes of the node share.
  *
- * Threads: a port is used by one thread at a time.
+ * Threads: one thread at a time uses a port.
  */
 #ifndef MYR_PORT_H
 #define MYR_PORT_H
@@ -49,20 +49,22 @@ struct myr_port_options {
 enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options *options,
                               struct myr_port **port, struct myr_error *error);
 
-/* Close it at once: what is under way is lost or not, each message for itself, and later messages
- * to it are refused. */
+/* Close it at once. Each message under way may be lost or not. Later messages to the port are
+ * refused. */
 void myr_port_close(struct myr_port *port);
 
 void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name);
 
-/* Registered memory, at least `bytes`, aligned to 128. NULL when there is none left. Whatever is
- * not given back is, when the port is closed. It takes the next power of two that holds it and 128
- * bytes: ask for 128 less than a power of two, or for many buffers at once. */
+/*
+ * Registered memory, at least `bytes`, aligned to 128. NULL when there is none left. Closing the
+ * port frees what was not given back. A piece takes the next power of two that holds it and 128
+ * bytes. So ask for 128 less than a power of two, or for many buffers at once.
+ */
 void *myr_port_alloc(struct myr_port *port, size_t bytes);
 void myr_port_free(struct myr_port *port, void *memory);
 
-/* A port to send to, as this process knows it; for as long as its own port is open. On the same NIC
- * `same_nic` is true. */
+/* A port to send to, as this process knows it. It is valid as long as the process's own port is
+ * open. On the same NIC `same_nic` is true. */
 struct myr_remote {
     uint32_t connection; /* the NIC's number for the other NIC */
     uint32_t key;
@@ -78,10 +80,10 @@ uint32_t myr_port_receive_tokens(const struct myr_port *port); /* free ones */
 
 /*
  * Send `bytes` (0 to the buffer's size) of registered memory. Takes a send token; MYR_ERR_FULL when
- * there is none. The buffer is the caller's again when `callback` is called, which happens in
- * myr_port_receive(): MYR_OK once the other NIC has the whole message, else why it never will
- * (MYR_ERR_TOO_LONG, MYR_ERR_GONE). As long as the other port has no receive token, or is not open,
- * the message is under way.
+ * there is none. myr_port_receive() calls `callback`; from then on the buffer is the caller's
+ * again. It gives MYR_OK once the other NIC has the whole message, else why it never will
+ * (MYR_ERR_TOO_LONG, MYR_ERR_GONE). The message is under way as long as the other port has no
+ * receive token, or is not open.
  */
 typedef void (*myr_sent_fn)(struct myr_port *port, void *context, void *buffer,
                             enum myr_status status);
@@ -89,9 +91,11 @@ enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to
                               const void *buffer, size_t bytes, myr_sent_fn callback,
                               void *context);
 
-/* Provide a buffer for a message of up to `bytes`. Takes a receive token; MYR_ERR_FULL when there
- * is none. Buffers are taken in the order in which they were provided; a message longer than the
- * next buffer is refused to its sender for good (MYR_ERR_TOO_LONG). */
+/*
+ * Provide a buffer for a message of up to `bytes`. Takes a receive token; MYR_ERR_FULL when there
+ * is none. Buffers are used in the order in which they were provided. A message longer than the
+ * next buffer is refused to its sender for good (MYR_ERR_TOO_LONG).
+ */
 enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t bytes);
 
 struct myr_received {
@@ -105,7 +109,7 @@ struct myr_received {
 /*
  * Call the callbacks of messages that were sent, and take the next message that has come. False if
  * there is none. myr_port_receive() runs the NIC when nothing is there. myr_port_look() never does,
- * and costs a few nanoseconds then: messages from this NIC's ports come without it, as their
+ * and then costs a few nanoseconds. It finds messages from this NIC's ports all the same, as their
  * senders bring them. So a progress function that is called all the time looks, and has
  * myr_nic_poll_now_and_then() run the NIC.
  *
@@ -114,8 +118,8 @@ struct myr_received {
 bool myr_port_receive(struct myr_port *port, struct myr_received *received);
 bool myr_port_look(struct myr_port *port, struct myr_received *received);
 
-/* The inlet's receiving side: short messages that ports of this NIC have sent by the outlet which
- * they got with myr_port_connect(). The caller's copy is the one that counts. */
+/* The inlet's receiving side. It gets short messages from ports of this NIC, sent by the outlet of
+ * myr_port_connect(). The caller's copy is the one that counts. */
 struct myr_intake myr_port_intake(const struct myr_port *port);
 
 /* Close all ports of a process that has died, and free what it had. Returns how many there were. */

@@ -5,8 +5,8 @@
  * Each process writes into its own entry of the table where it may run: when it joins (segment.c),
  * and again when it finds that it was bound anew. Waiters ask whether processors are short.
  *
- * Invariant: the population changes whenever an entry does, so whoever has seen the same population
- * twice need not count again.
+ * Invariant: the population changes whenever an entry does. So a process that sees the same
+ * population twice need not count again.
  */
 #include "libmyr/segment_inside.h"
 
@@ -55,9 +55,10 @@ const myr_word *myr_segment_population(const struct myr_segment *segment)
 }
 
 /*
- * Count the processes that may run nowhere else than on `within`, and all of them, with the
- * processors that these have. The others' sets are read as they are: who reads one that is being
- * changed decides by a mixture, once, and again when its owner has bumped the population.
+ * Count the processes that may run nowhere else than on `within`, and all processes, with the
+ * processors that these have. The others' sets are read as they are. A reader may meet a set that
+ * is being changed, and decides by a mixture. That happens once: the owner bumps the population,
+ * and the reader counts again.
  */
 struct census {
     uint32_t processes, processors; /* of the whole node */

@@ -2,8 +2,8 @@
 /*
  * Records of a segment, found by their keys; see segment.h.
  *
- * Invariants: a record is in exactly one bucket; once the segment is full, no record is created, so
- * that no two members of a group can get different answers.
+ * Invariants: a record is in exactly one bucket. Once the segment is full, nobody creates a record,
+ * so that no two members of a group can get different answers.
  */
 #include "libmyr/segment_inside.h"
 

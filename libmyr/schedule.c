@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* A message that is sent: to whom, and which of the schedule's peers that is. */
+/* A message that is sent: the peer it goes to, and that peer's index in the schedule. */
 struct sent {
     uint32_t peer, place;
 };

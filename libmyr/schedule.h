@@ -4,8 +4,7 @@
  *
  * A schedule is a list of steps; a step is *send to these peers, then wait for those peers*
  * (Buntinas et al., "Fast NIC-based barrier over Myrinet/GM", section 4: the host computes the
- * list, the NIC plays it). Whoever plays it (a node record in shared memory, a NIC) needs nothing
- * else.
+ * list, the NIC plays it). The player (a node record in shared memory, a NIC) needs nothing else.
  *
  * The k-th message that p sends to q is the k-th that q waits for from p.
  */
@@ -24,15 +23,15 @@ struct myr_schedule {
     uint32_t *peers; /* ranks, step after step: first those sent to, then those waited for */
 };
 
-/* Who asks for other ranks' schedules; false when out of memory. */
+/* Gives another rank's schedule; false when out of memory. */
 typedef bool (*myr_schedule_fn)(const void *context, uint32_t rank, struct myr_schedule *schedule);
 
 /*
- * Where do the messages of `rank`'s schedule arrive? An array with an entry for each of its peers:
- * for a peer that is sent to, the message's place among all that this peer waits for, counted from
- * 0; for one that is waited for, the place among all that `rank` waits for. What lies at such a
- * place is an arrival record. Asks once for the schedule of each rank that is sent to. The caller
- * frees it. NULL when out of memory, or if a message is sent that nobody waits for.
+ * Where do the messages of `rank`'s schedule arrive? An array with an entry for each of its peers.
+ * For a peer that is sent to: the message's place among all that this peer waits for, counted from
+ * 0. For a peer that is waited for: the place among all that `rank` waits for. An arrival record
+ * lies at such a place. Asks once for the schedule of each rank that is sent to. The caller frees
+ * the array. NULL when out of memory, or if a message is sent that nobody waits for.
  */
 uint32_t *myr_schedule_slots(const struct myr_schedule *schedule, uint32_t rank,
                              myr_schedule_fn schedule_of, const void *context);

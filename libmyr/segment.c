@@ -2,8 +2,9 @@
 /*
  * The node's shared segment; see segment.h for what it promises and sram.h for what lies where.
  *
- * Invariant: an entry of the table of processes is one process's, whichever copies of this library
- * have joined in it. The memory and what lies in it are other files' (segment_inside.h).
+ * Invariant: an entry of the table of processes belongs to one process, whichever copies of this
+ * library have joined in it. Other files look after the memory and what lies in it
+ * (segment_inside.h).
  */
 #include "libmyr/segment_inside.h"
 
@@ -107,9 +108,11 @@ static enum myr_status map_ours(struct myr_segment *segment, struct myr_error *e
     return MYR_OK;
 }
 
-/* What tells a link from any other that ever was: which it is, and when it was made. The segment
- * knows it of its own: a folder that an earlier job has left may have a link that leads to another
- * job's segment today, where process and descriptor happen to have the same numbers. */
+/*
+ * What tells a link from any other that ever was: which it is, and when it was made. The segment
+ * knows its own mark. An earlier job may have left a folder with a link. That link leads to another
+ * job's segment if process and descriptor happen to have the same numbers today.
+ */
 struct mark {
     uint64_t word[2];
 };
@@ -139,20 +142,25 @@ static enum myr_status attach(struct myr_segment *segment, const char *link,
                               struct myr_error *error)
 {
     segment->fd = open(link, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    /* A folder that an earlier job has left may have a link to a process that is another one today:
-     * that number is a socket by now (ENXIO), or what nobody may open for writing (EACCES). Where
-     * it is one of this job, but keeps others out, each makes a segment, and the modex tells. */
+    /*
+     * An earlier job may have left a folder with a link to a process number that another process
+     * has today. Its descriptor is then a socket (ENXIO), or something that nobody may open for
+     * writing (EACCES). If the process is of this job, but keeps others out, each makes a segment,
+     * and the modex tells.
+     */
     if (segment->fd < 0 &&
         (ENOENT == errno || EISDIR == errno || ENXIO == errno || EACCES == errno)) {
-        return MYR_ERR_NOT_THERE; /* nobody was here yet, or all who were have ended */
+        return MYR_ERR_NOT_THERE; /* nobody was here yet, or all have ended */
     }
     if (segment->fd < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno,
                         "cannot open the node's shared memory of another process (%s)", link);
     }
-    /* It may be something else: who made the link has left or was killed, and that descriptor's
-     * number is something else by now; or it is in another container: then each makes a segment,
-     * and the modex tells. */
+    /*
+     * The link may lead to something else. Its maker has left or was killed, and the descriptor's
+     * number is something else by now. Or its maker is in another container: then each makes a
+     * segment, and the modex tells.
+     */
     const enum myr_status status = map_ours(segment, error);
     return MYR_OK == status && !marked(segment, link) ? MYR_ERR_NOT_THERE : status;
 }
@@ -186,7 +194,7 @@ static bool make_link(struct myr_segment *segment, const char *link)
     return true;
 }
 
-/* Find or create the segment; the folder's lock makes one process at a time do this. */
+/* Find or create the segment. The folder's lock lets one process at a time do this. */
 static enum myr_status meet(struct myr_segment *segment, const char *folder, uint32_t limit,
                             struct myr_error *error)
 {
@@ -239,8 +247,8 @@ static uint32_t next_number(uint32_t last, uint32_t index)
     return (use < USES ? use : 1) * MYR_PROCESSES + index;
 }
 
-/* Take an entry in the table of processes, or share the one that another copy of this library has
- * taken in the same process: each of our components has a copy of its own. */
+/* Take an entry in the table of processes. If another copy of this library has taken one in the
+ * same process, share it: each of our components has a copy of its own. */
 static enum myr_status enter(struct myr_segment *segment, struct myr_error *error)
 {
     struct myr_sram *sram = segment->sram;
@@ -431,13 +439,13 @@ uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number)
     return NULL == process ? 0 : myr_glance(&process->pid);
 }
 
-/* (An entry changes hands only when who had it is gone: who reads half of each process there is
- * wrong about a dead one, once.) */
+/* (An entry changes hands only when its owner is gone. A reader of half an entry is wrong about a
+ * dead process, once.) */
 bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool thoroughly)
 {
     const struct myr_sram_process *process = entry_of(segment, number);
     const struct myr_sram_process *self = &segment->sram->process[segment->index];
-    /* Who cannot tell when it has begun itself cannot tell of others either. */
+    /* A process that cannot tell when it began cannot tell of others either. */
     return NULL == process ||
            myr_process_ended(myr_glance(&process->pid), atomic_load(&process->began),
                              thoroughly && 0 != atomic_load(&self->began));

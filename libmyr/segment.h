@@ -2,10 +2,10 @@
 /*
  * The node's shared segment: joining it, records in it, who runs where.
  *
- * The memory is a memfd, so nothing is ever left behind, whoever is killed and when. Processes
- * find it by a symbolic link in the job's session folder that leads to the first process's
- * descriptor under /proc. It is independent of the size of /dev/shm; it grows by fallocate(), so a
- * node that is short of memory gives an error there and never a SIGBUS later.
+ * The memory is a memfd, so nothing is ever left behind, whoever is killed and when. Processes find
+ * it by a symbolic link in the job's session folder. The link leads to the first process's
+ * descriptor under /proc. The segment does not depend on the size of /dev/shm. It grows by
+ * fallocate(), so a node that is short of memory gives an error there and never a SIGBUS later.
  *
  * Threads: all functions may be called by several threads at once, except join and leave.
  */
@@ -22,23 +22,23 @@
 struct myr_segment;
 
 /*
- * Join the segment that the processes who give the same `folder` share, or create it. `limit` is
- * how large it may grow (bytes, up to 1 GiB; the creator's counts). Without a folder (NULL) the
- * segment is this process's alone. Whoever joins several times, by several copies of this library
- * or by one, is one process with one number.
+ * Join the segment of the processes that give the same `folder`, or create it. `limit` is how large
+ * it may grow (bytes, up to 1 GiB; the creator's counts). Without a folder (NULL) the segment is
+ * this process's alone. A process may join several times, by several copies of this library or by
+ * one: it is one process with one number.
  */
 enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_segment **segment,
                                  struct myr_error *error);
 void myr_segment_leave(struct myr_segment *segment);
 
-/* Join the segment that `fd` leads to, which another process has handed over (see
- * myr_segment_fd()). The descriptor is the segment's then, or closed. */
+/* Join the segment that `fd` leads to; another process has handed `fd` over (see myr_segment_fd()).
+ * The segment then owns the descriptor, or it is closed. */
 enum myr_status myr_segment_join_fd(int fd, struct myr_segment **segment, struct myr_error *error);
 
 /* The descriptor by which others can join; it stays the segment's. */
 int myr_segment_fd(const struct myr_segment *segment);
 
-/* Free the entry of a process that has died; for who oversees the segment's processes. */
+/* Free the entry of a process that has died; for whoever oversees the segment's processes. */
 void myr_segment_bury(struct myr_segment *segment, uint32_t pid);
 
 /* Equal if and only if two processes are in the same segment. Never 0. */
@@ -52,8 +52,8 @@ size_t myr_segment_size(const struct myr_segment *segment);
 uint32_t myr_segment_index(const struct myr_segment *segment);
 
 /*
- * A process's number in words that processes share: 1 to 2^31 - 1. Unlike a pid, or an index, no
- * other process of the segment ever has it (it returns after two million uses of one entry). 0 is
+ * A process's number in words that processes share: 1 to 2^31 - 1. Unlike a pid, or an index, it is
+ * never another process's in this segment (it returns after two million uses of one entry). 0 is
  * nobody's.
  */
 uint32_t myr_segment_number(const struct myr_segment *segment);                  /* own */
@@ -74,7 +74,7 @@ const myr_word *myr_segment_population(const struct myr_segment *segment);
 
 /*
  * Are there more processes than processors, on the node or on the processors this process may run
- * on? Looks up anew where this process may run and tells the others.
+ * on? Looks up again where this process may run, and tells the others.
  */
 bool myr_segment_oversubscribed(struct myr_segment *segment);
 
@@ -82,9 +82,9 @@ bool myr_segment_oversubscribed(struct myr_segment *segment);
 uint32_t myr_segment_processors(const struct myr_segment *segment);
 
 /*
- * Memory for whatever use, aligned to 128, not cleared; any process may free it. It takes the next
- * power of two that holds it and 128 bytes. NULL when there is none left, which keeps nobody from
- * creating records as long as these are small.
+ * Memory for any use, aligned to 128, not cleared. Any process may free it. A piece takes the next
+ * power of two that holds it and 128 bytes. NULL when there is none left. Even then small records
+ * can still be created.
  */
 void *myr_segment_alloc(struct myr_segment *segment, size_t bytes);
 void myr_segment_free(struct myr_segment *segment, void *memory);
@@ -97,15 +97,15 @@ struct myr_links *myr_segment_links(void *memory);
 
 /* What identifies a record: all members of a group come with equal keys, and nobody else does. */
 struct myr_key {
-    uint64_t scope, id; /* the communicator's name, by whoever named it */
+    uint64_t scope, id; /* the communicator's name; `scope` says who named it */
     uint64_t members;   /* a digest of who is in it: disjoint groups may have the same name */
     uint64_t sequence;  /* 0, or a number for further records of the same group */
 };
 
 /*
  * Find the record with `key`, or create it with `bytes` of slots, all 0, for `members` processes,
- * carrying `note`. Each member joins once and leaves once, and the last to leave frees it. NULL
- * when there is no memory; then every other member gets NULL as well, whenever it comes.
+ * carrying `note`. Each member joins once and leaves once. The last to leave frees it. NULL when
+ * there is no memory: then every other member gets NULL as well, whenever it comes.
  */
 struct myr_record *myr_record_join(struct myr_segment *segment, const struct myr_key *key,
                                    uint32_t members, size_t bytes, uint64_t note,

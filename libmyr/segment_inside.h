@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A segment as the files see it that make it up; see segment.h for who uses it.
+ * A segment as its own files see it; see segment.h for its users.
  *
  *   segment.c      meeting, joining and leaving; the table of processes
  *   processors.c   who runs where
@@ -29,7 +29,7 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes);
 /* Write into the calling process's entry where it may run. */
 void myr_tell_processors(struct myr_sram_process *process);
 
-/* The lock of all that has no word of its own. When somebody has died with it, the segment is full
+/* The lock of all that has no word of its own. When a process dies with it, the segment is full
  * from then on. */
 void myr_segment_lock(struct myr_segment *segment);
 void myr_segment_unlock(struct myr_segment *segment);

@@ -128,7 +128,7 @@ static void close_group(struct mcp_nic *mcp, struct mcp_board *board, struct mcp
     drop_links(board, group);
 }
 
-/* Close the group with the last process that is done with it; locked. */
+/* Close the group when the last process is done with it; locked. */
 static void count_out(struct mcp_nic *mcp, struct mcp_board *board, struct shared_group *shared,
                       uint32_t locals, struct mcp_group *group)
 {
@@ -161,7 +161,7 @@ static const struct myr_player soft_player = {
 
 /* ---- joining ---- */
 
-/* Hold links to all peers; false, with none held, if there is no way to one, or too many. */
+/* Hold links to all peers. False, with none held, if there is no way to one, or too many. */
 static bool hold_links(struct myr_nic *nic, struct mcp_board *board, struct mcp_group *group,
                        const struct myr_nic_members *members)
 {
@@ -196,9 +196,9 @@ static enum group_state open_it(struct myr_nic_group *group, struct mcp_nic *mcp
 }
 
 /*
- * Whoever comes first of a node opens the group on the NIC. If that fails nobody tries again: a
- * group that is open must be closed before the last process leaves the record that it lies in, and
- * who has failed has left it already.
+ * The first process of a node opens the group on the NIC. If that fails nobody tries again. An open
+ * group must be closed before the last process leaves the record that it lies in, and the one that
+ * has failed has left it already.
  */
 static enum myr_status open_once(struct myr_nic_group *group, const struct myr_nic_members *members,
                                  const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
@@ -316,7 +316,7 @@ static void find_member(struct myr_record *record, void *context)
     }
 }
 
-/* The record is there until we have left it in the place of the one who died. */
+/* The record is there until we have left it in place of the dead process. */
 static void fail_and_leave(struct myr_nic *nic, struct myr_record *record, uint32_t local)
 {
     struct mcp_group *group =

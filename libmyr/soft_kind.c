@@ -2,8 +2,8 @@
 /*
  * The soft NIC as a kind (nic_kind.h): the one of the user's daemon, or the job's own.
  *
- * Groups live in the NIC's segment, which is the daemon's or the job's. Whether all processes of a
- * node find the daemon is up to chance when it comes or goes just now: they then have two NICs, and
+ * Groups live in the NIC's segment, which is the daemon's or the job's. When the daemon comes or
+ * goes just now, chance decides which processes of a node find it. They then have two NICs, and
  * count as two nodes.
  */
 #include <stdlib.h>
@@ -32,8 +32,8 @@ static const struct myr_option options[] = {
 static const char own_way[] = "soft", daemon_way[] = "daemon";
 static const char *const ways[] = {daemon_way, NULL};
 
-/* Between two looks at what has come while all processes of the node compute: a few fit into what
- * others wait for a sign of life. */
+/* Time between two looks at what has come while all processes of the node compute. Others wait for
+ * a sign of life for several times as long. */
 #define WATCH_NS (UINT64_C(5) * 1000 * 1000 * 1000)
 
 struct soft {
@@ -70,8 +70,8 @@ static enum myr_status open_nic(const struct myr_site *site, const char *way,
     return status;
 }
 
-/* Without threads whoever waits runs the NIC, so that there are none is no reason to do without it.
- */
+/* Without threads, waiting processes run the NIC. So a failure here is no reason to do without the
+ * NIC. */
 static void start_threads(const struct myr_site *site, bool wanted, struct soft *soft)
 {
     struct myr_error error = {0};

@@ -2,10 +2,11 @@
 /*
  * The SRAM: what lies where in the memory that all processes of a job on one node share.
  *
- * One segment a job and node: a header, a table of the processes, and blocks. A block is a record
- * (what the processes of one group share) or free. Offsets are in bytes from the segment's start,
- * 0 is "none". All but the words marked as such is read and written under the header's lock.
- * Any change here changes MYR_SRAM_LAYOUT, so that two builds never share a segment.
+ * There is one segment a job and node: a header, a table of the processes, and blocks. A block is a
+ * record (what the processes of one group share) or free. Offsets are in bytes from the segment's
+ * start; 0 is "none". Everything is read and written under the header's lock, but for atomic words
+ * and where a comment says otherwise. Any change here changes MYR_SRAM_LAYOUT, so that two builds
+ * never share a segment.
  */
 #ifndef MYR_SRAM_H
 #define MYR_SRAM_H
@@ -26,7 +27,7 @@ enum {
     MYR_NOTES = 128,        /* things worth knowing for the job's other processes */
 };
 
-/* One process. Its own entry is written by the process itself; the rest read it. */
+/* One process. It writes its own entry itself; the others read it. */
 struct myr_sram_process {
     myr_word attached;      /* how often it has joined; 0 = free entry */
     myr_word number;        /* of this use of the entry: see myr_segment_number() */

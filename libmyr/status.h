@@ -2,8 +2,8 @@
 /*
  * How libmyr fails: a status, and one line that says what went wrong and what the person can do.
  *
- * The function that finds the error writes the line; those above it pass it on unchanged, and the
- * one who decides what to do about it prints it, once.
+ * The function that finds the error writes the line. Those above it pass it on unchanged. The one
+ * that decides what to do about it prints it, once.
  */
 #ifndef MYR_STATUS_H
 #define MYR_STATUS_H

@@ -8,9 +8,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* How long the daemon may take to listen or to answer (seconds). It may itself wait 2.5 for a host
- * that is not there, and where more processes poll than there are processors Linux 6.18 has been
- * seen to let those of other sessions wait for 10 and more (docs/cluster-on-a-laptop.md). */
+/*
+ * How long the daemon may take to listen or to answer (seconds). The daemon itself may wait 2.5 for
+ * a host that is not there. Where more processes poll than there are processors, Linux 6.18 has
+ * been seen to let those of other sessions wait for 10 and more (docs/cluster-on-a-laptop.md).
+ */
 enum { PATIENCE = 30 };
 
 bool myr_talk_peer(int connection, struct ucred *peer)
@@ -77,8 +79,8 @@ bool myr_talk_send(int connection, const void *words, size_t bytes, const int *d
     return (ssize_t)bytes == sendmsg(connection, &message, flags | MSG_NOSIGNAL);
 }
 
-/* The descriptors that came with a message: to `descriptors` if there are as many as there should
- * be, else they are closed. */
+/* Take the descriptors that came with a message: into `descriptors` if just as many came as should,
+ * else close them. */
 static void take_descriptors(struct msghdr *message, int *descriptors, uint32_t count)
 {
     uint32_t came = 0;

@@ -4,7 +4,7 @@
  * its clients: for nic_daemon.c, kernel_nic.c, and the daemon itself (myrd/).
  *
  * Invariant: no descriptor that comes with a message is leaked, whoever sent it and however many
- * there are.
+ * come.
  */
 #ifndef MYR_UNIX_TALK_H
 #define MYR_UNIX_TALK_H
@@ -20,9 +20,9 @@
 enum { MYR_TALK_DESCRIPTORS = 2 }; /* the most that come with a message */
 
 /*
- * Connect to the daemon that listens at `path`, is called `daemon` in words, and runs as this user
- * or, where `root_too`, as root. Talking to it lasts some seconds at the most: a stopped one must
- * not hold up a job. MYR_ERR_NOT_THERE where none listens; `connection` is -1 then.
+ * Connect to the daemon that listens at `path` and is called `daemon` in words. It must run as this
+ * user or, where `root_too`, as root. Talking to it lasts some seconds at the most: a stopped one
+ * must not hold up a job. MYR_ERR_NOT_THERE where none listens; `connection` is -1 then.
  */
 enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root_too,
                                  int *connection, struct myr_error *error);
@@ -30,15 +30,15 @@ enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root
 /* Who is at the other end; false if the kernel does not say. */
 bool myr_talk_peer(int connection, struct ucred *peer);
 
-/* Send a message with `count` descriptors, which stay the caller's; `flags` as send()'s. False,
- * with errno, if it was not sent. */
+/* Send a message with `count` descriptors, which stay the caller's. `flags` are those of send().
+ * False, with errno, if it was not sent. */
 bool myr_talk_send(int connection, const void *words, size_t bytes, const int *descriptors,
                    uint32_t count, int flags);
 
 /*
- * Take a message, of which at most `bytes` are stored, with `count` descriptors: these are -1
- * unless just as many came. Returns its length, however long it was; 0: the other end has closed;
- * -1, with errno.
+ * Take a message with `count` descriptors. At most `bytes` of it are stored. The descriptors are -1
+ * unless just as many came. Returns the message's length, however long it was. 0: the other end has
+ * closed. -1, with errno: failed.
  */
 ssize_t myr_talk_receive(int connection, void *words, size_t bytes, int *descriptors,
                          uint32_t count);

@@ -3,16 +3,16 @@
  * Waiting for a word, in three phases:
  *
  * 1. Poll, with a processor to oneself: what comes within microseconds is seen at once. With more
- *    processes than processors this phase is empty, as whoever is waited for cannot run meanwhile:
- *    100 polls before the first yield made a barrier of 8 processes on 2 processors four times
- *    slower.
+ *    processes than processors this phase is empty, as the process that we wait for cannot run
+ *    meanwhile. 100 polls before the first yield made a barrier of 8 processes on 2 processors four
+ *    times slower.
  * 2. Yield the processor between polls.
- * 3. Sleep on the word (a futex), in slices: who waits for a neighbour that computes for a second
- *    must not burn a core for it.
+ * 3. Sleep on the word (a futex), in slices. A neighbour may compute for a second, and we must not
+ *    burn a core for it.
  *
- * The host's progress function runs throughout, so that, for example, a rendezvous send to a
- * process that waits here goes on; but not before the first few polls or yields, since a barrier
- * that everybody enters at once is over by then.
+ * The host's progress function runs throughout. So, for example, a rendezvous send to a process
+ * that waits here goes on. It does not run before the first few polls or yields: a barrier that
+ * everybody enters at once is over by then.
  */
 #include "libmyr/waiter.h"
 
@@ -103,9 +103,9 @@ static int64_t processor_time_ns(void)
 }
 
 /*
- * Has this call of progress moved anything? Open MPI does not say, so it is judged by the processor
- * time it took: who sleeps while a neighbour sends large messages would let them pass at one a
- * slice.
+ * Has this call of progress moved anything? Open MPI does not say, so we judge by the processor
+ * time it took. A process that sleeps while a neighbour sends large messages would let them pass at
+ * one a slice.
  */
 static bool progress_moves(const struct myr_waiter *waiter)
 {
@@ -132,7 +132,7 @@ static bool progress_for(const struct myr_waiter *waiter, const myr_word *word, 
 }
 
 /* The same at the end of a sleep, and only for a moment; true if anything has moved. On a slow
- * machine that may be every time, so the word is looked at as well. */
+ * machine that may be so every time, so it looks at the word as well. */
 static bool look_after_traffic(const struct myr_waiter *waiter, const myr_word *word,
                                uint32_t epoch)
 {
@@ -154,7 +154,7 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
     const uint32_t longest = (uint32_t)waiter->patience.slice;
     const uint32_t first = SLICE_FIRST < longest ? SLICE_FIRST : longest;
     uint32_t slice = first;
-    /* Somebody may have bound us to other processors meanwhile: have the others know. */
+    /* Somebody may have bound us to other processors meanwhile: tell the others. */
     (void)myr_segment_oversubscribed(waiter->segment);
     for (;;) {
         atomic_fetch_add(watch->sleepers, 1);

@@ -36,9 +36,9 @@ void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, voi
 bool myr_waiter_oversubscribed(struct myr_waiter *waiter);
 
 /*
- * How a group waits on the words of its record: the few things that every wait needs, together. A
- * process that shares its processor finds its caches and page tables cold whenever it gets to run:
- * each page that a barrier touches costs it time.
+ * How a group waits on the words of its record. The few things that every wait needs are together.
+ * A process that shares its processor finds its caches and page tables cold whenever it gets to
+ * run: each page that a barrier touches costs it time.
  */
 struct myr_watch {
     uint32_t polls;     /* before the processor is given up; looked up anew now and then */
@@ -49,7 +49,8 @@ struct myr_watch {
 
 void myr_watch_init(struct myr_watch *watch, struct myr_waiter *waiter, myr_word *sleepers);
 
-/* Return when `word` has reached `epoch`. Whoever publishes it calls myr_wake() afterwards. */
+/* Return when `word` has reached `epoch`. The process that publishes it calls myr_wake()
+ * afterwards. */
 void myr_wait_slow(struct myr_watch *watch, myr_word *word, uint32_t epoch);
 
 static inline void myr_wait(struct myr_watch *watch, myr_word *word, uint32_t epoch)
@@ -62,8 +63,8 @@ static inline void myr_wait(struct myr_watch *watch, myr_word *word, uint32_t ep
 void myr_wake_slow(myr_word *word);
 
 /*
- * Wake who sleeps on `word`, which was just published. There is no fence between the two: at the
- * worst the look at `sleepers` comes too early, and the sleeper finds out at the end of its slice.
+ * Wake those who sleep on `word`, which was just published. There is no fence between the two. At
+ * worst the look at `sleepers` comes too early; the sleeper then finds out at the end of its slice.
  */
 static inline void myr_wake(const struct myr_watch *watch, myr_word *word)
 {

@@ -2,13 +2,15 @@
 /*
  * System calls on a barrier's path, without the way through the C library.
  *
- * There, each is three pages of memory (its own, the linkage's two), which a process that has just
- * got its processor back must look up anew: with 16 processes on 2 processors a barrier in shared
- * memory takes 1.21 times the raw limit this way, 1.27 times with the library's sched_yield() (in
- * turns, 4 times, Open MPI 4.1.4). And those for sockets are cancellation points there, which takes
- * 25 ns a call in a process with several threads, as Open MPI's are.
+ * Each call through the C library touches three pages of memory (its own, the linkage's two). A
+ * process that has just got its processor back must look them up again. With 16 processes on 2
+ * processors a barrier in shared memory takes 1.21 times the raw limit this way, and 1.27 times
+ * with the library's sched_yield() (in turns, 4 times, Open MPI 4.1.4). The library's calls for
+ * sockets are also cancellation points. That takes 25 ns a call in a process with several threads,
+ * as Open MPI's are.
  *
- * They return what the kernel does: an error as its negative number. Any thread may call them.
+ * The functions return what the kernel does: an error is a negative number. Any thread may call
+ * them.
  */
 #ifndef OS_CALLS_H
 #define OS_CALLS_H

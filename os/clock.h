@@ -2,7 +2,7 @@
 /*
  * The clock, and lengths of time as the system wants them.
  *
- * The clock starts at some moment in the past and never steps back (CLOCK_MONOTONIC), so only
+ * The clock starts at some moment in the past and never steps back (CLOCK_MONOTONIC). So only
  * differences mean something. All processes of a machine read the same. Any thread may call these.
  */
 #ifndef OS_CLOCK_H

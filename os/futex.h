@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sleeping on a word of 32 bits, and waking those who do (futex(2)).
+ * Sleeping on a word of 32 bits, and waking those who sleep there (futex(2)).
  *
- * The word may be shared between processes: these are not the private operations. Any thread may
+ * The word may be shared between processes, so these are not the private operations. Any thread may
  * call them.
  */
 #ifndef OS_FUTEX_H
@@ -16,8 +16,8 @@
 
 #include "os/clock.h"
 
-/* Sleep until somebody wakes us, at the most for `timeout_us`; not at all if `word` is not `seen`.
- * It may also end for no reason: look at the word again. */
+/* Sleep until somebody wakes us, at most for `timeout_us`; not at all if `word` is not `seen`. The
+ * sleep may also end for no reason: look at the word again. */
 static inline void os_futex_wait(const void *word, uint32_t seen, uint32_t timeout_us)
 {
     const struct timespec timeout = os_timespec_of_us(timeout_us);
