@@ -51,7 +51,7 @@ struct place {
     uint8_t *block;
     size_t bytes, tables;
     const uint8_t *as_filled; /* the tables up to the arrivals */
-    uint32_t done;
+    uint32_t done, failed;    /* when we looked last */
 };
 
 static struct mcp_board board;
@@ -130,6 +130,7 @@ static void fill(struct place *place, uint64_t key, const struct mcp_step *steps
     }
     place->tables = (size_t)((uint8_t *)mcp_group_arrivals(group) - (uint8_t *)(group + 1));
     place->done = (uint32_t)FIRST_EPOCH;
+    place->failed = 0;
 }
 
 static void close_place(struct place *place)
@@ -202,8 +203,13 @@ static void check_group(struct place *place)
     const uint32_t done = myr_observe(&group->done);
     CHECK(myr_epoch_reached(group->started, done));
     CHECK(myr_epoch_reached(done, place->done));
+    /* A FAIL that knows the key is believed; then nothing more is completed, or waited for. */
+    CHECK(0 == place->failed || (group->failed == place->failed && done == place->done));
+    CHECK(0 == group->failed ||
+          (group->failed <= UINT16_MAX + 1 && !mcp_group_waits_now(group) && !group->active));
     place->done = done;
-    CHECK(0 == group->failed && 0 == group->sleepers && 0 == group->node);
+    place->failed = group->failed;
+    CHECK(0 == group->sleepers && 0 == group->node);
     CHECK(PEERS == group->nsends && PEERS == group->nwaits);
     CHECK(0 == memcmp(group + 1, place->as_filled, place->tables));
     uint32_t sends = 0, waits = 0;
@@ -220,7 +226,7 @@ static void check_group(struct place *place)
         CHECK(mcp_group_missing(group, &cursor, &message));
         CHECK(group->active && 0 != group->deadline_ns && 0 != mcp_deadline_ns(nic));
         CHECK(mcp_deadline_ns(nic) <= group->deadline_ns);
-    } else {
+    } else if (0 == group->failed) {
         CHECK(0 == group->step && 0 == group->sent);
     }
     for (uint32_t w = 0; w < PEERS; ++w) {

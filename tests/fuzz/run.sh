@@ -20,7 +20,7 @@ fi
 "$clang" "${flags[@]}" -Wall -Wextra -Wshadow -I"$root" -o "$scratch/packet_fuzz" \
     "$root"/tests/fuzz/packet_fuzz.c "$root"/firmware/*.c || exit 1
 if [ $# -gt 0 ]; then
-    "$scratch/packet_fuzz" "$@"
+    "$scratch/packet_fuzz" "$@" || exit 1
     exit
 fi
 seed=$((${NICBARR_SEED:-$RANDOM * 32768 + RANDOM} & 0xffffffff))
@@ -28,4 +28,5 @@ echo "NICBARR_SEED=$seed"
 # What failed is left where the test was started. How long an input takes says nothing: the machine
 # may do other things.
 "$scratch/packet_fuzz" -runs="${RUNS:-40000}" -seed="$seed" -max_len=400 -len_control=0 \
-    -report_slow_units=40000 -artifact_prefix=./fuzz- -verbosity=0 -print_final_stats=1
+    -report_slow_units=40000 -artifact_prefix=./fuzz- -verbosity=0 -print_final_stats=1 ||
+    exit 1 # (a fuzzer that has found something ends with 77, which would count as skipped)
