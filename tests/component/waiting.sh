@@ -32,7 +32,7 @@ cat > "$scratch/stops.sh" << 'EOS'
 "$NETHOSTS_MPIRUN" "$@" &
 job=$!
 status() { "$NETHOSTS_RUN" "$1" "$nicbarr" status --json | python3 "$looks" "$kind" "$1"; }
-until grep -q "MPI_Barrier on .*6 processes on 3 nodes" "$stops_out"; do
+until grep -q "all communicators are set up" "$stops_out"; do
     kill -0 $job || exit 1
     sleep 0.1
 done

@@ -25,13 +25,20 @@ static const struct test_option options[] = {
 
 enum { PHASE_LENGTH = 100 };
 
-/* Is there one more barrier? Beyond those that were asked for, a whole phase or none. */
-static bool goes_on(long done)
+/* Is there one more barrier? Beyond those that were asked for, a whole phase or none. A script that
+ * disturbs the job waits for the line: from here on no communicator is set up any more. */
+static bool goes_on(long done, struct ledger ledgers[])
 {
     if (done < iterations)
         return true;
     if (!until || done % PHASE_LENGTH != 0)
         return until;
+    if (done < iterations + PHASE_LENGTH) {
+        for (unsigned i = 0; i < USUAL_COMMUNICATORS; i++)
+            for (int each = 0; each < 3; each++)
+                checked_barrier(&ledgers[i]);
+        test_report("all communicators are set up\n");
+    }
     int more = access(until, F_OK) != 0;
     MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return more;
@@ -51,7 +58,7 @@ int main(int argc, char **argv)
     unsigned one = 0, other = 1;
     bool slow = false;
     test_phase("barriers");
-    for (long i = 0; goes_on(i); i++) {
+    for (long i = 0; goes_on(i, ledgers); i++) {
         if (i % PHASE_LENGTH == 0) {
             pattern = (unsigned)(i / PHASE_LENGTH) % PATTERNS;
             one = rng_below(&plan, USUAL_COMMUNICATORS);
