@@ -3,9 +3,13 @@
 # Hosts and processes that are missing from a barrier: who is silent is named, and given up after a
 # while; who is only late is waited for without a word, as long as somebody answers for it. With small
 # values of coll_nicbarr_warn and coll_nicbarr_timeout.
+#
+#     CUT=60 make check TESTS=tests/component/overdue.sh
+#
+# a host that is cut off for a while is that for so many seconds more (0).
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
-export folder=$scratch/files out=$scratch/out
+export folder=$scratch/files out=$scratch/out CUT=${CUT:-0}
 
 # What goes on beside the job; ranks are of hosts with per_host processes each. Each waits for what it
 # needs to see, and the watchdog ends it if that never comes.
@@ -79,7 +83,7 @@ for nic in soft kernel; do
     given_up "[123]"
     # Longer than the time-out of a silent one, but shorter than this one's.
     held_up "$nic: a cut of some seconds" "$kernel 2 1" \
-        '"$NETHOSTS_RUN" 2 ip link set eth0 down; until_said "sign of life"; "$NETHOSTS_RUN" 2 ip link set eth0 up; until_said "goes on now"; tell stop' \
+        '"$NETHOSTS_RUN" 2 ip link set eth0 down; until_said "sign of life"; sleep $CUT; "$NETHOSTS_RUN" 2 ip link set eth0 up; until_said "goes on now"; tell stop' \
         "" "${by[@]}" --mca coll_nicbarr_warn 1
 done
 by=(--mca coll_nicbarr_algorithm dissemination:1@soft)
