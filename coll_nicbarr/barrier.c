@@ -2,9 +2,9 @@
 /*
  * MPI_Barrier.
  *
- * One function for each state a communicator's barrier may be in; whoever changes the state
- * installs the next function in the communicator, so that the path of a decided barrier has no
- * question left to ask but the algorithm's own.
+ * There is one function for each state of a communicator's barrier. Whoever changes the state
+ * installs the next function in the communicator. So a decided barrier asks no question but the
+ * algorithm's own.
  */
 #include "coll_nicbarr/barrier.h"
 
@@ -75,8 +75,8 @@ int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_mo
     return module->barrier.function(comm, module->barrier.module);
 }
 
-/* Open MPI's own, though it is known what is better: until there were enough barriers for what it
- * costs to set that up. */
+/* It is known what is better than Open MPI's own. That runs nevertheless until there were so many
+ * barriers that setting up is worth its cost. */
 int nicbarr_barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tuning cache as the component has it: which file it is (coll_nicbarr_cache), what its
- * measurements depend on, and what is said of it, once on a node. The file itself is
- * cache_file.c's.
+ * The tuning cache as the component has it. Which file is it (coll_nicbarr_cache)? What do its
+ * measurements depend on? What is said of it, once on a node? The file itself is cache_file.c's.
  */
 #include "coll_nicbarr/cache.h"
 

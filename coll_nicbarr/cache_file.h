@@ -3,8 +3,8 @@
  * The file of the tuning cache: measured choices by the shape they were measured on, as JSON.
  * cache.c says which file it is, and knows the component; here is neither that nor Open MPI.
  *
- * The file is replaced as a whole, by rename, under a lock on its folder: readers need no lock, and
- * see the old one or the new one. One that is not ours, or broken, is left alone.
+ * The file is replaced as a whole, by rename, under a lock on its folder. Readers need no lock.
+ * They see the old file or the new one. A file that is not ours, or is broken, is left alone.
  *
  * Functions may be called by any thread of any process. Where there is something to complain of,
  * `error` says what; else its text stays empty.

@@ -3,10 +3,10 @@
  * Where a communicator's processes are: from what each has told of itself to nodes, and to the NICs
  * that can play between these.
  *
- * Pure functions; called by members.c and by the tests. All members count the same processes in the
- * order of ranks, so all come to the same nodes. A communicator of P processes on N nodes takes
- * time in O(P), memory in O(P) while it is counted, and afterwards 8 bytes a node and NIC that can
- * play; what is known of a process or of a NIC is stored once for all communicators.
+ * Pure functions, called by members.c and by the tests. All members count the same processes in the
+ * order of ranks, so all come to the same nodes. Counting P processes takes time and memory in
+ * O(P). What stays is 8 bytes for each node and each NIC that can play. What is known of a process
+ * or of a NIC is stored once for all communicators.
  */
 #ifndef NICBARR_CENSUS_H
 #define NICBARR_CENSUS_H
@@ -52,10 +52,10 @@ enum nicbarr_counted {
 };
 
 /*
- * Count the `size` processes of a communicator, of which this one is `rank`. A node is what shares
- * the first NIC that all have; another one can play if the same processes share it. A NIC whose
- * processes meet in the job's segment (bit n of `by_segment`) must be shared where that is.
- * When counted, `nodes` is given back by nicbarr_nodes_free().
+ * Count the `size` processes of a communicator, of which this one is `rank`. Processes that share
+ * the first NIC that all have are a node. Another NIC can play if the same processes share it. A
+ * NIC whose processes meet in the job's segment (bit n of `by_segment`) must be shared by just
+ * those who share the segment. After success, give `nodes` back by nicbarr_nodes_free().
  */
 enum nicbarr_counted nicbarr_census(const struct nicbarr_peer *const *peers, uint32_t size,
                                     uint32_t rank, const struct nicbarr_met *met,

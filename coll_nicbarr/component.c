@@ -2,9 +2,9 @@
 /*
  * What Open MPI loads: the component's opening and closing.
  *
- * Opening happens before the modex: there the process joins the node's segment and tells the others
- * whether that worked. A failure here is never an error for the job: the component stays open, so
- * that it can tell its peers, and every communicator stays Open MPI's own.
+ * Opening happens before the modex. The process joins the node's segment and tells the others
+ * whether that worked. A failure here is never an error for the job. The component stays open, so
+ * that it can tell its peers. All communicators then stay Open MPI's own.
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 

@@ -24,9 +24,10 @@ enum {
 _Static_assert(0 == NICBARR_CONTEST_ROUNDS % BATCH, "the last batch fits");
 _Static_assert(LEAST_ROUNDS <= (int)NICBARR_CONTEST_ROUNDS, "they can be had");
 
-/* Who is slower than the best by these factors after the first, or a later, batch is dropped: three
- * rounds say less than six. What is within the last of the best is as good, as the same candidate
- * differs by as much from one contest to the next; the simpler one is taken. */
+/* A candidate is dropped that is slower than the best by the first factor after the first batch, or
+ * by the second after a later one: three rounds say less than six. A candidate within the third
+ * factor of the best is as good: the same candidate differs by as much from one contest to the
+ * next. The simplest of those is taken. */
 static const double hopeless = 2.0, unlikely = 1.25, tie = 1.03;
 
 /* No machine is that fast: a clock that stood still must not ask for turns without end. */
@@ -45,8 +46,8 @@ static int agree(const struct nicbarr_contest_user *user, double *values, int co
     return (int)(values[count] > 0 ? values[count] : -values[count + 1]);
 }
 
-/* Have a first look, from which to tell how many repetitions fit into a turn. All agree on what was
- * spent until then as well, so that it is known how long the first batch takes. */
+/* Take a first look, to learn how many repetitions fit into a turn. All agree also on what was
+ * spent until then, so that they know how long the first batch takes. */
 static int calibrate(struct nicbarr_contest *contest, const struct nicbarr_contest_user *user,
                      double since_us, double budget_us)
 {

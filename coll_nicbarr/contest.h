@@ -7,11 +7,11 @@
  * its user lends it three functions for that. tune.c has it choose a communicator's barrier. It has
  * no clock, takes no memory, and needs no lock: one thread of each rank runs it.
  *
- * How it chooses. The candidates take turns, round after round, so that a machine that changes its
- * speed changes it for all of them. A round's figure is that of its slowest rank, a candidate's the
- * median over its rounds. After each batch of rounds the ranks agree on the figures; so all of them
- * drop the same candidates, stop together, and choose alike. (Hoefler's ibbarr chose the n of his
- * dissemination by measurement; here it is the whole algorithm.)
+ * How it chooses. The candidates take turns, round after round. So a machine that changes its speed
+ * changes it for all of them. A round's figure is that of its slowest rank. A candidate's figure is
+ * the median over its rounds. After each batch of rounds the ranks agree on the figures. So all of
+ * them drop the same candidates, stop together, and choose alike. (Hoefler's ibbarr chose the n of
+ * dissemination by measurement. Here the whole algorithm is chosen.)
  *
  * Candidates are in the order of simplicity. The first is the reference: it is never dropped, so
  * that there is always a figure to compare with.

@@ -2,15 +2,15 @@
 /*
  * MPI_Ibarrier and persistent barriers.
  *
- * To arrive is one store to a word of one's own; a barrier is complete when all members' words have
- * reached its epoch. Between arrival and completion nobody has anything to do, so the operation
- * overlaps wholly with computation, any number may be outstanding, and no process is slowed down by
- * one that does not call MPI. Each persistent barrier has a record of its own, since different
- * processes may start several of them in different order. Across nodes the NICs play MPI_Ibarrier,
- * and persistent barriers are Open MPI's own.
+ * To arrive is one store to a word of one's own. A barrier is complete when all members' words have
+ * reached its epoch. Between arrival and completion nobody has anything to do. So the operation
+ * overlaps wholly with computation, any number may be outstanding, and a process that does not call
+ * MPI slows nobody down. Different processes may start several persistent barriers in different
+ * order, so each of those has a record of its own. Across nodes the NICs play MPI_Ibarrier, and
+ * persistent barriers are Open MPI's own.
  *
- * Open MPI's progress engine looks at the active requests; requests and list are under one lock
- * where there are threads.
+ * Open MPI's progress engine looks at the active requests. Where there are threads, one lock guards
+ * the requests and their list.
  */
 #include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/module.h"

@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-/* A tree's way down is one common release word: on one node all can read it (DESIGN: nobody needs a
- * message to hear of the release). */
+/* A tree's way down is one common release word: on one node all can read it, and nobody needs a
+ * message. */
 static bool releases(struct nicbarr_choice choice)
 {
     return NICBARR_TREE == choice.algorithm;

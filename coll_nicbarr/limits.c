@@ -7,7 +7,8 @@
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/together.h"
 
-/* Of a raw limit; the fastest of some repetitions counts, as nothing makes it faster than it is. */
+/* A limit is measured some times, and the fastest counts: nothing makes a machine faster than it
+ * is. */
 enum { PROBES = 100, REPETITIONS = 5 };
 
 /* Hand the two words of `plan` to and fro; microseconds one way. */
@@ -42,7 +43,7 @@ static int probe_line(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
         }
         myr_plan_destroy(&plan);
     }
-    /* Of all: what is left in the words has passed for everybody. */
+    /* On all ranks: no later epoch may meet what the probes have left in the words. */
     group->epoch += REPETITIONS * PROBES;
     return nicbarr_meet(module, comm);
 }

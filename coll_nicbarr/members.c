@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Can a communicator be served? Who of it shares our segment, or is on which node.
+ * Can a communicator be served? Who of it shares our segment, and who is on which node?
  *
  * All members compare the same words (peers.h), so all come to the same answer, and nobody installs
  * anything that another one does not have. (Where a job meets processes of another node only after
@@ -186,7 +186,7 @@ bool nicbarr_members_later(ompi_communicator_t *comm)
     bool later = false, good = NULL != peers;
     for (int r = 0; good && r < ompi_comm_size(comm); ++r) {
         later = later || peers[r]->later;
-        /* What those have told since then, not all members need to have heard. */
+        /* They may have told more since then, but not all members need to have heard it. */
         good = peers[r]->later ? !hopeless(peers[r]->trouble)
                                : NICBARR_TROUBLE_NONE == peers[r]->trouble;
     }

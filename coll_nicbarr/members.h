@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Can a communicator be served? Called when it is set up, by all of its members, who come to the
- * same answer without a message. `why` says in a line what keeps it from being served; it is valid
- * until the next call.
+ * Can a communicator be served? All its members ask when it is set up. They come to the same answer
+ * without a message. `why` says in a line what keeps it from being served. It is valid until the
+ * next call.
  */
 #ifndef NICBARR_MEMBERS_H
 #define NICBARR_MEMBERS_H

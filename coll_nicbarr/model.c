@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See model.h. All predictions play all ranks' schedules; they differ in what takes time. */
+/* See model.h. All predictions play all ranks' schedules. They differ in what takes time. */
 #include "coll_nicbarr/model.h"
 
 #include <stdlib.h>
@@ -81,8 +81,8 @@ static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers
     return trips->of[i - 1].least_us * (1 - part) + trips->of[i].least_us * part;
 }
 
-/* When a message is known that left at `left`, among `sends`, for one who waits for `waits` and
- * has looked at all before it by `time`. */
+/* When does a receiver know of a message? The message left at `left`, as one of `sends` of its
+ * sender. The receiver waits for `waits` messages, and has seen all before this one by `time`. */
 static double heard(const struct play *play, double time, double left, uint32_t sends,
                     uint32_t waits)
 {

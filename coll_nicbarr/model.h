@@ -10,10 +10,10 @@
  *
  * Across nodes, from RTT(P), what a 1:P P:1 ping-pong takes (nicbarr_schedule_ping_pong()): Hoefler
  * et al., "Fast Barrier Synchronization for InfiniBand", section 2.1. As in their LoP model
- * (sections 2.2 and 2.3) what a message costs depends on how many go at once: here it has come
- * RTT(n) / 2 after it was sent, where n is how many its sender sends in that step, or its receiver
- * waits for in that one, whichever is more. The prediction is the longest chain of messages. (The
- * paper leaves its formulas to its reference [13]; the rule is ours.)
+ * (sections 2.2 and 2.3), the cost of a message depends on how many go at once. Here a message
+ * arrives RTT(n) / 2 after it was sent. Its sender sends some number of messages in that step, and
+ * its receiver waits for some number; n is the greater one. The prediction is the longest chain of
+ * messages. (The paper leaves its formulas to its reference [13]; the rule is ours.)
  *
  * The model assumes that every node has a processor, a network card and a way through the network
  * of its own. Where nodes share these (a test bed of namespaces on one machine), all of them work

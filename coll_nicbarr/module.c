@@ -39,8 +39,8 @@
         }                                                                                          \
     } while (0)
 
-/* The slot in the communicator holds a reference to its module; so do we, to the one below. The
- * module itself lives until the communicator does not: Open MPI keeps a list of all of them. */
+/* The slot in the communicator holds a reference to its module, and we hold one to the module
+ * below. Our module lives as long as the communicator: Open MPI keeps a list of all modules. */
 #define PUT_BACK(the_module, comm, collective)                                                     \
     do {                                                                                           \
         if (&(the_module)->super == (comm)->c_coll->coll_##collective##_module) {                  \

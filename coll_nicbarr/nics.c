@@ -135,8 +135,8 @@ enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_si
         if (MYR_ERR_NOT_THERE != status) {
             site->say(1, why.text);
         }
-        /* The first says why there is none, unless it is only not there, and another is of no use.
-         */
+        /* The first kind's reason is told. A NIC that is there but cannot be had comes before one
+         * that is not there. */
         if (nics->wanted[nic] && ('\0' == error->text[0] || (MYR_ERR_NOT_THERE == error->status &&
                                                              MYR_ERR_NOT_THERE != status))) {
             *error = why;

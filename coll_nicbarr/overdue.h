@@ -3,9 +3,9 @@
  * A barrier across nodes that takes long: is a node missing that gives no sign of life?
  *
  * Late is not dead. A NIC that is asked for what its host has not sent yet says so, and its host
- * may be late for hours without a word. Of a node that gives no sign the person is told after
- * coll_nicbarr_warn, once for each barrier; after coll_nicbarr_timeout the group fails on all
- * nodes, and the communicator's error handler is called. Other communicators go on.
+ * may be late for hours without a word. After coll_nicbarr_warn without a sign of a node the person
+ * is told, once for each barrier. After coll_nicbarr_timeout the group fails on all nodes, and the
+ * communicator's error handler is called. Other communicators go on.
  *
  * Called by barrier.c, ibarrier.c and tune.c, about once in a second of waiting; what is over
  * sooner never comes here.
@@ -28,8 +28,8 @@ struct nicbarr_wait {
 /* Milliseconds of CLOCK_MONOTONIC; wraps around. */
 uint32_t nicbarr_now_ms(void);
 
-/* Of the nodes that are missing, the one of which nothing was heard for the longest time: how long
- * (milliseconds; 0: none is missing), and its number. */
+/* For how long has the most silent of the missing nodes been silent (milliseconds; 0: none is
+ * missing)? `*node` becomes its number. */
 uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicbarr_wait *wait,
                                  uint32_t *node);
 

@@ -3,8 +3,9 @@
  * What the person may set: MCA parameters coll_nicbarr_<name>, from one table for the component and
  * one for each kind of NIC.
  *
- * Called by component.c: registered when Open MPI asks for it, taken once when the component opens.
- * What was taken is a copy, since Open MPI gives up its own before it closes components.
+ * Called by component.c. Parameters are registered when Open MPI asks for it, and taken once when
+ * the component opens. What was taken is a copy, since Open MPI frees its own before it closes
+ * components.
  */
 #ifndef NICBARR_PARAMETERS_H
 #define NICBARR_PARAMETERS_H

@@ -2,9 +2,9 @@
 /*
  * What this process tells the others when it starts, and what it knows of them.
  *
- * The words go by the modex, before Open MPI's start-up fence: afterwards everybody can read
- * everybody's, and all members of a communicator compare the same words. What was read is kept once
- * for each process, and once for each NIC, whatever number of communicators they are in.
+ * The words go by the modex, before Open MPI's start-up fence. Afterwards everybody can read
+ * everybody's, so all members of a communicator compare the same words. What was read is kept once
+ * for each process and once for each NIC, however many communicators they are in.
  *
  * Threads: any may ask; open and close by one, before and after everything else.
  */
@@ -53,8 +53,8 @@ enum nicbarr_counted nicbarr_peers_census(const struct nicbarr_peer *const *list
                                           ompi_communicator_t *comm, uint32_t by_segment,
                                           struct nicbarr_nodes *nodes);
 
-/* What all processes of the job know it by, on all nodes: the segment of the first of them. 0: that
- * has none. */
+/* The job's identity, which is the same on all nodes: that of its first process's segment. 0: that
+ * process has none. */
 uint64_t nicbarr_job_identity(void);
 
 /* Has any member of `comm` a segment? */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The report: which barrier each communicator runs, and what was measured; a line for people who
- * ask (coll_nicbarr_verbose) and a JSON file for programs (coll_nicbarr_report; docs/report.md).
+ * The report: which barrier each communicator runs, and what was measured. People who ask get a
+ * line (coll_nicbarr_verbose), programs a JSON file (coll_nicbarr_report; docs/report.md).
  *
  * Rank 0 of a communicator reports it. Communicators that were not measured and agree in all that
  * is reported share an entry, which counts them. Here is what an entry says; report_file.c keeps

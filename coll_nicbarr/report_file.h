@@ -3,8 +3,8 @@
  * Entries of the report, and the file that they go to (docs/report.md). report.c says what an entry
  * says, and knows the component; here is neither that nor Open MPI.
  *
- * Several processes of a job write into the same file: each replaces its own entries, under a lock.
- * Entries of an earlier job go, and so does what is no report.
+ * Several processes of a job write into the same file. Each replaces its own entries, under a lock.
+ * Entries of an earlier job are dropped, and so is what is no report.
  *
  * Threads: one at a time for the same entries; any process for the same file.
  */

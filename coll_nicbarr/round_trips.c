@@ -36,7 +36,7 @@ static bool takes_part(const struct trips *trips, uint32_t peers)
     return 0 == nodes->local && nodes->node <= peers;
 }
 
-/* Join them all; who fails at one on a NIC has none on that. */
+/* Join them all. A NIC on which one cannot be joined has none. */
 static int join(struct trips *trips)
 {
     struct nicbarr_joining list[NICBARR_NICS_MOST * NICBARR_ROUND_TRIPS];

@@ -3,8 +3,8 @@
  * Barrier schedules; see schedule.h for who calls and what holds.
  *
  * Each algorithm is one function that emits its steps. It runs twice: first into a sheet without
- * storage, which counts, then into one of the counted size, so that a schedule is one allocation
- * and no algorithm computes its own sizes.
+ * storage, which counts, then into one of the counted size. So a schedule is one allocation, and no
+ * algorithm computes its own sizes.
  */
 #include "coll_nicbarr/schedule.h"
 

@@ -3,9 +3,9 @@
  * Barrier algorithms and their schedules, as pure functions of (algorithm, parameter, P, rank).
  *
  * Called by the node's planner (plan.c), by the model (model.c), by the simulator (bench/nicsim)
- * and by the tests; knows nothing of Open MPI, of memory or of time. Invariants, tested for every P
- * up to 300: at the end every rank has heard, directly or not, of every rank; every send has its
- * wait; nobody sends to itself.
+ * and by the tests. Nothing here knows of Open MPI, of memory or of time. Invariants, tested for
+ * every P up to 300: at the end every rank has heard, directly or not, of every rank; every send
+ * has its wait; nobody sends to itself.
  */
 #ifndef NICBARR_SCHEDULE_H
 #define NICBARR_SCHEDULE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The shape of a communicator: all that the choice of its barrier depends on, and what measured
- * choices are remembered by. Pure; members.c finds out a communicator's one, the same on all
- * of its ranks.
+ * The shape of a communicator: all that the choice of its barrier depends on. Measured choices are
+ * remembered by it. Pure. members.c finds out a communicator's shape, which is the same on all its
+ * ranks.
  */
 #ifndef NICBARR_SHAPE_H
 #define NICBARR_SHAPE_H

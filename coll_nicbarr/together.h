@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the ranks of a communicator do together while they measure: by Open MPI's own functions, as
- * they have to work whatever becomes of ours. Called by tune.c, limits.c and round_trips.c, by all
- * ranks of `comm` at the same places, with module->tuning set. They return Open MPI's codes.
+ * What the ranks of a communicator do together while they measure. These go by Open MPI's own
+ * functions, as they have to work whatever becomes of ours. Called by tune.c, limits.c and
+ * round_trips.c. All ranks of `comm` call them at the same places, with module->tuning set. They
+ * return Open MPI's codes.
  */
 #ifndef NICBARR_TOGETHER_H
 #define NICBARR_TOGETHER_H

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tuning: have all candidates for a communicator's barrier compete on the real communicator, Open
- * MPI's own function among them, and take the fastest. The contest itself is contest.c's; here is
+ * Tuning: all candidates for a communicator's barrier compete on the real communicator, Open MPI's
+ * own function among them, and the fastest is taken. The contest itself is contest.c's. Here is
  * what its turns are, and what is done with its result.
  *
  * What is agreed on goes by Open MPI's own functions. Between two candidates all ranks meet in Open
  * MPI's own barrier: plans may use the same memory one after the other, but not at once (see
  * plan.h).
  *
- * On one node a candidate is a plan; on several it is a group of NICs, with a first barrier each
- * that may fail. Where NICs of a kind cannot have such a group, or packets do not come through
- * between them, all members drop all their candidates, and the others go on.
+ * On one node a candidate is a plan. On several it is a group of NICs, whose first barrier may
+ * fail. A kind of NIC may be unable to have such a group, or its packets may not come through. Then
+ * all members drop all candidates of that kind, and the others go on.
  */
 #include "coll_nicbarr/tune.h"
 
@@ -97,8 +97,8 @@ static double now_us(void *context)
 
 /* ---- whose NICs can play ---- */
 
-/* Of each NIC: 0, or the greatest of size - rank of those where it failed, so that the first of
- * them is the one to speak. */
+/* For each NIC: 0 if it failed nowhere, else size - rank of the first rank where it failed. That
+ * rank says why. */
 struct failures {
     double of[NICBARR_NICS_MOST];
 };
@@ -214,9 +214,9 @@ static void predict(const mca_coll_nicbarr_module_t *module, struct nicbarr_tuni
     }
 }
 
-/* The raw limits across nodes, which nobody but the report's reader needs: if rank 0 writes one.
- * After the contest, so that the choice does not depend on that. A ping-pong gets the time of a
- * candidate's turn. */
+/* The raw limits across nodes. Only the report's reader needs them, so they are measured if rank 0
+ * writes one. That happens after the contest, so that the choice does not depend on it. A ping-pong
+ * gets the time of a candidate's turn. */
 static int probe_across(struct tuner *tuner)
 {
     int turns[NICBARR_NICS_MOST] = {0};
