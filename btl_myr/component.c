@@ -105,8 +105,8 @@ static int component_register(void)
     return OPAL_SUCCESS;
 }
 
-/* Said by one process of the node, as they all find the same; but one that alone could not join the
- * segment says so itself, as without the BTL its job ends. */
+/* One process of the node says it, as all find the same. But a process that alone could not join
+ * the segment says so itself, as its job ends without the BTL. */
 static void complain(const char *format, ...)
 {
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -239,7 +239,7 @@ static int tell_others(void)
                              sizeof(component->self));
 }
 
-/* What the person has set counts for both, but for what only the one can do. */
+/* What the person has set counts for both modules, apart from what only `direct` can do. */
 static void make_copying_module(void)
 {
     mca_btl_base_module_t *copying = &mca_btl_myr_module[MCA_BTL_MYR_COPYING].super;
@@ -296,8 +296,8 @@ static int component_close(void)
     if (NULL != component->nic) {
         myr_nic_close(component->nic);
     }
-    /* Who could not open the NIC stays in the segment: the node's others find there that it was
-     * said. */
+    /* A process that could not open the NIC stays in the segment: there the node's others find that
+     * this was said. */
     if (NULL != component->segment && NULL != component->nic) {
         myr_segment_leave(component->segment);
     }

@@ -2,8 +2,8 @@
 /*
  * Reading another process's memory: a large message on one node is copied once, by its receiver.
  *
- * Whether that is possible is decided from what both sides told about themselves, so that they
- * decide alike. Where the system refuses it nevertheless, ob1 is told and sends fragments instead.
+ * Is that possible? Both sides decide it from what both have told, so they decide alike. Where the
+ * system refuses nevertheless, ob1 is told and sends fragments instead.
  */
 #include "btl_myr/btl_myr.h"
 
@@ -14,8 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* What the kernel's Yama module asks for: 0 nothing, 1 that the one who is read allows it, more:
- * rights that a program does not have. */
+/* What the kernel's Yama module asks for. 0: nothing. 1: the process that is read must allow it.
+ * More: rights that a program does not have. */
 static int yama_scope(void)
 {
     int scope = 0;

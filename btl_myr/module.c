@@ -30,7 +30,7 @@ static int add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **pro
     return OPAL_SUCCESS;
 }
 
-/* The endpoint itself stays: what is in flight needs it, and so does who comes back. */
+/* The endpoint itself stays: what is in flight needs it, and so does a process that comes back. */
 static int del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                      struct mca_btl_base_endpoint_t **endpoints)
 {

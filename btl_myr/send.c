@@ -5,7 +5,7 @@
  *
  * A fragment that is sent is the port's until its callback. The callback only notes it down.
  * progress.c tells ob1, without the lock. When there are no send tokens, fragments wait here, in
- * order. What cannot even get a fragment, ob1 tries again itself.
+ * order. When there is not even a fragment, ob1 itself tries again.
  */
 #include "btl_myr/btl_myr.h"
 
