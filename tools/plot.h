@@ -3,8 +3,8 @@
  * A plot of a report's measured entries, by gnuplot.
  *
  * Called by report.c. plot_script says what is drawn; it needs no gnuplot. plot_draw runs gnuplot
- * on it. The file's name never reaches gnuplot or a shell: gnuplot reads and writes
- * descriptors, and the picture is put into the file when it is complete.
+ * on it. The file's name never reaches gnuplot or a shell: gnuplot reads and writes descriptors.
+ * The picture is put into the file when it is complete.
  */
 #ifndef TOOLS_PLOT_H
 #define TOOLS_PLOT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See report_file.h. The getters below note the first thing that is wrong and then hand out
- * harmless values, so that reading is straight on and is judged once, at the end.
+ * See report_file.h. The getters below note the first thing that is wrong, and then hand out
+ * harmless values. So reading goes straight on, and is judged once, at the end.
  */
 #include "tools/report_file.h"
 

@@ -2,8 +2,8 @@
 /*
  * The segments of nicbarr that processes of this machine have open, found in /proc.
  *
- * Called by status.c. It finds what the person may look into: all of their own processes; for
- * root, everybody's. Processes come and go meanwhile. Each is taken as it was at that moment.
+ * Called by status.c. It finds what the person may look into: their own processes, or everybody's
+ * for root. Processes come and go meanwhile. Each is taken as it was when it was looked at.
  */
 #ifndef TOOLS_SEGMENTS_H
 #define TOOLS_SEGMENTS_H

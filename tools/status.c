@@ -68,9 +68,9 @@ struct sights {
 };
 
 /*
- * Look at all segments; to be freed, with their NICs. Since when a group waits for processes of its
- * own node nobody writes down: where one does, another look a second later shows whether it still
- * does. That is not needed where `all` groups are shown.
+ * Look at all segments. They are to be freed, with their NICs. Nobody writes down since when a
+ * group has waited for processes of its own node. So where a group does, a second look, a second
+ * later, shows whether it still does. Where `all` groups are shown, that is not needed.
  */
 static struct sights *look_twice(const struct segments *segments, bool all)
 {
