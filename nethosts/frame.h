@@ -35,8 +35,8 @@ bool frame_find_udp(const struct frame *frame, struct frame_udp *udp);
 /* Compute the datagram's checksum where the kernel has not done so yet. */
 void frame_complete(struct frame *frame, const struct frame_udp *udp);
 
-/* Flip bit `bit` of the payload in a frame that is complete; then no program would get the packet,
- * unless `repair` has the checksum fit again. */
+/* Flip bit `bit` of the payload in a frame that is complete. No program then gets the packet,
+ * unless `repair` makes the checksum fit again. */
 void frame_flip(struct frame *frame, const struct frame_udp *udp, size_t bit, bool repair);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A network switch as a program: forwards Ethernet frames between network interfaces, and loses,
+ * A network switch as a program. It forwards Ethernet frames between network interfaces. It loses,
  * doubles, delays, reorders, damages and stops UDP packets as it is told.
  *
  * Called by nethosts instead of the kernel's bridge, in a network namespace that has nothing but
  * one end of each host's cable. Interface number i (from 1) leads to host i. Says "ready" when
  * hosts may begin; with SIGUSR1, and when SIGTERM ends it, it says what it has done, in one line.
  *
- * Invariants: only chosen packets (UDP, of one port if --port says so) meet faults; all others pass
+ * Invariants. Only chosen packets (UDP, of one port if --port says so) meet faults. All others pass
  * at once, unchanged and in order. A packet that is held back passes before any packet that comes
- * after it was due. TCP may come in pieces larger than a packet: they are handed on as they are.
+ * after it was due. TCP may come in pieces larger than a packet. They are handed on as they are.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,9 +3,10 @@
  * Many UDP packets from one host to another, and what became of them.
  *
  * Called by switch_test.sh, inside nethosts, to see whether the switch does what it says. One
- * process has a socket on each of the two hosts. After some packets it sends one to another port, a
- * fence. The switch spares it, and it overtakes nobody: when it has come through, so have the
- * others, if they come at all. So no queue overflows, and nothing depends on how fast anybody is.
+ * process has a socket on each of the two hosts. After some packets it sends one to another port: a
+ * fence. The switch spares fences, and a fence overtakes nobody. When it has come through, so have
+ * all packets before it that come at all. So no queue overflows, and nothing depends on how fast
+ * anybody is.
  *
  * A packet says its number and when it was sent. The rest of its bytes follow from these two, so
  * that damage shows.

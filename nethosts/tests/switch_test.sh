@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The switch of nethosts does what it says: each fault as often as it was asked for, to the packets
-# that were meant and to no others; what it says it did is what arrives. And nethosts leaves nothing.
+# The switch of nethosts does what it says. Each fault happens as often as it was asked for, to the
+# packets that were meant and to no others. What the switch says it did is what arrives. And nethosts
+# leaves nothing behind.
 #
 # Bounds of counts are 7 standard deviations wide: a right switch would fail once in 10^11 runs, had
 # the seed not been fixed anyway (NICBARR_SEED sets another).
@@ -31,7 +32,8 @@ around() {
         exit !(x >= mean - wide && x <= mean + wide) }'
 }
 is() { [ "$(counted "$1")" = "$2" ]; }
-# What arrives is what was sent, less what was lost or whose checksum does not fit, and the copies.
+# What arrives is what was sent, less the packets that were lost or have a wrong checksum, and the
+# copies.
 adds_up() {
     is held 0 && is refused 0 && is damaged "$(counted repaired)" &&
         [ $(($(counted whole) + $(counted again) + $(counted damaged))) = \
