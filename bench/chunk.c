@@ -11,8 +11,8 @@
 static const double chunk_length = 200.0;
 static const unsigned fewest = 50; /* operations, however long they take */
 
-/* A process that polls may lose a time slice of milliseconds, again and again until the scheduler
- * has moved it to a processor of its own. Hence many probes, and the fastest counts. */
+/* A process that polls may lose a time slice of milliseconds again and again, until the scheduler
+ * has moved it to a processor of its own. So there are many probes, and the fastest counts. */
 static const unsigned enough_probes = 15;
 
 struct chunk_search chunk_search(void)

@@ -42,7 +42,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export scratch csv chunks
 
-# What the issue asks for: so many times faster at the least.
+# The aim: so many times faster at the least.
 target() { # LAYOUT
     case $1 in
         2x1) echo 2.0 ;;

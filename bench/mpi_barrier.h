@@ -2,10 +2,10 @@
 /*
  * The MPI barriers as contestants: blocking, non-blocking with overlap, persistent.
  *
- * Called by nicbarr_bench and nicbarr_experiments, once for each of two communicators. Each
- * contestant has a duplicate of its own, created with its coll preference, because Open MPI chooses
- * the component of a communicator when it is created. Opening and closing are collective over what
- * is duplicated. MPI errors end the job (MPI_ERRORS_ARE_FATAL).
+ * Called by nicbarr_bench and nicbarr_experiments, once for each of two communicators. Open MPI
+ * chooses the component of a communicator when it is created. So each contestant has a duplicate of
+ * its own, created with its coll preference. Opening and closing are collective over what is
+ * duplicated. MPI errors end the job (MPI_ERRORS_ARE_FATAL).
  */
 #ifndef BENCH_MPI_BARRIER_H
 #define BENCH_MPI_BARRIER_H

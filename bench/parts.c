@@ -225,7 +225,7 @@ static bool pair_begin(struct parts_pair *pair, uint32_t rank)
     return !pair->barrier || make_plan(pair, rank);
 }
 
-/* Without waiting for the other one to sleep, words come so early that nobody ever does. */
+/* Each waits until the other one sleeps: else words come so early that nobody ever sleeps. */
 static void throw_ball(const struct parts_pair *pair, myr_word *ball)
 {
     while (pair->asleep && 0 == myr_observe(pair->group.watch.sleepers)) {

@@ -3,10 +3,10 @@
  * The parts of a barrier, as things to measure: what parts.cpp (Google Benchmark, C++) asks for and
  * parts.c (C, as libmyr's headers are) does.
  *
- * Where two processes are needed these are processes, not threads: the partner is forked by
- * ..._open(), does the other half of each play, and is gone after ..._close(); should this process
- * die, it is killed. Invariant: between open and close both are on the processors that the
- * placement asks for; afterwards this process is where it was.
+ * Two that play together are processes, not threads. ..._open() forks the partner, which does the
+ * other half of each play. After ..._close() it is gone. If this process dies, so does the partner.
+ * Invariant: between open and close both are on the processors that the placement asks for.
+ * Afterwards this process is where it was.
  */
 #ifndef BENCH_PARTS_H
 #define BENCH_PARTS_H

@@ -48,8 +48,8 @@ static void relax(void)
 #endif
 }
 
-/* Pairs with announce and count. With a processor each, polling is fastest; else who polls again
- * only keeps the processor from the process that he waits for. */
+/* Pairs with announce and count. With a processor each, polling is fastest. Else polling only keeps
+ * the processor from the process that is waited for. */
 static void wait_for(_Atomic uint32_t *word, uint32_t epoch, bool yield)
 {
     while ((int32_t)(atomic_load_explicit(word, memory_order_acquire) - epoch) < 0) {
@@ -82,8 +82,8 @@ static void play_counter(const struct raw_team *team, struct raw_line *area, uin
     meet_at_counter(area, team->size, epoch, team->yield);
 }
 
-/* Everybody sets a flag of his own and reads all others. Everybody begins with his neighbour's, so
- * they do not all read the same one. */
+/* Each member sets a flag of its own and reads all others. It begins with its neighbour's, so not
+ * all read the same one. */
 static void meet_at_flags(const struct raw_team *team, struct raw_line *area, uint32_t epoch,
                           _Atomic uint32_t *(*flag)(struct raw_line *, unsigned))
 {
@@ -194,8 +194,8 @@ size_t raw_bytes(unsigned size)
     return (RAW_PATTERNS + 1) * area_lines(size) * sizeof(struct raw_line);
 }
 
-/* Members who are kept to the same processors are a leaf. Where everybody may run everywhere, the
- * ranks are dealt out, as many leaves as there are processors. */
+/* Members that are kept to the same processors are a leaf. Where everybody may run everywhere,
+ * there are as many leaves as processors, and the ranks are dealt out to them. */
 static void find_leaf(struct raw_team *team, const cpu_set_t *masks)
 {
     if (equal_masks(masks, team->size, 0) == team->size) {

@@ -6,8 +6,8 @@
  * the members of a team (raw.h) over one shared mapping and plays all patterns in turns, ABAB, in
  * short chunks; member 0 keeps the time.
  *
- * The parent only waits: when a member ends early, it ends the others, and when it ends itself, the
- * kernel ends them. So no member polls for ever for one that is gone.
+ * The parent only waits. When a member ends early, the parent ends the others. When the parent
+ * ends, the kernel ends them. So no member polls for ever for one that is gone.
  */
 #include <argp.h>
 #include <errno.h>

@@ -5,12 +5,12 @@
  * A person's program, called by bench/hosts.sh on each of two hosts. It shows how far a barrier
  * across hosts is from the network's own limit. On one host it answers. On the other it sends a
  * packet of 24 bytes (as long as a barrier's) and waits for the answer, over and over. Both wait in
- * two ways: by polling, or blocked in recv(). Who polls gives the processor away in between, as
- * there may be fewer processors than hosts. The ways take turns, chunk by chunk, so that a machine
- * which changes its speed changes it for both.
+ * two ways: by polling, or blocked in recv(). A poller gives the processor away in between, as
+ * there may be fewer processors than hosts. The ways take turns, chunk by chunk. So a machine that
+ * changes its speed changes it for both.
  *
- * The packet says how its receiver is to wait for the next one. Nothing is sent again: a socket on
- * an idle network of one machine loses nothing, and where it does, the program ends with an error.
+ * The packet says how its receiver is to wait for the next one. Nothing is sent again: an idle
+ * network of one machine loses nothing. If it does, the program ends with an error.
  */
 #include <argp.h>
 #include <arpa/inet.h>

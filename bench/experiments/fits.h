@@ -12,15 +12,15 @@
 
 /*
  * The least work between two barriers that makes a program as efficient as `efficiency` (Buntinas,
- * section 4.3: computation / (computation + barrier)): total[i] is the time of a loop with work[i].
- * work[0] is 0. `stretch`: how long work takes that a processor would do in 1. NAN: more than was
- * measured.
+ * section 4.3: computation / (computation + barrier)). total[i] is the time of a loop with work[i];
+ * work[0] is 0. `stretch` is how long the processes take for work that one processor does in 1.
+ * NAN: it takes more work than was measured.
  */
 double fits_work_needed(const double *work, const double *total, size_t n, double stretch,
                         double efficiency);
 
-/* The most work that keeps the time within `limit`: where the curve first gets above it, or the
- * last point. total[0] is within. */
+/* The most work that keeps the time within `limit`. That is where the curve first gets above the
+ * limit, or the last point. total[0] is within the limit. */
 double fits_work_within(const double *work, const double *total, size_t n, double limit);
 
 /*

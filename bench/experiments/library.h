@@ -2,9 +2,10 @@
 /*
  * libmyr without MPI's collectives: its barriers among the processes of an MPI job.
  *
- * Called by overhead.c. On one node a group is one of processes in shared memory, on several one of
- * the nodes' soft NICs: the same as coll/nicbarr has underneath, beside it, with segment, NIC and
- * groups of its own. MPI only carries what has to be told before. Errors end the job, after a line.
+ * Called by overhead.c. On one node a group is one of processes in shared memory. On several it is
+ * one of the nodes' soft NICs. That is what coll/nicbarr has underneath; here it stands beside
+ * that, with a segment, NIC and groups of its own. MPI only carries what has to be told before.
+ * Errors end the job, after a line.
  */
 #ifndef BENCH_EXPERIMENTS_LIBRARY_H
 #define BENCH_EXPERIMENTS_LIBRARY_H

@@ -73,10 +73,10 @@ static void run(void *self, unsigned iterations, double figures[FIGURES])
 
 /* ---- turns ---- */
 
-/* Of a chunk: its length, about (microseconds), and how many operations are in it. Where processes
- * share processors, whoever arrives last goes on with the next work before the others have left the
- * barrier: at both ends of a chunk a process may be by one operation ahead or behind, so that there
- * must be many. */
+/* About how long a chunk is (microseconds), and how many operations are in it. Where processes
+ * share processors, the last to arrive goes on with the next work before the others have left the
+ * barrier. So at both ends of a chunk a process may be one operation ahead or behind, and a chunk
+ * must have many. */
 static const struct {
     double length, fewest, most;
 } chunks[] = {[false] = {1000, 4, 1000}, [true] = {10000, 25, 1000}};

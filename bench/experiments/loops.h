@@ -4,8 +4,8 @@
  *
  * Called by granularity.c, arrival.c, applications.c and fuzzy.c on all ranks of a team. Work is
  * counted in steps (bench/work.h), so that no clock is read and nothing else of the machine's
- * counts as work. Loops that take turns vary alike: the n-th operation of each draws the same
- * numbers, so that the luck of the draw is not in their ratio.
+ * counts as work. Loops that take turns vary alike. The n-th operation of each draws the same
+ * numbers, so their ratio does not depend on the luck of the draw.
  */
 #ifndef BENCH_EXPERIMENTS_LOOPS_H
 #define BENCH_EXPERIMENTS_LOOPS_H

@@ -28,7 +28,8 @@ struct player {
     MPI_Comm meeting; /* of the same processes, served by Open MPI's own components */
 };
 
-/* What the one side leaves undone while the other plays would never be done: so all meet. */
+/* One side does nothing while the other plays. What it has not finished by then would never be
+ * done, so all meet. */
 static void run_library(void *self, unsigned iterations, double figures[FIGURES])
 {
     struct player *player = self;

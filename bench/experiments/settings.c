@@ -162,9 +162,10 @@ enum settings_verdict settings_parse(int argc, char **argv, bool speak,
 
 /* ---- the job ---- */
 
-/* How long work takes when everybody does it at once, over what it takes one processor. It is
- * measured and not counted, as nodes may share processors, too. A round lasts from the first rank's
- * begin. The least of some rounds counts: other processes of the machine are not the job's. */
+/* How many times longer work takes when all processes do it at once than one processor takes for
+ * it. It is measured, not counted, as nodes may share processors, too. A round lasts from the
+ * beginning of the first rank. The least of some rounds counts: other processes of the machine are
+ * not the job's. */
 static double measure_stretch(void)
 {
     enum { ROUNDS = 10 };

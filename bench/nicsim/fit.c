@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fitting; see fit.h. The simplex method of Nelder and Mead (GSL's) on the logarithms of the
- * parameters, so that none becomes negative; what is made small is the sum of squares of relative
- * errors. A machine that is like another follows it in what its own file does not say.
+ * Fitting; see fit.h. This is the simplex method of Nelder and Mead (GSL's). It works on the
+ * logarithms of the parameters, so none becomes negative. It makes the sum of squares of relative
+ * errors small. A machine that is like another one follows it in all that its own file does not
+ * say.
  */
 #include "bench/nicsim/fit.h"
 
@@ -35,7 +36,7 @@ static bool has_its_own(const struct nicsim_file *file)
     return own;
 }
 
-/* The first machine's values to those that are like it in what their own files do not say. */
+/* Give the first machine's values to the others, for all that their own files do not say. */
 static void hand_down(struct nicsim_papers *papers)
 {
     for (uint32_t p = 0; NULL != nicsim_parameter_name(p); ++p) {
@@ -48,8 +49,8 @@ static void hand_down(struct nicsim_papers *papers)
     }
 }
 
-/* Is this figure for this machine's parameters: its own, or for the first also of those that have
- * none of their own? */
+/* Are this machine's parameters fitted to this figure? They are to its own figures. The first
+ * machine's are also fitted to those of machines that have no fitted parameters. */
 static bool counts(const struct fit *fit, const struct nicsim_figure *figure)
 {
     return figure->fitted &&

@@ -99,8 +99,8 @@ static void play_on(struct sim_node *node, struct process *process)
     }
 }
 
-/* The arrival record that the next message from this node is for: of those who wait for it, in
- * turn. */
+/* The arrival record that the next message from this node is for. Several may wait for this node:
+ * they get its messages in turn. */
 static void record(struct process *process, uint32_t from)
 {
     const struct mcp_peer *waits = mcp_group_waits(process->group);

@@ -3,8 +3,8 @@
  * nicsim table: the papers' figures beside the simulator's, and whether what the papers conclude
  * holds in the simulation.
  *
- * It is deterministic, and a test: the exit status says whether the errors are within their bounds
- * and all conclusions hold but those that are known not to.
+ * It is deterministic, and it is a test. The exit status says whether the errors are within their
+ * bounds, and whether all conclusions hold but those that are known not to.
  */
 #include <math.h>
 #include <stdio.h>
