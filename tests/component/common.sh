@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the component's test scripts share; sourced by each, with automake's environment: builddir and
-# srcdir, where the build and the sources are. A script prints a line for each check and fails if one
-# of them did.
-# shellcheck shell=bash
+# What the component's test scripts share. Each sources it, with automake's environment: builddir and
+# srcdir say where the build and the sources are. A script prints a line for each check. It fails if
+# one check has failed. shellcheck shell=bash
 
 set -u
 builddir=$(cd "${builddir:-.}" && pwd)

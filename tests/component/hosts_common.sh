@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the test scripts that need several hosts share; sourced after common.sh. Hosts are network
-# namespaces (nethosts); who may not make them skips.
-# shellcheck shell=bash
+# namespaces (nethosts). Where those may not be made, the script is skipped. shellcheck shell=bash
 nethosts=$srcdir/nethosts/nethosts
 export builddir
 "$nethosts" --switch --shell 2 true > "$scratch/out" 2>&1
@@ -40,9 +39,9 @@ served() { # HOSTS PROCESSES: barriers of all of them are played by the NICs
     said "MPI_Barrier on .*, $2 processes on $1 nodes: [^o]"
 }
 
-# $scratch/report, into which processes of several hosts have written. Of communicators that were
-# measured across hosts: those who play have round trips to one node and more, and the model a
-# prediction of all that they play.
+# Processes of several hosts have written into $scratch/report. Each communicator that was measured
+# across hosts has round trips of all players, to one node and more, and predictions of all that
+# they play.
 predicted() { # PLAYERS
     python3 - "$1" "$scratch/report" << 'PYTHON'
 import json, sys

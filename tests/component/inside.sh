@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Has the test script that sources it run on hosts that are network namespaces (nethosts); to be
-# sourced first. Outside it starts the script again, inside, and ends with it. Before, `hosts` says how
-# many hosts there are and how many processes each, `patience` how many seconds until it hangs.
-# shellcheck shell=bash
+# The test script that sources this first runs on hosts that are network namespaces (nethosts). Outside
+# of them, this starts the script again inside, and ends with it. Before, `hosts` says how many hosts
+# there are and how many processes each has. `patience` says after how many seconds the script counts
+# as hung. shellcheck shell=bash
 if [ "${1-}" != inside ]; then
     here=$(cd "$(dirname "$0")" && pwd)
     nethosts=$here/../../nethosts/nethosts

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A bad network, and bad processes: whatever becomes of the NICs' packets, and whoever is slow or
-# stopped, each barrier is one and each job ends. The ledger of the test programs tells.
+# A bad network, and bad processes. Packets of the NICs get lost or damaged, and processes are slow
+# or stopped. Each barrier is one nevertheless, and each job ends. The ledger of the test programs
+# tells.
 #
 # NICBARR_TEST_STOP is how many seconds a process is stopped (5).
 . "$(dirname "$0")/common.sh"

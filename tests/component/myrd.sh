@@ -87,8 +87,8 @@ check "a client is killed: its job ends" client_killed
 check "another job works" served --mca coll_nicbarr_nic daemon
 check "both daemons are still there" [ "$(status 'len(pids("myrd"))')" = 2 ]
 
-# A daemon dies while a job runs. One that dies while it runs the NIC takes it with it, so it is
-# stopped first: when barriers go on nevertheless, it was not.
+# A daemon dies while a job runs. If it dies while it runs the NIC, the NIC goes with it. So it is
+# stopped first: when barriers go on nevertheless, it was not running the NIC.
 daemon_killed() {
     begin_job "$scratch/out" "$programs/barrier_ledger" --iterations 100000000 "${ledger[@]}"
     local job=$! daemon before tries=0

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Hosts and processes that are missing from a barrier: who is silent is named, and given up after a
-# while; who is only late is waited for without a word, as long as somebody answers for it. With small
+# Hosts and processes that are missing from a barrier. A silent one is named, and given up after a
+# while. A late one is waited for without a word, as long as somebody answers for it. With small
 # values of coll_nicbarr_warn and coll_nicbarr_timeout.
 #
 #     CUT=60 make check TESTS=tests/component/overdue.sh

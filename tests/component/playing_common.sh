@@ -7,8 +7,8 @@ ibarrier="$programs/ibarrier --blocking --steps 300 --rounds 3 --ledger $scratch
 shapes="$programs/barrier_shapes --steps 60 --alive 15 --ledger $scratch/ledger --seed $seed"
 threads="$programs/threads --threads 2 --steps 20 --ledger $scratch/ledger --seed $seed"
 
-# A program runs well, its barriers played by the NICs: the soft ones, or with player=@kernel the
-# kernels'. Each time by another algorithm.
+# A program runs well, and NICs play its barriers: the soft ones, or with player=@kernel the
+# kernels'. Each time it is another algorithm.
 player=
 algorithms=(pairwise dissemination:1 tree:2 dissemination:2 tree:4)
 turn=0

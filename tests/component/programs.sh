@@ -11,8 +11,8 @@ compare_mpi4py --mca coll_nicbarr_algorithm pairwise -- --steps 200 --ledger "$s
 compare_lammps
 
 # HPL's input, in the lines that it wants: N 240 in blocks of 24, on 2 x 3 processes; its report goes
-# to a file. Of that, what was computed, not how fast; but for the parallel RandomAccess, whose lost
-# updates are chance, and with them whether it calls that a success.
+# to a file. What was computed is compared, and not how fast. The parallel RandomAccess is left out:
+# chance says which updates it loses, and so whether it calls that a success.
 mkdir "$scratch/hpcc"
 printf '%s\n' "small" "by line" - 8 1 240 1 24 0 1 2 3 16.0 1 2 1 4 1 2 1 1 1 1 1 0 2 64 0 0 1 8 - 0 0 0 0 \
     > "$scratch/hpcc/hpccinf.txt"

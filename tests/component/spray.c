@@ -3,8 +3,8 @@
  * A stranger on the network: sends UDP packets that are none of the job's to the NICs of a job.
  *
  * Called by tests/component/strangers.sh on a host that the job does not run on. It sends from a
- * raw socket, in the name of the job's own hosts: no check of the sender's address helps. It goes
- * on until it is killed, or all of a capture has been sent as often as asked for.
+ * raw socket, in the name of the job's own hosts, so no check of the sender's address helps. It
+ * goes on until it is killed, or until it has sent a capture as often as asked for.
  *
  * What it sends: bytes of any number and value; packets in the wire's format (firmware/wire.h),
  * whole and sealed, with a key that is nobody's; or what the switch has recorded of an earlier job.

@@ -7,8 +7,8 @@
 command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
 export nicbarr=$builddir/tools/nicbarr
 
-# Of the segments that status shows on a host, those of other hosts are there as well (hosts share
-# /proc): it is by the NIC's address that we find ours.
+# Hosts share /proc, so status shows the segments of all hosts on each. The NIC's address tells
+# which is ours.
 cat > "$scratch/looks.py" << 'EOP'
 import json, sys
 kind, host = sys.argv[1], int(sys.argv[2])

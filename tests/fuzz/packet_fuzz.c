@@ -5,8 +5,8 @@
  *
  * An input is a sequence of turns. A turn is a byte that says what happens (see `enum turn`), and
  * for packets a byte with their length and so many bytes. Packets come raw, or sealed by the
- * harness: those get the magic number, one of our keys and a check that fits, as the fuzzer would
- * look for these in vain.
+ * harness. A sealed one gets the magic number, one of our keys and a check that fits: the fuzzer
+ * would look for these in vain.
  *
  * Invariants: after each turn the groups are what groups can be, and nobody was released from an
  * epoch that the host has not started; the groups' tables never change, and the memory around them

@@ -4,13 +4,13 @@
  *
  * All processes follow one plan, a random sequence that they agree on by the seed: make a
  * communicator from a living one, do barriers on some, free some. A step concerns the members of a
- * communicator, the others skip it; so the order is the same everywhere, nothing can deadlock, and
- * disjoint communicators run at the same time and drift apart. Freeing in random order makes Open
- * MPI give the same context ids out again, to other groups, disjoint or overlapping.
+ * communicator. The others skip it. So the order is the same everywhere, and nothing can deadlock.
+ * Disjoint communicators run at the same time and drift apart. Communicators are freed in random
+ * order, so Open MPI gives the same context ids to other groups, disjoint or overlapping.
  *
- * Invariant of the plan: whether an entry is occupied is known to all processes (the `used` flags
- * agree), whether I belong to it is `mine`. Making a communicator is collective over the parent. So
- * an entry becomes a parent only if everybody is a member of it, or all its members treat it alike.
+ * Invariant of the plan: all processes know whether an entry is occupied (the `used` flags agree).
+ * Whether I belong to it is `mine`. Making a communicator is collective over the parent. So an
+ * entry becomes a parent only if everybody is a member of it, or all its members treat it alike.
  *
  * MPI_Ibarrier on an intercommunicator is left out unless --inter-ibarrier is given: Open MPI's own
  * (coll/libnbc of 4.1.4 and 5.0.7) lets processes leave before the other group has entered.

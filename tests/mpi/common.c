@@ -106,9 +106,9 @@ static void read_options(int argc, char **argv, const struct test_option *option
 
 /* ---- the program ---- */
 
-/* Made beforehand, because only async-signal-safe calls may be made when the watchdog barks; one
- * write, so that the messages of several processes do not mix. mpirun ends the job because of the
- * exit status. */
+/* The message is made beforehand: when the watchdog barks, only async-signal-safe calls may be
+ * made. It is one write, so that the messages of several processes do not mix. mpirun ends the job
+ * because of the exit status. */
 static char watchdog_text[256];
 
 static void watchdog_barks(int signal_number)

@@ -6,10 +6,10 @@
  * Who calls it: every C program of this folder. Nothing here knows of nicbarr: the same programs
  * pass with plain Open MPI, so that a failure says something about the component.
  *
- * The ledger. Every communicator under test has a row in memory that all processes of the job map;
- * a process has one cell in it and counts there the barriers that it has entered. Who has left
- * barrier k looks at the cells of all members: each must be at least k. This uses no clock, and it
- * is exact: a process that was released too early and looks before the late one enters is always
+ * The ledger. Every communicator under test has a row in memory that all processes of the job map.
+ * A process has one cell in the row, and counts there the barriers that it has entered. After
+ * barrier k it looks at the cells of all members: each must be at least k. This uses no clock, and
+ * it is exact. A process that was released too early and looks before the late one enters is always
  * caught.
  *
  * The broken barrier. A test that cannot fail proves nothing: with NICBARR_TEST_BREAK=N in the

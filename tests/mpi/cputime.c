@@ -2,7 +2,7 @@
 /*
  * How much processor time do processes burn that wait in a barrier for one that is late?
  *
- * One process sleeps (or computes, --compute) for a second while the others wait; each of them
+ * One process sleeps (or computes, --compute) for a second while the others wait. Each of them
  * reports its user + system time (getrusage) as a fraction of the time that it waited. With more
  * processes than processors this is time taken from those that have work to do.
  *

@@ -347,9 +347,10 @@ static void part_late(void)
     }
 }
 
-/* One process starts its barriers and then receives what the others send before they start theirs;
- * the second half of the rounds the other way round. Messages of all protocols: the large ones need
- * the receiver's help to get going, so that even a start that only waits "a little" is a deadlock.
+/* One process starts its barriers, and then receives what the others send before they start theirs.
+ * In the second half of the rounds it is the other way round. There are messages of all protocols.
+ * The large ones need the receiver's help to get going, so even a start that only waits "a little"
+ * is a deadlock.
  */
 static void part_nonblocking(void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barriers that somebody is missing from: the program that overdue.sh holds up from outside.
+ * Barriers that somebody is missing from. overdue.sh holds this program up from outside.
  *
- * All processes do barriers on one communicator, until there is a file "stop" in the folder, or one
- * of them fails. Who has seen one fail says so by a file "failed.RANK", waits for a file "resume",
- * and then does barriers on another communicator: these must be what they should be. Nothing here
- * knows of time, but for the watchdog.
+ * All processes do barriers on one communicator, until there is a file "stop" in the folder, or a
+ * barrier fails. A process that has seen one fail makes a file "failed.RANK", and waits for a file
+ * "resume". Then it does barriers on another communicator, which must be what they should be.
+ * Nothing here knows of time, but for the watchdog.
  */
 #include "common.h"
 
@@ -85,8 +85,8 @@ int main(int argc, char **argv)
     }
     MPI_Comm_set_errhandler(first, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* what MPI_Wait goes by in 4.1 */
-    /* All have connections for what follows before the script begins: who still has to connect to a
-     * host that cannot be reached waits in MPI_Bcast, and in no barrier. */
+    /* All have their connections before the script begins. Else a process might have to connect to
+     * a host that cannot be reached, and wait in MPI_Bcast and not in a barrier. */
     (void)all_stop();
     MPI_Allreduce(MPI_IN_PLACE, &nonblocking, 1, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
     checked_barrier(&other);

@@ -2,11 +2,11 @@
 /*
  * A process that waits in a barrier still serves the messages of the others.
  *
- * One process is late: it enters only after its own communication with those who wait is complete,
- * and that communication needs them to take part: messages by rendezvous in both directions, and
+ * One process is late. It enters only after its own communication with those who wait is complete.
+ * That communication needs them to take part: messages by rendezvous in both directions, and
  * one-sided access to their windows. A barrier that waits without turning Open MPI's progress
  * engine is then a deadlock, and the watchdog ends it. Sometimes the late one takes its time, so
- * that the others are not only polling but have gone to sleep.
+ * that the others have gone to sleep.
  *
  * The contents are checked too: the barrier's progress must not lose or repeat anything.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Performance variables: MPI's tools interface lists the NICs' counters, each with words that say
- * what it counts; and the one that counts a NIC's barriers grows by those that it has done.
+ * Performance variables. MPI's tools interface lists the NICs' counters, each with words that say
+ * what it counts. The one that counts a NIC's barriers grows by those that the NIC has done.
  *
  * With --done that NIC must have done all barriers (the job is across nodes, and an algorithm is
  * forced); without it, nothing is said about how much is counted.

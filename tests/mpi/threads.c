@@ -3,10 +3,10 @@
  * MPI_THREAD_MULTIPLE: several threads of each process in collective calls at once, on different
  * communicators.
  *
- * Thread i of every process belongs together with thread i of all the others: they follow a plan of
- * their own, on communicators of their own, with a ledger per communicator. What the threads of one
- * process share is MPI's progress engine and the component's pools, and that is what is tested:
- * also while communicators are made from separate parents and freed, and while messages pass.
+ * Thread i of every process belongs together with thread i of all the others. They follow a plan of
+ * their own, on communicators of their own, with a ledger for each communicator. The threads of one
+ * process share MPI's progress engine and the component's pools. That is what is tested, also while
+ * communicators are made from separate parents and freed, and while messages pass.
  *
  * Invariant: no two threads of a process use one communicator for collectives at the same time (MPI
  * forbids it), nor one ledger slot.

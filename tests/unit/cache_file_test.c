@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file of the tuning cache (coll_nicbarr/cache_file.c). Invariants: what was written is read
- * again, for that shape and machine only; a file that is not ours is neither believed nor changed;
- * whoever writes at the same time, no entry is lost and no reader sees half a file; nothing else
- * stays in the folder.
+ * The file of the tuning cache (coll_nicbarr/cache_file.c). Invariants. What was written is read
+ * again, for that shape and machine only. A file that is not ours is neither believed nor changed.
+ * When several write at the same time, no entry is lost, and no reader sees half a file. Nothing
+ * else stays in the folder.
  */
 #include <stdarg.h>
 #include <stddef.h>

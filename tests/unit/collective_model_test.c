@@ -8,9 +8,9 @@
  * say is implausible, nothing damaged is believed. And in the end: all are done, within a bound on
  * the virtual time; the NICs know of no group any more; closed groups' memory was left alone.
  *
- * Where one host is late and another one gives it up meanwhile, all hear of it, and of that host,
- * whatever is lost, once the late one has come; a group that has failed completes nothing more; and
- * each tells of it once.
+ * One host may be late, and another one gives it up meanwhile. Once the late one has come, all have
+ * heard that it was given up, whatever is lost. A group that has failed completes nothing more.
+ * Each tells of it once.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives of a whole NIC, over a test double of the board. Invariants: a message that comes
- * before its group is opened is kept, or asked for later; of a closed group a peer hears that it is
- * done, and nothing else; what has no key of ours changes nothing and gets no answer; who waits
- * asks for what is missing, and only for that, ever more slowly; groups do not disturb each other,
- * and closed ones are not touched.
+ * Collectives of a whole NIC, over a test double of the board. Invariants. A message that comes
+ * before its group is opened is kept, or asked for later. A peer hears of a closed group that it is
+ * done, and nothing else. A packet without a key of ours changes nothing and gets no answer. A
+ * group that waits asks for what is missing, and only for that, ever more slowly. Groups do not
+ * disturb each other, and closed ones are not touched.
  */
 #include <stdarg.h>
 #include <stddef.h>

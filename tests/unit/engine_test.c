@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The collective engine, one group at a time, message by message. Invariants: a step's messages are
- * sent before it waits, and the next step's not before all have come; messages may come in any
- * order, early by one epoch, twice, or never (then what is missing is asked for, and nothing else);
- * what was sent is sent again when asked for, and nothing else; epochs may wrap around; the memory
+ * The collective engine, one group at a time, message by message. Invariants. A step's messages are
+ * sent before it waits. The next step's are not sent before all have come. Messages may come in any
+ * order, early by one epoch, twice, or never. What is missing is asked for, and nothing else. What
+ * was sent is sent again when asked for, and nothing else. Epochs may wrap around. The memory
  * around a group is left alone.
  */
 #include <stdarg.h>

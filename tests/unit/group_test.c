@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups of real processes. Invariants: nobody leaves a barrier, or sees a split one complete,
- * before all have come to it, and what a process wrote before it came is there for all who have
- * left; whether they wait by polling, by yielding, asleep, or each in its own way; for any number
- * of outstanding split barriers; across the wrap-around of epochs.
+ * Groups of real processes. Invariants. Nobody leaves a barrier, or sees a split one complete,
+ * before all have come to it. What a process wrote before it came is there for all who have left.
+ * That holds whether they wait by polling, by yielding, asleep, or each in its own way; for any
+ * number of outstanding split barriers; and across the wrap-around of epochs.
  *
  * The ledger is plain memory: a member writes its entry before a barrier, and all read all entries
  * after it. So the ledger also tells (to ThreadSanitizer, or on processors that reorder stores)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * myrd --kernel, over a double of the kernel's NIC. Invariants: a group is its user's alone,
- * whoever knows its key; who dies with a group has it fail, who leaves it does not, and the last
- * one closes it, its last epoch kept; a user has a share of the NIC, not all of it; a group that is
- * stuck is asked for, ever more seldom, and others are not; what a client says is never believed;
- * nobody holds up others, not even by a host that does not answer.
+ * myrd --kernel, over a double of the kernel's NIC. Invariants. A group is its user's alone,
+ * whoever knows its key. When a member dies, its group fails. When a member leaves, it does not.
+ * The last one to leave closes it, and its last epoch is kept. A user has a share of the NIC, not
+ * all of it. A group that is stuck is asked for, ever more seldom, and others are not. What a
+ * client says is never believed. Nobody holds up others, not even by a host that does not answer.
  *
  * What is due is tried with pretended time. The server's own tests run it in a thread and wait for
  * what happens, not for time to pass.

@@ -3,12 +3,12 @@
  * The kernel's NIC, in the kernel. Its program is at one end of a pair of virtual interfaces
  * (veth), in a network of this test's own. A packet socket at the other end is all its peers.
  *
- * Invariants: whatever the peers send and the hosts ring, the program does what the same engine,
- * compiled for this processor, does: the same messages in the same order, the same release, the
- * same counters; whoever sleeps is woken. Of a closed group it says what was done. Packets that are
- * not provably the NIC's pass untouched, whatever they look like. No process can send a NIC's
- * packets or ring for another user's group, nobody but the owner makes a group fail, and its page
- * can be read and nothing else.
+ * Invariants. Whatever the peers send and the hosts ring, the program does what the same engine
+ * does that is compiled for this processor: the same messages in the same order, the same release,
+ * the same counters. Sleepers are woken. The program says of a closed group what was done. Packets
+ * that are not provably the NIC's pass untouched, whatever they look like. No process can send a
+ * NIC's packets or ring for another user's group, nobody but the owner makes a group fail, and its
+ * page can be read and nothing else.
  *
  * Where the kernel, or this process's rights, do not allow it, all this is skipped.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages between ports, on NICs whose wire loses, repeats, reorders and damages packets.
- * Invariants: each message is delivered whole, once, and in order between two ports, or its sender
- * is told that it never will be; every token comes back; nothing of a port that was closed reaches
- * the one that has its number now; no port keeps another one's messages waiting; whatever a process
+ * Invariants. Each message is delivered whole, once, and in order between two ports, or its sender
+ * is told that it never will be. Every token comes back. Nothing of a port that was closed reaches
+ * the one that has its number now. No port keeps another one's messages waiting. Whatever a process
  * writes into its rings, the NIC touches nothing but memory, and goes on.
  *
  * The hosts are played here, with the rings as firmware/port.h has them.

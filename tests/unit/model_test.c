@@ -67,10 +67,10 @@ static void shared_processors(void **state)
     const double turn = 1024;
     expect("counter", 4, 1, 9 * 4 * turn / 8);
     expect("counter", 2, 1, 9 * 2 * turn / 8);
-    /* Two that tell each other. The first waits in the first turn. From then on, whoever runs does
-     * this: he ends the barrier in which the other one waits; he begins and ends the next, for
-     * which the other's message is there; he waits in the one after. So after turn t he has done
-     * t - 1, and both have 8 after 10. */
+    /* Two that tell each other. The first waits in the first turn. From then on, whichever runs
+     * does this. It ends the barrier in which the other one waits. It begins and ends the next, for
+     * which the other's message is there. It waits in the one after. So after turn t he has done t
+     * - 1, and both have 8 after 10. */
     expect("flags", 2, 1, 10 * turn / 8);
     /* Two processors with processes 0, 2 and 1, 3. Turn 1 has 0 (waits) and 1 (told); turn 2 has
      * 2 (told) and 3 (told); then, every second turn, 0 completes and 1 with it, as it runs after

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The node's NIC, among real processes and over real UDP on the loopback interface. Invariants: all
- * processes of a node have the same NIC, whoever of them comes, goes or is killed; nobody leaves a
+ * The node's NIC, among real processes and over real UDP on the loopback interface. Invariants. All
+ * processes of a node have the same NIC, whoever of them comes, goes or is killed. Nobody leaves a
  * barrier across nodes before all have come to it, whatever else comes over the wire and whoever is
- * stopped for a while; a process killed while it runs the control program, or as a member of a
- * group, ends in "it will never be" for those who wait, not in silence; with a thread barriers
- * complete while nobody polls; what cannot be had is refused with a line that says so, to all
- * alike.
+ * stopped for a while. When a process is killed while it runs the control program, or as a member
+ * of a group, those who wait hear that it will never be. With a thread, barriers complete while
+ * nobody polls. What cannot be had is refused with a line that says so, to all alike.
  *
  * A "node" is a segment with a NIC in it. Processes are forked before they join.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The files that nicsim reads: machines' parameters in JSON, tables in CSV. Invariants: what a file
- * says is taken over, what it does not say is as in the machine that it is like; whatever is wrong
+ * The files that nicsim reads: machines' parameters in JSON, tables in CSV. Invariants. What a file
+ * says is taken over. What it does not say is as in the machine that it is like. Whatever is wrong
  * with a file is said in one line that names it, and nothing is read.
  */
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plans over memory really are barriers, in any order in which the processes may run. Invariants:
- * nobody leaves a barrier before all have entered it, and everybody leaves it in the end; a word of
- * slots has one writer; all words lie on multiples of 4 within the bytes announced; plans that may
- * follow each other in the same memory do; epochs wrap around.
+ * Plans over memory really are barriers, in any order in which the processes may run. Invariants.
+ * Nobody leaves a barrier before all have entered it, and everybody leaves it in the end. A word of
+ * slots has one writer. All words lie on multiples of 4 within the bytes announced. Plans that may
+ * follow each other in the same memory do. Epochs wrap around.
  *
  * Orders are drawn from a seed that is printed: NICBARR_SEED=... plays them again.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host's side of ports. Invariants: a callback is called once for each message that was sent,
- * when its buffer is free again; tokens come back and no more than those; registered memory is
- * given back when a port is closed, by whomever; errors are told as such, with a line.
+ * The host's side of ports. Invariants. A callback is called once for each message that was sent,
+ * when its buffer is free again. Tokens come back, and no more than those. Registered memory is
+ * given back when a port is closed, whoever closes it. Errors are told as such, with a line.
  *
  * The NICs are doubles: their control program is the real one, on the wire's test double, and
  * registered memory is that of real segments.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The report's entries and file (report_file.c): what is alike is counted, each process replaces
- * its own entries only, and what an earlier job has left, or somebody else, goes.
+ * The report's entries and file (report_file.c). Entries that are alike are counted. Each process
+ * replaces its own entries only. What an earlier job or somebody else has left is dropped.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Schedules, exhaustively for every P up to 300. Invariants: played by all ranks they end; every
- * rank has then heard, directly or not, of every rank; the k-th message from p to q is the k-th
- * that q waits for from p; nobody sends to itself, or to the same peer twice; neither steps nor
- * messages are more than the algorithm needs. And names: what is written is read again, and
- * nothing else is. And the ping-pong.
+ * Schedules, exhaustively for every P up to 300. Invariants. Played by all ranks, schedules end.
+ * Every rank has then heard, directly or not, of every rank. The k-th message from p to q is the
+ * k-th that q waits for from p. Nobody sends to itself, or to the same peer twice. There are no
+ * more steps and messages than the algorithm needs. As for names: what is written is read again,
+ * and nothing else is. The ping-pong is tested, too.
  */
 #include <stdarg.h>
 #include <stddef.h>

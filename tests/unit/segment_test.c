@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The node's shared segment. Invariants: all who give the same folder at the same time are in the
- * same segment, each with a number of its own; a link that leads to anything else is replaced, but
- * another version's segment is refused with a line that says so; a record is the same for all who
- * give the same key, is freed by the last to leave it and used again; once one record could not be
- * created, no other is; nobody who is killed, whenever that is, keeps the others from going on.
+ * The node's shared segment. Invariants. All who give the same folder at the same time are in the
+ * same segment, each with a number of its own. A link that leads to anything else is replaced, but
+ * another version's segment is refused with a line that says so. A record is the same for all who
+ * give the same key. The last to leave it frees it, and it is used again. Once one record could not
+ * be created, no other is. A process that is killed, whenever that is, does not keep the others
+ * from going on.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulated cluster, and the barriers that nicsim plays on it. Invariants: what is due first
- * happens first; each part of a message's way takes the time that machine.h says, and who does one
- * thing at a time does so (timelines worked out by hand, to the picosecond); every packet that is
- * sent comes or is lost; nobody leaves a barrier before all have entered it, and all come to the
- * end; a game follows from its parameters and seed.
+ * The simulated cluster, and the barriers that nicsim plays on it. Invariants. What is due first
+ * happens first. Each part of a message's way takes the time that machine.h says. What can do one
+ * thing at a time does no more (timelines worked out by hand, to the picosecond). Every packet that
+ * is sent comes or is lost. Nobody leaves a barrier before all have entered it, and all come to the
+ * end. A game follows from its parameters and seed.
  */
 #include <stdarg.h>
 #include <stddef.h>

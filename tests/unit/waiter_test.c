@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting. Invariants: a wait is over when its word has reached the epoch, and not before, in each
- * of its phases (poll, yield, sleep); progress is called in all of them, but not at the first
- * looks; who sleeps is woken by who publishes, and burns no processor; who shares its processor
- * does not poll, and finds out when that changes.
+ * Waiting. Invariants. A wait is over when its word has reached the epoch, and not before, in each
+ * of its phases (poll, yield, sleep). Progress is called in all of them, but not at the first
+ * looks. A publisher wakes sleepers. Sleepers burn no processor. A process that shares its
+ * processor does not poll, and finds out when that changes.
  *
  * The two ways to give up the processor are caught on their way to the kernel: syscall(), for the
  * futex, is this file's own; sched_yield, which the waiter may call without the C library, is
@@ -120,9 +120,9 @@ static void handle_yields(void)
     sigaction(SIGSYS, &action, NULL);
 }
 
-/* A thread's processor time as the waiter sees it: real; or standing still, so that nothing has
- * moved in a call of progress, however slow the machine is; or racing, so that something has in
- * each, and between two of them no time at all goes by. */
+/* A thread's processor time as the waiter sees it. It may be real. It may stand still: then nothing
+ * has moved in a call of progress, however slow the machine is. Or it may race: then something has
+ * moved in each call, and no time goes by between two of them. */
 static enum { TIME_RUNS, TIME_STANDS, TIME_RACES } processor_time;
 
 int clock_gettime(clockid_t clock, struct timespec *time)

@@ -8,9 +8,9 @@
  * to a NIC (mcp_receive), a NIC's deadline that is over (mcp_timer), or a call that the test has
  * put in at a time. The clock goes from event to event, so a second of waiting costs nothing.
  *
- * Invariants: no two parts of a control program ever run inside each other (send and wake only
- * take note); a packet is a copy in memory of just its size, and a payload must lie in the sender's
- * memory, so that AddressSanitizer sees who reads too far.
+ * Invariants. No two parts of a control program ever run inside each other: send and wake only take
+ * note. A packet is a copy in memory of just its size, and a payload must lie in the sender's
+ * memory. So AddressSanitizer sees who reads too far.
  */
 #ifndef TESTS_UNIT_WIRE_DOUBLE_H
 #define TESTS_UNIT_WIRE_DOUBLE_H
