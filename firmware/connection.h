@@ -81,7 +81,7 @@ struct mcp_connection {
     uint16_t incoming_round;
     uint64_t refused_ports;  /* bit n: a port with number n, n + 64 and so on was refused for want
                                 of tokens, and will tell when it has some */
-    uint8_t refused_why;     /* enum mcp_reason of the last refusal */
+    uint8_t refused_why;     /* enum mcp_reason of the last refusal; 0: there was none */
     bool gap_told;           /* that `expected` is missing, */
     uint8_t gap_attempt;     /* when the sender was at this attempt */
     uint32_t unacknowledged; /* packets taken since the last acknowledgement */

@@ -170,7 +170,8 @@ static void receive_data(struct mcp_nic *nic, struct mcp_board *board, struct mc
     }
     if (present) {
         tell_gap(nic, board, c, part->detail);
-    } else if (0 == ahead && part->round == (uint16_t)(c->incoming_round - 1)) {
+    } else if (0 == ahead && part->round == (uint16_t)(c->incoming_round - 1) &&
+               0 != c->refused_why) {
         mcp_refuse(nic, board, c, part, c->refused_why); /* the sender has not heard it yet */
     }
     mcp_send(nic, board, c);

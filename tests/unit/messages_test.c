@@ -1228,6 +1228,45 @@ static void coming_and_going(void **state)
     run_post(5, 10, &none);
 }
 
+/* What a packet that looks refused is answered with, before anything was refused: nothing. */
+static bool answers_are_sound(void *context, const struct wire_nic *from, mcp_link to,
+                              const struct mcp_header *header, const void *payload,
+                              size_t payload_bytes)
+{
+    (void)context;
+    (void)from;
+    (void)to;
+    (void)payload;
+    (void)payload_bytes;
+    assert_true(MCP_REFUSE != header->type || 0 != header->message.detail);
+    return true;
+}
+
+/* The first packet of a connection is of the round before the first: nobody can have refused it. */
+static void a_round_before_the_first(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 2, 2, crew_seed());
+    struct wire_nic *nic = w.hosts[1].nic;
+    w.wire.transmitted = answers_are_sound;
+    struct mcp_header header = {.type = MCP_DATA, .key = nic->mcp->key};
+    header.message = (struct mcp_message_part){
+        .source = w.hosts[0].nic->mcp->key + 1, /* which has sent nothing before */
+        .sequence = MCP_FIRST_SEQUENCE,
+        .expected = MCP_FIRST_SEQUENCE,
+        .port_key = w.hosts[1].key,
+        .round = MCP_FIRST_ROUND - 1,
+        .flags = MCP_FIRST,
+    };
+    mcp_seal(&header, NULL, 0);
+    wire_inject(&w.wire, w.hosts[0].nic, nic, &header, sizeof(header));
+    pass(&w, SECOND);
+    assert_int_equal(nic->mcp->counters.packets_sent, 0);
+    assert_int_equal(nic->mcp->counters.duplicates, 1);
+    end(&w);
+}
+
 /* A packet has made the connection before its host connects; each holds one link, no more. */
 static void links_are_held_once(void **state)
 {
@@ -1283,6 +1322,7 @@ int main(void)
         cmocka_unit_test(nobody_overtakes),
         cmocka_unit_test(unfinished_messages),
         cmocka_unit_test(links_are_held_once),
+        cmocka_unit_test(a_round_before_the_first),
     };
     return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
 }
