@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the component's test scripts share. Each sources it, with automake's environment: builddir and
 # srcdir say where the build and the sources are. A script prints a line for each check. It fails if
-# one check has failed. shellcheck shell=bash
+# one check has failed.
+# shellcheck shell=bash
 
 set -u
 builddir=$(cd "${builddir:-.}" && pwd)

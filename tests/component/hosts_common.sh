@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the test scripts that need several hosts share; sourced after common.sh. Hosts are network
-# namespaces (nethosts). Where those may not be made, the script is skipped. shellcheck shell=bash
+# namespaces (nethosts). Where those may not be made, the script is skipped.
+# shellcheck shell=bash
 nethosts=$srcdir/nethosts/nethosts
 export builddir
 "$nethosts" --switch --shell 2 true > "$scratch/out" 2>&1

@@ -2,7 +2,8 @@
 # The test script that sources this first runs on hosts that are network namespaces (nethosts). Outside
 # of them, this starts the script again inside, and ends with it. Before, `hosts` says how many hosts
 # there are and how many processes each has. `patience` says after how many seconds the script counts
-# as hung. shellcheck shell=bash
+# as hung.
+# shellcheck shell=bash
 if [ "${1-}" != inside ]; then
     here=$(cd "$(dirname "$0")" && pwd)
     nethosts=$here/../../nethosts/nethosts
