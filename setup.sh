@@ -10,7 +10,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-packages="autoconf automake g++ gcc gnuplot-nox lammps libjansson-dev libopenmpi-dev libtool make
+packages="autoconf automake g++ gcc gnuplot-nox lammps libjansson-dev libopenmpi-dev libseccomp-dev libtool make
     openmpi-bin pkg-config"
 if [ "${1-build}" = check ]; then
     packages="$packages bpftool clang clang-format clang-tidy cppcheck git hpcc iproute2 libbenchmark-dev libbpf-dev libgsl-dev

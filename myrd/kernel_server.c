@@ -24,6 +24,7 @@
 #include "firmware/soft/addresses.h"
 #include "libmyr/kernel_words.h"
 #include "libmyr/unix_talk.h"
+#include "myrd/filter.h"
 #include "myrd/kernel_groups.h"
 #include "myrd/kernel_meeting.h"
 #include "myrd/kernel_plan.h"
@@ -354,13 +355,37 @@ static void close_server(void *serving)
     free(server);
 }
 
+/* Which of the rights that loading takes does this process lack? They are named in `text`. */
+static bool lacks_rights(char *text, size_t bytes)
+{
+    static const struct {
+        int capability;
+        const char *name;
+    } needed[] = {
+        {CAP_BPF, "CAP_BPF"}, {CAP_NET_ADMIN, "CAP_NET_ADMIN"}, {CAP_PERFMON, "CAP_PERFMON"}};
+    size_t length = 0;
+    for (size_t n = 0; n < sizeof(needed) / sizeof(needed[0]); ++n) {
+        if (!myrd_rights_has(needed[n].capability) && length < bytes) {
+            length += (size_t)snprintf(text + length, bytes - length, "%s%s",
+                                       0 == length ? "" : ", ", needed[n].name);
+        }
+    }
+    return 0 != length;
+}
+
 static enum myr_status load(struct myrd_kernel_server *server, struct myr_error *error)
 {
-    char why[MCP_KERNEL_WHY];
-    return mcp_kernel_load(server->name.address[0].ip, server->name.address[0].port,
-                           &server->kernel, why) < 0
-               ? myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why)
-               : MYR_OK;
+    char why[MCP_KERNEL_WHY], missing[MCP_KERNEL_WHY];
+    if (0 == mcp_kernel_load(server->name.address[0].ip, server->name.address[0].port,
+                             &server->kernel, why)) {
+        return MYR_OK;
+    }
+    return lacks_rights(missing, sizeof(missing))
+               ? myr_fail(error, MYR_ERR_SYSTEM, 0,
+                          "may not load a program into the kernel, for lack of %s (run it as root; "
+                          "in a container that was started with --cap-add for each)",
+                          missing)
+               : myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
 }
 
 static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error *error)
@@ -383,7 +408,8 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     if (NULL == server) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    server->place.lock = server->place.listening = server->place.spare = server->port = -1;
+    server->place.lock = server->place.listening = -1;
+    server->place.folder = server->place.spare = server->port = -1;
     allow_descriptors(server);
     enum myr_status status = find_address(server, options->nic.network, options->nic.port, error);
     if (MYR_OK == status) {
@@ -406,10 +432,16 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     return MYR_OK;
 }
 
+/* Files first, as leaving them takes rights; the filter last, as it forbids all of this. */
 static enum myr_status confine(struct myr_error *error)
 {
-    /* For groups' maps, and for packets of our own. CAP_PERFMON was for loading the program. */
-    return myrd_rights_keep(UINT64_C(1) << CAP_BPF | UINT64_C(1) << CAP_NET_ADMIN, error);
+    enum myr_status status = myrd_rights_leave_files(error);
+    if (MYR_OK == status) {
+        /* For groups' pages, which are maps. All else was for the beginning: to load programs
+         * (CAP_PERFMON) and to have them stand at the interface (CAP_NET_ADMIN). */
+        status = myrd_rights_keep(UINT64_C(1) << CAP_BPF, error);
+    }
+    return MYR_OK == status ? myrd_filter(MYRD_FILTER_KERNEL, error) : status;
 }
 
 /* ---- serving ---- */

@@ -6,8 +6,13 @@ bin_PROGRAMS += myrd/myrd
 myrd_myrd_SOURCES = \
     myrd/place.h myrd/place.c \
     myrd/owner.h myrd/server.c \
-    myrd/main.c
-myrd_myrd_LDADD = libmyr/libmyr.la
+    myrd/main.c $(myrd_filter_sources)
+myrd_myrd_LDADD = libmyr/libmyr.la $(SECCOMP_LIBS)
+if HAVE_SECCOMP
+myrd_filter_sources = myrd/filter.h myrd/filter.c
+else
+myrd_filter_sources = myrd/filter.h myrd/filter_none.c
+endif
 myrd_kernel_sources = \
     myrd/kernel_plan.h myrd/kernel_plan.c \
     myrd/kernel_meeting.h myrd/kernel_meeting.c \

@@ -53,13 +53,16 @@ static const char doc[] =
     "\n"
     "With --kernel, BPF programs at a network interface play the barriers of all users' jobs. That "
     "takes\n"
-    "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON. When it ends, barriers under way on it fail.";
+    "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; once it serves, it keeps CAP_BPF alone. When it "
+    "ends,\n"
+    "barriers under way on it fail.";
 
 struct settings {
     struct myrd_options options;
     const struct myrd_owner *owner;
     bool foreground;
     int words; /* of go_to_background() */
+    int null;  /* what becomes of the terminal then */
 };
 
 static long number(const char *argument, long least, long most, struct argp_state *state)
@@ -133,15 +136,14 @@ static int go_to_background(void)
     return words[1];
 }
 
-static void in_background(int words)
+/* From here on there is no terminal. Confined as the process is, it may do just this. */
+static void in_background(const struct settings *settings)
 {
-    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; null >= 0 && fd < 3; ++fd) {
-        (void)dup2(null, fd);
+    for (int fd = 0; settings->null >= 0 && fd < 3; ++fd) {
+        (void)dup2(settings->null, fd);
     }
-    (void)!write(words, "", 1);
-    close(words);
-    (void)!chdir("/");
+    (void)!write(settings->words, "", 1);
+    close(settings->words);
 }
 
 /* A descriptor that can be read when the daemon is to end. */
@@ -158,7 +160,7 @@ static int end_by_signal(void)
 static void say_that_it_runs(const struct settings *settings)
 {
     if (!settings->foreground) {
-        in_background(settings->words);
+        in_background(settings);
     }
 }
 
@@ -170,9 +172,10 @@ static enum myr_status serve(const struct settings *settings, int end, struct my
     if (MYR_OK != status) {
         return status;
     }
-    if (NULL != owner->confine) {
-        status = owner->confine(error);
+    if (!settings->foreground) {
+        (void)!chdir("/"); /* hold up nobody's folder */
     }
+    status = owner->confine(error);
     if (MYR_OK == status) {
         say_that_it_runs(settings);
         status = owner->run(serving, end, error);
@@ -202,6 +205,7 @@ int main(int argc, char **argv)
     make_options(options);
     argp_parse(&argp, argc, argv, 0, NULL, &settings);
     settings.words = settings.foreground ? -1 : go_to_background();
+    settings.null = settings.foreground ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
     const int end = end_by_signal(); /* before there are threads */
     if (MYR_OK != serve(&settings, end, &error)) {
         fprintf(stderr, "myrd: %s\n", error.text);

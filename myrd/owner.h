@@ -32,7 +32,7 @@ struct myrd_owner {
      * do. */
     enum myr_status (*open)(const struct myrd_options *options, void **serving,
                             struct myr_error *error);
-    /* Give up every right that this process does not need from now on. NULL: it has none. */
+    /* Give up every right that this process does not need from now on. Before run(). */
     enum myr_status (*confine)(struct myr_error *error);
     /* Serve until the descriptor `end` can be read. If serving becomes impossible before that, give
      * a line why. */

@@ -64,6 +64,23 @@ static enum myr_status lock_place(struct myrd_place *place, struct myr_error *er
     return MYR_OK;
 }
 
+/* The last part of the socket's path. */
+static const char *name_of(const struct myrd_place *place)
+{
+    const char *slash = strrchr(place->address.sun_path, '/');
+    return NULL == slash ? place->address.sun_path : slash + 1;
+}
+
+static enum myr_status hold_folder(struct myrd_place *place, struct myr_error *error)
+{
+    char folder[PATH_BYTES];
+    const int length = (int)(name_of(place) - place->address.sun_path);
+    snprintf(folder, sizeof(folder), "%.*s", length, place->address.sun_path);
+    place->folder = open(0 == length ? "." : folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return place->folder < 0 ? myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot open %s", folder)
+                             : MYR_OK;
+}
+
 /* Keep a descriptor for visitors who come when there are no more. */
 static void keep_spare(struct myrd_place *place)
 {
@@ -75,12 +92,15 @@ static void keep_spare(struct myrd_place *place)
 enum myr_status myrd_place_open(struct myrd_place *place, const char *path, mode_t rights,
                                 struct myr_error *error)
 {
-    *place = (struct myrd_place){.lock = -1, .listening = -1, .spare = -1};
+    *place = (struct myrd_place){.lock = -1, .listening = -1, .folder = -1, .spare = -1};
     place->address.sun_family = AF_UNIX;
     if (snprintf(place->address.sun_path, PATH_BYTES, "%s", path) >= PATH_BYTES) {
         return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "the socket's path");
     }
-    const enum myr_status status = lock_place(place, error);
+    enum myr_status status = lock_place(place, error);
+    if (MYR_OK == status) {
+        status = hold_folder(place, error);
+    }
     if (MYR_OK != status) {
         return status;
     }
@@ -102,7 +122,7 @@ enum myr_status myrd_place_open(struct myrd_place *place, const char *path, mode
 void myrd_place_hide(struct myrd_place *place)
 {
     if (place->bound) {
-        (void)unlink(place->address.sun_path);
+        (void)unlinkat(place->folder, name_of(place), 0);
         place->bound = false;
     }
     if (place->listening >= 0) {
@@ -117,6 +137,10 @@ void myrd_place_close(struct myrd_place *place)
     if (place->lock >= 0) {
         close(place->lock); /* its file stays: another daemon may be waiting for it */
         place->lock = -1;
+    }
+    if (place->folder >= 0) {
+        close(place->folder);
+        place->folder = -1;
     }
     if (place->spare >= 0) {
         close(place->spare);

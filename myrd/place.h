@@ -17,6 +17,7 @@
 struct myrd_place {
     struct sockaddr_un address;
     int lock, listening; /* -1: none */
+    int folder;          /* the socket's, which may have no name any more when we leave */
     int spare;           /* spare descriptor, to send visitors away by when there are no others */
     bool bound;          /* the socket's file is ours */
 };

@@ -1,26 +1,110 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Giving up rights. It uses system calls directly, as two of them need no library. See rights.h. */
+/* Giving up rights. It uses system calls directly: they need no library. See rights.h. */
 #include "myrd/rights.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum myr_status myrd_rights_keep(uint64_t keep, struct myr_error *error)
+struct sets {
+    struct __user_cap_data_struct word[_LINUX_CAPABILITY_U32S_3];
+};
+
+static long get_sets(struct sets *sets)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-    if (syscall(SYS_capget, &header, data) < 0) {
+    return syscall(SYS_capget, &header, sets->word);
+}
+
+static long set_sets(const struct sets *sets)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    return syscall(SYS_capset, &header, sets->word);
+}
+
+static bool in(const struct sets *sets, int capability)
+{
+    return 0 != (sets->word[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability));
+}
+
+bool myrd_rights_has(int capability)
+{
+    struct sets sets;
+    return 0 == get_sets(&sets) && (in(&sets, capability) || in(&sets, CAP_SYS_ADMIN));
+}
+
+/* ---- files ---- */
+
+/* A file system of no files, which has no place in any other. Returns a descriptor of its root. */
+static int make_nothing(void)
+{
+    const int system = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
+    if (system < 0) {
+        return -1;
+    }
+    int root = -1;
+    if (0 == syscall(SYS_fsconfig, system, FSCONFIG_CMD_CREATE, NULL, NULL, 0)) {
+        root = (int)syscall(SYS_fsmount, system, FSMOUNT_CLOEXEC,
+                            MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+                                MOUNT_ATTR_NOEXEC);
+    }
+    const int err = errno;
+    close(system);
+    errno = err;
+    return root;
+}
+
+enum myr_status myrd_rights_leave_files(struct myr_error *error)
+{
+    struct sets sets;
+    if (get_sets(&sets) < 0 || !in(&sets, CAP_SYS_ADMIN) || !in(&sets, CAP_SYS_CHROOT)) {
+        return MYR_OK;
+    }
+    const int root = make_nothing();
+    if (root < 0) {
+        /* A container may forbid that to those who have the right to. */
+        return EPERM == errno || EACCES == errno
+                   ? MYR_OK
+                   : myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot make an empty root");
+    }
+    const bool left = 0 == fchdir(root) && 0 == chroot(".");
+    const int err = errno;
+    close(root);
+    return left ? MYR_OK : myr_fail(error, MYR_ERR_SYSTEM, err, "cannot go to an empty root");
+}
+
+/* ---- capabilities ---- */
+
+/* Nobody can be given what is not in this set. */
+static bool empty_bounding_set(void)
+{
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
+        if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum myr_status myrd_rights_keep(uint64_t keep, struct myr_error *error)
+{
+    struct sets sets;
+    if (get_sets(&sets) < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot tell this process's capabilities");
     }
-    for (int word = 0; word < _LINUX_CAPABILITY_U32S_3; ++word) {
-        data[word].permitted &= (uint32_t)(keep >> 32 * word);
-        data[word].effective = data[word].permitted;
-        data[word].inheritable = 0; /* with them go the ambient ones */
+    if (in(&sets, CAP_SETPCAP) && !empty_bounding_set()) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot empty the set of capabilities");
     }
-    if (syscall(SYS_capset, &header, data) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
+    for (int word = 0; word < _LINUX_CAPABILITY_U32S_3; ++word) {
+        sets.word[word].permitted &= (uint32_t)(keep >> 32 * word);
+        sets.word[word].effective = sets.word[word].permitted;
+        sets.word[word].inheritable = 0; /* with them go the ambient ones */
+    }
+    if (set_sets(&sets) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot give up rights");
     }
     return MYR_OK;

@@ -23,6 +23,7 @@
 #include "libmyr/nic_thread.h"
 #include "libmyr/port.h"
 #include "libmyr/unix_talk.h"
+#include "myrd/filter.h"
 #include "myrd/place.h"
 
 enum {
@@ -254,7 +255,8 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     server->options = *options;
-    server->place.lock = server->place.listening = server->place.spare = -1;
+    server->place.lock = server->place.listening = -1;
+    server->place.folder = server->place.spare = -1;
     enum myr_status status = listen_there(server, error);
     if (MYR_OK == status) {
         status = open_nic(server, error);
@@ -265,6 +267,11 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     }
     *serving = server;
     return MYR_OK;
+}
+
+static enum myr_status confine(struct myr_error *error)
+{
+    return myrd_filter(MYRD_FILTER_SOFT, error);
 }
 
 static void watch_all(struct myrd_server *server, int end)
@@ -313,6 +320,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
 
 const struct myrd_owner myrd_soft_owner = {
     .open = open_server,
+    .confine = confine,
     .run = run_server,
     .close = close_server,
 };

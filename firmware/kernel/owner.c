@@ -32,6 +32,7 @@ enum { TCX_INGRESS = 46, TCX_EGRESS = 47, FIRST = 1 << 3 /* BPF_F_BEFORE */ };
 
 struct mcp_kernel {
     struct program *program;  /* the skeleton */
+    int processors;           /* that this machine may have */
     struct ring_buffer *told; /* tells of stuck groups; NULL: it does not */
     mcp_kernel_stuck_fn tell; /* while that is heard */
     void *context;
@@ -181,6 +182,11 @@ int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
         load(&loading->program, &loading->place, why) < 0) {
         mcp_kernel_close(loading);
         return -1;
+    }
+    loading->processors = libbpf_num_possible_cpus(); /* now: the owner may give up its files */
+    if (loading->processors < 1) {
+        mcp_kernel_close(loading);
+        return refuse(why, "cannot tell how many processors this machine has");
     }
     loading->pages = mcp_pages_make(bpf_map__fd(loading->program->maps.pages));
     if (NULL == loading->pages) {
@@ -470,15 +476,14 @@ int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, char why[MCP_KERNEL_
 void mcp_kernel_count(struct mcp_kernel *kernel, struct mcp_counters *counters)
 {
     const uint32_t zero = 0;
-    const int processors = libbpf_num_possible_cpus();
     memset(counters, 0, sizeof(*counters));
-    struct mcp_counters *each = processors > 0 ? calloc((size_t)processors, sizeof(*each)) : NULL;
+    struct mcp_counters *each = calloc((size_t)kernel->processors, sizeof(*each));
     if (NULL == each ||
         bpf_map_lookup_elem(bpf_map__fd(kernel->program->maps.counters), &zero, each) < 0) {
         free(each);
         return;
     }
-    for (int p = 0; p < processors; ++p) {
+    for (int p = 0; p < kernel->processors; ++p) {
 #define ADD(name, text) counters->name += each[p].name;
         MCP_COUNTERS(ADD)
 #undef ADD

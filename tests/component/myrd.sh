@@ -51,6 +51,17 @@ both_start() { on 1 "$myrd" && on 2 "$myrd"; } > "$scratch/out" 2>&1
 check "a daemon on each host" both_start
 check "their NICs are there, and run by them" [ "$(status '[x["nic"]["run_by"] for x in s]')" = "['daemon', 'daemon']" ]
 
+# Its filter of system calls (2) is every thread's.
+confined() {
+    local thread filter=0
+    ! ldd "$myrd" | grep -q libseccomp || filter=2
+    for thread in /proc/"$(status 'pids("myrd")[0]')"/task/*; do
+        sed -nE 's/^(NoNewPrivs|Seccomp):\s+/\1 /p' "$thread/status" > "$scratch/out"
+        [ "$(xargs < "$scratch/out")" = "NoNewPrivs 1 Seccomp $filter" ] || return 1
+    done
+}
+check "they have given up what they do not need" confined
+
 a_second() { ! on 1 "$myrd" && said "runs already"; } > "$scratch/out" 2>&1
 check "a second one on a host is refused" a_second
 

@@ -41,9 +41,21 @@ check "the other host has none" [ "$(kernel 2 k)" = None ]
 in_words() { on 1 "$nicbarr" status > "$scratch/out" && said "^Kernel: a NIC at interface eth0" && said "0 open" && said "barriers completed"; }
 check "and in words" in_words
 
-# CAP_NET_ADMIN is 12, CAP_BPF is 39.
-few_rights() { grep -Eq "^CapPrm:\s+0000008000001000" "/proc/$daemon/status" && grep -Eq "^NoNewPrivs:\s+1" "/proc/$daemon/status"; }
-check "it keeps the rights that it needs, and no others" few_rights
+# Only what it needs, in each of its threads (which has root's number, as clients trust no other).
+# CAP_BPF is 39. A filter is 2.
+few_rights() { # PID BOUNDING-SET
+    local thread right none=0000000000000000 bpf=0000008000000000
+    right="Uid 0 0 0 0 CapInh $none CapPrm $bpf CapEff $bpf CapBnd $2 CapAmb $none"
+    for thread in /proc/"$1"/task/*; do
+        sed -nE 's/^(Uid|Cap...|NoNewPrivs|Seccomp):\s+/\1 /p' "$thread/status" > "$scratch/out"
+        [ "$(xargs < "$scratch/out")" = "$right NoNewPrivs 1 Seccomp $filter" ] || return 1
+    done
+}
+no_files() { [ -e "/proc/$1/root/." ] && [ -z "$(ls -A "/proc/$1/root/")" ]; }
+filter=0
+! ldd "$myrd" | grep -q libseccomp || filter=2
+check "it keeps the rights that it needs, and no others" few_rights "$daemon" 0000000000000000
+check "it has no files" no_files "$daemon"
 
 a_second() { ! on 1 "$myrd" --kernel && said "runs already"; } > "$scratch/out" 2>&1
 check "a second one is refused" a_second
@@ -61,6 +73,23 @@ if [ "$(id -u)" = 0 ] && "${user[@]}" "$nicbarr" --version > /dev/null 2>&1; the
     mkdir "$scratch/user" && chown 65534 "$scratch/user"
     no_rights() { ! on 2 "${user[@]}" "$myrd" --kernel --socket "$scratch/user/sock" && said "root"; } > "$scratch/out" 2>&1
     check "no rights: a line says so" no_rights
+    # As in a container that gives some rights, and not others.
+    each_missing() {
+        local right
+        for right in bpf net_admin perfmon; do
+            ! on 2 setpriv --bounding-set "-$right,-sys_admin" "$myrd" --kernel > "$scratch/out" 2>&1 &&
+                said "for lack of CAP_${right^^} (.*--cap-add" && [ "$(wc -l < "$scratch/out")" = 1 ] || return 1
+        done
+    }
+    check "one right is missing: a line says which" each_missing
+    these_alone() {
+        on 2 setpriv --bounding-set "-all,+bpf,+net_admin,+perfmon" "$myrd" --kernel > "$scratch/out" 2>&1 || return 1
+        local other
+        other=$(kernel 2 'k["runner"]')
+        few_rights "$other" 000000c000001000 && kill -TERM "$other" &&
+            while [ -e "$scratch/2/sock" ]; do sleep 0.05; done
+    }
+    check "with these three alone it works, and keeps one" these_alone
     may_not_load=(setpriv --bounding-set "-bpf,-sys_admin" env)
     says_more() {
         ! on 2 "${may_not_load[@]}" "$myrd" --kernel && ! said "^libbpf: " &&

@@ -31,6 +31,7 @@ unit_programs = \
     tests/unit/sim_test \
     tests/unit/nicsim_data_test \
     tests/unit/place_test \
+    tests/unit/rights_test \
     tests/unit/kernel_server_test
 if HAVE_KERNEL_NIC
 unit_programs += tests/unit/kernel_test
@@ -177,6 +178,14 @@ tests_unit_place_test_SOURCES = tests/unit/place_test.c $(unit_common) myrd/plac
 tests_unit_place_test_CFLAGS = $(unit_cflags)
 tests_unit_place_test_LDADD = $(unit_libs)
 
+tests_unit_rights_test_SOURCES = tests/unit/rights_test.c $(unit_common) \
+    myrd/rights.h myrd/rights.c $(myrd_filter_sources)
+tests_unit_rights_test_CFLAGS = $(unit_cflags)
+tests_unit_rights_test_LDADD = $(unit_libs) $(SECCOMP_LIBS)
+if HAVE_SECCOMP
+tests_unit_rights_test_CPPFLAGS = $(AM_CPPFLAGS) -DHAVE_SECCOMP
+endif
+
 ## The component with a test double as its only kind of NIC; tests/component/double.sh plays on it.
 check_LTLIBRARIES = tests/unit/double/mca_coll_nicbarr.la
 tests_unit_double_mca_coll_nicbarr_la_SOURCES = $(coll_nicbarr_sources) tests/unit/nic_double.c
@@ -188,9 +197,9 @@ tests_unit_double_mca_coll_nicbarr_la_LIBADD = $(coll_nicbarr_libadd)
 ## The owner of the kernel's NIC, over a test double of that; also where the build has no such NIC.
 tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_common) \
     tests/unit/kernel_double.h tests/unit/kernel_double.c \
-    myrd/place.h myrd/place.c $(myrd_kernel_sources)
+    myrd/place.h myrd/place.c $(myrd_kernel_sources) $(myrd_filter_sources)
 tests_unit_kernel_server_test_CFLAGS = $(unit_cflags)
-tests_unit_kernel_server_test_LDADD = $(unit_libs)
+tests_unit_kernel_server_test_LDADD = $(unit_libs) $(SECCOMP_LIBS)
 
 ## The kernel's NIC itself, where this machine has one and lets us; else the test skips itself.
 if HAVE_KERNEL_NIC

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the daemon may ask of the system; see filter.h.
+ *
+ * The lists were found by tracing the daemon through its tests, and by reading. Calls are named,
+ * not numbered: libseccomp knows each machine's numbers, and leaves out what a machine does not
+ * have.
+ *
+ * A call on a barrier's path is allowed whatever its arguments are: the kernel keeps a map of such
+ * calls, and runs no filter for them. The soft NIC then pays 60 ns a call, for having a filter at
+ * all (recvfrom() takes 335 ns without). Barriers of the kernel's NIC do not come by the daemon.
+ */
+#include "myrd/filter.h"
+
+#include <asm/ioctls.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/sockios.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#define INT UINT32_MAX /* all bits of an int */
+
+/* Where the first argument of clone() stands. */
+#ifdef __s390__
+enum { CLONE_FLAGS = 1 };
+#else
+enum { CLONE_FLAGS = 0 };
+#endif
+
+/* A call is allowed if those bits of that argument have this value. No bits: it is in any case. */
+struct call {
+    const char *name;
+    unsigned int argument;
+    uint64_t bits, value;
+};
+
+static const struct call both[] = {
+    /* memory, which holds no code */
+    {"brk", 0, 0, 0},
+    {"madvise", 0, 0, 0},
+    {"mmap", 2, PROT_EXEC, 0},
+    {"mmap2", 2, PROT_EXEC, 0},
+    {"mprotect", 2, PROT_EXEC, 0},
+    {"mremap", 0, 0, 0},
+    {"munmap", 0, 0, 0},
+    /* threads, and no processes. (clone3() cannot be looked into: the C library takes clone().) */
+    {"clone", CLONE_FLAGS, CLONE_THREAD, CLONE_THREAD},
+    {"exit", 0, 0, 0},
+    {"exit_group", 0, 0, 0},
+    {"futex", 0, 0, 0},
+    {"futex_time64", 0, 0, 0},
+    {"getpid", 0, 0, 0},
+    {"gettid", 0, 0, 0},
+    {"prctl", 0, INT, PR_SET_NAME},
+    {"rseq", 0, 0, 0},
+    {"rt_sigprocmask", 0, 0, 0},
+    {"rt_sigreturn", 0, 0, 0},
+    {"sched_getaffinity", 0, 0, 0},
+    {"sched_yield", 0, 0, 0},
+    {"set_robust_list", 0, 0, 0},
+    {"sigaltstack", 0, 0, 0}, /* of each thread in a build with sanitizers */
+    /* time */
+    {"clock_gettime", 0, 0, 0},
+    {"clock_gettime64", 0, 0, 0},
+    {"clock_nanosleep", 0, 0, 0},
+    {"clock_nanosleep_time64", 0, 0, 0},
+    {"restart_syscall", 0, 0, 0}, /* of the system itself, when a stopped process goes on */
+    /* descriptors */
+    {"close", 0, 0, 0},
+    {"dup2", 0, 0, 0},
+    {"dup3", 0, 0, 0},
+    {"eventfd2", 0, 0, 0},
+    {"fcntl", 0, 0, 0},
+    {"fcntl64", 0, 0, 0},
+    {"fstat", 0, 0, 0},
+    {"fstat64", 0, 0, 0},
+    {"poll", 0, 0, 0},
+    {"ppoll", 0, 0, 0},
+    {"ppoll_time64", 0, 0, 0},
+    {"read", 0, 0, 0},
+    {"write", 0, 0, 0},
+    {"writev", 0, 0, 0},
+    /* clients */
+    {"accept4", 0, 0, 0},
+    {"getsockopt", 0, 0, 0},
+    {"pidfd_open", 0, 0, 0},
+    {"recvfrom", 0, 0, 0},
+    {"recvmsg", 0, 0, 0},
+    {"sendmsg", 0, 0, 0},
+    {"sendto", 0, 0, 0},
+    {"shutdown", 0, 0, 0},
+    {"unlinkat", 0, 0, 0}, /* the socket, at the end */
+    /* who we are, and what nobody can guess */
+    {"getegid", 0, 0, 0},
+    {"getegid32", 0, 0, 0},
+    {"geteuid", 0, 0, 0},
+    {"geteuid32", 0, 0, 0},
+    {"getgid", 0, 0, 0},
+    {"getgid32", 0, 0, 0},
+    {"getrandom", 0, 0, 0},
+    {"getuid", 0, 0, 0},
+    {"getuid32", 0, 0, 0},
+};
+
+/* The soft NIC's. It may be made anew, with memory and a socket, when a client's death has broken
+ * it; and who is alive is to be read in /proc. */
+static const struct call soft[] = {
+    {"bind", 0, 0, 0},
+    {"connect", 0, 0, 0},
+    {"fallocate", 0, 0, 0},
+    {"ftruncate", 0, 0, 0},
+    {"ftruncate64", 0, 0, 0},
+    {"getsockname", 0, 0, 0},
+    {"kill", 1, INT, 0}, /* is it there? */
+    {"memfd_create", 0, 0, 0},
+    {"open", 1, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY},
+    {"openat", 2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY},
+    {"prctl", 0, INT, PR_SET_PTRACER},
+    {"sendmmsg", 0, 0, 0},
+    {"setsockopt", 0, 0, 0},
+    {"socket", 0, INT, AF_INET},
+    {"socket", 0, INT, AF_NETLINK}, /* which addresses are there? */
+};
+
+/* The kernel NIC's. Its programs and sockets are made: it may only look into maps, change them, and
+ * make pages for groups. */
+static const struct call kernel[] = {
+    {"bpf", 0, INT, BPF_MAP_CREATE},
+    {"bpf", 0, INT, BPF_MAP_LOOKUP_ELEM},
+    {"bpf", 0, INT, BPF_MAP_UPDATE_ELEM},
+    {"bpf", 0, INT, BPF_MAP_DELETE_ELEM},
+    {"bpf", 0, INT, BPF_MAP_GET_NEXT_KEY},
+    {"bpf", 0, INT, BPF_MAP_LOOKUP_AND_DELETE_ELEM},
+    {"bpf", 0, INT, BPF_MAP_FREEZE},
+    {"bpf", 0, INT, BPF_MAP_LOOKUP_BATCH},
+    {"bpf", 0, INT, BPF_MAP_LOOKUP_AND_DELETE_BATCH},
+    {"bpf", 0, INT, BPF_MAP_UPDATE_BATCH},
+    {"bpf", 0, INT, BPF_MAP_DELETE_BATCH},
+    {"bpf", 0, INT, BPF_PROG_TEST_RUN}, /* of a program that is loaded */
+    {"ioctl", 1, INT, SIOCGARP},        /* a neighbour's hardware address */
+};
+
+static int allow(scmp_filter_ctx filter, const struct call *calls, size_t count)
+{
+    for (size_t c = 0; c < count; ++c) {
+        const struct call *call = &calls[c];
+        const int number = seccomp_syscall_resolve_name(call->name);
+        if (__NR_SCMP_ERROR == number) {
+            continue; /* this libseccomp is older than the call */
+        }
+        const struct scmp_arg_cmp what = {call->argument, SCMP_CMP_MASKED_EQ, call->bits,
+                                          call->value};
+        const int rc =
+            seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, 0 == call->bits ? 0 : 1, &what);
+        if (rc < 0 && -EDOM != rc) { /* (EDOM: not on this machine) */
+            return rc;
+        }
+    }
+    return 0;
+}
+
+#define ALLOW(filter, calls) allow(filter, calls, sizeof(calls) / sizeof((calls)[0]))
+
+static int load(scmp_filter_ctx filter, enum myrd_filter_owner owner)
+{
+    int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1); /* all threads */
+    if (0 == rc) {
+        /* Older kernels slow down whoever has a filter, in fear of code that others have written.
+         * Here is none. */
+        (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
+        rc = ALLOW(filter, both);
+    }
+    if (0 == rc) {
+        rc = MYRD_FILTER_KERNEL == owner ? ALLOW(filter, kernel) : ALLOW(filter, soft);
+    }
+    return 0 == rc ? seccomp_load(filter) : rc;
+}
+
+enum myr_status myrd_filter(enum myrd_filter_owner owner, struct myr_error *error)
+{
+    const scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
+    if (NULL == filter) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    const int rc = load(filter, owner);
+    seccomp_release(filter);
+    return rc < 0 ? myr_fail(error, MYR_ERR_SYSTEM, -rc,
+                             "cannot limit itself to the system calls that it needs (the kernel "
+                             "must have seccomp filters)")
+                  : MYR_OK;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the daemon gives up (myrd/rights.c, myrd/filter.c). Invariants: what it does not need cannot
+ * be had again: no file, no program, no process, no socket of another kind, no capability; by no
+ * thread of it. What it needs goes on.
+ *
+ * Each attempt is made twice, in a process without the filter, too: only there the system itself
+ * answers. So an attempt that would have failed in any case is noticed.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/capability.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "myrd/filter.h"
+#include "myrd/rights.h"
+#include "os/clock.h"
+#include "tests/unit/crew.h"
+
+enum { SOFT = 1 << MYRD_FILTER_SOFT, KERNEL = 1 << MYRD_FILTER_KERNEL, BOTH = SOFT | KERNEL };
+
+/* ---- what is forbidden ---- */
+
+#define ATTEMPT(name, call)                                                                        \
+    static long name(void)                                                                         \
+    {                                                                                              \
+        return (call);                                                                             \
+    }
+
+static char *const no_words[] = {NULL};
+ATTEMPT(run_a_program, execve("/nowhere", no_words, no_words))
+ATTEMPT(run_a_descriptor, syscall(SYS_execveat, -1, "", no_words, no_words, 0))
+ATTEMPT(trace_another, ptrace(PTRACE_CONT, getpid(), NULL, NULL))
+ATTEMPT(read_another, syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0))
+ATTEMPT(take_a_descriptor, syscall(SYS_pidfd_getfd, -1, 0, 0))
+ATTEMPT(signal_another, kill(getppid(), SIGCONT))
+ATTEMPT(signal_by_descriptor, syscall(SYS_pidfd_send_signal, -1, SIGTERM, NULL, 0))
+ATTEMPT(mount_something, mount("none", "/nowhere", "tmpfs", 0, NULL))
+ATTEMPT(change_root, chroot("/nowhere"))
+ATTEMPT(change_folder, chdir("/nowhere"))
+ATTEMPT(enter_a_namespace, setns(-1, 0))
+ATTEMPT(make_a_namespace, unshare(0))
+ATTEMPT(clone_by_words, syscall(SYS_clone3, NULL, 0))
+ATTEMPT(become_another, setresuid((uid_t)-1, (uid_t)-1, (uid_t)-1))
+ATTEMPT(change_rights, syscall(SYS_capset, NULL, NULL))
+ATTEMPT(change_this_process, prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))
+ATTEMPT(end_the_machine, syscall(SYS_reboot, 0, 0, 0, NULL)) /* without its magic words */
+ATTEMPT(load_a_bpf_program, syscall(SYS_bpf, BPF_PROG_LOAD, NULL, 0))
+ATTEMPT(attach_a_bpf_program, syscall(SYS_bpf, BPF_LINK_CREATE, NULL, 0))
+ATTEMPT(make_a_bpf_map, syscall(SYS_bpf, BPF_MAP_CREATE, NULL, 0))
+ATTEMPT(read_a_secret, open("/etc/shadow", O_RDONLY | O_CLOEXEC))
+ATTEMPT(write_a_file, open("/nowhere", O_WRONLY | O_CLOEXEC))
+ATTEMPT(make_a_file, open("/nowhere/file", O_RDONLY | O_CREAT | O_CLOEXEC, 0600))
+ATTEMPT(open_otherwise, syscall(SYS_openat2, -1, "", NULL, 0))
+ATTEMPT(rename_a_file, rename("/nowhere", "/nowhere"))
+ATTEMPT(link_a_file, symlink("/nowhere", "/nowhere/link"))
+ATTEMPT(give_rights_to_a_file, chmod("/nowhere", 0777))
+ATTEMPT(make_memory, memfd_create("test", MFD_CLOEXEC))
+ATTEMPT(talk_version_6, socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0))
+ATTEMPT(talk_raw, socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0))
+ATTEMPT(talk_locally, socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))
+ATTEMPT(talk_to_hosts, socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
+ATTEMPT(connect_to_hosts, connect(-1, NULL, 0))
+ATTEMPT(listen_to_hosts, listen(-1, 0))
+ATTEMPT(type_at_a_terminal, ioctl(-1, TIOCSTI, ""))
+ATTEMPT(run_made_code, mprotect(NULL, 0, PROT_READ | PROT_EXEC))
+
+static long map_made_code(void)
+{
+    void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return MAP_FAILED == code ? -1 : 0;
+}
+
+static long make_a_process(void)
+{
+    const pid_t child = fork();
+    if (0 == child) {
+        _exit(0);
+    }
+    return child < 0 ? -1 : waitpid(child, NULL, 0);
+}
+
+#define FORBIDDEN(owners, name)                                                                    \
+    {                                                                                              \
+#name, name, owners                                                                        \
+    }
+static const struct attempt {
+    const char *name;
+    long (*make)(void);
+    int owners; /* to whom it is forbidden */
+} attempts[] = {
+    FORBIDDEN(BOTH, run_a_program),
+    FORBIDDEN(BOTH, run_a_descriptor),
+    FORBIDDEN(BOTH, trace_another),
+    FORBIDDEN(BOTH, read_another),
+    FORBIDDEN(BOTH, take_a_descriptor),
+    FORBIDDEN(BOTH, signal_another),
+    FORBIDDEN(BOTH, signal_by_descriptor),
+    FORBIDDEN(BOTH, mount_something),
+    FORBIDDEN(BOTH, change_root),
+    FORBIDDEN(BOTH, change_folder),
+    FORBIDDEN(BOTH, enter_a_namespace),
+    FORBIDDEN(BOTH, make_a_namespace),
+    FORBIDDEN(BOTH, make_a_process),
+    FORBIDDEN(BOTH, clone_by_words),
+    FORBIDDEN(BOTH, become_another),
+    FORBIDDEN(BOTH, change_rights),
+    FORBIDDEN(BOTH, change_this_process),
+    FORBIDDEN(BOTH, end_the_machine),
+    FORBIDDEN(BOTH, load_a_bpf_program),
+    FORBIDDEN(BOTH, attach_a_bpf_program),
+    FORBIDDEN(SOFT, make_a_bpf_map),
+    FORBIDDEN(KERNEL, read_a_secret),
+    FORBIDDEN(BOTH, write_a_file),
+    FORBIDDEN(BOTH, make_a_file),
+    FORBIDDEN(BOTH, open_otherwise),
+    FORBIDDEN(BOTH, rename_a_file),
+    FORBIDDEN(BOTH, link_a_file),
+    FORBIDDEN(BOTH, give_rights_to_a_file),
+    FORBIDDEN(KERNEL, make_memory),
+    FORBIDDEN(BOTH, talk_version_6),
+    FORBIDDEN(BOTH, talk_raw),
+    FORBIDDEN(BOTH, talk_locally),
+    FORBIDDEN(KERNEL, talk_to_hosts),
+    FORBIDDEN(KERNEL, connect_to_hosts),
+    FORBIDDEN(BOTH, listen_to_hosts),
+    FORBIDDEN(BOTH, type_at_a_terminal),
+    FORBIDDEN(BOTH, run_made_code),
+    FORBIDDEN(BOTH, map_made_code),
+};
+enum { ATTEMPTS = sizeof(attempts) / sizeof(attempts[0]) };
+
+static bool refused(const struct attempt *attempt)
+{
+    errno = 0;
+    return attempt->make() < 0 && ENOSYS == errno;
+}
+
+static void confine(enum myrd_filter_owner owner)
+{
+    struct myr_error error;
+    CREW_CHECK(MYR_OK == myrd_filter(owner, &error), "%s", error.text);
+}
+
+static void try_without(uint32_t rank, void *context)
+{
+    (void)rank;
+    (void)context;
+    for (size_t a = 0; a < ATTEMPTS; ++a) {
+        CREW_CHECK(!refused(&attempts[a]), "%s: this system lacks the call", attempts[a].name);
+    }
+}
+
+static void try_all(uint32_t owner, void *context)
+{
+    (void)context;
+    confine((enum myrd_filter_owner)owner);
+    for (size_t a = 0; a < ATTEMPTS; ++a) {
+        if (0 != (attempts[a].owners & 1 << owner)) {
+            CREW_CHECK(refused(&attempts[a]), "%s: %s", attempts[a].name, strerror(errno));
+        }
+    }
+}
+
+static void need_filter(void)
+{
+#ifndef HAVE_SECCOMP
+    print_message("this build has no libseccomp\n");
+    skip();
+#endif
+}
+
+static void the_system_itself_allows_them(void **state)
+{
+    (void)state;
+    assert_true(crew_join(crew_fork(try_without, 0, NULL)));
+}
+
+static void the_filter_forbids_them(void **state)
+{
+    (void)state;
+    need_filter();
+    assert_true(crew_join(crew_fork(try_all, MYRD_FILTER_SOFT, NULL)));
+    assert_true(crew_join(crew_fork(try_all, MYRD_FILTER_KERNEL, NULL)));
+}
+
+/* ---- what is not ---- */
+
+static void *do_nothing(void *nothing)
+{
+    return nothing;
+}
+
+static void do_work(uint32_t owner, void *context)
+{
+    (void)context;
+    confine((enum myrd_filter_owner)owner);
+    pthread_t thread;
+    CREW_CHECK(0 == pthread_create(&thread, NULL, do_nothing, NULL), "a thread");
+    CREW_CHECK(0 == pthread_join(thread, NULL), "its end");
+    const size_t much = 64 << 20;
+    char *memory = malloc(much);
+    CREW_CHECK(NULL != memory, "memory");
+    memset(memory, 1, much);
+    free(memory);
+    const int event = eventfd(1, EFD_CLOEXEC);
+    struct pollfd watched = {.fd = event, .events = POLLIN};
+    CREW_CHECK(1 == poll(&watched, 1, -1), "an event");
+    CREW_CHECK(syscall(SYS_pidfd_open, getpid(), 0) >= 0, "a process: %s", strerror(errno));
+    CREW_CHECK(os_now_ns() > 0, "time");
+    CREW_CHECK(ENOSYS != (ioctl(-1, SIOCGARP, NULL), errno) || MYRD_FILTER_SOFT == owner, "ARP");
+    const long map = syscall(SYS_bpf, BPF_MAP_CREATE, NULL, 0);
+    CREW_CHECK(map < 0 && (ENOSYS == errno) == (MYRD_FILTER_SOFT == owner), "a map");
+    if (MYRD_FILTER_SOFT == owner) {
+        CREW_CHECK(0 == kill(getpid(), 0), "who is alive: %s", strerror(errno));
+        CREW_CHECK(open("/proc/self/stat", O_RDONLY | O_CLOEXEC) >= 0, "since when");
+        CREW_CHECK(memfd_create("test", MFD_CLOEXEC) >= 0, "a segment");
+        CREW_CHECK(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) >= 0, "the wire");
+    }
+}
+
+static void work_goes_on(void **state)
+{
+    (void)state;
+    need_filter();
+    assert_true(crew_join(crew_fork(do_work, MYRD_FILTER_SOFT, NULL)));
+    assert_true(crew_join(crew_fork(do_work, MYRD_FILTER_KERNEL, NULL)));
+}
+
+/* ---- threads ---- */
+
+static void *try_later(void *context)
+{
+    char word;
+    CREW_CHECK(1 == read(*(const int *)context, &word, 1), "a word");
+    CREW_CHECK(change_folder() < 0 && ENOSYS == errno, "%s", strerror(errno));
+    CREW_CHECK(1 == prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) || ENOSYS == errno, "new privileges");
+    return NULL;
+}
+
+static void confine_with_a_thread(uint32_t rank, void *context)
+{
+    pthread_t thread;
+    int words[2];
+    (void)rank;
+    (void)context;
+    CREW_CHECK(0 == pipe2(words, O_CLOEXEC), "a pipe");
+    CREW_CHECK(0 == pthread_create(&thread, NULL, try_later, &words[0]), "a thread");
+    confine(MYRD_FILTER_SOFT);
+    CREW_CHECK(1 == write(words[1], "", 1), "a word");
+    CREW_CHECK(0 == pthread_join(thread, NULL), "its end");
+}
+
+static void threads_that_are_there_already_are_bound(void **state)
+{
+    (void)state;
+    need_filter();
+    assert_true(crew_join(crew_fork(confine_with_a_thread, 0, NULL)));
+}
+
+/* ---- capabilities ---- */
+
+static uint64_t status_of(const char *word)
+{
+    char line[200], format[40];
+    unsigned long long value = ~0ULL;
+    FILE *file = fopen("/proc/self/status", "re");
+    CREW_CHECK(NULL != file, "no /proc");
+    snprintf(format, sizeof(format), "%s: %%llx", word);
+    while (NULL != fgets(line, sizeof(line), file) && 1 != sscanf(line, format, &value)) {
+    }
+    fclose(file);
+    return value;
+}
+
+static void keep_one(uint32_t rank, void *context)
+{
+    const uint64_t one = UINT64_C(1) << CAP_KILL;
+    struct myr_error error;
+    (void)rank;
+    (void)context;
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_CHOWN, 0, 0);
+    CREW_CHECK(MYR_OK == myrd_rights_keep(one, &error), "%s", error.text);
+    CREW_CHECK(one == status_of("CapEff") && one == status_of("CapPrm"), "capabilities");
+    CREW_CHECK(0 == status_of("CapInh") && 0 == status_of("CapAmb"), "inherited");
+    CREW_CHECK(0 == status_of("CapBnd"), "the bounding set: %llx",
+               (unsigned long long)status_of("CapBnd"));
+    CREW_CHECK(1 == status_of("NoNewPrivs"), "new privileges");
+    CREW_CHECK(myrd_rights_has(CAP_KILL) && !myrd_rights_has(CAP_CHOWN), "what it says itself");
+}
+
+/* What a container gives to root, or less. */
+static void keep_without_setpcap(uint32_t rank, void *context)
+{
+    struct myr_error error;
+    (void)rank;
+    (void)context;
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2];
+    CREW_CHECK(0 == syscall(SYS_capget, &header, data), "capget");
+    data[0].permitted = data[0].effective = CAP_TO_MASK(CAP_KILL) | CAP_TO_MASK(CAP_CHOWN);
+    data[1].permitted = data[1].effective = 0;
+    CREW_CHECK(0 == syscall(SYS_capset, &header, data), "capset");
+    CREW_CHECK(MYR_OK == myrd_rights_leave_files(&error), "%s", error.text);
+    CREW_CHECK(MYR_OK == myrd_rights_keep(UINT64_C(1) << CAP_KILL, &error), "%s", error.text);
+    CREW_CHECK(UINT64_C(1) << CAP_KILL == status_of("CapEff"), "capabilities");
+    CREW_CHECK(1 == status_of("NoNewPrivs"), "new privileges");
+}
+
+static void capabilities_are_given_up(void **state)
+{
+    (void)state;
+    if (!myrd_rights_has(CAP_SETPCAP)) {
+        print_message("this takes root\n");
+        skip();
+    }
+    assert_true(crew_join(crew_fork(keep_one, 0, NULL)));
+    assert_true(crew_join(crew_fork(keep_without_setpcap, 0, NULL)));
+}
+
+/* ---- files ---- */
+
+static void leave_files(uint32_t rank, void *context)
+{
+    struct myr_error error;
+    struct stat about;
+    (void)rank;
+    (void)context;
+    const int folder = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    CREW_CHECK(MYR_OK == myrd_rights_leave_files(&error), "%s", error.text);
+    DIR *root = opendir("/");
+    uint32_t count = 0;
+    CREW_CHECK(NULL != root, "no root at all: %s", strerror(errno));
+    while (NULL != readdir(root)) {
+        ++count;
+    }
+    closedir(root);
+    CREW_CHECK(2 == count, "%u entries", (unsigned)count);
+    CREW_CHECK(stat("/etc", &about) < 0 && ENOENT == errno, "/etc: %s", strerror(errno));
+    CREW_CHECK(stat("../../etc", &about) < 0 && ENOENT == errno, "upwards: %s", strerror(errno));
+    CREW_CHECK(mkdir("/new", 0700) < 0 && EROFS == errno, "a folder: %s", strerror(errno));
+    CREW_CHECK(0 == fstatat(folder, "etc", &about, 0), "a descriptor: %s", strerror(errno));
+}
+
+static void files_have_no_names_any_more(void **state)
+{
+    (void)state;
+    const int allowed = (int)syscall(SYS_fsopen, "tmpfs", 0);
+    if (allowed < 0) {
+        print_message("this takes root, and no container that forbids it: %s\n", strerror(errno));
+        skip();
+    }
+    close(allowed);
+    assert_true(crew_join(crew_fork(leave_files, 0, NULL)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_system_itself_allows_them),
+        cmocka_unit_test(the_filter_forbids_them),
+        cmocka_unit_test(work_goes_on),
+        cmocka_unit_test(threads_that_are_there_already_are_bound),
+        cmocka_unit_test(capabilities_are_given_up),
+        cmocka_unit_test(files_have_no_names_any_more),
+    };
+    crew_watchdog();
+    return cmocka_run_group_tests_name("rights", tests, NULL, NULL);
+}
