@@ -90,6 +90,7 @@ component_tests = \
     tests/component/btl.sh \
     tests/component/myrd.sh \
     tests/component/myrd_kernel.sh \
+    tests/component/units.sh \
     tests/component/kernel.sh
 TESTS += $(component_tests)
 EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) tests/component/common.sh tests/debian13.sh \
