@@ -60,6 +60,7 @@ static const struct call both[] = {
     {"gettid", 0, 0, 0},
     {"prctl", 0, INT, PR_SET_NAME},
     {"rseq", 0, 0, 0},
+    {"rt_sigaction", 0, 0, 0}, /* of the C library, at the first thread */
     {"rt_sigprocmask", 0, 0, 0},
     {"rt_sigreturn", 0, 0, 0},
     {"sched_getaffinity", 0, 0, 0},
