@@ -37,8 +37,9 @@ enum {
 /* This process's place at the kernel's NIC. */
 struct myr_kernel_seat {
     struct myr_kernel_nic *nic;
-    const struct mcp_kernel_page *page;
-    int bell; /* UDP socket, connected to a peer */
+    const struct mcp_kernel_line *page; /* of the user's, */
+    const struct mcp_kernel_line *line; /* ... and the group's in it */
+    int bell;                           /* UDP socket, connected to a peer */
     uint64_t key;
     uint32_t stuck_at;    /* the last epoch that was complete when somebody reminded, */
     uint64_t ask_at_us;   /* ... when to ask if it still is, */
@@ -171,7 +172,7 @@ static void fail_group(struct myr_nic_group *group, uint32_t node)
 
 static uint32_t failed(const struct myr_nic_group *group)
 {
-    return myr_observe((myr_word *)&seat_of(group)->page->failed);
+    return myr_observe((myr_word *)&seat_of(group)->line->failed);
 }
 
 /* MPI_Ibarrier asks at each look at it. */
@@ -187,7 +188,7 @@ static bool over(const struct myr_nic_group *group)
 static void give_up_seat(struct myr_kernel_seat *seat)
 {
     if (NULL != seat->page) {
-        munmap((void *)seat->page, sizeof(*seat->page));
+        munmap((void *)seat->page, sizeof(*seat->page) * MCP_KERNEL_LINES);
     }
     if (seat->bell >= 0) {
         close(seat->bell);
@@ -239,17 +240,19 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
                                  struct myr_kernel_seat **taken, struct myr_error *error)
 {
     struct myr_kernel_seat *seat = malloc(sizeof(*seat));
-    int page = -1;
+    struct mcp_kernel_seen seen;
     if (NULL == seat) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     *seat = (struct myr_kernel_seat){
         .nic = nic, .bell = -1, .key = question->key, .stuck_at = UINT32_MAX};
-    enum myr_status status = myr_kernel_nic_ask_open(nic, question, &page, error);
+    enum myr_status status = myr_kernel_nic_ask_open(nic, question, &seen, error);
     if (MYR_OK == status) {
-        void *mapped = mmap(NULL, sizeof(*seat->page), PROT_READ, MAP_SHARED, page, 0);
-        close(page);
+        void *mapped =
+            mmap(NULL, sizeof(*seat->page) * MCP_KERNEL_LINES, PROT_READ, MAP_SHARED, seen.page, 0);
+        close(seen.page);
         seat->page = MAP_FAILED == mapped ? NULL : mapped;
+        seat->line = NULL == seat->page ? NULL : &seat->page[seen.line];
         seat->bell = make_bell(&question->peers[0]);
         if (NULL == seat->page || seat->bell < 0) {
             status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot use the kernel's NIC");
@@ -338,7 +341,7 @@ enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_ke
         return status;
     }
     *group = (struct myr_nic_group){
-        .done = &seat->page->done,
+        .done = &seat->line->done,
         .arrivals = (myr_word *)(record->slots + MYR_LINE),
         .locals = members->locals,
         .local = members->local,

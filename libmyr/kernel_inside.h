@@ -9,11 +9,11 @@
 #include "libmyr/kernel_nic.h"
 #include "libmyr/kernel_words.h"
 
-/* Have a group opened. `question` is filled in but for magic and ask. `page` gets the descriptor of
- * the group's page, and the caller owns it. Close each group that was opened. */
+/* Have a group opened. `question` is filled in but for magic and ask. `seen` gets a descriptor that
+ * the caller owns. Close each group that was opened. */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
-                                        struct myr_kernel_question *question, int *page,
-                                        struct myr_error *error);
+                                        struct myr_kernel_question *question,
+                                        struct mcp_kernel_seen *seen, struct myr_error *error);
 void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key);
 
 /* Whom does the group wait for? False if the daemon does not say. */

@@ -148,12 +148,15 @@ enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_ker
 }
 
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
-                                        struct myr_kernel_question *question, int *page,
-                                        struct myr_error *error)
+                                        struct myr_kernel_question *question,
+                                        struct mcp_kernel_seen *seen, struct myr_error *error)
 {
     struct myr_kernel_answer answer;
-    *page = -1;
-    return request(nic, question, MYR_KERNEL_OPEN, &answer, page, error);
+    seen->page = -1;
+    const enum myr_status status =
+        request(nic, question, MYR_KERNEL_OPEN, &answer, &seen->page, error);
+    seen->line = answer.line % MCP_KERNEL_LINES;
+    return status;
 }
 
 void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)

@@ -12,7 +12,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/nic.h"
 
-#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b36) /* "myk6"; changes with what follows */
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b41) /* "mykA"; changes with what follows */
 
 /* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
  */
@@ -40,7 +40,10 @@ struct myr_kernel_answer {
     uint32_t status;         /* enum myr_status */
     struct myr_nic_name nic; /* HELLO */
     char why[240];           /* where that is not MYR_OK */
-    /* OPEN: with the page's descriptor (SCM_RIGHTS) */
+    /* OPEN: with the descriptor (SCM_RIGHTS) of the page, and the place of the group's line there
+     */
+    uint32_t line;
+    uint32_t zero;
 };
 
 /* The answer to MISSING. It names nobody where the process has no such group. */

@@ -4,11 +4,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct group {
     struct mcp_kernel_plan plan;
-    int page;
+    struct mcp_kernel_seen seen;
     bool failed;
     uint64_t *holder; /* [holders]; one that has opened it twice is in here twice */
     uint32_t holders, room;
@@ -87,7 +86,6 @@ static void close_group(struct myrd_groups *groups, struct group *group)
     make_room_for_closed(groups, closed.uid);
     mcp_kernel_group_close(groups->kernel, closed.key);
     groups->closed[groups->closed_count++] = closed;
-    close(group->page);
     free(group->holder);
     *group = groups->group[--groups->count];
 }
@@ -157,7 +155,8 @@ static bool has_room(const struct myrd_groups *groups, uint32_t uid)
 }
 
 static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
-                                uint64_t holder, int *page, struct myr_error *error)
+                                uint64_t holder, struct mcp_kernel_seen *seen,
+                                struct myr_error *error)
 {
     char why[MCP_KERNEL_WHY];
     if (!has_room(groups, plan->uid)) {
@@ -169,11 +168,11 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
     if (MYR_OK != status) {
         return status;
     }
-    if (mcp_kernel_group_open(groups->kernel, plan, &group->page, why) < 0) {
+    if (mcp_kernel_group_open(groups->kernel, plan, &group->seen, why) < 0) {
         free(group->holder);
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
     }
-    *page = group->page;
+    *seen = group->seen;
     ++groups->count;
     return MYR_OK;
 }
@@ -187,11 +186,12 @@ static bool equal(const struct mcp_kernel_plan *a, const struct mcp_kernel_plan 
 }
 
 enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
-                                 uint64_t holder, int *page, struct myr_error *error)
+                                 uint64_t holder, struct mcp_kernel_seen *seen,
+                                 struct myr_error *error)
 {
     const uint32_t place = find(groups, plan->key);
     if (place == groups->count) {
-        return open_new(groups, plan, holder, page, error);
+        return open_new(groups, plan, holder, seen, error);
     }
     struct group *group = &groups->group[place];
     if (!equal(&group->plan, plan)) {
@@ -200,7 +200,7 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
     }
     const enum myr_status status = hold(group, holder, error);
     if (MYR_OK == status) {
-        *page = group->page;
+        *seen = group->seen;
     }
     return status;
 }

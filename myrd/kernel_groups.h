@@ -37,9 +37,10 @@ void myrd_groups_free(struct myrd_groups *groups);
 bool myrd_groups_know(const struct myrd_groups *groups, uint64_t key);
 
 /* `holder` opens the group, or shares an equal one of the same user. A holder's number is never
- * used for another. `page` stays ours. */
+ * used for another. The page in `seen` stays ours. */
 enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
-                                 uint64_t holder, int *page, struct myr_error *error);
+                                 uint64_t holder, struct mcp_kernel_seen *seen,
+                                 struct myr_error *error);
 
 /* The peers that a held group waits for. Returns how many, at the most MCP_KERNEL_MESSAGES. */
 uint32_t myrd_groups_missing(const struct myrd_groups *groups, uint64_t key, uint64_t holder,

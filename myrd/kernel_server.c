@@ -40,7 +40,7 @@ enum {
     FIXED =
         3, /* descriptors watched besides the clients': the end, the listening socket, the NIC */
     OF_EACH = 2,
-    DESCRIPTORS_OTHER = 96, /* descriptors of neither clients nor groups: the NIC's, and so on */
+    DESCRIPTORS_OTHER = 96, /* descriptors of neither clients nor pages: the NIC's, and so on */
     PORT_USUAL = 7077,
     MEETINGS_A_TURN = 8, /* at the most so many go on before all else has its turn */
 };
@@ -68,15 +68,18 @@ struct myrd_kernel_server {
 /* ---- clients come and go ---- */
 
 static void answer(const struct client *client, enum myr_status status, const char *why,
-                   const struct myr_nic_name *name, const int *page)
+                   const struct myr_nic_name *name, const struct mcp_kernel_seen *seen)
 {
     struct myr_kernel_answer words = {.magic = MYR_KERNEL_MAGIC, .status = status};
     if (NULL != name) {
         words.nic = *name;
     }
+    if (NULL != seen) {
+        words.line = seen->line;
+    }
     snprintf(words.why, sizeof(words.why), "%s", why);
-    (void)myr_talk_send(client->visitor.connection, &words, sizeof(words), page,
-                        NULL == page ? 0 : 1, MSG_DONTWAIT);
+    (void)myr_talk_send(client->visitor.connection, &words, sizeof(words),
+                        NULL == seen ? NULL : &seen->page, NULL == seen ? 0 : 1, MSG_DONTWAIT);
 }
 
 static void end_meeting(struct myrd_kernel_server *server, struct client *client)
@@ -151,10 +154,10 @@ static void open_group(struct myrd_kernel_server *server, const struct client *c
                        const struct mcp_kernel_plan *plan)
 {
     struct myr_error error = {.text = ""};
-    int page;
+    struct mcp_kernel_seen seen;
     const enum myr_status status =
-        myrd_groups_open(server->groups, plan, client->number, &page, &error);
-    answer(client, status, error.text, NULL, MYR_OK == status ? &page : NULL);
+        myrd_groups_open(server->groups, plan, client->number, &seen, &error);
+    answer(client, status, error.text, NULL, MYR_OK == status ? &seen : NULL);
 }
 
 /* Go on with a meeting. At its end the group is opened, unless another client has opened it
@@ -314,7 +317,7 @@ static void allow_descriptors(struct myrd_kernel_server *server)
     (void)getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
-    const rlim_t others = MCP_KERNEL_GROUPS + DESCRIPTORS_OTHER;
+    const rlim_t others = MCP_KERNEL_PAGES + DESCRIPTORS_OTHER;
     const rlim_t clients = limit.rlim_max > others ? (limit.rlim_max - others) / OF_EACH : 0;
     server->most = clients < CLIENTS_MOST ? (uint32_t)clients : CLIENTS_MOST;
 }
@@ -519,7 +522,6 @@ static int timeout(struct myrd_kernel_server *server)
 static enum myr_status run_server(void *serving, int end, struct myr_error *error)
 {
     struct myrd_kernel_server *server = serving;
-    mcp_kernel_prepare(server->kernel);
     for (;;) {
         watch_all(server, end);
         if (poll(server->watched, FIXED + OF_EACH * server->count, timeout(server)) < 0) {

@@ -73,7 +73,7 @@ struct mcp_kernel_watched {
  * line only. */
 struct mcp_kernel_group {
     uint32_t uid;       /* the user who owns it: nobody else's doorbell counts */
-    uint32_t page;      /* its place among the pages */
+    uint32_t line;      /* its place among the lines of all pages */
     uint32_t wake_ip;   /* a sleeping host has connected to this address (network byte order), */
     uint16_t wake_from; /* ... and this port, */
     uint16_t wake_to;   /* ... with this one of its own; 0: nobody sleeps */
@@ -102,11 +102,27 @@ struct mcp_kernel_late {
     uint32_t failed; /* as in struct mcp_group */
 };
 
-/* A group's page: its hosts see this, and may map it to read. */
-struct mcp_kernel_page {
-    myr_word done;   /* the release: the last epoch that is complete */
-    myr_word failed; /* not 0: nothing more will be; as in struct mcp_group */
+/* What the hosts of a group see: a line of a page. All groups that have lines in a page are one
+ * user's, whose processes may map it to read. */
+struct mcp_kernel_line {
+    myr_word done;      /* the release: the last epoch that is complete */
+    myr_word failed;    /* not 0: nothing more will be; as in struct mcp_group */
+    uint32_t apart[30]; /* so that groups do not share a line of memory */
 };
+
+_Static_assert(sizeof(struct mcp_kernel_line) == MYR_LINE, "a line is a line of memory");
+
+/* Where a group's line is. */
+struct mcp_kernel_seen {
+    int page;      /* a descriptor; it may be mapped to read MCP_KERNEL_LINES times struct
+                      mcp_kernel_line, and for nothing else */
+    uint32_t line; /* the place of the group's line there */
+};
+
+/* Lines of a page; the most pages, so that each group could be another user's; the place of a group
+ * that has no line (any more). */
+enum { MCP_KERNEL_LINES = 32, MCP_KERNEL_PAGES = 1024 };
+#define MCP_KERNEL_NOWHERE UINT32_MAX
 
 /* The place of the NIC, fixed when its program is loaded. */
 struct mcp_kernel_place {

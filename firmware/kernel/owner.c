@@ -191,7 +191,7 @@ int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
     loading->pages = mcp_pages_make(bpf_map__fd(loading->program->maps.pages));
     if (NULL == loading->pages) {
         mcp_kernel_close(loading);
-        return refuse(why, "out of memory");
+        return refuse(why, "the kernel gives no pages for the NIC's groups: %s", strerror(errno));
     }
     *kernel = loading;
     return 0;
@@ -278,11 +278,6 @@ const char *mcp_kernel_interface(const struct mcp_kernel *kernel)
 
 /* ---- groups ---- */
 
-void mcp_kernel_prepare(struct mcp_kernel *kernel)
-{
-    mcp_pages_prepare(kernel->pages);
-}
-
 /* A host's place among the neighbours; 0: it has not been met. */
 static uint32_t find_neighbour(const struct mcp_kernel *kernel, uint32_t ip)
 {
@@ -293,7 +288,7 @@ static uint32_t find_neighbour(const struct mcp_kernel *kernel, uint32_t ip)
     return n;
 }
 
-static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, uint32_t page)
+static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, uint32_t line)
 {
     struct mcp_kernel_group *group = calloc(1, sizeof(*group));
     if (NULL == group) {
@@ -301,7 +296,7 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
         return -1;
     }
     group->uid = plan->uid;
-    group->page = page;
+    group->line = line;
     group->bell_port = plan->peers[0].port;
     group->group.key = plan->key;
     group->group.node = plan->node;
@@ -321,24 +316,39 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     return rc;
 }
 
-int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, int *page,
-                          char why[MCP_KERNEL_WHY])
+/* A group before may have left its last epoch on this line. */
+static int clear_line(const struct mcp_kernel *kernel, uint32_t line)
+{
+    uint8_t nothing[ETH_ZLEN] = {0};
+    struct __sk_buff order = {.mark = line};
+    struct bpf_test_run_opts run = {
+        .sz = sizeof(run),
+        .data_in = nothing,
+        .data_size_in = sizeof(nothing),
+        .ctx_in = &order,
+        .ctx_size_in = sizeof(order),
+    };
+    const int rc = bpf_prog_test_run_opts(bpf_program__fd(kernel->program->progs.mcp_clear), &run);
+    return rc < 0 || 0 != run.retval ? -1 : 0;
+}
+
+int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
+                          struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
 {
     if (plan->nsteps > MCP_KERNEL_STEPS || plan->nsends > MCP_KERNEL_MESSAGES ||
         plan->nwaits > MCP_KERNEL_MESSAGES) {
         return refuse(why, "the schedule is too long for the kernel's NIC");
     }
     uint32_t place;
-    const int taken = mcp_pages_take(kernel->pages, &place);
-    if (taken < 0 || add_group(kernel, plan, place) < 0) {
+    const int page = mcp_pages_take(kernel->pages, plan->uid, &place);
+    if (page < 0 || clear_line(kernel, place) < 0 || add_group(kernel, plan, place) < 0) {
         refuse(why, "the kernel's NIC takes no more groups: %s", strerror(errno));
-        if (taken >= 0) {
-            close(taken);
+        if (page >= 0) {
             mcp_pages_spend(kernel->pages, place);
         }
         return -1;
     }
-    *page = taken;
+    *seen = (struct mcp_kernel_seen){page, place % MCP_KERNEL_LINES};
     return 0;
 }
 
@@ -349,10 +359,24 @@ static bool look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_g
                                      sizeof(*group), BPF_F_LOCK);
 }
 
+/* Take the line away from a group that is being closed. A program that runs on another processor
+ * may know the group a little longer. It looks for the line under the group's lock. */
+static void take_line(struct mcp_kernel *kernel, struct mcp_kernel_group *group)
+{
+    const uint64_t key = group->group.key;
+    const uint32_t place = group->line;
+    group->line = MCP_KERNEL_NOWHERE;
+    if (0 == bpf_map__update_elem(kernel->program->maps.groups, &key, sizeof(key), group,
+                                  sizeof(*group), BPF_F_LOCK)) {
+        mcp_pages_spend(kernel->pages, place);
+    }
+}
+
 void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
 {
     struct mcp_kernel_group group;
     if (look_up(kernel, key, &group)) {
+        take_line(kernel, &group);
         const struct mcp_kernel_late last = {
             .epoch = myr_glance(&group.group.done),
             .failed = myr_glance(&group.group.failed),
@@ -360,7 +384,6 @@ void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
         (void)bpf_map__update_elem(kernel->program->maps.late, &key, sizeof(key), &last,
                                    sizeof(last), BPF_ANY);
         (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
-        mcp_pages_spend(kernel->pages, group.page);
     }
 }
 

@@ -44,15 +44,10 @@ struct mcp_kernel_plan {
     struct mcp_kernel_peer peers[MCP_KERNEL_PEERS];
 };
 
-/* Make pages for later groups ahead from now on. A thread does so, with the caller's present
- * rights. */
-void mcp_kernel_prepare(struct mcp_kernel *kernel);
-
-/* Open it; epochs begin with 1. `page` gets a descriptor that belongs to the caller. It may be
- * mapped to read one struct mcp_kernel_page, and for nothing else. Peers must be neighbours
+/* Open it; epochs begin with 1. The descriptor in `seen` stays the NIC's. Peers must be neighbours
  * (below), or nothing is sent to them. */
-int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, int *page,
-                          char why[MCP_KERNEL_WHY]);
+int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
+                          struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY]);
 
 /* Close it. Its last epoch is kept until it is forgotten: a peer that lost a message of that
  * epoch hears that it is done. The caller decides when to forget it; there is room for

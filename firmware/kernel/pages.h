@@ -1,39 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pages on which the kernel's NIC tells hosts which epoch is done. There is one for each group.
- * A thread makes them ahead. Called by owner.c.
+ * The pages on which the kernel's NIC tells hosts which epoch is done. Each group has a line of a
+ * page. Called by owner.c.
  *
- * A page is an array map of one value, put at its group's place in a map of maps. A change of that
- * map ends only when all programs that run have ended: some 10 ms for each call. So a thread that
- * nobody waits for makes pages ahead, many in a call.
+ * A page is an array map, in a map of maps. Hosts may map it, and nobody knows whether one still
+ * does: they may keep it after their group is closed, or pass its descriptor on. A map that is
+ * mapped is never freed, and its memory is the owner's. So pages are not given back, there are so
+ * many and no more, and all lines are used again.
  *
- * Invariants: nobody gets a page that another group has had, as that group's hosts may still have
- * it mapped. The place of a closed group is given again only when no running program knows that
- * group: such a program would write into the new page.
+ * Invariants: a line is one group's at a time. Groups of a page are one user's. Only when more than
+ * MCP_KERNEL_PAGES users have come, a page on which no group is open is given to another user; the
+ * one before could still read the new one's epochs there, and nothing else.
  *
  * One thread calls these functions.
  */
 #ifndef MCP_KERNEL_PAGES_H
 #define MCP_KERNEL_PAGES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct mcp_pages;
 
-/* For the places of this map of maps, which must outlive the result. NULL: out of memory. */
+/* The pages for this map of maps, which must outlive the result. NULL, with errno: there are
+ * none. */
 struct mcp_pages *mcp_pages_make(int map);
 void mcp_pages_free(struct mcp_pages *pages);
 
-/* Have pages ready from now on. The thread that makes them has the rights of the first caller. */
-void mcp_pages_prepare(struct mcp_pages *pages);
+/* Take a line for a group of this user. `place` gets its place among the lines of all pages. What
+ * the group before has left there is still there. Returns the page's descriptor, which stays the
+ * pages' own; or -1 with errno: there is none. Some calls make more pages, which takes some 10
+ * ms. */
+int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *place);
 
-/* Take a page, for a group at this place. Its descriptor is the caller's. It can be mapped to read
- * struct mcp_kernel_page, and for nothing else. -1 with errno: there is none. Waits only if no page
- * is ready. */
-int mcp_pages_take(struct mcp_pages *pages, uint32_t *place);
-
-/* No group has the place any more. */
+/* No group has the line any more, and no program will write it. */
 void mcp_pages_spend(struct mcp_pages *pages, uint32_t place);
 
 #endif

@@ -54,20 +54,20 @@ struct {
     __type(value, struct mcp_kernel_late);
 } late SEC(".maps");
 
-/* A page for each group. Its hosts may map it. */
-struct page_of_one {
+/* Pages with a line for each group. Hosts may map those of their user. */
+struct page_of_lines {
     __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, 1);
+    __uint(max_entries, MCP_KERNEL_LINES);
     __uint(map_flags, BPF_F_MMAPABLE);
     __uint(key_size, sizeof(uint32_t));
-    __uint(value_size, sizeof(struct mcp_kernel_page));
+    __uint(value_size, sizeof(struct mcp_kernel_line));
 };
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-    __uint(max_entries, MCP_KERNEL_GROUPS);
+    __uint(max_entries, MCP_KERNEL_PAGES);
     __type(key, uint32_t);
-    __array(values, struct page_of_one);
+    __array(values, struct page_of_lines);
 } pages SEC(".maps");
 
 struct {
@@ -309,24 +309,28 @@ static long ask_on(uint32_t wait, void *context)
     return 0;
 }
 
-static __always_inline struct mcp_kernel_page *page_of(const struct mcp_kernel_group *group)
+static __always_inline struct mcp_kernel_line *line_at(uint32_t place)
 {
-    const uint32_t at = group->page, zero = 0;
-    void *page = bpf_map_lookup_elem(&pages, &at);
-    return page ? bpf_map_lookup_elem(page, &zero) : NULL;
+    const uint32_t page = place / MCP_KERNEL_LINES, line = place % MCP_KERNEL_LINES;
+    void *lines = bpf_map_lookup_elem(&pages, &page);
+    return lines ? bpf_map_lookup_elem(lines, &line) : NULL;
 }
 
 /*
  * Tell the hosts which epoch is done. Another processor may complete the next epoch at the same
- * time. So the page is written under the group's lock: it gets epochs in the order of their
- * completion, and the last one stays.
+ * time. So the line is written under the group's lock: it gets epochs in the order of their
+ * completion, and the last one stays. The owner takes the line away from a group under that lock,
+ * too. So nobody writes it who still knows a closed group.
  */
 static __always_inline void release(struct mcp_kernel_group *group)
 {
-    struct mcp_kernel_page *page = page_of(group);
-    if (page) {
+    const uint32_t place = group->line;
+    struct mcp_kernel_line *line = line_at(place);
+    if (line) {
         bpf_spin_lock(&group->lock);
-        myr_publish(&page->done, myr_glance(&group->group.done));
+        if (place == group->line) {
+            myr_publish(&line->done, myr_glance(&group->group.done));
+        }
         bpf_spin_unlock(&group->lock);
     }
 }
@@ -474,6 +478,22 @@ int mcp_begin(struct __sk_buff *nothing)
            bpf_timer_set_callback(&watch->timer, look_who_is_stuck) < 0;
 }
 
+/* ---- lines ---- */
+
+/* The owner runs this before it gives a line to another group: its mark says which. No process may
+ * write a page, not even the owner. */
+SEC("tc")
+int mcp_clear(struct __sk_buff *order)
+{
+    struct mcp_kernel_line *line = line_at(order->mark);
+    if (!line) {
+        return 1;
+    }
+    myr_publish(&line->done, 0);
+    myr_publish(&line->failed, 0);
+    return 0;
+}
+
 /* ---- what comes in ---- */
 
 /* Handle a packet for a group that is not open. A peer that asks for the last message of a closed
@@ -522,17 +542,18 @@ static __always_inline bool fail(struct __sk_buff *packet, struct mcp_kernel_gro
                                  uint32_t missing)
 {
     struct play playing = {.packet = packet, .group = group};
-    struct mcp_kernel_page *page = page_of(group);
+    const uint32_t place = group->line;
+    struct mcp_kernel_line *line = line_at(place);
     bpf_spin_lock(&group->lock);
     const bool first = mcp_group_fail(&group->group, missing);
+    if (first && line && place == group->line) {
+        myr_publish(&line->failed, missing + 1);
+    }
     bpf_spin_unlock(&group->lock);
     if (!first) {
         return false;
     }
     COUNT(failed);
-    if (page) {
-        myr_publish(&page->failed, missing + 1);
-    }
     bpf_loop((group->group.nsends + group->group.nwaits) & (2 * MCP_KERNEL_PEERS - 1), fail_on,
              &playing, 0);
     return true;

@@ -21,6 +21,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct double_group groups[GROUPS_EVER];
 static uint32_t ever, met, absent_ip, absent_asked;
+static int page = -1;
 static int watch = -1; /* pipe: what is told of who is stuck */
 static int telling = -1;
 
@@ -41,6 +42,10 @@ void double_reset(void)
 {
     pthread_mutex_lock(&lock);
     memset(groups, 0, sizeof(groups));
+    if (page >= 0) {
+        close(page);
+        page = -1;
+    }
     ever = met = absent_ip = absent_asked = 0;
     if (watch >= 0) {
         close(watch);
@@ -86,6 +91,14 @@ void double_set(uint64_t key, bool waits, uint32_t done)
     struct double_group *group = find(key);
     group->waits = waits;
     group->done = done;
+    pthread_mutex_unlock(&lock);
+}
+
+void double_release(uint64_t key, uint32_t done)
+{
+    pthread_mutex_lock(&lock);
+    (void)!pwrite(page, &done, sizeof(done),
+                  (off_t)(sizeof(struct mcp_kernel_line) * find(key)->line));
     pthread_mutex_unlock(&lock);
 }
 
@@ -183,24 +196,25 @@ void mcp_kernel_close(struct mcp_kernel *kernel)
     free(kernel);
 }
 
-void mcp_kernel_prepare(struct mcp_kernel *kernel)
+/* All groups have lines of one page. */
+int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
+                          struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
 {
     (void)kernel;
-}
-
-int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, int *page,
-                          char why[MCP_KERNEL_WHY])
-{
-    (void)kernel;
-    *page = memfd_create("page of a double", MFD_CLOEXEC);
-    if (*page < 0 || ftruncate(*page, sizeof(struct mcp_kernel_page)) < 0 || GROUPS_EVER == ever) {
-        snprintf(why, MCP_KERNEL_WHY, "the double has no page");
-        return -1;
-    }
     pthread_mutex_lock(&lock);
-    groups[ever++] = (struct double_group){.plan = *plan, .open = true};
+    if (page < 0) {
+        page = memfd_create("page of a double", MFD_CLOEXEC);
+        (void)!ftruncate(page, MCP_KERNEL_LINES * sizeof(struct mcp_kernel_line));
+    }
+    const bool room = page >= 0 && ever < GROUPS_EVER;
+    if (room) {
+        *seen = (struct mcp_kernel_seen){page, ever % MCP_KERNEL_LINES};
+        groups[ever++] = (struct double_group){.plan = *plan, .open = true, .line = seen->line};
+    } else {
+        snprintf(why, MCP_KERNEL_WHY, "the double has no page");
+    }
     pthread_mutex_unlock(&lock);
-    return 0;
+    return room ? 0 : -1;
 }
 
 void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)

@@ -16,6 +16,7 @@
 /* One group that was ever opened. */
 struct double_group {
     struct mcp_kernel_plan plan;
+    uint32_t line;
     bool open;
     bool kept; /* closed, and not forgotten */
     bool waits;
@@ -33,6 +34,9 @@ uint32_t double_met_count(void);
 
 /* Let the group be in a barrier or not. */
 void double_set(uint64_t key, bool waits, uint32_t done);
+
+/* Have its hosts see on its line that this epoch is done. */
+void double_release(uint64_t key, uint32_t done);
 
 /* This host does not answer, or does from now on. */
 void double_set_absent(uint32_t ip, bool absent);

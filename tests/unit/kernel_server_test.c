@@ -193,9 +193,9 @@ static enum myr_status open_for(struct myrd_groups *groups, uint64_t key, uint32
 {
     const struct mcp_kernel_plan plan = plan_of(key, uid);
     struct myr_error error = {.text = ""};
-    int page = -1;
-    const enum myr_status status = myrd_groups_open(groups, &plan, holder, &page, &error);
-    assert_int_equal(MYR_OK == status, page >= 0);
+    struct mcp_kernel_seen seen = {.page = -1};
+    const enum myr_status status = myrd_groups_open(groups, &plan, holder, &seen, &error);
+    assert_int_equal(MYR_OK == status, seen.page >= 0);
     assert_int_equal(MYR_OK == status, '\0' == error.text[0]);
     return status;
 }
@@ -205,17 +205,18 @@ static void a_group_is_shared_with_its_like(void **state)
     struct myrd_groups *groups = *state;
     struct mcp_kernel_plan plan = plan_of(7, ALICE);
     struct myr_error another, other_tables;
-    int first, second, none = -1;
+    struct mcp_kernel_seen first, second, none = {.page = -1};
     assert_int_equal(myrd_groups_open(groups, &plan, 1, &first, NULL), MYR_OK);
     assert_int_equal(myrd_groups_open(groups, &plan, 2, &second, NULL), MYR_OK);
-    assert_int_equal(first, second);
+    assert_int_equal(first.page, second.page);
+    assert_int_equal(first.line, second.line);
     assert_int_equal(double_open_count(), 1);
     plan.uid = BOB;
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, &another), MYR_ERR_SYSTEM);
     plan = plan_of(7, ALICE);
     plan.peers[1].node = 2;
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, &other_tables), MYR_ERR_SYSTEM);
-    assert_int_equal(none, -1);
+    assert_int_equal(none.page, -1);
     assert_string_equal(another.text, other_tables.text); /* it learns nothing */
     assert_false(myrd_groups_leave(groups, 7, 3));
     assert_true(myrd_groups_know(groups, 7));
@@ -545,10 +546,12 @@ static struct myr_kernel_nic *come(void)
 static void ask_for(struct myr_kernel_nic *nic, uint64_t key, int *page)
 {
     struct myr_kernel_question question = question_of_two(key, "127.0.0.2");
+    struct mcp_kernel_seen seen;
     struct myr_error error = {.text = ""};
-    if (MYR_OK != myr_kernel_nic_ask_open(nic, &question, page, &error)) {
+    if (MYR_OK != myr_kernel_nic_ask_open(nic, &question, &seen, &error)) {
         fail_msg("%s", error.text);
     }
+    *page = seen.page;
 }
 
 static void clients_share_a_page(void **state)
@@ -623,11 +626,12 @@ static void refusals_come_with_a_line(void **state)
     (void)state;
     struct myr_kernel_nic *nic = come();
     struct myr_error error;
+    struct mcp_kernel_seen seen;
     int page;
     struct myr_kernel_question question = question_of_two(7, "10.0.0.1");
-    assert_int_equal(myr_kernel_nic_ask_open(nic, &question, &page, &error), MYR_ERR_SYSTEM);
+    assert_int_equal(myr_kernel_nic_ask_open(nic, &question, &seen, &error), MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "its own network"));
-    assert_int_equal(page, -1);
+    assert_int_equal(seen.page, -1);
     myr_kernel_nic_ask_close(nic, 7); /* nothing is there to close */
     ask_for(nic, 7, &page);           /* it may go on asking */
     close(page);
@@ -802,10 +806,10 @@ static void *ask_for_absent(void *nic)
 {
     struct myr_kernel_question question = question_of_two(8, "127.0.0.9");
     static struct myr_error error;
-    int page;
+    struct mcp_kernel_seen seen;
     error = (struct myr_error){.status = MYR_OK};
-    if (MYR_OK == myr_kernel_nic_ask_open(nic, &question, &page, &error)) {
-        close(page);
+    if (MYR_OK == myr_kernel_nic_ask_open(nic, &question, &seen, &error)) {
+        close(seen.page);
     }
     return &error;
 }
@@ -937,11 +941,11 @@ static void a_server_that_ends_is_noticed(void **state)
     struct myr_kernel_nic *nic = come(), *none;
     struct myr_kernel_question question = question_of_two(7, "127.0.0.2");
     struct myr_error error;
-    int page;
+    struct mcp_kernel_seen seen;
     assert_true(myr_kernel_nic_alive(nic));
     assert_int_equal(end_server(state), 0);
     assert_false(myr_kernel_nic_alive(nic));
-    assert_int_equal(myr_kernel_nic_ask_open(nic, &question, &page, &error), MYR_ERR_SYSTEM);
+    assert_int_equal(myr_kernel_nic_ask_open(nic, &question, &seen, &error), MYR_ERR_SYSTEM);
     myr_kernel_nic_close(nic);
     assert_int_equal(myr_kernel_nic_open(&none, &error), MYR_ERR_NOT_THERE);
     assert_int_equal(begin_server(state), 0);
@@ -1012,6 +1016,39 @@ static void who_fails_to_join_keeps_nothing(void **state)
     myr_kernel_nic_close(nic);
 }
 
+/* Groups of one user share a page. Each sees its own line of it. */
+static void groups_have_lines_of_their_own(void **state)
+{
+    (void)state;
+    enum { COUNT = 3 };
+    const bool enough = true;
+    struct myr_kernel_nic *nic = come();
+    struct myr_segment *segment;
+    struct myr_nic_group group[COUNT];
+    struct myr_nic_name peer = our_name();
+    const struct myr_nic_name *const names[] = {&peer, &peer};
+    peer.address[0].ip = ip_of("127.0.0.2");
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
+    for (uint32_t g = 0; g < COUNT; ++g) {
+        const struct myr_nic_members members = {
+            .key = 90 + g, .nodes = 2, .locals = 1, .names = names};
+        assert_int_equal(myr_kernel_group_join(&group[g], nic, segment, NULL, &members, schedule_of,
+                                               &enough, NULL),
+                         MYR_OK);
+    }
+    for (uint32_t told = 0; told < COUNT; ++told) {
+        double_release(90 + told, 7);
+        for (uint32_t g = 0; g < COUNT; ++g) {
+            assert_int_equal(myr_nic_group_test(&group[g], 7), g <= told);
+        }
+    }
+    for (uint32_t g = 0; g < COUNT; ++g) {
+        myr_nic_group_leave(&group[g]);
+    }
+    myr_segment_leave(segment);
+    myr_kernel_nic_close(nic);
+}
+
 int main(void)
 {
 #define GROUPS(test) cmocka_unit_test_setup_teardown(test, begin_groups, end_groups)
@@ -1049,6 +1086,7 @@ int main(void)
         SERVER(a_user_has_so_many_clients),
         SERVER(a_server_that_ends_is_noticed),
         SERVER(who_fails_to_join_keeps_nothing),
+        SERVER(groups_have_lines_of_their_own),
     };
     crew_watchdog();
     return cmocka_run_group_tests(tests, NULL, NULL);

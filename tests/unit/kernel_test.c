@@ -46,15 +46,16 @@ enum {
     MOST_NODES = 20,
     TRACES = 60,
     EVENTS = 80,
-    ROOM = 1 << 14,      /* bytes for a group */
-    SENDS = 512,         /* at the most, by one event */
-    MOST_PAYLOAD = 64,   /* bytes */
-    SKIPPED = 77,        /* Automake's word for it */
-    OWN = 1,             /* our place in the network 10.78.0.0/24 */
-    FIRST_PEER = 10,     /* that of node 0 where it is a peer */
-    UNKNOWN_PEER = 200,  /* one that the NIC has not met */
-    GROUP_USER = 61234,  /* whose group it is, */
-    OTHER_USER = 61235,  /* ... and somebody else */
+    ROOM = 1 << 14,     /* bytes for a group */
+    SENDS = 512,        /* at the most, by one event */
+    MOST_PAYLOAD = 64,  /* bytes */
+    SKIPPED = 77,       /* Automake's word for it */
+    OWN = 1,            /* our place in the network 10.78.0.0/24 */
+    FIRST_PEER = 10,    /* that of node 0 where it is a peer */
+    UNKNOWN_PEER = 200, /* one that the NIC has not met */
+    GROUP_USER = 61234, /* whose group it is, */
+    OTHER_USER = 61235, /* ... and somebody else */
+    PAGE = MCP_KERNEL_LINES * sizeof(struct mcp_kernel_line), /* bytes of a page */
     BUFFER = 8 * 1048576 /* bytes of packets that wait for us */
 };
 
@@ -390,8 +391,9 @@ static void await_network(void)
 
 struct pair {
     uint64_t key;
-    struct mcp_kernel_plan plan; /* in the kernel, */
-    struct mcp_kernel_page *page;
+    struct mcp_kernel_plan plan;  /* in the kernel, */
+    struct mcp_kernel_line *page; /* mapped */
+    struct mcp_kernel_line *line; /* ... and the group's of it */
     int page_map;
     int bell;
     bool sleeps;             /* somebody on the bell */
@@ -406,11 +408,14 @@ static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
     struct mcp_kernel_plan *plan = &pair->plan;
     plan->key = pair->key = crew_random(random) | 1;
     plan->uid = uid;
-    if (mcp_kernel_group_open(kernel, plan, &pair->page_map, why) < 0) {
+    struct mcp_kernel_seen seen;
+    if (mcp_kernel_group_open(kernel, plan, &seen, why) < 0) {
         fail_msg("%s", why);
     }
-    pair->page = mmap(NULL, sizeof(*pair->page), PROT_READ, MAP_SHARED, pair->page_map, 0);
+    pair->page_map = seen.page;
+    pair->page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, seen.page, 0);
     assert_ptr_not_equal(pair->page, MAP_FAILED);
+    pair->line = &pair->page[seen.line];
     pair->bell =
         make_socket(0, peer_ip(crew_below(random, MOST_NODES)), ntohs(plan->peers[0].port));
     pair->sleeps = false;
@@ -428,8 +433,7 @@ static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
 static void close_pair(struct pair *pair)
 {
     mcp_kernel_group_close(kernel, pair->key);
-    munmap(pair->page, sizeof(*pair->page));
-    close(pair->page_map);
+    munmap(pair->page, PAGE);
     close(pair->bell);
 }
 
@@ -442,14 +446,14 @@ static uint32_t done(const struct pair *pair)
 static void expect_done(struct pair *pair)
 {
     uint32_t inside = 0;
-    while (done(pair) != myr_observe(&pair->page->done)) {
-        assert_true(myr_epoch_reached(done(pair), myr_observe(&pair->page->done)));
+    while (done(pair) != myr_observe(&pair->line->done)) {
+        assert_true(myr_epoch_reached(done(pair), myr_observe(&pair->line->done)));
         sched_yield();
     }
     assert_int_equal(mcp_kernel_group_waits(kernel, pair->key, &inside),
                      mcp_group_waits_now(pair->group));
     assert_int_equal(inside, done(pair));
-    assert_int_equal(pair->page->failed, 0);
+    assert_int_equal(pair->line->failed, 0);
 }
 
 /* The messages that the engine here has sent because of one event. */
@@ -923,14 +927,19 @@ static void all_at_once(void **state)
 /* ---- a small group, to be tried at ---- */
 
 /* One step, with one message each way; the peer is node 1. */
+static void plan_small(struct mcp_kernel_plan *plan)
+{
+    memset(plan, 0, sizeof(*plan));
+    plan->nsteps = plan->nsends = plan->nwaits = 1;
+    plan->steps[0] = (struct mcp_step){1, 1};
+    plan->peers[0] = peer_at(1, 0);
+    plan->peers[1] = plan->peers[0];
+}
+
 static void open_small(uint32_t uid)
 {
     uint64_t random = crew_seed() + 2;
-    memset(&pair.plan, 0, sizeof(pair.plan));
-    pair.plan.nsteps = pair.plan.nsends = pair.plan.nwaits = 1;
-    pair.plan.steps[0] = (struct mcp_step){1, 1};
-    pair.plan.peers[0] = peer_at(1, 0);
-    pair.plan.peers[1] = pair.plan.peers[0];
+    plan_small(&pair.plan);
     open_pair(&pair, uid, &random);
 }
 
@@ -1114,12 +1123,12 @@ static void expect_failure(uint32_t missing)
         send_one(&message);
     }
     expect_sent();
-    while (missing + 1 != myr_observe(&pair.page->failed)) {
-        assert_int_equal(pair.page->failed, 0);
+    while (missing + 1 != myr_observe(&pair.line->failed)) {
+        assert_int_equal(pair.line->failed, 0);
         sched_yield();
     }
     assert_int_equal(mcp_kernel_group_failed(kernel, pair.key), missing + 1);
-    assert_int_equal(myr_observe(&pair.page->done), 0);
+    assert_int_equal(myr_observe(&pair.line->done), 0);
     expect_woken(&pair, true);
     expect_nothing_more();
 }
@@ -1135,7 +1144,7 @@ static void failing(void **state)
     have_rung(GROUP_USER, MCP_RING_FAIL);
     assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAIL), 0);
     expect_nothing_more(); /* once is enough */
-    assert_int_equal(pair.page->failed, pair.plan.node + 1);
+    assert_int_equal(pair.line->failed, pair.plan.node + 1);
     close_pair(&pair);
 }
 
@@ -1174,7 +1183,7 @@ static void failing_elsewhere(void **state)
     mcp_group_start(pair.group, 2); /* in vain */
     ring(pair.bell, pair.key, MCP_RING_START, 2);
     expect_nothing_more();
-    assert_int_equal(myr_observe(&pair.page->done), 0);
+    assert_int_equal(myr_observe(&pair.line->done), 0);
     close_pair(&pair);
     event_late(&pair, make_header(&pair, MCP_ASK, 1, 0, 1), &random);
     event_late(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
@@ -1272,10 +1281,13 @@ static void *race_on(void *second)
         struct frame frame;
         const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 2 * r + 1 + one, 0, 1);
         make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
+        if (0 == one) {
+            ring(pair.bell, pair.key, MCP_RING_START, 2 * r + 2);
+        }
         meet_other(2 * r + 1);
         receive_now(race.program, &frame);
         meet_other(2 * r + 2);
-        if (2 * r + 2 != myr_observe(&pair.page->done)) {
+        if (2 * r + 2 != myr_observe(&pair.line->done)) {
             return (void *)(uintptr_t)(r + 1);
         }
     }
@@ -1297,12 +1309,11 @@ static void the_last_release_stays(void **state)
     if (NULL != rounds) {
         (void)alarm(0); /* the watchdog's: as long as it takes */
     }
-    ring(pair.bell, pair.key, MCP_RING_START, 2 * race.rounds);
     assert_int_equal(pthread_create(&other, NULL, race_on, &race), 0);
     void *mine = race_on(NULL);
     pthread_join(other, &lost);
     const uint32_t round = (uint32_t)(uintptr_t)(NULL == mine ? lost : mine);
-    const uint32_t said = myr_observe(&pair.page->done);
+    const uint32_t said = myr_observe(&pair.line->done);
     close_pair(&pair);
     drain(wire);
     mcp_kernel_count(kernel, &count);
@@ -1337,9 +1348,9 @@ static void a_stale_page_heals(void **state)
         ring(pair.bell, pair.key, MCP_RING_START, 1);
         expect_same(&pair);
         complete_unsaid(1);
-        assert_int_equal(myr_observe(&pair.page->done), 0);
+        assert_int_equal(myr_observe(&pair.line->done), 0);
         ring(pair.bell, pair.key, rings[r], 1);
-        assert_int_equal(myr_observe(&pair.page->done), 1);
+        assert_int_equal(myr_observe(&pair.line->done), 1);
         close_pair(&pair);
         drain(wire);
     }
@@ -1450,20 +1461,18 @@ static void without_timers(void **state)
 static void page_is_for_reading(void **state)
 {
     (void)state;
-    const struct mcp_kernel_page forged = {.done = 7, .failed = 1};
-    struct mcp_kernel_page seen;
-    const uint32_t zero = 0;
+    const struct mcp_kernel_line forged = {.done = 7, .failed = 1};
+    struct mcp_kernel_line seen;
     open_small(geteuid());
-    assert_ptr_equal(
-        mmap(NULL, sizeof(forged), PROT_READ | PROT_WRITE, MAP_SHARED, pair.page_map, 0),
-        MAP_FAILED);
-    assert_ptr_equal(mmap(NULL, sizeof(forged), PROT_WRITE, MAP_SHARED, pair.page_map, 0),
+    const uint32_t line = (uint32_t)(pair.line - pair.page);
+    assert_ptr_equal(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, pair.page_map, 0),
                      MAP_FAILED);
-    assert_int_equal(mprotect(pair.page, sizeof(*pair.page), PROT_READ | PROT_WRITE), -1);
-    assert_true(bpf_map_update_elem(pair.page_map, &zero, &forged, BPF_ANY) < 0);
-    assert_true(bpf_map_update_elem(pair.page_map, &zero, &forged, BPF_EXIST) < 0);
-    assert_true(bpf_map_delete_elem(pair.page_map, &zero) < 0);
-    assert_int_equal(bpf_map_lookup_elem(pair.page_map, &zero, &seen), 0);
+    assert_ptr_equal(mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, pair.page_map, 0), MAP_FAILED);
+    assert_int_equal(mprotect(pair.page, PAGE, PROT_READ | PROT_WRITE), -1);
+    assert_true(bpf_map_update_elem(pair.page_map, &line, &forged, BPF_ANY) < 0);
+    assert_true(bpf_map_update_elem(pair.page_map, &line, &forged, BPF_EXIST) < 0);
+    assert_true(bpf_map_delete_elem(pair.page_map, &line) < 0);
+    assert_int_equal(bpf_map_lookup_elem(pair.page_map, &line, &seen), 0);
     assert_int_equal(seen.done, 0);
     expect_untouched();
     event_start(&pair, &(uint64_t){crew_seed()}); /* the program may */
@@ -1478,66 +1487,112 @@ static uint32_t map_number(int map)
     return about.id;
 }
 
-/* Groups come and go: each gets a page that nobody has had, with nothing on it, and that is the one
- * it writes. */
-static void pages_are_new(void **state)
+/* Groups come and go: each gets a line with nothing on it that no other open group has. */
+static void lines_begin_empty(void **state)
 {
     (void)state;
-    enum { PAGES = 100, ROUNDS = 3 };
-    static struct pair pairs[PAGES];
-    static uint32_t numbers[ROUNDS * PAGES];
+    enum { GROUPS = 100, ROUNDS = 3 };
+    static struct pair pairs[GROUPS];
     uint64_t random = crew_seed() + 4;
     for (uint32_t round = 0; round < ROUNDS; ++round) {
-        for (uint32_t p = 0; p < PAGES; ++p) {
-            uint32_t *number = &numbers[round * PAGES + p];
-            if (0 == crew_below(&random, 10)) {
-                mcp_kernel_prepare(kernel);
-            }
+        for (uint32_t p = 0; p < GROUPS; ++p) {
             plan_schedule(&pairs[p].plan, &random);
             open_pair(&pairs[p], geteuid(), &random);
-            assert_int_equal(pairs[p].page->done, 0);
-            assert_int_equal(pairs[p].page->failed, 0);
-            *number = map_number(pairs[p].page_map);
-            for (const uint32_t *other = numbers; other < number; ++other) {
-                assert_int_not_equal(*number, *other);
-            }
+            assert_int_equal(pairs[p].line->done, 0);
+            assert_int_equal(pairs[p].line->failed, 0);
         }
-        for (uint32_t p = 0; p < PAGES; ++p) {
+        for (uint32_t p = 0; p < GROUPS; ++p) {
             if (0 == crew_below(&random, 2)) {
                 assert_int_equal(mcp_kernel_ring(kernel, pairs[p].key, MCP_RING_FAIL), 0);
-                while (0 == myr_observe(&pairs[p].page->failed)) {
+                while (0 == myr_observe(&pairs[p].line->failed)) {
                     sched_yield();
                 }
             }
         }
-        for (uint32_t p = 0; p < PAGES; ++p) {
+        for (uint32_t p = 0; p < GROUPS; ++p) {
+            const bool failed = 0 != mcp_kernel_group_failed(kernel, pairs[p].key);
+            assert_int_equal(0 != pairs[p].line->failed, failed);
             close_pair(&pairs[p]);
         }
     }
     skip_sent();
 }
 
-/* All places there are, and again when their groups are closed. */
+/* A group of this user's, which is closed at once. Its page stays mapped, as hosts may keep it.
+ * Returns the page's number. */
+static uint32_t open_for_a_moment(uint32_t uid)
+{
+    static struct mcp_kernel_plan plan;
+    struct mcp_kernel_seen seen;
+    char why[MCP_KERNEL_WHY];
+    const uint64_t key = plan.key + 2;
+    plan_small(&plan);
+    plan.key = key;
+    plan.uid = uid;
+    if (mcp_kernel_group_open(kernel, &plan, &seen, why) < 0) {
+        fail_msg("%s", why);
+    }
+    const uint32_t number = map_number(seen.page);
+    assert_ptr_not_equal(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, seen.page, 0), MAP_FAILED);
+    mcp_kernel_group_close(kernel, key);
+    mcp_kernel_group_forget(kernel, key);
+    return number;
+}
+
+/* However many groups a user opens, and keeps the pages of: there are no more pages for that. */
+static void pages_are_bounded(void **state)
+{
+    (void)state;
+    enum { GROUPS = 3000 };
+    const uint32_t number = open_for_a_moment(GROUP_USER);
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        assert_int_equal(open_for_a_moment(GROUP_USER), number);
+    }
+}
+
+/* Users have pages of their own, until so many have come that there are no more. Then the one who
+ * has had no group for the longest time loses its page. */
+static void users_have_pages_of_their_own(void **state)
+{
+    (void)state;
+    enum { FIRST = 100000, OTHERS = MCP_KERNEL_PAGES - 1, USERS = 2 * OTHERS };
+    static uint32_t numbers[USERS];
+    open_small(OTHER_USER);
+    const uint32_t kept = map_number(pair.page_map);
+    for (uint32_t user = 0; user < USERS; ++user) {
+        uint32_t other = 0;
+        numbers[user] = open_for_a_moment(FIRST + user);
+        assert_int_not_equal(numbers[user], kept); /* a group is open there */
+        while (numbers[other] != numbers[user]) {
+            ++other;
+        }
+        assert_int_equal(other, user < OTHERS ? user : user - OTHERS);
+    }
+    assert_int_equal(open_for_a_moment(FIRST + USERS - 1), numbers[USERS - 1]);
+    close_pair(&pair);
+}
+
+/* All groups that there is room for, of any users, and again when they are closed. */
 static void places_come_again(void **state)
 {
     (void)state;
-    static int page[MCP_KERNEL_GROUPS];
     char why[MCP_KERNEL_WHY];
+    struct mcp_kernel_seen seen;
     open_small(geteuid());
     struct mcp_kernel_plan plan = pair.plan;
     close_pair(&pair);
     for (uint32_t round = 0; round < 2; ++round) {
         for (uint32_t g = 0; g < MCP_KERNEL_GROUPS; ++g) {
             plan.key = g + 1;
-            if (mcp_kernel_group_open(kernel, &plan, &page[g], why) < 0) {
+            plan.uid = 0 == round ? GROUP_USER : GROUP_USER + g;
+            if (mcp_kernel_group_open(kernel, &plan, &seen, why) < 0) {
                 fail_msg("round %u, group %u: %s", round, g, why);
             }
         }
         plan.key = MCP_KERNEL_GROUPS + 1;
-        assert_int_equal(mcp_kernel_group_open(kernel, &plan, &page[0], why), -1);
+        assert_int_equal(mcp_kernel_group_open(kernel, &plan, &seen, why), -1);
         assert_non_null(strstr(why, "no more groups"));
         for (uint32_t g = 0; g < MCP_KERNEL_GROUPS; ++g) {
-            close(page[g]);
             mcp_kernel_group_close(kernel, g + 1);
             mcp_kernel_group_forget(kernel, g + 1);
         }
@@ -1646,7 +1701,8 @@ int main(void)
         cmocka_unit_test(failing_elsewhere),
         cmocka_unit_test(who_is_missing),
         cmocka_unit_test(page_is_for_reading),
-        cmocka_unit_test(pages_are_new),
+        cmocka_unit_test(lines_begin_empty),
+        cmocka_unit_test(pages_are_bounded),
         cmocka_unit_test(unknown_neighbour),
         cmocka_unit_test(the_last_release_stays),
         cmocka_unit_test(a_stale_page_heals),
@@ -1654,6 +1710,7 @@ int main(void)
         cmocka_unit_test(who_is_stuck_is_told_of),
         cmocka_unit_test(without_timers),
         cmocka_unit_test(places_come_again),
+        cmocka_unit_test(users_have_pages_of_their_own),
     };
     const int failed = cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
     mcp_kernel_close(kernel);
