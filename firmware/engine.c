@@ -99,8 +99,10 @@ MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t n
 
 MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch)
 {
-    if (!myr_epoch_reached(group->started, epoch) && 0 == myr_glance(&group->failed)) {
-        group->started = epoch;
+    const uint32_t most = done(group) + MCP_OUTSTANDING;
+    const uint32_t begun = myr_epoch_reached(most, epoch) ? epoch : most;
+    if (!myr_epoch_reached(group->started, begun) && 0 == myr_glance(&group->failed)) {
+        group->started = begun;
     }
 }
 

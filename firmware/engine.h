@@ -149,7 +149,12 @@ static inline uint32_t *mcp_group_heard(struct mcp_group *group)
 MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t node,
                                uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch);
 
-/* The host has arrived in `epoch` (and in all before). */
+/*
+ * The host has arrived in `epoch` (and in all before). Only MCP_OUTSTANDING epochs beyond the last
+ * complete one are begun: whatever a host says, it has to come again for more. So a host that says
+ * this again now and then may be ahead by any number.
+ */
+enum { MCP_OUTSTANDING = 1024 };
 MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch);
 
 /*

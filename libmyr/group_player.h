@@ -28,8 +28,9 @@ struct myr_player {
     void (*leave)(struct myr_nic_group *group);
 };
 
-/* Have all processes of the node arrived in `epoch`? */
+/* Have all processes of the node arrived in `epoch`? And which is the last such epoch? */
 bool myr_group_all_arrived(const struct myr_nic_group *group, uint32_t epoch);
+uint32_t myr_group_arrived(const struct myr_nic_group *group);
 
 /* The length of a schedule. */
 struct myr_lengths {

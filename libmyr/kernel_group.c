@@ -109,8 +109,10 @@ static void remind(const struct myr_nic_group *group, uint64_t now_us)
         seat->patience_us *= 2;
     }
     seat->ask_at_us = now_us + seat->patience_us;
-    if (myr_group_all_arrived(group, done + 1)) { /* that doorbell may have been lost */
-        ring(seat, MCP_RING_START, done + 1);
+    const uint32_t arrived = myr_group_arrived(group);
+    if (!myr_epoch_reached(done,
+                           arrived)) { /* that doorbell may have been lost, or was too early */
+        ring(seat, MCP_RING_START, arrived);
     }
     ring(seat, MCP_RING_ASK, done + 1);
 }

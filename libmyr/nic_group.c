@@ -69,6 +69,16 @@ bool myr_group_all_arrived(const struct myr_nic_group *group, uint32_t epoch)
     return true;
 }
 
+uint32_t myr_group_arrived(const struct myr_nic_group *group)
+{
+    uint32_t epoch = group->epoch;
+    for (uint32_t i = 0; group->locals > 1 && i < group->locals; ++i) {
+        const uint32_t other = myr_observe(&group->arrivals[i]);
+        epoch = myr_epoch_reached(other, epoch) ? epoch : other;
+    }
+    return epoch;
+}
+
 uint32_t myr_nic_group_arrive(struct myr_nic_group *group)
 {
     const uint32_t epoch = ++group->epoch;

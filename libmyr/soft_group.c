@@ -14,8 +14,10 @@ enum { GROUP_RECORD = 0x67 /* id of the records' keys: "g" */ };
 /* What the node's processes share besides the NIC's group; their arrivals and their pids (0: not
  * come yet, or gone) follow. */
 struct shared_group {
-    uint32_t state; /* enum group_state */
-    uint32_t left;  /* how many processes are done with it, or never had it */
+    uint32_t state;    /* enum group_state */
+    uint32_t left;     /* how many processes are done with it, or never had it */
+    myr_word held;     /* not 0: the NIC has not begun all epochs that the node has arrived in, */
+    myr_word again_at; /* ... and takes some more when this one is done */
 };
 
 /* What the first process of the node has come to; the others hear the same. */
@@ -54,14 +56,28 @@ static struct mcp_group *mcp_of(const struct myr_nic_group *group)
 
 /* ---- playing ---- */
 
-static void start(struct myr_nic_group *group, uint32_t epoch)
+/* Begin this epoch, as far as the NIC lets us. */
+static void begin(const struct myr_nic_group *group, uint32_t epoch)
 {
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    struct shared_group *shared = shared_of(group->record);
     if (NULL != mcp) {
         mcp_collective_start(&mcp->collective, board, &mcp->counters, mcp_of(group), epoch);
+        const bool held = !myr_epoch_reached(mcp_of(group)->started, epoch);
+        if (held) {
+            myr_publish(&shared->again_at, myr_glance(group->done) + MCP_OUTSTANDING / 2);
+        }
+        if (held != (0 != myr_glance(&shared->held))) {
+            myr_publish(&shared->held, held);
+        }
     }
     myr_nic_leave(group->nic);
+}
+
+static void start(struct myr_nic_group *group, uint32_t epoch)
+{
+    begin(group, epoch);
 }
 
 static uint32_t poll_nic(struct myr_nic_group *group)
@@ -69,11 +85,16 @@ static uint32_t poll_nic(struct myr_nic_group *group)
     return myr_nic_poll(group->nic);
 }
 
-/* The control program has timers of its own. */
+/* The control program has timers of its own. It wants to hear again of epochs that were too many at
+ * once. */
 static void remind(const struct myr_nic_group *group, uint64_t now_us)
 {
-    (void)group;
+    const struct shared_group *shared = shared_of(group->record);
     (void)now_us;
+    if (0 != myr_observe(&shared->held) &&
+        myr_nic_group_test(group, myr_glance(&shared->again_at))) {
+        begin(group, myr_group_arrived(group));
+    }
 }
 
 static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)

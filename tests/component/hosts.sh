@@ -45,6 +45,11 @@ for layout in "2 2" "4 1" "3 2" "5 1"; do
     turn=$((turn + 1))
 done
 
+check "thousands of MPI_Ibarrier outstanding" on_hosts 2 2 --mca coll_nicbarr_verbose 1 \
+    --mca coll_nicbarr_algorithm dissemination:1 "$programs/ibarrier" --many 5000 --steps 1 --rounds 1 \
+    --ledger "$scratch/ledger" --seed "$seed"
+check "the NICs play them" said "MPI_Barrier on .* 2 nodes: dissemination:1"
+
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
 check "chosen by measurement" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_report "$scratch/report" "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger" --seed "$seed"

@@ -17,6 +17,7 @@ played "3 hosts with 2 processes each" "$ledger" 3 2
 played "5 hosts" "$ibarrier" 5 1
 played "4 hosts with 2 processes each" "$shapes" 4 2
 played "threads" "$threads" 3 2
+played "thousands outstanding" "$ibarrier --many 5000" 2 2
 # shellcheck disable=SC2086 # words
 check "without a bridge" on_hosts --kernel --redirect 4 1 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm dissemination:1@kernel $ledger

@@ -10,6 +10,7 @@
  *  - freed: the communicator is freed (and its context id given out again) under outstanding
  *    requests. Only with --freed: MPI allows it, but Open MPI's own barriers (coll/libnbc of 4.1.4
  *    and 5.0.7) crash in it;
+ *  - many: so many on one communicator that no NIC begins all of them at once. Only with --many;
  *  - mixture: all processes follow one random plan of MPI_Ibarrier, MPI_Barrier, MPI_Start and
  *    MPI_Startall on a few communicators. Up to 64 are outstanding at once. Each process chooses
  *    for itself in which order it completes them, and by which of MPI's functions.
@@ -27,6 +28,7 @@
 static long steps = 1500;
 static long rounds = 10;
 static long freed;
+static long many;
 static long blocking;
 
 static const struct test_option options[] = {
@@ -34,6 +36,8 @@ static const struct test_option options[] = {
     {"--rounds", OPTION_LONG, &rounds, "rounds of each of the other parts (10)"},
     {"--blocking", OPTION_FLAG, &blocking,
      "an MPI_Barrier on the mixture's communicators first: across hosts theirs are the NICs' then"},
+    {"--many", OPTION_LONG, &many,
+     "also the part \"many\": so many are outstanding at once (0: leave it out)"},
     {"--freed", OPTION_FLAG, &freed,
      "also the part \"freed\" (Open MPI's own barriers crash in it)"},
 };
@@ -317,6 +321,25 @@ static void drop_communicator(struct ledger *ledger)
     ledger_close(ledger);
 }
 
+/* All start so many before they wait for any. */
+static void part_many(void)
+{
+    struct ledger ledger = fresh_communicator(true);
+    MPI_Request *requests = calloc((size_t)many, sizeof(*requests));
+    uint32_t *k = calloc((size_t)many, sizeof(*k));
+    test_phase("many");
+    for (long i = 0; i < many; i++)
+        k[i] = start_ibarrier(&ledger, &requests[i]);
+    MPI_Wait(&requests[many / 2], MPI_STATUS_IGNORE);
+    ledger_left(&ledger, k[many / 2], "MPI_Wait");
+    MPI_Waitall((int)many, requests, MPI_STATUSES_IGNORE);
+    for (long i = 0; i < many; i++)
+        ledger_left(&ledger, k[i], "MPI_Waitall");
+    free(requests);
+    free(k);
+    drop_communicator(&ledger);
+}
+
 /* Everybody but the late one polls a request, then tells the late one, which enters only then. The
  * check is in ledger_left: a request that is complete too early finds the late one missing. */
 static void part_late(void)
@@ -432,6 +455,8 @@ int main(int argc, char **argv)
 
     part_nonblocking();
     part_late();
+    if (many > 0)
+        part_many();
     if (freed)
         part_freed();
     part_mixture(usual);

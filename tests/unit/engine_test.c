@@ -252,6 +252,32 @@ static void starts(void **state)
     end();
 }
 
+/* Whatever a host says, it is ahead by so many epochs at the most. It comes again for the others.
+ */
+static void starts_far_ahead(void **state)
+{
+    (void)state;
+    static const uint32_t ahead[] = {MCP_OUTSTANDING + 1, 3 * MCP_OUTSTANDING, INT32_MAX};
+    for (size_t a = 0; a < sizeof(ahead) / sizeof(ahead[0]); ++a) {
+        static const struct mcp_step steps[] = {{1, 1}};
+        const uint32_t first = UINT32_MAX - MCP_OUTSTANDING / 2; /* so that epochs wrap around */
+        begin(steps, 1, first);
+        for (uint32_t turn = 1; turn < 3; ++turn) {
+            mcp_group_start(group, first + ahead[a]);
+            expect_sends(0, 1, done() + 1);
+            while (mcp_group_waits_now(group)) {
+                struct mcp_message message;
+                assert_int_equal(mcp_group_record(group, 0, done() + 1), MCP_RECORDED);
+                while (mcp_group_next(group, &message)) {
+                }
+            }
+            const uint32_t most = turn * MCP_OUTSTANDING;
+            assert_int_equal(done() - first, most < ahead[a] ? most : ahead[a]);
+        }
+        end();
+    }
+}
+
 /* All have come before the host has. */
 static void all_unexpected(void **state)
 {
@@ -649,6 +675,7 @@ int main(void)
         cmocka_unit_test(step_by_step),
         cmocka_unit_test(nothing_to_wait_for),
         cmocka_unit_test(starts),
+        cmocka_unit_test(starts_far_ahead),
         cmocka_unit_test(all_unexpected),
         cmocka_unit_test(one_epoch_ahead),
         cmocka_unit_test(later_epoch_stands_for_this),
