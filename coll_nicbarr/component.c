@@ -114,7 +114,7 @@ static void say(int level, const char *line)
 /* Others' NICs may want something of ours while nobody here waits. */
 static int tend_nics(void)
 {
-    return (int)nicbarr_nics_tend(&mca_coll_nicbarr_component.nics);
+    return (int)nicbarr_nics_run(&mca_coll_nicbarr_component.nics, false);
 }
 
 static bool tending; /* whether Open MPI's progress engine knows of it */

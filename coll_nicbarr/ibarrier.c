@@ -52,7 +52,7 @@ static bool test(nicbarr_request_t *request)
     }
     const bool done = myr_nic_group_test(&request->module->split, request->epoch);
     if (done && request->looked) {
-        nicbarr_overdue_end(request->module, request->super.req_mpi_object.comm, &request->wait);
+        nicbarr_overdue_end(request->super.req_mpi_object.comm, &request->wait);
     }
     return done;
 }
@@ -93,7 +93,7 @@ static int progress(void)
     if (opal_list_is_empty(&active)) {
         return 0;
     }
-    (void)nicbarr_nics_poll(&mca_coll_nicbarr_component.nics);
+    (void)nicbarr_nics_run(&mca_coll_nicbarr_component.nics, true);
     if (0 != OPAL_THREAD_TRYLOCK(&lock)) {
         return 0;
     }

@@ -156,23 +156,14 @@ void nicbarr_nics_close(struct nicbarr_nics *nics)
     }
 }
 
-uint32_t nicbarr_nics_poll(const struct nicbarr_nics *nics)
+uint32_t nicbarr_nics_run(const struct nicbarr_nics *nics, bool awaited)
 {
     uint32_t taken = 0;
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
-        if (NULL != nics->nic[nic] && NULL != nicbarr_kind(nic)->poll) {
-            taken += nicbarr_kind(nic)->poll(nics->nic[nic]);
-        }
-    }
-    return taken;
-}
-
-uint32_t nicbarr_nics_tend(const struct nicbarr_nics *nics)
-{
-    uint32_t taken = 0;
-    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
-        if (NULL != nics->nic[nic] && NULL != nicbarr_kind(nic)->tend) {
-            taken += nicbarr_kind(nic)->tend(nics->nic[nic]);
+        const struct myr_nic_kind *kind = nicbarr_kind(nic);
+        uint32_t (*const run)(void *) = awaited ? kind->poll : kind->tend;
+        if (NULL != nics->nic[nic] && NULL != run) {
+            taken += run(nics->nic[nic]);
         }
     }
     return taken;

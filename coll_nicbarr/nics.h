@@ -55,9 +55,8 @@ enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_si
                                   struct myr_error *error);
 void nicbarr_nics_close(struct nicbarr_nics *nics);
 
-/* Run them for a moment, as somebody waits for them or (tend) nobody does; how many packets were
- * taken. */
-uint32_t nicbarr_nics_poll(const struct nicbarr_nics *nics);
-uint32_t nicbarr_nics_tend(const struct nicbarr_nics *nics);
+/* Run them for a moment. `awaited`: somebody here waits for what they play. Returns how many
+ * packets were taken. */
+uint32_t nicbarr_nics_run(const struct nicbarr_nics *nics, bool awaited);
 
 #endif

@@ -30,43 +30,57 @@ static uint32_t silence(const struct nicbarr_wait *wait, const struct myr_missin
     return 0 != missing->heard_ms && since_ms < waited_ms ? since_ms : waited_ms;
 }
 
+/* Nodes that are missing, and for how long each has been silent. */
 struct silent {
     struct myr_missing node[LISTED];
     uint32_t silence_ms[LISTED];
     uint32_t count;
 };
 
-/* Those that have been silent for at least this long. */
-static void find_silent(struct myr_nic_group *group, const struct nicbarr_wait *wait,
-                        uint32_t least_ms, struct silent *silent)
+/* Ask the NIC. */
+static void find_missing(struct myr_nic_group *group, const struct nicbarr_wait *wait,
+                         struct silent *silent)
 {
-    struct myr_missing missing[LISTED];
-    const uint32_t count = myr_nic_group_missing(group, missing, LISTED);
+    silent->count = myr_nic_group_missing(group, silent->node, LISTED);
     const uint32_t now_ms = nicbarr_now_ms();
-    silent->count = 0;
-    for (uint32_t m = 0; m < count; ++m) {
-        const uint32_t silence_ms = silence(wait, &missing[m], now_ms);
-        if (silence_ms >= least_ms) {
-            silent->node[silent->count] = missing[m];
-            silent->silence_ms[silent->count++] = silence_ms;
+    for (uint32_t s = 0; s < silent->count; ++s) {
+        silent->silence_ms[s] = silence(wait, &silent->node[s], now_ms);
+    }
+}
+
+/* The longest silence, and whose it is; 0: nobody is missing. */
+static uint32_t longest_silence(const struct silent *silent, uint32_t *node)
+{
+    uint32_t longest_ms = 0;
+    *node = 0;
+    for (uint32_t s = 0; s < silent->count; ++s) {
+        if (silent->silence_ms[s] >= longest_ms) {
+            longest_ms = silent->silence_ms[s];
+            *node = silent->node[s].node;
         }
     }
+    return longest_ms;
+}
+
+/* Keep those that have been silent for at least this long. */
+static void keep_silent(struct silent *silent, uint32_t least_ms)
+{
+    uint32_t kept = 0;
+    for (uint32_t s = 0; s < silent->count; ++s) {
+        if (silent->silence_ms[s] >= least_ms) {
+            silent->node[kept] = silent->node[s];
+            silent->silence_ms[kept++] = silent->silence_ms[s];
+        }
+    }
+    silent->count = kept;
 }
 
 uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicbarr_wait *wait,
                                  uint32_t *node)
 {
-    struct silent silent;
-    uint32_t longest_ms = 0;
-    *node = 0;
-    find_silent(group, wait, 0, &silent);
-    for (uint32_t s = 0; s < silent.count; ++s) {
-        if (silent.silence_ms[s] >= longest_ms) {
-            longest_ms = silent.silence_ms[s];
-            *node = silent.node[s].node;
-        }
-    }
-    return longest_ms;
+    struct silent missing;
+    find_missing(group, wait, &missing);
+    return longest_silence(&missing, node);
 }
 
 /* ---- in words ---- */
@@ -218,24 +232,22 @@ int nicbarr_overdue_look(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         return give_up(module, comm, group, wait);
     }
     uint32_t node;
-    if (0 != timeout_ms && nicbarr_overdue_silence(group, wait, &node) >= timeout_ms) {
+    find_missing(group, wait, &silent);
+    const uint32_t longest_ms = longest_silence(&silent, &node);
+    if (0 != timeout_ms && longest_ms >= timeout_ms) {
         myr_nic_group_fail(group, node);
         return give_up(module, comm, group, wait);
     }
-    if (0 != warn_ms && !wait->warned) {
-        find_silent(group, wait, warn_ms, &silent);
-        if (0 != silent.count) {
-            warn(module, comm, &silent, wait);
-            wait->warned = true;
-        }
+    if (0 != warn_ms && longest_ms >= warn_ms && !wait->warned) {
+        keep_silent(&silent, warn_ms);
+        warn(module, comm, &silent, wait);
+        wait->warned = true;
     }
     return OMPI_SUCCESS;
 }
 
-void nicbarr_overdue_end(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         const struct nicbarr_wait *wait)
+void nicbarr_overdue_end(ompi_communicator_t *comm, const struct nicbarr_wait *wait)
 {
-    (void)module;
     if (wait->warned) {
         struct line line;
         begin(&line, comm, wait);
@@ -255,6 +267,6 @@ int nicbarr_overdue_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
             return myr_nic_group_test(group, epoch) ? OMPI_SUCCESS : rc;
         }
     } while (!myr_nic_group_wait(group, epoch, NICBARR_LOOK_US));
-    nicbarr_overdue_end(module, comm, &wait);
+    nicbarr_overdue_end(comm, &wait);
     return OMPI_SUCCESS;
 }

@@ -158,8 +158,8 @@ static void opens_what_is_wanted(void **state)
     assert_int_equal(open_all(&nics, "auto", MYR_OK, MYR_OK, &error), MYR_OK);
     assert_ptr_equal(nics.nic[A], &gives[A]);
     assert_ptr_equal(nics.nic[B], &gives[B]);
-    assert_int_equal(nicbarr_nics_poll(&nics), 10); /* B's needs no host */
-    assert_int_equal(nicbarr_nics_tend(&nics), 0);
+    assert_int_equal(nicbarr_nics_run(&nics, true), 10); /* B's needs no host */
+    assert_int_equal(nicbarr_nics_run(&nics, false), 0);
     assert_int_equal(polled[A], 1);
     nicbarr_nics_close(&nics);
     nicbarr_nics_close(&nics); /* nothing is left to close */
