@@ -11,6 +11,7 @@
  */
 #include "coll_nicbarr/across.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,8 @@ static int for_all(ompi_communicator_t *comm, bool *good)
 
 /* Where packets did not come through, finding that out took seconds. So not every communicator
  * tries again, but the second after that, then the fourth, the eighth: the network may be mended,
- * or the machine may have been too busy. Kept by rank 0 of each, which has the others skip it. */
+ * or the machine may have been too busy. Kept by rank 0 of each, which has the others skip it. Who
+ * has not tried knows nothing of packets, whatever else has failed. */
 static struct {
     pthread_mutex_t lock;
     uint32_t failures; /* in a row */
@@ -52,7 +54,7 @@ static struct {
 
 enum { DOUBLINGS_MOST = 10 };
 
-static void note_outcome(ompi_communicator_t *comm, bool good)
+void nicbarr_across_tried(ompi_communicator_t *comm, bool good)
 {
     if (0 == ompi_comm_rank(comm)) {
         pthread_mutex_lock(&doubt.lock);
@@ -146,16 +148,24 @@ static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     return rc;
 }
 
-/* Try a group; true for all if it came through for all. All enter at once, so it must do so soon;
- * and none goes on to the next before all have tried this one, as it would wait there for those who
- * have failed at it. */
-static int try_one(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                   struct myr_nic_group *group, struct myr_error *error, bool *good)
+/* Try both groups; true for all if they came through for all. All enter at once, so a group must do
+ * so soon. None goes on to the second before all have tried the first, as it would wait there for
+ * those who have failed. */
+static int try_both(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                    struct myr_error *error, bool *good)
 {
-    int rc = module->barrier.function(comm, module->barrier.module);
+    struct myr_nic_group *const groups[] = {&module->nic, &module->split};
+    int rc = OMPI_SUCCESS;
+    *good = true;
+    for (int g = 0; OMPI_SUCCESS == rc && *good && g < 2; ++g) {
+        rc = module->barrier.function(comm, module->barrier.module);
+        if (OMPI_SUCCESS == rc) {
+            *good = nicbarr_group_try(groups[g], error);
+            rc = for_all(comm, good);
+        }
+    }
     if (OMPI_SUCCESS == rc) {
-        *good = nicbarr_group_try(group, error);
-        rc = for_all(comm, good);
+        nicbarr_across_tried(comm, *good);
     }
     return rc;
 }
@@ -164,7 +174,6 @@ void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator
                             const struct myr_error *error)
 {
     const bool ours = NULL != error && '\0' != error->text[0];
-    note_outcome(comm, false);
     nicbarr_group_leave(&module->nic);
     nicbarr_group_leave(&module->split);
     nicbarr_decline(
@@ -185,17 +194,13 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
         rc = join_all(module, comm, &error, &good);
         rc = OMPI_SUCCESS == rc ? for_all(comm, &good) : rc;
         if (OMPI_SUCCESS == rc && good) {
-            rc = try_one(module, comm, &module->nic, &error, &good);
-        }
-        if (OMPI_SUCCESS == rc && good) {
-            rc = try_one(module, comm, &module->split, &error, &good);
+            rc = try_both(module, comm, &error, &good);
         }
         if (OMPI_SUCCESS == rc && !good) {
             nicbarr_across_decline(module, comm, &error);
         }
     }
     if (OMPI_SUCCESS == rc && good) {
-        note_outcome(comm, true);
         nicbarr_install_barrier(module, comm);
     }
     module->tuning = false;

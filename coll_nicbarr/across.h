@@ -15,7 +15,11 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 /* Install what was chosen: the NICs' barrier over module->nic, or Open MPI's own. Collective. */
 int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Go back to Open MPI's own, as all members do: there was an `error` here (else NULL or empty), or
+/* All members have tried whether packets come through, with this result: later communicators skip
+ * the try for a while where they do not. */
+void nicbarr_across_tried(ompi_communicator_t *comm, bool good);
+
+/* Go back to Open MPI's own, as all members do. There was an `error` here (else NULL or empty), or
  * packets do not come through. */
 void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const struct myr_error *error);

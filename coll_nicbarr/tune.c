@@ -147,6 +147,7 @@ static void drop_nics(struct tuner *tuner, const struct failures *failures)
 static int try_out(struct tuner *tuner)
 {
     struct failures failures = {{0}};
+    const bool any = tuner->tuning.count > 1; /* is there something to try? */
     int rc = OMPI_SUCCESS;
     for (int c = 1; OMPI_SUCCESS == rc && c < tuner->tuning.count; ++c) {
         const uint32_t nic = tuner->tuning.candidates[c].choice.nic;
@@ -159,8 +160,9 @@ static int try_out(struct tuner *tuner)
             rc = OMPI_SUCCESS == rc ? nicbarr_maximum(tuner->comm, failed, 1) : rc;
         }
     }
-    if (OMPI_SUCCESS == rc) {
+    if (OMPI_SUCCESS == rc && any) {
         drop_nics(tuner, &failures);
+        nicbarr_across_tried(tuner->comm, tuner->tuning.count > 1);
     }
     return rc;
 }

@@ -32,6 +32,22 @@ plays "by measurement" 3 1 --mca coll_nicbarr_report "$scratch/report" $ledger
 check "measured" said "3 nodes: .*(measured"
 check "with a prediction" predicted double
 
+# Where memory is wanting once, nothing is known of packets: the next communicator is served.
+export NICBARR_DOUBLE_REFUSALS=1
+for algorithm in tree:2 auto; do
+    by=measured
+    [ $algorithm = auto ] || by=parameter
+    rm -f "$scratch/report"
+    plays "the first group of each has no memory, $algorithm" 2 2 -x NICBARR_DOUBLE_REFUSALS \
+        --mca coll_nicbarr_algorithm $algorithm --mca coll_nicbarr_tune_after 0 \
+        --mca coll_nicbarr_report "$scratch/report" "$programs/barrier_shapes" --steps 60 --alive 20 \
+        --ledger "$scratch/ledger"
+    check "it is left to Open MPI" grep -q "the double has no memory left" "$scratch/report"
+    check "nobody thinks of a firewall" bash -c '! grep "come through" "$1"' - "$scratch/report"
+    check "the others are served" said "MPI_Barrier on .* nodes: .*($by"
+done
+unset NICBARR_DOUBLE_REFUSALS
+
 # A process that has none: all go back to Open MPI's barrier.
 unset NICBARR_DOUBLE
 # shellcheck disable=SC2086 # words

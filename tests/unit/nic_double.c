@@ -8,6 +8,8 @@
  * of that memory, the records' place in the file, travels as the blob between prepare and connect.
  * There are no packets, and a process that waits plays its own groups.
  *
+ * NICBARR_DOUBLE_REFUSALS is how many groups each process has no memory for before it has some.
+ *
  * tests/component/double.sh runs jobs with it: a component that knows no other kind (kinds list at
  * the end).
  */
@@ -32,6 +34,7 @@ struct nic {
     struct mcp_counters counters;
     struct myr_nic_name name;
     uint32_t end; /* of what is used of the file */
+    uint64_t refusals;
     struct mcp_group *group[GROUPS];
     uint32_t groups;
     mcp_link links;              /* the last one given */
@@ -160,7 +163,9 @@ static enum myr_status prepare(void *opened, const struct myr_site *site,
     const size_t bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
     struct mcp_group *mcp = mcp_at(&nic->board, nic->end);
     enum myr_status status = MYR_ERR_FULL;
-    if (nic->end + bytes <= FILE_BYTES && nic->links + lengths.sends < LINKS &&
+    const bool refused = nic->refusals > 0;
+    nic->refusals -= refused;
+    if (!refused && nic->end + bytes <= FILE_BYTES && nic->links + lengths.sends < LINKS &&
         nic->groups < GROUPS) {
         mcp_group_init(mcp, members->key, members->node, lengths.steps, lengths.sends,
                        lengths.waits, 0);
@@ -228,6 +233,8 @@ static enum myr_status open_double(const struct myr_site *site, const char *way,
         free(nic);
         return myr_fail(error, MYR_ERR_NOT_THERE, 0, "NICBARR_DOUBLE is not set");
     }
+    const char *refusals = getenv("NICBARR_DOUBLE_REFUSALS");
+    nic->refusals = NULL == refusals ? 0 : strtoul(refusals, NULL, 10);
     nic->name.count = 1;
     nic->end = FIRST_GROUP;
     nic->board = (struct mcp_board){
