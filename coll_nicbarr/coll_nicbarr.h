@@ -30,7 +30,6 @@
 
 #include "ompi/release.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 
 #include "coll_nicbarr/nics.h"
@@ -49,8 +48,7 @@ typedef struct mca_coll_nicbarr_component {
     struct myr_segment *segment;  /* NULL: this process could not join one */
     struct myr_waiter waiter;
     struct nicbarr_nics nics;
-    bool explained;       /* whether this process, without a segment, has said so */
-    pthread_mutex_t lock; /* the report */
+    bool explained; /* whether this process, without a segment, has said so */
 } mca_coll_nicbarr_component_t;
 
 OMPI_DECLSPEC extern mca_coll_nicbarr_component_t mca_coll_nicbarr_component;

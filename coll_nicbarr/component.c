@@ -8,6 +8,7 @@
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,6 @@ mca_coll_nicbarr_component_t mca_coll_nicbarr_component = {
             .collm_comm_query = nicbarr_comm_query,
         },
     .output = -1,
-    .lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
 /* ---- parameters ---- */
@@ -204,6 +204,8 @@ static int component_open(void)
             open_nics(&hello);
         }
     }
+    nicbarr_report_open(&(struct nicbarr_report_site){component->parameters.report,
+                                                      component->segment, component->output});
     const int rc = nicbarr_requests_open();
     return OMPI_SUCCESS == rc ? nicbarr_peers_open(&hello) : rc;
 }

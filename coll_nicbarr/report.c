@@ -10,6 +10,7 @@
 #include "coll_nicbarr/report.h"
 
 #include <jansson.h>
+#include <pthread.h>
 #include <stdio.h>
 
 #include "coll_nicbarr/report_file.h"
@@ -17,9 +18,16 @@
 #include "coll_nicbarr/tuning.h"
 
 static const char *format = "nicbarr report 1";
-static json_t *entries; /* this process's; under the component's lock */
-static bool changed;    /* since they were last written */
-static uint64_t job;    /* its name, the same on all nodes; 0: not known yet */
+static struct nicbarr_report_site site;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all that follows */
+static json_t *entries;                                  /* this process's */
+static bool changed;                                     /* since they were last written */
+static uint64_t job; /* its name, the same on all nodes; 0: not known yet */
+
+void nicbarr_report_open(const struct nicbarr_report_site *given)
+{
+    site = *given;
+}
 
 static const char *source_name(enum nicbarr_source source)
 {
@@ -84,8 +92,7 @@ static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
     json_object_set_new(entry, "switch_us", json_real(tuning->limits.switch_us));
     add_round_trips(entry, tuning);
     json_object_set_new(entry, "spent_ms", json_real(tuning->spent_us / 1e3));
-    json_object_set_new(entry, "budget_ms",
-                        json_integer(mca_coll_nicbarr_component.parameters.tune_budget));
+    json_object_set_new(entry, "budget_ms", json_integer(tuning->budget_ms));
 }
 
 static json_t *entry_json(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -119,8 +126,7 @@ static json_t *entry_json(const mca_coll_nicbarr_module_t *module, ompi_communic
 
 bool nicbarr_report_wanted(void)
 {
-    const char *path = mca_coll_nicbarr_component.parameters.report;
-    return NULL != path && '\0' != *path;
+    return NULL != site.path && '\0' != *site.path;
 }
 
 static void say(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -137,8 +143,7 @@ static void say(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
                      tuning->candidates[c].us.median, tuning->candidates[0].us.median);
         }
     }
-    opal_output_verbose(1, mca_coll_nicbarr_component.output,
-                        "nicbarr: MPI_Barrier on %s, %d processes on %s: %s (%s%s)",
+    opal_output_verbose(1, site.output, "nicbarr: MPI_Barrier on %s, %d processes on %s: %s (%s%s)",
                         nicbarr_comm_name(comm, comm_name), ompi_comm_size(comm), nodes,
                         nicbarr_choice_name(module->choice, name), source_name(module->source),
                         figures);
@@ -147,7 +152,6 @@ static void say(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
 void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          const struct nicbarr_tuning *tuning, const char *declined)
 {
-    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     if (0 != ompi_comm_rank(comm)) {
         return;
     }
@@ -158,7 +162,7 @@ void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communica
         return;
     }
     json_t *entry = entry_json(module, comm, declined);
-    pthread_mutex_lock(&component->lock);
+    pthread_mutex_lock(&lock);
     if (0 == job) {
         job = nicbarr_job_identity();
     }
@@ -170,20 +174,20 @@ void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communica
         nicbarr_entries_add(entries, entry);
     }
     changed = true;
-    pthread_mutex_unlock(&component->lock);
+    pthread_mutex_unlock(&lock);
     json_decref(entry);
 }
 
-void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            const char *declined)
 {
-    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    if (0 != ompi_comm_rank(comm) || NULL == entries) {
+    if (0 != ompi_comm_rank(comm) || !nicbarr_report_wanted()) {
         return;
     }
-    json_t *entry = entry_json(module, comm, NULL);
-    pthread_mutex_lock(&component->lock);
+    json_t *entry = entry_json(module, comm, declined);
+    pthread_mutex_lock(&lock);
     nicbarr_entries_take_back(entries, entry);
-    pthread_mutex_unlock(&component->lock);
+    pthread_mutex_unlock(&lock);
     json_decref(entry);
 }
 
@@ -192,11 +196,10 @@ void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_commun
 /* Who wrote an entry: equal for the same process of the same job only, on whatever node. */
 static void own_names(char *job_name, size_t job_bytes, char *process, size_t process_bytes)
 {
-    const struct myr_segment *segment = mca_coll_nicbarr_component.segment;
     snprintf(job_name, job_bytes, "%016llx",
-             (unsigned long long)(0 == job ? myr_segment_identity(segment) : job));
+             (unsigned long long)(0 == job ? myr_segment_identity(site.segment) : job));
     snprintf(process, process_bytes, "%.63s:%u", nicbarr_host_name(),
-             (unsigned)myr_segment_index(segment));
+             (unsigned)myr_segment_index(site.segment));
 }
 
 static json_t *new_document(const char *job_name)
@@ -210,13 +213,13 @@ static json_t *new_document(const char *job_name)
                      "communicators");
 }
 
-static void write_report(const char *path)
+static void write_file(void)
 {
     char job_name[32], process[80];
     struct myr_error error = {0};
     own_names(job_name, sizeof(job_name), process, sizeof(process));
     json_t *head = new_document(job_name);
-    if (!nicbarr_report_file_write(path, head, process, entries, &error) &&
+    if (!nicbarr_report_file_write(site.path, head, process, entries, &error) &&
         nicbarr_say_once(NICBARR_SAID_REPORT)) {
         opal_output(0, "nicbarr: no report: %s (coll_nicbarr_report)", error.text);
     }
@@ -225,13 +228,12 @@ static void write_report(const char *path)
 
 void nicbarr_report_write(void)
 {
-    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    pthread_mutex_lock(&component->lock);
-    if (changed && NULL != component->segment) {
-        write_report(component->parameters.report);
+    pthread_mutex_lock(&lock);
+    if (changed && NULL != site.segment) {
+        write_file();
         changed = false;
     }
-    pthread_mutex_unlock(&component->lock);
+    pthread_mutex_unlock(&lock);
 }
 
 void nicbarr_report_close(void)

@@ -12,6 +12,16 @@
 
 struct nicbarr_tuning; /* see tuning.h */
 
+/* Where the report goes; all of this must outlive nicbarr_report_close(). */
+struct nicbarr_report_site {
+    const char *path;                  /* of the file; NULL or "": there is none */
+    const struct myr_segment *segment; /* NULL: this process has joined none, and writes nothing */
+    int output;                        /* the stream of the lines for people */
+};
+
+/* Before all others, by one thread. */
+void nicbarr_report_open(const struct nicbarr_report_site *site);
+
 /* Is there a report to write? Processes need not agree. */
 bool nicbarr_report_wanted(void);
 
@@ -20,8 +30,9 @@ bool nicbarr_report_wanted(void);
 void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          const struct nicbarr_tuning *tuning, const char *declined);
 
-/* Take back that `comm` goes by the default; for one that has learnt better. */
-void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+/* Take back what nicbarr_report_note() noted without tuning, as `comm` has learnt better since. */
+void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            const char *declined);
 
 void nicbarr_report_write(void); /* bring the file up to date */
 void nicbarr_report_close(void); /* the same, for the last time */

@@ -270,12 +270,12 @@ static void take(struct tuner *tuner)
     tuner->nics[best] = (struct myr_nic_group){0};
 }
 
-static int run(struct tuner *tuner, double budget_us)
+static int run(struct tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
     struct nicbarr_tuning *tuning = &tuner->tuning;
     struct nicbarr_choice choices[NICBARR_CANDIDATES];
-    const double start_us = nicbarr_now_us();
+    const double start_us = nicbarr_now_us(), budget_us = tuning->budget_ms * 1e3;
 
     tuning->count = nicbarr_candidates(&module->shape, choices);
     const int count = tuning->count;
@@ -326,14 +326,13 @@ static void publish(struct tuner *tuner)
 
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    const double budget_us = mca_coll_nicbarr_component.parameters.tune_budget * 1e3;
     uint64_t known = 0;
 
     module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
     struct tuner *tuner = calloc(1, sizeof(*tuner));
     int rc = NULL == tuner ? OMPI_ERR_OUT_OF_RESOURCE : ask_root(module, comm, &known);
     if (OMPI_SUCCESS == rc) {
-        nicbarr_report_retract(module, comm);
+        nicbarr_report_retract(module, comm, NULL);
     }
     if (OMPI_SUCCESS == rc && 0 != known) {
         rc = nicbarr_adopt(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
@@ -341,7 +340,8 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     } else if (OMPI_SUCCESS == rc) {
         tuner->module = module;
         tuner->comm = comm;
-        rc = run(tuner, budget_us);
+        tuner->tuning.budget_ms = mca_coll_nicbarr_component.parameters.tune_budget;
+        rc = run(tuner);
         if (OMPI_SUCCESS == rc && 1 == tuner->tuning.count) {
             nicbarr_across_decline(module, comm, main_error(tuner));
         }

@@ -24,6 +24,7 @@ struct nicbarr_tuning {
     /* Raw limits across nodes, by NIC; rank 0 knows them. */
     struct nicbarr_round_trips round_trips[NICBARR_NICS_MOST];
     double spent_us;
+    int budget_ms;
 };
 
 /* ---- round_trips.c ---- */
