@@ -11,7 +11,13 @@
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/overdue.h"
+#include "coll_nicbarr/report.h"
 #include "coll_nicbarr/tune.h"
+
+static int own_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    return module->barrier.function(comm, module->barrier.module);
+}
 
 MYR_HOT int nicbarr_barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
@@ -34,7 +40,7 @@ int nicbarr_barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t 
     const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (module->tuning) { /* a collective that tuning uses is made of barriers */
-        return module->barrier.function(comm, module->barrier.module);
+        return own_barrier(module, comm);
     }
     if (0 != parameters->tune_budget && module->group.epoch >= (uint32_t)parameters->tune_after) {
         return nicbarr_tune(module, comm);
@@ -72,7 +78,7 @@ int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_mo
     if (!module->tuning && 0 != mca_coll_nicbarr_component.parameters.tune_budget) {
         return nicbarr_tune(module, comm);
     }
-    return module->barrier.function(comm, module->barrier.module);
+    return own_barrier(module, comm);
 }
 
 /* It is known what is better than Open MPI's own. That runs nevertheless until there were so many
@@ -82,7 +88,7 @@ int nicbarr_barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (module->tuning ||
         module->barriers++ < (uint32_t)mca_coll_nicbarr_component.parameters.join_after) {
-        return module->barrier.function(comm, module->barrier.module);
+        return own_barrier(module, comm);
     }
     const int rc = nicbarr_across_install(module, comm);
     return OMPI_SUCCESS == rc ? comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module)
@@ -93,12 +99,22 @@ int nicbarr_barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module
  * members count the same barriers, so all do the same in each. */
 int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
+    static const char *too_few = "it has done too few barriers (see coll_nicbarr_tune_after)";
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
-    if (module->tuning ||
-        (!forced && module->barriers++ < (uint32_t)component->parameters.tune_after)) {
-        return module->barrier.function(comm, module->barrier.module);
+    const uint32_t wanted = forced ? 0 : (uint32_t)component->parameters.tune_after;
+    if (module->tuning) {
+        return own_barrier(module, comm);
+    }
+    if (module->barriers < wanted) {
+        if (0 == module->barriers++) {
+            nicbarr_report_note(module, comm, NULL, too_few);
+        }
+        return own_barrier(module, comm);
+    }
+    if (0 != wanted) {
+        nicbarr_report_retract(module, comm, too_few);
     }
     const int rc = nicbarr_across_set_up(module, comm);
     return OMPI_SUCCESS == rc ? comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module)

@@ -66,6 +66,16 @@ for fate in "tune_budget 0 openmpi" "algorithm openmpi openmpi" "algorithm pairw
     check "has a report that can be read" readable
     check "and says what runs" grep -q "barrier *$3" "$scratch/text"
 done
+rm "$scratch/report"
+check "few barriers" on_hosts 2 1 --mca coll_nicbarr_report "$scratch/report" \
+    "$programs/barrier_ledger" --iterations 10 --ledger "$scratch/ledger" --seed "$seed"
+check "has a report that can be read" readable
+check "and says so" grep -q "too few barriers" "$scratch/text"
+rm "$scratch/report"
+check "enough of them" on_hosts 2 1 --mca coll_nicbarr_report "$scratch/report" --mca coll_nicbarr_tune_after 5 \
+    "$programs/barrier_ledger" --iterations 400 --ledger "$scratch/ledger" --seed "$seed"
+check "has a report that can be read" readable
+check "and says no such thing" bash -c '! grep "too few barriers" "$1"' - "$scratch/text"
 check "communicators within a host are served there" on_hosts 2 3 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm counter \
     "$programs/barrier_shapes" --steps 300 --alive 50 --ledger "$scratch/ledger" --seed "$seed"
