@@ -93,14 +93,6 @@ static void expect_complaint(struct nicbarr_shape shape, const char *what)
     }
 }
 
-static void put(const char *text, size_t bytes)
-{
-    FILE *out = fopen(path, "we");
-    assert_non_null(out);
-    assert_int_equal(fwrite(text, 1, bytes, out), bytes);
-    assert_int_equal(fclose(out), 0);
-}
-
 static size_t get(char *text, size_t room)
 {
     FILE *in = fopen(path, "re");
@@ -181,7 +173,7 @@ static void not_ours(void **state)
         const size_t bytes = strlen(cases[i].text);
         struct myr_error error;
         char after[200];
-        put(cases[i].text, bytes);
+        crew_file_write(path, cases[i].text, bytes);
         expect_complaint(shape_of(4), cases[i].complaint);
         assert_false(remember(shape_of(4), "tree:4", &error));
         assert_non_null(strstr(error.text, cases[i].complaint));
@@ -213,7 +205,7 @@ static void edited(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         snprintf(changed, sizeof(changed), "%s%s%s", text, cases[i].choice,
                  choice + strlen("tree:7"));
-        put(changed, strlen(changed));
+        crew_file_write(path, changed, strlen(changed));
         if (NULL == cases[i].complaint) {
             expect_known(shape_of(4), cases[i].choice);
         } else {
@@ -247,7 +239,7 @@ static void no_folder(void **state)
 {
     (void)state;
     struct myr_error error;
-    put("", 0);
+    crew_file_write(path, "", 0);
     snprintf(path, sizeof(path), "%s/tuning.json/tuning.json", folder); /* that is a file */
     assert_false(remember(shape_of(4), "tree:4", &error));
     assert_non_null(strstr(error.text, strerror(ENOTDIR)));

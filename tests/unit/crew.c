@@ -234,7 +234,7 @@ bool crew_run(uint32_t size, crew_fn fn, void *context)
     return well;
 }
 
-/* ---- folders ---- */
+/* ---- folders and files ---- */
 
 void crew_folder_make(char *folder, size_t bytes)
 {
@@ -262,4 +262,13 @@ void crew_folder_remove(const char *folder)
         closedir(directory);
     }
     rmdir(folder);
+}
+
+void crew_file_write(const char *path, const void *bytes, size_t count)
+{
+    FILE *file = fopen(path, "we");
+    if (NULL == file || fwrite(bytes, 1, count, file) != count || 0 != fclose(file)) {
+        perror(path);
+        abort();
+    }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tests of shared memory have in common: a crew of processes that all do the same, random
- * numbers that can be had again, and a watchdog.
+ * What unit tests have in common: a crew of processes that all do the same, random numbers that can
+ * be had again, a watchdog, and a folder with files.
  *
  * Called by the tests only. A crew is made of forked processes; under ThreadSanitizer, or with
  * NICBARR_THREADS=1 in the environment, of threads instead, as that tool cannot look across
@@ -63,5 +63,8 @@ void crew_pretend_no_more(void);
 /* A new folder for the test's files, and away with it and what is in it (no folders). */
 void crew_folder_make(char *folder, size_t bytes);
 void crew_folder_remove(const char *folder);
+
+/* Have the file at `path` hold these bytes and nothing else. */
+void crew_file_write(const char *path, const void *bytes, size_t count);
 
 #endif

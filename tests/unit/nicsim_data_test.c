@@ -28,10 +28,7 @@ static const char *path_of(const char *name)
 
 static void write_file(const char *name, const char *text)
 {
-    FILE *file = fopen(path_of(name), "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    crew_file_write(path_of(name), text, strlen(text));
 }
 
 /* ---- what is said on standard error ---- */

@@ -138,10 +138,7 @@ static void what_is_no_report_goes(void **state)
                                            "{\"job\": \"1\", \"communicators\": 5}",
                                            "{\"job\": \"1\", \"communicators\": [{\"comm"};
     for (size_t i = 0; i < sizeof(contents) / sizeof(contents[0]); ++i) {
-        FILE *file = fopen(path, "w");
-        assert_non_null(file);
-        fputs(contents[i], file);
-        fclose(file);
+        crew_file_write(path, contents[i], strlen(contents[i]));
         expect_written("1", "a:0", (const char *const[]){"A", NULL});
         expect_names("1", "A ");
     }
