@@ -8,9 +8,14 @@
  *
  * A report by default. --max-fraction F makes it a check: the fraction of every waiter is at most
  * F. Processor time is what the process itself used, so a busy machine does not make it larger.
+ *
+ * A busy machine makes it smaller, also for a waiter that never sleeps. --never-sleeps checks that
+ * no waiter did. Such a waiter either has a processor or stands in the queue for one (schedstat),
+ * and both times are known. So the machine's load does not matter.
  */
 #include "common.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -18,6 +23,7 @@
 static double seconds = 1;
 static double max_fraction = -1;
 static long compute;
+static long never_sleeps;
 static long nonblocking;
 static long warm_up = 2000;
 static long rounds = 2;
@@ -27,6 +33,7 @@ static const struct test_option options[] = {
     {"--seconds", OPTION_DOUBLE, &seconds, "how late the late one is (1)"},
     {"--max-fraction", OPTION_DOUBLE, &max_fraction,
      "fail if a waiter's CPU time is a larger part of its waiting time"},
+    {"--never-sleeps", OPTION_FLAG, &never_sleeps, "fail if a waiter has slept"},
     {"--compute", OPTION_FLAG, &compute, "the late one computes instead of sleeping"},
     {"--ibarrier", OPTION_FLAG, &nonblocking, "wait in MPI_Ibarrier + MPI_Wait"},
     {"--warm-up", OPTION_LONG, &warm_up, "barriers before the measured ones (2000)"},
@@ -40,6 +47,18 @@ static double cpu_seconds(void)
     getrusage(RUSAGE_SELF, &usage);
     return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+/* How long this thread has stood in a processor's queue (proc(5), schedstat); below 0: the kernel
+ * does not tell. */
+static double queued_seconds(void)
+{
+    FILE *file = fopen("/proc/thread-self/schedstat", "r");
+    unsigned long long ran, queued = 0;
+    const int told = file && fscanf(file, "%llu %llu", &ran, &queued) == 2;
+    if (file)
+        fclose(file);
+    return told ? 1e-9 * (double)queued : -1;
 }
 
 static void be_late(void)
@@ -71,18 +90,22 @@ int main(int argc, char **argv)
     arena_open(&arena, MPI_COMM_WORLD, 1);
     ledger_open(&world, &arena, 0, MPI_COMM_WORLD, "MPI_COMM_WORLD");
 
+    if (never_sleeps && queued_seconds() < 0)
+        test_skip("the kernel does not tell how long a thread stands in a queue (schedstat)");
+
     test_phase("warm-up");
     for (long i = 0; i < warm_up; i++)
         barrier(&world);
     test_phase("waiting for the late one");
-    double cpu = 0, wall = 0;
+    double cpu = 0, wall = 0, queued = 0;
     for (long i = 0; i < rounds; i++) {
         if (test.rank == late)
             be_late();
-        double cpu_start = cpu_seconds(), start = test_seconds();
+        double queue_start = queued_seconds(), cpu_start = cpu_seconds(), start = test_seconds();
         barrier(&world);
-        cpu += cpu_seconds() - cpu_start;
         wall += test_seconds() - start;
+        cpu += cpu_seconds() - cpu_start;
+        queued += queued_seconds() - queue_start;
         barrier(&world);
     }
 
@@ -98,6 +121,12 @@ int main(int argc, char **argv)
         TEST_CHECK(cpu <= max_fraction * wall, "MPI_COMM_WORLD",
                    "waited %.3f s and used %.3f s of CPU time, expected at most %.3f", wall, cpu,
                    max_fraction * wall);
+    /* Some of it may be the system's: page faults, interrupts. */
+    if (test.rank != late && never_sleeps)
+        TEST_CHECK(
+            cpu >= 0.9 * (wall - queued), "MPI_COMM_WORLD",
+            "waited %.3f s, of that %.3f s for a processor, but used only %.3f s of CPU time", wall,
+            queued, cpu);
     ledger_close(&world);
     arena_close(&arena);
     return test_end("");
