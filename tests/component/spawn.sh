@@ -1,19 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A job that starts on one host and spawns processes onto others: it opens its NICs then, and they play
-# the barriers of all. Where they cannot, the true reason is said. tests/mpi/spawned.c does the rest.
+# A job that starts on one host and meets others: it spawns processes there, or connects to another job.
+# It opens its NICs then, and they play the barriers of all. Where they cannot, the true reason is said.
+# tests/mpi/spawned.c does the rest.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
+starts() { # HOSTS "PROGRAM-OPTION..." MPIRUN-ARGUMENT...: two processes on the first host
+    # shellcheck disable=SC2016,SC2086 # NETHOSTS_MPIRUN is nethosts' own; words
+    on_hosts --shell "$1" 2 bash -c 'exec "$NETHOSTS_MPIRUN" -np 2 "$@"' starts \
+        --mca coll_nicbarr_verbose 2 "${@:3}" "$programs/spawned" $2 --ledger "$scratch/ledger" \
+        --cells "$scratch/ledger" --seed "$seed"
+}
 # Two processes on the first host, two more on the second; the last two are one on each, so they have
 # NICs from the start, among others that have opened theirs later.
-spawning() { # MPIRUN-ARGUMENT...
-    # shellcheck disable=SC2016 # NETHOSTS_MPIRUN is nethosts' own
-    on_hosts --shell 2 2 bash -c 'exec "$NETHOSTS_MPIRUN" -np 2 "$@"' spawning \
-        --mca coll_nicbarr_verbose 2 "$@" "$programs/spawned" --hosts 10.77.0.2 \
-        --more-hosts 10.77.0.1,10.77.0.2 --ledger "$scratch/ledger" --cells "$scratch/ledger" \
-        --seed "$seed"
-}
+spawning() { starts 2 "--hosts 10.77.0.2 --more-hosts 10.77.0.1,10.77.0.2" "$@"; }
+# The second host's two processes meet the third host's.
+connecting() { starts 3 "--strangers --hosts 10.77.0.2 --more-hosts 10.77.0.3" "$@"; }
 all_ended() { [ "$(grep -c "^ok spawned" "$scratch/out")" = 3 ]; }
 unnamed="an unnamed communicator (context id [0-9]*)"
 unsaid() { ! said "$1"; }
@@ -34,6 +37,16 @@ for algorithm in auto tree:2; do
     check "nobody goes without" unsaid "stay Open MPI's own"
 done
 check "by the NICs where they are forced" said "$unnamed, 6 processes on 2 nodes: tree:2@"
+
+check "strangers, plain Open MPI" connecting --mca coll ^nicbarr
+check "all jobs end" all_ended
+for algorithm in auto tree:2; do
+    check "strangers, $algorithm" connecting --mca coll_nicbarr_algorithm "$algorithm"
+    check "all jobs end" all_ended
+    check "the NICs or what is faster" said "MPI_Barrier on $unnamed, 4 processes on 2 nodes: "
+    check "nobody goes without" unsaid "stay Open MPI's own"
+done
+check "by the NICs where they are forced" said "$unnamed, 4 processes on 2 nodes: tree:2@"
 
 check "no NIC wanted" spawning --mca coll_nicbarr_nic none
 check "is said" said "nicbarr: $unnamed is left to Open MPI: .*coll_nicbarr_nic wants no NIC"

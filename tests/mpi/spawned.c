@@ -7,18 +7,24 @@
  * the ledger, with the communicator of the generation before as well. So processes meet that have
  * known each other since they started, or since another communicator, or not at all.
  *
+ * With --strangers it starts two jobs instead, each on a host of its own, and tells one of them the
+ * other's port. The two have nothing to do with each other until they connect.
+ *
  * Open MPI gives a merged communicator no name, and the program gives it none.
  */
 #include "common.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *hosts = "", *more_hosts = "";
 static long spawned = 2;
 static long barriers = 300;
 static long generations = 2;
 static long generation;
+static long strangers;
+static const char *side = "";
 static const char *ledger_path;
 
 static const struct test_option options[] = {
@@ -27,27 +33,28 @@ static const struct test_option options[] = {
     {"--spawned", OPTION_LONG, &spawned, "processes of each generation (2)"},
     {"--barriers", OPTION_LONG, &barriers, "on each communicator (300)"},
     {"--generations", OPTION_LONG, &generations, "how often to spawn (2)"},
+    {"--strangers", OPTION_FLAG, &strangers, "two jobs on --hosts and --more-hosts connect"},
     {"--generation", OPTION_LONG, &generation, "which one this is; for spawned processes"},
+    {"--side", OPTION_TEXT, &side, "accept or connect; for strangers"},
     {"--cells", OPTION_TEXT, &ledger_path, "what --ledger is, for spawned processes"},
 };
 
-/* The next generation, merged with `comm`, whose processes come first. */
-static MPI_Comm spawn(const char *program, MPI_Comm comm, long next)
+/* Start processes on these hosts, which hear this option as well as all others. */
+static MPI_Comm start(const char *program, MPI_Comm comm, const char *where, const char *option,
+                      const char *value)
 {
-    const char *where = next == 1 ? hosts : more_hosts;
-    char number[5][24];
-    MPI_Comm between, merged;
+    char number[4][24];
+    MPI_Comm between;
     MPI_Info info;
-    snprintf(number[0], sizeof(number[0]), "%ld", next);
-    snprintf(number[1], sizeof(number[1]), "%ld", generations);
-    snprintf(number[2], sizeof(number[2]), "%ld", spawned);
-    snprintf(number[3], sizeof(number[3]), "%ld", barriers);
-    snprintf(number[4], sizeof(number[4]), "%llu", (unsigned long long)test.seed);
-    const char *arguments[] = {
-        "--generation", number[0],    "--generations", number[1],   "--spawned",
-        number[2],      "--barriers", number[3],       "--seed",    number[4],
-        "--more-hosts", more_hosts,   "--cells",       ledger_path, "--ledger",
-        ledger_path,    NULL};
+    snprintf(number[0], sizeof(number[0]), "%ld", generations);
+    snprintf(number[1], sizeof(number[1]), "%ld", spawned);
+    snprintf(number[2], sizeof(number[2]), "%ld", barriers);
+    snprintf(number[3], sizeof(number[3]), "%llu", (unsigned long long)test.seed);
+    const char *arguments[] = {option,      value,       "--generations", number[0],
+                               "--spawned", number[1],   "--barriers",    number[2],
+                               "--seed",    number[3],   "--more-hosts",  more_hosts,
+                               "--cells",   ledger_path, "--ledger",      ledger_path,
+                               NULL};
     MPI_Info_create(&info);
     if (*where) {
         MPI_Info_set(info, "host", where);
@@ -56,6 +63,16 @@ static MPI_Comm spawn(const char *program, MPI_Comm comm, long next)
     MPI_Comm_spawn(program, (char **)arguments, (int)spawned, info, 0, comm, &between,
                    MPI_ERRCODES_IGNORE);
     MPI_Info_free(&info);
+    return between;
+}
+
+/* The next generation, merged with `comm`, whose processes come first. */
+static MPI_Comm spawn(const char *program, MPI_Comm comm, long next)
+{
+    char number[24];
+    MPI_Comm merged;
+    snprintf(number, sizeof(number), "%ld", next);
+    MPI_Comm between = start(program, comm, next == 1 ? hosts : more_hosts, "--generation", number);
     MPI_Intercomm_merge(between, 0, &merged);
     MPI_Comm_free(&between);
     return merged;
@@ -96,9 +113,60 @@ static void check(MPI_Comm comm, MPI_Comm before, long number)
     arena_close(&arena);
 }
 
+/* ---- strangers ---- */
+
+/* Start both, and have the one's port known to the other. */
+static void introduce(const char *program)
+{
+    char port[MPI_MAX_PORT_NAME];
+    MPI_Comm accepting = start(program, MPI_COMM_WORLD, hosts, "--side", "accept");
+    MPI_Comm connecting = start(program, MPI_COMM_WORLD, more_hosts, "--side", "connect");
+    if (test.rank == 0) {
+        MPI_Recv(port, sizeof(port), MPI_CHAR, 0, 0, accepting, MPI_STATUS_IGNORE);
+        MPI_Send(port, sizeof(port), MPI_CHAR, 0, 0, connecting);
+    }
+    MPI_Comm_disconnect(&accepting);
+    MPI_Comm_disconnect(&connecting);
+}
+
+static void meet_stranger(void)
+{
+    const int accepts = strcmp(side, "accept") == 0;
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm parents, between, merged;
+    MPI_Comm_get_parent(&parents);
+    TEST_CHECK(parents != MPI_COMM_NULL, "start", "the %s side has no parents", side);
+    if (accepts && test.rank == 0) {
+        MPI_Open_port(MPI_INFO_NULL, port);
+        MPI_Send(port, sizeof(port), MPI_CHAR, 0, 0, parents);
+    } else if (test.rank == 0) {
+        MPI_Recv(port, sizeof(port), MPI_CHAR, 0, 0, parents, MPI_STATUS_IGNORE);
+    }
+    MPI_Comm_disconnect(&parents);
+    if (accepts)
+        MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &between);
+    else
+        MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &between);
+    MPI_Intercomm_merge(between, !accepts, &merged);
+    test_phase("barriers");
+    check(merged, MPI_COMM_NULL, 1);
+    MPI_Comm_free(&merged);
+    MPI_Comm_disconnect(&between);
+    if (accepts && test.rank == 0)
+        MPI_Close_port(port);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(argc, argv, "spawned", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
+    if (strangers || *side) {
+        test_phase("strangers");
+        if (strangers)
+            introduce(argv[0]);
+        else
+            meet_stranger();
+        return test_end("");
+    }
     MPI_Comm comm = MPI_COMM_WORLD, before = MPI_COMM_NULL;
     for (long g = generation == 0 ? 1 : generation; g <= generations; g++) {
         test_phase("spawning");
