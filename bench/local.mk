@@ -20,11 +20,12 @@ bench_raw_sources = \
     bench/raw.h bench/raw.c \
     bench/chunk.h bench/chunk.c \
     bench/stats.h bench/stats.c
-bench_nicbarr_raw_limit_SOURCES = bench/raw_limit.c $(bench_raw_sources)
+bench_nicbarr_raw_limit_SOURCES = \
+    bench/raw_limit.c bench/argp_number.h bench/number.h $(bench_raw_sources)
 bench_nicbarr_raw_limit_LDADD = coll_nicbarr/libnicbarr_pure.la -lm
 
 bench_nicbarr_p2p_SOURCES = \
-    bench/nicbarr_p2p.c bench/alloc.h \
+    bench/nicbarr_p2p.c bench/alloc.h bench/argp_number.h bench/number.h \
     bench/chunk.h bench/chunk.c \
     bench/stats.h bench/stats.c
 bench_nicbarr_p2p_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
@@ -34,7 +35,7 @@ EXTRA_DIST += bench/p2p.sh
 ## A UDP packet there and back, the limit of barriers across hosts; bench/hosts.sh runs it.
 bin_PROGRAMS += bench/nicbarr_raw_udp
 bench_nicbarr_raw_udp_SOURCES = bench/raw_udp.c \
-    bench/alloc.h \
+    bench/alloc.h bench/argp_number.h bench/number.h \
     bench/chunk.h bench/chunk.c \
     bench/stats.h bench/stats.c
 bench_nicbarr_raw_udp_LDADD = coll_nicbarr/libnicbarr_pure.la -lm

@@ -9,13 +9,13 @@
  * one when all have come. Medians and quartiles over chunks, as everywhere here.
  */
 #include <argp.h>
-#include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "argp_number.h"
 #include "chunk.h"
 #include "stats.h"
 
@@ -36,17 +36,6 @@ static const struct argp_option argp_options[] = {
     {"chunks", 'c', "N", 0, "Samples of each (default 300)", 0},
     {0},
 };
-
-static unsigned number(struct argp_state *state, const char *argument, unsigned long least,
-                       unsigned long most)
-{
-    char *end;
-    errno = 0;
-    unsigned long value = strtoul(argument, &end, 10);
-    if (errno || *end || argument[0] < '0' || argument[0] > '9' || value < least || value > most)
-        argp_error(state, "'%s' is not a number from %lu to %lu", argument, least, most);
-    return (unsigned)value;
-}
 
 static error_t take_option(int key, char *argument, struct argp_state *state)
 {

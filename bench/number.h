@@ -2,7 +2,7 @@
 /*
  * Numbers on command lines.
  *
- * Called by the benchmark programs that read their options with getopt_long.
+ * Called by the benchmark programs that read their options with getopt_long, and by argp_number.h.
  */
 #ifndef BENCH_NUMBER_H
 #define BENCH_NUMBER_H

@@ -10,7 +10,6 @@
  * ends, the kernel ends them. So no member polls for ever for one that is gone.
  */
 #include <argp.h>
-#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "argp_number.h"
 #include "chunk.h"
 #include "raw.h"
 #include "stats.h"
@@ -51,31 +51,21 @@ static const struct argp_option argp_options[] = {
     {0},
 };
 
-static unsigned number(struct argp_state *state, const char *argument, unsigned long most)
-{
-    char *end;
-    errno = 0;
-    unsigned long value = strtoul(argument, &end, 10);
-    if (errno || *end || argument[0] < '0' || argument[0] > '9' || value < 1 || value > most)
-        argp_error(state, "'%s' is not a number from 1 to %lu", argument, most);
-    return (unsigned)value;
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
     switch (key) {
     case 'n':
-        settings->processes = number(state, argument, 4096);
+        settings->processes = number(state, argument, 1, 4096);
         return 0;
     case 'b':
         settings->bind = true;
         return 0;
     case 'c':
-        settings->chunks = number(state, argument, 100000);
+        settings->chunks = number(state, argument, 1, 100000);
         return 0;
     case 'i':
-        settings->iterations = number(state, argument, 1000000000);
+        settings->iterations = number(state, argument, 1, 1000000000);
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "'%s' is not understood", argument);

@@ -25,6 +25,7 @@
 #include <sys/time.h>
 
 #include "alloc.h"
+#include "argp_number.h"
 #include "chunk.h"
 #include "stats.h"
 
@@ -69,15 +70,12 @@ static const struct argp_option argp_options[] = {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
-    char *end;
     switch (key) {
     case 't':
         settings->peer = argument;
         return 0;
     case 'c':
-        settings->chunks = (unsigned)strtoul(argument, &end, 10);
-        if (*end || settings->chunks < 1 || settings->chunks > 100000)
-            argp_error(state, "'%s' is not a number from 1 to 100000", argument);
+        settings->chunks = number(state, argument, 1, 100000);
         return 0;
     case 'v':
         settings->csv = true;

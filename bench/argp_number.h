@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Numbers on command lines that argp reads.
+ *
+ * Called by the parsers of nicbarr_raw_limit, nicbarr_raw_udp and nicbarr_p2p.
+ */
+#ifndef BENCH_ARGP_NUMBER_H
+#define BENCH_ARGP_NUMBER_H
+
+#include <argp.h>
+
+#include "number.h"
+
+/* The number from `least` to `most` that the text is; else a line, and the end of the program. */
+static inline unsigned number(struct argp_state *state, const char *text, unsigned long least,
+                              unsigned long most)
+{
+    unsigned value = 0;
+    if (!number_parse(text, least, most, &value)) {
+        argp_error(state, "'%s' is not a number from %lu to %lu", text, least, most);
+    }
+    return value;
+}
+
+#endif
