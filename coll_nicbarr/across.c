@@ -99,7 +99,8 @@ static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 
 /*
  * A job that starts on one node opens no NICs. When it meets processes of other nodes after all (by
- * spawning, connecting), it does, and the members tell each other anew which they have.
+ * spawning, connecting), it does, and the members tell each other anew which they have. So they do
+ * where a daemon had not told any of them of its NIC yet when they started.
  */
 static int meet_others(ompi_communicator_t *comm)
 {

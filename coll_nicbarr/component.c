@@ -119,14 +119,15 @@ static int tend_nics(void)
 
 static bool tending; /* whether Open MPI's progress engine knows of it */
 
-static void open_nics(struct nicbarr_hello *hello)
+/* In a hurry, as MPI_Init waits: a daemon that does not answer at once is asked again when the
+ * first communicator across nodes is set up, and all members hear of it then. */
+static void open_nics(struct nicbarr_hello *hello, bool hurry)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    const struct myr_site site = {component->segment, &component->waiter, say};
+    const struct myr_site site = {component->segment, &component->waiter, say, hurry};
     struct myr_error error = {0};
-    hello->later = false;
-    if (MYR_OK != nicbarr_nics_open(&component->nics, &site, &error)) {
-        snprintf(hello->why, sizeof(hello->why), "%s", error.text);
+    if (MYR_OK != nicbarr_nics_open(&component->nics, &site, &hello->later, &error)) {
+        snprintf(hello->why, sizeof(hello->why), "%s", hello->later ? "" : error.text);
         return;
     }
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
@@ -134,8 +135,10 @@ static void open_nics(struct nicbarr_hello *hello)
             nicbarr_kind(nic)->query(component->nics.nic[nic], &hello->nic[nic]);
         }
     }
-    opal_progress_register_lp(tend_nics);
-    tending = true;
+    if (!tending) {
+        opal_progress_register_lp(tend_nics);
+        tending = true;
+    }
 }
 
 void nicbarr_open_nics_now(struct nicbarr_hello *hello)
@@ -144,7 +147,7 @@ void nicbarr_open_nics_now(struct nicbarr_hello *hello)
     pthread_mutex_lock(&opening); /* several threads may meet others at once */
     *hello = *nicbarr_hello_own();
     if (hello->later) {
-        open_nics(hello);
+        open_nics(hello, false);
         nicbarr_hello_renew(hello);
     }
     pthread_mutex_unlock(&opening);
@@ -201,7 +204,7 @@ static int component_open(void)
         if (on_one_node()) {
             hello.later = true;
         } else {
-            open_nics(&hello);
+            open_nics(&hello, true);
         }
     }
     nicbarr_report_open(&(struct nicbarr_report_site){component->parameters.report,

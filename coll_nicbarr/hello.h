@@ -19,7 +19,8 @@ struct nicbarr_hello {
     uint64_t identity; /* of its segment; 0: it has none, and `why` says why */
     uint64_t digest;   /* of version and parameters: processes that differ would disagree */
     uint32_t index;    /* in the segment */
-    bool later;        /* its job needed no NIC: it opens some when it meets another node's */
+    bool later;        /* it opens more NICs when it meets another node's process: its job needed
+                          none, or it had to wait for one */
     struct myr_nic_name nic[NICBARR_NICS_MOST]; /* by number; key 0: it has none */
     char why[240];                              /* it has no segment, or else no NIC */
 };

@@ -115,24 +115,30 @@ bool nicbarr_nics_wanted(const struct nicbarr_nics *nics)
 /* ---- opening and closing ---- */
 
 enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_site *site,
-                                  struct myr_error *error)
+                                  bool *later, struct myr_error *error)
 {
     bool any = false;
     nics->site = *site;
+    *later = false;
     *error = (struct myr_error){.status = MYR_ERR_NOT_THERE};
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         struct myr_error why = {0};
         void *opened = NULL;
+        if (NULL != nics->nic[nic]) {
+            any = true;
+            continue;
+        }
         const enum myr_status status =
             !nics->wanted[nic] ? MYR_ERR_NOT_THERE
                                : nicbarr_kind(nic)->open(&nics->site, nics->way[nic],
                                                          nics->values[nic], &opened, &why);
         any = any || MYR_OK == status;
         nics->nic[nic] = MYR_OK == status ? opened : NULL;
+        *later = *later || MYR_ERR_NOT_YET == status;
         if (MYR_OK == status) {
             continue;
         }
-        if (MYR_ERR_NOT_THERE != status) {
+        if (MYR_ERR_NOT_THERE != status && MYR_ERR_NOT_YET != status) {
             site->say(1, why.text);
         }
         /* The first kind's reason is told. A NIC that is there but cannot be had comes before one

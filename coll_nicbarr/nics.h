@@ -50,9 +50,13 @@ const char *nicbarr_nic_words(char *text, uint32_t bytes);
 /* Is any wanted? */
 bool nicbarr_nics_wanted(const struct nicbarr_nics *nics);
 
-/* Open what is wanted and there. MYR_OK if that is any; else what kept the first of them away. */
+/*
+ * Open what is wanted and there, and not open yet. MYR_OK if any is open now; else what kept the
+ * first of them away. `later`: of some nobody can tell yet, and it should be tried once more. Only
+ * a site in a hurry has such.
+ */
 enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_site *site,
-                                  struct myr_error *error);
+                                  bool *later, struct myr_error *error);
 void nicbarr_nics_close(struct nicbarr_nics *nics);
 
 /* Run them for a moment. `awaited`: somebody here waits for what they play. Returns how many

@@ -145,8 +145,9 @@ bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, s
         return false;
     }
     pthread_mutex_lock(&lock);
-    if (NICBARR_NIC_LATER == peer->trouble) { /* no news after that */
+    if (peer->later && !peer->renewed) { /* no news after that */
         describe_nics(peer, &hello);
+        peer->renewed = true;
     }
     pthread_mutex_unlock(&lock);
     return true;

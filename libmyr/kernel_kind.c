@@ -15,10 +15,9 @@ static enum myr_status open_kernel(const struct myr_site *site, const char *way,
                                    struct myr_error *error)
 {
     struct myr_kernel_nic *opened = NULL;
-    (void)site;
     (void)way;
     (void)values;
-    const enum myr_status status = myr_kernel_nic_open(&opened, error);
+    const enum myr_status status = myr_kernel_nic_open(site->hurry, &opened, error);
     *nic = opened;
     return status;
 }

@@ -2,8 +2,9 @@
 /*
  * A client of myrd --kernel; see kernel_nic.h.
  *
- * Invariant: a question and its answer belong together. When an answer stays out or makes no sense,
- * the connection is shut: a later answer could belong to any question.
+ * Invariant: a question and its answer belong together. The daemon answers one after the other, so
+ * answers that were given up waiting for come first; they are passed over. When one makes no sense,
+ * the connection is shut: what follows could belong to any question.
  */
 #include "libmyr/kernel_nic.h"
 
@@ -17,22 +18,59 @@
 #include "libmyr/kernel_inside.h"
 #include "libmyr/unix_talk.h"
 
+static const char daemon_name[] = "myrd --kernel";
+
+/* For what is asked later. To open a group the daemon may sleep for 2.5 s, when a host is not
+ * there. */
+static const struct myr_talk_patience for_opening = {5000, 30000}, for_others = {500, 10000};
+
 struct myr_kernel_nic {
     pthread_mutex_t asking;
     int connection;
+    uint32_t owed; /* answers that have not come yet, and nobody waits for any more */
+    bool deaf;     /* the daemon took in nothing for long: no closing waits for it to */
     struct myr_nic_name name;
 };
 
+/* Pass over what the daemon owes. */
+static enum myr_status catch_up(struct myr_kernel_nic *nic,
+                                const struct myr_talk_patience *patience, struct myr_error *error)
+{
+    while (nic->owed > 0) {
+        uint32_t magic;
+        int page;
+        const enum myr_status status = myr_talk_hear(nic->connection, daemon_name, patience, error);
+        if (MYR_OK != status) {
+            return status;
+        }
+        if (myr_talk_receive(nic->connection, &magic, sizeof(magic), &page, 1) <= 0) {
+            return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd --kernel is gone");
+        }
+        if (page >= 0) {
+            close(page);
+        }
+        --nic->owed;
+    }
+    return MYR_OK;
+}
+
 static enum myr_status converse(struct myr_kernel_nic *nic,
-                                const struct myr_kernel_question *question, void *answer,
+                                const struct myr_kernel_question *question,
+                                const struct myr_talk_patience *patience, void *answer,
                                 size_t bytes, int *page, struct myr_error *error)
 {
     uint32_t magic;
-    /* A daemon that does not know us says so before any question. So EPIPE is no reason not to
-     * listen. */
-    if (!myr_talk_send(nic->connection, question, sizeof(*question), NULL, 0, 0) &&
-        EPIPE != errno) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "myrd --kernel does not listen");
+    enum myr_status status = catch_up(nic, patience, error);
+    if (MYR_OK == status) {
+        status = myr_talk_say(nic->connection, daemon_name, question, sizeof(*question), patience,
+                              error);
+    }
+    if (MYR_OK == status) {
+        status = myr_talk_hear(nic->connection, daemon_name, patience, error);
+        nic->owed += MYR_ERR_NOT_YET == status;
+    }
+    if (MYR_OK != status) {
+        return status;
     }
     const ssize_t came =
         myr_talk_receive(nic->connection, answer, bytes, page, NULL == page ? 0 : 1);
@@ -50,15 +88,16 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
 
 /* Ask; `answer` gets `bytes`. One thread at a time does this. */
 static enum myr_status ask(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
-                           enum myr_kernel_ask what, void *answer, size_t bytes, int *page,
-                           struct myr_error *error)
+                           enum myr_kernel_ask what, const struct myr_talk_patience *patience,
+                           void *answer, size_t bytes, int *page, struct myr_error *error)
 {
     question->magic = MYR_KERNEL_MAGIC;
     question->ask = what;
     memset(answer, 0, bytes);
     pthread_mutex_lock(&nic->asking);
-    const enum myr_status status = converse(nic, question, answer, bytes, page, error);
-    if (MYR_OK != status) {
+    const enum myr_status status = converse(nic, question, patience, answer, bytes, page, error);
+    nic->deaf = MYR_ERR_NOT_YET == status;
+    if (MYR_OK != status && MYR_ERR_NOT_YET != status) {
         (void)shutdown(nic->connection, SHUT_RDWR);
         if (NULL != page && *page >= 0) {
             close(*page);
@@ -72,10 +111,11 @@ static enum myr_status ask(struct myr_kernel_nic *nic, struct myr_kernel_questio
 /* Ask a question whose answer is a status. Where `page` is not NULL, a page must come with
  * MYR_OK. */
 static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
-                               enum myr_kernel_ask what, struct myr_kernel_answer *answer,
-                               int *page, struct myr_error *error)
+                               enum myr_kernel_ask what, const struct myr_talk_patience *patience,
+                               struct myr_kernel_answer *answer, int *page, struct myr_error *error)
 {
-    const enum myr_status status = ask(nic, question, what, answer, sizeof(*answer), page, error);
+    const enum myr_status status =
+        ask(nic, question, what, patience, answer, sizeof(*answer), page, error);
     if (MYR_OK != status) {
         return status;
     }
@@ -89,16 +129,18 @@ static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_que
     return MYR_OK;
 }
 
-static enum myr_status say_hello(struct myr_kernel_nic *nic, struct myr_error *error)
+static enum myr_status say_hello(struct myr_kernel_nic *nic, bool hurry, struct myr_error *error)
 {
     struct myr_kernel_question question = {0};
     struct myr_kernel_answer answer;
-    const enum myr_status status = request(nic, &question, MYR_KERNEL_HELLO, &answer, NULL, error);
+    const enum myr_status status = request(
+        nic, &question, MYR_KERNEL_HELLO, myr_talk_patience_for_hello(hurry), &answer, NULL, error);
     nic->name = answer.nic;
     return status;
 }
 
-enum myr_status myr_kernel_nic_open(struct myr_kernel_nic **nic, struct myr_error *error)
+enum myr_status myr_kernel_nic_open(bool hurry, struct myr_kernel_nic **nic,
+                                    struct myr_error *error)
 {
     const char *path = getenv("NICBARR_KERNEL_SOCKET");
     struct myr_kernel_nic *opening = calloc(1, sizeof(*opening));
@@ -107,14 +149,14 @@ enum myr_status myr_kernel_nic_open(struct myr_kernel_nic **nic, struct myr_erro
     }
     pthread_mutex_init(&opening->asking, NULL);
     enum myr_status status =
-        myr_talk_connect(NULL == path || '\0' == *path ? MYR_KERNEL_SOCKET : path, "myrd --kernel",
+        myr_talk_connect(NULL == path || '\0' == *path ? MYR_KERNEL_SOCKET : path, daemon_name,
                          true, &opening->connection, error);
     if (MYR_OK == status) {
-        status = say_hello(opening, error);
+        status = say_hello(opening, hurry, error);
     }
     if (MYR_OK != status) {
         myr_kernel_nic_close(opening);
-        return status;
+        return MYR_ERR_NOT_YET == status && !hurry ? MYR_ERR_SYSTEM : status;
     }
     *nic = opening;
     return MYR_OK;
@@ -139,7 +181,7 @@ enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_ker
 {
     struct myr_kernel_question question = {0};
     enum myr_status status =
-        ask(nic, &question, MYR_KERNEL_STATUS, report, sizeof(*report), NULL, error);
+        ask(nic, &question, MYR_KERNEL_STATUS, &for_others, report, sizeof(*report), NULL, error);
     if (MYR_OK == status && report->groups > MCP_KERNEL_GROUPS) {
         status = myr_fail(error, MYR_ERR_FOREIGN, 0, "myrd --kernel reports nonsense");
     }
@@ -154,8 +196,12 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
     struct myr_kernel_answer answer;
     seen->page = -1;
     const enum myr_status status =
-        request(nic, question, MYR_KERNEL_OPEN, &answer, &seen->page, error);
+        request(nic, question, MYR_KERNEL_OPEN, &for_opening, &answer, &seen->page, error);
     seen->line = answer.line % MCP_KERNEL_LINES;
+    if (MYR_ERR_NOT_YET == status) { /* it may open the group when it goes on */
+        myr_kernel_nic_ask_close(nic, question->key);
+        return MYR_ERR_SYSTEM;
+    }
     return status;
 }
 
@@ -164,7 +210,10 @@ void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)
     const struct myr_kernel_question question = {
         .magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_CLOSE, .key = key};
     pthread_mutex_lock(&nic->asking);
-    (void)myr_talk_send(nic->connection, &question, sizeof(question), NULL, 0, 0);
+    /* What cannot be said is no harm: the group is closed when this process ends. */
+    nic->deaf = nic->deaf ? !myr_talk_send(nic->connection, &question, sizeof(question), NULL, 0, 0)
+                          : MYR_OK != myr_talk_say(nic->connection, daemon_name, &question,
+                                                   sizeof(question), &for_others, NULL);
     pthread_mutex_unlock(&nic->asking);
 }
 
@@ -172,8 +221,8 @@ bool myr_kernel_nic_ask_missing(struct myr_kernel_nic *nic, uint64_t key,
                                 struct myr_kernel_missing *missing)
 {
     struct myr_kernel_question question = {.key = key};
-    return MYR_OK ==
-               ask(nic, &question, MYR_KERNEL_MISSING, missing, sizeof(*missing), NULL, NULL) &&
+    return MYR_OK == ask(nic, &question, MYR_KERNEL_MISSING, &for_others, missing, sizeof(*missing),
+                         NULL, NULL) &&
            missing->count <= MCP_KERNEL_MESSAGES;
 }
 

@@ -9,6 +9,8 @@
 #ifndef MYR_KERNEL_NIC_H
 #define MYR_KERNEL_NIC_H
 
+#include <stdbool.h>
+
 #include "libmyr/nic.h"
 #include "libmyr/nic_group.h"
 #include "libmyr/status.h"
@@ -16,8 +18,10 @@
 struct myr_kernel_nic;
 struct myr_kernel_report; /* kernel_words.h */
 
-/* Ask the daemon for its NIC. MYR_ERR_NOT_THERE: none runs on this node. */
-enum myr_status myr_kernel_nic_open(struct myr_kernel_nic **nic, struct myr_error *error);
+/* Ask the daemon for its NIC. MYR_ERR_NOT_THERE: none runs on this node. MYR_ERR_NOT_YET, only in a
+ * `hurry`: it has not answered within a tenth of a second. */
+enum myr_status myr_kernel_nic_open(bool hurry, struct myr_kernel_nic **nic,
+                                    struct myr_error *error);
 void myr_kernel_nic_close(struct myr_kernel_nic *nic);
 
 /* Its name, with one address. Its key tells NICs apart and is no secret. */

@@ -25,13 +25,19 @@ bool myr_nic_daemon_path(char *path, size_t bytes)
     return length < (int)bytes;
 }
 
-static enum myr_status introduce(int connection, int descriptors[MYR_DAEMON_DESCRIPTORS],
-                                 struct myr_error *error)
+static enum myr_status introduce(int connection, bool hurry,
+                                 int descriptors[MYR_DAEMON_DESCRIPTORS], struct myr_error *error)
 {
     const struct myr_daemon_hello hello = {MYR_DAEMON_MAGIC, myr_daemon_layout(), getpid(), 0};
     struct myr_daemon_welcome welcome = {.magic = 0};
-    if (!myr_talk_send(connection, &hello, sizeof(hello), NULL, 0, 0) && EPIPE != errno) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "myrd does not listen");
+    const struct myr_talk_patience *patience = myr_talk_patience_for_hello(hurry);
+    enum myr_status status =
+        myr_talk_say(connection, "myrd", &hello, sizeof(hello), patience, error);
+    if (MYR_OK == status) {
+        status = myr_talk_hear(connection, "myrd", patience, error);
+    }
+    if (MYR_OK != status) {
+        return status;
     }
     const ssize_t bytes = myr_talk_receive(connection, &welcome, sizeof(welcome), descriptors,
                                            MYR_DAEMON_DESCRIPTORS);
@@ -54,7 +60,7 @@ static enum myr_status introduce(int connection, int descriptors[MYR_DAEMON_DESC
                     : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd's descriptors did not come through");
 }
 
-enum myr_status myr_nic_daemon_open(const char *path, struct myr_nic_daemon *daemon,
+enum myr_status myr_nic_daemon_open(const char *path, bool hurry, struct myr_nic_daemon *daemon,
                                     struct myr_error *error)
 {
     char usual[200];
@@ -66,7 +72,7 @@ enum myr_status myr_nic_daemon_open(const char *path, struct myr_nic_daemon *dae
     enum myr_status status =
         myr_talk_connect(NULL == path ? usual : path, "myrd", false, &daemon->connection, error);
     if (MYR_OK == status) {
-        status = introduce(daemon->connection, descriptors, error);
+        status = introduce(daemon->connection, hurry, descriptors, error);
     }
     if (MYR_OK == status) {
         status = myr_segment_join_fd(descriptors[MYR_DAEMON_MEMORY], &daemon->segment, error);
@@ -81,7 +87,7 @@ enum myr_status myr_nic_daemon_open(const char *path, struct myr_nic_daemon *dae
     if (MYR_OK != status) {
         myr_nic_daemon_close(daemon);
     }
-    return status;
+    return MYR_ERR_NOT_YET == status && !hurry ? MYR_ERR_SYSTEM : status;
 }
 
 void myr_nic_daemon_close(struct myr_nic_daemon *daemon)

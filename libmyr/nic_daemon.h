@@ -29,10 +29,11 @@ bool myr_nic_daemon_path(char *path, size_t bytes);
 
 /*
  * Open the NIC of the daemon that listens at `path` (NULL: the usual place). MYR_ERR_NOT_THERE:
- * there is none. MYR_ERR_FOREIGN: it is of another version. MYR_ERR_SYSTEM: it refuses, or is
- * somebody else's. Close the NIC by myr_nic_daemon_close(), which may be called in any case.
+ * there is none. MYR_ERR_FOREIGN: it is of another version. MYR_ERR_SYSTEM: it refuses, is somebody
+ * else's, or does not answer. In a `hurry` that last thing is known after a tenth of a second, and
+ * is MYR_ERR_NOT_YET. Close the NIC by myr_nic_daemon_close(), which may be called in any case.
  */
-enum myr_status myr_nic_daemon_open(const char *path, struct myr_nic_daemon *daemon,
+enum myr_status myr_nic_daemon_open(const char *path, bool hurry, struct myr_nic_daemon *daemon,
                                     struct myr_error *error);
 void myr_nic_daemon_close(struct myr_nic_daemon *daemon);
 

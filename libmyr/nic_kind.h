@@ -50,6 +50,9 @@ struct myr_site {
     struct myr_waiter *waiter;   /* how they wait */
     /* What the person should read. Level 0: at once; 1: if the person wants to know more. */
     void (*say)(int level, const char *line);
+    /* The program waits for this: who has to be asked, and does not answer at once, is asked again
+     * by another open(), which then waits. */
+    bool hurry;
 };
 
 struct myr_nic_kind {
@@ -65,7 +68,8 @@ struct myr_nic_kind {
     /*
      * Have a NIC of this kind. `way` is the person's word for it; NULL: any way will do. `values`
      * belong to the options, one each. MYR_ERR_NOT_THERE: there is none on this machine; only a
-     * person who has asked for it wants to hear of that. The site must outlive the NIC.
+     * person who has asked for it wants to hear of that. MYR_ERR_NOT_YET, only in a hurry: there
+     * may be one, nobody can tell so soon. The site must outlive the NIC.
      */
     enum myr_status (*open)(const struct myr_site *site, const char *way,
                             const union myr_value *values, void **nic, struct myr_error *error);

@@ -78,3 +78,9 @@ bool myr_process_ended(uint32_t pid, uint64_t began, bool thoroughly)
     /* (A first thread that has ended before the others looks dead as well.) */
     return life.began != began || (('Z' == life.state || 'X' == life.state) && life.threads <= 1);
 }
+
+bool myr_process_runs(uint32_t pid)
+{
+    struct life life;
+    return life_of(pid, &life) && 'R' == life.state;
+}

@@ -25,4 +25,8 @@ uint64_t myr_process_began(void);
  */
 bool myr_process_ended(uint32_t pid, uint64_t began, bool thoroughly);
 
+/* Does the first thread of process `pid` run, or would it if it got a processor? False where it
+ * sleeps, is stopped or has ended, or if that cannot be known. (30 us.) */
+bool myr_process_runs(uint32_t pid);
+
 #endif

@@ -58,10 +58,10 @@ static enum myr_status open_nic(const struct myr_site *site, const char *way,
     };
     enum myr_status status = MYR_ERR_NOT_THERE;
     if (is(way, daemon_way)) {
-        status = myr_nic_daemon_open(NULL, &soft->daemon, error);
+        status = myr_nic_daemon_open(NULL, site->hurry, &soft->daemon, error);
         soft->nic = soft->daemon.nic;
     }
-    if (MYR_OK != status && is(way, own_way)) {
+    if (MYR_OK != status && MYR_ERR_NOT_YET != status && is(way, own_way)) {
         if (MYR_ERR_NOT_THERE != status) { /* the daemon is there, and of no use */
             site->say(1, error->text);
         }

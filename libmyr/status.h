@@ -18,6 +18,7 @@ enum myr_status {
     MYR_ERR_UNREGISTERED,  /* a message's memory is not registered */
     MYR_ERR_TOO_LONG,      /* a message is longer than the buffer provided for it */
     MYR_ERR_GONE,          /* the other NIC cannot be reached any more */
+    MYR_ERR_NOT_YET,       /* it has not answered so far: ask again later */
 };
 
 struct myr_error {

@@ -3,17 +3,19 @@
 #include "libmyr/unix_talk.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/time.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-/*
- * How long the daemon may take to listen or to answer (seconds). The daemon itself may wait 2.5 for
- * a host that is not there. Where more processes poll than there are processors, Linux 6.18 has
- * been seen to let those of other sessions wait for 10 and more (docs/cluster-on-a-laptop.md).
- */
-enum { PATIENCE = 30 };
+#include "libmyr/process.h"
+#include "os/clock.h"
+
+enum { LOOK_MS = 20 }; /* between two looks at what a silent daemon does */
 
 bool myr_talk_peer(int connection, struct ucred *peer)
 {
@@ -21,35 +23,95 @@ bool myr_talk_peer(int connection, struct ucred *peer)
     return 0 == getsockopt(connection, SOL_SOCKET, SO_PEERCRED, peer, &bytes);
 }
 
+/* ---- connecting ---- */
+
+static bool trusted(uid_t uid, bool root_too)
+{
+    return geteuid() == uid || (root_too && 0 == uid);
+}
+
+/* `err` says that there is no daemon, or why it cannot be reached. */
+static enum myr_status out_of_reach(const char *path, const char *daemon, int err,
+                                    struct myr_error *error)
+{
+    const enum myr_status status = ENOENT == err || ECONNREFUSED == err ? MYR_ERR_NOT_THERE
+                                   : EAGAIN == err                      ? MYR_ERR_NOT_YET
+                                                                        : MYR_ERR_SYSTEM;
+    return myr_fail(error, status, err,
+                    "cannot reach the daemon %s at %s (is it started on this host?)", daemon, path);
+}
+
+/* Open the folder of `path`, to find names in it: `door`, which is -1 after a failure. */
+static enum myr_status open_folder(const char *path, const char *daemon, bool root_too, int *door,
+                                   struct myr_error *error)
+{
+    char folder[PATH_MAX];
+    struct stat about;
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof(folder), "%.*s", NULL == slash ? 1 : (int)(slash - path + 1),
+             NULL == slash ? "." : path);
+    /* With a slash behind it, a symbolic link would be followed. */
+    for (size_t end = strlen(folder); end > 1 && '/' == folder[end - 1]; --end) {
+        folder[end - 1] = '\0';
+    }
+    *door = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (*door < 0 && ENOTDIR == errno) { /* or a link to a folder */
+        return myr_fail(error, MYR_ERR_SYSTEM, 0,
+                        "the daemon at %s is not used: %s is no folder (remove it)", path, folder);
+    }
+    if (*door < 0) {
+        return out_of_reach(path, daemon, errno, error);
+    }
+    if (fstat(*door, &about) < 0 || !trusted(about.st_uid, root_too) ||
+        0 != (about.st_mode & 022)) {
+        close(*door);
+        *door = -1;
+        return myr_fail(error, MYR_ERR_SYSTEM, 0,
+                        "the daemon at %s is not used: others may write to its folder, or it is "
+                        "another user's",
+                        path);
+    }
+    return MYR_OK;
+}
+
+/* By way of the folder's descriptor: nobody can put another one in the place of what was checked.
+ */
+static int connect_in(int door, const char *name, int connection)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int length =
+        snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", door, name);
+    if (length >= (int)sizeof(address.sun_path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return connect(connection, (const struct sockaddr *)&address, sizeof(address));
+}
+
 static enum myr_status connect_to(int connection, const char *path, const char *daemon,
                                   bool root_too, struct myr_error *error)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct ucred peer;
-    if (strlen(path) >= sizeof(address.sun_path)) {
-        return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "the daemon's socket %s", path);
+    int door;
+    const char *slash = strrchr(path, '/');
+    enum myr_status status = open_folder(path, daemon, root_too, &door, error);
+    if (MYR_OK != status) {
+        return status;
     }
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    const struct timeval patience = {.tv_sec = PATIENCE};
-    (void)setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    (void)setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    if (connect(connection, (const struct sockaddr *)&address, sizeof(address)) < 0) {
-        const bool none = ENOENT == errno || ECONNREFUSED == errno;
-        return myr_fail(error, none ? MYR_ERR_NOT_THERE : MYR_ERR_SYSTEM, errno,
-                        "cannot reach the daemon %s at %s (is it started on this host?)", daemon,
-                        path);
+    if (connect_in(door, NULL == slash ? path : slash + 1, connection) < 0) {
+        status = out_of_reach(path, daemon, errno, error);
     }
-    if (!myr_talk_peer(connection, &peer) ||
-        (geteuid() != peer.uid && !(root_too && 0 == peer.uid))) {
-        return myr_fail(error, MYR_ERR_SYSTEM, 0, "the daemon at %s is another user's", path);
+    close(door);
+    if (MYR_OK == status && (!myr_talk_peer(connection, &peer) || !trusted(peer.uid, root_too))) {
+        status = myr_fail(error, MYR_ERR_SYSTEM, 0, "the daemon at %s is another user's", path);
     }
-    return MYR_OK;
+    return status;
 }
 
 enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root_too,
                                  int *connection, struct myr_error *error)
 {
-    *connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    *connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*connection < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "no socket to talk to %s with", daemon);
     }
@@ -60,6 +122,64 @@ enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root
     }
     return status;
 }
+
+/* ---- waiting ---- */
+
+const struct myr_talk_patience *myr_talk_patience_for_hello(bool hurry)
+{
+    static const struct myr_talk_patience brief = {100, 100}, patient = {500, 10000};
+    return hurry ? &brief : &patient;
+}
+
+/* Wait until something can be received (POLLIN) or sent (POLLOUT), or the other end has closed. */
+static enum myr_status await(int connection, short events, const char *daemon,
+                             const struct myr_talk_patience *patience, struct myr_error *error)
+{
+    struct pollfd watched = {.fd = connection, .events = events};
+    struct ucred peer = {.pid = 0};
+    uint64_t last = os_now_ms();
+    uint32_t waited = 0, idle = 0;
+    (void)myr_talk_peer(connection, &peer);
+    while (poll(&watched, 1, LOOK_MS) <= 0) {
+        const uint64_t now = os_now_ms();
+        /* Whoever looks seldom has no processor either: that is not the daemon's fault. */
+        const uint32_t passed = now - last < LOOK_MS ? (uint32_t)(now - last) : LOOK_MS;
+        last = now;
+        waited += passed;
+        idle += myr_process_runs((uint32_t)peer.pid) ? 0 : passed;
+        if ((idle >= patience->idle || waited >= patience->most) && poll(&watched, 1, 0) <= 0) {
+            return myr_fail(error, MYR_ERR_NOT_YET, 0,
+                            "%s (process %d) does not answer: it is stopped (try kill -CONT), or "
+                            "hangs",
+                            daemon, (int)peer.pid);
+        }
+    }
+    return MYR_OK;
+}
+
+enum myr_status myr_talk_say(int connection, const char *daemon, const void *words, size_t bytes,
+                             const struct myr_talk_patience *patience, struct myr_error *error)
+{
+    bool sent = myr_talk_send(connection, words, bytes, NULL, 0, 0);
+    while (!sent && EAGAIN == errno) {
+        const enum myr_status status = await(connection, POLLOUT, daemon, patience, error);
+        if (MYR_OK != status) {
+            return status;
+        }
+        sent = myr_talk_send(connection, words, bytes, NULL, 0, 0);
+    }
+    return sent || EPIPE == errno
+               ? MYR_OK
+               : myr_fail(error, MYR_ERR_SYSTEM, errno, "%s does not listen", daemon);
+}
+
+enum myr_status myr_talk_hear(int connection, const char *daemon,
+                              const struct myr_talk_patience *patience, struct myr_error *error)
+{
+    return await(connection, POLLIN, daemon, patience, error);
+}
+
+/* ---- words and descriptors ---- */
 
 bool myr_talk_send(int connection, const void *words, size_t bytes, const int *descriptors,
                    uint32_t count, int flags)

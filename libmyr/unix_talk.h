@@ -21,11 +21,37 @@ enum { MYR_TALK_DESCRIPTORS = 2 }; /* the most that come with a message */
 
 /*
  * Connect to the daemon that listens at `path` and is called `daemon` in words. It must run as this
- * user or, where `root_too`, as root. Talking to it lasts some seconds at the most: a stopped one
- * must not hold up a job. MYR_ERR_NOT_THERE where none listens; `connection` is -1 then.
+ * user or, where `root_too`, as root. The folder must belong to one of these, be no symbolic link,
+ * and let nobody else write: what another user has put in the daemon's place is never spoken to.
+ * Nothing is waited for, and the connection does not block. `connection` is -1 after a failure.
+ * MYR_ERR_NOT_THERE: none listens. MYR_ERR_NOT_YET: it has no room for more callers at present.
  */
 enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root_too,
                                  int *connection, struct myr_error *error);
+
+/*
+ * How long to wait for a daemon (milliseconds): `most` in all, and `idle` of that while it neither
+ * runs nor wants to. A daemon that was spoken to wants to run. So it is stopped then, or hangs. One
+ * that wants to, and does not get a processor, is on a busy machine.
+ */
+struct myr_talk_patience {
+    uint32_t idle, most;
+};
+
+/* For the first answer of a daemon, which has nothing else to do for it: a tenth of a second where
+ * the caller, in a `hurry`, can ask again later; else half a second, and longer while it is busy.
+ */
+const struct myr_talk_patience *myr_talk_patience_for_hello(bool hurry);
+
+/*
+ * Say something to a daemon, and wait until it can be said; and wait until the daemon has said
+ * something, or has closed its end. MYR_ERR_NOT_YET: patience is over, and nothing was said. (A
+ * daemon that has refused already, and gone, may have said why. So it is no error to speak to it.)
+ */
+enum myr_status myr_talk_say(int connection, const char *daemon, const void *words, size_t bytes,
+                             const struct myr_talk_patience *patience, struct myr_error *error);
+enum myr_status myr_talk_hear(int connection, const char *daemon,
+                              const struct myr_talk_patience *patience, struct myr_error *error);
 
 /* Who is at the other end; false if the kernel does not say. */
 bool myr_talk_peer(int connection, struct ucred *peer);

@@ -138,7 +138,7 @@ static void look_at_kernel(struct kernel_sight *sight)
 {
     struct myr_kernel_nic *nic;
     memset(sight, 0, sizeof(*sight));
-    sight->status = myr_kernel_nic_open(&nic, &sight->error);
+    sight->status = myr_kernel_nic_open(false, &nic, &sight->error);
     if (MYR_OK == sight->status) {
         sight->status = myr_kernel_nic_report(nic, &sight->report, &sight->error);
         myr_kernel_nic_close(nic);

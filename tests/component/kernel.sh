@@ -77,6 +77,39 @@ check "a line says how to get one" said "nicbarr: .*myrd"
 check "soft alone" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft $ledger
 check "no kernel's" unsaid "@kernel"
 
+# ---- the daemon is stopped: nobody waits for it in MPI_Init
+
+cat > "$scratch/stopped.sh" << 'EOS'
+#!/bin/bash
+mapfile -t daemons < <(pgrep -x myrd)
+kill -STOP "${daemons[@]}"
+until [ "$(cat /proc/"${daemons[0]}"/stat /proc/"${daemons[1]}"/stat | grep -c ") T ")" = 2 ]; do sleep 0.05; done
+"$NETHOSTS_MPIRUN" "$@" &
+job=$!
+if [ -n "$go" ]; then
+    until grep -q "barrier_ledger: np" "$out" || ! kill -0 $job; do sleep 0.05; done
+    kill -CONT "${daemons[@]}"
+    touch "$go"
+fi
+wait $job
+EOS
+chmod +x "$scratch/stopped.sh"
+export out=$scratch/out go=
+# shellcheck disable=SC2086 # words
+stopped() { # MPIRUN-ARGUMENT...
+    on_hosts --kernel --shell 2 1 "$scratch/stopped.sh" --mca coll_nicbarr_verbose 1 "$@" $ledger
+}
+check "stopped daemons: the soft NIC plays" stopped --mca coll_nicbarr_algorithm pairwise
+check "it does" said "nodes: pairwise@soft"
+check "a line says what to do" said "nicbarr: myrd --kernel (process [0-9]*) does not answer: .*kill -CONT"
+check "where nothing else is wanted, Open MPI's own" stopped --mca coll_nicbarr_nic kernel
+check "with a line" said_once "stay Open MPI's own: .*myrd --kernel (process [0-9]*) does not answer"
+check "no NIC played" unsaid "nodes: .*@kernel"
+go=$scratch/go
+ledger="$ledger --hold $go" check "stopped in MPI_Init, and not later: they are used" stopped \
+    --mca coll_nicbarr_algorithm pairwise@kernel
+check "the kernel's NIC plays" said "nodes: pairwise@kernel"
+
 # ---- the daemon goes
 
 cat > "$scratch/dies.sh" << 'EOS'

@@ -135,9 +135,65 @@ declined() {
 check "a job that wants a daemon where there is none is Open MPI's, with a line why" declined
 check "auto takes an own NIC there" served
 
+# Daemons that are stopped: nobody waits for them in MPI_Init. If they have come back when the NICs are
+# needed, they are used; else a line says what to do, and the job has NICs of its own.
+signal_daemons() { # SIGNAL
+    # shellcheck disable=SC2046 # words
+    kill "-$1" $(status '" ".join(str(p) for p in pids("myrd"))')
+}
+until_stopped() { until [ "$(status 'sum(") T " in open("/proc/%d/stat" % p).read() for p in pids("myrd"))')" = 2 ]; do sleep 0.05; done; }
+come_back() {
+    signal_daemons STOP
+    until_stopped
+    rm -f "$scratch/go"
+    begin_job "$scratch/out" --mca coll_nicbarr_nic daemon "$programs/pvars" --done --hold "$scratch/go"
+    local job=$!
+    until said "pvars: np 4" || ! kill -0 "$job"; do sleep 0.05; done
+    signal_daemons CONT
+    touch "$scratch/go"
+    wait "$job" && said "^ok"
+}
+stay_away() {
+    signal_daemons STOP
+    until_stopped
+    run_job --mca coll_nicbarr_verbose 1 "$programs/pvars" --done
+    local rc=$?
+    signal_daemons CONT
+    [ "$rc" = 0 ] && said "^ok" && said "nicbarr: myrd (process [0-9]*) does not answer: .*kill -CONT"
+}
+
+# A stranger, nobody, has made the folder where a daemon would be, and listens there; nobody is let in,
+# or speaks to him.
+stranger() {
+    mkdir -p "$scratch/taken/nicbarr" && chmod 755 "$scratch/taken" "$scratch/taken/nicbarr" && chmod 711 "$scratch"
+    chown 65534:65534 "$scratch/taken/nicbarr"
+    setpriv --reuid 65534 --regid 65534 --clear-groups perl -MSocket -e '
+        socket(S, AF_UNIX, SOCK_SEQPACKET, 0) && bind(S, sockaddr_un($ARGV[0])) && listen(S, 0) or die "$!\n";
+        chmod 0777, $ARGV[0];
+                accept(C, S) and print "somebody came\n";
+        sleep' "$scratch/taken/nicbarr/myrd.sock" > "$scratch/stranger" &
+    local stranger=$!
+    until [ -S "$scratch/taken/nicbarr/myrd.sock" ]; do
+        kill -0 "$stranger" || return 1
+        sleep 0.05
+    done
+    run_job --mca coll_nicbarr_verbose 1 -x XDG_RUNTIME_DIR="$scratch/taken" "$programs/pvars" --done
+    local rc=$?
+    kill "$stranger"
+    rm "$scratch/taken/nicbarr/myrd.sock"
+    [ "$rc" = 0 ] && said "^ok" && [ ! -s "$scratch/stranger" ] &&
+        said "nicbarr: the daemon at $scratch/taken/nicbarr/myrd.sock is not used: others may write"
+}
+
 restart() { on 1 "$myrd" || on 2 "$myrd"; } > "$scratch/out" 2>&1
 check "a socket that was left over is replaced" restart
 check "and a job works again" served --mca coll_nicbarr_nic daemon
+check "daemons stopped during MPI_Init, not later: they are used" come_back
+check "stopped daemons: own NICs, and a line what to do" stay_away
+check "and when they go on, a job uses them" served --mca coll_nicbarr_nic daemon
+if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups perl -MSocket -e '' 2> /dev/null; then
+    check "a stranger in the daemon's place is not spoken to" stranger
+fi
 
 # Who may not. The file's rights alone keep others out, so these are taken away for the test.
 other_user() {

@@ -38,13 +38,14 @@ static atomic_ullong checks_made;
 static _Atomic(const char *) current_phase = "start";
 static long option_seed = -1;
 static long option_watchdog = 300;
-static const char *option_ledger;
+static const char *option_ledger, *option_hold;
 
 static const struct test_option common_options[] = {
     {"--seed", OPTION_LONG, &option_seed, "seed of all random choices (default: from the clock)"},
     {"--watchdog", OPTION_LONG, &option_watchdog, "seconds after which a hang is a failure (300)"},
     {"--ledger", OPTION_TEXT, &option_ledger,
      "file to share the ledger by (default: an anonymous one, by /proc)"},
+    {"--hold", OPTION_TEXT, &option_hold, "after MPI_Init, wait until there is this file"},
 };
 
 /* ---- options ---- */
@@ -155,6 +156,8 @@ void test_begin(int argc, char **argv, const char *name, const struct test_optio
     if (test.rank == 0)
         printf("%s: np %d, --seed %llu%s\n", name, test.size, (unsigned long long)seed,
                test.break_every > 0 ? ", with barriers broken on purpose" : "");
+    while (option_hold && access(option_hold, F_OK) < 0)
+        usleep(10000);
 }
 
 int test_end(const char *note)

@@ -19,7 +19,7 @@
  * makes no progress, and a start of MPI_Ibarrier that blocks. That is found by the watchdog (give
  * --watchdog a few seconds).
  *
- * Options of all programs: --seed N, --watchdog SECONDS, --ledger PATH, --help.
+ * Options of all programs: --seed N, --watchdog SECONDS, --ledger PATH, --hold PATH, --help.
  */
 #ifndef NICBARR_TESTS_MPI_COMMON_H
 #define NICBARR_TESTS_MPI_COMMON_H

@@ -537,7 +537,7 @@ static struct myr_kernel_nic *come(void)
 {
     struct myr_kernel_nic *nic;
     struct myr_error error = {.text = ""};
-    if (MYR_OK != myr_kernel_nic_open(&nic, &error)) {
+    if (MYR_OK != myr_kernel_nic_open(false, &nic, &error)) {
         fail_msg("%s", error.text);
     }
     return nic;
@@ -879,7 +879,7 @@ static void come_from_elsewhere(uint32_t rank, void *context)
         *(bool *)context = true;
         return;
     }
-    CREW_CHECK(MYR_OK != myr_kernel_nic_open(&nic, &error), "it was let in");
+    CREW_CHECK(MYR_OK != myr_kernel_nic_open(false, &nic, &error), "it was let in");
     CREW_CHECK(NULL != strstr(error.text, "another network namespace"), "%s", error.text);
 }
 
@@ -924,7 +924,7 @@ static void a_user_has_so_many_clients(void **state)
     static struct myr_kernel_nic *nic[MORE_THAN_ENOUGH];
     struct myr_error error = {.text = ""};
     uint32_t count = 0;
-    while (count < MORE_THAN_ENOUGH && MYR_OK == myr_kernel_nic_open(&nic[count], &error)) {
+    while (count < MORE_THAN_ENOUGH && MYR_OK == myr_kernel_nic_open(false, &nic[count], &error)) {
         ++count;
     }
     assert_in_range(count, 2, MORE_THAN_ENOUGH - 1);
@@ -947,7 +947,7 @@ static void a_server_that_ends_is_noticed(void **state)
     assert_false(myr_kernel_nic_alive(nic));
     assert_int_equal(myr_kernel_nic_ask_open(nic, &question, &seen, &error), MYR_ERR_SYSTEM);
     myr_kernel_nic_close(nic);
-    assert_int_equal(myr_kernel_nic_open(&none, &error), MYR_ERR_NOT_THERE);
+    assert_int_equal(myr_kernel_nic_open(false, &none, &error), MYR_ERR_NOT_THERE);
     assert_int_equal(begin_server(state), 0);
 }
 

@@ -32,6 +32,8 @@ unit_programs = \
     tests/unit/nicsim_data_test \
     tests/unit/place_test \
     tests/unit/rights_test \
+    tests/unit/unix_talk_test \
+    tests/unit/kernel_nic_test \
     tests/unit/kernel_server_test
 if HAVE_KERNEL_NIC
 unit_programs += tests/unit/kernel_test
@@ -185,6 +187,14 @@ tests_unit_rights_test_LDADD = $(unit_libs) $(SECCOMP_LIBS)
 if HAVE_SECCOMP
 tests_unit_rights_test_CPPFLAGS = $(AM_CPPFLAGS) -DHAVE_SECCOMP
 endif
+
+tests_unit_unix_talk_test_SOURCES = tests/unit/unix_talk_test.c $(unit_common)
+tests_unit_unix_talk_test_CFLAGS = $(unit_cflags)
+tests_unit_unix_talk_test_LDADD = $(unit_libs)
+
+tests_unit_kernel_nic_test_SOURCES = tests/unit/kernel_nic_test.c $(unit_common)
+tests_unit_kernel_nic_test_CFLAGS = $(unit_cflags)
+tests_unit_kernel_nic_test_LDADD = $(unit_libs)
 
 ## The component with a test double as its only kind of NIC; tests/component/double.sh plays on it.
 check_LTLIBRARIES = tests/unit/double/mca_coll_nicbarr.la

@@ -19,6 +19,7 @@ enum { A = 1, B = 2 };
 
 /* What opening gives, by NIC, and what was asked for and closed. */
 static enum myr_status gives[3];
+static bool later; /* what opening said of that, last */
 static const char *asked[3];
 static uint32_t opened[3], closed[3], polled[3], said;
 
@@ -147,7 +148,7 @@ static enum myr_status open_all(struct nicbarr_nics *nics, const char *words, en
     gives[B] = b;
     memset(nics, 0, sizeof(*nics));
     assert_true(nicbarr_nics_want(nics, words));
-    return nicbarr_nics_open(nics, &site, error);
+    return nicbarr_nics_open(nics, &site, &later, error);
 }
 
 static void opens_what_is_wanted(void **state)
@@ -219,6 +220,34 @@ static void says_why_there_is_none(void **state)
     }
 }
 
+/* Who does not answer at once is asked again; who is open stays so. Nobody hears of it. */
+static void asks_again(void **state)
+{
+    (void)state;
+    struct nicbarr_nics nics;
+    struct myr_error error;
+    assert_int_equal(open_all(&nics, "auto", MYR_OK, MYR_ERR_NOT_YET, &error), MYR_OK);
+    assert_true(later);
+    assert_int_equal(said, 0);
+    gives[B] = MYR_OK;
+    assert_int_equal(nicbarr_nics_open(&nics, &site, &later, &error), MYR_OK);
+    assert_false(later);
+    assert_int_equal(opened[A], 1);
+    assert_int_equal(opened[B], 2);
+    assert_ptr_equal(nics.nic[B], &gives[B]);
+    nicbarr_nics_close(&nics);
+    assert_int_equal(closed[A], 1);
+    assert_int_equal(closed[B], 1);
+
+    assert_int_equal(open_all(&nics, "b", MYR_OK, MYR_ERR_NOT_YET, &error), MYR_ERR_NOT_YET);
+    assert_true(later);
+    gives[B] = MYR_ERR_SYSTEM; /* it never answers */
+    assert_int_equal(nicbarr_nics_open(&nics, &site, &later, &error), MYR_ERR_SYSTEM);
+    assert_false(later);
+    assert_string_equal(error.text, "no B");
+    assert_int_equal(said, 1);
+}
+
 int main(void)
 {
     crew_watchdog();
@@ -226,6 +255,7 @@ int main(void)
         cmocka_unit_test(good_words),    cmocka_unit_test(bad_words),
         cmocka_unit_test(all_words),     cmocka_unit_test(opens_what_is_wanted),
         cmocka_unit_test(one_is_enough), cmocka_unit_test(says_why_there_is_none),
+        cmocka_unit_test(asks_again),
     };
     return cmocka_run_group_tests_name("nics", tests, NULL, NULL);
 }

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Talking to a daemon (unix_talk.c) whose place somebody else has taken, or that does not answer.
+ * Invariants: what another user can have put there is never spoken to; nothing blocks; a daemon
+ * that is stopped or hangs is given up, and one that only has no processor is waited for.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "libmyr/unix_talk.h"
+#include "tests/unit/crew.h"
+
+enum { NOBODY = 65534 };
+
+static struct {
+    char folder[90], path[sizeof(((struct sockaddr_un *)0)->sun_path)], moved[100];
+    int listening;
+    struct myr_error error;
+} world;
+
+static int listen_there(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    memcpy(address.sun_path, world.path, sizeof(address.sun_path));
+    assert_int_equal(bind(listening, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(listening, 1), 0);
+    return listening;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    crew_folder_make(world.folder, sizeof(world.folder));
+    snprintf(world.path, sizeof(world.path), "%s/sock", world.folder);
+    snprintf(world.moved, sizeof(world.moved), "%s.moved", world.folder);
+    world.listening = listen_there();
+    world.error = (struct myr_error){.text = ""};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    close(world.listening);
+    (void)unlink(world.path);
+    crew_folder_remove(world.folder);
+    return 0;
+}
+
+static enum myr_status try_to_connect(const char *path, bool root_too, int *connection)
+{
+    world.error.text[0] = '\0';
+    return myr_talk_connect(path, "myrd", root_too, connection, &world.error);
+}
+
+static bool somebody_came(void)
+{
+    const int visitor = accept(world.listening, NULL, NULL);
+    if (visitor >= 0) {
+        close(visitor);
+    }
+    return visitor >= 0;
+}
+
+/* ---- the place ---- */
+
+static void expect_refused(const char *path, const char *words)
+{
+    for (int root_too = 0; root_too < 2; ++root_too) {
+        int connection;
+        assert_int_equal(try_to_connect(path, root_too, &connection), MYR_ERR_SYSTEM);
+        assert_int_equal(connection, -1);
+        if (NULL == strstr(world.error.text, words)) {
+            fail_msg("\"%s\" does not say \"%s\"", world.error.text, words);
+        }
+        assert_false(somebody_came());
+    }
+}
+
+static void a_folder_of_ones_own(void **state)
+{
+    (void)state;
+    int connection;
+    assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
+    assert_true(somebody_came());
+    close(connection);
+    assert_int_equal(chmod(world.folder, 0755), 0); /* others may look, and knock */
+    assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
+    close(connection);
+}
+
+static void a_folder_that_others_may_write_to(void **state)
+{
+    (void)state;
+    static const mode_t modes[] = {0777, 0770, 0702, 01777};
+    for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); ++m) {
+        assert_int_equal(chmod(world.folder, modes[m]), 0);
+        expect_refused(world.path, "others may write to its folder");
+    }
+    assert_int_equal(chmod(world.folder, 0700), 0);
+}
+
+static void a_folder_of_another_user(void **state)
+{
+    (void)state;
+    if (0 != geteuid()) {
+        skip();
+    }
+    assert_int_equal(chown(world.folder, NOBODY, NOBODY), 0);
+    expect_refused(world.path, "another user's");
+    assert_int_equal(chown(world.folder, 0, 0), 0);
+}
+
+/* Root's folder is good enough for some daemons, and only for these. */
+static void come_as_nobody(uint32_t rank, void *context)
+{
+    int connection;
+    (void)rank;
+    (void)context;
+    CREW_CHECK(0 == setresuid(NOBODY, NOBODY, NOBODY), "it cannot be another user");
+    CREW_CHECK(MYR_OK == try_to_connect(world.path, true, &connection), "%s", world.error.text);
+    close(connection);
+    CREW_CHECK(MYR_ERR_SYSTEM == try_to_connect(world.path, false, &connection), "it was let in");
+}
+
+static void a_folder_of_root(void **state)
+{
+    (void)state;
+    if (0 != geteuid()) {
+        skip();
+    }
+    assert_int_equal(chmod(world.folder, 0755), 0);
+    assert_int_equal(chmod(world.path, 0666), 0);
+    assert_true(crew_join(crew_fork(come_as_nobody, 0, NULL)));
+    assert_true(somebody_came());
+    assert_false(somebody_came());
+}
+
+/* Whose daemon it is says the daemon as well, not only its folder. */
+static void serve_as_nobody(uint32_t rank, void *context)
+{
+    (void)rank;
+    (void)context;
+    CREW_CHECK(0 == setresuid(NOBODY, NOBODY, NOBODY), "it cannot be another user");
+    CREW_CHECK(0 == listen(world.listening, 1), "it cannot listen");
+}
+
+static void a_daemon_of_another_user(void **state)
+{
+    (void)state;
+    int connection;
+    if (0 != geteuid()) {
+        skip();
+    }
+    assert_true(crew_join(crew_fork(serve_as_nobody, 0, NULL)));
+    assert_int_equal(try_to_connect(world.path, true, &connection), MYR_ERR_SYSTEM);
+    assert_non_null(strstr(world.error.text, "another user's"));
+    assert_int_equal(connection, -1);
+}
+
+/* A link to a good folder, however it is written: whoever made the link could change it. */
+static void a_symbolic_link(void **state)
+{
+    (void)state;
+    char path[240];
+    assert_int_equal(symlink(world.folder, world.moved), 0);
+    snprintf(path, sizeof(path), "%s/sock", world.moved);
+    expect_refused(path, "is no folder");
+    snprintf(path, sizeof(path), "%s//sock", world.moved);
+    expect_refused(path, "is no folder");
+    assert_int_equal(unlink(world.moved), 0);
+}
+
+static void a_file_in_its_place(void **state)
+{
+    (void)state;
+    char path[240];
+    snprintf(path, sizeof(path), "%s/sock", world.path);
+    expect_refused(path, "is no folder");
+}
+
+static void nobody_is_there(void **state)
+{
+    (void)state;
+    char path[240];
+    int connection;
+    snprintf(path, sizeof(path), "%s/nothing", world.folder);
+    assert_int_equal(try_to_connect(path, false, &connection), MYR_ERR_NOT_THERE);
+    snprintf(path, sizeof(path), "%s/no/sock", world.folder);
+    assert_int_equal(try_to_connect(path, false, &connection), MYR_ERR_NOT_THERE);
+    close(world.listening); /* what a daemon that was killed leaves behind */
+    assert_int_equal(try_to_connect(world.path, false, &connection), MYR_ERR_NOT_THERE);
+    assert_int_equal(connection, -1);
+}
+
+/* Paths without a folder, and longer than a socket's address. */
+static void other_paths(void **state)
+{
+    (void)state;
+    char before[300], name[300];
+    int connection;
+    assert_non_null(getcwd(before, sizeof(before)));
+    assert_int_equal(chdir(world.folder), 0);
+    assert_int_equal(try_to_connect("sock", false, &connection), MYR_OK);
+    close(connection);
+    assert_int_equal(chdir(before), 0);
+    memset(name, 'x', sizeof(name));
+    name[sizeof(name) - 1] = '\0';
+    assert_int_equal(try_to_connect(name, false, &connection), MYR_ERR_SYSTEM);
+}
+
+/* ---- who does not accept ---- */
+
+static void a_full_queue(void **state)
+{
+    (void)state;
+    enum { MORE_THAN_ENOUGH = 100 };
+    int connections[MORE_THAN_ENOUGH], count = 0;
+    enum myr_status status = MYR_OK;
+    while (count < MORE_THAN_ENOUGH && MYR_OK == status) {
+        status = try_to_connect(world.path, false, &connections[count]);
+        count += MYR_OK == status;
+    }
+    assert_int_equal(status, MYR_ERR_NOT_YET);
+    assert_in_range(count, 1, MORE_THAN_ENOUGH - 1);
+    assert_true(somebody_came()); /* room for one */
+    assert_int_equal(try_to_connect(world.path, false, &connections[count]), MYR_OK);
+    while (count >= 0) {
+        close(connections[count--]);
+    }
+}
+
+/* ---- who does not answer ---- */
+
+static const struct myr_talk_patience short_one = {40, 40};
+
+/* For who answers, if ever: it may neither run nor want to for that long, once it was asked. */
+static const struct myr_talk_patience long_one = {2000, 100000};
+
+static enum myr_status ask(int connection, const struct myr_talk_patience *patience)
+{
+    world.error.text[0] = '\0';
+    const enum myr_status status =
+        myr_talk_say(connection, "myrd", "hello", 5, patience, &world.error);
+    return MYR_OK == status ? myr_talk_hear(connection, "myrd", patience, &world.error) : status;
+}
+
+static void expect_answer(int connection, const char *answer)
+{
+    char words[100] = "";
+    assert_int_equal(myr_talk_receive(connection, words, sizeof(words), NULL, 0), strlen(answer));
+    assert_string_equal(words, answer);
+}
+
+static void nobody_accepts(void **state)
+{
+    (void)state;
+    int connection;
+    char pid[20];
+    assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
+    assert_int_equal(ask(connection, myr_talk_patience_for_hello(true)), MYR_ERR_NOT_YET);
+    snprintf(pid, sizeof(pid), "(process %d)", (int)getpid());
+    assert_non_null(strstr(world.error.text, pid));
+    close(connection);
+}
+
+/* A daemon: answers each question, after so much processor time. */
+struct daemon {
+    int ready[2];
+    uint64_t work_us;
+};
+
+static uint64_t processor_us(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec;
+}
+
+static void serve(uint32_t rank, void *context)
+{
+    struct daemon *daemon = context;
+    struct pollfd watched = {.fd = world.listening, .events = POLLIN};
+    char words[100];
+    (void)rank;
+    /* The daemon is who has said listen(). */
+    CREW_CHECK(0 == listen(world.listening, 1), "no listening");
+    CREW_CHECK(1 == write(daemon->ready[1], "", 1), "no word");
+    CREW_CHECK(1 == poll(&watched, 1, -1), "nobody came");
+    const int visitor = accept(world.listening, NULL, NULL);
+    while (recv(visitor, words, sizeof(words), 0) > 0) {
+        for (const uint64_t began = processor_us(); processor_us() - began < daemon->work_us;) {
+        }
+        (void)send(visitor, "answer", 6, MSG_NOSIGNAL);
+    }
+    close(visitor);
+}
+
+static pid_t begin_daemon(struct daemon *daemon, uint64_t work_us)
+{
+    char word;
+    daemon->work_us = work_us;
+    assert_int_equal(pipe(daemon->ready), 0);
+    const pid_t pid = crew_fork(serve, 0, daemon);
+    assert_int_equal(read(daemon->ready[0], &word, 1), 1);
+    close(daemon->ready[0]);
+    close(daemon->ready[1]);
+    return pid;
+}
+
+static void stop(pid_t pid)
+{
+    int status;
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    assert_true(WIFSTOPPED(status));
+}
+
+/* It is given up while it is stopped. What it says later is there for whoever still listens. */
+static void a_stopped_daemon(void **state)
+{
+    (void)state;
+    struct daemon daemon;
+    int connection;
+    char words[20];
+    const pid_t pid = begin_daemon(&daemon, 0);
+    stop(pid);
+    assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
+    assert_int_equal(ask(connection, &short_one), MYR_ERR_NOT_YET);
+    snprintf(words, sizeof(words), "process %d", (int)pid);
+    assert_non_null(strstr(world.error.text, words));
+    assert_non_null(strstr(world.error.text, "kill -CONT"));
+    assert_int_equal(kill(pid, SIGCONT), 0);
+    assert_int_equal(myr_talk_hear(connection, "myrd", &long_one, &world.error), MYR_OK);
+    expect_answer(connection, "answer");
+    close(connection);
+    assert_true(crew_join(pid));
+}
+
+/* Far longer than the patience for one that does nothing. */
+static void a_busy_daemon(void **state)
+{
+    (void)state;
+    static const struct myr_talk_patience patience = {60, 100000};
+    struct daemon daemon;
+    int connection;
+    const pid_t pid = begin_daemon(&daemon, 300000);
+    assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
+    assert_int_equal(ask(connection, &patience), MYR_OK);
+    expect_answer(connection, "answer");
+    close(connection);
+    assert_true(crew_join(pid));
+}
+
+/* A queue of questions that nobody takes: the next one waits, and not for ever. */
+static void questions_that_nobody_takes(void **state)
+{
+    (void)state;
+    static const char words[4096] = "";
+    int connection;
+    assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
+    while (myr_talk_send(connection, words, sizeof(words), NULL, 0, 0)) {
+    }
+    assert_int_equal(errno, EAGAIN);
+    assert_int_equal(ask(connection, &short_one), MYR_ERR_NOT_YET);
+    close(connection);
+}
+
+/* It has said why, and gone, before it was asked. */
+static void an_early_answer(void **state)
+{
+    (void)state;
+    int connection;
+    assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
+    const int visitor = accept(world.listening, NULL, NULL);
+    assert_int_equal(send(visitor, "go away", 7, 0), 7);
+    close(visitor);
+    assert_int_equal(ask(connection, &short_one), MYR_OK);
+    expect_answer(connection, "go away");
+    assert_int_equal(ask(connection, &short_one), MYR_OK); /* that it has gone is an answer */
+    assert_int_equal(myr_talk_receive(connection, NULL, 0, NULL, 0), 0);
+    close(connection);
+}
+
+int main(void)
+{
+#define TALK(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        TALK(a_folder_of_ones_own),
+        TALK(a_folder_that_others_may_write_to),
+        TALK(a_folder_of_another_user),
+        TALK(a_folder_of_root),
+        TALK(a_daemon_of_another_user),
+        TALK(a_symbolic_link),
+        TALK(a_file_in_its_place),
+        TALK(nobody_is_there),
+        TALK(other_paths),
+        TALK(a_full_queue),
+        TALK(nobody_accepts),
+        TALK(a_stopped_daemon),
+        TALK(a_busy_daemon),
+        TALK(questions_that_nobody_takes),
+        TALK(an_early_answer),
+    };
+    crew_watchdog();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
