@@ -98,14 +98,23 @@ EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) tests/component/com
     tests/component/inside.sh tests/component/programs_common.sh \
     tests/mpi/mpi4py_same.py tests/mpi/run_broken.sh tests/mpi/run_killed.sh
 
-## What searches for what no test thought of: a fuzzer, and models of the protocol and of memory.
+## What searches for what no test thought of: fuzzers, and models of the protocol and of memory.
 ## Each needs a tool of its own and is skipped without it.
 search_tests = \
     tests/fuzz/run.sh \
     tests/litmus/run.sh \
     tests/spin/run.sh
 TESTS += $(search_tests)
-EXTRA_DIST += $(search_tests) tests/fuzz/packet_fuzz.c tests/spin/collective.pml \
+EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/daemon.h tests/fuzz/daemon.c tests/fuzz/json.dict \
+    tests/fuzz/collective_fuzz.c tests/fuzz/corpus/collective.txt \
+    tests/fuzz/barrier_fuzz.c tests/fuzz/corpus/barrier.txt \
+    tests/fuzz/messages_fuzz.c tests/fuzz/corpus/messages.txt \
+    tests/fuzz/soft_server_fuzz.c tests/fuzz/corpus/soft_server.txt \
+    tests/fuzz/kernel_server_fuzz.c tests/fuzz/corpus/kernel_server.txt \
+    tests/fuzz/hello_fuzz.c tests/fuzz/corpus/hello.txt \
+    tests/fuzz/cache_fuzz.c tests/fuzz/corpus/cache.txt \
+    tests/fuzz/report_fuzz.c tests/fuzz/corpus/report.txt
+EXTRA_DIST += $(search_tests) tests/spin/collective.pml \
     tests/spin/search.sh tests/litmus/memory.pml tests/litmus/shapes.pml \
     tests/litmus/release.pml tests/litmus/lock.pml tests/litmus/inlet.pml tests/litmus/sleep.pml
 

@@ -1,32 +1,194 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Build the fuzzer (packet_fuzz.c) with clang's libFuzzer and its sanitizers, and let it run for a
-# fixed number of inputs, from a seed that it prints. Needs seconds. Longer: RUNS=4000000; the same
-# again: NICBARR_SEED=N; a single input that failed: give its file as argument.
+# Build the fuzzers with clang's libFuzzer and its sanitizers, let each run for a while from what earlier
+# runs have found (corpus/), and say how much of the code was reached.
+#
+#     tests/fuzz/run.sh [TARGET...]               all targets, or these
+#     tests/fuzz/run.sh --keep [TARGET...]        and keep in corpus/ what reaches more
+#     tests/fuzz/run.sh --input TARGET FILE...    single inputs, such as one that failed
+#
+# NICBARR_FUZZ_SECONDS: for each target; 8 if it is not set. NICBARR_SEED: the same again, as far as
+# time allows. What failed is left in the folder where this was started, as fuzz-TARGET-...
 
 set -u
 root=$(cd "${srcdir:-.}" && pwd)
 clang=${CLANG:-clang}
+seconds=${NICBARR_FUZZ_SECONDS:-8}
+corpus=$root/tests/fuzz/corpus
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-flags=(-std=gnu11 -D_GNU_SOURCE -g -O1 '-fsanitize=fuzzer,address,undefined'
-    -fno-sanitize-recover=undefined)
+export TMPDIR=$scratch
+flags=(-std=gnu11 -D_GNU_SOURCE -g -O1 "-fsanitize=fuzzer-no-link,address,undefined"
+    -fno-sanitize-recover=undefined -fprofile-instr-generate -fcoverage-mapping
+    -Wall -Wextra -Wshadow "-I$root" '-DNICBARR_VERSION="fuzzed"')
+all_targets=(collective barrier messages soft_server kernel_server hello cache report)
+
+# What a fuzzer consists of besides its own file and the library, how long its inputs are (bytes),
+# options of the linker and of the fuzzer, and which files it is to reach. So many of their regions
+# (percent) must be reached, or the fuzzer has lost its way. It is some less than what the corpus
+# alone reaches.
+wire=(tests/unit/wire_double.c tests/unit/crew.c)
+daemon=(tests/fuzz/daemon.c tests/unit/crew.c myrd/{place,filter_none}.c)
+wrap=-Wl,--wrap=poll,--wrap=clock_gettime,--wrap=myr_talk_peer
+use() { # TARGET
+    parts=() linked=() options=()
+    case $1 in
+        collective)
+            longest=400 least=85
+            reached=(firmware/engine.c firmware/collective.c firmware/wire.c) ;;
+        barrier)
+            longest=300 least=90 parts=("${wire[@]}" tests/unit/wire_group.c)
+            reached=(firmware/engine.c firmware/collective.c) ;;
+        messages)
+            longest=500 least=95 parts=("${wire[@]}")
+            reached=(firmware/{port,connection,sdma,send,recv,rdma}.c) ;;
+        soft_server)
+            longest=150 least=75 parts=("${daemon[@]}" myrd/server.c) linked=("$wrap")
+            reached=(myrd/server.c) ;;
+        kernel_server)
+            longest=500 least=70 linked=("$wrap")
+            parts=("${daemon[@]}" tests/unit/kernel_double.c myrd/rights.c
+                myrd/kernel_{server,plan,meeting,groups}.c)
+            reached=(myrd/kernel_{server,plan,meeting,groups}.c) ;;
+        hello)
+            longest=1000 least=90 reached=(coll_nicbarr/{hello,census}.c) ;;
+        cache)
+            longest=600 least=85 parts=(coll_nicbarr/cache_file.c tests/unit/crew.c)
+            options=("-dict=$root/tests/fuzz/json.dict") reached=(coll_nicbarr/cache_file.c) ;;
+        report)
+            longest=1000 least=90 parts=(tools/{report_file,report_text,text,table}.c)
+            options=("-dict=$root/tests/fuzz/json.dict") reached=(tools/{report_file,text}.c) ;;
+        *)
+            echo "there is no target $1, but: ${all_targets[*]}" >&2
+            exit 64 ;;
+    esac
+}
+
+# ---- building ----
+
+object() { echo "$scratch/${1//\//_}.o"; }
+
+compile() { # FILE...
+    local file
+    for file in "$@"; do
+        while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+        "$clang" "${flags[@]}" -c -o "$(object "$file")" "$file" &
+    done
+    wait # (what could not be compiled is missing when it is to be linked)
+}
+
+# What several targets may need lies in a library, of which the linker takes what one does need.
+build() { # TARGET...
+    local target file files objects
+    cd "$root" || return
+    files=(firmware/*.c firmware/soft/*.c libmyr/*.c
+        coll_nicbarr/{schedule,hello,census,nics,shape,digest}.c)
+    objects=()
+    for file in "${files[@]}"; do objects+=("$(object "$file")"); done
+    for target in "$@"; do
+        use "$target"
+        files+=("tests/fuzz/${target}_fuzz.c" "${parts[@]}")
+    done
+    mapfile -t files < <(printf '%s\n' "${files[@]}" | sort -u)
+    compile "${files[@]}"
+    ar cr "$scratch/library.a" "${objects[@]}" || return
+    for target in "$@"; do
+        use "$target"
+        objects=()
+        for file in "tests/fuzz/${target}_fuzz.c" "${parts[@]}"; do
+            objects+=("$(object "$file")")
+        done
+        "$clang" "${flags[@]}" -fsanitize=fuzzer -o "$scratch/$target" "${objects[@]}" \
+            "$scratch/library.a" "${linked[@]}" -ljansson -lm -lpthread || return
+    done
+}
+
+# ---- the corpus: a file for each target, which has an input in each line (base64) ----
+
+unpack() { # TARGET
+    local line number=0
+    mkdir -p "$scratch/known/$1" "$scratch/fresh/$1"
+    while read -r line; do
+        number=$((number + 1))
+        base64 -d <<< "$line" > "$scratch/known/$1/$number" || return
+    done < <(grep -v '^#' "$corpus/$1.txt" 2> /dev/null)
+}
+
+# The fewest inputs that reach all edges which these do.
+keep() { # TARGET
+    local file
+    mkdir "$scratch/merged"
+    "$scratch/$1" -merge=1 -use_counters=0 -max_len="$longest" "$scratch/merged" \
+        "$scratch/known/$1" "$scratch/fresh/$1" > "$scratch/merging" 2>&1 ||
+        { cat "$scratch/merging"; return 1; }
+    mkdir -p "$corpus"
+    {
+        echo "# Inputs of $1_fuzz.c that reach more than the others; made by run.sh --keep."
+        for file in "$scratch/merged"/*; do base64 -w 0 "$file"; echo; done | LC_ALL=C sort
+    } > "$corpus/$1.txt"
+    rm -r "$scratch/merged"
+}
+
+# ---- running ----
+
+# How long an input takes says nothing: the machine may do other things. (A fuzzer that has found
+# something ends with 77, which would count as skipped.)
+run() { # TARGET
+    use "$1"
+    unpack "$1" || return 1
+    LLVM_PROFILE_FILE=$scratch/$1.profraw "$scratch/$1" -seed="$seed" -max_total_time="$seconds" \
+        -max_len="$longest" -len_control=0 -report_slow_units=40000 -timeout=3000 -verbosity=0 \
+        -artifact_prefix="$folder/fuzz-$1-" -print_final_stats=1 "${options[@]}" \
+        "$scratch/fresh/$1" "$scratch/known/$1" > "$scratch/log" 2>&1 || { cat "$scratch/log"; return 1; }
+    printf '%s: %s inputs, of %s in the corpus\n' "$1" \
+        "$(sed -n 's/^stat::number_of_executed_units: *//p' "$scratch/log")" \
+        "$(find "$scratch/known/$1" -type f | wc -l)"
+}
+
+tool() { "$clang" -print-prog-name="$1"; }
+
+# A line for each file, and whether the floor was reached.
+coverage() { # TARGET
+    use "$1"
+    "$(tool llvm-profdata)" merge -o "$scratch/$1.profdata" "$scratch/$1.profraw" &&
+        "$(tool llvm-cov)" report "$scratch/$1" -instr-profile="$scratch/$1.profdata" \
+            "${reached[@]}" > "$scratch/coverage" || return 1
+    awk -v target="$1" -v least="$least" '
+        NF > 6 && $1 != "Filename" && $1 != "TOTAL" {
+            sub(".*/", "", $1)
+            printf "coverage: %-14s %-20s %5d regions, %6s reached\n", target, $1, $2, $4
+        }
+        $1 == "TOTAL" {
+            printf "coverage: %-14s %-20s %5d regions, %6s reached\n", target, "in all", $2, $4
+            if ($4 + 0 < least) { print "... which is less than " least " %"; failed = 1 }
+        }
+        END { exit failed }' "$scratch/coverage"
+}
 
 echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d == 0 && n < 0; }' > "$scratch/no.c"
-if ! "$clang" "${flags[@]}" -o "$scratch/no" "$scratch/no.c" 2> /dev/null; then
+if ! "$clang" "${flags[@]}" -fsanitize=fuzzer -o "$scratch/no" "$scratch/no.c" 2> /dev/null; then
     echo "skipped: there is no clang with libFuzzer (Debian: apt-get install clang)"
     exit 77
 fi
-"$clang" "${flags[@]}" -Wall -Wextra -Wshadow -I"$root" -o "$scratch/packet_fuzz" \
-    "$root"/tests/fuzz/packet_fuzz.c "$root"/firmware/*.c || exit 1
-if [ $# -gt 0 ]; then
-    "$scratch/packet_fuzz" "$@" || exit 1
+folder=$PWD wanted=run
+case ${1-} in
+    --keep | --input) wanted=${1#--} && shift ;;
+esac
+if [ "$wanted" = input ]; then
+    use "$1"
+    build "$1" && cd "$folder" && "$scratch/$1" "${@:2}" || exit 1
     exit
 fi
+targets=("$@")
+[ $# -gt 0 ] || targets=("${all_targets[@]}")
 seed=$((${NICBARR_SEED:-$RANDOM * 32768 + RANDOM} & 0xffffffff))
 echo "NICBARR_SEED=$seed"
-# What failed is left where the test was started. How long an input takes says nothing: the machine
-# may do other things.
-"$scratch/packet_fuzz" -runs="${RUNS:-40000}" -seed="$seed" -max_len=400 -len_control=0 \
-    -report_slow_units=40000 -artifact_prefix=./fuzz- -verbosity=0 -print_final_stats=1 ||
-    exit 1 # (a fuzzer that has found something ends with 77, which would count as skipped)
+build "${targets[@]}" || exit 1
+failed=0
+for target in "${targets[@]}"; do
+    run "$target" && coverage "$target" || failed=1
+    if [ "$wanted" = keep ]; then
+        keep "$target" || failed=1
+    fi
+done
+exit $failed

@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libFuzzer's way into the control program: it takes any bytes as a sequence of packets for a NIC.
- * The NIC has a few open groups, a closed one and one that is opened late. Built and run by run.sh.
+ * Fuzzes one NIC's collectives (firmware/engine.c, collective.c, wire.c): what comes is packets of
+ * any content, most of them with keys that fit. The NIC has a few open groups, a closed one and one
+ * that is opened late. Built and run by run.sh.
  *
- * An input is a sequence of turns. A turn is a byte that says what happens (see `enum turn`), and
- * for packets a byte with their length and so many bytes. Packets come raw, or sealed by the
- * harness. A sealed one gets the magic number, one of our keys and a check that fits: the fuzzer
- * would look for these in vain.
+ * An input is a sequence of turns (see `enum turn`). Packets come raw; or sealed by the harness:
+ * with the magic number, one of our keys and a check that fits, as the fuzzer would look for these
+ * in vain; or nearly right: of an epoch and a slot that might be.
  *
  * Invariants: after each turn the groups are what groups can be, and nobody was released from an
  * epoch that the host has not started; the groups' tables never change, and the memory around them
  * has not in the end; what is sent is well formed, goes to a member of a group, or back to whoever
  * asked.
  */
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "firmware/mcp.h"
+#include "tests/fuzz/fuzz.h"
 
 enum {
     PORTS = 4,       /* none of which is open */
@@ -32,15 +27,7 @@ enum {
     STRANGER = 99,
 };
 
-enum turn { RAW, SEALED, START, TIME, OPEN, CLOSE, TURNS };
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
+enum turn { RAW, SEALED, NEARLY, START, TIME, OPEN, CLOSE, GIVE_UP, TURNS };
 
 /* What two of the groups play: a step with several peers, and several steps with one each. */
 static const struct mcp_step all_at_once[] = {{PEERS, PEERS}},
@@ -303,47 +290,71 @@ static void open_last(void)
     }
 }
 
+/* A packet that might be right, for one of the groups. */
+static void receive_nearly(struct input *in, uint8_t argument)
+{
+    const uint8_t kind = take_byte(in), off = take_byte(in);
+    const struct place *place = &places[argument % GROUPS];
+    struct mcp_header header = {
+        .type = (uint8_t)(MCP_ARRIVE + kind % MCP_FAIL),
+        .key = key_of(argument % (GROUPS + 1)),
+        .collective = {place->done + 1 + (off & 1 ? take_step(in) : 0),
+                       (uint16_t)(kind / 8 % PEERS + (off & 2 ? take_step(in) : 0)),
+                       (uint16_t)(1 + kind / 32 % PEERS + (off & 4 ? take_step(in) : 0))},
+    };
+    mcp_seal(&header, NULL, 0);
+    mcp_receive(nic, &board, &header, mcp_header_bytes(header.type));
+}
+
+static void take_turn(struct input *in, bool *opened)
+{
+    uint8_t bytes[UINT8_MAX];
+    const uint8_t turn = take_byte(in), argument = turn / TURNS;
+    struct place *place = &places[argument % GROUPS];
+    switch ((enum turn)(turn % TURNS)) {
+    case RAW:
+    case SEALED:
+        receive(bytes, take_bytes(in, bytes, take_byte(in)), SEALED == turn % TURNS);
+        break;
+    case NEARLY:
+        receive_nearly(in, argument);
+        break;
+    case START:
+        start(place);
+        break;
+    case TIME:
+        clock_ns += UINT64_C(100000) << argument % 12;
+        mcp_timer(nic, &board);
+        break;
+    case OPEN:
+        if (!*opened) { /* a key is for one time */
+            open_last();
+            *opened = true;
+        }
+        break;
+    case CLOSE:
+        if (NULL != place->group) {
+            close_place(place);
+        }
+        break;
+    case GIVE_UP:
+        if (NULL != place->group) {
+            mcp_collective_fail(&nic->collective, &board, &nic->counters, place->group,
+                                argument / GROUPS);
+        }
+        break;
+    case TURNS:
+        break;
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    begin();
+    struct input in = {data, size};
     bool opened = false;
-    while (size > 0) {
-        const uint8_t turn = *data++;
-        --size;
-        const uint8_t argument = turn / TURNS;
-        switch ((enum turn)(turn % TURNS)) {
-        case RAW:
-        case SEALED: {
-            size_t count = size > 0 ? *data : 0;
-            data += size > 0;
-            size -= size > 0;
-            count = count < size ? count : size;
-            receive(data, count, SEALED == turn % TURNS);
-            data += count;
-            size -= count;
-            break;
-        }
-        case START:
-            start(&places[argument % GROUPS]);
-            break;
-        case TIME:
-            clock_ns += UINT64_C(100000) << argument % 12;
-            mcp_timer(nic, &board);
-            break;
-        case OPEN:
-            if (!opened) { /* a key is for one time */
-                open_last();
-                opened = true;
-            }
-            break;
-        case CLOSE:
-            if (NULL != places[argument % GROUPS].group) {
-                close_place(&places[argument % GROUPS]);
-            }
-            break;
-        case TURNS:
-            break;
-        }
+    begin();
+    while (in.left > 0) {
+        take_turn(&in, &opened);
         check_groups();
     }
     check_memory();

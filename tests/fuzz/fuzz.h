@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the fuzzers have in common: a fuzzer reads its input as a program of steps, and checks its
+ * invariants after each of them.
+ *
+ * libFuzzer calls LLVMFuzzerTestOneInput() with any bytes. Invariant: an input that has ended gives
+ * zeros for ever, so each beginning of a program is a program, and libFuzzer may cut and splice.
+ */
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* libFuzzer shows the input that has led here, and keeps it. */
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+struct input {
+    const uint8_t *bytes;
+    size_t left;
+};
+
+static inline uint8_t take_byte(struct input *in)
+{
+    if (0 == in->left) {
+        return 0;
+    }
+    --in->left;
+    return *in->bytes++;
+}
+
+static inline uint32_t take_below(struct input *in, uint32_t end)
+{
+    return take_byte(in) % end;
+}
+
+/* A small number, mostly: one byte stands for -8 to 7, or for a power of two of either sign. */
+static inline uint32_t take_step(struct input *in)
+{
+    const uint8_t byte = take_byte(in);
+    const uint32_t power = UINT32_C(1) << (byte >> 2 & 31);
+    if (0 == (byte & 0x80)) {
+        return (uint32_t)(byte & 15) - (0 != (byte & 16) ? 16 : 0);
+    }
+    return 0 != (byte & 1) ? power : 0u - power;
+}
+
+/* Up to `room` bytes of the input; as many as there are. */
+static inline size_t take_bytes(struct input *in, void *to, size_t room)
+{
+    const size_t count = room < in->left ? room : in->left;
+    if (0 != count) {
+        memcpy(to, in->bytes, count);
+    }
+    in->bytes += count;
+    in->left -= count;
+    return count;
+}
+
+/* libFuzzer's. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#endif

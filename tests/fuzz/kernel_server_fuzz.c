@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fuzzes what processes of any user say to the owner of the kernel's NIC (myrd/kernel_server.c,
+ * kernel_plan.c, kernel_meeting.c, kernel_groups.c), over the test double of that NIC. Built and
+ * run by run.sh.
+ *
+ * Invariants: whoever asks a good question gets one answer, sooner or later; whoever talks nonsense
+ * gets one and is hung up on; a page comes with MYR_OK and only then, and only to processes of the
+ * user whose group it is; a report tells of its reader's own groups only; when all have gone, no
+ * group is open and no descriptor is left; the daemon goes on through all of it.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "libmyr/kernel_words.h"
+#include "libmyr/unix_talk.h"
+#include "tests/fuzz/daemon.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/unit/kernel_double.h"
+
+enum {
+    CLIENTS = 6,
+    KEYS = 5, /* of groups: 0, which is none, to KEYS - 1 */
+    STEPS_MOST = 150,
+    UNDER_WAY = 16,       /* questions of a client that have no answer yet */
+    PATIENCE_TURNS = 300, /* of a quarter of a second: a host is waited for with each question */
+};
+
+struct client {
+    int connection; /* -1: there is none */
+    uid_t uid;
+    uint32_t asked, answered;
+    uint32_t ask[UNDER_WAY]; /* what was asked; 0: nonsense */
+    bool broken;             /* it will be hung up on, or has hung up */
+};
+
+static struct {
+    struct input in;
+    uint32_t steps, waited;
+    struct client client[CLIENTS];
+    struct myr_kernel_question question; /* the last one; the next one changes it */
+} w;
+
+/* ---- answers ---- */
+
+/* All kinds begin with the same word. */
+union words {
+    uint32_t magic;
+    struct myr_kernel_answer answer;
+    struct myr_kernel_missing missing;
+    struct myr_kernel_report report;
+};
+
+static void check_answer(const struct client *client, const struct myr_kernel_answer *answer,
+                         uint32_t ask, bool page)
+{
+    CHECK(NULL != memchr(answer->why, '\0', sizeof(answer->why)));
+    CHECK((MYR_OK == answer->status) == ('\0' == answer->why[0]));
+    CHECK(page == (MYR_KERNEL_OPEN == ask && MYR_OK == answer->status));
+    CHECK(0 != ask || MYR_OK != answer->status);
+    (void)client;
+}
+
+static void hear_one(struct client *client, const union words *words, size_t bytes, bool page)
+{
+    CHECK(bytes >= sizeof(words->magic) && MYR_KERNEL_MAGIC == words->magic);
+    if (client->answered == client->asked) { /* it was refused before it said anything */
+        CHECK(sizeof(words->answer) == bytes && MYR_OK != words->answer.status && !page);
+        client->broken = true;
+        return;
+    }
+    const uint32_t ask = client->ask[client->answered++ % UNDER_WAY];
+    if (MYR_KERNEL_STATUS == ask) {
+        CHECK(sizeof(words->report) == bytes && !page);
+        CHECK(words->report.groups <= MCP_KERNEL_GROUPS);
+        for (uint32_t g = 0; 0 != client->uid && g < words->report.groups; ++g) {
+            CHECK(client->uid == words->report.group[g].uid);
+        }
+    } else if (MYR_KERNEL_MISSING == ask) {
+        CHECK(sizeof(words->missing) == bytes && !page);
+        CHECK(words->missing.count <= MCP_KERNEL_MESSAGES);
+    } else {
+        CHECK(sizeof(words->answer) == bytes);
+        check_answer(client, &words->answer, ask, page);
+    }
+}
+
+static void hear(struct client *client)
+{
+    static union words words;
+    int page;
+    ssize_t bytes = -1;
+    while (client->connection >= 0 &&
+           (bytes = myr_talk_receive(client->connection, &words, sizeof(words), &page, 1)) > 0) {
+        hear_one(client, &words, (size_t)bytes, page >= 0);
+        if (page >= 0) {
+            close(page);
+        }
+    }
+    if (client->connection >= 0 && (0 == bytes || (EAGAIN != errno && EINTR != errno))) {
+        CHECK(client->broken);
+        close(client->connection);
+        client->connection = -1;
+    }
+}
+
+/* ---- clients ---- */
+
+static void come(struct client *client, uid_t uid)
+{
+    if (client->connection >= 0) {
+        close(client->connection);
+    }
+    *client = (struct client){.connection = daemon_connect(uid, getpid()), .uid = uid};
+}
+
+static void expect(struct client *client, uint32_t ask)
+{
+    client->broken = client->broken || 0 == ask;
+    if (MYR_KERNEL_CLOSE != ask) {
+        client->ask[client->asked++ % UNDER_WAY] = ask;
+    }
+}
+
+static void say(struct client *client, const void *words, size_t bytes, uint32_t ask)
+{
+    if (client->connection >= 0 && !client->broken &&
+        client->asked - client->answered < UNDER_WAY &&
+        (ssize_t)bytes == send(client->connection, words, bytes, MSG_NOSIGNAL | MSG_DONTWAIT)) {
+        expect(client, ask);
+    }
+}
+
+/* A part of a barrier that can be: `count` steps, each with a message to and from other nodes. */
+static void plan(struct myr_kernel_question *question, uint32_t count)
+{
+    question->nsteps = question->nsends = question->nwaits = count;
+    for (uint32_t s = 0; s < count; ++s) {
+        question->steps[s] = (struct mcp_step){1, 1};
+    }
+    for (uint32_t p = 0; p < 2 * count; ++p) {
+        question->peers[p] = (struct mcp_kernel_peer){
+            .ip = htonl(0x7f000002 + p % count), .port = htons(7077), .node = (uint16_t)(1 + p)};
+    }
+}
+
+static void ask(struct client *client)
+{
+    struct myr_kernel_question *question = &w.question;
+    const uint8_t kind = take_byte(&w.in);
+    question->magic = MYR_KERNEL_MAGIC;
+    question->ask = 1 + kind % MYR_KERNEL_MISSING;
+    question->key = kind / 8 % KEYS;
+    if (0 == (kind & 0x80)) {
+        memset(&question->node, 0, sizeof(*question) - offsetof(struct myr_kernel_question, node));
+        plan(question, 1 + kind % 3);
+    } else { /* one byte or word of it is another */
+        const size_t place = ((size_t)take_byte(&w.in) << 8 | take_byte(&w.in)) % sizeof(*question);
+        const uint32_t by = take_step(&w.in);
+        const size_t room = sizeof(*question) - place;
+        memcpy((uint8_t *)question + place, &by, room < sizeof(by) ? room : sizeof(by));
+    }
+    const bool good = MYR_KERNEL_MAGIC == question->magic && 0 != question->ask &&
+                      question->ask <= MYR_KERNEL_MISSING;
+    say(client, question, sizeof(*question), good ? question->ask : 0);
+}
+
+static void say_nonsense(struct client *client)
+{
+    uint8_t words[2 * sizeof(struct myr_kernel_question)] = {0};
+    const size_t bytes = (size_t)take_byte(&w.in) * sizeof(words) / 255;
+    (void)take_bytes(&w.in, words, 40);
+    if (0 != bytes && sizeof(struct myr_kernel_question) != bytes) {
+        say(client, words, bytes, 0);
+    }
+}
+
+/* Descriptors that nobody asked for. */
+static void say_with_descriptors(struct client *client)
+{
+    const int gift[MYR_TALK_DESCRIPTORS] = {0, 0};
+    struct myr_kernel_question question = {.magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_HELLO};
+    if (client->connection >= 0 && !client->broken &&
+        client->asked - client->answered < UNDER_WAY &&
+        myr_talk_send(client->connection, &question, sizeof(question), gift, 2, MSG_DONTWAIT)) {
+        expect(client, MYR_KERNEL_HELLO);
+    }
+}
+
+/* ---- steps ---- */
+
+enum step { COME, ASK, NONSENSE, DESCRIPTORS, GO, TIME, ABSENT, GROUP, TELL, WAIT, STEPS };
+
+static void take_step_of(struct input *in)
+{
+    struct double_group group;
+    const uint32_t kind = take_below(in, STEPS);
+    const uint8_t argument = take_byte(in);
+    struct client *client = &w.client[argument % CLIENTS];
+    const uint64_t key = 1 + argument % (KEYS - 1);
+    switch ((enum step)kind) {
+    case COME:
+        come(client, argument / CLIENTS % 3);
+        break;
+    case ASK:
+        ask(client);
+        break;
+    case NONSENSE:
+        say_nonsense(client);
+        break;
+    case DESCRIPTORS:
+        say_with_descriptors(client);
+        break;
+    case GO:
+        if (client->connection >= 0) {
+            close(client->connection);
+            client->connection = -1;
+        }
+        break;
+    case TIME:
+        daemon_pass_ms(UINT64_C(1) << argument % 13);
+        break;
+    case ABSENT:
+        double_set_absent(htonl(0x7f000002), 0 != argument % 2);
+        break;
+    case GROUP:
+        if (double_look(key, &group)) {
+            double_set(key, 0 != (argument & 0x40), argument >> 4 & 3);
+        }
+        break;
+    case TELL:
+        double_tell(key, argument >> 4 & 3, argument >> 6);
+        break;
+    case WAIT:
+    case STEPS:
+        break;
+    }
+}
+
+static bool all_is_answered(void)
+{
+    for (uint32_t c = 0; c < CLIENTS; ++c) {
+        const struct client *client = &w.client[c];
+        if (client->connection >= 0 && client->answered != client->asked) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The daemon would wait now. */
+static bool step(void *context)
+{
+    (void)context;
+    for (uint32_t c = 0; c < CLIENTS; ++c) {
+        hear(&w.client[c]);
+    }
+    if (w.in.left > 0 && w.steps < STEPS_MOST) {
+        ++w.steps;
+        take_step_of(&w.in);
+        return true;
+    }
+    if (w.waited < PATIENCE_TURNS && (w.waited < 4 || !all_is_answered())) {
+        ++w.waited; /* a host that is absent is waited for */
+        daemon_pass_ms(256);
+        return true;
+    }
+    CHECK(all_is_answered());
+    for (uint32_t c = 0; c < CLIENTS; ++c) {
+        if (w.client[c].connection >= 0) {
+            close(w.client[c].connection);
+            w.client[c].connection = -1;
+        }
+    }
+    return false;
+}
+
+/* ---- the daemon ---- */
+
+/* Some port that is free. */
+static uint16_t free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof(address);
+    const int udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    CHECK(udp >= 0 && 0 == bind(udp, (struct sockaddr *)&address, bytes));
+    CHECK(0 == getsockname(udp, (struct sockaddr *)&address, &bytes));
+    close(udp);
+    return ntohs(address.sin_port);
+}
+
+/* Another process may take the port first. */
+static void *open_daemon(void)
+{
+    static uint16_t port;
+    struct myr_error error = {.text = ""};
+    void *serving;
+    for (int tries = 0; tries < 100; ++tries) {
+        port = 0 == port ? free_port() : port;
+        const struct myrd_options options = {daemon_path(), {.network = "lo", .port = port}, 0};
+        if (MYR_OK == myrd_kernel_owner.open(&options, &serving, &error)) {
+            return serving;
+        }
+        port = 0;
+    }
+    fprintf(stderr, "%s\n", error.text);
+    abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    memset(&w, 0, sizeof(w));
+    for (uint32_t c = 0; c < CLIENTS; ++c) {
+        w.client[c].connection = -1;
+    }
+    w.in = (struct input){data, size};
+    double_reset();
+    const uint32_t before = daemon_descriptors();
+    if (0 != (take_byte(&w.in) & 1)) {
+        double_watch();
+    }
+    void *serving = open_daemon();
+    daemon_serve(&myrd_kernel_owner, serving, step, NULL);
+    CHECK(0 == double_open_count());
+    myrd_kernel_owner.close(serving);
+    double_reset();
+    CHECK(before == daemon_descriptors());
+    return 0;
+}

@@ -1,0 +1,891 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fuzzes the messages between ports (firmware/port.c, connection.c, sdma.c, send.c, recv.c,
+ * rdma.c), over the test double of the wire. Built and run by run.sh.
+ *
+ * Two NICs have two hosts each, which play by the rules unless a step says otherwise. A third NIC
+ * is a peer that says anything: packets that are nearly right, copies of others' packets that were
+ * changed, raw bytes. It knows all keys. An input is a program of steps (see `steps`).
+ *
+ * Invariants, after each step:
+ *   - a message is delivered whole, once and in order, and before its sender hears that it was
+ * sent;
+ *   - each token comes back once;
+ *   - the NICs touch no memory but the rings of open ports, buffers that were provided, and
+ * messages that are under way: all else is poisoned for AddressSanitizer;
+ *   - each connection's numbers, queues, links and deadlines are what they can be;
+ *   - each packet that a NIC sends is sound, and goes to the NIC whose key it carries.
+ * At the end the wire is healed, and all messages to open ports must come. From the step on in
+ * which somebody pretends to be one of the two NICs, only the last three hold.
+ */
+#include <sanitizer/asan_interface.h>
+
+#include "firmware/connection.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/unit/wire_double.h"
+
+enum {
+    NICS = 3,
+    PEER = 2,  /* the NIC that says anything */
+    HOSTS = 4, /* h is on NIC h % 2 */
+    SENDS = 4, /* tokens of a port */
+    RECEIVES = 4,
+    LONGEST = 9000, /* bytes of a message: with four of them under way a window is full */
+    MTU = 576,
+    MEMORY = 256 << 10,
+    RECORDED = 8, /* packets that may be sent again */
+    STEPS_MOST = 400,
+};
+
+#define MICROSECOND UINT64_C(1000)
+#define MILLISECOND UINT64_C(1000000)
+#define HEALING_TURNS 3000 /* of a millisecond each */
+
+/* The beginning of each message, as far as there is room; the rest follows from it. */
+struct letter {
+    uint32_t from_key, to_key; /* of the ports */
+    uint32_t index;            /* how many there were before it, between these two */
+    uint32_t bytes;
+};
+
+struct host {
+    struct wire_nic *nic;
+    uint32_t number, key; /* key 0: the port is closed */
+    struct mcp_port shape;
+    struct mcp_rings *rings;
+    size_t rings_bytes;
+    uint32_t sends, provides, events;
+    bool wild; /* it has put in what is no token, so nothing is expected of its own messages */
+    uint8_t *out[SENDS], *in[RECEIVES];
+    uint8_t *own; /* memory that a wild host uses as it likes */
+    struct {
+        bool used, arrived;
+        struct letter letter;
+        uint32_t to; /* host */
+    } sending[SENDS];
+    uint32_t provided[RECEIVES]; /* bytes + 1; 0: not */
+    uint32_t next_to[HOSTS];     /* index of the next message to each */
+    uint32_t next_from[HOSTS];   /* the least index that may come */
+    uint32_t connection[2], to_peer;
+};
+
+static struct {
+    struct wire wire;
+    struct host hosts[HOSTS];
+    uint32_t keys;   /* of ports, so far */
+    bool forged;     /* somebody has pretended to be a NIC that he is not */
+    bool parted;     /* a NIC was told that the other one is gone */
+    bool tainted[2]; /* a host on it was wild: what it sent then may still come */
+    uint8_t lose;    /* bit n: the nth packet from now on is lost */
+    uint32_t nrecorded;
+    struct {
+        struct mcp_header header;
+        uint8_t payload[MCP_MTU];
+        uint32_t bytes, to;
+    } recorded[RECORDED];
+} w;
+
+/* ---- memory ---- */
+
+/* Behind each piece is a line that nobody may touch. */
+static uint8_t *get_memory(struct wire_nic *nic, size_t bytes)
+{
+    uint8_t *memory = wire_memory(nic, bytes + MYR_LINE);
+    ASAN_POISON_MEMORY_REGION(memory, bytes + MYR_LINE);
+    return memory;
+}
+
+static mcp_offset place_of(const struct host *host, const void *memory)
+{
+    return mcp_offset_of(&host->nic->board, memory);
+}
+
+static uint8_t content_of(const struct letter *letter, uint32_t place)
+{
+    const uint8_t *head = (const uint8_t *)letter;
+    return place < sizeof(*letter)
+               ? head[place]
+               : (uint8_t)(letter->from_key * 7 + letter->index * 31 + place * 13 + (place >> 8));
+}
+
+static void write_letter(uint8_t *memory, const struct letter *letter)
+{
+    for (uint32_t i = 0; i < letter->bytes; ++i) {
+        memory[i] = content_of(letter, i);
+    }
+}
+
+static bool holds(const uint8_t *memory, const struct letter *letter)
+{
+    uint32_t i = 0;
+    while (i < letter->bytes && memory[i] == content_of(letter, i)) {
+        ++i;
+    }
+    return i == letter->bytes;
+}
+
+/* ---- hosts ---- */
+
+static void open_port(struct host *host, uint32_t number)
+{
+    ASAN_UNPOISON_MEMORY_REGION(host->rings, host->rings_bytes);
+    memset(host->rings, 0, host->rings_bytes);
+    struct mcp_port_wish wish = {
+        .number = number,
+        .key = ++w.keys,
+        .owner = 1,
+        .rings = place_of(host, host->rings),
+        .send_tokens = SENDS,
+        .receive_tokens = RECEIVES,
+    };
+    host->key = wish.key;
+    host->wild = false;
+    host->sends = host->provides = host->events = 0;
+    memset(host->sending, 0, sizeof(host->sending));
+    memset(host->provided, 0, sizeof(host->provided));
+    for (uint32_t h = 0; h < HOSTS; ++h) {
+        host->next_to[h] = host->next_from[h] = 0;
+        w.hosts[h].next_to[host - w.hosts] = w.hosts[h].next_from[host - w.hosts] = 0;
+    }
+    host->number = mcp_port_open(host->nic->mcp, &host->nic->board, &wish);
+    if (MCP_NO_PORT == host->number) { /* another host has that number now */
+        wish.number = MCP_ANY_PORT;
+        host->number = mcp_port_open(host->nic->mcp, &host->nic->board, &wish);
+    }
+    CHECK(MCP_NO_PORT != host->number);
+}
+
+static void close_port(struct host *host)
+{
+    mcp_port_close(host->nic->mcp, &host->nic->board, host->number);
+    host->key = 0;
+    ASAN_POISON_MEMORY_REGION(host->rings, host->rings_bytes);
+    for (uint32_t i = 0; i < SENDS; ++i) {
+        ASAN_POISON_MEMORY_REGION(host->out[i], LONGEST);
+    }
+    for (uint32_t i = 0; i < RECEIVES; ++i) {
+        ASAN_POISON_MEMORY_REGION(host->in[i], LONGEST);
+    }
+    ASAN_POISON_MEMORY_REGION(host->own, LONGEST);
+}
+
+static void make_host(uint32_t h)
+{
+    struct host *host = &w.hosts[h];
+    host->nic = &w.wire.nics[h % 2];
+    CHECK(mcp_port_shape(&host->shape, SENDS, RECEIVES, &host->rings_bytes));
+    host->rings = (struct mcp_rings *)get_memory(host->nic, host->rings_bytes);
+    for (uint32_t i = 0; i < SENDS; ++i) {
+        host->out[i] = get_memory(host->nic, LONGEST);
+    }
+    for (uint32_t i = 0; i < RECEIVES; ++i) {
+        host->in[i] = get_memory(host->nic, LONGEST);
+    }
+    host->own = get_memory(host->nic, LONGEST);
+    open_port(host, MCP_ANY_PORT);
+}
+
+static void ring(struct host *host)
+{
+    mcp_messages_sdma(host->nic->mcp, &host->nic->board, host->number);
+}
+
+static void put_token(struct host *host, const struct mcp_send_token *token)
+{
+    struct mcp_send_token *slot = mcp_send_slot(&host->shape, host->rings, host->sends);
+    *slot = *token;
+    myr_publish(&slot->turn, ++host->sends);
+}
+
+static void put_buffer(struct host *host, uint32_t memory, uint32_t bytes)
+{
+    struct mcp_receive_token *slot = mcp_receive_slot(&host->shape, host->rings, host->provides);
+    slot->memory = memory;
+    slot->bytes = bytes;
+    myr_announce(&slot->turn, ++host->provides);
+    if (0 != myr_notice(&host->rings->hungry)) {
+        mcp_messages_provided(host->nic->mcp, &host->nic->board, host->number);
+    }
+}
+
+/* Of a port that is wild, rings may be full of what is no token. */
+static bool provide(struct host *host, uint32_t bytes)
+{
+    for (uint32_t i = 0; 0 != host->key && !host->wild && i < RECEIVES; ++i) {
+        if (0 == host->provided[i]) {
+            host->provided[i] = bytes + 1;
+            ASAN_UNPOISON_MEMORY_REGION(host->in[i], bytes);
+            put_buffer(host, place_of(host, host->in[i]), bytes);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void send_letter(struct host *host, uint32_t to, uint32_t bytes, bool rings)
+{
+    const struct host *receiver = &w.hosts[to];
+    uint32_t token = 0;
+    while (token < SENDS && host->sending[token].used) {
+        ++token;
+    }
+    if (0 == host->key || host->wild || SENDS == token) {
+        return;
+    }
+    const uint32_t index = host->next_to[to]++;
+    const struct letter letter = {host->key, receiver->key, index, bytes};
+    host->sending[token].used = true;
+    host->sending[token].arrived = false;
+    host->sending[token].letter = letter;
+    host->sending[token].to = to;
+    ASAN_UNPOISON_MEMORY_REGION(host->out[token], bytes);
+    write_letter(host->out[token], &letter);
+    put_token(host, &(struct mcp_send_token){
+                        .token = token,
+                        .memory = place_of(host, host->out[token]),
+                        .bytes = bytes,
+                        .connection = host->nic == receiver->nic ? (uint32_t)MCP_SAME_NIC
+                                                                 : host->connection[to % 2],
+                        .to_key = 0 == receiver->key ? UINT32_MAX : receiver->key,
+                        .to_port = (uint16_t)receiver->number,
+                    });
+    if (rings) {
+        ring(host);
+    }
+}
+
+/* ---- events ---- */
+
+/* A message has come whole. Is it the next one of an open port's? */
+static void note_arrival(struct host *host, const uint8_t *memory, const struct mcp_event *event)
+{
+    struct letter letter;
+    uint32_t from = 0, nic = 0;
+    while (nic < 2 && event->from_nic != w.wire.nics[nic].mcp->key) {
+        ++nic;
+    }
+    if (w.forged || 2 == nic || w.tainted[nic] || event->bytes < sizeof(letter)) {
+        return; /* anybody's, or too short to tell */
+    }
+    memcpy(&letter, memory, sizeof(letter));
+    CHECK(letter.to_key == host->key && letter.bytes == event->bytes && holds(memory, &letter));
+    while (from < HOSTS && letter.from_key != w.hosts[from].key) {
+        ++from;
+    }
+    if (HOSTS == from) {
+        return; /* its sender's port was closed meanwhile */
+    }
+    struct host *sender = &w.hosts[from];
+    CHECK(sender->nic->number == nic && sender->number == event->from_port);
+    CHECK(letter.index >= host->next_from[from]);
+    host->next_from[from] = letter.index + 1;
+    bool found = false;
+    for (uint32_t t = 0; t < SENDS; ++t) {
+        if (sender->sending[t].used && sender->sending[t].letter.index == letter.index &&
+            sender->sending[t].letter.to_key == letter.to_key) {
+            found = sender->sending[t].arrived = true;
+        }
+    }
+    CHECK(found || w.parted); /* nobody was told before that it is sent, or never will be */
+}
+
+static void take_message(struct host *host, const struct mcp_event *event)
+{
+    uint32_t i = 0;
+    while (i < RECEIVES && (0 == host->provided[i] || place_of(host, host->in[i]) != event->what)) {
+        ++i;
+    }
+    if (RECEIVES == i) {
+        CHECK(host->wild);
+        return;
+    }
+    CHECK(event->bytes < host->provided[i]);
+    note_arrival(host, host->in[i], event);
+    host->provided[i] = 0;
+    ASAN_POISON_MEMORY_REGION(host->in[i], LONGEST);
+}
+
+static void take_end(struct host *host, const struct mcp_event *event)
+{
+    CHECK(event->what < SENDS && (MCP_SENT == event->type || event->why <= MCP_FAILED_BAD_TOKEN));
+    if (host->wild && !host->sending[event->what].used) {
+        return;
+    }
+    CHECK(host->sending[event->what].used);
+    host->sending[event->what].used = false;
+    const struct letter *letter = &host->sending[event->what].letter;
+    const struct host *receiver = &w.hosts[host->sending[event->what].to];
+    if (!host->wild) {
+        CHECK(holds(host->out[event->what], letter));
+        if (!w.forged && !w.tainted[host->nic->number] && !receiver->wild &&
+            letter->bytes >= sizeof(*letter)) {
+            CHECK(MCP_SENT != event->type || receiver->key != letter->to_key ||
+                  host->sending[event->what].arrived);
+            CHECK(MCP_SENT == event->type || MCP_FAILED_GONE == event->why ||
+                  !host->sending[event->what].arrived);
+        }
+    }
+    ASAN_POISON_MEMORY_REGION(host->out[event->what], LONGEST);
+}
+
+/* Take a host's events: those of messages that have come, or the others. */
+static void look(struct host *host, bool arrivals)
+{
+    for (uint32_t e = host->events;; ++e) {
+        const struct mcp_event *slot = mcp_event_slot(&host->shape, host->rings, e);
+        if (myr_observe(&slot->turn) != e + 1) {
+            host->events = arrivals ? host->events : e;
+            return;
+        }
+        if (MCP_UNFIT == slot->type) {
+            CHECK(host->wild);
+        } else if ((MCP_RECEIVED == slot->type) == arrivals) {
+            CHECK(MCP_SENT == slot->type || MCP_FAILED == slot->type || MCP_RECEIVED == slot->type);
+            arrivals ? take_message(host, slot) : take_end(host, slot);
+        }
+    }
+}
+
+/* What has come first: nobody hears that a message was sent before it is there. */
+static void look_all(void)
+{
+    for (int arrivals = 1; arrivals >= 0; --arrivals) {
+        for (uint32_t h = 0; h < HOSTS; ++h) {
+            if (0 != w.hosts[h].key) {
+                look(&w.hosts[h], 0 != arrivals);
+            }
+        }
+    }
+}
+
+/* ---- the peer that says anything ---- */
+
+static void inject(uint32_t to, struct mcp_header *header, const void *payload, uint32_t bytes)
+{
+    uint8_t packet[sizeof(*header) + 4 * MTU];
+    CHECK(bytes <= 4 * MTU);
+    mcp_seal(header, payload, bytes);
+    const size_t head = mcp_header_bytes(header->type);
+    memcpy(packet, header, head);
+    memcpy(packet + head, payload, bytes);
+    wire_inject(&w.wire, &w.wire.nics[PEER], &w.wire.nics[to], packet, head + bytes);
+}
+
+static uint64_t take_source(struct input *in, uint32_t to)
+{
+    const uint32_t kind = take_below(in, 24);
+    const uint64_t own = w.wire.nics[PEER].mcp->key;
+    switch (kind) {
+    case 0:
+        return 0;
+    case 1:
+        return w.wire.nics[to].mcp->key;
+    case 2: /* it pretends to be the other one */
+        w.forged = true;
+        return w.wire.nics[1 - to].mcp->key;
+    default: /* itself, or one more NIC: the table of connections is soon full */
+        return own + (kind < 8 ? 0 : kind);
+    }
+}
+
+static uint32_t take_length(struct input *in)
+{
+    static const uint32_t lengths[] = {0,   1,    15,   16,   40,      499,     500,        501,
+                                       999, 1000, 2000, 4001, LONGEST, 1 << 20, UINT32_MAX, 100};
+    const uint8_t byte = take_byte(in);
+    return byte < 16 ? lengths[byte] : byte < 64 ? byte : byte * UINT32_C(37);
+}
+
+/* Nearly what would be right now. */
+static void say(struct input *in)
+{
+    static const uint8_t nothing[4 * MTU];
+    const uint32_t to = take_below(in, 2);
+    struct mcp_nic *nic = w.wire.nics[to].mcp;
+    const uint64_t source = take_source(in, to);
+    static const struct mcp_connection fresh = {
+        .base = MCP_FIRST_SEQUENCE,
+        .expected = MCP_FIRST_SEQUENCE,
+        .round = MCP_FIRST_ROUND,
+        .incoming_round = MCP_FIRST_ROUND,
+    };
+    const struct mcp_connection *c = mcp_connection_find(nic, source);
+    c = NULL == c ? &fresh : c;
+    const uint8_t kind = take_byte(in), off = take_byte(in);
+    struct mcp_header header = {.type = (uint8_t)(MCP_DATA + kind % 3), .key = nic->key};
+    struct mcp_message_part *part = &header.message;
+    const bool data = MCP_DATA == header.type;
+    const struct host *host = &w.hosts[to + 2 * (kind >> 2 & 1)];
+    part->source = source;
+    part->sequence = (data ? c->expected : c->base) + (0 != (off & 1) ? take_step(in) : 0);
+    part->expected = (0 != (off & 2) ? c->highest : c->base) + (0 != (off & 4) ? take_step(in) : 0);
+    part->round =
+        (uint16_t)((data ? c->incoming_round : c->round) + (0 != (off & 8) ? take_step(in) : 0));
+    part->to_port = (uint16_t)(host->number + (0 != (off & 16) ? take_step(in) : 0));
+    part->from_port = (uint16_t)take_below(in, 4);
+    part->port_key = host->key + (0 != (off & 32) ? take_step(in) : 0);
+    part->detail =
+        (uint8_t)(MCP_ACK == header.type && 0 == (off & 64) ? c->attempt : take_byte(in));
+    uint32_t bytes = 0;
+    if (data) {
+        part->length =
+            0 != c->incoming.port && 0 == (kind & 8) ? c->incoming.length : take_length(in);
+        bytes = take_length(in);
+        bytes = bytes < part->length ? bytes : part->length;
+        bytes = bytes < sizeof(nothing) ? bytes : sizeof(nothing);
+        part->flags = kind & 8 ? MCP_FIRST : kind & 16 ? MCP_VOID : 0;
+        part->flags |= kind & 32 ? MCP_PLEASE : 0;
+        if (0 != (part->flags & MCP_VOID)) {
+            part->length = bytes = 0;
+        }
+    } else if (MCP_ACK == header.type) {
+        part->flags = (uint8_t)((kind & 8 ? MCP_GAP : 0) | (kind & 16 ? MCP_READY : 0));
+        part->length = take_below(in, 8);
+    } else if (0 == (kind & 8)) {
+        part->detail = (uint8_t)(MCP_NOT_READY + part->detail % 3);
+    }
+    inject(to, &header, nothing, bytes);
+}
+
+/* A packet that was sent before, once more, perhaps with one field changed and sealed again. */
+static void say_again(struct input *in)
+{
+    if (0 == w.nrecorded) {
+        return;
+    }
+    const uint8_t which = take_byte(in);
+    const uint32_t end = w.nrecorded < RECORDED ? w.nrecorded : RECORDED;
+    struct mcp_header header = w.recorded[which % end].header;
+    const uint32_t to = w.recorded[which % end].to;
+    uint32_t bytes = w.recorded[which % end].bytes;
+    struct mcp_message_part *part = &header.message;
+    const uint32_t field = which >> 4, by = 0 == field ? 0 : take_step(in);
+    part->sequence += 1 == field ? by : 0;
+    part->expected += 2 == field ? by : 0;
+    part->to_port = (uint16_t)(part->to_port + (3 == field ? by : 0));
+    part->port_key += 4 == field ? by : 0;
+    part->length += 5 == field ? by : 0;
+    part->round = (uint16_t)(part->round + (6 == field ? by : 0));
+    part->flags ^= (uint8_t)(7 == field ? by : 0);
+    part->detail = (uint8_t)(part->detail + (8 == field ? by : 0));
+    part->source += 9 == field ? by : 0;
+    header.type = (uint8_t)(header.type + (10 == field ? by : 0)) % MCP_TYPES;
+    header.type += 0 == header.type;
+    if (11 == field && bytes > 0) {
+        bytes -= by % bytes;
+    }
+    /* A mere copy does no harm. */
+    w.forged = w.forged || (0 != field && (part->source == w.wire.nics[0].mcp->key ||
+                                           part->source == w.wire.nics[1].mcp->key));
+    inject(to, &header, w.recorded[which % end].payload, bytes);
+}
+
+static void say_raw(struct input *in)
+{
+    uint8_t packet[80];
+    const uint32_t to = take_below(in, 2);
+    const size_t count = take_bytes(in, packet, take_below(in, sizeof(packet) + 1));
+    wire_inject(&w.wire, &w.wire.nics[PEER], &w.wire.nics[to], packet, count);
+}
+
+/* ---- the wire ---- */
+
+static bool transmitted(void *context, const struct wire_nic *from, mcp_link to,
+                        const struct mcp_header *header, const void *payload, size_t bytes)
+{
+    struct mcp_header sealed = *header, parsed;
+    static uint8_t packet[sizeof(sealed) + MCP_MTU];
+    (void)context;
+    CHECK(bytes <= MCP_MTU - MCP_DATAGRAM_BYTES - MCP_MESSAGE_BYTES && to - 1 < NICS);
+    mcp_seal(&sealed, payload, bytes);
+    memcpy(packet, &sealed, sizeof(sealed));
+    if (0 != bytes) {
+        memcpy(packet + sizeof(sealed), payload, bytes);
+    }
+    CHECK(mcp_parse(packet, sizeof(sealed) + bytes, &parsed));
+    CHECK(from->mcp->key == header->message.source);
+    CHECK(w.forged || PEER == to - 1 || w.wire.nics[to - 1].mcp->key == header->key);
+    const uint32_t place = w.nrecorded++ % RECORDED;
+    w.recorded[place].header = *header;
+    w.recorded[place].bytes = (uint32_t)bytes;
+    w.recorded[place].to = to - 1;
+    if (PEER == to - 1) { /* which sends it back */
+        w.recorded[place].header.key = from->mcp->key;
+        w.recorded[place].header.message.source = w.wire.nics[PEER].mcp->key;
+        w.recorded[place].to = from->number;
+    }
+    memcpy(w.recorded[place].payload, packet + sizeof(sealed), bytes);
+    const bool lost = 0 != (w.lose & 1);
+    w.lose >>= 1;
+    return !lost;
+}
+
+static void connect_to(uint32_t n, uint32_t to, uint32_t mtu)
+{
+    struct wire_nic *nic = &w.wire.nics[n];
+    const struct wire_nic *other = &w.wire.nics[to];
+    const uint32_t connection =
+        mcp_connect(nic->mcp, &nic->board, other->mcp->key, wire_hold(nic, other->link), mtu);
+    for (uint32_t h = n; h < HOSTS; h += 2) {
+        if (MCP_NO_CONNECTION == connection) {
+            const struct mcp_connection *c = mcp_connection_find(nic->mcp, other->mcp->key);
+            CHECK(NULL == c ? WIRE_CONNECTIONS == nic->mcp->messages.connections : c->gone);
+        } else if (PEER == to) {
+            w.hosts[h].to_peer = connection;
+        } else {
+            w.hosts[h].connection[to] = connection;
+        }
+    }
+}
+
+static void begin(void)
+{
+    memset(&w, 0, sizeof(w));
+    wire_begin(&w.wire, NICS, MEMORY, 1);
+    w.wire.transmitted = transmitted;
+    w.wire.nics[PEER].unplugged = true;
+    for (uint32_t n = 0; n < 2; ++n) {
+        struct wire_nic *nic = &w.wire.nics[n];
+        CHECK(nic->taken + MYR_LINE < MEMORY);
+        (void)get_memory(nic, 0);
+    }
+    for (uint32_t h = 0; h < HOSTS; ++h) {
+        make_host(h);
+        w.hosts[h].to_peer = MCP_NO_CONNECTION;
+    }
+    connect_to(0, 1, MTU);
+    connect_to(1, 0, MTU);
+}
+
+static void end(void)
+{
+    for (uint32_t n = 0; n < NICS; ++n) {
+        struct wire_nic *nic = &w.wire.nics[n];
+        ASAN_UNPOISON_MEMORY_REGION(nic->board.memory, nic->board.memory_bytes);
+    }
+    wire_end(&w.wire);
+}
+
+/* ---- invariants ---- */
+
+static uint32_t check_queue(const struct mcp_board *board, const struct mcp_queue *queue,
+                            uint32_t connection, uint32_t state, mcp_offset current)
+{
+    uint32_t count = 0;
+    bool found = 0 == current;
+    mcp_offset last = 0;
+    for (mcp_offset o = queue->first; 0 != o; ++count) {
+        const struct mcp_sending *sending = mcp_sending_at(board, o);
+        CHECK(count < HOSTS * SENDS && state == sending->state);
+        CHECK(connection == sending->connection);
+        found = found || o == current;
+        last = o;
+        o = sending->next;
+    }
+    CHECK(found && (0 == queue->first || last == queue->last));
+    return count;
+}
+
+static bool in_time(const struct mcp_nic *nic, const struct mcp_connection *c, uint64_t at_ns)
+{
+    return 0 == at_ns ||
+           (c->active && 0 != nic->messages.deadline_ns && nic->messages.deadline_ns <= at_ns);
+}
+
+static uint32_t check_connection(const struct wire_nic *nic, const struct mcp_connection *c)
+{
+    uint32_t voids = 0;
+    const struct mcp_messages *m = &nic->mcp->messages;
+    for (uint32_t i = 0; i < MCP_VOIDS / 32; ++i) {
+        voids += (uint32_t)__builtin_popcount(c->voids[i]);
+    }
+    CHECK(voids == c->nvoids && c->highest - c->base <= MCP_VOIDS);
+    CHECK(c->next - c->base <= c->highest - c->base);
+    CHECK(c->window >= MCP_WINDOW_LEAST && c->window <= MCP_WINDOW_MOST);
+    CHECK(c->threshold >= MCP_WINDOW_LEAST && c->threshold <= MCP_WINDOW_MOST);
+    CHECK(c->credit < c->window + MCP_WINDOW_MOST && 0 != c->fragment);
+    CHECK(in_time(nic->mcp, c, c->retry_ns) && in_time(nic->mcp, c, c->resume_ns));
+    CHECK(in_time(nic->mcp, c, c->acknowledge_ns));
+    CHECK(c->gone || c->base == c->next || 0 != c->retry_ns);
+    CHECK(c->gone || 0 == c->aside.first || 0 != c->resume_ns);
+    CHECK(!c->gone || (0 == c->queue.first && 0 == c->aside.first && 0 == c->retry_ns));
+    if (0 != c->incoming.port) {
+        CHECK(c->incoming.port <= m->nports && 0 != mcp_ports(nic->mcp)[c->incoming.port - 1].key);
+        CHECK(c->incoming.received <= c->incoming.length);
+        CHECK(c->incoming.length <= c->incoming.room);
+        CHECK(mcp_in_memory(&nic->board, c->incoming.memory, c->incoming.room));
+    }
+    const uint32_t number = mcp_connection_number(nic->mcp, c);
+    return check_queue(&nic->board, &c->queue, number, MCP_QUEUED, c->current) +
+           check_queue(&nic->board, &c->aside, number, MCP_ASIDE, 0);
+}
+
+/* Returns how many of its messages are under way. */
+static uint32_t check_port(const struct wire_nic *nic, struct mcp_port *port)
+{
+    uint32_t under_way = 0;
+    const struct mcp_sending *sendings = mcp_sendings(port, mcp_at(&nic->board, port->rings));
+    for (uint32_t t = 0; t < port->send_tokens; ++t) {
+        under_way += MCP_IDLE != sendings[t].state;
+    }
+    CHECK(under_way == port->under_way && port->spares <= port->receive_slots);
+    return under_way;
+}
+
+static void check_nic(struct wire_nic *nic)
+{
+    uint32_t queued = 0, under_way = 0, held[NICS] = {0};
+    for (uint32_t i = 0; i < nic->mcp->messages.connections; ++i) {
+        const struct mcp_connection *c = &mcp_connections(nic->mcp)[i];
+        queued += check_connection(nic, c);
+        CHECK(c->link - 1 < NICS && c == mcp_connection_find(nic->mcp, c->key));
+        ++held[c->link - 1];
+    }
+    for (uint32_t number = 0; number < WIRE_PORTS; ++number) {
+        struct mcp_port *port = mcp_port_at(nic->mcp, number);
+        queued += check_queue(&nic->board, &port->waiting, MCP_SAME_NIC, MCP_WAITING, 0);
+        under_way += 0 != port->key ? check_port(nic, port) : 0;
+    }
+    CHECK(queued == under_way);
+    for (uint32_t n = 0; n < NICS; ++n) {
+        CHECK(held[n] == nic->held[n]);
+    }
+}
+
+/* ---- healing ---- */
+
+static bool all_is_done(void)
+{
+    for (uint32_t h = 0; h < HOSTS; ++h) {
+        const struct host *host = &w.hosts[h];
+        for (uint32_t t = 0; 0 != host->key && !host->wild && t < SENDS; ++t) {
+            const struct host *to = &w.hosts[host->sending[t].to];
+            if (host->sending[t].used && !to->wild && to->key != 0 &&
+                to->key == host->sending[t].letter.to_key) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Nothing is lost any more, and there are tokens: what is under way to open ports comes. A message
+ * that a liar has begun holds a token until he is gone. */
+static void heal(void)
+{
+    w.wire.faults = (struct wire_faults){.delay_least_ns = 1000, .delay_most_ns = 1000};
+    w.lose = 0;
+    for (uint32_t n = 0; n < 2; ++n) {
+        mcp_peer_gone(w.wire.nics[n].mcp, &w.wire.nics[n].board, w.wire.nics[PEER].link);
+    }
+    for (uint32_t h = 0; h < HOSTS; ++h) {
+        if (0 != w.hosts[h].key) {
+            ring(&w.hosts[h]);
+        }
+    }
+    look_all();
+    for (uint32_t turn = 0; !all_is_done(); ++turn) {
+        CHECK(turn < HEALING_TURNS);
+        for (uint32_t h = 0; h < HOSTS; ++h) {
+            while (provide(&w.hosts[h], LONGEST)) {
+            }
+        }
+        wire_pass(&w.wire, MILLISECOND);
+        look_all();
+    }
+}
+
+/* ---- steps ---- */
+
+enum step {
+    SEND,
+    SEND_UNRUNG,
+    PROVIDE,
+    EVENTS,
+    TIME,
+    SAY,
+    SAY_AGAIN,
+    SAY_RAW,
+    LOSE,
+    FAULTS,
+    PORT, /* closes, or opens again */
+    SEND_TO_PEER,
+    BAD_TOKEN,
+    BAD_BUFFER,
+    BELLS,
+    CONNECT,
+    GONE,
+    STEPS
+};
+
+static void go_wild(struct host *host)
+{
+    host->wild = w.tainted[host->nic->number] = true;
+    ASAN_UNPOISON_MEMORY_REGION(host->own, LONGEST);
+}
+
+static mcp_offset take_place(struct input *in, const struct host *host)
+{
+    static const mcp_offset nowhere[] = {0, MEMORY - 1, MEMORY, UINT32_MAX, UINT32_MAX - 500};
+    const uint32_t kind = take_below(in, 10);
+    return kind < 5 ? nowhere[kind] : place_of(host, host->own);
+}
+
+static void put_bad_token(struct input *in, struct host *host)
+{
+    const struct host *to = &w.hosts[take_below(in, HOSTS)];
+    const uint8_t kind = take_byte(in);
+    if (0 == host->key) {
+        return;
+    }
+    go_wild(host);
+    const mcp_offset memory = take_place(in, host);
+    const uint32_t bytes = take_length(in);
+    put_token(host,
+              &(struct mcp_send_token){
+                  .token = kind % (SENDS + 1),
+                  .memory = memory,
+                  /* Of its own memory only: what else there is may be anybody's. */
+                  .bytes = place_of(host, host->own) == memory && bytes < MEMORY ? bytes % LONGEST
+                                                                                 : bytes | 1 << 19,
+                  .connection = kind & 0x40 ? kind % 4 : (uint32_t)MCP_SAME_NIC - (kind & 0x20),
+                  .to_key = to->key,
+                  .to_port = (uint16_t)(kind & 0x80 ? to->number : WIRE_PORTS - 1 + kind % 3),
+              });
+    ring(host);
+}
+
+static void send_to_peer(struct input *in, struct host *host)
+{
+    uint32_t token = 0;
+    while (token < SENDS && host->sending[token].used) {
+        ++token;
+    }
+    const uint32_t bytes = take_length(in) % LONGEST;
+    if (0 == host->key || host->wild || MCP_NO_CONNECTION == host->to_peer || SENDS == token) {
+        return;
+    }
+    host->sending[token].used = true;
+    host->sending[token].to =
+        (uint32_t)(host - w.hosts); /* whose key it is not: nobody's arrival */
+    host->sending[token].arrived = true;
+    host->sending[token].letter = (struct letter){host->key, UINT32_MAX, 0, bytes};
+    ASAN_UNPOISON_MEMORY_REGION(host->out[token], bytes);
+    write_letter(host->out[token], &host->sending[token].letter);
+    put_token(host, &(struct mcp_send_token){
+                        .token = token,
+                        .memory = place_of(host, host->out[token]),
+                        .bytes = bytes,
+                        .connection = host->to_peer,
+                        .to_key = take_below(in, 3),
+                        .to_port = (uint16_t)take_below(in, 3),
+                    });
+    ring(host);
+}
+
+static void take_one(struct input *in)
+{
+    const uint32_t kind = take_below(in, STEPS);
+    const uint8_t argument = take_byte(in);
+    struct host *host = &w.hosts[argument % HOSTS];
+    struct wire_nic *nic = &w.wire.nics[argument % 2];
+    switch ((enum step)kind) {
+    case SEND:
+    case SEND_UNRUNG:
+        send_letter(host, argument / HOSTS % HOSTS, take_length(in) % LONGEST, SEND == kind);
+        break;
+    case PROVIDE:
+        (void)provide(host, take_length(in) % (LONGEST + 1));
+        break;
+    case EVENTS:
+        for (uint32_t e = argument % 32; e > 0 && wire_next(&w.wire); --e) {
+        }
+        break;
+    case TIME:
+        wire_pass(&w.wire, MICROSECOND << argument % 18);
+        break;
+    case SAY:
+        for (uint32_t n = 1 + argument % 4; n > 0; --n) {
+            say(in);
+        }
+        (void)(argument & 0x80 ? wire_next(&w.wire) : false);
+        break;
+    case SAY_AGAIN:
+        say_again(in);
+        break;
+    case SAY_RAW:
+        say_raw(in);
+        break;
+    case LOSE:
+        w.lose = argument;
+        break;
+    case FAULTS:
+        w.wire.faults = (struct wire_faults){
+            .loss = (argument & 3) * 100,
+            .duplication = (argument >> 2 & 3) * 100,
+            .reordering = (argument >> 4 & 3) * 100,
+            .damage = (argument >> 6) * 50,
+            .delay_least_ns = 1000,
+            .delay_most_ns = 3000,
+            .detour_most_ns = MILLISECOND,
+        };
+        break;
+    case PORT:
+        if (0 != host->key) {
+            close_port(host);
+        } else {
+            open_port(host, argument & 0x80 ? (uint32_t)MCP_ANY_PORT : host->number);
+        }
+        break;
+    case SEND_TO_PEER:
+        send_to_peer(in, host);
+        break;
+    case BAD_TOKEN:
+        put_bad_token(in, host);
+        break;
+    case BAD_BUFFER:
+        if (0 != host->key) {
+            go_wild(host);
+            const mcp_offset memory = take_place(in, host);
+            put_buffer(host, memory,
+                       place_of(host, host->own) == memory ? take_length(in) % LONGEST : 1 << 19);
+        }
+        break;
+    case BELLS: /* of any port, for nothing */
+        mcp_messages_sdma(nic->mcp, &nic->board, argument / 2 % (WIRE_PORTS + 1));
+        mcp_messages_provided(nic->mcp, &nic->board, argument / 2 % (WIRE_PORTS + 1));
+        break;
+    case CONNECT:
+        connect_to(argument % 2, argument & 2 ? PEER : 1 - argument % 2,
+                   argument & 4 ? 0 : MTU - argument % 16);
+        break;
+    case GONE:
+        if (0 == argument / 2 % 4) {
+            w.parted = true;
+        }
+        mcp_peer_gone(nic->mcp, &nic->board,
+                      w.wire.nics[0 == argument / 2 % 4 ? 1 - argument % 2 : PEER].link);
+        break;
+    case STEPS:
+        break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input in = {data, size};
+    begin();
+    for (uint32_t step = 0; step < STEPS_MOST && in.left > 0; ++step) {
+        take_one(&in);
+        look_all();
+        check_nic(&w.wire.nics[0]);
+        check_nic(&w.wire.nics[1]);
+    }
+    if (!w.forged && !w.parted) {
+        heal();
+        check_nic(&w.wire.nics[0]);
+        check_nic(&w.wire.nics[1]);
+    }
+    end();
+    return 0;
+}
