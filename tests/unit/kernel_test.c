@@ -30,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -1269,7 +1270,8 @@ static void meet_other(uint32_t meetings)
 }
 
 /* In each round two epochs are under way. One thread brings what completes the first of them, the
- * other what completes the second. */
+ * other what completes the second. Both come before all others of their processors: else a busy
+ * machine would have them wait for each other most of the time. */
 static void *race_on(void *second)
 {
     const uint32_t one = NULL != second;
@@ -1277,6 +1279,7 @@ static void *race_on(void *second)
     CPU_ZERO(&processor);
     CPU_SET(one, &processor);
     (void)sched_setaffinity(0, sizeof(processor), &processor);
+    (void)setpriority(PRIO_PROCESS, 0, -20);
     for (uint32_t r = 0; r < race.rounds; ++r) {
         struct frame frame;
         const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 2 * r + 1 + one, 0, 1);
@@ -1294,25 +1297,30 @@ static void *race_on(void *second)
     return NULL;
 }
 
-/* NICBARR_RACES in the environment says how many rounds. (A page that was written without a lock
- * was wrong after some 10,000.) */
+/* NICBARR_RACES in the environment says how many rounds: 10,000 take a second or two. (A page that
+ * was written without a lock was wrong after some 10,000; tests/litmus/release.pml finds that each
+ * time.) */
 static void the_last_release_stays(void **state)
 {
     (void)state;
     const char *rounds = getenv("NICBARR_RACES");
-    pthread_t other;
-    void *lost;
+    pthread_t racers[2];
+    uint32_t round = 0;
     open_small(geteuid());
     race.program = find_program("mcp_receive");
-    race.rounds = NULL == rounds ? 20000 : (uint32_t)strtoul(rounds, NULL, 10);
+    race.rounds = NULL == rounds ? 10000 : (uint32_t)strtoul(rounds, NULL, 10);
     atomic_store(&race.met, 0);
     if (NULL != rounds) {
         (void)alarm(0); /* the watchdog's: as long as it takes */
     }
-    assert_int_equal(pthread_create(&other, NULL, race_on, &race), 0);
-    void *mine = race_on(NULL);
-    pthread_join(other, &lost);
-    const uint32_t round = (uint32_t)(uintptr_t)(NULL == mine ? lost : mine);
+    for (int r = 0; r < 2; ++r) {
+        assert_int_equal(pthread_create(&racers[r], NULL, race_on, 0 == r ? NULL : &race), 0);
+    }
+    for (int r = 0; r < 2; ++r) {
+        void *lost;
+        pthread_join(racers[r], &lost);
+        round = NULL == lost ? round : (uint32_t)(uintptr_t)lost;
+    }
     const uint32_t said = myr_observe(&pair.line->done);
     close_pair(&pair);
     drain(wire);
