@@ -31,7 +31,7 @@ firmware_libkernel_la_SOURCES = \
     firmware/kernel/owner.h firmware/kernel/owner.c
 nodist_firmware_libkernel_la_SOURCES = firmware/kernel/program.skel.h
 firmware_libkernel_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)
-firmware_libkernel_la_CFLAGS = $(AM_CFLAGS) $(LIBBPF_CFLAGS) -pthread
+firmware_libkernel_la_CFLAGS = $(AM_CFLAGS) $(LIBBPF_CFLAGS)
 firmware_libkernel_la_LIBADD = $(LIBBPF_LIBS)
 BUILT_SOURCES += firmware/kernel/program.skel.h
 CLEANFILES += firmware/kernel/program.bpf.o firmware/kernel/program.skel.h

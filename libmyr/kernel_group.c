@@ -31,6 +31,7 @@ enum {
     LOOKS = 20,          /* at the page before the processor is given up, 40 ns each */
     PATIENCE_US = 1000,  /* with an epoch, before the first time of asking; then doubled */
     PATIENCE_MOST_US = 64000,
+    REPEATED = 256,  /* doorbells that are rung again at once, at the most */
     ALIVE_EVERY = 64 /* questions after which the daemon is looked for, a power of two */
 };
 
@@ -109,10 +110,10 @@ static void remind(const struct myr_nic_group *group, uint64_t now_us)
         seat->patience_us *= 2;
     }
     seat->ask_at_us = now_us + seat->patience_us;
-    const uint32_t arrived = myr_group_arrived(group);
-    if (!myr_epoch_reached(done,
-                           arrived)) { /* that doorbell may have been lost, or was too early */
-        ring(seat, MCP_RING_START, arrived);
+    /* These doorbells may have been lost, or came too early. */
+    const int32_t ahead = (int32_t)(myr_group_arrived(group) - done);
+    for (int32_t e = 1; e <= ahead && e <= REPEATED; ++e) {
+        ring(seat, MCP_RING_START, done + (uint32_t)e);
     }
     ring(seat, MCP_RING_ASK, done + 1);
 }

@@ -68,6 +68,12 @@ check_PROGRAMS += tests/component/spray
 tests_component_spray_SOURCES = tests/component/spray.c $(nethosts_frames)
 tests_component_spray_LDADD = firmware/libmcp.la
 
+## A user of the kernel's NIC who does its worst to others.
+check_PROGRAMS += tests/component/worst_user
+tests_component_worst_user_SOURCES = tests/component/worst_user.c
+tests_component_worst_user_CFLAGS = $(AM_CFLAGS) -pthread
+tests_component_worst_user_LDADD = libmyr/libmyr.la
+
 component_tests = \
     tests/component/properties.sh \
     tests/component/faults.sh \
@@ -91,7 +97,8 @@ component_tests = \
     tests/component/myrd.sh \
     tests/component/myrd_kernel.sh \
     tests/component/units.sh \
-    tests/component/kernel.sh
+    tests/component/kernel.sh \
+    tests/component/neighbour.sh
 TESTS += $(component_tests)
 EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) tests/component/common.sh tests/debian13.sh \
     tests/component/hosts_common.sh tests/component/playing_common.sh \

@@ -27,7 +27,7 @@
 enum { MCP_DOORBELL_MAGIC = 0x4d42, MCP_DOORBELL_VERSION = 1 };
 
 enum mcp_ring {
-    MCP_RING_START = 1, /* the node has arrived in `epoch` */
+    MCP_RING_START = 1, /* the node has arrived in `epoch`; each epoch wants a ring of its own */
     MCP_RING_ASK,       /* the host has waited for long: ask for the missing messages */
     MCP_RING_SLEEP,     /* the ringing host sleeps on its socket: wake it when `epoch` is done */
     MCP_RING_FAIL,      /* the group fails, as the node whose number is in `epoch` is missing */

@@ -686,12 +686,13 @@ static void event_wrong_length(struct pair *pair, uint64_t *random)
 static void event_start(struct pair *pair, uint64_t *random)
 {
     const bool allowed = !mcp_group_waits_now(pair->group);
-    const bool two = 0 == crew_below(random, 8); /* the doorbell before was lost */
+    const bool lies = allowed && 0 == crew_below(random, 8); /* or a doorbell was lost */
     const uint32_t before = done(pair);
-    const uint32_t epoch = allowed ? before + 1 + two : pair->group->started;
+    const uint32_t epoch = allowed ? before + 1 : pair->group->started;
     mcp_group_start(pair->group, epoch);
     play_here(pair);
-    ring(pair->bell, pair->key, MCP_RING_START, epoch);
+    ring(pair->bell, pair->key, MCP_RING_START,
+         lies ? epoch + crew_below(random, INT32_MAX) : epoch);
     expect_same(pair);
     expect_woken(pair, before != done(pair));
 }
@@ -907,6 +908,7 @@ static void all_at_once(void **state)
         open_pair(&pair, geteuid(), &random);
         mcp_group_start(pair.group, 2);
         play_here(&pair);
+        ring(pair.bell, pair.key, MCP_RING_START, 1);
         ring(pair.bell, pair.key, MCP_RING_START, 2);
         expect_same(&pair);
         ask_here(&pair);
@@ -1112,6 +1114,29 @@ static void start_epoch(uint32_t epoch)
     expect_same(&pair);
 }
 
+/* Peers that are further on than the host: each doorbell brings it one epoch further, whichever it
+ * names, and so many and no more before one is done. */
+static void a_doorbell_for_each_epoch(void **state)
+{
+    (void)state;
+    enum { MORE = 10 };
+    uint64_t random = crew_seed() + 12;
+    open_small(geteuid());
+    for (uint32_t r = 1; r <= MCP_OUTSTANDING + MORE; ++r) {
+        ring(pair.bell, pair.key, MCP_RING_START, INT32_MAX);
+        mcp_group_start(pair.group, r);
+    }
+    play_here(&pair);
+    expect_same(&pair);
+    for (uint32_t epoch = 1; epoch <= MCP_OUTSTANDING; ++epoch) {
+        event_packet(&pair, make_header(&pair, MCP_ARRIVE, epoch, 0, 1), &random);
+    }
+    assert_int_equal(done(&pair), MCP_OUTSTANDING);
+    assert_false(mcp_group_waits_now(pair.group));
+    expect_untouched();
+    close_pair(&pair);
+}
+
 /* The group fails there and here, for want of this node: all peers are told, whoever sleeps is
  * woken, and nothing goes on. */
 static void expect_failure(uint32_t missing)
@@ -1285,6 +1310,7 @@ static void *race_on(void *second)
         const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 2 * r + 1 + one, 0, 1);
         make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
         if (0 == one) {
+            ring(pair.bell, pair.key, MCP_RING_START, 2 * r + 1);
             ring(pair.bell, pair.key, MCP_RING_START, 2 * r + 2);
         }
         meet_other(2 * r + 1);
@@ -1704,6 +1730,7 @@ int main(void)
         cmocka_unit_test(doorbells_to_other_ports),
         cmocka_unit_test(forwarded_packets),
         cmocka_unit_test(doorbells_of_others),
+        cmocka_unit_test(a_doorbell_for_each_epoch),
         cmocka_unit_test(failing),
         cmocka_unit_test(failing_on_purpose),
         cmocka_unit_test(failing_elsewhere),

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Another user of the kernel's NIC does its worst (worst_user), and must not cost others much: it keeps
+# every page that it ever had, and says that its hosts are far ahead in its barriers. What it gets is
+# counted. How much slower others' barriers become says bench/neighbour.sh.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+"$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1
+if [ $? = 77 ] || [ "$(id -u)" != 0 ]; then
+    echo "skip: needs root, and a kernel that is a NIC: $(cat "$scratch/out")"
+    exit 77
+fi
+chmod 711 "$scratch"
+# Another user may not read where this was built.
+cp "$builddir/tests/component/worst_user" "$builddir/tools/nicbarr" "$scratch"
+export scratch
+
+cat > "$scratch/neighbour.sh" << 'EOS'
+#!/bin/bash
+as_other() { # HOST COMMAND...
+    "$NETHOSTS_RUN" "$1" setpriv --reuid 65534 --regid 65534 --clear-groups "${@:2}"
+}
+# What the kernel's NIC of host 1 says of that user's groups.
+of() { # EXPRESSION of groups g
+    as_other 1 "$scratch/nicbarr" status --json | EXPRESSION=$1 python3 -c '
+import json, os, sys
+g = json.load(sys.stdin)["kernel"]["groups"]
+print(eval(os.environ["EXPRESSION"]))'
+}
+as_other 1 "$scratch/worst_user" hoard 1 2 3000
+for host in 1 2; do
+    as_other $host "$scratch/worst_user" once $host $((3 - host)) 4 > "$scratch/ready$host" &
+    players+=($!)
+done
+for host in 1 2; do
+    until grep -q ready "$scratch/ready$host"; do sleep 0.1; done
+done
+# A doorbell may come before the other host has its group.
+until [ "$(of 'all(one["done"] > 0 for one in g)')" = True ]; do sleep 0.1; done
+summary='"%d groups, %d epochs begun" % (len(g), max(one["started"] for one in g))'
+echo "before it: $(of "$summary")"
+"$NETHOSTS_MPIRUN" "$@"
+status=$?
+echo "after it: $(of "$summary")"
+kill "${players[@]}"
+wait
+exit $status
+EOS
+chmod +x "$scratch/neighbour.sh"
+# shellcheck disable=SC2086 # words
+check "a job beside it" on_hosts --kernel --shell 2 1 "$scratch/neighbour.sh" --mca coll_nicbarr_verbose 1 \
+    --mca coll_nicbarr_algorithm dissemination:1@kernel "$programs/barrier_ledger" --iterations 300 \
+    --ledger "$scratch/ledger" --seed "$seed"
+check "the NICs play its barriers" said "MPI_Barrier on .* 2 nodes: dissemination:1@kernel"
+check "3000 groups of a user have one page" said "^3000 groups, 1 pages"
+check "its groups play what doorbells paid for" said "^before it: 4 groups, 1 epochs begun$"
+check "and nothing more" said "^after it: 4 groups, 1 epochs begun$"
+finish
