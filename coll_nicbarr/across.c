@@ -3,7 +3,7 @@
  * Communicators on several nodes: their NICs play MPI_Barrier and MPI_Ibarrier.
  *
  * All is set up within blocking barriers of all members, where Open MPI's own collectives may be
- * used: rank 0 says what to begin with and draws the secret from which the groups' keys are made;
+ * used: rank 0 says what to begin with and draws the secret from which the groups' words are made;
  * the members join; a first barrier shows whether packets come through; all install the same. Until
  * then, and where any of it fails for anybody, Open MPI's own functions serve everybody.
  *
@@ -20,7 +20,7 @@
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/report.h"
-#include "os/random.h"
+#include "libmyr/secrets.h"
 
 /* ---- what all members agree on ---- */
 
@@ -76,23 +76,24 @@ static bool in_doubt(void)
     return skip;
 }
 
-/* Rank 0's proposal, and its secret; no secret: leave this communicator out. */
-static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+/* Rank 0's proposal, and its secret; or that this communicator is left out. */
+static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         bool *left_out)
 {
-    uint64_t words[2] = {0, 0};
+    uint64_t words[4] = {0, 0, 0, 0};
     if (0 == ompi_comm_rank(comm)) {
         struct nicbarr_choice choice;
-        const bool in_doubt_now = in_doubt();
+        struct mcp_secret secret = {{0, 0}};
+        words[1] = in_doubt();
         const enum nicbarr_source source = nicbarr_propose(&module->shape, &choice);
-        words[0] = nicbarr_pack(choice, source);
-        if (!in_doubt_now && !os_draw_key(&words[1], sizeof(words[1]))) {
-            words[0] = 0;
-        }
+        words[0] = myr_secret_draw(&secret) ? nicbarr_pack(choice, source) : 0;
+        memcpy(&words[2], &secret, sizeof(secret));
     }
-    const int rc = from_root(comm, words, 2);
+    const int rc = from_root(comm, words, 4);
     if (OMPI_SUCCESS == rc) {
         module->source = nicbarr_unpack(words[0], &module->choice);
-        module->nic_key = words[1];
+        memcpy(&module->secret, &words[2], sizeof(module->secret));
+        *left_out = 0 != words[1];
     }
     return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
 }
@@ -211,6 +212,7 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const char *why = NULL;
+    bool left_out = false;
     int rc = OMPI_SUCCESS;
     module->tuning = true; /* as above */
     if (nicbarr_members_later(comm)) {
@@ -224,9 +226,9 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         module->tuning = false;
         return OMPI_SUCCESS;
     }
-    rc = OMPI_SUCCESS == rc ? hear_proposal(module, comm) : rc;
+    rc = OMPI_SUCCESS == rc ? hear_proposal(module, comm, &left_out) : rc;
     module->tuning = false;
-    if (OMPI_SUCCESS == rc && 0 == module->nic_key) {
+    if (OMPI_SUCCESS == rc && left_out) {
         nicbarr_decline(module, comm,
                         "packets did not come through for an earlier communicator; a later one "
                         "tries again");

@@ -89,7 +89,7 @@ typedef struct mca_coll_nicbarr_module {
     struct nicbarr_nodes nodes; /* none: not set up yet */
     struct myr_nic_group nic;   /* MPI_Barrier's; no record: it is not the NICs' (yet) */
     struct myr_nic_group split; /* MPI_Ibarrier's */
-    uint64_t nic_key;           /* from which the groups' keys are made */
+    struct mcp_secret secret;   /* from which the groups' keys and secrets are made */
     uint32_t barriers;          /* done by Open MPI's own function so far */
     bool told;                  /* that its NICs have failed */
 } mca_coll_nicbarr_module_t;

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/overdue.h"
+#include "libmyr/secrets.h"
 
 /* How long nothing may be heard of a node, in a barrier that all enter at once, before its packets
  * count as not coming through (milliseconds). A busy host answers late, but a NIC that is asked
@@ -49,15 +49,15 @@ static struct myr_nic_members members_of(const mca_coll_nicbarr_module_t *module
 {
     const struct nicbarr_nodes *nodes = &module->nodes;
     const bool alone = 0 != joining->peers;
-    const uint64_t names[] = {module->nic_key, joining->number};
-    return (struct myr_nic_members){
-        .key = nicbarr_digest(0, names, sizeof(names)),
+    struct myr_nic_members members = {
         .nodes = nodes->nodes,
         .node = nodes->node,
         .locals = alone ? 1 : nodes->locals,
         .local = alone ? 0 : nodes->local,
         .names = nodes->names[joining->choice.nic],
     };
+    members.key = myr_secret_derive(&module->secret, joining->number, &members.secret);
+    return members;
 }
 
 /* ---- the two phases ---- */

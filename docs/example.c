@@ -18,6 +18,7 @@
 
 #include "libmyr/nic_group.h"
 #include "libmyr/port.h"
+#include "libmyr/secrets.h"
 #include "libmyr/segment.h"
 
 enum { BARRIERS = 1000, BYTES = 64 };
@@ -96,7 +97,7 @@ static void synchronise(struct myr_nic_group *group, uint32_t node)
     printf("node %u did %d barriers\n", node, BARRIERS);
 }
 
-static int run(const char *network, uint32_t node, int pipe, uint64_t key)
+static int run(const char *network, uint32_t node, int pipe, const struct mcp_secret *secret)
 {
     const struct myr_nic_options nic_options = {.network = network};
     const struct myr_port_options port_options = {.number = MYR_ANY_PORT};
@@ -122,8 +123,8 @@ static int run(const char *network, uint32_t node, int pipe, uint64_t key)
     struct myr_waiter waiter;
     struct myr_nic_group group;
     const struct myr_nic_name *const nics[2] = {&names[0].nic, &names[1].nic};
-    const struct myr_nic_members members = {
-        .key = key, .nodes = 2, .node = node, .locals = 1, .local = 0, .names = nics};
+    struct myr_nic_members members = {.nodes = 2, .node = node, .locals = 1, .names = nics};
+    members.key = myr_secret_derive(secret, 0, &members.secret);
     myr_waiter_init(&waiter, segment, nothing, &patience);
     if (MYR_OK != myr_nic_group_join(&group, nic, &waiter, &members, two_nodes, NULL, &error)) {
         give_up(&error);
@@ -150,19 +151,18 @@ int main(int argc, char **argv)
 {
     const char *network = argc > 1 ? argv[1] : "lo";
     int ends[2];
-    uint64_t key = 0;
-    if (sizeof(key) != getrandom(&key, sizeof(key), 0) ||
-        socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) {
+    struct mcp_secret secret;
+    if (!myr_secret_draw(&secret) || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) {
         perror("example");
         return 1;
     }
     const pid_t child = fork();
     if (0 == child) {
         close(ends[0]);
-        return run(network, 1, ends[1], key);
+        return run(network, 1, ends[1], &secret);
     }
     close(ends[1]);
-    const int own = run(network, 0, ends[0], key);
+    const int own = run(network, 0, ends[0], &secret);
     int status = 1;
     waitpid(child, &status, 0);
     return 0 != own || 0 != status;

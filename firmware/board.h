@@ -27,8 +27,8 @@ struct mcp_board;
 struct mcp_board_ops {
     /*
      * Put a packet on the wire. It may get lost there, or wait until the board is flushed. The
-     * header is complete but for its seal, which the board makes. A payload lies in host memory.
-     * Its owner does not touch it before it is acknowledged.
+     * header is sealed. A payload lies in host memory. Its owner does not touch it before it is
+     * acknowledged.
      */
     void (*send)(struct mcp_board *board, mcp_link to, const struct mcp_header *header,
                  const void *payload, size_t payload_bytes);

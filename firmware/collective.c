@@ -2,8 +2,10 @@
 /* Collectives of a whole NIC; see collective.h. */
 #include "firmware/collective.h"
 
-static void send(struct mcp_board *board, const struct mcp_message *message)
+static void send(struct mcp_board *board, const struct mcp_group *group,
+                 struct mcp_message *message)
 {
+    mcp_seal(&message->header, &group->secret, NULL, 0);
     board->ops.send(board, message->to, &message->header, NULL, 0);
 }
 
@@ -87,12 +89,12 @@ static void learn(struct mcp_group *group, uint64_t now_ns)
 
 /* Have an ARRIVE come to its peer. */
 static inline void arrive(struct mcp_board *board, struct mcp_group *group,
-                          const struct mcp_message *message)
+                          struct mcp_message *message)
 {
     if (NULL != board->ops.put) {
         board->ops.put(board, group, message, NULL, 0);
     } else {
-        send(board, message);
+        send(board, group, message);
     }
 }
 
@@ -154,7 +156,7 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
             struct mcp_message message;
             for (uint32_t cursor = 0; mcp_group_missing(group, &cursor, &message);) {
                 ++counters->asked;
-                send(board, &message);
+                send(board, group, &message);
             }
             if (group->patience_ns < MCP_PATIENCE_MOST_NS) {
                 group->patience_ns *= 2;
@@ -169,6 +171,25 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
 
 /* ---- groups come and go ---- */
 
+/* Only an ARRIVE without payload is kept. */
+static void take_early(struct mcp_collective *c, struct mcp_counters *counters,
+                       struct mcp_group *group, uint32_t place)
+{
+    struct mcp_header header = {.magic = MCP_MAGIC,
+                                .version = MCP_WIRE_VERSION,
+                                .type = MCP_ARRIVE,
+                                .key = group->key,
+                                .check = c->early[place].check,
+                                .collective = c->early[place].part};
+    c->early[place].key = 0;
+    if (!mcp_genuine(&header, &group->secret, NULL)) {
+        ++counters->dropped_forged;
+    } else if (MCP_IMPLAUSIBLE ==
+               mcp_group_record(group, header.collective.slot, header.collective.epoch)) {
+        ++counters->dropped_implausible;
+    }
+}
+
 void mcp_collective_open(struct mcp_collective *c, struct mcp_board *board,
                          struct mcp_counters *counters, struct mcp_group *group)
 {
@@ -178,10 +199,7 @@ void mcp_collective_open(struct mcp_collective *c, struct mcp_board *board,
     group->patience_ns = MCP_PATIENCE_NS;
     for (uint32_t i = 0; i < MCP_EARLY; ++i) {
         if (group->key == c->early[i].key) {
-            c->early[i].key = 0;
-            if (MCP_IMPLAUSIBLE == mcp_group_record(group, c->early[i].slot, c->early[i].epoch)) {
-                ++counters->dropped_implausible;
-            }
+            take_early(c, counters, group, i);
         }
     }
 }
@@ -202,7 +220,9 @@ void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
     c->late[place].key = group->key;
     c->late[place].epoch = myr_glance(&group->done);
     c->late[place].failed = myr_glance(&group->failed);
+    c->late_secret[place] = group->secret;
     group->key = 0;
+    group->secret = (struct mcp_secret){{0, 0}};
 }
 
 void mcp_collective_start(struct mcp_collective *c, struct mcp_board *board,
@@ -215,14 +235,17 @@ void mcp_collective_start(struct mcp_collective *c, struct mcp_board *board,
 /* ---- packets ---- */
 
 static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
-                             struct mcp_counters *counters, const struct mcp_header *header)
+                             struct mcp_counters *counters, const struct mcp_header *header,
+                             const void *payload)
 {
     const struct mcp_collective_part *part = &header->collective;
     uint32_t i = 0;
     while (i < MCP_LATE && header->key != c->late[i].key) {
         ++i;
     }
-    if (i < MCP_LATE) {
+    if (i < MCP_LATE && !mcp_genuine(header, &c->late_secret[i], payload)) {
+        ++counters->dropped_forged;
+    } else if (i < MCP_LATE) {
         struct mcp_header answer = {.type = MCP_DONE, .key = header->key};
         answer.collective = *part;
         if (!myr_epoch_reached(c->late[i].epoch, part->epoch)) {
@@ -231,6 +254,7 @@ static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
         }
         if (MCP_ASK == header->type && (MCP_DONE == answer.type || 0 != c->late[i].failed)) {
             ++counters->answered;
+            mcp_seal(&answer, &c->late_secret[i], NULL, 0);
             board->ops.send(board, MCP_LINK_SENDER, &answer, NULL, 0);
         } else {
             ++counters->duplicates;
@@ -238,8 +262,8 @@ static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
     } else if (MCP_ARRIVE == header->type) {
         const uint32_t place = c->next_early++ % MCP_EARLY;
         c->early[place].key = header->key;
-        c->early[place].epoch = part->epoch;
-        c->early[place].slot = part->slot;
+        c->early[place].check = header->check;
+        c->early[place].part = *part;
         ++counters->early;
     } else {
         ++counters->dropped_foreign;
@@ -258,7 +282,7 @@ static void answer(struct mcp_board *board, struct mcp_counters *counters, struc
     if (MCP_ARRIVE == message.header.type) {
         arrive(board, group, &message);
     } else {
-        send(board, &message);
+        send(board, group, &message);
     }
 }
 
@@ -275,7 +299,7 @@ void mcp_collective_fail(struct mcp_collective *c, struct mcp_board *board,
     group->asked = 0;
     for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
         mcp_group_failure(group, p, &message);
-        send(board, &message);
+        send(board, group, &message);
     }
     board->ops.wake(board, &group->done);
 }
@@ -301,7 +325,8 @@ static enum mcp_recorded take_note(struct mcp_collective *c, struct mcp_board *b
 }
 
 void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
-                            struct mcp_counters *counters, const struct mcp_header *header)
+                            struct mcp_counters *counters, const struct mcp_header *header,
+                            const void *payload)
 {
     const struct mcp_collective_part *part = &header->collective;
     if (0 == header->key) { /* nobody's: the tables use it for "nothing" */
@@ -310,7 +335,11 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
     }
     struct mcp_group *group = find(c, board, header->key);
     if (NULL == group) {
-        receive_stranger(c, board, counters, header);
+        receive_stranger(c, board, counters, header, payload);
+        return;
+    }
+    if (!mcp_genuine(header, &group->secret, payload)) {
+        ++counters->dropped_forged;
         return;
     }
     if (MCP_ASK == header->type) {

@@ -9,6 +9,10 @@
  * before its group is open is kept in a small record. Where the record is too small, the NIC asks
  * for the message again later. Of a closed group the last epoch is kept: a peer that lost the last
  * message then hears that it is done.
+ *
+ * Nothing that a packet says counts before its check is known to be good. A message that comes
+ * early is kept with its check, and looked at when the group is opened, as its secret is known
+ * then.
  */
 #ifndef MCP_COLLECTIVE_H
 #define MCP_COLLECTIVE_H
@@ -40,15 +44,16 @@ struct mcp_collective {
     uint64_t deadline_ns; /* no group's patience ends before this; 0: nobody waits */
     uint32_t next_early, next_late;
     struct {
-        uint64_t key; /* 0: none */
-        uint32_t epoch;
-        uint32_t slot;
+        uint64_t key, check; /* key 0: none */
+        struct mcp_collective_part part;
     } early[MCP_EARLY];
     struct {
         uint64_t key;
         uint32_t epoch;
         uint32_t failed; /* as in struct mcp_group */
     } late[MCP_LATE];
+    struct mcp_secret
+        late_secret[MCP_LATE]; /* of those groups; apart, as their keys are searched */
 };
 
 /* Open a group that mcp_group_init() and its tables made ready. Its key must not be 0, nor be open
@@ -71,7 +76,8 @@ void mcp_collective_fail(struct mcp_collective *c, struct mcp_board *board,
 
 /* Handle a collective packet that mcp_parse() has accepted. MCP_LINK_SENDER is its sender. */
 void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
-                            struct mcp_counters *counters, const struct mcp_header *header);
+                            struct mcp_counters *counters, const struct mcp_header *header,
+                            const void *payload);
 
 /* Ask for missing messages where patience has ended. Call it when deadline_ns is over, or more
  * often. */

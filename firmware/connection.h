@@ -118,6 +118,9 @@ static inline bool mcp_not_after(uint32_t a, uint32_t b)
     return (int32_t)(b - a) >= 0;
 }
 
+/* Messages have no secret: their check finds damage, and nothing else. */
+static const struct mcp_secret mcp_open_secret = {{0, 0}};
+
 /* ---- connection.c ---- */
 
 struct mcp_connection *mcp_connection_find(struct mcp_nic *nic, uint64_t key);

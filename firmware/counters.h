@@ -30,6 +30,7 @@
     entry(bad_tokens, "tokens dropped: not possible, their process is in error")                   \
     entry(dropped_damaged, "packets dropped: damaged, or not in our format")                       \
     entry(dropped_foreign, "packets dropped: with a key that is nobody's here")                    \
+    entry(dropped_forged, "packets dropped: of a group or connection, but the check does not fit")  \
     entry(dropped_implausible, "packets dropped: of a group or connection, but not possible")      \
     entry(dropped_no_room, "packets dropped: no room for another connection")                      \
     entry(send_errors, "packets that the network would not take")

@@ -62,7 +62,8 @@ struct mcp_group {
     myr_word failed;         /* not 0: this group completes nothing more, as the node of this number
                                 - 1 is missing */
 #endif
-    MCP_APART uint64_t key; /* 0: not open */
+    MCP_APART uint64_t key;   /* 0: not open */
+    struct mcp_secret secret; /* its packets are sealed with it */
     uint32_t nsteps, nsends, nwaits;
     uint32_t node; /* this NIC's number in the group */
 #ifdef MCP_KERNEL_INSIDE
@@ -142,9 +143,9 @@ static inline uint32_t *mcp_group_heard(struct mcp_group *group)
 #endif
 
 /*
- * Set up a group that has done everything up to `epoch`. The caller then fills in the steps and the
- * two tables of peers, step after step: peers sent to, and peers waited for. The slots of waits do
- * not matter, as a wait's slot is its place in the table.
+ * Set up a group that has done everything up to `epoch`. The caller then fills in the secret, the
+ * steps, and the two tables of peers, step after step: peers sent to, and peers waited for. The
+ * slots of waits do not matter, as a wait's slot is its place in the table.
  */
 MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t node,
                                uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch);

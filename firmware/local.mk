@@ -3,7 +3,7 @@
 noinst_LTLIBRARIES += firmware/libmcp.la
 firmware_libmcp_la_SOURCES = \
     firmware/atomics.h firmware/counters.h firmware/board.h \
-    firmware/wire.h firmware/wire.c \
+    firmware/siphash.h firmware/wire.h firmware/wire.c \
     firmware/step.h firmware/engine.h firmware/engine.c \
     firmware/collective.h firmware/collective.c \
     firmware/port.h firmware/port.c \
@@ -36,7 +36,7 @@ firmware_libkernel_la_LIBADD = $(LIBBPF_LIBS)
 BUILT_SOURCES += firmware/kernel/program.skel.h
 CLEANFILES += firmware/kernel/program.bpf.o firmware/kernel/program.skel.h
 firmware_kernel_needs = \
-    firmware/kernel/kernel.h firmware/atomics.h firmware/counters.h firmware/wire.h \
+    firmware/kernel/kernel.h firmware/atomics.h firmware/counters.h firmware/siphash.h firmware/wire.h \
     firmware/step.h firmware/engine.h firmware/engine.c
 firmware/kernel/program.bpf.o: firmware/kernel/program.bpf.c $(firmware_kernel_needs)
 	@$(MKDIR_P) firmware/kernel

@@ -20,12 +20,13 @@ void mcp_receive(struct mcp_nic *nic, struct mcp_board *board, const void *packe
     ++nic->counters.packets_received;
     if (!mcp_parse(packet, bytes, &header)) {
         ++nic->counters.dropped_damaged;
-    } else if (mcp_is_collective(header.type)) {
-        mcp_collective_receive(&nic->collective, board, &nic->counters, &header);
+        return;
+    }
+    const void *payload = (const uint8_t *)packet + mcp_header_bytes(header.type);
+    if (mcp_is_collective(header.type)) {
+        mcp_collective_receive(&nic->collective, board, &nic->counters, &header, payload);
     } else if (nic->key == header.key) {
-        const size_t header_bytes = mcp_header_bytes(header.type);
-        mcp_messages_receive(nic, board, &header, (const uint8_t *)packet + header_bytes,
-                             bytes - header_bytes);
+        mcp_messages_receive(nic, board, &header, payload);
     } else {
         ++nic->counters.dropped_foreign;
     }

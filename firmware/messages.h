@@ -78,8 +78,7 @@ void mcp_messages_provided(struct mcp_nic *nic, struct mcp_board *board, uint32_
 /* Handle a packet with the NIC's key that mcp_parse() has accepted. MCP_LINK_SENDER is its
  * sender. */
 void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
-                          const struct mcp_header *header, const void *payload,
-                          size_t payload_bytes);
+                          const struct mcp_header *header, const void *payload);
 
 void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board);
 

@@ -178,10 +178,13 @@ static void receive_data(struct mcp_nic *nic, struct mcp_board *board, struct mc
 }
 
 void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
-                          const struct mcp_header *header, const void *payload,
-                          size_t payload_bytes)
+                          const struct mcp_header *header, const void *payload)
 {
     const struct mcp_message_part *part = &header->message;
+    if (!mcp_genuine(header, &mcp_open_secret, payload)) {
+        ++nic->counters.dropped_forged;
+        return;
+    }
     if (0 == part->source || nic->key == part->source) {
         ++nic->counters.dropped_implausible;
         return;
@@ -194,7 +197,7 @@ void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
     } else if (NULL == c || c->gone) {
         ++nic->counters.dropped_implausible;
     } else if (MCP_DATA == header->type) {
-        receive_data(nic, board, c, part, payload, (uint32_t)payload_bytes);
+        receive_data(nic, board, c, part, payload, header->payload_bytes);
     } else if (MCP_ACK == header->type) {
         receive_acknowledgement(nic, board, c, part);
     } else {

@@ -22,13 +22,20 @@ static struct mcp_header header_for(const struct mcp_nic *nic, struct mcp_connec
     return header;
 }
 
+static void put_on_wire(struct mcp_board *board, const struct mcp_connection *c,
+                        struct mcp_header *header, const void *payload, size_t payload_bytes)
+{
+    mcp_seal(header, &mcp_open_secret, payload, payload_bytes);
+    board->ops.send(board, c->link, header, payload, payload_bytes);
+}
+
 void mcp_acknowledge(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                      uint8_t flags, uint8_t detail)
 {
     struct mcp_header header = header_for(nic, c, MCP_ACK);
     header.message.flags = flags;
     header.message.detail = detail;
-    board->ops.send(board, c->link, &header, NULL, 0);
+    put_on_wire(board, c, &header, NULL, 0);
 }
 
 void mcp_ready(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
@@ -39,7 +46,7 @@ void mcp_ready(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connecti
     header.message.from_port = port;
     header.message.port_key = key;
     header.message.length = tokens;
-    board->ops.send(board, c->link, &header, NULL, 0);
+    put_on_wire(board, c, &header, NULL, 0);
 }
 
 void mcp_refuse(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
@@ -49,7 +56,7 @@ void mcp_refuse(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connect
     header.message.sequence = refused->sequence;
     header.message.round = refused->round;
     header.message.detail = reason;
-    board->ops.send(board, c->link, &header, NULL, 0);
+    put_on_wire(board, c, &header, NULL, 0);
 }
 
 /* ---- void packets ---- */
@@ -184,7 +191,7 @@ static bool send_next(struct mcp_nic *nic, struct mcp_board *board, struct mcp_c
     header.message.sequence = c->next;
     header.message.round = c->round;
     header.message.detail = c->attempt;
-    board->ops.send(board, c->link, &header, 0 == bytes ? NULL : payload, bytes);
+    put_on_wire(board, c, &header, 0 == bytes ? NULL : payload, bytes);
     if (again) {
         ++nic->counters.retransmissions;
     } else {

@@ -6,59 +6,49 @@
 /* The compiler's own header: the core has no C library. */
 #define copy __builtin_memcpy
 
-static uint64_t mix_tail(uint64_t h, const uint8_t *bytes, size_t count)
+static uint64_t check_of(const struct mcp_header *header, const struct mcp_secret *secret,
+                         const uint8_t *payload)
 {
-    while (count >= 8) {
-        uint64_t word;
-        copy(&word, bytes, 8);
-        h = mcp_mix(h, word);
-        bytes += 8;
-        count -= 8;
+    const size_t words =
+        (mcp_header_bytes(header->type) - offsetof(struct mcp_header, message)) / 8;
+    const size_t whole = header->payload_bytes / 8, rest = header->payload_bytes % 8;
+    const uint8_t *part = (const uint8_t *)&header->message;
+    struct mcp_sip sip = mcp_sip_begin(secret);
+    uint64_t word;
+    for (size_t w = 0; w < words; ++w) {
+        copy(&word, part + 8 * w, 8);
+        mcp_sip_word(&sip, MCP_CHECK_ROUNDS, word);
     }
-    uint64_t word = 0;
-    for (size_t i = 0; i < count; ++i) {
-        word |= (uint64_t)bytes[i] << 8 * i;
+    for (size_t w = 0; w < whole; ++w) {
+        copy(&word, payload + 8 * w, 8);
+        mcp_sip_word(&sip, MCP_CHECK_ROUNDS, word);
     }
-    return mcp_mix(h, word ^ (uint64_t)count << 56);
+    if (0 != rest) {
+        word = 0;
+        copy(&word, payload + 8 * whole, rest);
+        mcp_sip_word(&sip, MCP_CHECK_ROUNDS, word);
+    }
+    return mcp_sip_end(sip, MCP_CHECK_ROUNDS, MCP_CHECK_LAST_ROUNDS,
+                       mcp_last_word(header, 8 * (words + whole + (0 != rest))));
 }
 
-/* Payloads are long, and each multiplication waits for the one before. So four chains run at
- * once. */
-static uint64_t mix_bytes(uint64_t h, const uint8_t *bytes, size_t count)
-{
-    if (count >= 64) {
-        uint64_t chain[4] = {h, h + 1, h + 2, h + 3};
-        for (; count >= 32; bytes += 32, count -= 32) {
-            uint64_t word[4];
-            copy(word, bytes, 32);
-            for (int i = 0; i < 4; ++i) {
-                chain[i] = mcp_mix(chain[i], word[i]);
-            }
-        }
-        h = mcp_mix(mcp_mix(mcp_mix(chain[0], chain[1]), chain[2]), chain[3]);
-    }
-    return mix_tail(h, bytes, count);
-}
-
-static uint32_t check_of(const struct mcp_header *header, const void *payload, size_t payload_bytes)
-{
-    if (mcp_is_collective(header->type) && 0 == payload_bytes) {
-        return mcp_collective_check(header);
-    }
-    struct mcp_header plain = *header;
-    plain.check = 0;
-    uint64_t h = mix_tail(payload_bytes, (const uint8_t *)&plain, mcp_header_bytes(plain.type));
-    if (0 != payload_bytes) {
-        h = mix_bytes(h, payload, payload_bytes);
-    }
-    return (uint32_t)(h >> 32); /* as in mcp_collective_check() */
-}
-
-void mcp_seal(struct mcp_header *header, const void *payload, size_t payload_bytes)
+void mcp_seal(struct mcp_header *header, const struct mcp_secret *secret, const void *payload,
+              size_t payload_bytes)
 {
     header->magic = MCP_MAGIC;
     header->version = MCP_WIRE_VERSION;
-    header->check = check_of(header, payload, payload_bytes);
+    header->payload_bytes = (uint32_t)payload_bytes;
+    header->check = mcp_is_collective(header->type) && 0 == payload_bytes
+                        ? mcp_collective_check(header, secret)
+                        : check_of(header, secret, payload);
+}
+
+bool mcp_genuine(const struct mcp_header *header, const struct mcp_secret *secret,
+                 const void *payload)
+{
+    return header->check == (mcp_is_collective(header->type) && 0 == header->payload_bytes
+                                 ? mcp_collective_check(header, secret)
+                                 : check_of(header, secret, payload));
 }
 
 /* Are the fields of a message's packet possible? */
@@ -101,7 +91,5 @@ bool mcp_parse(const void *packet, size_t bytes, struct mcp_header *header)
         return false;
     }
     copy(header, packet, header_bytes);
-    const void *payload = (const uint8_t *)packet + header_bytes;
-    return header->check == check_of(header, payload, bytes - header_bytes) &&
-           sound(header, bytes - header_bytes);
+    return header->payload_bytes == bytes - header_bytes && sound(header, bytes - header_bytes);
 }

@@ -6,9 +6,10 @@
  * who sends what, and when. All fields are in the sender's byte order. The magic number shows that
  * order: a packet of the other order is dropped like any foreign one.
  *
- * Every packet begins with a secret key: that of its group, or that of the receiving NIC. Keys are
- * random and new for each job. So packets of other jobs, earlier jobs and strangers do not fit.
- * This keeps out everyone who cannot read the wire; it is no encryption.
+ * Every packet has a key: that of its group, or that of the receiving NIC. Keys are random and new
+ * for each job. So packets of other jobs, earlier jobs and strangers do not fit. Whoever reads the
+ * wire knows the keys. So each group has a secret as well, which is in no packet. The check is a
+ * SipHash with it: nobody else can make a packet that fits. It is no encryption.
  */
 #ifndef MCP_WIRE_H
 #define MCP_WIRE_H
@@ -17,7 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 2 };
+#include "firmware/siphash.h"
+
+enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 3 };
 
 enum mcp_type {
     /* Collectives: idempotent, hence without acknowledgement. */
@@ -76,8 +79,9 @@ struct mcp_header {
     uint16_t magic;
     uint8_t version;
     uint8_t type;
-    uint32_t check; /* over header and payload, see mcp_seal() */
-    uint64_t key;   /* of the group, or of the receiving NIC */
+    uint32_t payload_bytes; /* behind the header */
+    uint64_t key;           /* of the group, or of the receiving NIC */
+    uint64_t check;         /* over all but the key, see mcp_seal() */
     union {
         struct mcp_collective_part collective;
         struct mcp_message_part message;
@@ -85,8 +89,8 @@ struct mcp_header {
 };
 
 enum {
-    MCP_COLLECTIVE_BYTES = 24, /* of a collective packet's header */
-    MCP_MESSAGE_BYTES = 48,    /* of the others' */
+    MCP_COLLECTIVE_BYTES = 32, /* of a collective packet's header */
+    MCP_MESSAGE_BYTES = 56,    /* of the others' */
     MCP_LEAST_BYTES = MCP_COLLECTIVE_BYTES,
 };
 
@@ -106,37 +110,49 @@ static inline size_t mcp_header_bytes(uint8_t type)
     return mcp_is_collective(type) ? MCP_COLLECTIVE_BYTES : MCP_MESSAGE_BYTES;
 }
 
+enum { MCP_CHECK_ROUNDS = 1, MCP_CHECK_LAST_ROUNDS = 3 };
+
 /*
- * The check goes over words of 8 bytes. Each word is mixed into the sum of the words before. The
- * last word is filled up with zeros, and the length is added.
+ * The check is the SipHash-1-3 of these bytes: the part of the header that belongs to the type, the
+ * payload, zeros up to a multiple of 8, and the first seven bytes of the header. (The eighth is 0,
+ * as no datagram is that long.) The key needs no place in it, as it names the secret.
  */
-static inline uint64_t mcp_mix(uint64_t h, uint64_t word)
+static inline uint64_t mcp_last_word(const struct mcp_header *header, size_t bytes_before)
 {
-    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return h ^ h >> 32;
+    return header->magic | (uint64_t)header->version << 16 | (uint64_t)header->type << 24 |
+           (uint64_t)header->payload_bytes << 32 | (uint64_t)(bytes_before + 7) << 56;
 }
 
-/* The check of a collective packet without payload. It covers three words, and leaves out the check
- * field. */
-static inline uint32_t mcp_collective_check(const struct mcp_header *header)
+/* The part of a collective packet as a word. */
+static inline uint64_t mcp_collective_word(const struct mcp_header *header)
 {
-    const uint64_t first =
-        header->magic | (uint64_t)header->version << 16 | (uint64_t)header->type << 24;
-    const uint64_t last = header->collective.epoch | (uint64_t)header->collective.slot << 32 |
-                          (uint64_t)header->collective.node << 48;
-    const uint64_t h = mcp_mix(mcp_mix(mcp_mix(0, first), header->key), last);
-    /* The upper half: only there every bit of the last word counts. */
-    return (uint32_t)(mcp_mix(h, 0) >> 32);
+    const struct mcp_collective_part *part = &header->collective;
+    return part->epoch | (uint64_t)part->slot << 32 | (uint64_t)part->node << 48;
 }
 
-/* Complete a header: add magic, version and check. The other fields are set. */
-void mcp_seal(struct mcp_header *header, const void *payload, size_t payload_bytes);
+/* The check of a collective packet without payload: two words. */
+static inline uint64_t mcp_collective_check(const struct mcp_header *header,
+                                            const struct mcp_secret *secret)
+{
+    struct mcp_sip sip = mcp_sip_begin(secret);
+    mcp_sip_word(&sip, MCP_CHECK_ROUNDS, mcp_collective_word(header));
+    return mcp_sip_end(sip, MCP_CHECK_ROUNDS, MCP_CHECK_LAST_ROUNDS, mcp_last_word(header, 8));
+}
+
+/* Complete a header: add magic, version, the payload's length and the check. The other fields are
+ * set. */
+void mcp_seal(struct mcp_header *header, const struct mcp_secret *secret, const void *payload,
+              size_t payload_bytes);
 
 /*
  * Take a packet apart. `header` gets its header; fields that its type does not have are 0. False if
- * the packet is foreign, damaged or not whole. Otherwise every field is in its range, and the
- * payload lies behind mcp_header_bytes().
+ * the packet is foreign or not whole. Otherwise every field is in its range, and the payload lies
+ * behind mcp_header_bytes(). Nothing in it is to be believed before its check is known to be good:
  */
 bool mcp_parse(const void *packet, size_t bytes, struct mcp_header *header);
+
+/* Was it sealed with this secret, and not changed since? */
+bool mcp_genuine(const struct mcp_header *header, const struct mcp_secret *secret,
+                 const void *payload);
 
 #endif

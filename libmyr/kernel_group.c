@@ -300,6 +300,7 @@ static enum myr_status make_question(const struct myr_nic_members *members,
     enum myr_status status = MYR_OK;
     *question = (struct myr_kernel_question){
         .key = members->key,
+        .secret = members->secret,
         .node = members->node,
         .nsteps = lengths.steps,
         .nsends = lengths.sends,

@@ -12,7 +12,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/nic.h"
 
-#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b41) /* "mykA"; changes with what follows */
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b42) /* "mykB"; changes with what follows */
 
 /* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
  */
@@ -30,6 +30,7 @@ struct myr_kernel_question {
     uint32_t magic;
     uint32_t ask; /* enum myr_kernel_ask */
     uint64_t key; /* of the group */
+    struct mcp_secret secret;
     uint32_t node, nsteps, nsends, nwaits;
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_kernel_peer peers[MCP_KERNEL_PEERS]; /* nsends + nwaits */

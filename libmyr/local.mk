@@ -14,6 +14,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/nic.h libmyr/nic_inside.h libmyr/nic_parts.h libmyr/nic.c \
     libmyr/nic_open.c libmyr/nic_lock.c libmyr/nic_board.c libmyr/nic_poll.c libmyr/nic_sleep.c \
     libmyr/nic_links.h libmyr/nic_links.c \
+    libmyr/secrets.h libmyr/secrets.c \
     libmyr/nic_group.h libmyr/group_player.h libmyr/nic_group.c \
     libmyr/soft_group.c libmyr/kernel_group.c \
     libmyr/option.h libmyr/nic_kind.h libmyr/soft_kind.c libmyr/kernel_kind.c \

@@ -29,11 +29,12 @@ struct myr_record;
 
 /* Who is in a group; all its processes come with equal numbers. */
 struct myr_nic_members {
-    uint64_t key;    /* secret, random, for this group alone: never used before; not 0 */
-    uint32_t nodes;  /* at least 1 */
-    uint32_t node;   /* this process's node, 0 to nodes - 1 */
-    uint32_t locals; /* processes of this node */
-    uint32_t local;  /* this one, 0 to locals - 1 */
+    uint64_t key; /* random, for this group alone: never used before; not 0. In each packet */
+    struct mcp_secret secret;                /* random, for this group alone. In no packet */
+    uint32_t nodes;                          /* at least 1 */
+    uint32_t node;                           /* this process's node, 0 to nodes - 1 */
+    uint32_t locals;                         /* processes of this node */
+    uint32_t local;                          /* this one, 0 to locals - 1 */
     const struct myr_nic_name *const *names; /* [nodes]: their NICs */
 };
 

@@ -205,6 +205,7 @@ static enum group_state open_it(struct myr_nic_group *group, struct mcp_nic *mcp
     const struct myr_lengths lengths = myr_schedule_lengths(schedule);
     mcp_group_init(mcp_of(group), members->key, members->node, lengths.steps, lengths.sends,
                    lengths.waits, 0);
+    mcp_of(group)->secret = members->secret;
     if (!myr_fill_tables(schedule, members->node, schedule_of, context,
                          mcp_group_steps(mcp_of(group)), mcp_group_sends(mcp_of(group)))) {
         return GROUP_NO_MEMORY;

@@ -181,6 +181,7 @@ static bool equal(const struct mcp_kernel_plan *a, const struct mcp_kernel_plan 
 {
     return a->key == b->key && a->uid == b->uid && a->node == b->node && a->nsteps == b->nsteps &&
            a->nsends == b->nsends && a->nwaits == b->nwaits &&
+           0 == memcmp(&a->secret, &b->secret, sizeof(a->secret)) &&
            0 == memcmp(a->steps, b->steps, sizeof(a->steps)) &&
            0 == memcmp(a->peers, b->peers, sizeof(a->peers));
 }

@@ -63,6 +63,7 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
         return status;
     }
     plan->key = question->key;
+    plan->secret = question->secret;
     plan->uid = uid;
     plan->node = question->node;
     plan->nsteps = question->nsteps;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "bench/alloc.h"
-#include "os/random.h"
+#include "libmyr/secrets.h"
 
 static _Noreturn void give_up(const char *text)
 {
@@ -149,15 +149,15 @@ static void join_across(struct library_group *group, const struct myr_nic_member
     }
 }
 
-/* A key that nobody else has. */
-static uint64_t share_key(MPI_Comm team)
+/* A secret that nobody else has; rank 0 draws it. */
+static struct mcp_secret share_secret(MPI_Comm team)
 {
-    uint64_t key;
-    if (!os_draw_key(&key, sizeof(key))) {
+    struct mcp_secret secret;
+    if (!myr_secret_draw(&secret)) {
         give_up("no random numbers");
     }
-    MPI_Bcast(&key, sizeof(key), MPI_BYTE, 0, team);
-    return key;
+    MPI_Bcast(&secret, sizeof(secret), MPI_BYTE, 0, team);
+    return secret;
 }
 
 /* Who is where in the team, and on several nodes their NICs' names: one piece of memory, which the
@@ -204,7 +204,9 @@ static void find_members(const struct library *library, MPI_Comm team,
 void library_join(struct library_group *group, struct library *library, MPI_Comm team,
                   struct nicbarr_choice choice)
 {
-    struct myr_nic_members members = {.key = share_key(team)};
+    const struct mcp_secret secret = share_secret(team);
+    struct myr_nic_members members = {.locals = 0};
+    members.key = myr_secret_derive(&secret, 0, &members.secret);
     find_members(library, team, &members);
     *group = (struct library_group){.library = library, .across = members.nodes > 1};
     if (group->across) {

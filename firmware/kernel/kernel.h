@@ -24,7 +24,7 @@
 
 /* What a host says to the kernel's NIC. It is as long as a collective packet, so that one can
  * become the other in place. */
-enum { MCP_DOORBELL_MAGIC = 0x4d42, MCP_DOORBELL_VERSION = 1 };
+enum { MCP_DOORBELL_MAGIC = 0x4d42, MCP_DOORBELL_VERSION = 2 };
 
 enum mcp_ring {
     MCP_RING_START = 1, /* the node has arrived in `epoch`; each epoch wants a ring of its own */
@@ -39,7 +39,7 @@ struct mcp_doorbell {
     uint8_t ring; /* enum mcp_ring */
     uint32_t epoch;
     uint64_t key; /* of the group */
-    uint64_t zero;
+    uint64_t zero[2];
 };
 
 _Static_assert(MCP_COLLECTIVE_BYTES == sizeof(struct mcp_doorbell), "one becomes the other");
@@ -79,7 +79,7 @@ struct mcp_kernel_group {
     uint16_t wake_to;   /* ... with this one of its own; 0: nobody sleeps */
     uint16_t bell_port; /* doorbells go to this port of any host (network byte order) */
     uint16_t zero;
-    uint32_t apart[5]; /* so that the written fields begin a line */
+    uint32_t apart; /* so that the written fields begin a line */
     struct mcp_group group;
     struct bpf_spin_lock lock; /* protects `group` and the tables behind it */
     uint32_t arrivals[MCP_KERNEL_MESSAGES];
@@ -98,8 +98,9 @@ _Static_assert(offsetof(struct mcp_kernel_group, group.done) == MCP_KERNEL_STATE
 
 /* The remains of a closed group, for peers who ask. */
 struct mcp_kernel_late {
-    uint32_t epoch;  /* the last one that was done */
-    uint32_t failed; /* as in struct mcp_group */
+    uint32_t epoch;           /* the last one that was done */
+    uint32_t failed;          /* as in struct mcp_group */
+    struct mcp_secret secret; /* of its packets */
 };
 
 /* What the hosts of a group see: a line of a page. All groups that have lines in a page are one

@@ -299,6 +299,7 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     group->line = line;
     group->bell_port = plan->peers[0].port;
     group->group.key = plan->key;
+    group->group.secret = plan->secret;
     group->group.node = plan->node;
     group->group.nsteps = plan->nsteps;
     group->group.nsends = plan->nsends;
@@ -380,6 +381,7 @@ void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
         const struct mcp_kernel_late last = {
             .epoch = myr_glance(&group.group.done),
             .failed = myr_glance(&group.group.failed),
+            .secret = group.group.secret,
         };
         (void)bpf_map__update_elem(kernel->program->maps.late, &key, sizeof(key), &last,
                                    sizeof(last), BPF_ANY);

@@ -37,6 +37,7 @@ void mcp_kernel_close(struct mcp_kernel *kernel);
  * for. */
 struct mcp_kernel_plan {
     uint64_t key;
+    struct mcp_secret secret;
     uint32_t uid; /* whose doorbells count */
     uint32_t node;
     uint32_t nsteps, nsends, nwaits; /* at the most MCP_KERNEL_STEPS, MCP_KERNEL_MESSAGES */

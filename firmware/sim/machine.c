@@ -173,9 +173,7 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
     if (NULL == work) {
         return;
     }
-    struct mcp_header sealed = *header;
-    mcp_seal(&sealed, payload, payload_bytes);
-    memcpy(work->packet, &sealed, header_bytes);
+    memcpy(work->packet, header, header_bytes);
     charge(node, p->cycles_turn);
     uint64_t ready_ps = node->cursor_ps;
     if (0 != payload_bytes) {

@@ -54,15 +54,13 @@ uint32_t mcp_udp_mtu(const struct mcp_address *to);
 bool mcp_udp_open(struct mcp_udp *udp, int socket);
 void mcp_udp_close(struct mcp_udp *udp);
 
-/* Seal and gather a packet. If its payload changes before the outbox is flushed, the packet is
- * damaged. */
+/* Gather a packet, which is sealed. If its payload changes before the outbox is flushed, the packet
+ * is damaged. */
 static inline void mcp_udp_gather(struct mcp_udp *udp, const struct mcp_address *to,
                                   const struct mcp_header *header, const void *payload,
                                   size_t payload_bytes)
 {
-    struct mcp_udp_packet *packet = &udp->outbox[udp->gathered++];
-    *packet = (struct mcp_udp_packet){*to, *header, payload, payload_bytes};
-    mcp_seal(&packet->header, payload, payload_bytes);
+    udp->outbox[udp->gathered++] = (struct mcp_udp_packet){*to, *header, payload, payload_bytes};
 }
 
 static inline bool mcp_udp_full(const struct mcp_udp *udp)

@@ -122,7 +122,8 @@ static void send_forged(struct spray *spray)
         header.message.flags = MCP_DATA == header.type ? MCP_FIRST : 0;
         header.message.detail = MCP_REFUSE == header.type ? MCP_CLOSED : 0;
     }
-    mcp_seal(&header, NULL, 0);
+    const struct mcp_secret secret = {{draw(spray), draw(spray)}};
+    mcp_seal(&header, &secret, NULL, 0);
     memcpy(datagram.payload, &header, mcp_header_bytes(header.type));
     send_payload(spray, &datagram, mcp_header_bytes(header.type));
 }

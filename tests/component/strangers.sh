@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Packets from outside the job: anything at all, packets in our format with a key that is nobody's,
 # and an earlier job's once more. Whoever sends them knows the NICs' addresses and ports, and sends in
-# the name of the job's own hosts. Barriers stay right, and the NICs count what they dropped.
+# the name of the job's own hosts. The last of them reads the job's packets as well, and makes his own
+# from those. Barriers stay right, and the NICs count what they dropped.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
 port=7311
 job="--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_port $port --mca coll_nicbarr_algorithm"
-export spray=$builddir/tests/component/spray victims=3
+export spray=$builddir/tests/component/spray sniffer=$builddir/tests/component/sniffer victims=3
 
 # stranger.sh PORT SEED WHAT COUNTER ARGUMENT...: a job on the first hosts while the last one sprays at
 # them. It goes on until the first host's NIC has counted more than a few of them.
@@ -17,7 +18,11 @@ cat > "$scratch/stranger.sh" << 'EOS'
 port=$1 seed=$2 what=$3 counter=$4
 shift 4
 rm -f "$over"
-"$NETHOSTS_RUN" $((victims + 1)) "$spray" $victims "$port" "$seed" "$what" &
+if [ "$what" = sniffed ]; then
+    "$NETHOSTS_RUN" 2 "$sniffer" listen "$port" | "$NETHOSTS_RUN" $((victims + 1)) "$sniffer" forge &
+else
+    "$NETHOSTS_RUN" $((victims + 1)) "$spray" $victims "$port" "$seed" "$what" &
+fi
 stranger=$!
 NETHOSTS_HOSTS=$victims "$NETHOSTS_MPIRUN" "$@" &
 job=$!
@@ -37,9 +42,9 @@ chmod +x "$scratch/stranger.sh"
 nicbarr=$builddir/tools/nicbarr over=$scratch/over
 export scratch nicbarr over
 
-visited() { # WHAT COUNTER ALGORITHM
+visited() { # WHAT COUNTER ALGORITHM [NETHOSTS-ARGUMENT]
     # shellcheck disable=SC2086 # words
-    on_hosts --shell 4 2 "$scratch/stranger.sh" $port "$seed" "$1" "$2" $job "$3" \
+    on_hosts ${4-} --shell 4 2 "$scratch/stranger.sh" $port "$seed" "$1" "$2" $job "$3" \
         "$programs/barrier_ledger" --until "$over" --ledger "$scratch/ledger" --seed "$seed" &&
         said "the stranger was there to the end" && said "counted as $2"
 }
@@ -55,5 +60,10 @@ check "an earlier job is recorded" on_hosts --record "$scratch/capture" 3 2 $job
     "$programs/barrier_ledger" --iterations 300 --ledger "$scratch/ledger" --seed "$seed"
 check "which had packets" test "$(stat -c %s "$scratch/capture")" -gt 10000
 check "the earlier job's packets" visited "$scratch/capture" dropped_foreign pairwise
+check "the NICs play on" served 3 6
+
+# Somebody who knows all that is on the wire. (Before there were secrets, he released barriers that
+# nobody had come to, and had groups fail.)
+check "packets that were heard, and what follows from them" visited sniffed dropped_forged dissemination:1
 check "the NICs play on" served 3 6
 finish

@@ -62,11 +62,15 @@ static bool transmitted(void *context, const struct wire_nic *from, mcp_link to,
 {
     (void)context;
     CHECK(NULL == payload && 0 == bytes && mcp_is_collective(header->type) && to - 1 < NICS);
-    struct mcp_header sealed = *header, parsed;
-    mcp_seal(&sealed, NULL, 0);
-    CHECK(mcp_parse(&sealed, mcp_header_bytes(sealed.type), &parsed));
+    struct mcp_header parsed;
+    uint32_t g = 0;
+    while (g < GROUPS && w.group[g].key != header->key) {
+        ++g;
+    }
+    CHECK(g < GROUPS && mcp_parse(header, mcp_header_bytes(header->type), &parsed));
+    CHECK(mcp_genuine(&parsed, &w.group[g].secret, NULL));
     const uint32_t place = w.nrecorded++ % RECORDED;
-    w.recorded[place].header = sealed;
+    w.recorded[place].header = *header;
     w.recorded[place].from = from->number;
     w.recorded[place].to = to - 1;
     const bool lost = 0 != (w.lose & 1);
@@ -82,7 +86,6 @@ static void say_again(uint8_t which, bool stranger)
         struct mcp_header header = w.recorded[which % end].header;
         if (stranger) {
             header.key ^= (uint64_t)1 << which % 64;
-            mcp_seal(&header, NULL, 0);
         }
         wire_inject(&w.wire, &w.wire.nics[w.recorded[which % end].from],
                     &w.wire.nics[w.recorded[which % end].to], &header,

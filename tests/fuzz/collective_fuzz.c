@@ -5,8 +5,8 @@
  * that is opened late. Built and run by run.sh.
  *
  * An input is a sequence of turns (see `enum turn`). Packets come raw; or sealed by the harness:
- * with the magic number, one of our keys and a check that fits, as the fuzzer would look for these
- * in vain; or nearly right: of an epoch and a slot that might be.
+ * with the magic number, one of our keys and a check that fits the key's secret, as the fuzzer
+ * would look for these in vain; or nearly right: of an epoch and a slot that might be.
  *
  * Invariants: after each turn the groups are what groups can be, and nobody was released from an
  * epoch that the host has not started; the groups' tables never change, and the memory around them
@@ -48,15 +48,29 @@ static uint64_t clock_ns;
 static uint32_t transmitted, asked;
 static uint32_t held; /* links to the sender */
 
+/* ---- keys ---- */
+
+static uint64_t key_of(int g)
+{
+    return 0x1111111111111111u * (uint64_t)(g + 1);
+}
+
+/* Messages have none. */
+static struct mcp_secret secret_of(uint8_t type, uint64_t key)
+{
+    return mcp_is_collective(type) ? (struct mcp_secret){{key, ~key}} : (struct mcp_secret){{0, 0}};
+}
+
 /* ---- the board ---- */
 
 static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_header *header,
                         const void *payload, size_t payload_bytes)
 {
-    struct mcp_header sealed = *header, parsed;
+    const struct mcp_secret secret = secret_of(header->type, header->key);
+    struct mcp_header parsed;
     CHECK(&board == of && NULL == payload && 0 == payload_bytes);
-    mcp_seal(&sealed, NULL, 0);
-    CHECK(mcp_parse(&sealed, mcp_header_bytes(sealed.type), &parsed));
+    CHECK(mcp_parse(header, mcp_header_bytes(header->type), &parsed));
+    CHECK(mcp_genuine(&parsed, &secret, NULL));
     CHECK(0 != header->key && MCP_DATA != header->type);
     if (!mcp_is_collective(header->type)) {
         CHECK(STRANGER == to);
@@ -101,15 +115,11 @@ static void wake(struct mcp_board *of, myr_word *word)
 
 /* ---- groups ---- */
 
-static uint64_t key_of(int g)
-{
-    return 0x1111111111111111u * (uint64_t)(g + 1);
-}
-
 static void fill(struct place *place, uint64_t key, const struct mcp_step *steps, uint32_t nsteps)
 {
     struct mcp_group *group = place->group;
     mcp_group_init(group, key, 0, nsteps, PEERS, PEERS, (uint32_t)FIRST_EPOCH);
+    group->secret = secret_of(MCP_ARRIVE, key);
     memcpy(mcp_group_steps(group), steps, nsteps * sizeof(*steps));
     for (uint32_t p = 0; p < PEERS; ++p) {
         mcp_group_sends(group)[p] = (struct mcp_peer){p + 1, (uint16_t)(p + 1), (uint16_t)p};
@@ -168,6 +178,7 @@ static void begin(void)
     /* The one that is closed lies where the last will be. */
     struct place *last = &places[GROUPS - 1];
     last->group->key = key_of(GROUPS);
+    last->group->secret = secret_of(MCP_ARRIVE, key_of(GROUPS));
     open_place(GROUPS - 1);
     close_place(last);
     for (int g = 0; g < GROUPS - 1; ++g) {
@@ -263,7 +274,8 @@ static void receive(const uint8_t *bytes, size_t count, bool sealed)
             memcpy(&header, packet, head);
             header.type = header.type % MCP_TYPES;
             header.key = key_of((int)(header.key % (GROUPS + 2)));
-            mcp_seal(&header, packet + head, count - head);
+            const struct mcp_secret secret = secret_of(header.type, header.key);
+            mcp_seal(&header, &secret, packet + head, count - head);
             memcpy(packet, &header, head);
         }
     }
@@ -302,7 +314,8 @@ static void receive_nearly(struct input *in, uint8_t argument)
                        (uint16_t)(kind / 8 % PEERS + (off & 2 ? take_step(in) : 0)),
                        (uint16_t)(1 + kind / 32 % PEERS + (off & 4 ? take_step(in) : 0))},
     };
-    mcp_seal(&header, NULL, 0);
+    const struct mcp_secret secret = secret_of(header.type, header.key);
+    mcp_seal(&header, &secret, NULL, 0);
     mcp_receive(nic, &board, &header, mcp_header_bytes(header.type));
 }
 

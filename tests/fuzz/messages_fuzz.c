@@ -364,7 +364,7 @@ static void inject(uint32_t to, struct mcp_header *header, const void *payload, 
 {
     uint8_t packet[sizeof(*header) + 4 * MTU];
     CHECK(bytes <= 4 * MTU);
-    mcp_seal(header, payload, bytes);
+    mcp_seal(header, &mcp_open_secret, payload, bytes);
     const size_t head = mcp_header_bytes(header->type);
     memcpy(packet, header, head);
     memcpy(packet + head, payload, bytes);
@@ -493,16 +493,16 @@ static void say_raw(struct input *in)
 static bool transmitted(void *context, const struct wire_nic *from, mcp_link to,
                         const struct mcp_header *header, const void *payload, size_t bytes)
 {
-    struct mcp_header sealed = *header, parsed;
-    static uint8_t packet[sizeof(sealed) + MCP_MTU];
+    struct mcp_header parsed;
+    static uint8_t packet[sizeof(*header) + MCP_MTU];
     (void)context;
     CHECK(bytes <= MCP_MTU - MCP_DATAGRAM_BYTES - MCP_MESSAGE_BYTES && to - 1 < NICS);
-    mcp_seal(&sealed, payload, bytes);
-    memcpy(packet, &sealed, sizeof(sealed));
+    memcpy(packet, header, sizeof(*header));
     if (0 != bytes) {
-        memcpy(packet + sizeof(sealed), payload, bytes);
+        memcpy(packet + sizeof(*header), payload, bytes);
     }
-    CHECK(mcp_parse(packet, sizeof(sealed) + bytes, &parsed));
+    CHECK(mcp_parse(packet, sizeof(*header) + bytes, &parsed));
+    CHECK(mcp_genuine(&parsed, &mcp_open_secret, packet + sizeof(*header)));
     CHECK(from->mcp->key == header->message.source);
     CHECK(w.forged || PEER == to - 1 || w.wire.nics[to - 1].mcp->key == header->key);
     const uint32_t place = w.nrecorded++ % RECORDED;
@@ -514,7 +514,7 @@ static bool transmitted(void *context, const struct wire_nic *from, mcp_link to,
         w.recorded[place].header.message.source = w.wire.nics[PEER].mcp->key;
         w.recorded[place].to = from->number;
     }
-    memcpy(w.recorded[place].payload, packet + sizeof(sealed), bytes);
+    memcpy(w.recorded[place].payload, packet + sizeof(*header), bytes);
     const bool lost = 0 != (w.lose & 1);
     w.lose >>= 1;
     return !lost;

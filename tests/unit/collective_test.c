@@ -2,9 +2,9 @@
 /*
  * Collectives of a whole NIC, over a test double of the board. Invariants. A message that comes
  * before its group is opened is kept, or asked for later. A peer hears of a closed group that it is
- * done, and nothing else. A packet without a key of ours changes nothing and gets no answer. A
- * group that waits asks for what is missing, and only for that, ever more slowly. Groups do not
- * disturb each other, and closed ones are not touched.
+ * done, and nothing else. A packet without a key of ours, or that was not sealed with the group's
+ * secret, changes nothing and gets no answer. A group that waits asks for what is missing, and only
+ * for that, ever more slowly. Groups do not disturb each other, and closed ones are not touched.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,7 +103,7 @@ static void inject(uint32_t from, uint32_t to, uint8_t type, uint64_t key, uint3
 {
     struct mcp_header header = {.type = type, .key = key};
     header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, (uint16_t)node};
-    mcp_seal(&header, NULL, 0);
+    mcp_seal(&header, &team.secret, NULL, 0);
     wire_inject(&wire, &wire.nics[from], &wire.nics[to], &header, MCP_COLLECTIVE_BYTES);
 }
 
@@ -459,6 +459,103 @@ static void implausible(void **state)
     end();
 }
 
+/* Packets of all types that would do something, each with each bit changed, and each sealed with
+ * each secret that differs in a bit: `from` NIC 1 to NIC 0. Returns how many. */
+static uint32_t inject_forged(uint32_t epoch)
+{
+    uint32_t packets = 0;
+    for (uint8_t type = MCP_ARRIVE; type <= MCP_FAIL; ++type) {
+        struct mcp_header good = {.type = type, .key = team.key, .collective = {epoch, 0, 1}};
+        mcp_seal(&good, &team.secret, NULL, 0);
+        for (uint32_t bit = 0; bit < 8 * MCP_COLLECTIVE_BYTES; ++bit, ++packets) {
+            uint8_t packet[MCP_COLLECTIVE_BYTES];
+            memcpy(packet, &good, sizeof(packet));
+            packet[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            wire_inject(&wire, &wire.nics[1], &wire.nics[0], packet, sizeof(packet));
+        }
+        for (uint32_t bit = 0; bit < 128; ++bit, ++packets) {
+            struct mcp_secret other = team.secret;
+            other.word[bit / 64] ^= UINT64_C(1) << bit % 64;
+            mcp_seal(&good, &other, NULL, 0);
+            wire_inject(&wire, &wire.nics[1], &wire.nics[0], &good, MCP_COLLECTIVE_BYTES);
+        }
+    }
+    return packets;
+}
+
+static uint64_t not_believed(void)
+{
+    const struct mcp_counters *c = counters(0);
+    return c->dropped_damaged + c->dropped_forged + c->dropped_foreign + c->early;
+}
+
+/* Who does not know the secret changes nothing, and gets no answer: of a group that waits, ... */
+static void only_members_are_believed(void **state)
+{
+    static uint8_t before[4096];
+    (void)state;
+    begin(2, flags);
+    open_all(0);
+    start(0, 1);
+    settle();
+    const size_t bytes = wire_group_bytes(&team, 0);
+    assert_true(bytes <= sizeof(before));
+    memcpy(before, member[0], bytes);
+    logged = 0;
+    const uint32_t packets = inject_forged(1);
+    settle();
+    assert_int_equal(not_believed(), packets);
+    assert_int_equal(logged, 0);
+    assert_memory_equal(before, member[0], bytes);
+    start(1, 1);
+    settle();
+    assert_int_equal(done(0), 1);
+    end();
+}
+
+/* ... of one that is not open yet, ... */
+static void early_ones_are_looked_at_later(void **state)
+{
+    (void)state;
+    begin(2, flags);
+    for (uint32_t bit = 0; bit < MCP_EARLY; ++bit) {
+        struct mcp_header forged = {.type = MCP_ARRIVE, .key = team.key, .collective = {1, 0, 1}};
+        struct mcp_secret other = team.secret;
+        other.word[bit / 64] ^= UINT64_C(1) << bit % 64;
+        mcp_seal(&forged, &other, NULL, 0);
+        wire_inject(&wire, &wire.nics[1], &wire.nics[0], &forged, MCP_COLLECTIVE_BYTES);
+    }
+    settle();
+    assert_int_equal(counters(0)->early, MCP_EARLY);
+    open_all(0);
+    start(0, 1);
+    settle();
+    assert_int_equal(counters(0)->dropped_forged, MCP_EARLY);
+    assert_int_equal(done(0), 0);
+    end();
+}
+
+/* ... and of one that is closed. */
+static void closed_ones_answer_members_only(void **state)
+{
+    (void)state;
+    begin(2, flags);
+    open_all(0);
+    start(0, 1);
+    start(1, 1);
+    settle();
+    wire_group_close(wire_group_nic(&team, 0), member[0]);
+    logged = 0;
+    const uint32_t packets = inject_forged(1);
+    settle();
+    assert_int_equal(not_believed(), packets);
+    assert_int_equal(logged, 0);
+    inject(1, 0, MCP_ASK, team.key, 1, 0, 1);
+    settle();
+    assert_int_equal(count_sent(MCP_DONE), 1);
+    end();
+}
+
 static void damaged(void **state)
 {
     (void)state;
@@ -471,7 +568,8 @@ static void damaged(void **state)
     }
     settle();
     assert_int_equal(counters(0)->packets_received, sizeof(noise) + 1);
-    assert_int_equal(counters(0)->dropped_damaged, sizeof(noise) + 1);
+    assert_int_equal(counters(0)->dropped_damaged, sizeof(noise));
+    assert_int_equal(counters(0)->dropped_foreign, 1); /* that of just a packet's length */
     assert_int_equal(done(0), 0);
     end();
 }
@@ -998,6 +1096,9 @@ int main(void)
         cmocka_unit_test(many_closed),
         cmocka_unit_test(foreign_keys),
         cmocka_unit_test(implausible),
+        cmocka_unit_test(only_members_are_believed),
+        cmocka_unit_test(early_ones_are_looked_at_later),
+        cmocka_unit_test(closed_ones_answer_members_only),
         cmocka_unit_test(damaged),
         cmocka_unit_test(asks_ever_more_slowly),
         cmocka_unit_test(asks_each_in_its_time),

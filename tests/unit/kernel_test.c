@@ -312,6 +312,7 @@ static void expect_message(const struct mcp_message *message)
     assert_int_equal(header.collective.epoch, message->header.collective.epoch);
     assert_int_equal(header.collective.slot, message->header.collective.slot);
     assert_int_equal(header.collective.node, message->header.collective.node);
+    assert_int_equal(header.check, message->header.check);
 }
 
 /* This very frame has passed the program on its way in. */
@@ -408,6 +409,8 @@ static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
     char why[MCP_KERNEL_WHY];
     struct mcp_kernel_plan *plan = &pair->plan;
     plan->key = pair->key = crew_random(random) | 1;
+    plan->secret.word[0] = crew_random(random);
+    plan->secret.word[1] = crew_random(random);
     plan->uid = uid;
     struct mcp_kernel_seen seen;
     if (mcp_kernel_group_open(kernel, plan, &seen, why) < 0) {
@@ -424,6 +427,7 @@ static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
     pair->group = (struct mcp_group *)pair->room;
     assert_true(mcp_group_bytes(plan->nsteps, plan->nsends, plan->nwaits) <= ROOM);
     mcp_group_init(pair->group, plan->key, plan->node, plan->nsteps, plan->nsends, plan->nwaits, 0);
+    pair->group->secret = plan->secret;
     memcpy(mcp_group_steps(pair->group), plan->steps, plan->nsteps * sizeof(plan->steps[0]));
     for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) { /* the address is a link here */
         const struct mcp_kernel_peer *peer = &plan->peers[p];
@@ -461,10 +465,11 @@ static void expect_done(struct pair *pair)
 static struct mcp_message sent[SENDS];
 static uint32_t nsent;
 
-static void send_one(const struct mcp_message *message)
+static void send_one(const struct pair *pair, const struct mcp_message *message)
 {
     assert_true(nsent < SENDS);
-    sent[nsent++] = *message;
+    sent[nsent] = *message;
+    mcp_seal(&sent[nsent++].header, &pair->plan.secret, NULL, 0);
     ++count.packets_sent;
 }
 
@@ -473,7 +478,7 @@ static void play_here(struct pair *pair)
     struct mcp_message message;
     const uint32_t before = done(pair);
     while (mcp_group_next(pair->group, &message)) {
-        send_one(&message);
+        send_one(pair, &message);
     }
     count.barriers += done(pair) - before;
 }
@@ -484,7 +489,7 @@ static void ask_here(struct pair *pair)
     uint32_t cursor = 0;
     while (mcp_group_missing(pair->group, &cursor, &message)) {
         ++count.asked;
-        send_one(&message);
+        send_one(pair, &message);
     }
 }
 
@@ -498,7 +503,7 @@ static void receive_here(struct pair *pair, const struct mcp_header *header)
         if (mcp_group_answer(pair->group, part->node, part->slot, part->epoch, &message)) {
             count.later += MCP_LATER == message.header.type;
             count.answered += MCP_LATER != message.header.type;
-            send_one(&message);
+            send_one(pair, &message);
         }
         return;
     }
@@ -565,7 +570,7 @@ static struct mcp_header make_header(const struct pair *pair, uint8_t type, uint
 {
     struct mcp_header header = {.type = type, .key = pair->key};
     header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, (uint16_t)node};
-    mcp_seal(&header, NULL, 0);
+    mcp_seal(&header, &pair->plan.secret, NULL, 0);
     return header;
 }
 
@@ -635,36 +640,55 @@ static void event_packet(struct pair *pair, struct mcp_header header, uint64_t *
     expect_woken(pair, before != done(pair));
 }
 
-/* One that is none of this group's, or none at all. Nobody knows whose it is: it passes. */
+/* One comes in that nobody of the group has sent. Where its key is not the group's, or it is none
+ * at all, nobody knows whose it is: it passes. */
+static void inject_strange(struct pair *pair, uint32_t from, const struct mcp_header *header)
+{
+    struct frame frame;
+    bool passes = true;
+    ++count.packets_received;
+    if (MCP_MAGIC != header->magic || MCP_WIRE_VERSION != header->version ||
+        !mcp_is_collective(header->type) || 0 != header->payload_bytes) {
+        ++count.dropped_damaged;
+    } else if (pair->key != header->key) {
+        ++count.dropped_foreign;
+    } else {
+        ++count.dropped_forged;
+        passes = false;
+    }
+    make_frame(&frame, from, PORT, header, MCP_COLLECTIVE_BYTES);
+    inject(&frame, MCP_COLLECTIVE_BYTES);
+    if (passes) {
+        expect_passed(&frame, MCP_COLLECTIVE_BYTES);
+    }
+    expect_same(pair);
+}
+
+static void flip(void *bytes, uint32_t bit)
+{
+    ((uint8_t *)bytes)[bit / 8] ^= (uint8_t)(1 << bit % 8);
+}
+
 static void event_bad_packet(struct pair *pair, uint64_t *random)
 {
     struct mcp_header header = some_arrival(pair, random);
-    switch (crew_below(random, 3)) {
+    struct mcp_secret other = pair->plan.secret;
+    switch (crew_below(random, 4)) {
     case 0: /* of another group */
         header.key = 0 == crew_below(random, 3) ? 0 : header.key + 2;
-        mcp_seal(&header, NULL, 0);
-        ++count.dropped_foreign;
         break;
     case 1: /* damaged */
-        ((uint8_t *)&header)[crew_below(random, MCP_COLLECTIVE_BYTES)] ^=
-            (uint8_t)(1 << crew_below(random, 8));
-        ++count.dropped_damaged;
+        flip(&header, crew_below(random, 8 * MCP_COLLECTIVE_BYTES));
+        break;
+    case 2: /* by somebody who does not know the secret */
+        flip(&other, crew_below(random, 8 * sizeof(other)));
+        mcp_seal(&header, &other, NULL, 0);
         break;
     default: /* whole, but not as short */
-        header = (struct mcp_header){.type = MCP_DATA, .key = pair->key};
-        header.magic = MCP_MAGIC;
-        header.version = MCP_WIRE_VERSION;
         header.type = (uint8_t)(0 == crew_below(random, 2) ? 0 : MCP_DATA);
-        header.check = mcp_collective_check(&header);
-        ++count.dropped_damaged;
         break;
     }
-    ++count.packets_received;
-    struct frame frame;
-    make_frame(&frame, crew_below(random, MOST_NODES), PORT, &header, MCP_COLLECTIVE_BYTES);
-    inject(&frame, MCP_COLLECTIVE_BYTES);
-    expect_passed(&frame, MCP_COLLECTIVE_BYTES);
-    expect_same(pair);
+    inject_strange(pair, crew_below(random, MOST_NODES), &header);
 }
 
 /* Nearly one: it is the system's business. */
@@ -766,7 +790,7 @@ static void event_late(struct pair *pair, struct mcp_header header, uint64_t *ra
             answer.header.collective.node = (uint16_t)(failed - 1);
         }
         ++count.answered;
-        send_one(&answer);
+        send_one(pair, &answer);
     } else {
         ++count.duplicates;
     }
@@ -1137,6 +1161,55 @@ static void a_doorbell_for_each_epoch(void **state)
     close_pair(&pair);
 }
 
+/* Packets of all types that would do something, each with each bit changed, and each sealed with
+ * each secret that differs in a bit. Then the packet itself does something. */
+static void only_members_are_believed(void **state)
+{
+    (void)state;
+    for (uint8_t type = MCP_ARRIVE; type <= MCP_FAIL; ++type) {
+        open_small(geteuid());
+        start_epoch(1);
+        const struct mcp_header good = make_header(&pair, type, 1, 0, 1);
+        for (uint32_t bit = 0; bit < 8 * MCP_COLLECTIVE_BYTES; ++bit) {
+            struct mcp_header changed = good;
+            flip(&changed, bit);
+            inject_strange(&pair, 1, &changed);
+        }
+        for (uint32_t bit = 0; bit < 128; ++bit) {
+            struct mcp_header forged = good;
+            struct mcp_secret other = pair.plan.secret;
+            flip(&other, bit);
+            mcp_seal(&forged, &other, NULL, 0);
+            inject_strange(&pair, 1, &forged);
+        }
+        if (MCP_FAIL != type) {
+            receive_here(&pair, &good);
+            inject_collective(1, &good);
+            expect_same(&pair);
+        }
+        close_pair(&pair);
+        expect_nothing_more();
+    }
+}
+
+/* Of a closed group a stranger hears nothing. */
+static void closed_groups_answer_members_only(void **state)
+{
+    (void)state;
+    open_small(geteuid());
+    close_pair(&pair);
+    for (uint32_t bit = 0; bit < 128; ++bit) {
+        struct mcp_header forged = make_header(&pair, MCP_ASK, 0, 0, 1);
+        struct mcp_secret other = pair.plan.secret;
+        flip(&other, bit);
+        mcp_seal(&forged, &other, NULL, 0);
+        ++count.packets_received;
+        ++count.dropped_forged;
+        inject_collective(1, &forged);
+    }
+    expect_nothing_more();
+}
+
 /* The group fails there and here, for want of this node: all peers are told, whoever sleeps is
  * woken, and nothing goes on. */
 static void expect_failure(uint32_t missing)
@@ -1146,7 +1219,7 @@ static void expect_failure(uint32_t missing)
     for (uint32_t p = 0; p < pair.plan.nsends + pair.plan.nwaits; ++p) {
         struct mcp_message message;
         mcp_group_failure(pair.group, p, &message);
-        send_one(&message);
+        send_one(&pair, &message);
     }
     expect_sent();
     while (missing + 1 != myr_observe(&pair.line->failed)) {
@@ -1724,6 +1797,8 @@ int main(void)
         cmocka_unit_test(traces_of_schedules),
         cmocka_unit_test(traces_of_any_tables),
         cmocka_unit_test(all_at_once),
+        cmocka_unit_test(only_members_are_believed),
+        cmocka_unit_test(closed_groups_answer_members_only),
         cmocka_unit_test(frames_for_others),
         cmocka_unit_test(foreign_packets),
         cmocka_unit_test(forged_packets),

@@ -18,6 +18,7 @@ unit_programs = \
     tests/unit/waiter_test \
     tests/unit/group_test \
     tests/unit/segment_test \
+    tests/unit/secrets_test \
     tests/unit/wire_test \
     tests/unit/engine_test \
     tests/unit/collective_test \
@@ -117,6 +118,10 @@ tests_unit_segment_test_LDADD = $(unit_libs)
 ## The control program, over a test double of its board.
 unit_groups = $(unit_wire) tests/unit/wire_group.h tests/unit/wire_group.c
 firmware_libs = firmware/libmcp.la $(unit_libs)
+
+tests_unit_secrets_test_SOURCES = tests/unit/secrets_test.c $(unit_common)
+tests_unit_secrets_test_CFLAGS = $(unit_cflags)
+tests_unit_secrets_test_LDADD = $(unit_libs)
 
 tests_unit_wire_test_SOURCES = tests/unit/wire_test.c $(unit_common)
 tests_unit_wire_test_CFLAGS = $(unit_cflags)

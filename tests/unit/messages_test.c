@@ -888,7 +888,7 @@ static void strange_packets(void **state)
         part->flags = (uint8_t)(MCP_DATA == packet.header.type ? MCP_FIRST : 0);
         part->detail = MCP_REFUSE == packet.header.type ? MCP_CLOSED : 0;
         const size_t bytes = MCP_DATA == packet.header.type ? sizeof(packet.payload) : 0;
-        mcp_seal(&packet.header, packet.payload, bytes);
+        mcp_seal(&packet.header, &mcp_open_secret, packet.payload, bytes);
         wire_inject(&w.wire, from, to, &packet, sizeof(packet.header) + bytes);
         if (0 == i % 100) {
             pass(&w, SECOND);
@@ -928,7 +928,7 @@ static void unfinished_messages(void **state)
             .round = MCP_FIRST_ROUND,
             .flags = MCP_FIRST,
         };
-        mcp_seal(&packet.header, packet.payload, sizeof(packet.payload));
+        mcp_seal(&packet.header, &mcp_open_secret, packet.payload, sizeof(packet.payload));
         wire_inject(&w.wire, from, to, &packet, sizeof(packet));
         pass(&w, SECOND);
         assert_int_equal(connection(&w, 1, 0)->expected, MCP_FIRST_SEQUENCE + i + 1);
@@ -1259,7 +1259,7 @@ static void a_round_before_the_first(void **state)
         .round = MCP_FIRST_ROUND - 1,
         .flags = MCP_FIRST,
     };
-    mcp_seal(&header, NULL, 0);
+    mcp_seal(&header, &mcp_open_secret, NULL, 0);
     wire_inject(&w.wire, w.hosts[0].nic, nic, &header, sizeof(header));
     pass(&w, SECOND);
     assert_int_equal(nic->mcp->counters.packets_sent, 0);

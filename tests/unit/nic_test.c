@@ -305,6 +305,7 @@ static void join_group(struct member *member, int point)
     }
     const struct myr_nic_members members = {
         .key = world->key,
+        .secret = {{world->key, ~world->key}},
         .nodes = world->nodes,
         .node = member->node,
         .locals = world->locals,
@@ -715,10 +716,13 @@ static uint32_t groups_in(struct myr_segment *segment)
 
 /* ---- a watch ---- */
 
+/* Strangers do not know any secret. */
+static const struct mcp_secret nobodys = {{1, 2}};
+
 static void send_a_question(int stranger, const struct myr_nic_name *name)
 {
     struct mcp_header header = {.type = MCP_ASK, .key = 1};
-    mcp_seal(&header, NULL, 0);
+    mcp_seal(&header, &nobodys, NULL, 0);
     send_to(stranger, name, &header, mcp_header_bytes(header.type));
 }
 
@@ -1677,7 +1681,7 @@ static void strange_packets(void **state)
         struct mcp_header header = {.type = 0 == p % 2 ? MCP_ASK : MCP_DONE,
                                     .key = crew_random(&random)};
         header.collective.epoch = (uint32_t)crew_random(&random);
-        mcp_seal(&header, NULL, 0);
+        mcp_seal(&header, &nobodys, NULL, 0);
         send_to(stranger, &name, &header, mcp_header_bytes(header.type));
         take(nic, PACKETS + p, &counters);
     }

@@ -159,7 +159,7 @@ static const struct nicsim_machine primes = {
             .dma_us = 0.023,
             .dma_bytes_per_us = 1000,
             .link_bytes_per_us = 1000,
-            .link_header_bytes = 8,
+            .link_header_bytes = 0,
             .switch_us = 0.029,
             .cable_us = 0.031,
             .switch_ports = 16,
@@ -238,6 +238,15 @@ static void two_nics(void **state)
     assert_int_equal(o.tally.posts, 0);
     /* Of MPI: 41 on the host, 43 cycles for its one step. */
     expect_end(one_barrier(&primes, pairwise, 2, true, NICSIM_MPI), 249 + 41 + 43);
+}
+
+/* What the link adds to a packet takes time as well. */
+static void link_headers(void **state)
+{
+    (void)state;
+    struct nicsim_machine machine = primes;
+    machine.nic.link_header_bytes = 9;
+    (void)expect_end(one_barrier(&machine, pairwise, 2, true, NICSIM_GM), 249 + 9);
 }
 
 /* As with two up to 206, then the second step:
@@ -856,6 +865,7 @@ int main(void)
         cmocka_unit_test(events_in_order_of_time),
         cmocka_unit_test(random_events_as_sorted),
         cmocka_unit_test(two_nics),
+        cmocka_unit_test(link_headers),
         cmocka_unit_test(four_nics),
         cmocka_unit_test(four_nics_two_late),
         cmocka_unit_test(eight_nics_in_a_fat_tree),

@@ -200,18 +200,16 @@ static void send_packet(struct mcp_board *board, mcp_link link, const struct mcp
         ++wire->tally.lost;
         return;
     }
-    struct mcp_header sealed = *header;
-    mcp_seal(&sealed, payload, payload_bytes);
-    const size_t head_bytes = mcp_header_bytes(sealed.type);
+    const size_t head_bytes = mcp_header_bytes(header->type);
     if (chance(wire, wire->faults.duplication)) {
         ++wire->tally.duplicated;
         send_copy(wire, from, receiver,
-                  new_packet(from, receiver, &sealed, head_bytes, payload, payload_bytes), true);
+                  new_packet(from, receiver, header, head_bytes, payload, payload_bytes), true);
     }
     const bool detour = chance(wire, wire->faults.reordering);
     wire->tally.reordered += detour;
     send_copy(wire, from, receiver,
-              new_packet(from, receiver, &sealed, head_bytes, payload, payload_bytes), detour);
+              new_packet(from, receiver, header, head_bytes, payload, payload_bytes), detour);
 }
 
 /* ---- links ---- */

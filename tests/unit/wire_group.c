@@ -21,6 +21,8 @@ void wire_group_begin(struct wire_group *group, struct wire *wire, struct nicbar
 {
     *group = (struct wire_group){.wire = wire, .size = size};
     group->key = crew_random(&wire->random) | 1;
+    group->secret.word[0] = crew_random(&wire->random);
+    group->secret.word[1] = crew_random(&wire->random);
     group->nic_of = must(calloc(size, sizeof(*group->nic_of)));
     group->schedules = must(calloc(size, sizeof(*group->schedules)));
     for (uint32_t r = 0; r < size; ++r) {
@@ -114,6 +116,7 @@ void wire_group_fill(const struct wire_group *group, uint32_t rank, uint32_t epo
     uint32_t sends, waits, place = 0;
     count(schedule, &sends, &waits);
     mcp_group_init(memory, group->key, rank, schedule->nsteps, sends, waits, epoch);
+    memory->secret = group->secret;
     struct mcp_peer *to = mcp_group_sends(memory), *from = mcp_group_waits(memory);
     for (uint32_t s = 0; s < schedule->nsteps; ++s) {
         const struct mcp_step *step = &schedule->steps[s];

@@ -14,6 +14,7 @@
 struct wire_group {
     struct wire *wire;
     uint64_t key;
+    struct mcp_secret secret;
     uint32_t size;
     uint32_t *nic_of; /* [rank]: the number of its NIC */
     struct myr_schedule *schedules;

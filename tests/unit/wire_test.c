@@ -3,7 +3,7 @@
  * The wire format. Invariants: what was sealed is taken apart again into the same fields; no packet
  * that is cut short, prolonged, or differs in a bit is taken; nothing whose fields cannot be is
  * taken; the bytes are those that docs/protocol.md describes (the check is computed here a second
- * time, from that description).
+ * time, from that description, and SipHash from the paper's).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,53 +18,62 @@
 
 enum { LONGEST = 65507 }; /* bytes of a packet: what UDP takes */
 
+static const struct mcp_secret secret = {{0x0706050403020100, 0x0f0e0d0c0b0a0908}};
+
 /* ---- the check, once more ---- */
 
-static uint64_t stir(uint64_t h, uint64_t word)
+static void stir(uint64_t v[4], int rounds)
 {
-    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return h ^ (h >> 32);
-}
-
-/* Word number `i` of some bytes, filled up with zeros. */
-static uint64_t word_of(const uint8_t *bytes, size_t count, size_t i)
-{
-    uint64_t word = 0;
-    memcpy(&word, bytes + 8 * i, count - 8 * i < 8 ? count - 8 * i : 8);
-    return word;
-}
-
-static uint64_t stir_rest(uint64_t h, const uint8_t *bytes, size_t count)
-{
-    size_t i = 0;
-    for (; 8 * (i + 1) <= count; ++i) {
-        h = stir(h, word_of(bytes, count, i));
-    }
-    return stir(h, word_of(bytes, count, i) ^ (uint64_t)(count % 8) << 56);
-}
-
-static uint32_t check_of(const uint8_t *packet, size_t head, size_t bytes)
-{
-    uint8_t plain[MCP_MESSAGE_BYTES];
-    memcpy(plain, packet, head);
-    memset(plain + 4, 0, 4); /* the check itself */
-    const uint8_t *payload = packet + head;
-    const size_t count = bytes - head;
-    uint64_t h = stir_rest(count, plain, head);
-    size_t done = 0;
-    if (count >= 64) {
-        uint64_t chain[4] = {h, h + 1, h + 2, h + 3};
-        for (; count - done >= 32; done += 32) {
-            for (size_t i = 0; i < 4; ++i) {
-                chain[i] = stir(chain[i], word_of(payload, count, done / 8 + i));
+    static const int turns[2][2] = {{13, 16}, {17, 21}};
+    while (rounds-- > 0) {
+        for (int half = 0; half < 2; ++half) {
+            for (int pair = 0; pair < 2; ++pair) { /* v0 v1 and v2 v3, then v2 v1 and v0 v3 */
+                const int sum = 2 * (half ^ pair), with = 1 + 2 * pair, by = turns[half][pair];
+                v[sum] += v[with];
+                v[with] = (v[with] << by | v[with] >> (64 - by)) ^ v[sum];
             }
+            v[2 * half] = v[2 * half] << 32 | v[2 * half] >> 32;
         }
-        h = stir(stir(stir(chain[0], chain[1]), chain[2]), chain[3]);
     }
-    if (0 != count) {
-        h = stir_rest(h, payload + done, count - done);
+}
+
+/* SipHash-c-d, as the paper has it. */
+static uint64_t sum_of(int c, int d, const uint8_t *bytes, size_t count)
+{
+    uint64_t v[4];
+    memcpy(v, "uespemosmodnarodarenegylsetybdet", sizeof(v));
+    for (int i = 0; i < 4; ++i) {
+        v[i] ^= secret.word[i % 2];
     }
-    return (uint32_t)(h >> 32);
+    for (size_t done = 0; done <= count; done += 8) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + done, count - done < 8 ? count - done : 8);
+        word |= count - done < 8 ? (uint64_t)count << 56 : 0;
+        v[3] ^= word;
+        stir(v, c);
+        v[0] ^= word;
+    }
+    v[2] ^= 0xff;
+    stir(v, d);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* The paper's test vector. */
+static void sum_is_right(void **state)
+{
+    static const uint8_t bytes[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+    (void)state;
+    assert_int_equal(sum_of(2, 4, bytes, sizeof(bytes)), UINT64_C(0xa129ca6149be45e5));
+}
+
+static uint64_t check_of(const uint8_t *bytes_of_packet, size_t bytes)
+{
+    static uint8_t summed[LONGEST + 16];
+    memset(summed, 0, sizeof(summed));
+    memcpy(summed, bytes_of_packet + 24, bytes - 24);
+    const size_t whole = (bytes - 24 + 7) / 8 * 8;
+    memcpy(summed + whole, bytes_of_packet, 7);
+    return sum_of(1, 3, summed, whole + 7);
 }
 
 /* ---- packets ---- */
@@ -81,14 +90,17 @@ static void make(const struct mcp_header *header, size_t payload_bytes)
     struct mcp_header sealed = *header;
     packet.head = mcp_header_bytes(header->type);
     packet.bytes = packet.head + payload_bytes;
-    mcp_seal(&sealed, packet.byte + packet.head, payload_bytes);
+    mcp_seal(&sealed, &secret, packet.byte + packet.head, payload_bytes);
     memcpy(packet.byte, &sealed, packet.head);
 }
 
-/* Have the check fit whatever else is in the packet. */
+/* Have length and check fit whatever else is in the packet. */
 static void make_fit(void)
 {
-    const uint32_t check = check_of(packet.byte, packet.head, packet.bytes);
+    const uint32_t payload_bytes = (uint32_t)(packet.bytes - packet.head);
+    memcpy(packet.byte + offsetof(struct mcp_header, payload_bytes), &payload_bytes,
+           sizeof(payload_bytes));
+    const uint64_t check = check_of(packet.byte, packet.bytes);
     memcpy(packet.byte + offsetof(struct mcp_header, check), &check, sizeof(check));
 }
 
@@ -99,7 +111,8 @@ static bool taken(size_t bytes, struct mcp_header *header)
     assert_non_null(copy);
     memcpy(copy + 1, packet.byte, bytes);
     memset(header, 0xee, sizeof(*header));
-    const bool is = mcp_parse(copy + 1, bytes, header);
+    const bool is = mcp_parse(copy + 1, bytes, header) &&
+                    mcp_genuine(header, &secret, copy + 1 + mcp_header_bytes(header->type));
     assert_memory_equal(copy + 1, packet.byte, bytes);
     free(copy);
     return is;
@@ -143,8 +156,7 @@ static void fill_payload(uint64_t *random, size_t payload_bytes, size_t head)
     }
 }
 
-/* Every sample with payloads of up to `most` bytes that its type may have. The same bytes each
- * time: of all damaged packets one in 2^32 has a check that fits. */
+/* Every sample with payloads of up to `most` bytes that its type may have. */
 static void for_all(packet_fn fn, size_t most)
 {
     uint64_t random = 1;
@@ -165,9 +177,10 @@ static void expect_round_trip(const struct mcp_header *sample, size_t payload_by
 {
     struct mcp_header header, expected = *sample;
     assert_true(taken(packet.bytes, &header));
-    assert_int_equal(header.check, check_of(packet.byte, packet.head, packet.bytes));
+    assert_int_equal(header.check, check_of(packet.byte, packet.bytes));
     expected.magic = MCP_MAGIC;
     expected.version = MCP_WIRE_VERSION;
+    expected.payload_bytes = (uint32_t)payload_bytes;
     expected.check = header.check;
     assert_memory_equal(&header, &expected, sizeof(header)); /* what the type does not have is 0 */
     assert_int_equal(packet.bytes, mcp_header_bytes(header.type) + payload_bytes);
@@ -204,29 +217,30 @@ static void layout(void **state)
     assert_int_equal(offsetof(struct mcp_header, magic), 0);
     assert_int_equal(offsetof(struct mcp_header, version), 2);
     assert_int_equal(offsetof(struct mcp_header, type), 3);
-    assert_int_equal(offsetof(struct mcp_header, check), 4);
+    assert_int_equal(offsetof(struct mcp_header, payload_bytes), 4);
     assert_int_equal(offsetof(struct mcp_header, key), 8);
-    assert_int_equal(offsetof(struct mcp_header, collective.epoch), 16);
-    assert_int_equal(offsetof(struct mcp_header, collective.slot), 20);
-    assert_int_equal(offsetof(struct mcp_header, collective.node), 22);
-    assert_int_equal(offsetof(struct mcp_header, message.source), 16);
-    assert_int_equal(offsetof(struct mcp_header, message.sequence), 24);
-    assert_int_equal(offsetof(struct mcp_header, message.expected), 28);
-    assert_int_equal(offsetof(struct mcp_header, message.to_port), 32);
-    assert_int_equal(offsetof(struct mcp_header, message.from_port), 34);
-    assert_int_equal(offsetof(struct mcp_header, message.port_key), 36);
-    assert_int_equal(offsetof(struct mcp_header, message.length), 40);
-    assert_int_equal(offsetof(struct mcp_header, message.round), 44);
-    assert_int_equal(offsetof(struct mcp_header, message.flags), 46);
-    assert_int_equal(offsetof(struct mcp_header, message.detail), 47);
-    assert_int_equal(sizeof(struct mcp_header), 48);
+    assert_int_equal(offsetof(struct mcp_header, check), 16);
+    assert_int_equal(offsetof(struct mcp_header, collective.epoch), 24);
+    assert_int_equal(offsetof(struct mcp_header, collective.slot), 28);
+    assert_int_equal(offsetof(struct mcp_header, collective.node), 30);
+    assert_int_equal(offsetof(struct mcp_header, message.source), 24);
+    assert_int_equal(offsetof(struct mcp_header, message.sequence), 32);
+    assert_int_equal(offsetof(struct mcp_header, message.expected), 36);
+    assert_int_equal(offsetof(struct mcp_header, message.to_port), 40);
+    assert_int_equal(offsetof(struct mcp_header, message.from_port), 42);
+    assert_int_equal(offsetof(struct mcp_header, message.port_key), 44);
+    assert_int_equal(offsetof(struct mcp_header, message.length), 48);
+    assert_int_equal(offsetof(struct mcp_header, message.round), 52);
+    assert_int_equal(offsetof(struct mcp_header, message.flags), 54);
+    assert_int_equal(offsetof(struct mcp_header, message.detail), 55);
+    assert_int_equal(sizeof(struct mcp_header), 56);
     assert_int_equal(MCP_MAGIC, 0x4d59);
-    assert_int_equal(MCP_WIRE_VERSION, 2);
+    assert_int_equal(MCP_WIRE_VERSION, 3);
     static const uint8_t types[] = {MCP_ARRIVE, MCP_ASK,  MCP_DONE, MCP_LATER,
                                     MCP_FAIL,   MCP_DATA, MCP_ACK,  MCP_REFUSE};
     for (uint8_t t = 0; t < sizeof(types); ++t) {
         assert_int_equal(types[t], t + 1);
-        assert_int_equal(mcp_header_bytes(types[t]), types[t] <= MCP_FAIL ? 24 : 48);
+        assert_int_equal(mcp_header_bytes(types[t]), types[t] <= MCP_FAIL ? 32 : 56);
     }
 }
 
@@ -236,9 +250,9 @@ static void sealed_twice(void **state)
     (void)state;
     for (size_t s = 0; s < SAMPLES; ++s) {
         struct mcp_header once = samples[s];
-        mcp_seal(&once, NULL, 0);
+        mcp_seal(&once, &secret, NULL, 0);
         struct mcp_header twice = once;
-        mcp_seal(&twice, NULL, 0);
+        mcp_seal(&twice, &secret, NULL, 0);
         assert_memory_equal(&once, &twice, sizeof(once));
     }
 }
@@ -265,11 +279,16 @@ static void whole_only(void **state)
     for_all(expect_whole_only, 1500);
 }
 
+/* Of a key that is changed nobody has the secret. */
 static void expect_no_flip(const struct mcp_header *sample, size_t payload_bytes)
 {
     (void)sample, (void)payload_bytes;
     assert_true(taken_whole());
     for (size_t bit = 0; bit < 8 * packet.bytes; ++bit) {
+        if (bit / 8 >= offsetof(struct mcp_header, key) &&
+            bit / 8 < offsetof(struct mcp_header, check)) {
+            continue;
+        }
         packet.byte[bit / 8] ^= (uint8_t)(1 << bit % 8);
         assert_false(taken_whole());
         packet.byte[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -281,6 +300,27 @@ static void no_flip(void **state)
 {
     (void)state;
     for_all(expect_no_flip, 1500);
+}
+
+/* Each bit of the secret counts. */
+static void expect_no_other_secret(const struct mcp_header *sample, size_t payload_bytes)
+{
+    const uint8_t *payload = packet.byte + packet.head;
+    struct mcp_header header;
+    (void)sample, (void)payload_bytes;
+    assert_true(taken(packet.bytes, &header));
+    for (uint32_t bit = 0; bit < 128; ++bit) {
+        struct mcp_secret other = secret;
+        other.word[bit / 64] ^= UINT64_C(1) << bit % 64;
+        assert_false(mcp_genuine(&header, &other, payload));
+    }
+    assert_true(mcp_genuine(&header, &secret, payload));
+}
+
+static void no_other_secret(void **state)
+{
+    (void)state;
+    for_all(expect_no_other_secret, 1500);
 }
 
 /* Words in another order, and words of zeros in another number. */
@@ -304,12 +344,12 @@ static void order(void **state)
     }
     assert_true(taken_whole());
     memset(packet.byte + head, 0, bytes);
-    uint32_t checks[256];
+    uint64_t checks[256];
     for (size_t count = 1; count < bytes; ++count) {
         make(&samples[3], count);
-        memcpy(&checks[count], packet.byte + 4, 4);
+        memcpy(&checks[count], packet.byte + 16, 8);
         for (size_t before = 1; before < count; ++before) {
-            assert_int_not_equal(checks[before], checks[count]);
+            assert_true(checks[before] != checks[count]);
         }
     }
 }
@@ -331,7 +371,7 @@ static void foreign_formats(void **state)
         make_fit();
         assert_int_equal(taken_whole(), MCP_WIRE_VERSION == value);
         make(&samples[4], 0); /* long enough for all types */
-        memset(packet.byte + MCP_COLLECTIVE_BYTES, 0, MCP_COLLECTIVE_BYTES);
+        memset(packet.byte + MCP_COLLECTIVE_BYTES, 0, MCP_MESSAGE_BYTES - MCP_COLLECTIVE_BYTES);
         packet.byte[3] = (uint8_t)value;
         packet.head = mcp_header_bytes((uint8_t)value);
         make_fit();
@@ -418,7 +458,6 @@ static void noise(void **state)
     uint64_t random = crew_seed();
     for (int i = 0; i < 100000; ++i) {
         make(&samples[crew_below(&random, SAMPLES)], 0);
-        packet.head = packet.bytes; /* for check_of(), which is for whole headers */
         const uint32_t keep = crew_below(&random, 5);
         for (size_t b = keep; b < packet.bytes; ++b) {
             packet.byte[b] = (uint8_t)crew_random(&random);
@@ -430,7 +469,7 @@ static void noise(void **state)
         const bool known = type > 0 && type < MCP_TYPES && bytes >= mcp_header_bytes(type);
         assert_true(!is || known);
         if (is) {
-            assert_int_equal(check_of(packet.byte, mcp_header_bytes(type), bytes), header.check);
+            assert_int_equal(check_of(packet.byte, bytes), header.check);
         }
     }
 }
@@ -439,12 +478,20 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layout),       cmocka_unit_test(round_trip),
-        cmocka_unit_test(sealed_twice), cmocka_unit_test(round_trip_of_any),
-        cmocka_unit_test(whole_only),   cmocka_unit_test(no_flip),
-        cmocka_unit_test(order),        cmocka_unit_test(foreign_formats),
-        cmocka_unit_test(data_ranges),  cmocka_unit_test(refuse_ranges),
-        cmocka_unit_test(ack_ranges),   cmocka_unit_test(no_payload),
+        cmocka_unit_test(sum_is_right),
+        cmocka_unit_test(layout),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(sealed_twice),
+        cmocka_unit_test(round_trip_of_any),
+        cmocka_unit_test(whole_only),
+        cmocka_unit_test(no_flip),
+        cmocka_unit_test(no_other_secret),
+        cmocka_unit_test(order),
+        cmocka_unit_test(foreign_formats),
+        cmocka_unit_test(data_ranges),
+        cmocka_unit_test(refuse_ranges),
+        cmocka_unit_test(ack_ranges),
+        cmocka_unit_test(no_payload),
         cmocka_unit_test(noise),
     };
     return cmocka_run_group_tests_name("wire", tests, NULL, NULL);

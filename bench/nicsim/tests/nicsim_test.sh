@@ -78,7 +78,7 @@ rm -rf spoiled
 
 run barrier
 works "a barrier" '^LANai 4\.3, 16 nodes, pairwise played by the NICs, GM, seed 1$' \
-    '^ +[0-9.]+ us a barrier$' '^ +64\.0 packets a barrier, 1536 bytes$' \
+    '^ +[0-9.]+ us a barrier$' '^ +64\.0 packets a barrier, 2048 bytes$' \
     '^ +16\.0 DMAs a barrier$' '^ +0 packets lost$' '^ +1280 packets put on the wire$' \
     '^ +1280 packets taken from the wire$' '^ +320 barriers completed' '^[0-9]+ events$'
 nics=$(latency)

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * SipHash: a number of 64 bits for some words and a secret (Aumasson, Bernstein: "SipHash: a fast
+ * short-input PRF"). Who does not know the secret cannot tell the number, however many others he
+ * has seen.
+ *
+ * SipHash-c-d does c rounds for each word and d at the end. The check of packets (wire.h) is
+ * SipHash-1-3, on every kind of NIC: 9 ns for a collective's packet, where 2-4 takes 18. No attack
+ * on 1-3 is known that would be better than guessing. A guess must be sent, and one in 2^64 fits.
+ * Off the path, where secrets follow from others, it is 2-4, which is what its authors advise for
+ * all uses (libmyr/secrets.h).
+ *
+ * Pure; no loop whose end is not a constant, so that BPF takes it, too. Words are the machine's
+ * own: the sum is that of the paper where the machine is little-endian.
+ */
+#ifndef MCP_SIPHASH_H
+#define MCP_SIPHASH_H
+
+#include <stdint.h>
+
+/* 128 bits, drawn at random, that are in no packet. */
+struct mcp_secret {
+    uint64_t word[2];
+};
+
+/* A sum that is being made: begin, any number of words, end. The numbers of rounds are constants.
+ */
+struct mcp_sip {
+    uint64_t v0, v1, v2, v3;
+};
+
+#define MCP_SIP_INLINE static inline __attribute__((always_inline))
+
+MCP_SIP_INLINE uint64_t mcp_sip_turn(uint64_t word, unsigned bits)
+{
+    return word << bits | word >> (64 - bits);
+}
+
+MCP_SIP_INLINE void mcp_sip_round(struct mcp_sip *sip)
+{
+    sip->v0 += sip->v1;
+    sip->v2 += sip->v3;
+    sip->v1 = mcp_sip_turn(sip->v1, 13) ^ sip->v0;
+    sip->v3 = mcp_sip_turn(sip->v3, 16) ^ sip->v2;
+    sip->v0 = mcp_sip_turn(sip->v0, 32);
+    sip->v2 += sip->v1;
+    sip->v0 += sip->v3;
+    sip->v1 = mcp_sip_turn(sip->v1, 17) ^ sip->v2;
+    sip->v3 = mcp_sip_turn(sip->v3, 21) ^ sip->v0;
+    sip->v2 = mcp_sip_turn(sip->v2, 32);
+}
+
+MCP_SIP_INLINE struct mcp_sip mcp_sip_begin(const struct mcp_secret *secret)
+{
+    return (struct mcp_sip){
+        .v0 = secret->word[0] ^ UINT64_C(0x736f6d6570736575),
+        .v1 = secret->word[1] ^ UINT64_C(0x646f72616e646f6d),
+        .v2 = secret->word[0] ^ UINT64_C(0x6c7967656e657261),
+        .v3 = secret->word[1] ^ UINT64_C(0x7465646279746573),
+    };
+}
+
+MCP_SIP_INLINE void mcp_sip_word(struct mcp_sip *sip, int rounds, uint64_t word)
+{
+    sip->v3 ^= word;
+    for (int i = 0; i < rounds; ++i) {
+        mcp_sip_round(sip);
+    }
+    sip->v0 ^= word;
+}
+
+/* The sum. `last` has in its upper byte how many bytes there are in all (modulo 256), and below it
+ * those that did not fill a word; the rest is 0. */
+MCP_SIP_INLINE uint64_t mcp_sip_end(struct mcp_sip sip, int rounds, int last_rounds, uint64_t last)
+{
+    mcp_sip_word(&sip, rounds, last);
+    sip.v2 ^= 0xff;
+    for (int i = 0; i < last_rounds; ++i) {
+        mcp_sip_round(&sip);
+    }
+    return sip.v0 ^ sip.v1 ^ sip.v2 ^ sip.v3;
+}
+
+#endif
