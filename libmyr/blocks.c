@@ -33,9 +33,9 @@ void myr_segment_lock(struct myr_segment *segment)
     struct timespec until;
     int rc;
     do {
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_sec += 1;
-        rc = pthread_mutex_timedlock(&segment->sram->lock, &until);
+        rc = pthread_mutex_clocklock(&segment->sram->lock, CLOCK_MONOTONIC, &until);
     } while (ETIMEDOUT == rc);
     if (EOWNERDEAD == rc) {
         segment->sram->full = 1;

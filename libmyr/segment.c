@@ -109,18 +109,18 @@ static enum myr_status map_ours(struct myr_segment *segment, struct myr_error *e
 }
 
 /*
- * What tells a link from any other that ever was: which it is, and when it was made. The segment
- * knows its own mark. An earlier job may have left a folder with a link. That link leads to another
- * job's segment if process and descriptor happen to have the same numbers today.
+ * What tells a sign from any other that ever was: which file it is, and when it was written. The
+ * segment knows its own mark. An earlier job may have left a folder with a sign. That sign points
+ * to another job's segment if process and descriptor happen to have the same numbers today.
  */
 struct mark {
     uint64_t word[2];
 };
 
-static bool mark_of(const char *link, struct mark *mark)
+static bool mark_of(int sign, struct mark *mark)
 {
     struct stat about;
-    if (lstat(link, &about) < 0) {
+    if (fstat(sign, &about) < 0 || !S_ISREG(about.st_mode) || geteuid() != about.st_uid) {
         return false;
     }
     const uint64_t seconds = (uint64_t)about.st_ctim.tv_sec;
@@ -130,39 +130,55 @@ static bool mark_of(const char *link, struct mark *mark)
     return true;
 }
 
-static bool marked(const struct myr_segment *segment, const char *link)
+enum { TARGET_BYTES = 64 }; /* of a path to a descriptor, below /proc */
+
+/* Read the sign at `path`; false if there is none, or something else. */
+static bool read_sign(const char *path, char target[TARGET_BYTES], struct mark *mark)
 {
-    struct mark mark;
-    return mark_of(link, &mark) &&
-           0 == memcmp(mark.word, segment->sram->link, sizeof(segment->sram->link));
+    const int sign = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (sign < 0) {
+        return false;
+    }
+    const ssize_t length = mark_of(sign, mark) ? read(sign, target, TARGET_BYTES - 1) : -1;
+    target[length < 0 ? 0 : length] = '\0';
+    close(sign);
+    return length > 0;
 }
 
-/* Open what the link leads to. */
-static enum myr_status attach(struct myr_segment *segment, const char *link,
+/* Open what the sign points to. */
+static enum myr_status attach(struct myr_segment *segment, const char *path,
                               struct myr_error *error)
 {
-    segment->fd = open(link, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    char target[TARGET_BYTES];
+    struct mark mark;
+    if (!read_sign(path, target, &mark)) {
+        return MYR_ERR_NOT_THERE; /* nobody was here yet */
+    }
+    segment->fd = open(target, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     /*
-     * An earlier job may have left a folder with a link to a process number that another process
+     * An earlier job may have left a folder with a sign to a process number that another process
      * has today. Its descriptor is then a socket (ENXIO), or something that nobody may open for
      * writing (EACCES). If the process is of this job, but keeps others out, each makes a segment,
      * and the modex tells.
      */
     if (segment->fd < 0 &&
         (ENOENT == errno || EISDIR == errno || ENXIO == errno || EACCES == errno)) {
-        return MYR_ERR_NOT_THERE; /* nobody was here yet, or all have ended */
+        return MYR_ERR_NOT_THERE; /* all have ended */
     }
     if (segment->fd < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno,
-                        "cannot open the node's shared memory of another process (%s)", link);
+                        "cannot open the node's shared memory of another process (%s in %s)",
+                        target, path);
     }
     /*
-     * The link may lead to something else. Its maker has left or was killed, and the descriptor's
+     * The sign may point to something else. Its maker has left or was killed, and the descriptor's
      * number is something else by now. Or its maker is in another container: then each makes a
      * segment, and the modex tells.
      */
     const enum myr_status status = map_ours(segment, error);
-    return MYR_OK == status && !marked(segment, link) ? MYR_ERR_NOT_THERE : status;
+    const bool marked =
+        MYR_OK == status && 0 == memcmp(mark.word, segment->sram->sign, sizeof(mark.word));
+    return MYR_OK == status && !marked ? MYR_ERR_NOT_THERE : status;
 }
 
 static void discard(struct myr_segment *segment)
@@ -177,31 +193,59 @@ static void discard(struct myr_segment *segment)
     }
 }
 
-/* Have the link lead to this process's descriptor, under the name that /proc has for it. */
-static bool make_link(struct myr_segment *segment, const char *link)
+/* Have the sign point to this process's descriptor, under the name that /proc has for it. */
+static bool make_sign(struct myr_segment *segment, const char *path)
 {
-    char self[32], target[64];
+    char self[32], target[TARGET_BYTES];
+    struct mark mark;
     const ssize_t length = readlink("/proc/self", self, sizeof(self) - 1);
     self[length < 0 ? 0 : length] = '\0';
-    snprintf(target, sizeof(target), "/proc/%s/fd/%d", self, segment->fd);
-    struct mark mark;
-    if ((unlink(link) < 0 && ENOENT != errno) || symlink(target, link) < 0 ||
-        !mark_of(link, &mark)) {
+    const int bytes = snprintf(target, sizeof(target), "/proc/%s/fd/%d", self, segment->fd);
+    if (unlink(path) < 0 && ENOENT != errno) {
         return false;
     }
-    memcpy(segment->sram->link, mark.word, sizeof(segment->sram->link));
-    segment->linked = true;
-    return true;
+    const int sign = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (sign < 0) {
+        return false;
+    }
+    const bool made = bytes == write(sign, target, (size_t)bytes) && mark_of(sign, &mark);
+    close(sign);
+    if (made) {
+        memcpy(segment->sram->sign, mark.word, sizeof(mark.word));
+        segment->shows = true;
+    }
+    return made;
+}
+
+/* The sign goes with the descriptor that it points to, unless somebody has made another one. */
+static void remove_sign(const struct myr_segment *segment)
+{
+    char target[TARGET_BYTES];
+    struct mark mark;
+    if (NULL != segment->sign && read_sign(segment->sign, target, &mark) &&
+        0 == memcmp(mark.word, segment->sram->sign, sizeof(mark.word))) {
+        (void)unlink(segment->sign);
+    }
+}
+
+/* What only processes of the same namespaces share: numbers of processes, and the clock; 0 where it
+ * is not known. */
+static unsigned long namespace_of(const char *name)
+{
+    char path[32];
+    struct stat about;
+    snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+    return stat(path, &about) < 0 ? 0 : (unsigned long)about.st_ino;
 }
 
 /* Find or create the segment. The folder's lock lets one process at a time do this. */
 static enum myr_status meet(struct myr_segment *segment, const char *folder, uint32_t limit,
                             struct myr_error *error)
 {
-    char link[PATH_MAX];
-    if (snprintf(link, sizeof(link), "%s/nicbarr.%u", folder, (unsigned)getuid()) >=
-        (int)sizeof(link)) {
-        return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "session folder %s", folder);
+    if (asprintf(&segment->sign, "%s/nicbarr.%u.%lu.%lu", folder, (unsigned)getuid(),
+                 namespace_of("pid"), namespace_of("time")) < 0) {
+        segment->sign = NULL;
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     const int door = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (door < 0 || flock(door, LOCK_EX) < 0) {
@@ -212,12 +256,12 @@ static enum myr_status meet(struct myr_segment *segment, const char *folder, uin
         }
         return status;
     }
-    enum myr_status status = attach(segment, link, error);
+    enum myr_status status = attach(segment, segment->sign, error);
     if (MYR_ERR_NOT_THERE == status) {
         discard(segment);
         status = create(segment, limit, error);
-        if (MYR_OK == status && !make_link(segment, link)) {
-            status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot create %s", link);
+        if (MYR_OK == status && !make_sign(segment, segment->sign)) {
+            status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot create %s", segment->sign);
         }
     }
     close(door); /* and unlock */
@@ -274,7 +318,7 @@ static enum myr_status enter(struct myr_segment *segment, struct myr_error *erro
         myr_publish(&process->pid, pid);
         atomic_store(&process->began, began);
         myr_tell_processors(process);
-        process->linked = segment->linked ? (uint32_t)segment->fd + 1 : 0; /* by the maker: first */
+        process->shown = segment->shows ? (uint32_t)segment->fd + 1 : 0; /* by the maker: first */
         myr_publish(&process->number, next_number(myr_glance(&process->number), index));
     }
     myr_count(&process->attached);
@@ -307,6 +351,7 @@ static enum myr_status finish(struct myr_segment *joining, enum myr_status statu
     }
     if (MYR_OK != status) {
         discard(joining);
+        free(joining->sign);
         free(joining);
         return status;
     }
@@ -346,17 +391,19 @@ enum myr_status myr_segment_join_fd(int fd, struct myr_segment **segment, struct
 void myr_segment_leave(struct myr_segment *segment)
 {
     struct myr_sram_process *process = &segment->sram->process[segment->index];
-    const int linked = (int)process->linked - 1;
-    if (linked == segment->fd) {
-        segment->fd = -1; /* the link leads there as long as any part of this process is in */
+    const int shown = (int)process->shown - 1;
+    if (shown == segment->fd) {
+        segment->fd = -1; /* the sign points there as long as any part of this process is in */
     }
     if (1 == atomic_fetch_sub(&process->attached, 1)) {
         myr_count(&segment->sram->population);
-        if (linked >= 0) {
-            close(linked);
+        if (shown >= 0) {
+            remove_sign(segment);
+            close(shown);
         }
     }
     discard(segment);
+    free(segment->sign);
     free(segment);
 }
 

@@ -3,9 +3,11 @@
  * The node's shared segment: joining it, records in it, who runs where.
  *
  * The memory is a memfd, so nothing is ever left behind, whoever is killed and when. Processes find
- * it by a symbolic link in the job's session folder. The link leads to the first process's
- * descriptor under /proc. The segment does not depend on the size of /dev/shm. It grows by
- * fallocate(), so a node that is short of memory gives an error there and never a SIGBUS later.
+ * it by a sign: a file in the job's session folder that names the first process's descriptor under
+ * /proc. It goes when that process leaves; else Open MPI removes the folder with the files in it.
+ * (A symbolic link would stay: Open MPI looks where it leads, and by then it leads nowhere.) The
+ * segment does not depend on the size of /dev/shm. It grows by fallocate(), so a node that is short
+ * of memory gives an error there and never a SIGBUS later.
  *
  * Threads: all functions may be called by several threads at once, except join and leave.
  */

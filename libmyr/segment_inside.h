@@ -18,7 +18,8 @@ enum { MYR_GROWTH = 1 << 16 }; /* bytes taken from the system at a time */
 struct myr_segment {
     struct myr_sram *sram;
     size_t mapped;
-    bool linked; /* it has made the link, which leads to its descriptor */
+    bool shows; /* it has made the sign, which points to its descriptor */
+    char *sign; /* the sign's path; NULL: there is none */
     int fd;
     uint32_t index, number;
 };

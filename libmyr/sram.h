@@ -17,7 +17,7 @@
 #include "firmware/atomics.h"
 
 #define MYR_SRAM_MAGIC 0x6d61727372796dULL /* "myrsram" */
-#define MYR_SRAM_LAYOUT 5
+#define MYR_SRAM_LAYOUT 6
 
 enum {
     MYR_PROCESSES = 1024,   /* processes of a job on a node */
@@ -31,7 +31,7 @@ enum {
 struct myr_sram_process {
     myr_word attached;      /* how often it has joined; 0 = free entry */
     myr_word number;        /* of this use of the entry: see myr_segment_number() */
-    uint32_t linked;        /* its descriptor that the link leads to, + 1; 0: it has none */
+    uint32_t shown;         /* its descriptor that the sign points to, + 1; 0: it has none */
     myr_word pid;           /* which may be given again ... */
     _Atomic uint64_t began; /* ... and when that process began: see process.h */
     uint32_t home;          /* lowest processor it might run on when it attached; never changes */
@@ -55,7 +55,7 @@ struct myr_sram {
     uint32_t layout;
     uint32_t limit;       /* bytes the segment may grow to */
     uint64_t identity;    /* random: two processes share a segment if and only if this is equal */
-    uint64_t link[2];     /* by which link it is found, see segment.c; 0, 0: by none */
+    uint64_t sign[2];     /* by which sign it is found, see segment.c; 0, 0: by none */
     pthread_mutex_t lock; /* robust: its owner may be killed */
     uint32_t full;      /* once true nobody creates records any more: all ranks must see the same */
     uint32_t end;       /* where memory that was never used begins */

@@ -81,6 +81,7 @@ component_tests = \
     tests/component/faults.sh \
     tests/component/resources.sh \
     tests/component/short_jobs.sh \
+    tests/component/leftovers.sh \
     tests/component/same.sh \
     tests/component/parameters.sh \
     tests/component/tuning.sh \

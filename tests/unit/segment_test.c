@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The node's shared segment. Invariants. All who give the same folder at the same time are in the
- * same segment, each with a number of its own. A link that leads to anything else is replaced, but
- * another version's segment is refused with a line that says so. A record is the same for all who
- * give the same key. The last to leave it frees it, and it is used again. Once one record could not
- * be created, no other is. A process that is killed, whenever that is, does not keep the others
- * from going on.
+ * The node's shared segment. Invariants: all who give the same folder at the same time are in the
+ * same segment, each with a number of its own; a sign that points to anything else is replaced, but
+ * another version's segment is refused with a line that says so; a record is the same for all who
+ * give the same key, is freed by the last to leave it and used again; once one record could not be
+ * created, no other is; nobody who is killed, whenever that is, keeps the others from going on.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,13 +33,18 @@
 
 enum { LIMIT = 1 << 20, SMALL = 0 /* the least there is */ };
 
-static char folder[200], the_link[300];
+static char folder[200], the_sign[300];
 
 static int make_folder(void **state)
 {
     (void)state;
     crew_folder_make(folder, sizeof(folder));
-    snprintf(the_link, sizeof(the_link), "%s/nicbarr.%u", folder, (unsigned)getuid());
+    struct stat numbers, clock;
+    if (0 != stat("/proc/self/ns/pid", &numbers) || 0 != stat("/proc/self/ns/time", &clock)) {
+        return -1;
+    }
+    snprintf(the_sign, sizeof(the_sign), "%s/nicbarr.%u.%lu.%lu", folder, (unsigned)getuid(),
+             (unsigned long)numbers.st_ino, (unsigned long)clock.st_ino);
     return 0;
 }
 
@@ -81,12 +85,13 @@ static struct myr_record *record_of(struct myr_segment *segment, uint64_t id, ui
 
 /* ---- a system other than this one ----
  *
- * Two calls of the system are this file's own, so that tests can have it short of memory, and have
- * processors that it does not have. */
+ * These calls of the system are this file's own, so that tests can have it short of memory, have
+ * processors that it does not have, and have somebody set its clock. */
 
 static int64_t memory_left = -1;   /* bytes that fallocate() still grants; -1: any number */
 static uint32_t interruptions;     /* how often fallocate() is to be interrupted first */
 static const cpu_set_t *pretended; /* where sched_getaffinity() says that this process may run */
+static time_t put_back_soon;       /* seconds by which the time of day is about to be put back */
 
 int fallocate(int fd, int mode, off_t offset, off_t bytes)
 {
@@ -111,6 +116,13 @@ int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
     }
     memset(set, 0, bytes);
     return syscall(SYS_sched_getaffinity, pid, bytes, set) < 0 ? -1 : 0;
+}
+
+int clock_gettime(clockid_t which, struct timespec *now)
+{
+    const long rc = syscall(SYS_clock_gettime, which, now);
+    now->tv_sec += CLOCK_REALTIME == which ? put_back_soon : 0;
+    return (int)rc;
 }
 
 /* ---- processes that wait for each other ---- */
@@ -383,7 +395,7 @@ static void each_record(void **state)
     myr_segment_leave(one);
 }
 
-/* The first of two that made the link leaves: who comes later still finds the segment. */
+/* The first of two that made the sign leaves: who comes later still finds the segment. */
 static void one_process_twice_leads_others(void **state)
 {
     (void)state;
@@ -396,6 +408,22 @@ static void one_process_twice_leads_others(void **state)
     myr_segment_leave(again);
 }
 
+/* Who leaves takes its own sign away, and nobody else's. */
+static void signs_of_others_stay(void **state)
+{
+    (void)state;
+    struct myr_segment *one = join(folder, LIMIT);
+    assert_int_equal(unlink(the_sign), 0); /* somebody has tidied up */
+    struct myr_segment *other = join(folder, LIMIT);
+    assert_true(myr_segment_identity(one) != myr_segment_identity(other));
+    myr_segment_leave(one);
+    struct myr_segment *late = join(folder, LIMIT);
+    assert_true(myr_segment_identity(late) == myr_segment_identity(other));
+    myr_segment_leave(other);
+    assert_int_equal(access(the_sign, F_OK), -1);
+    myr_segment_leave(late);
+}
+
 static int descriptors(void)
 {
     int count = 0;
@@ -405,8 +433,8 @@ static int descriptors(void)
     return count;
 }
 
-/* When both have left, no descriptor is open, so no link leads to what they have left: whoever
- * comes then, they themselves as well, begins anew. */
+/* When both have left, no descriptor is open, and no sign points to it: whoever comes then, they
+ * themselves as well, begins anew. */
 static void one_process_twice_leaves_nothing(void **state)
 {
     (void)state;
@@ -417,6 +445,7 @@ static void one_process_twice_leaves_nothing(void **state)
         myr_segment_leave(two[first]);
         myr_segment_leave(two[1 - first]);
         assert_int_equal(descriptors(), before);
+        assert_int_equal(access(the_sign, F_OK), -1);
         struct myr_segment *next = join_self(folder, LIMIT);
         assert_false(identity == myr_segment_identity(next));
         myr_segment_leave(next);
@@ -495,7 +524,7 @@ static void limits(void **state)
     for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); ++i) {
         struct myr_segment *segment = join(folder, asked[i]);
         struct stat about;
-        assert_int_equal(stat(the_link, &about), 0);
+        assert_int_equal(fstat(myr_segment_fd(segment), &about), 0);
         assert_true(about.st_size <= 1 << 30);
         assert_true(about.st_size >= (off_t)sizeof(struct myr_sram));
         assert_non_null(record_of(segment, 1, 1, 1000)); /* there is room for something */
@@ -506,7 +535,7 @@ static void limits(void **state)
     }
 }
 
-/* ---- links that lead elsewhere ---- */
+/* ---- signs that point elsewhere ---- */
 
 static void expect_refused(const char *where, enum myr_status status, const char *what)
 {
@@ -519,34 +548,57 @@ static void expect_refused(const char *where, enum myr_status status, const char
     assert_int_equal(myr_segment_join(where, LIMIT, &segment, NULL), status); /* nobody listens */
 }
 
-static void expect_refused_link(const char *target, enum myr_status status, const char *what)
+/* A sign as an earlier process would have made it. */
+static void make_sign(const char *target)
 {
-    char now[300];
-    assert_int_equal(symlink(target, the_link), 0);
-    expect_refused(folder, status, what);
-    const ssize_t length = readlink(the_link, now, sizeof(now) - 1);
-    assert_int_equal(length, strlen(target)); /* what is not ours is left alone */
-    now[length] = '\0';
-    assert_string_equal(now, target);
-    assert_int_equal(unlink(the_link), 0);
+    const int fd = open(the_sign, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_int_equal(write(fd, target, strlen(target)), strlen(target));
+    close(fd);
 }
 
-/* Who finds such a link makes a segment of its own, and has the link lead there. */
-static void expect_replaced_link(const char *target, const char *what)
+static const char *read_sign(void)
 {
-    char now[300];
+    static char now[300];
+    struct stat about;
+    assert_int_equal(lstat(the_sign, &about), 0);
+    assert_true(S_ISREG(about.st_mode));
+    const int fd = open(the_sign, O_RDONLY);
+    const ssize_t length = read(fd, now, sizeof(now) - 1);
+    assert_true(length >= 0);
+    close(fd);
+    now[length] = '\0';
+    return now;
+}
+
+/* Open what the sign points to. */
+static int open_memory(void)
+{
+    return open(read_sign(), O_RDWR);
+}
+
+static void expect_refused_sign(const char *target, enum myr_status status, const char *what)
+{
+    make_sign(target);
+    expect_refused(folder, status, what);
+    assert_string_equal(read_sign(), target); /* what is not ours is left alone */
+    assert_int_equal(unlink(the_sign), 0);
+}
+
+/* Who finds such a sign makes a segment of its own, and a sign that points there. */
+static void expect_replaced_sign(const char *target, const char *what)
+{
     if (NULL != target) {
-        assert_int_equal(symlink(target, the_link), 0);
+        make_sign(target);
     }
     struct myr_segment *one = join(folder, LIMIT), *other = join(folder, LIMIT);
-    const ssize_t length = readlink(the_link, now, sizeof(now) - 1);
-    if (myr_segment_identity(one) != myr_segment_identity(other) || length <= 0 ||
-        0 != strncmp(now, "/proc/", 6)) {
+    if (myr_segment_identity(one) != myr_segment_identity(other) ||
+        0 != strncmp(read_sign(), "/proc/", 6) ||
+        (NULL != target && 0 == strcmp(read_sign(), target))) {
         fail_msg("%s: not replaced", what);
     }
     myr_segment_leave(one);
     myr_segment_leave(other);
-    assert_true(0 == unlink(the_link) || ENOENT == errno);
+    assert_true(0 == unlink(the_sign) || ENOENT == errno);
 }
 
 /* A memfd of `bytes`, sealed as ours are if asked for, and the path that leads to it. */
@@ -566,27 +618,34 @@ static void something_else(void **state)
     char path[300];
     snprintf(path, sizeof(path), "%s/pipe", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
-    expect_replaced_link(path, "a pipe");
+    expect_replaced_sign(path, "a pipe");
 
     snprintf(path, sizeof(path), "%s/file", folder);
     int fd = open(path, O_RDWR | O_CREAT, 0600);
-    expect_replaced_link(path, "an empty file");
+    expect_replaced_sign(path, "an empty file");
     assert_int_equal(ftruncate(fd, LIMIT), 0);
-    expect_replaced_link(path, "a file");
+    expect_replaced_sign(path, "a file");
     close(fd);
 
-    expect_replaced_link("/dev/null", "a device");
-    expect_replaced_link(folder, "a folder");
+    expect_replaced_sign("/dev/null", "a device");
+    expect_replaced_sign(folder, "a folder");
     const int other = socket(AF_UNIX, SOCK_STREAM, 0);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", other);
-    expect_replaced_link(path, "a socket");
+    expect_replaced_sign(path, "a socket");
     close(other);
-    expect_refused_link(the_link, MYR_ERR_SYSTEM, "itself");
+    expect_replaced_sign(the_sign, "itself");
 
-    /* Not a link at all. */
-    fd = open(the_link, O_RDWR | O_CREAT, 0600);
-    expect_replaced_link(NULL, "a file instead of the link");
+    /* Not a sign at all. */
+    assert_int_equal(symlink("/proc/self/fd/0", the_sign), 0);
+    expect_replaced_sign(NULL, "a symbolic link instead of the sign");
+    assert_int_equal(mkfifo(the_sign, 0600), 0);
+    expect_replaced_sign(NULL, "a pipe instead of the sign");
+    fd = open(the_sign, O_RDWR | O_CREAT, 0600);
+    expect_replaced_sign(NULL, "an empty sign, as its maker was killed");
     close(fd);
+    assert_int_equal(mkdir(the_sign, 0700), 0);
+    expect_refused(folder, MYR_ERR_SYSTEM, "a folder instead of the sign");
+    assert_int_equal(rmdir(the_sign), 0);
 }
 
 /* How a segment begins. */
@@ -607,9 +666,9 @@ static void expect_of_memfd(size_t bytes, int seals, const struct header *header
     assert_int_equal(pwrite(fd, header, sizeof(*header), 0), sizeof(*header));
     assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
     if (MYR_OK == status) {
-        expect_replaced_link(path, what);
+        expect_replaced_sign(path, what);
     } else {
-        expect_refused_link(path, status, what);
+        expect_refused_sign(path, status, what);
     }
     close(fd);
 }
@@ -638,7 +697,7 @@ static void something_like_it(void **state)
         const uint64_t garbage = crew_random(&random);
         assert_int_equal(write(fd, &garbage, sizeof(garbage)), sizeof(garbage));
     }
-    expect_refused_link(path, MYR_ERR_FOREIGN, "a memfd full of garbage");
+    expect_refused_sign(path, MYR_ERR_FOREIGN, "a memfd full of garbage");
     close(fd);
 
     struct myr_segment *segment = join(folder, LIMIT); /* after all that */
@@ -659,7 +718,7 @@ static void no_folder(void **state)
     expect_refused(path, MYR_ERR_SYSTEM, "a long name");
 }
 
-/* An earlier job's link may lead to another job's segment today: that one is not this folder's. */
+/* An earlier job's sign may point to another job's segment today: that one is not this folder's. */
 static void another_jobs(void **state)
 {
     (void)state;
@@ -669,13 +728,13 @@ static void another_jobs(void **state)
     struct myr_segment *const segments[] = {theirs, nobodys};
     for (size_t i = 0; i < 2; ++i) {
         snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), myr_segment_fd(segments[i]));
-        assert_int_equal(symlink(path, the_link), 0);
+        make_sign(path);
         struct myr_segment *own = join(folder, LIMIT), *again = join(folder, LIMIT);
         assert_true(myr_segment_identity(own) != myr_segment_identity(segments[i]));
         assert_true(myr_segment_identity(own) == myr_segment_identity(again));
         myr_segment_leave(own);
         myr_segment_leave(again);
-        assert_int_equal(unlink(the_link), 0);
+        assert_int_equal(access(the_sign, F_OK), -1); /* it went with its maker */
     }
     struct myr_segment *more = join(elsewhere, LIMIT); /* who belongs there still finds it */
     assert_true(myr_segment_identity(more) == myr_segment_identity(theirs));
@@ -685,24 +744,63 @@ static void another_jobs(void **state)
     crew_folder_remove(elsewhere);
 }
 
-/* Links that lead nowhere, or to what cannot be opened, are those of jobs that have ended. */
+/* Processes that number each other differently share nothing, and neither disturbs the other: not
+ * even if both are number 1 of theirs. */
+static void join_elsewhere(uint32_t rank, void *context)
+{
+    (void)rank;
+    if (unshare(CLONE_NEWPID) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWPID) < 0) {
+        *(bool *)context = true;
+        return;
+    }
+    const pid_t pid = fork();
+    if (0 == pid) {
+        struct myr_segment *segment;
+        struct myr_error error = {.text = ""};
+        CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, &error), "%s", error.text);
+        CREW_CHECK(board->identity[0] != myr_segment_identity(segment), "it is the same one");
+        myr_segment_leave(segment);
+        _exit(0);
+    }
+    int status;
+    CREW_CHECK(pid == waitpid(pid, &status, 0) && 0 == status, "status %d", status);
+}
+
+static void other_numbers(void **state)
+{
+    (void)state;
+    bool *unable = crew_memory(sizeof(*unable));
+    board_begin(1);
+    struct myr_segment *segment = join(folder, LIMIT);
+    board->identity[0] = myr_segment_identity(segment);
+    *unable = false;
+    assert_true(crew_join(crew_fork(join_elsewhere, 0, unable)));
+    struct myr_segment *late = join(folder, LIMIT);
+    assert_true(board->identity[0] == myr_segment_identity(late));
+    myr_segment_leave(late);
+    myr_segment_leave(segment);
+    board_end();
+    const bool skipped = *unable;
+    crew_memory_free(unable, sizeof(*unable));
+    if (skipped) {
+        skip();
+    }
+}
+
+/* Signs that point nowhere, or to what cannot be opened, are those of jobs that have ended. */
 static void dangling(void **state)
 {
     (void)state;
     static const char *const targets[] = {"/proc/999999999/fd/3", "nothing", "/nowhere/at/all",
                                           "/sys/kernel/uevent_seqnum" /* not even by root */};
-    char now[300];
     for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); ++i) {
-        assert_int_equal(symlink(targets[i], the_link), 0);
+        make_sign(targets[i]);
         struct myr_segment *one = join(folder, LIMIT), *other = join(folder, LIMIT);
         assert_true(myr_segment_identity(one) == myr_segment_identity(other));
-        const ssize_t length = readlink(the_link, now, sizeof(now) - 1);
-        assert_true(length > 0);
-        now[length] = '\0';
-        assert_string_not_equal(now, targets[i]);
+        assert_string_not_equal(read_sign(), targets[i]);
         myr_segment_leave(one);
         myr_segment_leave(other);
-        assert_true(0 == unlink(the_link) || ENOENT == errno);
+        assert_true(0 == unlink(the_sign) || ENOENT == errno);
     }
 }
 
@@ -1211,7 +1309,7 @@ static void die_with_the_lock(uint32_t rank, void *context)
 {
     (void)rank;
     (void)context;
-    const int fd = open(the_link, O_RDWR);
+    const int fd = open_memory();
     struct myr_sram *sram = mmap(NULL, sizeof(*sram), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     CREW_CHECK(MAP_FAILED != sram, "cannot map");
     CREW_CHECK(0 == pthread_mutex_lock(&sram->lock), "cannot lock");
@@ -1253,7 +1351,7 @@ static void release_without_a_word(uint32_t rank, void *context)
 {
     (void)rank;
     (void)context;
-    const int fd = open(the_link, O_RDWR);
+    const int fd = open_memory();
     struct myr_sram *sram = mmap(NULL, sizeof(*sram), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     CREW_CHECK(MAP_FAILED != sram, "cannot map");
     _Atomic int *word = (_Atomic int *)&sram->lock.__data.__lock; /* glibc's */
@@ -1275,10 +1373,12 @@ static void get_a_note(uint32_t rank, void *context)
     myr_note_get(context, 1);
 }
 
+/* Whatever becomes of the time of day meanwhile. */
 static void missed_wake(void **state)
 {
     (void)state;
     skip_where_threads();
+    put_back_soon = 3600;
     struct myr_segment *segment = join(folder, LIMIT);
     board_begin(2);
     const pid_t releaser = crew_fork(release_without_a_word, 0, NULL);
@@ -1287,6 +1387,7 @@ static void missed_wake(void **state)
     assert_true(crew_join(sleeper));
     board_end();
     myr_segment_leave(segment);
+    put_back_soon = 0;
 }
 
 enum { WORKERS = 4, KILLS = 60, JOBS = 6 };
@@ -1366,7 +1467,7 @@ static void killed_at_random(void **state)
             assert_true(crew_join(pids[w]));
         }
         crew_memory_free(arena, sizeof(*arena));
-        assert_true(0 == unlink(the_link) || ENOENT == errno);
+        assert_true(0 == unlink(the_sign) || ENOENT == errno);
     }
 }
 
@@ -1415,6 +1516,7 @@ int main(void)
         IN_A_FOLDER(one_process_twice),
         IN_A_FOLDER(one_process_twice_leads_others),
         IN_A_FOLDER(one_process_twice_leaves_nothing),
+        IN_A_FOLDER(signs_of_others_stay),
         IN_A_FOLDER(by_descriptor),
         IN_A_FOLDER(by_a_bad_descriptor),
         IN_A_FOLDER(buried),
@@ -1428,6 +1530,7 @@ int main(void)
         IN_A_FOLDER(no_folder),
         IN_A_FOLDER(another_jobs),
         IN_A_FOLDER(dangling),
+        IN_A_FOLDER(other_numbers),
         IN_A_FOLDER(comes_again),
         IN_A_FOLDER(same_key_same_record),
         IN_A_FOLDER(freed_by_the_last),

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What a job leaves behind in the folder for temporary files: nothing, however it ends, as long as
+# mpirun can still tidy up. Where mpirun itself was killed, Open MPI's own folder stays, with or without
+# nicbarr; there nicbarr adds no more than the one file that goes with that folder.
+. "$(dirname "$0")/common.sh"
+ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
+export TMPDIR=$scratch/tmp
+mkdir "$TMPDIR"
+endless=("$programs/barrier_ledger" --iterations 100000000 --ledger "$scratch/ledger")
+
+empty() {
+    find "$TMPDIR" -mindepth 1 >> "$scratch/out"
+    [ -z "$(ls -A "$TMPDIR")" ]
+}
+
+# A job in the middle of its barriers is told to end, by NAME; it and its processes are gone afterwards.
+begin() {
+    : > "$scratch/out" # the last job's words are not this one's
+    mpirun -np 3 "${endless[@]}" > "$scratch/out" 2>&1 &
+    job=$!
+    until said "barrier_ledger: np 3" || ! kill -0 "$job"; do sleep 0.05; done
+    mapfile -t ranks < <(pgrep -P "$job" -x barrier_ledger)
+    [ ${#ranks[@]} = 3 ] && [ -n "$(find "$TMPDIR" -name 'nicbarr.*')" ]
+}
+over() {
+    wait "$job"
+    local rank
+    for rank in "${ranks[@]}"; do
+        while kill -0 "$rank" 2> /dev/null; do sleep 0.05; done
+    done
+}
+ended() { # SIGNAL PROCESS...: numbers of ranks, or "mpirun"
+    local signal=$1 victim pids=()
+    begin || return 1
+    for victim in "${@:2}"; do
+        [ "$victim" = mpirun ] && pids+=("$job") || pids+=("${ranks[$victim]}")
+    done
+    kill "-$signal" "${pids[@]}"
+    over
+} 2> /dev/null
+
+check "a job that ends well" job 3 "$programs/barrier_ledger" --iterations 100 --ledger "$scratch/ledger"
+check "leaves nothing" empty
+check "one with messages by the BTL" job 3 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 1
+check "leaves nothing" empty
+alone() { "$programs/pvars" > "$scratch/out" 2>&1; }
+check "one without mpirun" alone
+until_over() { while pgrep -x orted > /dev/null && ! empty; do sleep 0.05; done; } # its helper tidies up later
+until_over
+check "leaves nothing" empty
+aborts() { ! NICBARR_TEST_BREAK=1 job 3 "$programs/barrier_ledger" --ledger "$scratch/ledger" && said MPI_ABORT; }
+check "one that calls MPI_Abort" aborts
+check "leaves nothing" empty
+check "one of which a process is killed" ended KILL 1
+check "leaves nothing" empty
+check "one of which all processes are killed" ended KILL 0 1 2
+check "leaves nothing" empty
+check "one that is told to end" ended TERM mpirun
+check "leaves nothing" empty
+
+check "mpirun and all processes are killed" ended KILL mpirun 0 1 2
+one_file() { # besides Open MPI's own, which stay as well without nicbarr
+    find "$TMPDIR" -mindepth 1 >> "$scratch/out"
+    [ "$(find "$TMPDIR" -name '*nicbarr*' -printf '%y %s\n' | awk '$1 == "f" && $2 < 64' | wc -l)" = 1 ] &&
+        [ "$(find "$TMPDIR" -name '*nicbarr*' | wc -l)" = 1 ]
+}
+check "of nicbarr's there is one small file in Open MPI's folder" one_file
+find "$TMPDIR" -mindepth 1 | sort > "$scratch/before"
+check "the next job" job 3 "$programs/barrier_ledger" --iterations 100 --ledger "$scratch/ledger"
+nothing_more() { find "$TMPDIR" -mindepth 1 | sort | diff "$scratch/before" - >> "$scratch/out"; }
+check "adds nothing to that" nothing_more
+finish
