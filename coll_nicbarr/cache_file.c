@@ -8,13 +8,19 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "coll_nicbarr/nics.h"
+#include "coll_nicbarr/regular_file.h"
 
-enum { KEY_BYTES = 512 };
+enum {
+    KEY_BYTES = 512,
+    /* How long another may keep the folder locked: one of this user's, or anybody. (What is not
+     * remembered is measured again.) */
+    OWN_LOCK_MS = 30000,
+    FOREIGN_LOCK_MS = 2000,
+};
 
 static const char *format = "nicbarr tuning cache 1";
 
@@ -47,11 +53,15 @@ static void make_key(const struct nicbarr_cache_file *file, const struct nicbarr
 static json_t *load(const char *path, bool *foreign, struct myr_error *error)
 {
     json_error_t trouble;
-    *foreign = false;
-    if (0 != access(path, F_OK)) {
+    struct myr_error why;
+    const int in = nicbarr_open_regular(path, O_RDONLY, 0, &why);
+    *foreign = in < 0 && MYR_ERR_NOT_THERE != why.status;
+    if (in < 0) {
+        *error = *foreign ? why : *error;
         return NULL;
     }
-    json_t *root = json_load_file(path, 0, &trouble);
+    json_t *root = json_loadfd(in, 0, &trouble);
+    close(in);
     if (NULL == root) {
         myr_write_error(error, MYR_ERR_FOREIGN, 0, "line %d: %s", trouble.line, trouble.text);
         *foreign = true;
@@ -102,18 +112,22 @@ static void make_folders(const char *path)
     }
 }
 
-/* Its folder's descriptor, locked until it is closed; -1 and errno otherwise. */
-static int lock_folder(const char *path)
+/* Its folder's descriptor, locked until it is closed; -1 otherwise. */
+static int lock_folder(const char *path, struct myr_error *error)
 {
     char folder[PATH_MAX];
+    struct stat about;
     snprintf(folder, sizeof(folder), "%s", path);
     char *slash = strrchr(folder, '/');
     const int door = open(NULL == slash ? "." : (*slash = '\0', folder[0] ? folder : "/"),
                           O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (door >= 0 && flock(door, LOCK_EX) < 0) {
-        const int why = errno;
+    if (door < 0) {
+        myr_write_error(error, MYR_ERR_SYSTEM, errno, "its folder");
+        return -1;
+    }
+    const bool private = 0 == fstat(door, &about) && 0 == (about.st_mode & 077);
+    if (!nicbarr_lock(door, private ? OWN_LOCK_MS : FOREIGN_LOCK_MS, error)) {
         close(door);
-        errno = why;
         return -1;
     }
     return door;
@@ -124,14 +138,19 @@ static bool replace(const char *path, const json_t *root)
 {
     char fresh[PATH_MAX + 16];
     snprintf(fresh, sizeof(fresh), "%s.%d", path, (int)getpid());
-    if (0 == json_dump_file(root, fresh, JSON_INDENT(1) | JSON_SORT_KEYS) &&
-        0 == rename(fresh, path)) {
-        return true;
+    (void)unlink(fresh); /* an earlier process's that was killed */
+    const int out = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (out < 0) {
+        return false;
     }
+    bool written = 0 == json_dumpfd(root, out, JSON_INDENT(1) | JSON_SORT_KEYS);
+    written = 0 == close(out) && written && 0 == rename(fresh, path);
     const int why = errno;
-    (void)unlink(fresh);
+    if (!written) {
+        (void)unlink(fresh);
+    }
     errno = why;
-    return false;
+    return written;
 }
 
 static json_t *entry_json(const struct nicbarr_cache_entry *entry)
@@ -149,9 +168,8 @@ bool nicbarr_cache_file_write(const struct nicbarr_cache_file *file,
     char key[KEY_BYTES];
     bool foreign, written = false;
     make_folders(file->path);
-    const int door = lock_folder(file->path);
+    const int door = lock_folder(file->path, error);
     if (door < 0) {
-        myr_write_error(error, MYR_ERR_SYSTEM, errno, "its folder");
         return false;
     }
     json_t *root = load(file->path, &foreign, error);

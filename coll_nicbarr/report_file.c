@@ -6,8 +6,11 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
+
+#include "coll_nicbarr/regular_file.h"
+
+enum { LOCK_MOST_MS = 30000 }; /* for all processes of a large job, one after the other */
 
 /* ---- entries ---- */
 
@@ -101,8 +104,9 @@ static bool replace(int file, const json_t *document)
 bool nicbarr_report_file_write(const char *path, json_t *head, const char *process,
                                const json_t *entries, struct myr_error *error)
 {
-    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    bool written = file >= 0 && 0 == flock(file, LOCK_EX);
+    struct myr_error why = {.text = ""};
+    const int file = nicbarr_open_regular(path, O_RDWR | O_CREAT, 0666, &why);
+    bool written = file >= 0 && nicbarr_lock(file, LOCK_MOST_MS, &why);
     if (written) {
         json_t *document = others(file, head, process);
         size_t index;
@@ -113,10 +117,13 @@ bool nicbarr_report_file_write(const char *path, json_t *head, const char *proce
             json_array_append(json_object_get(document, "communicators"), entry);
         }
         written = replace(file, document);
+        if (!written) {
+            myr_write_error(&why, MYR_ERR_SYSTEM, errno, "it cannot be written");
+        }
         json_decref(document);
     }
     if (!written) {
-        (void)myr_fail(error, MYR_ERR_SYSTEM, errno, "%s", path);
+        (void)myr_fail(error, why.status, 0, "%s: %.180s", path, why.text);
     }
     if (file >= 0) {
         close(file); /* and unlock */

@@ -3,7 +3,7 @@
  * The file of the tuning cache (coll_nicbarr/cache_file.c). Invariants. What was written is read
  * again, for that shape and machine only. A file that is not ours is neither believed nor changed.
  * When several write at the same time, no entry is lost, and no reader sees half a file. Nothing
- * else stays in the folder.
+ * else stays in the folder. Nobody waits for what is no file, or for a stranger's lock.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,9 +11,11 @@
 #include <setjmp.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -249,6 +251,50 @@ static void no_folder(void **state)
     assert_int_equal(files_in_folder(), 1);
 }
 
+/* What is no regular file is not waited for, and stays what it is. */
+static void no_regular_file(void **state)
+{
+    (void)state;
+    struct myr_error error;
+    struct stat about;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    expect_complaint(shape_of(4), "no regular file");
+    assert_false(remember(shape_of(4), "tree:4", &error));
+    assert_non_null(strstr(error.text, "no regular file"));
+    assert_int_equal(lstat(path, &about), 0);
+    assert_true(S_ISFIFO(about.st_mode));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink("/dev/zero", path), 0);
+    expect_complaint(shape_of(4), "no regular file");
+}
+
+/* The new file beside it is one of our making, whatever somebody has put there. */
+static void no_regular_file_beside_it(void **state)
+{
+    (void)state;
+    char beside[400];
+    snprintf(beside, sizeof(beside), "%s.%d", path, (int)getpid());
+    assert_int_equal(mkfifo(beside, 0600), 0);
+    expect_written(shape_of(4), "tree:4");
+    expect_known(shape_of(4), "tree:4");
+    assert_int_equal(files_in_folder(), 1);
+}
+
+/* Another user may lock a folder that it may read: nobody waits for long. */
+static void locked_by_a_stranger(void **state)
+{
+    (void)state;
+    struct myr_error error;
+    assert_int_equal(chmod(folder, 0755), 0);
+    const int door = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(door, LOCK_EX), 0);
+    assert_false(remember(shape_of(4), "tree:4", &error));
+    assert_non_null(strstr(error.text, "another process keeps it locked"));
+    assert_int_equal(files_in_folder(), 0);
+    close(door);
+    expect_written(shape_of(4), "tree:4");
+}
+
 /* As somebody who may look, but not write. */
 static void look_only(uint32_t rank, void *context)
 {
@@ -314,6 +360,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(edited, set_up, tear_down),
         cmocka_unit_test_setup_teardown(makes_folders, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_folder, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_regular_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_regular_file_beside_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(locked_by_a_stranger, set_up, tear_down),
         cmocka_unit_test_setup_teardown(read_only_folder, set_up, tear_down),
         cmocka_unit_test_setup_teardown(at_once, set_up, tear_down),
     };

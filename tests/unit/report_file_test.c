@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -154,6 +155,12 @@ static void says_why_it_cannot(void **state)
     assert_false(write_some("1", "a:0", (const char *const[]){"A", NULL}, &error));
     assert_non_null(strstr(error.text, path));
     assert_non_null(strstr(error.text, "No such file"));
+    /* A pipe is not read, or waited for. */
+    snprintf(path, sizeof(path), "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_false(write_some("1", "a:0", (const char *const[]){"A", NULL}, &error));
+    assert_non_null(strstr(error.text, path));
+    assert_non_null(strstr(error.text, "no regular file"));
     memcpy(path, kept, sizeof(path));
 }
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files whose names the person gives; see regular_file.h. */
+#include "coll_nicbarr/regular_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int nicbarr_open_regular(const char *path, int flags, unsigned mode, struct myr_error *error)
+{
+    struct stat about;
+    const int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode);
+    if (fd < 0) {
+        /* ENXIO: a pipe that nobody reads, or a socket. */
+        myr_write_error(
+            error, ENOENT == errno || ENOTDIR == errno ? MYR_ERR_NOT_THERE : MYR_ERR_SYSTEM,
+            ENXIO == errno || EISDIR == errno ? 0 : errno, "%s",
+            ENXIO == errno || EISDIR == errno ? "it is no regular file" : "it cannot be opened");
+        return -1;
+    }
+    if (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode)) {
+        myr_write_error(error, MYR_ERR_FOREIGN, 0, "it is no regular file");
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error)
+{
+    unsigned waited = 0;
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (EWOULDBLOCK != errno && EINTR != errno) {
+            myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be locked");
+            return false;
+        }
+        if (waited++ >= most_ms) {
+            myr_write_error(error, MYR_ERR_SYSTEM, 0, "another process keeps it locked");
+            return false;
+        }
+        (void)poll(NULL, 0, 1);
+    }
+    return true;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Files whose names the person gives: the tuning cache and the report. Called by cache_file.c and
+ * report_file.c.
+ *
+ * Opening such a file never waits, whatever it is, and only a regular file is opened: a pipe in its
+ * place would hold up the job for ever. Locking waits a while: another user who may read a file, or
+ * look into a folder, can keep it locked.
+ *
+ * Threads: any.
+ */
+#ifndef NICBARR_REGULAR_FILE_H
+#define NICBARR_REGULAR_FILE_H
+
+#include <stdbool.h>
+
+#include "libmyr/status.h"
+
+/* Open the regular file at `path`; `flags` and `mode` as for open(). -1 with a line in `error`
+ * where that cannot be, and with MYR_ERR_NOT_THERE where there is no file. */
+int nicbarr_open_regular(const char *path, int flags, unsigned mode, struct myr_error *error);
+
+/* Lock what `fd` has open, until it is closed; false, with a line, after `most_ms` in vain. */
+bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error);
+
+#endif
