@@ -6,7 +6,8 @@
  * and a few maps. All processors may run the program at once, so a spin lock protects each group's
  * state. Only the engine runs under the lock, since a packet cannot be sent there.
  *
- * Invariants: foreign packets pass untouched, nearly all of them after one look at their length. A
+ * Invariants: foreign packets pass untouched, nearly all of them after one look at their length. So
+ * do packets that only look like ours: the system would not take them for datagrams either. A
  * message leaves in the packet that caused it: the last one in the packet itself, all others in
  * clones of it. A packet from the NIC's port that the program did not send is dropped. A doorbell
  * counts only if it comes from the user who owns the group. Apart from that, only packets with a
@@ -140,9 +141,18 @@ static __always_inline void copy_words(void *to, const void *from)
     }
 }
 
-enum { IP_BYTES = sizeof(struct frame) - sizeof(struct ethhdr), UNCUT = 0x4000, HOPS = 64 };
+enum {
+    IP_BYTES = sizeof(struct frame) - sizeof(struct ethhdr),
+    UDP_BYTES = IP_BYTES - sizeof(struct iphdr),
+    UNCUT = 0x4000,
+    HOPS = 64
+};
 
-/* The packet's frame, if it has the shape of one of ours. NULL: foreign. */
+/*
+ * The packet's frame, if it has the shape of one of ours. NULL: foreign. Whatever the system's UDP
+ * would not take for a datagram of this length is foreign. So is a datagram with a checksum, as
+ * ours have none, and one of a VLAN (which has a network of its own).
+ */
 static __always_inline struct frame *frame_of(struct __sk_buff *packet)
 {
     if (packet->len != sizeof(struct frame) || packet->protocol != bpf_htons(ETH_P_IP)) {
@@ -152,22 +162,39 @@ static __always_inline struct frame *frame_of(struct __sk_buff *packet)
         (void)bpf_skb_pull_data(packet, sizeof(struct frame));
     }
     struct frame *frame = (struct frame *)(long)packet->data;
-    if ((void *)(frame + 1) > (void *)(long)packet->data_end || 5 != frame->ip.ihl ||
-        IPPROTO_UDP != frame->ip.protocol || bpf_htons(IP_BYTES) != frame->ip.tot_len ||
-        0 != (frame->ip.frag_off & bpf_htons((uint16_t)~UNCUT))) {
+    if ((void *)(frame + 1) > (void *)(long)packet->data_end || 4 != frame->ip.version ||
+        5 != frame->ip.ihl || IPPROTO_UDP != frame->ip.protocol ||
+        bpf_htons(IP_BYTES) != frame->ip.tot_len ||
+        0 != (frame->ip.frag_off & bpf_htons((uint16_t)~UNCUT)) ||
+        bpf_htons(UDP_BYTES) != frame->udp.len || 0 != frame->udp.check ||
+        0 != packet->vlan_present) {
         return NULL;
     }
     return frame;
 }
 
+/* The Internet's checksum, from a sum of words of 16 or 32 bits. */
+static __always_inline uint16_t check_of(uint64_t sum)
+{
+    sum = (sum & 0xffffffff) + (sum >> 32);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t) ~(sum + (sum >> 16));
+}
+
 /* The checksum of the IP header that fill_frame() makes, computed from its parts. */
 static __always_inline uint16_t ip_check(uint32_t from, uint32_t to)
 {
-    uint32_t sum = bpf_htons(0x4500) + bpf_htons(IP_BYTES) + bpf_htons(UNCUT) +
-                   bpf_htons(HOPS << 8 | IPPROTO_UDP);
-    sum += (from & 0xffff) + (from >> 16) + (to & 0xffff) + (to >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    return (uint16_t) ~(sum + (sum >> 16));
+    const uint32_t parts = bpf_htons(0x4500) + bpf_htons(IP_BYTES) + bpf_htons(UNCUT) +
+                           bpf_htons(HOPS << 8 | IPPROTO_UDP);
+    return check_of((uint64_t)parts + from + to);
+}
+
+/* Does the checksum of this IP header fit? The system makes sure of it for packets that leave. */
+static __always_inline bool ip_fits(const void *ip)
+{
+    const any_word *words = ip;
+    return 0 == check_of((uint64_t)words[0] + words[1] + words[2] + words[3] + words[4]);
 }
 
 /* Fill in all of a packet but the Ethernet addresses and the message. */
@@ -189,7 +216,7 @@ static __always_inline void fill_frame(struct frame *frame, uint32_t from_ip, ui
     frame->udp = (struct udphdr){
         .source = from_port,
         .dest = to_port,
-        .len = bpf_htons(sizeof(frame->udp) + sizeof(frame->words)),
+        .len = bpf_htons(UDP_BYTES),
     };
 }
 
@@ -618,7 +645,7 @@ int mcp_receive(struct __sk_buff *packet)
     const struct frame *frame = frame_of(packet);
     /* A switch that has not yet learned a host's place shows its packets to all. */
     if (!frame || place.port != frame->udp.dest || place.ip != frame->ip.daddr ||
-        0 != packet->pkt_type) {
+        0 != packet->pkt_type || !ip_fits(&frame->ip)) {
         return NEXT;
     }
     struct mcp_header header = {0};

@@ -4,6 +4,9 @@
  *
  * One socket serves a NIC, whichever process uses it. Outgoing packets are gathered in an outbox
  * and handed to the kernel in as few calls as possible. Incoming packets are taken in batches.
+ *
+ * Only whole datagrams come here: the kernel has put fragments together, and has dropped what has a
+ * wrong length or checksum (Linux's ip_rcv() and udp_rcv()).
  */
 #ifndef MCP_SOFT_UDP_H
 #define MCP_SOFT_UDP_H

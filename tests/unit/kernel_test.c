@@ -203,14 +203,24 @@ static void make_frame(struct frame *frame, uint32_t node, uint16_t port, const 
     memcpy(frame->payload, payload, bytes);
 }
 
-static void inject_at(int tap, const struct sockaddr_ll *at, struct frame *frame,
-                      size_t payload_bytes)
+/* The checksum of its IP header. */
+static void seal_ip(struct frame *frame)
 {
-    const size_t bytes = BEFORE_PAYLOAD + payload_bytes;
     struct iphdr ip = frame->ip;
     ip.check = 0;
     frame->ip.check = ip_check(&ip);
+}
+
+static void inject_bytes(int tap, const struct sockaddr_ll *at, const void *frame, size_t bytes)
+{
     assert_int_equal(sendto(tap, frame, bytes, 0, (const struct sockaddr *)at, sizeof(*at)), bytes);
+}
+
+static void inject_at(int tap, const struct sockaddr_ll *at, struct frame *frame,
+                      size_t payload_bytes)
+{
+    seal_ip(frame);
+    inject_bytes(tap, at, frame, BEFORE_PAYLOAD + payload_bytes);
 }
 
 static void inject(struct frame *frame, size_t payload_bytes)
@@ -372,8 +382,7 @@ static void await_network(void)
         .sin_family = AF_INET, .sin_addr = {peer_ip(0)}, .sin_port = htons(9)};
     bool out = false, in = false;
     make_frame(&frame, 0, OTHER_PORT, "up?", 4);
-    struct iphdr ip = frame.ip;
-    frame.ip.check = ip_check(&ip);
+    seal_ip(&frame);
     while (!out || !in) {
         struct frame seen;
         (void)!sendto(other_socket, "up?", 4, 0, (const struct sockaddr *)&peer, sizeof(peer));
@@ -1017,6 +1026,147 @@ static void foreign_packets(void **state)
     close_pair(&pair);
 }
 
+/* ---- what only looks right ---- */
+
+/* The fields of a frame that some packets have otherwise; numbers as they are on the wire. */
+static void other_version(struct frame *frame)
+{
+    frame->ip.version = 6;
+}
+
+static void with_options(struct frame *frame)
+{
+    frame->ip.ihl = 6;
+}
+
+static void shorter_ip(struct frame *frame)
+{
+    frame->ip.tot_len = htons((uint16_t)(ntohs(frame->ip.tot_len) - 1));
+}
+
+static void longer_ip(struct frame *frame)
+{
+    frame->ip.tot_len = htons((uint16_t)(ntohs(frame->ip.tot_len) + 1));
+}
+
+static void first_fragment(struct frame *frame)
+{
+    frame->ip.frag_off = htons(0x2000);
+}
+
+static void last_fragment(struct frame *frame)
+{
+    frame->ip.frag_off = htons(1);
+}
+
+static void reserved_bit(struct frame *frame)
+{
+    frame->ip.frag_off = htons(0x8000);
+}
+
+static void shorter_udp(struct frame *frame)
+{
+    frame->udp.len = htons((uint16_t)(ntohs(frame->udp.len) - 1));
+}
+
+static void longer_udp(struct frame *frame)
+{
+    frame->udp.len = htons((uint16_t)(ntohs(frame->udp.len) + 1));
+}
+
+static void no_udp_length(struct frame *frame)
+{
+    frame->udp.len = 0;
+}
+
+static void wrong_udp_check(struct frame *frame)
+{
+    frame->udp.check = 1;
+}
+
+/* The system would take it. But none of ours has a checksum. */
+static void right_udp_check(struct frame *frame)
+{
+    uint16_t words[(sizeof(frame->udp) + MCP_COLLECTIVE_BYTES) / 2];
+    uint32_t sum = htons(IPPROTO_UDP) + frame->udp.len;
+    memcpy(words, &frame->udp, sizeof(words));
+    for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); ++w) {
+        sum += words[w];
+    }
+    sum += (frame->ip.saddr & 0xffff) + (frame->ip.saddr >> 16);
+    sum += (frame->ip.daddr & 0xffff) + (frame->ip.daddr >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    frame->udp.check = (uint16_t) ~(sum + (sum >> 16));
+}
+
+static const struct {
+    const char *what;
+    void (*change)(struct frame *);
+} nearly[] = {
+    {"IP version", other_version},        {"IP options", with_options},
+    {"IP length, less", shorter_ip},      {"IP length, more", longer_ip},
+    {"first fragment", first_fragment},   {"last fragment", last_fragment},
+    {"reserved bit", reserved_bit},       {"UDP length, less", shorter_udp},
+    {"UDP length, more", longer_udp},     {"no UDP length", no_udp_length},
+    {"wrong UDP check", wrong_udp_check}, {"right UDP check", right_udp_check},
+};
+
+/* A good packet is taken, at last. All that differ from it in one thing are handed on as they are,
+ * and are not even counted. */
+static void packets_that_only_look_right(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 11;
+    struct frame good, frame;
+    open_small(geteuid());
+    const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 1, 0, 1);
+    make_frame(&good, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
+    seal_ip(&good);
+    for (size_t n = 0; n < sizeof(nearly) / sizeof(nearly[0]); ++n) {
+        frame = good;
+        nearly[n].change(&frame);
+        inject(&frame, MCP_COLLECTIVE_BYTES);
+        print_message("%s\n", nearly[n].what);
+        expect_passed(&frame, MCP_COLLECTIVE_BYTES);
+        expect_untouched();
+    }
+    for (uint32_t bit = 0; bit < 16; ++bit) {
+        frame = good;
+        frame.ip.check ^= (uint16_t)(1 << bit);
+        inject_bytes(wire, &far, &frame, BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES);
+        expect_passed(&frame, MCP_COLLECTIVE_BYTES);
+        expect_untouched();
+    }
+    event_packet(&pair, header, &random);
+    close_pair(&pair);
+}
+
+/* A VLAN is another network, even if it has the same addresses. (The system takes the tag off
+ * before anybody sees the packet.) */
+static void packets_of_vlans(void **state)
+{
+    (void)state;
+    enum { TAG = 4, BEFORE_TAG = 2 * ETH_ALEN };
+    static const uint16_t tags[] = {5, 4094, 0x6000 /* a priority, and no VLAN */};
+    struct frame frame;
+    uint8_t tagged[sizeof(frame) + TAG];
+    const size_t bytes = BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES;
+    open_small(geteuid());
+    const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 1, 0, 1);
+    make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
+    seal_ip(&frame);
+    for (size_t t = 0; t < sizeof(tags) / sizeof(tags[0]); ++t) {
+        const uint16_t tag[] = {htons(ETH_P_8021Q), htons(tags[t])};
+        memcpy(tagged, &frame, BEFORE_TAG);
+        memcpy(tagged + BEFORE_TAG, tag, TAG);
+        memcpy(tagged + BEFORE_TAG + TAG, (const uint8_t *)&frame + BEFORE_TAG, bytes - BEFORE_TAG);
+        inject_bytes(wire, &far, tagged, bytes + TAG);
+        expect_passed(&frame, MCP_COLLECTIVE_BYTES);
+        expect_untouched();
+    }
+    close_pair(&pair);
+}
+
 static void send_to_port(int from, uint16_t port, const void *payload)
 {
     const struct sockaddr_in peer = {
@@ -1055,6 +1205,20 @@ static void doorbells_to_other_ports(void **state)
         expect_left(&doorbell, sizeof(doorbell));
         expect_untouched();
     }
+    close_pair(&pair);
+}
+
+/* Nor is it one if it has a checksum: it could not become one of ours. */
+static void doorbells_with_checksums(void **state)
+{
+    (void)state;
+    const int zero = 0;
+    open_small(geteuid());
+    assert_int_equal(setsockopt(pair.bell, SOL_SOCKET, SO_NO_CHECK, &zero, sizeof(zero)), 0);
+    const struct mcp_doorbell doorbell = make_doorbell(pair.key, MCP_RING_START, 1);
+    ring(pair.bell, pair.key, MCP_RING_START, 1);
+    expect_left(&doorbell, sizeof(doorbell));
+    expect_untouched();
     close_pair(&pair);
 }
 
@@ -1382,6 +1546,7 @@ static void *race_on(void *second)
         struct frame frame;
         const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 2 * r + 1 + one, 0, 1);
         make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
+        seal_ip(&frame);
         if (0 == one) {
             ring(pair.bell, pair.key, MCP_RING_START, 2 * r + 1);
             ring(pair.bell, pair.key, MCP_RING_START, 2 * r + 2);
@@ -1801,8 +1966,11 @@ int main(void)
         cmocka_unit_test(closed_groups_answer_members_only),
         cmocka_unit_test(frames_for_others),
         cmocka_unit_test(foreign_packets),
+        cmocka_unit_test(packets_that_only_look_right),
+        cmocka_unit_test(packets_of_vlans),
         cmocka_unit_test(forged_packets),
         cmocka_unit_test(doorbells_to_other_ports),
+        cmocka_unit_test(doorbells_with_checksums),
         cmocka_unit_test(forwarded_packets),
         cmocka_unit_test(doorbells_of_others),
         cmocka_unit_test(a_doorbell_for_each_epoch),
