@@ -5,10 +5,12 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 
+#include "os/random.h"
+
 enum {
     PATIENCE_MS = 2500,  /* ARP asks once a second: one question may be lost */
     PAUSE_FIRST_MS = 2,  /* twice as long each time, */
-    PAUSE_MOST_MS = 256, /* ... up to this */
+    PAUSE_MOST_MS = 128, /* ... up to this: of 27 questions one comes through a very bad network */
 };
 
 struct myrd_meeting *myrd_meeting_make(const struct mcp_kernel_plan *plan, uint64_t now_ms)
@@ -23,38 +25,94 @@ struct myrd_meeting *myrd_meeting_make(const struct mcp_kernel_plan *plan, uint6
     return meeting;
 }
 
-/* Ask for all missing addresses at once, not one after the other. False if one is still
- * missing; `missing` gets it. */
-static bool met_all(struct myrd_meeting *meeting, struct mcp_kernel *kernel, uint32_t *missing)
+static uint32_t peers_of(const struct myrd_meeting *meeting)
 {
-    const struct mcp_kernel_plan *plan = &meeting->plan;
+    return meeting->plan.nsends + meeting->plan.nwaits;
+}
+
+/* The first of the peers with this address. */
+static uint32_t find_peer(const struct myrd_meeting *meeting, uint32_t ip)
+{
+    uint32_t p = 0;
+    while (p < peers_of(meeting) && ip != meeting->plan.peers[p].ip) {
+        ++p;
+    }
+    return p;
+}
+
+bool myrd_meeting_hear(struct myrd_meeting *meeting, uint32_t ip, uint64_t number, uint64_t now_ms)
+{
+    const uint32_t p = find_peer(meeting, ip);
+    if (p == peers_of(meeting) || 0 == number || number != meeting->number[p]) {
+        return false;
+    }
+    meeting->answered[p] = true;
+    meeting->look_at_ms = now_ms;
+    return true;
+}
+
+/* Has this peer answered? If not, ask it, unless its hardware address is yet to be found. */
+static bool has_answered(struct myrd_meeting *meeting, uint32_t p, const struct myrd_hosts *hosts,
+                         bool reached, uint64_t now_ms)
+{
+    const uint32_t ip = meeting->plan.peers[p].ip;
+    meeting->answered[p] = meeting->answered[p] || myrd_hosts_know(hosts, ip, now_ms);
+    if (!meeting->answered[p] && reached &&
+        (0 != meeting->number[p] || os_draw_key(&meeting->number[p], sizeof(uint64_t)))) {
+        myrd_hosts_ask(hosts, ip, meeting->number[p]);
+    }
+    return meeting->answered[p];
+}
+
+/* Ask for all that is missing at once, not one after the other. False if something still is;
+ * `missing` gets a peer, and `reached` whether its hardware address is known. */
+static bool met_all(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
+                    const struct myrd_hosts *hosts, uint64_t now_ms, uint32_t *missing,
+                    bool *reached)
+{
     char why[MCP_KERNEL_WHY];
     bool all = true;
-    for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
-        const uint32_t ip = plan->peers[p].ip;
-        meeting->met[p] = meeting->met[p] || 0 == mcp_kernel_meet(kernel, ip, why);
-        if (!meeting->met[p]) {
-            all = false;
-            *missing = ip;
+    for (uint32_t p = 0; p < peers_of(meeting); ++p) {
+        const uint32_t ip = meeting->plan.peers[p].ip;
+        if (p == find_peer(meeting, ip)) {
+            const bool knows = 0 == mcp_kernel_meet(kernel, ip, why);
+            if (!(has_answered(meeting, p, hosts, knows, now_ms) && knows)) {
+                all = false;
+                *missing = ip;
+                *reached = knows;
+            }
         }
     }
     return all;
 }
 
-bool myrd_meeting_go_on(struct myrd_meeting *meeting, struct mcp_kernel *kernel, uint64_t now_ms,
-                        enum myr_status *status, struct myr_error *error)
+static enum myr_status give_up(const struct mcp_kernel *kernel, const struct myrd_hosts *hosts,
+                               uint32_t missing, bool reached, struct myr_error *error)
+{
+    char text[INET_ADDRSTRLEN];
+    inet_ntop(AF_INET, &missing, text, sizeof(text));
+    return reached
+               ? myr_fail(error, MYR_ERR_GONE, 0,
+                          "no myrd --kernel answers at %s, UDP port %u (is one running there, of "
+                          "this version, and does no firewall keep its packets back?)",
+                          text, (unsigned)ntohs(hosts->port))
+               : myr_fail(error, MYR_ERR_GONE, 0,
+                          "%s does not answer on %s (is that host up, and in the same network?)",
+                          text, mcp_kernel_interface(kernel));
+}
+
+bool myrd_meeting_go_on(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
+                        const struct myrd_hosts *hosts, uint64_t now_ms, enum myr_status *status,
+                        struct myr_error *error)
 {
     uint32_t missing;
+    bool reached;
     *status = MYR_OK;
-    if (met_all(meeting, kernel, &missing)) {
+    if (met_all(meeting, kernel, hosts, now_ms, &missing, &reached)) {
         return true;
     }
     if (now_ms >= meeting->over_at_ms) {
-        char text[INET_ADDRSTRLEN];
-        inet_ntop(AF_INET, &missing, text, sizeof(text));
-        *status = myr_fail(error, MYR_ERR_GONE, 0,
-                           "%s does not answer on %s (is that host up, and in the same network?)",
-                           text, mcp_kernel_interface(kernel));
+        *status = give_up(kernel, hosts, missing, reached, error);
         return true;
     }
     meeting->look_at_ms = now_ms + meeting->pause_ms;

@@ -2,6 +2,7 @@
 /* Questions checked; see kernel_plan.h. */
 #include "myrd/kernel_plan.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "firmware/soft/addresses.h"
@@ -32,9 +33,15 @@ static enum myr_status check_peer(const struct myr_kernel_question *question, ui
                                   const struct myr_nic_name *nic, struct myr_error *error)
 {
     const struct mcp_kernel_peer *peer = &question->peers[number];
-    if (question->node == peer->node || 0 == peer->port ||
+    if (question->node == peer->node ||
         (number < question->nsends && peer->slot >= MCP_KERNEL_MESSAGES)) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no peer");
+    }
+    if (nic->address[0].port != peer->port) {
+        return myr_fail(error, MYR_ERR_SYSTEM, 0,
+                        "the peer's NIC has UDP port %u, and this one %u (give all myrd --kernel "
+                        "of a network the same --port)",
+                        (unsigned)ntohs(peer->port), (unsigned)ntohs(nic->address[0].port));
     }
     if (nic->address[0].ip == peer->ip ||
         !mcp_same_network(nic->address[0].ip, peer->ip, nic->address[0].prefix)) {

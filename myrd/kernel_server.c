@@ -11,7 +11,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +25,7 @@
 #include "libmyr/unix_talk.h"
 #include "myrd/filter.h"
 #include "myrd/kernel_groups.h"
+#include "myrd/kernel_hosts.h"
 #include "myrd/kernel_meeting.h"
 #include "myrd/kernel_plan.h"
 #include "myrd/owner.h"
@@ -37,12 +37,13 @@
 enum {
     CLIENTS_MOST = 4096,
     CLIENTS_OF_ONE = 1024, /* of one user: others need room as well */
-    FIXED =
-        3, /* descriptors watched besides the clients': the end, the listening socket, the NIC */
+    FIXED = 4, /* descriptors watched besides the clients': the end, the listening socket, the NIC,
+                  the NIC's port */
     OF_EACH = 2,
     DESCRIPTORS_OTHER = 96, /* descriptors of neither clients nor pages: the NIC's, and so on */
     PORT_USUAL = 7077,
     MEETINGS_A_TURN = 8, /* at the most so many go on before all else has its turn */
+    ANSWERS_A_TURN = 32, /* of other hosts, the same */
 };
 
 struct client {
@@ -53,8 +54,8 @@ struct client {
 
 struct myrd_kernel_server {
     struct myrd_place place;
-    int port;         /* the UDP socket that keeps the NIC's port for it */
-    uint64_t network; /* the cookie of our network namespace */
+    struct myrd_hosts hosts; /* its socket keeps the NIC's port for it */
+    uint64_t network;        /* the cookie of our network namespace */
     struct myr_nic_name name;
     struct mcp_kernel *kernel;
     struct myrd_groups *groups;
@@ -168,7 +169,7 @@ static void meet(struct myrd_kernel_server *server, struct client *client, uint6
     struct myr_error error;
     enum myr_status status = MYR_OK;
     if (!myrd_groups_know(server->groups, meeting->plan.key) &&
-        !myrd_meeting_go_on(meeting, server->kernel, now, &status, &error)) {
+        !myrd_meeting_go_on(meeting, server->kernel, &server->hosts, now, &status, &error)) {
         return;
     }
     if (MYR_OK == status) {
@@ -285,27 +286,25 @@ static enum myr_status find_address(struct myrd_kernel_server *server, const cha
     return MYR_OK;
 }
 
-/* Keep the NIC's UDP port from others. The NIC takes its packets. A filter drops all others, so
- * that no queue fills. */
+/* Keep the NIC's UDP port from others. The NIC takes its packets. What other daemons say comes to
+ * the socket. */
 static enum myr_status take_port(struct myrd_kernel_server *server, struct myr_error *error)
 {
-    struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
-    const struct sock_fprog filter = {1, &nothing};
     const struct sockaddr_in address = {
         .sin_family = AF_INET,
         .sin_addr.s_addr = server->name.address[0].ip,
         .sin_port = server->name.address[0].port,
     };
-    server->port = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (server->port < 0 ||
-        setsockopt(server->port, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) < 0) {
+    server->hosts.port = address.sin_port;
+    server->hosts.socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (server->hosts.socket < 0 || !myrd_hosts_filter(server->hosts.socket)) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "no socket for the NIC's UDP port");
     }
-    if (bind(server->port, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+    if (bind(server->hosts.socket, (const struct sockaddr *)&address, sizeof(address)) < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "UDP port %u is not to be had (give --port)",
                         (unsigned)ntohs(address.sin_port));
     }
-    server->network = network_of(server->port);
+    server->network = network_of(server->hosts.socket);
     return MYR_OK;
 }
 
@@ -351,8 +350,8 @@ static void close_server(void *serving)
     if (NULL != server->kernel) {
         mcp_kernel_close(server->kernel);
     }
-    if (server->port >= 0) {
-        close(server->port);
+    if (server->hosts.socket >= 0) {
+        close(server->hosts.socket);
     }
     myrd_place_close(&server->place);
     free(server);
@@ -412,7 +411,7 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     server->place.lock = server->place.listening = -1;
-    server->place.folder = server->place.spare = server->port = -1;
+    server->place.folder = server->place.spare = server->hosts.socket = -1;
     allow_descriptors(server);
     enum myr_status status = find_address(server, options->nic.network, options->nic.port, error);
     if (MYR_OK == status) {
@@ -455,6 +454,7 @@ static void watch_all(struct myrd_kernel_server *server, int end)
     server->watched[1] =
         (struct pollfd){.fd = server->place.listening, .events = myrd_place_events(&server->place)};
     server->watched[2] = (struct pollfd){.fd = mcp_kernel_watch(server->kernel), .events = POLLIN};
+    server->watched[3] = (struct pollfd){.fd = server->hosts.socket, .events = POLLIN};
     for (uint32_t c = 0; c < server->count; ++c) {
         const struct client *client = &server->client[c];
         struct pollfd *of = &server->watched[FIXED + OF_EACH * c];
@@ -474,6 +474,22 @@ static void hear_all(struct myrd_kernel_server *server)
         const bool hears = NULL == server->client[c - 1].meeting && (ended || 0 != of[0].revents);
         if (!(hears && hear(server, c - 1)) && ended) {
             bury(server, c - 1);
+        }
+    }
+}
+
+/* Other hosts ask, and answer. Whoever waits for an answer goes on. */
+static void hear_hosts(struct myrd_kernel_server *server)
+{
+    const uint64_t now = os_now_ms();
+    uint32_t ip;
+    uint64_t number;
+    for (int h = 0; h < ANSWERS_A_TURN && myrd_hosts_hear(&server->hosts, &ip, &number); ++h) {
+        for (uint32_t c = 0; 0 != server->meetings && c < server->count; ++c) {
+            if (NULL != server->client[c].meeting &&
+                myrd_meeting_hear(server->client[c].meeting, ip, number, now)) {
+                myrd_hosts_believe(&server->hosts, ip, now);
+            }
         }
     }
 }
@@ -534,6 +550,9 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
             return MYR_OK;
         }
         hear_all(server);
+        if (0 != server->watched[3].revents) {
+            hear_hosts(server);
+        }
         meet_some(server);
         if (0 != server->watched[2].revents) {
             myrd_groups_hear(server->groups, os_now_ms());

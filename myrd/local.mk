@@ -15,6 +15,7 @@ myrd_filter_sources = myrd/filter.h myrd/filter_none.c
 endif
 myrd_kernel_sources = \
     myrd/kernel_plan.h myrd/kernel_plan.c \
+    myrd/kernel_hosts.h myrd/kernel_hosts.c \
     myrd/kernel_meeting.h myrd/kernel_meeting.c \
     myrd/kernel_groups.h myrd/kernel_groups.c \
     myrd/rights.h myrd/rights.c \

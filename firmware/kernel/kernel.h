@@ -6,8 +6,8 @@
  * The program stands at one network interface. The collective engine plays each packet that comes
  * in (tcx ingress) for the NIC's UDP port. Its answers leave at once, and no process is woken
  * before the release. A host rings by a UDP packet of its own. It sends that packet to the NIC of
- * any peer whose port is that of the group's first peer. The packet gets as far as the interface
- * (tcx egress), where the program takes it off the wire.
+ * any peer. The packet gets as far as the interface (tcx egress), where the program takes it off
+ * the wire. All NICs of a network have the same UDP port.
  *
  * On the wire these are the soft NIC's packets (wire.h). Their UDP checksum is 0, as they have a
  * check of their own.
@@ -72,21 +72,18 @@ struct mcp_kernel_watched {
  * written at each turn lies in one line. So processors that play the group hand each other that
  * line only. */
 struct mcp_kernel_group {
-    uint32_t uid;       /* the user who owns it: nobody else's doorbell counts */
-    uint32_t line;      /* its place among the lines of all pages */
-    uint32_t wake_ip;   /* a sleeping host has connected to this address (network byte order), */
-    uint16_t wake_from; /* ... and this port, */
-    uint16_t wake_to;   /* ... with this one of its own; 0: nobody sleeps */
-    uint16_t bell_port; /* doorbells go to this port of any host (network byte order) */
+    uint32_t uid;     /* the user who owns it: nobody else's doorbell counts */
+    uint32_t line;    /* its place among the lines of all pages */
+    uint32_t wake_ip; /* a sleeping host has connected to this address (network byte order), */
+    uint16_t wake_to; /* ... with this port of its own; 0: nobody sleeps */
     uint16_t zero;
-    uint32_t apart; /* so that the written fields begin a line */
+    uint32_t apart[2]; /* so that the written fields begin a line */
     struct mcp_group group;
     struct bpf_spin_lock lock; /* protects `group` and the tables behind it */
     uint32_t arrivals[MCP_KERNEL_MESSAGES];
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_peer peers[MCP_KERNEL_PEERS]; /* those sent to, then (from nsends on) waited for */
     uint32_t heard[MCP_KERNEL_MESSAGES];     /* as mcp_group_heard(): by CLOCK_MONOTONIC */
-    uint16_t port[MCP_KERNEL_PEERS];         /* the peers' UDP ports (network byte order) */
     struct mcp_kernel_watched watched;
 };
 
@@ -136,8 +133,7 @@ struct mcp_kernel_place {
 
 /*
  * A peer's host. A link of the engine's is a place in the table of hosts. Place 0 is nobody's and
- * means "not known". (Ports are kept with the groups. Anyone who may open a group may name any
- * port, so there are too many for places of their own.)
+ * means "not known".
  */
 struct mcp_kernel_neighbour {
     uint32_t ip; /* network byte order */
@@ -148,8 +144,8 @@ struct mcp_kernel_neighbour {
 
 /* A peer as the owner is told of it: struct mcp_peer with an address for its link. */
 struct mcp_kernel_peer {
-    uint32_t ip; /* network byte order, as the port */
-    uint16_t port;
+    uint32_t ip;   /* network byte order, as the port */
+    uint16_t port; /* of its NIC, which is that of this NIC */
     uint16_t node, slot;
     uint16_t zero;
 };

@@ -297,7 +297,6 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     }
     group->uid = plan->uid;
     group->line = line;
-    group->bell_port = plan->peers[0].port;
     group->group.key = plan->key;
     group->group.secret = plan->secret;
     group->group.node = plan->node;
@@ -309,7 +308,6 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
         const struct mcp_kernel_peer *peer = &plan->peers[p];
         group->peers[p] =
             (struct mcp_peer){find_neighbour(kernel, peer->ip), peer->node, peer->slot};
-        group->port[p] = peer->port;
     }
     const int rc = bpf_map__update_elem(kernel->program->maps.groups, &plan->key, sizeof(plan->key),
                                         group, sizeof(*group), BPF_NOEXIST);
@@ -441,7 +439,7 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
         /* on its way there the program takes it */
         .sin_family = AF_INET,
         .sin_addr = {kernel->met[group.peers[0].link]},
-        .sin_port = group.port[0],
+        .sin_port = kernel->place.port,
     };
     return sizeof(bell) == sendto(kernel->bell, &bell, sizeof(bell), MSG_DONTWAIT,
                                   (const struct sockaddr *)&peer, sizeof(peer))

@@ -9,9 +9,10 @@
  * Invariants: foreign packets pass untouched, nearly all of them after one look at their length. So
  * do packets that only look like ours: the system would not take them for datagrams either. A
  * message leaves in the packet that caused it: the last one in the packet itself, all others in
- * clones of it. A packet from the NIC's port that the program did not send is dropped. A doorbell
- * counts only if it comes from the user who owns the group. Apart from that, only packets with a
- * group's key are dropped.
+ * clones of it. Messages go to the NICs' port of hosts that the owner has met, and nowhere else. A
+ * packet from the NIC's port that the program did not send is dropped. A doorbell counts only if it
+ * comes from the user who owns the group. Only the socket that rang is woken. Apart from that, only
+ * packets with a group's key are dropped.
  */
 #define MCP_KERNEL_INSIDE /* groups are as the program has them */
 #include <linux/bpf.h>
@@ -98,6 +99,15 @@ struct {
     __type(value, struct watch);
 } watches SEC(".maps");
 
+/* For each socket that a host has rung MCP_RING_SLEEP by: the key of the group. It goes with the
+ * socket. */
+struct {
+    __uint(type, BPF_MAP_TYPE_SK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, uint64_t);
+} sleepers SEC(".maps");
+
 /* To the owner: struct mcp_kernel_stuck. */
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -174,7 +184,7 @@ static __always_inline struct frame *frame_of(struct __sk_buff *packet)
 }
 
 /* The Internet's checksum, from a sum of words of 16 or 32 bits. */
-static __always_inline uint16_t check_of(uint64_t sum)
+static __always_inline uint16_t internet_check(uint64_t sum)
 {
     sum = (sum & 0xffffffff) + (sum >> 32);
     sum = (sum & 0xffff) + (sum >> 16);
@@ -187,19 +197,19 @@ static __always_inline uint16_t ip_check(uint32_t from, uint32_t to)
 {
     const uint32_t parts = bpf_htons(0x4500) + bpf_htons(IP_BYTES) + bpf_htons(UNCUT) +
                            bpf_htons(HOPS << 8 | IPPROTO_UDP);
-    return check_of((uint64_t)parts + from + to);
+    return internet_check((uint64_t)parts + from + to);
 }
 
 /* Does the checksum of this IP header fit? The system makes sure of it for packets that leave. */
 static __always_inline bool ip_fits(const void *ip)
 {
     const any_word *words = ip;
-    return 0 == check_of((uint64_t)words[0] + words[1] + words[2] + words[3] + words[4]);
+    return 0 == internet_check((uint64_t)words[0] + words[1] + words[2] + words[3] + words[4]);
 }
 
-/* Fill in all of a packet but the Ethernet addresses and the message. */
-static __always_inline void fill_frame(struct frame *frame, uint32_t from_ip, uint16_t from_port,
-                                       uint32_t to_ip, uint16_t to_port)
+/* Fill in all of a packet from the NIC's port but the Ethernet addresses and the message. */
+static __always_inline void fill_frame(struct frame *frame, uint32_t from_ip, uint32_t to_ip,
+                                       uint16_t to_port)
 {
     frame->ethernet.h_proto = bpf_htons(ETH_P_IP);
     frame->ip = (struct iphdr){
@@ -214,7 +224,7 @@ static __always_inline void fill_frame(struct frame *frame, uint32_t from_ip, ui
         .check = ip_check(from_ip, to_ip),
     };
     frame->udp = (struct udphdr){
-        .source = from_port,
+        .source = place.port,
         .dest = to_port,
         .len = bpf_htons(UDP_BYTES),
     };
@@ -247,16 +257,15 @@ static __always_inline uint64_t check_of(const struct mcp_header *header,
                    mcp_last_word(header, 8));
 }
 
-/* Turn the packet into one of ours, to this address and hardware address. */
+/* Turn the packet into one of ours, to the NIC at this address and hardware address. */
 static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, uint32_t ip,
-                                uint16_t port, const struct mcp_header *header,
-                                const struct mcp_secret *secret)
+                                const struct mcp_header *header, const struct mcp_secret *secret)
 {
     struct made_frame made = {0};
     struct frame *frame = &made.frame;
     __builtin_memcpy(frame->ethernet.h_dest, mac, ETH_ALEN);
     copy_own_mac(frame->ethernet.h_source);
-    fill_frame(frame, place.ip, place.port, ip, port);
+    fill_frame(frame, place.ip, ip, place.port);
     struct mcp_header sealed = {
         .magic = MCP_MAGIC,
         .version = MCP_WIRE_VERSION,
@@ -284,8 +293,7 @@ static __always_inline bool become(struct __sk_buff *packet, const struct mcp_ke
         COUNT(send_errors);
         return false;
     }
-    return say(packet, peer->mac, peer->ip, group->port[message->peer & (MCP_KERNEL_PEERS - 1)],
-               &message->header, &group->group.secret);
+    return say(packet, peer->mac, peer->ip, &message->header, &group->group.secret);
 }
 
 static __always_inline void send_clone(struct __sk_buff *packet,
@@ -382,6 +390,39 @@ static __always_inline void release(struct mcp_kernel_group *group)
     }
 }
 
+/* Whoever rings MCP_RING_SLEEP sleeps on that socket. */
+static __always_inline void note_sleeper(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                         uint32_t ip, uint16_t from)
+{
+    struct bpf_sock *socket = packet->sk ? bpf_sk_fullsock(packet->sk) : NULL;
+    uint64_t *sleeps_for =
+        socket ? bpf_sk_storage_get(&sleepers, socket, NULL, BPF_SK_STORAGE_GET_F_CREATE) : NULL;
+    if (sleeps_for) {
+        *sleeps_for = group->group.key;
+        bpf_spin_lock(&group->lock);
+        group->wake_ip = ip;
+        group->wake_to = from;
+        bpf_spin_unlock(&group->lock);
+    }
+}
+
+/* Would the packet for whoever sleeps come to the socket that rang, and to no other? That one may
+ * be closed by now, and another user's may have its port. */
+static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key, uint32_t ip,
+                                          uint16_t to)
+{
+    struct bpf_sock_tuple tuple = {.ipv4 = {ip, place.ip, place.port, to}};
+    struct bpf_sock *socket =
+        bpf_sk_lookup_udp(packet, &tuple, sizeof(tuple.ipv4), (uint64_t)BPF_F_CURRENT_NETNS, 0);
+    if (!socket) {
+        return false;
+    }
+    const uint64_t *sleeps_for = bpf_sk_storage_get(&sleepers, socket, NULL, 0);
+    const bool found = sleeps_for && key == *sleeps_for;
+    bpf_sk_release(socket);
+    return found;
+}
+
 /* If a host sleeps on a socket, the packet becomes one for that socket. `incoming` as in play(): a
  * doorbell was going out, so it must be turned round. */
 static __always_inline int wake(struct __sk_buff *packet, struct mcp_kernel_group *group,
@@ -391,15 +432,15 @@ static __always_inline int wake(struct __sk_buff *packet, struct mcp_kernel_grou
     struct frame *frame = &made.frame;
     bpf_spin_lock(&group->lock);
     const uint32_t from_ip = group->wake_ip;
-    const uint16_t from_port = group->wake_from, to_port = group->wake_to;
+    const uint16_t to_port = group->wake_to;
     group->wake_to = 0;
     bpf_spin_unlock(&group->lock);
-    if (0 == to_port) {
+    if (0 == to_port || !finds_sleeper(packet, group->group.key, from_ip, to_port)) {
         return DROP;
     }
     copy_own_mac(frame->ethernet.h_dest);
     copy_own_mac(frame->ethernet.h_source);
-    fill_frame(frame, from_ip, from_port, place.ip, to_port);
+    fill_frame(frame, from_ip, place.ip, to_port);
     packet->mark = 0;
     if (bpf_skb_store_bytes(packet, 0, frame, sizeof(*frame), 0) < 0) {
         return DROP;
@@ -550,7 +591,6 @@ static __always_inline int receive_stranger(struct __sk_buff *packet, const stru
                                             struct mcp_header *header)
 {
     const uint32_t from_ip = frame->ip.saddr;
-    const uint16_t from_port = frame->udp.source;
     const uint64_t key = header->key;
     const struct mcp_kernel_late *last = bpf_map_lookup_elem(&late, &key);
     if (!last) {
@@ -571,7 +611,7 @@ static __always_inline int receive_stranger(struct __sk_buff *packet, const stru
         header->type = MCP_FAIL;
         header->collective.node = (uint16_t)(last->failed - 1);
     }
-    if (!say(packet, frame->ethernet.h_source, from_ip, from_port, header, &last->secret)) {
+    if (!say(packet, frame->ethernet.h_source, from_ip, header, &last->secret)) {
         return DROP;
     }
     COUNT(answered);
@@ -638,14 +678,14 @@ static __always_inline int take_note(struct __sk_buff *packet, struct mcp_kernel
 }
 
 /* A packet for none of our groups goes on. If it was for the NIC, it ends at the socket that keeps
- * the NIC's port. */
+ * the NIC's port. All NICs of a network have the same port, and only root's daemon can have it. */
 SEC("tc")
 int mcp_receive(struct __sk_buff *packet)
 {
     const struct frame *frame = frame_of(packet);
     /* A switch that has not yet learned a host's place shows its packets to all. */
-    if (!frame || place.port != frame->udp.dest || place.ip != frame->ip.daddr ||
-        0 != packet->pkt_type || !ip_fits(&frame->ip)) {
+    if (!frame || place.port != frame->udp.dest || place.port != frame->udp.source ||
+        place.ip != frame->ip.daddr || 0 != packet->pkt_type || !ip_fits(&frame->ip)) {
         return NEXT;
     }
     struct mcp_header header = {0};
@@ -712,14 +752,14 @@ int mcp_receive(struct __sk_buff *packet)
 
 /* ---- what goes out ---- */
 
-/* A doorbell shows itself by the group's key, the user of its socket, and its destination port. */
+/* A doorbell shows itself by its destination port, the group's key, and the user of its socket. */
 static __always_inline int answer_bell(struct __sk_buff *packet, const struct mcp_doorbell *bell,
-                                       uint32_t ip, uint16_t port, uint16_t from)
+                                       uint32_t ip, uint16_t from)
 {
     const uint64_t key = bell->key;
     const uint32_t uid = bpf_get_socket_uid(packet);
     struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &key);
-    if (!group || port != group->bell_port || (uid != group->uid && uid != place.owner)) {
+    if (!group || (uid != group->uid && uid != place.owner)) {
         return NEXT;
     }
     struct play playing = {.packet = packet, .group = group};
@@ -742,11 +782,7 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
         release(group);
         bpf_loop(MCP_KERNEL_MESSAGES, ask_on, &playing, 0);
     } else if (MCP_RING_SLEEP == bell->ring) {
-        bpf_spin_lock(&group->lock);
-        group->wake_ip = ip;
-        group->wake_from = port;
-        group->wake_to = from;
-        bpf_spin_unlock(&group->lock);
+        note_sleeper(packet, group, ip, from);
     } else if (MCP_RING_FAIL == bell->ring && bell->epoch <= UINT16_MAX) {
         return fail(packet, group, bell->epoch) ? wake(packet, group, false) : DROP;
     }
@@ -767,8 +803,9 @@ int mcp_transmit(struct __sk_buff *packet)
     }
     struct mcp_doorbell bell;
     copy_words(&bell, frame->words);
-    if (MCP_DOORBELL_MAGIC == bell.magic && MCP_DOORBELL_VERSION == bell.version) {
-        return answer_bell(packet, &bell, frame->ip.daddr, frame->udp.dest, frame->udp.source);
+    if (MCP_DOORBELL_MAGIC == bell.magic && MCP_DOORBELL_VERSION == bell.version &&
+        place.port == frame->udp.dest) {
+        return answer_bell(packet, &bell, frame->ip.daddr, frame->udp.source);
     }
     /* It pretends to be ours, as nobody else has that port of this address. */
     if (MCP_MAGIC == bell.magic && place.port == frame->udp.source) {

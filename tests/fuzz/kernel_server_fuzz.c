@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fuzzes what processes of any user say to the owner of the kernel's NIC (myrd/kernel_server.c,
- * kernel_plan.c, kernel_meeting.c, kernel_groups.c), over the test double of that NIC. Built and
- * run by run.sh.
+ * kernel_plan.c, kernel_meeting.c, kernel_hosts.c, kernel_groups.c), and what other hosts say, over
+ * the test double of that NIC. Built and run by run.sh.
  *
  * Invariants: whoever asks a good question gets one answer, sooner or later; whoever talks nonsense
  * gets one and is hung up on; a page comes with MYR_OK and only then, and only to processes of the
@@ -16,13 +16,15 @@
 
 #include "libmyr/kernel_words.h"
 #include "libmyr/unix_talk.h"
+#include "myrd/kernel_hosts.h"
 #include "tests/fuzz/daemon.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/kernel_double.h"
 
 enum {
     CLIENTS = 6,
-    KEYS = 5, /* of groups: 0, which is none, to KEYS - 1 */
+    HOSTS = 3, /* besides ours */
+    KEYS = 5,  /* of groups: 0, which is none, to KEYS - 1 */
     STEPS_MOST = 150,
     UNDER_WAY = 16,       /* questions of a client that have no answer yet */
     PATIENCE_TURNS = 300, /* of a quarter of a second: a host is waited for with each question */
@@ -42,6 +44,43 @@ static struct {
     struct client client[CLIENTS];
     struct myr_kernel_question question; /* the last one; the next one changes it */
 } w;
+
+/* All hosts' NICs have one port. */
+static uint16_t nic_port;
+static int host[HOSTS];
+
+static uint32_t ip_of(uint32_t number)
+{
+    return htonl(0x7f000002 + number);
+}
+
+/* ---- other hosts ---- */
+
+static void say_as_host(uint32_t number, uint8_t kind, uint64_t random)
+{
+    const struct sockaddr_in daemon = {.sin_family = AF_INET,
+                                       .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                       .sin_port = htons(nic_port)};
+    const struct myrd_hosts_words words = {
+        .magic = MYRD_HOSTS_MAGIC, .version = MYRD_HOSTS_VERSION, .kind = kind, .number = random};
+    (void)!sendto(host[number], &words, sizeof(words), MSG_DONTWAIT,
+                  (const struct sockaddr *)&daemon, sizeof(daemon));
+}
+
+/* They answer. What answers them is as long as what they asked. */
+static void be_hosts(void)
+{
+    for (uint32_t h = 0; h < HOSTS; ++h) {
+        struct myrd_hosts_words words;
+        ssize_t bytes;
+        while ((bytes = recv(host[h], &words, sizeof(words), MSG_DONTWAIT | MSG_TRUNC)) >= 0) {
+            CHECK(sizeof(words) == bytes && MYRD_HOSTS_MAGIC == words.magic);
+            if (MYRD_HOSTS_QUESTION == words.kind) {
+                say_as_host(h, MYRD_HOSTS_ANSWER, words.number);
+            }
+        }
+    }
+}
 
 /* ---- answers ---- */
 
@@ -142,7 +181,7 @@ static void plan(struct myr_kernel_question *question, uint32_t count)
     }
     for (uint32_t p = 0; p < 2 * count; ++p) {
         question->peers[p] = (struct mcp_kernel_peer){
-            .ip = htonl(0x7f000002 + p % count), .port = htons(7077), .node = (uint16_t)(1 + p)};
+            .ip = ip_of(p % count), .port = htons(nic_port), .node = (uint16_t)(1 + p)};
     }
 }
 
@@ -223,7 +262,7 @@ static void take_step_of(struct input *in)
         daemon_pass_ms(UINT64_C(1) << argument % 13);
         break;
     case ABSENT:
-        double_set_absent(htonl(0x7f000002), 0 != argument % 2);
+        double_set_absent(ip_of(0), 0 != argument % 2);
         break;
     case GROUP:
         if (double_look(key, &group)) {
@@ -233,7 +272,9 @@ static void take_step_of(struct input *in)
     case TELL:
         double_tell(key, argument >> 4 & 3, argument >> 6);
         break;
-    case WAIT:
+    case WAIT: /* while another host asks, or says what nobody has asked */
+        say_as_host(argument % HOSTS, argument / HOSTS % 4, argument);
+        break;
     case STEPS:
         break;
     }
@@ -254,6 +295,7 @@ static bool all_is_answered(void)
 static bool step(void *context)
 {
     (void)context;
+    be_hosts();
     for (uint32_t c = 0; c < CLIENTS; ++c) {
         hear(&w.client[c]);
     }
@@ -279,31 +321,56 @@ static bool step(void *context)
 
 /* ---- the daemon ---- */
 
-/* Some port that is free. */
-static uint16_t free_port(void)
+static int bind_at(uint32_t ip, uint16_t port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t bytes = sizeof(address);
+    const struct sockaddr_in own = {
+        .sin_family = AF_INET, .sin_addr.s_addr = ip, .sin_port = htons(port)};
     const int udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    CHECK(udp >= 0 && 0 == bind(udp, (struct sockaddr *)&address, bytes));
-    CHECK(0 == getsockname(udp, (struct sockaddr *)&address, &bytes));
-    close(udp);
-    return ntohs(address.sin_port);
+    CHECK(udp >= 0);
+    if (bind(udp, (const struct sockaddr *)&own, sizeof(own)) < 0) {
+        close(udp);
+        return -1;
+    }
+    return udp;
 }
 
-/* Another process may take the port first. */
+static bool bind_hosts(void)
+{
+    for (uint32_t h = 0; h < HOSTS; ++h) {
+        host[h] = bind_at(ip_of(h), nic_port);
+        if (host[h] < 0) {
+            while (h > 0) {
+                close(host[--h]);
+            }
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A port that all hosts have free, and another one each time. */
+static void begin_hosts(void)
+{
+    for (uint32_t h = 0; h < HOSTS && 0 != nic_port; ++h) {
+        close(host[h]);
+    }
+    do {
+        nic_port = 0 == nic_port ? 20000 : nic_port + 1;
+        CHECK(nic_port < 30000);
+    } while (!bind_hosts());
+}
+
+/* Another process may have the port at our own address. */
 static void *open_daemon(void)
 {
-    static uint16_t port;
     struct myr_error error = {.text = ""};
     void *serving;
     for (int tries = 0; tries < 100; ++tries) {
-        port = 0 == port ? free_port() : port;
-        const struct myrd_options options = {daemon_path(), {.network = "lo", .port = port}, 0};
+        const struct myrd_options options = {daemon_path(), {.network = "lo", .port = nic_port}, 0};
         if (MYR_OK == myrd_kernel_owner.open(&options, &serving, &error)) {
             return serving;
         }
-        port = 0;
+        begin_hosts();
     }
     fprintf(stderr, "%s\n", error.text);
     abort();
@@ -317,6 +384,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     w.in = (struct input){data, size};
     double_reset();
+    if (0 == nic_port) {
+        begin_hosts();
+    }
     const uint32_t before = daemon_descriptors();
     if (0 != (take_byte(&w.in) & 1)) {
         double_watch();

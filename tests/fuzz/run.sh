@@ -48,8 +48,8 @@ use() { # TARGET
         kernel_server)
             longest=500 least=70 linked=("$wrap")
             parts=("${daemon[@]}" tests/unit/kernel_double.c myrd/rights.c
-                myrd/kernel_{server,plan,meeting,groups}.c)
-            reached=(myrd/kernel_{server,plan,meeting,groups}.c) ;;
+                myrd/kernel_{server,plan,meeting,hosts,groups}.c)
+            reached=(myrd/kernel_{server,plan,meeting,hosts,groups}.c) ;;
         hello)
             longest=1000 least=90 reached=(coll_nicbarr/{hello,census}.c) ;;
         cache)

@@ -4,7 +4,8 @@
  * whoever knows its key. When a member dies, its group fails. When a member leaves, it does not.
  * The last one to leave closes it, and its last epoch is kept. A user has a share of the NIC, not
  * all of it. A group that is stuck is asked for, ever more seldom, and others are not. What a
- * client says is never believed. Nobody holds up others, not even by a host that does not answer.
+ * client says is never believed. Only hosts that have a myrd --kernel can be peers. Nobody holds up
+ * others, not even by a host that does not answer.
  *
  * What is due is tried with pretended time. The server's own tests run it in a thread and wait for
  * what happens, not for time to pass.
@@ -15,6 +16,7 @@
 #include <setjmp.h>
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -32,6 +34,7 @@
 #include "libmyr/nic_group.h"
 #include "libmyr/segment.h"
 #include "myrd/kernel_groups.h"
+#include "myrd/kernel_hosts.h"
 #include "myrd/kernel_plan.h"
 #include "myrd/owner.h"
 #include "tests/unit/crew.h"
@@ -46,12 +49,14 @@ static uint32_t ip_of(const char *text)
     return ip.s_addr;
 }
 
+static uint16_t nic_port = 7077; /* of all hosts */
+
 /* Our NIC, and two nodes' part of a barrier: the other one is `peer`. */
 static struct myr_nic_name our_name(void)
 {
     struct myr_nic_name name = {.key = 1, .count = 1};
     name.address[0].ip = ip_of("127.0.0.1");
-    name.address[0].port = htons(7077);
+    name.address[0].port = htons(nic_port);
     name.address[0].prefix = 8;
     return name;
 }
@@ -62,7 +67,7 @@ static struct myr_kernel_question question_of_two(uint64_t key, const char *peer
     question.steps[0] = (struct mcp_step){1, 1};
     for (int p = 0; p < 2; ++p) {
         question.peers[p].ip = ip_of(peer);
-        question.peers[p].port = htons(7077);
+        question.peers[p].port = htons(nic_port);
         question.peers[p].node = 1;
     }
     return question;
@@ -149,6 +154,7 @@ static void what_cannot_be_is_refused(void **state)
     REFUSED(steps[0].waits, 0, MYR_ERR_SYSTEM);
     REFUSED(peers[0].slot, MCP_KERNEL_MESSAGES, MYR_ERR_SYSTEM);
     REFUSED(peers[0].port, 0, MYR_ERR_SYSTEM);
+    REFUSED(peers[1].port, htons(53), MYR_ERR_SYSTEM);
     REFUSED(peers[1].ip, ip_of("127.0.0.1"), MYR_ERR_SYSTEM);
     REFUSED(peers[1].ip, ip_of("10.0.0.1"), MYR_ERR_SYSTEM);
 #undef REFUSED
@@ -164,12 +170,17 @@ static void only_neighbours_can_be_peers(void **state)
 {
     (void)state;
     const struct myr_kernel_question far = question_of_two(7, "10.0.0.1");
+    struct myr_kernel_question elsewhere = question_of_two(7, "127.0.0.2");
     const struct myr_nic_name name = our_name();
     struct mcp_kernel_plan plan;
     struct myr_error error;
     assert_int_equal(myrd_kernel_plan(&far, ALICE, &name, &plan, &error), MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "its own network"));
     assert_non_null(strstr(error.text, "soft NIC"));
+    elsewhere.peers[0].port = htons(53);
+    assert_int_equal(myrd_kernel_plan(&elsewhere, ALICE, &name, &plan, &error), MYR_ERR_SYSTEM);
+    assert_non_null(strstr(error.text, "UDP port 53, and this one 7077"));
+    assert_non_null(strstr(error.text, "--port"));
 }
 
 /* ---- groups ---- */
@@ -468,32 +479,123 @@ static void users_are_told_of_their_own(void **state)
 
 /* ---- the server ---- */
 
+/* The other hosts. Two have a myrd --kernel, one has somebody who would like to be taken for one.
+ */
+enum { HOST, LATE_HOST, LIAR, OTHERS };
+static const char *const addresses[OTHERS] = {"127.0.0.2", "127.0.0.9", "127.0.0.3"};
+
 static struct {
     char folder[200], path[220];
     struct myrd_options options;
     void *server;
-    int end[2];
-    pthread_t thread;
+    int end[2], end_others[2];
+    int other[OTHERS]; /* the others' sockets */
+    pthread_t thread, others;
 } world;
+
+static int bind_at(const char *address, uint16_t port)
+{
+    const struct sockaddr_in own = {
+        .sin_family = AF_INET, .sin_addr.s_addr = ip_of(address), .sin_port = htons(port)};
+    const int udp = socket(AF_INET, SOCK_DGRAM, 0);
+    if (bind(udp, (const struct sockaddr *)&own, sizeof(own)) < 0) {
+        close(udp);
+        return -1;
+    }
+    return udp;
+}
+
+static void say_to(int from, const struct sockaddr_in *to, const struct myrd_hosts_words *words)
+{
+    CREW_CHECK(sizeof(*words) ==
+                   sendto(from, words, sizeof(*words), 0, (const struct sockaddr *)to, sizeof(*to)),
+               "%s", strerror(errno));
+}
+
+/* With anything but the right words from the right place. */
+static void lie_to(const struct sockaddr_in *to, struct myrd_hosts_words words)
+{
+    const int elsewhere = bind_at(addresses[LIAR], 0);
+    say_to(elsewhere, to, &words);
+    close(elsewhere);
+    say_to(world.other[HOST], to, &words); /* which has not been asked this */
+    ++words.number;
+    say_to(world.other[LIAR], to, &words);
+    words.number = 0;
+    say_to(world.other[LIAR], to, &words);
+    --words.number;
+    ++words.version;
+    say_to(world.other[LIAR], to, &words);
+}
+
+static void *be_others(void *nothing)
+{
+    (void)nothing;
+    struct pollfd watched[OTHERS + 1];
+    for (int o = 0; o < OTHERS; ++o) {
+        watched[o] = (struct pollfd){.fd = world.other[o], .events = POLLIN};
+    }
+    watched[OTHERS] = (struct pollfd){.fd = world.end_others[0], .events = POLLIN};
+    while (poll(watched, OTHERS + 1, -1) > 0 && 0 == watched[OTHERS].revents) {
+        for (int o = 0; o < OTHERS; ++o) {
+            struct myrd_hosts_words words;
+            struct sockaddr_in from;
+            socklen_t bytes = sizeof(from);
+            if (0 == watched[o].revents ||
+                sizeof(words) != recvfrom(world.other[o], &words, sizeof(words), 0,
+                                          (struct sockaddr *)&from, &bytes)) {
+                continue;
+            }
+            words.kind = MYRD_HOSTS_ANSWER;
+            if (LIAR == o) {
+                lie_to(&from, words);
+            } else {
+                say_to(world.other[o], &from, &words);
+            }
+        }
+    }
+    return NULL;
+}
+
+/* All at one port that is free at all hosts. */
+static uint16_t begin_others(void)
+{
+    for (uint16_t port = 20000; port < 30000; ++port) {
+        const int own = bind_at("127.0.0.1", port);
+        int o = 0;
+        while (own >= 0 && o < OTHERS && (world.other[o] = bind_at(addresses[o], port)) >= 0) {
+            ++o;
+        }
+        if (own >= 0) {
+            close(own);
+        }
+        if (OTHERS == o) {
+            assert_int_equal(pipe(world.end_others), 0);
+            assert_int_equal(pthread_create(&world.others, NULL, be_others, NULL), 0);
+            return port;
+        }
+        while (o > 0) {
+            close(world.other[--o]);
+        }
+    }
+    return 0;
+}
+
+static void end_others(void)
+{
+    close(world.end_others[1]);
+    pthread_join(world.others, NULL);
+    close(world.end_others[0]);
+    for (int o = 0; o < OTHERS; ++o) {
+        close(world.other[o]);
+    }
+}
 
 static void *serve(void *nothing)
 {
     struct myr_error error;
     (void)nothing;
     return MYR_OK == myrd_kernel_owner.run(world.server, world.end[0], &error) ? NULL : &world;
-}
-
-/* Some port that is free, hopefully: others may take it, which is not the fault of who is tested.
- */
-static uint16_t free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = ip_of("127.0.0.1")};
-    socklen_t bytes = sizeof(address);
-    const int udp = socket(AF_INET, SOCK_DGRAM, 0);
-    assert_int_equal(bind(udp, (struct sockaddr *)&address, bytes), 0);
-    assert_int_equal(getsockname(udp, (struct sockaddr *)&address, &bytes), 0);
-    close(udp);
-    return ntohs(address.sin_port);
 }
 
 static bool double_watch_next; /* the next server's double tells who is stuck */
@@ -510,7 +612,8 @@ static int begin_server(void **state)
     crew_folder_make(world.folder, sizeof(world.folder));
     snprintf(world.path, sizeof(world.path), "%s/sock", world.folder);
     setenv("NICBARR_KERNEL_SOCKET", world.path, 1);
-    world.options = (struct myrd_options){.nic = {.network = "lo", .port = free_port()}};
+    nic_port = begin_others();
+    world.options = (struct myrd_options){.nic = {.network = "lo", .port = nic_port}};
     if (MYR_OK != myrd_kernel_owner.open(&world.options, &world.server, &error)) {
         print_error("%s\n", error.text);
         return -1;
@@ -527,6 +630,7 @@ static int end_server(void **state)
     assert_null(trouble);
     close(world.end[0]);
     myrd_kernel_owner.close(world.server);
+    end_others();
     assert_int_equal(access(world.path, F_OK), -1);
     assert_int_equal(double_open_count(), 0);
     crew_folder_remove(world.folder);
@@ -800,6 +904,57 @@ static void garbage_opens_nothing(void **state)
         }
     }
     close(raw);
+}
+
+/* It answers those who may ask, with their own number, at once. */
+static void the_server_says_that_it_is_there(void **state)
+{
+    (void)state;
+    const struct sockaddr_in server = {
+        .sin_family = AF_INET, .sin_addr.s_addr = ip_of("127.0.0.1"), .sin_port = htons(nic_port)};
+    struct myrd_hosts_words words = {
+        .magic = MYRD_HOSTS_MAGIC, .version = MYRD_HOSTS_VERSION, .kind = MYRD_HOSTS_QUESTION};
+    uint8_t answer[2 * sizeof(words)];
+    const int asking = bind_at("127.0.0.4", nic_port), elsewhere = bind_at("127.0.0.4", 0);
+    assert_int_equal(sendto(asking, &words, sizeof(words) - 1, 0, (const struct sockaddr *)&server,
+                            sizeof(server)),
+                     sizeof(words) - 1);
+    for (uint64_t number = 1; number < 100; ++number) {
+        struct myrd_hosts_words wrong = words;
+        wrong.number = number;
+        wrong.magic ^= 1;
+        say_to(asking, &server, &wrong);
+        wrong = words;
+        wrong.kind = 0;
+        say_to(asking, &server, &wrong);
+        say_to(elsewhere, &server, &words);
+        words.number = number << 32 | number;
+        say_to(asking, &server, &words);
+        assert_int_equal(recv(asking, answer, sizeof(answer), 0), sizeof(words));
+        struct myrd_hosts_words right = words;
+        right.kind = MYRD_HOSTS_ANSWER;
+        assert_memory_equal(answer, &right, sizeof(right));
+    }
+    assert_int_equal(recv(elsewhere, answer, sizeof(answer), MSG_DONTWAIT), -1);
+    close(elsewhere);
+    close(asking);
+}
+
+static void a_host_without_a_daemon_is_no_peer(void **state)
+{
+    (void)state;
+    struct myr_kernel_nic *nic = come();
+    struct mcp_kernel_seen seen;
+    struct myr_error error;
+    int page;
+    struct myr_kernel_question question = question_of_two(7, addresses[LIAR]);
+    question.peers[1].ip = ip_of(addresses[HOST]);
+    assert_int_equal(myr_kernel_nic_ask_open(nic, &question, &seen, &error), MYR_ERR_GONE);
+    assert_non_null(strstr(error.text, "no myrd --kernel answers at 127.0.0.3, UDP port"));
+    assert_false(is_open(7));
+    ask_for(nic, 7, &page); /* of others */
+    close(page);
+    myr_kernel_nic_close(nic);
 }
 
 static void *ask_for_absent(void *nic)
@@ -1078,6 +1233,8 @@ int main(void)
         SERVER(who_has_left_may_end_at_once),
         SERVER(nonsense_ends_the_connection),
         SERVER(garbage_opens_nothing),
+        SERVER(the_server_says_that_it_is_there),
+        SERVER(a_host_without_a_daemon_is_no_peer),
         SERVER(an_absent_host_holds_up_nobody),
         SERVER(a_host_that_answers_late_is_met),
         SERVER(who_waits_may_go),

@@ -286,16 +286,7 @@ static void expect_count(void)
     }
 }
 
-/* Its NIC's port (network byte order): the first peer has ours, each other one another. */
-static uint16_t port_of(uint32_t ip)
-{
-    return htons((uint16_t)(peer_ip(1) == ip ? PORT : PORT + 1 + (ntohl(ip) & 0xff)));
-}
-
-enum { STRANGER = 0xffff }; /* as a message's peer: it is none of the group's */
-
-/* This message of the NIC's comes out next; its link is an IP address here. A stranger hears at the
- * port that it has asked from. */
+/* This message of the NIC's comes out next; its link is an IP address here. */
 static void expect_message(const struct mcp_message *message)
 {
     struct frame frame;
@@ -312,8 +303,7 @@ static void expect_message(const struct mcp_message *message)
     assert_int_equal(ip.daddr, message->to);
     assert_int_equal(ntohs(ip.tot_len), BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES - ETH_HLEN);
     assert_int_equal(ntohs(frame.udp.source), PORT);
-    assert_int_equal(frame.udp.dest,
-                     STRANGER == message->peer ? htons(PORT) : port_of(message->to));
+    assert_int_equal(ntohs(frame.udp.dest), PORT);
     assert_int_equal(ntohs(frame.udp.len), sizeof(frame.udp) + MCP_COLLECTIVE_BYTES);
     assert_int_equal(frame.udp.check, 0);
     assert_true(mcp_parse(frame.payload, MCP_COLLECTIVE_BYTES, &header));
@@ -429,8 +419,7 @@ static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
     pair->page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, seen.page, 0);
     assert_ptr_not_equal(pair->page, MAP_FAILED);
     pair->line = &pair->page[seen.line];
-    pair->bell =
-        make_socket(0, peer_ip(crew_below(random, MOST_NODES)), ntohs(plan->peers[0].port));
+    pair->bell = make_socket(0, peer_ip(crew_below(random, MOST_NODES)), PORT);
     pair->sleeps = false;
     memset(pair->room, 0, sizeof(pair->room));
     pair->group = (struct mcp_group *)pair->room;
@@ -791,7 +780,6 @@ static void event_late(struct pair *pair, struct mcp_header header, uint64_t *ra
     if (MCP_ASK == header.type && (over || 0 != failed)) {
         struct mcp_message answer = {
             .to = peer_ip(from),
-            .peer = STRANGER,
             .header = {.type = over ? MCP_DONE : MCP_FAIL, .key = pair->key},
         };
         answer.header.collective = header.collective;
@@ -836,8 +824,7 @@ static void play_trace(struct pair *pair, uint32_t events, uint64_t *random)
 
 static struct mcp_kernel_peer peer_at(uint32_t node, uint32_t slot)
 {
-    return (struct mcp_kernel_peer){peer_ip(node), port_of(peer_ip(node)), (uint16_t)node,
-                                    (uint16_t)slot, 0};
+    return (struct mcp_kernel_peer){peer_ip(node), htons(PORT), (uint16_t)node, (uint16_t)slot, 0};
 }
 
 static struct nicbarr_choice some_choice(uint64_t *random)
@@ -1084,6 +1071,12 @@ static void wrong_udp_check(struct frame *frame)
     frame->udp.check = 1;
 }
 
+/* All NICs have the same port, and no user of their hosts can have it. */
+static void from_another_port(struct frame *frame)
+{
+    frame->udp.source = htons(OTHER_PORT);
+}
+
 /* The system would take it. But none of ours has a checksum. */
 static void right_udp_check(struct frame *frame)
 {
@@ -1103,12 +1096,19 @@ static const struct {
     const char *what;
     void (*change)(struct frame *);
 } nearly[] = {
-    {"IP version", other_version},        {"IP options", with_options},
-    {"IP length, less", shorter_ip},      {"IP length, more", longer_ip},
-    {"first fragment", first_fragment},   {"last fragment", last_fragment},
-    {"reserved bit", reserved_bit},       {"UDP length, less", shorter_udp},
-    {"UDP length, more", longer_udp},     {"no UDP length", no_udp_length},
-    {"wrong UDP check", wrong_udp_check}, {"right UDP check", right_udp_check},
+    {"IP version", other_version},
+    {"IP options", with_options},
+    {"IP length, less", shorter_ip},
+    {"IP length, more", longer_ip},
+    {"first fragment", first_fragment},
+    {"last fragment", last_fragment},
+    {"reserved bit", reserved_bit},
+    {"UDP length, less", shorter_udp},
+    {"UDP length, more", longer_udp},
+    {"no UDP length", no_udp_length},
+    {"wrong UDP check", wrong_udp_check},
+    {"right UDP check", right_udp_check},
+    {"from another port", from_another_port},
 };
 
 /* A good packet is taken, at last. All that differ from it in one thing are handed on as they are,
@@ -1372,6 +1372,84 @@ static void closed_groups_answer_members_only(void **state)
         inject_collective(1, &forged);
     }
     expect_nothing_more();
+}
+
+/* ---- who sleeps ---- */
+
+/* A socket of somebody's at a port of ours that another socket may have as well. */
+static int share_port(uint16_t port)
+{
+    const int one = 1;
+    const struct sockaddr_in own = {
+        .sin_family = AF_INET, .sin_addr = {ip_of(OWN)}, .sin_port = htons(port)};
+    const int made = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), 0);
+    assert_int_equal(setsockopt(made, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)), 0);
+    assert_int_equal(bind(made, (const struct sockaddr *)&own, sizeof(own)), 0);
+    return made;
+}
+
+static void connect_to(int made, uint32_t ip)
+{
+    const struct sockaddr_in peer = {
+        .sin_family = AF_INET, .sin_addr = {ip}, .sin_port = htons(PORT)};
+    assert_int_equal(connect(made, (const struct sockaddr *)&peer, sizeof(peer)), 0);
+}
+
+/* Who rang has gone, and somebody else has its port: by chance, or as both share it. Nobody hears
+ * of the epoch, whatever address was rung at. Once that socket has rung as well, it is woken. */
+static void only_who_rang_is_woken(void **state)
+{
+    (void)state;
+    enum { SHARED = 7555 };
+    uint64_t random = crew_seed() + 12;
+    for (int before = 0; before < 2; ++before) {
+        char packet[MOST_PAYLOAD];
+        open_small(geteuid());
+        close(pair.bell);
+        int other = before ? share_port(SHARED) : -1;
+        pair.bell = share_port(SHARED);
+        connect_to(pair.bell, peer_ip(3));
+        ring(pair.bell, pair.key, MCP_RING_SLEEP, 1);
+        start_epoch(1);
+        close(pair.bell);
+        other = before ? other : share_port(SHARED);
+        pair.bell = other;
+        event_packet(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
+        assert_int_equal(recv(other, packet, sizeof(packet), MSG_DONTWAIT), -1);
+        connect_to(other, peer_ip(1));
+        pair.sleeps = true;
+        ring(other, pair.key, MCP_RING_SLEEP, 2);
+        start_epoch(2);
+        event_packet(&pair, make_header(&pair, MCP_ARRIVE, 2, 0, 1), &random);
+        assert_false(pair.sleeps);
+        expect_untouched();
+        close_pair(&pair);
+    }
+}
+
+/* Nor is it somebody who sleeps for another group, at the port of one that has gone. */
+static void who_sleeps_for_another_group_sleeps_on(void **state)
+{
+    (void)state;
+    enum { SHARED = 7556 };
+    static struct pair other;
+    uint64_t random = crew_seed() + 13;
+    open_small(geteuid());
+    other.plan = pair.plan;
+    open_pair(&other, geteuid(), &random);
+    close(pair.bell);
+    pair.bell = share_port(SHARED);
+    connect_to(pair.bell, peer_ip(1));
+    ring(pair.bell, pair.key, MCP_RING_SLEEP, 1);
+    start_epoch(1);
+    close(pair.bell);
+    pair.bell = share_port(SHARED);
+    connect_to(pair.bell, peer_ip(1));
+    ring(pair.bell, other.key, MCP_RING_SLEEP, 1);
+    event_packet(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
+    close_pair(&other);
+    close_pair(&pair);
 }
 
 /* The group fails there and here, for want of this node: all peers are told, whoever sleeps is
@@ -1883,7 +1961,7 @@ static void unknown_neighbour(void **state)
         pair.plan.steps[0] = (struct mcp_step){3, 1};
         for (uint32_t i = 0; i < 4; ++i) {
             const uint32_t ip = unknown == i ? ip_of(UNKNOWN_PEER) : peer_ip(i);
-            pair.plan.peers[i] = (struct mcp_kernel_peer){ip, port_of(ip), (uint16_t)i, 0, 0};
+            pair.plan.peers[i] = (struct mcp_kernel_peer){ip, htons(PORT), (uint16_t)i, 0, 0};
         }
         open_pair(&pair, geteuid(), &random);
         mcp_group_start(pair.group, 1);
@@ -1974,6 +2052,8 @@ int main(void)
         cmocka_unit_test(forwarded_packets),
         cmocka_unit_test(doorbells_of_others),
         cmocka_unit_test(a_doorbell_for_each_epoch),
+        cmocka_unit_test(only_who_rang_is_woken),
+        cmocka_unit_test(who_sleeps_for_another_group_sleeps_on),
         cmocka_unit_test(failing),
         cmocka_unit_test(failing_on_purpose),
         cmocka_unit_test(failing_elsewhere),
