@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "myrd/kernel_plan.h"
+#include "myrd/share.h"
+
 struct group {
     struct mcp_kernel_plan plan;
     struct mcp_kernel_seen seen;
@@ -70,13 +73,13 @@ static void forget_one(struct myrd_groups *groups, uint32_t uid)
             sizeof(groups->closed[0]) * (groups->closed_count - at));
 }
 
-/* Make room for one more of this user's groups: its own oldest gives way, or the oldest of all. */
+/* Make room for one more of this user's groups: its own oldest gives way, or, if it has none, the
+ * oldest of all. */
 static void make_room_for_closed(struct myrd_groups *groups, uint32_t uid)
 {
-    if (closed_by(groups, uid) >= MYRD_CLOSED_OF_ONE) {
-        forget_one(groups, uid);
-    } else if (MCP_KERNEL_LATE == groups->closed_count) {
-        forget_one(groups, groups->closed[0].uid);
+    const uint32_t own = closed_by(groups, uid);
+    if (!myrd_share_allows(MCP_KERNEL_LATE, groups->closed_count - own, own, uid)) {
+        forget_one(groups, 0 == own ? groups->closed[0].uid : uid);
     }
 }
 
@@ -151,7 +154,7 @@ static bool has_room(const struct myrd_groups *groups, uint32_t uid)
     for (uint32_t g = 0; g < groups->count; ++g) {
         count += uid == groups->group[g].plan.uid;
     }
-    return count < MYRD_GROUPS_OF_ONE && groups->count < MCP_KERNEL_GROUPS;
+    return myrd_share_allows(MCP_KERNEL_GROUPS, groups->count - count, count, uid);
 }
 
 static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
@@ -160,7 +163,10 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
 {
     char why[MCP_KERNEL_WHY];
     if (!has_room(groups, plan->uid)) {
-        return myr_fail(error, MYR_ERR_FULL, 0, "myrd refuses: too many groups are open");
+        return myr_fail(error, MYR_ERR_FULL, 0,
+                        "myrd refuses: too many groups are open (a user may have a quarter of what "
+                        "all others leave of %d)",
+                        MCP_KERNEL_GROUPS);
     }
     struct group *group = &groups->group[groups->count];
     *group = (struct group){.plan = *plan};
@@ -177,15 +183,6 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
     return MYR_OK;
 }
 
-static bool equal(const struct mcp_kernel_plan *a, const struct mcp_kernel_plan *b)
-{
-    return a->key == b->key && a->uid == b->uid && a->node == b->node && a->nsteps == b->nsteps &&
-           a->nsends == b->nsends && a->nwaits == b->nwaits &&
-           0 == memcmp(&a->secret, &b->secret, sizeof(a->secret)) &&
-           0 == memcmp(a->steps, b->steps, sizeof(a->steps)) &&
-           0 == memcmp(a->peers, b->peers, sizeof(a->peers));
-}
-
 enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
                                  uint64_t holder, struct mcp_kernel_seen *seen,
                                  struct myr_error *error)
@@ -195,7 +192,7 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
         return open_new(groups, plan, holder, seen, error);
     }
     struct group *group = &groups->group[place];
-    if (!equal(&group->plan, plan)) {
+    if (!myrd_kernel_plan_equal(&group->plan, plan)) {
         /* Also if it is another user's, of which this user hears nothing here. */
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: the group's key is taken");
     }

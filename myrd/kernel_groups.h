@@ -5,8 +5,9 @@
  *
  * Invariants: only its own user knows a group. A group is open as long as somebody holds it. Of a
  * closed group the NIC keeps the last epoch, as peers may still ask for its messages, however late.
- * Only many later closings make the NIC forget it. A holder that dies makes its group fail. The
- * caller gives the time, so a test can pretend any time.
+ * Only many later closings make the NIC forget it. A holder that dies makes its group fail. Of
+ * groups, and of those that are closed, a user has a share (share.h). The caller gives the time, so
+ * a test can pretend any time.
  */
 #ifndef MYRD_KERNEL_GROUPS_H
 #define MYRD_KERNEL_GROUPS_H
@@ -19,9 +20,7 @@
 #include "libmyr/status.h"
 
 enum {
-    MYRD_GROUPS_OF_ONE = 256,   /* the most groups of a user */
     MYRD_HOLDERS_OF_ONE = 4096, /* the most holders of a group */
-    MYRD_CLOSED_OF_ONE = 4096,  /* closed groups of a user that are remembered */
     MYRD_LOOK_MS = MCP_KERNEL_LOOK_MS,
     MYRD_PATIENCE_MOST_MS = 64,  /* the longest time between two questions for a stuck group */
     MYRD_ASKED_BEFORE_MEET = 16, /* after this many vain questions, look where its peers are now */

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 
+#include "myrd/kernel_plan.h"
 #include "os/random.h"
 
 enum {
@@ -13,17 +14,77 @@ enum {
     PAUSE_MOST_MS = 128, /* ... up to this: of 27 questions one comes through a very bad network */
 };
 
-struct myrd_meeting *myrd_meeting_make(const struct mcp_kernel_plan *plan, uint64_t now_ms)
+/* ---- all of them ---- */
+
+/* Begin now, or wait until another one of this user's is over. */
+static void begin(const struct myrd_meetings *meetings, struct myrd_meeting *meeting,
+                  uint64_t now_ms)
 {
-    struct myrd_meeting *meeting = calloc(1, sizeof(*meeting));
-    if (NULL != meeting) {
+    uint32_t under_way = 0;
+    for (const struct myrd_meeting *m = meetings->first; NULL != m; m = m->next) {
+        under_way += meeting->plan.uid == m->plan.uid && meeting != m && !m->parked;
+    }
+    meeting->parked = under_way >= MYRD_MEETINGS_OF_ONE;
+    meeting->look_at_ms = meeting->parked ? meeting->over_at_ms : now_ms;
+}
+
+struct myrd_meeting *myrd_meetings_join(struct myrd_meetings *meetings,
+                                        const struct mcp_kernel_plan *plan, uint64_t now_ms)
+{
+    struct myrd_meeting **place = &meetings->first;
+    while (NULL != *place && !myrd_kernel_plan_equal(plan, &(*place)->plan)) {
+        place = &(*place)->next;
+    }
+    if (NULL == *place) {
+        struct myrd_meeting *meeting = calloc(1, sizeof(*meeting));
+        if (NULL == meeting) {
+            return NULL;
+        }
         meeting->plan = *plan;
         meeting->pause_ms = PAUSE_FIRST_MS;
-        meeting->look_at_ms = now_ms;
         meeting->over_at_ms = now_ms + PATIENCE_MS;
+        begin(meetings, meeting, now_ms);
+        *place = meeting;
     }
-    return meeting;
+    ++(*place)->clients;
+    return *place;
 }
+
+void myrd_meetings_leave(struct myrd_meetings *meetings, struct myrd_meeting *meeting,
+                         uint64_t now_ms)
+{
+    if (0 != --meeting->clients) {
+        return;
+    }
+    struct myrd_meeting **place = &meetings->first;
+    while (meeting != *place) {
+        place = &(*place)->next;
+    }
+    *place = meeting->next;
+    struct myrd_meeting *other = meetings->first;
+    while (NULL != other && !(other->parked && meeting->plan.uid == other->plan.uid)) {
+        other = other->next;
+    }
+    if (NULL != other) {
+        begin(meetings, other, now_ms);
+    }
+    free(meeting);
+}
+
+struct myrd_meeting *myrd_meetings_next(const struct myrd_meetings *meetings,
+                                        const struct myrd_users *users)
+{
+    struct myrd_meeting *first = NULL;
+    for (struct myrd_meeting *m = meetings->first; NULL != m; m = m->next) {
+        if ((NULL == first || m->look_at_ms < first->look_at_ms) &&
+            !myrd_users_had_time(users, m->plan.uid)) {
+            first = m;
+        }
+    }
+    return first;
+}
+
+/* ---- one of them ---- */
 
 static uint32_t peers_of(const struct myrd_meeting *meeting)
 {
@@ -86,6 +147,13 @@ static bool met_all(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
     return all;
 }
 
+static enum myr_status give_up_parked(struct myr_error *error)
+{
+    return myr_fail(error, MYR_ERR_FULL, 0,
+                    "myrd refuses: %d groups of this user wait for hosts that do not answer",
+                    MYRD_MEETINGS_OF_ONE);
+}
+
 static enum myr_status give_up(const struct mcp_kernel *kernel, const struct myrd_hosts *hosts,
                                uint32_t missing, bool reached, struct myr_error *error)
 {
@@ -107,6 +175,10 @@ bool myrd_meeting_go_on(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
 {
     uint32_t missing;
     bool reached;
+    if (meeting->parked) {
+        *status = give_up_parked(error);
+        return true;
+    }
     *status = MYR_OK;
     if (met_all(meeting, kernel, hosts, now_ms, &missing, &reached)) {
         return true;

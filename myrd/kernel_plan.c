@@ -79,3 +79,12 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
     memcpy(plan->steps, question->steps, sizeof(plan->steps[0]) * plan->nsteps);
     return MYR_OK;
 }
+
+bool myrd_kernel_plan_equal(const struct mcp_kernel_plan *a, const struct mcp_kernel_plan *b)
+{
+    return a->key == b->key && a->uid == b->uid && a->node == b->node && a->nsteps == b->nsteps &&
+           a->nsends == b->nsends && a->nwaits == b->nwaits &&
+           0 == memcmp(&a->secret, &b->secret, sizeof(a->secret)) &&
+           0 == memcmp(a->steps, b->steps, sizeof(a->steps)) &&
+           0 == memcmp(a->peers, b->peers, sizeof(a->peers));
+}

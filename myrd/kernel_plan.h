@@ -14,11 +14,13 @@
 #include "libmyr/kernel_words.h"
 #include "libmyr/status.h"
 
-/* Make a plan of the question of user `uid`. `nic` is ours. Unused parts of the plan are 0, so that
- * equal plans are equal bytes. MYR_ERR_TOO_LONG where it does not fit such a NIC, else
- * MYR_ERR_SYSTEM. */
+/* Make a plan of the question of user `uid`. `nic` is ours. Unused parts of the plan are 0.
+ * MYR_ERR_TOO_LONG where it does not fit such a NIC, else MYR_ERR_SYSTEM. */
 enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uint32_t uid,
                                  const struct myr_nic_name *nic, struct mcp_kernel_plan *plan,
                                  struct myr_error *error);
+
+/* Are they the same user's plans of the same group, with the same tables? */
+bool myrd_kernel_plan_equal(const struct mcp_kernel_plan *a, const struct mcp_kernel_plan *b);
 
 #endif

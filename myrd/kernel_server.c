@@ -5,8 +5,9 @@
  * known yet waits apart.
  *
  * Clients are processes of any user. Invariants: no client is trusted. Every question is checked
- * (kernel_plan.h). Limits count per user. Each client has at most one question under way. A client
- * that goes without closing its groups has died, and they fail (kernel_groups.h).
+ * (kernel_plan.h). Limits count per user (share.h, users.h). Each client has at most one question
+ * under way. A client that goes without closing its groups has died, and they fail
+ * (kernel_groups.h).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,17 +32,19 @@
 #include "myrd/owner.h"
 #include "myrd/place.h"
 #include "myrd/rights.h"
+#include "myrd/share.h"
+#include "myrd/users.h"
 #include "os/clock.h"
 #include "os/random.h"
 
 enum {
-    CLIENTS_MOST = 4096,
-    CLIENTS_OF_ONE = 1024, /* of one user: others need room as well */
+    CLIENTS_MOST = MYRD_USERS_MOST,
     FIXED = 4, /* descriptors watched besides the clients': the end, the listening socket, the NIC,
                   the NIC's port */
     OF_EACH = 2,
     DESCRIPTORS_OTHER = 96, /* descriptors of neither clients nor pages: the NIC's, and so on */
     PORT_USUAL = 7077,
+    COMING_A_TURN = 16,  /* so many are let in, or sent away, before all else has its turn */
     MEETINGS_A_TURN = 8, /* at the most so many go on before all else has its turn */
     ANSWERS_A_TURN = 32, /* of other hosts, the same */
 };
@@ -49,7 +52,7 @@ enum {
 struct client {
     struct myrd_visitor visitor;
     uint64_t number;              /* none of the others ever has it */
-    struct myrd_meeting *meeting; /* its peers' meeting before its group is opened; NULL: none */
+    struct myrd_meeting *meeting; /* that it waits for before its group is opened; NULL: none */
 };
 
 struct myrd_kernel_server {
@@ -60,7 +63,8 @@ struct myrd_kernel_server {
     struct mcp_kernel *kernel;
     struct myrd_groups *groups;
     uint64_t clients_ever;
-    uint32_t meetings;
+    struct myrd_meetings meetings;
+    struct myrd_users users;
     uint32_t count, most;
     struct client client[CLIENTS_MOST];
     struct pollfd watched[FIXED + OF_EACH * CLIENTS_MOST];
@@ -86,8 +90,7 @@ static void answer(const struct client *client, enum myr_status status, const ch
 static void end_meeting(struct myrd_kernel_server *server, struct client *client)
 {
     if (NULL != client->meeting) {
-        --server->meetings;
-        free(client->meeting);
+        myrd_meetings_leave(&server->meetings, client->meeting, os_now_ms());
         client->meeting = NULL;
     }
 }
@@ -97,6 +100,7 @@ static void bury(struct myrd_kernel_server *server, uint32_t number)
     struct client *client = &server->client[number];
     myrd_groups_bury(server->groups, client->number);
     end_meeting(server, client);
+    myrd_users_go(&server->users, client->visitor.uid);
     myrd_visitor_leave(&client->visitor);
     *client = server->client[--server->count];
 }
@@ -117,36 +121,35 @@ static uint64_t network_of(int socket)
     return cookie;
 }
 
-static uint32_t clients_of(const struct myrd_kernel_server *server, uid_t uid)
+static bool has_room_for(const struct myrd_kernel_server *server, uid_t uid)
 {
-    uint32_t count = 0;
-    for (uint32_t c = 0; c < server->count; ++c) {
-        count += uid == server->client[c].visitor.uid;
-    }
-    return count;
+    const uint32_t own = myrd_users_connections(&server->users, uid);
+    return myrd_share_allows(server->most, server->count - own, own, uid);
 }
 
-/* Somebody wants to come in. */
-static void accept_client(struct myrd_kernel_server *server)
+/* Somebody wants to come in. False: nobody does. */
+static bool accept_client(struct myrd_kernel_server *server)
 {
     struct client client = {.number = ++server->clients_ever};
     const char *why;
     if (!myrd_place_accept(&server->place, &client.visitor, &why)) {
-        return;
+        return false;
     }
     if (server->network != network_of(client.visitor.connection)) {
         why = "myrd refuses: the process is in another network namespace (container), which this "
               "NIC does not serve";
-    } else if (server->count == server->most ||
-               clients_of(server, client.visitor.uid) >= CLIENTS_OF_ONE) {
-        why = "myrd refuses: it has too many clients";
+    } else if (!has_room_for(server, client.visitor.uid)) {
+        why = "myrd refuses: it has too many clients (a user may have a quarter of what all others "
+              "leave)";
     }
     if (NULL != why) {
         answer(&client, MYR_ERR_SYSTEM, why, NULL, NULL);
         myrd_visitor_leave(&client.visitor);
-        return;
+        return true;
     }
+    myrd_users_come(&server->users, client.visitor.uid);
     server->client[server->count++] = client;
+    return true;
 }
 
 /* ---- questions ---- */
@@ -161,23 +164,27 @@ static void open_group(struct myrd_kernel_server *server, const struct client *c
     answer(client, status, error.text, NULL, MYR_OK == status ? &seen : NULL);
 }
 
-/* Go on with a meeting. At its end the group is opened, unless another client has opened it
- * already. */
-static void meet(struct myrd_kernel_server *server, struct client *client, uint64_t now)
+/* Go on with a meeting. At its end the group is opened for all who wait for it. */
+static void meet(struct myrd_kernel_server *server, struct myrd_meeting *meeting, uint64_t now)
 {
-    struct myrd_meeting *meeting = client->meeting;
     struct myr_error error;
     enum myr_status status = MYR_OK;
-    if (!myrd_groups_know(server->groups, meeting->plan.key) &&
-        !myrd_meeting_go_on(meeting, server->kernel, &server->hosts, now, &status, &error)) {
+    if (!myrd_meeting_go_on(meeting, server->kernel, &server->hosts, now, &status, &error)) {
         return;
     }
-    if (MYR_OK == status) {
-        open_group(server, client, &meeting->plan);
-    } else {
-        answer(client, status, error.text, NULL, NULL);
+    for (uint32_t c = 0, left = meeting->clients; left > 0; ++c) {
+        struct client *client = &server->client[c];
+        if (meeting != client->meeting) {
+            continue;
+        }
+        if (MYR_OK == status) {
+            open_group(server, client, &meeting->plan);
+        } else {
+            answer(client, status, error.text, NULL, NULL);
+        }
+        end_meeting(server, client);
+        --left;
     }
-    end_meeting(server, client);
 }
 
 static void ask_open(struct myrd_kernel_server *server, struct client *client,
@@ -191,12 +198,14 @@ static void ask_open(struct myrd_kernel_server *server, struct client *client,
         answer(client, status, error.text, NULL, NULL);
         return;
     }
-    client->meeting = myrd_meeting_make(&plan, os_now_ms());
-    if (NULL == client->meeting) {
-        answer(client, MYR_ERR_OUT_OF_MEMORY, "myrd is out of memory", NULL, NULL);
+    if (myrd_groups_know(server->groups, plan.key)) {
+        open_group(server, client, &plan);
         return;
     }
-    ++server->meetings;
+    client->meeting = myrd_meetings_join(&server->meetings, &plan, os_now_ms());
+    if (NULL == client->meeting) {
+        answer(client, MYR_ERR_OUT_OF_MEMORY, "myrd is out of memory", NULL, NULL);
+    }
 }
 
 static void report(const struct myrd_kernel_server *server, const struct client *client)
@@ -464,17 +473,35 @@ static void watch_all(struct myrd_kernel_server *server, int end)
     }
 }
 
-/* Go from the last to the first, as the last one takes the place of one that goes. A process that
- * has ended may have closed its groups, so all its words are read first. */
+/* A process that has ended may have closed its groups, so all its words are read first. */
+static void hear_one(struct myrd_kernel_server *server, uint32_t number)
+{
+    const struct client *client = &server->client[number];
+    const struct pollfd *of = &server->watched[FIXED + OF_EACH * number];
+    const bool ended = 0 != (of[0].revents & (POLLHUP | POLLERR)) || 0 != of[1].revents;
+    const bool hears = NULL == client->meeting && (ended || 0 != of[0].revents);
+    const uid_t uid = client->visitor.uid;
+    if ((!ended && !hears) || myrd_users_had_time(&server->users, uid)) {
+        return;
+    }
+    const uint64_t begin_us = os_now_us();
+    if (!(hears && hear(server, number)) && ended) {
+        bury(server, number);
+    }
+    myrd_users_took(&server->users, uid, os_now_us() - begin_us);
+}
+
+/* Begin with another one in each turn, as a user's time may be over before all its clients were
+ * heard. The last one takes the place of one that goes; so go down, to hear nobody by another's
+ * events. Who comes below the first one by that is heard in the next turn. */
 static void hear_all(struct myrd_kernel_server *server)
 {
-    for (uint32_t c = server->count; c > 0; --c) {
-        const struct pollfd *of = &server->watched[FIXED + OF_EACH * (c - 1)];
-        const bool ended = 0 != (of[0].revents & (POLLHUP | POLLERR)) || 0 != of[1].revents;
-        const bool hears = NULL == server->client[c - 1].meeting && (ended || 0 != of[0].revents);
-        if (!(hears && hear(server, c - 1)) && ended) {
-            bury(server, c - 1);
-        }
+    const uint32_t first = 0 == server->count ? 0 : server->users.turn % server->count + 1;
+    for (uint32_t c = first; c > 0; --c) {
+        hear_one(server, c - 1);
+    }
+    for (uint32_t c = server->count; c > first; --c) {
+        hear_one(server, c - 1);
     }
 }
 
@@ -485,52 +512,48 @@ static void hear_hosts(struct myrd_kernel_server *server)
     uint32_t ip;
     uint64_t number;
     for (int h = 0; h < ANSWERS_A_TURN && myrd_hosts_hear(&server->hosts, &ip, &number); ++h) {
-        for (uint32_t c = 0; 0 != server->meetings && c < server->count; ++c) {
-            if (NULL != server->client[c].meeting &&
-                myrd_meeting_hear(server->client[c].meeting, ip, number, now)) {
+        for (struct myrd_meeting *m = server->meetings.first; NULL != m; m = m->next) {
+            if (myrd_meeting_hear(m, ip, number, now)) {
                 myrd_hosts_believe(&server->hosts, ip, now);
             }
         }
     }
 }
 
-/* The client whose meeting is due first. NULL: there is none. */
-static struct client *next_meeting(struct myrd_kernel_server *server)
-{
-    struct client *first = NULL;
-    for (uint32_t c = 0; 0 != server->meetings && c < server->count; ++c) {
-        struct client *client = &server->client[c];
-        if (NULL != client->meeting &&
-            (NULL == first || client->meeting->look_at_ms < first->meeting->look_at_ms)) {
-            first = client;
-        }
-    }
-    return first;
-}
-
-/* Only this many at a time; each then waits behind the others. So a client that begins a great many
- * holds up nobody. */
+/* Only this many at a time; each then waits behind the others. */
 static void meet_some(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();
     for (int m = 0; m < MEETINGS_A_TURN; ++m) {
-        struct client *client = next_meeting(server);
-        if (NULL == client || client->meeting->look_at_ms > now) {
+        struct myrd_meeting *meeting = myrd_meetings_next(&server->meetings, &server->users);
+        if (NULL == meeting || meeting->look_at_ms > now) {
             return;
         }
-        meet(server, client, now);
+        const uid_t uid = meeting->plan.uid;
+        const uint64_t begin_us = os_now_us();
+        meet(server, meeting, now);
+        myrd_users_took(&server->users, uid, os_now_us() - begin_us);
     }
 }
 
+static void accept_some(struct myrd_kernel_server *server)
+{
+    int came = 0;
+    while (came < COMING_A_TURN && accept_client(server)) {
+        ++came;
+    }
+}
+
+/* Call it when a turn begins: all users have time. */
 static int timeout(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();
     const int due = myrd_groups_timeout(server->groups, now);
-    const struct client *client = next_meeting(server);
-    if (NULL == client) {
+    const struct myrd_meeting *next = myrd_meetings_next(&server->meetings, &server->users);
+    if (NULL == next) {
         return myrd_place_timeout(&server->place, due);
     }
-    const uint64_t at = client->meeting->look_at_ms;
+    const uint64_t at = next->look_at_ms;
     const int meeting = at <= now ? 0 : (int)(at - now);
     return myrd_place_timeout(&server->place, due < 0 || meeting < due ? meeting : due);
 }
@@ -539,6 +562,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
 {
     struct myrd_kernel_server *server = serving;
     for (;;) {
+        myrd_users_turn(&server->users);
         watch_all(server, end);
         if (poll(server->watched, FIXED + OF_EACH * server->count, timeout(server)) < 0) {
             if (EINTR == errno) {
@@ -559,7 +583,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         }
         myrd_groups_look(server->groups, os_now_ms());
         if (0 != server->watched[1].revents) {
-            accept_client(server);
+            accept_some(server);
         }
     }
 }

@@ -47,7 +47,7 @@ use() { # TARGET
             reached=(myrd/server.c) ;;
         kernel_server)
             longest=500 least=70 linked=("$wrap")
-            parts=("${daemon[@]}" tests/unit/kernel_double.c myrd/rights.c
+            parts=("${daemon[@]}" tests/unit/kernel_double.c myrd/rights.c myrd/users.c
                 myrd/kernel_{server,plan,meeting,hosts,groups}.c)
             reached=(myrd/kernel_{server,plan,meeting,hosts,groups}.c) ;;
         hello)

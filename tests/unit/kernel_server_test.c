@@ -24,7 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,8 +38,11 @@
 #include "libmyr/segment.h"
 #include "myrd/kernel_groups.h"
 #include "myrd/kernel_hosts.h"
+#include "myrd/kernel_meeting.h"
 #include "myrd/kernel_plan.h"
 #include "myrd/owner.h"
+#include "myrd/share.h"
+#include "myrd/users.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel_double.h"
 
@@ -257,29 +263,27 @@ static void open_and_close(struct myrd_groups *groups, uint64_t first, uint32_t 
     }
 }
 
-/* ... and may have only its own forgotten, as long as there is room for all. */
+/* Who has its share of them has its own oldest one forgotten, and nobody else's. */
 static void a_user_has_so_many_closed(void **state)
 {
-    enum { OF_ONE = MYRD_CLOSED_OF_ONE, USERS = MCP_KERNEL_LATE / OF_ONE };
+    enum { MORE_THAN_ENOUGH = MCP_KERNEL_LATE / 2, USERS = 3 };
     static struct myr_kernel_report report;
     struct myrd_groups *groups = *state;
+    uint32_t last = MCP_KERNEL_LATE;
     open_and_close(groups, 1, 2, BOB);
-    open_and_close(groups, 10, OF_ONE, ALICE);
-    assert_true(is_kept(10));
-    open_and_close(groups, 10 + OF_ONE, 3, ALICE);
-    assert_false(is_kept(12));
-    assert_true(is_kept(13) && is_kept(1));
-    myrd_groups_report(groups, ALICE, &report);
-    assert_int_equal(report.closed, OF_ONE);
+    for (uint32_t user = 1; user <= USERS; ++user) {
+        const uint64_t first = 2 * MORE_THAN_ENOUGH * user;
+        open_and_close(groups, first, MORE_THAN_ENOUGH, BOB + user);
+        myrd_groups_report(groups, BOB + user, &report);
+        assert_in_range(report.closed, MCP_KERNEL_LATE / 16, last - 1);
+        last = report.closed;
+        assert_false(is_kept(first + MORE_THAN_ENOUGH - last - 1));
+        assert_true(is_kept(first + MORE_THAN_ENOUGH - last));
+        assert_true(is_kept(first + MORE_THAN_ENOUGH - 1));
+    }
     myrd_groups_report(groups, BOB, &report);
     assert_int_equal(report.closed, 2);
-    for (uint32_t user = 1; user < USERS; ++user) {
-        open_and_close(groups, 10 * OF_ONE * (user + 1), OF_ONE, BOB + user);
-    }
-    myrd_groups_report(groups, 0, &report);
-    assert_int_equal(report.closed, MCP_KERNEL_LATE);
-    assert_false(is_kept(1) || is_kept(2)); /* the oldest of all */
-    assert_true(is_kept(13));
+    assert_true(is_kept(1) && is_kept(2));
 }
 
 static void each_opening_wants_a_closing(void **state)
@@ -311,25 +315,90 @@ static void death_fails_what_was_held(void **state)
     assert_int_equal(double_open_count(), 0);
 }
 
+static void who_has_had_its_time_waits(void **state)
+{
+    (void)state;
+    static struct myrd_users users;
+    myrd_users_come(&users, ALICE);
+    myrd_users_come(&users, BOB);
+    myrd_users_come(&users, ALICE);
+    assert_int_equal(myrd_users_connections(&users, ALICE), 2);
+    for (int turn = 0; turn < 3; ++turn) {
+        myrd_users_turn(&users);
+        assert_false(myrd_users_had_time(&users, ALICE));
+        myrd_users_took(&users, ALICE, MYRD_USERS_TURN_US - 1);
+        assert_false(myrd_users_had_time(&users, ALICE));
+        myrd_users_took(&users, ALICE, 1);
+        assert_true(myrd_users_had_time(&users, ALICE));
+        assert_false(myrd_users_had_time(&users, BOB));
+    }
+    myrd_users_go(&users, ALICE);
+    assert_true(myrd_users_had_time(&users, ALICE));
+    myrd_users_go(&users, ALICE);
+    assert_int_equal(myrd_users_connections(&users, ALICE), 0);
+    assert_int_equal(myrd_users_connections(&users, BOB), 1);
+    assert_int_equal(users.count, 1);
+    myrd_users_took(&users, ALICE, MYRD_USERS_TURN_US); /* who has gone */
+    assert_false(myrd_users_had_time(&users, ALICE));
+}
+
+/* Each takes all that it may have, one after the other. */
+static uint32_t take_all(uint32_t all, uint32_t taken, uid_t uid)
+{
+    uint32_t own = 0;
+    while (myrd_share_allows(all, taken, own, uid)) {
+        ++own;
+    }
+    return own;
+}
+
+static void shares_shrink_as_users_come(void **state)
+{
+    (void)state;
+    for (uint32_t all = 0; all <= 4096; all = 2 * all + 1) {
+        uint32_t taken = 0, last = all;
+        for (uid_t uid = 1; uid < 100; ++uid) {
+            const uint32_t own = take_all(all, taken, uid);
+            assert_true(own <= last);
+            assert_true(0 != own || taken >= all - all / 32); /* while anything is left */
+            taken += own;
+            last = own;
+        }
+        assert_true(taken <= all - all / 32);
+        assert_int_equal(take_all(all, taken, 0), all - taken); /* root's */
+    }
+    assert_int_equal(take_all(1024, 0, ALICE), 248);
+    assert_true(take_all(1024, 4 * 248, ALICE) == 0); /* if that were so; but: */
+    assert_int_equal(take_all(1024, 248, BOB), 186);
+}
+
+/* Four users take all that they may have; then there is room for others, at last for root. Nobody
+ * loses what is open. */
 static void a_user_has_a_share(void **state)
 {
+    enum { USERS = 40 };
     struct myrd_groups *groups = *state;
     uint64_t key = 1;
-    for (uint32_t g = 0; g < MYRD_GROUPS_OF_ONE; ++g) {
-        assert_int_equal(open_for(groups, key++, ALICE, 1), MYR_OK);
-    }
-    assert_int_equal(open_for(groups, key, ALICE, 1), MYR_ERR_FULL);
-    assert_int_equal(open_for(groups, 5, ALICE, 2), MYR_OK); /* which is there */
-    assert_int_equal(open_for(groups, key++, BOB, 3), MYR_OK);
-    myrd_groups_leave(groups, 10, 1);
-    assert_int_equal(open_for(groups, key++, ALICE, 1), MYR_OK);
-    for (uint32_t uid = BOB + 1; double_open_count() < MCP_KERNEL_GROUPS; ++uid) {
-        for (uint32_t g = 0; g < MYRD_GROUPS_OF_ONE && double_open_count() < MCP_KERNEL_GROUPS;
-             ++g) {
-            assert_int_equal(open_for(groups, key++, uid, 4), MYR_OK);
+    uint32_t before = 0;
+    for (uint32_t user = 0; user < USERS; ++user) {
+        while (MYR_OK == open_for(groups, key, ALICE + user, 1)) {
+            ++key;
         }
+        assert_int_equal(open_for(groups, key, ALICE + user, 1), MYR_ERR_FULL);
+        if (user < 20) {
+            assert_true(double_open_count() > before);
+        }
+        before = double_open_count();
     }
-    assert_int_equal(open_for(groups, key++, BOB, 3), MYR_ERR_FULL);
+    assert_int_equal(open_for(groups, 5, ALICE, 2), MYR_OK); /* which is there */
+    assert_int_equal(double_open_count(), before);
+    while (MYR_OK == open_for(groups, key, 0, 3)) {
+        ++key;
+    }
+    assert_true(double_open_count() >= before + MCP_KERNEL_GROUPS / 32);
+    assert_int_equal(double_open_count(), MCP_KERNEL_GROUPS);
+    myrd_groups_leave(groups, key - 1, 3);
+    assert_int_equal(open_for(groups, key, 0, 3), MYR_OK);
 }
 
 static void a_group_has_so_many_members(void **state)
@@ -475,6 +544,116 @@ static void users_are_told_of_their_own(void **state)
     assert_int_equal(report.groups, 3);
     myrd_groups_report(groups, ALICE + 100, &report);
     assert_int_equal(report.groups, 0);
+}
+
+/* ---- meetings ---- */
+
+enum { MEETINGS = 4 * MYRD_MEETINGS_OF_ONE };
+
+static struct myrd_meeting *join(struct myrd_meetings *meetings, uint64_t key, uint32_t uid)
+{
+    const struct mcp_kernel_plan plan = plan_of(key, uid);
+    struct myrd_meeting *meeting = myrd_meetings_join(meetings, &plan, NOW);
+    assert_non_null(meeting);
+    return meeting;
+}
+
+/* Go on with all that are due, as the server does. Those that end get counted; returns how many
+ * went on. */
+static uint32_t go_on(struct myrd_meetings *meetings, const struct myrd_hosts *hosts, uint64_t now,
+                      uint32_t *gone, uint32_t *full)
+{
+    static const struct myrd_users nobody;
+    struct myrd_meeting *meeting;
+    uint32_t went = 0;
+    while (NULL != (meeting = myrd_meetings_next(meetings, &nobody)) &&
+           meeting->look_at_ms <= now) {
+        enum myr_status status;
+        struct myr_error error = {.text = ""};
+        ++went;
+        if (myrd_meeting_go_on(meeting, NULL, hosts, now, &status, &error)) {
+            assert_int_equal(MYR_OK == status, '\0' == error.text[0]);
+            *gone += MYR_ERR_GONE == status;
+            *full += MYR_ERR_FULL == status;
+            myrd_meetings_leave(meetings, meeting, now);
+        }
+    }
+    return went;
+}
+
+/* One user has many groups opened whose peers are not there. Only some of them are asked for at a
+ * time, and all are given up in the time in which one is. Others go on at once. */
+static void a_user_has_so_many_meetings(void **state)
+{
+    struct myrd_meetings meetings = {NULL};
+    struct myrd_hosts hosts = {.socket = -1};
+    uint32_t gone = 0, full = 0;
+    (void)state;
+    double_reset();
+    double_set_absent(ip_of("127.0.0.2"), true);
+    for (uint64_t key = 1; key <= MEETINGS; ++key) {
+        (void)join(&meetings, key, ALICE);
+    }
+    assert_int_equal(go_on(&meetings, &hosts, NOW, &gone, &full), MYRD_MEETINGS_OF_ONE);
+    (void)join(&meetings, MEETINGS + 1, BOB);
+    assert_int_equal(go_on(&meetings, &hosts, NOW, &gone, &full), 1);
+    myrd_hosts_believe(&hosts, ip_of("127.0.0.2"), NOW);
+    double_set_absent(0, false);
+    assert_int_equal(go_on(&meetings, &hosts, NOW + 2, &gone, &full), MEETINGS + 1); /* in turn */
+    assert_null(meetings.first);
+    assert_int_equal(gone + full, 0);
+    double_set_absent(ip_of("127.0.0.2"), true);
+    for (uint64_t key = 1; key <= MEETINGS; ++key) {
+        (void)join(&meetings, key, ALICE);
+    }
+    uint64_t now = NOW;
+    uint32_t rounds = 0;
+    while (NULL != meetings.first) {
+        rounds += go_on(&meetings, &hosts, ++now, &gone, &full);
+    }
+    assert_in_range(now, NOW + 1000, NOW + 3000);
+    assert_int_equal(gone + full, MEETINGS);
+    assert_true(gone >= MYRD_MEETINGS_OF_ONE);
+    assert_in_range(rounds, MEETINGS, MEETINGS + 40 * MYRD_MEETINGS_OF_ONE);
+}
+
+/* Processes that open the same group meet its peers once; the meeting lasts until all have left. */
+static void who_opens_the_same_group_meets_once(void **state)
+{
+    (void)state;
+    struct myrd_meetings meetings = {NULL};
+    struct myrd_meeting *one = join(&meetings, 7, ALICE);
+    assert_ptr_equal(join(&meetings, 7, ALICE), one);
+    struct myrd_meeting *other = join(&meetings, 7, BOB), *third = join(&meetings, 8, ALICE);
+    assert_true(other != one && third != one && third != other);
+    myrd_meetings_leave(&meetings, one, NOW);
+    assert_ptr_equal(join(&meetings, 7, ALICE), one);
+    myrd_meetings_leave(&meetings, one, NOW);
+    myrd_meetings_leave(&meetings, third, NOW);
+    myrd_meetings_leave(&meetings, one, NOW);
+    assert_ptr_equal(meetings.first, other);
+    myrd_meetings_leave(&meetings, other, NOW);
+    assert_null(meetings.first);
+}
+
+/* A user who has had its time waits for the next turn, with its meetings as well. */
+static void meetings_take_turns(void **state)
+{
+    (void)state;
+    static struct myrd_users users;
+    struct myrd_meetings meetings = {NULL};
+    struct myrd_meeting *alices = join(&meetings, 7, ALICE), *bobs = join(&meetings, 8, BOB);
+    myrd_users_come(&users, ALICE);
+    myrd_users_come(&users, BOB);
+    assert_ptr_equal(myrd_meetings_next(&meetings, &users), alices);
+    myrd_users_took(&users, ALICE, MYRD_USERS_TURN_US);
+    assert_ptr_equal(myrd_meetings_next(&meetings, &users), bobs);
+    myrd_users_took(&users, BOB, MYRD_USERS_TURN_US);
+    assert_null(myrd_meetings_next(&meetings, &users));
+    myrd_users_turn(&users);
+    assert_ptr_equal(myrd_meetings_next(&meetings, &users), alices);
+    myrd_meetings_leave(&meetings, alices, NOW);
+    myrd_meetings_leave(&meetings, bobs, NOW);
 }
 
 /* ---- the server ---- */
@@ -1071,24 +1250,57 @@ static void one_server_at_a_place(void **state)
     myr_kernel_nic_close(come()); /* the first one is there as before */
 }
 
-/* One user's processes cannot take all the room there is. */
-static void a_user_has_so_many_clients(void **state)
+/* Be this user, to whom one connects. (Only this thread is; root alone can.) */
+static void become(uid_t uid)
 {
-    (void)state;
-    enum { MORE_THAN_ENOUGH = 2048 };
-    static struct myr_kernel_nic *nic[MORE_THAN_ENOUGH];
+    assert_int_equal(syscall(SYS_setresuid, -1, uid, -1), 0);
+}
+
+/* Come as this user as often as it is let in. Returns how often. */
+static uint32_t come_often(uid_t uid, struct myr_kernel_nic **nic)
+{
     struct myr_error error = {.text = ""};
     uint32_t count = 0;
-    while (count < MORE_THAN_ENOUGH && MYR_OK == myr_kernel_nic_open(false, &nic[count], &error)) {
+    become(uid);
+    while (MYR_OK == myr_kernel_nic_open(false, &nic[count], &error)) {
         ++count;
     }
-    assert_in_range(count, 2, MORE_THAN_ENOUGH - 1);
+    become(0);
     assert_non_null(strstr(error.text, "too many clients"));
-    myr_kernel_nic_close(nic[--count]);
-    myr_kernel_nic_close(come());
+    return count;
+}
+
+static void come_one_after_the_other(uint32_t rank, void *context)
+{
+    enum { MOST = 256, USERS = 40, DESCRIPTORS = MCP_KERNEL_GROUPS + 96 + 2 * MOST };
+    static struct myr_kernel_nic *nic[MOST];
+    const struct rlimit room = {DESCRIPTORS, DESCRIPTORS}; /* for no more clients */
+    uint32_t count = 0, last = MOST;
+    (void)rank;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &room), 0);
+    assert_int_equal(begin_server(context), 0);
+    assert_int_equal(chmod(world.folder, 0711), 0);
+    for (uint32_t user = 0; user < USERS; ++user) {
+        const uint32_t came = come_often(ALICE + user, &nic[count]);
+        assert_true(came <= last);
+        assert_true(user > 10 || came > 0);
+        last = came;
+        count += came;
+    }
+    nic[count++] = come(); /* root */
     while (count > 0) {
         myr_kernel_nic_close(nic[--count]);
     }
+    assert_int_equal(end_server(context), 0);
+}
+
+/* Whoever takes all the room that he may, others get in; and root whenever it comes. */
+static void users_have_shares_of_connections(void **state)
+{
+    if (0 != geteuid()) {
+        skip();
+    }
+    assert_true(crew_join(crew_fork(come_one_after_the_other, 0, state)));
 }
 
 static void a_server_that_ends_is_noticed(void **state)
@@ -1212,6 +1424,8 @@ int main(void)
         cmocka_unit_test(a_good_question_is_a_plan),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(only_neighbours_can_be_peers),
+        cmocka_unit_test(shares_shrink_as_users_come),
+        cmocka_unit_test(who_has_had_its_time_waits),
         GROUPS(a_group_is_shared_with_its_like),
         GROUPS(the_last_one_closes_it),
         GROUPS(a_user_has_so_many_closed),
@@ -1222,6 +1436,9 @@ int main(void)
         GROUPS(who_is_stuck_is_asked_for_ever_more_seldom),
         GROUPS(who_goes_on_is_not_asked_for),
         GROUPS(nothing_is_due_without_groups),
+        cmocka_unit_test(a_user_has_so_many_meetings),
+        cmocka_unit_test(who_opens_the_same_group_meets_once),
+        cmocka_unit_test(meetings_take_turns),
         GROUPS(who_is_told_of_is_asked_for),
         GROUPS(users_are_told_of_their_own),
         SERVER(clients_share_a_page),
@@ -1240,7 +1457,7 @@ int main(void)
         SERVER(who_waits_may_go),
         SERVER(other_networks_are_refused),
         SERVER(one_server_at_a_place),
-        SERVER(a_user_has_so_many_clients),
+        cmocka_unit_test(users_have_shares_of_connections),
         SERVER(a_server_that_ends_is_noticed),
         SERVER(who_fails_to_join_keeps_nothing),
         SERVER(groups_have_lines_of_their_own),

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Users and their turns; see users.h. */
+#include "myrd/users.h"
+
+#include <stddef.h>
+
+static uint32_t find(const struct myrd_users *users, uid_t uid)
+{
+    uint32_t u = 0;
+    while (u < users->count && uid != users->user[u].uid) {
+        ++u;
+    }
+    return u;
+}
+
+void myrd_users_come(struct myrd_users *users, uid_t uid)
+{
+    const uint32_t u = find(users, uid);
+    if (u == users->count) {
+        users->user[users->count++] = (struct myrd_user){.uid = uid};
+    }
+    ++users->user[u].connections;
+}
+
+void myrd_users_go(struct myrd_users *users, uid_t uid)
+{
+    const uint32_t u = find(users, uid);
+    if (u < users->count && 0 == --users->user[u].connections) {
+        users->user[u] = users->user[--users->count];
+    }
+}
+
+uint32_t myrd_users_connections(const struct myrd_users *users, uid_t uid)
+{
+    const uint32_t u = find(users, uid);
+    return u < users->count ? users->user[u].connections : 0;
+}
+
+void myrd_users_turn(struct myrd_users *users)
+{
+    ++users->turn;
+}
+
+bool myrd_users_had_time(const struct myrd_users *users, uid_t uid)
+{
+    const uint32_t u = find(users, uid);
+    return u < users->count && users->turn == users->user[u].turn &&
+           users->user[u].took_us >= MYRD_USERS_TURN_US;
+}
+
+void myrd_users_took(struct myrd_users *users, uid_t uid, uint64_t us)
+{
+    const uint32_t u = find(users, uid);
+    if (u < users->count) {
+        struct myrd_user *user = &users->user[u];
+        user->took_us = us + (users->turn == user->turn ? user->took_us : 0);
+        user->turn = users->turn;
+    }
+}

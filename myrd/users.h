@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The users that have connections to a daemon: how many each has, and how long each was attended to
+ * in this turn of the daemon's loop. Who has had its time waits for the next turn. So nobody waits
+ * longer than all users that are there are attended to once, whatever they ask. Called by
+ * kernel_server.c, in one thread.
+ */
+#ifndef MYRD_USERS_H
+#define MYRD_USERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    MYRD_USERS_MOST = 4096,
+    MYRD_USERS_TURN_US = 500, /* who has had that much has no more questions heard in this turn */
+};
+
+struct myrd_users {
+    uint32_t count;
+    struct myrd_user {
+        uid_t uid;
+        uint32_t connections;
+        uint32_t turn;    /* of the loop, */
+        uint64_t took_us; /* ... in which it had that much */
+    } user[MYRD_USERS_MOST];
+    uint32_t turn;
+};
+
+/* A connection of this user's comes, or goes. The caller sees to it that there are no more
+ * connections than users have room. */
+void myrd_users_come(struct myrd_users *users, uid_t uid);
+void myrd_users_go(struct myrd_users *users, uid_t uid);
+uint32_t myrd_users_connections(const struct myrd_users *users, uid_t uid);
+
+/* The loop turns. Has this user had its time? It has been attended to for so long. */
+void myrd_users_turn(struct myrd_users *users);
+bool myrd_users_had_time(const struct myrd_users *users, uid_t uid);
+void myrd_users_took(struct myrd_users *users, uid_t uid, uint64_t us);
+
+#endif
