@@ -41,7 +41,7 @@ static struct double_group *find(uint64_t key)
 void double_reset(void)
 {
     pthread_mutex_lock(&lock);
-    memset(groups, 0, sizeof(groups));
+    memset(groups, 0, ever * sizeof(groups[0]));
     if (page >= 0) {
         close(page);
         page = -1;
