@@ -6,6 +6,7 @@ bin_PROGRAMS += myrd/myrd
 myrd_myrd_SOURCES = \
     myrd/place.h myrd/place.c \
     myrd/owner.h myrd/server.c \
+    myrd/rights.h myrd/rights.c \
     myrd/main.c $(myrd_filter_sources)
 myrd_myrd_LDADD = libmyr/libmyr.la $(SECCOMP_LIBS)
 if HAVE_SECCOMP
@@ -19,7 +20,6 @@ myrd_kernel_sources = \
     myrd/kernel_meeting.h myrd/kernel_meeting.c \
     myrd/share.h myrd/users.h myrd/users.c \
     myrd/kernel_groups.h myrd/kernel_groups.c \
-    myrd/rights.h myrd/rights.c \
     myrd/kernel_server.c
 if HAVE_KERNEL_NIC
 myrd_myrd_SOURCES += $(myrd_kernel_sources)

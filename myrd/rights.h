@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The rights of this process. The daemon gives up those that it does not need. Called by server.c
- * and kernel_server.c, once each. What a process may call besides is in filter.h.
+ * and kernel_server.c. What a process may call besides is in filter.h.
  *
  * What is given up never comes back. Functions that can fail give a line that says what to do.
  */

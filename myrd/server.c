@@ -11,6 +11,7 @@
 #include "myrd/owner.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@
 #include "libmyr/unix_talk.h"
 #include "myrd/filter.h"
 #include "myrd/place.h"
+#include "myrd/rights.h"
 
 enum {
     CLIENTS_MOST = 1024,
@@ -258,6 +260,11 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     server->place.lock = server->place.listening = -1;
     server->place.folder = server->place.spare = -1;
     enum myr_status status = listen_there(server, error);
+    if (MYR_OK == status) {
+        /* Root's daemon has such rights to lose. The one that is left is for a large receive
+         * buffer. Now, as the NIC comes with a thread. */
+        status = myrd_rights_keep(UINT64_C(1) << CAP_NET_ADMIN, error);
+    }
     if (MYR_OK == status) {
         status = open_nic(server, error);
     }

@@ -51,13 +51,16 @@ both_start() { on 1 "$myrd" && on 2 "$myrd"; } > "$scratch/out" 2>&1
 check "a daemon on each host" both_start
 check "their NICs are there, and run by them" [ "$(status '[x["nic"]["run_by"] for x in s]')" = "['daemon', 'daemon']" ]
 
-# Its filter of system calls (2) is every thread's.
+# Its filter of system calls (2) is every thread's. CAP_NET_ADMIN is 12.
 confined() {
-    local thread filter=0
+    local thread filter=0 none=0000000000000000 rights
+    rights=$none
+    [ "$(id -u)" != 0 ] || rights=0000000000001000
     ! ldd "$myrd" | grep -q libseccomp || filter=2
     for thread in /proc/"$(status 'pids("myrd")[0]')"/task/*; do
-        sed -nE 's/^(NoNewPrivs|Seccomp):\s+/\1 /p' "$thread/status" > "$scratch/out"
-        [ "$(xargs < "$scratch/out")" = "NoNewPrivs 1 Seccomp $filter" ] || return 1
+        sed -nE 's/^(Cap[^B]..|NoNewPrivs|Seccomp):\s+/\1 /p' "$thread/status" > "$scratch/out"
+        [ "$(xargs < "$scratch/out")" = "CapInh $none CapPrm $rights CapEff $rights CapAmb $none NoNewPrivs 1 Seccomp $filter" ] ||
+            return 1
     done
 }
 check "they have given up what they do not need" confined

@@ -28,7 +28,7 @@ all_targets=(collective barrier messages soft_server kernel_server hello cache r
 # (percent) must be reached, or the fuzzer has lost its way. It is some less than what the corpus
 # alone reaches.
 wire=(tests/unit/wire_double.c tests/unit/crew.c)
-daemon=(tests/fuzz/daemon.c tests/unit/crew.c myrd/{place,filter_none}.c)
+daemon=(tests/fuzz/daemon.c tests/unit/crew.c myrd/{place,filter_none,rights}.c)
 wrap=-Wl,--wrap=poll,--wrap=clock_gettime,--wrap=myr_talk_peer
 use() { # TARGET
     parts=() linked=() options=()
@@ -47,7 +47,7 @@ use() { # TARGET
             reached=(myrd/server.c) ;;
         kernel_server)
             longest=500 least=70 linked=("$wrap")
-            parts=("${daemon[@]}" tests/unit/kernel_double.c myrd/rights.c myrd/users.c
+            parts=("${daemon[@]}" tests/unit/kernel_double.c myrd/users.c
                 myrd/kernel_{server,plan,meeting,hosts,groups}.c)
             reached=(myrd/kernel_{server,plan,meeting,hosts,groups}.c) ;;
         hello)

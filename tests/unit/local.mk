@@ -212,7 +212,8 @@ tests_unit_double_mca_coll_nicbarr_la_LIBADD = $(coll_nicbarr_libadd)
 ## The owner of the kernel's NIC, over a test double of that; also where the build has no such NIC.
 tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_common) \
     tests/unit/kernel_double.h tests/unit/kernel_double.c \
-    myrd/place.h myrd/place.c $(myrd_kernel_sources) $(myrd_filter_sources)
+    myrd/place.h myrd/place.c myrd/rights.h myrd/rights.c $(myrd_kernel_sources) \
+    $(myrd_filter_sources)
 tests_unit_kernel_server_test_CFLAGS = $(unit_cflags)
 tests_unit_kernel_server_test_LDADD = $(unit_libs) $(SECCOMP_LIBS)
 
