@@ -52,6 +52,31 @@ static enum myr_status check_peer(const struct myr_kernel_question *question, ui
     return MYR_OK;
 }
 
+/* Does a host come twice among these? */
+static bool repeat(const struct mcp_kernel_peer *peers, uint32_t count)
+{
+    for (uint32_t p = 0; p < count; ++p) {
+        for (uint32_t other = 0; other < p; ++other) {
+            if (peers[p].ip == peers[other].ip) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* In a barrier a node has one message for another at the most, and waits for one. With more, two
+ * hosts could play each other all day for a few doorbells. */
+static enum myr_status check_hosts(const struct myr_kernel_question *question,
+                                   struct myr_error *error)
+{
+    return repeat(question->peers, question->nsends) ||
+                   repeat(&question->peers[question->nsends], question->nwaits)
+               ? myr_fail(error, MYR_ERR_SYSTEM, 0,
+                          "myrd refuses: the schedule has two messages from or to one host")
+               : MYR_OK;
+}
+
 enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uint32_t uid,
                                  const struct myr_nic_name *nic, struct mcp_kernel_plan *plan,
                                  struct myr_error *error)
@@ -65,6 +90,9 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
         status = check_peer(question, p, nic, error);
         plan->peers[p] = question->peers[p];
         plan->peers[p].zero = 0;
+    }
+    if (MYR_OK == status) {
+        status = check_hosts(question, error);
     }
     if (MYR_OK != status) {
         return status;

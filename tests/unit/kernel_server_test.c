@@ -164,6 +164,19 @@ static void what_cannot_be_is_refused(void **state)
     REFUSED(peers[1].ip, ip_of("127.0.0.1"), MYR_ERR_SYSTEM);
     REFUSED(peers[1].ip, ip_of("10.0.0.1"), MYR_ERR_SYSTEM);
 #undef REFUSED
+    /* Two messages to a host, or from one. */
+    bad = good;
+    bad.steps[0].sends = bad.nsends = 2;
+    bad.peers[2] = bad.peers[1];
+    assert_int_equal(judge(&bad), MYR_ERR_SYSTEM);
+    bad.peers[1].ip = ip_of("127.0.0.3");
+    assert_int_equal(judge(&bad), MYR_OK);
+    bad = good;
+    bad.steps[0].waits = bad.nwaits = 2;
+    bad.peers[2] = bad.peers[1];
+    assert_int_equal(judge(&bad), MYR_ERR_SYSTEM);
+    bad.peers[2].ip = ip_of("127.0.0.3");
+    assert_int_equal(judge(&bad), MYR_OK);
     /* A sum that overflows. */
     bad = good;
     bad.nsteps = 2;
