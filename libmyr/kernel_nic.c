@@ -54,6 +54,16 @@ static enum myr_status catch_up(struct myr_kernel_nic *nic,
     return MYR_OK;
 }
 
+/* How long must this answer be? A report has as many groups as it says. */
+static size_t length_of(const struct myr_kernel_question *question, const void *answer,
+                        size_t bytes)
+{
+    const struct myr_kernel_report *report = answer;
+    return MYR_KERNEL_STATUS != question->ask   ? bytes
+           : report->groups > MCP_KERNEL_GROUPS ? 0
+                                                : myr_kernel_report_bytes(report->groups);
+}
+
 static enum myr_status converse(struct myr_kernel_nic *nic,
                                 const struct myr_kernel_question *question,
                                 const struct myr_talk_patience *patience, void *answer,
@@ -79,7 +89,7 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
                         "myrd --kernel does not answer");
     }
     memcpy(&magic, answer, sizeof(magic));
-    if ((size_t)came != bytes || MYR_KERNEL_MAGIC != magic) {
+    if (MYR_KERNEL_MAGIC != magic || length_of(question, answer, bytes) != (size_t)came) {
         return myr_fail(error, MYR_ERR_FOREIGN, 0,
                         "myrd --kernel is of another version of nicbarr");
     }
@@ -180,11 +190,8 @@ enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_ker
                                       struct myr_error *error)
 {
     struct myr_kernel_question question = {0};
-    enum myr_status status =
+    const enum myr_status status =
         ask(nic, &question, MYR_KERNEL_STATUS, &for_others, report, sizeof(*report), NULL, error);
-    if (MYR_OK == status && report->groups > MCP_KERNEL_GROUPS) {
-        status = myr_fail(error, MYR_ERR_FOREIGN, 0, "myrd --kernel reports nonsense");
-    }
     report->interface[sizeof(report->interface) - 1] = '\0';
     return status;
 }

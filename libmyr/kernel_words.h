@@ -7,12 +7,13 @@
 #ifndef MYR_KERNEL_WORDS_H
 #define MYR_KERNEL_WORDS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "firmware/kernel/kernel.h"
 #include "libmyr/nic.h"
 
-#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b42) /* "mykB"; changes with what follows */
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b43) /* "mykC"; changes with what follows */
 
 /* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
  */
@@ -76,7 +77,8 @@ struct myr_kernel_group_words {
     struct myr_kernel_node node_missing[MYR_KERNEL_NODES];
 };
 
-/* The answer to STATUS. It lists the groups of the user who asks; all groups if that is root. */
+/* The answer to STATUS. It lists the groups of the user who asks; all groups if that is root. It
+ * ends behind the last of them: what a client leaves unread is the daemon's memory. */
 struct myr_kernel_report {
     uint32_t magic;
     uint32_t pid; /* of the daemon */
@@ -87,5 +89,11 @@ struct myr_kernel_report {
     uint32_t groups;
     struct myr_kernel_group_words group[MCP_KERNEL_GROUPS];
 };
+
+static inline size_t myr_kernel_report_bytes(uint32_t groups)
+{
+    return offsetof(struct myr_kernel_report, group) +
+           groups * sizeof(struct myr_kernel_group_words);
+}
 
 #endif

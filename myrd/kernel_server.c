@@ -215,7 +215,8 @@ static void report(const struct myrd_kernel_server *server, const struct client 
     snprintf(words.interface, sizeof(words.interface), "%s", mcp_kernel_interface(server->kernel));
     mcp_kernel_count(server->kernel, &words.counters);
     myrd_groups_report(server->groups, client->visitor.uid, &words);
-    (void)myr_talk_send(client->visitor.connection, &words, sizeof(words), NULL, 0, MSG_DONTWAIT);
+    (void)myr_talk_send(client->visitor.connection, &words, myr_kernel_report_bytes(words.groups),
+                        NULL, 0, MSG_DONTWAIT);
 }
 
 static void list_missing(const struct myrd_kernel_server *server, const struct client *client,

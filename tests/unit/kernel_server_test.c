@@ -1066,6 +1066,26 @@ static void nonsense_ends_the_connection(void **state)
     myr_kernel_nic_close(nic);
 }
 
+/* What a client does not read is the daemon's memory. */
+static void a_report_has_no_room_to_spare(void **state)
+{
+    (void)state;
+    static struct myr_kernel_report report;
+    const struct myr_kernel_question status = {.magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_STATUS};
+    struct myr_kernel_nic *nic = come();
+    const int raw = connect_raw();
+    for (uint32_t groups = 0; groups < 3; ++groups) {
+        int page;
+        assert_int_equal(send(raw, &status, sizeof(status), 0), sizeof(status));
+        assert_int_equal(recv(raw, &report, sizeof(report), 0), myr_kernel_report_bytes(groups));
+        assert_int_equal(report.groups, groups);
+        ask_for(nic, 7 + groups, &page);
+        close(page);
+    }
+    close(raw);
+    myr_kernel_nic_close(nic);
+}
+
 /* Questions of the right form with anything in them. */
 static void garbage_opens_nothing(void **state)
 {
@@ -1462,6 +1482,7 @@ int main(void)
         SERVER(the_server_asks_for_who_is_told_of),
         SERVER(who_has_left_may_end_at_once),
         SERVER(nonsense_ends_the_connection),
+        SERVER(a_report_has_no_room_to_spare),
         SERVER(garbage_opens_nothing),
         SERVER(the_server_says_that_it_is_there),
         SERVER(a_host_without_a_daemon_is_no_peer),
