@@ -10,8 +10,8 @@
 set -eu
 cd "$(dirname "$0")"
 
-packages="autoconf automake g++ gcc gnuplot-nox lammps libjansson-dev libopenmpi-dev libseccomp-dev libtool make
-    openmpi-bin pkg-config"
+packages="autoconf automake g++ gcc gnuplot-nox lammps libjansson-dev libopenmpi-dev libseccomp-dev libsodium-dev
+    libtool make openmpi-bin pkg-config"
 if [ "${1-build}" = check ]; then
     packages="$packages bpftool clang clang-format clang-tidy cppcheck git hpcc iproute2 libbenchmark-dev libbpf-dev libgsl-dev
         libcmocka-dev libxml2-utils mmdebstrap procps python3-mpi4py shellcheck spin systemd valgrind"

@@ -20,15 +20,10 @@
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/report.h"
+#include "coll_nicbarr/sharing.h"
 #include "libmyr/secrets.h"
 
 /* ---- what all members agree on ---- */
-
-static int from_root(ompi_communicator_t *comm, uint64_t *words, int count)
-{
-    return comm->c_coll->coll_bcast(words, count, MPI_UINT64_T, 0, comm,
-                                    comm->c_coll->coll_bcast_module);
-}
 
 /* True for all if it is for all. */
 static int for_all(ompi_communicator_t *comm, bool *good)
@@ -80,19 +75,16 @@ static bool in_doubt(void)
 static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          bool *left_out)
 {
-    uint64_t words[4] = {0, 0, 0, 0};
+    uint64_t words[NICBARR_SHARED_WORDS] = {0, 0};
     if (0 == ompi_comm_rank(comm)) {
         struct nicbarr_choice choice;
-        struct mcp_secret secret = {{0, 0}};
         words[1] = in_doubt();
         const enum nicbarr_source source = nicbarr_propose(&module->shape, &choice);
-        words[0] = myr_secret_draw(&secret) ? nicbarr_pack(choice, source) : 0;
-        memcpy(&words[2], &secret, sizeof(secret));
+        words[0] = myr_secret_draw(&module->secret) ? nicbarr_pack(choice, source) : 0;
     }
-    const int rc = from_root(comm, words, 4);
+    const int rc = nicbarr_share(comm, words, &module->secret, &module->sealed);
     if (OMPI_SUCCESS == rc) {
         module->source = nicbarr_unpack(words[0], &module->choice);
-        memcpy(&module->secret, &words[2], sizeof(module->secret));
         *left_out = 0 != words[1];
     }
     return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
@@ -228,6 +220,11 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     }
     rc = OMPI_SUCCESS == rc ? hear_proposal(module, comm, &left_out) : rc;
     module->tuning = false;
+    if (OMPI_SUCCESS == rc && !module->sealed && 0 == ompi_comm_rank(comm)) {
+        opal_output_verbose(1, mca_coll_nicbarr_component.output,
+                            "nicbarr: secrets of barriers travel as they are by Open MPI's own "
+                            "connections, as a node's nicbarr was built without libsodium");
+    }
     if (OMPI_SUCCESS == rc && left_out) {
         nicbarr_decline(module, comm,
                         "packets did not come through for an earlier communicator; a later one "

@@ -90,6 +90,7 @@ typedef struct mca_coll_nicbarr_module {
     struct myr_nic_group nic;   /* MPI_Barrier's; no record: it is not the NICs' (yet) */
     struct myr_nic_group split; /* MPI_Ibarrier's */
     struct mcp_secret secret;   /* from which the groups' keys and secrets are made */
+    bool sealed;                /* it came from rank 0 sealed, not as it is */
     uint32_t barriers;          /* done by Open MPI's own function so far */
     bool told;                  /* that its NICs have failed */
 } mca_coll_nicbarr_module_t;

@@ -200,7 +200,10 @@ static int component_open(void)
     opal_output_set_verbosity(component->output, component->parameters.verbose);
 
     struct nicbarr_hello hello = {.digest = parameters_digest()};
+    struct myr_key_pair keys = {0};
     if (join_segment(&hello) && nicbarr_nics_wanted(&component->nics)) {
+        myr_key_pair_of(component->segment, &keys);
+        hello.key = keys.public;
         if (on_one_node()) {
             hello.later = true;
         } else {
@@ -210,7 +213,7 @@ static int component_open(void)
     nicbarr_report_open(&(struct nicbarr_report_site){component->parameters.report,
                                                       component->segment, component->output});
     const int rc = nicbarr_requests_open();
-    return OMPI_SUCCESS == rc ? nicbarr_peers_open(&hello) : rc;
+    return OMPI_SUCCESS == rc ? nicbarr_peers_open(&hello, &keys) : rc;
 }
 
 static int component_close(void)

@@ -4,11 +4,12 @@
 
 #include <string.h>
 
-/* How they travel: this, then the names of the NICs that there are, then why there is none. */
+/* How they travel: this, then the public key if there is one, then the names of the NICs that there
+ * are, then why there is none. */
 struct head {
     uint64_t identity, digest;
     uint32_t index;
-    uint8_t nics; /* bit n: NIC n is there */
+    uint8_t there; /* bit n: NIC n; bit 0: a public key */
     uint8_t later;
     uint16_t why; /* bytes */
 };
@@ -25,9 +26,14 @@ size_t nicbarr_hello_write(const struct nicbarr_hello *hello, uint8_t *bytes)
         .why = (uint16_t)strlen(hello->why),
     };
     uint8_t *end = bytes + sizeof(head);
+    if (myr_has_key(&hello->key)) {
+        head.there |= 1;
+        memcpy(end, &hello->key, sizeof(hello->key));
+        end += sizeof(hello->key);
+    }
     for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
         if (0 != hello->nic[nic].key) {
-            head.nics |= (uint8_t)(1U << nic);
+            head.there |= (uint8_t)(1U << nic);
             memcpy(end, &hello->nic[nic], sizeof(hello->nic[nic]));
             end += sizeof(hello->nic[nic]);
         }
@@ -44,16 +50,19 @@ bool nicbarr_hello_read(const uint8_t *bytes, size_t count, struct nicbarr_hello
         return false;
     }
     memcpy(&head, bytes, sizeof(head));
-    const uint32_t names = (uint32_t)__builtin_popcount(head.nics);
-    if (0 != head.nics >> NICBARR_NICS_MOST || head.why >= sizeof(hello->why) ||
-        count != sizeof(head) + names * sizeof(hello->nic[0]) + head.why) {
+    const size_t key_bytes = 0 != (head.there & 1) ? sizeof(hello->key) : 0;
+    const uint32_t names = (uint32_t)__builtin_popcount(head.there >> 1);
+    if (0 != head.there >> NICBARR_NICS_MOST || head.why >= sizeof(hello->why) ||
+        count != sizeof(head) + key_bytes + names * sizeof(hello->nic[0]) + head.why) {
         return false;
     }
     *hello = (struct nicbarr_hello){
         .identity = head.identity, .digest = head.digest, .index = head.index, .later = head.later};
     bytes += sizeof(head);
+    memcpy(&hello->key, bytes, key_bytes);
+    bytes += key_bytes;
     for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
-        if (0 != (head.nics >> nic & 1)) {
+        if (0 != (head.there >> nic & 1)) {
             memcpy(&hello->nic[nic], bytes, sizeof(hello->nic[nic]));
             bytes += sizeof(hello->nic[nic]);
             if (0 == hello->nic[nic].key || hello->nic[nic].count > MYR_NIC_ADDRESSES) {

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "coll_nicbarr/nics.h"
+#include "libmyr/seal.h"
 
 struct nicbarr_hello {
     uint64_t identity; /* of its segment; 0: it has none, and `why` says why */
@@ -21,12 +22,16 @@ struct nicbarr_hello {
     uint32_t index;    /* in the segment */
     bool later;        /* it opens more NICs when it meets another node's process: its job needed
                           none, or it had to wait for one */
+    struct myr_public_key key; /* of its segment's pair; secrets for it are sealed with that */
     struct myr_nic_name nic[NICBARR_NICS_MOST]; /* by number; key 0: it has none */
     char why[240];                              /* it has no segment, or else no NIC */
 };
 
 /* The most bytes that any words take. */
-enum { NICBARR_HELLO_BYTES = 32 + NICBARR_NICS_MOST * sizeof(struct myr_nic_name) + 240 };
+enum {
+    NICBARR_HELLO_BYTES =
+        32 + sizeof(struct myr_public_key) + NICBARR_NICS_MOST * sizeof(struct myr_nic_name) + 240
+};
 
 /* Write the words to bytes[NICBARR_HELLO_BYTES]; returns how many bytes they take. */
 size_t nicbarr_hello_write(const struct nicbarr_hello *hello, uint8_t *bytes);

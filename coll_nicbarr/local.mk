@@ -24,6 +24,7 @@ coll_nicbarr_sources = \
     coll_nicbarr/members.h coll_nicbarr/members.c \
     coll_nicbarr/module.h coll_nicbarr/module.c \
     coll_nicbarr/across.h coll_nicbarr/across.c \
+    coll_nicbarr/sharing.h coll_nicbarr/sharing.c \
     coll_nicbarr/groups.h coll_nicbarr/groups.c \
     coll_nicbarr/overdue.h coll_nicbarr/overdue.c \
     coll_nicbarr/barrier.h coll_nicbarr/barrier.c coll_nicbarr/ibarrier.c \

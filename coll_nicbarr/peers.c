@@ -18,11 +18,21 @@ struct registry {
     const struct myr_nic_name **names; /* of NICs; by number - 1 */
 };
 
+/* What is known of a segment's pair of keys. */
+struct node_key {
+    struct myr_public_key public;
+    bool agreed;
+    struct myr_agreed_key key;
+};
+
 static struct nicbarr_hello own;
+static struct myr_key_pair pair;                         /* of this process's segment */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* around all that follows */
 static bool ready;
 static opal_hash_table_t peers; /* by process name: struct nicbarr_peer */
 static struct registry segments, nics[NICBARR_NICS_MOST];
+static struct node_key *node_keys; /* [segments.count]: by number - 1 */
+static uint32_t node_key_room;
 
 static bool ask_modex(const opal_process_name_t *name, struct nicbarr_hello *hello)
 {
@@ -68,6 +78,25 @@ static uint32_t number_of(struct registry *registry, uint64_t identity,
     return registry->count;
 }
 
+/* Keep the key of a segment, the first time that it is met. No memory: as if it had none, which its
+ * node will notice. */
+static void keep_key(uint32_t segment, const struct myr_public_key *public)
+{
+    if (segment > node_key_room) {
+        const uint32_t room = 2 * segment;
+        struct node_key *more = realloc(node_keys, room * sizeof(*node_keys));
+        if (NULL == more) {
+            return;
+        }
+        memset(more + node_key_room, 0, (room - node_key_room) * sizeof(*more));
+        node_keys = more;
+        node_key_room = room;
+    }
+    if (0 != segment) {
+        node_keys[segment - 1].public = *public;
+    }
+}
+
 static enum nicbarr_trouble trouble_of(const struct nicbarr_hello *hello)
 {
     bool any = false;
@@ -96,6 +125,8 @@ static void describe(struct nicbarr_peer *peer, const struct nicbarr_hello *hell
     peer->segment = number_of(&segments, hello->identity, NULL);
     peer->index = hello->index;
     peer->later = hello->later;
+    peer->sealed = myr_has_key(&hello->key);
+    keep_key(peer->segment, &hello->key);
     describe_nics(peer, hello);
 }
 
@@ -151,6 +182,25 @@ bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, s
     }
     pthread_mutex_unlock(&lock);
     return true;
+}
+
+bool nicbarr_peer_has_key(const struct nicbarr_peer *peer)
+{
+    return peer->sealed;
+}
+
+bool nicbarr_peer_agree(const struct nicbarr_peer *peer, struct myr_agreed_key *key)
+{
+    bool good = false;
+    pthread_mutex_lock(&lock);
+    if (0 != peer->segment && peer->segment <= node_key_room) {
+        struct node_key *node = &node_keys[peer->segment - 1];
+        node->agreed = node->agreed || myr_agree(&pair, &node->public, &node->key);
+        good = node->agreed;
+        *key = node->key;
+    }
+    pthread_mutex_unlock(&lock);
+    return good;
 }
 
 const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct nicbarr_peer *peer,
@@ -270,10 +320,11 @@ void nicbarr_hello_renew(const struct nicbarr_hello *hello)
     own = *hello;
 }
 
-int nicbarr_peers_open(const struct nicbarr_hello *hello)
+int nicbarr_peers_open(const struct nicbarr_hello *hello, const struct myr_key_pair *keys)
 {
     uint8_t bytes[NICBARR_HELLO_BYTES];
     own = *hello;
+    pair = *keys;
     OBJ_CONSTRUCT(&peers, opal_hash_table_t);
     int rc = opal_hash_table_init(&peers, 256);
     rc = OPAL_SUCCESS == rc ? registry_open(&segments) : rc;
@@ -301,6 +352,10 @@ void nicbarr_peers_close(void)
     }
     OBJ_DESTRUCT(&peers);
     registry_close(&segments);
+    free(node_keys);
+    node_keys = NULL;
+    node_key_room = 0;
+    memset(&pair, 0, sizeof(pair));
     for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
         registry_close(&nics[nic]);
     }

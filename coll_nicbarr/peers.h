@@ -26,8 +26,8 @@ enum nicbarr_trouble {
     NICBARR_NIC_LATER,        /* it has none yet; likewise */
 };
 
-/* Tell the others; Open MPI's error. */
-int nicbarr_peers_open(const struct nicbarr_hello *own);
+/* Tell the others, whose public key is that of `keys`; Open MPI's error. */
+int nicbarr_peers_open(const struct nicbarr_hello *own, const struct myr_key_pair *keys);
 void nicbarr_peers_close(void);
 
 /* What this process has said. */
@@ -40,6 +40,11 @@ const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name);
 /* The name of a NIC by its number among all that were met (struct nicbarr_peer); valid until
  * closing. */
 const struct myr_nic_name *nicbarr_nic_name(uint32_t nic, uint32_t number);
+
+/* Has it a public key? If so, agree with it, as this process's node; that is done once for each
+ * node. False where its key is none, or there is no memory. Any thread. */
+bool nicbarr_peer_has_key(const struct nicbarr_peer *peer);
+bool nicbarr_peer_agree(const struct nicbarr_peer *peer, struct myr_agreed_key *key);
 
 /* What `peer` is in trouble for, in a line. */
 const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct nicbarr_peer *peer,

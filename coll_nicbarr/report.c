@@ -118,6 +118,9 @@ static json_t *entry_json(const mca_coll_nicbarr_module_t *module, ompi_communic
     json_object_set_new(entry, "processors", json_integer(shape->processors));
     json_object_set_new(entry, "bound_sets", json_integer(shape->homes));
     json_object_set_new(entry, "oversubscribed", json_boolean(shape->oversubscribed));
+    if (shape->nodes > 1) {
+        json_object_set_new(entry, "secret", json_string(module->sealed ? "sealed" : "clear"));
+    }
     const struct myr_record *record = module->across ? module->nic.record : module->group.record;
     const size_t bytes = NULL == record ? 0 : sizeof(struct myr_record) + myr_record_bytes(record);
     json_object_set_new(entry, "record_bytes", json_integer((json_int_t)bytes));

@@ -25,4 +25,10 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/nic_thread.h libmyr/nic_thread.c \
     libmyr/nic_look.h libmyr/nic_look.c \
     libmyr/daemon_words.h libmyr/nic_daemon.h libmyr/nic_daemon.c
-libmyr_libmyr_la_LIBADD = firmware/libsoft.la firmware/libmcp.la
+libmyr_libmyr_la_CPPFLAGS = $(AM_CPPFLAGS) $(SODIUM_CFLAGS)
+libmyr_libmyr_la_LIBADD = firmware/libsoft.la firmware/libmcp.la $(SODIUM_LIBS)
+if HAVE_SODIUM
+libmyr_libmyr_la_SOURCES += libmyr/seal.h libmyr/seal.c
+else
+libmyr_libmyr_la_SOURCES += libmyr/seal.h libmyr/seal_none.c
+endif

@@ -31,6 +31,9 @@ static struct nicbarr_hello some_hello(uint64_t *random, uint32_t nics, size_t w
     hello.digest = crew_random(random);
     hello.index = (uint32_t)crew_random(random);
     hello.later = 0 == crew_below(random, 2);
+    if (0 == crew_below(random, 2)) {
+        fill_random(random, &hello.key, sizeof(hello.key));
+    }
     for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
         if (0 != (nics >> nic & 1)) {
             fill_random(random, &hello.nic[nic], sizeof(hello.nic[nic]));
@@ -48,6 +51,7 @@ static void expect_equal(const struct nicbarr_hello *one, const struct nicbarr_h
     assert_int_equal(one->digest, other->digest);
     assert_int_equal(one->index, other->index);
     assert_int_equal(one->later, other->later);
+    assert_memory_equal(&one->key, &other->key, sizeof(one->key));
     assert_memory_equal(&one->nic[1], &other->nic[1], sizeof(one->nic) - sizeof(one->nic[0]));
     assert_string_equal(one->why, other->why);
 }

@@ -19,6 +19,7 @@ unit_programs = \
     tests/unit/group_test \
     tests/unit/segment_test \
     tests/unit/secrets_test \
+    tests/unit/seal_test \
     tests/unit/wire_test \
     tests/unit/engine_test \
     tests/unit/collective_test \
@@ -122,6 +123,10 @@ firmware_libs = firmware/libmcp.la $(unit_libs)
 tests_unit_secrets_test_SOURCES = tests/unit/secrets_test.c $(unit_common)
 tests_unit_secrets_test_CFLAGS = $(unit_cflags)
 tests_unit_secrets_test_LDADD = $(unit_libs)
+
+tests_unit_seal_test_SOURCES = tests/unit/seal_test.c $(unit_common)
+tests_unit_seal_test_CFLAGS = $(unit_cflags)
+tests_unit_seal_test_LDADD = $(unit_libs)
 
 tests_unit_wire_test_SOURCES = tests/unit/wire_test.c $(unit_common)
 tests_unit_wire_test_CFLAGS = $(unit_cflags)

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A communicator's secret, from rank 0 to all; see sharing.h.
+ *
+ * One letter goes to everybody: the words, a nonce, and the secret once for each node of which
+ * there is a member, sealed for that node. (A node is what shares a segment here, as the pair of
+ * keys is there.) All members count the nodes in the order of ranks, so each knows which seal is
+ * its own.
+ */
+#include "coll_nicbarr/sharing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/peers.h"
+#include "libmyr/seal.h"
+#include "libmyr/secrets.h"
+
+/* The nodes of a communicator. */
+struct addressees {
+    const struct nicbarr_peer **first; /* [count]: a process of each */
+    uint32_t count;
+    uint32_t own;  /* this process's one */
+    bool all_have; /* a key */
+};
+
+/* False where there is no memory. */
+static bool count_nodes(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t rank,
+                        struct addressees *nodes)
+{
+    uint32_t most = 0;
+    for (uint32_t r = 0; r < size; ++r) {
+        most = peers[r]->segment > most ? peers[r]->segment : most;
+    }
+    uint32_t *place_of = calloc((size_t)most + 1, sizeof(*place_of)); /* by segment, from 1 on */
+    *nodes = (struct addressees){.first = malloc(size * sizeof(*nodes->first)), .all_have = true};
+    const bool good = NULL != place_of && NULL != nodes->first;
+    for (uint32_t r = 0; good && r < size; ++r) {
+        uint32_t *place = &place_of[peers[r]->segment];
+        if (0 == *place) {
+            nodes->first[nodes->count] = peers[r];
+            *place = ++nodes->count;
+        }
+        nodes->own = r == rank ? *place - 1 : nodes->own;
+        nodes->all_have = nodes->all_have && nicbarr_peer_has_key(peers[r]);
+    }
+    free(place_of);
+    return good;
+}
+
+/* What goes to everybody; the seals follow, or where there are none the secret. */
+struct letter {
+    uint64_t words[NICBARR_SHARED_WORDS];
+    struct myr_nonce nonce;
+};
+
+static size_t letter_bytes(const struct addressees *nodes)
+{
+    return sizeof(struct letter) +
+           (nodes->all_have ? nodes->count * sizeof(struct myr_sealed) : sizeof(struct mcp_secret));
+}
+
+static void write_letter(const struct addressees *nodes, const uint64_t *words,
+                         const struct mcp_secret *secret, struct letter *letter)
+{
+    struct myr_sealed *sealed = (struct myr_sealed *)(letter + 1);
+    struct myr_agreed_key key;
+    memcpy(letter->words, words, sizeof(letter->words));
+    if (!nodes->all_have) {
+        memcpy(letter + 1, secret, sizeof(*secret));
+        return;
+    }
+    myr_nonce_draw(&letter->nonce);
+    for (uint32_t n = 0; n < nodes->count; ++n) {
+        if (nicbarr_peer_agree(nodes->first[n], &key)) { /* else it will find no seal */
+            myr_seal(&key, &letter->nonce, secret, &sealed[n]);
+        }
+    }
+}
+
+/* False if the secret has been changed, or a key. */
+static bool read_letter(const struct addressees *nodes, const struct letter *letter,
+                        uint64_t *words, struct mcp_secret *secret)
+{
+    const struct myr_sealed *sealed = (const struct myr_sealed *)(letter + 1);
+    struct myr_agreed_key key;
+    memcpy(words, letter->words, sizeof(letter->words));
+    if (!nodes->all_have) {
+        memcpy(secret, letter + 1, sizeof(*secret));
+        return true;
+    }
+    return nicbarr_peer_agree(nodes->first[0], &key) &&
+           myr_unseal(&key, &letter->nonce, &sealed[nodes->own], secret);
+}
+
+static int send_letter(ompi_communicator_t *comm, const struct addressees *nodes, uint64_t *words,
+                       struct mcp_secret *secret)
+{
+    const size_t bytes = letter_bytes(nodes);
+    struct letter *letter = calloc(1, bytes);
+    if (NULL == letter) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (0 == ompi_comm_rank(comm)) {
+        write_letter(nodes, words, secret, letter);
+    }
+    const int rc = comm->c_coll->coll_bcast(letter, (int)bytes, MPI_BYTE, 0, comm,
+                                            comm->c_coll->coll_bcast_module);
+    if (OMPI_SUCCESS == rc && !read_letter(nodes, letter, words, secret)) {
+        nicbarr_complain(
+            "the secret of a communicator was changed on its way from rank 0: barriers "
+            "of the NICs will not work on it (who reads and writes this job's "
+            "network?)");
+        (void)myr_secret_draw(secret);
+    }
+    free(letter);
+    return rc;
+}
+
+int nicbarr_share(ompi_communicator_t *comm, uint64_t words[NICBARR_SHARED_WORDS],
+                  struct mcp_secret *secret, bool *sealed)
+{
+    const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
+    struct addressees nodes = {NULL};
+    int rc = OMPI_ERR_OUT_OF_RESOURCE;
+    if (NULL != peers && count_nodes(peers, (uint32_t)ompi_comm_size(comm),
+                                     (uint32_t)ompi_comm_rank(comm), &nodes)) {
+        *sealed = nodes.all_have;
+        rc = send_letter(comm, &nodes, words, secret);
+    }
+    free(nodes.first);
+    free(peers);
+    return rc;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Secrets that travel (seal.c). The processes of a segment have one pair of keys, those of another
+ * have another. Two nodes agree on a key; what one has sealed, the other can open, and nobody else;
+ * nor can it be opened when any bit of it has changed. Built without libsodium, nobody has a key.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "libmyr/seal.h"
+#include "libmyr/secrets.h"
+#include "libmyr/segment.h"
+
+enum { NODES = 3 };
+
+static struct myr_segment *segment[NODES];
+static struct myr_key_pair pair[NODES];
+
+static int begin(void **state)
+{
+    (void)state;
+    for (int n = 0; n < NODES; ++n) {
+        if (MYR_OK != myr_segment_join(NULL, 1 << 20, &segment[n], NULL)) {
+            return -1;
+        }
+        myr_key_pair_of(segment[n], &pair[n]);
+    }
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    for (int n = 0; n < NODES; ++n) {
+        myr_segment_leave(segment[n]);
+    }
+    return 0;
+}
+
+static bool sodium(void)
+{
+    return myr_has_key(&pair[0].public);
+}
+
+static void a_pair_for_each_node(void **state)
+{
+    struct myr_key_pair again;
+    (void)state;
+    for (int n = 0; n < NODES; ++n) {
+        myr_key_pair_of(segment[n], &again);
+        assert_memory_equal(&again, &pair[n], sizeof(again));
+        assert_int_equal(myr_has_key(&pair[n].public), sodium());
+        for (int other = 0; sodium() && other < n; ++other) {
+            assert_memory_not_equal(&pair[n].public, &pair[other].public, sizeof(pair[n].public));
+            assert_memory_not_equal(pair[n].private, pair[other].private, sizeof(pair[n].private));
+        }
+    }
+}
+
+static void only_the_other_can_open(void **state)
+{
+    struct myr_agreed_key here, there, elsewhere;
+    struct myr_nonce nonce;
+    struct myr_sealed sealed, again;
+    struct mcp_secret secret, opened = {{0, 0}};
+    (void)state;
+    if (!sodium()) {
+        assert_false(myr_agree(&pair[0], &pair[1].public, &here));
+        return;
+    }
+    assert_true(myr_agree(&pair[0], &pair[1].public, &here));
+    assert_true(myr_agree(&pair[1], &pair[0].public, &there));
+    assert_true(myr_agree(&pair[2], &pair[0].public, &elsewhere));
+    assert_memory_equal(&here, &there, sizeof(here));
+    assert_true(myr_secret_draw(&secret));
+    myr_nonce_draw(&nonce);
+    myr_seal(&here, &nonce, &secret, &sealed);
+    assert_true(myr_unseal(&there, &nonce, &sealed, &opened));
+    assert_memory_equal(&opened, &secret, sizeof(secret));
+    assert_false(myr_unseal(&elsewhere, &nonce, &sealed, &opened));
+    for (size_t at = 0; at + sizeof(uint64_t) <= sizeof(sealed); ++at) { /* not as it is */
+        assert_memory_not_equal(sealed.byte + at, &secret.word[0], sizeof(uint64_t));
+        assert_memory_not_equal(sealed.byte + at, &secret.word[1], sizeof(uint64_t));
+    }
+    for (uint32_t bit = 0; bit < 8 * sizeof(sealed); ++bit) {
+        again = sealed;
+        again.byte[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_false(myr_unseal(&there, &nonce, &again, &opened));
+    }
+    for (uint32_t bit = 0; bit < 8 * sizeof(nonce); ++bit) {
+        struct myr_nonce other = nonce;
+        other.byte[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_false(myr_unseal(&there, &other, &sealed, &opened));
+    }
+    /* The same secret looks different the next time. */
+    myr_nonce_draw(&nonce);
+    myr_seal(&here, &nonce, &secret, &again);
+    assert_memory_not_equal(&again, &sealed, sizeof(sealed));
+}
+
+/* Nobody agrees with a key that is none. */
+static void no_key(void **state)
+{
+    static const struct myr_public_key none;
+    static const struct myr_key_pair nobody;
+    struct myr_agreed_key key;
+    (void)state;
+    assert_false(myr_has_key(&none));
+    assert_false(myr_agree(&pair[0], &none, &key));
+    assert_false(myr_agree(&nobody, &pair[0].public, &key));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pair_for_each_node),
+        cmocka_unit_test(only_the_other_can_open),
+        cmocka_unit_test(no_key),
+    };
+    return cmocka_run_group_tests_name("seal", tests, begin, end);
+}
