@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What another user of the kernel's NIC can do to a user's barriers:
+#
+#     bench/neighbour.sh [-n ROUNDS] [-g GROUPS] [HOSTSxPER-HOST...]    # default: 2x1 4x1
+#
+# A job measures MPI_Barrier, played by the kernels (dissemination:1). In turns it is alone, and
+# another user does its worst on the first two hosts (tests/component/worst_user storm): that user has
+# GROUPS (64) groups, whose hosts say in each millisecond that they are a billion barriers ahead, and
+# that they miss messages. ROUNDS (5) of each. Microseconds: medians; then quartile, median and
+# quartile of the ratios; then what part of a processor the other user's processes had for themselves
+# by the system's scheduler, both hosts together.
+#
+# Hosts are network namespaces (nethosts; needs root). Uses what ./setup.sh check has built, and
+# builds the other user's program if it is not there.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+
+rounds=5 groups=64
+while getopts n:g: option; do
+    case $option in
+        n) rounds=$OPTARG ;;
+        g) groups=$OPTARG ;;
+        *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+layouts=("$@")
+[ ${#layouts[@]} != 0 ] || layouts=(2x1 4x1)
+cd "$top"
+# shellcheck source=env.sh
+. ./env.sh
+# shellcheck source=bench/quantiles.sh
+. bench/quantiles.sh
+[ -x _build/tests/component/worst_user ] || make -s -C _build tests/component/worst_user
+# Another user may not read where this was built.
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+chmod 711 "$scratch"
+cp _build/tests/component/worst_user "$scratch"
+export quantiles OMPI_MCA_coll_nicbarr_cache=none rounds groups scratch
+
+# The median of one job.
+job() {
+    "$NETHOSTS_MPIRUN" --mca coll_nicbarr_algorithm dissemination:1@kernel \
+        nicbarr_bench -a '' -b ^nicbarr -c 50 -x 100 2> /dev/null | awk '4 == NF && "A" == $1 { print $3 }'
+}
+# The same beside the other user; then what part of a processor that one had.
+beside() {
+    local host before players=()
+    for host in 1 2; do
+        "$NETHOSTS_RUN" "$host" setpriv --reuid 65534 --regid 65534 --clear-groups \
+            "$scratch/worst_user" storm "$host" $((3 - host)) "$groups" > "$scratch/ready$host" &
+        players+=($!)
+    done
+    for host in 1 2; do
+        until grep -qs ready "$scratch/ready$host"; do sleep 0.1; done
+    done
+    before=$(taken "${players[@]}")
+    echo "$(job) $(awk -v b="$before" -v a="$(taken "${players[@]}")" \
+        'BEGIN { split(b, x); split(a, y); print (y[1] - x[1]) / (y[2] - x[2]) }')"
+    kill "${players[@]}"
+    wait "${players[@]}" 2> /dev/null || true
+    rm -f "$scratch"/ready*
+}
+# Processor time of processes, and the time (seconds).
+taken() { # PID...
+    local pid
+    for pid in "$@"; do cat "/proc/$pid/stat"; done |
+        awk -v now="$(date +%s.%N)" -v hz="$(getconf CLK_TCK)" \
+            '{ s += $14 + $15 } END { print s / hz, now }'
+}
+layout() { # HOSTSxPER-HOST
+    for _ in $(seq "$rounds"); do
+        echo "$(job) $(beside)"
+    done | awk -v name="$1" "$quantiles"'
+        3 == NF { a[++n] = $1; b[n] = $2; r[n] = $2 / $1; p[n] = $3 }
+        END {
+            if (0 == n) { print name ": no job came to its end"; exit 1 }
+            sort(a, n); sort(b, n); sort(r, n); sort(p, n)
+            printf "%-6s|%9.2f%9.2f |%6.2f%6.2f%6.2f |%6.2f\n", name,
+                quantile(a, n, 0.5), quantile(b, n, 0.5), quantile(r, n, 0.25),
+                quantile(r, n, 0.5), quantile(r, n, 0.75), quantile(p, n, 0.5)
+        }'
+}
+export -f job beside taken layout
+
+echo "medians of $rounds jobs each in turns, microseconds; quartile, median, quartile of the ratios"
+printf '%-6s|%9s%9s |%18s |%6s\n' hosts alone beside "beside / alone" "part"
+for one in "${layouts[@]}"; do
+    # shellcheck disable=SC2016 # expanded inside
+    nethosts/nethosts --kernel --shell "${one%x*}" "${one#*x}" bash -uc 'layout "$1"' bash "$one"
+done
