@@ -41,8 +41,13 @@ struct mcp_kernel {
     int bell;            /* a UDP socket to ring with */
     char interface[IF_NAMESIZE];
     struct mcp_pages *pages;
-    uint32_t met[MCP_KERNEL_NEIGHBOURS]; /* IP addresses, from place 1 on */
-    uint32_t nmet;                       /* the last place */
+    struct {
+        uint32_t ip;
+        uint32_t groups;                /* peers of open groups that are there */
+        uint64_t met;                   /* the meeting's number */
+    } neighbour[MCP_KERNEL_NEIGHBOURS]; /* from place 1 on */
+    uint32_t neighbours;                /* the last place */
+    uint64_t meetings;
 };
 
 static int refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -281,11 +286,37 @@ const char *mcp_kernel_interface(const struct mcp_kernel *kernel)
 /* A host's place among the neighbours; 0: it has not been met. */
 static uint32_t find_neighbour(const struct mcp_kernel *kernel, uint32_t ip)
 {
-    uint32_t n = kernel->nmet;
-    while (n > 0 && ip != kernel->met[n]) {
+    uint32_t n = kernel->neighbours;
+    while (n > 0 && ip != kernel->neighbour[n].ip) {
         --n;
     }
     return n;
+}
+
+/* A place for one more: a new one, or that of a host that no group needs and that was not met for
+ * the longest time. 0: there is none. */
+static uint32_t find_room(struct mcp_kernel *kernel)
+{
+    if (kernel->neighbours < MCP_KERNEL_NEIGHBOURS - 1) {
+        return ++kernel->neighbours;
+    }
+    uint32_t oldest = 0;
+    for (uint32_t n = 1; n <= kernel->neighbours; ++n) {
+        if (0 == kernel->neighbour[n].groups &&
+            (0 == oldest || kernel->neighbour[n].met < kernel->neighbour[oldest].met)) {
+            oldest = n;
+        }
+    }
+    return oldest;
+}
+
+/* The group needs its peers from now on, or does so no longer. */
+static void need_peers(struct mcp_kernel *kernel, const struct mcp_kernel_group *group,
+                       uint32_t more)
+{
+    for (uint32_t p = 0; p < group->group.nsends + group->group.nwaits; ++p) {
+        kernel->neighbour[group->peers[p].link].groups += more;
+    }
 }
 
 static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, uint32_t line)
@@ -311,6 +342,9 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     }
     const int rc = bpf_map__update_elem(kernel->program->maps.groups, &plan->key, sizeof(plan->key),
                                         group, sizeof(*group), BPF_NOEXIST);
+    if (rc >= 0) {
+        need_peers(kernel, group, 1);
+    }
     free(group);
     return rc;
 }
@@ -384,6 +418,7 @@ void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
         (void)bpf_map__update_elem(kernel->program->maps.late, &key, sizeof(key), &last,
                                    sizeof(last), BPF_ANY);
         (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
+        need_peers(kernel, &group, UINT32_MAX);
     }
 }
 
@@ -438,7 +473,7 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
     const struct sockaddr_in peer = {
         /* on its way there the program takes it */
         .sin_family = AF_INET,
-        .sin_addr = {kernel->met[group.peers[0].link]},
+        .sin_addr = {kernel->neighbour[group.peers[0].link].ip},
         .sin_port = kernel->place.port,
     };
     return sizeof(bell) == sendto(kernel->bell, &bell, sizeof(bell), MSG_DONTWAIT,
@@ -481,13 +516,14 @@ int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, char why[MCP_KERNEL_
         return refuse(why, "host %s does not answer on interface %s",
                       inet_ntoa((struct in_addr){ip}), kernel->interface);
     }
-    if (0 == place && kernel->nmet == MCP_KERNEL_NEIGHBOURS - 1) {
-        return refuse(why, "the kernel's NIC knows too many hosts already");
-    }
     if (0 == place) {
-        place = ++kernel->nmet;
-        kernel->met[place] = ip;
+        place = find_room(kernel);
+        if (0 == place) {
+            return refuse(why, "the kernel's NIC has groups with too many hosts already");
+        }
+        kernel->neighbour[place].ip = ip;
     }
+    kernel->neighbour[place].met = ++kernel->meetings;
     return bpf_map__update_elem(kernel->program->maps.neighbours, &place, sizeof(place), &neighbour,
                                 sizeof(neighbour), BPF_ANY) < 0
                ? refuse(why, "cannot tell the kernel's NIC of a host: %s", strerror(errno))

@@ -81,8 +81,9 @@ int mcp_kernel_watch(const struct mcp_kernel *kernel);
 typedef void (*mcp_kernel_stuck_fn)(void *context, const struct mcp_kernel_stuck *stuck);
 void mcp_kernel_hear(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *context);
 
-/* Find the hardware address of a host in the interface's network, and know it from now on. Where
- * the system does not have it, this starts a question (ARP) and fails for now: try again. */
+/* Find the hardware address of a host in the interface's network, and know it from now on, as long
+ * as a group needs it. After that it is forgotten when there is no room for another one. Where the
+ * system does not have the address, this starts a question (ARP) and fails for now: try again. */
 int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, char why[MCP_KERNEL_WHY]);
 
 /* What it has counted so far. */

@@ -1976,6 +1976,68 @@ static void unknown_neighbour(void **state)
     }
 }
 
+/* As many more hosts as the NIC can know: 10.78.16.0 to 10.78.31.255. */
+static uint32_t far_ip(uint32_t number)
+{
+    return ip_of(0x1000 + number);
+}
+
+static void make_far_hosts(void)
+{
+    FILE *ip = popen("ip -batch -", "w");
+    assert_non_null(ip);
+    for (uint32_t h = 0; h < MCP_KERNEL_NEIGHBOURS; ++h) {
+        fprintf(ip,
+                "neigh replace 10.78.%u.%u lladdr 02:4e:42:00:00:00 dev nicbarr0 nud permanent\n",
+                16 + h / 256, h % 256);
+    }
+    assert_int_equal(pclose(ip), 0);
+}
+
+/* Hosts come and go, ever more of them. Those that no group needs any more are forgotten for
+ * others; those that a group needs are not. */
+static void hosts_are_forgotten_when_nobody_needs_them(void **state)
+{
+    (void)state;
+    enum { GROUPS = MCP_KERNEL_NEIGHBOURS / MCP_KERNEL_PEERS };
+    char why[MCP_KERNEL_WHY];
+    struct mcp_kernel_seen seen;
+    struct mcp_kernel_plan plan;
+    uint64_t random = crew_seed() + 14;
+    make_far_hosts();
+    skip_sent();
+    open_small(geteuid());
+    for (uint32_t h = 0; h < MCP_KERNEL_NEIGHBOURS; ++h) {
+        if (mcp_kernel_meet(kernel, far_ip(h), why) < 0) {
+            fail_msg("host %u: %s", h, why);
+        }
+    }
+    start_epoch(1); /* its peer is there as before */
+    close_pair(&pair);
+    plan_anything(&plan, true, &random);
+    plan.uid = geteuid();
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        plan.key = g + 1;
+        for (uint32_t p = 0; p < MCP_KERNEL_PEERS; ++p) {
+            plan.peers[p].ip = far_ip(g * MCP_KERNEL_PEERS + p);
+            /* There is one place less than there are such hosts. */
+            if (mcp_kernel_meet(kernel, plan.peers[p].ip, why) < 0) {
+                assert_true(GROUPS - 1 == g && MCP_KERNEL_PEERS - 1 == p);
+            }
+        }
+        assert_int_equal(mcp_kernel_group_open(kernel, &plan, &seen, why), 0);
+    }
+    assert_int_equal(mcp_kernel_meet(kernel, peer_ip(0), why), -1);
+    assert_non_null(strstr(why, "too many hosts"));
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        mcp_kernel_group_close(kernel, g + 1);
+        mcp_kernel_group_forget(kernel, g + 1);
+    }
+    for (uint32_t n = 0; n < MOST_NODES; ++n) {
+        assert_int_equal(mcp_kernel_meet(kernel, peer_ip(n), why), 0);
+    }
+}
+
 /* ---- before and after ---- */
 
 static int skip_all(const char *why)
@@ -2068,6 +2130,7 @@ int main(void)
         cmocka_unit_test(who_is_stuck_is_told_of),
         cmocka_unit_test(without_timers),
         cmocka_unit_test(places_come_again),
+        cmocka_unit_test(hosts_are_forgotten_when_nobody_needs_them),
         cmocka_unit_test(users_have_pages_of_their_own),
     };
     const int failed = cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
