@@ -274,20 +274,10 @@ void nicbarr_explain(ompi_communicator_t *comm, const char *why)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     char name[NICBARR_COMM_TEXT];
-    bool speak;
-    if (ompi_group_have_remote_peers(comm->c_local_group)) {
-        /* All have found the same; one line is enough for all nodes. */
-        speak = 0 == ompi_comm_rank(comm) &&
-                (NULL != component->segment ? nicbarr_say_once(NICBARR_SAID_DECLINED)
-                                            : !component->explained);
-    } else {
-        /* Processes without a segment cannot know who has spoken: they leave it to those who have
-         * one. */
-        speak = NULL != component->segment
-                    ? nicbarr_say_once(NICBARR_SAID_DECLINED)
-                    : 0 == ompi_process_info.my_local_rank && !component->explained &&
-                          !nicbarr_peers_any_segment(comm);
-    }
+    /* All have found the same: one line is enough for all nodes and containers. */
+    const bool speak = 0 == ompi_comm_rank(comm) &&
+                       (NULL != component->segment ? nicbarr_say_once(NICBARR_SAID_DECLINED)
+                                                   : !component->explained);
     if (speak) {
         component->explained = true;
         opal_output(0, "nicbarr: barriers on %s (%d processes) stay Open MPI's own: %s",

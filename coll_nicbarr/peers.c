@@ -281,17 +281,6 @@ uint64_t nicbarr_job_identity(void)
     return ask_modex(&first, &hello) ? hello.identity : 0;
 }
 
-bool nicbarr_peers_any_segment(ompi_communicator_t *comm)
-{
-    bool any = false;
-    for (int r = 0; !any && r < ompi_comm_size(comm); ++r) {
-        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
-        const struct nicbarr_peer *peer = nicbarr_peer(&name);
-        any = NULL != peer && 0 != peer->segment;
-    }
-    return any;
-}
-
 /* ---- opening and closing ---- */
 
 static int registry_open(struct registry *registry)

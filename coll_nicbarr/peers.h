@@ -62,9 +62,6 @@ enum nicbarr_counted nicbarr_peers_census(const struct nicbarr_peer *const *list
  * process has none. */
 uint64_t nicbarr_job_identity(void);
 
-/* Has any member of `comm` a segment? */
-bool nicbarr_peers_any_segment(ompi_communicator_t *comm);
-
 /*
  * Words of processes that have more to say than when they started (`later`), as the bytes of
  * hello.h. They have more to say once. False where the bytes are no words, or there is no memory.

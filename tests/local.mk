@@ -76,11 +76,17 @@ tests_component_worst_user_SOURCES = tests/component/worst_user.c
 tests_component_worst_user_CFLAGS = $(AM_CFLAGS) -pthread
 tests_component_worst_user_LDADD = libmyr/libmyr.la
 
+## The time of day is set, for a program that this is preloaded into.
+check_LTLIBRARIES = tests/component/clock_jumps.la
+tests_component_clock_jumps_la_SOURCES = tests/component/clock_jumps.c
+tests_component_clock_jumps_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+
 component_tests = \
     tests/component/properties.sh \
     tests/component/faults.sh \
     tests/component/resources.sh \
     tests/component/short_jobs.sh \
+    tests/component/machine_faults.sh \
     tests/component/leftovers.sh \
     tests/component/same.sh \
     tests/component/parameters.sh \

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Somebody sets the time of day, again and again: preloaded into a program, it has the clock that
+ * shows it jump by an hour, forth and back. machine_faults.sh runs jobs with it.
+ *
+ * Only what the program itself asks for is changed. The system sleeps by the true clock. So a wait
+ * that ends at a time of day lasts an hour too long here, or not at all, as it would when the clock
+ * is set meanwhile.
+ */
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+enum { HOUR = 3600, LOOKS = 5 /* between two jumps */ };
+
+static time_t jump(void)
+{
+    static _Atomic unsigned looks;
+    return (time_t)HOUR * ((int)(atomic_fetch_add(&looks, 1) / LOOKS % 3) - 1);
+}
+
+EXPORTED int clock_gettime(clockid_t which, struct timespec *now)
+{
+    const long rc = syscall(SYS_clock_gettime, which, now);
+    if (0 == rc && (CLOCK_REALTIME == which || CLOCK_REALTIME_COARSE == which)) {
+        now->tv_sec += jump();
+    }
+    return (int)rc;
+}
+
+EXPORTED int gettimeofday(struct timeval *now, void *zone)
+{
+    struct timespec time;
+    (void)zone;
+    const int rc = clock_gettime(CLOCK_REALTIME, &time);
+    *now = (struct timeval){time.tv_sec, time.tv_nsec / 1000};
+    return rc;
+}
+
+EXPORTED time_t time(time_t *now)
+{
+    struct timespec present;
+    (void)clock_gettime(CLOCK_REALTIME, &present);
+    if (NULL != now) {
+        *now = present.tv_sec;
+    }
+    return present.tv_sec;
+}

@@ -1,0 +1,191 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What a machine may do to a job: set its clock, take processors or memory away, keep files from it,
+# number its processes differently. Each time the job works, or all members go back to Open MPI's barrier
+# with one line; none hangs. What this machine does not offer is skipped, with a line.
+# (An earlier job's packets: strangers.sh. Cables, silent hosts, stopped processes: overdue.sh. Signals:
+# faults.sh. Little shared memory: resources.sh. Daemons: myrd.sh, kernel.sh.)
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+until=$scratch/until
+ledger=("$programs/barrier_ledger" --ledger "$scratch/ledger" --seed "$seed")
+short=("${ledger[@]}" --iterations 300)
+loud=(--mca coll_nicbarr_verbose 1)
+
+played() { said "^ok" && said "MPI_Barrier on .* processes" && ! said "stay Open MPI's own"; }
+# Of each communicator it is told once. (Processes that share no memory cannot know what was said of
+# another one.)
+fell_back() {
+    said "^ok" && said "stay Open MPI's own: " &&
+        [ -z "$(grep -o "barriers on .* stay Open MPI's own" "$scratch/out" | sort | uniq -d)" ]
+}
+either() { played || fell_back; }
+runs() { job 3 "${loud[@]}" "$@" && either; }
+
+# A job in the background whose barriers go on until it is told; $ranks are its processes.
+begin() {
+    rm -f "$until"
+    : > "$scratch/out"
+    mpirun -np 3 "$@" "${loud[@]}" "${ledger[@]}" --until "$until" > "$scratch/out" 2>&1 &
+    job=$!
+    until said "barrier_ledger: np 3" || ! kill -0 "$job"; do sleep 0.05; done
+    mapfile -t ranks < <(pgrep -P "$job" -x barrier_ledger)
+    [ ${#ranks[@]} = 3 ]
+}
+over() { # it ends by barriers of all, so these go on
+    sleep 0.2
+    touch "$until"
+    wait "$job" && played
+}
+# ---- the clock is set, by an hour, again and again
+
+jumps=$builddir/tests/component/.libs/clock_jumps.so
+check "a clock can be set" test -e "$jumps"
+check "the clock is set" runs -x LD_PRELOAD="$jumps" "${short[@]}"
+check "the NICs' hosts' clocks are set" on_hosts 2 2 -x LD_PRELOAD="$jumps" "${loud[@]}" \
+    --mca coll_nicbarr_algorithm tree:2 "${short[@]}"
+check "they play all the same" played
+
+# ---- processors are taken away, and given back
+
+last=$(taskset -pc $$ | sed 's/.*[^0-9]//')
+bind() { # LIST
+    local rank
+    for rank in "${ranks[@]}"; do taskset -apc "$1" "$rank" > /dev/null || return 1; done
+}
+bound_anew() {
+    local all
+    all=$(taskset -pc $$ | sed 's/.*: //')
+    begin --bind-to none && bind "$last" && over && begin --bind-to none && bind "$last" && sleep 0.1 && bind "$all" && over
+}
+check "all processes are bound to one processor, and set free again" bound_anew
+
+# A control group of this script's own; v1's folders, or v2's.
+group=
+make_group() { # CONTROLLER
+    local root=/sys/fs/cgroup/$1
+    if [ ! -d "$root" ]; then
+        root=/sys/fs/cgroup
+        grep -qw "$1" "$root/cgroup.subtree_control" 2> /dev/null || return 1
+    fi
+    group=$root/nicbarr-test.$$
+    mkdir "$group" 2> /dev/null
+}
+end_group() {
+    local tries=0
+    until rmdir "$group" 2> /dev/null || [ $((tries += 1)) = 100 ]; do sleep 0.05; done
+}
+taken_away() {
+    local all
+    all=$(cat "$group/../cpuset.cpus" 2> /dev/null || cat "$group/../cpuset.cpus.effective")
+    [ ! -e "$group/../cpuset.mems" ] || cat "$group/../cpuset.mems" > "$group/cpuset.mems"
+    echo "$all" > "$group/cpuset.cpus"
+    begin --bind-to none || return 1
+    local rank
+    for rank in "${ranks[@]}"; do echo "$rank" > "$group/cgroup.procs"; done
+    echo "$last" > "$group/cpuset.cpus" && sleep 0.2 && echo "$all" > "$group/cpuset.cpus" && over
+}
+if make_group cpuset; then
+    check "a control group's processors are taken away, and given back" taken_away
+    end_group
+else
+    echo "skip: no control group of processors can be made here"
+fi
+
+# ---- memory is taken away
+
+# One process gets no more memory than it has. It is killed, or does without: nobody hangs.
+in_group() { # PROGRAM...: the last rank is in the group
+    cat > "$scratch/enter.sh" << 'EOS'
+[ "${OMPI_COMM_WORLD_RANK-${PMIX_RANK-0}}" != 2 ] || echo $$ > "$group/cgroup.procs"
+exec "$@"
+EOS
+    export group
+    job 3 "${loud[@]}" bash "$scratch/enter.sh" "$@"
+}
+limit() { # BYTES
+    echo "$1" > "$group/memory.limit_in_bytes" 2> /dev/null || echo "$1" > "$group/memory.max"
+}
+enough() { limit 512M && in_group "${short[@]}" && either; }
+little() {
+    local status
+    limit 6M
+    in_group "${short[@]}"
+    status=$?
+    [ "$status" = 124 ] && return 1
+    [ "$status" != 0 ] || either
+}
+if make_group memory; then
+    check "a process with memory of its own control group" enough
+    check "with too little: it works, or the job ends" little
+    end_group
+else
+    echo "skip: no control group of memory can be made here"
+fi
+
+# ---- files
+
+# /tmp can be read only; Open MPI itself has another folder.
+read_only() {
+    mkdir -p "$scratch/elsewhere"
+    # shellcheck disable=SC2016 # expanded inside
+    timeout -k 5 "${watchdog:-300}" unshare --mount bash -c 'mount --bind /tmp /tmp &&
+        mount -o remount,bind,ro /tmp && mount -t tmpfs none "$1/elsewhere" || exit 77
+        cd / && TMPDIR=$1/elsewhere exec mpirun -np 3 "${@:2}"' bash "$scratch" "${loud[@]}" \
+        "$programs/barrier_ledger" --iterations 300 > "$scratch/out" 2>&1
+    [ $? = 77 ] || either
+}
+if unshare --mount true 2> /dev/null; then
+    check "/tmp is read only" read_only
+else
+    echo "skip: no namespace of mounts can be made here"
+fi
+
+# ---- processes are numbered differently
+
+# (Two jobs with one session folder, as of containers with one hostname and one /tmp: Open MPI itself
+# takes the one's words and shared memory for the other's. segment_test.c has nicbarr's part of that.)
+# The ranks of one node, each in a namespace of its own. (Open MPI's own shared memory goes by process
+# numbers, so it is left out.)
+apart() { # UNSHARE-OPTION...
+    timeout -k 5 "${watchdog:-300}" mpirun -np 3 --mca btl tcp,self --mca btl_tcp_if_include lo \
+        "${loud[@]}" unshare "$@" "${ledger[@]}" --iterations 300 > "$scratch/out" 2>&1 && either
+}
+if unshare --pid --fork --mount-proc true 2> /dev/null; then
+    check "process numbers of its own for each process" apart --pid --fork --kill-child
+    check "all go back" fell_back
+    check "System V memory of its own for each process" apart --ipc
+    check "they play" played
+    check "mounts of its own for each process" apart --mount
+    check "they play" played
+    check "a time of its own for each process" apart --time --fork --monotonic 100000
+    check "all go back" fell_back
+else
+    echo "skip: no namespaces of processes can be made here"
+fi
+
+# A program that its user may run but not read: Linux lets nobody look into its processes, not even
+# their own user. (Like Yama's ptrace_scope 2 and 3.)
+closed_book() {
+    local folder=$scratch/closed
+    chmod 711 "$scratch"
+    mkdir -p "$folder" && chmod 777 "$folder"
+    cp "$programs/barrier_ledger" "$folder/program" && chmod 711 "$folder/program"
+    cp -rL "$scratch/components" "$folder/components" && chmod -R a+rX "$folder/components"
+    TMPDIR=$folder HOME=$folder timeout -k 5 "${watchdog:-300}" setpriv --reuid 65534 --regid 65534 --clear-groups \
+        mpirun -np 3 "${loud[@]}" --mca mca_base_component_path "$folder/components:SYSTEM_DEFAULT" \
+        --mca btl tcp,self --mca btl_tcp_if_include lo "$folder/program" --iterations 300 \
+        --ledger "$folder/ledger" > "$scratch/out" 2>&1
+    either
+}
+if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true 2> /dev/null; then
+    check "processes that nobody may look into" closed_book
+else
+    echo "skip: only root can be another user"
+fi
+if [ -e /proc/sys/kernel/yama/ptrace_scope ]; then
+    echo "ptrace_scope is $(cat /proc/sys/kernel/yama/ptrace_scope) here; it holds for all that was tried above"
+else
+    echo "skip: this kernel has no Yama"
+fi
+finish
