@@ -112,8 +112,8 @@ static void hear_one(struct client *client, const union words *words, size_t byt
     }
     const uint32_t ask = client->ask[client->answered++ % UNDER_WAY];
     if (MYR_KERNEL_STATUS == ask) {
-        CHECK(sizeof(words->report) == bytes && !page);
-        CHECK(words->report.groups <= MCP_KERNEL_GROUPS);
+        CHECK(bytes >= myr_kernel_report_bytes(0) && words->report.groups <= MCP_KERNEL_GROUPS);
+        CHECK(myr_kernel_report_bytes(words->report.groups) == bytes && !page);
         for (uint32_t g = 0; 0 != client->uid && g < words->report.groups; ++g) {
             CHECK(client->uid == words->report.group[g].uid);
         }
