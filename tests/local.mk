@@ -64,11 +64,13 @@ tests_mpi_spawned_CFLAGS = $(mpi_cflags)
 tests_mpi_spawned_LDADD = $(MPI_LIBS)
 
 ## A stranger on the network, who sends packets of his own to the NICs of a job.
-check_PROGRAMS += tests/component/spray tests/component/sniffer
+check_PROGRAMS += tests/component/spray tests/component/sniffer tests/component/search
 tests_component_spray_SOURCES = tests/component/spray.c $(nethosts_frames)
 tests_component_spray_LDADD = firmware/libmcp.la
 tests_component_sniffer_SOURCES = tests/component/sniffer.c
 tests_component_sniffer_LDADD = firmware/libmcp.la
+tests_component_search_SOURCES = tests/component/search.c
+tests_component_search_LDADD = libmyr/libmyr.la
 
 ## A user of the kernel's NIC who does its worst to others.
 check_PROGRAMS += tests/component/worst_user

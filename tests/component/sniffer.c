@@ -6,6 +6,8 @@
  *   sniffer listen PORT    on a host of the job: tells of each collective packet that passes by
  *   sniffer forge          on another host: sends what follows from it, in its sender's name
  *
+ * (sniffer record: writes all bytes that pass by, of any protocol.)
+ *
  * For each packet that was heard it sends that packet once more, then for the present epoch and the
  * next one what would let a NIC go on too early (ARRIVE, DONE) or have its group fail (FAIL): with
  * the check of the packet, and with the check that somebody makes who knows all of it but the
@@ -65,6 +67,19 @@ static void listen_to(uint16_t port)
             htons(port) == heard.udp.dest && OWN_TTL != heard.ip.ttl &&
             sizeof(heard) != write(STDOUT_FILENO, &heard, sizeof(heard))) {
             fail("telling");
+        }
+    }
+}
+
+/* All that passes by, whatever it is. */
+static void record(void)
+{
+    static uint8_t frame[1 << 17];
+    const int wire = open_socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL));
+    for (;;) {
+        const ssize_t bytes = recv(wire, frame, sizeof(frame), 0);
+        if (bytes > 0 && bytes != write(STDOUT_FILENO, frame, (size_t)bytes)) {
+            fail("recording");
         }
     }
 }
@@ -138,8 +153,11 @@ int main(int argc, char **argv)
     if (3 == argc && 0 == strcmp(argv[1], "listen")) {
         listen_to((uint16_t)strtoul(argv[2], NULL, 10));
     }
+    if (2 == argc && 0 == strcmp(argv[1], "record")) {
+        record();
+    }
     if (2 != argc || 0 != strcmp(argv[1], "forge")) {
-        fprintf(stderr, "usage: sniffer listen PORT | sniffer forge\n");
+        fprintf(stderr, "usage: sniffer listen PORT | sniffer forge; sniffer record\n");
         return 64;
     }
     const int wire = open_socket(AF_INET, SOCK_RAW, IPPROTO_RAW);

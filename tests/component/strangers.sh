@@ -66,4 +66,22 @@ check "the NICs play on" served 3 6
 # nobody had come to, and had groups fail.)
 check "packets that were heard, and what follows from them" visited sniffed dropped_forged dissemination:1
 check "the NICs play on" served 3 6
+
+# All that one host of a job has said and heard, by TCP as well.
+cat > "$scratch/recorded.sh" << 'EOS'
+#!/bin/bash
+"$NETHOSTS_RUN" 2 "$sniffer" record > "$scratch/heard" &
+recorder=$!
+"$NETHOSTS_MPIRUN" "$@"
+status=$?
+kill $recorder
+exit $status
+EOS
+chmod +x "$scratch/recorded.sh"
+# shellcheck disable=SC2086 # words
+check "a job is recorded" on_hosts --shell 3 2 "$scratch/recorded.sh" $job pairwise \
+    "$programs/barrier_ledger" --iterations 10 --ledger "$scratch/ledger" --seed "$seed"
+if grep -q '^S."HAVE_SODIUM_TRUE".=""' "$builddir/config.status"; then
+    check "no secret of its groups is in it" "$builddir/tests/component/search" "$scratch/heard"
+fi
 finish
