@@ -21,7 +21,8 @@ enum {
     SEGMENT_BYTES = 256 << 20,
     SLOT_BYTES = 64 << 10, /* more than any plan of two needs */
     MOST_WAITS = 64,
-    MOST_POLLS = 1000000, /* of a barrier; one or two are enough, unless a packet is lost */
+    MOST_US =
+        10000000, /* of a barrier, in which each looks once or twice unless a packet is lost */
 };
 
 static void no_progress(void) {}
@@ -427,17 +428,13 @@ struct parts_nics *parts_nics_open(void)
 
 bool parts_nics_play(struct parts_nics *nics)
 {
-    bool done = false;
+    bool done = true;
     uint32_t epoch = 0;
     for (uint32_t n = 0; n < 2; ++n) {
         epoch = myr_nic_group_arrive(&nics->node[n].group);
     }
-    for (int poll = 0; !done && poll < MOST_POLLS; ++poll) {
-        done = true;
-        for (uint32_t n = 0; n < 2; ++n) {
-            (void)myr_nic_poll(nics->node[n].nic);
-            done = done && myr_nic_group_test(&nics->node[n].group, epoch);
-        }
+    for (uint32_t n = 0; n < 2; ++n) {
+        done = myr_nic_group_wait(&nics->node[n].group, epoch, MOST_US) && done;
     }
     return done;
 }

@@ -56,8 +56,9 @@ void parts_pair_close(struct parts_pair *pair);
 /* ---- a NIC's path ---- */
 
 /* Two nodes with a soft NIC each, both in this process, on the loopback interface, and a group of
- * the two. Nobody waits: what a barrier takes is the control program's instructions and the system
- * calls of two packets. */
+ * the two. Nobody waits for long, as each packet is there when somebody looks for it: what a
+ * barrier takes is the control program's instructions, a wait's, and the system calls of two
+ * packets. */
 struct parts_nics;
 struct parts_nics *parts_nics_open(void);      /* NULL: not on this machine */
 bool parts_nics_play(struct parts_nics *nics); /* one barrier; false: a packet was lost */

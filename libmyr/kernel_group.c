@@ -28,7 +28,6 @@
 
 enum {
     GROUP_RECORD = 0x6b, /* id of the records' keys: "k" */
-    LOOKS = 20,          /* at the page before the processor is given up, 40 ns each */
     PATIENCE_US = 1000,  /* with an epoch, before the first time of asking; then doubled */
     PATIENCE_MOST_US = 64000,
     REPEATED = 256,  /* doorbells that are rung again at once, at the most */
@@ -88,7 +87,7 @@ static void start(struct myr_nic_group *group, uint32_t epoch)
 static uint32_t look(struct myr_nic_group *group)
 {
     const uint32_t seen = myr_observe(group->done);
-    for (int i = 0; i < LOOKS && seen == myr_observe(group->done); ++i) {
+    for (int i = 0; i < MYR_NIC_GLANCES && seen == myr_observe(group->done); ++i) {
         myr_relax();
     }
     return 0;

@@ -8,7 +8,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/process.h libmyr/process.c \
     libmyr/segment.h libmyr/segment_inside.h libmyr/segment.c \
     libmyr/processors.c libmyr/blocks.c libmyr/records.c libmyr/notes.c \
-    libmyr/waiter.h libmyr/waiter.c \
+    libmyr/waiting.h libmyr/waiter.h libmyr/waiter.c \
     libmyr/plan.h libmyr/plan.c \
     libmyr/group.h libmyr/group.c \
     libmyr/nic.h libmyr/nic_inside.h libmyr/nic_parts.h libmyr/nic.c \

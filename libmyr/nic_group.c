@@ -2,9 +2,7 @@
 /*
  * Groups across nodes, whatever plays them; see nic_group.h.
  *
- * Waiting: poll the NIC and give the processor up in turns, as the process that we wait for may
- * need it. Then sleep on the network. The host's progress function runs as well, but not before the
- * first turns.
+ * Waiting is in the three phases of waiting.h. The player knows where to sleep.
  */
 #include "libmyr/nic_group.h"
 
@@ -13,11 +11,6 @@
 #include "libmyr/group_player.h"
 #include "os/calls.h"
 #include "os/clock.h"
-
-enum {
-    PROGRESS_EVERY = 32, /* turns between two calls of progress */
-    SLICE_FIRST = 50     /* microseconds of the first sleep; doubled each time, up to the longest */
-};
 
 /* ---- from a schedule to the NIC's tables ---- */
 
@@ -131,10 +124,10 @@ void myr_nic_group_leave(struct myr_nic_group *group)
     group->record = NULL;
 }
 
-/* Poll and yield some times; true if the epoch is complete. */
-static bool some_turns(struct myr_nic_group *group, uint32_t epoch)
+/* Look and yield some times; true if the epoch is complete. */
+static bool some_looks(struct myr_nic_group *group, uint32_t epoch)
 {
-    for (uint32_t turn = 0; turn < PROGRESS_EVERY; ++turn) {
+    for (uint32_t look = 0; look < MYR_NIC_PROGRESS; ++look) {
         const uint32_t taken = group->player->poll(group);
         if (myr_nic_group_test(group, epoch)) {
             return true;
@@ -149,16 +142,16 @@ static bool some_turns(struct myr_nic_group *group, uint32_t epoch)
     return false;
 }
 
-/* Take turns as long as that is worth while; true if the epoch is complete. */
-static bool turns(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us, uint64_t until_us)
+/* Look and yield until patience ends; true if the epoch is complete. */
+static bool look_for(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us,
+                     uint64_t until_us)
 {
-    const int32_t patience = group->waiter->patience.sleep_after;
-    for (uint64_t now = start_us; (patience < 0 || now - start_us < (uint64_t)patience) &&
-                                  now < until_us && !myr_nic_group_over(group);
-         now = os_now_us()) {
+    const uint64_t patience_us = myr_patience_end(&group->waiter->patience, start_us);
+    const uint64_t end_us = patience_us < until_us ? patience_us : until_us;
+    for (uint64_t now = start_us; now < end_us && !myr_nic_group_over(group); now = os_now_us()) {
         group->player->remind(group, now);
         group->waiter->progress();
-        if (some_turns(group, epoch)) {
+        if (some_looks(group, epoch)) {
             return true;
         }
     }
@@ -168,28 +161,26 @@ static bool turns(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us
 bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us)
 {
     /* (Most waits are over before we would have to look at the clock.) */
-    if (myr_nic_group_test(group, epoch) || some_turns(group, epoch)) {
+    if (myr_nic_group_test(group, epoch) || some_looks(group, epoch)) {
         return true;
     }
     const struct myr_waiter *waiter = group->waiter;
     const uint64_t start_us = os_now_us();
     const uint64_t until_us = 0 == timeout_us ? UINT64_MAX : start_us + timeout_us;
-    if (turns(group, epoch, start_us, until_us)) {
+    if (look_for(group, epoch, start_us, until_us)) {
         return true;
     }
-    const uint32_t longest = (uint32_t)waiter->patience.slice;
-    uint32_t slice = SLICE_FIRST < longest ? SLICE_FIRST : longest;
+    struct myr_slices slices = myr_slices_begin(&waiter->patience);
     for (uint64_t now = os_now_us(); now < until_us && !myr_nic_group_over(group);
          now = os_now_us()) {
         const uint32_t seen = myr_observe(group->done);
         if (myr_epoch_reached(seen, epoch)) {
             return true;
         }
-        group->player->sleep(group, seen, slice);
+        group->player->sleep(group, seen, myr_slices_take(&slices));
         (void)group->player->poll(group);
         group->player->remind(group, now);
         waiter->progress();
-        slice = 2 * slice < longest ? 2 * slice : longest;
     }
     return myr_nic_group_test(group, epoch);
 }

@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting for a word, in three phases:
- *
- * 1. Poll, with a processor to oneself: what comes within microseconds is seen at once. With more
- *    processes than processors this phase is empty, as the process that we wait for cannot run
- *    meanwhile. 100 polls before the first yield made a barrier of 8 processes on 2 processors four
- *    times slower.
- * 2. Yield the processor between polls.
- * 3. Sleep on the word (a futex), in slices. A neighbour may compute for a second, and we must not
- *    burn a core for it.
- *
- * The host's progress function runs throughout. So, for example, a rendezvous send to a process
- * that waits here goes on. It does not run before the first few polls or yields: a barrier that
- * everybody enters at once is over by then.
+ * Waiting for a word, in the three phases of waiting.h. A process sleeps on the very word that it
+ * waits for (a futex). Nobody else may need it meanwhile but its neighbours' messages, which do not
+ * wake it: so it looks after them at the end of each slice.
  */
 #include "libmyr/waiter.h"
 
@@ -22,13 +12,9 @@
 #include "os/futex.h"
 
 enum {
-    SPIN = 1000,        /* polls with a processor to oneself, about 50 us */
-    SPIN_PROGRESS = 64, /* polls between two calls of progress, about 3 us */
-    QUIET_YIELDS = 3,   /* yields before the first call of progress */
-    LOOK_EVERY = 256,   /* waits after which the node's load is looked up anew, a power of two */
-    AFTERGLOW = 20,     /* microseconds of looking after other traffic at the end of each sleep */
-    BUSY = 3000,        /* nanoseconds of processor time after which progress has moved something */
-    SLICE_FIRST = 50,   /* microseconds of the first sleep; doubled each time, up to the longest */
+    LOOK_EVERY = 256, /* waits after which the node's load is looked up anew, a power of two */
+    AFTERGLOW = 20,   /* microseconds of looking after other traffic at the end of each sleep */
+    BUSY = 3000,      /* nanoseconds of processor time after which progress has moved something */
 };
 
 void myr_wake_slow(myr_word *word)
@@ -61,7 +47,9 @@ bool myr_waiter_oversubscribed(struct myr_waiter *waiter)
 static void look_up(struct myr_watch *watch)
 {
     const int32_t spin = watch->waiter->patience.spin;
-    watch->polls = spin >= 0 ? (uint32_t)spin : myr_waiter_oversubscribed(watch->waiter) ? 0 : SPIN;
+    watch->polls = spin >= 0                                  ? (uint32_t)spin
+                   : myr_waiter_oversubscribed(watch->waiter) ? 0
+                                                              : MYR_WORD_LOOKS;
 }
 
 void myr_watch_init(struct myr_watch *watch, struct myr_waiter *waiter, myr_word *sleepers)
@@ -77,7 +65,7 @@ MYR_HOT static bool poll_for(const struct myr_watch *watch, const myr_word *word
         if (myr_epoch_reached(myr_observe(word), epoch)) {
             return true;
         }
-        if (0 == i % SPIN_PROGRESS) {
+        if (0 == i % MYR_WORD_PROGRESS) {
             watch->waiter->progress();
         }
     }
@@ -86,7 +74,7 @@ MYR_HOT static bool poll_for(const struct myr_watch *watch, const myr_word *word
 
 MYR_HOT static bool yield_for(const myr_word *word, uint32_t epoch)
 {
-    for (int i = 0; i < QUIET_YIELDS; ++i) {
+    for (int i = 0; i < MYR_WORD_YIELDS; ++i) {
         os_give_way();
         if (myr_epoch_reached(myr_observe(word), epoch)) {
             return true;
@@ -114,20 +102,19 @@ static bool progress_moves(const struct myr_waiter *waiter)
     return processor_time_ns() - start >= BUSY;
 }
 
-/* Until nothing has moved for `patience_us`; true if the word was reached meanwhile. */
-static bool progress_for(const struct myr_waiter *waiter, const myr_word *word, uint32_t epoch,
-                         int32_t patience_us)
+/* Until patience ends; it begins anew when something has moved. True if the word was reached. */
+static bool progress_for(const struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
 {
-    uint64_t start = os_now_us();
+    uint64_t end_us = myr_patience_end(&waiter->patience, os_now_us());
     do {
         if (progress_moves(waiter)) {
-            start = os_now_us();
+            end_us = myr_patience_end(&waiter->patience, os_now_us());
         }
         os_give_way();
         if (myr_epoch_reached(myr_observe(word), epoch)) {
             return true;
         }
-    } while (patience_us < 0 || os_now_us() - start < (uint64_t)patience_us);
+    } while (UINT64_MAX == end_us || os_now_us() < end_us);
     return false;
 }
 
@@ -151,9 +138,7 @@ static bool look_after_traffic(const struct myr_waiter *waiter, const myr_word *
 static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t epoch)
 {
     const struct myr_waiter *waiter = watch->waiter;
-    const uint32_t longest = (uint32_t)waiter->patience.slice;
-    const uint32_t first = SLICE_FIRST < longest ? SLICE_FIRST : longest;
-    uint32_t slice = first;
+    struct myr_slices slices = myr_slices_begin(&waiter->patience);
     /* Somebody may have bound us to other processors meanwhile: tell the others. */
     (void)myr_segment_oversubscribed(waiter->segment);
     for (;;) {
@@ -161,14 +146,15 @@ static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t ep
         const uint32_t seen = myr_observe(word);
         const bool reached = myr_epoch_reached(seen, epoch);
         if (!reached) {
-            os_futex_wait((const void *)word, seen, slice);
+            os_futex_wait((const void *)word, seen, myr_slices_take(&slices));
         }
         atomic_fetch_sub(watch->sleepers, 1);
         if (reached || myr_epoch_reached(myr_observe(word), epoch)) {
             return;
         }
-        const bool moved = look_after_traffic(waiter, word, epoch);
-        slice = moved ? first : 2 * slice < longest ? 2 * slice : longest;
+        if (look_after_traffic(waiter, word, epoch)) {
+            slices = myr_slices_begin(&waiter->patience);
+        }
     }
 }
 
@@ -182,7 +168,7 @@ MYR_HOT __attribute__((noinline)) void myr_wait_slow(struct myr_watch *watch, my
         return;
     }
     look_up(watch);
-    if (!progress_for(watch->waiter, word, epoch, watch->waiter->patience.sleep_after)) {
+    if (!progress_for(watch->waiter, word, epoch)) {
         sleep_for(watch, word, epoch);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting for a word: poll, then yield, then sleep; see waiter.c for when and why.
+ * Waiting for a word of the node's memory: look, then yield, then sleep, by the rule of waiting.h.
  *
  * A waiter belongs to a process and may be used by several of its threads at once.
  */
@@ -11,15 +11,9 @@
 #include <stdint.h>
 
 #include "firmware/atomics.h"
+#include "libmyr/waiting.h"
 
 struct myr_segment;
-
-/* What the person may set. */
-struct myr_patience {
-    int32_t spin;        /* polls before the processor is given up; -1 = as the node's load asks */
-    int32_t sleep_after; /* microseconds of waiting after which to sleep; -1 = never */
-    int32_t slice;       /* microseconds of the longest sleep between two calls of `progress` */
-};
 
 struct myr_waiter {
     struct myr_segment *segment;
