@@ -22,7 +22,7 @@ uint32_t nicbarr_now_ms(void)
 /* ---- who is missing ---- */
 
 /* How long nothing was heard of a node, of the time that we have waited (milliseconds). */
-static uint32_t silence(const struct nicbarr_wait *wait, const struct myr_missing *missing,
+static uint32_t silence(const struct nicbarr_wait *wait, const struct mcp_missing *missing,
                         uint32_t now_ms)
 {
     const uint32_t waited_ms = now_ms - wait->began_ms;
@@ -32,7 +32,7 @@ static uint32_t silence(const struct nicbarr_wait *wait, const struct myr_missin
 
 /* Nodes that are missing, and for how long each has been silent. */
 struct silent {
-    struct myr_missing node[LISTED];
+    struct mcp_missing node[LISTED];
     uint32_t silence_ms[LISTED];
     uint32_t count;
 };

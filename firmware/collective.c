@@ -28,11 +28,11 @@ static struct mcp_group *find(struct mcp_collective *c, const struct mcp_board *
 
 /* ---- who waits, and since when ---- */
 
-static void wait_until(struct mcp_collective *c, struct mcp_group *group, uint64_t now_ns)
+/* The timer is due when the first of all groups' patience ends. */
+static void heed(struct mcp_collective *c, const struct mcp_group *group)
 {
-    group->deadline_ns = now_ns + group->patience_ns;
-    if (0 == c->deadline_ns || group->deadline_ns < c->deadline_ns) {
-        c->deadline_ns = group->deadline_ns;
+    if (0 == c->deadline_ns || group->patience.ends_ns < c->deadline_ns) {
+        c->deadline_ns = group->patience.ends_ns;
     }
 }
 
@@ -61,29 +61,20 @@ static void deactivate(struct mcp_collective *c, const struct mcp_board *board,
     }
 }
 
-static uint64_t patience_for(uint64_t usual_ns)
+/* From `now_ns` on it waits for a message. */
+static void wait_from(struct mcp_collective *c, struct mcp_group *group, uint64_t now_ns)
 {
-    const uint64_t times_ns = MCP_PATIENCE_TIMES * usual_ns;
-    const uint64_t more_ns = MCP_PATIENCE_MORE_NS + usual_ns / 2;
-    const uint64_t patience_ns = times_ns < more_ns ? times_ns : more_ns;
-    return patience_ns < MCP_PATIENCE_NS ? MCP_PATIENCE_NS : patience_ns;
+    mcp_patience_begin(&group->patience, mcp_patience_first(group->usual_ns), now_ns);
+    heed(c, group);
 }
 
-/*
- * It is complete: learn how long that usually takes. Where a message was asked for, patience
- * decided how long it took. Patience must not learn from that, or it would never stop growing on a
- * network that loses packets. (For this reason TCP does not time packets that were sent twice: Karn
- * and Partridge.) A time much longer than usual says little, as a host was late.
- */
+/* The epoch is complete: learn how long that takes. */
 static void learn(struct mcp_group *group, uint64_t now_ns)
 {
     if (!group->asked) {
-        const uint64_t took_ns = now_ns - group->began_ns;
-        const uint64_t counts_ns = took_ns < 2 * group->usual_ns ? took_ns : 2 * group->usual_ns;
-        group->usual_ns = (7 * group->usual_ns + counts_ns + 1000) / 8;
+        group->usual_ns = mcp_patience_learn(group->usual_ns, now_ns - group->began_ns);
     }
-    group->patience_ns = patience_for(group->usual_ns);
-    group->deadline_ns = 0;
+    group->patience.ends_ns = 0;
     group->asked = 0;
 }
 
@@ -111,15 +102,15 @@ static void play(struct mcp_collective *c, struct mcp_board *board, struct mcp_c
     const uint32_t now = myr_glance(&group->done);
     if (now != before) {
         counters->barriers += now - before;
-        if (0 != group->deadline_ns) {
+        if (0 != group->patience.ends_ns) {
             learn(group, board->ops.now_ns(board));
         }
         board->ops.wake(board, &group->done);
     }
-    if (mcp_group_waits_now(group) && 0 == group->deadline_ns) {
+    if (mcp_group_waits_now(group) && 0 == group->patience.ends_ns) {
         activate(c, board, group);
         group->began_ns = board->ops.now_ns(board);
-        wait_until(c, group, group->began_ns);
+        wait_from(c, group, group->began_ns);
     }
 }
 
@@ -129,8 +120,7 @@ static void play_on(struct mcp_collective *c, struct mcp_board *board,
                     struct mcp_counters *counters, struct mcp_group *group)
 {
     if (group->asked) {
-        group->patience_ns = patience_for(group->usual_ns);
-        wait_until(c, group, board->ops.now_ns(board));
+        wait_from(c, group, board->ops.now_ns(board));
     }
     play(c, board, counters, group);
 }
@@ -152,20 +142,15 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
             continue;
         }
         link = &group->next_active;
-        if (now_ns >= group->deadline_ns) {
+        if (mcp_patience_ended(&group->patience, now_ns)) {
             struct mcp_message message;
             for (uint32_t cursor = 0; mcp_group_missing(group, &cursor, &message);) {
                 ++counters->asked;
                 send(board, group, &message);
             }
-            if (group->patience_ns < MCP_PATIENCE_MOST_NS) {
-                group->patience_ns *= 2;
-            }
             group->asked = 1;
-            wait_until(c, group, now_ns);
-        } else if (0 == c->deadline_ns || group->deadline_ns < c->deadline_ns) {
-            c->deadline_ns = group->deadline_ns;
         }
+        heed(c, group);
     }
 }
 
@@ -196,7 +181,6 @@ void mcp_collective_open(struct mcp_collective *c, struct mcp_board *board,
     mcp_offset *bucket = bucket_of(c, group->key);
     group->next = *bucket;
     *bucket = mcp_offset_of(board, group);
-    group->patience_ns = MCP_PATIENCE_NS;
     for (uint32_t i = 0; i < MCP_EARLY; ++i) {
         if (group->key == c->early[i].key) {
             take_early(c, counters, group, i);
@@ -286,22 +270,25 @@ static void answer(struct mcp_board *board, struct mcp_counters *counters, struc
     }
 }
 
-void mcp_collective_fail(struct mcp_collective *c, struct mcp_board *board,
-                         struct mcp_counters *counters, struct mcp_group *group, uint32_t missing)
+enum mcp_recorded mcp_collective_fail(struct mcp_collective *c, struct mcp_board *board,
+                                      struct mcp_counters *counters, struct mcp_group *group,
+                                      uint32_t missing)
 {
     struct mcp_message message;
-    if (!mcp_group_fail(group, missing)) {
-        return;
+    const enum mcp_recorded recorded = mcp_group_fail(group, missing);
+    if (MCP_RECORDED != recorded) {
+        return recorded;
     }
     ++counters->failed;
     deactivate(c, board, group);
-    group->deadline_ns = 0;
+    group->patience.ends_ns = 0;
     group->asked = 0;
     for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
         mcp_group_failure(group, p, &message);
         send(board, group, &message);
     }
     board->ops.wake(board, &group->done);
+    return MCP_RECORDED;
 }
 
 /* A packet that tells of a peer, but moves no group forward. */
@@ -317,11 +304,7 @@ static enum mcp_recorded take_note(struct mcp_collective *c, struct mcp_board *b
         counters->heard += MCP_RECORDED == heard;
         return heard;
     }
-    if (0 != myr_glance(&group->failed)) {
-        return MCP_KNOWN;
-    }
-    mcp_collective_fail(c, board, counters, group, part->node);
-    return MCP_RECORDED;
+    return mcp_collective_fail(c, board, counters, group, part->node);
 }
 
 void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,

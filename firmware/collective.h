@@ -27,17 +27,6 @@ enum {
     MCP_LATE = 1024,   /* closed groups remembered */
 };
 
-/*
- * How long to wait for a message before asking for it: at first, and at the most when asking again
- * (nanoseconds). A needless question slows a collective, so the wait is 8 times the usual time of a
- * collective. Its limit is MCP_PATIENCE_MORE_NS plus half of that time: on a network that loses
- * much, patience decides how long a collective takes, and would grow without end.
- */
-#define MCP_PATIENCE_NS UINT64_C(1000000)
-#define MCP_PATIENCE_MORE_NS UINT64_C(2000000)
-#define MCP_PATIENCE_MOST_NS UINT64_C(64000000)
-#define MCP_PATIENCE_TIMES 8
-
 struct mcp_collective {
     mcp_offset bucket[MCP_BUCKETS];
     mcp_offset active;    /* first of the groups that wait for messages */
@@ -70,9 +59,11 @@ void mcp_collective_start(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch);
 
 /* Node `missing` is missing, and nobody will wait for it any longer. The group fails, its hosts are
- * woken, and all its peers are told, which do the same. Once for each group. */
-void mcp_collective_fail(struct mcp_collective *c, struct mcp_board *board,
-                         struct mcp_counters *counters, struct mcp_group *group, uint32_t missing);
+ * woken, and all its peers are told, which do the same. Once for each group: MCP_KNOWN after that.
+ * MCP_IMPLAUSIBLE if the group has no such node. */
+enum mcp_recorded mcp_collective_fail(struct mcp_collective *c, struct mcp_board *board,
+                                      struct mcp_counters *counters, struct mcp_group *group,
+                                      uint32_t missing);
 
 /* Handle a collective packet that mcp_parse() has accepted. MCP_LINK_SENDER is its sender. */
 void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,

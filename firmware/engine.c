@@ -79,7 +79,7 @@ INSIDE uint32_t done(const struct mcp_group *group)
     return myr_glance(&group->done);
 }
 
-MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t node,
+MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t nodes, uint32_t node,
                                uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch)
 {
     *group = (struct mcp_group){
@@ -88,7 +88,8 @@ MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t n
         .nsteps = nsteps,
         .nsends = nsends,
         .nwaits = nwaits,
-        .node = node,
+        .node = (uint16_t)node,
+        .last_node = (uint16_t)(nodes - 1),
     };
     for (uint32_t w = 0; w < AT_MOST(nwaits, MCP_KERNEL_MESSAGES); ++w) {
         *arrival_at(group, w) = epoch;
@@ -148,8 +149,7 @@ INSIDE void address_message(struct mcp_group *group, struct mcp_message *message
         .peer = peer,
         .header = {.type = type, .key = group->key},
     };
-    message->header.collective =
-        (struct mcp_collective_part){epoch, (uint16_t)slot, (uint16_t)group->node};
+    message->header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, group->node};
 }
 
 INSIDE void next_step(struct mcp_group *group, const struct mcp_step *step)
@@ -322,14 +322,17 @@ MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t no
 /* ---- failure ---- */
 
 /* A failed group waits for nothing. So it plays no more, and asks for nothing. */
-MCP_ENGINE bool mcp_group_fail(struct mcp_group *group, uint32_t missing)
+MCP_ENGINE enum mcp_recorded mcp_group_fail(struct mcp_group *group, uint32_t missing)
 {
+    if (missing > group->last_node) {
+        return MCP_IMPLAUSIBLE;
+    }
     if (0 != myr_glance(&group->failed)) {
-        return false;
+        return MCP_KNOWN;
     }
     myr_publish(&group->failed, missing + 1);
     group->started = done(group);
-    return true;
+    return MCP_RECORDED;
 }
 
 MCP_ENGINE void mcp_group_failure(struct mcp_group *group, uint32_t place,
@@ -342,13 +345,13 @@ MCP_ENGINE void mcp_group_failure(struct mcp_group *group, uint32_t place,
 #ifndef __bpf__
 
 MCP_ENGINE bool mcp_group_awaits(struct mcp_group *group, uint32_t *cursor,
-                                 struct mcp_awaited *awaited)
+                                 struct mcp_missing *missing)
 {
     while (*cursor < group->nwaits - group->first_wait) {
         const uint32_t wait = (*cursor)++, slot = group->first_wait + wait;
         if (is_missing(group, wait)) {
-            const struct mcp_peer *peer = peer_at(group, group->nsends + slot);
-            *awaited = (struct mcp_awaited){peer->link, peer->node, *heard_at(group, slot)};
+            *missing = (struct mcp_missing){peer_at(group, group->nsends + slot)->node,
+                                            *heard_at(group, slot)};
             return true;
         }
     }

@@ -22,6 +22,8 @@
 #include <stdint.h>
 
 #include "firmware/atomics.h"
+#include "firmware/missing.h"
+#include "firmware/patience.h"
 #include "firmware/step.h"
 #include "firmware/wire.h"
 
@@ -65,7 +67,7 @@ struct mcp_group {
     MCP_APART uint64_t key;   /* 0: not open */
     struct mcp_secret secret; /* its packets are sealed with it */
     uint32_t nsteps, nsends, nwaits;
-    uint32_t node; /* this NIC's number in the group */
+    uint16_t node, last_node; /* this NIC's number in the group; the greatest number */
 #ifdef MCP_KERNEL_INSIDE
     myr_word done, failed;
 #endif
@@ -78,10 +80,9 @@ struct mcp_group {
     uint32_t next_active; /* offset of the next group that waits for messages */
     uint32_t active;      /* whether it is in that list */
     uint32_t asked;       /* whether it has asked for something in the epoch under way */
-    uint64_t patience_ns; /* how long to wait before asking for what is missing */
-    uint64_t deadline_ns; /* when that is over; 0: nothing is missing */
-    uint64_t began_ns;    /* when the epoch under way began to wait */
-    uint64_t usual_ns;    /* how long that takes, smoothed */
+    struct mcp_patience patience; /* ends_ns 0: nothing is missing */
+    uint64_t began_ns;            /* when the epoch under way began to wait */
+    uint64_t usual_ns;            /* how long that takes, smoothed */
 #endif
 };
 
@@ -143,11 +144,12 @@ static inline uint32_t *mcp_group_heard(struct mcp_group *group)
 #endif
 
 /*
- * Set up a group that has done everything up to `epoch`. The caller then fills in the secret, the
- * steps, and the two tables of peers, step after step: peers sent to, and peers waited for. The
- * slots of waits do not matter, as a wait's slot is its place in the table.
+ * Set up a group of `nodes` nodes (1 to 65536), of which this is `node`, that has done everything
+ * up to `epoch`. The caller then fills in the secret, the steps, and the two tables of peers, step
+ * after step: peers sent to, and peers waited for. The slots of waits do not matter, as a wait's
+ * slot is its place in the table.
  */
-MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t node,
+MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t nodes, uint32_t node,
                                uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch);
 
 /*
@@ -233,24 +235,20 @@ MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_
 MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t node, uint32_t slot,
                                             uint32_t epoch, uint32_t now_ms);
 
-/* The group fails, as node `missing` is missing. It completes nothing more, whoever comes. False if
- * it had failed before. */
-MCP_ENGINE bool mcp_group_fail(struct mcp_group *group, uint32_t missing);
+/* The group fails, as node `missing` is missing. It completes nothing more, whoever comes.
+ * MCP_KNOWN if it had failed before. MCP_IMPLAUSIBLE if the group has no such node; then nothing is
+ * changed. */
+MCP_ENGINE enum mcp_recorded mcp_group_fail(struct mcp_group *group, uint32_t missing);
 
 /* The FAIL for the peer at this place of the tables, once the group has failed. */
 MCP_ENGINE void mcp_group_failure(struct mcp_group *group, uint32_t place,
                                   struct mcp_message *message);
 
 #ifndef __bpf__
-/* The peers that the present step waits for, one after the other, and when each one's NIC was last
- * heard (as in mcp_group_heard()). Begin with *cursor 0; false when there are no more. */
-struct mcp_awaited {
-    mcp_link link;
-    uint32_t node;
-    uint32_t heard_ms;
-};
+/* The nodes that the present step waits for, one after the other. Begin with *cursor 0; false when
+ * there are no more. */
 MCP_ENGINE bool mcp_group_awaits(struct mcp_group *group, uint32_t *cursor,
-                                 struct mcp_awaited *awaited);
+                                 struct mcp_missing *missing);
 #endif
 
 #endif

@@ -4,7 +4,8 @@ noinst_LTLIBRARIES += firmware/libmcp.la
 firmware_libmcp_la_SOURCES = \
     firmware/atomics.h firmware/counters.h firmware/board.h \
     firmware/siphash.h firmware/wire.h firmware/wire.c \
-    firmware/step.h firmware/engine.h firmware/engine.c \
+    firmware/step.h firmware/missing.h firmware/patience.h \
+    firmware/engine.h firmware/engine.c \
     firmware/collective.h firmware/collective.c \
     firmware/port.h firmware/port.c \
     firmware/messages.h firmware/connection.h firmware/connection.c \
@@ -37,7 +38,7 @@ BUILT_SOURCES += firmware/kernel/program.skel.h
 CLEANFILES += firmware/kernel/program.bpf.o firmware/kernel/program.skel.h
 firmware_kernel_needs = \
     firmware/kernel/kernel.h firmware/atomics.h firmware/counters.h firmware/siphash.h firmware/wire.h \
-    firmware/step.h firmware/engine.h firmware/engine.c
+    firmware/step.h firmware/missing.h firmware/patience.h firmware/engine.h firmware/engine.c
 firmware/kernel/program.bpf.o: firmware/kernel/program.bpf.c $(firmware_kernel_needs)
 	@$(MKDIR_P) firmware/kernel
 	$(bpf_compile) $(srcdir)/firmware/kernel/program.bpf.c

@@ -21,7 +21,7 @@ struct myr_player {
     void (*sleep)(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us);
     /* As myr_nic_group_missing(), myr_nic_group_fail() and myr_nic_group_failed(). NULL: this kind
      * of NIC cannot. */
-    uint32_t (*missing)(struct myr_nic_group *group, struct myr_missing *list, uint32_t most);
+    uint32_t (*missing)(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most);
     void (*fail)(struct myr_nic_group *group, uint32_t node);
     uint32_t (*failed)(const struct myr_nic_group *group); /* the node + 1; 0: it has not */
     bool (*over)(const struct myr_nic_group *group);       /* nothing will be completed any more */

@@ -14,6 +14,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,10 +29,8 @@
 
 enum {
     GROUP_RECORD = 0x6b, /* id of the records' keys: "k" */
-    PATIENCE_US = 1000,  /* with an epoch, before the first time of asking; then doubled */
-    PATIENCE_MOST_US = 64000,
-    REPEATED = 256,  /* doorbells that are rung again at once, at the most */
-    ALIVE_EVERY = 64 /* questions after which the daemon is looked for, a power of two */
+    REPEATED = 256,      /* doorbells that are rung again at once, at the most */
+    ALIVE_EVERY = 64     /* questions after which the daemon is looked for, a power of two */
 };
 
 /* This process's place at the kernel's NIC. */
@@ -41,11 +40,10 @@ struct myr_kernel_seat {
     const struct mcp_kernel_line *line; /* ... and the group's in it */
     int bell;                           /* UDP socket, connected to a peer */
     uint64_t key;
-    uint32_t stuck_at;    /* the last epoch that was complete when somebody reminded, */
-    uint64_t ask_at_us;   /* ... when to ask if it still is, */
-    uint64_t patience_us; /* ... and how long after that to ask again */
-    uint32_t questions;   /* whether it is over */
-    bool orphaned;        /* the daemon is gone: once seen, so for good */
+    uint32_t stuck_at;            /* the last epoch that was complete when somebody reminded, */
+    struct mcp_patience patience; /* ... and when to ask if it still is */
+    uint32_t questions;           /* whether it is over */
+    bool orphaned;                /* the daemon is gone: once seen, so for good */
 };
 
 /* What the node's processes share; the arrivals follow. */
@@ -97,18 +95,14 @@ static void remind(const struct myr_nic_group *group, uint64_t now_us)
 {
     struct myr_kernel_seat *seat = seat_of(group);
     const uint32_t done = myr_observe(group->done);
+    const uint64_t now_ns = 1000 * now_us;
     if (done != seat->stuck_at) {
         seat->stuck_at = done;
-        seat->patience_us = PATIENCE_US;
-        seat->ask_at_us = now_us + seat->patience_us;
+        mcp_patience_begin(&seat->patience, MCP_PATIENCE_NS, now_ns);
     }
-    if (now_us < seat->ask_at_us) {
+    if (!mcp_patience_ended(&seat->patience, now_ns)) {
         return;
     }
-    if (2 * seat->patience_us <= PATIENCE_MOST_US) {
-        seat->patience_us *= 2;
-    }
-    seat->ask_at_us = now_us + seat->patience_us;
     /* These doorbells may have been lost, or came too early. */
     const int32_t ahead = (int32_t)(myr_group_arrived(group) - done);
     for (int32_t e = 1; e <= ahead && e <= REPEATED; ++e) {
@@ -153,7 +147,7 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
     atomic_fetch_sub(&shared->sleepers, 1);
 }
 
-static uint32_t list_missing(struct myr_nic_group *group, struct myr_missing *list, uint32_t most)
+static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
     const struct myr_kernel_seat *seat = seat_of(group);
     struct myr_kernel_missing missing;
@@ -161,9 +155,7 @@ static uint32_t list_missing(struct myr_nic_group *group, struct myr_missing *li
         return 0;
     }
     const uint32_t count = missing.count < most ? missing.count : most;
-    for (uint32_t m = 0; m < count; ++m) {
-        list[m] = (struct myr_missing){missing.node[m].node, missing.node[m].heard_ms};
-    }
+    memcpy(list, missing.node, count * sizeof(*list));
     return count;
 }
 
@@ -300,6 +292,7 @@ static enum myr_status make_question(const struct myr_nic_members *members,
     *question = (struct myr_kernel_question){
         .key = members->key,
         .secret = members->secret,
+        .nodes = members->nodes,
         .node = members->node,
         .nsteps = lengths.steps,
         .nsends = lengths.sends,

@@ -13,7 +13,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/nic.h"
 
-#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b43) /* "mykC"; changes with what follows */
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b44) /* "mykD"; changes with what follows */
 
 /* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
  */
@@ -32,7 +32,7 @@ struct myr_kernel_question {
     uint32_t ask; /* enum myr_kernel_ask */
     uint64_t key; /* of the group */
     struct mcp_secret secret;
-    uint32_t node, nsteps, nsends, nwaits;
+    uint32_t nodes, node, nsteps, nsends, nwaits, zero;
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_kernel_peer peers[MCP_KERNEL_PEERS]; /* nsends + nwaits */
 };
@@ -52,13 +52,13 @@ struct myr_kernel_answer {
 struct myr_kernel_missing {
     uint32_t magic;
     uint32_t count;
-    struct mcp_kernel_missing node[MCP_KERNEL_MESSAGES];
+    struct mcp_missing node[MCP_KERNEL_MESSAGES];
 };
 
 /* Another node, with its address (network byte order). */
 struct myr_kernel_node {
     uint32_t node, ip;
-    uint32_t heard_ms; /* as in struct mcp_kernel_missing */
+    uint32_t heard_ms; /* as in struct mcp_missing */
 };
 
 enum { MYR_KERNEL_NODES = 4 };

@@ -98,7 +98,7 @@ bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node)
     return 0 != failed;
 }
 
-uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct myr_missing *list, uint32_t most)
+uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
     return NULL == group->player->missing ? 0 : group->player->missing(group, list, most);
 }

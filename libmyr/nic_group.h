@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "firmware/missing.h"
 #include "libmyr/nic.h"
 #include "libmyr/schedule.h"
 #include "libmyr/waiter.h"
@@ -104,11 +105,7 @@ bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node);
  * how many. 0 also where processes of this node have not arrived. A node is alive if its NIC
  * answers that its host is late. For processes that wait for long: it takes the NIC's lock.
  */
-struct myr_missing {
-    uint32_t node;
-    uint32_t heard_ms; /* when it last did (CLOCK_MONOTONIC, wraps around); 0: never */
-};
-uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct myr_missing *list,
+uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list,
                                uint32_t most);
 
 /* Nobody will wait for this node any longer: the group fails on all nodes that can be reached. */

@@ -124,27 +124,29 @@ static struct mcp_group *copy_group(struct source *from, uint32_t offset,
     return group;
 }
 
-static void view_lost(struct mcp_group *group, const void *shared, struct myr_group_view *view)
+/* Another node of the group. It has an address here only if it is a peer. */
+static struct myr_node_view view_node(struct mcp_group *group, const void *shared, uint32_t node,
+                                      uint32_t heard_ms)
 {
-    view->lost.node = myr_glance(&group->failed) - 1;
+    struct myr_node_view view = {.node = node, .heard_ms = heard_ms};
     for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
         const struct mcp_peer *peer = &mcp_group_sends(group)[p];
-        if (peer->node == view->lost.node) {
-            view->lost.ip = myr_nic_ip_of(shared, peer->link);
+        if (peer->node == node) {
+            view.ip = myr_nic_ip_of(shared, peer->link);
         }
     }
+    return view;
 }
 
 static void view_missing(struct mcp_group *group, const void *shared, struct myr_group_view *view)
 {
-    struct mcp_awaited awaited;
-    for (uint32_t cursor = 0; mcp_group_awaits(group, &cursor, &awaited); ++view->nodes) {
+    struct mcp_missing missing;
+    for (uint32_t cursor = 0; mcp_group_awaits(group, &cursor, &missing); ++view->nodes) {
         if (view->nodes < MYR_VIEW_NODES) {
-            view->missing[view->named++] = (struct myr_node_view){
-                awaited.node, myr_nic_ip_of(shared, awaited.link), awaited.heard_ms};
+            view->missing[view->named++] = view_node(group, shared, missing.node, missing.heard_ms);
         }
     }
-    view->since_ns = 0 == group->deadline_ns ? 0 : group->began_ns;
+    view->since_ns = 0 == group->patience.ends_ns ? 0 : group->began_ns;
 }
 
 /* Processes of this node that have not arrived in the epoch after `done`, if others have. */
@@ -193,7 +195,7 @@ static void view_group(struct source *from, uint32_t offset, const struct mcp_gr
     }
     struct mcp_group *group = copy_group(from, offset, head);
     if (NULL != group && view->failed) {
-        view_lost(group, shared, view);
+        view->lost = view_node(group, shared, myr_glance(&group->failed) - 1, 0);
     } else if (NULL != group) {
         view_missing(group, shared, view);
     }

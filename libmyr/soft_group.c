@@ -102,14 +102,13 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
     myr_nic_sleep(group->nic, &mcp_of(group)->done, &mcp_of(group)->sleepers, seen, timeout_us);
 }
 
-static uint32_t list_missing(struct myr_nic_group *group, struct myr_missing *list, uint32_t most)
+static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
     struct mcp_board *board;
     const struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
-    struct mcp_awaited awaited;
     uint32_t count = 0, cursor = 0;
-    while (NULL != mcp && count < most && mcp_group_awaits(mcp_of(group), &cursor, &awaited)) {
-        list[count++] = (struct myr_missing){awaited.node, awaited.heard_ms};
+    while (NULL != mcp && count < most && mcp_group_awaits(mcp_of(group), &cursor, &list[count])) {
+        ++count;
     }
     myr_nic_leave(group->nic);
     return count;
@@ -120,7 +119,7 @@ static void fail_group(struct myr_nic_group *group, uint32_t node)
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
     if (NULL != mcp) {
-        mcp_collective_fail(&mcp->collective, board, &mcp->counters, mcp_of(group), node);
+        (void)mcp_collective_fail(&mcp->collective, board, &mcp->counters, mcp_of(group), node);
     }
     myr_nic_leave(group->nic);
 }
@@ -203,8 +202,8 @@ static enum group_state open_it(struct myr_nic_group *group, struct mcp_nic *mcp
                                 const void *context)
 {
     const struct myr_lengths lengths = myr_schedule_lengths(schedule);
-    mcp_group_init(mcp_of(group), members->key, members->node, lengths.steps, lengths.sends,
-                   lengths.waits, 0);
+    mcp_group_init(mcp_of(group), members->key, members->nodes, members->node, lengths.steps,
+                   lengths.sends, lengths.waits, 0);
     mcp_of(group)->secret = members->secret;
     if (!myr_fill_tables(schedule, members->node, schedule_of, context,
                          mcp_group_steps(mcp_of(group)), mcp_group_sends(mcp_of(group)))) {
@@ -347,7 +346,7 @@ static void fail_and_leave(struct myr_nic *nic, struct myr_record *record, uint3
     struct mcp_nic *mcp = myr_nic_enter(nic, &board);
     myr_publish(&pids(record, record->members)[local], 0);
     if (NULL != mcp) {
-        mcp_collective_fail(&mcp->collective, board, &mcp->counters, group, group->node);
+        (void)mcp_collective_fail(&mcp->collective, board, &mcp->counters, group, group->node);
     }
     count_out(mcp, board, shared_of(record), record->members, group);
     myr_nic_leave(nic);

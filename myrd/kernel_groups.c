@@ -19,8 +19,7 @@ struct group {
     uint32_t done;
     uint64_t since_ms; /* since when it has waited for the epoch after `done` */
     uint32_t asked;
-    uint32_t patience_ms;
-    uint64_t ask_at_ms;
+    struct mcp_patience patience;
 };
 
 /* One whose last epoch the NIC keeps. */
@@ -204,7 +203,7 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
 }
 
 uint32_t myrd_groups_missing(const struct myrd_groups *groups, uint64_t key, uint64_t holder,
-                             struct mcp_kernel_missing *list)
+                             struct mcp_missing *list)
 {
     const uint32_t place = find(groups, key);
     const struct group *group = &groups->group[place];
@@ -295,6 +294,7 @@ void myrd_groups_hear(struct myrd_groups *groups, uint64_t now_ms)
 /* The same where the kernel does not tell. */
 static void look_after(struct myrd_groups *groups, struct group *group, uint64_t now_ms)
 {
+    const uint64_t now_ns = 1000000 * now_ms;
     uint32_t done = group->done;
     const bool waits = 1 == mcp_kernel_group_waits(groups->kernel, group->plan.key, &done);
     if (!waits || !group->waited || done != group->done) {
@@ -302,17 +302,10 @@ static void look_after(struct myrd_groups *groups, struct group *group, uint64_t
         group->done = done;
         group->since_ms = now_ms;
         group->asked = 0;
-        group->patience_ms = MYRD_LOOK_MS;
-        group->ask_at_ms = now_ms + MYRD_LOOK_MS;
-        return;
+        mcp_patience_begin(&group->patience, MCP_KERNEL_LOOK_NS, now_ns);
+    } else if (mcp_patience_ended(&group->patience, now_ns)) {
+        ask_for(groups, group, ++group->asked);
     }
-    if (now_ms < group->ask_at_ms) {
-        return;
-    }
-    ask_for(groups, group, ++group->asked);
-    group->patience_ms = 2 * group->patience_ms < MYRD_PATIENCE_MOST_MS ? 2 * group->patience_ms
-                                                                        : MYRD_PATIENCE_MOST_MS;
-    group->ask_at_ms = now_ms + group->patience_ms;
 }
 
 void myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms)
@@ -356,7 +349,7 @@ static struct myr_kernel_node describe(const struct group *group, uint32_t node,
 static void tell_missing(const struct myrd_groups *groups, const struct group *group,
                          struct myr_kernel_group_words *words)
 {
-    struct mcp_kernel_missing missing[MCP_KERNEL_MESSAGES];
+    struct mcp_missing missing[MCP_KERNEL_MESSAGES];
     words->missing = mcp_kernel_group_missing(groups->kernel, group->plan.key, missing);
     for (uint32_t m = 0; m < words->missing && m < MYR_KERNEL_NODES; ++m) {
         words->node_missing[m] = describe(group, missing[m].node, missing[m].heard_ms);

@@ -21,8 +21,7 @@
 
 enum {
     MYRD_HOLDERS_OF_ONE = 4096, /* the most holders of a group */
-    MYRD_LOOK_MS = MCP_KERNEL_LOOK_MS,
-    MYRD_PATIENCE_MOST_MS = 64,  /* the longest time between two questions for a stuck group */
+    MYRD_LOOK_MS = MCP_KERNEL_LOOK_NS / 1000000,
     MYRD_ASKED_BEFORE_MEET = 16, /* after this many vain questions, look where its peers are now */
 };
 
@@ -43,7 +42,7 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
 
 /* The peers that a held group waits for. Returns how many, at the most MCP_KERNEL_MESSAGES. */
 uint32_t myrd_groups_missing(const struct myrd_groups *groups, uint64_t key, uint64_t holder,
-                             struct mcp_kernel_missing *list);
+                             struct mcp_missing *list);
 
 /* The holder has done with the group. False if it does not hold it. */
 bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder);

@@ -33,7 +33,7 @@ static enum myr_status check_peer(const struct myr_kernel_question *question, ui
                                   const struct myr_nic_name *nic, struct myr_error *error)
 {
     const struct mcp_kernel_peer *peer = &question->peers[number];
-    if (question->node == peer->node ||
+    if (peer->node >= question->nodes || question->node == peer->node ||
         (number < question->nsends && peer->slot >= MCP_KERNEL_MESSAGES)) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no peer");
     }
@@ -82,7 +82,8 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
                                  struct myr_error *error)
 {
     enum myr_status status = check_steps(question, error);
-    if (MYR_OK == status && (0 == question->key || question->node > UINT16_MAX)) {
+    if (MYR_OK == status && (0 == question->key || question->nodes > UINT16_MAX + 1 ||
+                             question->node >= question->nodes)) {
         status = myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no group");
     }
     memset(plan, 0, sizeof(*plan));
@@ -100,6 +101,7 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
     plan->key = question->key;
     plan->secret = question->secret;
     plan->uid = uid;
+    plan->nodes = question->nodes;
     plan->node = question->node;
     plan->nsteps = question->nsteps;
     plan->nsends = question->nsends;
@@ -110,8 +112,8 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
 
 bool myrd_kernel_plan_equal(const struct mcp_kernel_plan *a, const struct mcp_kernel_plan *b)
 {
-    return a->key == b->key && a->uid == b->uid && a->node == b->node && a->nsteps == b->nsteps &&
-           a->nsends == b->nsends && a->nwaits == b->nwaits &&
+    return a->key == b->key && a->uid == b->uid && a->nodes == b->nodes && a->node == b->node &&
+           a->nsteps == b->nsteps && a->nsends == b->nsends && a->nwaits == b->nwaits &&
            0 == memcmp(&a->secret, &b->secret, sizeof(a->secret)) &&
            0 == memcmp(a->steps, b->steps, sizeof(a->steps)) &&
            0 == memcmp(a->peers, b->peers, sizeof(a->peers));

@@ -223,7 +223,8 @@ static bool open_group(struct party *party, struct sim_node *node, struct proces
     if (NULL == group) {
         return false;
     }
-    mcp_group_init(group, 1, node->number, lengths.steps, lengths.sends, lengths.waits, 0);
+    mcp_group_init(group, 1, game->nodes, node->number, lengths.steps, lengths.sends, lengths.waits,
+                   0);
     party->group_bytes = bytes > party->group_bytes ? bytes : party->group_bytes;
     struct mcp_peer *peers = mcp_group_sends(group);
     if (!myr_fill_tables(schedule, node->number, schedule_of, game, mcp_group_steps(group),

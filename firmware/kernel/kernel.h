@@ -62,10 +62,10 @@ enum { MCP_KERNEL_STATE = 64 };
 
 /* The timer's notes about a group that waits, kept from one look to the next. */
 struct mcp_kernel_watched {
-    uint32_t waits;       /* it was in an epoch, */
-    uint32_t done;        /* ... after this one */
-    uint32_t told;        /* how often the owner was told that it is stuck there */
-    uint32_t pause, rest; /* looks between two tellings, and how many of them are left */
+    uint32_t waits;               /* it was in an epoch, */
+    uint32_t done;                /* ... after this one */
+    uint32_t told;                /* how often the owner was told that it is stuck there */
+    struct mcp_patience patience; /* until it is told again */
 };
 
 /* A group, in a map by its key. The tables lie where the engine looks for them. All that is
@@ -157,16 +157,10 @@ struct mcp_kernel_stuck {
     uint32_t told; /* in this epoch, with this time */
 };
 
-/* A node that a group waits for. */
-struct mcp_kernel_missing {
-    uint32_t node;
-    uint32_t
-        heard_ms; /* when its NIC last said that its host is late (CLOCK_MONOTONIC); 0: never */
-};
-
-/* How often the timer looks for stuck groups while anybody waits (ms); the most looks between two
- * tellings; the bytes of the ring of messages to the owner. */
-enum { MCP_KERNEL_LOOK_MS = 10, MCP_KERNEL_LOOKS = 6, MCP_KERNEL_TOLD = 65536 };
+/* How often the timer looks for stuck groups while anybody waits (nanoseconds); the bytes of the
+ * ring of messages to the owner. */
+#define MCP_KERNEL_LOOK_NS UINT64_C(10000000)
+enum { MCP_KERNEL_TOLD = 65536 };
 
 /* Open groups at the most, closed groups whose last epoch is kept, and known hosts. */
 enum { MCP_KERNEL_GROUPS = 1024, MCP_KERNEL_LATE = 16384, MCP_KERNEL_NEIGHBOURS = 4096 };

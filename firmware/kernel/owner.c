@@ -330,7 +330,8 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     group->line = line;
     group->group.key = plan->key;
     group->group.secret = plan->secret;
-    group->group.node = plan->node;
+    group->group.node = (uint16_t)plan->node;
+    group->group.last_node = (uint16_t)(plan->nodes - 1);
     group->group.nsteps = plan->nsteps;
     group->group.nsends = plan->nsends;
     group->group.nwaits = plan->nwaits;
@@ -444,7 +445,7 @@ uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key)
 }
 
 uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
-                                  struct mcp_kernel_missing list[MCP_KERNEL_MESSAGES])
+                                  struct mcp_missing list[MCP_KERNEL_MESSAGES])
 {
     struct mcp_kernel_group group;
     uint32_t count = 0;
@@ -455,8 +456,8 @@ uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
     const uint32_t epoch = myr_glance(&group.group.done) + 1, first = group.group.first_wait;
     for (uint32_t slot = first; slot < first + group.steps[group.group.step].waits; ++slot) {
         if (!myr_epoch_reached(group.arrivals[slot], epoch)) {
-            list[count++] = (struct mcp_kernel_missing){group.peers[group.group.nsends + slot].node,
-                                                        group.heard[slot]};
+            list[count++] = (struct mcp_missing){group.peers[group.group.nsends + slot].node,
+                                                 group.heard[slot]};
         }
     }
     return count;

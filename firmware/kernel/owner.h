@@ -39,7 +39,7 @@ struct mcp_kernel_plan {
     uint64_t key;
     struct mcp_secret secret;
     uint32_t uid; /* whose doorbells count */
-    uint32_t node;
+    uint32_t nodes, node;
     uint32_t nsteps, nsends, nwaits; /* at the most MCP_KERNEL_STEPS, MCP_KERNEL_MESSAGES */
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_kernel_peer peers[MCP_KERNEL_PEERS];
@@ -63,7 +63,7 @@ int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *do
 /* Find the peers that the group waits for in its present step. `list` gets them. Returns how
  * many. */
 uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
-                                  struct mcp_kernel_missing list[MCP_KERNEL_MESSAGES]);
+                                  struct mcp_missing list[MCP_KERNEL_MESSAGES]);
 
 /* Not 0: the group has failed, as the node of this number - 1 is missing. */
 uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key);

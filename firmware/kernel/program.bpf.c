@@ -498,7 +498,7 @@ static __always_inline int play(struct play *play, bool incoming)
 static __always_inline void arm(struct watch *watch)
 {
     if (0 == __sync_lock_test_and_set(&watch->armed, 1)) {
-        (void)bpf_timer_start(&watch->timer, MCP_KERNEL_LOOK_MS * 1000000ULL, 0);
+        (void)bpf_timer_start(&watch->timer, MCP_KERNEL_LOOK_NS, 0);
     }
 }
 
@@ -520,11 +520,16 @@ static __always_inline void tell_stuck(const struct mcp_kernel_group *group, uin
     const struct mcp_kernel_stuck telling = {
         .key = group->group.key, .done = done, .told = ++watched->told};
     (void)bpf_ringbuf_output(&stuck, (void *)&telling, sizeof(telling), 0);
-    watched->pause = 2 * watched->pause < MCP_KERNEL_LOOKS ? 2 * watched->pause : MCP_KERNEL_LOOKS;
-    watched->rest = watched->pause;
 }
 
-static long look_at(void *map, const uint64_t *key, struct mcp_kernel_group *group, bool *any)
+/* A look of the timer's: when it is, and whether any group waits. */
+struct look {
+    uint64_t now_ns;
+    bool any;
+};
+
+static long look_at(void *map, const uint64_t *key, struct mcp_kernel_group *group,
+                    struct look *look)
 {
     struct mcp_kernel_watched *watched = &group->watched;
     (void)map;
@@ -533,10 +538,11 @@ static long look_at(void *map, const uint64_t *key, struct mcp_kernel_group *gro
     const bool waits = mcp_group_waits_now(&group->group);
     const uint32_t done = myr_glance(&group->group.done);
     bpf_spin_unlock(&group->lock);
-    *any = *any || waits;
+    look->any = look->any || waits;
     if (!waits || !watched->waits || done != watched->done) {
-        *watched = (struct mcp_kernel_watched){.waits = waits, .done = done, .pause = 1, .rest = 1};
-    } else if (0 == --watched->rest) {
+        *watched = (struct mcp_kernel_watched){.waits = waits, .done = done};
+        mcp_patience_begin(&watched->patience, MCP_KERNEL_LOOK_NS, look->now_ns);
+    } else if (mcp_patience_ended(&watched->patience, look->now_ns)) {
         tell_stuck(group, done, watched);
     }
     return 0;
@@ -544,12 +550,12 @@ static long look_at(void *map, const uint64_t *key, struct mcp_kernel_group *gro
 
 static int look_who_is_stuck(void *map, const uint32_t *zero, struct watch *watch)
 {
-    bool any = false;
+    struct look look = {.now_ns = bpf_ktime_get_ns()};
     (void)map;
     (void)zero;
     (void)__sync_lock_test_and_set(&watch->armed, 0);
-    (void)bpf_for_each_map_elem(&groups, look_at, &any, 0);
-    if (any) {
+    (void)bpf_for_each_map_elem(&groups, look_at, &look, 0);
+    if (look.any) {
         arm(watch);
     }
     return 0;
@@ -628,26 +634,26 @@ static long fail_on(uint32_t peer, void *context)
     return 0;
 }
 
-/* The group fails, as this node is missing. Hosts and peers are told once. */
-static __always_inline bool fail(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                 uint32_t missing)
+/* The group fails, as this node is missing. Hosts and peers are told once (as in collective.c). */
+static __always_inline enum mcp_recorded fail(struct __sk_buff *packet,
+                                              struct mcp_kernel_group *group, uint32_t missing)
 {
     struct play playing = {.packet = packet, .group = group};
     const uint32_t place = group->line;
     struct mcp_kernel_line *line = line_at(place);
     bpf_spin_lock(&group->lock);
-    const bool first = mcp_group_fail(&group->group, missing);
-    if (first && line && place == group->line) {
+    const enum mcp_recorded recorded = mcp_group_fail(&group->group, missing);
+    if (MCP_RECORDED == recorded && line && place == group->line) {
         myr_publish(&line->failed, missing + 1);
     }
     bpf_spin_unlock(&group->lock);
-    if (!first) {
-        return false;
+    if (MCP_RECORDED != recorded) {
+        return recorded;
     }
     COUNT(failed);
     bpf_loop((group->group.nsends + group->group.nwaits) & (2 * MCP_KERNEL_PEERS - 1), fail_on,
              &playing, 0);
-    return true;
+    return MCP_RECORDED;
 }
 
 /* A packet that tells of a peer, but moves no group forward (as in collective.c). */
@@ -655,21 +661,21 @@ static __always_inline int take_note(struct __sk_buff *packet, struct mcp_kernel
                                      const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
+    enum mcp_recorded recorded;
     if (MCP_FAIL == header->type) {
-        if (!fail(packet, group, part.node)) {
-            COUNT(duplicates);
-            return DROP;
+        recorded = fail(packet, group, part.node);
+        if (MCP_RECORDED == recorded) {
+            return wake(packet, group, true);
         }
-        return wake(packet, group, true);
+    } else {
+        const uint32_t now_ms = (uint32_t)(bpf_ktime_get_ns() / 1000000);
+        bpf_spin_lock(&group->lock);
+        recorded = mcp_group_hear(&group->group, part.node, part.slot, part.epoch, now_ms);
+        bpf_spin_unlock(&group->lock);
     }
-    const uint32_t now_ms = (uint32_t)(bpf_ktime_get_ns() / 1000000);
-    bpf_spin_lock(&group->lock);
-    const enum mcp_recorded heard =
-        mcp_group_hear(&group->group, part.node, part.slot, part.epoch, now_ms);
-    bpf_spin_unlock(&group->lock);
-    if (MCP_RECORDED == heard) {
+    if (MCP_RECORDED == recorded) {
         COUNT(heard);
-    } else if (MCP_KNOWN == heard) {
+    } else if (MCP_KNOWN == recorded) {
         COUNT(duplicates);
     } else {
         COUNT(dropped_implausible);
@@ -783,8 +789,8 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
         bpf_loop(MCP_KERNEL_MESSAGES, ask_on, &playing, 0);
     } else if (MCP_RING_SLEEP == bell->ring) {
         note_sleeper(packet, group, ip, from);
-    } else if (MCP_RING_FAIL == bell->ring && bell->epoch <= UINT16_MAX) {
-        return fail(packet, group, bell->epoch) ? wake(packet, group, false) : DROP;
+    } else if (MCP_RING_FAIL == bell->ring && MCP_RECORDED == fail(packet, group, bell->epoch)) {
+        return wake(packet, group, false);
     }
     return DROP;
 }

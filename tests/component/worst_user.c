@@ -49,6 +49,7 @@ static struct myr_kernel_question question_for(uint32_t group)
 {
     struct myr_kernel_question question = {
         .key = KEYS + group,
+        .nodes = 2,
         .node = user.self > user.peer,
         .nsteps = 1,
         .nsends = 1,

@@ -118,8 +118,8 @@ static void give_up(uint32_t g, uint32_t rank, uint32_t missing)
     struct wire_nic *nic = wire_group_nic(&w.group[g], rank);
     if (NULL != member->group) {
         w.given_up[g] = true;
-        mcp_collective_fail(&nic->mcp->collective, &nic->board, &nic->mcp->counters, member->group,
-                            missing);
+        (void)mcp_collective_fail(&nic->mcp->collective, &nic->board, &nic->mcp->counters,
+                                  member->group, missing);
         CHECK(0 != member->group->failed);
     }
 }
@@ -149,14 +149,14 @@ static uint32_t entered_by_all(uint32_t g)
 
 static void check_awaited(const struct wire_nic *nic, struct mcp_group *group)
 {
-    struct mcp_awaited awaited;
+    struct mcp_missing missing;
     uint32_t cursor = 0, count = 0;
-    while (mcp_group_awaits(group, &cursor, &awaited)) {
-        CHECK(awaited.link - 1 < NICS && awaited.node < NICS && ++count <= group->nwaits);
+    while (mcp_group_awaits(group, &cursor, &missing)) {
+        CHECK(missing.node < NICS && ++count <= group->nwaits);
     }
     CHECK((0 != count) == mcp_group_waits_now(group));
-    CHECK(0 == count || (0 != group->deadline_ns && group->active &&
-                         mcp_deadline_ns(nic->mcp) <= group->deadline_ns));
+    CHECK(0 == count || (0 != group->patience.ends_ns && group->active &&
+                         mcp_deadline_ns(nic->mcp) <= group->patience.ends_ns));
 }
 
 static void check_member(uint32_t g, uint32_t rank)

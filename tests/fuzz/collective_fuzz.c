@@ -118,7 +118,7 @@ static void wake(struct mcp_board *of, myr_word *word)
 static void fill(struct place *place, uint64_t key, const struct mcp_step *steps, uint32_t nsteps)
 {
     struct mcp_group *group = place->group;
-    mcp_group_init(group, key, 0, nsteps, PEERS, PEERS, (uint32_t)FIRST_EPOCH);
+    mcp_group_init(group, key, PEERS + 1, 0, nsteps, PEERS, PEERS, (uint32_t)FIRST_EPOCH);
     group->secret = secret_of(MCP_ARRIVE, key);
     memcpy(mcp_group_steps(group), steps, nsteps * sizeof(*steps));
     for (uint32_t p = 0; p < PEERS; ++p) {
@@ -204,7 +204,7 @@ static void check_group(struct place *place)
     /* A FAIL that knows the key is believed; then nothing more is completed, or waited for. */
     CHECK(0 == place->failed || (group->failed == place->failed && done == place->done));
     CHECK(0 == group->failed ||
-          (group->failed <= UINT16_MAX + 1 && !mcp_group_waits_now(group) && !group->active));
+          (group->failed <= PEERS + 1 && !mcp_group_waits_now(group) && !group->active));
     place->done = done;
     place->failed = group->failed;
     CHECK(0 == group->sleepers && 0 == group->node);
@@ -222,8 +222,8 @@ static void check_group(struct place *place)
         CHECK(group->step < group->nsteps);
         CHECK(group->sent == mcp_group_steps(group)[group->step].sends);
         CHECK(mcp_group_missing(group, &cursor, &message));
-        CHECK(group->active && 0 != group->deadline_ns && 0 != mcp_deadline_ns(nic));
-        CHECK(mcp_deadline_ns(nic) <= group->deadline_ns);
+        CHECK(group->active && 0 != group->patience.ends_ns && 0 != mcp_deadline_ns(nic));
+        CHECK(mcp_deadline_ns(nic) <= group->patience.ends_ns);
     } else if (0 == group->failed) {
         CHECK(0 == group->step && 0 == group->sent);
     }
@@ -352,8 +352,8 @@ static void take_turn(struct input *in, bool *opened)
         break;
     case GIVE_UP:
         if (NULL != place->group) {
-            mcp_collective_fail(&nic->collective, &board, &nic->counters, place->group,
-                                argument / GROUPS);
+            (void)mcp_collective_fail(&nic->collective, &board, &nic->counters, place->group,
+                                      argument / GROUPS);
         }
         break;
     case TURNS:

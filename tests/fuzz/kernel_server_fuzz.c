@@ -175,6 +175,7 @@ static void say(struct client *client, const void *words, size_t bytes, uint32_t
 /* A part of a barrier that can be: `count` steps, each with a message to and from other nodes. */
 static void plan(struct myr_kernel_question *question, uint32_t count)
 {
+    question->nodes = 1 + 2 * count;
     question->nsteps = question->nsends = question->nwaits = count;
     for (uint32_t s = 0; s < count; ++s) {
         question->steps[s] = (struct mcp_step){1, 1};
@@ -193,7 +194,8 @@ static void ask(struct client *client)
     question->ask = 1 + kind % MYR_KERNEL_MISSING;
     question->key = kind / 8 % KEYS;
     if (0 == (kind & 0x80)) {
-        memset(&question->node, 0, sizeof(*question) - offsetof(struct myr_kernel_question, node));
+        memset(&question->nodes, 0,
+               sizeof(*question) - offsetof(struct myr_kernel_question, nodes));
         plan(question, 1 + kind % 3);
     } else { /* one byte or word of it is another */
         const size_t place = ((size_t)take_byte(&w.in) << 8 | take_byte(&w.in)) % sizeof(*question);

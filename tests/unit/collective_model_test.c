@@ -235,8 +235,8 @@ static void host_give_up(struct wire_nic *nic, void *context)
         wire_after(&team->trial->wire, 10 * MILLISECOND, nic, host_give_up, host);
         return;
     }
-    mcp_collective_fail(&nic->mcp->collective, &nic->board, &nic->mcp->counters, host->group,
-                        team->absent);
+    (void)mcp_collective_fail(&nic->mcp->collective, &nic->board, &nic->mcp->counters, host->group,
+                              team->absent);
     struct host *absent = &team->host[team->absent];
     wire_after(&team->trial->wire, wire_between(&team->trial->wire, 0, 500 * MILLISECOND),
                absent->nic, host_come_late, absent);

@@ -358,7 +358,7 @@ static void closed_while_a_peer_waits(void **state)
     memset(member[0], FREED, wire_group_bytes(&team, 0));
     wire.faults.loss = 0;
     const uint64_t wakes = wire.nics[1].wakes;
-    assert_int_equal(member[1]->patience_ns, 4 * MCP_PATIENCE_NS);
+    assert_int_equal(member[1]->patience.lasts_ns, 4 * MCP_PATIENCE_NS);
     start(1, 2); /* begun ahead: its next one is under way right after */
     logged = 0;
     wire_pass(&wire, 3 * MCP_PATIENCE_NS + 500 * MICROSECOND);
@@ -368,7 +368,7 @@ static void closed_while_a_peer_waits(void **state)
         assert_int_equal(counters(r)->barriers, 1);
     }
     assert_int_equal(wire.nics[1].wakes, wakes + 1);
-    assert_int_equal(member[1]->patience_ns, MCP_PATIENCE_NS);
+    assert_int_equal(member[1]->patience.lasts_ns, MCP_PATIENCE_NS);
     logged = 0;
     start(2, 2);
     settle();
@@ -455,6 +455,12 @@ static void implausible(void **state)
     settle();
     assert_int_equal(counters(0)->dropped_implausible, 5);
     assert_int_equal(counters(0)->duplicates, 2);
+    inject(1, 0, MCP_FAIL, team.key, 1, 0, 2); /* of nodes 0 and 1 */
+    inject(1, 0, MCP_FAIL, team.key, 1, 0, UINT16_MAX);
+    settle();
+    assert_int_equal(counters(0)->dropped_implausible, 7);
+    assert_int_equal(counters(0)->failed, 0);
+    assert_int_equal(myr_observe(&member[0]->failed), 0);
     assert_int_equal(done(0), 0);
     end();
 }
@@ -988,18 +994,18 @@ static void late_hosts_are_heard(void **state)
     start(1, 1);
     wire.nics[2].unplugged = true;
     wire_pass(&wire, 200 * MILLISECOND);
-    struct mcp_awaited awaited;
+    struct mcp_missing missing;
     uint32_t cursor = 0;
-    assert_true(mcp_group_awaits(member[0], &cursor, &awaited));
-    assert_int_equal(awaited.node, 2);
-    assert_int_equal(awaited.heard_ms, 0);
+    assert_true(mcp_group_awaits(member[0], &cursor, &missing));
+    assert_int_equal(missing.node, 2);
+    assert_int_equal(missing.heard_ms, 0);
     wire.nics[2].unplugged = false;
     wire_pass(&wire, 200 * MILLISECOND);
     cursor = 0;
-    assert_true(mcp_group_awaits(member[0], &cursor, &awaited));
-    assert_int_equal(awaited.node, 2);
-    assert_true((uint32_t)(wire.now_ns / MILLISECOND) - awaited.heard_ms < 70);
-    assert_false(mcp_group_awaits(member[0], &cursor, &awaited));
+    assert_true(mcp_group_awaits(member[0], &cursor, &missing));
+    assert_int_equal(missing.node, 2);
+    assert_true((uint32_t)(wire.now_ns / MILLISECOND) - missing.heard_ms < 70);
+    assert_false(mcp_group_awaits(member[0], &cursor, &missing));
     assert_true(counters(2)->later > 2 && counters(0)->heard > 1);
     assert_int_equal(counters(2)->later, counters(0)->heard + counters(1)->heard);
     start(2, 1);
@@ -1013,8 +1019,8 @@ static void late_hosts_are_heard(void **state)
 static void fail_group(uint32_t rank, uint32_t missing)
 {
     struct wire_nic *nic = wire_group_nic(&team, rank);
-    mcp_collective_fail(&nic->mcp->collective, &nic->board, &nic->mcp->counters, member[rank],
-                        missing);
+    (void)mcp_collective_fail(&nic->mcp->collective, &nic->board, &nic->mcp->counters, member[rank],
+                              missing);
 }
 
 /* All that can be reached hear it, each tells its peers once, and later questions are answered. */

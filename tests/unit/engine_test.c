@@ -19,6 +19,7 @@
 enum {
     ROOM = 1 << 16, /* bytes for a group */
     GUARD = 0x5a,
+    NODES = 400,
     MY_NODE = 7,
     KEY = 0x4711,
     MOST_STEPS = 8,
@@ -47,7 +48,7 @@ static void begin(const struct mcp_step *steps, uint32_t nsteps, uint32_t epoch)
     memset(&memory, GUARD, sizeof(memory));
     bytes = mcp_group_bytes(nsteps, nsends, nwaits);
     assert_true(bytes <= ROOM);
-    mcp_group_init(group, KEY, MY_NODE, nsteps, nsends, nwaits, epoch);
+    mcp_group_init(group, KEY, NODES, MY_NODE, nsteps, nsends, nwaits, epoch);
     for (uint32_t s = 0; s < nsteps; ++s) {
         mcp_group_steps(group)[s] = steps[s];
     }
@@ -429,19 +430,19 @@ static void heard(void **state)
 {
     (void)state;
     static const struct mcp_step steps[] = {{1, 2}, {0, 1}};
-    struct mcp_awaited awaited;
+    struct mcp_missing missing;
     uint32_t cursor = 0;
     begin(steps, 2, 7);
-    assert_false(mcp_group_awaits(group, &cursor, &awaited));
+    assert_false(mcp_group_awaits(group, &cursor, &missing));
     mcp_group_start(group, 8);
     expect_sends(0, 1, 8);
     assert_int_equal(mcp_group_record(group, 0, 8), MCP_RECORDED);
     assert_int_equal(mcp_group_hear(group, FROM_NODE + 1, 1, 8, 5000), MCP_RECORDED);
     cursor = 0;
-    assert_true(mcp_group_awaits(group, &cursor, &awaited));
-    assert_int_equal(awaited.node, FROM_NODE + 1);
-    assert_int_equal(awaited.heard_ms, 5000);
-    assert_false(mcp_group_awaits(group, &cursor, &awaited));
+    assert_true(mcp_group_awaits(group, &cursor, &missing));
+    assert_int_equal(missing.node, FROM_NODE + 1);
+    assert_int_equal(missing.heard_ms, 5000);
+    assert_false(mcp_group_awaits(group, &cursor, &missing));
     assert_int_equal(mcp_group_hear(group, FROM_NODE + 1, 1, 8, 0), MCP_RECORDED);
     assert_int_equal(mcp_group_heard(group)[1], 1); /* 0 is never */
     assert_int_equal(mcp_group_hear(group, FROM_NODE, 0, 8, 9), MCP_KNOWN);
@@ -466,8 +467,12 @@ static void failed(void **state)
     begin(steps, 2, 3);
     mcp_group_start(group, 4);
     expect_sends(0, 1, 4);
-    assert_true(mcp_group_fail(group, 11));
-    assert_false(mcp_group_fail(group, 12));
+    assert_int_equal(mcp_group_fail(group, NODES), MCP_IMPLAUSIBLE);
+    assert_int_equal(mcp_group_fail(group, UINT16_MAX), MCP_IMPLAUSIBLE);
+    assert_int_equal(myr_observe(&group->failed), 0);
+    assert_true(mcp_group_waits_now(group));
+    assert_int_equal(mcp_group_fail(group, 11), MCP_RECORDED);
+    assert_int_equal(mcp_group_fail(group, 12), MCP_KNOWN);
     assert_int_equal(myr_observe(&group->failed), 12);
     assert_false(mcp_group_waits_now(group));
     assert_false(mcp_group_missing(group, &cursor, &message));

@@ -260,10 +260,10 @@ uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key)
 
 /* Whoever waits, waits for node 1, which was heard at 42 ms. */
 uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
-                                  struct mcp_kernel_missing list[MCP_KERNEL_MESSAGES])
+                                  struct mcp_missing list[MCP_KERNEL_MESSAGES])
 {
     uint32_t done;
-    list[0] = (struct mcp_kernel_missing){1, 42};
+    list[0] = (struct mcp_missing){1, 42};
     return 1 == mcp_kernel_group_waits(kernel, key, &done);
 }
 

@@ -46,7 +46,7 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel_double.h"
 
-enum { ALICE = 1001, BOB = 1002, NOW = 5000 };
+enum { ALICE = 1001, BOB = 1002, NOW = 5000, MOST_MS = MCP_PATIENCE_MOST_NS / 1000000 };
 
 static uint32_t ip_of(const char *text)
 {
@@ -69,7 +69,8 @@ static struct myr_nic_name our_name(void)
 
 static struct myr_kernel_question question_of_two(uint64_t key, const char *peer)
 {
-    struct myr_kernel_question question = {.key = key, .nsteps = 1, .nsends = 1, .nwaits = 1};
+    struct myr_kernel_question question = {
+        .key = key, .nodes = 2, .nsteps = 1, .nsends = 1, .nwaits = 1};
     question.steps[0] = (struct mcp_step){1, 1};
     for (int p = 0; p < 2; ++p) {
         question.peers[p].ip = ip_of(peer);
@@ -147,7 +148,10 @@ static void what_cannot_be_is_refused(void **state)
     bad.field = (value);                                                                           \
     assert_int_equal(judge(&bad), status)
     REFUSED(key, 0, MYR_ERR_SYSTEM);
-    REFUSED(node, 65536, MYR_ERR_SYSTEM);
+    REFUSED(nodes, 0, MYR_ERR_SYSTEM);
+    REFUSED(nodes, 65537, MYR_ERR_SYSTEM);
+    REFUSED(node, 2, MYR_ERR_SYSTEM); /* of two */
+    REFUSED(peers[1].node, 2, MYR_ERR_SYSTEM);
     REFUSED(node, 1, MYR_ERR_SYSTEM); /* its own peer */
     REFUSED(nsteps, 0, MYR_ERR_SYSTEM);
     REFUSED(nsteps, MCP_KERNEL_STEPS + 1, MYR_ERR_TOO_LONG);
@@ -449,11 +453,11 @@ static void who_is_stuck_is_asked_for_ever_more_seldom(void **state)
     const uint64_t since = now;
     const uint32_t met = double_met_count();
     const uint32_t count = times_asked(groups, &now, now + 2000, times);
-    assert_in_range(count, 2000 / (MYRD_PATIENCE_MOST_MS + MYRD_LOOK_MS), 2000 / MYRD_LOOK_MS / 2);
+    assert_in_range(count, 2000 / (MOST_MS + MYRD_LOOK_MS), 2000 / MYRD_LOOK_MS / 2);
     assert_in_range(times[0] - since, MYRD_LOOK_MS, 3 * MYRD_LOOK_MS);
     for (uint32_t t = 2; t < count && t < 64; ++t) {
         const uint64_t last = times[t - 1] - times[t - 2];
-        assert_in_range(times[t] - times[t - 1], last, MYRD_PATIENCE_MOST_MS + MYRD_LOOK_MS);
+        assert_in_range(times[t] - times[t - 1], last, MOST_MS + MYRD_LOOK_MS);
     }
     assert_true(double_met_count() > met); /* its peers may have moved */
     double_set(7, true, 4);                /* it has gone on */

@@ -411,6 +411,7 @@ static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
     plan->secret.word[0] = crew_random(random);
     plan->secret.word[1] = crew_random(random);
     plan->uid = uid;
+    plan->nodes = MOST_NODES;
     struct mcp_kernel_seen seen;
     if (mcp_kernel_group_open(kernel, plan, &seen, why) < 0) {
         fail_msg("%s", why);
@@ -424,7 +425,8 @@ static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
     memset(pair->room, 0, sizeof(pair->room));
     pair->group = (struct mcp_group *)pair->room;
     assert_true(mcp_group_bytes(plan->nsteps, plan->nsends, plan->nwaits) <= ROOM);
-    mcp_group_init(pair->group, plan->key, plan->node, plan->nsteps, plan->nsends, plan->nwaits, 0);
+    mcp_group_init(pair->group, plan->key, plan->nodes, plan->node, plan->nsteps, plan->nsends,
+                   plan->nwaits, 0);
     pair->group->secret = plan->secret;
     memcpy(mcp_group_steps(pair->group), plan->steps, plan->nsteps * sizeof(plan->steps[0]));
     for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) { /* the address is a link here */
@@ -1456,7 +1458,7 @@ static void who_sleeps_for_another_group_sleeps_on(void **state)
  * woken, and nothing goes on. */
 static void expect_failure(uint32_t missing)
 {
-    assert_true(mcp_group_fail(pair.group, missing));
+    assert_int_equal(mcp_group_fail(pair.group, missing), MCP_RECORDED);
     ++count.failed;
     for (uint32_t p = 0; p < pair.plan.nsends + pair.plan.nwaits; ++p) {
         struct mcp_message message;
@@ -1513,6 +1515,12 @@ static void failing_elsewhere(void **state)
     start_epoch(1);
     pair.sleeps = true;
     ring(pair.bell, pair.key, MCP_RING_SLEEP, 1);
+    failure = make_header(&pair, MCP_FAIL, 1, 0, MOST_NODES); /* which does not exist */
+    ++count.packets_received;
+    ++count.dropped_implausible;
+    inject_collective(1, &failure);
+    expect_untouched();
+    assert_int_equal(myr_observe(&pair.page->failed), 0);
     failure = make_header(&pair, MCP_FAIL, 1, 0, 7);
     ++count.packets_received;
     inject_collective(1, &failure);
@@ -1534,7 +1542,7 @@ static void failing_elsewhere(void **state)
 static void who_is_missing(void **state)
 {
     (void)state;
-    struct mcp_kernel_missing missing[MCP_KERNEL_MESSAGES];
+    struct mcp_missing missing[MCP_KERNEL_MESSAGES];
     uint64_t random = crew_seed() + 9;
     open_small(geteuid());
     assert_int_equal(mcp_kernel_group_missing(kernel, pair.key, missing), 0);

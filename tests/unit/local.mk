@@ -22,6 +22,7 @@ unit_programs = \
     tests/unit/seal_test \
     tests/unit/wire_test \
     tests/unit/engine_test \
+    tests/unit/patience_test \
     tests/unit/collective_test \
     tests/unit/collective_model_test \
     tests/unit/messages_test \
@@ -103,6 +104,10 @@ tests_unit_plan_test_LDADD = $(unit_libs)
 tests_unit_layout_test_SOURCES = tests/unit/layout_test.c $(unit_common) $(unit_stepper)
 tests_unit_layout_test_CFLAGS = $(unit_cflags)
 tests_unit_layout_test_LDADD = $(unit_libs)
+
+tests_unit_patience_test_SOURCES = tests/unit/patience_test.c $(unit_common)
+tests_unit_patience_test_CFLAGS = $(unit_cflags)
+tests_unit_patience_test_LDADD = $(unit_libs)
 
 tests_unit_waiter_test_SOURCES = tests/unit/waiter_test.c $(unit_common)
 tests_unit_waiter_test_CFLAGS = $(unit_cflags)

@@ -167,8 +167,8 @@ static enum myr_status prepare(void *opened, const struct myr_site *site,
     nic->refusals -= refused;
     if (!refused && nic->end + bytes <= FILE_BYTES && nic->links + lengths.sends < LINKS &&
         nic->groups < GROUPS) {
-        mcp_group_init(mcp, members->key, members->node, lengths.steps, lengths.sends,
-                       lengths.waits, 0);
+        mcp_group_init(mcp, members->key, members->nodes, members->node, lengths.steps,
+                       lengths.sends, lengths.waits, 0);
         status = myr_fill_tables(&schedule, members->node, schedule_of, context,
                                  mcp_group_steps(mcp), mcp_group_sends(mcp))
                      ? MYR_OK

@@ -1527,7 +1527,7 @@ static void a_missing_node(void **state)
     struct myr_segment *segment;
     struct myr_nic *nic;
     struct myr_waiter waiter;
-    struct myr_missing missing[2];
+    struct mcp_missing missing[2];
     struct mcp_counters counters;
     uint32_t node;
     names[1].address[0].ip = htonl(INADDR_LOOPBACK);

@@ -115,7 +115,7 @@ void wire_group_fill(const struct wire_group *group, uint32_t rank, uint32_t epo
     const struct myr_schedule *schedule = &group->schedules[rank];
     uint32_t sends, waits, place = 0;
     count(schedule, &sends, &waits);
-    mcp_group_init(memory, group->key, rank, schedule->nsteps, sends, waits, epoch);
+    mcp_group_init(memory, group->key, group->size, rank, schedule->nsteps, sends, waits, epoch);
     memory->secret = group->secret;
     struct mcp_peer *to = mcp_group_sends(memory), *from = mcp_group_waits(memory);
     for (uint32_t s = 0; s < schedule->nsteps; ++s) {
