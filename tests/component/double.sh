@@ -51,7 +51,8 @@ unset NICBARR_DOUBLE_REFUSALS
 # A process that has none: all go back to Open MPI's barrier.
 unset NICBARR_DOUBLE
 # shellcheck disable=SC2086 # words
-check "without its memory" on_hosts 2 1 --mca coll_nicbarr_verbose 1 $ledger --seed "$seed"
+check "without its memory" on_hosts 2 1 --mca coll_nicbarr_verbose 1 \
+    --mca coll_nicbarr_tune_after 1 $ledger --seed "$seed"
 check "says so" said "stay Open MPI's own: process 0: NICBARR_DOUBLE is not set"
 check "nothing of the kinds that the double stands in for" \
     bash -c "! ompi_info --param coll nicbarr --level 9 | grep -q 'coll_nicbarr_network\|kernel'"

@@ -71,7 +71,8 @@ check "the kernel's alone" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_nic kernel $ledger
 check "it, or Open MPI's own" said "MPI_Barrier on .*, 3 processes on 3 nodes: \(.*@kernel\|openmpi\)"
 # shellcheck disable=SC2086 # words
-check "no daemon, and no other NIC wanted" on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic kernel $ledger
+check "no daemon, and no other NIC wanted" on_hosts 2 1 --mca coll_nicbarr_verbose 1 \
+    --mca coll_nicbarr_tune_after 1 --mca coll_nicbarr_nic kernel $ledger
 check "a line says how to get one" said "nicbarr: .*myrd"
 # shellcheck disable=SC2086 # words
 check "soft alone" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft $ledger
@@ -102,7 +103,8 @@ stopped() { # MPIRUN-ARGUMENT...
 check "stopped daemons: the soft NIC plays" stopped --mca coll_nicbarr_algorithm pairwise
 check "it does" said "nodes: pairwise@soft"
 check "a line says what to do" said "nicbarr: myrd --kernel (process [0-9]*) does not answer: .*kill -CONT"
-check "where nothing else is wanted, Open MPI's own" stopped --mca coll_nicbarr_nic kernel
+check "where nothing else is wanted, Open MPI's own" stopped \
+    --mca coll_nicbarr_tune_after 1 --mca coll_nicbarr_nic kernel
 check "with a line" said_once "stay Open MPI's own: .*myrd --kernel (process [0-9]*) does not answer"
 check "no NIC played" unsaid "nodes: .*@kernel"
 go=$scratch/go
