@@ -7,6 +7,7 @@
 
 #include "myrd/kernel_plan.h"
 #include "myrd/share.h"
+#include "myrd/users.h"
 
 struct group {
     struct mcp_kernel_plan plan;
@@ -18,8 +19,12 @@ struct group {
     bool waited;
     uint32_t done;
     uint64_t since_ms; /* since when it has waited for the epoch after `done` */
-    uint32_t asked;
     struct mcp_patience patience;
+    /* What is to be asked for it. */
+    bool due;           /* at `ask_at_ms` its missing messages, */
+    bool meets;         /* ... and where its peers are now */
+    uint64_t ask_at_ms; /* when its user's share allows it */
+    uint32_t asked;     /* in this epoch */
 };
 
 /* One whose last epoch the NIC keeps. */
@@ -30,19 +35,23 @@ struct closed {
 
 struct myrd_groups {
     struct mcp_kernel *kernel;
+    struct myrd_users *users;
     bool told; /* the kernel tells us which are stuck: we need not look */
     uint64_t heard_at_ms;
     uint64_t look_at_ms;
+    uint64_t ask_at_ms; /* no group is to be asked for before; UINT64_MAX: none is */
     uint32_t count, closed_count;
     struct group group[MCP_KERNEL_GROUPS];
     struct closed closed[MCP_KERNEL_LATE]; /* in this order */
 };
 
-struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel)
+struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel, struct myrd_users *users)
 {
     struct myrd_groups *groups = calloc(1, sizeof(*groups));
     if (NULL != groups) {
         groups->kernel = kernel;
+        groups->users = users;
+        groups->ask_at_ms = UINT64_MAX;
         groups->told = mcp_kernel_watch(kernel) >= 0;
     }
     return groups;
@@ -240,6 +249,7 @@ void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder)
         }
         if (!group->failed) {
             group->failed = true;
+            group->due = false;
             (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_FAIL);
         }
         if (0 == group->holders) {
@@ -260,12 +270,58 @@ static void meet_again(struct myrd_groups *groups, const struct group *group)
 }
 
 /* A host that waits asks for itself. This is for hosts that compute meanwhile: their NIC could wait
- * for a lost message for ever. `asked`: how often we asked in this epoch, with this time. */
-static void ask_for(struct myrd_groups *groups, const struct group *group, uint32_t asked)
+ * for a lost message for ever. */
+static void ask_for(struct myrd_groups *groups, struct group *group)
 {
+    group->due = false;
     (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_ASK);
-    if (0 == asked % MYRD_ASKED_BEFORE_MEET) {
+    if (group->meets) {
         meet_again(groups, group);
+    }
+}
+
+/* How many messages can a step of the group's miss? */
+static uint32_t widest_step(const struct group *group)
+{
+    uint32_t most = 0;
+    for (uint32_t s = 0; s < group->plan.nsteps; ++s) {
+        most = group->plan.steps[s].waits > most ? group->plan.steps[s].waits : most;
+    }
+    return most;
+}
+
+/* The group is stuck, and `asked` says how often it has been in this epoch, now included. Ask for
+ * it when its user's share allows that. What is due already stays due at its time. So a user's
+ * groups take turns. */
+static void be_due(struct myrd_groups *groups, struct group *group, uint32_t asked, uint64_t now_ms)
+{
+    if (group->due) {
+        return;
+    }
+    group->due = true;
+    group->meets = asked / MYRD_ASKED_BEFORE_MEET != group->asked / MYRD_ASKED_BEFORE_MEET;
+    group->asked = asked;
+    const uint32_t peers = group->meets ? group->plan.nsends + group->plan.nwaits : 0;
+    group->ask_at_ms = myrd_users_ask(groups->users, group->plan.uid,
+                                      MYRD_USERS_ASK_BEGIN + widest_step(group) + peers, now_ms);
+    if (group->ask_at_ms < groups->ask_at_ms) {
+        groups->ask_at_ms = group->ask_at_ms;
+    }
+}
+
+static void ask_for_due(struct myrd_groups *groups, uint64_t now_ms)
+{
+    if (now_ms < groups->ask_at_ms) {
+        return;
+    }
+    groups->ask_at_ms = UINT64_MAX;
+    for (uint32_t g = 0; g < groups->count; ++g) {
+        struct group *group = &groups->group[g];
+        if (group->due && group->ask_at_ms <= now_ms) {
+            ask_for(groups, group);
+        } else if (group->due && group->ask_at_ms < groups->ask_at_ms) {
+            groups->ask_at_ms = group->ask_at_ms;
+        }
     }
 }
 
@@ -281,14 +337,16 @@ static void hear_of_stuck(void *context, const struct mcp_kernel_stuck *stuck)
         group->waited = true;
         group->done = stuck->done;
         group->since_ms = groups->heard_at_ms;
+        group->asked = 0;
     }
-    ask_for(groups, group, stuck->told);
+    be_due(groups, group, stuck->told, groups->heard_at_ms);
 }
 
 void myrd_groups_hear(struct myrd_groups *groups, uint64_t now_ms)
 {
     groups->heard_at_ms = now_ms;
     mcp_kernel_hear(groups->kernel, hear_of_stuck, groups);
+    ask_for_due(groups, now_ms);
 }
 
 /* The same where the kernel does not tell. */
@@ -304,11 +362,11 @@ static void look_after(struct myrd_groups *groups, struct group *group, uint64_t
         group->asked = 0;
         mcp_patience_begin(&group->patience, MCP_KERNEL_LOOK_NS, now_ns);
     } else if (mcp_patience_ended(&group->patience, now_ns)) {
-        ask_for(groups, group, ++group->asked);
+        be_due(groups, group, group->asked + 1, now_ms);
     }
 }
 
-void myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms)
+static void look_after_all(struct myrd_groups *groups, uint64_t now_ms)
 {
     if (groups->told || now_ms < groups->look_at_ms) {
         return;
@@ -321,16 +379,22 @@ void myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms)
     }
 }
 
+void myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms)
+{
+    look_after_all(groups, now_ms);
+    ask_for_due(groups, now_ms);
+}
+
 int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms)
 {
     uint32_t g = 0;
     while (g < groups->count && groups->group[g].failed) {
         ++g;
     }
-    if (groups->told || g == groups->count) {
-        return -1;
-    }
-    return groups->look_at_ms <= now_ms ? 0 : (int)(groups->look_at_ms - now_ms);
+    const uint64_t look_at_ms =
+        groups->told || g == groups->count ? UINT64_MAX : groups->look_at_ms;
+    const uint64_t next_ms = groups->ask_at_ms < look_at_ms ? groups->ask_at_ms : look_at_ms;
+    return UINT64_MAX == next_ms ? -1 : next_ms <= now_ms ? 0 : (int)(next_ms - now_ms);
 }
 
 /* ---- what is told ---- */

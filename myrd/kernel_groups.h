@@ -6,8 +6,9 @@
  * Invariants: only its own user knows a group. A group is open as long as somebody holds it. Of a
  * closed group the NIC keeps the last epoch, as peers may still ask for its messages, however late.
  * Only many later closings make the NIC forget it. A holder that dies makes its group fail. Of
- * groups, and of those that are closed, a user has a share (share.h). The caller gives the time, so
- * a test can pretend any time.
+ * groups, and of those that are closed, a user has a share (share.h), and so of the questions that
+ * are asked for groups that are stuck (users.h). The caller gives the time, so a test can pretend
+ * any time.
  */
 #ifndef MYRD_KERNEL_GROUPS_H
 #define MYRD_KERNEL_GROUPS_H
@@ -27,8 +28,10 @@ enum {
 
 struct myrd_groups;
 
-/* The groups of a NIC, which must outlive them. NULL: out of memory. */
-struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel);
+struct myrd_users;
+
+/* The groups of a NIC and of its users, which must both outlive them. NULL: out of memory. */
+struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel, struct myrd_users *users);
 void myrd_groups_free(struct myrd_groups *groups);
 
 /* Is there a group with this key, of any user? */
@@ -50,10 +53,11 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
 /* The holder has died. Its groups fail, and it has left them. */
 void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder);
 
-/* The kernel tells of stuck groups (mcp_kernel_watch() can be read): ask for them. */
+/* The kernel tells of stuck groups (mcp_kernel_watch() can be read): ask for them, or, where their
+ * user's share is used up, have myrd_groups_look() do so at its time. */
 void myrd_groups_hear(struct myrd_groups *groups, uint64_t now_ms);
 
-/* Do the same where the kernel does not tell: look at all groups. Call it after
+/* Ask for whatever is due. Where the kernel does not tell, look at all groups before. Call it after
  * myrd_groups_timeout() milliseconds (-1: nothing will be due), or at any time. */
 void myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms);
 int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms);

@@ -406,7 +406,7 @@ static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error
     if (mcp_kernel_stand(server->kernel, why) < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
     }
-    server->groups = myrd_groups_make(server->kernel);
+    server->groups = myrd_groups_make(server->kernel, &server->users);
     return NULL == server->groups ? myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory")
                                   : MYR_OK;
 }

@@ -57,3 +57,18 @@ void myrd_users_took(struct myrd_users *users, uid_t uid, uint64_t us)
         user->turn = users->turn;
     }
 }
+
+uint64_t myrd_users_ask(struct myrd_users *users, uid_t uid, uint32_t questions, uint64_t now_ms)
+{
+    const uint32_t u = find(users, uid);
+    if (u == users->count) {
+        return now_ms;
+    }
+    uint64_t *until_us = &users->user[u].asks_until_us;
+    const uint64_t now_us = 1000 * now_ms;
+    const uint64_t ahead_us = *until_us > now_us ? *until_us - now_us : 0;
+    *until_us = now_us + ahead_us + (uint64_t)MYRD_USERS_ASK_US * questions;
+    return ahead_us <= MYRD_USERS_ASK_AHEAD_US
+               ? now_ms
+               : now_ms + (ahead_us - MYRD_USERS_ASK_AHEAD_US + 999) / 1000;
+}

@@ -20,7 +20,7 @@ static bool somebody_stands;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct double_group groups[GROUPS_EVER];
-static uint32_t ever, met, absent_ip, absent_asked;
+static uint32_t ever, met, asked, absent_ip, absent_asked;
 static int page = -1;
 static int watch = -1; /* pipe: what is told of who is stuck */
 static int telling = -1;
@@ -46,7 +46,7 @@ void double_reset(void)
         close(page);
         page = -1;
     }
-    ever = met = absent_ip = absent_asked = 0;
+    ever = met = asked = absent_ip = absent_asked = 0;
     if (watch >= 0) {
         close(watch);
         close(telling);
@@ -81,6 +81,14 @@ uint32_t double_met_count(void)
 {
     pthread_mutex_lock(&lock);
     const uint32_t count = met;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+uint32_t double_asked_count(void)
+{
+    pthread_mutex_lock(&lock);
+    const uint32_t count = asked;
     pthread_mutex_unlock(&lock);
     return count;
 }
@@ -273,6 +281,7 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
     pthread_mutex_lock(&lock);
     struct double_group *group = find(key);
     group->asked += MCP_RING_ASK == ring;
+    asked += MCP_RING_ASK == ring;
     group->failed += MCP_RING_FAIL == ring;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);

@@ -31,6 +31,7 @@ void double_reset(void);
 bool double_look(uint64_t key, struct double_group *group);
 uint32_t double_open_count(void);
 uint32_t double_met_count(void);
+uint32_t double_asked_count(void); /* of all groups */
 
 /* Let the group be in a barrier or not. */
 void double_set(uint64_t key, bool waits, uint32_t done);

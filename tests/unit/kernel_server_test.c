@@ -208,10 +208,12 @@ static void only_neighbours_can_be_peers(void **state)
 
 /* ---- groups ---- */
 
+static struct myrd_users nobody; /* who is not there has no share */
+
 static int begin_groups(void **state)
 {
     double_reset();
-    *state = myrd_groups_make(NULL);
+    *state = myrd_groups_make(NULL, &nobody);
     return NULL == *state;
 }
 
@@ -495,7 +497,7 @@ static void nothing_is_due_without_groups(void **state)
 static void who_is_told_of_is_asked_for(void **state)
 {
     double_watch();
-    struct myrd_groups *groups = myrd_groups_make(NULL);
+    struct myrd_groups *groups = myrd_groups_make(NULL, &nobody);
     const uint32_t met = double_met_count();
     open_for(groups, 7, ALICE, 1);
     open_for(groups, 8, ALICE, 2);
@@ -525,6 +527,89 @@ static void who_is_told_of_is_asked_for(void **state)
     double_tell(8, 3, 1);
     myrd_groups_hear(groups, NOW + 100);
     assert_int_equal(asked(8), 0);
+    myrd_groups_free(groups);
+    (void)state;
+}
+
+/* Tell that this group and those after it are stuck, for the `told`-th time. */
+static void tell_of(uint64_t first, uint32_t count, uint32_t told)
+{
+    for (uint32_t g = 0; g < count; ++g) {
+        double_tell(first + g, 0, told);
+    }
+}
+
+/* Open a group of this user's, each step of which may miss all messages that a group can have. */
+static enum myr_status open_wide(struct myrd_groups *groups, uint64_t key, uint32_t uid)
+{
+    struct mcp_kernel_plan plan = plan_of(key, uid);
+    struct mcp_kernel_seen seen;
+    struct myr_error error;
+    plan.steps[0].waits = plan.nwaits = MCP_KERNEL_MESSAGES;
+    return myrd_groups_open(groups, &plan, 1, &seen, &error);
+}
+
+static uint32_t all_asked(uint64_t first, uint32_t count)
+{
+    uint32_t sum = 0;
+    for (uint32_t g = 0; g < count; ++g) {
+        sum += asked(first + g);
+    }
+    return sum;
+}
+
+/* One user has all groups that it may have stuck, each with all messages missing, for as long as
+ * it likes. The daemon asks for so many a second, and for all groups in turn. Another user's groups
+ * are asked for at once, all of them. */
+static void a_user_has_a_share_of_questions(void **state)
+{
+    enum {
+        FOR_MS = 6000,
+        TOLD_EACH_MS = 70,
+        BOBS = 13,
+        BOB_FIRST = 10000,
+        AT_ONCE = MYRD_USERS_ASK_AHEAD_US / MYRD_USERS_ASK_US + 2 * MCP_KERNEL_MESSAGES,
+        MOST = FOR_MS * (1000 / MYRD_USERS_ASK_US + 1) + AT_ONCE,
+    };
+    static struct myrd_users users;
+    uint32_t alices = 0, before = 0, told = 0, least = UINT32_MAX, most = 0;
+    double_watch();
+    struct myrd_groups *groups = myrd_groups_make(NULL, &users);
+    myrd_users_come(&users, ALICE);
+    myrd_users_come(&users, BOB);
+    while (MYR_OK == open_wide(groups, 1 + alices, ALICE)) {
+        ++alices;
+    }
+    for (uint32_t b = 0; b < BOBS; ++b) {
+        assert_int_equal(open_for(groups, BOB_FIRST + b, BOB, 2), MYR_OK);
+    }
+    for (uint64_t now = NOW; now < NOW + FOR_MS; ++now) {
+        if (0 == (now - NOW) % TOLD_EACH_MS) {
+            ++told;
+            tell_of(1, alices, told);
+            tell_of(BOB_FIRST, BOBS, 1);
+            myrd_groups_hear(groups, now);
+            assert_int_equal(all_asked(BOB_FIRST, BOBS), told * BOBS);
+        }
+        myrd_groups_look(groups, now);
+        const uint32_t sum = double_asked_count() - told * BOBS;
+        assert_true((sum - before) * MCP_KERNEL_MESSAGES <= AT_ONCE);
+        before = sum;
+        assert_in_range(myrd_groups_timeout(groups, now), 1, 10000);
+    }
+    assert_true(before * MCP_KERNEL_MESSAGES <= MOST);
+    assert_true(before * MCP_KERNEL_MESSAGES >= MOST / 4); /* and its peers were met again */
+    for (uint32_t g = 0; g < alices; ++g) {
+        least = asked(1 + g) < least ? asked(1 + g) : least;
+        most = asked(1 + g) > most ? asked(1 + g) : most;
+    }
+    /* Those that one telling names change places. */
+    assert_true(least > 0 && most - least <= 2);
+    /* Once they are no longer stuck, nothing more is due. */
+    for (uint64_t now = NOW + FOR_MS; myrd_groups_timeout(groups, now) >= 0; ++now) {
+        myrd_groups_look(groups, now);
+    }
+    assert_true(double_asked_count() - told * BOBS <= before + alices);
     myrd_groups_free(groups);
     (void)state;
 }
@@ -580,7 +665,6 @@ static struct myrd_meeting *join(struct myrd_meetings *meetings, uint64_t key, u
 static uint32_t go_on(struct myrd_meetings *meetings, const struct myrd_hosts *hosts, uint64_t now,
                       uint32_t *gone, uint32_t *full)
 {
-    static const struct myrd_users nobody;
     struct myrd_meeting *meeting;
     uint32_t went = 0;
     while (NULL != (meeting = myrd_meetings_next(meetings, &nobody)) &&
@@ -1477,6 +1561,7 @@ int main(void)
         cmocka_unit_test(who_opens_the_same_group_meets_once),
         cmocka_unit_test(meetings_take_turns),
         GROUPS(who_is_told_of_is_asked_for),
+        GROUPS(a_user_has_a_share_of_questions),
         GROUPS(users_are_told_of_their_own),
         SERVER(clients_share_a_page),
         SERVER(members_are_told_who_is_missing),
