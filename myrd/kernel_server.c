@@ -27,6 +27,7 @@
 #include "myrd/filter.h"
 #include "myrd/kernel_groups.h"
 #include "myrd/kernel_hosts.h"
+#include "myrd/kernel_interface.h"
 #include "myrd/kernel_meeting.h"
 #include "myrd/kernel_plan.h"
 #include "myrd/owner.h"
@@ -39,8 +40,8 @@
 
 enum {
     CLIENTS_MOST = MYRD_USERS_MOST,
-    FIXED = 4, /* descriptors watched besides the clients': the end, the listening socket, the NIC,
-                  the NIC's port */
+    FIXED = 5, /* descriptors watched besides the clients': the end, the listening socket, the NIC,
+                  the NIC's port, what becomes of its interface */
     OF_EACH = 2,
     DESCRIPTORS_OTHER = 96, /* descriptors of neither clients nor pages: the NIC's, and so on */
     PORT_USUAL = 7077,
@@ -58,7 +59,8 @@ struct client {
 struct myrd_kernel_server {
     struct myrd_place place;
     struct myrd_hosts hosts; /* its socket keeps the NIC's port for it */
-    uint64_t network;        /* the cookie of our network namespace */
+    struct myrd_interface interface;
+    uint64_t network; /* the cookie of our network namespace */
     struct myr_nic_name name;
     struct mcp_kernel *kernel;
     struct myrd_groups *groups;
@@ -212,7 +214,7 @@ static void report(const struct myrd_kernel_server *server, const struct client 
 {
     struct myr_kernel_report words = {.magic = MYR_KERNEL_MAGIC, .nic = server->name};
     words.pid = (uint32_t)getpid();
-    snprintf(words.interface, sizeof(words.interface), "%s", mcp_kernel_interface(server->kernel));
+    snprintf(words.interface, sizeof(words.interface), "%s", server->interface.name);
     mcp_kernel_count(server->kernel, &words.counters);
     myrd_groups_report(server->groups, client->visitor.uid, &words);
     (void)myr_talk_send(client->visitor.connection, &words, myr_kernel_report_bytes(words.groups),
@@ -363,6 +365,9 @@ static void close_server(void *serving)
     if (server->hosts.socket >= 0) {
         close(server->hosts.socket);
     }
+    if (server->interface.socket >= 0) {
+        close(server->interface.socket);
+    }
     myrd_place_close(&server->place);
     free(server);
 }
@@ -400,9 +405,22 @@ static enum myr_status load(struct myrd_kernel_server *server, struct myr_error 
                : myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
 }
 
+/* From now on the interface may have another name. */
+static void follow_name(struct myrd_kernel_server *server)
+{
+    mcp_kernel_rename(server->kernel, server->interface.name);
+}
+
 static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error *error)
 {
     char why[MCP_KERNEL_WHY];
+    const enum myr_status status =
+        myrd_interface_open(&server->interface, mcp_kernel_interface(server->kernel),
+                            server->name.address[0].ip, error);
+    if (MYR_OK != status) {
+        return status;
+    }
+    follow_name(server);
     if (mcp_kernel_stand(server->kernel, why) < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
     }
@@ -421,7 +439,8 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     server->place.lock = server->place.listening = -1;
-    server->place.folder = server->place.spare = server->hosts.socket = -1;
+    server->place.folder = server->place.spare = -1;
+    server->hosts.socket = server->interface.socket = -1;
     allow_descriptors(server);
     enum myr_status status = find_address(server, options->nic.network, options->nic.port, error);
     if (MYR_OK == status) {
@@ -465,6 +484,7 @@ static void watch_all(struct myrd_kernel_server *server, int end)
         (struct pollfd){.fd = server->place.listening, .events = myrd_place_events(&server->place)};
     server->watched[2] = (struct pollfd){.fd = mcp_kernel_watch(server->kernel), .events = POLLIN};
     server->watched[3] = (struct pollfd){.fd = server->hosts.socket, .events = POLLIN};
+    server->watched[4] = (struct pollfd){.fd = server->interface.socket, .events = POLLIN};
     for (uint32_t c = 0; c < server->count; ++c) {
         const struct client *client = &server->client[c];
         struct pollfd *of = &server->watched[FIXED + OF_EACH * c];
@@ -545,18 +565,36 @@ static void accept_some(struct myrd_kernel_server *server)
     }
 }
 
+/* It may have another name. An error if the NIC cannot stay there. */
+static enum myr_status follow_interface(struct myrd_kernel_server *server, struct myr_error *error)
+{
+    const uint64_t now = os_now_ms();
+    if (0 != server->watched[4].revents) {
+        myrd_interface_hear(&server->interface, now);
+        follow_name(server);
+    }
+    return myrd_interface_judge(&server->interface, now, error);
+}
+
+/* Of two time-outs; -1: never. */
+static int sooner(int a, int b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 /* Call it when a turn begins: all users have time. */
 static int timeout(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();
-    const int due = myrd_groups_timeout(server->groups, now);
+    const int due = sooner(myrd_groups_timeout(server->groups, now),
+                           myrd_interface_timeout(&server->interface, now));
     const struct myrd_meeting *next = myrd_meetings_next(&server->meetings, &server->users);
     if (NULL == next) {
         return myrd_place_timeout(&server->place, due);
     }
     const uint64_t at = next->look_at_ms;
     const int meeting = at <= now ? 0 : (int)(at - now);
-    return myrd_place_timeout(&server->place, due < 0 || meeting < due ? meeting : due);
+    return myrd_place_timeout(&server->place, sooner(meeting, due));
 }
 
 static enum myr_status run_server(void *serving, int end, struct myr_error *error)
@@ -573,6 +611,10 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         }
         if (0 != server->watched[0].revents) {
             return MYR_OK;
+        }
+        const enum myr_status status = follow_interface(server, error);
+        if (MYR_OK != status) {
+            return status;
         }
         hear_all(server);
         if (0 != server->watched[3].revents) {

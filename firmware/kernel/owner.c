@@ -281,6 +281,11 @@ const char *mcp_kernel_interface(const struct mcp_kernel *kernel)
     return kernel->interface;
 }
 
+void mcp_kernel_rename(struct mcp_kernel *kernel, const char *interface)
+{
+    snprintf(kernel->interface, sizeof(kernel->interface), "%s", interface);
+}
+
 /* ---- groups ---- */
 
 /* A host's place among the neighbours; 0: it has not been met. */

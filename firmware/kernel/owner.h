@@ -89,7 +89,9 @@ int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, char why[MCP_KERNEL_
 /* What it has counted so far. */
 void mcp_kernel_count(struct mcp_kernel *kernel, struct mcp_counters *counters);
 
-/* The name of its interface. */
+/* The name of its interface, and that it has another one now. (Neighbours' hardware addresses are
+ * found by it.) */
 const char *mcp_kernel_interface(const struct mcp_kernel *kernel);
+void mcp_kernel_rename(struct mcp_kernel *kernel, const char *interface);
 
 #endif

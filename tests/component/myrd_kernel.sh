@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The owner of the kernel's NIC as a daemon. Who gets the NIC, and who does not, and why? What may the
 # daemon do, and how does it end? Without jobs.
-hosts=(2) patience=120
+hosts=(2) patience=300
 . "$(dirname "$0")/inside.sh"
 . "$(dirname "$0")/common.sh"
 myrd=$builddir/myrd/myrd
@@ -109,6 +109,59 @@ ends() {
     while [ -e "$scratch/1/sock" ]; do sleep 0.05; done
 }
 check "SIGTERM ends it, and its socket" ends
+
+# ---- its interface gets another name, or goes
+
+on_cable() { "$NETHOSTS_RUN" 1 ip "$@"; }
+# A cable of the NIC's own, and a daemon at it.
+cable() {
+    on_cable link add nic0 type veth peer name nic0 netns 2 && on_cable link set nic0 up && stands nic0
+}
+stands() { # INTERFACE
+    on_cable address add 10.78.0.1/24 dev "$1" || return 1
+    on 1 "$myrd" --kernel --foreground --network 10.78.0.0/24 > "$scratch/out" 2>&1 &
+    daemon=$!
+    while [ "$(kernel 1 k)" = None ]; do kill -0 "$daemon" && sleep 0.05 || return 1; done
+}
+is_at() { until [ "$(kernel 1 'k["interface"]')" = "$1" ]; do kill -0 "$daemon" && sleep 0.05 || return 1; done; }
+ended() { # LINE
+    local status
+    wait "$daemon"
+    status=$?
+    [ "$status" = 1 ] && said "^myrd: interface .*$1.*start myrd --kernel" &&
+        [ "$(wc -l < "$scratch/out")" = 1 ] && [ ! -e "$scratch/1/sock" ]
+}
+check "it stands at an interface of its own" cable
+renamed() { on_cable link set nic0 name nic1 && is_at nic1; }
+check "which gets another name: it follows" renamed
+# What it is told comes in order: who has heard of the last has heard of all.
+shaken() {
+    on_cable -batch - << 'EOS' && is_at nic2
+link add bridge0 type bridge
+link set nic1 master bridge0
+link set nic1 nomaster
+link delete bridge0
+link set nic1 down
+link set nic1 up
+address add 10.78.0.1/16 dev nic1
+address delete 10.78.0.1/24 dev nic1
+address add 10.78.0.2/24 dev nic1
+address delete 10.78.0.2/24 dev nic1
+address delete 10.78.0.1/16 dev nic1
+address add 10.78.0.1/24 dev nic1
+link set nic1 name nic2
+EOS
+}
+check "leaves a bridge, goes down and up, changes its addresses: it stays" shaken
+lost() { on_cable address delete 10.78.0.1/24 dev nic2 && ended "nic2 does not have the address 10.78.0.1"; }
+check "loses its address: it ends with a line" lost
+check "it stands there again" stands nic2
+deleted() { on_cable link delete nic2 && ended "nic2 (10.78.0.1) has been deleted"; }
+check "is deleted: it ends with a line" deleted
+check "it stands at another one" cable
+moved() { on_cable link set nic0 netns 2 name nic1 && ended "nic0 (10.78.0.1) has been moved"; }
+check "is moved to another host: it ends with a line" moved
+
 usual_place() { "$NETHOSTS_RUN" 1 env -u NICBARR_KERNEL_SOCKET "$myrd" --kernel && [ "$(stat -c %a /run/nicbarr /run/nicbarr/kernel.sock | xargs)" = "755 666" ]; }
 check "at its usual place all may reach it" usual_place
 finish

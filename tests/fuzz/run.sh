@@ -48,7 +48,7 @@ use() { # TARGET
         kernel_server)
             longest=500 least=70 linked=("$wrap")
             parts=("${daemon[@]}" tests/unit/kernel_double.c myrd/users.c
-                myrd/kernel_{server,plan,meeting,hosts,groups}.c)
+                myrd/kernel_{server,plan,meeting,hosts,groups,interface}.c)
             reached=(myrd/kernel_{server,plan,meeting,hosts,groups}.c) ;;
         hello)
             longest=1000 least=90 reached=(coll_nicbarr/{hello,census}.c) ;;

@@ -313,5 +313,11 @@ void mcp_kernel_count(struct mcp_kernel *kernel, struct mcp_counters *counters)
 const char *mcp_kernel_interface(const struct mcp_kernel *kernel)
 {
     (void)kernel;
-    return "double0";
+    return "lo";
+}
+
+void mcp_kernel_rename(struct mcp_kernel *kernel, const char *interface)
+{
+    (void)kernel;
+    (void)interface;
 }

@@ -974,7 +974,7 @@ static void clients_share_a_page(void **state)
     assert_int_equal(myr_kernel_nic_report(other, report, NULL), MYR_OK);
     assert_int_equal(report->groups, 0);
     assert_int_equal(report->closed, 1);
-    assert_string_equal(report->interface, "double0");
+    assert_string_equal(report->interface, "lo");
     assert_int_equal(report->counters.barriers, 42);
     assert_int_equal(report->pid, getpid());
     free(report);
@@ -1283,7 +1283,7 @@ static void an_absent_host_holds_up_nobody(void **state)
     close(page);
     pthread_join(thread, (void **)&error);
     assert_int_equal(error->status, MYR_ERR_GONE);
-    assert_non_null(strstr(error->text, "127.0.0.9 does not answer on double0"));
+    assert_non_null(strstr(error->text, "127.0.0.9 does not answer on lo"));
     assert_false(is_open(8));
     ask_for(patient, 7, &page); /* it may go on asking */
     close(page);

@@ -37,6 +37,7 @@ unit_programs = \
     tests/unit/rights_test \
     tests/unit/unix_talk_test \
     tests/unit/kernel_nic_test \
+    tests/unit/kernel_interface_test \
     tests/unit/kernel_server_test
 if HAVE_KERNEL_NIC
 unit_programs += tests/unit/kernel_test
@@ -220,6 +221,11 @@ tests_unit_double_mca_coll_nicbarr_la_LDFLAGS = $(coll_nicbarr_ldflags) -rpath /
 tests_unit_double_mca_coll_nicbarr_la_LIBADD = $(coll_nicbarr_libadd)
 
 ## The owner of the kernel's NIC, over a test double of that; also where the build has no such NIC.
+tests_unit_kernel_interface_test_SOURCES = tests/unit/kernel_interface_test.c $(unit_common) \
+    myrd/kernel_interface.h myrd/kernel_interface.c
+tests_unit_kernel_interface_test_CFLAGS = $(unit_cflags)
+tests_unit_kernel_interface_test_LDADD = $(unit_libs)
+
 tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_common) \
     tests/unit/kernel_double.h tests/unit/kernel_double.c \
     myrd/place.h myrd/place.c myrd/rights.h myrd/rights.c $(myrd_kernel_sources) \

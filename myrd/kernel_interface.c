@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What becomes of the NIC's interface; see kernel_interface.h. The words of the system are those of
+ * rtnetlink(7).
+ */
+#include "myrd/kernel_interface.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    TOLD_A_TURN = 32,      /* at the most, before all else has its turn */
+    TOLD_BYTES = 16384,    /* of one message: a few thousand at the most */
+    QUEUE_BYTES = 4 << 20, /* for what is told while the daemon is stopped */
+    INDEX_AT = NLMSG_HDRLEN + offsetof(struct ifinfomsg, ifi_index),
+};
+
+_Static_assert(offsetof(struct ifinfomsg, ifi_index) == offsetof(struct ifaddrmsg, ifa_index),
+               "one filter is for both");
+
+/* ---- opening ---- */
+
+/* Take what is about this interface, and nothing else. There may be thousands of others, which come
+ * and go. */
+static bool take_only(int socket, uint32_t index)
+{
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, INDEX_AT),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(index), 0, 1), /* (it loads as ntohl() does) */
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    const struct sock_fprog filter = {sizeof(program) / sizeof(program[0]), program};
+    return 0 == setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
+}
+
+static bool subscribe(struct myrd_interface *interface)
+{
+    const struct sockaddr_nl groups = {.nl_family = AF_NETLINK,
+                                       .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR};
+    const int bytes = QUEUE_BYTES;
+    interface->socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (interface->socket < 0) {
+        return false;
+    }
+    (void)setsockopt(interface->socket, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes));
+    return take_only(interface->socket, interface->index) &&
+           0 == bind(interface->socket, (const struct sockaddr *)&groups, sizeof(groups));
+}
+
+static uint64_t bit_of(uint32_t prefix)
+{
+    return UINT64_C(1) << (prefix & 63);
+}
+
+static uint32_t ip_of(const struct sockaddr *address)
+{
+    struct sockaddr_in in;
+    memcpy(&in, address, sizeof(in));
+    return in.sin_addr.s_addr;
+}
+
+/* Has the interface the address now? */
+static bool list_prefixes(struct myrd_interface *interface)
+{
+    struct ifaddrs *all = NULL;
+    if (getifaddrs(&all) < 0) {
+        return false;
+    }
+    for (const struct ifaddrs *one = all; NULL != one; one = one->ifa_next) {
+        if (NULL != one->ifa_addr && AF_INET == one->ifa_addr->sa_family &&
+            interface->ip == ip_of(one->ifa_addr) && NULL != one->ifa_netmask &&
+            interface->index == if_nametoindex(one->ifa_name)) {
+            interface->prefixes |= bit_of((uint32_t)__builtin_popcount(ip_of(one->ifa_netmask)));
+        }
+    }
+    freeifaddrs(all);
+    return true;
+}
+
+/* Listen before looking: so no change is missed in between. */
+enum myr_status myrd_interface_open(struct myrd_interface *interface, const char *name, uint32_t ip,
+                                    struct myr_error *error)
+{
+    *interface = (struct myrd_interface){.socket = -1, .index = if_nametoindex(name), .ip = ip};
+    if (!subscribe(interface) || NULL == if_indextoname(interface->index, interface->name) ||
+        !list_prefixes(interface) || 0 == interface->prefixes) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot watch over interface %s", name);
+    }
+    return MYR_OK;
+}
+
+/* ---- what the system tells ---- */
+
+/* The attribute of this type among those of a message; NULL: there is none. `bytes` are left. */
+static const struct rtattr *find(const struct rtattr *attribute, size_t bytes, uint16_t type)
+{
+    int left = (int)bytes;
+    while (RTA_OK(attribute, left)) {
+        if (type == (attribute->rta_type & NLA_TYPE_MASK)) {
+            return attribute;
+        }
+        attribute = RTA_NEXT(attribute, left);
+    }
+    return NULL;
+}
+
+/* (A bridge tells of its ports in the same way, as of another family: one that leaves the bridge
+ * looks as if it were deleted.) */
+static void hear_link(struct myrd_interface *interface, bool gone, const struct ifinfomsg *about,
+                      size_t bytes)
+{
+    if (AF_UNSPEC != about->ifi_family || (int)interface->index != about->ifi_index) {
+        return;
+    }
+    const struct rtattr *name = find(IFLA_RTA(about), bytes, IFLA_IFNAME);
+    if (gone) {
+        interface->end = NULL == find(IFLA_RTA(about), bytes, IFLA_NEW_NETNSID)
+                             ? MYRD_INTERFACE_DELETED
+                             : MYRD_INTERFACE_MOVED;
+    } else if (NULL != name) {
+        snprintf(interface->name, sizeof(interface->name), "%.*s", (int)RTA_PAYLOAD(name),
+                 (const char *)RTA_DATA(name));
+    }
+}
+
+static void hear_address(struct myrd_interface *interface, bool gone, const struct ifaddrmsg *about,
+                         size_t bytes, uint64_t now_ms)
+{
+    const struct rtattr *address = find(IFA_RTA(about), bytes, IFA_LOCAL);
+    if (AF_INET != about->ifa_family || interface->index != about->ifa_index || NULL == address ||
+        sizeof(interface->ip) != RTA_PAYLOAD(address) ||
+        0 != memcmp(&interface->ip, RTA_DATA(address), sizeof(interface->ip))) {
+        return;
+    }
+    if (!gone) {
+        interface->prefixes |= bit_of(about->ifa_prefixlen);
+    } else if (0 != interface->prefixes) {
+        interface->prefixes &= ~bit_of(about->ifa_prefixlen);
+        interface->bare_at_ms = now_ms;
+    }
+}
+
+/* Each message comes by itself. */
+static void hear_one(struct myrd_interface *interface, const struct nlmsghdr *told, size_t bytes,
+                     uint64_t now_ms)
+{
+    const bool gone = RTM_DELLINK == told->nlmsg_type || RTM_DELADDR == told->nlmsg_type;
+    if (RTM_NEWLINK == told->nlmsg_type || RTM_DELLINK == told->nlmsg_type) {
+        if (bytes >= NLMSG_SPACE(sizeof(struct ifinfomsg))) {
+            hear_link(interface, gone, NLMSG_DATA(told),
+                      bytes - NLMSG_SPACE(sizeof(struct ifinfomsg)));
+        }
+    } else if (RTM_NEWADDR == told->nlmsg_type || RTM_DELADDR == told->nlmsg_type) {
+        if (bytes >= NLMSG_SPACE(sizeof(struct ifaddrmsg))) {
+            hear_address(interface, gone, NLMSG_DATA(told),
+                         bytes - NLMSG_SPACE(sizeof(struct ifaddrmsg)), now_ms);
+        }
+    }
+}
+
+void myrd_interface_hear(struct myrd_interface *interface, uint64_t now_ms)
+{
+    _Alignas(struct nlmsghdr) char told[TOLD_BYTES];
+    for (int heard = 0; heard < TOLD_A_TURN; ++heard) {
+        struct sockaddr_nl from = {.nl_pid = 0};
+        socklen_t length = sizeof(from);
+        const ssize_t bytes = recvfrom(interface->socket, told, sizeof(told), MSG_DONTWAIT,
+                                       (struct sockaddr *)&from, &length);
+        if (bytes < 0) {
+            if (ENOBUFS == errno) {
+                interface->end = MYRD_INTERFACE_DEAF;
+            }
+            return;
+        }
+        if (0 == from.nl_pid && (size_t)bytes >= sizeof(struct nlmsghdr)) {
+            hear_one(interface, (const struct nlmsghdr *)(const void *)told, (size_t)bytes, now_ms);
+        }
+    }
+}
+
+/* ---- what comes of it ---- */
+
+int myrd_interface_timeout(const struct myrd_interface *interface, uint64_t now_ms)
+{
+    const uint64_t over_at_ms = interface->bare_at_ms + MYRD_INTERFACE_PATIENCE_MS;
+    if (0 != interface->prefixes) {
+        return -1;
+    }
+    return over_at_ms <= now_ms ? 0 : (int)(over_at_ms - now_ms);
+}
+
+enum myr_status myrd_interface_judge(const struct myrd_interface *interface, uint64_t now_ms,
+                                     struct myr_error *error)
+{
+    char ip[INET_ADDRSTRLEN];
+    inet_ntop(AF_INET, &interface->ip, ip, sizeof(ip));
+    switch (interface->end) {
+    case MYRD_INTERFACE_DELETED:
+        return myr_fail(error, MYR_ERR_GONE, 0,
+                        "interface %s (%s) has been deleted, and the NIC with it (start myrd "
+                        "--kernel again when there is one to stand at)",
+                        interface->name, ip);
+    case MYRD_INTERFACE_MOVED:
+        return myr_fail(error, MYR_ERR_GONE, 0,
+                        "interface %s (%s) has been moved to another network namespace (start myrd "
+                        "--kernel there, or here for another interface)",
+                        interface->name, ip);
+    case MYRD_INTERFACE_DEAF:
+        return myr_fail(error, MYR_ERR_GONE, 0,
+                        "cannot follow what becomes of interface %s (%s): it changed too often "
+                        "(start myrd --kernel again)",
+                        interface->name, ip);
+    default:
+        return 0 == myrd_interface_timeout(interface, now_ms)
+                   ? myr_fail(error, MYR_ERR_GONE, 0,
+                              "interface %s does not have the address %s any more (give it back, "
+                              "and start myrd --kernel again)",
+                              interface->name, ip)
+                   : MYR_OK;
+    }
+}
