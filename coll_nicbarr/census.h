@@ -23,7 +23,7 @@ struct nicbarr_peer {
     uint32_t index; /* in the segment */
     uint32_t nic[NICBARR_NICS_MOST];
     uint8_t trouble; /* what keeps it from taking part: enum nicbarr_trouble, peers.h */
-    bool sealed; /* it has a public key: secrets may travel sealed */
+    bool sealed;     /* it has a public key: secrets may travel sealed */
     bool later;      /* it had not opened all NICs when it started; that stays true when it has */
     bool renewed;    /* it has told so */
     char *why;       /* what it says about its trouble; NULL: nothing */

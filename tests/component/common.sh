@@ -59,6 +59,8 @@ check() {
 
 said() { grep -q -- "$1" "$scratch/out"; }
 said_once() { [ "$(grep -c -- "$1" "$scratch/out")" = 1 ]; }
+# Of no communicator is it said twice that its barriers stay Open MPI's own.
+told_once() { [ -z "$(grep -o "barriers on .* stay Open MPI's own" "$scratch/out" | sort | uniq -d)" ]; }
 silent() { ! said "nicbarr:"; }
 
 finish() {

@@ -105,7 +105,8 @@ check "it does" said "nodes: pairwise@soft"
 check "a line says what to do" said "nicbarr: myrd --kernel (process [0-9]*) does not answer: .*kill -CONT"
 check "where nothing else is wanted, Open MPI's own" stopped \
     --mca coll_nicbarr_tune_after 1 --mca coll_nicbarr_nic kernel
-check "with a line" said_once "stay Open MPI's own: .*myrd --kernel (process [0-9]*) does not answer"
+check "with a line" said "stay Open MPI's own: .*myrd --kernel (process [0-9]*) does not answer"
+check "one for a communicator" told_once
 check "no NIC played" unsaid "nodes: .*@kernel"
 go=$scratch/go
 ledger="$ledger --hold $go" check "stopped in MPI_Init, and not later: they are used" stopped \
