@@ -146,6 +146,7 @@ static const struct call kernel[] = {
     {"bpf", 0, INT, BPF_MAP_DELETE_BATCH},
     {"bpf", 0, INT, BPF_PROG_TEST_RUN}, /* of a program that is loaded */
     {"ioctl", 1, INT, SIOCGARP},        /* a neighbour's hardware address */
+    {"ioctl", 1, INT, SIOCOUTQ},        /* what a client has left unread */
 };
 
 static int allow(scmp_filter_ctx filter, const struct call *calls, size_t count)

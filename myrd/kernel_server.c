@@ -7,15 +7,18 @@
  * Clients are processes of any user. Invariants: no client is trusted. Every question is checked
  * (kernel_plan.h). Limits count per user (share.h, users.h). Each client has at most one question
  * under way. A client that goes without closing its groups has died, and they fail
- * (kernel_groups.h).
+ * (kernel_groups.h). So has one that asks on with an answer unread. What is unread is the daemon's
+ * memory, and counts as a connection as long as it is.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -53,6 +56,7 @@ enum {
 struct client {
     struct myrd_visitor visitor;
     uint64_t number;              /* none of the others ever has it */
+    bool left;                    /* it is dead to us; there only is what it has not read */
     struct myrd_meeting *meeting; /* that it waits for before its group is opened; NULL: none */
 };
 
@@ -68,6 +72,7 @@ struct myrd_kernel_server {
     struct myrd_meetings meetings;
     struct myrd_users users;
     uint32_t count, most;
+    uint32_t swept; /* the last turn in which room was made */
     struct client client[CLIENTS_MOST];
     struct pollfd watched[FIXED + OF_EACH * CLIENTS_MOST];
 };
@@ -97,14 +102,51 @@ static void end_meeting(struct myrd_kernel_server *server, struct client *client
     }
 }
 
+/* Has the client left an answer unread? Who reads each answer before it asks again never does. */
+static bool leaves_unread(const struct client *client)
+{
+    int bytes = 0;
+    return 0 == ioctl(client->visitor.connection, SIOCOUTQ, &bytes) && bytes > 0;
+}
+
+static void forget(struct myrd_kernel_server *server, uint32_t number)
+{
+    struct client *client = &server->client[number];
+    myrd_users_go(&server->users, client->visitor.uid);
+    myrd_visitor_leave(&client->visitor);
+    *client = server->client[--server->count];
+}
+
+/* Nobody can take back what was sent. So whoever has left it unread counts until it is read, or the
+ * client's end is closed. */
 static void bury(struct myrd_kernel_server *server, uint32_t number)
 {
     struct client *client = &server->client[number];
     myrd_groups_bury(server->groups, client->number);
     end_meeting(server, client);
-    myrd_users_go(&server->users, client->visitor.uid);
-    myrd_visitor_leave(&client->visitor);
-    *client = server->client[--server->count];
+    if (!leaves_unread(client)) {
+        forget(server, number);
+        return;
+    }
+    client->left = true;
+    (void)shutdown(client->visitor.connection, SHUT_WR);
+    close(client->visitor.process);
+    client->visitor.process = -1;
+}
+
+/* Forget those of whom nothing is unread any more. It can be done at any time, and only when
+ * somebody wants their place is it needed; but not more than once a turn. */
+static void sweep(struct myrd_kernel_server *server)
+{
+    if (server->swept == server->users.turn) {
+        return;
+    }
+    server->swept = server->users.turn;
+    for (uint32_t c = server->count; c > 0; --c) {
+        if (server->client[c - 1].left && !leaves_unread(&server->client[c - 1])) {
+            forget(server, c - 1);
+        }
+    }
 }
 
 /*
@@ -123,10 +165,18 @@ static uint64_t network_of(int socket)
     return cookie;
 }
 
-static bool has_room_for(const struct myrd_kernel_server *server, uid_t uid)
+static bool has_room_now(const struct myrd_kernel_server *server, uid_t uid)
 {
     const uint32_t own = myrd_users_connections(&server->users, uid);
     return myrd_share_allows(server->most, server->count - own, own, uid);
+}
+
+static bool has_room_for(struct myrd_kernel_server *server, uid_t uid)
+{
+    if (!has_room_now(server, uid)) {
+        sweep(server);
+    }
+    return has_room_now(server, uid);
 }
 
 /* Somebody wants to come in. False: nobody does. */
@@ -264,10 +314,11 @@ static bool hear(struct myrd_kernel_server *server, uint32_t number)
     if (bytes < 0 && (EAGAIN == errno || EINTR == errno)) {
         return false;
     }
-    if (bytes <= 0) {
+    const bool known = sizeof(question) == bytes && MYR_KERNEL_MAGIC == question.magic;
+    const bool unanswered = known && MYR_KERNEL_CLOSE == question.ask;
+    if (bytes <= 0 || (!unanswered && leaves_unread(client))) {
         bury(server, number);
-    } else if (sizeof(question) != bytes || MYR_KERNEL_MAGIC != question.magic ||
-               !attend(server, client, &question)) {
+    } else if (!known || !attend(server, client, &question)) {
         answer(client, MYR_ERR_FOREIGN, "myrd --kernel is of another version of nicbarr", NULL,
                NULL);
         bury(server, number);
@@ -489,7 +540,8 @@ static void watch_all(struct myrd_kernel_server *server, int end)
         const struct client *client = &server->client[c];
         struct pollfd *of = &server->watched[FIXED + OF_EACH * c];
         const short events = NULL == client->meeting ? POLLIN : 0;
-        of[0] = (struct pollfd){.fd = client->visitor.connection, .events = events};
+        const int connection = client->left ? -1 : client->visitor.connection;
+        of[0] = (struct pollfd){.fd = connection, .events = events};
         of[1] = (struct pollfd){.fd = client->visitor.process, .events = POLLIN};
     }
 }

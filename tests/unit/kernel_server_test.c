@@ -1125,6 +1125,51 @@ static int connect_raw(void)
     return raw;
 }
 
+/* Ask for the NIC's name, and wait for the answer, which stays unread. */
+static enum myr_status ask_and_look(int raw)
+{
+    const struct myr_kernel_question question = {.magic = MYR_KERNEL_MAGIC,
+                                                 .ask = MYR_KERNEL_HELLO};
+    struct myr_kernel_answer answer;
+    (void)send(raw, &question, sizeof(question), MSG_NOSIGNAL); /* it may be refused already */
+    assert_int_equal(recv(raw, &answer, sizeof(answer), MSG_PEEK), sizeof(answer));
+    return (enum myr_status)answer.status;
+}
+
+/* Ask on, with the answer unread, until one is dead to the server. */
+static void ask_on(int raw)
+{
+    struct pollfd watched = {.fd = raw, .events = POLLRDHUP};
+    (void)ask_and_look(raw);
+    assert_int_equal(poll(&watched, 1, -1), 1);
+}
+
+/* Who asks on and reads no answer is given no more: they would be the server's memory. A closing is
+ * not answered, and so may come before the answer is read. */
+static void who_reads_no_answers_is_dead(void **state)
+{
+    (void)state;
+    const struct myr_kernel_question closing = {
+        .magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_CLOSE, .key = 8};
+    struct myr_kernel_question question = question_of_two(7, "127.0.0.2");
+    struct myr_kernel_answer answer;
+    const int raw = connect_raw();
+    question.magic = MYR_KERNEL_MAGIC;
+    question.ask = MYR_KERNEL_OPEN;
+    assert_int_equal(send(raw, &question, sizeof(question), 0), sizeof(question));
+    assert_int_equal(recv(raw, &answer, sizeof(answer), 0), sizeof(answer));
+    assert_int_equal(ask_and_look(raw), MYR_OK);
+    assert_int_equal(send(raw, &closing, sizeof(closing), 0), sizeof(closing));
+    assert_int_equal(recv(raw, &answer, sizeof(answer), 0), sizeof(answer));
+    assert_int_equal(ask_and_look(raw), MYR_OK); /* it is heard yet */
+    assert_int_equal(failed(7), 0);
+    ask_on(raw);
+    double_await_failure(7);
+    assert_int_equal(recv(raw, &answer, sizeof(answer), 0), sizeof(answer));
+    assert_int_equal(recv(raw, &answer, sizeof(answer), 0), 0);
+    close(raw);
+}
+
 static void nonsense_ends_the_connection(void **state)
 {
     (void)state;
@@ -1415,6 +1460,48 @@ static void come_one_after_the_other(uint32_t rank, void *context)
     assert_int_equal(end_server(context), 0);
 }
 
+static void come_and_read_nothing(uint32_t rank, void *context)
+{
+    enum { MOST = 128, DESCRIPTORS = MCP_KERNEL_GROUPS + 96 + 2 * MOST };
+    const struct rlimit room = {DESCRIPTORS, DESCRIPTORS};
+    static struct myr_kernel_nic *nic[MOST];
+    int raw[MOST + 1];
+    uint32_t count = 0, came = 0;
+    (void)rank;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &room), 0);
+    assert_int_equal(begin_server(context), 0);
+    assert_int_equal(chmod(world.folder, 0711), 0);
+    become(ALICE);
+    raw[0] = connect_raw();
+    while (count < MOST && MYR_OK == ask_and_look(raw[count])) {
+        ask_on(raw[count]);
+        raw[++count] = connect_raw();
+    }
+    become(0);
+    assert_in_range(count, 1, MOST / 2);
+    for (uint32_t r = 0; r <= count; ++r) {
+        close(raw[r]);
+    }
+    while (came < count) {
+        came += come_often(ALICE, &nic[came]);
+    }
+    assert_int_equal(came, count);
+    while (came > 0) {
+        myr_kernel_nic_close(nic[--came]);
+    }
+    assert_int_equal(end_server(context), 0);
+}
+
+/* What a user leaves unread counts as its connections, also when the server has done with them;
+ * and no longer when it is gone. */
+static void what_is_unread_counts(void **state)
+{
+    if (0 != geteuid()) {
+        skip();
+    }
+    assert_true(crew_join(crew_fork(come_and_read_nothing, 0, state)));
+}
+
 /* Whoever takes all the room that he may, others get in; and root whenever it comes. */
 static void users_have_shares_of_connections(void **state)
 {
@@ -1570,6 +1657,7 @@ int main(void)
         SERVER(a_killed_process_is_a_death),
         SERVER(the_server_asks_for_who_is_told_of),
         SERVER(who_has_left_may_end_at_once),
+        SERVER(who_reads_no_answers_is_dead),
         SERVER(nonsense_ends_the_connection),
         SERVER(a_report_has_no_room_to_spare),
         SERVER(garbage_opens_nothing),
@@ -1581,6 +1669,7 @@ int main(void)
         SERVER(other_networks_are_refused),
         SERVER(one_server_at_a_place),
         cmocka_unit_test(users_have_shares_of_connections),
+        cmocka_unit_test(what_is_unread_counts),
         SERVER(a_server_that_ends_is_noticed),
         SERVER(who_fails_to_join_keeps_nothing),
         SERVER(groups_have_lines_of_their_own),
