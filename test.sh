@@ -51,14 +51,14 @@ suite() { # LOG COMMAND...
     shift
     "$@" > "$log" 2>&1
     local status=$?
-    grep -E '^(PASS|FAIL|SKIP|ERROR|XPASS): ' "$log"
+    grep -aE '^(PASS|FAIL|SKIP|ERROR|XPASS): ' "$log"
     count() { sed -n "s/^# $1: *//p" "$log" | tail -n 1; }
     passed=$((passed + $(count PASS)))
     skipped=$((skipped + $(count SKIP)))
     failed=$((failed + $(count FAIL) + $(count ERROR) + $(count XPASS)))
     if [ $status != 0 ]; then
         [ -n "$(count TOTAL)" ] || failed=$((failed + 1)) # it did not come to the tests
-        grep -E '^(FAIL |     \||.*[Ee]rror)' "$log" | tail -n 60
+        grep -aE '^(FAIL |     \||.*[Ee]rror)' "$log" | tail -n 60
     fi
 }
 
