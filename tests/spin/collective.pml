@@ -7,17 +7,28 @@
  * open and close the group whenever they like, and of all incarnations but the last they may die at
  * any moment. The wire keeps, loses, repeats and reorders packets as it likes.
  *
- * Safety: nobody is released before all have entered, in the same incarnation (the assertion); no
+ * Safety: nobody is released before all have entered, in the same incarnation (an assertion); no
  * deadlock (no invalid end state). Liveness (-DLIVENESS): unless packets are lost, repeated or asked
  * for without need again and again for ever, all hosts end.
  *
- * -DPATIENT has nobody ask before nothing else can happen: with three nodes there are too many states
- * else. The guards below can be taken away one by one, and run.sh sees to it that each is missed:
+ * -DFAILS=N lets the first N hosts give the others up whenever they wait (mcp_collective_fail()): the
+ * host's group fails, its NIC says FAIL, and the host ends; it may leave the group open for ever. Then
+ * all the others end, too: they have completed all epochs, or have failed. No group fails of whose
+ * incarnation nobody has given up (an assertion). LATER is not here: it moves no group, and only tells
+ * a host when to give up, which is any time here. Nor is a host that never comes: each of the others
+ * finds that out by its own clock.
+ *
+ * Where there would be too many states, -DPATIENT has nobody ask before nothing else can happen, -DONCE
+ * has nothing come twice, and -DSURE has nothing lost but FAILs. The guards below can be taken away one
+ * by one, and run.sh sees to it that each is missed:
  *   -DSAME_KEY    the next incarnation has the same key
  *   -DNO_LATE     closed groups are not remembered
  *   -DANY_LATE    of closed groups any epoch is said to be done
  *   -DNO_ASK      nobody asks for what is missing
  *   -DNO_STAND    a message of the next epoch does not count for the one that is waited in
+ *   -DNO_FAIL     an open group that has failed does not say so when it is asked
+ *   -DNO_LATE_FAIL
+ *                 of closed groups it is not remembered that they have failed
  */
 #ifndef NODES
 #define NODES 2
@@ -64,6 +75,10 @@ typedef Nic {
     byte arrival[STEPS];
     byte early[KEYS * STEPS];
     byte late[KEYS] /* epoch + 1; 0: not known to be closed */
+#ifdef FAILS
+    bool failed;
+    bool late_failed[KEYS]
+#endif
 }
 
 Nic nic[NODES];
@@ -75,6 +90,20 @@ bool finished[NODES];
 #define ALL_FINISHED (finished[0] && finished[1])
 #endif
 int arrives, asks, dones; /* sets of packets on the wire */
+
+#ifdef FAILS
+bool given_up[INCARNATIONS]; /* by some host of it */
+int fails; /* a FAIL is about no message: its receiver and its key are all there is to it */
+#define FAILURE(key, to) ((key) * NODES + (to))
+#define FAILURES (KEYS * NODES)
+#define TO(failure) ((failure) % NODES)
+#define FAILURE_KEY(failure) ((failure) / NODES)
+#define FAILED(p) nic[p].failed
+#define NO_FAILS (fails == 0)
+#else
+#define FAILED(p) false
+#define NO_FAILS true
+#endif
 
 #define WAITS(p) (nic[p].open && nic[p].started > nic[p].done)
 
@@ -154,6 +183,10 @@ inline receive_arrive(p, key_, slot, epoch)
 /* The last epoch in which `p` has sent the message of this slot. */
 #define LAST(p, slot) (nic[p].done + (slot < nic[p].step || (slot == nic[p].step && nic[p].sent)))
 
+#ifdef FAILS
+#define ANSWER_FAIL(about) fails = fails | 1 << FAILURE(KEY(about), RECEIVER(about))
+#endif
+
 inline receive_ask(p, about)
 {
     if
@@ -161,6 +194,9 @@ inline receive_ask(p, about)
         if
         :: LAST(p, SLOT(about)) >= EPOCH(about) ->
             arrives = arrives | 1 << ABOUT(KEY(about), RECEIVER(about), SLOT(about), LAST(p, SLOT(about)))
+#if defined(FAILS) && !defined(NO_FAIL)
+        :: LAST(p, SLOT(about)) < EPOCH(about) && nic[p].failed -> ANSWER_FAIL(about)
+#endif
         :: else -> skip
         fi
     :: else ->
@@ -171,10 +207,44 @@ inline receive_ask(p, about)
         :: nic[p].late[KEY(about)] > EPOCH(about) ->
 #endif
             dones = dones | 1 << about
+#if defined(FAILS) && !defined(ANY_LATE)
+        :: nic[p].late[KEY(about)] <= EPOCH(about) && nic[p].late_failed[KEY(about)] ->
+            ANSWER_FAIL(about)
+#endif
         :: else -> skip
         fi
     fi
 }
+
+#ifdef FAILS
+/* The group plays no more, and all its peers are told: in these schedules that is everybody. What it
+ * has sent before it still sends again. */
+inline fail(p)
+{
+    assert(given_up[nic[p].incarnation]);
+    nic[p].failed = true;
+    nic[p].started = nic[p].done;
+    i = 0;
+    do
+    :: i < NODES ->
+        if
+        :: i != p -> fails = fails | 1 << FAILURE(nic[p].key, i)
+        :: else -> skip
+        fi;
+        i++
+    :: else -> break
+    od;
+    i = 0
+}
+
+inline receive_fail(p, key_)
+{
+    if
+    :: nic[p].open && nic[p].key == key_ && !nic[p].failed -> fail(p)
+    :: else -> skip
+    fi
+}
+#endif
 
 inline receive_done(p, key_, epoch)
 {
@@ -199,6 +269,9 @@ inline receive_done(p, key_, epoch)
 
 inline open_group(p, incarnation_)
 {
+#ifdef FAILS
+    nic[p].failed = false;
+#endif
     nic[p].key = KEY_OF(incarnation_);
     nic[p].incarnation = incarnation_;
     nic[p].started = 0;
@@ -222,6 +295,12 @@ inline close_group(p)
 {
 #ifndef NO_LATE
     nic[p].late[nic[p].key] = nic[p].done + 1;
+#if defined(FAILS) && !defined(NO_LATE_FAIL)
+    nic[p].late_failed[nic[p].key] = nic[p].failed;
+#endif
+#endif
+#ifdef FAILS
+    nic[p].failed = false;
 #endif
     nic[p].open = false;
     nic[p].started = 0;
@@ -238,7 +317,7 @@ inline close_group(p)
     i = 0
 }
 
-#define MAY_START(p) (nic[p].started < EPOCHS && nic[p].started - nic[p].done < AHEAD)
+#define MAY_START(p) (!FAILED(p) && nic[p].started < EPOCHS && nic[p].started - nic[p].done < AHEAD)
 #define MAY_DIE(incarnation_) ((incarnation_) < INCARNATIONS - 1)
 
 proctype host(byte p)
@@ -255,13 +334,29 @@ proctype host(byte p)
             play(p);
             PLAIN
         }
+#ifdef FAILS
         :: d_step {
-            nic[p].done == EPOCHS || MAY_DIE(incarnation) ->
+            WAITS(p) && p < FAILS ->
+            given_up[incarnation] = true;
+            fail(p);
+            PLAIN
+        }
+#endif
+        :: d_step {
+            nic[p].done == EPOCHS || FAILED(p) || MAY_DIE(incarnation) ->
             close_group(p);
             incarnation++;
             PLAIN
         }
             break
+#ifdef FAILS
+        :: d_step {
+            FAILED(p) && !MAY_DIE(incarnation) ->
+            incarnation++;
+            PLAIN
+        }
+            break
+#endif
         od
     :: else -> break
     od;
@@ -295,6 +390,7 @@ end:
         receive_done(RECEIVER(about), KEY(about), EPOCH(about));
         PLAIN
     }
+#ifndef ONCE
     /* It comes, and will come once more. */
     :: d_step {
         ON(arrives, about) ->
@@ -311,12 +407,38 @@ end:
         receive_done(RECEIVER(about), KEY(about), EPOCH(about));
         CHANCE
     }
+#endif
+#ifndef SURE
     /* It is lost. */
     :: d_step { ON(arrives, about) -> OFF(arrives, about); CHANCE }
     :: d_step { ON(asks, about) -> OFF(asks, about); CHANCE }
     :: d_step { ON(dones, about) -> OFF(dones, about); CHANCE }
+#endif
     od
 }
+
+#ifdef FAILS
+proctype failing(byte failure)
+{
+end:
+    do
+    :: d_step {
+        ON(fails, failure) ->
+        OFF(fails, failure);
+        receive_fail(TO(failure), FAILURE_KEY(failure));
+        PLAIN
+    }
+#ifndef ONCE
+    :: d_step {
+        ON(fails, failure) ->
+        receive_fail(TO(failure), FAILURE_KEY(failure));
+        CHANCE
+    }
+#endif
+    :: d_step { ON(fails, failure) -> OFF(fails, failure); CHANCE }
+    od
+}
+#endif
 
 /* ---- patience ---- */
 
@@ -339,7 +461,7 @@ end:
 #endif
     /* All others ask when nothing else happens. */
     :: d_step {
-        arrives == 0 && asks == 0 && dones == 0 && STUCK(0) && STUCK(1) &&
+        arrives == 0 && asks == 0 && dones == 0 && NO_FAILS && STUCK(0) && STUCK(1) &&
 #if NODES > 2
         STUCK(2) &&
 #endif
@@ -372,6 +494,15 @@ init {
         :: else -> break
         od;
         n = 0;
+#ifdef FAILS
+        do
+        :: n < FAILURES ->
+            run failing(n);
+            n++
+        :: else -> break
+        od;
+        n = 0;
+#endif
         do
         :: n < NODES ->
             run host(n);
