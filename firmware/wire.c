@@ -6,8 +6,8 @@
 /* The compiler's own header: the core has no C library. */
 #define copy __builtin_memcpy
 
-static uint64_t check_of(const struct mcp_header *header, const struct mcp_secret *secret,
-                         const uint8_t *payload)
+static uint64_t long_check(const struct mcp_header *header, const struct mcp_secret *secret,
+                           const uint8_t *payload)
 {
     const size_t words =
         (mcp_header_bytes(header->type) - offsetof(struct mcp_header, message)) / 8;
@@ -32,23 +32,27 @@ static uint64_t check_of(const struct mcp_header *header, const struct mcp_secre
                        mcp_last_word(header, 8 * (words + whole + (0 != rest))));
 }
 
+static uint64_t check_of(const struct mcp_header *header, const struct mcp_secret *secret,
+                         const void *payload)
+{
+    return mcp_is_collective(header->type) && 0 == header->payload_bytes
+               ? mcp_collective_check(header, secret)
+               : long_check(header, secret, payload);
+}
+
 void mcp_seal(struct mcp_header *header, const struct mcp_secret *secret, const void *payload,
               size_t payload_bytes)
 {
     header->magic = MCP_MAGIC;
     header->version = MCP_WIRE_VERSION;
     header->payload_bytes = (uint32_t)payload_bytes;
-    header->check = mcp_is_collective(header->type) && 0 == payload_bytes
-                        ? mcp_collective_check(header, secret)
-                        : check_of(header, secret, payload);
+    header->check = check_of(header, secret, payload);
 }
 
 bool mcp_genuine(const struct mcp_header *header, const struct mcp_secret *secret,
                  const void *payload)
 {
-    return header->check == (mcp_is_collective(header->type) && 0 == header->payload_bytes
-                                 ? mcp_collective_check(header, secret)
-                                 : check_of(header, secret, payload));
+    return header->check == check_of(header, secret, payload);
 }
 
 /* Are the fields of a message's packet possible? */

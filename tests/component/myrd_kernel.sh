@@ -51,7 +51,10 @@ few_rights() { # PID BOUNDING-SET
         [ "$(xargs < "$scratch/out")" = "$right NoNewPrivs 1 Seccomp $filter" ] || return 1
     done
 }
-no_files() { [ -e "/proc/$1/root/." ] && [ -z "$(ls -A "/proc/$1/root/")" ]; }
+no_files() { # PID
+    local its=/proc/$1/root
+    [ -e "$its/." ] && [ -z "$(ls -A "$its/")" ]
+}
 filter=0
 ! ldd "$myrd" | grep -q libseccomp || filter=2
 check "it keeps the rights that it needs, and no others" few_rights "$daemon" 0000000000000000

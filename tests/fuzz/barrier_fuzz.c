@@ -13,6 +13,7 @@
  * over everywhere, or the group has failed everywhere.
  */
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/wire_steps.h"
 #include "tests/unit/wire_group.h"
 
 enum {
@@ -25,8 +26,6 @@ enum {
     FIRST_EPOCH = -3, /* so that epochs soon wrap around */
 };
 
-#define MICROSECOND UINT64_C(1000)
-#define MILLISECOND UINT64_C(1000000)
 #define HEALING_TURNS 5000 /* of a millisecond each */
 
 static const struct nicbarr_choice choices[] = {
@@ -284,11 +283,10 @@ static void take_one(struct input *in)
         }
         break;
     case EVENTS:
-        for (uint32_t e = argument % 16; e > 0 && wire_next(&w.wire); --e) {
-        }
+        wire_step_events(&w.wire, argument % 16);
         break;
     case TIME:
-        wire_pass(&w.wire, MICROSECOND << argument % 18);
+        wire_step_time(&w.wire, argument);
         break;
     case LOSE:
         w.lose = argument;
@@ -298,15 +296,7 @@ static void take_one(struct input *in)
         say_again(argument, STRANGER == kind);
         break;
     case FAULTS:
-        w.wire.faults = (struct wire_faults){
-            .loss = (argument & 3) * 100,
-            .duplication = (argument >> 2 & 3) * 100,
-            .reordering = (argument >> 4 & 3) * 100,
-            .damage = (argument >> 6) * 50,
-            .delay_least_ns = 1000,
-            .delay_most_ns = 3000,
-            .detour_most_ns = 2 * MILLISECOND,
-        };
+        wire_step_faults(&w.wire, argument, 2 * MILLISECOND);
         break;
     case FAIL:
         give_up(g, rank, argument / 16 % w.group[g].size);

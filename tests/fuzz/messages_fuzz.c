@@ -22,7 +22,7 @@
 
 #include "firmware/connection.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/wire_double.h"
+#include "tests/fuzz/wire_steps.h"
 
 enum {
     NICS = 3,
@@ -37,8 +37,6 @@ enum {
     STEPS_MOST = 400,
 };
 
-#define MICROSECOND UINT64_C(1000)
-#define MILLISECOND UINT64_C(1000000)
 #define HEALING_TURNS 3000 /* of a millisecond each */
 
 /* The beginning of each message, as far as there is room; the rest follows from it. */
@@ -808,11 +806,10 @@ static void take_one(struct input *in)
         }
         break;
     case EVENTS:
-        for (uint32_t e = argument % 32; e > 0 && wire_next(&w.wire); --e) {
-        }
+        wire_step_events(&w.wire, argument % 32);
         break;
     case TIME:
-        wire_pass(&w.wire, MICROSECOND << argument % 18);
+        wire_step_time(&w.wire, argument);
         break;
     case SAY:
         for (uint32_t n = 1 + argument % 4; n > 0; --n) {
@@ -830,15 +827,7 @@ static void take_one(struct input *in)
         w.lose = argument;
         break;
     case FAULTS:
-        w.wire.faults = (struct wire_faults){
-            .loss = (argument & 3) * 100,
-            .duplication = (argument >> 2 & 3) * 100,
-            .reordering = (argument >> 4 & 3) * 100,
-            .damage = (argument >> 6) * 50,
-            .delay_least_ns = 1000,
-            .delay_most_ns = 3000,
-            .detour_most_ns = MILLISECOND,
-        };
+        wire_step_faults(&w.wire, argument, MILLISECOND);
         break;
     case PORT:
         if (0 != host->key) {

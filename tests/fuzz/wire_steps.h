@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Steps that go to the test double of the wire itself (tests/unit/wire_double.h). They are the same
+ * for barrier_fuzz.c and messages_fuzz.c, which call them with the argument of a step.
+ */
+#ifndef TESTS_FUZZ_WIRE_STEPS_H
+#define TESTS_FUZZ_WIRE_STEPS_H
+
+#include "tests/unit/wire_double.h"
+
+#define MICROSECOND UINT64_C(1000)
+#define MILLISECOND UINT64_C(1000000)
+
+/* So many events happen, as long as there are any. */
+static inline void wire_step_events(struct wire *wire, uint32_t count)
+{
+    while (count > 0 && wire_next(wire)) {
+        --count;
+    }
+}
+
+/* Time goes on, by 1 us to 131 ms. */
+static inline void wire_step_time(struct wire *wire, uint8_t argument)
+{
+    wire_pass(wire, MICROSECOND << argument % 18);
+}
+
+/* From now on the wire has these faults. A packet's detour is that long at the most. */
+static inline void wire_step_faults(struct wire *wire, uint8_t argument, uint64_t detour_most_ns)
+{
+    wire->faults = (struct wire_faults){
+        .loss = (argument & 3) * 100,
+        .duplication = (argument >> 2 & 3) * 100,
+        .reordering = (argument >> 4 & 3) * 100,
+        .damage = (argument >> 6) * 50,
+        .delay_least_ns = 1000,
+        .delay_most_ns = 3000,
+        .detour_most_ns = detour_most_ns,
+    };
+}
+
+#endif
