@@ -121,6 +121,7 @@ if [ -e _build-asan/tests/mpi/barrier_ledger ]; then
     step "sanitized ibarrier" sanitized_job 3 ibarrier
     step "sanitized freed" sanitized_job 3 ibarrier --freed
     step "sanitized threads" sanitized_job 2 threads
+    step "sanitized data" sanitized_job 3 data --steps 300
     step "sanitized progress" sanitized_job 3 progress
     btl=(--mca pml ob1 --mca btl "myr,self")
     step "sanitized messages" sanitized_job 3 pt2pt --rounds 1

@@ -13,6 +13,7 @@ mpi_programs = \
     tests/mpi/pt2pt \
     tests/mpi/cputime \
     tests/mpi/pvars \
+    tests/mpi/data \
     tests/mpi/short_job \
     tests/mpi/sessions \
     tests/mpi/spawned
@@ -53,6 +54,9 @@ tests_mpi_cputime_LDADD = $(MPI_LIBS)
 tests_mpi_pvars_SOURCES = tests/mpi/pvars.c $(mpi_common)
 tests_mpi_pvars_CFLAGS = $(mpi_cflags)
 tests_mpi_pvars_LDADD = $(MPI_LIBS)
+tests_mpi_data_SOURCES = tests/mpi/data.c tests/mpi/data_types.h tests/mpi/data_types.c $(mpi_common)
+tests_mpi_data_CFLAGS = $(mpi_cflags)
+tests_mpi_data_LDADD = $(MPI_LIBS) -lm
 tests_mpi_short_job_SOURCES = tests/mpi/short_job.c $(mpi_common)
 tests_mpi_short_job_CFLAGS = $(mpi_cflags)
 tests_mpi_short_job_LDADD = $(MPI_LIBS)

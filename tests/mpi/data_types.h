@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Data for the tests of collectives that carry some: types, operations, values that anybody can
+ * compute, and what a reduction of them must give.
+ *
+ * Who calls it: data.c. Nothing here communicates.
+ *
+ * A value is a function of a key (the operation of the test that it belongs to), a rank and the
+ * number of the element. So every process knows what all others send.
+ *
+ * The reference of a reduction combines by MPI_Reduce_local, in one order: neighbouring complete
+ * subtrees of ranks, lower ranks on the left ((0 1)(2 3))(4 5) ... Values come in two manners:
+ *  - exact: whatever the order is, there is one result, to the bit (floating-point values are small
+ *    integers and powers of two);
+ *  - rough: sums and products of floating-point values are rounded, overflow and vanish, so that
+ *    another order gives other bits.
+ *
+ * Threads: everything is read only after data_types_open, which one thread calls.
+ */
+#ifndef NICBARR_TESTS_MPI_DATA_TYPES_H
+#define NICBARR_TESTS_MPI_DATA_TYPES_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exact values are exact for that many. */
+enum { DATA_RANKS = 64 };
+
+enum data_op {
+    DATA_MAX,
+    DATA_MIN,
+    DATA_SUM,
+    DATA_PROD,
+    DATA_LAND,
+    DATA_LOR,
+    DATA_LXOR,
+    DATA_BAND,
+    DATA_BOR,
+    DATA_BXOR,
+    DATA_MAXLOC,
+    DATA_MINLOC,
+    DATA_COMPOSE, /* user-defined, does not commute: x -> a x + b, one after the other */
+    DATA_MIX,     /* user-defined, commutes: exclusive or */
+    DATA_OPS,
+    DATA_COPY = DATA_OPS /* no reduction: any bytes are a value */
+};
+
+enum data_kind {
+    DATA_SIGNED,
+    DATA_UNSIGNED,
+    DATA_BYTE,
+    DATA_TRUTH,
+    DATA_REAL,
+    DATA_COMPLEX,
+    DATA_PAIR, /* of a value and an index */
+    DATA_MAP,  /* of DATA_COMPOSE: a and b */
+    DATA_ANY,  /* only copied */
+};
+
+/* A number within an element. */
+struct data_field {
+    size_t offset, size;
+    bool real;
+};
+
+struct data_type {
+    const char *name;
+    MPI_Datatype mpi;
+    enum data_kind kind;
+    unsigned ops; /* a bit for each legal enum data_op */
+    size_t extent, align;
+    int n_fields;
+    struct data_field fields[3];
+    bool gaps_are_ours; /* else MPI may write between the fields, too */
+};
+
+/* Makes the derived types and the operations; returns how many types there are. Types that this MPI
+ * lacks are left out. Those from *n_reducible on are only copied. */
+int data_types_open(int *n_reducible);
+void data_types_close(void);
+const struct data_type *data_type(int i);
+/* The fields of the last type in other places of the memory: of the same signature. */
+const struct data_type *data_type_twin(void);
+MPI_Op data_op_mpi(enum data_op op);
+const char *data_op_name(enum data_op op);
+/* Whether there are rough values. */
+bool data_can_be_rough(const struct data_type *type, enum data_op op);
+
+/* A hash of three numbers. */
+uint64_t data_hash(uint64_t a, uint64_t b, uint64_t c);
+
+/* What an operation's values are. */
+struct data_values {
+    const struct data_type *type;
+    enum data_op op;
+    bool rough;
+    uint64_t key;
+};
+
+/* Writes the fields of one element of a rank to the place of an element; leaves its gaps alone. */
+void data_put(const struct data_values *values, int rank, size_t element, unsigned char *to);
+
+/* The reduction over the ranks 0..n_ranks-1 of so many elements. tree: in the order above; else
+ * from rank 0 on, one after the other. Only the fields of the result count. */
+void data_reduce(const struct data_values *values, int n_ranks, size_t elements, bool tree,
+                 unsigned char *result);
+
+/* How many bytes of a field say its value: those of x86's long double that are there for its
+ * alignment say nothing. */
+size_t data_field_bytes(const struct data_field *field);
+/* Whether a byte of an element says nothing. */
+bool data_is_gap(const struct data_type *type, size_t byte);
+
+#endif
