@@ -2,14 +2,16 @@
 /*
  * Memory that is there or ends the program.
  *
- * Called by every benchmark program, for tables whose size follows from the options. A benchmark
- * without its tables has nothing to say, so callers never see NULL. The memory is zeroed.
+ * Called by every benchmark program, for tables whose size follows from the options, and for
+ * messages. A benchmark without its tables has nothing to say, so callers never see NULL. The
+ * memory is zeroed.
  */
 #ifndef BENCH_ALLOC_H
 #define BENCH_ALLOC_H
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static inline void *bench_alloc(size_t count, size_t size)
 {
@@ -19,6 +21,21 @@ static inline void *bench_alloc(size_t count, size_t size)
                 size);
         exit(EXIT_FAILURE);
     }
+    return memory;
+}
+
+/* Whole pages, as messages of the OSU benchmarks have them: where a message lies in its cache lines
+ * does not depend on what was allocated before. */
+static inline void *bench_alloc_pages(size_t bytes)
+{
+    enum { PAGE = 4096 };
+    const size_t whole = (bytes / PAGE + 1) * PAGE;
+    void *memory = aligned_alloc(PAGE, whole);
+    if (!memory) {
+        fprintf(stderr, "out of memory: %zu bytes; ask for smaller messages (-m)\n", bytes);
+        exit(EXIT_FAILURE);
+    }
+    memset(memory, 0, whole);
     return memory;
 }
 

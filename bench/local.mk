@@ -1,5 +1,5 @@
 ## SPDX-License-Identifier: BSD-3-Clause
-## Benchmarks: of MPI_Barrier, of the raw limit, and of messages.
+## Benchmarks: of MPI's collectives, of the raw limit, and of messages.
 bin_PROGRAMS += bench/nicbarr_bench bench/nicbarr_raw_limit bench/nicbarr_p2p
 bench_nicbarr_bench_SOURCES = \
     bench/nicbarr_bench.c \
@@ -7,14 +7,18 @@ bench_nicbarr_bench_SOURCES = \
     bench/job.h bench/job.c \
     bench/tell.h bench/tell.c \
     bench/contest.h bench/contest.c \
-    bench/mpi_barrier.h bench/mpi_barrier.c \
-    bench/work.h bench/work.c \
+    $(bench_mpi_sources) \
     bench/raw_job.h bench/raw_job.c \
     bench/report.h bench/report.c \
     $(bench_raw_sources)
 bench_nicbarr_bench_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) $(JANSSON_CFLAGS)
 bench_nicbarr_bench_LDADD = coll_nicbarr/libnicbarr_pure.la $(MPI_LIBS) $(JANSSON_LIBS) -lm
 
+bench_mpi_sources = \
+    bench/operations.h bench/operations.c \
+    bench/mpi_operation.h bench/mpi_operation.c \
+    bench/mpi_side.h bench/mpi_side.c \
+    bench/work.h bench/work.c
 bench_raw_sources = \
     bench/alloc.h \
     bench/raw.h bench/raw.c \
@@ -143,8 +147,7 @@ bench_nicbarr_experiments_SOURCES = \
     bench/tell.h bench/tell.c \
     bench/job.h bench/job.c \
     bench/contest.h bench/contest.c \
-    bench/mpi_barrier.h bench/mpi_barrier.c \
-    bench/work.h bench/work.c \
+    $(bench_mpi_sources) \
     $(bench_raw_sources)
 bench_nicbarr_experiments_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 bench_nicbarr_experiments_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la $(MPI_LIBS) -lm

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr_bench: MPI barriers in the manner of the OSU micro-benchmarks, two of them in turns.
+ * nicbarr_bench: MPI collectives in the manner of the OSU micro-benchmarks, two sides in turns.
  *
  * A person's and the demo's program. It answers two questions for this machine, now. How much
  * faster is one choice of Open MPI's collective components than another? How far is it from what
  * the machine can do? Everything that is compared takes turns within one job (contest.h): on a
  * machine that changes its speed, only ratios of such neighbours mean something.
  *
- * Who does what: options.c the command line, job.c the placement, mpi_barrier.c and raw_job.c the
- * contestants, report.c the figures.
+ * Who does what: options.c the command line, job.c the placement, mpi_side.c and raw_job.c the
+ * contestants, mpi_operation.c what they play, report.c the figures.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -16,67 +16,124 @@
 
 #include "contest.h"
 #include "job.h"
-#include "mpi_barrier.h"
+#include "mpi_side.h"
 #include "options.h"
 #include "raw_job.h"
 #include "report.h"
 #include "tell.h"
 
-/* Rank 0: shows the results. False when a file could not be written. */
-static bool report_results(const struct options *options, const struct job *job,
-                           const struct contestant *contestants, size_t count, FILE *json)
-{
-    struct report report;
-    report_make(&report, options, job, contestants, count);
-    report_print(&report);
-    bool written = !json || report_write_json(&report, json);
-    if (!written)
-        tell(job->rank, "%s could not be written whole", options->json);
-    report_free(&report);
-    return written;
-}
-
-static int measure(const struct options *options, const struct job *job, FILE *json)
-{
-    struct contestant contestants[2 + RAW_PATTERNS];
-    struct mpi_barrier barriers[2];
+struct game {
+    const struct options *options;
+    const struct job *job;
+    struct mpi_side sides[REPORT_SIDES]; /* A, B, and what is beside them */
+    size_t sides_count;
     struct raw_job raw;
-    size_t count = 0;
+    bool with_raw;
+};
 
-    bool with_raw = options->raw && job->one_node;
+static void game_open(struct game *game, const struct options *options, const struct job *job)
+{
+    *game = (struct game){.options = options, .job = job};
+    game->with_raw = options->raw && job->one_node;
     if (options->raw && !job->one_node)
         tell(job->rank, "warning: --raw needs all processes on one node; it is left out");
-    mpi_barrier_warn_of_missing(options->preference, job->rank);
+    mpi_side_warn_of_missing(options->preference, job->rank);
 
-    for (int i = 0; i < 2; i++) {
-        mpi_barrier_open(&barriers[i], MPI_COMM_WORLD, options->mode, options->preference[i],
-                         options->tests);
-        contestants[count++] =
-            mpi_barrier_contestant(&barriers[i], mpi_barrier_names[i], options->tails);
+    for (int i = REPORT_A; i <= REPORT_B; i++)
+        mpi_side_open(&game->sides[game->sides_count++], MPI_COMM_WORLD, options->operation,
+                      options->preference[i], options->tests);
+    if (options->beside != OPERATION_NONE)
+        mpi_side_open(&game->sides[game->sides_count++], MPI_COMM_WORLD, options->beside,
+                      options->preference[REPORT_A], options->tests);
+    if (game->with_raw)
+        raw_job_open(&game->raw, job);
+}
+
+static void game_close(struct game *game)
+{
+    if (game->with_raw)
+        raw_job_close(&game->raw);
+    for (size_t i = 0; i < game->sides_count; i++)
+        mpi_side_close(&game->sides[i]);
+}
+
+/* On rank 0: whether all ranks got what they should. */
+static bool check(const struct game *game, struct mpi_side *side, const char *name, size_t bytes)
+{
+    int right = mpi_operation_check(&side->operation);
+    MPI_Reduce(game->job->rank == 0 ? MPI_IN_PLACE : &right, &right, 1, MPI_INT, MPI_MIN, 0,
+               MPI_COMM_WORLD);
+    if (!right) {
+        if (game->options->sized)
+            tell(game->job->rank, "%s gives wrong results with messages of %zu bytes", name, bytes);
+        else
+            tell(game->job->rank, "%s gives wrong results", name);
     }
-    if (with_raw) {
-        raw_job_open(&raw, job);
-        count += raw_job_contestants(&raw, contestants + count);
+    return right;
+}
+
+/* One size: measures, then checks. */
+static void play(struct game *game, size_t bytes, struct report *report)
+{
+    const struct options *options = game->options;
+    struct contestant contestants[REPORT_SIDES + RAW_PATTERNS];
+    bool right[REPORT_SIDES];
+    size_t count = 0;
+    for (; count < game->sides_count; count++) {
+        const char *name =
+            count <= REPORT_B ? mpi_side_names[count] : operations[options->beside].name;
+        mpi_operation_resize(&game->sides[count].operation, bytes);
+        contestants[count] = mpi_side_contestant(&game->sides[count], name, options->tails);
     }
+    if (game->with_raw)
+        count += raw_job_contestants(&game->raw, contestants + count);
 
     /* -i is about MPI operations; raw ones are of another order of magnitude. */
     for (size_t i = 0; i < count; i++)
         contest_prepare(&contestants[i], MPI_COMM_WORLD, options->warmup,
-                        i < 2 ? options->iterations : 0);
+                        i < game->sides_count ? options->iterations : 0);
     contest_play(contestants, count, MPI_COMM_WORLD, options->chunks);
-    bool well = job->rank != 0 || report_results(options, job, contestants, count, json);
-
+    for (size_t i = 0; i < game->sides_count; i++)
+        right[i] = options->unchecked || check(game, &game->sides[i], contestants[i].name, bytes);
+    if (game->job->rank == 0)
+        report_add(report, bytes, contestants, count, right);
     contest_free(contestants, count);
-    if (with_raw)
-        raw_job_close(&raw);
-    for (int i = 0; i < 2; i++)
-        mpi_barrier_close(&barriers[i]);
+}
+
+/* Rank 0: shows the results. False when some were wrong, or a file could not be written. */
+static bool show(const struct report *report, FILE *json)
+{
+    report_print(report);
+    if (json && !report_write_json(report, json)) {
+        tell(0, "%s could not be written whole", report->options->json);
+        return false;
+    }
+    return report_right(report);
+}
+
+static int measure(const struct options *options, const struct job *job, FILE *json)
+{
+    struct game game;
+    struct report report;
+    game_open(&game, options, job);
+    report_open(&report, options, job);
+    for (unsigned i = 0; i < options->sizes_count; i++)
+        play(&game, options->sizes[i], &report);
+    bool well = job->rank != 0 || show(&report, json);
+    report_close(&report);
+    game_close(&game);
     return well ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static bool supported(const struct options *options)
+{
+    return mpi_operation_supported(options->operation) &&
+           (options->beside == OPERATION_NONE || mpi_operation_supported(options->beside));
 }
 
 static int run(const struct options *options, int rank)
 {
-    if (!mpi_barrier_supports(options->mode)) {
+    if (!supported(options)) {
         tell(rank, "this MPI library has no persistent barrier");
         return EXIT_FAILURE;
     }

@@ -10,45 +10,102 @@
 
 #include "number.h"
 
-const char *const mode_names[MODES] = {"barrier", "ibarrier", "persistent"};
+/* A number, a few, many, and some where messages become long. */
+static const size_t default_sizes[] = {4, 8, 64, 512, 1024, 4096};
+enum { DEFAULT_SIZES = sizeof(default_sizes) / sizeof(*default_sizes) };
 
 static const char usage[] =
-    "Usage: mpirun ... nicbarr_bench [OPTION]... [barrier|ibarrier|persistent]\n"
-    "Measures MPI_Barrier (default), MPI_Ibarrier with its overlap, or a persistent barrier\n"
-    "on two duplicates of MPI_COMM_WORLD in turns: A and B differ in their info key\n"
-    "ompi_comm_coll_preference, which names the collective components to use.\n"
+    "Usage: mpirun ... nicbarr_bench [OPERATION] [OPTION]...\n"
+    "Measures an operation on two duplicates of MPI_COMM_WORLD in turns: A and B differ in\n"
+    "their info key ompi_comm_coll_preference, which names the collective components to use.\n"
+    "\n"
+    "  barrier      MPI_Barrier (default)\n"
+    "  ibarrier     MPI_Ibarrier and MPI_Wait, and its overlap with computation\n"
+    "  persistent   a persistent barrier\n"
+    "  allreduce    MPI_Allreduce: sums of MPI_FLOAT\n"
+    "  iallreduce   MPI_Iallreduce and MPI_Wait, and its overlap with computation\n"
+    "  bcast        MPI_Bcast: each rank is the root in turn\n"
+    "  dup          MPI_Comm_dup and MPI_Comm_free; duplicates keep the preference\n"
     "\n"
     "  -a PREFERENCE          coll preference of A, such as nicbarr,tuned,basic,libnbc\n"
     "                         (default: none, A is what the job gives)\n"
     "  -b PREFERENCE          coll preference of B (default: ^nicbarr); '' is none\n"
-    "  -c, --chunks N         samples of A and of B (default 300)\n"
+    "  -c, --chunks N         samples of A and of B (default 300), of each size\n"
     "  -i, --iterations N     operations in a chunk (default: what fits 0.2 ms)\n"
-    "  -x, --warmup N         operations before the first chunk (default 1000)\n"
+    "  -x, --warmup N         operations before the first chunk (default 1000), of each size\n"
+    "  -m, --message-size [MIN:]MAX\n"
+    "                         bytes: MIN (default 4), doubled up to MAX\n"
+    "                         (default: 4, 8, 64, 512, 1024, 4096)\n"
     "  -f, --full             minimum and maximum over the ranks, too\n"
     "  -z, --tail-lat         50th, 90th and 99th percentile of single operations, too\n"
-    "  -t, --num_test_calls N MPI_Test calls while computing (ibarrier; default 0)\n"
-    "      --raw              the raw limit of the same processes in shared memory, too\n"
+    "  -t, --num_test_calls N MPI_Test calls while computing (ibarrier, iallreduce; default 0)\n"
+    "      --beside OPERATION that operation on a duplicate like A, too, in the same turns\n"
+    "      --no-validation    results are not checked; else they are, after the measurement\n"
+    "      --raw              the raw limit of the same processes in shared memory, too:\n"
+    "                         of a barrier\n"
     "      --json FILE        write the figures to FILE as well\n"
     "  -h, --help             this text\n";
 
-enum { LONG_RAW = 256, LONG_JSON };
+enum { LONG_RAW = 256, LONG_JSON, LONG_BESIDE, LONG_NO_VALIDATION };
 
 static const struct option long_options[] = {
-    {"chunks", required_argument, NULL, 'c'}, {"iterations", required_argument, NULL, 'i'},
-    {"warmup", required_argument, NULL, 'x'}, {"full", no_argument, NULL, 'f'},
-    {"tail-lat", no_argument, NULL, 'z'},     {"num_test_calls", required_argument, NULL, 't'},
-    {"raw", no_argument, NULL, LONG_RAW},     {"json", required_argument, NULL, LONG_JSON},
-    {"help", no_argument, NULL, 'h'},         {0},
+    {"chunks", required_argument, NULL, 'c'},
+    {"iterations", required_argument, NULL, 'i'},
+    {"warmup", required_argument, NULL, 'x'},
+    {"message-size", required_argument, NULL, 'm'},
+    {"full", no_argument, NULL, 'f'},
+    {"tail-lat", no_argument, NULL, 'z'},
+    {"num_test_calls", required_argument, NULL, 't'},
+    {"beside", required_argument, NULL, LONG_BESIDE},
+    {"no-validation", no_argument, NULL, LONG_NO_VALIDATION},
+    {"raw", no_argument, NULL, LONG_RAW},
+    {"json", required_argument, NULL, LONG_JSON},
+    {"help", no_argument, NULL, 'h'},
+    {0},
 };
 
-static bool mode(const char *text, enum mode *value)
+/* [MIN:]MAX; the sizes are MIN doubled up to MAX. */
+static bool parse_sizes(const char *text, struct options *options)
 {
-    for (int m = 0; m < MODES; m++)
-        if (!strcmp(text, mode_names[m])) {
-            *value = (enum mode)m;
-            return true;
-        }
-    return false;
+    static const unsigned long most = 1ul << 28;
+    unsigned from = (unsigned)default_sizes[0], to;
+    const char *colon = strchr(text, ':');
+    if (colon) {
+        char least[16];
+        if ((size_t)(colon - text) >= sizeof(least))
+            return false;
+        snprintf(least, sizeof(least), "%.*s", (int)(colon - text), text);
+        if (!number_parse(least, 1, most, &from))
+            return false;
+    }
+    if (!number_parse(colon ? colon + 1 : text, from, most, &to))
+        return false;
+    options->sizes_count = 0;
+    for (size_t size = from; size <= to; size *= 2)
+        options->sizes[options->sizes_count++] = size;
+    return true;
+}
+
+/* The bytes of an element of both operations; 0: none carries messages. */
+static unsigned unit(const struct options *options)
+{
+    const unsigned measured = operations[options->operation].unit;
+    const unsigned beside =
+        options->beside == OPERATION_NONE ? 0 : operations[options->beside].unit;
+    return measured > beside ? measured : beside; /* one is a multiple of the other */
+}
+
+/* Which sizes there are once the operations are known. False: they are no multiples of an element;
+ * doubling keeps that the first one is. */
+static bool settle_sizes(struct options *options)
+{
+    const unsigned element = unit(options);
+    options->sized = element != 0;
+    if (element)
+        return options->sizes[0] % element == 0;
+    options->sizes[0] = 0;
+    options->sizes_count = 1;
+    return true;
 }
 
 static enum options_verdict bad(bool speak, const char *text, const char *expected)
@@ -60,10 +117,18 @@ static enum options_verdict bad(bool speak, const char *text, const char *expect
 
 enum options_verdict options_parse(int argc, char **argv, bool speak, struct options *options)
 {
-    *options = (struct options){.warmup = 1000, .chunks = 300, .preference = {NULL, "^nicbarr"}};
+    static const char known[] =
+        "barrier, ibarrier, persistent, allreduce, iallreduce, bcast or dup";
+    const char *sizes = NULL;
+    *options = (struct options){.beside = OPERATION_NONE,
+                                .sizes_count = DEFAULT_SIZES,
+                                .warmup = 1000,
+                                .chunks = 300,
+                                .preference = {NULL, "^nicbarr"}};
+    memcpy(options->sizes, default_sizes, sizeof(default_sizes));
     opterr = speak;
     int key;
-    while ((key = getopt_long(argc, argv, "a:b:c:i:x:fzt:h", long_options, NULL)) != -1) {
+    while ((key = getopt_long(argc, argv, "a:b:c:i:x:m:fzt:h", long_options, NULL)) != -1) {
         switch (key) {
         case 'a':
         case 'b':
@@ -81,6 +146,12 @@ enum options_verdict options_parse(int argc, char **argv, bool speak, struct opt
             if (!number_parse(optarg, 0, 1000000000, &options->warmup))
                 return bad(speak, optarg, "a number of warm-up iterations up to 1000000000");
             break;
+        case 'm':
+            sizes = optarg;
+            if (!parse_sizes(optarg, options))
+                return bad(speak, optarg,
+                           "a size of messages, MAX or MIN:MAX, from 1 to 268435456");
+            break;
         case 't':
             if (!number_parse(optarg, 0, 1000000, &options->tests))
                 return bad(speak, optarg, "a number of test calls up to 1000000");
@@ -90,6 +161,13 @@ enum options_verdict options_parse(int argc, char **argv, bool speak, struct opt
             break;
         case 'z':
             options->tails = true;
+            break;
+        case LONG_BESIDE:
+            if (!operation_find(optarg, &options->beside))
+                return bad(speak, optarg, known);
+            break;
+        case LONG_NO_VALIDATION:
+            options->unchecked = true;
             break;
         case LONG_RAW:
             options->raw = true;
@@ -105,9 +183,11 @@ enum options_verdict options_parse(int argc, char **argv, bool speak, struct opt
             return OPTIONS_BAD; /* getopt_long told */
         }
     }
-    if (optind < argc && !mode(argv[optind++], &options->mode))
-        return bad(speak, argv[optind - 1], "barrier, ibarrier or persistent");
+    if (optind < argc && !operation_find(argv[optind++], &options->operation))
+        return bad(speak, argv[optind - 1], known);
     if (optind < argc)
-        return bad(speak, argv[optind], "expected after the mode");
+        return bad(speak, argv[optind], "expected after the operation");
+    if (!settle_sizes(options))
+        return bad(speak, sizes, "a size of messages whose MIN is a multiple of 4, as floats are");
     return OPTIONS_RUN;
 }

@@ -9,18 +9,24 @@
 #define BENCH_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-enum mode { MODE_BARRIER, MODE_IBARRIER, MODE_PERSISTENT, MODES };
+#include "operations.h"
 
-extern const char *const mode_names[MODES];
+#define OPTIONS_SIZES 32
 
 struct options {
-    enum mode mode;
+    enum operation operation;
+    enum operation beside;       /* measured on A, too; OPERATION_NONE: none */
+    bool sized;                  /* one of both carries messages */
+    size_t sizes[OPTIONS_SIZES]; /* of the messages, bytes; a single 0 unless sized */
+    unsigned sizes_count;
     unsigned iterations; /* operations in a chunk; 0: what fits a chunk */
     unsigned warmup;     /* operations on each communicator before its first chunk */
     unsigned chunks;
-    unsigned tests;            /* MPI_Test calls while computing (ibarrier) */
+    unsigned tests;            /* MPI_Test calls while computing (non-blocking operations) */
     const char *preference[2]; /* of the communicators A and B; NULL: as the job gives them */
+    bool unchecked;            /* results are not looked at */
     bool full;
     bool tails;
     bool raw;

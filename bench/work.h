@@ -2,8 +2,8 @@
 /*
  * Computation of a known length, which MPI can overlap with.
  *
- * Called by mpi_barrier.c for the overlap of MPI_Ibarrier. The length is counted in steps, not by a
- * clock: with more processes than processors, a clock also runs while others compute.
+ * Called by mpi_side.c for the overlap of non-blocking operations. The length is counted in steps,
+ * not by a clock: with more processes than processors, a clock also runs while others compute.
  */
 #ifndef BENCH_WORK_H
 #define BENCH_WORK_H

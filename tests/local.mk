@@ -83,9 +83,15 @@ tests_component_worst_user_CFLAGS = $(AM_CFLAGS) -pthread
 tests_component_worst_user_LDADD = libmyr/libmyr.la
 
 ## The time of day is set, for a program that this is preloaded into.
-check_LTLIBRARIES = tests/component/clock_jumps.la
+check_LTLIBRARIES = tests/component/clock_jumps.la tests/component/wrong_results.la
 tests_component_clock_jumps_la_SOURCES = tests/component/clock_jumps.c
 tests_component_clock_jumps_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+
+## An MPI whose results are wrong, for a program that this is preloaded into.
+tests_component_wrong_results_la_SOURCES = tests/component/wrong_results.c
+tests_component_wrong_results_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_component_wrong_results_la_LIBADD = $(MPI_LIBS)
+tests_component_wrong_results_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
 component_tests = \
     tests/component/properties.sh \
@@ -108,6 +114,7 @@ component_tests = \
     tests/component/network.sh \
     tests/component/programs.sh \
     tests/component/experiments.sh \
+    tests/component/bench.sh \
     tests/component/btl.sh \
     tests/component/myrd.sh \
     tests/component/myrd_kernel.sh \

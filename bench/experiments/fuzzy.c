@@ -44,7 +44,7 @@ static void take_turns(const struct settings *settings, const struct sides *side
                        struct figures *figures)
 {
     static const double none = 0;
-    const MPI_Comm a = sides->barriers[A].comm, b = sides->barriers[B].comm;
+    const MPI_Comm a = sides->barriers[A].operation.comm, b = sides->barriers[B].operation.comm;
     struct loop loops[LOOPS] = {
         [A] = {.kind = LOOP_IBARRIER, .comm = a, .works = &work, .steps = 1},
         [B] = {.kind = LOOP_IBARRIER, .comm = b, .works = &work, .steps = 1},
@@ -101,11 +101,11 @@ static void measure_overlaps(const struct settings *settings, const struct curve
     static const double chunk_length = 200, fewest = 20, most = 1000;
     const double slower = fmax(curves->pure[A], curves->pure[B]);
     const unsigned iterations = (unsigned)fmin(fmax(chunk_length / slower, fewest), most);
-    struct mpi_barrier barriers[SIDES];
+    struct mpi_side barriers[SIDES];
     struct contestant contestants[SIDES];
     for (int i = A; i < SIDES; i++) {
-        mpi_barrier_open(&barriers[i], MPI_COMM_WORLD, MODE_IBARRIER, settings->preference[i], 0);
-        contestants[i] = mpi_barrier_contestant(&barriers[i], mpi_barrier_names[i], false);
+        mpi_side_open(&barriers[i], MPI_COMM_WORLD, OPERATION_IBARRIER, settings->preference[i], 0);
+        contestants[i] = mpi_side_contestant(&barriers[i], mpi_side_names[i], false);
         contest_prepare(&contestants[i], MPI_COMM_WORLD, iterations, iterations);
     }
     const unsigned chunks =
@@ -113,7 +113,7 @@ static void measure_overlaps(const struct settings *settings, const struct curve
     contest_play(contestants, SIDES, MPI_COMM_WORLD, chunks);
     for (int i = A; i < SIDES; i++) {
         overlaps[i] = contest_overlap(&contestants[i], chunks);
-        mpi_barrier_close(&barriers[i]);
+        mpi_side_close(&barriers[i]);
     }
     contest_free(contestants, SIDES);
 }
@@ -128,7 +128,7 @@ static void report(const struct settings *settings, const struct curves *curves)
     printf("\n# %-6s%14s%20s%18s%8s%8s\n", "", "without work", "work within 5 %", "overlap (%)",
            "q1", "q3");
     for (int i = A; i < SIDES; i++) {
-        printf("%-8s%14.3f%20.3f%18.1f%8.1f%8.1f\n", mpi_barrier_names[i], curves->pure[i],
+        printf("%-8s%14.3f%20.3f%18.1f%8.1f%8.1f\n", mpi_side_names[i], curves->pure[i],
                fits_work_within(curves->work, curves->longer[i], curves->count, hardly),
                overlaps[i].median, overlaps[i].q1, overlaps[i].q3);
     }

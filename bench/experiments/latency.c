@@ -21,7 +21,7 @@ static void measure(const struct settings *settings, MPI_Comm team, double secon
     struct sides sides;
     sides_open(&sides, settings, team);
     for (int i = A; i < SIDES; i++) {
-        contestants[i] = mpi_barrier_contestant(&sides.barriers[i], mpi_barrier_names[i], false);
+        contestants[i] = mpi_side_contestant(&sides.barriers[i], mpi_side_names[i], false);
         contest_prepare(&contestants[i], team, 0, 0);
     }
     turns_take(contestants, SIDES, team, seconds, figures);

@@ -135,7 +135,7 @@ void loops_compare_sides(const struct settings *settings, const struct sides *si
     struct loop loops[SIDES];
     for (int i = A; i < SIDES; i++) {
         loops[i] = program;
-        loops[i].comm = sides->barriers[i].comm;
+        loops[i].comm = sides->barriers[i].operation.comm;
     }
     loops_compare(settings, loops, SIDES, sides->team, seconds, figures);
 }

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "bench/tell.h"
-#include "bench/mpi_barrier.h"
+#include "bench/mpi_side.h"
 #include "experiments.h"
 #include "table.h"
 
@@ -56,7 +56,7 @@ static int run(struct settings *settings)
         tell(rank, "one process: nothing to measure");
         return EXIT_FAILURE;
     }
-    mpi_barrier_warn_of_missing(settings->preference, rank);
+    mpi_side_warn_of_missing(settings->preference, rank);
     settings_open(settings);
     table_introduce(settings);
     const bool well = settings->experiment->run(settings);

@@ -51,24 +51,24 @@ static void measure(const struct settings *settings, struct library *library, MP
     enum { WARMUP = 200 };
     struct nicbarr_choice choice;
     (void)nicbarr_choice_parse(settings->algorithm, &choice); /* it has been looked at before */
-    struct mpi_barrier barrier, meeting;
-    mpi_barrier_open(&barrier, team, MODE_BARRIER, settings->preference[A], 0);
-    mpi_barrier_open(&meeting, team, MODE_BARRIER, "^nicbarr", 0);
-    struct player player = {.meeting = meeting.comm};
+    struct mpi_side barrier, meeting;
+    mpi_side_open(&barrier, team, OPERATION_BARRIER, settings->preference[A], 0);
+    mpi_side_open(&meeting, team, OPERATION_BARRIER, "^nicbarr", 0);
+    struct player player = {.meeting = meeting.operation.comm};
     library_join(&player.group, library, team, choice);
 
     struct contestant contestants[CONTESTANTS] = {
         [LIBRARY] = {.name = "library", .self = &player, .run = run_library},
-        [MPI] = mpi_barrier_contestant(&barrier, "MPI", false),
+        [MPI] = mpi_side_contestant(&barrier, "MPI", false),
     };
     for (int i = 0; i < CONTESTANTS; i++) {
         contest_prepare(&contestants[i], team, WARMUP, 0);
     }
     turns_take(contestants, CONTESTANTS, team, seconds, figures);
-    library_meet(library, meeting.comm);
+    library_meet(library, meeting.operation.comm);
     library_leave(&player.group);
-    mpi_barrier_close(&meeting);
-    mpi_barrier_close(&barrier);
+    mpi_side_close(&meeting);
+    mpi_side_close(&barrier);
 }
 
 bool overhead_run(const struct settings *settings)

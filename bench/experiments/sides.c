@@ -59,9 +59,9 @@ void sides_open(struct sides *sides, const struct settings *settings, MPI_Comm t
     enum { WARMUP = 200 }; /* nicbarr tunes within the first of them */
     sides->team = team;
     for (int i = A; i < SIDES; i++) {
-        mpi_barrier_open(&sides->barriers[i], team, MODE_BARRIER, settings->preference[i], 0);
+        mpi_side_open(&sides->barriers[i], team, OPERATION_BARRIER, settings->preference[i], 0);
         for (int barrier = 0; barrier < WARMUP; barrier++) {
-            MPI_Barrier(sides->barriers[i].comm);
+            MPI_Barrier(sides->barriers[i].operation.comm);
         }
     }
 }
@@ -69,7 +69,7 @@ void sides_open(struct sides *sides, const struct settings *settings, MPI_Comm t
 void sides_close(struct sides *sides)
 {
     for (int i = A; i < SIDES; i++) {
-        mpi_barrier_close(&sides->barriers[i]);
+        mpi_side_close(&sides->barriers[i]);
     }
 }
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "bench/contest.h"
-#include "bench/mpi_barrier.h"
+#include "bench/mpi_side.h"
 #include "settings.h"
 
 enum { A, B, SIDES };
@@ -25,7 +25,7 @@ void team_close(MPI_Comm *team);
 
 struct sides {
     MPI_Comm team;
-    struct mpi_barrier barriers[SIDES];
+    struct mpi_side barriers[SIDES];
 };
 
 /* Communicators of both sides, whose barriers are tuned. Collective over the team. */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "bench/mpi_barrier.h"
+#include "bench/mpi_side.h"
 #include "bench/tell.h"
 
 /* ---- the head ---- */
@@ -22,8 +22,8 @@ static void write_head(const struct settings *settings, FILE *file)
     fprintf(file, "# nodes: %d\n", job->nodes);
     fprintf(file, "# open_mpi: %s\n", library);
     fprintf(file, "# nicbarr: %s\n", NICBARR_VERSION);
-    fprintf(file, "# a: %s\n", mpi_barrier_preference_text(settings->preference[0]));
-    fprintf(file, "# b: %s\n", mpi_barrier_preference_text(settings->preference[1]));
+    fprintf(file, "# a: %s\n", mpi_side_preference_text(settings->preference[0]));
+    fprintf(file, "# b: %s\n", mpi_side_preference_text(settings->preference[1]));
     fprintf(file, "# oversubscribed: %s\n", settings_oversubscribed(settings) ? "yes" : "no");
 }
 

@@ -13,6 +13,7 @@ unit_programs = \
     tests/unit/cache_file_test \
     tests/unit/report_file_test \
     tests/unit/fits_test \
+    tests/unit/options_test \
     tests/unit/plan_test \
     tests/unit/layout_test \
     tests/unit/waiter_test \
@@ -97,6 +98,11 @@ tests_unit_fits_test_SOURCES = tests/unit/fits_test.c $(unit_common) \
     bench/experiments/fits.h bench/experiments/fits.c
 tests_unit_fits_test_CFLAGS = $(unit_cflags)
 tests_unit_fits_test_LDADD = $(unit_libs) -lm
+
+tests_unit_options_test_SOURCES = tests/unit/options_test.c $(unit_common) \
+    bench/options.h bench/options.c bench/number.h bench/operations.h bench/operations.c
+tests_unit_options_test_CFLAGS = $(unit_cflags)
+tests_unit_options_test_LDADD = $(unit_libs)
 
 tests_unit_plan_test_SOURCES = tests/unit/plan_test.c $(unit_common) $(unit_stepper)
 tests_unit_plan_test_CFLAGS = $(unit_cflags)

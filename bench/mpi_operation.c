@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI's collective operations: see mpi_operation.h.
+ */
+#include "mpi_operation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+
+/* Persistent barriers came with MPI 4; Open MPI has them under that name since 5.0, while it still
+ * calls itself MPI 3.1, and as an extension before. */
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define PERSISTENT_BARRIER_INIT MPI_Barrier_init
+#elif defined(OPEN_MPI)
+#include <mpi-ext.h>
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define PERSISTENT_BARRIER_INIT MPIX_Barrier_init
+#endif
+#endif
+
+static const char preference_key[] = "ompi_comm_coll_preference";
+
+/* ---- operations ---- */
+
+static void start_barrier(struct mpi_operation *operation)
+{
+    MPI_Barrier(operation->comm);
+}
+
+static void start_ibarrier(struct mpi_operation *operation)
+{
+    MPI_Ibarrier(operation->comm, &operation->request);
+}
+
+static void start_persistent(struct mpi_operation *operation)
+{
+    MPI_Start(&operation->request);
+}
+
+static void start_allreduce(struct mpi_operation *operation)
+{
+    MPI_Allreduce(operation->send, operation->receive, operation->count, MPI_FLOAT, MPI_SUM,
+                  operation->comm);
+}
+
+static void start_iallreduce(struct mpi_operation *operation)
+{
+    MPI_Iallreduce(operation->send, operation->receive, operation->count, MPI_FLOAT, MPI_SUM,
+                   operation->comm, &operation->request);
+}
+
+static void start_bcast(struct mpi_operation *operation)
+{
+    MPI_Bcast(operation->send, operation->count, MPI_BYTE, operation->root, operation->comm);
+    if (++operation->root == operation->size)
+        operation->root = 0;
+}
+
+static MPI_Comm duplicate(const struct mpi_operation *operation)
+{
+    MPI_Comm comm;
+    if (operation->info == MPI_INFO_NULL)
+        MPI_Comm_dup(operation->comm, &comm);
+    else
+        MPI_Comm_dup_with_info(operation->comm, operation->info, &comm);
+    return comm;
+}
+
+static void start_dup(struct mpi_operation *operation)
+{
+    MPI_Comm comm = duplicate(operation);
+    MPI_Comm_free(&comm);
+}
+
+/* ---- results ---- */
+
+/* What a process adds to a sum: 1 to CONTRIBUTIONS, so that sums of floats are exact in any order
+ * with up to two million processes. */
+enum { CONTRIBUTIONS = 7 };
+
+static float contribution(unsigned rank, unsigned place)
+{
+    return (float)(1 + (3 * rank + place) % CONTRIBUTIONS);
+}
+
+static bool check_sum(struct mpi_operation *operation, unsigned round)
+{
+    float sums[CONTRIBUTIONS] = {0};
+    for (unsigned rank = 0; rank < (unsigned)operation->size; rank++)
+        for (unsigned place = 0; place < CONTRIBUTIONS; place++)
+            sums[place] += contribution(rank, place);
+
+    float *send = operation->send;
+    const float *receive = operation->receive;
+    memset(operation->receive, 0, (size_t)operation->count * sizeof(*receive));
+    for (unsigned i = 0; i < (unsigned)operation->count; i++)
+        send[i] = contribution((unsigned)operation->rank, i + round);
+    mpi_operation_play(operation);
+    bool right = true;
+    for (unsigned i = 0; i < (unsigned)operation->count; i++)
+        right &= receive[i] == sums[(i + round) % CONTRIBUTIONS];
+    return right;
+}
+
+static bool check_bcast(struct mpi_operation *operation, unsigned round)
+{
+    const unsigned root = (unsigned)operation->root;
+    const size_t bytes = (size_t)operation->count;
+    unsigned char *message = operation->send;
+    for (size_t i = 0; i < bytes; i++)
+        message[i] = operation->rank == operation->root ? 1 + (root + round + i) % 255 : 0;
+    mpi_operation_play(operation);
+    bool right = true;
+    for (size_t i = 0; i < bytes; i++)
+        right &= message[i] == 1 + (root + round + i) % 255;
+    return right;
+}
+
+/* A duplicate has the same members in the same order, and messages of its own. */
+static bool check_dup(struct mpi_operation *operation, unsigned round)
+{
+    MPI_Comm comm = duplicate(operation);
+    int alike, sum = operation->rank + (int)round;
+    MPI_Comm_compare(operation->comm, comm, &alike);
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, comm);
+    MPI_Comm_free(&comm);
+    return alike == MPI_CONGRUENT &&
+           sum == operation->size * (operation->size - 1) / 2 + operation->size * (int)round;
+}
+
+/* ---- all of them ---- */
+
+static const struct {
+    void (*start)(struct mpi_operation *operation);
+    bool waits;
+    bool (*check)(struct mpi_operation *operation, unsigned round); /* NULL: nothing to check */
+} kinds[OPERATION_NONE] = {
+    [OPERATION_BARRIER] = {start_barrier, false, NULL},
+    [OPERATION_IBARRIER] = {start_ibarrier, true, NULL},
+    [OPERATION_PERSISTENT] = {start_persistent, true, NULL},
+    [OPERATION_ALLREDUCE] = {start_allreduce, false, check_sum},
+    [OPERATION_IALLREDUCE] = {start_iallreduce, true, check_sum},
+    [OPERATION_BCAST] = {start_bcast, false, check_bcast},
+    [OPERATION_DUP] = {start_dup, false, check_dup},
+};
+
+bool mpi_operation_supported(enum operation kind)
+{
+#ifdef PERSISTENT_BARRIER_INIT
+    (void)kind;
+    return true;
+#else
+    return kind != OPERATION_PERSISTENT;
+#endif
+}
+
+static void init_persistent(struct mpi_operation *operation)
+{
+#ifdef PERSISTENT_BARRIER_INIT
+    PERSISTENT_BARRIER_INIT(operation->comm, MPI_INFO_NULL, &operation->request);
+#else
+    (void)operation;
+#endif
+}
+
+void mpi_operation_open(struct mpi_operation *operation, enum operation kind, MPI_Comm parent,
+                        const char *preference)
+{
+    *operation = (struct mpi_operation){.start = kinds[kind].start,
+                                        .waits = kinds[kind].waits,
+                                        .comm = parent,
+                                        .request = MPI_REQUEST_NULL,
+                                        .kind = kind,
+                                        .info = MPI_INFO_NULL};
+    if (preference) {
+        MPI_Info_create(&operation->info);
+        MPI_Info_set(operation->info, preference_key, preference);
+    }
+    operation->comm = duplicate(operation);
+    MPI_Comm_rank(operation->comm, &operation->rank);
+    MPI_Comm_size(operation->comm, &operation->size);
+    if (kind == OPERATION_PERSISTENT)
+        init_persistent(operation);
+}
+
+static void free_memory(struct mpi_operation *operation)
+{
+    free(operation->send);
+    free(operation->receive);
+}
+
+void mpi_operation_close(struct mpi_operation *operation)
+{
+    if (operation->request != MPI_REQUEST_NULL)
+        MPI_Request_free(&operation->request);
+    if (operation->info != MPI_INFO_NULL)
+        MPI_Info_free(&operation->info);
+    free_memory(operation);
+    MPI_Comm_free(&operation->comm);
+}
+
+void mpi_operation_resize(struct mpi_operation *operation, size_t bytes)
+{
+    const unsigned unit = operations[operation->kind].unit;
+    if (!unit)
+        return;
+    free_memory(operation);
+    operation->count = (int)(bytes / unit);
+    operation->send = bench_alloc_pages(bytes);
+    operation->receive = bench_alloc_pages(bytes);
+}
+
+bool mpi_operation_check(struct mpi_operation *operation)
+{
+    enum { MORE = 8 }; /* than one for each root */
+    const unsigned rounds = (unsigned)operation->size + MORE;
+    bool right = true;
+    for (unsigned round = 0; kinds[operation->kind].check && round < rounds; round++)
+        right &= kinds[operation->kind].check(operation, round);
+    return right;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI's operations as contestants: see mpi_side.h.
+ */
+#include "mpi_side.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "chunk.h"
+#include "tell.h"
+#include "work.h"
+
+void mpi_side_open(struct mpi_side *side, MPI_Comm parent, enum operation kind,
+                   const char *preference, unsigned tests)
+{
+    *side = (struct mpi_side){.overlaps = operations[kind].nonblocking, .tests = tests};
+    mpi_operation_open(&side->operation, kind, parent, preference);
+    if (side->overlaps) {
+        side->work_rate = work_rate();
+        MPI_Barrier(side->operation.comm); /* nicbarr sets up across hosts in the first of these */
+    }
+}
+
+void mpi_side_close(struct mpi_side *side)
+{
+    mpi_operation_close(&side->operation);
+}
+
+/* ---- operations ---- */
+
+static void repeat(struct mpi_side *side, unsigned times)
+{
+    while (times--)
+        mpi_operation_play(&side->operation);
+}
+
+/* A computation of `steps` in between, cut into slices by the test calls. */
+static void repeat_overlapped(struct mpi_side *side, unsigned times, unsigned long steps)
+{
+    struct mpi_operation *operation = &side->operation;
+    unsigned long slice = steps / (side->tests + 1);
+    while (times--) {
+        int done;
+        operation->start(operation);
+        work_do(steps - slice * side->tests);
+        for (unsigned test = 0; test < side->tests; test++) {
+            MPI_Test(&operation->request, &done, MPI_STATUS_IGNORE);
+            work_do(slice);
+        }
+        MPI_Wait(&operation->request, MPI_STATUS_IGNORE);
+    }
+}
+
+static void once(void *self)
+{
+    repeat(self, 1);
+}
+
+/* ---- chunks ---- */
+
+/* As osu_ibarrier does it: a computation as long as the operation takes alone, once between start
+ * and wait, once without any communication. All ranks compute as long as the slowest rank's
+ * operation took. Loops are timed as a whole, since clocks inside would count as communication. */
+static void measure_overlap(struct mpi_side *side, unsigned iterations, double figures[FIGURES])
+{
+    double pure = figures[FIGURE_LATENCY];
+    MPI_Allreduce(MPI_IN_PLACE, &pure, 1, MPI_DOUBLE, MPI_MAX, side->operation.comm);
+    unsigned long steps = (unsigned long)(pure * side->work_rate);
+
+    repeat_overlapped(side, chunk_approach(iterations), steps);
+    double start = chunk_clock();
+    repeat_overlapped(side, iterations, steps);
+    figures[FIGURE_OVERALL] = (chunk_clock() - start) / iterations;
+
+    start = chunk_clock();
+    for (unsigned i = 0; i < iterations; i++)
+        work_do(steps);
+    figures[FIGURE_COMPUTE] = (chunk_clock() - start) / iterations;
+}
+
+static void run(void *self, unsigned iterations, double figures[FIGURES])
+{
+    struct mpi_side *side = self;
+    repeat(side, chunk_approach(iterations));
+    double start = chunk_clock();
+    repeat(side, iterations);
+    figures[FIGURE_LATENCY] = (chunk_clock() - start) / iterations;
+    if (side->overlaps)
+        measure_overlap(side, iterations, figures);
+}
+
+struct contestant mpi_side_contestant(struct mpi_side *side, const char *name, bool tails)
+{
+    return (struct contestant){.name = name, .self = side, .run = run, .once = tails ? once : NULL};
+}
+
+/* ---- components ---- */
+
+/* Every coll component registers its priority, which MPI's tools interface shows. */
+static bool component_loaded(const char *name)
+{
+    char variable[160];
+    int index;
+    snprintf(variable, sizeof(variable), "coll_%s_priority", name);
+    return MPI_T_cvar_get_index(variable, &index) == MPI_SUCCESS;
+}
+
+/* False: `name` is the first component of the preference (NULL: of nothing) that is missing. */
+static bool components_loaded(const char *preference, char *name, size_t name_size)
+{
+    bool loaded = true;
+    int provided;
+    if (!preference)
+        return true;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    const char *rest = preference + (*preference == '^');
+    while (loaded && *rest) {
+        size_t length = strcspn(rest, ",");
+        snprintf(name, name_size, "%.*s", (int)length, rest);
+        loaded = component_loaded(name);
+        rest += length;
+        rest += *rest == ',';
+    }
+    MPI_T_finalize();
+    return loaded;
+}
+
+const char *const mpi_side_names[2] = {"A", "B"};
+
+void mpi_side_warn_of_missing(const char *const preference[2], int rank)
+{
+    char name[128];
+    for (int i = 0; i < 2; i++) {
+        if (!components_loaded(preference[i], name, sizeof(name))) {
+            tell(rank, "warning: this job has no coll component '%s', which %s's preference names",
+                 name, mpi_side_names[i]);
+        }
+    }
+}
+
+const char *mpi_side_preference_text(const char *preference)
+{
+    return preference ? preference : "none, as the job gives";
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An MPI whose results are wrong: preloaded into nicbarr_bench, which must say so. bench.sh runs
+ * it.
+ *
+ * Each is wrong by as little as can be, and only in what nicbarr_bench measures: its own
+ * bookkeeping goes by other types. Sums of floats are maxima, broadcasts of bytes lack the last
+ * one, and duplicates of all but MPI_COMM_WORLD have their members in the opposite order.
+ */
+#include <mpi.h>
+
+int MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm comm)
+{
+    return PMPI_Allreduce(send, receive, count, type, type == MPI_FLOAT ? MPI_MAX : op, comm);
+}
+
+int MPI_Iallreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm, MPI_Request *request)
+{
+    return PMPI_Iallreduce(send, receive, count, type, type == MPI_FLOAT ? MPI_MAX : op, comm,
+                           request);
+}
+
+int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    return PMPI_Bcast(buffer, type == MPI_BYTE ? count - 1 : count, type, root, comm);
+}
+
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *duplicate)
+{
+    int rank;
+    if (comm == MPI_COMM_WORLD)
+        return PMPI_Comm_dup(comm, duplicate);
+    PMPI_Comm_rank(comm, &rank);
+    return PMPI_Comm_split(comm, 0, -rank, duplicate);
+}
