@@ -38,7 +38,7 @@ struct myrd_groups {
     struct myrd_users *users;
     bool told; /* the kernel tells us which are stuck: we need not look */
     uint64_t heard_at_ms;
-    uint64_t look_at_ms;
+    uint64_t looked_at_ms, look_at_ms;
     uint64_t ask_at_ms; /* no group is to be asked for before; UINT64_MAX: none is */
     uint32_t count, closed_count;
     struct group group[MCP_KERNEL_GROUPS];
@@ -366,23 +366,32 @@ static void look_after(struct myrd_groups *groups, struct group *group, uint64_t
     }
 }
 
-static void look_after_all(struct myrd_groups *groups, uint64_t now_ms)
+/* False: it was not time for it. */
+static bool look_after_all(struct myrd_groups *groups, uint64_t now_ms)
 {
     if (groups->told || now_ms < groups->look_at_ms) {
-        return;
+        return false;
     }
+    groups->looked_at_ms = now_ms;
     groups->look_at_ms = now_ms + MYRD_LOOK_MS;
     for (uint32_t g = 0; g < groups->count; ++g) {
         if (!groups->group[g].failed) {
             look_after(groups, &groups->group[g], now_ms);
         }
     }
+    return true;
 }
 
-void myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms)
+bool myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms)
 {
-    look_after_all(groups, now_ms);
+    const bool looked = look_after_all(groups, now_ms);
     ask_for_due(groups, now_ms);
+    return looked;
+}
+
+void myrd_groups_took(struct myrd_groups *groups, uint64_t took_ns)
+{
+    groups->look_at_ms = groups->looked_at_ms + mcp_kernel_rest(took_ns) / 1000000;
 }
 
 int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms)

@@ -58,8 +58,11 @@ void myrd_groups_bury(struct myrd_groups *groups, uint64_t holder);
 void myrd_groups_hear(struct myrd_groups *groups, uint64_t now_ms);
 
 /* Ask for whatever is due. Where the kernel does not tell, look at all groups before. Call it after
- * myrd_groups_timeout() milliseconds (-1: nothing will be due), or at any time. */
-void myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms);
+ * myrd_groups_timeout() milliseconds (-1: nothing will be due), or at any time. True: it has looked
+ * at all groups. Then say how long that call took of a processor (nanoseconds), as the next look
+ * rests for that (mcp_kernel_rest()). */
+bool myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms);
+void myrd_groups_took(struct myrd_groups *groups, uint64_t took_ns);
 int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms);
 
 /* All that user `uid` may know of the groups. */

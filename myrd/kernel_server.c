@@ -609,6 +609,14 @@ static void meet_some(struct myrd_kernel_server *server)
     }
 }
 
+static void look_after_groups(struct myrd_kernel_server *server)
+{
+    const uint64_t begin_ns = os_thread_ns();
+    if (myrd_groups_look(server->groups, os_now_ms())) {
+        myrd_groups_took(server->groups, os_thread_ns() - begin_ns);
+    }
+}
+
 static void accept_some(struct myrd_kernel_server *server)
 {
     int came = 0;
@@ -676,7 +684,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         if (0 != server->watched[2].revents) {
             myrd_groups_hear(server->groups, os_now_ms());
         }
-        myrd_groups_look(server->groups, os_now_ms());
+        look_after_groups(server);
         if (0 != server->watched[1].revents) {
             accept_some(server);
         }

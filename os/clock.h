@@ -30,6 +30,14 @@ static inline uint64_t os_now_ms(void)
     return os_now_us() / 1000;
 }
 
+/* How long the calling thread has run on processors. Time in which it had none does not count. */
+static inline uint64_t os_thread_ns(void)
+{
+    struct timespec ran;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
+    return (uint64_t)ran.tv_sec * UINT64_C(1000000000) + (uint64_t)ran.tv_nsec;
+}
+
 static inline struct timespec os_timespec_of_ns(uint64_t ns)
 {
     const struct timespec time = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};

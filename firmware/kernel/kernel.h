@@ -157,9 +157,24 @@ struct mcp_kernel_stuck {
     uint32_t told; /* in this epoch, with this time */
 };
 
-/* How often the timer looks for stuck groups while anybody waits (nanoseconds); the bytes of the
- * ring of messages to the owner. */
+/*
+ * From one look for stuck groups to the next (nanoseconds). A look goes over all groups, so it
+ * costs time that no user pays for. After one that took `took_ns` nobody looks for 100 times as
+ * long: all looks together take less than 1 % of a processor. Whatever takes longer than 10 ms is
+ * no look's cost; the system was held up. So nobody rests longer than 1 s.
+ */
 #define MCP_KERNEL_LOOK_NS UINT64_C(10000000)
+#define MCP_KERNEL_REST_NS UINT64_C(1000000000)
+
+static inline uint64_t mcp_kernel_rest(uint64_t took_ns)
+{
+    if (took_ns >= MCP_KERNEL_REST_NS / 100) {
+        return MCP_KERNEL_REST_NS;
+    }
+    return 100 * took_ns > MCP_KERNEL_LOOK_NS ? 100 * took_ns : MCP_KERNEL_LOOK_NS;
+}
+
+/* The bytes of the ring of messages to the owner. */
 enum { MCP_KERNEL_TOLD = 65536 };
 
 /* Open groups at the most, closed groups whose last epoch is kept, and known hosts. */

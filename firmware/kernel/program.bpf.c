@@ -99,6 +99,9 @@ struct {
     __type(value, struct watch);
 } watches SEC(".maps");
 
+/* How long the last look for stuck groups took (nanoseconds). */
+uint64_t look_took;
+
 /* For each socket that a host has rung MCP_RING_SLEEP by: the key of the group. It goes with the
  * socket. */
 struct {
@@ -498,7 +501,7 @@ static __always_inline int play(struct play *play, bool incoming)
 static __always_inline void arm(struct watch *watch)
 {
     if (0 == __sync_lock_test_and_set(&watch->armed, 1)) {
-        (void)bpf_timer_start(&watch->timer, MCP_KERNEL_LOOK_NS, 0);
+        (void)bpf_timer_start(&watch->timer, mcp_kernel_rest(look_took), 0);
     }
 }
 
@@ -555,6 +558,7 @@ static int look_who_is_stuck(void *map, const uint32_t *zero, struct watch *watc
     (void)zero;
     (void)__sync_lock_test_and_set(&watch->armed, 0);
     (void)bpf_for_each_map_elem(&groups, look_at, &look, 0);
+    look_took = bpf_ktime_get_ns() - look.now_ns;
     if (look.any) {
         arm(watch);
     }

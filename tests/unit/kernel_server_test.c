@@ -493,6 +493,36 @@ static void nothing_is_due_without_groups(void **state)
     assert_int_equal(myrd_groups_timeout(groups, NOW + MYRD_LOOK_MS + 1), 0);
 }
 
+/* Looks cost 1 % of a processor at the most, and what holds up the system for long counts no more
+ * than a look can take. */
+static void looks_rest(void **state)
+{
+    static const struct {
+        uint64_t took_ns, rest_ms;
+    } looks[] = {{0, 10},        {99999, 10},      {100000, 10},        {200000, 20},
+                 {9000000, 900}, {10000000, 1000}, {60000000000, 1000}, {UINT64_MAX, 1000}};
+    struct myrd_groups *groups = *state;
+    uint64_t now = NOW;
+    for (size_t l = 0; l < sizeof(looks) / sizeof(looks[0]); ++l) {
+        assert_int_equal(mcp_kernel_rest(looks[l].took_ns), 1000000 * looks[l].rest_ms);
+    }
+    open_for(groups, 7, ALICE, 1);
+    for (size_t l = 0; l < sizeof(looks) / sizeof(looks[0]); ++l) {
+        assert_true(myrd_groups_look(groups, now));
+        myrd_groups_took(groups, looks[l].took_ns);
+        assert_int_equal(myrd_groups_timeout(groups, now), looks[l].rest_ms);
+        now += looks[l].rest_ms;
+        assert_false(myrd_groups_look(groups, now - 1));
+        assert_int_equal(myrd_groups_timeout(groups, now - 1), 1);
+    }
+    /* A group that is stuck is asked for when it is looked at. */
+    assert_true(myrd_groups_look(groups, now));
+    myrd_groups_took(groups, 3000000);
+    double_set(7, true, 3);
+    assert_int_equal(times_asked(groups, &now, now + 300, NULL), 0);
+    assert_int_equal(times_asked(groups, &now, now + 2 * MYRD_LOOK_MS, NULL), 1);
+}
+
 /* Where the kernel tells who is stuck nobody looks, and others are not asked for. */
 static void who_is_told_of_is_asked_for(void **state)
 {
@@ -1644,6 +1674,7 @@ int main(void)
         GROUPS(who_is_stuck_is_asked_for_ever_more_seldom),
         GROUPS(who_goes_on_is_not_asked_for),
         GROUPS(nothing_is_due_without_groups),
+        GROUPS(looks_rest),
         cmocka_unit_test(a_user_has_so_many_meetings),
         cmocka_unit_test(who_opens_the_same_group_meets_once),
         cmocka_unit_test(meetings_take_turns),
