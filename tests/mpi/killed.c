@@ -3,11 +3,11 @@
  * A job in which one process dies at a random moment: the program that run_killed.sh watches from
  * outside.
  *
- * All processes do barriers on several communicators, for ever. A timer ends the chosen one (by
- * SIGKILL to itself, or MPI_Abort), wherever it is by then: in a barrier, between two, making or
- * freeing a communicator, in the middle of a set-up of shared memory. What must hold afterwards
- * (mpirun ends by itself with a non-zero status, nothing is left of the job) cannot be checked from
- * inside.
+ * All processes do barriers on several communicators, or reductions and broadcasts, for ever. A
+ * timer ends the chosen one (by SIGKILL to itself, or MPI_Abort), wherever it is by then: in a
+ * barrier, between two, making or freeing a communicator, in the middle of a set-up of shared
+ * memory. What must hold afterwards (mpirun ends by itself with a non-zero status, nothing is left
+ * of the job) cannot be checked from inside.
  *
  * --pretend makes the script's own checks fail on purpose: "nobody-dies" (the job ends well),
  * "leftover" (a file whose name contains nicbarr stays in /dev/shm), "orphan" (a process stays).
@@ -30,7 +30,7 @@ static long victim = -1;
 static long after_us = -1;
 
 static const struct test_option options[] = {
-    {"--mode", OPTION_TEXT, &mode, "barrier, ibarrier, dup (each with SIGKILL) or abort"},
+    {"--mode", OPTION_TEXT, &mode, "barrier, ibarrier, dup, data (each with SIGKILL) or abort"},
     {"--victim", OPTION_LONG, &victim, "the rank that dies (default: by the seed)"},
     {"--after-us", OPTION_LONG, &after_us,
      "when it dies (default: within 5 or 300 ms, by the seed)"},
@@ -91,6 +91,26 @@ static void make_use_free(struct ledger *on_dup, struct ledger *on_half)
     MPI_Comm_free(&on_dup->comm);
 }
 
+/* In place of a barrier. */
+static void carry_data(const struct ledger *ledger, long number)
+{
+    int rank, size;
+    double one = 1, sum = 0;
+    MPI_Request request;
+    MPI_Comm_rank(ledger->comm, &rank);
+    MPI_Comm_size(ledger->comm, &size);
+    long told = rank == number % size ? number : -1;
+    MPI_Bcast(&told, 1, MPI_LONG, (int)(number % size), ledger->comm);
+    if (number % 3 == 0) {
+        MPI_Iallreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, ledger->comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, ledger->comm);
+    }
+    TEST_CHECK(told == number && sum == size, ledger->name, "expected %ld and %d, found %ld and %g",
+               number, size, told, sum);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(argc, argv, "killed", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
@@ -109,6 +129,7 @@ int main(int argc, char **argv)
 
     bool nobody_dies = strcmp(pretend, "nobody-dies") == 0;
     bool often_make = strcmp(mode, "dup") == 0, nonblocking = strcmp(mode, "ibarrier") == 0;
+    bool data = strcmp(mode, "data") == 0;
     test_phase("waiting for somebody to die");
     for (long i = 0; !nobody_dies || i < 1000; i++) {
         if (abort_now)
@@ -117,6 +138,8 @@ int main(int argc, char **argv)
         delay_random(&mine);
         if (rng_below(&plan, 50) < (often_make ? 48 : 1))
             make_use_free(&on_dup, &on_half);
+        else if (data)
+            carry_data(ledger, i);
         else if (nonblocking || rng_below(&plan, 8) == 0)
             checked_ibarrier(ledger);
         else
