@@ -130,7 +130,7 @@ unset ASAN_OPTIONS
 
 say "ThreadSanitizer"
 # The members of a group as threads of one process, so that what they share is seen.
-threaded="plan layout waiter group segment inlet port nic"
+threaded="plan layout waiter group exchange ring segment inlet port nic"
 with_threads() {
     local flags="-O1 -g -fsanitize=thread -fno-omit-frame-pointer" name programs=()
     for name in $threaded; do programs+=("tests/unit/${name}_test"); done

@@ -11,6 +11,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/waiting.h libmyr/waiter.h libmyr/waiter.c \
     libmyr/plan.h libmyr/plan.c \
     libmyr/group.h libmyr/group.c \
+    libmyr/slot.h libmyr/exchange.h libmyr/exchange.c libmyr/ring.h libmyr/ring.c \
     libmyr/nic.h libmyr/nic_inside.h libmyr/nic_parts.h libmyr/nic.c \
     libmyr/nic_open.c libmyr/nic_lock.c libmyr/nic_board.c libmyr/nic_poll.c libmyr/nic_sleep.c \
     libmyr/nic_links.h libmyr/nic_links.c \

@@ -18,6 +18,8 @@ unit_programs = \
     tests/unit/layout_test \
     tests/unit/waiter_test \
     tests/unit/group_test \
+    tests/unit/exchange_test \
+    tests/unit/ring_test \
     tests/unit/segment_test \
     tests/unit/secrets_test \
     tests/unit/seal_test \
@@ -47,6 +49,7 @@ check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
 unit_common = tests/unit/crew.h tests/unit/crew.c
+unit_slots = tests/unit/slots_common.h tests/unit/slots_common.c
 unit_stepper = tests/unit/stepper.h tests/unit/stepper.c
 unit_wire = tests/unit/wire_double.h tests/unit/wire_double.c
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -pthread
@@ -123,6 +126,14 @@ tests_unit_waiter_test_LDADD = $(unit_libs)
 tests_unit_group_test_SOURCES = tests/unit/group_test.c $(unit_common)
 tests_unit_group_test_CFLAGS = $(unit_cflags)
 tests_unit_group_test_LDADD = $(unit_libs)
+
+tests_unit_exchange_test_SOURCES = tests/unit/exchange_test.c $(unit_slots) $(unit_common)
+tests_unit_exchange_test_CFLAGS = $(unit_cflags)
+tests_unit_exchange_test_LDADD = $(unit_libs)
+
+tests_unit_ring_test_SOURCES = tests/unit/ring_test.c $(unit_slots) $(unit_common)
+tests_unit_ring_test_CFLAGS = $(unit_cflags)
+tests_unit_ring_test_LDADD = $(unit_libs)
 
 tests_unit_segment_test_SOURCES = tests/unit/segment_test.c $(unit_common)
 tests_unit_segment_test_CFLAGS = $(unit_cflags)

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A ring on one node: in each round one process writes a small payload, and all others read it.
+ *
+ * All processes agree who writes which round; it may be another one each time. The writer does not
+ * wait for its readers: a ring is *loosely synchronous*, as the MPI_Bcast of Zhang's thesis is. It
+ * may be MYR_RING_WINDOW rounds ahead of the slowest; then it waits. So memory is bounded, and
+ * nothing is lost, however long a reader sleeps. A round's slot is one line of memory for all
+ * (slot.h).
+ *
+ * Threads: one at a time uses a ring. Nothing fails; a process that is gone is waited for.
+ */
+#ifndef MYR_RING_H
+#define MYR_RING_H
+
+#include <stddef.h>
+
+#include "libmyr/slot.h"
+#include "libmyr/sram.h"
+#include "libmyr/waiter.h"
+
+enum { MYR_RING_WINDOW = 32 /* rounds, a power of two */ };
+
+struct myr_ring_lines {
+    struct myr_slot slots[MYR_RING_WINDOW];
+    struct myr_passed passed[]; /* by rank */
+};
+
+struct myr_ring {
+    struct myr_ring_lines *lines;
+    uint32_t size, rank;
+    uint32_t passed;     /* rounds this process has written or read */
+    uint32_t all_passed; /* rounds that all have, as far as is known here */
+    struct myr_watch watch;
+    struct myr_record *record;
+};
+
+size_t myr_ring_bytes(uint32_t size); /* of the record's slots */
+
+/* Take up a record that was joined for this alone. */
+void myr_ring_init(struct myr_ring *ring, struct myr_record *record, struct myr_waiter *waiter,
+                   uint32_t size, uint32_t rank);
+
+static inline struct myr_slot *myr_ring_slot(const struct myr_ring *ring, uint32_t round)
+{
+    return &ring->lines->slots[round % MYR_RING_WINDOW];
+}
+
+static inline void myr_ring_pass(struct myr_ring *ring)
+{
+    myr_word *word = &ring->lines->passed[ring->rank].round;
+    myr_publish(word, ++ring->passed);
+    myr_wake(&ring->watch, word);
+}
+
+/* ---- the writer of a round ---- */
+
+/* Wait until all have passed so far that the next slot is free. */
+void myr_ring_await_room(struct myr_ring *ring);
+
+/* Where its payload goes, MYR_SLOT_BYTES; returns when there is room. */
+static inline void *myr_ring_next(struct myr_ring *ring)
+{
+    if (ring->passed - ring->all_passed >= MYR_RING_WINDOW) {
+        myr_ring_await_room(ring);
+    }
+    return myr_ring_slot(ring, ring->passed + 1)->payload;
+}
+
+static inline void myr_ring_write(struct myr_ring *ring)
+{
+    const uint32_t round = ring->passed + 1;
+    struct myr_slot *slot = myr_ring_slot(ring, round);
+    myr_publish(&slot->round, round);
+    myr_wake(&ring->watch, &slot->round);
+    myr_ring_pass(ring);
+}
+
+/* ---- its readers ---- */
+
+/* Wait for the next round. Its payload is valid until myr_ring_pass(). */
+static inline const void *myr_ring_await(struct myr_ring *ring)
+{
+    const uint32_t round = ring->passed + 1;
+    struct myr_slot *slot = myr_ring_slot(ring, round);
+    myr_wait(&ring->watch, &slot->round, round);
+    return slot->payload;
+}
+
+#endif

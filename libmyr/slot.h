@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A record with a payload: what collectives on one node carry their data in (exchange.h, ring.h).
+ *
+ * Payload and epoch lie side by side. A payload of up to 56 bytes shares the epoch's cache line, so
+ * whoever sees the epoch has the data with the same move of a line. (Hoefler's array again, with
+ * data in it; Zhang's thesis has the payload in the barrier's own packet.)
+ *
+ * Both kinds of users number their rounds from 1 on. The numbers wrap around like epochs. A slot is
+ * used again after a window of rounds. By then all processes must have passed the round before,
+ * that is, they will not read it any more. Each process says how far it has passed in a word of its
+ * own.
+ */
+#ifndef MYR_SLOT_H
+#define MYR_SLOT_H
+
+#include <stdalign.h>
+
+#include "firmware/atomics.h"
+
+enum { MYR_SLOT_BYTES = 120 /* of payload */ };
+
+struct myr_slot {
+    alignas(MYR_LINE) myr_word round; /* the round whose payload this is; written last */
+    myr_word passed;                  /* how far the writer had passed when it wrote the round */
+    uint8_t payload[MYR_SLOT_BYTES];  /* aligned to 8 bytes */
+};
+
+_Static_assert(MYR_LINE == sizeof(struct myr_slot), "a slot is a line");
+
+/* How far one process has passed. */
+struct myr_passed {
+    alignas(MYR_LINE) myr_word round;
+};
+
+#endif
