@@ -32,7 +32,5 @@ int nicbarr_ibarrier_failed(ompi_communicator_t *comm, ompi_request_t **request,
                             mca_coll_base_module_t *module);
 int nicbarr_barrier_init(ompi_communicator_t *comm, MPI_Info info, ompi_request_t **request,
                          mca_coll_base_module_t *module);
-int nicbarr_requests_open(void);
-void nicbarr_requests_close(void);
 
 #endif

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/pvars.h"
 #include "coll_nicbarr/report.h"
+#include "coll_nicbarr/requests.h"
 #include "ompi/node.h"
 
 static int component_register(void);

@@ -28,6 +28,7 @@ coll_nicbarr_sources = \
     coll_nicbarr/groups.h coll_nicbarr/groups.c \
     coll_nicbarr/overdue.h coll_nicbarr/overdue.c \
     coll_nicbarr/barrier.h coll_nicbarr/barrier.c coll_nicbarr/ibarrier.c \
+    coll_nicbarr/requests.h coll_nicbarr/requests.c \
     coll_nicbarr/layout.h coll_nicbarr/layout.c \
     coll_nicbarr/tuning.h coll_nicbarr/tune.h coll_nicbarr/tune.c \
     coll_nicbarr/together.h coll_nicbarr/together.c \

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests; see requests.h. Open MPI's progress engine knows of us from the first request on that
+ * is not complete at once.
+ */
+#include "coll_nicbarr/requests.h"
+
+#include <string.h>
+
+enum { REMIND_EVERY = 64 /* calls of progress, a power of two */ };
+
+static opal_free_list_t requests;
+static opal_list_t active;
+static opal_mutex_t lock;
+static uint32_t calls;   /* of progress */
+static uint32_t look_ms; /* when somebody last looked for missing nodes; see overdue.h */
+static bool progressing; /* whether Open MPI's progress engine knows of us */
+
+/* ---- progress ---- */
+
+/* Is it time to look for missing nodes? */
+static bool look_now(void)
+{
+    const uint32_t now_ms = nicbarr_now_ms();
+    if (now_ms - look_ms < NICBARR_LOOK_MS) {
+        return false;
+    }
+    look_ms = now_ms;
+    return true;
+}
+
+static int progress(void)
+{
+    if (opal_list_is_empty(&active)) {
+        return 0;
+    }
+    (void)nicbarr_nics_run(&mca_coll_nicbarr_component.nics, true);
+    if (0 != OPAL_THREAD_TRYLOCK(&lock)) {
+        return 0;
+    }
+    const bool slow = 0 == ++calls % REMIND_EVERY, look = slow && look_now();
+    opal_list_t complete;
+    OBJ_CONSTRUCT(&complete, opal_list_t);
+    opal_list_item_t *item, *next;
+    OPAL_LIST_FOREACH_SAFE(item, next, &active, opal_list_item_t)
+    {
+        nicbarr_request_t *request = (nicbarr_request_t *)item;
+        const struct nicbarr_operation *operation = request->operation;
+        if (operation->test(request) ||
+            (slow && NULL != operation->remind && operation->remind(request, look))) {
+            opal_list_remove_item(&active, item);
+            opal_list_append(&complete, item);
+        }
+    }
+    OPAL_THREAD_UNLOCK(&lock);
+
+    /* Not under the lock: completing may call back, and another thread may free the request. */
+    int events = 0;
+    while (NULL != (item = opal_list_remove_first(&complete))) {
+        ompi_request_complete(&((nicbarr_request_t *)item)->super, true);
+        ++events;
+    }
+    OBJ_DESTRUCT(&complete);
+    return events;
+}
+
+void nicbarr_request_start(nicbarr_request_t *request)
+{
+    request->super.req_state = OMPI_REQUEST_ACTIVE;
+    OPAL_THREAD_LOCK(&lock);
+    request->operation->begin(request);
+    if (request->operation->test(request)) {
+        request->super.req_complete = REQUEST_COMPLETED; /* nobody waits for it yet */
+    } else {
+        request->super.req_complete = REQUEST_PENDING;
+        opal_list_append(&active, &request->super.super.super);
+        if (!progressing) {
+            opal_progress_register(progress);
+            progressing = true;
+        }
+    }
+    OPAL_THREAD_UNLOCK(&lock);
+}
+
+/* ---- what Open MPI does with a request ---- */
+
+static int request_start(size_t count, ompi_request_t **list)
+{
+    for (size_t i = 0; i < count; ++i) {
+        nicbarr_request_start((nicbarr_request_t *)list[i]);
+    }
+    return OMPI_SUCCESS;
+}
+
+static int request_free(ompi_request_t **handle)
+{
+    nicbarr_request_t *request = (nicbarr_request_t *)*handle;
+    ompi_communicator_t *comm = request->super.req_mpi_object.comm;
+    if (NULL != request->operation->drop) {
+        request->operation->drop(request);
+    }
+    OMPI_REQUEST_FINI(&request->super);
+    opal_free_list_return(&requests, &request->super.super);
+    *handle = MPI_REQUEST_NULL;
+    OBJ_RELEASE(comm);
+    return OMPI_SUCCESS;
+}
+
+static int request_cancel(ompi_request_t *request, int complete)
+{
+    (void)request;
+    (void)complete;
+    return MPI_ERR_REQUEST; /* MPI allows no cancelling of collectives */
+}
+
+static void request_construct(nicbarr_request_t *request)
+{
+    request->super.req_type = OMPI_REQUEST_COLL;
+    request->super.req_free = request_free;
+    request->super.req_cancel = request_cancel;
+    request->super.req_start = request_start;
+}
+
+static OBJ_CLASS_INSTANCE(nicbarr_request_t, ompi_request_t, request_construct, NULL);
+
+nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation,
+                                       mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                       bool persistent)
+{
+    nicbarr_request_t *request = (nicbarr_request_t *)opal_free_list_wait(&requests);
+    if (NULL != request) {
+        OMPI_REQUEST_INIT(&request->super, persistent);
+        request->super.req_status = ompi_status_empty;
+        /* The communicator may be freed before the request is; our module must outlive it. */
+        OBJ_RETAIN(comm);
+        request->super.req_mpi_object.comm = comm;
+        request->operation = operation;
+        request->module = module;
+    }
+    return request;
+}
+
+int nicbarr_requests_open(void)
+{
+    OBJ_CONSTRUCT(&requests, opal_free_list_t);
+    OBJ_CONSTRUCT(&active, opal_list_t);
+    OBJ_CONSTRUCT(&lock, opal_mutex_t);
+    return opal_free_list_init(&requests, sizeof(nicbarr_request_t), opal_cache_line_size,
+                               OBJ_CLASS(nicbarr_request_t), 0, 0, 0, -1, 8, NULL, 0, NULL, NULL,
+                               NULL);
+}
+
+void nicbarr_requests_close(void)
+{
+    if (progressing) {
+        opal_progress_unregister(progress);
+        progressing = false;
+    }
+    OBJ_DESTRUCT(&lock);
+    OBJ_DESTRUCT(&active);
+    OBJ_DESTRUCT(&requests);
+}

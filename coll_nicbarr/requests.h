@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests: non-blocking collectives under way, which Open MPI's progress engine looks at.
+ *
+ * ibarrier.c has operations: what it is to begin one, and to see whether it
+ * is complete. Everything else about a request is the same for both. Where there are threads, one
+ * lock guards all requests, and what they are made of.
+ */
+#ifndef NICBARR_REQUESTS_H
+#define NICBARR_REQUESTS_H
+
+#include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/overdue.h"
+
+typedef struct nicbarr_request nicbarr_request_t;
+
+/* The first two are called under the lock. */
+struct nicbarr_operation {
+    void (*begin)(nicbarr_request_t *request);
+    /* Go on with it; true: it is complete. The oldest request is asked first. */
+    bool (*test)(nicbarr_request_t *request);
+    /* Now and then, of one that is not: true if it never will be, with the error it ends with in
+     * req_status. `look`: see whether everybody is still there. NULL: nothing to do. */
+    bool (*remind)(nicbarr_request_t *request, bool look);
+    void (*drop)(nicbarr_request_t *request); /* what it has of its own; NULL: nothing */
+};
+
+struct nicbarr_request {
+    ompi_request_t super;
+    const struct nicbarr_operation *operation;
+    mca_coll_nicbarr_module_t *module;
+    union {
+        struct {
+            struct myr_arrival arrival;
+            struct myr_group own; /* a persistent barrier's; else its record is NULL */
+            uint32_t epoch;       /* across nodes: what its NICs' group must reach */
+            bool looked;          /* the clock has been looked at: `wait` is valid */
+            struct nicbarr_wait wait;
+        } barrier;
+    } of;
+};
+
+/* A request on `comm`; NULL when out of memory. `of` is the caller's to fill in. */
+nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation,
+                                       mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                       bool persistent);
+
+/* Begin it. It is handed to the progress engine unless that was all. */
+void nicbarr_request_start(nicbarr_request_t *request);
+
+int nicbarr_requests_open(void);
+void nicbarr_requests_close(void);
+
+#endif
