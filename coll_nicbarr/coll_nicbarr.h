@@ -13,17 +13,19 @@
  *   groups.c      groups of NICs: joining them
  *   barrier.c     MPI_Barrier
  *   ibarrier.c    MPI_Ibarrier and persistent barriers
- *   layout.c      from a choice to a plan in a record's memory
- *   schedule.c    the algorithms (pure)              model.c  what they should cost (pure)
- *   shape.c       what a choice depends on (pure)    candidates.c  what is worth measuring (pure)
- *   contest.c     which candidate is best (pure)     statistics.c  medians and quartiles (pure)
- *   tune.c        has the candidates compete         together.c    what ranks do together meanwhile
- *   limits.c      what the node's memory and processors take, for the model
- *   round_trips.c what messages between nodes take, for the model
- *   pvars.c       the NICs' counters for MPI's tools interface
- *   cache.c       choices remembered across jobs     cache_file.c  the file (pure)
- *   report.c      what was measured, as JSON         report_file.c the file (pure)
- *   this_host.c   this host's names                  digest.c      one number for data (pure)
+ *   data.c        collectives that carry data, on one node: when they are served
+ *   allreduce.c   MPI_Allreduce, MPI_Iallreduce         reduction.c   one of them under way
+ *   bcast.c       MPI_Bcast                             data_tune.c   are they faster than Open
+ * MPI's? requests.c    non-blocking collectives under way layout.c      from a choice to a plan in
+ * a record's memory schedule.c    the algorithms (pure)              model.c  what they should cost
+ * (pure) shape.c       what a choice depends on (pure)    candidates.c  what is worth measuring
+ * (pure) contest.c     which candidate is best (pure)     statistics.c  medians and quartiles
+ * (pure) tune.c        has the candidates compete         together.c    what ranks do together
+ * meanwhile limits.c      what the node's memory and processors take, for the model round_trips.c
+ * what messages between nodes take, for the model pvars.c       the NICs' counters for MPI's tools
+ * interface cache.c       choices remembered across jobs     cache_file.c  the file (pure) report.c
+ * what was measured, as JSON         report_file.c the file (pure) this_host.c   this host's names
+ * digest.c      one number for data (pure)
  */
 #ifndef COLL_NICBARR_H
 #define COLL_NICBARR_H
@@ -35,17 +37,29 @@
 #include "coll_nicbarr/nics.h"
 #include "coll_nicbarr/parameters.h"
 #include "coll_nicbarr/peers.h"
+#include "coll_nicbarr/reduction.h"
 #include "coll_nicbarr/schedule.h"
 #include "coll_nicbarr/shape.h"
 #include "libmyr/group.h"
+#include "libmyr/ring.h"
 #include "libmyr/segment.h"
+
+/* Collectives that carry data (data.h), and who does them. */
+enum nicbarr_collective { NICBARR_ALLREDUCE, NICBARR_BCAST, NICBARR_COLLECTIVES };
+enum nicbarr_way {
+    NICBARR_WAY_OPEN, /* not decided: Open MPI's own, for the time being */
+    NICBARR_WAY_OURS,
+    NICBARR_WAY_OWN /* Open MPI's */
+};
+enum { NICBARR_SIZE_CLASSES = 4 /* see data.h */ };
 
 typedef struct mca_coll_nicbarr_component {
     mca_coll_base_component_t super;
     struct nicbarr_parameters parameters;
     struct nicbarr_choice forced; /* NICBARR_ALGORITHMS: choose by measurement */
-    int output;                   /* Open MPI's output stream for this component */
-    struct myr_segment *segment;  /* NULL: this process could not join one */
+    enum nicbarr_way forced_ways[NICBARR_COLLECTIVES];
+    int output;                  /* Open MPI's output stream for this component */
+    struct myr_segment *segment; /* NULL: this process could not join one */
     struct myr_waiter waiter;
     struct nicbarr_nics nics;
     bool explained; /* whether this process, without a segment, has said so */
@@ -75,10 +89,22 @@ typedef struct mca_coll_nicbarr_module {
     NICBARR_LOWER(barrier) barrier;
     NICBARR_LOWER(ibarrier) ibarrier;
     NICBARR_LOWER(barrier_init) barrier_init;
-    bool declined;           /* tried to set up, and all members went back to Open MPI's */
-    bool tuning;             /* MPI_Barrier is being measured, by means of Open MPI's own */
-    uint64_t members_digest; /* who is in the communicator; valid when set up */
-    uint32_t *homes;         /* by rank: the processors it is bound to, numbered from 0 */
+    NICBARR_LOWER(allreduce) allreduce;
+    NICBARR_LOWER(iallreduce) iallreduce;
+    NICBARR_LOWER(bcast) bcast;
+    /* Collectives that carry data, by their bytes: */
+    struct {
+        enum nicbarr_way way;
+        uint32_t calls; /* while it is open */
+    } ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
+    uint32_t iallreduces;           /* before they are ours */
+    struct nicbarr_reducer reducer; /* MPI_Allreduce's and MPI_Iallreduce's */
+    struct myr_ring ring;           /* MPI_Bcast's; no record: not set up (yet) */
+    bool declined;                  /* tried to set up, and all members went back to Open MPI's */
+    bool tuning;                    /* MPI_Barrier is being measured, by means of Open MPI's own */
+    bool agreed;                    /* all members can be served; valid: */
+    uint64_t members_digest;        /* who is in the communicator */
+    uint32_t *homes;                /* by rank: the processors it is bound to, numbered from 0 */
     struct nicbarr_shape shape;
     struct nicbarr_choice choice;
     enum nicbarr_source source;
@@ -104,6 +130,7 @@ enum nicbarr_saying {
     NICBARR_SAID_DECLINED = 1,
     NICBARR_SAID_CACHE,
     NICBARR_SAID_REPORT,
+    NICBARR_SAID_DATA,
 };
 bool nicbarr_say_once(enum nicbarr_saying saying); /* true: go ahead, you are the first */
 

@@ -70,6 +70,22 @@ static void take_algorithm(void)
     }
 }
 
+/* What is done by `ours`, unless the person says otherwise. */
+static enum nicbarr_way take_way(const char *parameter, const char *given, const char *ours)
+{
+    if (0 == strcmp(given, ours)) {
+        return NICBARR_WAY_OURS;
+    }
+    if (0 == strcmp(given, "openmpi")) {
+        return NICBARR_WAY_OWN;
+    }
+    if ('\0' != *given && 0 != strcmp(given, "auto")) {
+        nicbarr_complain("coll_nicbarr_%s \"%s\" is none; use auto, openmpi or %s. Using auto",
+                         parameter, given, ours);
+    }
+    return NICBARR_WAY_OPEN;
+}
+
 static void take_parameters(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -80,6 +96,9 @@ static void take_parameters(void)
                          component->parameters.nic, nicbarr_nic_words(words, sizeof(words)));
     }
     take_algorithm();
+    component->forced_ways[NICBARR_ALLREDUCE] =
+        take_way("allreduce", component->parameters.allreduce, "exchange");
+    component->forced_ways[NICBARR_BCAST] = take_way("bcast", component->parameters.bcast, "ring");
 }
 
 /* What must be equal in all processes of a communicator, or they would act differently. */
@@ -93,7 +112,10 @@ static uint64_t parameters_digest(void)
                          p->tune_after,
                          p->tune_budget,
                          p->join_after,
-                         p->nonblocking};
+                         p->nonblocking,
+                         (int)component->forced_ways[NICBARR_ALLREDUCE],
+                         (int)component->forced_ways[NICBARR_BCAST],
+                         nicbarr_host_memory_only()};
     return nicbarr_digest(nicbarr_digest(0, NICBARR_VERSION, sizeof(NICBARR_VERSION)), alike,
                           sizeof(alike));
 }

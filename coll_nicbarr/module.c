@@ -16,6 +16,7 @@
 #include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/cache.h"
 #include "coll_nicbarr/candidates.h"
+#include "coll_nicbarr/data.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/members.h"
@@ -57,8 +58,12 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
     SAVE(module, comm, barrier);
     SAVE(module, comm, ibarrier);
     SAVE(module, comm, barrier_init);
+    SAVE(module, comm, allreduce);
+    SAVE(module, comm, iallreduce);
+    SAVE(module, comm, bcast);
     if (NULL == module->barrier.module || NULL == module->ibarrier.module ||
-        NULL == module->barrier_init.module) {
+        NULL == module->barrier_init.module || NULL == module->allreduce.module ||
+        NULL == module->iallreduce.module || NULL == module->bcast.module) {
         return OMPI_ERR_NOT_FOUND; /* nothing to fall back on: leave this communicator alone */
     }
     return OMPI_SUCCESS;
@@ -75,6 +80,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
         myr_plan_destroy(&module->group.plan);
         myr_record_leave(mca_coll_nicbarr_component.segment, module->group.record);
     }
+    nicbarr_data_leave(module);
     nicbarr_group_leave(&module->nic);
     nicbarr_group_leave(&module->split);
     nicbarr_nodes_free(&module->nodes);
@@ -82,6 +88,9 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
     FORGET(module, barrier);
     FORGET(module, ibarrier);
     FORGET(module, barrier_init);
+    FORGET(module, allreduce);
+    FORGET(module, iallreduce);
+    FORGET(module, bcast);
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_construct,
@@ -117,6 +126,13 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     if (component->parameters.nonblocking) {
         module->super.coll_ibarrier = nicbarr_ibarrier;
         module->super.coll_barrier_init = nicbarr_barrier_init;
+    }
+    if (!across && nicbarr_data_wanted(NICBARR_ALLREDUCE, ompi_comm_size(comm))) {
+        module->super.coll_allreduce = nicbarr_allreduce;
+        module->super.coll_iallreduce = nicbarr_iallreduce;
+    }
+    if (!across && nicbarr_data_wanted(NICBARR_BCAST, ompi_comm_size(comm))) {
+        module->super.coll_bcast = nicbarr_bcast;
     }
     return &module->super;
 }
@@ -248,11 +264,29 @@ static struct nicbarr_bytes bytes_needed(const struct nicbarr_shape *shape,
     return most;
 }
 
+void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           enum nicbarr_collective collective)
+{
+    switch (collective) {
+    case NICBARR_ALLREDUCE:
+        PUT_BACK(module, comm, allreduce);
+        PUT_BACK(module, comm, iallreduce);
+        break;
+    case NICBARR_BCAST:
+        PUT_BACK(module, comm, bcast);
+        break;
+    case NICBARR_COLLECTIVES:
+        break;
+    }
+}
+
 static void put_back(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     PUT_BACK(module, comm, barrier);
     PUT_BACK(module, comm, ibarrier);
     PUT_BACK(module, comm, barrier_init);
+    nicbarr_put_back_data(module, comm, NICBARR_ALLREDUCE);
+    nicbarr_put_back_data(module, comm, NICBARR_BCAST);
 }
 
 /* Another component may have been preferred for MPI_Barrier, and this one for the others only. */
@@ -275,16 +309,25 @@ void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicato
     }
 }
 
+const char *nicbarr_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    const char *why = NULL;
+    if (module->agreed) {
+        return NULL;
+    }
+    if (NULL == mca_coll_nicbarr_component.segment) {
+        return nicbarr_hello_own()->why;
+    }
+    module->agreed = nicbarr_members_agree(module, comm, &why);
+    return module->agreed ? NULL : why;
+}
+
 static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     static char trouble[sizeof(((struct myr_error *)0)->text)];
-    const char *why = NULL;
-
-    if (NULL == component->segment) {
-        return nicbarr_hello_own()->why;
-    }
-    if (!nicbarr_members_agree(module, comm, &why)) {
+    const char *why = nicbarr_agree(module, comm);
+    if (NULL != why) {
         return why;
     }
     why = nicbarr_forced_in_vain(&module->shape);

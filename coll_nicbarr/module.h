@@ -26,6 +26,14 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
 /* Give all collectives back to what lies below; `why` is explained and reported. */
 void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const char *why);
 
+/* Put back Open MPI's own functions of a collective that carries data. */
+void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           enum nicbarr_collective collective);
+
+/* Find out whether the members of a communicator on one node can be served, and its shape. NULL:
+ * yes; else why not. All members come to the same answer. */
+const char *nicbarr_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
 /* Set up at the first collective. False: this communicator's collectives stay Open MPI's own, and
  * its function pointers have been put back. No communication. */
 bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);

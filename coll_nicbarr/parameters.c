@@ -45,7 +45,8 @@ static const struct {
     NUMBER(
         tune_after, 20, 0, INT_MAX, 4,
         "How many barriers a communicator of a new shape does before the algorithms are measured "
-        "on it; programs with fewer barriers than that are not held up"),
+        "on it (and how many calls of MPI_Allreduce or MPI_Bcast of similar size); programs with "
+        "fewer than that are not held up"),
     NUMBER(tune_budget, 50, 0, 60000, 4,
            "How long measuring may take, once for each shape of communicator (milliseconds). 0: do "
            "not measure, use the default algorithm or what the cache knows"),
@@ -64,6 +65,13 @@ static const struct {
            "The most shared memory that all processes of a job on one node take together (MiB); "
            "communicators beyond that keep Open MPI's own barrier"),
     FLAG(nonblocking, true, 4, "Whether to serve MPI_Ibarrier and persistent barriers as well"),
+    TEXT(
+        allreduce, "auto", 2,
+        "MPI_Allreduce and MPI_Iallreduce on one node: auto (the faster one, as measured by size), "
+        "openmpi (Open MPI's own), or exchange (by lines of shared memory, up to 4096 bytes)"),
+    TEXT(bcast, "auto", 2,
+         "MPI_Bcast on one node: auto (the faster one, as measured by size), openmpi (Open MPI's "
+         "own), or ring (by lines of shared memory, up to 4096 bytes)"),
     NUMBER(spin, -1, -1, INT_MAX, 5,
            "How often to look before giving up the processor while waiting. -1: about 50 "
            "microseconds' worth with a processor each, not at all with more processes than "

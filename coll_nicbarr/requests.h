@@ -2,7 +2,7 @@
 /*
  * Requests: non-blocking collectives under way, which Open MPI's progress engine looks at.
  *
- * ibarrier.c has operations: what it is to begin one, and to see whether it
+ * ibarrier.c and allreduce.c have an operation each: what it is to begin one, and to see whether it
  * is complete. Everything else about a request is the same for both. Where there are threads, one
  * lock guards all requests, and what they are made of.
  */
@@ -11,6 +11,7 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/overdue.h"
+#include "coll_nicbarr/reduction.h"
 
 typedef struct nicbarr_request nicbarr_request_t;
 
@@ -37,6 +38,7 @@ struct nicbarr_request {
             bool looked;          /* the clock has been looked at: `wait` is valid */
             struct nicbarr_wait wait;
         } barrier;
+        struct nicbarr_reduction reduction;
     } of;
 };
 

@@ -17,6 +17,7 @@ pkgdata_DATA += ompi/env.sh
 nobase_dist_libexecdata_DATA += ompi/jobs.sh
 
 EXTRA_DIST += ompi/env.sh.in \
+    ompi/shim/ompi/mpi/fortran/base/fint_2_int.h \
     ompi/shim/opal/mca/threads/pthreads/threads_pthreads_mutex.h \
     ompi/shim/opal/mca/threads/pthreads/threads_pthreads_threads.h \
     ompi/shim/opal/mca/threads/pthreads/threads_pthreads_tsd.h

@@ -12,16 +12,20 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "mpi.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
+#include "ompi/datatype/ompi_datatype.h"
 #include "ompi/group/group.h"
 #include "ompi/mca/coll/coll.h"
 #include "ompi/mca/coll/base/base.h"
+#include "ompi/op/op.h"
 #include "ompi/proc/proc.h"
 #include "ompi/request/request.h"
 #include "opal/class/opal_free_list.h"
+#include "opal/datatype/opal_convertor.h"
 #include "opal/mca/base/mca_base_pvar.h"
 #include "opal/mca/btl/base/base.h"
 #include "opal/mca/btl/btl.h"
@@ -37,6 +41,7 @@
 #define NICBARR_MODEX_GLOBAL OPAL_PMIX_GLOBAL
 #elif OMPI_MAJOR_VERSION == 5 && OMPI_MINOR_VERSION == 0
 #include "ompi/runtime/ompi_rte.h"
+#include "opal/mca/accelerator/base/base.h"
 #include "opal/mca/pmix/pmix-internal.h"
 #include "opal/mca/threads/mutex.h"
 #define NICBARR_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
@@ -65,6 +70,18 @@ static inline void nicbarr_comm_identity(const ompi_communicator_t *comm, uint64
     const ompi_comm_extended_cid_t cid = ompi_comm_get_extended_cid(comm);
     *scope = cid.cid_base;
     *id = cid.cid_sub.u64;
+#endif
+}
+
+/* Does all that a program gives to MPI lie in memory that this process can read itself? Not on a
+ * machine with GPUs whose memory this Open MPI takes. */
+static inline bool nicbarr_host_memory_only(void)
+{
+#if OMPI_MAJOR_VERSION == 4
+    return !OPAL_CUDA_SUPPORT;
+#else
+    return 0 ==
+           strcmp(opal_accelerator_base_selected_component.base_version.mca_component_name, "null");
 #endif
 }
 

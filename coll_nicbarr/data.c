@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* When collectives that carry data are served, and their memory; see data.h. */
+#include "coll_nicbarr/data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "coll_nicbarr/module.h"
+
+/* In the keys of records, apart from persistent barriers, which are numbered from 1. */
+static const uint64_t first_sequence = UINT64_C(1) << 63;
+
+const char *nicbarr_collective_name(enum nicbarr_collective collective)
+{
+    return NICBARR_ALLREDUCE == collective ? "MPI_Allreduce" : "MPI_Bcast";
+}
+
+bool nicbarr_data_wanted(enum nicbarr_collective collective, int processes)
+{
+    return NICBARR_WAY_OWN != mca_coll_nicbarr_component.forced_ways[collective] && processes > 1 &&
+           processes <= NICBARR_DATA_PROCESSES && nicbarr_host_memory_only();
+}
+
+/* ---- memory ---- */
+
+static size_t record_bytes(enum nicbarr_collective collective, uint32_t size)
+{
+    return NICBARR_ALLREDUCE == collective ? myr_exchange_bytes(size) : myr_ring_bytes(size);
+}
+
+/* Take up the record. The others may have begun: this cannot be declined any more. */
+static void take_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                    enum nicbarr_collective collective, struct myr_record *record)
+{
+    struct myr_waiter *waiter = &mca_coll_nicbarr_component.waiter;
+    const uint32_t size = module->shape.processes, rank = (uint32_t)ompi_comm_rank(comm);
+    if (NICBARR_BCAST == collective) {
+        myr_ring_init(&module->ring, record, waiter, size, rank);
+        return;
+    }
+    myr_exchange_init(&module->reducer.exchange, record, waiter, size, rank);
+    module->reducer.parts = aligned_alloc(MYR_LINE, (size_t)size * MYR_LINE);
+    if (NULL == module->reducer.parts) {
+        char name[NICBARR_COMM_TEXT];
+        opal_output(0, "nicbarr: out of memory while setting up %s", nicbarr_comm_name(comm, name));
+        ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);
+    }
+}
+
+bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective)
+{
+    if (NULL !=
+        (NICBARR_ALLREDUCE == collective ? module->reducer.exchange.record : module->ring.record)) {
+        return true;
+    }
+    const char *why = nicbarr_agree(module, comm);
+    if (NULL != why) {
+        nicbarr_decline(module, comm, why);
+        return false;
+    }
+    const struct myr_key key = nicbarr_record_key(module, comm, first_sequence + collective);
+    const uint32_t size = module->shape.processes;
+    struct myr_error error = {0};
+    struct myr_record *record = myr_record_join(mca_coll_nicbarr_component.segment, &key, size,
+                                                record_bytes(collective, size), 0, &error);
+    if (NULL == record) {
+        char name[NICBARR_COMM_TEXT];
+        nicbarr_put_back_data(module, comm, collective);
+        if (0 == ompi_comm_rank(comm) && nicbarr_say_once(NICBARR_SAID_DATA)) {
+            opal_output(0,
+                        "nicbarr: %s on %s (%d processes) stays Open MPI's own: %s "
+                        "(coll_nicbarr_memory, or the system's)",
+                        nicbarr_collective_name(collective), nicbarr_comm_name(comm, name),
+                        ompi_comm_size(comm), error.text);
+        }
+        return false;
+    }
+    take_up(module, comm, collective, record);
+    return true;
+}
+
+void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
+{
+    struct myr_segment *segment = mca_coll_nicbarr_component.segment;
+    if (NULL != module->reducer.exchange.record) {
+        myr_record_leave(segment, module->reducer.exchange.record);
+        free(module->reducer.parts);
+    }
+    if (NULL != module->ring.record) {
+        myr_record_leave(segment, module->ring.record);
+    }
+}
+
+/* ---- deciding ---- */
+
+/* Nothing is nicbarr's: Open MPI's own functions run at no cost. */
+static void give_up_if_all_own(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               enum nicbarr_collective collective)
+{
+    bool all_own = true;
+    for (int c = 0; c < NICBARR_SIZE_CLASSES; ++c) {
+        all_own = all_own && NICBARR_WAY_OWN == module->ways[collective][c].way;
+    }
+    if (all_own) {
+        nicbarr_put_back_data(module, comm, collective);
+    }
+}
+
+bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective, uint32_t size_class)
+{
+    const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    enum nicbarr_way *way = &module->ways[collective][size_class].way;
+    uint32_t *calls = &module->ways[collective][size_class].calls;
+    const bool forced = NICBARR_WAY_OURS == component->forced_ways[collective];
+    /* Tuning uses collectives, too. */
+    if (module->tuning || (!forced && (0 == component->parameters.tune_budget ||
+                                       ++*calls <= (uint32_t)component->parameters.tune_after))) {
+        return false;
+    }
+    if (!nicbarr_data_set_up(module, comm, collective)) {
+        return false;
+    }
+    if (forced) {
+        *way = NICBARR_WAY_OURS;
+    } else if (OMPI_SUCCESS != nicbarr_data_tune(module, comm, collective, size_class)) {
+        *way = NICBARR_WAY_OWN; /* whose error this is says so itself, in this very call */
+    }
+    give_up_if_all_own(module, comm, collective);
+    return NICBARR_WAY_OURS == *way;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce, MPI_Bcast.
+ *
+ * They are Open MPI's own until a communicator has called one so often that it is worth looking at
+ * what else there is (coll_nicbarr_tune_after). Then they get their memory, and compete with Open
+ * MPI's own, by size (data_tune.c). MPI_Iallreduce is nicbarr's after a few calls: to create a
+ * communicator takes two or three such reductions of one integer on the parent.
+ *
+ * All members decide alike, as they count the same calls, and compare the bytes of the same type
+ * signature.
+ */
+#ifndef NICBARR_DATA_H
+#define NICBARR_DATA_H
+
+#include "coll_nicbarr/coll_nicbarr.h"
+
+/* Sizes that are measured apart: up to so many bytes. */
+static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {120, 512, 1680, 4096};
+
+enum {
+    NICBARR_DATA_MOST = 4096, /* bytes of a collective */
+    NICBARR_DATA_PROCESSES =
+        128, /* beyond that, reading everybody's line is not the shortest way */
+};
+
+/* Is a module to offer `collective` at all? No: a person wants Open MPI's own, or data may lie
+ * where only Open MPI can read it (on a GPU). */
+bool nicbarr_data_wanted(enum nicbarr_collective collective, int processes);
+
+/* Not decided yet: is this call to be nicbarr's? Some calls on the way to that take time: they get
+ * memory, and measure. */
+bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective, uint32_t size_class);
+
+/* Is a call with so many bytes nicbarr's? */
+static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                     enum nicbarr_collective collective, size_t bytes)
+{
+    uint32_t size_class = 0;
+    if (bytes > NICBARR_DATA_MOST) {
+        return false;
+    }
+    while (bytes > nicbarr_size_classes[size_class]) {
+        ++size_class;
+    }
+    const enum nicbarr_way way = module->ways[collective][size_class].way;
+    return NICBARR_WAY_OURS == way ||
+           (NICBARR_WAY_OPEN == way && nicbarr_data_decide(module, comm, collective, size_class));
+}
+
+/* Get the memory of what MPI_Allreduce and MPI_Iallreduce, or MPI_Bcast, need. False, with a line
+ * for the person, where there is none: Open MPI's own functions are put back, on all members. */
+bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective);
+void nicbarr_data_leave(mca_coll_nicbarr_module_t *module);
+
+/* What MPI calls it. */
+const char *nicbarr_collective_name(enum nicbarr_collective collective);
+
+/* ---- data_tune.c ---- */
+
+/* Measure nicbarr's against Open MPI's own with payloads of this class, or adopt what was measured
+ * on another communicator of this shape. Sets `way`. Collective; Open MPI's error otherwise. */
+int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                      enum nicbarr_collective collective, uint32_t size_class);
+
+/* ---- what MPI calls ---- */
+
+int nicbarr_allreduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
+                      ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
+                       ompi_communicator_t *comm, ompi_request_t **request,
+                       mca_coll_base_module_t *module);
+int nicbarr_bcast(void *buffer, int count, ompi_datatype_t *type, int root,
+                  ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which is faster for a collective that carries data, nicbarr's or Open MPI's own? A contest
+ * (contest.h) of the two on the real communicator, with a payload at the upper end of the class.
+ *
+ * A class has its share of coll_nicbarr_tune_budget. What was measured is remembered for the job,
+ * by the communicator's shape.
+ */
+#include "coll_nicbarr/data.h"
+
+#include <stdlib.h>
+
+#include "coll_nicbarr/contest.h"
+#include "coll_nicbarr/digest.h"
+#include "coll_nicbarr/together.h"
+
+enum { OWN, OURS, CONTESTANTS };
+
+struct tuner {
+    mca_coll_nicbarr_module_t *module;
+    ompi_communicator_t *comm;
+    enum nicbarr_collective collective;
+    int count; /* of doubles */
+    double *from, *to;
+    struct nicbarr_contest contest;
+};
+
+/* One call; the root of a broadcast goes round. */
+static int call(const struct tuner *t, bool ours, int number)
+{
+    mca_coll_nicbarr_module_t *module = t->module;
+    if (NICBARR_BCAST == t->collective) {
+        const int root = number % ompi_comm_size(t->comm);
+        return ours ? nicbarr_bcast(t->to, t->count, MPI_DOUBLE, root, t->comm, &module->super)
+                    : module->bcast.function(t->to, t->count, MPI_DOUBLE, root, t->comm,
+                                             module->bcast.module);
+    }
+    return ours ? nicbarr_allreduce(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, t->comm,
+                                    &module->super)
+                : module->allreduce.function(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, t->comm,
+                                             module->allreduce.module);
+}
+
+/* All set off together, and a turn ends when all have come to its end. */
+static int take_turn(void *context, int candidate, int calls, double *us)
+{
+    struct tuner *t = context;
+    int rc = nicbarr_meet(t->module, t->comm);
+    double start = 0;
+    for (int n = -1; OMPI_SUCCESS == rc && n < calls; ++n) {
+        start = 0 == n ? nicbarr_now_us() : start;
+        rc = call(t, OURS == candidate, n + 1);
+    }
+    *us = (nicbarr_now_us() - start) / calls;
+    return rc;
+}
+
+static int agree(void *context, double *values, int count)
+{
+    return nicbarr_maximum(((struct tuner *)context)->comm, values, count);
+}
+
+static double now_us(void *context)
+{
+    (void)context;
+    return nicbarr_now_us();
+}
+
+/* ---- what is remembered ---- */
+
+static uint64_t note_key(const struct nicbarr_shape *shape, enum nicbarr_collective collective,
+                         uint32_t size_class)
+{
+    const uint32_t what[] = {(uint32_t)collective, size_class};
+    return nicbarr_digest(nicbarr_shape_key(shape), what, sizeof(what)) | UINT64_C(1) << 63;
+}
+
+/* Rank 0 knows; the others go by what it says. */
+static int ask_root(const struct tuner *t, uint64_t key, uint64_t *known)
+{
+    const mca_coll_nicbarr_module_t *module = t->module;
+    *known =
+        0 == ompi_comm_rank(t->comm) ? myr_note_get(mca_coll_nicbarr_component.segment, key) : 0;
+    return module->bcast.function(known, 1, MPI_UINT64_T, 0, t->comm, module->bcast.module);
+}
+
+static void publish(const struct tuner *t, uint64_t key, enum nicbarr_way way, uint32_t bytes)
+{
+    char name[NICBARR_COMM_TEXT];
+    const struct nicbarr_contestant *of = t->contest.of;
+    if (0 == ompi_comm_rank(t->comm)) {
+        (void)myr_note_set(mca_coll_nicbarr_component.segment, key, (uint64_t)way);
+        opal_output_verbose(1, mca_coll_nicbarr_component.output,
+                            "nicbarr: %s up to %u bytes on %s, %d processes on one node: %s "
+                            "(measured, %.3f us; Open MPI's own: %.3f us)",
+                            nicbarr_collective_name(t->collective), bytes,
+                            nicbarr_comm_name(t->comm, name), ompi_comm_size(t->comm),
+                            NICBARR_WAY_OWN == way               ? "openmpi"
+                            : NICBARR_ALLREDUCE == t->collective ? "exchange"
+                                                                 : "ring",
+                            of[OURS].us.median, of[OWN].us.median);
+    }
+}
+
+/* ---- the whole of it ---- */
+
+static int run(struct tuner *t, enum nicbarr_way *way, uint32_t size_class)
+{
+    const struct nicbarr_contest_user user = {take_turn, agree, now_us, t};
+    const double budget_us =
+        mca_coll_nicbarr_component.parameters.tune_budget * 1e3 / NICBARR_SIZE_CLASSES;
+    const uint64_t key = note_key(&t->module->shape, t->collective, size_class);
+    uint64_t known = 0;
+    int rc = ask_root(t, key, &known);
+    if (OMPI_SUCCESS == rc && 0 != known) {
+        *way = (enum nicbarr_way)known;
+        return rc;
+    }
+    /* While it competes, calls of this class are ours. */
+    *way = NICBARR_WAY_OURS;
+    rc = OMPI_SUCCESS == rc
+             ? nicbarr_contest_run(&t->contest, &user, CONTESTANTS, nicbarr_now_us(), budget_us)
+             : rc;
+    *way = OURS == t->contest.chosen ? NICBARR_WAY_OURS : NICBARR_WAY_OWN;
+    if (OMPI_SUCCESS == rc) {
+        publish(t, key, *way, nicbarr_size_classes[size_class]);
+    }
+    return rc;
+}
+
+int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                      enum nicbarr_collective collective, uint32_t size_class)
+{
+    const size_t bytes = nicbarr_size_classes[size_class];
+    struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
+    if (NULL == t) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    *t = (struct tuner){module, comm, collective, (int)(bytes / sizeof(double)),
+                        .from = (double *)(t + 1)};
+    t->to = t->from + t->count;
+    module->tuning = true;
+    const int rc = run(t, &module->ways[collective][size_class].way, size_class);
+    module->tuning = false;
+    free(t);
+    return rc;
+}

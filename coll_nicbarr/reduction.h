@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A reduction under way: what MPI_Allreduce and MPI_Iallreduce are made of on one node.
+ *
+ * The vector is cut into chunks of whole elements. A chunk is a round of the communicator's
+ * exchange (libmyr/exchange.h): every process writes its own part, then reads all parts and
+ * combines them for itself. So a reduction costs one meeting, however many processes there are, and
+ * nobody computes for another one.
+ *
+ * **The same bits.** Parts are combined along a fixed binary tree over ranks: first pairs of
+ * neighbours, then pairs of pairs, lower ranks on the left (nicbarr_combine()). The result depends
+ * on the data, the operation and the number of processes alone, whoever comes first, and operations
+ * that do not commute are right. (So do the two halves of a node's ranks, once nodes combine what
+ * is theirs.)
+ *
+ * Reductions of a communicator have rounds in the order in which they were begun. One that is not
+ * the oldest waits for its turn. Threads: requests' lock (requests.h); see also outstanding.
+ */
+#ifndef NICBARR_REDUCTION_H
+#define NICBARR_REDUCTION_H
+
+#include "ompi/release.h"
+
+#include "libmyr/exchange.h"
+
+/* What the reductions of a communicator share. */
+struct nicbarr_reducer {
+    struct myr_exchange exchange; /* no record: not set up (yet) */
+    uint8_t (*parts)[MYR_LINE];   /* [size]; where they are combined */
+    uint32_t begun;               /* rounds that are given to reductions */
+    myr_word outstanding;         /* non-blocking reductions that are not complete */
+};
+
+struct nicbarr_reduction {
+    const uint8_t *from; /* elements that are not written yet */
+    uint8_t *to;         /* where the next result goes */
+    ompi_op_t *op;
+    ompi_datatype_t *type;
+    size_t extent;      /* of an element, bytes */
+    uint32_t unwritten; /* elements */
+    uint32_t unread;    /* elements */
+    uint32_t chunk;     /* elements in a round */
+    uint32_t first;     /* round */
+};
+
+/* Reserve the rounds of a reduction; `count` > 0 elements of at most MYR_SLOT_BYTES each. */
+void nicbarr_reduction_begin(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction,
+                             const void *from, void *to, int count, ompi_datatype_t *type,
+                             ompi_op_t *op);
+
+/* Go on as far as it can; true: complete. */
+bool nicbarr_reduction_go_on(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction);
+
+/* The same to the end. No other reduction may be outstanding. */
+void nicbarr_reduction_finish(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction);
+
+#endif
