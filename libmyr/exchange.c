@@ -2,9 +2,9 @@
 /*
  * An exchange on one node, off its path; see exchange.h.
  *
- * How far the others have passed stands in two places. A slot says how far its writer had come when
- * it wrote the round. Whoever has just read a round has those lines in its cache. As long as
- * processes go in step, that is enough. Only if somebody lags behind, the words that say it for
+ * How far the others have passed stands in two places. A slot's note says how far its writer had
+ * come when it wrote the round. Whoever has just read a round has those lines in its cache. As long
+ * as processes go in step, that is enough. Only if somebody lags behind, the words that say it for
  * certain are looked at.
  */
 #include "libmyr/exchange.h"
@@ -33,7 +33,7 @@ typedef const myr_word *(*place_fn)(const struct myr_exchange *x, uint32_t rank)
 static const myr_word *in_slot(const struct myr_exchange *x, uint32_t rank)
 {
     const uint32_t at = 0 == x->read_at ? MYR_EXCHANGE_WINDOW - 1 : x->read_at - 1;
-    return &x->lines[rank].slots[at].passed;
+    return &x->lines[rank].slots[at].note;
 }
 
 static const myr_word *for_certain(const struct myr_exchange *x, uint32_t rank)

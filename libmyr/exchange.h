@@ -84,7 +84,7 @@ static inline void myr_exchange_write(struct myr_exchange *x)
 {
     struct myr_slot *slot = &x->lines[x->rank].slots[x->write_at];
     x->write_at = myr_exchange_behind(x->write_at);
-    myr_publish(&slot->passed, x->passed);
+    myr_publish(&slot->note, x->passed);
     myr_publish(&slot->round, ++x->written);
     myr_wake(&x->watch, &slot->round);
 }

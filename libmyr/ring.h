@@ -67,10 +67,12 @@ static inline void *myr_ring_next(struct myr_ring *ring)
     return myr_ring_slot(ring, ring->passed + 1)->payload;
 }
 
-static inline void myr_ring_write(struct myr_ring *ring)
+/* `note` is for the readers. */
+static inline void myr_ring_write(struct myr_ring *ring, uint32_t note)
 {
     const uint32_t round = ring->passed + 1;
     struct myr_slot *slot = myr_ring_slot(ring, round);
+    atomic_store_explicit(&slot->note, note, memory_order_relaxed);
     myr_publish(&slot->round, round);
     myr_wake(&ring->watch, &slot->round);
     myr_ring_pass(ring);
@@ -78,13 +80,13 @@ static inline void myr_ring_write(struct myr_ring *ring)
 
 /* ---- its readers ---- */
 
-/* Wait for the next round. Its payload is valid until myr_ring_pass(). */
-static inline const void *myr_ring_await(struct myr_ring *ring)
+/* Wait for the next round. What it has is valid until myr_ring_pass(). */
+static inline const struct myr_slot *myr_ring_await(struct myr_ring *ring)
 {
     const uint32_t round = ring->passed + 1;
     struct myr_slot *slot = myr_ring_slot(ring, round);
     myr_wait(&ring->watch, &slot->round, round);
-    return slot->payload;
+    return slot;
 }
 
 #endif

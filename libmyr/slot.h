@@ -22,7 +22,7 @@ enum { MYR_SLOT_BYTES = 120 /* of payload */ };
 
 struct myr_slot {
     alignas(MYR_LINE) myr_word round; /* the round whose payload this is; written last */
-    myr_word passed;                  /* how far the writer had passed when it wrote the round */
+    myr_word note;                    /* what the writer says besides */
     uint8_t payload[MYR_SLOT_BYTES];  /* aligned to 8 bytes */
 };
 

@@ -15,6 +15,7 @@ mpi_programs = \
     tests/mpi/pvars \
     tests/mpi/data \
     tests/mpi/short_job \
+    tests/mpi/mismatched \
     tests/mpi/sessions \
     tests/mpi/spawned
 check_PROGRAMS += $(mpi_programs)
@@ -60,6 +61,10 @@ tests_mpi_data_LDADD = $(MPI_LIBS) -lm
 tests_mpi_short_job_SOURCES = tests/mpi/short_job.c $(mpi_common)
 tests_mpi_short_job_CFLAGS = $(mpi_cflags)
 tests_mpi_short_job_LDADD = $(MPI_LIBS)
+
+tests_mpi_mismatched_SOURCES = tests/mpi/mismatched.c $(mpi_common)
+tests_mpi_mismatched_CFLAGS = $(mpi_cflags)
+tests_mpi_mismatched_LDADD = $(MPI_LIBS)
 tests_mpi_sessions_SOURCES = tests/mpi/sessions.c tests/mpi/common.h
 tests_mpi_sessions_CFLAGS = $(mpi_cflags)
 tests_mpi_sessions_LDADD = $(MPI_LIBS)

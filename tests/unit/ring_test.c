@@ -38,9 +38,12 @@ static void take_part(struct member *member, uint32_t writer)
         slots_check_free(member->test, writer, round, MYR_RING_WINDOW);
         slots_fill(payload, writer, round);
         slots_note(member->test, ring->rank, round);
-        myr_ring_write(ring);
+        myr_ring_write(ring, round * 3);
     } else {
-        slots_check(myr_ring_await(ring), writer, round, ring->rank);
+        const struct myr_slot *slot = myr_ring_await(ring);
+        slots_check(slot->payload, writer, round, ring->rank);
+        CREW_CHECK(round * 3 == myr_glance(&slot->note), "rank %u finds the note %u in round %u",
+                   ring->rank, slot->note, round);
         slots_note(member->test, ring->rank, round);
         myr_ring_pass(ring);
     }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A program that is wrong: the root broadcasts another number of bytes than a rank expects. Where
+ * there are more, that rank's error is MPI_ERR_TRUNCATE; where there are fewer, it gets those, and
+ * the rest of its buffer is untouched. So it is with Open MPI's own among two processes, on which
+ * such programs rely. The broadcasts that follow are right again.
+ */
+#include "common.h"
+
+#include <string.h>
+
+enum { AFTERWARDS = 100, MOST = 1000 };
+
+static unsigned char buffer[MOST], gaps[2 * MOST];
+
+static void fill(unsigned char *bytes, int count, int seed)
+{
+    for (int i = 0; i < count; i++)
+        bytes[i] = (unsigned char)(seed + i);
+}
+
+/* Rank 0 sends so many bytes, the last one expects others, with or without gaps between them. */
+static void broadcast(int sent, int expected, bool with_gaps, int number)
+{
+    const bool odd = test.rank == test.size - 1;
+    const int stride = odd && with_gaps ? 2 : 1, count = odd ? expected : sent;
+    unsigned char *at = stride == 1 ? buffer : gaps;
+    MPI_Datatype type;
+    MPI_Type_create_resized(MPI_BYTE, 0, stride, &type);
+    MPI_Type_commit(&type);
+    memset(at, 0xee, (size_t)(MOST * stride));
+    if (test.rank == 0)
+        fill(buffer, sent, number);
+    int class = MPI_SUCCESS, rc = MPI_Bcast(at, count, type, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+    if (rc != MPI_SUCCESS)
+        MPI_Error_class(rc, &class);
+    TEST_CHECK(class == (count < sent ? MPI_ERR_TRUNCATE : MPI_SUCCESS), "the error",
+               "%d bytes sent, %d expected: class %d", sent, count, class);
+    for (int i = 0; class == MPI_SUCCESS && i < MOST; i++) {
+        const unsigned char right = i < sent ? (unsigned char)(number + i) : 0xee;
+        TEST_CHECK(at[i * stride] == right, "the bytes", "%d sent, %d expected: %d at %d", sent,
+                   count, at[i * stride], i);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(argc, argv, "mismatched", NULL, 0, MPI_THREAD_SINGLE);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    static const int pairs[][2] = {{100, 60}, {60, 100}, {500, 250}, {250, 500}, {500, 500}};
+    int number = 0;
+    for (int with_gaps = 0; with_gaps < 2; with_gaps++)
+        for (size_t p = 0; p < TEST_COUNT(pairs); p++) {
+            broadcast(pairs[p][0], pairs[p][1], with_gaps, ++number);
+            for (int i = 0; i < AFTERWARDS; i++)
+                broadcast(80, 80, with_gaps, ++number);
+        }
+    return test_end("");
+}
