@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Allreduce and MPI_Iallreduce.
+ * MPI_Allreduce, MPI_Iallreduce, MPI_Reduce.
  *
  * nicbarr does those of MPI's own operations on MPI's own types. There all members have the same
  * type, and see the same size. The rest is Open MPI's. Open MPI's reductions of one integer that
@@ -22,6 +22,17 @@ static size_t reducible(int count, ompi_datatype_t *type, ompi_op_t *op)
                : 0;
 }
 
+static inline void reduce_now(struct nicbarr_reducer *reducer, const void *from, void *to,
+                              int count, ompi_datatype_t *type, ompi_op_t *op, bool reads)
+{
+    struct nicbarr_reduction reduction;
+    while (0 != myr_observe(&reducer->outstanding)) {
+        opal_progress(); /* they come first, and the others have begun them */
+    }
+    nicbarr_reduction_begin(reducer, &reduction, from, to, count, type, op, reads);
+    nicbarr_reduction_finish(reducer, &reduction);
+}
+
 MYR_HOT int nicbarr_allreduce(const void *from, void *to, int count, ompi_datatype_t *type,
                               ompi_op_t *op, ompi_communicator_t *comm,
                               mca_coll_base_module_t *base)
@@ -32,13 +43,21 @@ MYR_HOT int nicbarr_allreduce(const void *from, void *to, int count, ompi_dataty
         return module->allreduce.function(from, to, count, type, op, comm,
                                           module->allreduce.module);
     }
-    struct nicbarr_reducer *reducer = &module->reducer;
-    struct nicbarr_reduction reduction;
-    while (0 != myr_observe(&reducer->outstanding)) {
-        opal_progress(); /* they come first, and the others have begun them */
+    reduce_now(&module->reducer, from, to, count, type, op, true);
+    return OMPI_SUCCESS;
+}
+
+MYR_HOT int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_t *type,
+                           ompi_op_t *op, int root, ompi_communicator_t *comm,
+                           mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const size_t bytes = reducible(count, type, op);
+    if (0 == bytes || !nicbarr_data_ours(module, comm, NICBARR_REDUCE, bytes)) {
+        return module->reduce.function(from, to, count, type, op, root, comm,
+                                       module->reduce.module);
     }
-    nicbarr_reduction_begin(reducer, &reduction, from, to, count, type, op);
-    nicbarr_reduction_finish(reducer, &reduction);
+    reduce_now(&module->reducer, from, to, count, type, op, root == ompi_comm_rank(comm));
     return OMPI_SUCCESS;
 }
 
@@ -51,7 +70,7 @@ static void begin(nicbarr_request_t *request)
     struct nicbarr_reducer *reducer = &request->module->reducer;
     struct nicbarr_reduction *given = &request->of.reduction;
     nicbarr_reduction_begin(reducer, given, given->from, given->to, (int)given->unread, given->type,
-                            given->op);
+                            given->op, true);
     atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
 }
 

@@ -13,19 +13,23 @@
  *   groups.c      groups of NICs: joining them
  *   barrier.c     MPI_Barrier
  *   ibarrier.c    MPI_Ibarrier and persistent barriers
+ *   requests.c    non-blocking collectives under way
  *   data.c        collectives that carry data, on one node: when they are served
- *   allreduce.c   MPI_Allreduce, MPI_Iallreduce         reduction.c   one of them under way
- *   bcast.c       MPI_Bcast                             data_tune.c   are they faster than Open
- * MPI's? requests.c    non-blocking collectives under way layout.c      from a choice to a plan in
- * a record's memory schedule.c    the algorithms (pure)              model.c  what they should cost
- * (pure) shape.c       what a choice depends on (pure)    candidates.c  what is worth measuring
- * (pure) contest.c     which candidate is best (pure)     statistics.c  medians and quartiles
- * (pure) tune.c        has the candidates compete         together.c    what ranks do together
- * meanwhile limits.c      what the node's memory and processors take, for the model round_trips.c
- * what messages between nodes take, for the model pvars.c       the NICs' counters for MPI's tools
- * interface cache.c       choices remembered across jobs     cache_file.c  the file (pure) report.c
- * what was measured, as JSON         report_file.c the file (pure) this_host.c   this host's names
- * digest.c      one number for data (pure)
+ *   data_tune.c   are they faster than Open MPI's own?
+ *   allreduce.c   MPI_Allreduce, MPI_Iallreduce, MPI_Reduce
+ *   reduction.c   one of them under way
+ *   bcast.c       MPI_Bcast
+ *   layout.c      from a choice to a plan in a record's memory
+ *   schedule.c    the algorithms (pure)              model.c  what they should cost (pure)
+ *   shape.c       what a choice depends on (pure)    candidates.c  what is worth measuring (pure)
+ *   contest.c     which candidate is best (pure)     statistics.c  medians and quartiles (pure)
+ *   tune.c        has the candidates compete         together.c    what ranks do together meanwhile
+ *   limits.c      what the node's memory and processors take, for the model
+ *   round_trips.c what messages between nodes take, for the model
+ *   pvars.c       the NICs' counters for MPI's tools interface
+ *   cache.c       choices remembered across jobs     cache_file.c  the file (pure)
+ *   report.c      what was measured, as JSON         report_file.c the file (pure)
+ *   this_host.c   this host's names                  digest.c      one number for data (pure)
  */
 #ifndef COLL_NICBARR_H
 #define COLL_NICBARR_H
@@ -45,7 +49,7 @@
 #include "libmyr/segment.h"
 
 /* Collectives that carry data (data.h), and who does them. */
-enum nicbarr_collective { NICBARR_ALLREDUCE, NICBARR_BCAST, NICBARR_COLLECTIVES };
+enum nicbarr_collective { NICBARR_ALLREDUCE, NICBARR_REDUCE, NICBARR_BCAST, NICBARR_COLLECTIVES };
 enum nicbarr_way {
     NICBARR_WAY_OPEN, /* not decided: Open MPI's own, for the time being */
     NICBARR_WAY_OURS,
@@ -91,6 +95,7 @@ typedef struct mca_coll_nicbarr_module {
     NICBARR_LOWER(barrier_init) barrier_init;
     NICBARR_LOWER(allreduce) allreduce;
     NICBARR_LOWER(iallreduce) iallreduce;
+    NICBARR_LOWER(reduce) reduce;
     NICBARR_LOWER(bcast) bcast;
     /* Collectives that carry data, by their bytes: */
     struct {
@@ -98,7 +103,7 @@ typedef struct mca_coll_nicbarr_module {
         uint32_t calls; /* while it is open */
     } ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
     uint32_t iallreduces;           /* before they are ours */
-    struct nicbarr_reducer reducer; /* MPI_Allreduce's and MPI_Iallreduce's */
+    struct nicbarr_reducer reducer; /* all reductions' */
     struct myr_ring ring;           /* MPI_Bcast's; no record: not set up (yet) */
     bool declined;                  /* tried to set up, and all members went back to Open MPI's */
     bool tuning;                    /* MPI_Barrier is being measured, by means of Open MPI's own */

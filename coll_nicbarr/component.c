@@ -98,6 +98,8 @@ static void take_parameters(void)
     take_algorithm();
     component->forced_ways[NICBARR_ALLREDUCE] =
         take_way("allreduce", component->parameters.allreduce, "exchange");
+    component->forced_ways[NICBARR_REDUCE] =
+        take_way("reduce", component->parameters.reduce, "exchange");
     component->forced_ways[NICBARR_BCAST] = take_way("bcast", component->parameters.bcast, "ring");
 }
 
@@ -114,6 +116,7 @@ static uint64_t parameters_digest(void)
                          p->join_after,
                          p->nonblocking,
                          (int)component->forced_ways[NICBARR_ALLREDUCE],
+                         (int)component->forced_ways[NICBARR_REDUCE],
                          (int)component->forced_ways[NICBARR_BCAST],
                          nicbarr_host_memory_only()};
     return nicbarr_digest(nicbarr_digest(0, NICBARR_VERSION, sizeof(NICBARR_VERSION)), alike,

@@ -12,7 +12,13 @@ static const uint64_t first_sequence = UINT64_C(1) << 63;
 
 const char *nicbarr_collective_name(enum nicbarr_collective collective)
 {
-    return NICBARR_ALLREDUCE == collective ? "MPI_Allreduce" : "MPI_Bcast";
+    static const char *const names[] = {"MPI_Allreduce", "MPI_Reduce", "MPI_Bcast"};
+    return names[collective];
+}
+
+const char *nicbarr_collective_way(enum nicbarr_collective collective)
+{
+    return NICBARR_BCAST == collective ? "ring" : "exchange";
 }
 
 bool nicbarr_data_wanted(enum nicbarr_collective collective, int processes)
@@ -22,11 +28,6 @@ bool nicbarr_data_wanted(enum nicbarr_collective collective, int processes)
 }
 
 /* ---- memory ---- */
-
-static size_t record_bytes(enum nicbarr_collective collective, uint32_t size)
-{
-    return NICBARR_ALLREDUCE == collective ? myr_exchange_bytes(size) : myr_ring_bytes(size);
-}
 
 /* Take up the record. The others may have begun: this cannot be declined any more. */
 static void take_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -50,8 +51,8 @@ static void take_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective)
 {
-    if (NULL !=
-        (NICBARR_ALLREDUCE == collective ? module->reducer.exchange.record : module->ring.record)) {
+    const bool ring = NICBARR_BCAST == collective;
+    if (NULL != (ring ? module->ring.record : module->reducer.exchange.record)) {
         return true;
     }
     const char *why = nicbarr_agree(module, comm);
@@ -59,11 +60,12 @@ bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         nicbarr_decline(module, comm, why);
         return false;
     }
-    const struct myr_key key = nicbarr_record_key(module, comm, first_sequence + collective);
+    const struct myr_key key = nicbarr_record_key(module, comm, first_sequence + ring);
     const uint32_t size = module->shape.processes;
     struct myr_error error = {0};
-    struct myr_record *record = myr_record_join(mca_coll_nicbarr_component.segment, &key, size,
-                                                record_bytes(collective, size), 0, &error);
+    struct myr_record *record =
+        myr_record_join(mca_coll_nicbarr_component.segment, &key, size,
+                        ring ? myr_ring_bytes(size) : myr_exchange_bytes(size), 0, &error);
     if (NULL == record) {
         char name[NICBARR_COMM_TEXT];
         nicbarr_put_back_data(module, comm, collective);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce, MPI_Bcast.
+ * Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce,
+ * MPI_Reduce, MPI_Bcast.
  *
  * They are Open MPI's own until a communicator has called one so often that it is worth looking at
  * what else there is (coll_nicbarr_tune_after). Then they get their memory, and compete with Open
@@ -49,14 +50,15 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
            (NICBARR_WAY_OPEN == way && nicbarr_data_decide(module, comm, collective, size_class));
 }
 
-/* Get the memory of what MPI_Allreduce and MPI_Iallreduce, or MPI_Bcast, need. False, with a line
+/* Get the memory that a collective needs; all reductions have the same. False, with a line
  * for the person, where there is none: Open MPI's own functions are put back, on all members. */
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective);
 void nicbarr_data_leave(mca_coll_nicbarr_module_t *module);
 
-/* What MPI calls it. */
+/* What MPI calls it, and how nicbarr does it. */
 const char *nicbarr_collective_name(enum nicbarr_collective collective);
+const char *nicbarr_collective_way(enum nicbarr_collective collective);
 
 /* ---- data_tune.c ---- */
 
@@ -72,6 +74,8 @@ int nicbarr_allreduce(const void *from, void *to, int count, ompi_datatype_t *ty
 int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
                        ompi_communicator_t *comm, ompi_request_t **request,
                        mca_coll_base_module_t *module);
+int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
+                   int root, ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_bcast(void *buffer, int count, ompi_datatype_t *type, int root,
                   ompi_communicator_t *comm, mca_coll_base_module_t *module);
 

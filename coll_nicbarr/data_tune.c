@@ -25,7 +25,7 @@ struct tuner {
     struct nicbarr_contest contest;
 };
 
-/* One call; the root of a broadcast goes round. */
+/* One call; the root goes round. */
 static int call(const struct tuner *t, bool ours, int number)
 {
     mca_coll_nicbarr_module_t *module = t->module;
@@ -34,6 +34,13 @@ static int call(const struct tuner *t, bool ours, int number)
         return ours ? nicbarr_bcast(t->to, t->count, MPI_DOUBLE, root, t->comm, &module->super)
                     : module->bcast.function(t->to, t->count, MPI_DOUBLE, root, t->comm,
                                              module->bcast.module);
+    }
+    if (NICBARR_REDUCE == t->collective) {
+        const int root = number % ompi_comm_size(t->comm);
+        return ours ? nicbarr_reduce(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, root, t->comm,
+                                     &module->super)
+                    : module->reduce.function(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, root,
+                                              t->comm, module->reduce.module);
     }
     return ours ? nicbarr_allreduce(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, t->comm,
                                     &module->super)
@@ -95,9 +102,8 @@ static void publish(const struct tuner *t, uint64_t key, enum nicbarr_way way, u
                             "(measured, %.3f us; Open MPI's own: %.3f us)",
                             nicbarr_collective_name(t->collective), bytes,
                             nicbarr_comm_name(t->comm, name), ompi_comm_size(t->comm),
-                            NICBARR_WAY_OWN == way               ? "openmpi"
-                            : NICBARR_ALLREDUCE == t->collective ? "exchange"
-                                                                 : "ring",
+                            NICBARR_WAY_OWN == way ? "openmpi"
+                                                   : nicbarr_collective_way(t->collective),
                             of[OURS].us.median, of[OWN].us.median);
     }
 }

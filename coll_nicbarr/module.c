@@ -60,10 +60,12 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
     SAVE(module, comm, barrier_init);
     SAVE(module, comm, allreduce);
     SAVE(module, comm, iallreduce);
+    SAVE(module, comm, reduce);
     SAVE(module, comm, bcast);
     if (NULL == module->barrier.module || NULL == module->ibarrier.module ||
         NULL == module->barrier_init.module || NULL == module->allreduce.module ||
-        NULL == module->iallreduce.module || NULL == module->bcast.module) {
+        NULL == module->iallreduce.module || NULL == module->reduce.module ||
+        NULL == module->bcast.module) {
         return OMPI_ERR_NOT_FOUND; /* nothing to fall back on: leave this communicator alone */
     }
     return OMPI_SUCCESS;
@@ -90,6 +92,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
     FORGET(module, barrier_init);
     FORGET(module, allreduce);
     FORGET(module, iallreduce);
+    FORGET(module, reduce);
     FORGET(module, bcast);
 }
 
@@ -130,6 +133,9 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     if (!across && nicbarr_data_wanted(NICBARR_ALLREDUCE, ompi_comm_size(comm))) {
         module->super.coll_allreduce = nicbarr_allreduce;
         module->super.coll_iallreduce = nicbarr_iallreduce;
+    }
+    if (!across && nicbarr_data_wanted(NICBARR_REDUCE, ompi_comm_size(comm))) {
+        module->super.coll_reduce = nicbarr_reduce;
     }
     if (!across && nicbarr_data_wanted(NICBARR_BCAST, ompi_comm_size(comm))) {
         module->super.coll_bcast = nicbarr_bcast;
@@ -272,6 +278,9 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
         PUT_BACK(module, comm, allreduce);
         PUT_BACK(module, comm, iallreduce);
         break;
+    case NICBARR_REDUCE:
+        PUT_BACK(module, comm, reduce);
+        break;
     case NICBARR_BCAST:
         PUT_BACK(module, comm, bcast);
         break;
@@ -285,8 +294,9 @@ static void put_back(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
     PUT_BACK(module, comm, barrier);
     PUT_BACK(module, comm, ibarrier);
     PUT_BACK(module, comm, barrier_init);
-    nicbarr_put_back_data(module, comm, NICBARR_ALLREDUCE);
-    nicbarr_put_back_data(module, comm, NICBARR_BCAST);
+    for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
+        nicbarr_put_back_data(module, comm, (enum nicbarr_collective)c);
+    }
 }
 
 /* Another component may have been preferred for MPI_Barrier, and this one for the others only. */

@@ -69,6 +69,7 @@ static const struct {
         allreduce, "auto", 2,
         "MPI_Allreduce and MPI_Iallreduce on one node: auto (the faster one, as measured by size), "
         "openmpi (Open MPI's own), or exchange (by lines of shared memory, up to 4096 bytes)"),
+    TEXT(reduce, "auto", 2, "The same for MPI_Reduce"),
     TEXT(bcast, "auto", 2,
          "MPI_Bcast on one node: auto (the faster one, as measured by size), openmpi (Open MPI's "
          "own), or ring (by lines of shared memory, up to 4096 bytes)"),

@@ -22,7 +22,7 @@ struct nicbarr_parameters {
     char *cache, *report;
     int memory; /* MiB */
     bool nonblocking;
-    char *allreduce, *bcast;
+    char *allreduce, *reduce, *bcast;
     int spin, sleep_after, sleep_slice;
     char *nic;
     int warn, timeout; /* seconds */

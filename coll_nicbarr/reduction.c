@@ -11,7 +11,7 @@ static uint32_t next_chunk(const struct nicbarr_reduction *reduction, uint32_t l
 
 void nicbarr_reduction_begin(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction,
                              const void *from, void *to, int count, ompi_datatype_t *type,
-                             ompi_op_t *op)
+                             ompi_op_t *op, bool reads)
 {
     ptrdiff_t lower, extent;
     (void)ompi_datatype_get_extent(type, &lower, &extent);
@@ -24,6 +24,7 @@ void nicbarr_reduction_begin(struct nicbarr_reducer *reducer, struct nicbarr_red
         .unwritten = (uint32_t)count,
         .unread = (uint32_t)count,
         .chunk = MYR_SLOT_BYTES / (uint32_t)extent,
+        .reads = reads,
         .first = reducer->begun + 1,
     };
     reducer->begun += ((uint32_t)count + reduction->chunk - 1) / reduction->chunk;
@@ -71,6 +72,15 @@ static void read_one(struct nicbarr_reducer *reducer, struct nicbarr_reduction *
     reduction->unread -= count;
 }
 
+/* Pass what was written: the root reads it. */
+static void leave_to_root(struct myr_exchange *x, struct nicbarr_reduction *reduction)
+{
+    while (x->passed != x->written) {
+        reduction->unread -= next_chunk(reduction, reduction->unread);
+        myr_exchange_pass(x);
+    }
+}
+
 bool nicbarr_reduction_go_on(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
 {
     struct myr_exchange *x = &reducer->exchange;
@@ -92,9 +102,11 @@ void nicbarr_reduction_finish(struct nicbarr_reducer *reducer, struct nicbarr_re
         write_on(x, reduction);
         if (x->written == x->passed) {
             myr_exchange_await_room(x);
-        } else {
+        } else if (reduction->reads) {
             myr_exchange_await(x);
             read_one(reducer, reduction);
+        } else {
+            leave_to_root(x, reduction);
         }
     }
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A reduction under way: what MPI_Allreduce and MPI_Iallreduce are made of on one node.
+ * A reduction under way: what MPI_Allreduce, MPI_Iallreduce and MPI_Reduce are made of on
+ * one node.
  *
  * The vector is cut into chunks of whole elements. A chunk is a round of the communicator's
  * exchange (libmyr/exchange.h): every process writes its own part, then reads all parts and
  * combines them for itself. So a reduction costs one meeting, however many processes there are, and
- * nobody computes for another one.
+ * nobody computes for another one. Of MPI_Reduce only the root reads. The others pass a round as
+ * soon as they have written it, and may be a window ahead of the root.
  *
  * **The same bits.** Parts are combined along a fixed binary tree over ranks: first pairs of
  * neighbours, then pairs of pairs, lower ranks on the left (nicbarr_combine()). The result depends
@@ -40,13 +42,14 @@ struct nicbarr_reduction {
     uint32_t unwritten; /* elements */
     uint32_t unread;    /* elements */
     uint32_t chunk;     /* elements in a round */
+    bool reads;         /* no: it is for another process */
     uint32_t first;     /* round */
 };
 
 /* Reserve the rounds of a reduction; `count` > 0 elements of at most MYR_SLOT_BYTES each. */
 void nicbarr_reduction_begin(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction,
                              const void *from, void *to, int count, ompi_datatype_t *type,
-                             ompi_op_t *op);
+                             ompi_op_t *op, bool reads);
 
 /* Go on as far as it can; true: complete. */
 bool nicbarr_reduction_go_on(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction);
