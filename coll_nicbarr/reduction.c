@@ -43,30 +43,42 @@ static void write_on(struct myr_exchange *x, struct nicbarr_reduction *reduction
     }
 }
 
-/* Combine all ranks' parts. A block of ranks has its value where its last rank's part was. */
-static const uint8_t *combine(const struct nicbarr_reducer *reducer,
-                              const struct nicbarr_reduction *reduction, uint32_t count)
+/* Where the value of a block of ranks is put together that ends with `rank`. The last one ends up
+ * as the whole result. */
+static void *place_of(const struct nicbarr_reducer *reducer,
+                      const struct nicbarr_reduction *reduction, uint32_t rank)
 {
-    const uint32_t size = reducer->exchange.size;
-    for (uint32_t r = 0; r < size; ++r) {
-        memcpy(reducer->parts[r], myr_exchange_payload(&reducer->exchange, r),
-               count * reduction->extent);
-    }
-    for (uint32_t block = 1; block < size; block *= 2) {
-        for (uint32_t last = block - 1; last + 1 < size; last += 2 * block) {
-            const uint32_t other = last + block < size ? last + block : size - 1;
-            ompi_op_reduce(reduction->op, reducer->parts[last], reducer->parts[other], (int)count,
+    return rank + 1 == reducer->exchange.size ? reduction->to : reducer->parts[rank];
+}
+
+/* Combine all ranks' parts of a round that is ready. The left one of two is only read. */
+static void combine(const struct nicbarr_reducer *reducer,
+                    const struct nicbarr_reduction *reduction, uint32_t count)
+{
+    const struct myr_exchange *x = &reducer->exchange;
+    for (uint32_t r = 0; r < x->size; r += 2) {
+        const uint32_t right = r + 1 < x->size ? r + 1 : r;
+        void *place = place_of(reducer, reduction, right);
+        memcpy(place, myr_exchange_payload(x, right), count * reduction->extent);
+        if (right != r) {
+            ompi_op_reduce(reduction->op, (void *)myr_exchange_payload(x, r), place, (int)count,
                            reduction->type);
         }
     }
-    return reducer->parts[size - 1];
+    for (uint32_t block = 2; block < x->size; block *= 2) {
+        for (uint32_t last = block - 1; last + 1 < x->size; last += 2 * block) {
+            const uint32_t other = last + block < x->size ? last + block : x->size - 1;
+            ompi_op_reduce(reduction->op, place_of(reducer, reduction, last),
+                           place_of(reducer, reduction, other), (int)count, reduction->type);
+        }
+    }
 }
 
 /* Take the round that has just become ready. */
 static void read_one(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
 {
     const uint32_t count = next_chunk(reduction, reduction->unread);
-    memcpy(reduction->to, combine(reducer, reduction, count), count * reduction->extent);
+    combine(reducer, reduction, count);
     myr_exchange_pass(&reducer->exchange);
     reduction->to += count * reduction->extent;
     reduction->unread -= count;
