@@ -56,7 +56,8 @@ static const struct test_option options[] = {
      "reductions of up to so many bytes combine in the fixed order (0: any order is right)"},
     {"--threads", OPTION_LONG, &n_threads, "threads, each with a plan and communicators (1)"},
     {"--large", OPTION_LONG, &large, "the most bytes of an operation, seldom met (102400)"},
-    {"--dups", OPTION_LONG, &dups, "so many more communicators, of all processes (0)"},
+    {"--dups", OPTION_LONG, &dups,
+     "so many more communicators of all processes, each used at once (0)"},
     {"--digest", OPTION_FLAG, &digest, "only print a digest of a fixed set of reductions"},
     {"--until", OPTION_TEXT, &until, "more steps, until there is a file of that name"},
     {"--spoil", OPTION_TEXT, &spoil,
@@ -801,9 +802,23 @@ static bool goes_on(long done)
     return more;
 }
 
+/* Of MPI's own operations, and not nothing: so that a communicator gets what it needs for it. */
+static void use_once(struct game *game, const struct place *place)
+{
+    struct operation op = {.call = ALLREDUCE, .place = place, .count = 1, .checked = true};
+    op.values.type = data_type(0);
+    op.values.op = DATA_MAX;
+    play(game, op);
+    op.call = BCAST;
+    op.values.op = DATA_COPY;
+    play(game, op);
+}
+
 static void *game_main(void *argument)
 {
     struct game *game = argument;
+    for (int i = PLACES; i < game->n_places; i++)
+        use_once(game, &game->places[i]);
     for (long done = 0; game->number == 0 && n_threads == 1 ? goes_on(done) : done < steps; done++)
         step(game);
     wait_for_all(game);

@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce and MPI_Bcast give the right
+# bits, whoever plays them, whoever is late, and in the order of combining that nicbarr promises. Where
+# nicbarr does not play them, Open MPI's own functions do.
+#
+# NICBARR_DATA_LONGER=N makes each game N times as long.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+longer=${NICBARR_DATA_LONGER:-1}
+data=("$programs/data" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))")
+ours=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring)
+own=(--mca coll_nicbarr_allreduce openmpi --mca coll_nicbarr_bcast openmpi)
+soon=(--mca coll_nicbarr_tune_after 5) # calls
+steps() { echo --steps $(($1 * longer / $2)); } # OF-ONE-PROCESS PROCESSES
+passes() { job "$@" && said "^ok"; }
+
+# ---- nicbarr's from the first call on, in the order that it promises
+
+for processes in 1 2 3 4 5 6 7 8 12 16 17; do
+    # shellcheck disable=SC2046 # words
+    check "$processes processes, bit by bit" passes "$processes" "${ours[@]}" "${data[@]}" \
+        --bits 1024 $(steps 900 "$processes")
+done
+check "threads with communicators of their own" passes 3 "${ours[@]}" "${data[@]}" --bits 1024 \
+    --threads 4 --steps $((80 * longer))
+
+# ---- chosen by measuring, and Open MPI's own
+
+for processes in 2 3 4 7; do
+    # shellcheck disable=SC2046
+    check "$processes processes, chosen by measuring" passes "$processes" "${soon[@]}" \
+        --mca coll_nicbarr_verbose 1 "${data[@]}" $(steps 900 "$processes")
+    check "MPI_Allreduce was measured" said "MPI_Allreduce up to .* (measured"
+    check "MPI_Bcast was measured" said "MPI_Bcast up to .* (measured"
+done
+check "threads, chosen by measuring" passes 2 "${soon[@]}" "${data[@]}" --threads 4 \
+    --steps $((80 * longer))
+check "Open MPI's own" passes 4 "${own[@]}" "${data[@]}" --steps $((150 * longer))
+
+# ---- the same bits in each run, wherever the processes are
+
+digest() { # MPIRUN-OPTION...
+    job 5 "${ours[@]}" "$@" "${data[@]}" --bits 1024 --digest && said "^ok" &&
+        sed -n 's/^digest //p' "$scratch/out" >> "$scratch/digests"
+}
+one_digest() { [ "$(sort "$scratch/digests" | uniq -c | awk '{ print $1 }')" = 3 ]; }
+check "rounded sums" digest --bind-to none
+check "bound to processors" digest --bind-to core:overload-allowed
+check "with barriers of another kind" digest --mca coll_nicbarr_algorithm tree:4
+check "have the same bits" one_digest
+
+# ---- late ones
+
+# Each rank is stopped for a while, in the middle of whatever it does.
+stopped() {
+    local until=$scratch/until rank ranks job
+    rm -f "$until"
+    : > "$scratch/out"
+    mpirun -np 4 "${ours[@]}" "${data[@]}" --bits 1024 --steps 20 --until "$until" > "$scratch/out" 2>&1 &
+    job=$!
+    until said "under way" || ! kill -0 "$job" 2> /dev/null; do sleep 0.05; done
+    mapfile -t ranks < <(pgrep -P "$job" -x data)
+    [ ${#ranks[@]} = 4 ] || return 1
+    for rank in "${ranks[@]}"; do
+        kill -STOP "$rank" || return 1
+        until grep -q "^State:.*T (stopped)" "/proc/$rank/status"; do sleep 0.01; done
+        sleep 0.2 # so that the others run ahead as far as they may; all passes without it, too
+        kill -CONT "$rank" || return 1
+    done
+    touch "$until"
+    wait "$job" && said "^ok"
+}
+check "a process is stopped, and goes on" stopped
+export MPIRUN="mpirun ${ours[*]}"
+check "killed at any moment" env MODES=data NPS="2 5" bash -c \
+    "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' $((3 * longer)) > '$scratch/out' 2>&1"
+
+# ---- where there is no room for it, and across hosts
+
+no_room() { # COLLECTIVE
+    said_once "nicbarr: $1 on .* stays Open MPI's own: .*coll_nicbarr_memory" &&
+        said_once "stays Open MPI's own" && told_once # (that is of barriers)
+}
+crowded=(--mca coll_nicbarr_memory 1)
+many=(--dups 400 --steps 100)
+check "no room for all MPI_Allreduce" passes 4 "${crowded[@]}" --mca coll_nicbarr_allreduce exchange \
+    --mca coll_nicbarr_bcast openmpi "${data[@]}" "${many[@]}"
+check "says so once" no_room MPI_Allreduce
+check "no room for all MPI_Bcast" passes 4 "${crowded[@]}" --mca coll_nicbarr_bcast ring \
+    --mca coll_nicbarr_allreduce openmpi "${data[@]}" "${many[@]}"
+check "says so once" no_room MPI_Bcast
+for hosts in "2 2" "3 1"; do
+    # shellcheck disable=SC2086 # two words
+    check "hosts and processes on each: $hosts" on_hosts $hosts "${soon[@]}" "${data[@]}" --steps $((60 * longer))
+done
+
+# ---- and the test itself: it finds what is wrong
+
+for spoil in order chunk stale send; do
+    check "it finds it: $spoil" env NICBARR_TEST_BREAK=20 bash -c "'$srcdir/tests/mpi/run_broken.sh' 4 \
+        '$programs/data' --bits 1024 --spoil $spoil --seed $seed > '$scratch/out' 2>&1"
+done
+finish
