@@ -84,6 +84,11 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
     }
     const ssize_t came =
         myr_talk_receive(nic->connection, answer, bytes, page, NULL == page ? 0 : 1);
+    if (0 == came && MYR_KERNEL_HELLO == question->ask) {
+        return myr_fail(error, MYR_ERR_SYSTEM, 0,
+                        "myrd --kernel lets nobody in: it has too many clients (a user may have a "
+                        "quarter of what all others leave), or it is ending");
+    }
     if (came <= 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, came < 0 ? errno : 0,
                         "myrd --kernel does not answer");

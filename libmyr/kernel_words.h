@@ -2,7 +2,8 @@
 /*
  * What myrd --kernel and its clients say to each other over its Unix socket (SOCK_SEQPACKET). A
  * client asks and the daemon answers, one after the other. When a connection closes, its process
- * has left all its groups. Those that it had not closed before fail.
+ * has left all its groups. Those that it had not closed before fail. A user who has too many
+ * connections has further ones closed without a word.
  */
 #ifndef MYR_KERNEL_WORDS_H
 #define MYR_KERNEL_WORDS_H
@@ -13,7 +14,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/nic.h"
 
-#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b44) /* "mykD"; changes with what follows */
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b45) /* "mykE"; changes with what follows */
 
 /* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
  */
@@ -85,7 +86,8 @@ struct myr_kernel_report {
     struct myr_nic_name nic;
     char interface[16];
     struct mcp_counters counters;
-    uint32_t closed; /* groups whose last epoch is kept, as peers may ask for it */
+    uint64_t refused; /* connections, since the daemon began */
+    uint32_t closed;  /* groups whose last epoch is kept, as peers may ask for it */
     uint32_t groups;
     struct myr_kernel_group_words group[MCP_KERNEL_GROUPS];
 };

@@ -34,9 +34,14 @@ static bool trusted(uid_t uid, bool root_too)
 static enum myr_status out_of_reach(const char *path, const char *daemon, int err,
                                     struct myr_error *error)
 {
-    const enum myr_status status = ENOENT == err || ECONNREFUSED == err ? MYR_ERR_NOT_THERE
-                                   : EAGAIN == err                      ? MYR_ERR_NOT_YET
-                                                                        : MYR_ERR_SYSTEM;
+    if (EAGAIN == err) {
+        return myr_fail(error, MYR_ERR_NOT_YET, 0,
+                        "the daemon %s at %s lets nobody in: too many wait for it (it is busy, or "
+                        "stopped)",
+                        daemon, path);
+    }
+    const enum myr_status status =
+        ENOENT == err || ECONNREFUSED == err ? MYR_ERR_NOT_THERE : MYR_ERR_SYSTEM;
     return myr_fail(error, status, err,
                     "cannot reach the daemon %s at %s (is it started on this host?)", daemon, path);
 }

@@ -48,9 +48,9 @@ enum {
     OF_EACH = 2,
     DESCRIPTORS_OTHER = 96, /* descriptors of neither clients nor pages: the NIC's, and so on */
     PORT_USUAL = 7077,
-    COMING_A_TURN = 16,  /* so many are let in, or sent away, before all else has its turn */
     MEETINGS_A_TURN = 8, /* at the most so many go on before all else has its turn */
     ANSWERS_A_TURN = 32, /* of other hosts, the same */
+    NOT_ROOT = 65534,    /* any other user */
 };
 
 struct client {
@@ -68,7 +68,7 @@ struct myrd_kernel_server {
     struct myr_nic_name name;
     struct mcp_kernel *kernel;
     struct myrd_groups *groups;
-    uint64_t clients_ever;
+    uint64_t clients_ever, refused;
     struct myrd_meetings meetings;
     struct myrd_users users;
     uint32_t count, most;
@@ -130,8 +130,10 @@ static void bury(struct myrd_kernel_server *server, uint32_t number)
     }
     client->left = true;
     (void)shutdown(client->visitor.connection, SHUT_WR);
-    close(client->visitor.process);
-    client->visitor.process = -1;
+    if (client->visitor.process >= 0) {
+        close(client->visitor.process);
+        client->visitor.process = -1;
+    }
 }
 
 /* Forget those of whom nothing is unread any more. It can be done at any time, and only when
@@ -165,21 +167,28 @@ static uint64_t network_of(int socket)
     return cookie;
 }
 
-static bool has_room_now(const struct myrd_kernel_server *server, uid_t uid)
+static bool has_room_now(const struct myrd_kernel_server *server, uid_t uid, bool comes_in)
 {
     const uint32_t own = myrd_users_connections(&server->users, uid);
-    return myrd_share_allows(server->most, server->count - own, own, uid);
+    return myrd_share_allows(server->most, server->count - own, own, comes_in ? uid : NOT_ROOT);
 }
 
-static bool has_room_for(struct myrd_kernel_server *server, uid_t uid)
+/* For one that comes in, or for one that is only told why it does not. (A container's root, which
+ * is told so, must not have all the room that there is.) */
+static bool has_room_for(struct myrd_kernel_server *server, uid_t uid, bool comes_in)
 {
-    if (!has_room_now(server, uid)) {
+    if (!has_room_now(server, uid, comes_in)) {
         sweep(server);
     }
-    return has_room_now(server, uid);
+    return has_room_now(server, uid, comes_in);
 }
 
-/* Somebody wants to come in. False: nobody does. */
+/*
+ * Somebody wants to come in. False: nobody does. A refusal is memory of the daemon's until it is
+ * read, so it counts as a connection until then. For whoever has no more room it would be
+ * uncounted: that connection is closed without a word, and the client knows what that means
+ * (kernel_nic.c).
+ */
 static bool accept_client(struct myrd_kernel_server *server)
 {
     struct client client = {.number = ++server->clients_ever};
@@ -187,20 +196,23 @@ static bool accept_client(struct myrd_kernel_server *server)
     if (!myrd_place_accept(&server->place, &client.visitor, &why)) {
         return false;
     }
-    if (server->network != network_of(client.visitor.connection)) {
+    if (NULL == why && server->network != network_of(client.visitor.connection)) {
         why = "myrd refuses: the process is in another network namespace (container), which this "
               "NIC does not serve";
-    } else if (!has_room_for(server, client.visitor.uid)) {
-        why = "myrd refuses: it has too many clients (a user may have a quarter of what all others "
-              "leave)";
     }
-    if (NULL != why) {
-        answer(&client, MYR_ERR_SYSTEM, why, NULL, NULL);
+    const bool kept =
+        !myrd_place_short(&server->place) && has_room_for(server, client.visitor.uid, NULL == why);
+    server->refused += NULL != why || !kept;
+    if (!kept) {
         myrd_visitor_leave(&client.visitor);
         return true;
     }
     myrd_users_come(&server->users, client.visitor.uid);
     server->client[server->count++] = client;
+    if (NULL != why) {
+        answer(&client, MYR_ERR_SYSTEM, why, NULL, NULL);
+        bury(server, server->count - 1);
+    }
     return true;
 }
 
@@ -265,6 +277,7 @@ static void report(const struct myrd_kernel_server *server, const struct client 
     struct myr_kernel_report words = {.magic = MYR_KERNEL_MAGIC, .nic = server->name};
     words.pid = (uint32_t)getpid();
     snprintf(words.interface, sizeof(words.interface), "%s", server->interface.name);
+    words.refused = server->refused;
     mcp_kernel_count(server->kernel, &words.counters);
     myrd_groups_report(server->groups, client->visitor.uid, &words);
     (void)myr_talk_send(client->visitor.connection, &words, myr_kernel_report_bytes(words.groups),
@@ -617,11 +630,11 @@ static void look_after_groups(struct myrd_kernel_server *server)
     }
 }
 
+/* Whoever comes in, or is sent away, has as much time together as each user. */
 static void accept_some(struct myrd_kernel_server *server)
 {
-    int came = 0;
-    while (came < COMING_A_TURN && accept_client(server)) {
-        ++came;
+    const uint64_t begin_us = os_now_us();
+    while (os_now_us() - begin_us < MYRD_USERS_TURN_US && accept_client(server)) {
     }
 }
 

@@ -287,6 +287,7 @@ static void print_kernel(const struct kernel_sight *sight, bool all)
     waiting_print(&sight->nic, NULL, NULL, all, os_now_ns());
     printf("  closed     %u, whose last epochs are kept for peers that ask\n",
            (unsigned)sight->report.closed);
+    printf("  refused    %" PRIu64 " connections\n", sight->report.refused);
     print_counters(&sight->nic);
     putchar('\n');
 }
@@ -392,6 +393,7 @@ static json_t *json_of_kernel(const struct kernel_sight *sight)
     json_t *json = json_of_nic(&sight->nic, "kernel", "kernel");
     json_object_set_new(json, "interface", json_string(sight->report.interface));
     json_object_set_new(json, "closed", json_integer((json_int_t)sight->report.closed));
+    json_object_set_new(json, "refused", json_integer((json_int_t)sight->report.refused));
     return json;
 }
 

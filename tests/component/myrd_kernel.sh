@@ -69,6 +69,7 @@ check "no network: a line says so" no_network
 
 elsewhere() { "$NETHOSTS_RUN" 2 env NICBARR_KERNEL_SOCKET="$scratch/1/sock" "$nicbarr" status && said "another network namespace"; } > "$scratch/out" 2>&1
 check "who is in another network namespace is refused" elsewhere
+check "and counted" [ "$(kernel 1 'k["refused"]')" = 1 ]
 
 user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 if [ "$(id -u)" = 0 ] && "${user[@]}" "$nicbarr" --version > /dev/null 2>&1; then

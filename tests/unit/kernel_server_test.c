@@ -16,6 +16,7 @@
 #include <setjmp.h>
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -1162,8 +1163,9 @@ static enum myr_status ask_and_look(int raw)
                                                  .ask = MYR_KERNEL_HELLO};
     struct myr_kernel_answer answer;
     (void)send(raw, &question, sizeof(question), MSG_NOSIGNAL); /* it may be refused already */
-    assert_int_equal(recv(raw, &answer, sizeof(answer), MSG_PEEK), sizeof(answer));
-    return (enum myr_status)answer.status;
+    const ssize_t bytes = recv(raw, &answer, sizeof(answer), MSG_PEEK);
+    assert_true(0 == bytes || sizeof(answer) == bytes);
+    return 0 == bytes ? MYR_ERR_SYSTEM : (enum myr_status)answer.status;
 }
 
 /* Ask on, with the answer unread, until one is dead to the server. */
@@ -1452,6 +1454,26 @@ static void become(uid_t uid)
     assert_int_equal(syscall(SYS_setresuid, -1, uid, -1), 0);
 }
 
+/* Is this one closed without a word? It is not, if it was told something that it has not read. */
+static bool hears_nothing(int raw)
+{
+    char word;
+    struct pollfd watched = {.fd = raw, .events = POLLIN};
+    assert_int_equal(poll(&watched, 1, -1), 1);
+    return 0 == recv(raw, &word, sizeof(word), MSG_PEEK);
+}
+
+/* How many connections has the server refused? */
+static uint64_t refused(struct myr_kernel_nic *nic)
+{
+    struct myr_kernel_report *report = calloc(1, sizeof(*report));
+    assert_non_null(report);
+    assert_int_equal(myr_kernel_nic_report(nic, report, NULL), MYR_OK);
+    const uint64_t count = report->refused;
+    free(report);
+    return count;
+}
+
 /* Come as this user as often as it is let in. Returns how often. */
 static uint32_t come_often(uid_t uid, struct myr_kernel_nic **nic)
 {
@@ -1484,10 +1506,70 @@ static void come_one_after_the_other(uint32_t rank, void *context)
         count += came;
     }
     nic[count++] = come(); /* root */
+    assert_int_equal(refused(nic[count - 1]), USERS);
     while (count > 0) {
         myr_kernel_nic_close(nic[--count]);
     }
     assert_int_equal(end_server(context), 0);
+}
+
+/* As this user, from another network. Returns how many are told why they may not come in, until one
+ * is told nothing, or so many have been. None of them is read. */
+static uint32_t be_refused_often(uid_t uid, uint32_t most, int raw[])
+{
+    uint32_t count = 0;
+    become(uid);
+    raw[0] = connect_raw();
+    while (count < most && !hears_nothing(raw[count])) {
+        raw[++count] = connect_raw();
+    }
+    become(0);
+    return count;
+}
+
+static void be_refused_and_read_nothing(uint32_t rank, void *context)
+{
+    enum { MOST = 128, DESCRIPTORS = MCP_KERNEL_GROUPS + 96 + 2 * MOST };
+    const struct rlimit room = {DESCRIPTORS, DESCRIPTORS};
+    int raw[MOST + 1], by_root[MOST + 1];
+    (void)rank;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &room), 0);
+    assert_int_equal(begin_server(context), 0);
+    assert_int_equal(chmod(world.folder, 0711), 0);
+    const int home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    assert_true(home >= 0);
+    assert_int_equal(unshare(CLONE_NEWNET), 0);
+    const uint32_t count = be_refused_often(ALICE, MOST, raw);
+    assert_in_range(count, 1, MOST / 4);
+    const uint32_t roots = be_refused_often(0, MOST, by_root); /* it may be a container's */
+    assert_in_range(roots, 1, MOST / 4);
+    for (uint32_t r = 0; r <= count; ++r) {
+        close(raw[r]);
+    }
+    const uint32_t again = be_refused_often(BOB, MOST, raw); /* there is room again */
+    assert_true(again > 0);
+    assert_int_equal(setns(home, CLONE_NEWNET), 0);
+    struct myr_kernel_nic *nic = come();
+    assert_int_equal(refused(nic), count + 1 + roots + 1 + again + 1);
+    myr_kernel_nic_close(nic);
+    for (uint32_t r = 0; r <= again; ++r) {
+        close(raw[r]);
+    }
+    for (uint32_t r = 0; r <= roots; ++r) {
+        close(by_root[r]);
+    }
+    close(home);
+    assert_int_equal(end_server(context), 0);
+}
+
+/* A refusal that nobody reads is the server's memory. So it counts as a connection of its user's;
+ * and who has no more room is refused without a word. */
+static void refusals_are_bounded(void **state)
+{
+    if (0 != geteuid()) {
+        skip();
+    }
+    assert_true(crew_join(crew_fork(be_refused_and_read_nothing, 0, state)));
 }
 
 static void come_and_read_nothing(uint32_t rank, void *context)
@@ -1701,6 +1783,7 @@ int main(void)
         SERVER(one_server_at_a_place),
         cmocka_unit_test(users_have_shares_of_connections),
         cmocka_unit_test(what_is_unread_counts),
+        cmocka_unit_test(refusals_are_bounded),
         SERVER(a_server_that_ends_is_noticed),
         SERVER(who_fails_to_join_keeps_nothing),
         SERVER(groups_have_lines_of_their_own),

@@ -236,6 +236,7 @@ static void a_full_queue(void **state)
         count += MYR_OK == status;
     }
     assert_int_equal(status, MYR_ERR_NOT_YET);
+    assert_non_null(strstr(world.error.text, "too many wait"));
     assert_in_range(count, 1, MORE_THAN_ENOUGH - 1);
     assert_true(somebody_came()); /* room for one */
     assert_int_equal(try_to_connect(world.path, false, &connections[count]), MYR_OK);
