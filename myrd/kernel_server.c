@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * myrd --kernel, the owner of the kernel's NIC; see owner.h. It is one thread, and nobody can hold
- * it up: it sends and receives without waiting. A client whose peers' hardware addresses are not
- * known yet waits apart.
+ * myrd --kernel, the owner of the kernel's NIC; see owner.h. It makes the NIC, and attends to what
+ * clients ask (kernel_clients.h), other hosts say, and the kernel tells. It is one thread, and
+ * nobody can hold it up: it sends and receives without waiting. A client whose peers' hardware
+ * addresses are not known yet waits apart.
  *
- * Clients are processes of any user. Invariants: no client is trusted. Every question is checked
- * (kernel_plan.h). Limits count per user (share.h, users.h). Each client has at most one question
- * under way. A client that goes without closing its groups has died, and they fail
- * (kernel_groups.h). So has one that asks on with an answer unread. What is unread is the daemon's
- * memory, and counts as a connection as long as it is.
+ * Invariants: no client is trusted. Every question is checked (kernel_plan.h). Clients, meetings
+ * and other hosts have a bounded part of each turn.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/capability.h>
-#include <linux/sockios.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -28,6 +23,7 @@
 #include "libmyr/kernel_words.h"
 #include "libmyr/unix_talk.h"
 #include "myrd/filter.h"
+#include "myrd/kernel_clients.h"
 #include "myrd/kernel_groups.h"
 #include "myrd/kernel_hosts.h"
 #include "myrd/kernel_interface.h"
@@ -36,196 +32,41 @@
 #include "myrd/owner.h"
 #include "myrd/place.h"
 #include "myrd/rights.h"
-#include "myrd/share.h"
 #include "myrd/users.h"
 #include "os/clock.h"
 #include "os/random.h"
 
 enum {
-    CLIENTS_MOST = MYRD_USERS_MOST,
     FIXED = 5, /* descriptors watched besides the clients': the end, the listening socket, the NIC,
                   the NIC's port, what becomes of its interface */
-    OF_EACH = 2,
-    DESCRIPTORS_OTHER = 96, /* descriptors of neither clients nor pages: the NIC's, and so on */
     PORT_USUAL = 7077,
     MEETINGS_A_TURN = 8, /* at the most so many go on before all else has its turn */
     ANSWERS_A_TURN = 32, /* of other hosts, the same */
-    NOT_ROOT = 65534,    /* any other user */
-};
-
-struct client {
-    struct myrd_visitor visitor;
-    uint64_t number;              /* none of the others ever has it */
-    bool left;                    /* it is dead to us; there only is what it has not read */
-    struct myrd_meeting *meeting; /* that it waits for before its group is opened; NULL: none */
 };
 
 struct myrd_kernel_server {
     struct myrd_place place;
     struct myrd_hosts hosts; /* its socket keeps the NIC's port for it */
     struct myrd_interface interface;
-    uint64_t network; /* the cookie of our network namespace */
     struct myr_nic_name name;
     struct mcp_kernel *kernel;
     struct myrd_groups *groups;
-    uint64_t clients_ever, refused;
     struct myrd_meetings meetings;
     struct myrd_users users;
-    uint32_t count, most;
-    uint32_t swept; /* the last turn in which room was made */
-    struct client client[CLIENTS_MOST];
-    struct pollfd watched[FIXED + OF_EACH * CLIENTS_MOST];
+    struct myrd_clients clients;
+    struct pollfd watched[FIXED + MYRD_CLIENTS_WATCHED * MYRD_CLIENTS_MOST];
 };
-
-/* ---- clients come and go ---- */
-
-static void answer(const struct client *client, enum myr_status status, const char *why,
-                   const struct myr_nic_name *name, const struct mcp_kernel_seen *seen)
-{
-    struct myr_kernel_answer words = {.magic = MYR_KERNEL_MAGIC, .status = status};
-    if (NULL != name) {
-        words.nic = *name;
-    }
-    if (NULL != seen) {
-        words.line = seen->line;
-    }
-    snprintf(words.why, sizeof(words.why), "%s", why);
-    (void)myr_talk_send(client->visitor.connection, &words, sizeof(words),
-                        NULL == seen ? NULL : &seen->page, NULL == seen ? 0 : 1, MSG_DONTWAIT);
-}
-
-static void end_meeting(struct myrd_kernel_server *server, struct client *client)
-{
-    if (NULL != client->meeting) {
-        myrd_meetings_leave(&server->meetings, client->meeting, os_now_ms());
-        client->meeting = NULL;
-    }
-}
-
-/* Has the client left an answer unread? Who reads each answer before it asks again never does. */
-static bool leaves_unread(const struct client *client)
-{
-    int bytes = 0;
-    return 0 == ioctl(client->visitor.connection, SIOCOUTQ, &bytes) && bytes > 0;
-}
-
-static void forget(struct myrd_kernel_server *server, uint32_t number)
-{
-    struct client *client = &server->client[number];
-    myrd_users_go(&server->users, client->visitor.uid);
-    myrd_visitor_leave(&client->visitor);
-    *client = server->client[--server->count];
-}
-
-/* Nobody can take back what was sent. So whoever has left it unread counts until it is read, or the
- * client's end is closed. */
-static void bury(struct myrd_kernel_server *server, uint32_t number)
-{
-    struct client *client = &server->client[number];
-    myrd_groups_bury(server->groups, client->number);
-    end_meeting(server, client);
-    if (!leaves_unread(client)) {
-        forget(server, number);
-        return;
-    }
-    client->left = true;
-    (void)shutdown(client->visitor.connection, SHUT_WR);
-    if (client->visitor.process >= 0) {
-        close(client->visitor.process);
-        client->visitor.process = -1;
-    }
-}
-
-/* Forget those of whom nothing is unread any more. It can be done at any time, and only when
- * somebody wants their place is it needed; but not more than once a turn. */
-static void sweep(struct myrd_kernel_server *server)
-{
-    if (server->swept == server->users.turn) {
-        return;
-    }
-    server->swept = server->users.turn;
-    for (uint32_t c = server->count; c > 0; --c) {
-        if (server->client[c - 1].left && !leaves_unread(&server->client[c - 1])) {
-            forget(server, c - 1);
-        }
-    }
-}
-
-/*
- * The network namespace in which a socket was made; 0 if the kernel does not say.
- *
- * The accepted end of a Unix connection belongs to the namespace of the process that connected
- * (net/unix makes it there). So this tells the client's namespace, even if process numbers mean
- * other processes to the client. /proc/PID/ns/net would tell the same, but only to processes that
- * may trace the client.
- */
-static uint64_t network_of(int socket)
-{
-    uint64_t cookie = 0;
-    socklen_t bytes = sizeof(cookie);
-    (void)getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &bytes);
-    return cookie;
-}
-
-static bool has_room_now(const struct myrd_kernel_server *server, uid_t uid, bool comes_in)
-{
-    const uint32_t own = myrd_users_connections(&server->users, uid);
-    return myrd_share_allows(server->most, server->count - own, own, comes_in ? uid : NOT_ROOT);
-}
-
-/* For one that comes in, or for one that is only told why it does not. (A container's root, which
- * is told so, must not have all the room that there is.) */
-static bool has_room_for(struct myrd_kernel_server *server, uid_t uid, bool comes_in)
-{
-    if (!has_room_now(server, uid, comes_in)) {
-        sweep(server);
-    }
-    return has_room_now(server, uid, comes_in);
-}
-
-/*
- * Somebody wants to come in. False: nobody does. A refusal is memory of the daemon's until it is
- * read, so it counts as a connection until then. For whoever has no more room it would be
- * uncounted: that connection is closed without a word, and the client knows what that means
- * (kernel_nic.c).
- */
-static bool accept_client(struct myrd_kernel_server *server)
-{
-    struct client client = {.number = ++server->clients_ever};
-    const char *why;
-    if (!myrd_place_accept(&server->place, &client.visitor, &why)) {
-        return false;
-    }
-    if (NULL == why && server->network != network_of(client.visitor.connection)) {
-        why = "myrd refuses: the process is in another network namespace (container), which this "
-              "NIC does not serve";
-    }
-    const bool kept =
-        !myrd_place_short(&server->place) && has_room_for(server, client.visitor.uid, NULL == why);
-    server->refused += NULL != why || !kept;
-    if (!kept) {
-        myrd_visitor_leave(&client.visitor);
-        return true;
-    }
-    myrd_users_come(&server->users, client.visitor.uid);
-    server->client[server->count++] = client;
-    if (NULL != why) {
-        answer(&client, MYR_ERR_SYSTEM, why, NULL, NULL);
-        bury(server, server->count - 1);
-    }
-    return true;
-}
 
 /* ---- questions ---- */
 
-static void open_group(struct myrd_kernel_server *server, const struct client *client,
+static void open_group(struct myrd_kernel_server *server, const struct myrd_client *client,
                        const struct mcp_kernel_plan *plan)
 {
     struct myr_error error = {.text = ""};
     struct mcp_kernel_seen seen;
     const enum myr_status status =
         myrd_groups_open(server->groups, plan, client->number, &seen, &error);
-    answer(client, status, error.text, NULL, MYR_OK == status ? &seen : NULL);
+    myrd_client_answer(client, status, error.text, NULL, MYR_OK == status ? &seen : NULL);
 }
 
 /* Go on with a meeting. At its end the group is opened for all who wait for it. */
@@ -237,21 +78,21 @@ static void meet(struct myrd_kernel_server *server, struct myrd_meeting *meeting
         return;
     }
     for (uint32_t c = 0, left = meeting->clients; left > 0; ++c) {
-        struct client *client = &server->client[c];
+        struct myrd_client *client = &server->clients.client[c];
         if (meeting != client->meeting) {
             continue;
         }
         if (MYR_OK == status) {
             open_group(server, client, &meeting->plan);
         } else {
-            answer(client, status, error.text, NULL, NULL);
+            myrd_client_answer(client, status, error.text, NULL, NULL);
         }
-        end_meeting(server, client);
+        myrd_client_end_meeting(&server->clients, client);
         --left;
     }
 }
 
-static void ask_open(struct myrd_kernel_server *server, struct client *client,
+static void ask_open(struct myrd_kernel_server *server, struct myrd_client *client,
                      const struct myr_kernel_question *question)
 {
     struct mcp_kernel_plan plan;
@@ -259,7 +100,7 @@ static void ask_open(struct myrd_kernel_server *server, struct client *client,
     const enum myr_status status =
         myrd_kernel_plan(question, client->visitor.uid, &server->name, &plan, &error);
     if (MYR_OK != status) {
-        answer(client, status, error.text, NULL, NULL);
+        myrd_client_answer(client, status, error.text, NULL, NULL);
         return;
     }
     if (myrd_groups_know(server->groups, plan.key)) {
@@ -268,23 +109,23 @@ static void ask_open(struct myrd_kernel_server *server, struct client *client,
     }
     client->meeting = myrd_meetings_join(&server->meetings, &plan, os_now_ms());
     if (NULL == client->meeting) {
-        answer(client, MYR_ERR_OUT_OF_MEMORY, "myrd is out of memory", NULL, NULL);
+        myrd_client_answer(client, MYR_ERR_OUT_OF_MEMORY, "myrd is out of memory", NULL, NULL);
     }
 }
 
-static void report(const struct myrd_kernel_server *server, const struct client *client)
+static void report(const struct myrd_kernel_server *server, const struct myrd_client *client)
 {
     struct myr_kernel_report words = {.magic = MYR_KERNEL_MAGIC, .nic = server->name};
     words.pid = (uint32_t)getpid();
     snprintf(words.interface, sizeof(words.interface), "%s", server->interface.name);
-    words.refused = server->refused;
+    words.refused = server->clients.refused;
     mcp_kernel_count(server->kernel, &words.counters);
     myrd_groups_report(server->groups, client->visitor.uid, &words);
     (void)myr_talk_send(client->visitor.connection, &words, myr_kernel_report_bytes(words.groups),
                         NULL, 0, MSG_DONTWAIT);
 }
 
-static void list_missing(const struct myrd_kernel_server *server, const struct client *client,
+static void list_missing(const struct myrd_kernel_server *server, const struct myrd_client *client,
                          uint64_t key)
 {
     struct myr_kernel_missing words = {.magic = MYR_KERNEL_MAGIC};
@@ -293,12 +134,13 @@ static void list_missing(const struct myrd_kernel_server *server, const struct c
 }
 
 /* False: it talks nonsense, or in another version's words. */
-static bool attend(struct myrd_kernel_server *server, struct client *client,
+static bool attend(void *serving, struct myrd_client *client,
                    const struct myr_kernel_question *question)
 {
+    struct myrd_kernel_server *server = serving;
     switch (question->ask) {
     case MYR_KERNEL_HELLO:
-        answer(client, MYR_OK, "", &server->name, NULL);
+        myrd_client_answer(client, MYR_OK, "", &server->name, NULL);
         return true;
     case MYR_KERNEL_OPEN:
         ask_open(server, client, question);
@@ -315,28 +157,6 @@ static bool attend(struct myrd_kernel_server *server, struct client *client,
     default:
         return false;
     }
-}
-
-/* A client says something, or has closed its end. False if it is silent. */
-static bool hear(struct myrd_kernel_server *server, uint32_t number)
-{
-    struct client *client = &server->client[number];
-    struct myr_kernel_question question;
-    const ssize_t bytes =
-        recv(client->visitor.connection, &question, sizeof(question), MSG_DONTWAIT | MSG_TRUNC);
-    if (bytes < 0 && (EAGAIN == errno || EINTR == errno)) {
-        return false;
-    }
-    const bool known = sizeof(question) == bytes && MYR_KERNEL_MAGIC == question.magic;
-    const bool unanswered = known && MYR_KERNEL_CLOSE == question.ask;
-    if (bytes <= 0 || (!unanswered && leaves_unread(client))) {
-        bury(server, number);
-    } else if (!known || !attend(server, client, &question)) {
-        answer(client, MYR_ERR_FOREIGN, "myrd --kernel is of another version of nicbarr", NULL,
-               NULL);
-        bury(server, number);
-    }
-    return true;
 }
 
 /* ---- beginning ---- */
@@ -380,21 +200,8 @@ static enum myr_status take_port(struct myrd_kernel_server *server, struct myr_e
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "UDP port %u is not to be had (give --port)",
                         (unsigned)ntohs(address.sin_port));
     }
-    server->network = network_of(server->hosts.socket);
+    myrd_clients_belong(&server->clients, server->hosts.socket);
     return MYR_OK;
-}
-
-/* Serve as many clients as there are descriptors for. Without a free one, nobody could even be
- * refused. */
-static void allow_descriptors(struct myrd_kernel_server *server)
-{
-    struct rlimit limit = {.rlim_cur = 0};
-    (void)getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-    const rlim_t others = MCP_KERNEL_PAGES + DESCRIPTORS_OTHER;
-    const rlim_t clients = limit.rlim_max > others ? (limit.rlim_max - others) / OF_EACH : 0;
-    server->most = clients < CLIENTS_MOST ? (uint32_t)clients : CLIENTS_MOST;
 }
 
 static enum myr_status listen_there(struct myrd_kernel_server *server, const char *path,
@@ -415,11 +222,7 @@ static void close_server(void *serving)
 {
     struct myrd_kernel_server *server = serving;
     myrd_place_hide(&server->place);
-    while (server->count > 0) {
-        --server->count;
-        end_meeting(server, &server->client[server->count]);
-        myrd_visitor_leave(&server->client[server->count].visitor);
-    }
+    myrd_clients_close(&server->clients);
     if (NULL != server->groups) {
         myrd_groups_free(server->groups);
     }
@@ -489,6 +292,7 @@ static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
     }
     server->groups = myrd_groups_make(server->kernel, &server->users);
+    server->clients.groups = server->groups;
     return NULL == server->groups ? myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory")
                                   : MYR_OK;
 }
@@ -505,7 +309,12 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     server->place.lock = server->place.listening = -1;
     server->place.folder = server->place.spare = -1;
     server->hosts.socket = server->interface.socket = -1;
-    allow_descriptors(server);
+    server->clients.place = &server->place;
+    server->clients.users = &server->users;
+    server->clients.meetings = &server->meetings;
+    server->clients.attend = attend;
+    server->clients.context = server;
+    myrd_clients_allow(&server->clients);
     enum myr_status status = find_address(server, options->nic.network, options->nic.port, error);
     if (MYR_OK == status) {
         status = load(server, error);
@@ -549,46 +358,7 @@ static void watch_all(struct myrd_kernel_server *server, int end)
     server->watched[2] = (struct pollfd){.fd = mcp_kernel_watch(server->kernel), .events = POLLIN};
     server->watched[3] = (struct pollfd){.fd = server->hosts.socket, .events = POLLIN};
     server->watched[4] = (struct pollfd){.fd = server->interface.socket, .events = POLLIN};
-    for (uint32_t c = 0; c < server->count; ++c) {
-        const struct client *client = &server->client[c];
-        struct pollfd *of = &server->watched[FIXED + OF_EACH * c];
-        const short events = NULL == client->meeting ? POLLIN : 0;
-        const int connection = client->left ? -1 : client->visitor.connection;
-        of[0] = (struct pollfd){.fd = connection, .events = events};
-        of[1] = (struct pollfd){.fd = client->visitor.process, .events = POLLIN};
-    }
-}
-
-/* A process that has ended may have closed its groups, so all its words are read first. */
-static void hear_one(struct myrd_kernel_server *server, uint32_t number)
-{
-    const struct client *client = &server->client[number];
-    const struct pollfd *of = &server->watched[FIXED + OF_EACH * number];
-    const bool ended = 0 != (of[0].revents & (POLLHUP | POLLERR)) || 0 != of[1].revents;
-    const bool hears = NULL == client->meeting && (ended || 0 != of[0].revents);
-    const uid_t uid = client->visitor.uid;
-    if ((!ended && !hears) || myrd_users_had_time(&server->users, uid)) {
-        return;
-    }
-    const uint64_t begin_us = os_now_us();
-    if (!(hears && hear(server, number)) && ended) {
-        bury(server, number);
-    }
-    myrd_users_took(&server->users, uid, os_now_us() - begin_us);
-}
-
-/* Begin with another one in each turn, as a user's time may be over before all its clients were
- * heard. The last one takes the place of one that goes; so go down, to hear nobody by another's
- * events. Who comes below the first one by that is heard in the next turn. */
-static void hear_all(struct myrd_kernel_server *server)
-{
-    const uint32_t first = 0 == server->count ? 0 : server->users.turn % server->count + 1;
-    for (uint32_t c = first; c > 0; --c) {
-        hear_one(server, c - 1);
-    }
-    for (uint32_t c = server->count; c > first; --c) {
-        hear_one(server, c - 1);
-    }
+    myrd_clients_watch(&server->clients, &server->watched[FIXED]);
 }
 
 /* Other hosts ask, and answer. Whoever waits for an answer goes on. */
@@ -630,14 +400,6 @@ static void look_after_groups(struct myrd_kernel_server *server)
     }
 }
 
-/* Whoever comes in, or is sent away, has as much time together as each user. */
-static void accept_some(struct myrd_kernel_server *server)
-{
-    const uint64_t begin_us = os_now_us();
-    while (os_now_us() - begin_us < MYRD_USERS_TURN_US && accept_client(server)) {
-    }
-}
-
 /* It may have another name. An error if the NIC cannot stay there. */
 static enum myr_status follow_interface(struct myrd_kernel_server *server, struct myr_error *error)
 {
@@ -676,7 +438,8 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
     for (;;) {
         myrd_users_turn(&server->users);
         watch_all(server, end);
-        if (poll(server->watched, FIXED + OF_EACH * server->count, timeout(server)) < 0) {
+        if (poll(server->watched, FIXED + MYRD_CLIENTS_WATCHED * server->clients.count,
+                 timeout(server)) < 0) {
             if (EINTR == errno) {
                 continue;
             }
@@ -689,7 +452,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         if (MYR_OK != status) {
             return status;
         }
-        hear_all(server);
+        myrd_clients_hear(&server->clients, &server->watched[FIXED]);
         if (0 != server->watched[3].revents) {
             hear_hosts(server);
         }
@@ -699,7 +462,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         }
         look_after_groups(server);
         if (0 != server->watched[1].revents) {
-            accept_some(server);
+            myrd_clients_accept(&server->clients);
         }
     }
 }

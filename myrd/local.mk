@@ -21,6 +21,7 @@ myrd_kernel_sources = \
     myrd/kernel_meeting.h myrd/kernel_meeting.c \
     myrd/share.h myrd/users.h myrd/users.c \
     myrd/kernel_groups.h myrd/kernel_groups.c \
+    myrd/kernel_clients.h myrd/kernel_clients.c \
     myrd/kernel_server.c
 if HAVE_KERNEL_NIC
 myrd_myrd_SOURCES += $(myrd_kernel_sources)

@@ -48,8 +48,8 @@ use() { # TARGET
         kernel_server)
             longest=500 least=70 linked=("$wrap")
             parts=("${daemon[@]}" tests/unit/kernel_double.c myrd/users.c
-                myrd/kernel_{server,plan,meeting,hosts,groups,interface}.c)
-            reached=(myrd/kernel_{server,plan,meeting,hosts,groups}.c) ;;
+                myrd/kernel_{server,clients,plan,meeting,hosts,groups,interface}.c)
+            reached=(myrd/kernel_{server,clients,plan,meeting,hosts,groups}.c) ;;
         hello)
             longest=1000 least=90 reached=(coll_nicbarr/{hello,census}.c) ;;
         cache)

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The clients of myrd --kernel; see kernel_clients.h. */
+#include "myrd/kernel_clients.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "libmyr/unix_talk.h"
+#include "myrd/share.h"
+#include "os/clock.h"
+
+enum {
+    DESCRIPTORS_OTHER = 96, /* descriptors of neither clients nor pages: the NIC's, and so on */
+    NOT_ROOT = 65534,       /* any other user */
+};
+
+/* ---- answers ---- */
+
+void myrd_client_answer(const struct myrd_client *client, enum myr_status status, const char *why,
+                        const struct myr_nic_name *name, const struct mcp_kernel_seen *seen)
+{
+    struct myr_kernel_answer words = {.magic = MYR_KERNEL_MAGIC, .status = status};
+    if (NULL != name) {
+        words.nic = *name;
+    }
+    if (NULL != seen) {
+        words.line = seen->line;
+    }
+    snprintf(words.why, sizeof(words.why), "%s", why);
+    (void)myr_talk_send(client->visitor.connection, &words, sizeof(words),
+                        NULL == seen ? NULL : &seen->page, NULL == seen ? 0 : 1, MSG_DONTWAIT);
+}
+
+void myrd_client_end_meeting(struct myrd_clients *clients, struct myrd_client *client)
+{
+    if (NULL != client->meeting) {
+        myrd_meetings_leave(clients->meetings, client->meeting, os_now_ms());
+        client->meeting = NULL;
+    }
+}
+
+/* ---- they go ---- */
+
+/* Has the client left an answer unread? Who reads each answer before it asks again never does. */
+static bool leaves_unread(const struct myrd_client *client)
+{
+    int bytes = 0;
+    return 0 == ioctl(client->visitor.connection, SIOCOUTQ, &bytes) && bytes > 0;
+}
+
+static void forget(struct myrd_clients *clients, uint32_t number)
+{
+    struct myrd_client *client = &clients->client[number];
+    myrd_users_go(clients->users, client->visitor.uid);
+    myrd_visitor_leave(&client->visitor);
+    *client = clients->client[--clients->count];
+}
+
+/* Nobody can take back what was sent. So whoever has left it unread counts until it is read, or the
+ * client's end is closed. */
+static void bury(struct myrd_clients *clients, uint32_t number)
+{
+    struct myrd_client *client = &clients->client[number];
+    myrd_groups_bury(clients->groups, client->number);
+    myrd_client_end_meeting(clients, client);
+    if (!leaves_unread(client)) {
+        forget(clients, number);
+        return;
+    }
+    client->left = true;
+    (void)shutdown(client->visitor.connection, SHUT_WR);
+    if (client->visitor.process >= 0) {
+        close(client->visitor.process);
+        client->visitor.process = -1;
+    }
+}
+
+/* Forget those of whom nothing is unread any more. It can be done at any time, and only when
+ * somebody wants their place is it needed; but not more than once a turn. */
+static void sweep(struct myrd_clients *clients)
+{
+    if (clients->swept == clients->users->turn) {
+        return;
+    }
+    clients->swept = clients->users->turn;
+    for (uint32_t c = clients->count; c > 0; --c) {
+        if (clients->client[c - 1].left && !leaves_unread(&clients->client[c - 1])) {
+            forget(clients, c - 1);
+        }
+    }
+}
+
+void myrd_clients_close(struct myrd_clients *clients)
+{
+    while (clients->count > 0) {
+        --clients->count;
+        myrd_client_end_meeting(clients, &clients->client[clients->count]);
+        myrd_visitor_leave(&clients->client[clients->count].visitor);
+    }
+}
+
+/* ---- they come ---- */
+
+/*
+ * The network namespace in which a socket was made; 0 if the kernel does not say.
+ *
+ * The accepted end of a Unix connection belongs to the namespace of the process that connected
+ * (net/unix makes it there). So this tells the client's namespace, even if process numbers mean
+ * other processes to the client. /proc/PID/ns/net would tell the same, but only to processes that
+ * may trace the client.
+ */
+static uint64_t network_of(int socket)
+{
+    uint64_t cookie = 0;
+    socklen_t bytes = sizeof(cookie);
+    (void)getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &bytes);
+    return cookie;
+}
+
+void myrd_clients_belong(struct myrd_clients *clients, int socket)
+{
+    clients->network = network_of(socket);
+}
+
+/* Without a free descriptor, nobody could even be refused. */
+void myrd_clients_allow(struct myrd_clients *clients)
+{
+    struct rlimit limit = {.rlim_cur = 0};
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    const rlim_t others = MCP_KERNEL_PAGES + DESCRIPTORS_OTHER;
+    const rlim_t most =
+        limit.rlim_max > others ? (limit.rlim_max - others) / MYRD_CLIENTS_WATCHED : 0;
+    clients->most = most < MYRD_CLIENTS_MOST ? (uint32_t)most : MYRD_CLIENTS_MOST;
+}
+
+static bool has_room_now(const struct myrd_clients *clients, uid_t uid, bool comes_in)
+{
+    const uint32_t own = myrd_users_connections(clients->users, uid);
+    return myrd_share_allows(clients->most, clients->count - own, own, comes_in ? uid : NOT_ROOT);
+}
+
+/* For one that comes in, or for one that is only told why it does not. (A container's root, which
+ * is told so, must not have all the room that there is.) */
+static bool has_room_for(struct myrd_clients *clients, uid_t uid, bool comes_in)
+{
+    if (!has_room_now(clients, uid, comes_in)) {
+        sweep(clients);
+    }
+    return has_room_now(clients, uid, comes_in);
+}
+
+/*
+ * Somebody wants to come in. False: nobody does. A refusal is memory of the daemon's until it is
+ * read, so it counts as a connection until then. For whoever has no more room it would be
+ * uncounted: that connection is closed without a word, and the client knows what that means
+ * (kernel_nic.c).
+ */
+static bool accept_client(struct myrd_clients *clients)
+{
+    struct myrd_client client = {.number = ++clients->ever};
+    const char *why;
+    if (!myrd_place_accept(clients->place, &client.visitor, &why)) {
+        return false;
+    }
+    if (NULL == why && clients->network != network_of(client.visitor.connection)) {
+        why = "myrd refuses: the process is in another network namespace (container), which this "
+              "NIC does not serve";
+    }
+    const bool kept =
+        !myrd_place_short(clients->place) && has_room_for(clients, client.visitor.uid, NULL == why);
+    clients->refused += NULL != why || !kept;
+    if (!kept) {
+        myrd_visitor_leave(&client.visitor);
+        return true;
+    }
+    myrd_users_come(clients->users, client.visitor.uid);
+    clients->client[clients->count++] = client;
+    if (NULL != why) {
+        myrd_client_answer(&client, MYR_ERR_SYSTEM, why, NULL, NULL);
+        bury(clients, clients->count - 1);
+    }
+    return true;
+}
+
+void myrd_clients_accept(struct myrd_clients *clients)
+{
+    const uint64_t begin_us = os_now_us();
+    while (os_now_us() - begin_us < MYRD_USERS_TURN_US && accept_client(clients)) {
+    }
+}
+
+/* ---- what they say ---- */
+
+/* A client says something, or has closed its end. False if it is silent. */
+static bool hear(struct myrd_clients *clients, uint32_t number)
+{
+    struct myrd_client *client = &clients->client[number];
+    struct myr_kernel_question question;
+    const ssize_t bytes =
+        recv(client->visitor.connection, &question, sizeof(question), MSG_DONTWAIT | MSG_TRUNC);
+    if (bytes < 0 && (EAGAIN == errno || EINTR == errno)) {
+        return false;
+    }
+    const bool known = sizeof(question) == bytes && MYR_KERNEL_MAGIC == question.magic;
+    const bool unanswered = known && MYR_KERNEL_CLOSE == question.ask;
+    if (bytes <= 0 || (!unanswered && leaves_unread(client))) {
+        bury(clients, number);
+    } else if (!known || !clients->attend(clients->context, client, &question)) {
+        myrd_client_answer(client, MYR_ERR_FOREIGN,
+                           "myrd --kernel is of another version of nicbarr", NULL, NULL);
+        bury(clients, number);
+    }
+    return true;
+}
+
+/* The place of a client's descriptors among those that are watched. */
+static size_t place_of(uint32_t number)
+{
+    return (size_t)MYRD_CLIENTS_WATCHED * number;
+}
+
+void myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *watched)
+{
+    for (uint32_t c = 0; c < clients->count; ++c) {
+        const struct myrd_client *client = &clients->client[c];
+        struct pollfd *of = &watched[place_of(c)];
+        const short events = NULL == client->meeting ? POLLIN : 0;
+        const int connection = client->left ? -1 : client->visitor.connection;
+        of[0] = (struct pollfd){.fd = connection, .events = events};
+        of[1] = (struct pollfd){.fd = client->visitor.process, .events = POLLIN};
+    }
+}
+
+/* A process that has ended may have closed its groups, so all its words are read first. */
+static void hear_one(struct myrd_clients *clients, uint32_t number, const struct pollfd *of)
+{
+    const struct myrd_client *client = &clients->client[number];
+    const bool ended = 0 != (of[0].revents & (POLLHUP | POLLERR)) || 0 != of[1].revents;
+    const bool hears = NULL == client->meeting && (ended || 0 != of[0].revents);
+    const uid_t uid = client->visitor.uid;
+    if ((!ended && !hears) || myrd_users_had_time(clients->users, uid)) {
+        return;
+    }
+    const uint64_t begin_us = os_now_us();
+    if (!(hears && hear(clients, number)) && ended) {
+        bury(clients, number);
+    }
+    myrd_users_took(clients->users, uid, os_now_us() - begin_us);
+}
+
+/* Begin with another one in each turn, as a user's time may be over before all its clients were
+ * heard. The last one takes the place of one that goes; so go down, to hear nobody by another's
+ * events. Who comes below the first one by that is heard in the next turn. */
+void myrd_clients_hear(struct myrd_clients *clients, const struct pollfd *watched)
+{
+    const uint32_t first = 0 == clients->count ? 0 : clients->users->turn % clients->count + 1;
+    for (uint32_t c = first; c > 0; --c) {
+        hear_one(clients, c - 1, &watched[place_of(c - 1)]);
+    }
+    for (uint32_t c = clients->count; c > first; --c) {
+        hear_one(clients, c - 1, &watched[place_of(c - 1)]);
+    }
+}
