@@ -123,6 +123,7 @@ typedef struct mca_btl_myr_component {
     uint32_t in_flight;        /* fragments from btl_send to their callback */
     uint32_t without_callback; /* those of them, from the eager pool, that nobody waits for */
     bool talks_to_others;      /* there are endpoints on other nodes */
+    uint32_t met;              /* processes of this job, from rank 0 on, whose NICs were met */
     void *spent;               /* a buffer that is to be provided again */
     uint32_t far;              /* how often yet to ask the network before it counts as quiet */
     uint32_t idle;             /* calls without anything to do */
@@ -150,6 +151,11 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc);
 
 /* The same for one that is known by name only, because it has sent something. */
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name);
+
+/* A NIC has sent something to this node that nobody here knows: look for it among the job's
+ * processes. Each is looked at once. (Those of other jobs come by way of MPI's own calls.) False if
+ * there is nobody left to look at. */
+bool mca_btl_myr_meet(void);
 
 void mca_btl_myr_endpoints_free(void);
 

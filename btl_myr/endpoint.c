@@ -43,13 +43,19 @@ static void decline(const opal_proc_t *proc, const char *why)
                         OPAL_NAME_PRINT(proc->proc_name), why);
 }
 
+/* False if the process has said nothing, or in another version's words. */
+static bool ask_modex(const opal_process_name_t *name, struct mca_btl_myr_hello *hello)
+{
+    return sizeof(*hello) ==
+           nicbarr_modex_get(&mca_btl_myr_component.super.btl_version, name, hello, sizeof(*hello));
+}
+
 static struct mca_btl_base_endpoint_t *make(opal_proc_t *proc)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     struct mca_btl_myr_hello hello;
     struct myr_error error = {0};
-    if (!nicbarr_modex_get(&component->super.btl_version, &proc->proc_name, &hello,
-                           sizeof(hello))) {
+    if (!ask_modex(&proc->proc_name, &hello)) {
         decline(proc, "it has no port");
         return NULL;
     }
@@ -72,6 +78,12 @@ static struct mca_btl_base_endpoint_t *make(opal_proc_t *proc)
         return NULL;
     }
     component->talks_to_others = component->talks_to_others || !endpoint->remote.same_nic;
+    if (!endpoint->remote.same_nic && !endpoint->remote.is_signed) {
+        opal_output_verbose(10, opal_btl_base_framework.framework_output,
+                            "nicbarr: btl myr: messages to process %s are not signed, as nicbarr "
+                            "was built without libsodium (here or there)",
+                            OPAL_NAME_PRINT(proc->proc_name));
+    }
     endpoint->name = proc->proc_name;
     endpoint->pid = (pid_t)hello.pid;
     endpoint->module =
@@ -118,6 +130,24 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_na
         endpoint = NULL == proc ? NULL : mca_btl_myr_endpoint_of(proc);
     }
     return endpoint;
+}
+
+bool mca_btl_myr_meet(void)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    opal_process_name_t name = *OMPI_PROC_MY_NAME;
+    const uint32_t before = component->met;
+    while (component->met < ompi_process_info.num_procs && myr_nic_knocked(component->nic)) {
+        struct mca_btl_myr_hello hello;
+        struct myr_remote remote;
+        name.vpid = component->met++;
+        if (ask_modex(&name, &hello)) {
+            OPAL_THREAD_LOCK(&component->lock);
+            (void)myr_port_connect(component->port, &hello.port, &remote, NULL);
+            OPAL_THREAD_UNLOCK(&component->lock);
+        }
+    }
+    return before != component->met;
 }
 
 void mca_btl_myr_endpoints_free(void)

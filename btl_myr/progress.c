@@ -147,6 +147,14 @@ static bool run_nic(void)
     return 0 != packets;
 }
 
+/* Another NIC has something for this one, which waits until it is known: it sends again at once. */
+static void let_in(void)
+{
+    if (mca_btl_myr_meet()) {
+        mca_btl_myr_component.far = FAR_POLLS;
+    }
+}
+
 int mca_btl_myr_progress(void)
 {
     if (0 != atomic_exchange_explicit(&busy, 1, memory_order_acquire)) {
@@ -158,6 +166,9 @@ int mca_btl_myr_progress(void)
     }
     while (steps < BURST && step()) {
         ++steps;
+    }
+    if (0 == steps && myr_nic_knocked(mca_btl_myr_component.nic)) {
+        let_in();
     }
     if (0 == steps && run_nic() && step()) {
         steps = 1;

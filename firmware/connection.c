@@ -68,19 +68,23 @@ static bool has_room(const struct mcp_messages *m)
     return m->connections < m->nconnections;
 }
 
-struct mcp_connection *mcp_connection_of_sender(struct mcp_nic *nic, struct mcp_board *board,
+struct mcp_connection *mcp_connection_to_sender(struct mcp_nic *nic, struct mcp_board *board,
                                                 uint64_t key)
 {
-    struct mcp_connection *c = mcp_connection_find(nic, key);
-    if (NULL == c && has_room(&nic->messages)) {
-        const mcp_link link = board->ops.hold_sender(board);
-        c = MCP_LINK_SENDER == link ? NULL : make(nic, key, link);
+    if (!has_room(&nic->messages)) {
+        return NULL;
     }
-    return c;
+    const mcp_link link = board->ops.hold_sender(board);
+    return MCP_LINK_SENDER == link ? NULL : make(nic, key, link);
+}
+
+bool mcp_is_connected(struct mcp_nic *nic, uint64_t key)
+{
+    return NULL != mcp_connection_find(nic, key);
 }
 
 uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key, mcp_link link,
-                     uint32_t mtu)
+                     uint32_t mtu, const struct mcp_secret *secret)
 {
     struct mcp_connection *c = mcp_connection_find(nic, key);
     if (0 == key || (NULL == c && !has_room(&nic->messages)) || (NULL != c && c->gone)) {
@@ -95,6 +99,13 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
     }
     if (0 != mtu) {
         set_mtu(c, mtu);
+    }
+    if (NULL != secret) {
+        c->secret = *secret;
+    }
+    if (key == nic->messages.stranger && 0 != myr_glance(&nic->messages.knocked)) {
+        myr_publish(&nic->messages.knocked, 0);
+        mcp_acknowledge(nic, board, c, MCP_GAP, nic->messages.stranger_attempt); /* come again */
     }
     return mcp_connection_number(nic, c);
 }

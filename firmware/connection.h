@@ -51,11 +51,12 @@ struct mcp_incoming {
 };
 
 struct mcp_connection {
-    uint64_t key;         /* the other NIC's; 0: free */
-    mcp_link link;        /* held */
-    uint32_t fragment;    /* payload of a packet, at the most */
-    uint32_t next_bucket; /* number + 1 */
-    uint32_t next_active; /* number + 1 */
+    uint64_t key;             /* the other NIC's; 0: free */
+    struct mcp_secret secret; /* of the two NICs; mcp_open_secret: they have none */
+    mcp_link link;            /* held */
+    uint32_t fragment;        /* payload of a packet, at the most */
+    uint32_t next_bucket;     /* number + 1 */
+    uint32_t next_active;     /* number + 1 */
     bool active, gone;
 
     /* The half that sends. */
@@ -118,16 +119,16 @@ static inline bool mcp_not_after(uint32_t a, uint32_t b)
     return (int32_t)(b - a) >= 0;
 }
 
-/* Messages have no secret: their check finds damage, and nothing else. */
+/* Of a connection that is not signed: the check of its packets finds damage, and nothing else. */
 static const struct mcp_secret mcp_open_secret = {{0, 0}};
 
 /* ---- connection.c ---- */
 
 struct mcp_connection *mcp_connection_find(struct mcp_nic *nic, uint64_t key);
 
-/* Find the connection with the sender of the present packet, or make it. NULL if there is no
- * room. */
-struct mcp_connection *mcp_connection_of_sender(struct mcp_nic *nic, struct mcp_board *board,
+/* Make a connection, which is not signed, with the sender of the present packet. NULL if there is
+ * no room. */
+struct mcp_connection *mcp_connection_to_sender(struct mcp_nic *nic, struct mcp_board *board,
                                                 uint64_t key);
 
 /* Something is due on it at that time. */

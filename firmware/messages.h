@@ -30,10 +30,17 @@ struct mcp_nic;
 
 /* The messages' part of a NIC. Its tables lie behind it, see mcp_nic_bytes(). */
 struct mcp_messages {
-    uint32_t nports, nconnections; /* room in the tables */
-    uint32_t connections;          /* that there are */
-    uint32_t active;               /* number + 1 of the first connection that waits for a time */
-    uint64_t deadline_ns;          /* nothing is due before; 0: nothing will be */
+    /* Hosts look at `knocked` all the time. So what lies beside it changes seldom. */
+    _Alignas(MYR_LINE) myr_word knocked; /* 1: by `stranger`; nobody has connected to it yet */
+    bool known_only;                     /* only NICs are heard that a host has connected to */
+    uint8_t stranger_attempt;            /* of the last DATA that another one has sent, */
+    uint64_t stranger;                   /* and its key */
+    uint32_t nports, nconnections;       /* room in the tables */
+    uint32_t connections;                /* that there are */
+
+    _Alignas(MYR_LINE) uint32_t active;      /* number + 1 of the first connection that waits for a
+                                                time */
+    uint64_t deadline_ns;                    /* nothing is due before; 0: nothing will be */
     uint32_t bucket[MCP_CONNECTION_BUCKETS]; /* number + 1 of the first connection */
 };
 
@@ -63,11 +70,16 @@ struct mcp_port *mcp_port_at(struct mcp_nic *nic, uint32_t number);
 
 /*
  * The connection to the NIC with `key`: the existing one, else a new one. `link` leads there with
- * packets of `mtu` bytes (0: MCP_MTU). MCP_NO_CONNECTION if there is no room, or that NIC was given
- * up. The caller has held the link; the connection keeps it, or it is dropped.
+ * packets of `mtu` bytes (0: MCP_MTU). Its packets are signed with `secret`, here and there (NULL:
+ * a new one is not signed, and an existing one stays as it is). MCP_NO_CONNECTION if there is no
+ * room, or that NIC was given up. The caller has held the link; the connection keeps it, or it is
+ * dropped.
  */
 uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key, mcp_link link,
-                     uint32_t mtu);
+                     uint32_t mtu, const struct mcp_secret *secret);
+
+/* Is there one to the NIC with `key`? */
+bool mcp_is_connected(struct mcp_nic *nic, uint64_t key);
 
 /* The host has put send tokens into a port's ring. */
 void mcp_messages_sdma(struct mcp_nic *nic, struct mcp_board *board, uint32_t port);

@@ -3,8 +3,9 @@
  * RECV: takes packets of messages, acknowledgements and refusals, and gives send tokens back. It
  * takes packets in turn only, and only of the present round.
  *
- * Every packet here has the NIC's secret key and is sound (mcp_parse()). But it may be old, a
- * duplicate, or out of turn.
+ * Every packet here has the NIC's key and is sound (mcp_parse()). Whoever reads the wire can make
+ * such a packet. Only one whose check fits the connection's secret is the other NIC's. But it may
+ * be old, a duplicate, or out of turn.
  */
 #include "firmware/connection.h"
 
@@ -48,6 +49,10 @@ static void acknowledged(struct mcp_nic *nic, struct mcp_board *board, struct mc
     const uint32_t packets = expected - c->base;
     if (0 == packets || packets > c->highest - c->base) {
         return; /* nothing new, or an old packet */
+    }
+    if (MCP_FIRST_SEQUENCE == c->base) { /* losses before it heard us say nothing of the network */
+        c->window = MCP_WINDOW_FIRST;
+        c->threshold = MCP_WINDOW_MOST;
     }
     const uint64_t now_ns = board->ops.now_ns(board);
     mcp_advance(nic, board, c, expected);
@@ -181,22 +186,31 @@ void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
                           const struct mcp_header *header, const void *payload)
 {
     const struct mcp_message_part *part = &header->message;
-    if (!mcp_genuine(header, &mcp_open_secret, payload)) {
-        ++nic->counters.dropped_forged;
-        return;
-    }
+    const bool data = MCP_DATA == header->type;
     if (0 == part->source || nic->key == part->source) {
         ++nic->counters.dropped_implausible;
         return;
     }
-    struct mcp_connection *c = MCP_DATA == header->type
-                                   ? mcp_connection_of_sender(nic, board, part->source)
-                                   : mcp_connection_find(nic, part->source);
-    if (NULL == c && MCP_DATA == header->type) {
+    struct mcp_connection *c = mcp_connection_find(nic, part->source);
+    if (NULL == c && data && nic->messages.known_only) {
+        nic->messages.stranger = part->source; /* it will send its packet again */
+        nic->messages.stranger_attempt = part->detail;
+        myr_publish(&nic->messages.knocked, 1);
+        ++nic->counters.dropped_foreign;
+        return;
+    }
+    if (!mcp_genuine(header, NULL == c ? &mcp_open_secret : &c->secret, payload)) {
+        ++nic->counters.dropped_forged;
+        return;
+    }
+    if (NULL == c && data) {
+        c = mcp_connection_to_sender(nic, board, part->source);
+    }
+    if (NULL == c && data) {
         ++nic->counters.dropped_no_room;
     } else if (NULL == c || c->gone) {
         ++nic->counters.dropped_implausible;
-    } else if (MCP_DATA == header->type) {
+    } else if (data) {
         receive_data(nic, board, c, part, payload, header->payload_bytes);
     } else if (MCP_ACK == header->type) {
         receive_acknowledgement(nic, board, c, part);

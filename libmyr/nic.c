@@ -68,6 +68,11 @@ struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
     return nic->segment;
 }
 
+bool myr_nic_knocked(const struct myr_nic *nic)
+{
+    return 0 != myr_glance(&nic->shared->mcp.messages.knocked);
+}
+
 void myr_nic_count(const struct myr_nic *nic, struct mcp_counters *counters)
 {
     *counters = nic->shared->mcp.counters;

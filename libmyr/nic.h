@@ -82,6 +82,10 @@ void myr_nic_sleep(struct myr_nic *nic, myr_word *word, myr_word *sleepers, uint
  * program. */
 bool myr_nic_broken(struct myr_nic *nic);
 
+/* Has another NIC sent a message that no process here has connected to? It is not heard before
+ * (port.h). A word is looked at, so this may be called often. */
+bool myr_nic_knocked(const struct myr_nic *nic);
+
 /* What the NIC has counted so far. */
 void myr_nic_count(const struct myr_nic *nic, struct mcp_counters *counters);
 

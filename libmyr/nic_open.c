@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "firmware/soft/addresses.h"
+#include "libmyr/seal.h"
 #include "os/random.h"
 
 enum {
@@ -84,6 +85,7 @@ static enum myr_status create(struct myr_nic *nic, const struct myr_nic_options 
     }
     nic->shared->name = name;
     mcp_init(&nic->shared->mcp, name.key, PORTS, CONNECTIONS);
+    nic->shared->mcp.messages.known_only = nic->has_keys;
     return MYR_OK;
 }
 
@@ -175,6 +177,9 @@ static enum myr_status open_nic(struct myr_segment *segment, const struct myr_ni
     opening->shared = (struct myr_shared_nic *)record->slots;
     opening->segment = segment;
     opening->self = myr_segment_number(segment);
+    struct myr_key_pair pair;
+    myr_key_pair_of(segment, &pair);
+    opening->has_keys = myr_has_key(&pair.public);
     myr_nic_make_board(opening);
     pthread_mutex_init(&opening->mutex, NULL);
     pthread_mutex_init(&opening->sleeping_mutex, NULL);

@@ -68,6 +68,7 @@ struct myr_nic {
     struct myr_shared_nic *shared;
     struct myr_segment *segment;
     uint32_t self;              /* this process's number */
+    bool has_keys;              /* so that it can sign messages */
     uint32_t vacant;            /* what the lock says when nobody has it: 0 or MYR_NIC_BROKEN */
     myr_word doubts;            /* how often somebody seemed to be gone, or not */
     pthread_mutex_t mutex;      /* this process's threads: outbox, inbox, lock */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "libmyr/nic_inside.h"
+#include "libmyr/seal.h"
 #include "libmyr/segment.h"
 #include "os/random.h"
 
@@ -38,6 +39,7 @@ struct myr_port {
     struct mcp_rings *rings;
     struct mcp_port shape; /* for where things lie in the rings, and nothing else */
     uint32_t number, key;
+    struct myr_key_pair pair;         /* of the NIC's node; none where packets are not signed */
     uint32_t sends, provides, events; /* how many entries were put in, or taken */
     uint32_t free_receives;
     uint32_t free_sends;
@@ -145,6 +147,11 @@ static void close_number(const struct myr_port *port)
     myr_nic_leave(port->nic);
 }
 
+static bool has_keys(const struct myr_port *port)
+{
+    return myr_has_key(&port->pair.public);
+}
+
 static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish, bool inlet,
                                struct myr_error *error)
 {
@@ -156,14 +163,23 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the port");
     }
     wish->rings = offset_of(port->base, port->rings);
+    myr_key_pair_of(port->segment, &port->pair);
     myr_nic_expect_messages(port->nic);
     struct mcp_board *board;
     struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
-    port->number = NULL == nic ? MCP_NO_PORT : mcp_port_open(nic, board, wish);
+    const bool signs = NULL != nic && nic->messages.known_only, able = !signs || has_keys(port);
+    port->number = NULL == nic || !able ? MCP_NO_PORT : mcp_port_open(nic, board, wish);
     const uint32_t ports = NULL == nic ? 0 : nic->messages.nports;
     myr_nic_leave(port->nic);
     if (NULL == nic) {
         return myr_nic_is_broken(error);
+    }
+    if (!able) {
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0,
+                        "the node's NIC signs messages, but this process has no libsodium");
+    }
+    if (!signs) {
+        memset(&port->pair, 0, sizeof(port->pair));
     }
     if (MCP_NO_PORT == port->number) {
         return MCP_ANY_PORT == wish->number
@@ -266,6 +282,7 @@ void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name)
     myr_nic_get_name(port->nic, &name->nic);
     name->number = (uint16_t)port->number;
     name->key = port->key;
+    name->public = port->pair.public;
 }
 
 /* ---- registered memory ---- */
@@ -331,6 +348,27 @@ static void find_outlet(struct myr_port *port, struct myr_remote *remote)
     myr_nic_leave(port->nic);
 }
 
+static bool is_connected(const struct myr_port *port, const struct myr_nic_name *name)
+{
+    struct mcp_board *board;
+    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    const bool connected = NULL != nic && mcp_is_connected(nic, name->key);
+    myr_nic_leave(port->nic);
+    return connected;
+}
+
+/* The secret of this NIC and the one whose node has that key. False if the key is none. */
+static bool agree(const struct myr_port *port, const struct myr_public_key *public,
+                  struct mcp_secret *secret)
+{
+    struct myr_agreed_key key;
+    if (!myr_agree(&port->pair, public, &key)) {
+        return false;
+    }
+    myr_connection_secret(&key, secret);
+    return true;
+}
+
 enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
                                  struct myr_remote *remote, struct myr_error *error)
 {
@@ -341,10 +379,16 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
         .key = name->key,
         .number = name->number,
         .same_nic = own.key == name->nic.key,
+        .is_signed = has_keys(port) && myr_has_key(&name->public),
     };
     if (remote->same_nic) {
         find_outlet(port, remote);
         return MYR_OK;
+    }
+    struct mcp_secret secret;
+    const bool sign = remote->is_signed && !is_connected(port, &name->nic);
+    if (sign && !agree(port, &name->public, &secret)) { /* takes a while: once for each NIC */
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "a NIC is to be sent to whose key is none");
     }
     const uint32_t mtu = myr_nic_mtu(port->nic, &name->nic);
     struct mcp_board *board;
@@ -359,7 +403,7 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
         return myr_fail(error, MYR_ERR_NOT_THERE, 0,
                         "a NIC is to be sent to that has no address, or is one too many");
     }
-    remote->connection = mcp_connect(nic, board, name->nic.key, link, mtu);
+    remote->connection = mcp_connect(nic, board, name->nic.key, link, mtu, sign ? &secret : NULL);
     const uint32_t room = nic->messages.nconnections;
     const bool full = room == nic->messages.connections;
     myr_nic_leave(port->nic);

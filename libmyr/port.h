@@ -16,6 +16,11 @@
  * under way) and of receive tokens (buffers it may have provided). Messages go from and to
  * registered memory only, which all processes of the node share.
  *
+ * Packets between two NICs are signed with a secret that follows from the keys of both (seal.h). So
+ * a NIC hears another one only after a process here has connected to a port there: to answer it, or
+ * because myr_nic_knocked() told of it. Until then the other NIC sends again. Where one of the two
+ * has no keys, as its nicbarr was built without libsodium, packets between them are not signed.
+ *
  * Threads: one thread at a time uses a port.
  */
 #ifndef MYR_PORT_H
@@ -26,6 +31,7 @@
 
 #include "libmyr/inlet.h"
 #include "libmyr/nic.h"
+#include "libmyr/seal.h"
 
 struct myr_port;
 
@@ -34,7 +40,8 @@ struct myr_port_name {
     struct myr_nic_name nic;
     uint16_t number;
     uint16_t zero;
-    uint32_t key; /* random, new for each opening */
+    uint32_t key;                 /* random, new for each opening */
+    struct myr_public_key public; /* of the NIC's node */
 };
 
 enum { MYR_ANY_PORT = 0xffff };
@@ -70,6 +77,7 @@ struct myr_remote {
     uint32_t key;
     uint16_t number;
     bool same_nic;
+    bool is_signed;           /* packets to another NIC are */
     struct myr_outlet outlet; /* for short messages; to a port that has no inlet it has no room */
 };
 enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,

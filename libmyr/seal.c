@@ -16,6 +16,8 @@ _Static_assert(sizeof(struct myr_public_key) == crypto_box_PUBLICKEYBYTES &&
                    sizeof(((struct myr_key_pair *)0)->private) == crypto_box_SECRETKEYBYTES &&
                    sizeof(struct myr_agreed_key) == crypto_box_BEFORENMBYTES &&
                    sizeof(struct myr_agreed_key) == crypto_secretbox_KEYBYTES &&
+                   sizeof(struct myr_agreed_key) == crypto_kdf_KEYBYTES &&
+                   sizeof(struct mcp_secret) >= crypto_kdf_BYTES_MIN &&
                    sizeof(struct myr_nonce) == crypto_secretbox_NONCEBYTES &&
                    sizeof(struct myr_sealed) ==
                        crypto_secretbox_MACBYTES + sizeof(struct mcp_secret),
@@ -79,6 +81,11 @@ bool myr_agree(const struct myr_key_pair *own, const struct myr_public_key *othe
 {
     return myr_has_key(&own->public) &&
            0 == crypto_box_beforenm(key->byte, other->byte, own->private);
+}
+
+void myr_connection_secret(const struct myr_agreed_key *key, struct mcp_secret *secret)
+{
+    (void)crypto_kdf_derive_from_key((uint8_t *)secret, sizeof(*secret), 1, "messages", key->byte);
 }
 
 void myr_nonce_draw(struct myr_nonce *nonce)

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How secrets travel to other nodes: sealed, with libsodium. (seal.c; without libsodium
- * seal_none.c, where nobody has any keys.)
+ * How nodes come to common secrets, with libsodium: what they agree on without sending it, and what
+ * they send sealed. (seal.c; without libsodium seal_none.c, where nobody has any keys.)
  *
  * The processes of a job on a node share a pair of keys, in the node's segment, which only their
  * user can read. The public one they tell everybody. Two nodes agree on a key once, each from its
  * own pair and the other's public key (X25519; that takes 50 us). With that, sealing or opening a
  * secret takes a microsecond (XSalsa20, Poly1305): nobody else can read it, and who changes it is
  * noticed. It does not help where somebody changes the public keys on their way.
+ *
+ * Two NICs sign their messages' packets with a secret that follows from the key on which their
+ * nodes agree (BLAKE2b), so it need not travel. Each node has one such NIC at the most, in its
+ * segment.
  *
  * Threads: any.
  */
@@ -61,6 +65,9 @@ void myr_key_pair_of(struct myr_segment *segment, struct myr_key_pair *pair);
 /* Agree with another node. False if its key is none. */
 bool myr_agree(const struct myr_key_pair *own, const struct myr_public_key *other,
                struct myr_agreed_key *key);
+
+/* The secret of the connection between the two nodes' NICs. */
+void myr_connection_secret(const struct myr_agreed_key *key, struct mcp_secret *secret);
 
 void myr_nonce_draw(struct myr_nonce *nonce);
 

@@ -292,7 +292,7 @@ static bool open_port(struct sim_node *node, struct process *process,
     for (uint32_t s = 0; s < lengths->sends; ++s) {
         const struct mcp_peer *to = &mcp_group_sends(process->group)[s];
         process->connections[s] = mcp_connect(node->mcp, &node->board, sim_key(to->node), to->link,
-                                              (uint32_t)node->machine->parameters.mtu);
+                                              (uint32_t)node->machine->parameters.mtu, NULL);
     }
     return true;
 }

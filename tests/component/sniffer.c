@@ -3,15 +3,18 @@
  * A stranger who reads the wire and writes it, too. Called by tests/component/strangers.sh in two
  * parts, joined by a pipe:
  *
- *   sniffer listen PORT    on a host of the job: tells of each collective packet that passes by
+ *   sniffer listen PORT    on a host of the job: tells of each packet between NICs that passes by
  *   sniffer forge          on another host: sends what follows from it, in its sender's name
  *
  * (sniffer record: writes all bytes that pass by, of any protocol.)
  *
- * For each packet that was heard it sends that packet once more, then for the present epoch and the
- * next one what would let a NIC go on too early (ARRIVE, DONE) or have its group fail (FAIL): with
- * the check of the packet, and with the check that somebody makes who knows all of it but the
- * secret. It goes on until it is killed.
+ * For each packet that was heard it sends that packet once more, then what would do harm if it were
+ * believed. After a collective packet: for the present epoch and the next one what would let a NIC
+ * go on too early (ARRIVE, DONE) or have its group fail (FAIL). After a packet of a message: for
+ * the present number and the next one other content (DATA), what would have a message forgotten
+ * that was lost (ACK), or fail (REFUSE). Each with the check of the packet, with the check of
+ * somebody who thinks that there is no secret, and with that of somebody who guesses. It goes on
+ * until it is killed.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,12 +35,22 @@
 /* What is forged can be told by its time to live, so that it is not heard and forged once more. */
 enum { OWN_TTL = 61, PAUSE_NS = 5000000 };
 
-/* A collective packet on the wire. */
+/* A packet on the wire. (Of a chain nothing is told.) */
 struct datagram {
     struct iphdr ip;
     struct udphdr udp;
-    uint8_t payload[MCP_COLLECTIVE_BYTES];
+    uint8_t payload[1500 - sizeof(struct iphdr) - sizeof(struct udphdr)];
 } __attribute__((packed));
+
+static size_t bytes_of(const struct datagram *datagram)
+{
+    return ntohs(datagram->ip.tot_len);
+}
+
+static size_t payload_of(const struct datagram *datagram)
+{
+    return bytes_of(datagram) - offsetof(struct datagram, payload);
+}
 
 static _Noreturn void fail(const char *what)
 {
@@ -63,7 +76,9 @@ static void listen_to(uint16_t port)
         if (bytes < 0 && EINTR != errno) {
             fail("listening");
         }
-        if (sizeof(heard) == bytes && 5 == heard.ip.ihl && IPPROTO_UDP == heard.ip.protocol &&
+        if (bytes >= (ssize_t)offsetof(struct datagram, payload) &&
+            bytes <= (ssize_t)sizeof(heard) && bytes == (ssize_t)bytes_of(&heard) &&
+            5 == heard.ip.ihl && IPPROTO_UDP == heard.ip.protocol &&
             htons(port) == heard.udp.dest && OWN_TTL != heard.ip.ttl &&
             sizeof(heard) != write(STDOUT_FILENO, &heard, sizeof(heard))) {
             fail("telling");
@@ -89,33 +104,77 @@ static void send_as_heard(int wire, struct datagram *datagram)
     const struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = datagram->ip.daddr};
     datagram->ip.ttl = OWN_TTL;
     datagram->udp.check = 0; /* none, which UDP allows */
-    if (sizeof(*datagram) !=
-        sendto(wire, datagram, sizeof(*datagram), 0, (const struct sockaddr *)&to, sizeof(to))) {
+    if ((ssize_t)bytes_of(datagram) !=
+        sendto(wire, datagram, bytes_of(datagram), 0, (const struct sockaddr *)&to, sizeof(to))) {
         fail("sending");
     }
 }
 
-static void send_header(int wire, struct datagram *datagram, const struct mcp_header *header)
+/* This header with the payload that the datagram has, or without: with each of the checks. */
+static void send_header(int wire, const struct datagram *datagram, struct mcp_header header,
+                        bool with_payload)
 {
-    memcpy(datagram->payload, header, sizeof(datagram->payload));
-    send_as_heard(wire, datagram);
+    const struct mcp_secret guesses[] = {{{0, 0}}, {{header.key, header.check}}};
+    const size_t head = mcp_header_bytes(header.type);
+    const size_t bytes = with_payload ? payload_of(datagram) - head : 0;
+    struct datagram forged = *datagram;
+    forged.ip.tot_len = htons((uint16_t)(offsetof(struct datagram, payload) + head + bytes));
+    forged.ip.check = 0; /* the system makes it */
+    forged.udp.len = htons((uint16_t)(sizeof(forged.udp) + head + bytes));
+    header.payload_bytes = (uint32_t)bytes;
+    memcpy(forged.payload, &header, head);
+    send_as_heard(wire, &forged);
+    for (size_t g = 0; g < sizeof(guesses) / sizeof(guesses[0]); ++g) {
+        mcp_seal(&header, &guesses[g], forged.payload + head, bytes);
+        memcpy(forged.payload, &header, head);
+        send_as_heard(wire, &forged);
+    }
+}
+
+static void forge_collective(int wire, const struct datagram *heard, struct mcp_header header)
+{
+    static const uint8_t types[] = {MCP_ARRIVE, MCP_DONE, MCP_FAIL};
+    for (uint32_t ahead = 0; ahead < 2; ++ahead, ++header.collective.epoch) {
+        for (uint32_t t = 0; t < sizeof(types); ++t) {
+            header.type = types[t];
+            send_header(wire, heard, header, false);
+        }
+    }
+}
+
+static void forge_message(int wire, const struct datagram *heard, const struct mcp_header *header)
+{
+    struct datagram other = *heard;
+    for (size_t at = MCP_MESSAGE_BYTES; at < payload_of(heard); ++at) {
+        other.payload[at] ^= 0xff;
+    }
+    for (uint32_t ahead = 0; ahead < 2; ++ahead) {
+        struct mcp_header forged = *header;
+        if (MCP_DATA == header->type) {
+            forged.message.sequence += ahead;
+            send_header(wire, &other, forged, true);
+        }
+        forged.message = (struct mcp_message_part){.source = header->message.source,
+                                                   .expected = header->message.expected + ahead};
+        forged.type = MCP_ACK;
+        send_header(wire, heard, forged, false);
+        forged.message.sequence = forged.message.expected;
+        forged.message.round = (uint16_t)-2; /* the first one (connection.h) */
+        forged.message.detail = MCP_TOO_LONG;
+        forged.type = MCP_REFUSE;
+        send_header(wire, heard, forged, false);
+    }
 }
 
 static void forge(int wire, struct datagram *datagram)
 {
-    static const uint8_t types[] = {MCP_ARRIVE, MCP_DONE, MCP_FAIL};
-    struct mcp_header heard = {.magic = 0};
-    memcpy(&heard, datagram->payload, sizeof(datagram->payload));
-    send_as_heard(wire, datagram);
-    for (uint32_t ahead = 0; ahead < 2; ++ahead) {
-        for (uint32_t t = 0; t < sizeof(types); ++t) {
-            struct mcp_header forged = heard;
-            const struct mcp_secret guess = {{heard.key, heard.check}};
-            forged.type = types[t];
-            forged.collective.epoch += ahead;
-            send_header(wire, datagram, &forged);
-            mcp_seal(&forged, &guess, NULL, 0);
-            send_header(wire, datagram, &forged);
+    struct mcp_header heard;
+    if (mcp_parse(datagram->payload, payload_of(datagram), &heard)) {
+        send_as_heard(wire, datagram);
+        if (mcp_is_collective(heard.type)) {
+            forge_collective(wire, datagram, heard);
+        } else {
+            forge_message(wire, datagram, &heard);
         }
     }
 }

@@ -70,6 +70,8 @@ struct world {
     uint64_t think_ns;
 };
 
+static struct mcp_secret secret; /* of all connections of the present world */
+
 /* ---- hosts ---- */
 
 static void fill(uint8_t *memory, const struct content *content)
@@ -134,12 +136,15 @@ static void close_port(struct host *host)
 /* Ports on NICs in turn, each connected to all. */
 static uint32_t meet(struct wire_nic *nic, const struct wire_nic *other)
 {
-    return mcp_connect(nic->mcp, &nic->board, other->mcp->key, wire_hold(nic, other->link), 0);
+    return mcp_connect(nic->mcp, &nic->board, other->mcp->key, wire_hold(nic, other->link), 0,
+                       &secret);
 }
 
-static void begin(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t seed)
+static void begin_with(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t seed,
+                       struct mcp_secret of_all)
 {
     memset(w, 0, sizeof(*w));
+    secret = of_all;
     w->random = seed;
     w->nhosts = nhosts;
     w->largest = 3 * PAYLOAD;
@@ -156,6 +161,20 @@ static void begin(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t see
                 other == w->hosts[h].nic ? (uint32_t)MCP_SAME_NIC : meet(w->hosts[h].nic, other);
         }
     }
+}
+
+/* All connections are signed. */
+static void begin(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t seed)
+{
+    uint64_t state = seed;
+    const uint64_t word = crew_random(&state);
+    begin_with(w, nnics, nhosts, seed, (struct mcp_secret){{word, crew_random(&state)}});
+}
+
+/* None is: a connection may be made by a packet. */
+static void begin_open(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t seed)
+{
+    begin_with(w, nnics, nhosts, seed, mcp_open_secret);
 }
 
 static void end(struct world *w)
@@ -790,7 +809,7 @@ static void full_table(void **state)
     assert_int_equal(full->messages.connections, 4);
     wire_end(&w.wire);
 
-    begin(&w, 5, 5, crew_seed());
+    begin_open(&w, 5, 5, crew_seed());
     full = w.hosts[0].nic->mcp;
     memset(&full->messages.bucket, 0, sizeof(full->messages.bucket));
     full->messages.connections = 0; /* as if nobody had connected, and there were room for three */
@@ -888,7 +907,7 @@ static void strange_packets(void **state)
         part->flags = (uint8_t)(MCP_DATA == packet.header.type ? MCP_FIRST : 0);
         part->detail = MCP_REFUSE == packet.header.type ? MCP_CLOSED : 0;
         const size_t bytes = MCP_DATA == packet.header.type ? sizeof(packet.payload) : 0;
-        mcp_seal(&packet.header, &mcp_open_secret, packet.payload, bytes);
+        mcp_seal(&packet.header, &secret, packet.payload, bytes);
         wire_inject(&w.wire, from, to, &packet, sizeof(packet.header) + bytes);
         if (0 == i % 100) {
             pass(&w, SECOND);
@@ -928,7 +947,7 @@ static void unfinished_messages(void **state)
             .round = MCP_FIRST_ROUND,
             .flags = MCP_FIRST,
         };
-        mcp_seal(&packet.header, &mcp_open_secret, packet.payload, sizeof(packet.payload));
+        mcp_seal(&packet.header, &secret, packet.payload, sizeof(packet.payload));
         wire_inject(&w.wire, from, to, &packet, sizeof(packet));
         pass(&w, SECOND);
         assert_int_equal(connection(&w, 1, 0)->expected, MCP_FIRST_SEQUENCE + i + 1);
@@ -1247,7 +1266,7 @@ static void a_round_before_the_first(void **state)
 {
     (void)state;
     struct world w;
-    begin(&w, 2, 2, crew_seed());
+    begin_open(&w, 2, 2, crew_seed());
     struct wire_nic *nic = w.hosts[1].nic;
     w.wire.transmitted = answers_are_sound;
     struct mcp_header header = {.type = MCP_DATA, .key = nic->mcp->key};
@@ -1267,12 +1286,216 @@ static void a_round_before_the_first(void **state)
     end(&w);
 }
 
+/* ---- signed ---- */
+
+/* The last packet of a type, as it went by; nothing of that type arrives. */
+struct caught {
+    uint8_t type; /* which to catch */
+    size_t bytes; /* 0: none yet */
+    union {
+        struct mcp_header header;
+        uint8_t byte[sizeof(struct mcp_header) + 64];
+    };
+};
+
+static bool take_down(void *context, const struct wire_nic *from, mcp_link to,
+                      const struct mcp_header *header, const void *payload, size_t payload_bytes)
+{
+    struct caught *caught = context;
+    (void)from;
+    (void)to;
+    if (header->type != caught->type) {
+        return true;
+    }
+    assert_true(payload_bytes <= sizeof(caught->byte) - sizeof(*header));
+    caught->header = *header;
+    memcpy(caught->byte + sizeof(*header), NULL == payload ? "" : payload, payload_bytes);
+    caught->bytes = sizeof(*header) + payload_bytes;
+    return false;
+}
+
+/* All that a NIC knows, but for what it has counted. */
+static void remember(struct mcp_nic *copy, const struct mcp_nic *nic)
+{
+    memcpy(copy, nic, mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS));
+    memset(&copy->counters, 0, sizeof(copy->counters));
+}
+
+static void inject(struct world *w, uint32_t to, const void *packet, size_t bytes)
+{
+    wire_inject(&w->wire, w->hosts[1 - to].nic, w->hosts[to].nic, packet, bytes);
+    wire_pass(&w->wire, MICROSECOND);
+}
+
+/* Nothing comes of this packet, which is not what was sent: neither at NIC `to`, nor an answer. */
+static void is_nothing(struct world *w, uint32_t to, const void *packet, size_t bytes)
+{
+    static _Alignas(MYR_LINE) uint8_t before[1 << 16], after[sizeof(before)];
+    struct mcp_nic *nic = w->hosts[to].nic->mcp;
+    const uint64_t sent = nic->counters.packets_sent;
+    assert_true(mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS) <= sizeof(before));
+    remember((struct mcp_nic *)before, nic);
+    inject(w, to, packet, bytes);
+    remember((struct mcp_nic *)after, nic);
+    assert_memory_equal(before, after, mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS));
+    assert_int_equal(sent, nic->counters.packets_sent);
+}
+
+/* What somebody can make of a packet of host 0 or 1 who knows all but the secret. */
+static void forge(struct world *w, uint32_t to, const struct caught *caught)
+{
+    struct mcp_nic *nic = w->hosts[to].nic->mcp;
+    struct caught forged;
+    for (size_t bit = 0; bit < 8 * caught->bytes; ++bit) {
+        forged = *caught;
+        forged.byte[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        is_nothing(w, to, forged.byte, forged.bytes);
+    }
+    assert_true(nic->counters.dropped_forged > 8 * (MCP_MESSAGE_BYTES - 40));
+    const struct mcp_secret guesses[] = {
+        mcp_open_secret,
+        {{secret.word[0], 0}},
+        {{0, secret.word[1]}},
+        {{secret.word[1], secret.word[0]}},
+        {{secret.word[0] ^ 1, secret.word[1]}},
+        {{caught->header.key, caught->header.check}},
+    };
+    for (size_t g = 0; g < sizeof(guesses) / sizeof(guesses[0]); ++g) {
+        const uint64_t before = nic->counters.dropped_forged;
+        forged = *caught;
+        mcp_seal(&forged.header, &guesses[g], forged.byte + sizeof(forged.header),
+                 forged.bytes - sizeof(forged.header));
+        is_nothing(w, to, forged.byte, forged.bytes);
+        assert_int_equal(nic->counters.dropped_forged, before + 1);
+    }
+    forged = *caught; /* back to its sender, as if it were for that one */
+    forged.header.key = w->hosts[1 - to].nic->mcp->key;
+    is_nothing(w, 1 - to, forged.byte, forged.bytes);
+}
+
+/* Have host 0 send to host 1, which has a token or not, until there is a packet of that type. */
+static void begin_catching(struct world *w, struct caught *caught, uint8_t type, bool token)
+{
+    begin(w, 2, 2, crew_seed());
+    *caught = (struct caught){.type = type};
+    w->wire.transmitted = take_down;
+    w->wire.context = caught;
+    assert_true(!token || provide(&w->hosts[1], 64));
+    assert_true(send(w, 0, 1, 24));
+    while (0 == caught->bytes) {
+        wire_pass(&w->wire, MICROSECOND);
+    }
+    w->wire.transmitted = NULL;
+}
+
+static void forged_data(void **state)
+{
+    (void)state;
+    struct world w;
+    struct caught caught;
+    begin_catching(&w, &caught, MCP_DATA, true);
+    forge(&w, 1, &caught);
+    for (uint32_t times = 0; times < 3; ++times) { /* the right one, and what was heard of it */
+        inject(&w, 1, caught.byte, caught.bytes);
+        look_all(&w);
+        assert_int_equal(w.hosts[1].received, 1);
+    }
+    pass(&w, SECOND);
+    assert_int_equal(w.hosts[1].received, 1);
+    assert_int_equal(w.hosts[0].sent, 1);
+    check_quiet(&w);
+    end(&w);
+}
+
+static void forged_acknowledgements(void **state)
+{
+    (void)state;
+    struct world w;
+    struct caught caught;
+    begin_catching(&w, &caught, MCP_ACK, true);
+    forge(&w, 0, &caught);
+    look_all(&w);
+    assert_int_equal(w.hosts[0].sent, 0);
+    inject(&w, 0, caught.byte, caught.bytes);
+    look_all(&w);
+    assert_int_equal(w.hosts[0].sent, 1);
+    end(&w);
+}
+
+static void forged_refusals(void **state)
+{
+    (void)state;
+    struct world w;
+    struct caught caught;
+    begin_catching(&w, &caught, MCP_REFUSE, false);
+    forge(&w, 0, &caught);
+    assert_int_equal(w.hosts[0].nic->mcp->counters.refused, 0);
+    inject(&w, 0, caught.byte, caught.bytes);
+    assert_int_equal(w.hosts[0].nic->mcp->counters.refused, 1);
+    look_all(&w);
+    assert_int_equal(w.hosts[0].failed, 0);
+    end(&w);
+}
+
+/* A NIC hears only those that a host has connected to; it says that others have knocked. */
+static void strangers(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 3, 3, crew_seed());
+    struct wire_nic *nic = &w.wire.nics[0];
+    struct mcp_messages *messages = &nic->mcp->messages;
+    memset(&messages->bucket, 0, sizeof(messages->bucket));
+    messages->connections = 0; /* as if it had not connected: only its peers have */
+    nic->held[1] = nic->held[2] = 0;
+    messages->known_only = true;
+    assert_true(provide(&w.hosts[0], LONGEST) && send(&w, 1, 0, 10));
+    pass(&w, SECOND);
+    assert_int_equal(myr_observe(&messages->knocked), 1);
+    assert_int_equal(messages->connections, 0);
+    assert_int_equal(nic->mcp->counters.packets_sent, 0);
+    assert_true(nic->mcp->counters.dropped_foreign > 5);
+    assert_int_equal(meet(nic, &w.wire.nics[2]), 0); /* that was another one */
+    assert_int_equal(myr_observe(&messages->knocked), 1);
+    assert_int_equal(w.hosts[0].received, 0);
+    assert_false(mcp_is_connected(nic->mcp, w.wire.nics[1].mcp->key));
+    assert_int_equal(meet(nic, &w.wire.nics[1]), 1);
+    assert_true(mcp_is_connected(nic->mcp, w.wire.nics[1].mcp->key));
+    assert_int_equal(myr_observe(&messages->knocked), 0);
+    pass(&w, 10 * MICROSECOND); /* it is told, and need not wait for its next turn */
+    assert_int_equal(w.hosts[0].received, 1);
+    pass(&w, SECOND);
+    check_quiet(&w);
+    assert_true(connection(&w, 1, 0)->window >=
+                MCP_WINDOW_FIRST); /* as if it had been heard at once */
+    assert_int_equal(connection(&w, 1, 0)->threshold, MCP_WINDOW_MOST);
+    end(&w);
+}
+
+/* Who connects once more, without a secret, does not make an unsigned connection of a signed one.
+ */
+static void signed_for_good(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 2, 2, crew_seed());
+    struct wire_nic *nic = &w.wire.nics[0], *other = &w.wire.nics[1];
+    assert_int_equal(
+        mcp_connect(nic->mcp, &nic->board, other->mcp->key, wire_hold(nic, other->link), 0, NULL),
+        0);
+    assert_memory_equal(&connection(&w, 0, 1)->secret, &secret, sizeof(secret));
+    assert_true(provide(&w.hosts[0], 10) && send(&w, 1, 0, 10));
+    pass(&w, SECOND);
+    assert_int_equal(w.hosts[0].received, 1);
+    end(&w);
+}
+
 /* A packet has made the connection before its host connects; each holds one link, no more. */
 static void links_are_held_once(void **state)
 {
     (void)state;
     struct world w;
-    begin(&w, 3, 3, crew_seed());
+    begin_open(&w, 3, 3, crew_seed());
     for (uint32_t n = 0; n < 3; ++n) {
         for (uint32_t to = 0; to < 3; ++to) {
             assert_int_equal(w.wire.nics[n].held[to], n != to);
@@ -1323,6 +1546,11 @@ int main(void)
         cmocka_unit_test(unfinished_messages),
         cmocka_unit_test(links_are_held_once),
         cmocka_unit_test(a_round_before_the_first),
+        cmocka_unit_test(forged_data),
+        cmocka_unit_test(forged_acknowledgements),
+        cmocka_unit_test(forged_refusals),
+        cmocka_unit_test(strangers),
+        cmocka_unit_test(signed_for_good),
     };
     return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
 }

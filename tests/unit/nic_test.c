@@ -703,8 +703,8 @@ struct tally {
 
 static void count_groups(struct myr_record *record, void *context)
 {
-    const struct myr_key key = myr_nic_record_key();
-    ((struct tally *)context)->groups += key.scope != record->key[0];
+    const struct myr_key key = myr_nic_group_record_key(0);
+    ((struct tally *)context)->groups += key.id == record->key[1];
 }
 
 static uint32_t groups_in(struct myr_segment *segment)

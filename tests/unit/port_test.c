@@ -120,6 +120,9 @@ static struct world *begin(void)
         below->mcp = myr_segment_alloc(nic->segment, bytes);
         memset(below->mcp, 0, bytes);
         mcp_init(below->mcp, key, WIRE_PORTS, WIRE_CONNECTIONS);
+        struct myr_key_pair pair;
+        myr_key_pair_of(nic->segment, &pair);
+        below->mcp->messages.known_only = myr_has_key(&pair.public);
     }
     return w;
 }
@@ -146,13 +149,20 @@ static struct myr_port *open_port(struct myr_nic *nic, uint32_t tokens)
     return port;
 }
 
-static struct myr_remote connect(struct myr_port *port, const struct myr_port *to)
+static struct myr_remote connect_one_way(struct myr_port *port, const struct myr_port *to)
 {
     struct myr_port_name name;
     struct myr_remote remote;
     myr_port_get_name(to, &name);
     assert_int_equal(myr_port_connect(port, &name, &remote, NULL), MYR_OK);
     return remote;
+}
+
+/* The other NIC is to hear this one. */
+static struct myr_remote connect(struct myr_port *port, struct myr_port *to)
+{
+    (void)connect_one_way(to, port);
+    return connect_one_way(port, to);
 }
 
 /* ---- callbacks ---- */
@@ -376,6 +386,81 @@ static void refusals(void **state)
     ++name.nic.key;
     assert_int_equal(myr_port_connect(a, &name, &again, &error), MYR_ERR_FULL);
     assert_non_null(strstr(error.text, "16"));
+    myr_port_close(a);
+    myr_port_close(b);
+    end(w);
+}
+
+/* Packets between NICs that have keys are signed. A NIC hears another one once it is connected to
+ * it, and not before. */
+static void signed_packets(void **state)
+{
+    (void)state;
+    struct world *w = begin();
+    struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[1], 1);
+    const struct myr_remote remote = connect_one_way(a, b);
+    const struct mcp_messages *messages = &w->nics[1].below->mcp->messages;
+    assert_int_equal(remote.is_signed, messages->known_only);
+    if (remote.is_signed) {
+        struct heard heard = {0};
+        struct myr_received received;
+        void *out = myr_port_alloc(a, 64), *in = myr_port_alloc(b, 64);
+        assert_int_equal(myr_port_provide(b, in, 64), MYR_OK);
+        assert_int_equal(myr_port_send(a, &remote, out, 64, hear, &heard), MYR_OK);
+        while (0 == myr_observe(&messages->knocked)) {
+            assert_false(myr_port_receive(b, &received));
+        }
+        assert_true(connect_one_way(b, a).is_signed);
+        assert_int_equal(myr_observe(&messages->knocked), 0);
+        assert_true(receive_soon(b, &received));
+        hear_soon(a, &heard, 1);
+        assert_int_equal(heard.status, MYR_OK);
+
+        /* Who has no key is not signed for; who has one that is none is not talked to. */
+        struct myr_port_name name;
+        struct myr_remote other;
+        struct myr_error error;
+        myr_port_get_name(b, &name);
+        name.nic.key ^= 1;
+        memset(&name.public, 0, sizeof(name.public));
+        name.public.byte[0] = 1;
+        assert_int_equal(myr_port_connect(a, &name, &other, &error), MYR_ERR_NOT_THERE);
+        assert_non_null(strstr(error.text, "key"));
+        name.public.byte[0] = 0;
+        assert_int_equal(myr_port_connect(a, &name, &other, &error), MYR_OK);
+        assert_false(other.is_signed);
+    } else { /* built without libsodium: of no use on a NIC that signs */
+        const struct myr_port_options options = {.number = MYR_ANY_PORT};
+        struct myr_port *none;
+        struct myr_error error;
+        w->nics[0].below->mcp->messages.known_only = true;
+        assert_int_equal(myr_port_open(&w->nics[0], &options, &none, &error), MYR_ERR_NOT_THERE);
+        assert_non_null(strstr(error.text, "libsodium"));
+    }
+    myr_port_close(a);
+    myr_port_close(b);
+    end(w);
+}
+
+/* A NIC of a process that had no libsodium: nobody has a key for it, and nothing is signed. */
+static void no_keys(void **state)
+{
+    (void)state;
+    struct world *w = begin();
+    w->nics[0].below->mcp->messages.known_only = false;
+    struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[1], 1);
+    struct myr_port_name name;
+    myr_port_get_name(a, &name);
+    assert_false(myr_has_key(&name.public));
+    assert_false(connect(a, b).is_signed);
+    struct heard heard = {0};
+    struct myr_received received;
+    void *out = myr_port_alloc(a, 64), *in = myr_port_alloc(b, 64);
+    const struct myr_remote remote = connect(a, b);
+    assert_int_equal(myr_port_provide(b, in, 64), MYR_OK);
+    assert_int_equal(myr_port_send(a, &remote, out, 64, hear, &heard), MYR_OK);
+    assert_true(receive_soon(b, &received));
+    hear_soon(a, &heard, 1);
     myr_port_close(a);
     myr_port_close(b);
     end(w);
@@ -686,6 +771,8 @@ int main(void)
         cmocka_unit_test(tokens),
         cmocka_unit_test(callbacks_send),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(signed_packets),
+        cmocka_unit_test(no_keys),
         cmocka_unit_test(numbers),
         cmocka_unit_test(memory),
         cmocka_unit_test(inlets),

@@ -102,6 +102,28 @@ static void only_the_other_can_open(void **state)
     assert_memory_not_equal(&again, &sealed, sizeof(sealed));
 }
 
+/* What signs messages: the same on both nodes, another one for each two. */
+static void connections(void **state)
+{
+    struct myr_agreed_key key;
+    struct mcp_secret secret[NODES][NODES];
+    (void)state;
+    for (int n = 0; sodium() && n < NODES; ++n) {
+        for (int other = 0; other < NODES; ++other) {
+            assert_true(myr_agree(&pair[n], &pair[other].public, &key));
+            myr_connection_secret(&key, &secret[n][other]);
+            for (size_t at = 0; at + sizeof(uint64_t) <= sizeof(key); ++at) { /* tells no key */
+                assert_memory_not_equal(key.byte + at, &secret[n][other].word[0], sizeof(uint64_t));
+                assert_memory_not_equal(key.byte + at, &secret[n][other].word[1], sizeof(uint64_t));
+            }
+        }
+    }
+    for (int n = 1; sodium() && n < NODES; ++n) {
+        assert_memory_equal(&secret[n][0], &secret[0][n], sizeof(secret[0][0]));
+        assert_memory_not_equal(&secret[n][0], &secret[n][3 - n], sizeof(secret[0][0]));
+    }
+}
+
 /* Nobody agrees with a key that is none. */
 static void no_key(void **state)
 {
@@ -119,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pair_for_each_node),
         cmocka_unit_test(only_the_other_can_open),
+        cmocka_unit_test(connections),
         cmocka_unit_test(no_key),
     };
     return cmocka_run_group_tests_name("seal", tests, begin, end);
