@@ -76,6 +76,11 @@ void myr_key_pair_of(struct myr_segment *segment, struct myr_key_pair *pair)
     }
 }
 
+bool myr_seals(void)
+{
+    return sodium_init() >= 0;
+}
+
 bool myr_agree(const struct myr_key_pair *own, const struct myr_public_key *other,
                struct myr_agreed_key *key)
 {

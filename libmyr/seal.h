@@ -62,6 +62,9 @@ static inline bool myr_has_key(const struct myr_public_key *key)
  * are. */
 void myr_key_pair_of(struct myr_segment *segment, struct myr_key_pair *pair);
 
+/* Can this build seal anything? */
+bool myr_seals(void);
+
 /* Agree with another node. False if its key is none. */
 bool myr_agree(const struct myr_key_pair *own, const struct myr_public_key *other,
                struct myr_agreed_key *key);

@@ -21,6 +21,7 @@
 #include "libmyr/kernel_nic.h"
 #include "libmyr/kernel_words.h"
 #include "libmyr/nic_look.h"
+#include "libmyr/seal.h"
 #include "os/clock.h"
 #include "tools/alloc.h"
 #include "tools/commands.h"
@@ -212,6 +213,19 @@ static void print_nic(const struct myr_nic_view *nic)
     }
 }
 
+/* Of this build: whoever was built with another one, nobody sees from here. */
+static const char *secrets_words(void)
+{
+    return myr_seals() ? "sealed" : "clear";
+}
+
+static void print_secrets(void)
+{
+    printf("  secrets    %s\n", myr_seals()
+                                    ? "sealed while they travel to other nodes (libsodium)"
+                                    : "travel in clear: nicbarr was built without libsodium");
+}
+
 static void print_groups(const struct myr_nic_view *nic)
 {
     printf("  groups     %u open, %u in a barrier", (unsigned)nic->groups,
@@ -257,6 +271,7 @@ static void print_segment(const struct segment *segment, const struct sights *si
     print_processes(segment);
     if (MYR_OK == sight->nic_status && sight->nic.there) {
         print_nic(&sight->nic);
+        print_secrets();
         print_groups(&sight->nic);
         waiting_print(&sight->nic, &sights->earlier.nic, segment, all, os_now_ns());
         print_counters(&sight->nic);
@@ -283,6 +298,7 @@ static void print_kernel(const struct kernel_sight *sight, bool all)
     printf("  processes  myrd (%u)\n", (unsigned)sight->report.pid);
     print_addresses(&sight->nic, "kernel, ");
     printf("  run by     the kernel\n");
+    print_secrets();
     print_groups(&sight->nic);
     waiting_print(&sight->nic, NULL, NULL, all, os_now_ns());
     printf("  closed     %u, whose last epochs are kept for peers that ask\n",
@@ -347,9 +363,10 @@ static json_t *json_of_nic(const struct myr_nic_view *nic, const char *kind, con
     for (int c = 0; c < COUNTERS; ++c) {
         json_object_set_new(counted, counters[c].name, json_integer((json_int_t)counts[c]));
     }
-    return json_pack("{s:s, s:o, s:s, s:I, s:b, s:o, s:o}", "kind", kind, "addresses", addresses,
-                     "run_by", run_by, "runner", (json_int_t)nic->runner, "broken",
-                     (int)nic->broken, "groups", groups, "counters", counted);
+    return json_pack("{s:s, s:o, s:s, s:s, s:I, s:b, s:o, s:o}", "kind", kind, "addresses",
+                     addresses, "secrets", secrets_words(), "run_by", run_by, "runner",
+                     (json_int_t)nic->runner, "broken", (int)nic->broken, "groups", groups,
+                     "counters", counted);
 }
 
 static json_t *json_of_segment(const struct segment *segment)

@@ -40,6 +40,9 @@ check "it stands at the interface" [ "$(kernel 1 'k["interface"], k["addresses"]
 check "the other host has none" [ "$(kernel 2 k)" = None ]
 in_words() { on 1 "$nicbarr" status > "$scratch/out" && said "^Kernel: a NIC at interface eth0" && said "0 open" && said "barriers completed"; }
 check "and in words" in_words
+secrets=clear
+! grep -q '^S."HAVE_SODIUM_TRUE".=""' "$builddir/config.status" || secrets=sealed
+check "it says how secrets travel" [ "$(kernel 1 'k["secrets"]')" = "$secrets" ]
 
 # Only what it needs, in each of its threads (which has root's number, as clients trust no other).
 # CAP_BPF is 39. A filter is 2.

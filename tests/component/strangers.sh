@@ -80,6 +80,14 @@ if sodium && [ "$launches" = 1 ]; then # btl.sh does not try hosts with 5.0 eith
     check "messages that were heard, and what follows from them" visited_messages
 fi
 
+# The same to the kernel's NIC, where there is one.
+if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
+    port=7077
+    check "packets that were heard, and the kernel's NIC" visited sniffed dropped_forged dissemination:1@kernel --kernel
+    check "the NICs play on" said "MPI_Barrier on .*, 6 processes on 3 nodes: dissemination:1@kernel"
+    port=7311
+fi
+
 # All that one host of a job has said and heard, by TCP as well.
 cat > "$scratch/recorded.sh" << 'EOS'
 #!/bin/bash
