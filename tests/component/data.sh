@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce and MPI_Bcast give the right
-# bits, whoever plays them, whoever is late, and in the order of combining that nicbarr promises. Where
+# Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce, MPI_Reduce and MPI_Bcast give
+# the right bits, whoever plays them, whoever is late, and in the order of combining that nicbarr promises. Where
 # nicbarr does not play them, Open MPI's own functions do.
 #
 # NICBARR_DATA_LONGER=N makes each game N times as long.
@@ -9,8 +9,11 @@
 . "$(dirname "$0")/hosts_common.sh"
 longer=${NICBARR_DATA_LONGER:-1}
 data=("$programs/data" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))")
-ours=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring)
-own=(--mca coll_nicbarr_allreduce openmpi --mca coll_nicbarr_bcast openmpi)
+played_by() { # ALLREDUCE REDUCE BCAST
+    echo "--mca coll_nicbarr_allreduce $1 --mca coll_nicbarr_reduce $2 --mca coll_nicbarr_bcast $3"
+}
+read -ra ours < <(played_by exchange exchange ring)
+read -ra own < <(played_by openmpi openmpi openmpi)
 soon=(--mca coll_nicbarr_tune_after 5) # calls
 steps() { echo --steps $(($1 * longer / $2)); } # OF-ONE-PROCESS PROCESSES
 passes() { job "$@" && said "^ok"; }
@@ -31,8 +34,9 @@ for processes in 2 3 4 7; do
     # shellcheck disable=SC2046
     check "$processes processes, chosen by measuring" passes "$processes" "${soon[@]}" \
         --mca coll_nicbarr_verbose 1 "${data[@]}" $(steps 900 "$processes")
-    check "MPI_Allreduce was measured" said "MPI_Allreduce up to .* (measured"
-    check "MPI_Bcast was measured" said "MPI_Bcast up to .* (measured"
+    for call in MPI_Allreduce MPI_Reduce MPI_Bcast; do
+        check "$call was measured" said "$call up to .* (measured"
+    done
 done
 check "threads, chosen by measuring" passes 2 "${soon[@]}" "${data[@]}" --threads 4 \
     --steps $((80 * longer))
@@ -84,12 +88,14 @@ no_room() { # COLLECTIVE
 }
 crowded=(--mca coll_nicbarr_memory 1)
 many=(--dups 400 --steps 100)
-check "no room for all MPI_Allreduce" passes 4 "${crowded[@]}" --mca coll_nicbarr_allreduce exchange \
-    --mca coll_nicbarr_bcast openmpi "${data[@]}" "${many[@]}"
-check "says so once" no_room MPI_Allreduce
-check "no room for all MPI_Bcast" passes 4 "${crowded[@]}" --mca coll_nicbarr_bcast ring \
-    --mca coll_nicbarr_allreduce openmpi "${data[@]}" "${many[@]}"
-check "says so once" no_room MPI_Bcast
+for ways in "MPI_Allreduce exchange openmpi openmpi" "MPI_Reduce openmpi exchange openmpi" \
+    "MPI_Bcast openmpi openmpi ring"; do
+    # shellcheck disable=SC2086 # words
+    set -- $ways
+    # shellcheck disable=SC2046
+    check "no room for all $1" passes 4 "${crowded[@]}" $(played_by "$2" "$3" "$4") "${data[@]}" "${many[@]}"
+    check "says so once" no_room "$1"
+done
 for hosts in "2 2" "3 1"; do
     # shellcheck disable=SC2086 # two words
     check "hosts and processes on each: $hosts" on_hosts $hosts "${soon[@]}" "${data[@]}" --steps $((60 * longer))

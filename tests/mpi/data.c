@@ -9,7 +9,7 @@
  * kind of mistake each:
  *  - back to back: one communicator again and again, where the last result is taken for this one;
  *  - round: broadcasts whose root goes round;
- *  - ahead: hundreds of broadcasts while one process sleeps;
+ *  - ahead: hundreds of broadcasts while one process sleeps, or reductions while their root does;
  *  - many: up to 40 MPI_Iallreduce at once on one communicator, and blocking calls meanwhile;
  *  - passing: communicators that are made, used and freed; MPI_Iallreduce as the first call does
  *    not wait.
@@ -72,9 +72,10 @@ enum {
     CHUNK = 120,          /* nicbarr's: sizes around multiples of it are tried */
     WINDOW = 14 * CHUNK,  /* what one process may be ahead by */
     ROUND = 40,           /* broadcasts whose root goes round */
-    AHEAD = 300,          /* broadcasts while somebody sleeps */
+    AHEAD = 300,          /* operations while somebody sleeps */
     GUARD = 64,           /* bytes before and after each buffer */
-    STEPS_BETWEEN = 50    /* how often --until is looked at */
+    OFTEN = 10, /* calls, on WORLD: with coll_nicbarr_tune_after less than that, it is measured */
+    STEPS_BETWEEN = 50 /* how often --until is looked at */
 };
 
 static int n_types, n_reducible;
@@ -410,7 +411,7 @@ static void start(struct operation *op, MPI_Request *request)
         MPI_Allgather(op->send.data, op->count, type, to, op->count, type, comm);
         break;
     case REDUCE:
-        MPI_Reduce(op->send.data, to, op->count, type, mpi_op, op->root, comm);
+        MPI_Reduce(from, to, op->count, type, mpi_op, op->root, comm);
         break;
     case BARRIER:
         MPI_Barrier(comm);
@@ -571,9 +572,9 @@ static struct operation reduction(struct rng *plan, const struct place *place, e
     op.values.op = choose_op(plan, type);
     op.count = choose_count(plan, type);
     op.root = (int)(rng_below(plan, 1 << 16) % (unsigned)place->size);
-    op.in_place = rng_below(plan, 4) == 0 && call != REDUCE;
-    op.values.rough = rng_below(plan, 4) && call != REDUCE &&
-                      data_can_be_rough(type, op.values.op) && has_fixed_bits(&op);
+    op.in_place = rng_below(plan, 4) == 0 && (call != REDUCE || place->rank == op.root);
+    op.values.rough =
+        rng_below(plan, 4) && data_can_be_rough(type, op.values.op) && has_fixed_bits(&op);
     return op;
 }
 
@@ -636,12 +637,17 @@ static void round_and_round(struct game *game, const struct place *place)
     }
 }
 
-/* Short ones, and now and then one of several chunks. */
+/* Broadcasts while a leaf sleeps, or reductions while their root does: short ones, and now and then
+ * one of several chunks. */
 static void run_ahead(struct game *game, const struct place *place)
 {
-    unsigned sleeper = rng_below(&game->plan, 1 << 16);
-    struct operation op = copying(&game->plan, place, BCAST);
-    if (place->rank == (int)(sleeper % (unsigned)place->size) && place->rank != op.root)
+    bool reduces = rng_below(&game->plan, 2);
+    int sleeper = (int)(rng_below(&game->plan, 1 << 16) % (unsigned)place->size);
+    struct operation op =
+        reduces ? reduction(&game->plan, place, REDUCE) : copying(&game->plan, place, BCAST);
+    op.in_place = false;
+    op.values.rough = false;
+    if (place->rank == (reduces ? op.root : sleeper))
         usleep(1000 + rng_below(&game->mine, 10000));
     for (int i = 0; i < AHEAD; i++) {
         op.count = rng_below(&game->plan, 10) ? 1 : (int)rng_below(&game->plan, 60);
@@ -802,23 +808,30 @@ static bool goes_on(long done)
     return more;
 }
 
-/* Of MPI's own operations, and not nothing: so that a communicator gets what it needs for it. */
-static void use_once(struct game *game, const struct place *place)
+/* Of MPI's own operations, and not nothing: a communicator gets what it needs for them, and after
+ * some calls it is measured, whatever chance says. */
+static void use(struct game *game, const struct place *place, int times)
 {
-    struct operation op = {.call = ALLREDUCE, .place = place, .count = 1, .checked = true};
+    struct operation op = {.place = place, .count = 1, .checked = true};
     op.values.type = data_type(0);
-    op.values.op = DATA_MAX;
-    play(game, op);
-    op.call = BCAST;
-    op.values.op = DATA_COPY;
-    play(game, op);
+    while (times-- > 0) {
+        op.values.op = DATA_MAX;
+        op.call = ALLREDUCE;
+        play(game, op);
+        op.call = REDUCE;
+        play(game, op);
+        op.values.op = DATA_COPY;
+        op.call = BCAST;
+        play(game, op);
+    }
 }
 
 static void *game_main(void *argument)
 {
     struct game *game = argument;
+    use(game, &game->places[0], OFTEN);
     for (int i = PLACES; i < game->n_places; i++)
-        use_once(game, &game->places[i]);
+        use(game, &game->places[i], 1);
     for (long done = 0; game->number == 0 && n_threads == 1 ? goes_on(done) : done < steps; done++)
         step(game);
     wait_for_all(game);
