@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "coll_nicbarr/module.h"
+#include "coll_nicbarr/report.h"
 
 /* In the keys of records, apart from persistent barriers, which are numbered from 1. */
 static const uint64_t first_sequence = UINT64_C(1) << 63;
@@ -16,8 +17,11 @@ const char *nicbarr_collective_name(enum nicbarr_collective collective)
     return names[collective];
 }
 
-const char *nicbarr_collective_way(enum nicbarr_collective collective)
+const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_way way)
 {
+    if (NICBARR_WAY_OURS != way) {
+        return "openmpi";
+    }
     return NICBARR_BCAST == collective ? "ring" : "exchange";
 }
 
@@ -126,6 +130,7 @@ bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     }
     if (forced) {
         *way = NICBARR_WAY_OURS;
+        nicbarr_report_data(module, comm, collective, size_class, NICBARR_FORCED, NULL);
     } else if (OMPI_SUCCESS != nicbarr_data_tune(module, comm, collective, size_class)) {
         *way = NICBARR_WAY_OWN; /* whose error this is says so itself, in this very call */
     }

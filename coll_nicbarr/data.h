@@ -56,9 +56,11 @@ bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
                          enum nicbarr_collective collective);
 void nicbarr_data_leave(mca_coll_nicbarr_module_t *module);
 
-/* What MPI calls it, and how nicbarr does it. */
+/* What MPI calls it. */
 const char *nicbarr_collective_name(enum nicbarr_collective collective);
-const char *nicbarr_collective_way(enum nicbarr_collective collective);
+
+/* How it is done: "exchange", "ring" or "openmpi", as parameters and the report have it. */
+const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_way way);
 
 /* ---- data_tune.c ---- */
 

@@ -12,6 +12,7 @@
 
 #include "coll_nicbarr/contest.h"
 #include "coll_nicbarr/digest.h"
+#include "coll_nicbarr/report.h"
 #include "coll_nicbarr/together.h"
 
 enum { OWN, OURS, CONTESTANTS };
@@ -91,20 +92,14 @@ static int ask_root(const struct tuner *t, uint64_t key, uint64_t *known)
     return module->bcast.function(known, 1, MPI_UINT64_T, 0, t->comm, module->bcast.module);
 }
 
-static void publish(const struct tuner *t, uint64_t key, enum nicbarr_way way, uint32_t bytes)
+/* Tell what was measured to those who come later in this job, and to people. */
+static void publish(const struct tuner *t, uint64_t key, enum nicbarr_way way, uint32_t size_class)
 {
-    char name[NICBARR_COMM_TEXT];
-    const struct nicbarr_contestant *of = t->contest.of;
     if (0 == ompi_comm_rank(t->comm)) {
         (void)myr_note_set(mca_coll_nicbarr_component.segment, key, (uint64_t)way);
-        opal_output_verbose(1, mca_coll_nicbarr_component.output,
-                            "nicbarr: %s up to %u bytes on %s, %d processes on one node: %s "
-                            "(measured, %.3f us; Open MPI's own: %.3f us)",
-                            nicbarr_collective_name(t->collective), bytes,
-                            nicbarr_comm_name(t->comm, name), ompi_comm_size(t->comm),
-                            NICBARR_WAY_OWN == way ? "openmpi"
-                                                   : nicbarr_collective_way(t->collective),
-                            of[OURS].us.median, of[OWN].us.median);
+        nicbarr_report_data(t->module, t->comm, t->collective, size_class, NICBARR_MEASURED,
+                            &t->contest);
+        nicbarr_report_write();
     }
 }
 
@@ -120,6 +115,7 @@ static int run(struct tuner *t, enum nicbarr_way *way, uint32_t size_class)
     int rc = ask_root(t, key, &known);
     if (OMPI_SUCCESS == rc && 0 != known) {
         *way = (enum nicbarr_way)known;
+        nicbarr_report_data(t->module, t->comm, t->collective, size_class, NICBARR_FROM_JOB, NULL);
         return rc;
     }
     /* While it competes, calls of this class are ours. */
@@ -129,7 +125,7 @@ static int run(struct tuner *t, enum nicbarr_way *way, uint32_t size_class)
              : rc;
     *way = OURS == t->contest.chosen ? NICBARR_WAY_OURS : NICBARR_WAY_OWN;
     if (OMPI_SUCCESS == rc) {
-        publish(t, key, *way, nicbarr_size_classes[size_class]);
+        publish(t, key, *way, size_class);
     }
     return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The report: which barrier each communicator runs, and what was measured. People who ask get a
- * line (coll_nicbarr_verbose), programs a JSON file (coll_nicbarr_report; docs/report.md).
+ * The report: how each communicator does its collectives, and what was measured. People who ask get
+ * a line (coll_nicbarr_verbose), programs a JSON file (coll_nicbarr_report; docs/report.md).
  *
  * Rank 0 of a communicator reports it. Communicators that were not measured and agree in all that
  * is reported share an entry, which counts them. Here is what an entry says; report_file.c keeps
@@ -13,6 +13,8 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "coll_nicbarr/contest.h"
+#include "coll_nicbarr/data.h"
 #include "coll_nicbarr/report_file.h"
 #include "coll_nicbarr/this_host.h"
 #include "coll_nicbarr/tuning.h"
@@ -48,17 +50,10 @@ static const char *source_name(enum nicbarr_source source)
 
 /* ---- entries ---- */
 
-static json_t *candidate_json(const struct nicbarr_candidate *candidate)
+static json_t *candidate_json(const char *name, int rounds, struct nicbarr_quartiles us)
 {
-    char name[NICBARR_CHOICE_TEXT];
-    json_t *json = json_pack("{s:s, s:i, s:f, s:f, s:f}", "algorithm",
-                             nicbarr_choice_name(candidate->choice, name), "rounds",
-                             (int)candidate->rounds, "q1_us", candidate->us.q1, "median_us",
-                             candidate->us.median, "q3_us", candidate->us.q3);
-    if (candidate->model_us > 0) {
-        json_object_set_new(json, "model_us", json_real(candidate->model_us));
-    }
-    return json;
+    return json_pack("{s:s, s:i, s:f, s:f, s:f}", "algorithm", name, "rounds", rounds, "q1_us",
+                     us.q1, "median_us", us.median, "q3_us", us.q3);
 }
 
 static void add_round_trips(json_t *entry, const struct nicbarr_tuning *tuning)
@@ -83,7 +78,14 @@ static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
 {
     json_t *candidates = json_array();
     for (int c = 0; c < tuning->count; ++c) {
-        json_array_append_new(candidates, candidate_json(&tuning->candidates[c]));
+        const struct nicbarr_candidate *candidate = &tuning->candidates[c];
+        char name[NICBARR_CHOICE_TEXT];
+        json_t *json = candidate_json(nicbarr_choice_name(candidate->choice, name),
+                                      (int)candidate->rounds, candidate->us);
+        if (candidate->model_us > 0) {
+            json_object_set_new(json, "model_us", json_real(candidate->model_us));
+        }
+        json_array_append_new(candidates, json);
     }
     json_object_set_new(entry, "candidates", candidates);
     if (tuning->limits.line_us > 0) {
@@ -95,83 +97,91 @@ static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
     json_object_set_new(entry, "budget_ms", json_integer(tuning->budget_ms));
 }
 
-static json_t *entry_json(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          const char *declined)
+static void add_contest(json_t *entry, const struct nicbarr_contest *contest,
+                        enum nicbarr_collective collective)
 {
-    char name[NICBARR_CHOICE_TEXT], comm_name[NICBARR_COMM_TEXT];
+    json_t *candidates = json_array();
+    for (int c = 0; c < contest->count; ++c) {
+        const char *name =
+            nicbarr_way_name(collective, 0 == c ? NICBARR_WAY_OWN : NICBARR_WAY_OURS);
+        json_array_append_new(candidates,
+                              candidate_json(name, contest->of[c].rounds, contest->of[c].us));
+    }
+    json_object_set_new(entry, "candidates", candidates);
+    json_object_set_new(entry, "spent_ms", json_real(contest->spent_us / 1e3));
+}
+
+static json_t *new_entry(ompi_communicator_t *comm)
+{
+    char comm_name[NICBARR_COMM_TEXT];
     json_t *entry = json_pack("{s:s, s:i, s:i}", "communicator", nicbarr_comm_name(comm, comm_name),
                               "processes", ompi_comm_size(comm), "communicators", 1);
     if (NULL == entry) { /* a name that is not UTF-8 */
         entry = json_pack("{s:s, s:i, s:i}", "communicator", "(unprintable)", "processes",
                           ompi_comm_size(comm), "communicators", 1);
     }
+    return entry;
+}
+
+static void add_choice(json_t *entry, const struct nicbarr_shape *shape, const char *choice,
+                       enum nicbarr_source source)
+{
+    json_object_set_new(entry, "choice", json_string(choice));
+    json_object_set_new(entry, "source", json_string(source_name(source)));
+    json_object_set_new(entry, "nodes", json_integer(shape->nodes));
+    json_object_set_new(entry, "processors", json_integer(shape->processors));
+    json_object_set_new(entry, "bound_sets", json_integer(shape->homes));
+    json_object_set_new(entry, "oversubscribed", json_boolean(shape->oversubscribed));
+}
+
+static void add_record(json_t *entry, const struct myr_record *record)
+{
+    const size_t bytes = NULL == record ? 0 : sizeof(struct myr_record) + myr_record_bytes(record);
+    json_object_set_new(entry, "record_bytes", json_integer((json_int_t)bytes));
+}
+
+static json_t *barrier_json(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            const char *declined)
+{
+    char name[NICBARR_CHOICE_TEXT];
+    json_t *entry = new_entry(comm);
     if (NULL != declined) {
         json_object_set_new(entry, "choice", json_string("openmpi"));
         json_object_set_new(entry, "source", json_string("declined"));
         json_object_set_new(entry, "reason", json_string(declined));
         return entry;
     }
-    const struct nicbarr_shape *shape = &module->shape;
-    json_object_set_new(entry, "choice", json_string(nicbarr_choice_name(module->choice, name)));
-    json_object_set_new(entry, "source", json_string(source_name(module->source)));
-    json_object_set_new(entry, "nodes", json_integer(shape->nodes));
-    json_object_set_new(entry, "processors", json_integer(shape->processors));
-    json_object_set_new(entry, "bound_sets", json_integer(shape->homes));
-    json_object_set_new(entry, "oversubscribed", json_boolean(shape->oversubscribed));
-    if (shape->nodes > 1) {
+    add_choice(entry, &module->shape, nicbarr_choice_name(module->choice, name), module->source);
+    if (module->shape.nodes > 1) {
         json_object_set_new(entry, "secret", json_string(module->sealed ? "sealed" : "clear"));
     }
-    const struct myr_record *record = module->across ? module->nic.record : module->group.record;
-    const size_t bytes = NULL == record ? 0 : sizeof(struct myr_record) + myr_record_bytes(record);
-    json_object_set_new(entry, "record_bytes", json_integer((json_int_t)bytes));
+    add_record(entry, module->across ? module->nic.record : module->group.record);
     return entry;
 }
 
-bool nicbarr_report_wanted(void)
+static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective, uint32_t size_class,
+                         enum nicbarr_source source)
 {
-    return NULL != site.path && '\0' != *site.path;
+    const enum nicbarr_way way = module->ways[collective][size_class].way;
+    json_t *entry = new_entry(comm);
+    json_object_set_new(entry, "collective", json_string(nicbarr_collective_name(collective)));
+    json_object_set_new(entry, "bytes", json_integer(nicbarr_size_classes[size_class]));
+    add_choice(entry, &module->shape, nicbarr_way_name(collective, way), source);
+    add_record(entry,
+               NICBARR_BCAST == collective ? module->ring.record : module->reducer.exchange.record);
+    return entry;
 }
 
-static void say(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                const struct nicbarr_tuning *tuning)
+/* Keep an entry of the report; one that was not measured may be counted with others. */
+static void keep(json_t *entry, bool measured)
 {
-    char name[NICBARR_CHOICE_TEXT], comm_name[NICBARR_COMM_TEXT];
-    char figures[120] = "", nodes[32] = "one node";
-    if (module->shape.nodes > 1) {
-        snprintf(nodes, sizeof(nodes), "%u nodes", module->shape.nodes);
-    }
-    for (int c = 0; NULL != tuning && c < tuning->count; ++c) {
-        if (nicbarr_choice_equal(tuning->candidates[c].choice, module->choice)) {
-            snprintf(figures, sizeof(figures), ", %.3f us; Open MPI's own: %.3f us",
-                     tuning->candidates[c].us.median, tuning->candidates[0].us.median);
-        }
-    }
-    opal_output_verbose(1, site.output, "nicbarr: MPI_Barrier on %s, %d processes on %s: %s (%s%s)",
-                        nicbarr_comm_name(comm, comm_name), ompi_comm_size(comm), nodes,
-                        nicbarr_choice_name(module->choice, name), source_name(module->source),
-                        figures);
-}
-
-void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         const struct nicbarr_tuning *tuning, const char *declined)
-{
-    if (0 != ompi_comm_rank(comm)) {
-        return;
-    }
-    if (NULL == declined && NICBARR_UNDECIDED != module->source) {
-        say(module, comm, tuning);
-    }
-    if (!nicbarr_report_wanted()) {
-        return;
-    }
-    json_t *entry = entry_json(module, comm, declined);
     pthread_mutex_lock(&lock);
     if (0 == job) {
         job = nicbarr_job_identity();
     }
     entries = NULL == entries ? json_array() : entries;
-    if (NULL != tuning) {
-        add_tuning(entry, tuning);
+    if (measured) {
         json_array_append(entries, entry);
     } else {
         nicbarr_entries_add(entries, entry);
@@ -181,13 +191,107 @@ void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communica
     json_decref(entry);
 }
 
+bool nicbarr_report_wanted(void)
+{
+    return NULL != site.path && '\0' != *site.path;
+}
+
+/* ---- for people ---- */
+
+enum { FIGURES_TEXT = 120 /* bytes */ };
+
+static void write_figures(char figures[FIGURES_TEXT], struct nicbarr_quartiles ours,
+                          struct nicbarr_quartiles own)
+{
+    snprintf(figures, FIGURES_TEXT, ", %.3f us; Open MPI's own: %.3f us", ours.median, own.median);
+}
+
+/* `what` is done so. */
+static void say(ompi_communicator_t *comm, uint32_t nodes, const char *what, const char *choice,
+                enum nicbarr_source source, const char *figures)
+{
+    char comm_name[NICBARR_COMM_TEXT], where[32] = "one node";
+    if (nodes > 1) {
+        snprintf(where, sizeof(where), "%u nodes", nodes);
+    }
+    opal_output_verbose(1, site.output, "nicbarr: %s on %s, %d processes on %s: %s (%s%s)", what,
+                        nicbarr_comm_name(comm, comm_name), ompi_comm_size(comm), where, choice,
+                        source_name(source), figures);
+}
+
+static void say_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        const struct nicbarr_tuning *tuning)
+{
+    char name[NICBARR_CHOICE_TEXT], figures[FIGURES_TEXT] = "";
+    for (int c = 0; NULL != tuning && c < tuning->count; ++c) {
+        if (nicbarr_choice_equal(tuning->candidates[c].choice, module->choice)) {
+            write_figures(figures, tuning->candidates[c].us, tuning->candidates[0].us);
+        }
+    }
+    say(comm, module->shape.nodes, "MPI_Barrier", nicbarr_choice_name(module->choice, name),
+        module->source, figures);
+}
+
+static void say_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                     enum nicbarr_collective collective, uint32_t size_class,
+                     enum nicbarr_source source, const struct nicbarr_contest *contest)
+{
+    char what[60], figures[FIGURES_TEXT] = "";
+    snprintf(what, sizeof(what), "%s up to %u bytes", nicbarr_collective_name(collective),
+             nicbarr_size_classes[size_class]);
+    if (NULL != contest) {
+        write_figures(figures, contest->of[contest->chosen].us, contest->of[0].us);
+    }
+    say(comm, module->shape.nodes, what,
+        nicbarr_way_name(collective, module->ways[collective][size_class].way), source, figures);
+}
+
+/* ---- what the component calls ---- */
+
+void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const struct nicbarr_tuning *tuning, const char *declined)
+{
+    if (0 != ompi_comm_rank(comm)) {
+        return;
+    }
+    if (NULL == declined && NICBARR_UNDECIDED != module->source) {
+        say_barrier(module, comm, tuning);
+    }
+    if (!nicbarr_report_wanted()) {
+        return;
+    }
+    json_t *entry = barrier_json(module, comm, declined);
+    if (NULL != tuning) {
+        add_tuning(entry, tuning);
+    }
+    keep(entry, NULL != tuning);
+}
+
+void nicbarr_report_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective, uint32_t size_class,
+                         enum nicbarr_source source, const struct nicbarr_contest *contest)
+{
+    if (0 != ompi_comm_rank(comm)) {
+        return;
+    }
+    say_data(module, comm, collective, size_class, source, contest);
+    if (!nicbarr_report_wanted()) {
+        return;
+    }
+    json_t *entry = data_json(module, comm, collective, size_class, source);
+    if (NULL != contest) {
+        add_contest(entry, contest, collective);
+    }
+    keep(entry, NULL != contest);
+}
+
 void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const char *declined)
 {
     if (0 != ompi_comm_rank(comm) || !nicbarr_report_wanted()) {
         return;
     }
-    json_t *entry = entry_json(module, comm, declined);
+    json_t *entry = barrier_json(module, comm, declined);
     pthread_mutex_lock(&lock);
     nicbarr_entries_take_back(entries, entry);
     pthread_mutex_unlock(&lock);
@@ -208,12 +312,13 @@ static void own_names(char *job_name, size_t job_bytes, char *process, size_t pr
 static json_t *new_document(const char *job_name)
 {
     char when[NICBARR_TIME_TEXT];
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:[]}", "format", format, "job", job_name,
-                     "host", nicbarr_host_name(), "processor", nicbarr_processor_name(), "open_mpi",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:[], s:[]}", "format", format, "job",
+                     job_name, "host", nicbarr_host_name(), "processor", nicbarr_processor_name(),
+                     "open_mpi",
                      NICBARR_TEXT(OMPI_MAJOR_VERSION) "." NICBARR_TEXT(
                          OMPI_MINOR_VERSION) "." NICBARR_TEXT(OMPI_RELEASE_VERSION),
-                     "nicbarr", NICBARR_VERSION, "time", nicbarr_time_of_day(when),
-                     "communicators");
+                     "nicbarr", NICBARR_VERSION, "time", nicbarr_time_of_day(when), "communicators",
+                     "collectives");
 }
 
 static void write_file(void)

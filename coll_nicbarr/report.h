@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The report: which barrier each communicator runs, and what was measured; see report.c.
+ * The report: how each communicator does its collectives, and what was measured; see report.c.
  *
- * Called where a communicator's barrier becomes known (module.c, across.c, tune.c), and at the end.
- * Any thread.
+ * Called where that becomes known (module.c, across.c, tune.c; data.c, data_tune.c), and at the
+ * end. Any thread.
  */
 #ifndef NICBARR_REPORT_H
 #define NICBARR_REPORT_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-struct nicbarr_tuning; /* see tuning.h */
+struct nicbarr_tuning;  /* see tuning.h */
+struct nicbarr_contest; /* see contest.h */
 
 /* Where the report goes; all of this must outlive nicbarr_report_close(). */
 struct nicbarr_report_site {
@@ -25,14 +26,21 @@ void nicbarr_report_open(const struct nicbarr_report_site *site);
 /* Is there a report to write? Processes need not agree. */
 bool nicbarr_report_wanted(void);
 
-/* Note what `comm` uses, once it is known, with what was measured, if anything; `declined` says why
- * Open MPI's own runs. Only rank 0's process does anything. */
+/* Note which barrier `comm` uses, once it is known, with what was measured, if anything; `declined`
+ * says why Open MPI's own runs. Only rank 0's process does anything. */
 void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          const struct nicbarr_tuning *tuning, const char *declined);
 
 /* Take back what nicbarr_report_note() noted without tuning, as `comm` has learnt better since. */
 void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const char *declined);
+
+/* Note how `comm` does `collective` in this class of size, once the module's `ways` say so; with
+ * the contest between Open MPI's own (the first) and nicbarr's, if it was measured here. Only rank
+ * 0's process does anything. */
+void nicbarr_report_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective, uint32_t size_class,
+                         enum nicbarr_source source, const struct nicbarr_contest *contest);
 
 void nicbarr_report_write(void); /* bring the file up to date */
 void nicbarr_report_close(void); /* the same, for the last time */

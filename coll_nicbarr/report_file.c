@@ -17,8 +17,8 @@ enum { LOCK_MOST_MS = 30000 }; /* for all processes of a large job, one after th
 /* Do two entries differ in nothing but their names and counts? */
 static bool alike(const json_t *left, const json_t *right)
 {
-    static const char *fields[] = {"processes",  "nodes",          "choice",
-                                   "source",     "reason",         "processors",
+    static const char *fields[] = {"collective", "bytes",          "processes",   "nodes",
+                                   "choice",     "source",         "reason",      "processors",
                                    "bound_sets", "oversubscribed", "record_bytes"};
     for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); ++f) {
         const json_t *a = json_object_get(left, fields[f]), *b = json_object_get(right, fields[f]);
@@ -72,6 +72,36 @@ void nicbarr_entries_take_back(json_t *entries, const json_t *entry)
 
 /* ---- the file ---- */
 
+/* What barriers go by is in a list of its own, as readers from before there were others expect. */
+static const char *const lists[] = {"communicators", "collectives"};
+
+static const char *list_of(const json_t *entry)
+{
+    return lists[NULL != json_object_get(entry, "collective")];
+}
+
+static json_t *list_in(json_t *document, const char *name)
+{
+    json_t *list = json_object_get(document, name);
+    if (!json_is_array(list)) {
+        list = json_array();
+        json_object_set_new(document, name, list);
+    }
+    return list;
+}
+
+/* Remove what `process` has written. */
+static void drop(json_t *list, const char *process)
+{
+    for (size_t i = json_array_size(list); i > 0; --i) {
+        const char *writer =
+            json_string_value(json_object_get(json_array_get(list, i - 1), "process"));
+        if (NULL != writer && 0 == strcmp(writer, process)) {
+            json_array_remove(list, i - 1);
+        }
+    }
+}
+
 /* What other processes of this job have written into the file so far, else `head`; to be given back
  * by json_decref(). */
 static json_t *others(int file, json_t *head, const char *process)
@@ -79,17 +109,13 @@ static json_t *others(int file, json_t *head, const char *process)
     json_error_t error;
     json_t *document = json_loadfd(file, JSON_DISABLE_EOF_CHECK, &error);
     const json_t *job = json_object_get(document, "job");
-    json_t *list = json_object_get(document, "communicators");
-    if (NULL == job || !json_equal(job, json_object_get(head, "job")) || !json_is_array(list)) {
+    if (NULL == job || !json_equal(job, json_object_get(head, "job")) ||
+        !json_is_array(json_object_get(document, lists[0]))) {
         json_decref(document);
-        return json_incref(head);
+        document = json_incref(head);
     }
-    for (size_t i = json_array_size(list); i > 0; --i) {
-        const char *writer =
-            json_string_value(json_object_get(json_array_get(list, i - 1), "process"));
-        if (NULL != writer && 0 == strcmp(writer, process)) {
-            json_array_remove(list, i - 1);
-        }
+    for (size_t l = 0; l < sizeof(lists) / sizeof(lists[0]); ++l) {
+        drop(list_in(document, lists[l]), process);
     }
     return document;
 }
@@ -114,7 +140,7 @@ bool nicbarr_report_file_write(const char *path, json_t *head, const char *proce
         json_array_foreach(entries, index, entry)
         {
             json_object_set_new(entry, "process", json_string(process));
-            json_array_append(json_object_get(document, "communicators"), entry);
+            json_array_append(list_in(document, list_of(entry)), entry);
         }
         written = replace(file, document);
         if (!written) {

@@ -25,9 +25,9 @@ void nicbarr_entries_take_back(json_t *entries, const json_t *entry);
 
 /*
  * Have the file at `path` say `entries` for `process` (a name that no other process of the job
- * has), beside what others of the job have written. `head` is the document without entries, with
- * "job" and an empty array "communicators"; it may have entries afterwards. False, with a line, if
- * the file cannot be written.
+ * has), beside what others of the job have written. Entries with "collective" go to its list
+ * "collectives", all others to "communicators". `head` is the document without entries, with "job";
+ * it may have entries afterwards. False, with a line, if the file cannot be written.
  */
 bool nicbarr_report_file_write(const char *path, json_t *head, const char *process,
                                const json_t *entries, struct myr_error *error);

@@ -31,6 +31,7 @@ EXTRA_DIST += \
     tools/tests/report_test.sh \
     tools/tests/across.json \
     tools/tests/bound.json \
+    tools/tests/collectives.json \
     tools/tests/every_source.json \
     tools/tests/shared.json
 

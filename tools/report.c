@@ -33,8 +33,8 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-    "Prints which barrier each communicator of a job uses and why: what was measured, what was "
-    "chosen, and how it compares with Open MPI's own function."
+    "Prints which barrier and other collectives each communicator of a job uses and why: what was "
+    "measured, what was chosen, and how it compares with Open MPI's own functions."
     "\v"
     "FILE is what a job has written that was started with\n"
     "  mpirun --mca coll_nicbarr_report FILE ...\n"
@@ -98,7 +98,7 @@ static int draw(const struct report *report, const struct settings *settings)
 {
     char *why = NULL;
     if (0 == report_measured(report)) {
-        return fail(settings->file, "nothing to plot: no communicator of this job was measured",
+        return fail(settings->file, "nothing to plot: no barrier of this job was measured",
                     " (--mca coll_nicbarr_cache none has them measured anew)");
     }
     if (!plot_draw(report, settings->kind, settings->plot, &why)) {

@@ -22,6 +22,8 @@ enum {
     LONGEST_NAME = 64, /* characters; what MPI allows a communicator's name, too */
     LONGEST_REASON = 300,
     LONGEST_ALGORITHM = 31,
+    LONGEST_COLLECTIVE = 20,
+    LONGEST_PROCESS = 80,
 };
 
 static const double most_us = 1e12, most_ms = 1e9, most_bytes = 1e15;
@@ -167,7 +169,7 @@ static int faster(const void *left, const void *right)
     return a->position < b->position ? -1 : 1;
 }
 
-static void read_round_trips(struct reader *reader, const json_t *json, size_t number_of_entry,
+static void read_round_trips(struct reader *reader, const json_t *json, const char *where,
                              struct report_entry *entry)
 {
     const json_t *list = json_object_get(json, "round_trips");
@@ -179,8 +181,7 @@ static void read_round_trips(struct reader *reader, const json_t *json, size_t n
     for (; entry->trips < count && NULL == reader->why; ++entry->trips) {
         struct report_round_trip *trip = &entry->round_trips[entry->trips];
         const json_t *one = json_array_get(list, entry->trips);
-        snprintf(reader->where, sizeof(reader->where), "communicators[%zu].round_trips[%zu].",
-                 number_of_entry, entry->trips);
+        snprintf(reader->where, sizeof(reader->where), "%sround_trips[%zu].", where, entry->trips);
         trip->nic = line(reader, one, "nic", LONGEST_NAME);
         trip->peers = integer(reader, one, "peers", 1);
         trip->least_us = number(reader, one, "least_us", most_us);
@@ -188,9 +189,20 @@ static void read_round_trips(struct reader *reader, const json_t *json, size_t n
     }
 }
 
-static void read_tuning(struct reader *reader, const json_t *json, size_t number_of_entry,
+static void read_limits(struct reader *reader, const json_t *json, const char *where,
                         struct report_entry *entry)
 {
+    if (NULL != json_object_get(json, "line_us")) { /* not where processes share processors */
+        entry->line_us = number(reader, json, "line_us", most_us);
+    }
+    entry->switch_us = number(reader, json, "switch_us", most_us);
+    entry->budget_ms = number(reader, json, "budget_ms", most_ms);
+    read_round_trips(reader, json, where, entry);
+}
+
+static void read_tuning(struct reader *reader, const json_t *json, struct report_entry *entry)
+{
+    char where[sizeof(reader->where) / 2];
     const json_t *list = json_object_get(json, "candidates");
     if (NULL == list) {
         return;
@@ -198,19 +210,16 @@ static void read_tuning(struct reader *reader, const json_t *json, size_t number
     if (!json_is_array(list)) {
         wrong(reader, "%scandidates is not a list", reader->where);
     }
-    if (NULL != json_object_get(json, "line_us")) { /* not where processes share processors */
-        entry->line_us = number(reader, json, "line_us", most_us);
-    }
-    entry->switch_us = number(reader, json, "switch_us", most_us);
+    snprintf(where, sizeof(where), "%s", reader->where);
     entry->spent_ms = number(reader, json, "spent_ms", most_ms);
-    entry->budget_ms = number(reader, json, "budget_ms", most_ms);
-    read_round_trips(reader, json, number_of_entry, entry);
+    if (NULL == entry->collective) {
+        read_limits(reader, json, where, entry);
+    }
     const size_t count = json_array_size(list);
     entry->candidates = tool_alloc(count, sizeof(*entry->candidates));
     for (; entry->count < count && NULL == reader->why; ++entry->count) {
         struct report_candidate *candidate = &entry->candidates[entry->count];
-        snprintf(reader->where, sizeof(reader->where), "communicators[%zu].candidates[%zu].",
-                 number_of_entry, entry->count);
+        snprintf(reader->where, sizeof(reader->where), "%scandidates[%zu].", where, entry->count);
         read_candidate(reader, json_array_get(list, entry->count), candidate);
         candidate->position = entry->count;
         candidate->chosen = 0 == strcmp(candidate->algorithm, entry->choice);
@@ -223,14 +232,18 @@ static void read_tuning(struct reader *reader, const json_t *json, size_t number
     }
 }
 
-static void read_entry(struct reader *reader, const json_t *json, size_t index,
+static void read_entry(struct reader *reader, const json_t *json, bool has_data,
                        struct report_entry *entry)
 {
-    snprintf(reader->where, sizeof(reader->where), "communicators[%zu].", index);
     if (!json_is_object(json)) {
-        wrong(reader, "communicators[%zu] is not an object", index);
+        wrong(reader, "%.*s is not an object", (int)strlen(reader->where) - 1, reader->where);
     }
     entry->name = line(reader, json, "communicator", LONGEST_NAME);
+    entry->process = line(reader, json, "process", LONGEST_PROCESS);
+    if (has_data) {
+        entry->collective = line(reader, json, "collective", LONGEST_COLLECTIVE);
+        entry->bytes = integer(reader, json, "bytes", 1);
+    }
     entry->processes = integer(reader, json, "processes", 1);
     entry->communicators = integer(reader, json, "communicators", 1);
     entry->choice = algorithm(reader, json, "choice");
@@ -244,12 +257,30 @@ static void read_entry(struct reader *reader, const json_t *json, size_t index,
     entry->bound_sets = integer(reader, json, "bound_sets", 1);
     entry->oversubscribed = boolean(reader, json, "oversubscribed");
     entry->record_bytes = number(reader, json, "record_bytes", most_bytes);
-    read_tuning(reader, json, index, entry);
+    read_tuning(reader, json, entry);
+}
+
+/* The list of that name; returns how many entries it has. */
+static size_t read_list(struct reader *reader, const json_t *json, const char *name, bool has_data,
+                        struct report_entry **entries)
+{
+    const json_t *list = json_object_get(json, name);
+    const size_t count = json_array_size(list);
+    size_t done = 0;
+    reader->where[0] = '\0';
+    if (!json_is_array(list) && !(has_data && NULL == list)) { /* younger than the format */
+        wrong(reader, "%s is %s", name, NULL == list ? "missing" : "not a list");
+    }
+    *entries = tool_alloc(count, sizeof(**entries));
+    for (; done < count && NULL == reader->why; ++done) {
+        snprintf(reader->where, sizeof(reader->where), "%s[%zu].", name, done);
+        read_entry(reader, json_array_get(list, done), has_data, &(*entries)[done]);
+    }
+    return done;
 }
 
 static void read_document(struct reader *reader, const json_t *json, struct report *report)
 {
-    const json_t *list = json_object_get(json, "communicators");
     const char *theirs = json_string_value(json_object_get(json, "format"));
     if (NULL == theirs) {
         wrong(reader, "it is not a report of nicbarr's: it has no \"format\": \"%s\"", format);
@@ -261,15 +292,8 @@ static void read_document(struct reader *reader, const json_t *json, struct repo
     report->open_mpi = line(reader, json, "open_mpi", LONGEST_NAME);
     report->nicbarr = line(reader, json, "nicbarr", LONGEST_NAME);
     report->time = line(reader, json, "time", LONGEST_NAME);
-    if (!json_is_array(list)) {
-        wrong(reader, "communicators is %s", NULL == list ? "missing" : "not a list");
-    }
-    const size_t count = json_array_size(list);
-    report->entries = tool_alloc(count, sizeof(*report->entries));
-    for (; report->count < count && NULL == reader->why; ++report->count) {
-        read_entry(reader, json_array_get(list, report->count), report->count,
-                   &report->entries[report->count]);
-    }
+    report->count = read_list(reader, json, "communicators", false, &report->entries);
+    report->data_count = read_list(reader, json, "collectives", true, &report->data);
 }
 
 bool report_read(FILE *file, struct report *report, char **why)
@@ -301,10 +325,10 @@ bool report_read(FILE *file, struct report *report, char **why)
     return NULL == *why;
 }
 
-void report_free(struct report *report)
+static void free_entries(struct report_entry *entries, size_t count)
 {
-    for (size_t e = 0; e < report->count; ++e) {
-        struct report_entry *entry = &report->entries[e];
+    for (size_t e = 0; e < count; ++e) {
+        struct report_entry *entry = &entries[e];
         for (size_t c = 0; c < entry->count; ++c) {
             free(entry->candidates[c].algorithm);
         }
@@ -314,10 +338,18 @@ void report_free(struct report *report)
         }
         free(entry->round_trips);
         free(entry->name);
+        free(entry->process);
+        free(entry->collective);
         free(entry->choice);
         free(entry->reason);
     }
-    free(report->entries);
+    free(entries);
+}
+
+void report_free(struct report *report)
+{
+    free_entries(report->entries, report->count);
+    free_entries(report->data, report->data_count);
     free(report->host);
     free(report->processor);
     free(report->open_mpi);
@@ -338,6 +370,16 @@ const struct report_candidate *report_own(const struct report_entry *entry)
     return NULL;
 }
 
+const struct report_candidate *report_ours(const struct report_entry *entry)
+{
+    for (size_t c = 0; c < entry->count; ++c) {
+        if (!entry->candidates[c].own) {
+            return &entry->candidates[c];
+        }
+    }
+    return NULL;
+}
+
 const struct report_candidate *report_chosen(const struct report_entry *entry)
 {
     for (size_t c = 0; c < entry->count; ++c) {
@@ -346,6 +388,12 @@ const struct report_candidate *report_chosen(const struct report_entry *entry)
         }
     }
     return NULL;
+}
+
+bool report_same_communicator(const struct report_entry *left, const struct report_entry *right)
+{
+    return 0 == strcmp(left->name, right->name) && 0 == strcmp(left->process, right->process) &&
+           left->processes == right->processes;
 }
 
 size_t report_measured(const struct report *report)

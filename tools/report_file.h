@@ -44,9 +44,12 @@ struct report_round_trip {
     double least_us, median_us;
 };
 
-/* What one communicator, or several alike, use. */
+/* What one communicator, or several alike, use for MPI_Barrier, or for a collective with data. */
 struct report_entry {
-    char *name; /* of the (first) communicator */
+    char *name;       /* of the (first) communicator */
+    char *process;    /* who wrote it */
+    char *collective; /* NULL: MPI_Barrier */
+    int bytes;        /* of a collective with data: up to so many */
     int processes, communicators;
     char *choice;
     enum report_source source;
@@ -56,15 +59,18 @@ struct report_entry {
     double record_bytes;
     size_t count; /* of candidates; 0: not measured here, and nothing below */
     struct report_candidate *candidates; /* fastest first */
-    double line_us, switch_us, spent_ms, budget_ms;
-    size_t trips; /* none on one node */
+    double spent_ms;
+    double line_us, switch_us, budget_ms; /* of a barrier */
+    size_t trips;                         /* none on one node */
     struct report_round_trip *round_trips;
 };
 
 struct report {
     char *host, *processor, *open_mpi, *nicbarr, *time;
-    size_t count;
+    size_t count; /* of barriers */
     struct report_entry *entries;
+    size_t data_count; /* of collectives that carry data */
+    struct report_entry *data;
 };
 
 /* Read all of `file`. False: `why` (to be freed) says in one line what is wrong; there is nothing
@@ -72,11 +78,16 @@ struct report {
 bool report_read(FILE *file, struct report *report, char **why);
 void report_free(struct report *report);
 
-/* An entry's candidate that is Open MPI's own, or that is its choice; NULL if it has none. */
+/* An entry's candidate that is Open MPI's own, the fastest other one, or the one that is its
+ * choice; NULL if it has none. */
 const struct report_candidate *report_own(const struct report_entry *entry);
+const struct report_candidate *report_ours(const struct report_entry *entry);
 const struct report_candidate *report_chosen(const struct report_entry *entry);
 
-/* Entries that have been measured. */
+/* Are two entries about the same communicator? (Of those that share an entry, the first counts.) */
+bool report_same_communicator(const struct report_entry *left, const struct report_entry *right);
+
+/* Barriers that have been measured. */
 size_t report_measured(const struct report *report);
 
 #endif

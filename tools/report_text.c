@@ -169,12 +169,17 @@ static void print_limits(const struct report_entry *entry, FILE *out)
     }
 }
 
-static void print_entry(const struct report_entry *entry, size_t number, FILE *out)
+static void print_heading(const struct report_entry *entry, size_t number, FILE *out)
 {
     char text[256];
-    fprintf(out, "[%zu] %s\n", number, entry->name);
+    fprintf(out, "\n[%zu] %s\n", number, entry->name);
     report_shape(entry, text, sizeof(text));
     say(out, "shape", text);
+}
+
+static void print_barrier(const struct report_entry *entry, FILE *out)
+{
+    char text[256];
     if (entry->communicators > 1) {
         snprintf(text, sizeof(text), "%d communicators; the name is the first one's",
                  entry->communicators);
@@ -197,12 +202,78 @@ static void print_entry(const struct report_entry *entry, size_t number, FILE *o
     print_candidates(entry, out);
 }
 
+/* ---- collectives that carry data ---- */
+
+static void print_median(struct table *table, const struct report_candidate *candidate)
+{
+    if (NULL == candidate) {
+        table_cell(table, "-");
+    } else {
+        table_cell(table, "%.*f", report_decimals(candidate->median_us), candidate->median_us);
+    }
+}
+
+static void print_data_row(struct table *table, const struct report_entry *entry)
+{
+    const struct report_candidate *ours = report_ours(entry), *own = report_own(entry);
+    char shared[40] = "";
+    if (entry->communicators > 1) {
+        snprintf(shared, sizeof(shared), ", %d communicators", entry->communicators);
+    }
+    table_cell(table, "%s", entry->collective);
+    table_cell(table, "%d", entry->bytes);
+    table_cell(table, "%s", entry->choice);
+    print_median(table, ours);
+    print_median(table, own);
+    if (NULL != ours && ours->gain > 0) {
+        table_cell(table, "%.2f x", ours->gain);
+    } else {
+        table_cell(table, "-");
+    }
+    table_cell(table, "%s%s", report_source_names[entry->source], shared);
+    table_end_row(table);
+}
+
+/* What the communicator of `of` uses; nothing if it uses none of them. */
+static void print_data(const struct report *report, const struct report_entry *of, FILE *out)
+{
+    static const struct table_column columns[] = {
+        {"collective", "", false}, {"up to", "bytes", true},   {"choice", "", false},
+        {"nicbarr's", "us", true}, {"Open MPI's", "us", true}, {"gain", "", true},
+        {"", "", false},
+    };
+    struct table table;
+    table_begin(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t d = 0; d < report->data_count; ++d) {
+        if (report_same_communicator(&report->data[d], of)) {
+            print_data_row(&table, &report->data[d]);
+        }
+    }
+    if (0 < table.count) {
+        fputc('\n', out);
+        table_print(&table, out, LABEL);
+    }
+    table_end(&table);
+}
+
+/* Is one of the entries about the communicator of `entry`? */
+static bool is_among(const struct report_entry *entry, const struct report_entry *entries,
+                     size_t count)
+{
+    for (size_t e = 0; e < count; ++e) {
+        if (report_same_communicator(&entries[e], entry)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- the whole ---- */
 
 static void print_head(const struct report *report, FILE *out)
 {
     char text[256];
-    fprintf(out, "nicbarr report: which barrier this job's communicators use, and why\n\n");
+    fprintf(out, "nicbarr report: what this job's communicators use, and why\n\n");
     snprintf(text, sizeof(text), "%s (%s)", report->host, report->processor);
     say(out, "host", text);
     snprintf(text, sizeof(text), "nicbarr %s, Open MPI %s", report->nicbarr, report->open_mpi);
@@ -232,11 +303,12 @@ static void print_summary(const struct report *report, FILE *out)
 }
 
 /* Is `what` in any algorithm's name that begins with `name`? */
-static bool names(const struct report *report, const char *name, const char *what)
+static bool names(const struct report_entry *entries, size_t count, const char *name,
+                  const char *what)
 {
     const size_t length = strlen(name);
-    for (size_t e = 0; e < report->count; ++e) {
-        const struct report_entry *entry = &report->entries[e];
+    for (size_t e = 0; e < count; ++e) {
+        const struct report_entry *entry = &entries[e];
         if (0 == strncmp(entry->choice, name, length) && NULL != strstr(entry->choice, what)) {
             return true;
         }
@@ -263,12 +335,16 @@ static void print_algorithms(const struct report *report, FILE *out)
          "in each step everybody tells N others, farther away each time"},
         {"pairwise", "", "pairwise",
          "in each step everybody exchanges with one other (recursive doubling)"},
+        {"exchange", "", "exchange", "everybody writes a line of memory, and reads everybody's"},
+        {"ring", "", "ring", "one writes lines of memory, ahead of the others, who read them"},
         {"openmpi", "", "openmpi", "Open MPI's own function"},
         {"", "@kernel", "...@kernel",
          "the same, played by the nodes' kernels (myrd --kernel) instead of soft NICs"},
     };
     for (size_t a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
-        if (names(report, algorithms[a].name, algorithms[a].part)) {
+        const char *name = algorithms[a].name, *part = algorithms[a].part;
+        if (names(report->entries, report->count, name, part) ||
+            names(report->data, report->data_count, name, part)) {
             say_from(WORDS, out, algorithms[a].label, algorithms[a].words);
         }
     }
@@ -276,18 +352,46 @@ static void print_algorithms(const struct report *report, FILE *out)
 
 static void print_legend(const struct report *report, FILE *out)
 {
-    if (0 < report_measured(report)) {
+    const bool barriers = 0 < report_measured(report), data = 0 < report->data_count;
+    if (barriers || data) {
         fprintf(out, "\nHow to read the tables\n");
+        say(out, "gain", "Open MPI's own median over this one's, from the same rounds");
+    }
+    if (barriers) {
         say(out, "median, q",
             "of a barrier's time over the rounds; a round counts its slowest rank");
-        say(out, "gain", "Open MPI's own median over this one's, from the same rounds");
         say(out, "model", "predicted from the raw limits, as if nodes shared no processors");
         say(out, "rounds", "fewer where a candidate was clearly slower and dropped early");
         say(out, "chosen", "the simplest of those that are as good as the fastest");
     }
-    if (0 < report->count) {
+    if (data) {
+        say(out, "us",
+            "of a call with the most bytes: median over rounds, each its slowest rank's");
+    }
+    if (0 < report->count || data) {
         fprintf(out, "\nAlgorithms\n");
         print_algorithms(report, out);
+    }
+}
+
+/* Barriers, each with what else its communicator does; then communicators without a barrier. */
+static void print_entries(const struct report *report, FILE *out)
+{
+    size_t number = 0;
+    for (; number < report->count; ++number) {
+        const struct report_entry *entry = &report->entries[number];
+        print_heading(entry, number + 1, out);
+        print_barrier(entry, out);
+        if (!is_among(entry, report->entries, number)) {
+            print_data(report, entry, out);
+        }
+    }
+    for (size_t d = 0; d < report->data_count; ++d) {
+        const struct report_entry *entry = &report->data[d];
+        if (!is_among(entry, report->entries, report->count) && !is_among(entry, report->data, d)) {
+            print_heading(entry, ++number, out);
+            print_data(report, entry, out);
+        }
     }
 }
 
@@ -295,10 +399,7 @@ void report_print(const struct report *report, FILE *out)
 {
     print_head(report, out);
     print_summary(report, out);
-    for (size_t e = 0; e < report->count; ++e) {
-        fputc('\n', out);
-        print_entry(&report->entries[e], e + 1, out);
-    }
+    print_entries(report, out);
     print_legend(report, out);
 }
 

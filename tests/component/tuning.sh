@@ -38,6 +38,47 @@ check "a forced choice" works 3 --mca coll_nicbarr_algorithm tree:3 \
     --mca coll_nicbarr_report "$report"
 check "is reported" grep -q '"source": "parameter"' "$report"
 
+# Collectives that carry data: what was measured, adopted from another communicator, or set.
+calls() { # MPIRUN-OPTION...
+    job 3 --mca coll_nicbarr_report "$report" --mca coll_nicbarr_verbose 1 "$@" \
+        "$programs/short_job" --rounds 8 && said "^ok"
+}
+reported() { # SOURCE
+    "$builddir/tools/nicbarr" report "$report" > "$scratch/text" && python3 - "$report" "$@" << 'PYTHON'
+import json, sys
+report, source = sys.argv[1:]
+world = "MPI_COMM_WORLD"
+found = [e for e in json.load(open(report))["collectives"] if e["source"] == source]
+ways = {"MPI_Allreduce": "exchange", "MPI_Reduce": "exchange", "MPI_Bcast": "ring"}
+assert {e["collective"] for e in found} >= {"MPI_Allreduce", "MPI_Bcast"}, found
+assert {e["bytes"] for e in found} >= {120, 1680}, found
+assert all(e["choice"] in ("openmpi", ways[e["collective"]]) for e in found), found
+for e in found:
+    if source == "measured":
+        assert [c["algorithm"] for c in e["candidates"]] == ["openmpi", ways[e["collective"]]], e
+        assert all(c["median_us"] > 0 and c["rounds"] > 0 for c in e["candidates"]), e
+        assert e["communicators"] == 1 and e["spent_ms"] > 0, e
+    else:
+        assert "candidates" not in e, e
+    assert source != "parameter" or e["choice"] == ways[e["collective"]], e
+assert source != "measured" or world in {e["communicator"] for e in found}, found
+assert source != "same shape" or world not in {e["communicator"] for e in found}, found
+assert source == "measured" or max(e["communicators"] for e in found) > 1, found
+PYTHON
+}
+check "allreduces and broadcasts" calls --mca coll_nicbarr_tune_after 0
+check "say what was measured" said "MPI_Bcast up to 1680 bytes on MPI_COMM_WORLD, 3 .*(measured, "
+check "and what was adopted" said "MPI_Allreduce up to 120 bytes on .*(same shape)"
+check "the report has what was measured" reported measured
+check "and what was adopted" reported "same shape"
+check "and shows it" grep -q "^    MPI_Allreduce *120 .* x  measured" "$scratch/text"
+check "forced ones" calls --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring
+check "are reported as that" reported parameter
+check "too few of them" calls
+check "are not reported" grep -q '"collectives": \[\]' "$report"
+check "Open MPI's own" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_allreduce openmpi
+check "is not reported" bash -c "grep -q MPI_Bcast '$report' && ! grep -q MPI_Allreduce '$report'"
+
 # The cache: written, read, and not trusted.
 cache=$scratch/tuning.json
 check "a cache is written" works 3 --mca coll_nicbarr_cache "$cache" --mca coll_nicbarr_verbose 1

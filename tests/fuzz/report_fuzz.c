@@ -34,6 +34,16 @@ static void check_candidates(const struct report_entry *entry)
     }
 }
 
+static void check_entry(const struct report_entry *entry)
+{
+    check_printable(entry->name);
+    check_printable(entry->process);
+    check_printable(entry->choice);
+    CHECK(entry->processes >= 1 && entry->communicators >= 1 && entry->source < REPORT_SOURCES);
+    CHECK((REPORT_DECLINED == entry->source) == (NULL != entry->reason));
+    check_candidates(entry);
+}
+
 static void check_report(const struct report *report)
 {
     check_printable(report->host);
@@ -42,12 +52,13 @@ static void check_report(const struct report *report)
     check_printable(report->nicbarr);
     check_printable(report->time);
     for (size_t e = 0; e < report->count; ++e) {
-        const struct report_entry *entry = &report->entries[e];
-        check_printable(entry->name);
-        check_printable(entry->choice);
-        CHECK(entry->processes >= 1 && entry->communicators >= 1 && entry->source < REPORT_SOURCES);
-        CHECK((REPORT_DECLINED == entry->source) == (NULL != entry->reason));
-        check_candidates(entry);
+        check_entry(&report->entries[e]);
+        CHECK(NULL == report->entries[e].collective);
+    }
+    for (size_t d = 0; d < report->data_count; ++d) {
+        check_entry(&report->data[d]);
+        check_printable(report->data[d].collective);
+        CHECK(report->data[d].bytes >= 1);
     }
     CHECK(report_measured(report) <= report->count);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The report's entries and file (report_file.c). Entries that are alike are counted. Each process
- * replaces its own entries only. What an earlier job or somebody else has left is dropped.
+ * replaces its own entries only. Barriers and other collectives have lists of their own. What an
+ * earlier job or somebody else has left is dropped.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -127,6 +128,41 @@ static void processes_share_it(void **state)
     expect_names("2", "E ");
 }
 
+/* Entries of process a:0 about a collective that carries data. */
+static void collectives_have_a_list(void **state)
+{
+    (void)state;
+    struct myr_error error = {0};
+    json_error_t why;
+    json_t *entries = json_array();
+    unlink(path);
+    expect_written("1", "b:0", (const char *const[]){"other", NULL});
+    add(entries, "barrier", 4, "ring");
+    for (int bytes = 120; bytes <= 122; ++bytes) { /* two of 120, two of 122, one of 121 */
+        for (int n = 0; n < (121 == bytes ? 1 : 2); ++n) {
+            json_t *entry = json_pack("{s:s, s:i, s:s, s:i, s:s, s:i}", "communicator", "data",
+                                      "processes", 4, "choice", "ring", "communicators", 1,
+                                      "collective", "MPI_Bcast", "bytes", bytes);
+            nicbarr_entries_add(entries, entry);
+            json_decref(entry);
+        }
+    }
+    for (int time = 0; time < 2; ++time) { /* the second time replaces the first */
+        json_t *head = json_pack("{s:s, s:s, s:[]}", "format", "test", "job", "1", "communicators");
+        assert_true(nicbarr_report_file_write(path, head, "a:0", entries, &error));
+        json_decref(head);
+    }
+    expect_names("1", "other barrier ");
+    json_t *document = json_load_file(path, 0, &why);
+    const json_t *list = json_object_get(document, "collectives");
+    assert_int_equal(json_array_size(list), 3);
+    assert_int_equal(counted(list, 0), 2);
+    assert_int_equal(counted(list, 1), 1);
+    assert_int_equal(counted(list, 2), 2);
+    json_decref(document);
+    json_decref(entries);
+}
+
 static void what_is_no_report_goes(void **state)
 {
     (void)state;
@@ -137,6 +173,7 @@ static void what_is_no_report_goes(void **state)
                                            "{\"job\": 1}",
                                            "{\"job\": \"1\"}",
                                            "{\"job\": \"1\", \"communicators\": 5}",
+                                           "{\"job\": \"1\", \"collectives\": []}",
                                            "{\"job\": \"1\", \"communicators\": [{\"comm"};
     for (size_t i = 0; i < sizeof(contents) / sizeof(contents[0]); ++i) {
         crew_file_write(path, contents[i], strlen(contents[i]));
@@ -183,9 +220,8 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_what_is_alike),
-        cmocka_unit_test(processes_share_it),
-        cmocka_unit_test(what_is_no_report_goes),
+        cmocka_unit_test(counts_what_is_alike),    cmocka_unit_test(processes_share_it),
+        cmocka_unit_test(collectives_have_a_list), cmocka_unit_test(what_is_no_report_goes),
         cmocka_unit_test(says_why_it_cannot),
     };
     return cmocka_run_group_tests_name("report_file", tests, make_folder, remove_folder);

@@ -72,6 +72,27 @@ grep -q 'one process to the next' out
 verdict $((1 - $?)) "what is not measured there is not shown"
 report "$here/shared.json"
 works "a report of several communicators" '^\[3\]' '30 communicators'
+report "$here/collectives.json"
+works "a report of collectives that carry data" \
+    '^    MPI_Allreduce    120  exchange       2\.25        9\.00  4\.00 x  measured$' \
+    '^    MPI_Allreduce    512  openmpi        12\.5        10\.0  0\.80 x  measured$' \
+    '^    MPI_Bcast    1680  ring            -           -     -  parameter$' \
+    '^    MPI_Allreduce   4096  openmpi +- +- +-  same shape, 12 communicators$' \
+    '^\[4\] no barriers$' '^    exchange +everybody writes' '^    ring +one writes' \
+    '3 communicators with a chosen barrier: 3 nicbarr'
+rows=$(awk '/^\[/ { number = $1 } /^    MPI_/ { print number $1 $2 }' out | tr '\n' ' ')
+[ "$rows" = "[1]MPI_Allreduce120 [1]MPI_Allreduce512 [2]MPI_Allreduce120 [3]MPI_Bcast1680\
+ [4]MPI_Bcast4096 [4]MPI_Allreduce4096 " ]
+verdict $? "each is under its communicator, once"
+awk 'length > 100 { wide = 1 } END { exit wide }' out
+verdict $? "no line of it is longer than 100 columns"
+report --csv "$here/collectives.json"
+works "CSV is about barriers" '^entry,'
+[ "$(wc -l <out)" -eq 1 ]
+verdict $? "CSV has no line for other collectives"
+report --plot none.svg "$here/collectives.json"
+[ "$status" -eq 1 ] && [ ! -e none.svg ] && grep -q 'no barrier of this job was measured' err
+verdict $? "the plot is about barriers"
 
 sed -n '/"communicators": \[/q;p' "$here/bound.json" >empty.json
 echo '"communicators": []}' >>empty.json
@@ -185,18 +206,37 @@ for field in format host processor open_mpi nicbarr time communicators; do
 done
 for field in communicator processes communicators choice source reason nodes processors bound_sets \
     oversubscribed record_bytes algorithm rounds q1_us median_us q3_us switch_us spent_ms \
-    budget_ms; do
+    budget_ms process; do
     sed "10,\$s/\"$field\":/\"x\":/" "$here/every_source.json" >bad.json
     refuses_bad "no $field in an entry" "communicators\[[0-9]\].*$field is missing"
     for value in null '[]' '{}' '-1' '-0.5' true '"\\u0007"' 1e13 99999999999999999999 1e999 NaN; do
         case $field:$value in
-        oversubscribed:true | communicator:\"* | reason:\"* | record_bytes:1e13) continue ;;
+        oversubscribed:true | communicator:\"* | reason:\"* | process:\"* | record_bytes:1e13) continue ;;
         esac
         sed "10,\$s/\"$field\": \(\"[^\"]*\"\|[^,]*\)\(,\{0,1\}\)\$/\"$field\": $value\2/" \
             "$here/every_source.json" >bad.json
         refuses_bad "$field is $value" 'bad.json: '
     done
 done
+for field in communicator processes communicators collective bytes choice source nodes processors \
+    bound_sets oversubscribed record_bytes algorithm rounds q1_us median_us q3_us spent_ms process; do
+    for change in "s/\"$field\":/\"x\":/" "s/\"$field\": [^,]*\(,\{0,1\}\)\$/\"$field\": null\1/"; do
+        sed "/\"collectives\": \[/,\$$change" "$here/collectives.json" >bad.json
+        refuses_bad "a collective after $change" "collectives\[0\]\..*$field is"
+    done
+done
+for value in 3 '{}' null; do
+    sed "s/\"collectives\": \[/\"collectives\": $value, \"x\": [/" "$here/collectives.json" >bad.json
+    refuses_bad "collectives is $value" 'collectives is not a list'
+done
+for value in 0 -1 1.5 99999999999; do
+    sed "s/\"bytes\": .*/\"bytes\": $value,/" "$here/collectives.json" >bad.json
+    refuses_bad "up to $value bytes" 'collectives\[0\]\.bytes is not a whole number'
+done
+sed 's/"collectives": \[/&null, /' "$here/collectives.json" >bad.json
+refuses_bad "a collective is null" 'collectives\[0\] is not an object'
+sed 's/"bytes": 512/"bytes": 0/' "$here/collectives.json" >bad.json
+refuses_bad "the second collective" 'collectives\[1\]\.bytes is not'
 changed 's/"candidates": \[/"candidates": 3, "x": [/' >bad.json
 refuses_bad "candidates is a number" 'not a list'
 changed 's/"candidates": \[/"candidates": [[], /' >bad.json
@@ -221,7 +261,7 @@ refuses_bad "an algorithm with a line end" 'not an algorithm'
 changed 's/"q1_us": 60.0/"q1_us": 70.0/' >bad.json
 refuses_bad "quartiles out of order" 'not in this order'
 
-for sample in every_source bound across; do
+for sample in every_source bound across collectives; do
     bytes=$(($(wc -c <"$here/$sample.json") - 2))
     at=0
     whole=0

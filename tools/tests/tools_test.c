@@ -126,7 +126,8 @@ static void tables_grow(void **state)
 #define ENTRY                                                                                      \
     "{\"communicator\": \"c\", \"processes\": 2, \"communicators\": 1, \"choice\": \"flags:4\", "  \
     "\"source\": \"measured\", \"nodes\": 1, \"processors\": 2, \"bound_sets\": 1, "               \
-    "\"oversubscribed\": false, \"record_bytes\": 64, \"line_us\": 1, \"switch_us\": 0.5, "        \
+    "\"oversubscribed\": false, \"process\": \"p\", \"record_bytes\": 64, \"line_us\": 1, "        \
+    "\"switch_us\": 0.5, "                                                                         \
     "\"spent_ms\": 3, \"budget_ms\": 50, \"candidates\": ["
 #define CANDIDATE(name, median)                                                                    \
     "{\"algorithm\": \"" name "\", \"rounds\": 8, \"q1_us\": 0, \"median_us\": " #median           \
