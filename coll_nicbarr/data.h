@@ -17,7 +17,7 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 
 /* Sizes that are measured apart: up to so many bytes. */
-static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {120, 512, 1680, 4096};
+static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {112, 512, 1568, 4096};
 
 enum {
     NICBARR_DATA_MOST = 4096, /* bytes of a collective */

@@ -2,7 +2,7 @@
 /*
  * A record with a payload: what collectives on one node carry their data in (exchange.h, ring.h).
  *
- * Payload and epoch lie side by side. A payload of up to 56 bytes shares the epoch's cache line, so
+ * Payload and epoch lie side by side. A payload of up to 48 bytes shares the epoch's cache line, so
  * whoever sees the epoch has the data with the same move of a line. (Hoefler's array again, with
  * data in it; Zhang's thesis has the payload in the barrier's own packet.)
  *
@@ -18,12 +18,12 @@
 
 #include "firmware/atomics.h"
 
-enum { MYR_SLOT_BYTES = 120 /* of payload */ };
+enum { MYR_SLOT_BYTES = 112 /* of payload */ };
 
 struct myr_slot {
-    alignas(MYR_LINE) myr_word round; /* the round whose payload this is; written last */
-    myr_word note;                    /* what the writer says besides */
-    uint8_t payload[MYR_SLOT_BYTES];  /* aligned to 8 bytes */
+    alignas(MYR_LINE) myr_word round;            /* the round whose payload this is; written last */
+    myr_word note;                               /* what the writer says besides */
+    alignas(16) uint8_t payload[MYR_SLOT_BYTES]; /* as malloc aligns */
 };
 
 _Static_assert(MYR_LINE == sizeof(struct myr_slot), "a slot is a line");

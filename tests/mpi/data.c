@@ -69,7 +69,7 @@ enum {
     PLACES = 7,
     MANY = 40,            /* outstanding on one communicator */
     MAX_OUTSTANDING = 64, /* on all of them */
-    CHUNK = 120,          /* nicbarr's: sizes around multiples of it are tried */
+    CHUNK = 112,          /* nicbarr's: sizes around multiples of it are tried */
     WINDOW = 14 * CHUNK,  /* what one process may be ahead by */
     ROUND = 40,           /* broadcasts whose root goes round */
     AHEAD = 300,          /* operations while somebody sleeps */
