@@ -64,7 +64,7 @@ suite() { # LOG COMMAND...
 
 say "tests with $(mpirun --version | head -n 1)"
 suite check.log make -C _build --no-print-directory check VERBOSE=1
-grep '^coverage: ' _build/tests/fuzz/run.sh.log # what the fuzzers reach
+grep '^coverage: ' _build/tests/fuzz/run.log # what the fuzzers reach
 
 say "static analysis"
 sources=$(git ls-files '*.c' '*.h')

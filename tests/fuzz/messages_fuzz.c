@@ -783,9 +783,9 @@ static void send_to_peer(struct input *in, struct host *host)
         return;
     }
     host->sending[token].used = true;
-    host->sending[token].to =
-        (uint32_t)(host - w.hosts); /* whose key it is not: nobody's arrival */
-    host->sending[token].arrived = true;
+    /* Whose key it is not: nobody's arrival. The peer may refuse even what it has taken. */
+    host->sending[token].to = (uint32_t)(host - w.hosts);
+    host->sending[token].arrived = false;
     host->sending[token].letter = (struct letter){host->key, UINT32_MAX, 0, bytes};
     ASAN_UNPOISON_MEMORY_REGION(host->out[token], bytes);
     write_letter(host->out[token], &host->sending[token].letter);

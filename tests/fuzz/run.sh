@@ -11,6 +11,7 @@
 # time allows. What failed is left in the folder where this was started, as fuzz-TARGET-...
 
 set -u
+shopt -s extglob
 root=$(cd "${srcdir:-.}" && pwd)
 clang=${CLANG:-clang}
 seconds=${NICBARR_FUZZ_SECONDS:-8}
@@ -77,11 +78,17 @@ compile() { # FILE...
     wait # (what could not be compiled is missing when it is to be linked)
 }
 
+# With libsodium or without, as the build.
+sealing=(libmyr/seal_none.c) sodium=()
+if pkg-config --exists libsodium; then
+    sealing=(libmyr/seal.c) sodium=(-lsodium)
+fi
+
 # What several targets may need lies in a library, of which the linker takes what one does need.
 build() { # TARGET...
     local target file files objects
     cd "$root" || return
-    files=(firmware/*.c firmware/soft/*.c libmyr/*.c
+    files=(firmware/*.c firmware/soft/*.c libmyr/!(seal*).c "${sealing[@]}"
         coll_nicbarr/{schedule,hello,census,nics,shape,digest}.c)
     objects=()
     for file in "${files[@]}"; do objects+=("$(object "$file")"); done
@@ -99,7 +106,7 @@ build() { # TARGET...
             objects+=("$(object "$file")")
         done
         "$clang" "${flags[@]}" -fsanitize=fuzzer -o "$scratch/$target" "${objects[@]}" \
-            "$scratch/library.a" "${linked[@]}" -ljansson -lm -lpthread || return
+            "$scratch/library.a" "${linked[@]}" "${sodium[@]}" -ljansson -lm -lpthread || return
     done
 }
 
