@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Collectives that carry data, on this node, nicbarr against Open MPI's own:
+#
+#     bench/data.sh [--chunks N] [PROCESSES...]     # default: 2 4 8 16
+#
+# Both take turns in each job (nicbarr_bench), and so does nicbarr's barrier. Microseconds: medians;
+# ratios: median and quartiles. Never compare figures of two runs. Processes are bound.
+# Uses what ./setup.sh has built, or the components and commands of the environment.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+
+chunks=200 jobs=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        --chunks)
+            [ $# -ge 2 ] || usage
+            chunks=$2
+            shift ;;
+        [1-9]*) jobs+=("$1") ;;
+        *) usage ;;
+    esac
+    shift
+done
+[ ${#jobs[@]} != 0 ] || jobs=(2 4 8 16)
+if ! command -v nicbarr_bench > /dev/null; then
+    [ -e "$top/_install" ] || { echo "data.sh: nothing is built; run ./setup.sh" >&2; exit 1; }
+    cd "$top"
+    # shellcheck source=env.sh
+    . ./env.sh
+fi
+# shellcheck source=ompi/jobs.sh
+. "$top/ompi/jobs.sh"
+# What earlier jobs have measured is left out of it.
+export OMPI_MCA_coll_nicbarr_cache=none
+
+# Lines NAME [SIZE] Q1 MEDIAN Q3, of A, B, B/A and A/barrier, become one line for each size.
+table() { # PROCESSES OPERATION
+    awk -v processes="$1" -v operation="$2" '
+        /^(A|B|B\/A|A\/barrier) / && NF >= 4 {
+            size = NF == 5 ? $2 : "-"
+            if (!(size in seen)) order[++sizes] = size
+            seen[size]
+            q1[$1, size] = $(NF - 2); median[$1, size] = $(NF - 1); q3[$1, size] = $NF
+        }
+        END {
+            for (i = 1; i <= sizes; i++) {
+                s = order[i]
+                printf "%9s  %-10s %6s %10.2f %10.2f  %5.2f (%.2f to %.2f)  %6.2f\n",
+                    processes, operation, s, median["A", s], median["B", s], median["B/A", s],
+                    q1["B/A", s], q3["B/A", s], median["A/barrier", s]
+            }
+        }'
+}
+
+echo "processes  operation   bytes    nicbarr   Open MPI  times faster (quartiles)  of nicbarr's barrier"
+for processes in "${jobs[@]}"; do
+    for operation in allreduce bcast iallreduce dup; do
+        # shellcheck disable=SC2154,SC2086 # of jobs.sh; words
+        mpirun -np "$processes" $bound nicbarr_bench "$operation" -c "$chunks" -x 200 \
+            --beside barrier | grep -v Pass | table "$processes" "$operation"
+    done
+done
