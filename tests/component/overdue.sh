@@ -19,6 +19,7 @@ until_there() { until [ -e "$folder/$1" ]; do sleep 0.05; done; }
 until_all() { for r in $(seq 0 $((processes - 1))); do until_there "$1.$r"; done; }
 until_said() { until grep -q -- "$1" "$out"; do sleep 0.05; done; }
 tell() { touch "$folder/$1"; }
+until_stopped() { until grep -q '^State:.T' "/proc/$(cat "$folder/pid.$1")/status"; do sleep 0.05; done; }
 signal() { # SIGNAL RANK...
     local name=$1
     shift
@@ -91,7 +92,8 @@ held_up "all processes of a host are stopped" "2 2" "$stops" --fails "${by[@]}" 
 given_up 2
 # Late, not silent: the neighbour, the kernel or the daemon answers.
 waits='signal STOP $stopped; sleep 8; signal CONT $stopped; tell stop'
-held_up "one of a host's processes is stopped: its neighbour answers" "2 2" "stopped=3; $waits" "" "${by[@]}" "${soon[@]}"
+held_up "one of a host's processes is stopped: its neighbour answers" "2 2" \
+    'stopped=3; tell halt.3; until_stopped 3; sleep 8; signal CONT 3; tell stop' "" "${by[@]}" "${soon[@]}"
 check "without a word" not_a_word
 if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
     held_up "a host's processes are stopped: the kernel answers" "--kernel 2 2" "stopped='2 3'; $waits" "" \

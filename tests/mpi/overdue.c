@@ -9,6 +9,7 @@
  */
 #include "common.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,6 +60,16 @@ static int one_barrier(MPI_Comm comm)
     return rc == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
 }
 
+/* Stop (SIGSTOP), if there is a file "halt.RANK". Between two barriers nobody runs the node's NIC.
+ * A process that is stopped while it does keeps all others of the node from it. */
+static void halt_if_asked(void)
+{
+    char path[500];
+    name_file(path, sizeof(path), "halt", test.rank);
+    if (unlink(path) == 0)
+        raise(SIGSTOP);
+}
+
 /* The barrier before which all stop, once rank 0 has heard that they shall; -1: not yet. */
 static long last_one(void)
 {
@@ -81,6 +92,7 @@ static bool all_stop(long i)
 {
     if (i % BETWEEN_LOOKS != 0)
         return false;
+    halt_if_asked();
     long last = last_one();
     if (test.rank == 0 && last < 0 && heard("stop"))
         say("last", -1, i + BETWEEN_LOOKS);
