@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll_nicbarr/data.h"
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/pvars.h"
@@ -70,13 +71,15 @@ static void take_algorithm(void)
     }
 }
 
-/* What is done by `ours`, unless the person says otherwise. */
-static enum nicbarr_way take_way(const char *parameter, const char *given, const char *ours)
+/* Who does a collective that carries data, if the person says so. */
+static enum nicbarr_way take_way(enum nicbarr_collective collective, const char *parameter,
+                                 const char *given)
 {
+    const char *ours = nicbarr_way_name(collective, NICBARR_WAY_OURS);
     if (0 == strcmp(given, ours)) {
         return NICBARR_WAY_OURS;
     }
-    if (0 == strcmp(given, "openmpi")) {
+    if (0 == strcmp(given, nicbarr_way_name(collective, NICBARR_WAY_OWN))) {
         return NICBARR_WAY_OWN;
     }
     if ('\0' != *given && 0 != strcmp(given, "auto")) {
@@ -97,10 +100,11 @@ static void take_parameters(void)
     }
     take_algorithm();
     component->forced_ways[NICBARR_ALLREDUCE] =
-        take_way("allreduce", component->parameters.allreduce, "exchange");
+        take_way(NICBARR_ALLREDUCE, "allreduce", component->parameters.allreduce);
     component->forced_ways[NICBARR_REDUCE] =
-        take_way("reduce", component->parameters.reduce, "exchange");
-    component->forced_ways[NICBARR_BCAST] = take_way("bcast", component->parameters.bcast, "ring");
+        take_way(NICBARR_REDUCE, "reduce", component->parameters.reduce);
+    component->forced_ways[NICBARR_BCAST] =
+        take_way(NICBARR_BCAST, "bcast", component->parameters.bcast);
 }
 
 /* What must be equal in all processes of a communicator, or they would act differently. */

@@ -30,14 +30,13 @@ struct tuner {
 static int call(const struct tuner *t, bool ours, int number)
 {
     mca_coll_nicbarr_module_t *module = t->module;
+    const int root = number % ompi_comm_size(t->comm);
     if (NICBARR_BCAST == t->collective) {
-        const int root = number % ompi_comm_size(t->comm);
         return ours ? nicbarr_bcast(t->to, t->count, MPI_DOUBLE, root, t->comm, &module->super)
                     : module->bcast.function(t->to, t->count, MPI_DOUBLE, root, t->comm,
                                              module->bcast.module);
     }
     if (NICBARR_REDUCE == t->collective) {
-        const int root = number % ompi_comm_size(t->comm);
         return ours ? nicbarr_reduce(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, root, t->comm,
                                      &module->super)
                     : module->reduce.function(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, root,
@@ -113,16 +112,17 @@ static int run(struct tuner *t, enum nicbarr_way *way, uint32_t size_class)
     const uint64_t key = note_key(&t->module->shape, t->collective, size_class);
     uint64_t known = 0;
     int rc = ask_root(t, key, &known);
-    if (OMPI_SUCCESS == rc && 0 != known) {
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (0 != known) {
         *way = (enum nicbarr_way)known;
         nicbarr_report_data(t->module, t->comm, t->collective, size_class, NICBARR_FROM_JOB, NULL);
         return rc;
     }
     /* While it competes, calls of this class are ours. */
     *way = NICBARR_WAY_OURS;
-    rc = OMPI_SUCCESS == rc
-             ? nicbarr_contest_run(&t->contest, &user, CONTESTANTS, nicbarr_now_us(), budget_us)
-             : rc;
+    rc = nicbarr_contest_run(&t->contest, &user, CONTESTANTS, nicbarr_now_us(), budget_us);
     *way = OURS == t->contest.chosen ? NICBARR_WAY_OURS : NICBARR_WAY_OWN;
     if (OMPI_SUCCESS == rc) {
         publish(t, key, *way, size_class);
