@@ -2,11 +2,17 @@
 /* Collectives of a whole NIC; see collective.h. */
 #include "firmware/collective.h"
 
-static void send(struct mcp_board *board, const struct mcp_group *group,
-                 struct mcp_message *message)
+/* What a message carries; NULL: nothing. It stays there as long as anybody may miss it. */
+static const void *payload_of(struct mcp_group *group, const struct mcp_message *message)
 {
-    mcp_seal(&message->header, &group->secret, NULL, 0);
-    board->ops.send(board, message->to, &message->header, NULL, 0);
+    return 0 == message->bytes ? NULL : mcp_group_board(group, message->header.collective.epoch);
+}
+
+static void send(struct mcp_board *board, struct mcp_group *group, struct mcp_message *message)
+{
+    const void *payload = payload_of(group, message);
+    mcp_seal(&message->header, &group->secret, payload, message->bytes);
+    board->ops.send(board, message->to, &message->header, payload, message->bytes);
 }
 
 static mcp_offset *bucket_of(struct mcp_collective *c, uint64_t key)
@@ -27,6 +33,8 @@ static struct mcp_group *find(struct mcp_collective *c, const struct mcp_board *
 }
 
 /* ---- who waits, and since when ---- */
+
+enum { FAREWELL_ASKS = 64 }; /* some seconds */
 
 /* The timer is due when the first of all groups' patience ends. */
 static void heed(struct mcp_collective *c, const struct mcp_group *group)
@@ -83,7 +91,7 @@ static inline void arrive(struct mcp_board *board, struct mcp_group *group,
                           struct mcp_message *message)
 {
     if (NULL != board->ops.put) {
-        board->ops.put(board, group, message, NULL, 0);
+        board->ops.put(board, group, message, payload_of(group, message), message->bytes);
     } else {
         send(board, group, message);
     }
@@ -142,8 +150,13 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
             continue;
         }
         link = &group->next_active;
+        if (0 != group->farewell && group->farewell >= FAREWELL_ASKS) {
+            group->patience.ends_ns = 0; /* peers that miss something of ours ask us */
+            continue;
+        }
         if (mcp_patience_ended(&group->patience, now_ns)) {
             struct mcp_message message;
+            group->farewell += 0 != group->farewell;
             for (uint32_t cursor = 0; mcp_group_missing(group, &cursor, &message);) {
                 ++counters->asked;
                 send(board, group, &message);
@@ -155,6 +168,23 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
 }
 
 /* ---- groups come and go ---- */
+
+/* A peer's message has come: keep what it carries, and record it. */
+static enum mcp_recorded take_arrival(struct mcp_group *group,
+                                      const struct mcp_collective_part *part, const void *payload,
+                                      uint32_t bytes)
+{
+    if (0 != group->places) {
+        uint32_t offset;
+        const enum mcp_recorded claimed =
+            mcp_group_claim(group, part->slot, part->epoch, &bytes, &offset);
+        if (MCP_RECORDED != claimed) {
+            return claimed;
+        }
+        __builtin_memcpy(mcp_group_board(group, part->epoch) + offset, payload, bytes);
+    }
+    return mcp_group_record(group, part->slot, part->epoch);
+}
 
 /* Only an ARRIVE without payload is kept. */
 static void take_early(struct mcp_collective *c, struct mcp_counters *counters,
@@ -169,8 +199,7 @@ static void take_early(struct mcp_collective *c, struct mcp_counters *counters,
     c->early[place].key = 0;
     if (!mcp_genuine(&header, &group->secret, NULL)) {
         ++counters->dropped_forged;
-    } else if (MCP_IMPLAUSIBLE ==
-               mcp_group_record(group, header.collective.slot, header.collective.epoch)) {
+    } else if (MCP_IMPLAUSIBLE == take_arrival(group, &header.collective, NULL, 0)) {
         ++counters->dropped_implausible;
     }
 }
@@ -216,6 +245,28 @@ void mcp_collective_start(struct mcp_collective *c, struct mcp_board *board,
     play(c, board, counters, group);
 }
 
+bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
+                          struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch,
+                          const void *block, uint32_t unit)
+{
+    if (!mcp_group_offer(group, epoch, unit)) {
+        return false;
+    }
+    __builtin_memcpy(mcp_group_board(group, epoch), block, unit);
+    mcp_collective_start(c, board, counters, group, epoch);
+    return true;
+}
+
+bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
+                             struct mcp_counters *counters, struct mcp_group *group)
+{
+    if (0 == group->places || mcp_group_waits_now(group) || 0 != myr_glance(&group->failed)) {
+        return false;
+    }
+    group->farewell = 1;
+    return mcp_collective_offer(c, board, counters, group, myr_glance(&group->done) + 1, NULL, 0);
+}
+
 /* ---- packets ---- */
 
 static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
@@ -243,6 +294,8 @@ static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
         } else {
             ++counters->duplicates;
         }
+    } else if (MCP_ARRIVE == header->type && 0 != header->payload_bytes) {
+        ++counters->early; /* it will be asked for */
     } else if (MCP_ARRIVE == header->type) {
         const uint32_t place = c->next_early++ % MCP_EARLY;
         c->early[place].key = header->key;
@@ -330,7 +383,7 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
         return;
     }
     const enum mcp_recorded recorded =
-        MCP_ARRIVE == header->type ? mcp_group_record(group, part->slot, part->epoch)
+        MCP_ARRIVE == header->type ? take_arrival(group, part, payload, header->payload_bytes)
         : MCP_DONE == header->type ? mcp_group_release(group, part->epoch)
                                    : take_note(c, board, counters, group, header);
     switch (recorded) {
@@ -347,6 +400,9 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
         break;
     case MCP_KNOWN:
         ++counters->duplicates;
+        break;
+    case MCP_TOO_SOON:
+        ++counters->early;
         break;
     case MCP_IMPLAUSIBLE: /* when a group has failed, peers may be ahead by any number of epochs */
         counters->dropped_implausible += 0 == myr_glance(&group->failed);

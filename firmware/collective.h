@@ -58,6 +58,21 @@ void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
 void mcp_collective_start(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch);
 
+/* The same in a group that carries data, with the node's block for that epoch, `unit` bytes (0:
+ * nobody has any). False, and nothing is done, where mcp_group_offer() says so. */
+bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
+                          struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch,
+                          const void *block, uint32_t unit);
+
+/*
+ * The hosts have left a group that carries data. A peer may still miss this node's last payload, so
+ * the group plays one more epoch, without data. When that is complete, all nodes have had all data,
+ * and the group can be closed. Nobody waits for it: whoever passes by later closes it, once
+ * mcp_group_waits_now() is false. True: it is under way. False: close it now.
+ */
+bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
+                             struct mcp_counters *counters, struct mcp_group *group);
+
 /* Node `missing` is missing, and nobody will wait for it any longer. The group fails, its hosts are
  * woken, and all its peers are told, which do the same. Once for each group: MCP_KNOWN after that.
  * MCP_IMPLAUSIBLE if the group has no such node. */

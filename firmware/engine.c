@@ -32,6 +32,12 @@ INSIDE uint32_t *heard_at(struct mcp_group *group, uint32_t place)
     return heard + (place & (MCP_KERNEL_MESSAGES - 1));
 }
 
+INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t place)
+{
+    uint32_t *claims = heard_at(group, 0) + MCP_KERNEL_MESSAGES;
+    return claims + (place & (MCP_KERNEL_MESSAGES - 1));
+}
+
 #define AT_MOST(count, most) ((count) < (most) ? (count) : (most))
 
 /* Enough for the usual effect of a message, and few enough for a verifier. */
@@ -45,7 +51,7 @@ size_t mcp_group_bytes(uint32_t nsteps, uint32_t nsends, uint32_t nwaits)
 {
     const size_t bytes = sizeof(struct mcp_group) + nsteps * sizeof(struct mcp_step) +
                          ((size_t)nsends + nwaits) * sizeof(struct mcp_peer) +
-                         (size_t)2 * nwaits * sizeof(uint32_t);
+                         (size_t)3 * nwaits * sizeof(uint32_t);
     return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
 }
 
@@ -69,6 +75,11 @@ INSIDE uint32_t *heard_at(struct mcp_group *group, uint32_t place)
     return &mcp_group_heard(group)[place];
 }
 
+INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t place)
+{
+    return &mcp_group_claims(group)[place];
+}
+
 #define AT_MOST(count, most) (count)
 
 #endif
@@ -85,6 +96,7 @@ MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t n
     *group = (struct mcp_group){
         .key = key,
         .started = epoch,
+        .offered = epoch,
         .nsteps = nsteps,
         .nsends = nsends,
         .nwaits = nwaits,
@@ -94,26 +106,69 @@ MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t n
     for (uint32_t w = 0; w < AT_MOST(nwaits, MCP_KERNEL_MESSAGES); ++w) {
         *arrival_at(group, w) = epoch;
         *heard_at(group, w) = 0;
+        *claim_at(group, w) = epoch;
     }
     myr_publish(&group->done, epoch);
 }
 
 MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch)
 {
-    const uint32_t most = done(group) + MCP_OUTSTANDING;
+    const uint32_t most = done(group) + (0 != group->places ? 1 : MCP_OUTSTANDING);
     const uint32_t begun = myr_epoch_reached(most, epoch) ? epoch : most;
     if (!myr_epoch_reached(group->started, begun) && 0 == myr_glance(&group->failed)) {
         group->started = begun;
     }
 }
 
+MCP_ENGINE bool mcp_group_offer(struct mcp_group *group, uint32_t epoch, uint32_t unit)
+{
+    if (done(group) + 1 != epoch || myr_epoch_reached(group->offered, epoch) ||
+        unit > group->unit_most || 0 != unit % MCP_BLOCK_UNIT || 0 != myr_glance(&group->failed)) {
+        return false;
+    }
+    group->offered = epoch;
+    group->unit[epoch % 2] = unit;
+    return true;
+}
+
+/* A peer cannot pass an epoch that this node has not entered. It sends nothing for an epoch before
+ * it is through with the one before. */
+INSIDE bool plausible(const struct mcp_group *group, uint32_t slot, uint32_t epoch)
+{
+    const uint32_t furthest = done(group) + (mcp_group_waits_now(group) ? 2 : 1);
+    return slot < group->nwaits && myr_epoch_reached(furthest, epoch);
+}
+
+/* (A block of another length than this node's comes from a program that is wrong. It may stand in
+ * the wrong place then, but nowhere else than on the board.) */
+MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t slot, uint32_t epoch,
+                                             uint32_t *bytes, uint32_t *offset)
+{
+    if (!plausible(group, slot, epoch)) {
+        return MCP_IMPLAUSIBLE;
+    }
+    uint32_t *claim = claim_at(group, slot);
+    if (myr_epoch_reached(*claim, epoch)) {
+        return MCP_KNOWN;
+    }
+    /* An epoch's data do not stand for those of the epoch before. */
+    if (*arrival_at(group, slot) + 1 != epoch) {
+        return MCP_TOO_SOON;
+    }
+    const struct mcp_peer *from = peer_at(group, group->nsends + slot);
+    const uint32_t unit = 0 == from->blocks ? 0 : *bytes / from->blocks;
+    *claim = epoch;
+    if (unit > group->unit_most || unit * from->blocks != *bytes) {
+        *bytes = 0;
+    }
+    *offset = from->at * unit;
+    return MCP_RECORDED;
+}
+
 MCP_ENGINE enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot,
                                               uint32_t epoch)
 {
-    /* A peer cannot pass an epoch that this node has not entered. It sends nothing for an epoch
-     * before it is through with the one before. */
-    const uint32_t furthest = done(group) + (mcp_group_waits_now(group) ? 2 : 1);
-    if (slot >= group->nwaits || !myr_epoch_reached(furthest, epoch)) {
+    if (!plausible(group, slot, epoch)) {
         return MCP_IMPLAUSIBLE;
     }
     uint32_t *arrival = arrival_at(group, slot);
@@ -135,7 +190,7 @@ MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t
     for (uint32_t w = 0; w < AT_MOST(group->nwaits, MCP_KERNEL_MESSAGES); ++w) {
         uint32_t *arrival = arrival_at(group, w);
         if (!myr_epoch_reached(*arrival, epoch)) {
-            *arrival = epoch;
+            *arrival = *claim_at(group, w) = epoch;
         }
     }
     return MCP_RECORDED;
@@ -198,7 +253,9 @@ INSIDE enum turn take_turn(struct mcp_group *group)
 MCP_ENGINE void mcp_group_message(struct mcp_group *group, uint32_t place, uint32_t epoch,
                                   struct mcp_message *message)
 {
-    address_message(group, message, place, MCP_ARRIVE, peer_at(group, place)->slot, epoch);
+    const struct mcp_peer *to = peer_at(group, place);
+    address_message(group, message, place, MCP_ARRIVE, to->slot, epoch);
+    message->bytes = to->blocks * group->unit[epoch % 2];
 }
 
 #ifdef __bpf__
@@ -293,8 +350,10 @@ MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_
         if (to->node == node && to->slot == slot) {
             const uint32_t last = last_sent(group, s);
             if (myr_epoch_reached(last, epoch)) {
-                address_message(group, message, s, MCP_ARRIVE, slot, last);
-                return true;
+                /* (Who misses an epoch's data gets those. Nobody misses older ones than the last
+                 * complete epoch's, and the board has no older ones.) */
+                mcp_group_message(group, s, 0 != group->places ? epoch : last, message);
+                return 0 == group->places || myr_epoch_reached(epoch, done(group));
             }
             address_message(group, message, s, MCP_LATER, slot, epoch);
             say_failure(group, message);

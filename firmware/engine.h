@@ -10,6 +10,14 @@
  * Messages are not acknowledged. A NIC that misses one asks its sender. The sender sends it again
  * if it has sent it before; else it will send it in due time.
  *
+ * A group may carry data. Then each node contributes a block of bytes to each epoch, and all nodes
+ * get all blocks. A node gathers an epoch's blocks on a board: its own first, then what comes, each
+ * message's blocks behind those before. So what a node knows at any step is the first part of its
+ * board, and that part is a message's payload, whatever the schedule (in dissemination this is the
+ * concatenation of Bruck et al.). How many blocks a message has, and where it goes, follows from
+ * the schedule and stands in the tables. A peer is at most one epoch ahead, so two boards are
+ * enough. The engine only says where payloads go. Its caller copies them.
+ *
  * All functions work on one group's memory. The schedule bounds all their loops; they use no
  * pointers to functions and call nothing else. So the same source serves a NIC in user space and
  * one in the kernel (BPF). The kernel's verifier wants tables of fixed sizes, loops bounded by
@@ -39,14 +47,17 @@ typedef uint32_t mcp_link;
 /* The other end of a message. */
 struct mcp_peer {
     mcp_link link;
-    uint16_t node; /* its number in the group */
-    uint16_t slot; /* of a message sent: its arrival record at the peer */
+    uint16_t node;   /* its number in the group */
+    uint16_t slot;   /* of a message sent: its arrival record at the peer */
+    uint16_t blocks; /* that the message carries; 0: no data */
+    uint16_t at;     /* of a message waited for: the place of its first block on the board */
 };
 
 /*
  * A group as one NIC knows it. It lies in memory shared with the hosts, which use only its first
  * line. Behind it lie the tables: steps, peers (first those sent to, then those waited for),
- * arrivals, and the time when each peer waited for has last said that its host is late.
+ * arrivals, the time when each peer waited for has last said that its host is late, and the epochs
+ * whose payloads somebody has taken it on himself to copy. Behind them lie the two boards.
  *
  * In the kernel no host sees it, but any processor may play it. There the fields written at each
  * turn lie together, and fields that only a soft NIC needs are left out.
@@ -67,8 +78,12 @@ struct mcp_group {
     MCP_APART uint64_t key;   /* 0: not open */
     struct mcp_secret secret; /* its packets are sealed with it */
     uint32_t nsteps, nsends, nwaits;
-    uint16_t node, last_node; /* this NIC's number in the group; the greatest number */
+    uint16_t node, last_node;   /* this NIC's number in the group; the greatest number */
+    uint32_t places, unit_most; /* of a board: places of blocks (0: no data), bytes of each */
+    uint32_t unit[2];           /* bytes of a block in the last even and odd epoch begun here */
+    uint32_t offered;           /* the last epoch whose block was taken from the host */
 #ifdef MCP_KERNEL_INSIDE
+    uint32_t apart; /* so that the following begins a line, see firmware/kernel/kernel.h */
     myr_word done, failed;
 #endif
     uint32_t started;                /* the last epoch that the host has arrived in */
@@ -76,6 +91,7 @@ struct mcp_group {
     uint32_t sent, seen;             /* ... how much of it was sent, and is known to be here */
     uint32_t first_send, first_wait; /* of this step, in the tables */
 #ifndef MCP_KERNEL_INSIDE
+    uint32_t farewell;    /* not 0: its hosts have left; how often it has asked since */
     uint32_t next;        /* offset of the next group with the same hash, see collective.c */
     uint32_t next_active; /* offset of the next group that waits for messages */
     uint32_t active;      /* whether it is in that list */
@@ -91,6 +107,7 @@ struct mcp_message {
     mcp_link to;
     uint32_t peer;            /* the owner of that link, by its place among the group's peers */
     struct mcp_header header; /* not sealed */
+    uint32_t bytes;           /* its payload: so many, from the beginning of the epoch's board */
 };
 
 /* The tables of a group in the kernel have these sizes, whatever its schedule (powers of two):
@@ -112,7 +129,7 @@ enum { MCP_KERNEL_BEHIND = 1 };
 
 #define MCP_ENGINE
 
-/* Bytes of a group with its tables. */
+/* Bytes of a group with its tables, without boards. */
 size_t mcp_group_bytes(uint32_t nsteps, uint32_t nsends, uint32_t nwaits);
 
 static inline struct mcp_step *mcp_group_steps(struct mcp_group *group)
@@ -141,13 +158,31 @@ static inline uint32_t *mcp_group_heard(struct mcp_group *group)
     return mcp_group_arrivals(group) + group->nwaits;
 }
 
+static inline uint32_t *mcp_group_claims(struct mcp_group *group)
+{
+    return mcp_group_heard(group) + group->nwaits;
+}
+
+/* The board of an epoch, of places * unit_most bytes. */
+static inline uint8_t *mcp_group_board(struct mcp_group *group, uint32_t epoch)
+{
+    return (uint8_t *)group + mcp_group_bytes(group->nsteps, group->nsends, group->nwaits) +
+           (size_t)(epoch % 2) * group->places * group->unit_most;
+}
+
 #endif
+
+/*
+ * Limits of data: bytes of payload in a packet (so that it fits the least usual MTU, 1280, whole),
+ * and of what a block's bytes are a multiple.
+ */
+enum { MCP_PAYLOAD_MOST = 1216, MCP_BLOCK_UNIT = 8 };
 
 /*
  * Set up a group of `nodes` nodes (1 to 65536), of which this is `node`, that has done everything
  * up to `epoch`. The caller then fills in the secret, the steps, and the two tables of peers, step
  * after step: peers sent to, and peers waited for. The slots of waits do not matter, as a wait's
- * slot is its place in the table.
+ * slot is its place in the table. If the group carries data, it sets `places` and `unit_most`, too.
  */
 MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t nodes, uint32_t node,
                                uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch);
@@ -155,10 +190,18 @@ MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t n
 /*
  * The host has arrived in `epoch` (and in all before). Only MCP_OUTSTANDING epochs beyond the last
  * complete one are begun: whatever a host says, it has to come again for more. So a host that says
- * this again now and then may be ahead by any number.
+ * this again now and then may be ahead by any number. A group that carries data begins one epoch at
+ * a time.
  */
 enum { MCP_OUTSTANDING = 1024 };
 MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch);
+
+/*
+ * The host has a block of `unit` bytes for `epoch` (0 bytes: nothing, as nobody has). True: copy it
+ * to the beginning of the epoch's board, then start that epoch. False: it is not the next epoch,
+ * somebody else is at it, or the block is too long. The hosts must be done with the epoch before.
+ */
+MCP_ENGINE bool mcp_group_offer(struct mcp_group *group, uint32_t epoch, uint32_t unit);
 
 /*
  * A peer has reached `epoch`: record it. MCP_IMPLAUSIBLE where no peer can be there; then nothing
@@ -168,13 +211,24 @@ enum mcp_recorded {
     MCP_RECORDED,   /* new, and the host is waiting in this epoch */
     MCP_UNEXPECTED, /* new, but the host is not there yet; it may stand for an epoch before */
     MCP_KNOWN,      /* had come before */
+    MCP_TOO_SOON,   /* of a group that carries data: the message before it is still missing */
     MCP_IMPLAUSIBLE
 };
 MCP_ENGINE enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot,
                                               uint32_t epoch);
 
+/*
+ * In a group that carries data, this comes before: a peer's message has come with so many bytes of
+ * payload. MCP_RECORDED: put them on the epoch's board, from *offset on, then record the message;
+ * *bytes says how many there are to copy (0 where nothing fits). Nobody else gets this answer for
+ * the message. Otherwise it is not taken.
+ */
+MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t slot, uint32_t epoch,
+                                             uint32_t *bytes, uint32_t *offset);
+
 /* Everybody has entered `epoch`, so all its messages count as here. This NIC still sends its own
- * messages of that epoch, as others may wait for them. */
+ * messages of that epoch, as others may wait for them. (Data do not come in this way. What is on
+ * the board then is not of this epoch, so blocks say which epoch they are of.) */
 MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch);
 
 /*

@@ -56,7 +56,7 @@ static inline struct mcp_doorbell mcp_doorbell(enum mcp_ring ring, uint32_t epoc
 }
 
 /* The place of a group's state, which begins with the last complete epoch (bytes). */
-enum { MCP_KERNEL_STATE = 64 };
+enum { MCP_KERNEL_STATE = 128 };
 
 #ifdef MCP_KERNEL_INSIDE
 
@@ -77,18 +77,20 @@ struct mcp_kernel_group {
     uint32_t wake_ip; /* a sleeping host has connected to this address (network byte order), */
     uint16_t wake_to; /* ... with this port of its own; 0: nobody sleeps */
     uint16_t zero;
-    uint32_t apart[2]; /* so that the written fields begin a line */
+    uint32_t apart[12]; /* so that the written fields begin a line */
     struct mcp_group group;
     struct bpf_spin_lock lock; /* protects `group` and the tables behind it */
     uint32_t arrivals[MCP_KERNEL_MESSAGES];
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_peer peers[MCP_KERNEL_PEERS]; /* those sent to, then (from nsends on) waited for */
     uint32_t heard[MCP_KERNEL_MESSAGES];     /* as mcp_group_heard(): by CLOCK_MONOTONIC */
+    uint32_t claims[MCP_KERNEL_MESSAGES];
     struct mcp_kernel_watched watched;
 };
 
 _Static_assert(offsetof(struct mcp_kernel_group, group.done) == MCP_KERNEL_STATE &&
-                   offsetof(struct mcp_kernel_group, arrivals) <= 128 - 7 * sizeof(uint32_t),
+                   offsetof(struct mcp_kernel_group, arrivals) <=
+                       MCP_KERNEL_STATE + 64 - 7 * sizeof(uint32_t),
                "the state, the lock and the first arrivals lie in one line");
 
 #endif
