@@ -12,7 +12,9 @@
 #include "libmyr/nic_group.h"
 
 struct myr_player {
-    void (*start)(struct myr_nic_group *group, uint32_t epoch); /* all of the node have arrived */
+    /* All of the node have arrived. In a group that carries data there is a block of `unit` bytes
+     * (0: nobody has data in this epoch). */
+    void (*start)(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit);
     /* Run the NIC, if hosts have to. Returns how many packets were taken. */
     uint32_t (*poll)(struct myr_nic_group *group);
     /* Somebody waits for an epoch, and it is `now_us`; called now and then. */
@@ -32,6 +34,16 @@ struct myr_player {
 bool myr_group_all_arrived(const struct myr_nic_group *group, uint32_t epoch);
 uint32_t myr_group_arrived(const struct myr_nic_group *group);
 
+/*
+ * What a group that carries data needs besides; `members` may say that it carries none, then that
+ * is NULL, too. The kind of NIC adds the memory. MYR_ERR_TOO_LONG: no block of use has room on
+ * boards of so many bytes, or in packets.
+ */
+enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
+                                 const void *context, uint32_t board_bytes,
+                                 struct myr_nic_data **data, struct myr_error *error);
+void myr_nic_data_free(struct myr_nic_data *data);
+
 /* The length of a schedule. */
 struct myr_lengths {
     uint32_t steps, sends, waits;
@@ -40,11 +52,12 @@ struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule);
 
 /*
  * Fill in a NIC's tables for node `node` with this schedule: its steps and its peers. The peers
- * sent to come first, then those waited for. The caller fills in the links of the peers. False when
- * out of memory.
+ * sent to come first, then those waited for. `data` may be NULL. The caller fills in the links of
+ * the peers. False when out of memory.
  */
 bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
-                     myr_schedule_fn schedule_of, const void *context, struct mcp_step *steps,
+                     myr_schedule_fn schedule_of, const void *context,
+                     const struct myr_nic_data *data, struct mcp_step *steps,
                      struct mcp_peer *peers);
 
 #endif

@@ -77,8 +77,10 @@ static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_
     }
 }
 
-static void start(struct myr_nic_group *group, uint32_t epoch)
+static void start(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit)
 {
+    (void)block;
+    (void)unit;
     ring(seat_of(group), MCP_RING_START, epoch);
 }
 
@@ -302,8 +304,8 @@ static enum myr_status make_question(const struct myr_nic_members *members,
         lengths.waits > MCP_KERNEL_MESSAGES) {
         status = myr_fail(error, MYR_ERR_TOO_LONG, 0,
                           "the schedule has more messages than a kernel's NIC has room for");
-    } else if (!myr_fill_tables(&schedule, members->node, schedule_of, context, question->steps,
-                                peers)) {
+    } else if (!myr_fill_tables(&schedule, members->node, schedule_of, context, NULL,
+                                question->steps, peers)) {
         status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     } else {
         name_peers(peers, lengths.sends + lengths.waits, members, question->peers);

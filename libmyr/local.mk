@@ -4,6 +4,8 @@ noinst_LTLIBRARIES += libmyr/libmyr.la
 libmyr_libmyr_la_SOURCES = \
     libmyr/sram.h \
     libmyr/schedule.h libmyr/schedule.c \
+    libmyr/carry.h libmyr/carry.c \
+    libmyr/nic_data.h libmyr/nic_data.c \
     libmyr/status.h libmyr/status.c \
     libmyr/process.h libmyr/process.c \
     libmyr/segment.h libmyr/segment_inside.h libmyr/segment.c \

@@ -68,6 +68,11 @@ struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
     return nic->segment;
 }
 
+struct myr_nic_lingering *myr_nic_lingering(struct myr_nic *nic)
+{
+    return &nic->shared->lingering;
+}
+
 bool myr_nic_knocked(const struct myr_nic *nic)
 {
     return 0 != myr_glance(&nic->shared->mcp.messages.knocked);

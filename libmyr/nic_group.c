@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "libmyr/group_player.h"
+#include "libmyr/nic_data.h"
 #include "os/calls.h"
 #include "os/clock.h"
 
@@ -25,7 +26,8 @@ struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule)
 }
 
 bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
-                     myr_schedule_fn schedule_of, const void *context, struct mcp_step *steps,
+                     myr_schedule_fn schedule_of, const void *context,
+                     const struct myr_nic_data *data, struct mcp_step *steps,
                      struct mcp_peer *peers)
 {
     uint32_t *slots = myr_schedule_slots(schedule, node, schedule_of, context);
@@ -38,8 +40,12 @@ bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
         steps[s] = schedule->steps[s];
         for (uint32_t i = 0; i < steps[s].sends + steps[s].waits; ++i, ++place) {
             struct mcp_peer **peer = i < steps[s].sends ? &sends : &waits;
-            *(*peer)++ =
-                (struct mcp_peer){0, (uint16_t)schedule->peers[place], (uint16_t)slots[place]};
+            *(*peer)++ = (struct mcp_peer){
+                .node = (uint16_t)schedule->peers[place],
+                .slot = (uint16_t)slots[place],
+                .blocks = NULL == data ? 0 : data->carry.blocks[place],
+                .at = NULL == data ? 0 : data->carry.at[place],
+            };
         }
     }
     free(slots);
@@ -74,12 +80,15 @@ uint32_t myr_group_arrived(const struct myr_nic_group *group)
 
 uint32_t myr_nic_group_arrive(struct myr_nic_group *group)
 {
+    if (NULL != group->data) {
+        return myr_nic_data_arrive(group, 0, NULL, NULL);
+    }
     const uint32_t epoch = ++group->epoch;
     if (group->locals > 1) {
         atomic_store(&group->arrivals[group->local], epoch);
     }
     if (myr_group_all_arrived(group, epoch)) {
-        group->player->start(group, epoch);
+        group->player->start(group, epoch, NULL, 0);
     }
     return epoch;
 }
@@ -120,6 +129,8 @@ void myr_nic_group_remind(const struct myr_nic_group *group)
 void myr_nic_group_leave(struct myr_nic_group *group)
 {
     group->player->leave(group);
+    myr_nic_data_free(group->data);
+    group->data = NULL;
     group->player = NULL;
     group->record = NULL;
 }

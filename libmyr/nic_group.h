@@ -27,6 +27,7 @@
 #include "libmyr/waiter.h"
 
 struct myr_record;
+struct myr_nic_data;
 
 /* Who is in a group; all its processes come with equal numbers. */
 struct myr_nic_members {
@@ -37,6 +38,9 @@ struct myr_nic_members {
     uint32_t locals;                         /* processes of this node */
     uint32_t local;                          /* this one, 0 to locals - 1 */
     const struct myr_nic_name *const *names; /* [nodes]: their NICs */
+    /* Bytes of a node's block, if there is room for so many, in a group that carries data
+     * (nic_data.h). 0: it is for barriers. */
+    uint32_t unit_most;
 };
 
 struct myr_player; /* what plays it, see group_player.h */
@@ -52,6 +56,7 @@ struct myr_nic_group {
     struct myr_waiter *waiter;
     struct myr_segment *segment;
     struct myr_record *record; /* in the segment: what the node's processes share, if it is there */
+    struct myr_nic_data *data; /* NULL: the group carries none */
     /* The player's own: */
     void *nic, *own;
 };

@@ -10,7 +10,7 @@
 
 /* Raise this whenever the meaning of what processes share of a NIC changes. A change of its size is
  * seen without. */
-enum { MYR_NIC_LAYOUT = 9 };
+enum { MYR_NIC_LAYOUT = 10 };
 uint32_t myr_nic_layout(void);
 
 /*
@@ -81,6 +81,15 @@ const struct mcp_nic *myr_nic_describe(const void *copy, struct myr_nic_view *vi
 
 /* The address (network byte order) that a link means in such a copy; 0: none. */
 uint32_t myr_nic_ip_of(const void *copy, mcp_link link);
+
+/* Groups that no host has any more, and that are not closed yet: offsets of their records in the
+ * segment, 0: none. Between enter() and leave(). */
+enum { MYR_NIC_LINGERING = 32 };
+struct myr_nic_lingering {
+    uint32_t record[MYR_NIC_LINGERING];
+    uint32_t next; /* counts those put in; the oldest is the next to be replaced */
+};
+struct myr_nic_lingering *myr_nic_lingering(struct myr_nic *nic);
 
 /*
  * The same for a group of the NIC: the key of its record, and how many bytes of its slots lie in

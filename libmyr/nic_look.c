@@ -216,7 +216,7 @@ static bool look_at_groups(struct source *from, uint32_t offset, const void *sha
             }
             view->group = more;
         }
-        if (0 != group.key) {
+        if (0 != group.key && 0 == group.farewell) { /* those are nobody's any more */
             view_group(from, offset, &group, shared, &view->group[view->groups++]);
         }
         offset = group.next;

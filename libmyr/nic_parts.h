@@ -58,6 +58,7 @@ struct myr_shared_nic {
         int socket;
     } holder[MYR_NIC_HOLDERS];
     struct myr_nic_links links;
+    struct myr_nic_lingering lingering;
     _Alignas(MYR_LINE) struct mcp_nic mcp; /* last: its tables lie behind it */
 };
 

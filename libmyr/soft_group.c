@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "libmyr/group_player.h"
+#include "libmyr/nic_data.h"
 #include "libmyr/nic_inside.h"
 #include "libmyr/segment.h"
 
@@ -56,7 +57,7 @@ static struct mcp_group *mcp_of(const struct myr_nic_group *group)
 
 /* ---- playing ---- */
 
-/* Begin this epoch, as far as the NIC lets us. */
+/* Begin this epoch of a group for barriers, as far as the NIC lets us. */
 static void begin(const struct myr_nic_group *group, uint32_t epoch)
 {
     struct mcp_board *board;
@@ -75,9 +76,26 @@ static void begin(const struct myr_nic_group *group, uint32_t epoch)
     myr_nic_leave(group->nic);
 }
 
-static void start(struct myr_nic_group *group, uint32_t epoch)
+/* The same in a group that carries data, whose epochs come one by one. */
+static void begin_with(const struct myr_nic_group *group, uint32_t epoch, const void *block,
+                       uint32_t unit)
 {
-    begin(group, epoch);
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    if (NULL != mcp) {
+        (void)mcp_collective_offer(&mcp->collective, board, &mcp->counters, mcp_of(group), epoch,
+                                   block, unit);
+    }
+    myr_nic_leave(group->nic);
+}
+
+static void start(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit)
+{
+    if (NULL != group->data) {
+        begin_with(group, epoch, block, unit);
+    } else {
+        begin(group, epoch);
+    }
 }
 
 static uint32_t poll_nic(struct myr_nic_group *group)
@@ -148,13 +166,77 @@ static void close_group(struct mcp_nic *mcp, struct mcp_board *board, struct mcp
     drop_links(board, group);
 }
 
-/* Close the group when the last process is done with it; locked. */
-static void count_out(struct mcp_nic *mcp, struct mcp_board *board, struct shared_group *shared,
-                      uint32_t locals, struct mcp_group *group)
+/* The group that lies in a record. */
+static struct mcp_group *group_in(struct myr_record *record)
 {
-    if (++shared->left == locals && NULL != mcp && GROUP_OPEN == shared->state) {
-        close_group(mcp, board, group);
+    return (struct mcp_group *)(record->slots + myr_nic_group_before(record->members));
+}
+
+/*
+ * Groups whose hosts have left, and which still say farewell to their peers: their records, by
+ * offset; 0: none. One that is through with it is taken out by whoever joins or leaves a group
+ * later. Records are left without the NIC's lock.
+ */
+static void put_lingering(struct myr_nic *nic, struct mcp_board *board, struct myr_record **record)
+{
+    struct myr_nic_lingering *lingering = myr_nic_lingering(nic);
+    uint32_t *place = &lingering->record[lingering->next++ % MYR_NIC_LINGERING];
+    const uint32_t oldest = *place;
+    *place = mcp_offset_of(board, *record);
+    *record = 0 == oldest ? NULL : mcp_at(board, oldest);
+}
+
+static struct myr_record *take_lingering(struct myr_nic *nic, struct mcp_board *board)
+{
+    struct myr_nic_lingering *lingering = myr_nic_lingering(nic);
+    for (uint32_t i = 0; i < MYR_NIC_LINGERING; ++i) {
+        struct myr_record *record =
+            0 == lingering->record[i] ? NULL : mcp_at(board, lingering->record[i]);
+        if (NULL != record && !mcp_group_waits_now(group_in(record))) {
+            lingering->record[i] = 0;
+            return record;
+        }
     }
+    return NULL;
+}
+
+/* Close the groups that are through with their farewells. */
+static void close_lingering(struct myr_nic *nic)
+{
+    struct myr_record *record;
+    do {
+        struct mcp_board *board;
+        struct mcp_nic *mcp = myr_nic_enter(nic, &board);
+        record = NULL == mcp ? NULL : take_lingering(nic, board);
+        if (NULL != record) {
+            close_group(mcp, board, group_in(record));
+        }
+        myr_nic_leave(nic);
+        if (NULL != record) {
+            myr_record_leave(myr_nic_segment(nic), record);
+        }
+    } while (NULL != record);
+}
+
+/*
+ * A process is done with the group in `record`; the last one closes it, or has it say farewell.
+ * Locked. The caller then leaves the record that this returns, if any: its own, or that of the
+ * oldest group that says farewell, where there are too many.
+ */
+static struct myr_record *count_out(struct myr_nic *nic, struct mcp_nic *mcp,
+                                    struct mcp_board *board, struct myr_record *record)
+{
+    struct shared_group *shared = shared_of(record);
+    if (++shared->left != record->members || NULL == mcp || GROUP_OPEN != shared->state) {
+        return record;
+    }
+    if (mcp_collective_farewell(&mcp->collective, board, &mcp->counters, group_in(record))) {
+        put_lingering(nic, board, &record);
+    }
+    if (NULL != record) {
+        close_group(mcp, board, group_in(record));
+    }
+    return record;
 }
 
 static void leave(struct myr_nic_group *group)
@@ -162,9 +244,12 @@ static void leave(struct myr_nic_group *group)
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
     myr_publish(&pids(group->record, group->locals)[group->local], 0);
-    count_out(mcp, board, shared_of(group->record), group->locals, mcp_of(group));
+    struct myr_record *left = count_out(group->nic, mcp, board, group->record);
     myr_nic_leave(group->nic);
-    myr_record_leave(group->segment, group->record);
+    if (NULL != left) {
+        myr_record_leave(group->segment, left);
+    }
+    close_lingering(group->nic);
 }
 
 static const struct myr_player soft_player = {
@@ -205,7 +290,11 @@ static enum group_state open_it(struct myr_nic_group *group, struct mcp_nic *mcp
     mcp_group_init(mcp_of(group), members->key, members->nodes, members->node, lengths.steps,
                    lengths.sends, lengths.waits, 0);
     mcp_of(group)->secret = members->secret;
-    if (!myr_fill_tables(schedule, members->node, schedule_of, context,
+    if (NULL != group->data) {
+        mcp_of(group)->places = group->data->carry.places;
+        mcp_of(group)->unit_most = group->data->unit_most;
+    }
+    if (!myr_fill_tables(schedule, members->node, schedule_of, context, group->data,
                          mcp_group_steps(mcp_of(group)), mcp_group_sends(mcp_of(group)))) {
         return GROUP_NO_MEMORY;
     }
@@ -268,10 +357,70 @@ static void decline(struct myr_nic *nic, const struct myr_nic_members *members)
     if (GROUP_NEW == shared_of(record)->state) {
         shared_of(record)->state = GROUP_NO_MEMORY;
     }
-    count_out(mcp, board, shared_of(record), members->locals,
-              (struct mcp_group *)(record->slots + before));
+    struct myr_record *left = count_out(nic, mcp, board, record);
     myr_nic_leave(nic);
-    myr_record_leave(myr_nic_segment(nic), record);
+    if (NULL != left) {
+        myr_record_leave(myr_nic_segment(nic), left);
+    }
+}
+
+/* What a group takes, and where its parts lie in the record behind myr_nic_group_before(). */
+struct room {
+    size_t group;  /* bytes with tables, */
+    size_t boards; /* of both, */
+    size_t data;   /* of what the node's processes share for data */
+};
+
+static struct room room_of(const struct myr_schedule *schedule, uint32_t locals,
+                           const struct myr_nic_data *data)
+{
+    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
+    struct room room = {mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits), 0, 0};
+    if (NULL != data) {
+        const size_t boards = (size_t)2 * data->carry.places * data->unit_most;
+        room.boards = (boards + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+        room.data = myr_nic_data_bytes(locals, data->unit_most);
+    }
+    return room;
+}
+
+/* Take up the record: where everything of this group is. */
+static void take_up(struct myr_nic_group *group, const struct room *room)
+{
+    struct mcp_group *mcp = mcp_of(group);
+    if (NULL != group->data) {
+        uint8_t *boards = (uint8_t *)mcp + room->group;
+        group->data->boards[0] = boards;
+        group->data->boards[1] =
+            boards + (size_t)group->data->carry.places * group->data->unit_most;
+        group->data->shared = (struct myr_node_data *)(boards + room->boards);
+    }
+}
+
+static enum myr_status join(struct myr_nic_group *group, const struct myr_nic_members *members,
+                            const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
+                            const void *context, struct myr_error *error)
+{
+    const struct myr_key key = myr_nic_group_record_key(members->key);
+    const size_t before = myr_nic_group_before(members->locals);
+    const struct room room = room_of(schedule, members->locals, group->data);
+    struct myr_record *record =
+        myr_record_join(group->segment, &key, members->locals,
+                        before + room.group + room.boards + room.data, 0, error);
+    if (NULL == record) {
+        return MYR_ERR_FULL;
+    }
+    struct mcp_group *mcp = group_in(record);
+    group->done = &mcp->done;
+    group->arrivals = (myr_word *)(shared_of(record) + 1);
+    group->record = record;
+    group->own = mcp;
+    take_up(group, &room);
+    const enum myr_status status = open_once(group, members, schedule, schedule_of, context, error);
+    if (MYR_OK != status) {
+        myr_record_leave(group->segment, record);
+    }
+    return status;
 }
 
 enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *nic,
@@ -279,39 +428,32 @@ enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *
                                    myr_schedule_fn schedule_of, const void *context,
                                    struct myr_error *error)
 {
-    struct myr_schedule schedule;
-    if (!schedule_of(context, members->node, &schedule)) {
-        decline(nic, members);
-        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    struct myr_schedule schedule = {.nsteps = 0};
+    *group = (struct myr_nic_group){
+        .locals = members->locals,
+        .local = members->local,
+        .waiter = waiter,
+        .segment = myr_nic_segment(nic),
+        .nic = nic,
+    };
+    close_lingering(nic);
+    enum myr_status status =
+        myr_nic_data_new(members, schedule_of, context, UINT32_MAX, &group->data, error);
+    if (MYR_OK == status && !schedule_of(context, members->node, &schedule)) {
+        status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
-    const struct myr_key key = myr_nic_group_record_key(members->key);
-    const size_t before = myr_nic_group_before(members->locals);
-    struct myr_record *record = myr_record_join(
-        myr_nic_segment(nic), &key, members->locals,
-        before + mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits), 0, error);
-    enum myr_status status = NULL == record ? MYR_ERR_FULL : MYR_OK;
-    if (MYR_OK == status) {
-        struct mcp_group *mcp = (struct mcp_group *)(record->slots + before);
-        *group = (struct myr_nic_group){
-            .done = &mcp->done,
-            .arrivals = (myr_word *)(shared_of(record) + 1),
-            .locals = members->locals,
-            .local = members->local,
-            .player = &soft_player,
-            .waiter = waiter,
-            .segment = myr_nic_segment(nic),
-            .record = record,
-            .nic = nic,
-            .own = mcp,
-        };
-        status = open_once(group, members, &schedule, schedule_of, context, error);
-        if (MYR_OK != status) {
-            myr_record_leave(group->segment, record);
-            group->player = NULL;
-        }
+    if (MYR_OK != status) {
+        decline(nic, members);
+    } else {
+        status = join(group, members, &schedule, schedule_of, context, error);
     }
     free(schedule.steps);
+    if (MYR_OK == status) {
+        group->player = &soft_player;
+    } else {
+        myr_nic_data_free(group->data);
+        group->data = NULL;
+    }
     return status;
 }
 
@@ -340,17 +482,18 @@ static void find_member(struct myr_record *record, void *context)
 /* The record is there until we have left it in place of the dead process. */
 static void fail_and_leave(struct myr_nic *nic, struct myr_record *record, uint32_t local)
 {
-    struct mcp_group *group =
-        (struct mcp_group *)(record->slots + myr_nic_group_before(record->members));
+    struct mcp_group *group = group_in(record);
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_nic_enter(nic, &board);
     myr_publish(&pids(record, record->members)[local], 0);
     if (NULL != mcp) {
         (void)mcp_collective_fail(&mcp->collective, board, &mcp->counters, group, group->node);
     }
-    count_out(mcp, board, shared_of(record), record->members, group);
+    struct myr_record *left = count_out(nic, mcp, board, record);
     myr_nic_leave(nic);
-    myr_record_leave(myr_nic_segment(nic), record);
+    if (NULL != left) {
+        myr_record_leave(myr_nic_segment(nic), left);
+    }
 }
 
 void myr_nic_groups_bury(struct myr_nic *nic, uint32_t pid)

@@ -857,7 +857,8 @@ static void plan_schedule(struct mcp_kernel_plan *plan, uint64_t *random)
     plan->nsteps = lengths.steps;
     plan->nsends = lengths.sends;
     plan->nwaits = lengths.waits;
-    assert_true(myr_fill_tables(&schedule, node, nicbarr_schedule_of, &asked, plan->steps, peers));
+    assert_true(
+        myr_fill_tables(&schedule, node, nicbarr_schedule_of, &asked, NULL, plan->steps, peers));
     for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
         plan->peers[p] = peer_at(peers[p].node, peers[p].slot);
     }

@@ -84,9 +84,11 @@ static void wake(struct mcp_board *board, myr_word *word)
 
 /* ---- a group ---- */
 
-static void start(struct myr_nic_group *group, uint32_t epoch)
+static void start(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit)
 {
     struct nic *nic = group->nic;
+    (void)block;
+    (void)unit;
     mcp_collective_start(&nic->collective, &nic->board, &nic->counters, group->own, epoch);
 }
 
@@ -169,7 +171,7 @@ static enum myr_status prepare(void *opened, const struct myr_site *site,
         nic->groups < GROUPS) {
         mcp_group_init(mcp, members->key, members->nodes, members->node, lengths.steps,
                        lengths.sends, lengths.waits, 0);
-        status = myr_fill_tables(&schedule, members->node, schedule_of, context,
+        status = myr_fill_tables(&schedule, members->node, schedule_of, context, NULL,
                                  mcp_group_steps(mcp), mcp_group_sends(mcp))
                      ? MYR_OK
                      : MYR_ERR_OUT_OF_MEMORY;
