@@ -12,6 +12,7 @@ coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/census.h coll_nicbarr/census.c \
     coll_nicbarr/candidates.h coll_nicbarr/candidates.c \
     coll_nicbarr/contest.h coll_nicbarr/contest.c \
+    coll_nicbarr/order.h coll_nicbarr/order.c \
     coll_nicbarr/statistics.h coll_nicbarr/statistics.c \
     coll_nicbarr/regular_file.h coll_nicbarr/regular_file.c
 

@@ -6,6 +6,7 @@ unit_programs = \
     tests/unit/model_test \
     tests/unit/statistics_test \
     tests/unit/candidates_test \
+    tests/unit/order_test \
     tests/unit/census_test \
     tests/unit/nics_test \
     tests/unit/hello_test \
@@ -122,6 +123,10 @@ tests_unit_patience_test_LDADD = $(unit_libs)
 tests_unit_waiter_test_SOURCES = tests/unit/waiter_test.c $(unit_common)
 tests_unit_waiter_test_CFLAGS = $(unit_cflags)
 tests_unit_waiter_test_LDADD = $(unit_libs)
+
+tests_unit_order_test_SOURCES = tests/unit/order_test.c $(unit_common)
+tests_unit_order_test_CFLAGS = $(unit_cflags)
+tests_unit_order_test_LDADD = $(unit_libs)
 
 tests_unit_group_test_SOURCES = tests/unit/group_test.c $(unit_common)
 tests_unit_group_test_CFLAGS = $(unit_cflags)

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The order of combining across nodes: for every placement of up to 7 ranks on up to 4 nodes, and
+ * for random ones of up to 70. Values are texts, so any other order than that of the tree shows.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "coll_nicbarr/order.h"
+#include "tests/unit/crew.h"
+
+enum { RANKS = 70, NODES = 9, TEXT = 700, DEPTH = 9 };
+
+/* The tree by its definition: ranks first to first + width, as far as there are some. */
+static void expect(uint32_t first, uint32_t width, uint32_t size, char *text)
+{
+    if (1 == width) {
+        sprintf(text, "%u", first);
+        return;
+    }
+    if (first + width / 2 >= size) {
+        expect(first, width / 2, size, text);
+        return;
+    }
+    strcpy(text, "(");
+    expect(first, width / 2, size, text + strlen(text));
+    strcat(text, " ");
+    expect(first + width / 2, width / 2, size, text + strlen(text));
+    strcat(text, ")");
+}
+
+struct stack {
+    char text[DEPTH][TEXT];
+    uint32_t count, most;
+};
+
+static void push(struct stack *stack, const char *text, uint32_t merges)
+{
+    assert_true(stack->count < stack->most);
+    strcpy(stack->text[stack->count++], text);
+    for (; merges > 0; --merges) {
+        static char both[2 * TEXT];
+        assert_true(stack->count >= 2);
+        --stack->count;
+        snprintf(both, sizeof(both), "(%s %s)", stack->text[stack->count - 1],
+                 stack->text[stack->count]);
+        assert_true(strlen(both) < TEXT);
+        strcpy(stack->text[stack->count - 1], both);
+    }
+}
+
+static char piece_text[NODES][RANKS][TEXT];
+
+/* What one node makes of its ranks. */
+static uint32_t play_own(const struct nicbarr_order *order, const uint32_t *node_of, uint32_t size,
+                         uint32_t node)
+{
+    uint32_t ranks[RANKS], count = 0, pieces = 0;
+    struct stack stack = {.count = 0, .most = order->depth};
+    for (uint32_t r = 0; r < size; ++r) {
+        if (node == node_of[r]) {
+            ranks[count++] = r;
+        }
+    }
+    assert_int_equal(order->nown, count);
+    for (uint32_t t = 0; t < order->nown; ++t) {
+        char text[TEXT];
+        const struct nicbarr_term *term = &order->own[t];
+        sprintf(text, "%u", ranks[term->source]);
+        push(&stack, text, term->merges);
+        if (t + 1 == order->nown || order->own[t + 1].piece != term->piece) {
+            assert_int_equal(stack.count, 1);
+            assert_int_equal(term->piece, pieces);
+            strcpy(piece_text[node][pieces++], stack.text[0]);
+            stack.count = 0;
+        }
+    }
+    assert_true(pieces <= order->most);
+    return pieces;
+}
+
+static void check(const uint32_t *node_of, uint32_t size, uint32_t nodes)
+{
+    static char wanted[TEXT];
+    struct nicbarr_order orders[NODES];
+    uint32_t pieces = 0, width = 1;
+    struct stack stack = {.count = 0};
+    for (uint32_t n = 0; n < nodes; ++n) {
+        assert_true(nicbarr_order_make(node_of, size, nodes, n, &orders[n]));
+        assert_int_equal(orders[n].npieces, orders[0].npieces);
+        assert_int_equal(orders[n].most, orders[0].most);
+        assert_memory_equal(orders[n].pieces, orders[0].pieces,
+                            orders[0].npieces * sizeof(*orders[0].pieces));
+        pieces += play_own(&orders[n], node_of, size, n);
+    }
+    assert_int_equal(pieces, orders[0].npieces);
+    stack.most = orders[0].depth;
+    for (uint32_t t = 0; t < orders[0].npieces; ++t) {
+        const struct nicbarr_term *term = &orders[0].pieces[t];
+        push(&stack, piece_text[term->source][term->piece], term->merges);
+    }
+    while (width < size) {
+        width *= 2;
+    }
+    expect(0, width, size, wanted);
+    assert_int_equal(stack.count, 1);
+    assert_string_equal(stack.text[0], wanted);
+    for (uint32_t n = 0; n < nodes; ++n) {
+        nicbarr_order_free(&orders[n]);
+    }
+}
+
+static void every_placement(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 7; ++size) {
+        for (uint32_t nodes = 1; nodes <= 4; ++nodes) {
+            uint32_t placements = 1, node_of[7];
+            for (uint32_t r = 0; r < size; ++r) {
+                placements *= nodes;
+            }
+            for (uint32_t p = 0; p < placements; ++p) {
+                for (uint32_t r = 0, rest = p; r < size; ++r, rest /= nodes) {
+                    node_of[r] = rest % nodes;
+                }
+                check(node_of, size, nodes);
+            }
+        }
+    }
+}
+
+static void random_placements(void **state)
+{
+    uint64_t random = crew_seed();
+    (void)state;
+    for (int game = 0; game < 2000; ++game) {
+        uint32_t node_of[RANKS];
+        const uint32_t size = 1 + crew_below(&random, RANKS);
+        const uint32_t nodes = 1 + crew_below(&random, NODES);
+        const uint32_t run = 1 + crew_below(&random, 17);
+        for (uint32_t r = 0; r < size; ++r) { /* by blocks, round robin, or anyhow */
+            node_of[r] = run < 17 ? r / run % nodes : crew_below(&random, nodes);
+        }
+        check(node_of, size, nodes);
+    }
+}
+
+static void blocks_make_one_piece(void **state)
+{
+    (void)state;
+    for (uint32_t locals = 1; locals <= 16; locals *= 2) {
+        uint32_t node_of[64];
+        struct nicbarr_order order;
+        for (uint32_t r = 0; r < 64; ++r) {
+            node_of[r] = r / locals;
+        }
+        assert_true(nicbarr_order_make(node_of, 64, 64 / locals, 0, &order));
+        assert_int_equal(order.most, 1);
+        assert_int_equal(order.npieces, 64 / locals);
+        nicbarr_order_free(&order);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_placement),
+        cmocka_unit_test(random_placements),
+        cmocka_unit_test(blocks_make_one_piece),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
