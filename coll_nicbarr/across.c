@@ -121,6 +121,43 @@ static int meet_others(ompi_communicator_t *comm)
     return rc;
 }
 
+/* Find out who can play, unless that is known. Open MPI's error; `why` if nobody can. */
+static int find_nodes(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                      const char **why)
+{
+    int rc = OMPI_SUCCESS;
+    *why = NULL;
+    if (0 != module->nodes.nodes) {
+        return rc;
+    }
+    if (nicbarr_members_later(comm)) {
+        rc = meet_others(comm);
+    }
+    if (OMPI_SUCCESS == rc) {
+        (void)nicbarr_nodes_agree(module, comm, why);
+    }
+    return rc;
+}
+
+int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            bool *left_out)
+{
+    const char *why;
+    int rc = find_nodes(module, comm, &why);
+    if (OMPI_SUCCESS == rc && NULL != why) {
+        nicbarr_decline(module, comm, why);
+        return rc;
+    }
+    uint64_t words[NICBARR_SHARED_WORDS] = {1, 0};
+    if (OMPI_SUCCESS == rc && 0 == ompi_comm_rank(comm)) {
+        words[0] = myr_secret_draw(&module->secret);
+        words[1] = in_doubt();
+    }
+    rc = OMPI_SUCCESS == rc ? nicbarr_share(comm, words, &module->secret, &module->sealed) : rc;
+    *left_out = 0 != words[1];
+    return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
+}
+
 /* ---- installing ---- */
 
 /* Join what is missing; false if that cannot be. */
@@ -205,12 +242,9 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 {
     const char *why = NULL;
     bool left_out = false;
-    int rc = OMPI_SUCCESS;
     module->tuning = true; /* as above */
-    if (nicbarr_members_later(comm)) {
-        rc = meet_others(comm);
-    }
-    if (OMPI_SUCCESS == rc && nicbarr_nodes_agree(module, comm, &why)) {
+    int rc = find_nodes(module, comm, &why);
+    if (OMPI_SUCCESS == rc && NULL == why) {
         why = nicbarr_forced_in_vain(&module->shape);
     }
     if (OMPI_SUCCESS == rc && NULL != why) {

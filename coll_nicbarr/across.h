@@ -12,6 +12,15 @@
  * MPI_Barrier has its next function. */
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
+/*
+ * For collectives that carry data: find out who can play, and have a new secret of the module's for
+ * groups to come. `left_out`: packets did not come through for an earlier communicator, so this one
+ * is not to try. Collective over `comm`, with module->tuning set. Where nobody can play, all is
+ * declined: module->declined. Returns Open MPI's error.
+ */
+int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            bool *left_out);
+
 /* Install what was chosen: the NICs' barrier over module->nic, or Open MPI's own. Collective. */
 int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 

@@ -91,6 +91,28 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
     return candidates.count;
 }
 
+/* (With data, down a tree everything goes to everybody, so a tree wins nothing by having few
+ * messages. Everybody to everybody has the shortest ones.) */
+int nicbarr_data_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *choices)
+{
+    const uint32_t nodes = shape->nodes;
+    struct candidates candidates = {choices, 0, 0};
+    add(&candidates, nodes, NICBARR_OPENMPI, 0);
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        candidates.nic = nic;
+        if (!nicbarr_has(shape, nic) || 0 == nicbarr_kind(nic)->caps.board) {
+            continue;
+        }
+        add(&candidates, nodes, NICBARR_PAIRWISE, 0);
+        add(&candidates, nodes, NICBARR_DISSEMINATION, 1);
+        add(&candidates, nodes, NICBARR_DISSEMINATION, 3);
+        if (nodes <= 16) {
+            add(&candidates, nodes, NICBARR_DISSEMINATION, nodes - 1);
+        }
+    }
+    return candidates.count;
+}
+
 struct nicbarr_choice nicbarr_default_choice(const struct nicbarr_shape *shape)
 {
     if (shape->nodes > 1) {

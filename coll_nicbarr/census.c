@@ -140,6 +140,8 @@ enum nicbarr_counted nicbarr_census(const struct nicbarr_peer *const *peers, uin
         good = describe(&count, nodes);
         worst = NICBARR_COUNTED;
     }
+    nodes->of = count.nodes.of;
+    count.nodes.of = NULL;
     parts_free(&count.segments);
     parts_free(&count.nodes);
     if (!good || NICBARR_COUNTED != worst) {
@@ -153,5 +155,6 @@ void nicbarr_nodes_free(struct nicbarr_nodes *nodes)
     for (uint32_t nic = 0; nic < NICBARR_NICS_MOST; ++nic) {
         free(nodes->names[nic]);
     }
+    free(nodes->of);
     *nodes = (struct nicbarr_nodes){0};
 }

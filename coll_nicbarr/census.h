@@ -43,6 +43,7 @@ struct nicbarr_nodes {
     uint32_t by;            /* the NIC whose sharing makes a node */
     uint32_t players;       /* bit n: NIC n can play between all of them */
     const struct myr_nic_name **names[NICBARR_NICS_MOST]; /* [nodes]; NULL where it cannot */
+    uint32_t *of; /* [size]: the node of each rank; who has no use for it frees it */
 };
 
 enum nicbarr_counted {

@@ -10,7 +10,7 @@
  *   members.c     can a communicator be served?
  *   module.c      a communicator's module: what lies below it, setting up at the first collective
  *   across.c      the same for communicators on several nodes, whose NICs play the barriers
- *   groups.c      groups of NICs: joining them
+ *   groups.c      groups of NICs: joining them          entrants.c    many of them, to be measured
  *   barrier.c     MPI_Barrier
  *   ibarrier.c    MPI_Ibarrier and persistent barriers
  *   requests.c    non-blocking collectives under way
@@ -18,6 +18,9 @@
  *   data_tune.c   are they faster than Open MPI's own?
  *   allreduce.c   MPI_Allreduce, MPI_Iallreduce, MPI_Reduce
  *   reduction.c   one of them under way
+ *   allreduce_across.c  the same on several nodes: MPI_Allreduce, MPI_Iallreduce
+ *   data_across.c when they are served, and is that faster?
+ *   carrier.c     one of them under way                 order.c       the order of combining (pure)
  *   bcast.c       MPI_Bcast
  *   layout.c      from a choice to a plan in a record's memory
  *   schedule.c    the algorithms (pure)              model.c  what they should cost (pure)
@@ -56,6 +59,7 @@ enum nicbarr_way {
     NICBARR_WAY_OWN /* Open MPI's */
 };
 enum { NICBARR_SIZE_CLASSES = 4 /* see data.h */ };
+enum { NICBARR_DATA_RANKS = 4096 /* of a communicator on several nodes, for those, at the most */ };
 
 typedef struct mca_coll_nicbarr_component {
     mca_coll_base_component_t super;
@@ -117,13 +121,14 @@ typedef struct mca_coll_nicbarr_module {
     uint64_t persistent;  /* persistent barriers made so far */
     /* On several nodes instead of the group and what belongs to it: */
     bool across;
-    struct nicbarr_nodes nodes; /* none: not set up yet */
-    struct myr_nic_group nic;   /* MPI_Barrier's; no record: it is not the NICs' (yet) */
-    struct myr_nic_group split; /* MPI_Ibarrier's */
-    struct mcp_secret secret;   /* from which the groups' keys and secrets are made */
-    bool sealed;                /* it came from rank 0 sealed, not as it is */
-    uint32_t barriers;          /* done by Open MPI's own function so far */
-    bool told;                  /* that its NICs have failed */
+    struct nicbarr_nodes nodes;        /* none: not set up yet */
+    struct myr_nic_group nic;          /* MPI_Barrier's; no record: it is not the NICs' (yet) */
+    struct myr_nic_group split;        /* MPI_Ibarrier's */
+    struct mcp_secret secret;          /* from which the groups' keys and secrets are made */
+    bool sealed;                       /* it came from rank 0 sealed, not as it is */
+    uint32_t barriers;                 /* done by Open MPI's own function so far */
+    bool told;                         /* that its NICs have failed */
+    struct nicbarr_carriers *carriers; /* of collectives that carry data; NULL: none (yet) */
 } mca_coll_nicbarr_module_t;
 
 OBJ_CLASS_DECLARATION(mca_coll_nicbarr_module_t);

@@ -25,10 +25,12 @@ const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_wa
     return NICBARR_BCAST == collective ? "ring" : "exchange";
 }
 
-bool nicbarr_data_wanted(enum nicbarr_collective collective, int processes)
+bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes)
 {
-    return NICBARR_WAY_OWN != mca_coll_nicbarr_component.forced_ways[collective] && processes > 1 &&
-           processes <= NICBARR_DATA_PROCESSES && nicbarr_host_memory_only();
+    const bool served = across ? NICBARR_ALLREDUCE == collective && processes <= NICBARR_DATA_RANKS
+                               : processes > 1 && processes <= NICBARR_DATA_PROCESSES;
+    return served && NICBARR_WAY_OWN != mca_coll_nicbarr_component.forced_ways[collective] &&
+           nicbarr_host_memory_only();
 }
 
 /* ---- memory ---- */
@@ -125,12 +127,22 @@ bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
                                        ++*calls <= (uint32_t)component->parameters.tune_after))) {
         return false;
     }
+    if (module->across) {
+        if (OMPI_SUCCESS !=
+            nicbarr_data_across_decide(module, comm, collective, size_class, forced)) {
+            *way = NICBARR_WAY_OWN; /* as below */
+        }
+        if (!module->declined) {
+            give_up_if_all_own(module, comm, collective);
+        }
+        return NICBARR_WAY_OURS == *way;
+    }
     if (!nicbarr_data_set_up(module, comm, collective)) {
         return false;
     }
     if (forced) {
         *way = NICBARR_WAY_OURS;
-        nicbarr_report_data(module, comm, collective, size_class, NICBARR_FORCED, NULL);
+        nicbarr_report_data(module, comm, collective, size_class, NICBARR_FORCED, NULL, NULL);
     } else if (OMPI_SUCCESS != nicbarr_data_tune(module, comm, collective, size_class)) {
         *way = NICBARR_WAY_OWN; /* whose error this is says so itself, in this very call */
     }

@@ -27,24 +27,31 @@ enum {
 
 /* Is a module to offer `collective` at all? No: a person wants Open MPI's own, or data may lie
  * where only Open MPI can read it (on a GPU). */
-bool nicbarr_data_wanted(enum nicbarr_collective collective, int processes);
+bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes);
 
 /* Not decided yet: is this call to be nicbarr's? Some calls on the way to that take time: they get
  * memory, and measure. */
 bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective, uint32_t size_class);
 
+/* The class of at most NICBARR_DATA_MOST bytes. */
+static inline uint32_t nicbarr_size_class(size_t bytes)
+{
+    uint32_t size_class = 0;
+    while (bytes > nicbarr_size_classes[size_class]) {
+        ++size_class;
+    }
+    return size_class;
+}
+
 /* Is a call with so many bytes nicbarr's? */
 static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective, size_t bytes)
 {
-    uint32_t size_class = 0;
     if (bytes > NICBARR_DATA_MOST) {
         return false;
     }
-    while (bytes > nicbarr_size_classes[size_class]) {
-        ++size_class;
-    }
+    const uint32_t size_class = nicbarr_size_class(bytes);
     const enum nicbarr_way way = module->ways[collective][size_class].way;
     return NICBARR_WAY_OURS == way ||
            (NICBARR_WAY_OPEN == way && nicbarr_data_decide(module, comm, collective, size_class));
@@ -69,7 +76,34 @@ const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_wa
 int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       enum nicbarr_collective collective, uint32_t size_class);
 
+/* ---- data_across.c: on several nodes ---- */
+
+struct nicbarr_carrier;
+
+/* Decide on a class: join groups of NICs, and measure them against Open MPI's own. `forced`: the
+ * person wants nicbarr's, if there is any. Sets `way`. Collective; Open MPI's error otherwise. */
+int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               enum nicbarr_collective collective, uint32_t size_class,
+                               bool forced);
+
+/* What a class goes by, once that is nicbarr's; NULL: none. */
+struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
+                                             uint32_t size_class);
+void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module);
+
+/* Reduce by this carrier. Returns an error of MPI's. */
+int nicbarr_carry_allreduce(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            struct nicbarr_carrier *carrier, const void *from, void *to, int count,
+                            ompi_datatype_t *type, ompi_op_t *op);
+
 /* ---- what MPI calls ---- */
+
+int nicbarr_allreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
+                             ompi_op_t *op, ompi_communicator_t *comm,
+                             mca_coll_base_module_t *module);
+int nicbarr_iallreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
+                              ompi_op_t *op, ompi_communicator_t *comm, ompi_request_t **request,
+                              mca_coll_base_module_t *module);
 
 int nicbarr_allreduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
                       ompi_communicator_t *comm, mca_coll_base_module_t *module);

@@ -97,7 +97,7 @@ static void publish(const struct tuner *t, uint64_t key, enum nicbarr_way way, u
     if (0 == ompi_comm_rank(t->comm)) {
         (void)myr_note_set(mca_coll_nicbarr_component.segment, key, (uint64_t)way);
         nicbarr_report_data(t->module, t->comm, t->collective, size_class, NICBARR_MEASURED,
-                            &t->contest);
+                            &t->contest, NULL);
         nicbarr_report_write();
     }
 }
@@ -117,7 +117,8 @@ static int run(struct tuner *t, enum nicbarr_way *way, uint32_t size_class)
     }
     if (0 != known) {
         *way = (enum nicbarr_way)known;
-        nicbarr_report_data(t->module, t->comm, t->collective, size_class, NICBARR_FROM_JOB, NULL);
+        nicbarr_report_data(t->module, t->comm, t->collective, size_class, NICBARR_FROM_JOB, NULL,
+                            NULL);
         return rc;
     }
     /* While it competes, calls of this class are ours. */

@@ -15,6 +15,7 @@ struct nicbarr_joining {
     uint32_t
         peers; /* of a ping-pong between one process each of nodes 0 to `peers`; 0: a barrier */
     uint32_t number;             /* tells the module's groups apart */
+    uint32_t unit_most;          /* bytes of a node's block, if it carries data; see nic_group.h */
     struct myr_nic_group *group; /* gets it; NULL: this process has no part in it */
     bool failed;                 /* it was not had here; with a line in errors[choice.nic] */
 };
@@ -22,7 +23,8 @@ struct nicbarr_joining {
 enum nicbarr_group_number {
     NICBARR_GROUP_SPLIT,
     NICBARR_GROUP_BARRIER, /* and one for each candidate */
-    NICBARR_GROUP_PING_PONG = 64
+    NICBARR_GROUP_PING_PONG = 64,
+    NICBARR_GROUP_DATA = 1024 /* and for each class of size one for each candidate */
 };
 
 /*

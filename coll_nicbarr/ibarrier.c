@@ -49,7 +49,8 @@ static bool test_across(nicbarr_request_t *request)
 {
     const bool done = myr_nic_group_test(&request->module->split, request->of.barrier.epoch);
     if (done && request->of.barrier.looked) {
-        nicbarr_overdue_end(request->super.req_mpi_object.comm, &request->of.barrier.wait);
+        nicbarr_overdue_end(request->super.req_mpi_object.comm, &request->module->split,
+                            &request->of.barrier.wait);
     }
     return done;
 }

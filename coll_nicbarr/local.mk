@@ -27,12 +27,15 @@ coll_nicbarr_sources = \
     coll_nicbarr/across.h coll_nicbarr/across.c \
     coll_nicbarr/sharing.h coll_nicbarr/sharing.c \
     coll_nicbarr/groups.h coll_nicbarr/groups.c \
+    coll_nicbarr/entrants.h coll_nicbarr/entrants.c \
     coll_nicbarr/overdue.h coll_nicbarr/overdue.c \
     coll_nicbarr/barrier.h coll_nicbarr/barrier.c coll_nicbarr/ibarrier.c \
     coll_nicbarr/requests.h coll_nicbarr/requests.c \
     coll_nicbarr/reduction.h coll_nicbarr/reduction.c \
     coll_nicbarr/data.h coll_nicbarr/data.c coll_nicbarr/data_tune.c \
     coll_nicbarr/allreduce.c coll_nicbarr/bcast.c \
+    coll_nicbarr/data_across.c coll_nicbarr/allreduce_across.c \
+    coll_nicbarr/carrier.h coll_nicbarr/carrier.c \
     coll_nicbarr/layout.h coll_nicbarr/layout.c \
     coll_nicbarr/tuning.h coll_nicbarr/tune.h coll_nicbarr/tune.c \
     coll_nicbarr/together.h coll_nicbarr/together.c \

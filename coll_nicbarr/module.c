@@ -83,6 +83,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
         myr_record_leave(mca_coll_nicbarr_component.segment, module->group.record);
     }
     nicbarr_data_leave(module);
+    nicbarr_carriers_free(module);
     nicbarr_group_leave(&module->nic);
     nicbarr_group_leave(&module->split);
     nicbarr_nodes_free(&module->nodes);
@@ -130,14 +131,14 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
         module->super.coll_ibarrier = nicbarr_ibarrier;
         module->super.coll_barrier_init = nicbarr_barrier_init;
     }
-    if (!across && nicbarr_data_wanted(NICBARR_ALLREDUCE, ompi_comm_size(comm))) {
-        module->super.coll_allreduce = nicbarr_allreduce;
-        module->super.coll_iallreduce = nicbarr_iallreduce;
+    if (nicbarr_data_wanted(NICBARR_ALLREDUCE, across, ompi_comm_size(comm))) {
+        module->super.coll_allreduce = across ? nicbarr_allreduce_across : nicbarr_allreduce;
+        module->super.coll_iallreduce = across ? nicbarr_iallreduce_across : nicbarr_iallreduce;
     }
-    if (!across && nicbarr_data_wanted(NICBARR_REDUCE, ompi_comm_size(comm))) {
+    if (nicbarr_data_wanted(NICBARR_REDUCE, across, ompi_comm_size(comm))) {
         module->super.coll_reduce = nicbarr_reduce;
     }
-    if (!across && nicbarr_data_wanted(NICBARR_BCAST, ompi_comm_size(comm))) {
+    if (nicbarr_data_wanted(NICBARR_BCAST, across, ompi_comm_size(comm))) {
         module->super.coll_bcast = nicbarr_bcast;
     }
     return &module->super;

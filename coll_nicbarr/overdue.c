@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "coll_nicbarr/barrier.h"
+#include "coll_nicbarr/carrier.h"
+#include "coll_nicbarr/data.h"
 #include "os/clock.h"
 
 enum {
@@ -147,11 +149,13 @@ static void add_silent(struct line *line, const mca_coll_nicbarr_module_t *modul
     }
 }
 
-static void begin(struct line *line, ompi_communicator_t *comm, const struct nicbarr_wait *wait)
+static void begin(struct line *line, ompi_communicator_t *comm, const struct myr_nic_group *group,
+                  const struct nicbarr_wait *wait)
 {
     char name[NICBARR_COMM_TEXT];
     *line = (struct line){.length = 0};
-    add(line, "barrier %u on %s has waited for %.1f s", wait->epoch, nicbarr_comm_name(comm, name),
+    add(line, "%s %u on %s has waited for %.1f s", NULL == group->data ? "barrier" : "reduction",
+        wait->epoch, nicbarr_comm_name(comm, name),
         (double)(nicbarr_now_ms() - wait->began_ms) * 1e-3);
 }
 
@@ -161,11 +165,12 @@ static void say(const struct line *line)
 }
 
 static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                 const struct silent *silent, const struct nicbarr_wait *wait)
+                 const struct myr_nic_group *group, const struct silent *silent,
+                 const struct nicbarr_wait *wait)
 {
     const int timeout = mca_coll_nicbarr_component.parameters.timeout;
     struct line line;
-    begin(&line, comm, wait);
+    begin(&line, comm, group, wait);
     add(&line, " without a sign of life of ");
     add_silent(&line, module, comm, silent);
     if (0 == timeout) {
@@ -178,6 +183,18 @@ static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 
 /* ---- the end of a group ---- */
 
+/* The NIC that plays a group. */
+static uint32_t nic_of(const mca_coll_nicbarr_module_t *module, const struct myr_nic_group *group)
+{
+    for (uint32_t c = 0; NULL != group->data && c < NICBARR_SIZE_CLASSES; ++c) {
+        const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, c);
+        if (NULL != carrier && group == &carrier->group) {
+            return carrier->choice.nic;
+        }
+    }
+    return 0 == module->choice.nic ? module->nodes.by : module->choice.nic;
+}
+
 /* What kept it from being completed, once for a communicator. */
 static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, const struct nicbarr_wait *wait)
@@ -188,9 +205,9 @@ static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         return;
     }
     module->told = true;
-    begin(&line, comm, wait);
+    begin(&line, comm, group, wait);
     if (!myr_nic_group_failed(group, &node)) {
-        const struct myr_nic_kind *kind = nicbarr_kind(module->choice.nic);
+        const struct myr_nic_kind *kind = nicbarr_kind(nic_of(module, group));
         add(&line,
             " and will not be completed: %s of this node is gone, or a process died that "
             "ran it%s%s%s",
@@ -240,17 +257,18 @@ int nicbarr_overdue_look(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     }
     if (0 != warn_ms && longest_ms >= warn_ms && !wait->warned) {
         keep_silent(&silent, warn_ms);
-        warn(module, comm, &silent, wait);
+        warn(module, comm, group, &silent, wait);
         wait->warned = true;
     }
     return OMPI_SUCCESS;
 }
 
-void nicbarr_overdue_end(ompi_communicator_t *comm, const struct nicbarr_wait *wait)
+void nicbarr_overdue_end(ompi_communicator_t *comm, const struct myr_nic_group *group,
+                         const struct nicbarr_wait *wait)
 {
     if (wait->warned) {
         struct line line;
-        begin(&line, comm, wait);
+        begin(&line, comm, group, wait);
         add(&line, " and goes on now: all nodes have come");
         say(&line);
     }
@@ -267,6 +285,6 @@ int nicbarr_overdue_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
             return myr_nic_group_test(group, epoch) ? OMPI_SUCCESS : rc;
         }
     } while (!myr_nic_group_wait(group, epoch, NICBARR_LOOK_US));
-    nicbarr_overdue_end(comm, &wait);
+    nicbarr_overdue_end(comm, group, &wait);
     return OMPI_SUCCESS;
 }

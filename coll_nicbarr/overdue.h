@@ -39,7 +39,8 @@ int nicbarr_overdue_look(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
                          struct myr_nic_group *group, struct nicbarr_wait *wait);
 
 /* It is over after all: say so, if there was a warning. */
-void nicbarr_overdue_end(ompi_communicator_t *comm, const struct nicbarr_wait *wait);
+void nicbarr_overdue_end(ompi_communicator_t *comm, const struct myr_nic_group *group,
+                         const struct nicbarr_wait *wait);
 
 /* Go on waiting for `epoch` after a first NICBARR_LOOK_US; OMPI_SUCCESS, or an error of MPI's. */
 int nicbarr_overdue_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

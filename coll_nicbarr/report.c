@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "coll_nicbarr/contest.h"
+#include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/data.h"
 #include "coll_nicbarr/report_file.h"
 #include "coll_nicbarr/this_host.h"
@@ -98,12 +99,15 @@ static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
 }
 
 static void add_contest(json_t *entry, const struct nicbarr_contest *contest,
-                        enum nicbarr_collective collective)
+                        enum nicbarr_collective collective, const struct nicbarr_choice *choices)
 {
     json_t *candidates = json_array();
     for (int c = 0; c < contest->count; ++c) {
+        char text[NICBARR_CHOICE_TEXT];
         const char *name =
-            nicbarr_way_name(collective, 0 == c ? NICBARR_WAY_OWN : NICBARR_WAY_OURS);
+            NULL != choices
+                ? nicbarr_choice_name(choices[c], text)
+                : nicbarr_way_name(collective, 0 == c ? NICBARR_WAY_OWN : NICBARR_WAY_OURS);
         json_array_append_new(candidates,
                               candidate_json(name, contest->of[c].rounds, contest->of[c].us));
     }
@@ -159,17 +163,35 @@ static json_t *barrier_json(const mca_coll_nicbarr_module_t *module, ompi_commun
     return entry;
 }
 
+/* How a class of size is done, in a word. */
+static const char *data_way(const mca_coll_nicbarr_module_t *module,
+                            enum nicbarr_collective collective, uint32_t size_class,
+                            char text[NICBARR_CHOICE_TEXT])
+{
+    const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, size_class);
+    return NULL != carrier ? nicbarr_choice_name(carrier->choice, text)
+                           : nicbarr_way_name(collective, module->ways[collective][size_class].way);
+}
+
+static const struct myr_record *data_record(const mca_coll_nicbarr_module_t *module,
+                                            enum nicbarr_collective collective, uint32_t size_class)
+{
+    const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, size_class);
+    return NULL != carrier               ? carrier->group.record
+           : NICBARR_BCAST == collective ? module->ring.record
+                                         : module->reducer.exchange.record;
+}
+
 static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective, uint32_t size_class,
                          enum nicbarr_source source)
 {
-    const enum nicbarr_way way = module->ways[collective][size_class].way;
+    char text[NICBARR_CHOICE_TEXT];
     json_t *entry = new_entry(comm);
     json_object_set_new(entry, "collective", json_string(nicbarr_collective_name(collective)));
     json_object_set_new(entry, "bytes", json_integer(nicbarr_size_classes[size_class]));
-    add_choice(entry, &module->shape, nicbarr_way_name(collective, way), source);
-    add_record(entry,
-               NICBARR_BCAST == collective ? module->ring.record : module->reducer.exchange.record);
+    add_choice(entry, &module->shape, data_way(module, collective, size_class, text), source);
+    add_record(entry, data_record(module, collective, size_class));
     return entry;
 }
 
@@ -236,14 +258,14 @@ static void say_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_
                      enum nicbarr_collective collective, uint32_t size_class,
                      enum nicbarr_source source, const struct nicbarr_contest *contest)
 {
-    char what[60], figures[FIGURES_TEXT] = "";
+    char what[60], figures[FIGURES_TEXT] = "", text[NICBARR_CHOICE_TEXT];
     snprintf(what, sizeof(what), "%s up to %u bytes", nicbarr_collective_name(collective),
              nicbarr_size_classes[size_class]);
     if (NULL != contest) {
         write_figures(figures, contest->of[contest->chosen].us, contest->of[0].us);
     }
-    say(comm, module->shape.nodes, what,
-        nicbarr_way_name(collective, module->ways[collective][size_class].way), source, figures);
+    say(comm, module->shape.nodes, what, data_way(module, collective, size_class, text), source,
+        figures);
 }
 
 /* ---- what the component calls ---- */
@@ -269,7 +291,8 @@ void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communica
 
 void nicbarr_report_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective, uint32_t size_class,
-                         enum nicbarr_source source, const struct nicbarr_contest *contest)
+                         enum nicbarr_source source, const struct nicbarr_contest *contest,
+                         const struct nicbarr_choice *choices)
 {
     if (0 != ompi_comm_rank(comm)) {
         return;
@@ -280,7 +303,7 @@ void nicbarr_report_data(const mca_coll_nicbarr_module_t *module, ompi_communica
     }
     json_t *entry = data_json(module, comm, collective, size_class, source);
     if (NULL != contest) {
-        add_contest(entry, contest, collective);
+        add_contest(entry, contest, collective, choices);
     }
     keep(entry, NULL != contest);
 }

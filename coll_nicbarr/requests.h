@@ -9,6 +9,7 @@
 #ifndef NICBARR_REQUESTS_H
 #define NICBARR_REQUESTS_H
 
+#include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/reduction.h"
@@ -39,6 +40,12 @@ struct nicbarr_request {
             struct nicbarr_wait wait;
         } barrier;
         struct nicbarr_reduction reduction;
+        struct {
+            struct nicbarr_carrier *carrier;
+            struct nicbarr_carried carried;
+            bool looked; /* as above */
+            struct nicbarr_wait wait;
+        } across;
     } of;
 };
 

@@ -8,9 +8,7 @@
  * MPI's own barrier: plans may use the same memory one after the other, but not at once (see
  * plan.h).
  *
- * On one node a candidate is a plan. On several it is a group of NICs, whose first barrier may
- * fail. A kind of NIC may be unable to have such a group, or its packets may not come through. Then
- * all members drop all candidates of that kind, and the others go on.
+ * On one node a candidate is a plan. On several it is a group of NICs (entrants.h).
  */
 #include "coll_nicbarr/tune.h"
 
@@ -20,6 +18,7 @@
 #include "coll_nicbarr/cache.h"
 #include "coll_nicbarr/candidates.h"
 #include "coll_nicbarr/contest.h"
+#include "coll_nicbarr/entrants.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/limits.h"
@@ -38,9 +37,8 @@ struct tuner {
     mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
     struct nicbarr_tuning tuning;
-    struct myr_plan plans[NICBARR_CANDIDATES];     /* on one node */
-    struct myr_nic_group nics[NICBARR_CANDIDATES]; /* on several, ... */
-    struct myr_error errors[NICBARR_NICS_MOST];    /* ... and why one could not be had */
+    struct myr_plan plans[NICBARR_CANDIDATES]; /* on one node */
+    struct nicbarr_entrants entrants;          /* on several */
     struct nicbarr_contest contest;
 };
 
@@ -61,7 +59,7 @@ static int enter_barrier(struct tuner *tuner, int candidate)
         return meet(tuner);
     }
     if (tuner->module->across) {
-        return nicbarr_nic_barrier(tuner->module, tuner->comm, &tuner->nics[candidate]);
+        return nicbarr_nic_barrier(tuner->module, tuner->comm, &tuner->entrants.group[candidate]);
     }
     myr_group_barrier(&tuner->module->group);
     return OMPI_SUCCESS;
@@ -95,109 +93,25 @@ static double now_us(void *context)
     return nicbarr_now_us();
 }
 
-/* ---- whose NICs can play ---- */
+/* ---- what competes ---- */
 
-/* For each NIC: 0 if it failed nowhere, else size - rank of the first rank where it failed. That
- * rank says why. */
-struct failures {
-    double of[NICBARR_NICS_MOST];
-};
-
-static double own_mark(const struct tuner *tuner)
-{
-    return ompi_comm_size(tuner->comm) - ompi_comm_rank(tuner->comm);
-}
-
-static void say_why(const struct tuner *tuner, uint32_t nic)
-{
-    char name[NICBARR_COMM_TEXT];
-    const char *why = tuner->errors[nic].text;
-    opal_output_verbose(1, mca_coll_nicbarr_component.output,
-                        "nicbarr: %s is measured without %s: %s",
-                        nicbarr_comm_name(tuner->comm, name), nicbarr_kind(nic)->title,
-                        '\0' != *why ? why : "its packets do not come through between all nodes");
-}
-
-/* Take out what some NICs cannot play, once all have found that out. */
-static void drop_nics(struct tuner *tuner, const struct failures *failures)
-{
-    struct nicbarr_tuning *tuning = &tuner->tuning;
-    int kept = 1; /* Open MPI's own */
-    for (int c = 1; c < tuning->count; ++c) {
-        if (0 != failures->of[tuning->candidates[c].choice.nic]) {
-            nicbarr_group_leave(&tuner->nics[c]);
-            continue;
-        }
-        if (kept != c) {
-            tuner->nics[kept] = tuner->nics[c];
-            tuner->nics[c] = (struct myr_nic_group){0};
-            tuning->candidates[kept] = tuning->candidates[c];
-        }
-        ++kept;
-    }
-    tuning->count = kept;
-    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
-        if (0 != failures->of[nic] && own_mark(tuner) == failures->of[nic]) {
-            say_why(tuner, nic);
-        }
-    }
-}
-
-/* Do all packets come through? Who has failed once is not tried again: that takes seconds. */
-static int try_out(struct tuner *tuner)
-{
-    struct failures failures = {{0}};
-    const bool any = tuner->tuning.count > 1; /* is there something to try? */
-    int rc = OMPI_SUCCESS;
-    for (int c = 1; OMPI_SUCCESS == rc && c < tuner->tuning.count; ++c) {
-        const uint32_t nic = tuner->tuning.candidates[c].choice.nic;
-        double *failed = &failures.of[nic];
-        if (0 == *failed) {
-            rc = meet(tuner);
-            const bool good =
-                OMPI_SUCCESS != rc || nicbarr_group_try(&tuner->nics[c], &tuner->errors[nic]);
-            *failed = good ? 0 : own_mark(tuner);
-            rc = OMPI_SUCCESS == rc ? nicbarr_maximum(tuner->comm, failed, 1) : rc;
-        }
-    }
-    if (OMPI_SUCCESS == rc && any) {
-        drop_nics(tuner, &failures);
-        nicbarr_across_tried(tuner->comm, tuner->tuning.count > 1);
-    }
-    return rc;
-}
-
-/* Have a group of NICs for each candidate. */
+/* Have a group of NICs for each candidate, as far as that can be. */
 static int make_groups(struct tuner *tuner)
 {
-    const struct nicbarr_tuning *tuning = &tuner->tuning;
-    struct nicbarr_joining list[NICBARR_CANDIDATES];
-    struct failures failures = {{0}};
-    const int count = tuning->count - 1;
-    for (int j = 0; j < count; ++j) {
-        list[j] = (struct nicbarr_joining){
-            .choice = tuning->candidates[j + 1].choice,
-            .number = NICBARR_GROUP_BARRIER + (uint32_t)j + 1,
-            .group = &tuner->nics[j + 1],
-        };
+    struct nicbarr_tuning *tuning = &tuner->tuning;
+    const int rc = nicbarr_entrants_join(tuner->module, tuner->comm, NICBARR_GROUP_BARRIER + 1, 0,
+                                         &tuner->entrants);
+    tuning->count = tuner->entrants.count;
+    for (int c = 0; c < tuning->count; ++c) {
+        tuning->candidates[c].choice = tuner->entrants.choice[c];
     }
-    int rc = nicbarr_groups_join(tuner->module, tuner->comm, list, count, tuner->errors);
-    for (int j = 0; j < count; ++j) {
-        if (list[j].failed) {
-            failures.of[list[j].choice.nic] = own_mark(tuner);
-        }
-    }
-    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(tuner->comm, failures.of, NICBARR_NICS_MOST) : rc;
-    if (OMPI_SUCCESS == rc) {
-        drop_nics(tuner, &failures);
-    }
-    return OMPI_SUCCESS == rc ? try_out(tuner) : rc;
+    return rc;
 }
 
 /* What to say where nobody can play: the error of the first NIC that could have. */
 static const struct myr_error *main_error(const struct tuner *tuner)
 {
-    return &tuner->errors[__builtin_ctz(tuner->module->shape.players)];
+    return &tuner->entrants.errors[__builtin_ctz(tuner->module->shape.players)];
 }
 
 /* ---- the whole of it ---- */
@@ -265,22 +179,22 @@ static void take(struct tuner *tuner)
     module->choice = tuner->tuning.candidates[best].choice;
     module->source = NICBARR_MEASURED;
     module->group.plan = tuner->plans[best];
-    module->nic = tuner->nics[best];
+    module->nic = tuner->entrants.group[best];
     tuner->plans[best] = (struct myr_plan){.nsteps = 0};
-    tuner->nics[best] = (struct myr_nic_group){0};
+    tuner->entrants.group[best] = (struct myr_nic_group){0};
 }
 
 static int run(struct tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
     struct nicbarr_tuning *tuning = &tuner->tuning;
-    struct nicbarr_choice choices[NICBARR_CANDIDATES];
+    struct nicbarr_entrants *entrants = &tuner->entrants;
     const double start_us = nicbarr_now_us(), budget_us = tuning->budget_ms * 1e3;
 
-    tuning->count = nicbarr_candidates(&module->shape, choices);
-    const int count = tuning->count;
+    const int count = nicbarr_candidates(&module->shape, entrants->choice);
+    tuning->count = entrants->count = count;
     for (int c = 0; c < count; ++c) {
-        tuning->candidates[c].choice = choices[c];
+        tuning->candidates[c].choice = entrants->choice[c];
     }
     struct myr_plan before = module->group.plan;
     int rc = module->across ? make_groups(tuner) : make_plans(tuner);
@@ -300,8 +214,8 @@ static int run(struct tuner *tuner)
     }
     for (int c = 0; c < count; ++c) {
         myr_plan_destroy(&tuner->plans[c]);
-        nicbarr_group_leave(&tuner->nics[c]);
     }
+    nicbarr_entrants_leave(entrants);
     return rc;
 }
 

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI_Allreduce and MPI_Iallreduce on several nodes: their NICs exchange the parts (carrier.h).
+ *
+ * nicbarr does those of MPI's own operations on MPI's own types, as on one node. MPI_Iallreduce is
+ * nicbarr's where a class of size is: it must not wait for anybody, so it can set up nothing.
+ */
+#include "coll_nicbarr/carrier.h"
+#include "coll_nicbarr/data.h"
+#include "coll_nicbarr/requests.h"
+
+/* The bytes of a vector that can be carried; 0: it cannot. */
+static size_t carriable(int count, ompi_datatype_t *type, ompi_op_t *op)
+{
+    ptrdiff_t lower, extent;
+    if (!ompi_op_is_intrinsic(op) || !ompi_datatype_is_predefined(type)) {
+        return 0;
+    }
+    (void)ompi_datatype_get_extent(type, &lower, &extent);
+    return 0 == lower && extent > 0 && extent <= NICBARR_CARRIED_ELEMENT && count > 0
+               ? (size_t)count * (size_t)extent
+               : 0;
+}
+
+int nicbarr_carry_allreduce(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            struct nicbarr_carrier *carrier, const void *from, void *to, int count,
+                            ompi_datatype_t *type, ompi_op_t *op)
+{
+    struct myr_nic_group *group = &carrier->group;
+    struct nicbarr_carried carried;
+    while (0 != myr_observe(&carrier->outstanding)) {
+        opal_progress(); /* they come first, and the others have begun them */
+    }
+    nicbarr_carrier_begin(carrier, &carried, from, to, count, type, op);
+    while (0 != carried.left) {
+        nicbarr_carrier_arrive(carrier, &carried);
+        if (__builtin_expect(!myr_nic_group_wait(group, carried.epoch, NICBARR_LOOK_US), 0)) {
+            const int rc = nicbarr_overdue_wait(module, comm, group, carried.epoch);
+            if (OMPI_SUCCESS != rc) {
+                return rc;
+            }
+        }
+        nicbarr_carrier_take(carrier, &carried);
+    }
+    return carried.rc;
+}
+
+MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
+                                     ompi_op_t *op, ompi_communicator_t *comm,
+                                     mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const size_t bytes = carriable(count, type, op);
+    /* (While something is measured, what all agree on goes by Open MPI's own.) */
+    if (0 == bytes || module->tuning ||
+        !nicbarr_data_ours(module, comm, NICBARR_ALLREDUCE, bytes)) {
+        return module->allreduce.function(from, to, count, type, op, comm,
+                                          module->allreduce.module);
+    }
+    return nicbarr_carry_allreduce(module, comm,
+                                   nicbarr_data_carrier(module, nicbarr_size_class(bytes)), from,
+                                   to, count, type, op);
+}
+
+/* ---- MPI_Iallreduce ---- */
+
+static void begin(nicbarr_request_t *request)
+{
+    struct nicbarr_carrier *carrier = request->of.across.carrier;
+    struct nicbarr_carried *given = &request->of.across.carried;
+    nicbarr_carrier_begin(carrier, given, given->from, given->to, (int)given->left, given->type,
+                          given->op);
+    request->of.across.looked = false;
+    atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
+}
+
+static void end(nicbarr_request_t *request, int rc)
+{
+    request->super.req_status.MPI_ERROR = rc;
+    atomic_fetch_sub_explicit(&request->of.across.carrier->outstanding, 1, memory_order_release);
+}
+
+static bool test(nicbarr_request_t *request)
+{
+    if (!nicbarr_carrier_go_on(request->of.across.carrier, &request->of.across.carried)) {
+        return false;
+    }
+    if (request->of.across.looked) {
+        nicbarr_overdue_end(request->super.req_mpi_object.comm, &request->of.across.carrier->group,
+                            &request->of.across.wait);
+    }
+    end(request, request->of.across.carried.rc);
+    return true;
+}
+
+/* As MPI_Ibarrier's. */
+static bool remind(nicbarr_request_t *request, bool look)
+{
+    struct myr_nic_group *group = &request->of.across.carrier->group;
+    int rc = OMPI_SUCCESS;
+    myr_nic_group_remind(group);
+    if (!request->of.across.looked) {
+        request->of.across.looked = true;
+        request->of.across.wait =
+            (struct nicbarr_wait){nicbarr_now_ms(), request->of.across.carried.epoch, false};
+    }
+    if (look || myr_nic_group_over(group)) {
+        rc = nicbarr_overdue_look(request->module, request->super.req_mpi_object.comm, group,
+                                  &request->of.across.wait);
+    }
+    if (OMPI_SUCCESS != rc) {
+        end(request, rc);
+    }
+    return OMPI_SUCCESS != rc;
+}
+
+static const struct nicbarr_operation across = {begin, test, remind, NULL};
+
+int nicbarr_iallreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
+                              ompi_op_t *op, ompi_communicator_t *comm, ompi_request_t **handle,
+                              mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const size_t bytes = carriable(count, type, op);
+    struct nicbarr_carrier *carrier = 0 == bytes || bytes > NICBARR_DATA_MOST || module->tuning
+                                          ? NULL
+                                          : nicbarr_data_carrier(module, nicbarr_size_class(bytes));
+    if (NULL == carrier) {
+        return module->iallreduce.function(from, to, count, type, op, comm, handle,
+                                           module->iallreduce.module);
+    }
+    nicbarr_request_t *request = nicbarr_request_new(&across, module, comm, false);
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    request->of.across.carrier = carrier;
+    request->of.across.carried = (struct nicbarr_carried){
+        .from = from, .to = to, .op = op, .type = type, .left = (uint32_t)count};
+    nicbarr_request_start(request);
+    *handle = &request->super;
+    return OMPI_SUCCESS;
+}

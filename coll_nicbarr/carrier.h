@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reductions across nodes: a group of NICs that carries the processes' parts (libmyr/nic_data.h),
+ * and what is made of them.
+ *
+ * A node's block has its pieces (order.h), behind a head that says which epoch they are of, and how
+ * long the block is. All processes get all blocks, and each combines them for itself. So NICs need
+ * to know nothing of types and operations, and the result has the same bits wherever the ranks are.
+ * A vector that is too long for one block is cut, and goes through several epochs.
+ *
+ * Reductions of a carrier take their turns in the order in which they were begun, one at a time.
+ * Threads: the requests' lock (requests.h); see also outstanding.
+ */
+#ifndef NICBARR_CARRIER_H
+#define NICBARR_CARRIER_H
+
+#include "ompi/release.h"
+
+#include "coll_nicbarr/order.h"
+#include "coll_nicbarr/schedule.h"
+#include "libmyr/nic_data.h"
+
+/* The largest element that always has room in an epoch: complex numbers of long doubles. */
+enum { NICBARR_CARRIED_ELEMENT = 32 /* bytes */ };
+
+struct nicbarr_carrier {
+    struct myr_nic_group group; /* not joined: there is none (yet) */
+    struct nicbarr_choice choice;
+    const struct nicbarr_order *order;
+    uint8_t *stack;       /* where values are combined: order->depth of them, ... */
+    uint32_t stack_bytes; /* ... so far apart */
+    uint32_t piece_most;  /* bytes of a vector that one epoch carries */
+    uint32_t begun, served;
+    myr_word outstanding; /* non-blocking reductions that are not complete */
+};
+
+/* A reduction under way. */
+struct nicbarr_carried {
+    const uint8_t *from; /* elements that were not sent yet */
+    uint8_t *to;
+    ompi_op_t *op;
+    ompi_datatype_t *type;
+    size_t extent;  /* of an element, bytes */
+    uint32_t left;  /* elements */
+    uint32_t count; /* elements in the epoch under way; 0: none is */
+    uint32_t epoch;
+    uint32_t turn;
+    int rc; /* the first error of MPI's; it goes on nevertheless, to stay in step */
+};
+
+/* Bytes of a block with `pieces` pieces of a vector of `bytes`. */
+uint32_t nicbarr_carrier_unit(uint32_t pieces, uint32_t bytes);
+
+/* Make a carrier of a group that was joined, which is its own then. `order` must outlive it. False
+ * when out of memory, or if no such element has room in a block; then the group is left. */
+bool nicbarr_carrier_open(struct nicbarr_carrier *carrier, const struct myr_nic_group *group,
+                          struct nicbarr_choice choice, const struct nicbarr_order *order);
+void nicbarr_carrier_close(struct nicbarr_carrier *carrier);
+
+/* Take a number for a reduction of `count` > 0 elements of type `type`, which is contiguous; an
+ * element takes at most carrier->piece_most bytes. */
+void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
+                           const void *from, void *to, int count, ompi_datatype_t *type,
+                           ompi_op_t *op);
+
+/* Go on as far as it can; true: complete, with carried->rc. */
+bool nicbarr_carrier_go_on(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
+
+/* Arrive in the next epoch; and, when that is complete, take its result. For those who wait in
+ * between by themselves, as all reductions before are complete. */
+void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
+void nicbarr_carrier_take(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives that carry data, on several nodes: which NICs could do a class of size, and is one of
+ * them faster than Open MPI's own?
+ *
+ * All of it happens within a blocking collective of all members, once for each class that a program
+ * uses often. Each candidate has a group of its own; the fastest keeps it. What was measured is
+ * remembered for the job, by the communicator's shape. A class has its share of
+ * coll_nicbarr_tune_budget.
+ */
+#include "coll_nicbarr/data.h"
+
+#include <stdlib.h>
+
+#include "coll_nicbarr/across.h"
+#include "coll_nicbarr/carrier.h"
+#include "coll_nicbarr/contest.h"
+#include "coll_nicbarr/digest.h"
+#include "coll_nicbarr/entrants.h"
+#include "coll_nicbarr/groups.h"
+#include "coll_nicbarr/module.h"
+#include "coll_nicbarr/report.h"
+#include "coll_nicbarr/together.h"
+
+struct nicbarr_carriers {
+    struct nicbarr_order order;
+    struct nicbarr_carrier of[NICBARR_SIZE_CLASSES];
+};
+
+struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
+                                             uint32_t size_class)
+{
+    struct nicbarr_carrier *carrier =
+        NULL == module->carriers ? NULL : &module->carriers->of[size_class];
+    return NULL != carrier && myr_nic_group_joined(&carrier->group) ? carrier : NULL;
+}
+
+void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module)
+{
+    if (NULL == module->carriers) {
+        return;
+    }
+    for (int c = 0; c < NICBARR_SIZE_CLASSES; ++c) {
+        nicbarr_carrier_close(&module->carriers->of[c]);
+    }
+    nicbarr_order_free(&module->carriers->order);
+    free(module->carriers);
+    module->carriers = NULL;
+}
+
+/* What all classes need. False for all if anybody has no memory. */
+static int make_carriers(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    const struct nicbarr_nodes *nodes = &module->nodes;
+    struct nicbarr_carriers *carriers = calloc(1, sizeof(*carriers));
+    double failed =
+        NULL == carriers || !nicbarr_order_make(nodes->of, (uint32_t)ompi_comm_size(comm),
+                                                nodes->nodes, nodes->node, &carriers->order);
+    int rc = nicbarr_maximum(comm, &failed, 1);
+    rc = OMPI_SUCCESS == rc && 0 != failed ? OMPI_ERR_OUT_OF_RESOURCE : rc;
+    if (OMPI_SUCCESS != rc && NULL != carriers) {
+        nicbarr_order_free(&carriers->order);
+        free(carriers);
+        carriers = NULL;
+    }
+    module->carriers = carriers;
+    return rc;
+}
+
+/* ---- measuring ---- */
+
+struct tuner {
+    mca_coll_nicbarr_module_t *module;
+    ompi_communicator_t *comm;
+    int count; /* of doubles */
+    double *from, *to;
+    struct nicbarr_entrants entrants;
+    struct nicbarr_carrier carriers[NICBARR_CANDIDATES];
+    struct nicbarr_contest contest;
+};
+
+static int call(struct tuner *t, int candidate)
+{
+    mca_coll_nicbarr_module_t *module = t->module;
+    return 0 == candidate ? module->allreduce.function(t->from, t->to, t->count, MPI_DOUBLE,
+                                                       MPI_SUM, t->comm, module->allreduce.module)
+                          : nicbarr_carry_allreduce(module, t->comm, &t->carriers[candidate],
+                                                    t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM);
+}
+
+/* All set off together. */
+static int take_turn(void *context, int candidate, int calls, double *us)
+{
+    struct tuner *t = context;
+    int rc = nicbarr_meet(t->module, t->comm);
+    double start = 0;
+    for (int n = -1; OMPI_SUCCESS == rc && n < calls; ++n) {
+        start = 0 == n ? nicbarr_now_us() : start;
+        rc = call(t, candidate);
+    }
+    *us = (nicbarr_now_us() - start) / calls;
+    return rc;
+}
+
+static int agree(void *context, double *values, int count)
+{
+    return nicbarr_maximum(((struct tuner *)context)->comm, values, count);
+}
+
+static double now_us(void *context)
+{
+    (void)context;
+    return nicbarr_now_us();
+}
+
+/* ---- what competes ---- */
+
+/* Put the candidates' groups to use. Those that somebody cannot use are left out by all. */
+static int open_carriers(struct tuner *t)
+{
+    struct nicbarr_entrants *entrants = &t->entrants;
+    double failed[NICBARR_CANDIDATES] = {0};
+    int kept = 1;
+    for (int c = 1; c < entrants->count; ++c) {
+        failed[c] = !nicbarr_carrier_open(&t->carriers[c], &entrants->group[c], entrants->choice[c],
+                                          &t->module->carriers->order);
+        entrants->group[c] = (struct myr_nic_group){0};
+    }
+    const int rc = nicbarr_maximum(t->comm, failed, entrants->count);
+    for (int c = 1; OMPI_SUCCESS == rc && c < entrants->count; ++c) {
+        if (0 != failed[c]) {
+            nicbarr_carrier_close(&t->carriers[c]);
+        } else {
+            if (kept != c) {
+                t->carriers[kept] = t->carriers[c];
+                t->carriers[c] = (struct nicbarr_carrier){.stack = NULL};
+                entrants->choice[kept] = entrants->choice[c];
+            }
+            ++kept;
+        }
+    }
+    entrants->count = OMPI_SUCCESS == rc ? kept : entrants->count;
+    return rc;
+}
+
+/* All that could be, or the one that the person wants. */
+static void list_candidates(struct tuner *t)
+{
+    const struct nicbarr_choice forced = mca_coll_nicbarr_component.forced;
+    struct nicbarr_entrants *entrants = &t->entrants;
+    entrants->count = nicbarr_data_candidates(&t->module->shape, entrants->choice);
+    if (NICBARR_ALGORITHMS != forced.algorithm && nicbarr_algorithm_messages(forced.algorithm)) {
+        struct nicbarr_choice choice = forced;
+        choice.nic = 0 != forced.nic ? forced.nic : entrants->choice[1].nic;
+        entrants->choice[1] = choice;
+        entrants->count = entrants->count > 1 ? 2 : 1;
+    }
+}
+
+/* ---- what is remembered ---- */
+
+static uint64_t note_key(const struct nicbarr_shape *shape, enum nicbarr_collective collective,
+                         uint32_t size_class)
+{
+    const uint32_t what[] = {(uint32_t)collective, size_class, 1};
+    return nicbarr_digest(nicbarr_shape_key(shape), what, sizeof(what)) | UINT64_C(1) << 63;
+}
+
+/* Rank 0 knows; the others go by what it says. */
+static int ask_root(const struct tuner *t, uint64_t key, uint64_t *known)
+{
+    *known =
+        0 == ompi_comm_rank(t->comm) ? myr_note_get(mca_coll_nicbarr_component.segment, key) : 0;
+    return t->comm->c_coll->coll_bcast(known, 1, MPI_UINT64_T, 0, t->comm,
+                                       t->comm->c_coll->coll_bcast_module);
+}
+
+/* ---- the whole of it ---- */
+
+/* The fastest of all, or of nicbarr's alone. */
+static int best(const struct tuner *t, bool forced)
+{
+    int chosen = forced ? 1 : t->contest.chosen;
+    for (int c = 2; forced && c < t->entrants.count; ++c) {
+        chosen = t->contest.of[c].us.median < t->contest.of[chosen].us.median ? c : chosen;
+    }
+    return chosen;
+}
+
+static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t size_class,
+                  bool forced, int *chosen, enum nicbarr_source *source)
+{
+    const struct nicbarr_contest_user user = {take_turn, agree, now_us, t};
+    const uint32_t bytes = nicbarr_size_classes[size_class];
+    const double start_us = nicbarr_now_us();
+    const double budget_us =
+        mca_coll_nicbarr_component.parameters.tune_budget * 1e3 / NICBARR_SIZE_CLASSES;
+    const uint64_t key = note_key(&t->module->shape, collective, size_class);
+    const uint32_t number =
+        NICBARR_GROUP_DATA + NICBARR_CANDIDATES * (collective * NICBARR_SIZE_CLASSES + size_class);
+    uint64_t known = 0;
+    list_candidates(t);
+    int rc = forced ? OMPI_SUCCESS : ask_root(t, key, &known);
+    *chosen = 0;
+    *source = NICBARR_MEASURED;
+    if (OMPI_SUCCESS == rc && 0 != known) {
+        (void)nicbarr_unpack(known, &t->entrants.choice[1]);
+        *source = NICBARR_FROM_JOB;
+        t->entrants.count = NICBARR_OPENMPI == t->entrants.choice[1].algorithm ? 1 : 2;
+    }
+    if (OMPI_SUCCESS == rc && t->entrants.count > 1) {
+        rc = nicbarr_entrants_join(t->module, t->comm, number,
+                                   nicbarr_carrier_unit(t->module->carriers->order.most, bytes),
+                                   &t->entrants);
+        rc = OMPI_SUCCESS == rc ? open_carriers(t) : rc;
+    }
+    if (OMPI_SUCCESS != rc || 1 == t->entrants.count) {
+        return rc;
+    }
+    *chosen = 1;
+    if (0 == known) {
+        rc = nicbarr_contest_run(&t->contest, &user, t->entrants.count, start_us, budget_us);
+        *chosen = OMPI_SUCCESS == rc ? best(t, forced) : 0;
+    }
+    if (OMPI_SUCCESS == rc && 0 == known && 0 == ompi_comm_rank(t->comm)) {
+        (void)myr_note_set(mca_coll_nicbarr_component.segment, key,
+                           nicbarr_pack(t->entrants.choice[*chosen], NICBARR_FROM_JOB));
+    }
+    return rc;
+}
+
+/* Decide, and keep the winner's group. */
+static int decide(struct tuner *t, enum nicbarr_collective collective, uint32_t size_class,
+                  bool forced)
+{
+    mca_coll_nicbarr_module_t *module = t->module;
+    enum nicbarr_source source;
+    int chosen;
+    const int rc = choose(t, collective, size_class, forced, &chosen, &source);
+    const bool measured = OMPI_SUCCESS == rc && 0 != t->contest.count;
+    module->ways[collective][size_class].way = 0 == chosen ? NICBARR_WAY_OWN : NICBARR_WAY_OURS;
+    if (OMPI_SUCCESS == rc && 0 != chosen) {
+        module->carriers->of[size_class] = t->carriers[chosen];
+        t->carriers[chosen] = (struct nicbarr_carrier){.stack = NULL};
+    }
+    for (int c = 1; c < NICBARR_CANDIDATES; ++c) {
+        nicbarr_carrier_close(&t->carriers[c]);
+    }
+    nicbarr_entrants_leave(&t->entrants);
+    if (OMPI_SUCCESS == rc) {
+        nicbarr_report_data(module, t->comm, collective, size_class,
+                            forced ? NICBARR_FORCED : source, measured ? &t->contest : NULL,
+                            t->entrants.choice);
+        nicbarr_report_write();
+    }
+    return rc;
+}
+
+int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               enum nicbarr_collective collective, uint32_t size_class, bool forced)
+{
+    const size_t bytes = nicbarr_size_classes[size_class];
+    struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
+    double failed = NULL == t;
+    bool left_out = false;
+    module->tuning = true; /* collectives below may call our functions on `comm` */
+    int rc = nicbarr_maximum(comm, &failed, 1);
+    rc = OMPI_SUCCESS == rc && 0 != failed ? OMPI_ERR_OUT_OF_RESOURCE : rc;
+    if (OMPI_SUCCESS == rc && NULL == module->carriers) {
+        rc = nicbarr_across_acquaint(module, comm, &left_out);
+        if (OMPI_SUCCESS == rc && !module->declined && !left_out) {
+            rc = make_carriers(module, comm);
+        }
+    }
+    if (OMPI_SUCCESS == rc && NULL == module->carriers) { /* nobody can play, or it is in doubt */
+        module->ways[collective][size_class].way = NICBARR_WAY_OWN;
+    } else if (OMPI_SUCCESS == rc) {
+        t->module = module;
+        t->comm = comm;
+        t->count = (int)(bytes / sizeof(double));
+        t->from = (double *)(t + 1);
+        t->to = t->from + t->count;
+        rc = decide(t, collective, size_class, forced);
+    }
+    free(t);
+    module->tuning = false;
+    return rc;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Candidates across nodes; see entrants.h. What is agreed on goes by Open MPI's own functions. */
+#include "coll_nicbarr/entrants.h"
+
+#include "coll_nicbarr/across.h"
+#include "coll_nicbarr/groups.h"
+#include "coll_nicbarr/together.h"
+
+/* For each NIC: 0 if it failed nowhere, else size - rank of the first rank where it failed. That
+ * rank says why. */
+struct failures {
+    double of[NICBARR_NICS_MOST];
+};
+
+static double own_mark(ompi_communicator_t *comm)
+{
+    return ompi_comm_size(comm) - ompi_comm_rank(comm);
+}
+
+static void say_why(ompi_communicator_t *comm, const struct nicbarr_entrants *entrants,
+                    uint32_t nic)
+{
+    char name[NICBARR_COMM_TEXT];
+    const char *why = entrants->errors[nic].text;
+    opal_output_verbose(1, mca_coll_nicbarr_component.output,
+                        "nicbarr: %s is measured without %s: %s", nicbarr_comm_name(comm, name),
+                        nicbarr_kind(nic)->title,
+                        '\0' != *why ? why : "its packets do not come through between all nodes");
+}
+
+/* Take out what some NICs cannot play, once all have found that out. */
+static void drop_nics(ompi_communicator_t *comm, struct nicbarr_entrants *entrants,
+                      const struct failures *failures)
+{
+    int kept = 1; /* Open MPI's own */
+    for (int c = 1; c < entrants->count; ++c) {
+        if (0 != failures->of[entrants->choice[c].nic]) {
+            nicbarr_group_leave(&entrants->group[c]);
+            continue;
+        }
+        if (kept != c) {
+            entrants->group[kept] = entrants->group[c];
+            entrants->group[c] = (struct myr_nic_group){0};
+            entrants->choice[kept] = entrants->choice[c];
+        }
+        ++kept;
+    }
+    entrants->count = kept;
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        if (0 != failures->of[nic] && own_mark(comm) == failures->of[nic]) {
+            say_why(comm, entrants, nic);
+        }
+    }
+}
+
+/* Do all packets come through? Who has failed once is not tried again: that takes seconds. */
+static int try_out(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                   struct nicbarr_entrants *entrants)
+{
+    struct failures failures = {{0}};
+    const bool any = entrants->count > 1; /* is there something to try? */
+    int rc = OMPI_SUCCESS;
+    for (int c = 1; OMPI_SUCCESS == rc && c < entrants->count; ++c) {
+        const uint32_t nic = entrants->choice[c].nic;
+        double *failed = &failures.of[nic];
+        if (0 == *failed) {
+            rc = nicbarr_meet(module, comm);
+            const bool good = OMPI_SUCCESS != rc ||
+                              nicbarr_group_try(&entrants->group[c], &entrants->errors[nic]);
+            *failed = good ? 0 : own_mark(comm);
+            rc = OMPI_SUCCESS == rc ? nicbarr_maximum(comm, failed, 1) : rc;
+        }
+    }
+    if (OMPI_SUCCESS == rc && any) {
+        drop_nics(comm, entrants, &failures);
+        nicbarr_across_tried(comm, entrants->count > 1);
+    }
+    return rc;
+}
+
+int nicbarr_entrants_join(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          uint32_t number, uint32_t unit_most, struct nicbarr_entrants *entrants)
+{
+    struct nicbarr_joining list[NICBARR_CANDIDATES];
+    struct failures failures = {{0}};
+    const int count = entrants->count - 1;
+    for (int j = 0; j < count; ++j) {
+        list[j] = (struct nicbarr_joining){
+            .choice = entrants->choice[j + 1],
+            .number = number + (uint32_t)j,
+            .unit_most = unit_most,
+            .group = &entrants->group[j + 1],
+        };
+    }
+    int rc = nicbarr_groups_join(module, comm, list, count, entrants->errors);
+    for (int j = 0; j < count; ++j) {
+        if (list[j].failed) {
+            failures.of[list[j].choice.nic] = own_mark(comm);
+        }
+    }
+    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(comm, failures.of, NICBARR_NICS_MOST) : rc;
+    if (OMPI_SUCCESS == rc) {
+        drop_nics(comm, entrants, &failures);
+    }
+    return OMPI_SUCCESS == rc ? try_out(module, comm, entrants) : rc;
+}
+
+void nicbarr_entrants_leave(struct nicbarr_entrants *entrants)
+{
+    for (int c = 1; c < entrants->count; ++c) {
+        nicbarr_group_leave(&entrants->group[c]);
+    }
+}

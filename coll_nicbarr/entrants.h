@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The candidates of a contest across nodes: a group of NICs for each, whose first epoch may fail.
+ *
+ * A kind of NIC may be unable to have such a group, or its packets may not come through. Then all
+ * members drop all candidates of that kind, and the others go on.
+ *
+ * Called by tune.c (barriers) and data_across.c (collectives that carry data), with module->tuning
+ * set.
+ */
+#ifndef NICBARR_ENTRANTS_H
+#define NICBARR_ENTRANTS_H
+
+#include "coll_nicbarr/candidates.h"
+#include "coll_nicbarr/coll_nicbarr.h"
+
+struct nicbarr_entrants {
+    int count; /* at least 1 */
+    struct nicbarr_choice choice[NICBARR_CANDIDATES];
+    struct myr_nic_group group[NICBARR_CANDIDATES]; /* of all but the first, Open MPI's own */
+    struct myr_error errors[NICBARR_NICS_MOST];     /* why one could not be had */
+};
+
+/*
+ * Join a group for each candidate, and try them: `count` and `choice` say which are wanted, then
+ * which are left. `number` is that of the first group, those behind it follow (groups.h);
+ * `unit_most` as in nicbarr_joining. Collective over `comm`; Open MPI's error otherwise. The groups
+ * are the caller's in any case.
+ */
+int nicbarr_entrants_join(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          uint32_t number, uint32_t unit_most, struct nicbarr_entrants *entrants);
+
+/* Leave all groups that are left. */
+void nicbarr_entrants_leave(struct nicbarr_entrants *entrants);
+
+#endif
