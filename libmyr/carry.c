@@ -14,7 +14,7 @@ struct player {
     uint32_t step, peer; /* where it is in its schedule: the step, and its next peer */
     uint32_t done;       /* how many of the step's messages it has dealt with */
     uint16_t *board;     /* the nodes whose blocks have come, in order */
-    uint32_t count;
+    uint32_t count, room;
     bool *knows;      /* of each node */
     uint16_t *blocks; /* of each peer */
     uint16_t *at;
@@ -24,6 +24,7 @@ struct player {
 struct game {
     uint32_t nodes;
     struct player *players;
+    bool given_up; /* out of memory, or a board is too long */
 };
 
 static bool make_player(struct player *player, uint32_t nodes, uint32_t node,
@@ -33,8 +34,8 @@ static bool make_player(struct player *player, uint32_t nodes, uint32_t node,
         return false;
     }
     const uint32_t peers = player->schedule.npeers;
-    /* A message has no more blocks than there are nodes. */
-    player->board = malloc(((size_t)peers + 1) * nodes * sizeof(*player->board));
+    player->room = 2 * nodes; /* enough for most; some get the same blocks again and again */
+    player->board = malloc(player->room * sizeof(*player->board));
     player->knows = calloc(nodes, sizeof(*player->knows));
     player->blocks = calloc(peers + 1, sizeof(*player->blocks));
     player->at = calloc(peers + 1, sizeof(*player->at));
@@ -78,13 +79,35 @@ static uint32_t find_sent(const struct player *from, uint32_t to)
     return from->schedule.npeers;
 }
 
+/* Have room for so many more blocks. False when out of memory, or if their places could not be told
+ * by 16 bits. */
+static bool make_room(struct player *player, uint32_t more)
+{
+    const uint32_t count = player->count + more;
+    if (count > UINT16_MAX) {
+        return false;
+    }
+    if (count > player->room) {
+        uint16_t *board = realloc(player->board, (size_t)2 * count * sizeof(*board));
+        if (NULL == board) {
+            return false;
+        }
+        player->board = board;
+        player->room = 2 * count;
+    }
+    return true;
+}
+
 /* Take a message that has so many of the sender's first blocks; those at the end that are known are
- * left out. */
-static void take(struct player *player, const struct player *from, uint32_t sent)
+ * left out. False if there is no room for it. */
+static bool take(struct player *player, const struct player *from, uint32_t sent)
 {
     uint32_t count = from->blocks[sent];
     while (count > 0 && player->knows[from->board[count - 1]]) {
         --count;
+    }
+    if (!make_room(player, count)) {
+        return false;
     }
     from->blocks[sent] = (uint16_t)count;
     from->taken[sent] = true;
@@ -94,9 +117,10 @@ static void take(struct player *player, const struct player *from, uint32_t sent
         player->board[player->count++] = from->board[b];
         player->knows[from->board[b]] = true;
     }
+    return true;
 }
 
-/* Go on by one message; false: it waits for one, or is done. */
+/* Go on by one message; false: it waits for one, or is done, or all is given up. */
 static bool go_on(struct game *game, uint32_t node)
 {
     struct player *player = &game->players[node];
@@ -117,7 +141,10 @@ static bool go_on(struct game *game, uint32_t node)
         if (sent == from->schedule.npeers) {
             return false;
         }
-        take(player, from, sent);
+        if (!take(player, from, sent)) {
+            game->given_up = true;
+            return false;
+        }
     }
     ++player->done;
     ++player->peer;
@@ -128,7 +155,7 @@ static bool go_on(struct game *game, uint32_t node)
 static void play(struct game *game)
 {
     bool moved = true;
-    while (moved) {
+    while (moved && !game->given_up) {
         moved = false;
         for (uint32_t n = 0; n < game->nodes; ++n) {
             while (go_on(game, n)) {
@@ -138,11 +165,14 @@ static void play(struct game *game)
     }
 }
 
-/* Does everybody know everything? Then measure. */
+/* Is everybody through, and knows everything? Then measure. */
 static bool complete(const struct game *game, struct myr_carry *carry)
 {
     for (uint32_t n = 0; n < game->nodes; ++n) {
         const struct player *player = &game->players[n];
+        if (player->step != player->schedule.nsteps) {
+            return false;
+        }
         carry->places = player->count > carry->places ? player->count : carry->places;
         for (uint32_t p = 0; p < player->schedule.npeers; ++p) {
             carry->most = player->blocks[p] > carry->most ? player->blocks[p] : carry->most;
@@ -153,7 +183,7 @@ static bool complete(const struct game *game, struct myr_carry *carry)
             }
         }
     }
-    return carry->places <= UINT16_MAX;
+    return true;
 }
 
 /* Hand over this node's part. */
@@ -177,7 +207,7 @@ bool myr_carry_plan(uint32_t nodes, uint32_t node, myr_schedule_fn schedule_of, 
                     struct myr_carry *carry)
 {
     *carry = (struct myr_carry){.places = 0};
-    struct game game = {nodes, NULL};
+    struct game game = {nodes, NULL, false};
     if (nodes <= MYR_CARRY_NODES) {
         game.players = calloc(nodes, sizeof(*game.players));
     }
@@ -187,7 +217,7 @@ bool myr_carry_plan(uint32_t nodes, uint32_t node, myr_schedule_fn schedule_of, 
     }
     if (good) {
         play(&game);
-        good = complete(&game, carry) && hand_over(&game, node, carry);
+        good = !game.given_up && complete(&game, carry) && hand_over(&game, node, carry);
     }
     for (uint32_t n = 0; NULL != game.players && n < nodes; ++n) {
         drop_player(&game.players[n]);

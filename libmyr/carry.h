@@ -9,7 +9,9 @@
  * barrier each node hears of each. (Buntinas et al. have barriers only. For dissemination it is the
  * allgather of Bruck et al.) A block may come twice; then the first place counts.
  *
- * Pure; all nodes come to the same plan. It takes O(messages * nodes) time and memory.
+ * Pure; all nodes come to the same plan. It takes O(messages * places) time, and O(nodes * places)
+ * memory. Boards have few places more than there are nodes where schedules are short. On a chain of
+ * nodes, each one hands on all that it has, so boards have half the square of that.
  */
 #ifndef MYR_CARRY_H
 #define MYR_CARRY_H

@@ -8,6 +8,7 @@ unit_programs = \
     tests/unit/candidates_test \
     tests/unit/order_test \
     tests/unit/census_test \
+    tests/unit/carry_test \
     tests/unit/nics_test \
     tests/unit/hello_test \
     tests/unit/contest_test \
@@ -163,6 +164,12 @@ tests_unit_wire_test_LDADD = $(firmware_libs)
 tests_unit_engine_test_SOURCES = tests/unit/engine_test.c $(unit_common)
 tests_unit_engine_test_CFLAGS = $(unit_cflags)
 tests_unit_engine_test_LDADD = $(firmware_libs)
+
+tests_unit_carry_test_SOURCES = tests/unit/carry_test.c $(unit_common)
+tests_unit_carry_test_CFLAGS = $(unit_cflags)
+tests_unit_carry_test_LDADD = $(firmware_libs)
+## It pretends that there is no memory.
+tests_unit_carry_test_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 
 tests_unit_collective_test_SOURCES = tests/unit/collective_test.c $(unit_common) $(unit_groups)
 tests_unit_collective_test_CFLAGS = $(unit_cflags)

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What messages carry (carry.c), played by the real engine: groups of all sizes up to 40 and some
+ * larger ones, with all algorithms that are made of messages, and with barriers drawn at random.
+ * Messages come in random order, and some are lost and asked for. Invariants. All nodes come to the
+ * same plan, and its sizes are those of the longest message and the largest board. At the end of
+ * each epoch each node finds each node's block where the plan says, until it begins the next one.
+ * The memory around a group is left alone. Schedules that are no barrier have no plan. Without
+ * memory there is no plan, and nothing is kept.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "coll_nicbarr/schedule.h"
+#include "libmyr/group_player.h"
+#include "libmyr/nic_data.h"
+#include "tests/unit/crew.h"
+
+enum {
+    EPOCHS = 6,
+    GUARD = 0x5a,
+    GUARD_BYTES = 256, /* behind each group */
+    LOSS = 16,         /* one message of so many is lost */
+};
+
+/* ---- memory that runs out ---- */
+
+static int allocations_left = -1; /* -1: any number */
+static long allocated;            /* and not given back */
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void __real_free(void *memory);
+void *__real_realloc(void *memory, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+void __wrap_free(void *memory);
+
+static bool allocation_fails(bool new)
+{
+    const bool fails = 0 == allocations_left;
+    allocations_left -= allocations_left > 0;
+    allocated += new && !fails;
+    return fails;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return allocation_fails(true) ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return allocation_fails(true) ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+    return allocation_fails(NULL == memory) ? NULL : __real_realloc(memory, bytes);
+}
+
+void __wrap_free(void *memory)
+{
+    allocated -= NULL != memory;
+    __real_free(memory);
+}
+
+/* ---- nodes and the messages between them ---- */
+
+struct node {
+    struct myr_nic_data data; /* the plan is all that is used of it */
+    struct mcp_group *group;
+    size_t bytes;
+    uint32_t begun;
+};
+
+struct flight {
+    uint32_t to, bytes;
+    struct mcp_collective_part part;
+    uint8_t *payload; /* of just its size */
+};
+
+struct game {
+    uint32_t nodes, unit_most;
+    uint32_t first; /* the epoch before the first */
+    myr_schedule_fn schedule_of;
+    const void *context;
+    uint64_t random;
+    uint32_t unit[EPOCHS + 1];
+    struct node *node;
+    struct flight *flights;
+    uint32_t nflights, room;
+};
+
+static void *must(void *memory)
+{
+    assert_non_null(memory);
+    return memory;
+}
+
+static uint32_t done(const struct game *game, uint32_t node)
+{
+    return myr_observe(&game->node[node].group->done) - game->first;
+}
+
+/* No two blocks are alike. */
+static void write_block(uint8_t *block, uint32_t epoch, uint32_t node, uint32_t unit)
+{
+    uint64_t random = (uint64_t)epoch << 32 | node;
+    for (uint32_t i = 0; i < unit; i += 8) {
+        const uint64_t word = crew_random(&random);
+        memcpy(block + i, &word, 8);
+    }
+}
+
+static void expect_blocks(const struct game *game, uint32_t node)
+{
+    const uint32_t epoch = done(game, node), unit = game->unit[epoch];
+    const struct node *one = &game->node[node];
+    const uint8_t *blocks = mcp_group_board(one->group, game->first + epoch);
+    uint8_t expected[MCP_PAYLOAD_MOST];
+    for (uint32_t other = 0; other < game->nodes && 0 != epoch; ++other) {
+        write_block(expected, epoch, other, unit);
+        assert_true(one->data.carry.place_of[other] < one->data.carry.places);
+        assert_memory_equal(blocks + (size_t)one->data.carry.place_of[other] * unit, expected,
+                            unit);
+    }
+}
+
+static void put_on_wire(struct game *game, struct mcp_group *from,
+                        const struct mcp_message *message)
+{
+    if (game->nflights == game->room) {
+        game->room = 2 * game->room + 64;
+        game->flights = must(realloc(game->flights, game->room * sizeof(*game->flights)));
+    }
+    struct flight *flight = &game->flights[game->nflights++];
+    *flight = (struct flight){message->to - 1, message->bytes, message->header.collective,
+                              must(malloc(0 == message->bytes ? 1 : message->bytes))};
+    assert_int_equal(message->header.type, MCP_ARRIVE);
+    memcpy(flight->payload, mcp_group_board(from, message->header.collective.epoch),
+           message->bytes);
+}
+
+static void go_on(struct game *game, uint32_t node)
+{
+    struct mcp_message message;
+    while (mcp_group_next(game->node[node].group, &message)) {
+        put_on_wire(game, game->node[node].group, &message);
+    }
+}
+
+static void deliver_one(struct game *game)
+{
+    const uint32_t which = crew_below(&game->random, game->nflights);
+    const struct flight flight = game->flights[which];
+    game->flights[which] = game->flights[--game->nflights];
+    struct mcp_group *group = game->node[flight.to].group;
+    if (0 != crew_below(&game->random, LOSS)) {
+        uint32_t bytes = flight.bytes, offset = 0;
+        const enum mcp_recorded claimed =
+            mcp_group_claim(group, flight.part.slot, flight.part.epoch, &bytes, &offset);
+        assert_int_not_equal(claimed, MCP_IMPLAUSIBLE);
+        if (MCP_RECORDED == claimed) {
+            const size_t board = (size_t)group->places * group->unit_most;
+            assert_int_equal(bytes, flight.bytes); /* all of it fits */
+            assert_true(offset + bytes <= board);
+            memcpy(mcp_group_board(group, flight.part.epoch) + offset, flight.payload, bytes);
+            (void)mcp_group_record(group, flight.part.slot, flight.part.epoch);
+            go_on(game, flight.to);
+        }
+    }
+    free(flight.payload);
+}
+
+/* Everybody asks for what is missing. */
+static void ask(struct game *game)
+{
+    struct mcp_message message, answer;
+    for (uint32_t n = 0; n < game->nodes; ++n) {
+        uint32_t cursor = 0;
+        while (mcp_group_missing(game->node[n].group, &cursor, &message)) {
+            const struct mcp_collective_part *part = &message.header.collective;
+            struct mcp_group *sender = game->node[message.to - 1].group;
+            assert_int_equal(message.bytes, 0);
+            if (mcp_group_answer(sender, part->node, part->slot, part->epoch, &answer) &&
+                MCP_ARRIVE == answer.header.type) {
+                assert_int_equal(answer.header.collective.epoch, part->epoch);
+                put_on_wire(game, sender, &answer);
+            }
+        }
+    }
+    assert_int_not_equal(game->nflights, 0); /* or nothing will ever happen */
+}
+
+/* The host of a node comes, if it may: it looks at its blocks, and begins the next epoch. */
+static bool host_comes(struct game *game, uint32_t node)
+{
+    struct node *one = &game->node[node];
+    if (one->begun == EPOCHS || one->begun != done(game, node)) {
+        return false;
+    }
+    expect_blocks(game, node);
+    const uint32_t epoch = ++one->begun;
+    assert_true(mcp_group_offer(one->group, game->first + epoch, game->unit[epoch]));
+    write_block(mcp_group_board(one->group, game->first + epoch), epoch, node, game->unit[epoch]);
+    mcp_group_start(one->group, game->first + epoch);
+    go_on(game, node);
+    return true;
+}
+
+static bool all_done(const struct game *game)
+{
+    uint32_t n = 0;
+    while (n < game->nodes && EPOCHS == done(game, n)) {
+        ++n;
+    }
+    return n == game->nodes;
+}
+
+static void play(struct game *game)
+{
+    while (!all_done(game)) {
+        bool moved = 0 == crew_below(&game->random, 4) &&
+                     host_comes(game, crew_below(&game->random, game->nodes));
+        if (!moved && 0 != game->nflights) {
+            deliver_one(game);
+            moved = true;
+        }
+        for (uint32_t n = 0; n < game->nodes && !moved; ++n) {
+            moved = host_comes(game, n);
+        }
+        if (!moved) {
+            ask(game);
+        }
+    }
+    while (0 != game->nflights) { /* what comes late does no harm */
+        deliver_one(game);
+    }
+    for (uint32_t n = 0; n < game->nodes; ++n) {
+        expect_blocks(game, n);
+    }
+}
+
+/* ---- the plan ---- */
+
+static void make_node(struct game *game, uint32_t n)
+{
+    struct node *node = &game->node[n];
+    struct myr_schedule schedule;
+    assert_true(
+        myr_carry_plan(game->nodes, n, game->schedule_of, game->context, &node->data.carry));
+    assert_true(game->schedule_of(game->context, n, &schedule));
+    const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
+    const struct myr_carry *carry = &node->data.carry;
+    node->bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits) +
+                  (size_t)2 * carry->places * game->unit_most;
+    node->group =
+        must(aligned_alloc(MYR_LINE, (node->bytes + GUARD_BYTES + MYR_LINE) & -(size_t)MYR_LINE));
+    memset(node->group, GUARD, node->bytes + GUARD_BYTES);
+    mcp_group_init(node->group, 1, game->nodes, n, lengths.steps, lengths.sends, lengths.waits,
+                   game->first);
+    node->group->places = carry->places;
+    node->group->unit_most = game->unit_most;
+    assert_true(myr_fill_tables(&schedule, n, game->schedule_of, game->context, &node->data,
+                                mcp_group_steps(node->group), mcp_group_sends(node->group)));
+    for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
+        mcp_group_sends(node->group)[p].link = mcp_group_sends(node->group)[p].node + 1;
+    }
+    free(schedule.steps);
+}
+
+/* What a message has at its sender it has at its receiver; the sizes are the greatest. */
+static void check_plan(const struct game *game)
+{
+    const struct myr_carry *first = &game->node[0].data.carry;
+    uint32_t places = 0, most = 0;
+    for (uint32_t n = 0; n < game->nodes; ++n) {
+        struct mcp_group *group = game->node[n].group;
+        const struct myr_carry *carry = &game->node[n].data.carry;
+        uint32_t count = 1;
+        assert_int_equal(carry->places, first->places);
+        assert_int_equal(carry->most, first->most);
+        for (uint32_t s = 0; s < group->nsends; ++s) {
+            const struct mcp_peer *to = &mcp_group_sends(group)[s];
+            struct mcp_group *there = game->node[to->node].group;
+            assert_true(to->slot < there->nwaits);
+            assert_int_equal(mcp_group_waits(there)[to->slot].node, n);
+            assert_int_equal(mcp_group_waits(there)[to->slot].blocks, to->blocks);
+            most = to->blocks > most ? to->blocks : most;
+        }
+        for (uint32_t w = 0; w < group->nwaits; ++w) {
+            const struct mcp_peer *from = &mcp_group_waits(group)[w];
+            assert_int_equal(from->at, count);
+            count += from->blocks;
+        }
+        places = count > places ? count : places;
+        assert_int_equal(carry->place_of[n], 0);
+    }
+    assert_int_equal(most, first->most);
+    assert_int_equal(places, first->places);
+}
+
+static void end_game(struct game *game)
+{
+    for (uint32_t n = 0; n < game->nodes; ++n) {
+        const uint8_t *end = (const uint8_t *)game->node[n].group + game->node[n].bytes;
+        for (uint32_t i = 0; i < GUARD_BYTES; ++i) {
+            assert_int_equal(end[i], GUARD);
+        }
+        free(game->node[n].group);
+        myr_carry_free(&game->node[n].data.carry);
+    }
+    free(game->node);
+    free(game->flights);
+}
+
+static void play_all(uint32_t nodes, myr_schedule_fn schedule_of, const void *context,
+                     uint64_t *random)
+{
+    struct game game = {.nodes = nodes, .schedule_of = schedule_of, .context = context};
+    game.random = crew_random(random);
+    game.unit_most = MCP_BLOCK_UNIT * (1 + crew_below(random, 4));
+    game.first = UINT32_MAX - crew_below(random, 2 * EPOCHS);
+    for (uint32_t e = 1; e <= EPOCHS; ++e) { /* now and then nobody has data */
+        game.unit[e] = MCP_BLOCK_UNIT * crew_below(random, game.unit_most / MCP_BLOCK_UNIT + 1);
+    }
+    game.node = must(calloc(nodes, sizeof(*game.node)));
+    for (uint32_t n = 0; n < nodes; ++n) {
+        make_node(&game, n);
+    }
+    check_plan(&game);
+    play(&game);
+    end_game(&game);
+}
+
+/* ---- the algorithms ---- */
+
+static void play_choice(enum nicbarr_algorithm algorithm, uint32_t parameter, uint32_t nodes,
+                        uint64_t *random)
+{
+    const struct nicbarr_among among = {{algorithm, parameter, 0}, nodes};
+    const uint32_t most = nicbarr_parameter_max(algorithm, nodes);
+    if (parameter <= (0 == most ? 1 : most)) {
+        play_all(nodes, nicbarr_schedule_of, &among, random);
+    }
+}
+
+static void every_algorithm(void **state)
+{
+    (void)state;
+    static const uint32_t ways[] = {1, 2, 3, 7, 15}, degrees[] = {1, 2, 4, 16};
+    uint64_t random = crew_seed();
+    for (uint32_t nodes = 1; nodes <= 40; ++nodes) {
+        play_choice(NICBARR_PAIRWISE, 0, nodes, &random);
+        for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); ++w) {
+            play_choice(NICBARR_DISSEMINATION, ways[w], nodes, &random);
+        }
+        for (size_t d = 0; d < sizeof(degrees) / sizeof(degrees[0]); ++d) {
+            play_choice(NICBARR_TREE, degrees[d], nodes, &random);
+        }
+        play_choice(NICBARR_DISSEMINATION, nodes - 1, nodes, &random);
+        play_choice(NICBARR_TREE, nodes - 1, nodes, &random);
+    }
+}
+
+static void many_nodes(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {64, 100, 129};
+    uint64_t random = crew_seed() + 1;
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); ++s) {
+        play_choice(NICBARR_PAIRWISE, 0, sizes[s], &random);
+        play_choice(NICBARR_DISSEMINATION, 1, sizes[s], &random);
+        play_choice(NICBARR_DISSEMINATION, 7, sizes[s], &random);
+        play_choice(NICBARR_TREE, 4, sizes[s], &random);
+    }
+    play_choice(NICBARR_TREE, MYR_CARRY_NODES - 1, MYR_CARRY_NODES, &random);
+    const struct nicbarr_among among = {{NICBARR_TREE, 4, 0}, MYR_CARRY_NODES + 1};
+    struct myr_carry carry;
+    assert_false(myr_carry_plan(MYR_CARRY_NODES + 1, 0, nicbarr_schedule_of, &among, &carry));
+}
+
+/* ---- barriers drawn at random, and what is no barrier ---- */
+
+enum { MOST_DRAWN = 12, MOST_MESSAGES = 600 };
+
+struct drawn_node {
+    uint32_t nsteps, npeers;
+    struct mcp_step steps[MOST_MESSAGES];
+    uint32_t peers[MOST_MESSAGES];
+};
+
+struct drawn {
+    uint32_t nodes;
+    struct drawn_node node[MOST_DRAWN];
+};
+
+/* A schedule is one allocation. */
+static bool drawn_schedule(const void *context, uint32_t rank, struct myr_schedule *schedule)
+{
+    const struct drawn_node *node = &((const struct drawn *)context)->node[rank];
+    const size_t step_bytes = node->nsteps * sizeof(node->steps[0]);
+    const size_t peer_bytes = node->npeers * sizeof(node->peers[0]);
+    uint8_t *memory = malloc(step_bytes + peer_bytes + 1);
+    if (NULL == memory) {
+        return false;
+    }
+    memcpy(memory, node->steps, step_bytes);
+    memcpy(memory + step_bytes, node->peers, peer_bytes);
+    *schedule = (struct myr_schedule){node->nsteps, (struct mcp_step *)memory, node->npeers,
+                                      (uint32_t *)(memory + step_bytes)};
+    return true;
+}
+
+static void add_send(struct drawn_node *node, uint32_t peer, bool new_step)
+{
+    node->nsteps += 0 == node->nsteps || new_step || 0 != node->steps[node->nsteps - 1].waits;
+    ++node->steps[node->nsteps - 1].sends;
+    node->peers[node->npeers++] = peer;
+}
+
+static void add_wait(struct drawn_node *node, uint32_t peer, bool new_step)
+{
+    node->nsteps += 0 == node->nsteps || new_step;
+    ++node->steps[node->nsteps - 1].waits;
+    node->peers[node->npeers++] = peer;
+}
+
+/* Messages from and to anybody, one after the other, until all have heard of all, and some more. */
+static void draw_barrier(struct drawn *drawn, uint64_t *random)
+{
+    uint32_t heard[MOST_DRAWN], more = crew_below(random, 5), complete = 0;
+    memset(drawn, 0, sizeof(*drawn));
+    drawn->nodes = 2 + crew_below(random, MOST_DRAWN - 1);
+    for (uint32_t n = 0; n < drawn->nodes; ++n) {
+        heard[n] = 1U << n;
+    }
+    while (complete != drawn->nodes || 0 != more--) {
+        const uint32_t from = crew_below(random, drawn->nodes);
+        const uint32_t to = (from + 1 + crew_below(random, drawn->nodes - 1)) % drawn->nodes;
+        assert_true(drawn->node[from].npeers < MOST_MESSAGES);
+        assert_true(drawn->node[to].npeers < MOST_MESSAGES);
+        add_send(&drawn->node[from], to, 0 == crew_below(random, 3));
+        add_wait(&drawn->node[to], from, 0 == crew_below(random, 3));
+        heard[to] |= heard[from];
+        complete = 0;
+        for (uint32_t n = 0; n < drawn->nodes; ++n) {
+            complete += (1U << drawn->nodes) - 1 == heard[n];
+        }
+        more += complete != drawn->nodes && 0 == more;
+    }
+}
+
+static struct drawn drawn;
+
+static void any_barrier(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 2;
+    for (uint32_t i = 0; i < 300; ++i) {
+        struct myr_carry carry;
+        draw_barrier(&drawn, &random);
+        if (myr_carry_plan(drawn.nodes, 0, drawn_schedule, &drawn, &carry)) {
+            const bool small = carry.places < 2000;
+            myr_carry_free(&carry);
+            if (small) {
+                play_all(drawn.nodes, drawn_schedule, &drawn, &random);
+            }
+        }
+    }
+}
+
+static void expect_no_plan(void)
+{
+    struct myr_carry carry;
+    for (uint32_t n = 0; n < drawn.nodes; ++n) {
+        assert_false(myr_carry_plan(drawn.nodes, n, drawn_schedule, &drawn, &carry));
+        assert_null(carry.blocks);
+        assert_null(carry.at);
+        assert_null(carry.place_of);
+    }
+}
+
+static void draw_nothing(uint32_t nodes)
+{
+    memset(&drawn, 0, sizeof(drawn));
+    drawn.nodes = nodes;
+}
+
+static void no_barrier(void **state)
+{
+    (void)state;
+    draw_nothing(2); /* nobody says anything */
+    expect_no_plan();
+    draw_nothing(3); /* each hears of one other */
+    for (uint32_t n = 0; n < 3; ++n) {
+        add_send(&drawn.node[n], (n + 1) % 3, false);
+        add_wait(&drawn.node[n], (n + 2) % 3, false);
+    }
+    expect_no_plan();
+    for (uint32_t n = 0; n < 3; ++n) { /* that was all it lacked */
+        add_send(&drawn.node[n], (n + 1) % 3, false);
+        add_wait(&drawn.node[n], (n + 2) % 3, false);
+    }
+    uint64_t random = crew_seed() + 3;
+    play_all(3, drawn_schedule, &drawn, &random);
+    draw_nothing(2); /* both wait first */
+    for (uint32_t n = 0; n < 2; ++n) {
+        add_wait(&drawn.node[n], 1 - n, false);
+        add_send(&drawn.node[n], 1 - n, true);
+    }
+    expect_no_plan();
+    draw_nothing(2); /* all know all, but one waits for more */
+    for (uint32_t n = 0; n < 2; ++n) {
+        add_send(&drawn.node[n], 1 - n, false);
+        add_wait(&drawn.node[n], 1 - n, false);
+    }
+    add_wait(&drawn.node[1], 0, true);
+    expect_no_plan();
+}
+
+/* Node 0 hands all that it has to another one, which adds a node in front and one behind, and hands
+ * it back. Each time node 0's board is more than twice as long. */
+static void boards_that_explode(void **state)
+{
+    (void)state;
+    draw_nothing(MOST_DRAWN);
+    for (uint32_t turn = 0; turn < 30; ++turn) {
+        const uint32_t front = 1 + turn % (MOST_DRAWN - 1),
+                       last = 1 + (turn + 1) % (MOST_DRAWN - 1);
+        add_send(&drawn.node[0], front, true);
+        add_wait(&drawn.node[front], 0, true);
+        add_send(&drawn.node[last], front, true);
+        add_wait(&drawn.node[front], last, true);
+        add_send(&drawn.node[front], 0, true);
+        add_wait(&drawn.node[0], front, true);
+    }
+    for (uint32_t n = 1; n < MOST_DRAWN; ++n) {
+        add_send(&drawn.node[0], n, true);
+        add_wait(&drawn.node[n], 0, true);
+    }
+    uint64_t random = crew_seed() + 4;
+    play_all(MOST_DRAWN, drawn_schedule, &drawn, &random);
+}
+
+/* ---- no memory ---- */
+
+static void without_memory(void **state)
+{
+    (void)state;
+    const struct nicbarr_among some[] = {{{NICBARR_TREE, 1, 0}, 9},
+                                         {{NICBARR_DISSEMINATION, 2, 0}, 11}};
+    for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); ++i) {
+        const long before = allocated;
+        struct myr_carry carry;
+        bool good = false;
+        int more = 0;
+        for (; !good; ++more) {
+            allocations_left = more;
+            good = myr_carry_plan(some[i].size, 3, nicbarr_schedule_of, &some[i], &carry);
+            allocations_left = -1;
+            assert_int_equal(allocated - before, good ? 3 : 0);
+        }
+        assert_true(more > 6 * (int)some[i].size); /* each player takes some */
+        myr_carry_free(&carry);
+        assert_int_equal(allocated, before);
+    }
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_algorithm),     cmocka_unit_test(many_nodes),
+        cmocka_unit_test(any_barrier),         cmocka_unit_test(no_barrier),
+        cmocka_unit_test(boards_that_explode), cmocka_unit_test(without_memory),
+    };
+    return cmocka_run_group_tests_name("carry", tests, NULL, NULL);
+}
