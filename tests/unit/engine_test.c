@@ -5,6 +5,10 @@
  * order, early by one epoch, twice, or never. What is missing is asked for, and nothing else. What
  * was sent is sent again when asked for, and nothing else. Epochs may wrap around. The memory
  * around a group is left alone.
+ *
+ * Of a group that carries data, besides: each message is taken once, and not before the one before
+ * it. What it carries has its place on the board of its epoch. A message that is asked for is that
+ * of the epoch that was asked for, as long as anybody may miss it. Epochs begin one by one.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,11 +58,11 @@ static void begin(const struct mcp_step *steps, uint32_t nsteps, uint32_t epoch)
     }
     for (uint32_t i = 0; i < nsends; ++i) {
         mcp_group_sends(group)[i] =
-            (struct mcp_peer){TO_LINK + i, (uint16_t)(TO_NODE + i), (uint16_t)(TO_SLOT + i)};
+            (struct mcp_peer){TO_LINK + i, (uint16_t)(TO_NODE + i), (uint16_t)(TO_SLOT + i), 0, 0};
     }
     for (uint32_t w = 0; w < nwaits; ++w) {
         mcp_group_waits(group)[w] =
-            (struct mcp_peer){FROM_LINK + w, (uint16_t)(FROM_NODE + w), 0xffff};
+            (struct mcp_peer){FROM_LINK + w, (uint16_t)(FROM_NODE + w), 0xffff, 0, 0};
     }
 }
 
@@ -671,6 +675,402 @@ static void wrap_around(void **state)
     }
 }
 
+/* ---- data ---- */
+
+enum { UNIT_MOST = 40 };
+
+/* Of the messages that are sent and waited for: how many blocks. */
+static uint32_t blocks_of(uint32_t place)
+{
+    return place % 4;
+}
+
+static void begin_data(const struct mcp_step *steps, uint32_t nsteps, uint32_t epoch)
+{
+    uint32_t places = 1;
+    begin(steps, nsteps, epoch);
+    for (uint32_t i = 0; i < group->nsends; ++i) {
+        mcp_group_sends(group)[i].blocks = (uint16_t)blocks_of(i);
+    }
+    for (uint32_t w = 0; w < group->nwaits; ++w) {
+        mcp_group_waits(group)[w].blocks = (uint16_t)blocks_of(w);
+        mcp_group_waits(group)[w].at = (uint16_t)places;
+        places += blocks_of(w);
+    }
+    group->places = places;
+    group->unit_most = UNIT_MOST;
+    bytes += (size_t)2 * places * UNIT_MOST;
+    assert_true(bytes <= ROOM);
+}
+
+static void expect_claim(uint32_t slot, uint32_t epoch, uint32_t payload,
+                         enum mcp_recorded expected, uint32_t taken)
+{
+    uint32_t count = payload, offset = UINT32_MAX;
+    assert_int_equal(mcp_group_claim(group, slot, epoch, &count, &offset), expected);
+    if (MCP_RECORDED == expected) {
+        const uint32_t blocks = blocks_of(slot);
+        assert_int_equal(count, taken);
+        assert_true(offset + count <= group->places * UNIT_MOST);
+        if (0 != taken) {
+            assert_int_equal(offset, mcp_group_waits(group)[slot].at * (taken / blocks));
+        }
+    }
+}
+
+/* It comes, and is good. */
+static void expect_arrival(uint32_t slot, uint32_t epoch, uint32_t unit)
+{
+    const uint32_t payload = unit * blocks_of(slot);
+    expect_claim(slot, epoch, payload, MCP_RECORDED, payload);
+    (void)mcp_group_record(group, slot, epoch);
+}
+
+static void start_data(uint32_t epoch, uint32_t unit)
+{
+    assert_true(mcp_group_offer(group, epoch, unit));
+    mcp_group_start(group, epoch);
+}
+
+static const struct mcp_step at_once[] = {{4, 4}}, two_steps[] = {{2, 2}, {2, 2}};
+
+static void boards(void **state)
+{
+    (void)state;
+    begin_data(at_once, 1, 5);
+    const size_t board = (size_t)group->places * UNIT_MOST;
+    assert_int_equal(group->places, 1 + 0 + 1 + 2 + 3);
+    assert_ptr_equal(mcp_group_claims(group), mcp_group_heard(group) + 4);
+    assert_true((uint8_t *)(mcp_group_claims(group) + 4) <= mcp_group_board(group, 0));
+    assert_ptr_equal(mcp_group_board(group, 1), mcp_group_board(group, 0) + board);
+    assert_ptr_equal(mcp_group_board(group, UINT32_MAX), mcp_group_board(group, 1));
+    assert_ptr_equal(mcp_group_board(group, 1) + board, memory.room + bytes);
+    assert_int_equal((uintptr_t)mcp_group_board(group, 0) % MYR_LINE, 0);
+    for (uint32_t w = 0; w < 4; ++w) {
+        assert_int_equal(mcp_group_claims(group)[w], 5);
+    }
+    memset(mcp_group_board(group, 0), 0, 2 * board);
+    end();
+}
+
+static void offers(void **state)
+{
+    (void)state;
+    static const uint32_t firsts[] = {0, 100, UINT32_MAX, UINT32_MAX - 1, INT32_MAX};
+    for (size_t f = 0; f < sizeof(firsts) / sizeof(firsts[0]); ++f) {
+        const uint32_t next = firsts[f] + 1;
+        begin_data(at_once, 1, firsts[f]);
+        assert_false(mcp_group_offer(group, next - 1, 8)); /* that one is over, ... */
+        assert_false(mcp_group_offer(group, next + 1, 8)); /* ... and that not next */
+        assert_false(mcp_group_offer(group, next, UNIT_MOST + MCP_BLOCK_UNIT));
+        assert_false(mcp_group_offer(group, next, UINT32_MAX / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT));
+        assert_false(mcp_group_offer(group, next, 9));
+        assert_false(mcp_group_offer(group, next, 4));
+        assert_true(mcp_group_offer(group, next, UNIT_MOST));
+        assert_false(mcp_group_offer(group, next, UNIT_MOST)); /* somebody else is at it, ... */
+        assert_int_equal(group->unit[next % 2], UNIT_MOST);
+        assert_false(mcp_group_waits_now(group)); /* ... and nothing begins before he is done */
+        mcp_group_start(group, next + 5);
+        assert_int_equal(group->started, next); /* one at a time */
+        expect_sends(0, 4, next);
+        assert_false(mcp_group_offer(group, next, 8));
+        assert_false(mcp_group_offer(group, next + 1, 8));
+        for (uint32_t w = 0; w < 4; ++w) {
+            expect_arrival(w, next, UNIT_MOST);
+        }
+        expect_sends(0, 0, 0);
+        assert_int_equal(done(), next);
+        assert_true(mcp_group_offer(group, next + 1, 0)); /* nobody has anything */
+        assert_int_equal(group->unit[next % 2], UNIT_MOST);
+        assert_int_equal(group->unit[(next + 1) % 2], 0);
+        end();
+    }
+}
+
+/* What is sent is the first part of the epoch's board. */
+static void what_is_sent(void **state)
+{
+    (void)state;
+    begin_data(two_steps, 2, UINT32_MAX - 1);
+    for (uint32_t turn = 0; turn < 4; ++turn) {
+        const uint32_t epoch = UINT32_MAX + turn, unit = turn % 2 * 24;
+        struct mcp_message message;
+        start_data(epoch, unit);
+        for (uint32_t i = 0; i < 4; ++i) {
+            assert_true(mcp_group_next(group, &message));
+            expect_message(&message, MCP_ARRIVE, TO_LINK + i, TO_SLOT + i, epoch);
+            assert_int_equal(message.bytes, blocks_of(i) * unit);
+            if (1 == i) {
+                assert_false(mcp_group_next(group, &message));
+                uint32_t cursor = 0;
+                assert_true(mcp_group_missing(group, &cursor, &message));
+                assert_int_equal(message.bytes, 0);
+                expect_arrival(1, epoch, unit);
+                expect_arrival(0, epoch, unit);
+            }
+        }
+        expect_arrival(2, epoch, unit);
+        expect_arrival(3, epoch, unit);
+        expect_sends(0, 0, 0);
+        assert_int_equal(done(), epoch);
+    }
+    end();
+}
+
+static void claims(void **state)
+{
+    (void)state;
+    static const uint32_t firsts[] = {0, 100, UINT32_MAX, UINT32_MAX - 1, INT32_MAX};
+    for (size_t f = 0; f < sizeof(firsts) / sizeof(firsts[0]); ++f) {
+        const uint32_t next = firsts[f] + 1;
+        begin_data(at_once, 1, firsts[f]);
+        /* Nobody can be there, or there is no such message. */
+        expect_claim(2, next + 1, 2 * UNIT_MOST, MCP_IMPLAUSIBLE, 0);
+        expect_claim(2, next + INT32_MAX - 1, 2 * UNIT_MOST, MCP_IMPLAUSIBLE, 0);
+        expect_claim(4, next, UNIT_MOST, MCP_IMPLAUSIBLE, 0);
+        expect_claim(UINT32_MAX, next, UNIT_MOST, MCP_IMPLAUSIBLE, 0);
+        /* It came long ago. */
+        expect_claim(2, next - 1, 2 * UNIT_MOST, MCP_KNOWN, 0);
+        expect_claim(2, next - INT32_MAX, 2 * UNIT_MOST, MCP_KNOWN, 0);
+        /* It comes before the host does, and is taken once, also while somebody copies it. */
+        expect_claim(2, next, 2 * UNIT_MOST, MCP_RECORDED, 2 * UNIT_MOST);
+        expect_claim(2, next, 2 * UNIT_MOST, MCP_KNOWN, 0);
+        assert_int_equal(mcp_group_record(group, 2, next), MCP_UNEXPECTED);
+        expect_claim(2, next, 2 * UNIT_MOST, MCP_KNOWN, 0);
+        start_data(next, UNIT_MOST);
+        expect_sends(0, 4, next);
+        expect_missing(11, next);
+        /* Its sender is ahead, that of another one cannot be, as that message is still missing. */
+        expect_claim(2, next + 1, 2 * UNIT_MOST, MCP_RECORDED, 2 * UNIT_MOST);
+        assert_int_equal(mcp_group_record(group, 2, next + 1), MCP_UNEXPECTED);
+        expect_claim(2, next + 2, 2 * UNIT_MOST, MCP_IMPLAUSIBLE, 0);
+        expect_claim(3, next + 1, 3 * UNIT_MOST, MCP_TOO_SOON, 0);
+        expect_claim(3, next, 3 * UNIT_MOST, MCP_RECORDED, 3 * UNIT_MOST);
+        expect_claim(3, next + 1, 3 * UNIT_MOST, MCP_TOO_SOON, 0); /* it is still being copied */
+        expect_missing(11, next);
+        assert_int_equal(mcp_group_record(group, 3, next), MCP_RECORDED);
+        expect_claim(3, next + 1, 3 * UNIT_MOST, MCP_RECORDED, 3 * UNIT_MOST);
+        assert_int_equal(mcp_group_record(group, 3, next + 1), MCP_UNEXPECTED);
+        expect_missing(3, next);
+        expect_arrival(0, next, UNIT_MOST);
+        expect_arrival(1, next, UNIT_MOST);
+        expect_sends(0, 0, 0);
+        assert_int_equal(done(), next);
+        start_data(next + 1, UNIT_MOST);
+        expect_sends(0, 4, next + 1);
+        expect_missing(3, next + 1);
+        end();
+    }
+}
+
+/* However long a payload is: what does not fit is not copied, but its message has come. */
+static void lengths(void **state)
+{
+    (void)state;
+    static const uint32_t strange[] = {1,
+                                       5,
+                                       3 * UNIT_MOST + 1,
+                                       3 * UNIT_MOST + 3,
+                                       3 * (UNIT_MOST + MCP_BLOCK_UNIT),
+                                       4 * UNIT_MOST,
+                                       65507,
+                                       UINT32_MAX,
+                                       UINT32_MAX / 3 * 3 - 2};
+    for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); ++i) {
+        begin_data(at_once, 1, 7);
+        expect_claim(3, 8, strange[i], MCP_RECORDED, 0);
+        expect_claim(0, 8, strange[i], MCP_RECORDED, 0); /* this one has no blocks */
+        expect_claim(3, 8, 3 * UNIT_MOST, MCP_KNOWN, 0);
+        end();
+    }
+    begin_data(at_once, 1, 7);
+    expect_claim(3, 8, 0, MCP_RECORDED, 0);
+    expect_claim(0, 8, 0, MCP_RECORDED, 0);
+    expect_claim(2, 8, 2 * 8, MCP_RECORDED, 2 * 8); /* not our unit, but it fits */
+    expect_claim(1, 8, UNIT_MOST, MCP_RECORDED, UNIT_MOST);
+    end();
+}
+
+static void expect_no_answer(uint32_t place, uint32_t epoch)
+{
+    struct mcp_message message;
+    assert_false(mcp_group_answer(group, TO_NODE + place, TO_SLOT + place, epoch, &message));
+}
+
+static void expect_answer(uint32_t place, uint32_t epoch, uint8_t type, uint32_t unit)
+{
+    struct mcp_message message;
+    assert_true(mcp_group_answer(group, TO_NODE + place, TO_SLOT + place, epoch, &message));
+    if (MCP_FAIL != type) {
+        expect_message(&message, type, TO_LINK + place, TO_SLOT + place, epoch);
+    }
+    assert_int_equal(message.header.type, type);
+    assert_int_equal(message.bytes, MCP_ARRIVE == type ? blocks_of(place) * unit : 0);
+}
+
+static void answers_with_data(void **state)
+{
+    (void)state;
+    static const uint32_t firsts[] = {40, UINT32_MAX, UINT32_MAX - 1, INT32_MAX};
+    for (size_t f = 0; f < sizeof(firsts) / sizeof(firsts[0]); ++f) {
+        const uint32_t a = firsts[f] + 1, b = a + 1, c = b + 1;
+        begin_data(two_steps, 2, firsts[f]);
+        expect_answer(3, a, MCP_LATER, 0);
+        expect_no_answer(3, b); /* nobody can be there */
+        start_data(a, 16);
+        expect_sends(0, 2, a);
+        expect_answer(1, a, MCP_ARRIVE, 16);
+        expect_answer(3, a, MCP_LATER, 0);
+        expect_arrival(0, a, 16);
+        expect_arrival(1, a, 16);
+        expect_sends(2, 2, a);
+        expect_answer(3, a, MCP_ARRIVE, 16);
+        expect_arrival(2, a, 16);
+        expect_arrival(3, a, 16);
+        expect_sends(0, 0, a);
+        assert_int_equal(done(), a);
+        expect_answer(3, a, MCP_ARRIVE, 16);
+        start_data(b, 32);
+        expect_sends(0, 2, b);
+        /* That of the epoch that is asked for, not the last one. */
+        expect_answer(1, a, MCP_ARRIVE, 16);
+        expect_answer(1, b, MCP_ARRIVE, 32);
+        expect_answer(3, a, MCP_ARRIVE, 16);
+        expect_answer(3, b, MCP_LATER, 0);
+        for (uint32_t w = 0; w < 4; ++w) {
+            expect_arrival(w, b, 32);
+        }
+        expect_sends(2, 2, b);
+        assert_int_equal(done(), b);
+        /* Nobody misses that any more: its board will soon have another epoch's blocks. */
+        expect_no_answer(1, a);
+        expect_no_answer(3, a - 5);
+        expect_no_answer(3, a - INT32_MAX + 10);
+        expect_answer(1, b, MCP_ARRIVE, 32);
+        start_data(c, 0);
+        expect_sends(0, 2, c);
+        expect_no_answer(1, a);
+        expect_answer(1, b, MCP_ARRIVE, 32);
+        expect_answer(1, c, MCP_ARRIVE, 0);
+        end();
+    }
+}
+
+/* Everybody has entered the epoch, but the data do not come. What is late is not taken then. */
+static void release_without_data(void **state)
+{
+    (void)state;
+    begin_data(at_once, 1, UINT32_MAX);
+    assert_int_equal(mcp_group_release(group, 0), MCP_IMPLAUSIBLE);
+    start_data(0, 16);
+    expect_sends(0, 4, 0);
+    expect_arrival(1, 0, 16);
+    expect_arrival(1, 1, 16); /* and its sender is ahead */
+    assert_int_equal(mcp_group_release(group, 0), MCP_RECORDED);
+    for (uint32_t w = 0; w < 4; ++w) {
+        expect_claim(w, 0, blocks_of(w) * 16, MCP_KNOWN, 0);
+    }
+    expect_sends(0, 0, 0);
+    assert_int_equal(done(), 0);
+    start_data(1, 16);
+    expect_sends(0, 4, 1);
+    expect_missing(13, 1);
+    expect_arrival(2, 1, 16);
+    expect_missing(9, 1);
+    end();
+}
+
+static void failed_with_data(void **state)
+{
+    (void)state;
+    begin_data(two_steps, 2, 3);
+    start_data(4, 16);
+    expect_sends(0, 2, 4);
+    for (uint32_t w = 0; w < 4; ++w) {
+        expect_arrival(w, 4, 16);
+    }
+    expect_sends(2, 2, 4);
+    start_data(5, 24);
+    expect_sends(0, 2, 5);
+    assert_int_equal(mcp_group_fail(group, 11), MCP_RECORDED);
+    assert_false(mcp_group_offer(group, 5, 24));
+    assert_false(mcp_group_offer(group, 6, 24));
+    mcp_group_start(group, 5);
+    assert_false(mcp_group_waits_now(group));
+    for (uint32_t w = 0; w < 4; ++w) {
+        expect_claim(w, 6, blocks_of(w) * 8, MCP_IMPLAUSIBLE, 0);
+    }
+    expect_sends(0, 0, 0);
+    assert_int_equal(done(), 4);
+    for (uint32_t p = 0; p < 4; ++p) { /* who misses what was sent still gets it */
+        expect_answer(p, 4, MCP_ARRIVE, 16);
+        expect_answer(p, 5, p < 2 ? MCP_ARRIVE : MCP_FAIL, 24);
+        expect_answer(p, 6, MCP_FAIL, 0);
+    }
+    end();
+}
+
+/* A peer's messages of two epochs come again and again, in any order. */
+static void claim_something(struct book *book, uint64_t *random)
+{
+    const uint32_t slot = crew_below(random, book->nwaits);
+    const uint32_t epoch = book->done + crew_below(random, 4), unit = 8 * crew_below(random, 6);
+    const uint32_t furthest = book->done + (book->started > book->done ? 2 : 1);
+    const uint32_t payload = unit * blocks_of(slot);
+    if (epoch > furthest) {
+        expect_claim(slot, book->first + epoch, payload, MCP_IMPLAUSIBLE, 0);
+    } else if (epoch <= book->come[slot]) {
+        expect_claim(slot, book->first + epoch, payload, MCP_KNOWN, 0);
+    } else if (epoch > book->come[slot] + 1) {
+        expect_claim(slot, book->first + epoch, payload, MCP_TOO_SOON, 0);
+    } else {
+        expect_claim(slot, book->first + epoch, payload, MCP_RECORDED, payload);
+        assert_int_equal(mcp_group_record(group, slot, book->first + epoch),
+                         epoch > book->started ? MCP_UNEXPECTED : MCP_RECORDED);
+        book->come[slot] = epoch;
+    }
+}
+
+static void anything_with_data(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 1;
+    for (int trial = 0; trial < 100; ++trial) {
+        struct book book;
+        book_begin(&book, &random);
+        begin_data(book.steps, book.nsteps, book.first);
+        uint32_t unit[2] = {0, 0};
+        while (book.done < 40) {
+            if (0 == crew_below(&random, 4) && book.started == book.done) {
+                const uint32_t epoch = book.first + ++book.started;
+                unit[epoch % 2] = 8 * crew_below(&random, UNIT_MOST / 8 + 1);
+                start_data(epoch, unit[epoch % 2]);
+            }
+            claim_something(&book, &random);
+            struct mcp_message message;
+            uint32_t place;
+            while (book_next(&book, &place)) {
+                const uint32_t epoch = book.first + book.sent[place];
+                assert_true(mcp_group_next(group, &message));
+                expect_message(&message, MCP_ARRIVE, TO_LINK + place, TO_SLOT + place, epoch);
+                assert_int_equal(message.bytes, blocks_of(place) * unit[epoch % 2]);
+            }
+            assert_false(mcp_group_next(group, &message));
+            assert_int_equal(done() - book.first, book.done);
+            const bool waits = book.done < book.started;
+            expect_missing(waits ? book_missing(&book) : 0, book.first + book.done + 1);
+            for (uint32_t p = 0; p < book.nsends; ++p) {
+                for (uint32_t e = book.done; e <= book.sent[p]; ++e) {
+                    expect_answer(p, book.first + e, MCP_ARRIVE, unit[(book.first + e) % 2]);
+                }
+                expect_no_answer(p, book.first + book.done - 1);
+                assert_false(answered(p, book.first + book.sent[p] + 1, 0));
+            }
+        }
+        end();
+    }
+}
+
 int main(void)
 {
     crew_watchdog();
@@ -693,6 +1093,15 @@ int main(void)
         cmocka_unit_test(anything),
         cmocka_unit_test(release),
         cmocka_unit_test(wrap_around),
+        cmocka_unit_test(boards),
+        cmocka_unit_test(offers),
+        cmocka_unit_test(what_is_sent),
+        cmocka_unit_test(claims),
+        cmocka_unit_test(lengths),
+        cmocka_unit_test(answers_with_data),
+        cmocka_unit_test(release_without_data),
+        cmocka_unit_test(failed_with_data),
+        cmocka_unit_test(anything_with_data),
     };
     return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
 }
