@@ -91,8 +91,7 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
     return candidates.count;
 }
 
-/* (With data, down a tree everything goes to everybody, so a tree wins nothing by having few
- * messages. Everybody to everybody has the shortest ones.) */
+/* (Everybody to everybody has the shortest messages, everybody at the root the fewest.) */
 int nicbarr_data_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *choices)
 {
     const uint32_t nodes = shape->nodes;
@@ -103,9 +102,7 @@ int nicbarr_data_candidates(const struct nicbarr_shape *shape, struct nicbarr_ch
         if (!nicbarr_has(shape, nic) || 0 == nicbarr_kind(nic)->caps.board) {
             continue;
         }
-        add(&candidates, nodes, NICBARR_PAIRWISE, 0);
-        add(&candidates, nodes, NICBARR_DISSEMINATION, 1);
-        add(&candidates, nodes, NICBARR_DISSEMINATION, 3);
+        add_few(&candidates, nodes);
         if (nodes <= 16) {
             add(&candidates, nodes, NICBARR_DISSEMINATION, nodes - 1);
         }

@@ -220,7 +220,7 @@ static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t 
     *chosen = 1;
     if (0 == known) {
         rc = nicbarr_contest_run(&t->contest, &user, t->entrants.count, start_us, budget_us);
-        *chosen = OMPI_SUCCESS == rc ? best(t, forced) : 0;
+        *chosen = t->contest.chosen = OMPI_SUCCESS == rc ? best(t, forced) : 0;
     }
     if (OMPI_SUCCESS == rc && 0 == known && 0 == ompi_comm_rank(t->comm)) {
         (void)myr_note_set(mca_coll_nicbarr_component.segment, key,

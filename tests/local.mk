@@ -101,6 +101,7 @@ tests_component_wrong_results_la_LDFLAGS = -module -avoid-version -rpath /nowher
 component_tests = \
     tests/component/properties.sh \
     tests/component/data.sh \
+    tests/component/data_hosts.sh \
     tests/component/faults.sh \
     tests/component/resources.sh \
     tests/component/short_jobs.sh \

@@ -85,7 +85,7 @@ export MPIRUN="mpirun ${ours[*]}"
 check "killed at any moment" env MODES=data NPS="2 5" bash -c \
     "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' $((3 * longer)) > '$scratch/out' 2>&1"
 
-# ---- where there is no room for it, and across hosts
+# ---- where there is no room for it
 
 no_room() { # COLLECTIVE
     said_once "nicbarr: $1 on .* stays Open MPI's own: .*coll_nicbarr_memory" &&
@@ -101,11 +101,6 @@ for ways in "MPI_Allreduce exchange openmpi openmpi" "MPI_Reduce openmpi exchang
     check "no room for all $1" passes 4 "${crowded[@]}" $(played_by "$2" "$3" "$4") "${data[@]}" "${many[@]}"
     check "says so once" no_room "$1"
 done
-for hosts in "2 2" "3 1"; do
-    # shellcheck disable=SC2086 # two words
-    check "hosts and processes on each: $hosts" on_hosts $hosts "${soon[@]}" "${data[@]}" --steps $((60 * longer))
-done
-
 # ---- and the test itself: it finds what is wrong, each time (few sums are of numbers that are rounded)
 
 for spoil in order chunk stale send; do

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# MPI_Allreduce and MPI_Iallreduce across hosts, by the NICs: the right bits, on each schedule, in any
+# placement, over a bad network, with processes that are late; the same bits as on one node.
+#
+# NICBARR_DATA_LONGER=N makes each game N times as long.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+longer=${NICBARR_DATA_LONGER:-1}
+data=("$programs/data" --seed "$seed" --bits 1024 --watchdog "$((${watchdog:-300} - 10))")
+ours=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce exchange)
+carried() { # HOSTS SCHEDULE
+    said "MPI_Allreduce up to .* on $1 nodes: $2@soft (parameter"
+}
+
+# ---- nicbarr's from the first call on
+
+for game in "2 1 pairwise" "3 2 tree:2" "4 1 dissemination:1" "2 3 dissemination:1" "5 1 dissemination:4" "4 2 tree:3"; do
+    # shellcheck disable=SC2086 # words
+    set -- $game
+    check "$1 hosts with $2 processes each, $3, bit by bit" on_hosts "$1" "$2" "${ours[@]}" \
+        --mca coll_nicbarr_algorithm "$3" "${data[@]}" --steps $((240 * longer / ($1 * $2)))
+    check "the NICs carry it" carried "$1" "$3"
+done
+check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
+    --mca coll_nicbarr_report "$scratch/report" "$programs/data" --seed "$seed" --steps $((60 * longer))
+check "which is said" said "MPI_Allreduce up to .*, 3 processes on 3 nodes: .* (measured, "
+readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
+check "in a report that can be read" readable
+
+# ---- the same bits wherever the processes are
+
+digest() { # HOSTS PER-HOST
+    on_hosts "$@" "${ours[@]}" "${data[@]}" --digest &&
+        sed -n 's/^digest //p' "$scratch/out" >> "$scratch/digests"
+}
+one_digest() { [ "$(sort "$scratch/digests" | uniq -c | awk '{ print $1 }')" = 3 ]; }
+check "rounded sums of 6 processes on 1 host" digest 1 6
+check "on 2" digest 2 3
+check "on 6" digest 6 1
+check "have the same bits" one_digest
+
+# ---- over a bad network
+
+did() { grep -qE "^switch: .* $1 [1-9]" "$scratch/out"; }
+for fault in "lost --loss 10" "duplicated --duplicate 10 --reorder 20 --loss 5" "repaired --corrupt 10"; do
+    # shellcheck disable=SC2086 # words
+    set -- $fault
+    what=$1
+    shift
+    check "$*" on_hosts --seed "$seed" "$@" 3 1 "${ours[@]}" "${data[@]}" --steps $((12 * longer))
+    check "some were $what" did "$what"
+done
+
+# ---- a host that is cut off
+
+cut_off() { # its error is told, and the job ends
+    ! on_hosts --cut 1-2 --cut-after 400 3 1 "${ours[@]}" --mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3 \
+        "${data[@]}" --steps 100000 && said "reduction [0-9]* on .* will not be completed: no sign of life"
+}
+check "a reduction that will never be complete" cut_off
+finish
