@@ -140,8 +140,10 @@ enum nicbarr_counted nicbarr_census(const struct nicbarr_peer *const *peers, uin
         good = describe(&count, nodes);
         worst = NICBARR_COUNTED;
     }
-    nodes->of = count.nodes.of;
-    count.nodes.of = NULL;
+    if (size <= NICBARR_DATA_RANKS) {
+        nodes->of = count.nodes.of;
+        count.nodes.of = NULL;
+    }
     parts_free(&count.segments);
     parts_free(&count.nodes);
     if (!good || NICBARR_COUNTED != worst) {

@@ -43,8 +43,11 @@ struct nicbarr_nodes {
     uint32_t by;            /* the NIC whose sharing makes a node */
     uint32_t players;       /* bit n: NIC n can play between all of them */
     const struct myr_nic_name **names[NICBARR_NICS_MOST]; /* [nodes]; NULL where it cannot */
-    uint32_t *of; /* [size]: the node of each rank; who has no use for it frees it */
+    uint32_t *of; /* [size]: the node of each rank; NULL for more than NICBARR_DATA_RANKS */
 };
+
+/* Collectives that carry data are for so many ranks on several nodes, at the most. */
+enum { NICBARR_DATA_RANKS = 4096 };
 
 enum nicbarr_counted {
     NICBARR_COUNTED,

@@ -59,7 +59,6 @@ enum nicbarr_way {
     NICBARR_WAY_OWN /* Open MPI's */
 };
 enum { NICBARR_SIZE_CLASSES = 4 /* see data.h */ };
-enum { NICBARR_DATA_RANKS = 4096 /* of a communicator on several nodes, for those, at the most */ };
 
 typedef struct mca_coll_nicbarr_component {
     mca_coll_base_component_t super;

@@ -157,10 +157,6 @@ bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         }
         counted = nicbarr_peers_census(peers, comm, by_segment(), &module->nodes);
         homes = NICBARR_COUNTED == counted ? count_homes(peers, (uint32_t)size, (uint32_t)rank) : 0;
-        if (size > NICBARR_DATA_RANKS) { /* nobody needs it */
-            free(module->nodes.of);
-            module->nodes.of = NULL;
-        }
     }
     free(peers);
     switch (counted) {
