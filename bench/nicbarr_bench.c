@@ -92,6 +92,9 @@ static void play(struct game *game, size_t bytes, struct report *report)
     for (size_t i = 0; i < count; i++)
         contest_prepare(&contestants[i], MPI_COMM_WORLD, options->warmup,
                         i < game->sides_count ? options->iterations : 0);
+    /* What is not blocking cannot be set up across hosts, but by the next that is. */
+    for (size_t i = 0; i < game->sides_count; i++)
+        MPI_Barrier(game->sides[i].operation.comm);
     contest_play(contestants, count, MPI_COMM_WORLD, options->chunks);
     for (size_t i = 0; i < game->sides_count; i++)
         right[i] = options->unchecked || check(game, &game->sides[i], contestants[i].name, bytes);

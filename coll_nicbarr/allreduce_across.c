@@ -2,8 +2,9 @@
 /*
  * MPI_Allreduce and MPI_Iallreduce on several nodes: their NICs exchange the parts (carrier.h).
  *
- * nicbarr does those of MPI's own operations on MPI's own types, as on one node. MPI_Iallreduce is
- * nicbarr's where a class of size is: it must not wait for anybody, so it can set up nothing.
+ * nicbarr does those of MPI's own operations on MPI's own types, as on one node. MPI_Iallreduce
+ * must not wait for anybody, so it can set up nothing. Where it is used often, the next
+ * MPI_Allreduce or MPI_Barrier of the communicator does, of whatever size.
  */
 #include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/data.h"
@@ -51,6 +52,7 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, int count, ompi
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = carriable(count, type, op);
+    nicbarr_data_attend(module, comm);
     /* (While something is measured, what all agree on goes by Open MPI's own.) */
     if (0 == bytes || module->tuning ||
         !nicbarr_data_ours(module, comm, NICBARR_ALLREDUCE, bytes)) {
@@ -122,9 +124,12 @@ int nicbarr_iallreduce_across(const void *from, void *to, int count, ompi_dataty
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = carriable(count, type, op);
-    struct nicbarr_carrier *carrier = 0 == bytes || bytes > NICBARR_DATA_MOST || module->tuning
-                                          ? NULL
-                                          : nicbarr_data_carrier(module, nicbarr_size_class(bytes));
+    struct nicbarr_carrier *carrier = NULL;
+    if (0 != bytes && bytes <= NICBARR_DATA_MOST && !module->tuning) {
+        const uint32_t size_class = nicbarr_size_class(bytes);
+        nicbarr_data_note_call(module, NICBARR_ALLREDUCE, size_class);
+        carrier = nicbarr_data_carrier(module, size_class);
+    }
     if (NULL == carrier) {
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);

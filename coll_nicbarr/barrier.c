@@ -9,6 +9,7 @@
 #include "coll_nicbarr/barrier.h"
 
 #include "coll_nicbarr/across.h"
+#include "coll_nicbarr/data.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/report.h"
@@ -60,6 +61,7 @@ int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *mod
 MYR_HOT int nicbarr_barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    nicbarr_data_attend(module, comm);
     return nicbarr_nic_barrier(module, comm, &module->nic);
 }
 
@@ -86,7 +88,8 @@ int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_mo
 int nicbarr_barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (module->tuning ||
+    nicbarr_data_attend(module, comm);
+    if (module->tuning || module->declined ||
         module->barriers++ < (uint32_t)mca_coll_nicbarr_component.parameters.join_after) {
         return own_barrier(module, comm);
     }
@@ -104,7 +107,8 @@ int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
     const uint32_t wanted = forced ? 0 : (uint32_t)component->parameters.tune_after;
-    if (module->tuning) {
+    nicbarr_data_attend(module, comm);
+    if (module->tuning || module->declined) {
         return own_barrier(module, comm);
     }
     if (module->barriers < wanted) {

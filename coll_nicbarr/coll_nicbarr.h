@@ -105,7 +105,8 @@ typedef struct mca_coll_nicbarr_module {
         enum nicbarr_way way;
         uint32_t calls; /* while it is open */
     } ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
-    uint32_t iallreduces;           /* before they are ours */
+    uint32_t iallreduces; /* before they are ours */
+    uint32_t pending;     /* across nodes: classes of MPI_Allreduce to be decided on, as bits */
     struct nicbarr_reducer reducer; /* all reductions' */
     struct myr_ring ring;           /* MPI_Bcast's; no record: not set up (yet) */
     bool declined;                  /* tried to set up, and all members went back to Open MPI's */

@@ -115,26 +115,62 @@ static void give_up_if_all_own(mca_coll_nicbarr_module_t *module, ompi_communica
     }
 }
 
+static void decide_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          enum nicbarr_collective collective, uint32_t size_class)
+{
+    const bool forced = NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
+    if (OMPI_SUCCESS != nicbarr_data_across_decide(module, comm, collective, size_class, forced)) {
+        module->ways[collective][size_class].way = NICBARR_WAY_OWN; /* as below */
+    }
+    if (!module->declined) {
+        give_up_if_all_own(module, comm, collective);
+    }
+}
+
+void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    for (uint32_t c = 0; !module->tuning && 0 != module->pending && c < NICBARR_SIZE_CLASSES; ++c) {
+        if (0 != (module->pending >> c & 1)) {
+            module->pending &= ~(UINT32_C(1) << c);
+            if (NICBARR_WAY_OPEN == module->ways[NICBARR_ALLREDUCE][c].way && !module->declined) {
+                decide_across(module, comm, NICBARR_ALLREDUCE, c);
+            }
+        }
+    }
+}
+
+/* Is a class used often enough, after one more call? */
+static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                         uint32_t size_class)
+{
+    const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    uint32_t *calls = &module->ways[collective][size_class].calls;
+    return NICBARR_WAY_OURS == component->forced_ways[collective] ||
+           (0 != component->parameters.tune_budget &&
+            ++*calls > (uint32_t)component->parameters.tune_after);
+}
+
+void nicbarr_data_note_call(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                            uint32_t size_class)
+{
+    if (NICBARR_WAY_OPEN == module->ways[collective][size_class].way &&
+        worth_a_look(module, collective, size_class)) {
+        module->pending |= UINT32_C(1) << size_class;
+    }
+}
+
 bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective, uint32_t size_class)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     enum nicbarr_way *way = &module->ways[collective][size_class].way;
-    uint32_t *calls = &module->ways[collective][size_class].calls;
     const bool forced = NICBARR_WAY_OURS == component->forced_ways[collective];
     /* Tuning uses collectives, too. */
-    if (module->tuning || (!forced && (0 == component->parameters.tune_budget ||
-                                       ++*calls <= (uint32_t)component->parameters.tune_after))) {
+    if (module->tuning || !worth_a_look(module, collective, size_class)) {
         return false;
     }
     if (module->across) {
-        if (OMPI_SUCCESS !=
-            nicbarr_data_across_decide(module, comm, collective, size_class, forced)) {
-            *way = NICBARR_WAY_OWN; /* as below */
-        }
-        if (!module->declined) {
-            give_up_if_all_own(module, comm, collective);
-        }
+        decide_across(module, comm, collective, size_class);
         return NICBARR_WAY_OURS == *way;
     }
     if (!nicbarr_data_set_up(module, comm, collective)) {

@@ -86,6 +86,19 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
                                enum nicbarr_collective collective, uint32_t size_class,
                                bool forced);
 
+/* A non-blocking call has come. It can set up nothing; so where it is worth a look, the next
+ * blocking collective does, by nicbarr_data_decide_pending(). All members count the same calls. */
+void nicbarr_data_note_call(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                            uint32_t size_class);
+void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
+static inline void nicbarr_data_attend(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    if (__builtin_expect(0 != module->pending, 0)) {
+        nicbarr_data_decide_pending(module, comm);
+    }
+}
+
 /* What a class goes by, once that is nicbarr's; NULL: none. */
 struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
                                              uint32_t size_class);

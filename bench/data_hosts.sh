@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Collectives that carry data, across hosts (network namespaces of this machine), nicbarr against Open
+# MPI's own over TCP:
+#
+#     bench/data_hosts.sh [--nic KIND] [--chunks N] [HOSTSxPER-HOST...]     # default: soft, 2x1 4x1 8x1 16x1 4x4
+#
+# Both take turns in each job (nicbarr_bench), and so does nicbarr's barrier. Microseconds: medians;
+# ratios: median and quartiles. Never compare figures of two runs. KIND is soft, kernel (needs root) or
+# auto: whatever tuning takes. Uses what ./setup.sh has built, or the components and commands of the
+# environment.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+
+nic=soft chunks=100 layouts=() hosts=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        --nic | --chunks)
+            [ $# -ge 2 ] || usage
+            [ "$1" = --nic ] && nic=$2
+            [ "$1" = --chunks ] && chunks=$2
+            shift ;;
+        [0-9]*x[0-9]*) layouts+=("$1") ;;
+        *) usage ;;
+    esac
+    shift
+done
+[ ${#layouts[@]} != 0 ] || layouts=(2x1 4x1 8x1 16x1 4x4)
+[ "$nic" = soft ] || hosts=(--kernel)
+if ! command -v nicbarr_bench > /dev/null; then
+    [ -e "$top/_install" ] || { echo "data_hosts.sh: nothing is built; run ./setup.sh" >&2; exit 1; }
+    cd "$top"
+    # shellcheck source=env.sh
+    . ./env.sh
+fi
+# shellcheck source=bench/data_table.sh
+. "$top/bench/data_table.sh"
+# What earlier jobs have measured is left out of it.
+export OMPI_MCA_coll_nicbarr_cache=none nic chunks
+
+layout() { # HOSTSxPER-HOST
+    export NETHOSTS_HOSTS=${1%x*} NETHOSTS_PER_HOST=${1#*x}
+    for operation in "allreduce -m 8:64" "allreduce -m 1024:1024" "iallreduce -m 8:8" dup; do
+        # shellcheck disable=SC2086 # words
+        "$NETHOSTS_MPIRUN" --mca coll_nicbarr_nic "$nic" nicbarr_bench $operation -c "$chunks" -x 200 \
+            --beside barrier 2> /dev/null | grep -v Pass | table "$1" "${operation%% *}"
+    done
+}
+export -f layout table
+
+echo "hosts      operation   bytes    nicbarr   Open MPI  times faster (quartiles)  of nicbarr's barrier"
+most=0
+for each in "${layouts[@]}"; do
+    most=$((${each%x*} > most ? ${each%x*} : most))
+done
+# shellcheck disable=SC2016 # expanded inside
+"$top/nethosts/nethosts" --shell ${hosts[@]+"${hosts[@]}"} "$most" \
+    bash -euc 'for each in "$@"; do layout "$each"; done' bash "${layouts[@]}"
