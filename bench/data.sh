@@ -47,18 +47,18 @@ table() { # PROCESSES OPERATION
         END {
             for (i = 1; i <= sizes; i++) {
                 s = order[i]
-                printf "%9s  %-10s %6s %10.2f %10.2f  %5.2f (%.2f to %.2f)  %6.2f\n",
+                printf "%9s  %-10s %7s %10.2f %10.2f  %5.2f (%.2f to %.2f)  %6.2f\n",
                     processes, operation, s, median["A", s], median["B", s], median["B/A", s],
                     q1["B/A", s], q3["B/A", s], median["A/barrier", s]
             }
         }'
 }
 
-echo "processes  operation   bytes    nicbarr   Open MPI  times faster (quartiles)  of nicbarr's barrier"
+echo "processes  operation    bytes    nicbarr   Open MPI  times faster (quartiles)  of nicbarr's barrier"
 for processes in "${jobs[@]}"; do
-    for operation in allreduce bcast iallreduce dup; do
+    for operation in allreduce bcast "bcast -m 65536:65536" "bcast -m 1048576:1048576" iallreduce dup; do
         # shellcheck disable=SC2154,SC2086 # of jobs.sh; words
-        mpirun -np "$processes" $bound nicbarr_bench "$operation" -c "$chunks" -x 200 \
-            --beside barrier | grep -v Pass | table "$processes" "$operation"
+        mpirun -np "$processes" $bound nicbarr_bench $operation -c "$chunks" -x 200 \
+            --beside barrier | grep -v Pass | table "$processes" "${operation%% *}"
     done
 done

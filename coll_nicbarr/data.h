@@ -16,11 +16,14 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Sizes that are measured apart: up to so many bytes. */
-static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {112, 512, 1568, 4096};
+/* Sizes that are measured apart: up to so many bytes. MPI_Bcast has all of them, reductions the
+ * first few. */
+static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {112,   512,    1568,   4096,
+                                                                    32768, 262144, 1048576};
 
 enum {
-    NICBARR_DATA_MOST = 4096, /* bytes of a collective */
+    NICBARR_REDUCTION_CLASSES = 4,
+    NICBARR_LINES_MOST = 512, /* bytes of an MPI_Bcast by lines; more go by the ring's pieces */
     NICBARR_DATA_PROCESSES =
         128, /* beyond that, reading everybody's line is not the shortest way */
 };
@@ -34,12 +37,18 @@ bool nicbarr_data_wanted(enum nicbarr_collective collective, int processes);
 bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective, uint32_t size_class);
 
+/* How many of the classes `collective` has. */
+static inline uint32_t nicbarr_data_classes(enum nicbarr_collective collective)
+{
+    return NICBARR_BCAST == collective ? (uint32_t)NICBARR_SIZE_CLASSES : NICBARR_REDUCTION_CLASSES;
+}
+
 /* Is a call with so many bytes nicbarr's? */
 static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective, size_t bytes)
 {
     uint32_t size_class = 0;
-    if (bytes > NICBARR_DATA_MOST) {
+    if (bytes > nicbarr_size_classes[nicbarr_data_classes(collective) - 1]) {
         return false;
     }
     while (bytes > nicbarr_size_classes[size_class]) {

@@ -134,9 +134,13 @@ static void add_choice(json_t *entry, const struct nicbarr_shape *shape, const c
     json_object_set_new(entry, "oversubscribed", json_boolean(shape->oversubscribed));
 }
 
-static void add_record(json_t *entry, const struct myr_record *record)
+static size_t record_bytes(const struct myr_record *record)
 {
-    const size_t bytes = NULL == record ? 0 : sizeof(struct myr_record) + myr_record_bytes(record);
+    return NULL == record ? 0 : sizeof(struct myr_record) + myr_record_bytes(record);
+}
+
+static void add_bytes(json_t *entry, size_t bytes)
+{
     json_object_set_new(entry, "record_bytes", json_integer((json_int_t)bytes));
 }
 
@@ -155,7 +159,7 @@ static json_t *barrier_json(const mca_coll_nicbarr_module_t *module, ompi_commun
     if (module->shape.nodes > 1) {
         json_object_set_new(entry, "secret", json_string(module->sealed ? "sealed" : "clear"));
     }
-    add_record(entry, module->across ? module->nic.record : module->group.record);
+    add_bytes(entry, record_bytes(module->across ? module->nic.record : module->group.record));
     return entry;
 }
 
@@ -168,8 +172,8 @@ static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communica
     json_object_set_new(entry, "collective", json_string(nicbarr_collective_name(collective)));
     json_object_set_new(entry, "bytes", json_integer(nicbarr_size_classes[size_class]));
     add_choice(entry, &module->shape, nicbarr_way_name(collective, way), source);
-    add_record(entry,
-               NICBARR_BCAST == collective ? module->ring.record : module->reducer.exchange.record);
+    add_bytes(entry, NICBARR_BCAST == collective ? myr_ring_taken(&module->ring)
+                                                 : record_bytes(module->reducer.exchange.record));
     return entry;
 }
 
