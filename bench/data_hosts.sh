@@ -49,7 +49,7 @@ layout() { # HOSTSxPER-HOST
 }
 export -f layout table
 
-echo "hosts      operation   bytes    nicbarr   Open MPI  times faster (quartiles)  of nicbarr's barrier"
+echo "hosts      operation    bytes    nicbarr   Open MPI  times faster (quartiles)  of nicbarr's barrier"
 most=0
 for each in "${layouts[@]}"; do
     most=$((${each%x*} > most ? ${each%x*} : most))

@@ -13,7 +13,7 @@ table() { # PROCESSES-OR-LAYOUT OPERATION
         END {
             for (i = 1; i <= sizes; i++) {
                 s = order[i]
-                printf "%9s  %-10s %6s %10.2f %10.2f  %5.2f (%.2f to %.2f)  %6.2f\n",
+                printf "%9s  %-10s %7s %10.2f %10.2f  %5.2f (%.2f to %.2f)  %6.2f\n",
                     processes, operation, s, median["A", s], median["B", s], median["B/A", s],
                     q1["B/A", s], q3["B/A", s], median["A/barrier", s]
             }

@@ -58,7 +58,7 @@ enum nicbarr_way {
     NICBARR_WAY_OURS,
     NICBARR_WAY_OWN /* Open MPI's */
 };
-enum { NICBARR_SIZE_CLASSES = 4 /* see data.h */ };
+enum { NICBARR_SIZE_CLASSES = 7 /* see data.h */ };
 
 typedef struct mca_coll_nicbarr_component {
     mca_coll_base_component_t super;
@@ -141,6 +141,7 @@ enum nicbarr_saying {
     NICBARR_SAID_CACHE,
     NICBARR_SAID_REPORT,
     NICBARR_SAID_DATA,
+    NICBARR_SAID_PIECES,
 };
 bool nicbarr_say_once(enum nicbarr_saying saying); /* true: go ahead, you are the first */
 

@@ -96,8 +96,34 @@ void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
         free(module->reducer.parts);
     }
     if (NULL != module->ring.record) {
-        myr_record_leave(segment, module->ring.record);
+        myr_ring_leave(&module->ring, segment);
     }
+}
+
+/* Has the ring pieces, where this class needs them? Where there is no room for them, all such
+ * classes become Open MPI's own, on all members. */
+static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             enum nicbarr_collective collective, uint32_t size_class)
+{
+    if (NICBARR_BCAST != collective || nicbarr_size_classes[size_class] <= NICBARR_LINES_MOST ||
+        myr_ring_get_pieces(&module->ring, mca_coll_nicbarr_component.segment)) {
+        return true;
+    }
+    for (uint32_t c = 0; c < nicbarr_data_classes(collective); ++c) {
+        if (nicbarr_size_classes[c] > NICBARR_LINES_MOST) {
+            module->ways[collective][c].way = NICBARR_WAY_OWN;
+        }
+    }
+    if (0 == ompi_comm_rank(comm) && nicbarr_say_once(NICBARR_SAID_PIECES)) {
+        char name[NICBARR_COMM_TEXT];
+        opal_output(0,
+                    "nicbarr: %s of more than %d bytes on %s (%d processes) stays Open MPI's own: "
+                    "half of the node's shared memory is used up (coll_nicbarr_memory, or the "
+                    "system's)",
+                    nicbarr_collective_name(collective), (int)NICBARR_LINES_MOST,
+                    nicbarr_comm_name(comm, name), ompi_comm_size(comm));
+    }
+    return false;
 }
 
 /* ---- deciding ---- */
@@ -107,7 +133,7 @@ static void give_up_if_all_own(mca_coll_nicbarr_module_t *module, ompi_communica
                                enum nicbarr_collective collective)
 {
     bool all_own = true;
-    for (int c = 0; c < NICBARR_SIZE_CLASSES; ++c) {
+    for (uint32_t c = 0; c < nicbarr_data_classes(collective); ++c) {
         all_own = all_own && NICBARR_WAY_OWN == module->ways[collective][c].way;
     }
     if (all_own) {
@@ -129,7 +155,8 @@ static void decide_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 
 void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    for (uint32_t c = 0; !module->tuning && 0 != module->pending && c < NICBARR_SIZE_CLASSES; ++c) {
+    for (uint32_t c = 0; !module->tuning && 0 != module->pending && c < NICBARR_REDUCTION_CLASSES;
+         ++c) {
         if (0 != (module->pending >> c & 1)) {
             module->pending &= ~(UINT32_C(1) << c);
             if (NICBARR_WAY_OPEN == module->ways[NICBARR_ALLREDUCE][c].way && !module->declined) {
@@ -173,7 +200,8 @@ bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         decide_across(module, comm, collective, size_class);
         return NICBARR_WAY_OURS == *way;
     }
-    if (!nicbarr_data_set_up(module, comm, collective)) {
+    if (!nicbarr_data_set_up(module, comm, collective) ||
+        !pieces_if_needed(module, comm, collective, size_class)) {
         return false;
     }
     if (forced) {

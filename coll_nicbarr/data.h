@@ -16,11 +16,14 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Sizes that are measured apart: up to so many bytes. */
-static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {112, 512, 1568, 4096};
+/* Sizes that are measured apart: up to so many bytes. MPI_Bcast has all of them, reductions the
+ * first few. (Across nodes a vector of the third comes in one packet from one process.) */
+static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {112,   512,    1152,   4096,
+                                                                    32768, 262144, 1048576};
 
 enum {
-    NICBARR_DATA_MOST = 4096, /* bytes of a collective */
+    NICBARR_REDUCTION_CLASSES = 4,
+    NICBARR_LINES_MOST = 512, /* bytes of an MPI_Bcast by lines; more go by the ring's pieces */
     NICBARR_DATA_PROCESSES =
         128, /* beyond that, reading everybody's line is not the shortest way */
 };
@@ -34,7 +37,7 @@ bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int pr
 bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective, uint32_t size_class);
 
-/* The class of at most NICBARR_DATA_MOST bytes. */
+/* The class of a payload that is not longer than the largest. */
 static inline uint32_t nicbarr_size_class(size_t bytes)
 {
     uint32_t size_class = 0;
@@ -44,11 +47,17 @@ static inline uint32_t nicbarr_size_class(size_t bytes)
     return size_class;
 }
 
+/* How many of the classes `collective` has. */
+static inline uint32_t nicbarr_data_classes(enum nicbarr_collective collective)
+{
+    return NICBARR_BCAST == collective ? (uint32_t)NICBARR_SIZE_CLASSES : NICBARR_REDUCTION_CLASSES;
+}
+
 /* Is a call with so many bytes nicbarr's? */
 static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective, size_t bytes)
 {
-    if (bytes > NICBARR_DATA_MOST) {
+    if (bytes > nicbarr_size_classes[nicbarr_data_classes(collective) - 1]) {
         return false;
     }
     const uint32_t size_class = nicbarr_size_class(bytes);

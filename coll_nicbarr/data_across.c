@@ -24,14 +24,16 @@
 
 struct nicbarr_carriers {
     struct nicbarr_order order;
-    struct nicbarr_carrier of[NICBARR_SIZE_CLASSES];
+    struct nicbarr_carrier of[NICBARR_REDUCTION_CLASSES];
 };
 
 struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
                                              uint32_t size_class)
 {
     struct nicbarr_carrier *carrier =
-        NULL == module->carriers ? NULL : &module->carriers->of[size_class];
+        NULL == module->carriers || size_class >= NICBARR_REDUCTION_CLASSES
+            ? NULL
+            : &module->carriers->of[size_class];
     return NULL != carrier && myr_nic_group_joined(&carrier->group) ? carrier : NULL;
 }
 
@@ -40,7 +42,7 @@ void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module)
     if (NULL == module->carriers) {
         return;
     }
-    for (int c = 0; c < NICBARR_SIZE_CLASSES; ++c) {
+    for (int c = 0; c < NICBARR_REDUCTION_CLASSES; ++c) {
         nicbarr_carrier_close(&module->carriers->of[c]);
     }
     nicbarr_order_free(&module->carriers->order);
@@ -194,7 +196,7 @@ static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t 
     const uint32_t bytes = nicbarr_size_classes[size_class];
     const double start_us = nicbarr_now_us();
     const double budget_us =
-        mca_coll_nicbarr_component.parameters.tune_budget * 1e3 / NICBARR_SIZE_CLASSES;
+        mca_coll_nicbarr_component.parameters.tune_budget * 1e3 / NICBARR_REDUCTION_CLASSES;
     const uint64_t key = note_key(&t->module->shape, collective, size_class);
     const uint32_t number =
         NICBARR_GROUP_DATA + NICBARR_CANDIDATES * (collective * NICBARR_SIZE_CLASSES + size_class);

@@ -107,8 +107,8 @@ static void publish(const struct tuner *t, uint64_t key, enum nicbarr_way way, u
 static int run(struct tuner *t, enum nicbarr_way *way, uint32_t size_class)
 {
     const struct nicbarr_contest_user user = {take_turn, agree, now_us, t};
-    const double budget_us =
-        mca_coll_nicbarr_component.parameters.tune_budget * 1e3 / NICBARR_SIZE_CLASSES;
+    const double budget_us = mca_coll_nicbarr_component.parameters.tune_budget * 1e3 /
+                             nicbarr_data_classes(t->collective);
     const uint64_t key = note_key(&t->module->shape, t->collective, size_class);
     uint64_t known = 0;
     int rc = ask_root(t, key, &known);

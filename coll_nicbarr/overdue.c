@@ -186,7 +186,7 @@ static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 /* The NIC that plays a group. */
 static uint32_t nic_of(const mca_coll_nicbarr_module_t *module, const struct myr_nic_group *group)
 {
-    for (uint32_t c = 0; NULL != group->data && c < NICBARR_SIZE_CLASSES; ++c) {
+    for (uint32_t c = 0; NULL != group->data && c < NICBARR_REDUCTION_CLASSES; ++c) {
         const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, c);
         if (NULL != carrier && group == &carrier->group) {
             return carrier->choice.nic;

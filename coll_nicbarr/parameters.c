@@ -72,7 +72,7 @@ static const struct {
     TEXT(reduce, "auto", 2, "The same for MPI_Reduce"),
     TEXT(bcast, "auto", 2,
          "MPI_Bcast on one node: auto (the faster one, as measured by size), openmpi (Open MPI's "
-         "own), or ring (by lines of shared memory, up to 4096 bytes)"),
+         "own), or ring (by shared memory, up to 1 MiB)"),
     NUMBER(spin, -1, -1, INT_MAX, 5,
            "How often to look before giving up the processor while waiting. -1: about 50 "
            "microseconds' worth with a processor each, not at all with more processes than "

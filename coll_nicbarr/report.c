@@ -138,9 +138,13 @@ static void add_choice(json_t *entry, const struct nicbarr_shape *shape, const c
     json_object_set_new(entry, "oversubscribed", json_boolean(shape->oversubscribed));
 }
 
-static void add_record(json_t *entry, const struct myr_record *record)
+static size_t record_bytes(const struct myr_record *record)
 {
-    const size_t bytes = NULL == record ? 0 : sizeof(struct myr_record) + myr_record_bytes(record);
+    return NULL == record ? 0 : sizeof(struct myr_record) + myr_record_bytes(record);
+}
+
+static void add_bytes(json_t *entry, size_t bytes)
+{
     json_object_set_new(entry, "record_bytes", json_integer((json_int_t)bytes));
 }
 
@@ -159,7 +163,7 @@ static json_t *barrier_json(const mca_coll_nicbarr_module_t *module, ompi_commun
     if (module->shape.nodes > 1) {
         json_object_set_new(entry, "secret", json_string(module->sealed ? "sealed" : "clear"));
     }
-    add_record(entry, module->across ? module->nic.record : module->group.record);
+    add_bytes(entry, record_bytes(module->across ? module->nic.record : module->group.record));
     return entry;
 }
 
@@ -173,13 +177,13 @@ static const char *data_way(const mca_coll_nicbarr_module_t *module,
                            : nicbarr_way_name(collective, module->ways[collective][size_class].way);
 }
 
-static const struct myr_record *data_record(const mca_coll_nicbarr_module_t *module,
-                                            enum nicbarr_collective collective, uint32_t size_class)
+static size_t data_bytes(const mca_coll_nicbarr_module_t *module,
+                         enum nicbarr_collective collective, uint32_t size_class)
 {
     const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, size_class);
-    return NULL != carrier               ? carrier->group.record
-           : NICBARR_BCAST == collective ? module->ring.record
-                                         : module->reducer.exchange.record;
+    return NULL != carrier               ? record_bytes(carrier->group.record)
+           : NICBARR_BCAST == collective ? myr_ring_taken(&module->ring)
+                                         : record_bytes(module->reducer.exchange.record);
 }
 
 static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -191,7 +195,7 @@ static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communica
     json_object_set_new(entry, "collective", json_string(nicbarr_collective_name(collective)));
     json_object_set_new(entry, "bytes", json_integer(nicbarr_size_classes[size_class]));
     add_choice(entry, &module->shape, data_way(module, collective, size_class, text), source);
-    add_record(entry, data_record(module, collective, size_class));
+    add_bytes(entry, data_bytes(module, collective, size_class));
     return entry;
 }
 

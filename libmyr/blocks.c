@@ -165,15 +165,24 @@ static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
     return offset;
 }
 
-void *myr_segment_alloc(struct myr_segment *segment, size_t bytes)
+/* Was memory of this size in use before, or is it within the first half of the segment? */
+static bool plenty(const struct myr_sram *sram, uint32_t block_class)
 {
-    if (bytes >= segment->sram->limit) {
+    return 0 != sram->free_block[block_class] ||
+           sram->end + myr_block_bytes(block_class) <= sram->limit / 2;
+}
+
+static void *alloc(struct myr_segment *segment, size_t bytes, bool if_plenty)
+{
+    const struct myr_sram *sram = segment->sram;
+    if (bytes >= sram->limit) {
         return NULL;
     }
     const uint32_t block_class = myr_block_class(sizeof(struct front) + bytes);
     uint32_t offset = 0;
     myr_segment_lock(segment);
-    if (!segment->sram->full && block_class < MYR_BLOCK_CLASSES) {
+    if (!sram->full && block_class < MYR_BLOCK_CLASSES &&
+        (!if_plenty || plenty(sram, block_class))) {
         offset = take_or_split(segment, block_class);
     }
     myr_segment_unlock(segment);
@@ -184,6 +193,16 @@ void *myr_segment_alloc(struct myr_segment *segment, size_t bytes)
     front->block_class = block_class;
     front->links = (struct myr_links){0, 0};
     return front->memory;
+}
+
+void *myr_segment_alloc(struct myr_segment *segment, size_t bytes)
+{
+    return alloc(segment, bytes, false);
+}
+
+void *myr_segment_alloc_if_plenty(struct myr_segment *segment, size_t bytes)
+{
+    return alloc(segment, bytes, true);
 }
 
 void myr_segment_free(struct myr_segment *segment, void *memory)

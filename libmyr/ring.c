@@ -19,6 +19,50 @@ void myr_ring_init(struct myr_ring *ring, struct myr_record *record, struct myr_
     myr_watch_init(&ring->watch, waiter, &record->sleepers);
 }
 
+/* What the word `pieces` says where it does not say where they are. Each is followed by greater
+ * ones only. */
+enum { NOT_ASKED_FOR, TAKING, NO_PIECES };
+
+void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment)
+{
+    const bool last = ring->size == atomic_fetch_add(&ring->lines->apart.left, 1) + 1;
+    const uint32_t at = myr_observe(&ring->lines->apart.pieces);
+    if (last && at > NO_PIECES) {
+        myr_segment_free(segment, myr_segment_base(segment) + at);
+    }
+    myr_record_leave(segment, ring->record);
+}
+
+/* Take memory for the pieces; returns what their word says then. */
+static uint32_t take_pieces(struct myr_segment *segment)
+{
+    uint8_t *memory =
+        myr_segment_alloc_if_plenty(segment, (size_t)MYR_RING_WINDOW * MYR_RING_PIECE);
+    return NULL == memory ? NO_PIECES : (uint32_t)(memory - myr_segment_base(segment));
+}
+
+bool myr_ring_get_pieces(struct myr_ring *ring, struct myr_segment *segment)
+{
+    myr_word *word = &ring->lines->apart.pieces;
+    uint32_t said = NOT_ASKED_FOR;
+    if (atomic_compare_exchange_strong(word, &said, TAKING)) {
+        myr_publish(word, take_pieces(segment));
+        myr_wake(&ring->watch, word);
+    } else {
+        myr_wait(&ring->watch, word, NO_PIECES);
+    }
+    said = myr_observe(word);
+    ring->pieces = NO_PIECES == said ? NULL : myr_segment_base(segment) + said;
+    return NULL != ring->pieces;
+}
+
+size_t myr_ring_taken(const struct myr_ring *ring)
+{
+    const size_t record = sizeof(struct myr_record) + myr_record_bytes(ring->record);
+    return record +
+           (NULL == ring->pieces ? 0 : MYR_LINE + (size_t)MYR_RING_WINDOW * MYR_RING_PIECE);
+}
+
 /* The others go on meanwhile, so they are usually found to have passed much further than is needed.
  * Then all of them are looked at only once in many rounds. */
 void myr_ring_await_room(struct myr_ring *ring)

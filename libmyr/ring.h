@@ -8,21 +8,33 @@
  * nothing is lost, however long a reader sleeps. A round's slot is one line of memory for all
  * (slot.h).
  *
+ * For large payloads a ring may have *pieces*: further memory, as many pieces as there are slots. A
+ * piece goes with its slot: it is written before the slot is, and read before it is passed.
+ *
  * Threads: one at a time uses a ring. Nothing fails; a process that is gone is waited for.
  */
 #ifndef MYR_RING_H
 #define MYR_RING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "libmyr/segment.h"
 #include "libmyr/slot.h"
 #include "libmyr/sram.h"
 #include "libmyr/waiter.h"
 
-enum { MYR_RING_WINDOW = 32 /* rounds, a power of two */ };
+enum {
+    MYR_RING_WINDOW = 32,           /* rounds, a power of two */
+    MYR_RING_PIECE = 127 * MYR_LINE /* bytes: with what is in front, all pieces fill a block */
+};
 
 struct myr_ring_lines {
     struct myr_slot slots[MYR_RING_WINDOW];
+    struct {
+        alignas(MYR_LINE) myr_word pieces; /* where in the segment; see ring.c */
+        myr_word left;                     /* processes that have left */
+    } apart;
     struct myr_passed passed[]; /* by rank */
 };
 
@@ -31,6 +43,7 @@ struct myr_ring {
     uint32_t size, rank;
     uint32_t passed;     /* rounds this process has written or read */
     uint32_t all_passed; /* rounds that all have, as far as is known here */
+    uint8_t *pieces;     /* NULL: it has none */
     struct myr_watch watch;
     struct myr_record *record;
 };
@@ -41,9 +54,25 @@ size_t myr_ring_bytes(uint32_t size); /* of the record's slots */
 void myr_ring_init(struct myr_ring *ring, struct myr_record *record, struct myr_waiter *waiter,
                    uint32_t size, uint32_t rank);
 
+/* Leave the ring, its pieces and its record. */
+void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment);
+
+/* Get the pieces, 512 KiB for all processes together. False where there is no room for them; then
+ * it is so for all processes, whenever they ask. Half of the segment stays for records. */
+bool myr_ring_get_pieces(struct myr_ring *ring, struct myr_segment *segment);
+
+/* Bytes of shared memory that a ring takes. */
+size_t myr_ring_taken(const struct myr_ring *ring);
+
 static inline struct myr_slot *myr_ring_slot(const struct myr_ring *ring, uint32_t round)
 {
     return &ring->lines->slots[round % MYR_RING_WINDOW];
+}
+
+/* The piece of the next round, which a process is to write or read. */
+static inline uint8_t *myr_ring_piece(const struct myr_ring *ring)
+{
+    return ring->pieces + (size_t)((ring->passed + 1) % MYR_RING_WINDOW) * MYR_RING_PIECE;
 }
 
 static inline void myr_ring_pass(struct myr_ring *ring)
@@ -58,7 +87,7 @@ static inline void myr_ring_pass(struct myr_ring *ring)
 /* Wait until all have passed so far that the next slot is free. */
 void myr_ring_await_room(struct myr_ring *ring);
 
-/* Where its payload goes, MYR_SLOT_BYTES; returns when there is room. */
+/* Where its payload goes, MYR_SLOT_BYTES; returns when there is room, in the piece as well. */
 static inline void *myr_ring_next(struct myr_ring *ring)
 {
     if (ring->passed - ring->all_passed >= MYR_RING_WINDOW) {

@@ -336,7 +336,7 @@ static void print_algorithms(const struct report *report, FILE *out)
         {"pairwise", "", "pairwise",
          "in each step everybody exchanges with one other (recursive doubling)"},
         {"exchange", "", "exchange", "everybody writes a line of memory, and reads everybody's"},
-        {"ring", "", "ring", "one writes lines of memory, ahead of the others, who read them"},
+        {"ring", "", "ring", "one writes into shared memory, ahead of the others, who read it"},
         {"openmpi", "", "openmpi", "Open MPI's own function"},
         {"", "@kernel", "...@kernel",
          "the same, played by the nodes' kernels (myrd --kernel) instead of soft NICs"},

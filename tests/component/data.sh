@@ -34,8 +34,8 @@ for processes in 2 3 4 7; do
     # shellcheck disable=SC2046
     check "$processes processes, chosen by measuring" passes "$processes" "${soon[@]}" \
         --mca coll_nicbarr_verbose 1 "${data[@]}" $(steps 900 "$processes")
-    for call in MPI_Allreduce MPI_Reduce MPI_Bcast; do
-        check "$call was measured" said "$call up to .* (measured"
+    for call in "MPI_Allreduce up to" "MPI_Reduce up to" "MPI_Bcast up to" "MPI_Bcast up to 32768"; do
+        check "$call ... was measured" said "$call .* (measured"
     done
 done
 check "threads, chosen by measuring" passes 2 "${soon[@]}" "${data[@]}" --threads 4 \
@@ -89,8 +89,9 @@ check "killed at any moment" env MODES=data NPS="2 5" bash -c \
 
 no_room() { # COLLECTIVE
     said_once "nicbarr: $1 on .* stays Open MPI's own: .*coll_nicbarr_memory" &&
-        said_once "stays Open MPI's own" && told_once # (that is of barriers)
+        said_once "nicbarr: MPI_[A-Za-z]* on .* stays Open MPI's own" && told_once # (that is of barriers)
 }
+no_pieces() { said_once "nicbarr: MPI_Bcast of more than 512 bytes on .* stays Open MPI's own: half of .*coll_nicbarr_memory"; }
 crowded=(--mca coll_nicbarr_memory 1)
 many=(--dups 400 --steps 100)
 for ways in "MPI_Allreduce exchange openmpi openmpi" "MPI_Reduce openmpi exchange openmpi" \
@@ -101,6 +102,11 @@ for ways in "MPI_Allreduce exchange openmpi openmpi" "MPI_Reduce openmpi exchang
     check "no room for all $1" passes 4 "${crowded[@]}" $(played_by "$2" "$3" "$4") "${data[@]}" "${many[@]}"
     check "says so once" no_room "$1"
 done
+check "says so of large broadcasts" no_pieces
+check "room for large broadcasts on some communicators" passes 4 --mca coll_nicbarr_memory 6 "${ours[@]}" \
+    "${data[@]}" --dups 8 --steps 100
+check "says so of the others" no_pieces
+
 # ---- and the test itself: it finds what is wrong, each time (few sums are of numbers that are rounded)
 
 for spoil in order chunk stale send; do

@@ -71,6 +71,8 @@ enum {
     MAX_OUTSTANDING = 64, /* on all of them */
     CHUNK = 112,          /* nicbarr's: sizes around multiples of it are tried */
     WINDOW = 14 * CHUNK,  /* what one process may be ahead by */
+    PIECE = 127 * 128,    /* what large broadcasts are cut into */
+    LARGE = 20,           /* one broadcast in so many is about that large */
     ROUND = 40,           /* broadcasts whose root goes round */
     AHEAD = 300,          /* operations while somebody sleeps */
     GUARD = 64,           /* bytes before and after each buffer */
@@ -578,13 +580,21 @@ static struct operation reduction(struct rng *plan, const struct place *place, e
     return op;
 }
 
+/* The same for a broadcast of several pieces. */
+static int choose_pieces(struct rng *plan, const struct data_type *type)
+{
+    unsigned long pieces = 1 + rng_below(plan, 3);
+    return (int)(pieces * PIECE / type->extent + rng_below(plan, 3)) - 1;
+}
+
 static struct operation copying(struct rng *plan, const struct place *place, enum call call)
 {
     const struct data_type *type = data_type((int)rng_below(plan, (unsigned)n_types));
     struct operation op = {.call = call, .place = place, .checked = true};
     op.values.type = type;
     op.values.op = DATA_COPY;
-    op.count = choose_count(plan, type);
+    op.count = call == BCAST && rng_below(plan, LARGE) == 0 ? choose_pieces(plan, type)
+                                                            : choose_count(plan, type);
     op.root = (int)(rng_below(plan, 1 << 16) % (unsigned)place->size);
     return op;
 }
@@ -812,9 +822,10 @@ static bool goes_on(long done)
  * some calls it is measured, whatever chance says. */
 static void use(struct game *game, const struct place *place, int times)
 {
-    struct operation op = {.place = place, .count = 1, .checked = true};
+    struct operation op = {.place = place, .checked = true};
     op.values.type = data_type(0);
     while (times-- > 0) {
+        op.count = 1;
         op.values.op = DATA_MAX;
         op.call = ALLREDUCE;
         play(game, op);
@@ -822,6 +833,8 @@ static void use(struct game *game, const struct place *place, int times)
         play(game, op);
         op.values.op = DATA_COPY;
         op.call = BCAST;
+        play(game, op);
+        op.count = 2 * PIECE / (int)op.values.type->extent;
         play(game, op);
     }
 }

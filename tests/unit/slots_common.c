@@ -25,7 +25,7 @@ void slots_run(crew_fn member, int way, uint32_t size, uint32_t rounds, uint32_t
         .ledger = crew_memory(sizeof(*test.ledger)),
     };
     crew_folder_make(test.folder, sizeof(test.folder));
-    assert_int_equal(myr_segment_join(test.folder, 1 << 20, &test.segment, NULL), MYR_OK);
+    assert_int_equal(myr_segment_join(test.folder, 2 << 20, &test.segment, NULL), MYR_OK);
     test.record = myr_record_join(test.segment, &key, 1, bytes, 0, NULL);
     assert_non_null(test.record);
     for (uint32_t r = 0; r < size; ++r) {

@@ -76,12 +76,12 @@ report "$here/collectives.json"
 works "a report of collectives that carry data" \
     '^    MPI_Allreduce    112  exchange       2\.25        9\.00  4\.00 x  measured$' \
     '^    MPI_Allreduce    512  openmpi        12\.5        10\.0  0\.80 x  measured$' \
-    '^    MPI_Bcast    1568  ring            -           -     -  parameter$' \
+    '^    MPI_Bcast   1048576  ring            -           -     -  parameter$' \
     '^    MPI_Allreduce   4096  openmpi +- +- +-  same shape, 12 communicators$' \
     '^\[4\] no barriers$' '^    exchange +everybody writes' '^    ring +one writes' \
     '3 communicators with a chosen barrier: 3 nicbarr'
 rows=$(awk '/^\[/ { number = $1 } /^    MPI_/ { print number $1 $2 }' out | tr '\n' ' ')
-[ "$rows" = "[1]MPI_Allreduce112 [1]MPI_Allreduce512 [2]MPI_Allreduce112 [3]MPI_Bcast1568\
+[ "$rows" = "[1]MPI_Allreduce112 [1]MPI_Allreduce512 [2]MPI_Allreduce112 [3]MPI_Bcast1048576\
  [4]MPI_Bcast4096 [4]MPI_Allreduce4096 " ]
 verdict $? "each is under its communicator, once"
 awk 'length > 100 { wide = 1 } END { exit wide }' out
