@@ -134,6 +134,11 @@ EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) tests/component/com
     tests/component/inside.sh tests/component/programs_common.sh \
     tests/mpi/mpi4py_same.py tests/mpi/run_broken.sh tests/mpi/run_killed.sh
 
+## Those whose result may depend on the release of Open MPI.
+check-mpi:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(component_tests)'
+.PHONY: check-mpi
+
 ## What searches for what no test thought of: fuzzers, and models of the protocol and of memory.
 ## Each needs a tool of its own and is skipped without it.
 search_tests = \
