@@ -2,18 +2,29 @@
 /*
  * MPI_Allreduce, MPI_Iallreduce, MPI_Reduce.
  *
- * nicbarr does those of MPI's own operations on MPI's own types. There all members have the same
- * type, and see the same size. The rest is Open MPI's. Open MPI's reductions of one integer that
- * find the context id of a new communicator are calls of MPI_Iallreduce's function.
+ * MPI's own operations are for MPI's own types. There all members have the same type, and see the
+ * same size. With an operation of the program's, they have the same signature (user_op.h). Open
+ * MPI's reductions of one integer that find the context id of a new communicator are calls of
+ * MPI_Iallreduce's function.
  */
 #include "coll_nicbarr/data.h"
 #include "coll_nicbarr/requests.h"
+
+static inline bool is_users(const ompi_op_t *op)
+{
+    return __builtin_expect(!ompi_op_is_intrinsic((ompi_op_t *)op), 0);
+}
 
 /* The bytes of a vector that nicbarr can reduce; 0: it cannot. */
 static size_t reducible(int count, ompi_datatype_t *type, ompi_op_t *op)
 {
     ptrdiff_t lower, extent;
-    if (!ompi_op_is_intrinsic(op) || !ompi_datatype_is_predefined(type)) {
+    size_t size;
+    if (is_users(op)) {
+        (void)ompi_datatype_type_size(type, &size);
+        return size * (size_t)count;
+    }
+    if (!ompi_datatype_is_predefined(type)) {
         return 0;
     }
     (void)ompi_datatype_get_extent(type, &lower, &extent);
@@ -22,15 +33,36 @@ static size_t reducible(int count, ompi_datatype_t *type, ompi_op_t *op)
                : 0;
 }
 
-static inline void reduce_now(struct nicbarr_reducer *reducer, const void *from, void *to,
-                              int count, ompi_datatype_t *type, ompi_op_t *op, bool reads)
+static __attribute__((noinline)) int reduce_users(struct nicbarr_reducer *reducer, const void *from,
+                                                  void *to, int count, ompi_datatype_t *type,
+                                                  ompi_op_t *op, int root)
+{
+    struct nicbarr_user_op user;
+    const int rc =
+        nicbarr_user_op_open(&user, &reducer->exchange, from, to, count, type, op, root, NULL);
+    if (OMPI_SUCCESS == rc) {
+        nicbarr_user_op_begin(reducer, &user);
+        nicbarr_user_op_finish(reducer, &user);
+    }
+    nicbarr_user_op_close(&user);
+    return rc;
+}
+
+static inline int reduce_now(struct nicbarr_reducer *reducer, const void *from, void *to, int count,
+                             ompi_datatype_t *type, ompi_op_t *op, int root)
 {
     struct nicbarr_reduction reduction;
     while (0 != myr_observe(&reducer->outstanding)) {
         opal_progress(); /* they come first, and the others have begun them */
     }
-    nicbarr_reduction_begin(reducer, &reduction, from, to, count, type, op, reads);
+    if (is_users(op)) {
+        return reduce_users(reducer, from, to, count, type, op, root);
+    }
+    nicbarr_reduction_init(&reduction, from, to, count, type, op,
+                           NICBARR_NO_ROOT == root || root == (int)reducer->exchange.rank);
+    (void)nicbarr_reduction_begin(reducer, &reduction);
     nicbarr_reduction_finish(reducer, &reduction);
+    return OMPI_SUCCESS;
 }
 
 MYR_HOT int nicbarr_allreduce(const void *from, void *to, int count, ompi_datatype_t *type,
@@ -39,12 +71,13 @@ MYR_HOT int nicbarr_allreduce(const void *from, void *to, int count, ompi_dataty
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = reducible(count, type, op);
-    if (0 == bytes || !nicbarr_data_ours(module, comm, NICBARR_ALLREDUCE, bytes)) {
+    const enum nicbarr_collective which =
+        is_users(op) ? NICBARR_ALLREDUCE_USERS : NICBARR_ALLREDUCE;
+    if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes)) {
         return module->allreduce.function(from, to, count, type, op, comm,
                                           module->allreduce.module);
     }
-    reduce_now(&module->reducer, from, to, count, type, op, true);
-    return OMPI_SUCCESS;
+    return reduce_now(&module->reducer, from, to, count, type, op, NICBARR_NO_ROOT);
 }
 
 MYR_HOT int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_t *type,
@@ -53,12 +86,12 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = reducible(count, type, op);
-    if (0 == bytes || !nicbarr_data_ours(module, comm, NICBARR_REDUCE, bytes)) {
+    const enum nicbarr_collective which = is_users(op) ? NICBARR_REDUCE_USERS : NICBARR_REDUCE;
+    if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes)) {
         return module->reduce.function(from, to, count, type, op, root, comm,
                                        module->reduce.module);
     }
-    reduce_now(&module->reducer, from, to, count, type, op, root == ompi_comm_rank(comm));
-    return OMPI_SUCCESS;
+    return reduce_now(&module->reducer, from, to, count, type, op, root);
 }
 
 /* ---- MPI_Iallreduce ---- */
@@ -68,23 +101,83 @@ enum { NOT_WORTH_IT = 8 /* calls: two or three communicators */ };
 static void begin(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = &request->module->reducer;
-    struct nicbarr_reduction *given = &request->of.reduction;
-    nicbarr_reduction_begin(reducer, given, given->from, given->to, (int)given->unread, given->type,
-                            given->op, true);
+    (void)nicbarr_reduction_begin(reducer, &request->of.reduction);
     atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
+}
+
+static bool complete_if(nicbarr_request_t *request, bool complete)
+{
+    if (complete) {
+        atomic_fetch_sub_explicit(&request->module->reducer.outstanding, 1, memory_order_release);
+    }
+    return complete;
 }
 
 static bool test(nicbarr_request_t *request)
 {
-    struct nicbarr_reducer *reducer = &request->module->reducer;
-    if (!nicbarr_reduction_go_on(reducer, &request->of.reduction)) {
-        return false;
-    }
-    atomic_fetch_sub_explicit(&reducer->outstanding, 1, memory_order_release);
-    return true;
+    return complete_if(request,
+                       nicbarr_reduction_go_on(&request->module->reducer, &request->of.reduction));
 }
 
 static const struct nicbarr_operation reduce = {begin, test, NULL, NULL};
+
+/* ... with an operation of the program's. */
+
+static void begin_users(nicbarr_request_t *request)
+{
+    struct nicbarr_reducer *reducer = &request->module->reducer;
+    nicbarr_user_op_begin(reducer, &request->of.user.reduction);
+    atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
+}
+
+/* The call that starts a request does not run a function of the program: it may hold a lock that
+ * the function takes. */
+static bool test_users(nicbarr_request_t *request)
+{
+    struct nicbarr_reducer *reducer = &request->module->reducer;
+    struct nicbarr_user_op *user = &request->of.user.reduction;
+    if (!request->of.user.started) {
+        request->of.user.started = true;
+        nicbarr_reduction_write(reducer, &user->rounds);
+        return false;
+    }
+    return complete_if(request, nicbarr_user_op_go_on(reducer, user));
+}
+
+static void drop_users(nicbarr_request_t *request)
+{
+    nicbarr_user_op_close(&request->of.user.reduction);
+}
+
+static const struct nicbarr_operation reduce_by_users = {begin_users, test_users, NULL, drop_users};
+
+static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const void *from,
+                 void *to, int count, ompi_datatype_t *type, ompi_op_t *op, int root,
+                 ompi_request_t **handle)
+{
+    const struct myr_exchange *x = &module->reducer.exchange;
+    nicbarr_request_t *request =
+        nicbarr_request_new(is_users(op) ? &reduce_by_users : &reduce, module, comm, false);
+    int rc = OMPI_SUCCESS;
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    *handle = &request->super;
+    if (is_users(op)) {
+        request->of.user.started = false;
+        rc = nicbarr_user_op_open(&request->of.user.reduction, x, from, to, count, type, op, root,
+                                  nicbarr_requests_lock());
+    } else {
+        nicbarr_reduction_init(&request->of.reduction, from, to, count, type, op,
+                               NICBARR_NO_ROOT == root || root == (int)x->rank);
+    }
+    if (OMPI_SUCCESS == rc) {
+        nicbarr_request_start(request);
+    } else {
+        (void)ompi_request_free(handle);
+    }
+    return rc;
+}
 
 /* Non-blocking reductions are not measured: Open MPI's own takes several messages, each of which
  * waits for somebody to make progress. But a communicator that only one or two others are made from
@@ -108,13 +201,5 @@ int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *t
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);
     }
-    nicbarr_request_t *request = nicbarr_request_new(&reduce, module, comm, false);
-    if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    request->of.reduction = (struct nicbarr_reduction){
-        .from = from, .to = to, .op = op, .type = type, .unread = (uint32_t)count};
-    nicbarr_request_start(request);
-    *handle = &request->super;
-    return OMPI_SUCCESS;
+    return start(module, comm, from, to, count, type, op, NICBARR_NO_ROOT, handle);
 }

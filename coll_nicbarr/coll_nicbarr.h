@@ -17,7 +17,8 @@
  *   data.c        collectives that carry data, on one node: when they are served
  *   data_tune.c   are they faster than Open MPI's own?
  *   allreduce.c   MPI_Allreduce, MPI_Iallreduce, MPI_Reduce
- *   reduction.c   one of them under way
+ *   reduction.c   one of them under way          user_op.c  by an operation of the program's
+ *   packing.c     values of any type as bytes
  *   allreduce_across.c  the same on several nodes: MPI_Allreduce, MPI_Iallreduce
  *   data_across.c when they are served, and is that faster?
  *   carrier.c     one of them under way                 order.c       the order of combining (pure)
@@ -52,7 +53,14 @@
 #include "libmyr/segment.h"
 
 /* Collectives that carry data (data.h), and who does them. */
-enum nicbarr_collective { NICBARR_ALLREDUCE, NICBARR_REDUCE, NICBARR_BCAST, NICBARR_COLLECTIVES };
+enum nicbarr_collective {
+    NICBARR_ALLREDUCE,
+    NICBARR_REDUCE,
+    NICBARR_BCAST,
+    NICBARR_ALLREDUCE_USERS, /* by operations that the program has defined */
+    NICBARR_REDUCE_USERS,
+    NICBARR_COLLECTIVES
+};
 enum nicbarr_way {
     NICBARR_WAY_OPEN, /* not decided: Open MPI's own, for the time being */
     NICBARR_WAY_OURS,

@@ -103,6 +103,8 @@ static void take_parameters(void)
         take_way(NICBARR_ALLREDUCE, "allreduce", component->parameters.allreduce);
     component->forced_ways[NICBARR_REDUCE] =
         take_way(NICBARR_REDUCE, "reduce", component->parameters.reduce);
+    component->forced_ways[NICBARR_ALLREDUCE_USERS] = component->forced_ways[NICBARR_ALLREDUCE];
+    component->forced_ways[NICBARR_REDUCE_USERS] = component->forced_ways[NICBARR_REDUCE];
     component->forced_ways[NICBARR_BCAST] =
         take_way(NICBARR_BCAST, "bcast", component->parameters.bcast);
 }

@@ -13,7 +13,8 @@ static const uint64_t first_sequence = UINT64_C(1) << 63;
 
 const char *nicbarr_collective_name(enum nicbarr_collective collective)
 {
-    static const char *const names[] = {"MPI_Allreduce", "MPI_Reduce", "MPI_Bcast"};
+    static const char *const names[] = {"MPI_Allreduce", "MPI_Reduce", "MPI_Bcast",
+                                        "MPI_Allreduce (user)", "MPI_Reduce (user)"};
     return names[collective];
 }
 
@@ -128,11 +129,12 @@ static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicato
 
 /* ---- deciding ---- */
 
-/* Nothing is nicbarr's: Open MPI's own functions run at no cost. */
+/* Nothing is nicbarr's: Open MPI's own functions run at no cost. Where MPI's operations are not
+ * faster, a program's will not be. */
 static void give_up_if_all_own(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective)
 {
-    bool all_own = true;
+    bool all_own = NICBARR_ALLREDUCE_USERS != collective && NICBARR_REDUCE_USERS != collective;
     for (uint32_t c = 0; c < nicbarr_data_classes(collective); ++c) {
         all_own = all_own && NICBARR_WAY_OWN == module->ways[collective][c].way;
     }

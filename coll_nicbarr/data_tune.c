@@ -23,29 +23,43 @@ struct tuner {
     enum nicbarr_collective collective;
     int count; /* of doubles */
     double *from, *to;
+    ompi_op_t *op;
     struct nicbarr_contest contest;
 };
+
+/* What a program might define. */
+static void sum(void *left, void *right, int *count, MPI_Datatype *type)
+{
+    const double *from = left;
+    double *to = right;
+    (void)type;
+    for (int i = 0; i < *count; ++i) {
+        to[i] += from[i];
+    }
+}
 
 /* One call; the root goes round. */
 static int call(const struct tuner *t, bool ours, int number)
 {
     mca_coll_nicbarr_module_t *module = t->module;
     const int root = number % ompi_comm_size(t->comm);
-    if (NICBARR_BCAST == t->collective) {
+    switch (t->collective) {
+    case NICBARR_BCAST:
         return ours ? nicbarr_bcast(t->to, t->count, MPI_DOUBLE, root, t->comm, &module->super)
                     : module->bcast.function(t->to, t->count, MPI_DOUBLE, root, t->comm,
                                              module->bcast.module);
-    }
-    if (NICBARR_REDUCE == t->collective) {
-        return ours ? nicbarr_reduce(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, root, t->comm,
+    case NICBARR_REDUCE:
+    case NICBARR_REDUCE_USERS:
+        return ours ? nicbarr_reduce(t->from, t->to, t->count, MPI_DOUBLE, t->op, root, t->comm,
                                      &module->super)
-                    : module->reduce.function(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, root,
+                    : module->reduce.function(t->from, t->to, t->count, MPI_DOUBLE, t->op, root,
                                               t->comm, module->reduce.module);
+    default:
+        return ours ? nicbarr_allreduce(t->from, t->to, t->count, MPI_DOUBLE, t->op, t->comm,
+                                        &module->super)
+                    : module->allreduce.function(t->from, t->to, t->count, MPI_DOUBLE, t->op,
+                                                 t->comm, module->allreduce.module);
     }
-    return ours ? nicbarr_allreduce(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, t->comm,
-                                    &module->super)
-                : module->allreduce.function(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, t->comm,
-                                             module->allreduce.module);
 }
 
 /* All set off together, and a turn ends when all have come to its end. */
@@ -135,16 +149,23 @@ int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
                       enum nicbarr_collective collective, uint32_t size_class)
 {
     const size_t bytes = nicbarr_size_classes[size_class];
+    const bool users = NICBARR_ALLREDUCE_USERS == collective || NICBARR_REDUCE_USERS == collective;
     struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
-    if (NULL == t) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+    ompi_op_t *op =
+        users ? ompi_op_create_user(true, (ompi_op_fortran_handler_fn_t *)sum) : MPI_SUM;
+    int rc = OMPI_ERR_OUT_OF_RESOURCE;
+    if (NULL != t && NULL != op) {
+        *t = (struct tuner){
+            module,  comm, collective, (int)(bytes / sizeof(double)), .from = (double *)(t + 1),
+            .op = op};
+        t->to = t->from + t->count;
+        module->tuning = true;
+        rc = run(t, &module->ways[collective][size_class].way, size_class);
+        module->tuning = false;
     }
-    *t = (struct tuner){module, comm, collective, (int)(bytes / sizeof(double)),
-                        .from = (double *)(t + 1)};
-    t->to = t->from + t->count;
-    module->tuning = true;
-    const int rc = run(t, &module->ways[collective][size_class].way, size_class);
-    module->tuning = false;
+    if (users && NULL != op) {
+        OBJ_RELEASE(op);
+    }
     free(t);
     return rc;
 }

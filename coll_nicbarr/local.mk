@@ -32,6 +32,8 @@ coll_nicbarr_sources = \
     coll_nicbarr/barrier.h coll_nicbarr/barrier.c coll_nicbarr/ibarrier.c \
     coll_nicbarr/requests.h coll_nicbarr/requests.c \
     coll_nicbarr/reduction.h coll_nicbarr/reduction.c \
+    coll_nicbarr/user_op.h coll_nicbarr/user_op.c \
+    coll_nicbarr/packing.h coll_nicbarr/packing.c \
     coll_nicbarr/data.h coll_nicbarr/data.c coll_nicbarr/data_tune.c \
     coll_nicbarr/allreduce.c coll_nicbarr/bcast.c \
     coll_nicbarr/data_across.c coll_nicbarr/allreduce_across.c \

@@ -276,10 +276,12 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
 {
     switch (collective) {
     case NICBARR_ALLREDUCE:
+    case NICBARR_ALLREDUCE_USERS:
         PUT_BACK(module, comm, allreduce);
         PUT_BACK(module, comm, iallreduce);
         break;
     case NICBARR_REDUCE:
+    case NICBARR_REDUCE_USERS:
         PUT_BACK(module, comm, reduce);
         break;
     case NICBARR_BCAST:

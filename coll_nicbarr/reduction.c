@@ -9,9 +9,8 @@ static uint32_t next_chunk(const struct nicbarr_reduction *reduction, uint32_t l
     return left < reduction->chunk ? left : reduction->chunk;
 }
 
-void nicbarr_reduction_begin(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction,
-                             const void *from, void *to, int count, ompi_datatype_t *type,
-                             ompi_op_t *op, bool reads)
+void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *from, void *to,
+                            int count, ompi_datatype_t *type, ompi_op_t *op, bool reads)
 {
     ptrdiff_t lower, extent;
     (void)ompi_datatype_get_extent(type, &lower, &extent);
@@ -25,9 +24,21 @@ void nicbarr_reduction_begin(struct nicbarr_reducer *reducer, struct nicbarr_red
         .unread = (uint32_t)count,
         .chunk = MYR_SLOT_BYTES / (uint32_t)extent,
         .reads = reads,
-        .first = reducer->begun + 1,
     };
-    reducer->begun += ((uint32_t)count + reduction->chunk - 1) / reduction->chunk;
+}
+
+void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const void *from,
+                                  size_t bytes, struct nicbarr_taker *taker, bool reads)
+{
+    *reduction = (struct nicbarr_reduction){
+        .from = from,
+        .taker = taker,
+        .extent = 1,
+        .unwritten = (uint32_t)bytes,
+        .unread = (uint32_t)bytes,
+        .chunk = MYR_SLOT_BYTES,
+        .reads = reads,
+    };
 }
 
 /* Write what there is room for. A chunk is read from memory before its result is put there, so they
@@ -74,35 +85,78 @@ static void combine(const struct nicbarr_reducer *reducer,
     }
 }
 
+static bool taken(const struct nicbarr_reduction *reduction)
+{
+    return __builtin_expect(NULL != reduction->taker, 0);
+}
+
+/* Is there what is to be read of the next round? */
+static bool ready(struct myr_exchange *x, const struct nicbarr_reduction *reduction)
+{
+    return taken(reduction) ? myr_exchange_has(x, reduction->taker->rank) : myr_exchange_ready(x);
+}
+
+static void await(struct myr_exchange *x, const struct nicbarr_reduction *reduction)
+{
+    if (taken(reduction)) {
+        myr_exchange_await_one(x, reduction->taker->rank);
+    } else {
+        myr_exchange_await(x);
+    }
+}
+
 /* Take the round that has just become ready. */
 static void read_one(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
 {
     const uint32_t count = next_chunk(reduction, reduction->unread);
-    combine(reducer, reduction, count);
+    const size_t bytes = count * reduction->extent;
+    if (taken(reduction)) {
+        reduction->taker->take(reduction->taker, &reducer->exchange, bytes);
+    } else {
+        combine(reducer, reduction, count);
+        reduction->to += bytes;
+    }
     myr_exchange_pass(&reducer->exchange);
-    reduction->to += count * reduction->extent;
     reduction->unread -= count;
 }
 
-/* Pass what was written: the root reads it. */
-static void leave_to_root(struct myr_exchange *x, struct nicbarr_reduction *reduction)
+/* Pass a round that was written, and that another process reads. */
+static void leave_one(struct myr_exchange *x, struct nicbarr_reduction *reduction)
 {
-    while (x->passed != x->written) {
-        reduction->unread -= next_chunk(reduction, reduction->unread);
-        myr_exchange_pass(x);
+    reduction->unread -= next_chunk(reduction, reduction->unread);
+    myr_exchange_pass(x);
+}
+
+/* Pass a round if that is possible now. */
+static bool pass_on(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
+{
+    struct myr_exchange *x = &reducer->exchange;
+    if (!myr_epoch_reached(x->passed + 1, reduction->first) || x->passed == x->written) {
+        return false;
+    }
+    if (!reduction->reads) {
+        leave_one(x, reduction);
+        return true;
+    }
+    if (!ready(x, reduction)) {
+        return false;
+    }
+    read_one(reducer, reduction);
+    return true;
+}
+
+void nicbarr_reduction_write(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
+{
+    if (myr_epoch_reached(reducer->exchange.written + 1, reduction->first)) {
+        write_on(&reducer->exchange, reduction);
     }
 }
 
 bool nicbarr_reduction_go_on(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
 {
-    struct myr_exchange *x = &reducer->exchange;
-    if (myr_epoch_reached(x->written + 1, reduction->first)) {
-        write_on(x, reduction);
-    }
-    while (0 != reduction->unread && myr_epoch_reached(x->passed + 1, reduction->first) &&
-           myr_exchange_ready(x)) {
-        read_one(reducer, reduction);
-        write_on(x, reduction);
+    nicbarr_reduction_write(reducer, reduction);
+    while (0 != reduction->unread && pass_on(reducer, reduction)) {
+        write_on(&reducer->exchange, reduction);
     }
     return 0 == reduction->unread;
 }
@@ -115,10 +169,10 @@ void nicbarr_reduction_finish(struct nicbarr_reducer *reducer, struct nicbarr_re
         if (x->written == x->passed) {
             myr_exchange_await_room(x);
         } else if (reduction->reads) {
-            myr_exchange_await(x);
+            await(x, reduction);
             read_one(reducer, reduction);
         } else {
-            leave_to_root(x, reduction);
+            leave_one(x, reduction);
         }
     }
 }

@@ -15,6 +15,9 @@
  * that do not commute are right. (So do the two halves of a node's ranks, once nodes combine what
  * is theirs.)
  *
+ * **Other uses of a round.** A reduction may have somebody else take the parts of its rounds
+ * (struct nicbarr_taker): operations that the program has defined (user_op.h).
+ *
  * Reductions of a communicator have rounds in the order in which they were begun. One that is not
  * the oldest waits for its turn. Threads: requests' lock (requests.h); see also outstanding.
  */
@@ -33,12 +36,20 @@ struct nicbarr_reducer {
     myr_word outstanding;         /* non-blocking reductions that are not complete */
 };
 
+/* Who takes what a process has written in a round, when it is there: so many bytes. */
+struct nicbarr_taker {
+    void (*take)(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes);
+    uint32_t rank; /* that process */
+    uint8_t *to;   /* the taker's: where it puts them */
+};
+
 struct nicbarr_reduction {
-    const uint8_t *from; /* elements that are not written yet */
-    uint8_t *to;         /* where the next result goes */
+    const uint8_t *from;         /* elements that are not written yet */
+    struct nicbarr_taker *taker; /* NULL: they are combined by one of MPI's operations, where: */
+    uint8_t *to;                 /* is where the next result goes */
     ompi_op_t *op;
     ompi_datatype_t *type;
-    size_t extent;      /* of an element, bytes */
+    size_t extent;      /* of an element in a slot, bytes */
     uint32_t unwritten; /* elements */
     uint32_t unread;    /* elements */
     uint32_t chunk;     /* elements in a round */
@@ -46,10 +57,27 @@ struct nicbarr_reduction {
     uint32_t first;     /* round */
 };
 
-/* Reserve the rounds of a reduction; `count` > 0 elements of at most MYR_SLOT_BYTES each. */
-void nicbarr_reduction_begin(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction,
-                             const void *from, void *to, int count, ompi_datatype_t *type,
-                             ompi_op_t *op, bool reads);
+/* A reduction by one of MPI's operations, on one of its types; `count` > 0 elements of at most
+ * MYR_SLOT_BYTES each. */
+void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *from, void *to,
+                            int count, ompi_datatype_t *type, ompi_op_t *op, bool reads);
+
+/* One of so many bytes, whose rounds somebody else takes. */
+void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const void *from,
+                                  size_t bytes, struct nicbarr_taker *taker, bool reads);
+
+/* Reserve its rounds; returns how many. */
+static inline uint32_t nicbarr_reduction_begin(struct nicbarr_reducer *reducer,
+                                               struct nicbarr_reduction *reduction)
+{
+    const uint32_t rounds = (reduction->unread + reduction->chunk - 1) / reduction->chunk;
+    reduction->first = reducer->begun + 1;
+    reducer->begun += rounds;
+    return rounds;
+}
+
+/* Write what there is room for, if it is its turn. */
+void nicbarr_reduction_write(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction);
 
 /* Go on as far as it can; true: complete. */
 bool nicbarr_reduction_go_on(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction);

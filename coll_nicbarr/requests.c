@@ -12,9 +12,10 @@ enum { REMIND_EVERY = 64 /* calls of progress, a power of two */ };
 static opal_free_list_t requests;
 static opal_list_t active;
 static opal_mutex_t lock;
-static uint32_t calls;   /* of progress */
-static uint32_t look_ms; /* when somebody last looked for missing nodes; see overdue.h */
-static bool progressing; /* whether Open MPI's progress engine knows of us */
+static uint32_t calls;     /* of progress */
+static uint32_t look_ms;   /* when somebody last looked for missing nodes; see overdue.h */
+static bool going_through; /* a thread goes through the active requests */
+static bool progressing;   /* whether Open MPI's progress engine knows of us */
 
 /* ---- progress ---- */
 
@@ -38,6 +39,11 @@ static int progress(void)
     if (0 != OPAL_THREAD_TRYLOCK(&lock)) {
         return 0;
     }
+    if (going_through) {
+        OPAL_THREAD_UNLOCK(&lock);
+        return 0;
+    }
+    going_through = true;
     const bool slow = 0 == ++calls % REMIND_EVERY, look = slow && look_now();
     opal_list_t complete;
     OBJ_CONSTRUCT(&complete, opal_list_t);
@@ -52,6 +58,7 @@ static int progress(void)
             opal_list_append(&complete, item);
         }
     }
+    going_through = false;
     OPAL_THREAD_UNLOCK(&lock);
 
     /* Not under the lock: completing may call back, and another thread may free the request. */
@@ -121,7 +128,7 @@ static void request_construct(nicbarr_request_t *request)
     request->super.req_start = request_start;
 }
 
-static OBJ_CLASS_INSTANCE(nicbarr_request_t, ompi_request_t, request_construct, NULL);
+static OBJ_CLASS_INSTANCE(nicbarr_request_t, ompi_coll_base_nbc_request_t, request_construct, NULL);
 
 nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation,
                                        mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -138,6 +145,11 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
         request->module = module;
     }
     return request;
+}
+
+opal_mutex_t *nicbarr_requests_lock(void)
+{
+    return &lock;
 }
 
 int nicbarr_requests_open(void)

@@ -4,7 +4,9 @@
  *
  * ibarrier.c and allreduce.c have an operation each: what it is to begin one, and to see whether it
  * is complete. Everything else about a request is the same for both. Where there are threads, one
- * lock guards all requests, and what they are made of.
+ * lock guards all requests, and what they are made of. It is let go while a function of the program
+ * runs: another thread that starts a request meanwhile must not wait for that. One thread at a time
+ * goes through the requests.
  */
 #ifndef NICBARR_REQUESTS_H
 #define NICBARR_REQUESTS_H
@@ -12,7 +14,7 @@
 #include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/overdue.h"
-#include "coll_nicbarr/reduction.h"
+#include "coll_nicbarr/user_op.h"
 
 typedef struct nicbarr_request nicbarr_request_t;
 
@@ -28,7 +30,12 @@ struct nicbarr_operation {
 };
 
 struct nicbarr_request {
-    ompi_request_t super;
+    union {
+        ompi_request_t super;
+        /* Once it is started, Open MPI notes here which type and operation of the program it has to
+         * keep for it. */
+        ompi_coll_base_nbc_request_t kept;
+    };
     const struct nicbarr_operation *operation;
     mca_coll_nicbarr_module_t *module;
     union {
@@ -46,6 +53,10 @@ struct nicbarr_request {
             bool looked; /* as above */
             struct nicbarr_wait wait;
         } across;
+        struct {
+            struct nicbarr_user_op reduction;
+            bool started; /* not so, it has only been begun */
+        } user;
     } of;
 };
 
@@ -56,6 +67,8 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
 
 /* Begin it. It is handed to the progress engine unless that was all. */
 void nicbarr_request_start(nicbarr_request_t *request);
+
+opal_mutex_t *nicbarr_requests_lock(void);
 
 int nicbarr_requests_open(void);
 void nicbarr_requests_close(void);

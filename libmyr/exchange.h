@@ -114,7 +114,18 @@ static inline void myr_exchange_await(struct myr_exchange *x)
     }
 }
 
-/* What `rank` has contributed to that round. Valid once it is ready, until it is passed. */
+/* The same of one process. */
+static inline bool myr_exchange_has(const struct myr_exchange *x, uint32_t rank)
+{
+    return myr_epoch_reached(myr_observe(&x->lines[rank].slots[x->read_at].round), x->passed + 1);
+}
+
+static inline void myr_exchange_await_one(struct myr_exchange *x, uint32_t rank)
+{
+    myr_wait(&x->watch, &x->lines[rank].slots[x->read_at].round, x->passed + 1);
+}
+
+/* What `rank` has contributed to that round. Valid once it is there, until the round is passed. */
 static inline const void *myr_exchange_payload(const struct myr_exchange *x, uint32_t rank)
 {
     return x->lines[rank].slots[x->read_at].payload;

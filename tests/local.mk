@@ -14,6 +14,7 @@ mpi_programs = \
     tests/mpi/cputime \
     tests/mpi/pvars \
     tests/mpi/data \
+    tests/mpi/user_ops \
     tests/mpi/short_job \
     tests/mpi/mismatched \
     tests/mpi/sessions \
@@ -58,6 +59,9 @@ tests_mpi_pvars_LDADD = $(MPI_LIBS)
 tests_mpi_data_SOURCES = tests/mpi/data.c tests/mpi/data_types.h tests/mpi/data_types.c $(mpi_common)
 tests_mpi_data_CFLAGS = $(mpi_cflags)
 tests_mpi_data_LDADD = $(MPI_LIBS) -lm
+tests_mpi_user_ops_SOURCES = tests/mpi/user_ops.c $(mpi_common)
+tests_mpi_user_ops_CFLAGS = $(mpi_cflags)
+tests_mpi_user_ops_LDADD = $(MPI_LIBS)
 tests_mpi_short_job_SOURCES = tests/mpi/short_job.c $(mpi_common)
 tests_mpi_short_job_CFLAGS = $(mpi_cflags)
 tests_mpi_short_job_LDADD = $(MPI_LIBS)

@@ -28,6 +28,16 @@ done
 check "threads with communicators of their own" passes 3 "${ours[@]}" "${data[@]}" --bits 1024 \
     --threads 4 --steps $((80 * longer))
 
+# ---- operations and types of the program
+
+user_ops=("$programs/user_ops" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))" --steps "$((100 * longer))")
+for processes in 1 2 3 4 5 6 7 8 13 16 17; do
+    check "$processes processes, the program's operations" passes "$processes" "${ours[@]}" "${user_ops[@]}" --bits
+done
+check "... in threads, with a lock of the program" passes 3 "${ours[@]}" "${user_ops[@]}" --bits --threads 3
+check "... chosen by measuring" passes 4 "${soon[@]}" "${user_ops[@]}"
+check "... Open MPI's own" passes 3 "${own[@]}" "${user_ops[@]}"
+
 # ---- chosen by measuring, and Open MPI's own
 
 for processes in 2 3 4 7; do
@@ -113,4 +123,6 @@ for spoil in order chunk stale send; do
     check "it finds it: $spoil" env NICBARR_TEST_BREAK=1 bash -c "'$srcdir/tests/mpi/run_broken.sh' 4 \
         '$programs/data' --bits 1024 --spoil $spoil --seed $seed > '$scratch/out' 2>&1"
 done
+check "it finds it: an operation that does nothing" env NICBARR_TEST_BREAK=50 bash -c \
+    "'$srcdir/tests/mpi/run_broken.sh' 4 '$programs/user_ops' --seed $seed > '$scratch/out' 2>&1"
 finish

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Values of any type as bytes; see packing.h. */
+#include "coll_nicbarr/packing.h"
+
+#include <string.h>
+
+int nicbarr_to_bytes(const void *from, int count, const ompi_datatype_t *type, void *packed,
+                     size_t bytes)
+{
+    struct iovec place = {packed, bytes};
+    uint32_t places = 1;
+    opal_convertor_t convertor;
+    if (nicbarr_is_dense(type)) {
+        memcpy(packed, from, bytes);
+        return OMPI_SUCCESS;
+    }
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    const int rc = opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &type->super,
+                                                            (size_t)count, from, 0, &convertor);
+    if (OMPI_SUCCESS == rc) {
+        (void)opal_convertor_pack(&convertor, &place, &places, &bytes);
+    }
+    OBJ_DESTRUCT(&convertor);
+    return rc;
+}
+
+int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, int count,
+                       const ompi_datatype_t *type)
+{
+    struct iovec place = {(void *)packed, bytes};
+    uint32_t places = 1;
+    opal_convertor_t convertor;
+    if (nicbarr_is_dense(type)) {
+        memcpy(to, packed, bytes);
+        return OMPI_SUCCESS;
+    }
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    const int rc = opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &type->super,
+                                                            (size_t)count, to, 0, &convertor);
+    if (OMPI_SUCCESS == rc) {
+        (void)opal_convertor_unpack(&convertor, &place, &places, &bytes);
+    }
+    OBJ_DESTRUCT(&convertor);
+    return rc;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Values of any type as bytes without gaps, in the order of the type's signature, and back.
+ *
+ * A type's layout is its process's own business: the members of a collective agree on the signature
+ * only. So that is what slots carry. Open MPI's convertor does the work where there are gaps.
+ */
+#ifndef NICBARR_PACKING_H
+#define NICBARR_PACKING_H
+
+#include "ompi/release.h"
+
+/* Do elements lie in memory as they are packed? */
+static inline bool nicbarr_is_dense(const ompi_datatype_t *type)
+{
+    return ompi_datatype_is_contiguous_memory_layout(type, 2) && 0 == type->super.true_lb;
+}
+
+/* `count` elements from memory to so many bytes, and back. Open MPI's error. */
+int nicbarr_to_bytes(const void *from, int count, const ompi_datatype_t *type, void *packed,
+                     size_t bytes);
+int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, int count,
+                       const ompi_datatype_t *type);
+
+#endif
