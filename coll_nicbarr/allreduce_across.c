@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Allreduce and MPI_Iallreduce on several nodes: their NICs exchange the parts (carrier.h).
+ * MPI_Allreduce, MPI_Iallreduce and MPI_Reduce on several nodes: their NICs exchange the parts
+ * (carrier.h).
  *
  * nicbarr does those of MPI's own operations on MPI's own types, as on one node. MPI_Iallreduce
  * must not wait for anybody, so it can set up nothing. Where it is used often, the next
@@ -23,7 +24,7 @@ static size_t carriable(int count, ompi_datatype_t *type, ompi_op_t *op)
                : 0;
 }
 
-int nicbarr_carry_allreduce(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_carrier *carrier, const void *from, void *to, int count,
                             ompi_datatype_t *type, ompi_op_t *op)
 {
@@ -59,9 +60,25 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, int count, ompi
         return module->allreduce.function(from, to, count, type, op, comm,
                                           module->allreduce.module);
     }
-    return nicbarr_carry_allreduce(module, comm,
+    return nicbarr_carry_reduction(module, comm,
                                    nicbarr_data_carrier(module, nicbarr_size_class(bytes)), from,
                                    to, count, type, op);
+}
+
+int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
+                          ompi_op_t *op, int root, ompi_communicator_t *comm,
+                          mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const size_t bytes = carriable(count, type, op);
+    nicbarr_data_attend(module, comm);
+    if (0 == bytes || module->tuning || !nicbarr_data_ours(module, comm, NICBARR_REDUCE, bytes)) {
+        return module->reduce.function(from, to, count, type, op, root, comm,
+                                       module->reduce.module);
+    }
+    return nicbarr_carry_reduction(module, comm,
+                                   nicbarr_data_carrier(module, nicbarr_size_class(bytes)), from,
+                                   root == ompi_comm_rank(comm) ? to : NULL, count, type, op);
 }
 
 /* ---- MPI_Iallreduce ---- */

@@ -166,7 +166,9 @@ void nicbarr_carrier_take(struct nicbarr_carrier *carrier, struct nicbarr_carrie
     const struct nicbarr_order *order = carrier->order;
     const uint32_t bytes = bytes_of(carried), room = room_of(bytes);
     const uint32_t unit = nicbarr_carrier_unit(order->most, bytes);
-    if (sound(carrier, carried, unit)) {
+    if (!sound(carrier, carried, unit)) {
+        carried->rc = MPI_ERR_TRUNCATE;
+    } else if (NULL != carried->to) {
         struct stack stack;
         stack_begin(carrier, &stack);
         for (uint32_t t = 0; t < order->npieces; ++t) {
@@ -177,11 +179,9 @@ void nicbarr_carrier_take(struct nicbarr_carrier *carrier, struct nicbarr_carrie
                        term->merges);
         }
         memcpy(carried->to, stack.value[0], bytes);
-    } else {
-        carried->rc = MPI_ERR_TRUNCATE;
+        carried->to += bytes;
     }
     carried->from += bytes;
-    carried->to += bytes;
     carried->left -= carried->count;
     carried->count = 0;
     carrier->served += 0 == carried->left;

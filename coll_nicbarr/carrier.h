@@ -37,7 +37,7 @@ struct nicbarr_carrier {
 /* A reduction under way. */
 struct nicbarr_carried {
     const uint8_t *from; /* elements that were not sent yet */
-    uint8_t *to;
+    uint8_t *to;         /* NULL: the result is for another process */
     ompi_op_t *op;
     ompi_datatype_t *type;
     size_t extent;  /* of an element, bytes */

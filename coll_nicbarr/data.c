@@ -28,10 +28,12 @@ const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_wa
 
 bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes)
 {
-    const bool served = across ? NICBARR_ALLREDUCE == collective && processes <= NICBARR_DATA_RANKS
+    const enum nicbarr_way forced = mca_coll_nicbarr_component.forced_ways[collective];
+    const bool reduces = NICBARR_ALLREDUCE == collective ||
+                         (NICBARR_REDUCE == collective && NICBARR_WAY_OURS == forced);
+    const bool served = across ? reduces && processes <= NICBARR_DATA_RANKS
                                : processes > 1 && processes <= NICBARR_DATA_PROCESSES;
-    return served && NICBARR_WAY_OWN != mca_coll_nicbarr_component.forced_ways[collective] &&
-           nicbarr_host_memory_only();
+    return served && NICBARR_WAY_OWN != forced && nicbarr_host_memory_only();
 }
 
 /* ---- memory ---- */

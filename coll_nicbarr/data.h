@@ -113,8 +113,9 @@ struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *mo
                                              uint32_t size_class);
 void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module);
 
-/* Reduce by this carrier. Returns an error of MPI's. */
-int nicbarr_carry_allreduce(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+/* Reduce by this carrier; `to` NULL: the result is for another process. Returns an error of MPI's.
+ */
+int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_carrier *carrier, const void *from, void *to, int count,
                             ompi_datatype_t *type, ompi_op_t *op);
 
@@ -123,6 +124,9 @@ int nicbarr_carry_allreduce(mca_coll_nicbarr_module_t *module, ompi_communicator
 int nicbarr_allreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
                              ompi_op_t *op, ompi_communicator_t *comm,
                              mca_coll_base_module_t *module);
+int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
+                          ompi_op_t *op, int root, ompi_communicator_t *comm,
+                          mca_coll_base_module_t *module);
 int nicbarr_iallreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
                               ompi_op_t *op, ompi_communicator_t *comm, ompi_request_t **request,
                               mca_coll_base_module_t *module);

@@ -86,7 +86,7 @@ static int call(struct tuner *t, int candidate)
     mca_coll_nicbarr_module_t *module = t->module;
     return 0 == candidate ? module->allreduce.function(t->from, t->to, t->count, MPI_DOUBLE,
                                                        MPI_SUM, t->comm, module->allreduce.module)
-                          : nicbarr_carry_allreduce(module, t->comm, &t->carriers[candidate],
+                          : nicbarr_carry_reduction(module, t->comm, &t->carriers[candidate],
                                                     t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM);
 }
 
@@ -262,6 +262,10 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
                                enum nicbarr_collective collective, uint32_t size_class, bool forced)
 {
     const size_t bytes = nicbarr_size_classes[size_class];
+    if (NULL != nicbarr_data_carrier(module, size_class)) { /* another collective's will do */
+        module->ways[collective][size_class].way = NICBARR_WAY_OURS;
+        return OMPI_SUCCESS;
+    }
     struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
     double failed = NULL == t;
     bool left_out = false;

@@ -136,7 +136,7 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
         module->super.coll_iallreduce = across ? nicbarr_iallreduce_across : nicbarr_iallreduce;
     }
     if (nicbarr_data_wanted(NICBARR_REDUCE, across, ompi_comm_size(comm))) {
-        module->super.coll_reduce = nicbarr_reduce;
+        module->super.coll_reduce = across ? nicbarr_reduce_across : nicbarr_reduce;
     }
     if (nicbarr_data_wanted(NICBARR_BCAST, across, ompi_comm_size(comm))) {
         module->super.coll_bcast = nicbarr_bcast;

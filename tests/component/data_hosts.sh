@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI_Allreduce and MPI_Iallreduce across hosts, by the NICs: the right bits, on each schedule, in any
+# MPI_Allreduce, MPI_Iallreduce and MPI_Reduce across hosts, by the NICs: the right bits, on each schedule, in any
 # placement, over a bad network, with processes that are late; the same bits as on one node.
 #
 # NICBARR_DATA_LONGER=N makes each game N times as long.
@@ -8,7 +8,8 @@
 . "$(dirname "$0")/hosts_common.sh"
 longer=${NICBARR_DATA_LONGER:-1}
 data=("$programs/data" --seed "$seed" --bits 1024 --watchdog "$((${watchdog:-300} - 10))")
-ours=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce exchange)
+ours=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce exchange
+    --mca coll_nicbarr_reduce exchange)
 carried() { # HOSTS SCHEDULE
     said "MPI_Allreduce up to .* on $1 nodes: $2@soft (parameter"
 }
