@@ -65,11 +65,12 @@ static const struct {
            "The most shared memory that all processes of a job on one node take together (MiB); "
            "communicators beyond that keep Open MPI's own barrier"),
     FLAG(nonblocking, true, 4, "Whether to serve MPI_Ibarrier and persistent barriers as well"),
-    TEXT(
-        allreduce, "auto", 2,
-        "MPI_Allreduce and MPI_Iallreduce on one node: auto (the faster one, as measured by size), "
-        "openmpi (Open MPI's own), or exchange (by lines of shared memory, up to 4096 bytes)"),
-    TEXT(reduce, "auto", 2, "The same for MPI_Reduce"),
+    TEXT(allreduce, "auto", 2,
+         "MPI_Allreduce and MPI_Iallreduce: auto (the faster one, as measured by size), openmpi "
+         "(Open "
+         "MPI's own), or exchange (by lines of shared memory, across nodes by the NICs, up to 4096 "
+         "bytes)"),
+    TEXT(reduce, "auto", 2, "The same for MPI_Reduce; across nodes auto is openmpi"),
     TEXT(bcast, "auto", 2,
          "MPI_Bcast on one node: auto (the faster one, as measured by size), openmpi (Open MPI's "
          "own), or ring (by shared memory, up to 1 MiB)"),
