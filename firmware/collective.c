@@ -217,6 +217,19 @@ void mcp_collective_open(struct mcp_collective *c, struct mcp_board *board,
     }
 }
 
+/* Remember how a group has ended. Data go with it: a peer that still misses those of the last epoch
+ * must not hear that this is done. (Everybody has had those of the epoch before.) */
+static void remember(struct mcp_collective *c, const struct mcp_group *group)
+{
+    const uint32_t place = c->next_late++ % MCP_LATE;
+    const uint32_t done = myr_glance(&group->done), failed = myr_glance(&group->failed);
+    const bool data = 0 != group->unit[done % 2];
+    c->late[place].key = group->key;
+    c->late[place].epoch = data ? done - 1 : done;
+    c->late[place].failed = data && 0 == failed ? group->node + 1U : failed;
+    c->late_secret[place] = group->secret;
+}
+
 void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_group *group)
 {
@@ -229,11 +242,7 @@ void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
         *link = group->next;
     }
     deactivate(c, board, group);
-    const uint32_t place = c->next_late++ % MCP_LATE;
-    c->late[place].key = group->key;
-    c->late[place].epoch = myr_glance(&group->done);
-    c->late[place].failed = myr_glance(&group->failed);
-    c->late_secret[place] = group->secret;
+    remember(c, group);
     group->key = 0;
     group->secret = (struct mcp_secret){{0, 0}};
 }
@@ -356,6 +365,9 @@ static enum mcp_recorded take_note(struct mcp_collective *c, struct mcp_board *b
                            (uint32_t)(board->ops.now_ns(board) / 1000000));
         counters->heard += MCP_RECORDED == heard;
         return heard;
+    }
+    if (0 != group->farewell) {
+        return MCP_KNOWN; /* it has no hosts, but data that somebody may miss */
     }
     return mcp_collective_fail(c, board, counters, group, part->node);
 }

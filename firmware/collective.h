@@ -8,7 +8,8 @@
  * all members' present incarnations, so nobody else's messages ever fit. A message that comes
  * before its group is open is kept in a small record. Where the record is too small, the NIC asks
  * for the message again later. Of a closed group the last epoch is kept: a peer that lost the last
- * message then hears that it is done.
+ * message then hears that it is done. But if that epoch had data, they are gone: the peer hears
+ * that the group has failed. So a group that carries data says farewell before it is closed.
  *
  * Nothing that a packet says counts before its check is known to be good. A message that comes
  * early is kept with its check, and looked at when the group is opened, as its secret is known
@@ -68,7 +69,8 @@ bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
  * The hosts have left a group that carries data. A peer may still miss this node's last payload, so
  * the group plays one more epoch, without data. When that is complete, all nodes have had all data,
  * and the group can be closed. Nobody waits for it: whoever passes by later closes it, once
- * mcp_group_waits_now() is false. True: it is under way. False: close it now.
+ * mcp_group_waits_now() is false. Meanwhile it does not fail, whatever its peers say. True: it is
+ * under way. False: close it now.
  */
 bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
                              struct mcp_counters *counters, struct mcp_group *group);

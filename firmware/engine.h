@@ -227,8 +227,8 @@ MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t s
                                              uint32_t *bytes, uint32_t *offset);
 
 /* Everybody has entered `epoch`, so all its messages count as here. This NIC still sends its own
- * messages of that epoch, as others may wait for them. (Data do not come in this way. What is on
- * the board then is not of this epoch, so blocks say which epoch they are of.) */
+ * messages of that epoch, as others may wait for them. (Data do not come in this way. So a
+ * closed group says this only of epochs whose data nobody can miss.) */
 MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch);
 
 /*

@@ -8,6 +8,10 @@
  * say is implausible, nothing damaged is believed. And in the end: all are done, within a bound on
  * the virtual time; the NICs know of no group any more; closed groups' memory was left alone.
  *
+ * Some groups carry data, of another length in each epoch. Whoever is done with an epoch finds all
+ * blocks of it, until he begins the next one. When a host leaves, its group says farewell; when
+ * that is over, all hosts have had all data.
+ *
  * One host may be late, and another one gives it up meanwhile. Once the late one has come, all have
  * heard that it was given up, whatever is lost. A group that has failed completes nothing more.
  * Each tells of it once.
@@ -37,6 +41,7 @@ enum {
     MOST_NODES = 33,
     MOST_TEAMS = 4,
     MILLION = 1000000,
+    UNIT_MOST = 64,
     FREED = 0xa5, /* what a host does with the memory of a group that it has closed */
 };
 
@@ -47,7 +52,7 @@ struct host {
     struct wire_nic *nic;
     struct mcp_group *group;
     size_t bytes;
-    enum { NOT_OPEN, OPEN, CLOSED } state;
+    enum { NOT_OPEN, OPEN, LEAVING, CLOSED } state;
     uint32_t started, seen; /* arrived in; known to be done */
     bool woken, coming;     /* within this event; there is a call on its way */
     bool failed;            /* known to have failed */
@@ -106,6 +111,41 @@ static void trial_fail(const struct trial *trial, int line, const char *conditio
     fail_msg("line %d: not so: %s", line, condition);
 }
 
+/* ---- blocks ---- */
+
+/* Bytes of a block in this epoch: for some epochs nobody has data. */
+static uint32_t unit_of(const struct team *team, uint32_t epoch)
+{
+    uint64_t random = team->group.key + epoch;
+    const uint32_t units = team->group.unit_most / MCP_BLOCK_UNIT + 1;
+    return MCP_BLOCK_UNIT * crew_below(&random, units);
+}
+
+/* No two blocks are alike. */
+static void make_block(const struct team *team, uint32_t rank, uint32_t epoch, uint8_t *block)
+{
+    uint64_t random = team->group.key ^ ((uint64_t)epoch << 32 | rank);
+    for (uint32_t i = 0; i < unit_of(team, epoch); i += MCP_BLOCK_UNIT) {
+        const uint64_t word = crew_random(&random);
+        memcpy(block + i, &word, sizeof(word));
+    }
+}
+
+/* The blocks of the last complete epoch are all there. */
+static void check_blocks(const struct host *host)
+{
+    const struct team *team = host->team;
+    uint8_t expected[MCP_PAYLOAD_MOST];
+    const uint32_t unit = unit_of(team, host->seen);
+    for (uint32_t r = 0; r < team->group.size && 0 != host->seen && 0 != unit; ++r) {
+        make_block(team, r, host->seen, expected);
+        TRIAL_CHECK(team->trial, 0 == memcmp(expected,
+                                             wire_group_block(&team->group, host->rank, host->group,
+                                                              team->first + host->seen, unit, r),
+                                             unit));
+    }
+}
+
 /* ---- hosts ---- */
 
 static void host_act(struct wire_nic *nic, void *context);
@@ -145,6 +185,35 @@ static void update_least_started(struct team *team)
     }
 }
 
+/* A host whose group said farewell passes by; or another one does. */
+static void host_pass_by(struct wire_nic *nic, void *context)
+{
+    struct host *host = context;
+    struct team *team = host->team;
+    if (!mcp_group_waits_now(host->group)) {
+        for (uint32_t r = 0; r < team->group.size; ++r) {
+            TRIAL_CHECK(team->trial, team->host[r].seen == team->epochs);
+        }
+        host_close(host);
+    } else {
+        wire_after(&team->trial->wire, 1 + wire_between(&team->trial->wire, 0, 10 * MILLISECOND),
+                   nic, host_pass_by, host);
+    }
+}
+
+static void host_leave(struct host *host)
+{
+    if (host->started == host->seen) { /* else it is done with those blocks */
+        check_blocks(host);
+    }
+    host->state = LEAVING;
+    if (wire_group_farewell(host->nic, host->group)) {
+        host_pass_by(host->nic, host);
+    } else {
+        host_close(host);
+    }
+}
+
 /* Begin one barrier, now and then all that one may. */
 static void host_start(struct host *host)
 {
@@ -160,7 +229,16 @@ static void host_start(struct host *host)
     if (before == team->least_started) {
         update_least_started(team);
     }
-    wire_group_start(host->nic, host->group, team->first + host->started);
+    if (0 == team->group.unit_most) {
+        wire_group_start(host->nic, host->group, team->first + host->started);
+    } else if (host->started != before) {
+        uint8_t block[MCP_PAYLOAD_MOST];
+        check_blocks(host);
+        make_block(team, host->rank, host->started, block);
+        TRIAL_CHECK(team->trial,
+                    wire_group_offer(host->nic, host->group, team->first + host->started, block,
+                                     unit_of(team, host->started)));
+    }
 }
 
 static bool is_absent(const struct host *host)
@@ -176,7 +254,7 @@ static void host_act(struct wire_nic *nic, void *context)
     (void)nic;
     host->coming = false;
     if (host->seen == team->epochs || host_has_failed(host)) {
-        host_close(host);
+        host_leave(host);
     } else if (!is_absent(host) && host->started < team->epochs &&
                host->started - host->seen < team->window) {
         host_start(host);
@@ -202,7 +280,10 @@ static void host_woken(void *context, struct wire_nic *nic, myr_word *word)
     for (uint32_t t = 0; t < trial->nteams; ++t) {
         struct host *host = trial->host_on[nic->number][t];
         if (NULL != host && word == &host->group->done) {
-            TRIAL_CHECK(trial, OPEN == host->state);
+            TRIAL_CHECK(trial, OPEN == host->state || LEAVING == host->state);
+            if (LEAVING == host->state) {
+                return; /* there is nobody to be woken */
+            }
             host->woken = true;
             const bool last =
                 host->team->epochs == wire_group_done(host->group) - host->team->first;
@@ -263,6 +344,7 @@ static void check_host(struct trial *trial, struct host *host)
     TRIAL_CHECK(trial, done > host->seen);
     TRIAL_CHECK(trial, woken);
     host->seen = done;
+    check_blocks(host);
     trial->progress_ns = trial->wire.now_ns;
 }
 
@@ -302,7 +384,7 @@ static void check_end(struct trial *trial)
     for (uint32_t t = 0; t < trial->nteams; ++t) {
         struct team *team = &trial->team[t];
         trial->barriers += team->epochs;
-        expected += (uint64_t)team->epochs * team->group.size;
+        expected += (uint64_t)(team->epochs + (0 != team->group.unit_most)) * team->group.size;
         for (uint32_t r = 0; r < team->group.size; ++r) {
             const uint8_t *byte = (const uint8_t *)team->host[r].group;
             for (size_t i = 0; i < team->host[r].bytes; ++i) {
@@ -367,9 +449,9 @@ static struct nicbarr_choice draw_choice(uint64_t *random, uint32_t size)
     return (struct nicbarr_choice){algorithm, 0 == end ? 0 : 1 + crew_below(random, end), 0};
 }
 
-/* A group, and when its hosts come and go. */
+/* A group, and when its hosts come and go. `unit_most`: as of wire_group_carry(), or 0. */
 static struct team *team_begin(struct trial *trial, struct nicbarr_choice choice, uint32_t size,
-                               uint32_t epochs)
+                               uint32_t epochs, uint32_t unit_most)
 {
     static const uint64_t spans_ns[] = {0, 10 * MICROSECOND, 5 * MILLISECOND, 100 * MILLISECOND};
     uint64_t *random = &trial->random;
@@ -384,6 +466,9 @@ static struct team *team_begin(struct trial *trial, struct nicbarr_choice choice
     team->close_most_ns = spans_ns[crew_below(random, 4)];
     wire_group_begin(&team->group, &trial->wire, choice, size);
     wire_group_shuffle(&team->group);
+    if (0 != unit_most && 0 != wire_group_carry(&team->group, unit_most)) {
+        team->window = 1;
+    }
     for (uint32_t r = 0; r < size; ++r) {
         struct wire_nic *nic = wire_group_nic(&team->group, r);
         struct host *host = &team->host[r];
@@ -433,30 +518,41 @@ static uint64_t trial_play(struct trial *trial)
 static struct trial trial;
 
 static uint64_t one_team(uint64_t seed, struct nicbarr_choice choice, uint32_t size,
-                         uint32_t epochs)
+                         uint32_t epochs, uint32_t unit_most)
 {
     trial_begin(&trial, seed, size, 1 << 16);
     draw_faults(&trial);
-    team_begin(&trial, choice, size, epochs);
+    team_begin(&trial, choice, size, epochs, unit_most);
     return trial_play(&trial);
 }
 
 /* All sizes, all algorithms, all parameters. */
-static void every_schedule(void **state)
+static void play_every_schedule(uint64_t seed, uint32_t step, uint32_t unit_most)
 {
-    (void)state;
     static const enum nicbarr_algorithm algorithms[] = {NICBARR_DISSEMINATION, NICBARR_TREE,
                                                         NICBARR_PAIRWISE, NICBARR_FLAGS};
-    uint64_t seed = crew_seed();
-    for (uint32_t size = 2; size <= MOST_NODES; ++size) {
+    for (uint32_t size = 2; size <= MOST_NODES; size += step) {
         for (size_t a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
             const bool one = NICBARR_FLAGS == algorithms[a] || NICBARR_PAIRWISE == algorithms[a];
             const uint32_t most = one ? 1 : nicbarr_parameter_max(algorithms[a], size);
             for (uint32_t parameter = 1; parameter <= most; ++parameter) {
-                one_team(++seed, (struct nicbarr_choice){algorithms[a], parameter, 0}, size, 8);
+                one_team(++seed, (struct nicbarr_choice){algorithms[a], parameter, 0}, size, 8,
+                         unit_most);
             }
         }
     }
+}
+
+static void every_schedule(void **state)
+{
+    (void)state;
+    play_every_schedule(crew_seed(), 1, 0);
+}
+
+static void every_schedule_with_data(void **state)
+{
+    (void)state;
+    play_every_schedule(crew_seed() + (UINT64_C(4) << 32), 5, UNIT_MOST);
 }
 
 /* Several groups on the same NICs, each with its own members; opened and closed at any time. */
@@ -467,11 +563,12 @@ static void several_groups(void **state)
     for (uint32_t i = 0; i < 1000; ++i) {
         uint64_t random = seed + i;
         const uint32_t nnics = 2 + crew_below(&random, MOST_NODES - 1);
-        trial_begin(&trial, seed + i, nnics, 1 << 17);
+        trial_begin(&trial, seed + i, nnics, 1 << 18);
         draw_faults(&trial);
         for (uint32_t teams = 1 + crew_below(&random, MOST_TEAMS); teams > 0; --teams) {
             const uint32_t size = 2 + crew_below(&random, nnics - 1);
-            team_begin(&trial, draw_choice(&random, size), size, 1 + crew_below(&random, 30));
+            team_begin(&trial, draw_choice(&random, size), size, 1 + crew_below(&random, 30),
+                       0 == crew_below(&random, 3) ? UNIT_MOST : 0);
         }
         trial_play(&trial);
     }
@@ -487,7 +584,8 @@ static void one_is_given_up(void **state)
         const uint32_t size = 2 + crew_below(&random, crew_below(&random, 4) ? 6 : MOST_NODES - 1);
         trial_begin(&trial, seed + i, size, 1 << 16);
         draw_faults(&trial);
-        struct team *team = team_begin(&trial, draw_choice(&random, size), size, 20);
+        struct team *team =
+            team_begin(&trial, draw_choice(&random, size), size, 20, i % 2 * UNIT_MOST);
         team->fails = true;
         team->absent = crew_below(&random, size);
         team->absent_after = crew_below(&random, 10);
@@ -520,7 +618,7 @@ static void a_million(void **state)
                                                  .delay_most_ns = 20000,
                                                  .detour_most_ns = MILLISECOND};
         for (uint32_t teams = 2; teams > 0; --teams) {
-            team_begin(&trial, draw_choice(&random, nnics), nnics, 2000);
+            team_begin(&trial, draw_choice(&random, nnics), nnics, 2000, 0);
         }
         barriers += trial_play(&trial);
     }
@@ -532,9 +630,8 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_schedule),
-        cmocka_unit_test(several_groups),
-        cmocka_unit_test(one_is_given_up),
+        cmocka_unit_test(every_schedule), cmocka_unit_test(every_schedule_with_data),
+        cmocka_unit_test(several_groups), cmocka_unit_test(one_is_given_up),
         cmocka_unit_test(a_million),
     };
     return cmocka_run_group_tests_name("collective model", tests, NULL, NULL);

@@ -5,6 +5,10 @@
  * done, and nothing else. A packet without a key of ours, or that was not sealed with the group's
  * secret, changes nothing and gets no answer. A group that waits asks for what is missing, and only
  * for that, ever more slowly. Groups do not disturb each other, and closed ones are not touched.
+ *
+ * Of groups that carry data, besides: what a peer misses comes from whoever has it, also when its
+ * hosts have left. If it is gone the peer fails, and takes nothing else for it. A payload that was
+ * not sealed, or does not fit, changes no byte.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,6 +41,7 @@ struct logged {
     uint32_t from;
     mcp_link to;
     struct mcp_header header;
+    size_t payload_bytes;
 };
 static struct logged log_of[MOST_LOGGED];
 static uint32_t logged;
@@ -49,9 +54,9 @@ static bool log_packet(void *context, const struct wire_nic *from, mcp_link to,
                        const struct mcp_header *header, const void *payload, size_t payload_bytes)
 {
     (void)context, (void)payload;
-    assert_int_equal(payload_bytes, 0);
+    assert_true(0 == payload_bytes || 0 != team.unit_most);
     if (logged < MOST_LOGGED) {
-        log_of[logged++] = (struct logged){wire.now_ns, from->number, to, *header};
+        log_of[logged++] = (struct logged){wire.now_ns, from->number, to, *header, payload_bytes};
     }
     return true;
 }
@@ -1087,6 +1092,383 @@ static void failure_outlives_the_group(void **state)
     end();
 }
 
+/* ---- data ---- */
+
+enum { UNIT = 32 };
+
+static void begin_with_data(uint32_t nnics, struct nicbarr_choice choice)
+{
+    begin(nnics, choice);
+    assert_int_equal(wire_group_carry(&team, UNIT), UNIT);
+    open_all(0);
+}
+
+static void make_block(uint32_t rank, uint32_t epoch, uint8_t *block)
+{
+    memset(block, (int)(0x40 + 16 * epoch + rank), UNIT);
+}
+
+static void offer(uint32_t rank, uint32_t epoch)
+{
+    uint8_t block[UNIT];
+    make_block(rank, epoch, block);
+    assert_true(wire_group_offer(wire_group_nic(&team, rank), member[rank], epoch, block, UNIT));
+}
+
+/* This node is done with that epoch, and has all blocks of it. */
+static void expect_blocks(uint32_t rank, uint32_t epoch)
+{
+    assert_int_equal(done(rank), epoch);
+    assert_int_equal(myr_observe(&member[rank]->failed), 0);
+    for (uint32_t of = 0; of < team.size; ++of) {
+        uint8_t block[UNIT];
+        make_block(of, epoch, block);
+        assert_memory_equal(wire_group_block(&team, rank, member[rank], epoch, UNIT, of), block,
+                            UNIT);
+    }
+}
+
+static bool farewell(uint32_t rank)
+{
+    return wire_group_farewell(wire_group_nic(&team, rank), member[rank]);
+}
+
+static void close_it(uint32_t rank)
+{
+    assert_false(mcp_group_waits_now(member[rank]));
+    wire_group_close(wire_group_nic(&team, rank), member[rank]);
+    memset(member[rank], FREED, wire_group_bytes(&team, rank));
+}
+
+static void blocks_come_to_all(void **state)
+{
+    (void)state;
+    begin_with_data(5, dissemination);
+    for (uint32_t epoch = 1; epoch < 6; ++epoch) {
+        for (uint32_t r = 0; r < 5; ++r) {
+            offer((r + epoch) % 5, epoch);
+        }
+        uint8_t block[UNIT] = {0}; /* once is enough, and one after the other */
+        assert_false(wire_group_offer(&wire.nics[0], member[0], epoch, block, UNIT));
+        assert_false(wire_group_offer(&wire.nics[0], member[0], epoch + 1, block, UNIT));
+        settle();
+        for (uint32_t r = 0; r < 5; ++r) {
+            expect_blocks(r, epoch);
+            assert_int_equal(wire.nics[r].wakes, epoch);
+        }
+    }
+    assert_int_equal(count_sent(MCP_ARRIVE), logged);
+    assert_int_equal(logged, 5 * 15);
+    end();
+}
+
+/* The last payload to a peer is lost, and its sender's host has left. */
+static void farewell_with_a_loss(void **state)
+{
+    (void)state;
+    begin_with_data(4, line); /* 0 - 1 - 2 - 3: released from 0 on */
+    for (uint32_t r = 1; r < 4; ++r) {
+        offer(r, 1);
+    }
+    settle();
+    wire.faults.loss = 1000;
+    offer(0, 1); /* is done, and what it says is lost */
+    expect_blocks(0, 1);
+    assert_true(farewell(0));
+    assert_true(mcp_group_waits_now(member[0]));
+    assert_false(farewell(0)); /* once is enough */
+    wire.faults.loss = 0;
+    wire_pass(&wire, 2 * MCP_PATIENCE_MOST_NS);
+    for (uint32_t r = 1; r < 4; ++r) {
+        expect_blocks(r, 1);
+        assert_true(farewell(r));
+    }
+    settle();
+    for (uint32_t r = 0; r < 4; ++r) {
+        close_it(r);
+    }
+    assert_int_equal(count_sent(MCP_DONE), 0);
+    wire_pass(&wire, SECOND);
+    for (uint32_t r = 0; r < 4; ++r) {
+        expect_idle(r);
+    }
+    end();
+}
+
+/* A farewell is for groups that carry data, are done and have not failed. */
+static void no_farewell(void **state)
+{
+    (void)state;
+    begin(2, flags);
+    open_all(0);
+    assert_false(farewell(0));
+    end();
+    begin_with_data(2, flags);
+    offer(0, 1);
+    assert_false(farewell(0));
+    fail_group(0, 1);
+    assert_false(farewell(0));
+    settle();
+    assert_false(farewell(1)); /* it has heard of it */
+    end();
+    begin_with_data(1, flags);
+    offer(0, 1);
+    expect_blocks(0, 1);
+    assert_true(farewell(0));
+    close_it(0); /* at once, as it is alone */
+    expect_idle(0);
+    end();
+}
+
+/* What a peer misses is gone: it does not take what it has for what it misses. */
+static void closed_with_data(void **state)
+{
+    (void)state;
+    static const bool polite[] = {false, true};
+    for (uint32_t i = 0; i < 2; ++i) {
+        begin_with_data(2, flags);
+        offer(0, 1);
+        wire.faults.loss = 1000;
+        settle();
+        offer(1, 1); /* lost, and what comes is as well */
+        settle();
+        wire.faults.loss = 0;
+        inject(0, 1, MCP_ARRIVE, team.key, 1, 0, 0); /* 1 is done; its board does not matter here */
+        settle();
+        assert_int_equal(done(1), 1);
+        wire.faults.loss = 1000;
+        if (polite[i]) { /* in vain: it is closed before that has come to anything */
+            assert_true(farewell(1));
+        }
+        wire_group_close(&wire.nics[1], member[1]);
+        memset(member[1], FREED, wire_group_bytes(&team, 1));
+        wire.faults.loss = 0;
+        const uint64_t wakes = wire.nics[0].wakes;
+        logged = 0;
+        wire_pass(&wire, 2 * MCP_PATIENCE_MOST_NS);
+        assert_int_equal(count_sent(MCP_DONE), 0);
+        assert_int_equal(done(0), 0);
+        assert_int_equal(myr_observe(&member[0]->failed), 2);
+        assert_int_equal(wire.nics[0].wakes, wakes + 1);
+        end();
+    }
+}
+
+/* An epoch without data is done wherever it is done, and so is the farewell itself. */
+static void closed_without_data(void **state)
+{
+    (void)state;
+    begin_with_data(2, flags);
+    offer(0, 1);
+    offer(1, 1);
+    settle();
+    assert_true(farewell(0));
+    settle();
+    wire.faults.loss = 1000;
+    assert_true(farewell(1)); /* has heard from 0, which does not hear from it */
+    close_it(1);
+    wire.faults.loss = 0;
+    assert_true(mcp_group_waits_now(member[0]));
+    wire_pass(&wire, 2 * MCP_PATIENCE_MOST_NS);
+    assert_int_equal(count_sent(MCP_DONE), 1);
+    close_it(0);
+    end();
+}
+
+/* Whatever peers say then: the group has data that somebody may still miss. */
+static void no_failure_in_a_farewell(void **state)
+{
+    (void)state;
+    begin_with_data(3, flags);
+    for (uint32_t r = 0; r < 2; ++r) {
+        offer(r, 1);
+    }
+    settle();
+    wire.faults.loss = 1000;
+    offer(2, 1); /* is done, and the others do not hear it */
+    expect_blocks(2, 1);
+    assert_true(farewell(2));
+    wire.faults.loss = 0;
+    inject(0, 2, MCP_FAIL, team.key, 2, 0, 1);
+    wire_pass(&wire, 10 * MICROSECOND);
+    assert_int_equal(myr_observe(&member[2]->failed), 0);
+    assert_int_equal(count_sent(MCP_FAIL), 0);
+    wire_pass(&wire, 2 * MCP_PATIENCE_MOST_NS);
+    for (uint32_t r = 0; r < 3; ++r) {
+        assert_int_equal(counters(r)->failed, 0);
+    }
+    expect_blocks(0, 1);
+    expect_blocks(1, 1);
+    end();
+}
+
+/* A peer that never leaves is not asked for ever; and when it does, all is well. */
+static void a_farewell_falls_silent(void **state)
+{
+    (void)state;
+    begin_with_data(2, flags);
+    offer(0, 1);
+    offer(1, 1);
+    settle();
+    logged = 0;
+    assert_true(farewell(0));
+    wire_pass(&wire, 60 * SECOND);
+    const uint32_t asked = count_sent(MCP_ASK);
+    assert_in_range(asked, 20, 100);
+    assert_int_equal(count_sent(MCP_LATER), asked);
+    assert_int_equal(mcp_deadline_ns(mcp(0)), 0);
+    expect_blocks(1, 1);
+    assert_true(farewell(1));
+    settle();
+    close_it(0);
+    close_it(1);
+    wire_pass(&wire, SECOND);
+    expect_idle(0);
+    expect_idle(1);
+    end();
+}
+
+/* A payload that comes before its group is not kept, nor one before the message before it. */
+static void payloads_that_come_too_soon(void **state)
+{
+    (void)state;
+    begin(2, flags);
+    assert_int_equal(wire_group_carry(&team, UNIT), UNIT);
+    member[0] = wire_group_open(&team, 0, 0);
+    offer(0, 1);
+    settle();
+    assert_int_equal(counters(1)->early, 1);
+    member[1] = wire_group_open(&team, 1, 0);
+    offer(1, 1);
+    settle();
+    assert_int_equal(done(0), 1);
+    assert_int_equal(done(1), 0); /* 0 is done, and goes on */
+    offer(0, 2);
+    settle();
+    assert_int_equal(counters(1)->early, 2);
+    wire_pass(&wire, MCP_PATIENCE_NS);
+    expect_blocks(1, 1); /* which it asked for */
+    assert_int_equal(counters(1)->asked, 1);
+    offer(1, 2);
+    wire_pass(&wire, 2 * MCP_PATIENCE_NS);
+    expect_blocks(0, 2);
+    expect_blocks(1, 2);
+    assert_int_equal(counters(1)->dropped_implausible + counters(0)->dropped_implausible, 0);
+    end();
+}
+
+/* What carries nothing is kept, as in a barrier. */
+static void nothing_comes_early(void **state)
+{
+    (void)state;
+    begin(2, flags);
+    assert_int_equal(wire_group_carry(&team, UNIT), UNIT);
+    member[0] = wire_group_open(&team, 0, 0);
+    assert_true(wire_group_offer(&wire.nics[0], member[0], 1, NULL, 0));
+    settle();
+    member[1] = wire_group_open(&team, 1, 0);
+    assert_true(wire_group_offer(&wire.nics[1], member[1], 1, NULL, 0));
+    settle();
+    assert_int_equal(done(0), 1);
+    assert_int_equal(done(1), 1);
+    assert_int_equal(count_sent(MCP_ASK), 0);
+    end();
+}
+
+/* A packet with a payload that no control program has sent. */
+static void inject_payload(uint32_t epoch, uint32_t slot, uint32_t payload, uint32_t flipped)
+{
+    static uint8_t packet[MCP_COLLECTIVE_BYTES + 2 * MCP_PAYLOAD_MOST];
+    struct mcp_header header = {.type = MCP_ARRIVE, .key = team.key};
+    header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, 1};
+    memset(packet, 0xee, sizeof(packet));
+    mcp_seal(&header, &team.secret, packet + MCP_COLLECTIVE_BYTES, payload);
+    memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
+    if (0 != flipped) {
+        packet[MCP_COLLECTIVE_BYTES + flipped / 8] ^= (uint8_t)(1 << flipped % 8);
+    }
+    wire_inject(&wire, &wire.nics[1], &wire.nics[0], packet, MCP_COLLECTIVE_BYTES + payload);
+    settle();
+}
+
+static void payloads_that_do_not_fit(void **state)
+{
+    (void)state;
+    static const uint32_t strange[] = {UNIT + 1, UNIT + 8, 2 * UNIT, MCP_PAYLOAD_MOST,
+                                       MCP_PAYLOAD_MOST + 8};
+    static uint8_t before[4096];
+    begin_with_data(2, flags);
+    const size_t behind = (size_t)2 * member[0]->places * UNIT;
+    uint8_t *boards = mcp_group_board(member[0], 0);
+    assert_true(behind <= sizeof(before));
+    for (uint32_t bit = 1; bit < 8 * UNIT; bit += 7) { /* it was changed on its way */
+        memcpy(before, boards, behind);
+        inject_payload(1, 0, UNIT, bit);
+        assert_memory_equal(before, boards, behind);
+    }
+    assert_int_equal(counters(0)->dropped_forged, (8 * UNIT + 5) / 7);
+    for (uint32_t i = 0; i < sizeof(strange) / sizeof(strange[0]); ++i) {
+        memcpy(before, boards, behind);
+        assert_true(wire_group_offer(&wire.nics[0], member[0], 1 + i, before, UNIT));
+        memcpy(before, boards, behind);
+        inject_payload(1 + i, 0, strange[i], 0);
+        assert_memory_equal(before, boards, behind);
+        assert_int_equal(done(0), 1 + i); /* all the same the peer was there */
+    }
+    end();
+    begin(2, flags); /* and a barrier has no board */
+    open_all(0);
+    start(0, 1);
+    team.unit_most = UNIT;
+    inject_payload(1, 0, UNIT, 0);
+    team.unit_most = 0;
+    assert_int_equal(done(0), 1);
+    end();
+}
+
+static void put_data(struct mcp_board *board, struct mcp_group *group,
+                     const struct mcp_message *message, const void *payload, size_t payload_bytes)
+{
+    const struct mcp_peer *peer = &mcp_group_sends(group)[message->peer];
+    const uint32_t epoch = message->header.collective.epoch;
+    struct mcp_group *there = member[peer->node];
+    uint32_t count = (uint32_t)payload_bytes, offset = 0;
+    assert_ptr_equal(board, &wire.nics[group->node].board);
+    assert_int_equal(payload_bytes, peer->blocks * UNIT);
+    assert_ptr_equal(payload, 0 == payload_bytes ? NULL : mcp_group_board(group, epoch));
+    assert_int_equal(mcp_group_claim(there, peer->slot, epoch, &count, &offset), MCP_RECORDED);
+    if (0 != count) {
+        memcpy(mcp_group_board(there, epoch) + offset, payload, count);
+    }
+    written[nputs].rank = peer->node;
+    written[nputs].slot = peer->slot;
+    written[nputs++].epoch = epoch;
+}
+
+static void data_are_put(void **state)
+{
+    (void)state;
+    begin_with_data(6, dissemination);
+    for (uint32_t n = 0; n < 6; ++n) {
+        wire.nics[n].board.ops.put = put_data;
+    }
+    nputs = 0;
+    uint32_t stored = 0;
+    for (uint32_t epoch = 1; epoch <= 5; ++epoch) {
+        for (uint32_t r = 0; r < 6; ++r) {
+            offer((r + epoch) % 6, epoch);
+            while (stored < nputs) {
+                store(stored++);
+            }
+        }
+        for (uint32_t r = 0; r < 6; ++r) {
+            expect_blocks(r, epoch);
+        }
+    }
+    assert_int_equal(logged, 0);
+    end();
+}
+
 int main(void)
 {
     crew_watchdog();
@@ -1118,6 +1500,17 @@ int main(void)
         cmocka_unit_test(late_hosts_are_heard),
         cmocka_unit_test(failure_reaches_all),
         cmocka_unit_test(failure_outlives_the_group),
+        cmocka_unit_test(blocks_come_to_all),
+        cmocka_unit_test(farewell_with_a_loss),
+        cmocka_unit_test(no_farewell),
+        cmocka_unit_test(closed_with_data),
+        cmocka_unit_test(closed_without_data),
+        cmocka_unit_test(no_failure_in_a_farewell),
+        cmocka_unit_test(a_farewell_falls_silent),
+        cmocka_unit_test(payloads_that_come_too_soon),
+        cmocka_unit_test(nothing_comes_early),
+        cmocka_unit_test(payloads_that_do_not_fit),
+        cmocka_unit_test(data_are_put),
     };
     return cmocka_run_group_tests_name("collective", tests, NULL, NULL);
 }

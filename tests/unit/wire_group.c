@@ -19,7 +19,7 @@ static void *must(void *memory)
 void wire_group_begin(struct wire_group *group, struct wire *wire, struct nicbarr_choice choice,
                       uint32_t size)
 {
-    *group = (struct wire_group){.wire = wire, .size = size};
+    *group = (struct wire_group){.wire = wire, .choice = choice, .size = size};
     group->key = crew_random(&wire->random) | 1;
     group->secret.word[0] = crew_random(&wire->random);
     group->secret.word[1] = crew_random(&wire->random);
@@ -37,10 +37,26 @@ void wire_group_end(struct wire_group *group)
 {
     for (uint32_t r = 0; r < group->size; ++r) {
         nicbarr_schedule_destroy(&group->schedules[r]);
+        if (NULL != group->carry) {
+            myr_carry_free(&group->carry[r]);
+        }
     }
+    free(group->carry);
     free(group->schedules);
     free(group->nic_of);
     *group = (struct wire_group){.size = 0};
+}
+
+uint32_t wire_group_carry(struct wire_group *group, uint32_t unit_most)
+{
+    const struct nicbarr_among among = {group->choice, group->size};
+    group->carry = must(calloc(group->size, sizeof(*group->carry)));
+    for (uint32_t r = 0; r < group->size; ++r) {
+        if (!myr_carry_plan(group->size, r, nicbarr_schedule_of, &among, &group->carry[r])) {
+            must(NULL);
+        }
+    }
+    return group->unit_most = myr_nic_data_fit(&group->carry[0], unit_most, UINT32_MAX);
 }
 
 void wire_group_shuffle(struct wire_group *group)
@@ -76,7 +92,8 @@ size_t wire_group_bytes(const struct wire_group *group, uint32_t rank)
 {
     uint32_t sends, waits;
     count(&group->schedules[rank], &sends, &waits);
-    return mcp_group_bytes(group->schedules[rank].nsteps, sends, waits);
+    return mcp_group_bytes(group->schedules[rank].nsteps, sends, waits) +
+           (0 == group->unit_most ? 0 : (size_t)2 * group->carry[rank].places * group->unit_most);
 }
 
 /* How often do the sends (waits) before place `end` of the schedule's peers name `peer`? */
@@ -117,19 +134,25 @@ void wire_group_fill(const struct wire_group *group, uint32_t rank, uint32_t epo
     count(schedule, &sends, &waits);
     mcp_group_init(memory, group->key, group->size, rank, schedule->nsteps, sends, waits, epoch);
     memory->secret = group->secret;
+    const struct myr_carry *carry = 0 == group->unit_most ? NULL : &group->carry[rank];
+    memory->places = NULL == carry ? 0 : carry->places;
+    memory->unit_most = group->unit_most;
     struct mcp_peer *to = mcp_group_sends(memory), *from = mcp_group_waits(memory);
     for (uint32_t s = 0; s < schedule->nsteps; ++s) {
         const struct mcp_step *step = &schedule->steps[s];
         mcp_group_steps(memory)[s] = *step;
-        for (uint32_t i = 0; i < step->sends; ++i, ++place) {
+        for (uint32_t i = 0; i < step->sends + step->waits; ++i, ++place) {
             const uint32_t peer = schedule->peers[place];
-            const uint32_t k = times(schedule, true, peer, place);
-            *to++ = (struct mcp_peer){wire_group_nic(group, peer)->link, (uint16_t)peer,
-                                      slot_of(&group->schedules[peer], rank, k)};
-        }
-        for (uint32_t i = 0; i < step->waits; ++i, ++place) {
-            const uint32_t peer = schedule->peers[place];
-            *from++ = (struct mcp_peer){wire_group_nic(group, peer)->link, (uint16_t)peer, 0xffff};
+            const bool sent = i < step->sends;
+            *(sent ? to++ : from++) = (struct mcp_peer){
+                .link = wire_group_nic(group, peer)->link,
+                .node = (uint16_t)peer,
+                .slot = sent ? slot_of(&group->schedules[peer], rank,
+                                       times(schedule, true, peer, place))
+                             : UINT16_MAX,
+                .blocks = NULL == carry ? 0 : carry->blocks[place],
+                .at = NULL == carry ? 0 : carry->at[place],
+            };
         }
     }
 }
@@ -151,6 +174,25 @@ void wire_group_start(struct wire_nic *nic, struct mcp_group *group, uint32_t ep
 void wire_group_close(struct wire_nic *nic, struct mcp_group *group)
 {
     mcp_collective_close(&nic->mcp->collective, &nic->board, group);
+}
+
+bool wire_group_offer(struct wire_nic *nic, struct mcp_group *group, uint32_t epoch,
+                      const void *block, uint32_t unit)
+{
+    return mcp_collective_offer(&nic->mcp->collective, &nic->board, &nic->mcp->counters, group,
+                                epoch, block, unit);
+}
+
+bool wire_group_farewell(struct wire_nic *nic, struct mcp_group *group)
+{
+    return mcp_collective_farewell(&nic->mcp->collective, &nic->board, &nic->mcp->counters, group);
+}
+
+const uint8_t *wire_group_block(const struct wire_group *group, uint32_t rank,
+                                struct mcp_group *memory, uint32_t epoch, uint32_t unit,
+                                uint32_t of)
+{
+    return mcp_group_board(memory, epoch) + (size_t)group->carry[rank].place_of[of] * unit;
 }
 
 uint32_t wire_group_done(const struct mcp_group *group)
