@@ -181,7 +181,9 @@ static enum mcp_recorded take_arrival(struct mcp_group *group,
         if (MCP_RECORDED != claimed) {
             return claimed;
         }
-        __builtin_memcpy(mcp_group_board(group, part->epoch) + offset, payload, bytes);
+        if (0 != bytes) {
+            __builtin_memcpy(mcp_group_board(group, part->epoch) + offset, payload, bytes);
+        }
     }
     return mcp_group_record(group, part->slot, part->epoch);
 }
@@ -261,7 +263,9 @@ bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
     if (!mcp_group_offer(group, epoch, unit)) {
         return false;
     }
-    __builtin_memcpy(mcp_group_board(group, epoch), block, unit);
+    if (0 != unit) {
+        __builtin_memcpy(mcp_group_board(group, epoch), block, unit);
+    }
     mcp_collective_start(c, board, counters, group, epoch);
     return true;
 }
@@ -269,11 +273,13 @@ bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
 bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
                              struct mcp_counters *counters, struct mcp_group *group)
 {
-    if (0 == group->places || mcp_group_waits_now(group) || 0 != myr_glance(&group->failed)) {
+    const uint32_t done = myr_glance(&group->done);
+    if (0 == group->unit[done % 2] || mcp_group_waits_now(group) ||
+        0 != myr_glance(&group->failed)) {
         return false;
     }
     group->farewell = 1;
-    return mcp_collective_offer(c, board, counters, group, myr_glance(&group->done) + 1, NULL, 0);
+    return mcp_collective_offer(c, board, counters, group, done + 1, NULL, 0);
 }
 
 /* ---- packets ---- */

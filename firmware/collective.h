@@ -66,11 +66,11 @@ bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
                           const void *block, uint32_t unit);
 
 /*
- * The hosts have left a group that carries data. A peer may still miss this node's last payload, so
- * the group plays one more epoch, without data. When that is complete, all nodes have had all data,
- * and the group can be closed. Nobody waits for it: whoever passes by later closes it, once
- * mcp_group_waits_now() is false. Meanwhile it does not fail, whatever its peers say. True: it is
- * under way. False: close it now.
+ * The hosts have left a group. If its last epoch carried data, a peer may still miss this node's
+ * payload, so the group plays one more epoch, without data. When that is complete, all nodes have
+ * had all data, and the group can be closed. Nobody waits for it: whoever passes by later closes
+ * it, once mcp_group_waits_now() is false. Meanwhile it does not fail, whatever its peers say.
+ * True: it is under way. False: close it now.
  */
 bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
                              struct mcp_counters *counters, struct mcp_group *group);

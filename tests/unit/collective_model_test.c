@@ -384,7 +384,8 @@ static void check_end(struct trial *trial)
     for (uint32_t t = 0; t < trial->nteams; ++t) {
         struct team *team = &trial->team[t];
         trial->barriers += team->epochs;
-        expected += (uint64_t)(team->epochs + (0 != team->group.unit_most)) * team->group.size;
+        expected +=
+            (uint64_t)(team->epochs + (0 != unit_of(team, team->epochs))) * team->group.size;
         for (uint32_t r = 0; r < team->group.size; ++r) {
             const uint8_t *byte = (const uint8_t *)team->host[r].group;
             for (size_t i = 0; i < team->host[r].bytes; ++i) {

@@ -1211,6 +1211,19 @@ static void no_farewell(void **state)
     settle();
     assert_false(farewell(1)); /* it has heard of it */
     end();
+    begin_with_data(2, flags);
+    assert_false(farewell(0)); /* nobody can miss anything: it has done nothing, ... */
+    for (uint32_t r = 0; r < 2; ++r) {
+        offer(r, 1);
+        settle();
+    }
+    for (uint32_t r = 0; r < 2; ++r) {
+        assert_true(wire_group_offer(wire_group_nic(&team, r), member[r], 2, NULL, 0));
+        settle();
+    }
+    assert_int_equal(done(0), 2);
+    assert_false(farewell(0)); /* ... or the last epoch was without data */
+    end();
     begin_with_data(1, flags);
     offer(0, 1);
     expect_blocks(0, 1);
