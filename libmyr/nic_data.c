@@ -24,6 +24,11 @@ uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uin
     return unit < UNIT_LEAST ? 0 : unit;
 }
 
+static enum myr_status too_many(struct myr_error *error)
+{
+    return myr_fail(error, MYR_ERR_TOO_LONG, 0, "there are too many nodes for one packet");
+}
+
 enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                                  const void *context, uint32_t board_bytes,
                                  struct myr_nic_data **data, struct myr_error *error)
@@ -31,6 +36,9 @@ enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_sche
     *data = NULL;
     if (0 == members->unit_most) {
         return MYR_OK;
+    }
+    if (members->nodes > MYR_CARRY_NODES) {
+        return too_many(error);
     }
     struct myr_nic_data *new = calloc(1, sizeof(*new));
     if (NULL == new ||
@@ -41,7 +49,7 @@ enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_sche
     new->unit_most = myr_nic_data_fit(&new->carry, members->unit_most, board_bytes);
     if (0 == new->unit_most) {
         myr_nic_data_free(new);
-        return myr_fail(error, MYR_ERR_TOO_LONG, 0, "there are too many nodes for one packet");
+        return too_many(error);
     }
     *data = new;
     return MYR_OK;

@@ -82,12 +82,12 @@ const struct mcp_nic *myr_nic_describe(const void *copy, struct myr_nic_view *vi
 /* The address (network byte order) that a link means in such a copy; 0: none. */
 uint32_t myr_nic_ip_of(const void *copy, mcp_link link);
 
-/* Groups that no host has any more, and that are not closed yet: offsets of their records in the
- * segment, 0: none. Between enter() and leave(). */
+/* Groups that no host has any more, and that are not closed yet, the oldest first: offsets of their
+ * records in the segment. Between enter() and leave(). */
 enum { MYR_NIC_LINGERING = 32 };
 struct myr_nic_lingering {
     uint32_t record[MYR_NIC_LINGERING];
-    uint32_t next; /* counts those put in; the oldest is the next to be replaced */
+    uint32_t count;
 };
 struct myr_nic_lingering *myr_nic_lingering(struct myr_nic *nic);
 

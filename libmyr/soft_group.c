@@ -173,28 +173,39 @@ static struct mcp_group *group_in(struct myr_record *record)
 }
 
 /*
- * Groups whose hosts have left, and which still say farewell to their peers: their records, by
- * offset; 0: none. One that is through with it is taken out by whoever joins or leaves a group
- * later. Records are left without the NIC's lock.
+ * Groups whose hosts have left, and which still say farewell to their peers. One that is through
+ * with it is taken out by whoever joins or leaves a group later. Records are left without the NIC's
+ * lock.
  */
-static void put_lingering(struct myr_nic *nic, struct mcp_board *board, struct myr_record **record)
+static struct myr_record *take_from(struct myr_nic_lingering *lingering, struct mcp_board *board,
+                                    uint32_t place)
+{
+    struct myr_record *record = mcp_at(board, lingering->record[place]);
+    --lingering->count;
+    for (; place < lingering->count; ++place) {
+        lingering->record[place] = lingering->record[place + 1];
+    }
+    return record;
+}
+
+/* Put a record in. Returns the oldest one, which gives way to it, or NULL. */
+static struct myr_record *put_lingering(struct myr_nic *nic, struct mcp_board *board,
+                                        struct myr_record *record)
 {
     struct myr_nic_lingering *lingering = myr_nic_lingering(nic);
-    uint32_t *place = &lingering->record[lingering->next++ % MYR_NIC_LINGERING];
-    const uint32_t oldest = *place;
-    *place = mcp_offset_of(board, *record);
-    *record = 0 == oldest ? NULL : mcp_at(board, oldest);
+    struct myr_record *oldest =
+        MYR_NIC_LINGERING == lingering->count ? take_from(lingering, board, 0) : NULL;
+    lingering->record[lingering->count++] = mcp_offset_of(board, record);
+    return oldest;
 }
 
 static struct myr_record *take_lingering(struct myr_nic *nic, struct mcp_board *board)
 {
     struct myr_nic_lingering *lingering = myr_nic_lingering(nic);
-    for (uint32_t i = 0; i < MYR_NIC_LINGERING; ++i) {
-        struct myr_record *record =
-            0 == lingering->record[i] ? NULL : mcp_at(board, lingering->record[i]);
-        if (NULL != record && !mcp_group_waits_now(group_in(record))) {
-            lingering->record[i] = 0;
-            return record;
+    for (uint32_t i = 0; i < lingering->count; ++i) {
+        struct myr_record *record = mcp_at(board, lingering->record[i]);
+        if (!mcp_group_waits_now(group_in(record))) {
+            return take_from(lingering, board, i);
         }
     }
     return NULL;
@@ -231,7 +242,7 @@ static struct myr_record *count_out(struct myr_nic *nic, struct mcp_nic *mcp,
         return record;
     }
     if (mcp_collective_farewell(&mcp->collective, board, &mcp->counters, group_in(record))) {
-        put_lingering(nic, board, &record);
+        record = put_lingering(nic, board, record);
     }
     if (NULL != record) {
         close_group(mcp, board, group_in(record));

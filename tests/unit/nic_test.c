@@ -7,6 +7,10 @@
  * of a group, those who wait hear that it will never be. With a thread, barriers complete while
  * nobody polls. What cannot be had is refused with a line that says so, to all alike.
  *
+ * Where groups carry data, each process finds all nodes' blocks of an epoch; one process of a node
+ * makes its block, of all parts. Groups whose processes have left stay as long as others may miss
+ * something, up to a number, and then nothing of them stays.
+ *
  * A "node" is a segment with a NIC in it. Processes are forked before they join.
  */
 #include <stdarg.h>
@@ -35,7 +39,7 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "firmware/wire.h"
-#include "libmyr/nic_group.h"
+#include "libmyr/nic_data.h"
 #include "firmware/soft/addresses.h"
 #include "libmyr/nic_inside.h"
 #include "libmyr/nic_look.h"
@@ -49,6 +53,7 @@ enum {
     MOST_LOCALS = 3,
     MOST = MOST_NODES * MOST_LOCALS,
     POINTS = 13, /* where processes meet */
+    UNIT_MOST = 384,
 };
 
 static const struct myr_nic_options loopback = {.network = "lo"};
@@ -187,6 +192,9 @@ struct world {
     uint32_t epochs;
     uint64_t seed, key;
     const struct myr_patience *patience;
+    uint32_t unit_most;           /* of a node's block; 0: groups carry no data */
+    uint32_t generations;         /* of groups, one after the other */
+    _Atomic uint32_t built[MOST]; /* how many blocks of a node were made */
     bool thread;
     bool unfit[MOST]; /* who did not get what it should */
     struct myr_nic_name name[MOST_NODES];
@@ -258,6 +266,7 @@ struct member {
     struct myr_nic *nic;
     struct myr_waiter waiter;
     struct myr_nic_group group;
+    uint32_t generation;
 };
 
 static void no_progress(void) {}
@@ -291,30 +300,44 @@ static void open_nic(struct member *member, struct world *world, uint32_t rank)
 }
 
 /* All have NICs; whoever is the first of its node tells the others its name. */
-static void join_group(struct member *member, int point)
+static void exchange_names(struct member *member, int point)
 {
     struct world *world = member->world;
-    struct myr_error error = {0};
     if (0 == member->local) {
         myr_nic_get_name(member->nic, &world->name[member->node]);
     }
     meet(world, point, size_of(world));
+}
+
+/* Join the group of this key: with the node's others, or alone. */
+static void join_one(struct member *member, uint64_t key, uint32_t unit_most, bool alone,
+                     struct myr_nic_group *group)
+{
+    const struct world *world = member->world;
+    struct myr_error error = {0};
     const struct myr_nic_name *names[MOST_NODES];
     for (uint32_t n = 0; n < world->nodes; ++n) {
         names[n] = &world->name[n];
     }
     const struct myr_nic_members members = {
-        .key = world->key,
-        .secret = {{world->key, ~world->key}},
+        .key = key,
+        .secret = {{key, ~key}},
         .nodes = world->nodes,
         .node = member->node,
-        .locals = world->locals,
-        .local = member->local,
+        .locals = alone ? 1 : world->locals,
+        .local = alone ? 0 : member->local,
         .names = names,
+        .unit_most = unit_most,
     };
-    CREW_CHECK(MYR_OK == myr_nic_group_join(&member->group, member->nic, &member->waiter, &members,
+    CREW_CHECK(MYR_OK == myr_nic_group_join(group, member->nic, &member->waiter, &members,
                                             schedule_of, world, &error),
                "%s", error.text);
+}
+
+static void join_group(struct member *member, int point)
+{
+    exchange_names(member, point);
+    join_one(member, member->world->key, member->world->unit_most, false, &member->group);
 }
 
 static void begin(struct member *member, struct world *world, uint32_t rank)
@@ -403,6 +426,298 @@ static void barriers_asleep(void **state)
     run(2, 1, 500, &sleeping);
     run(2, 3, 300, &sleeping);
     run(4, 2, 200, &sleeping);
+}
+
+/* ---- data ---- */
+
+struct tally {
+    uint32_t groups;
+};
+
+static void count_groups(struct myr_record *record, void *context)
+{
+    const struct myr_key key = myr_nic_group_record_key(0);
+    ((struct tally *)context)->groups += key.id == record->key[1];
+}
+
+static uint32_t groups_in(struct myr_segment *segment)
+{
+    struct tally tally = {0};
+    myr_records_each(segment, count_groups, &tally);
+    return tally.groups;
+}
+
+/* Bytes of a process's part: for some epochs nobody has data. */
+static uint32_t part_of(const struct member *member, uint32_t epoch)
+{
+    const struct world *world = member->world;
+    uint64_t random = world->seed + 1000 * member->generation + epoch;
+    const uint32_t most = myr_nic_data_most(&member->group) / world->locals / MCP_BLOCK_UNIT;
+    return MCP_BLOCK_UNIT * crew_below(&random, (most < 5 ? most : 5) + 1);
+}
+
+/* No two parts are alike. */
+static void make_part(const struct member *member, uint32_t rank, uint32_t epoch, uint8_t *part)
+{
+    uint64_t random =
+        member->world->seed ^ ((uint64_t)member->generation << 48 | (uint64_t)rank << 32 | epoch);
+    for (uint32_t i = 0; i < part_of(member, epoch); i += MCP_BLOCK_UNIT) {
+        const uint64_t word = crew_random(&random);
+        memcpy(part + i, &word, sizeof(word));
+    }
+}
+
+/* Parts stand side by side in a block. */
+static void build(void *context, uint32_t epoch, uint8_t *block)
+{
+    const struct member *member = context;
+    const uint32_t bytes = part_of(member, epoch);
+    for (uint32_t l = 0; l < member->world->locals; ++l) {
+        memcpy(block + l * bytes, myr_nic_data_part_of(&member->group, l), bytes);
+    }
+    atomic_fetch_add(&member->world->built[member->node], 1);
+}
+
+static void expect_blocks(const struct member *member, uint32_t epoch)
+{
+    const struct world *world = member->world;
+    const uint32_t bytes = part_of(member, epoch), unit = world->locals * bytes;
+    for (uint32_t r = 0; r < size_of(world); ++r) {
+        const uint8_t *block = myr_nic_data_block(&member->group, epoch, unit, r / world->locals);
+        uint8_t part[UNIT_MOST];
+        make_part(member, r, epoch, part);
+        CREW_CHECK(0 == memcmp(part, block + r % world->locals * bytes, bytes),
+                   "the part of rank %u in epoch %u", r, epoch);
+    }
+}
+
+static uint32_t arrive_with_data(struct member *member)
+{
+    const uint32_t epoch = member->group.epoch + 1, bytes = part_of(member, epoch);
+    make_part(member, member->rank, epoch, myr_nic_data_part(&member->group));
+    CREW_CHECK(
+        epoch == myr_nic_data_arrive(&member->group, member->world->locals * bytes, build, member),
+        "another epoch");
+    return epoch;
+}
+
+static void one_epoch(struct member *member)
+{
+    const uint32_t epoch = arrive_with_data(member);
+    if (0 == crew_below(&member->random, 3)) {
+        crew_dawdle(&member->random);
+        while (!myr_nic_group_test(&member->group, epoch)) {
+            (void)myr_nic_poll(member->nic);
+            sched_yield();
+        }
+    } else {
+        CREW_CHECK(myr_nic_group_wait(&member->group, epoch, 0), "epoch %u never completes", epoch);
+    }
+    expect_blocks(member, epoch);
+    crew_dawdle(&member->random);
+    expect_blocks(member, epoch); /* until it arrives again */
+}
+
+static void turn_nic(struct member *member)
+{
+    (void)myr_nic_poll(member->nic);
+    usleep(50);
+}
+
+/* Come and go, so that groups that are through are closed. Not too often: of groups that are closed
+ * a NIC remembers MCP_LATE. */
+enum { TURNS = 16 };
+
+static void pass_by(struct member *member, uint64_t key)
+{
+    struct myr_nic_group group;
+    join_one(member, key, 0, true, &group);
+    myr_nic_group_leave(&group);
+}
+
+/* Groups follow one another at once: nobody waits for the others to leave. */
+static void do_data(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    open_nic(&member, world, rank);
+    exchange_names(&member, 0);
+    for (; member.generation < world->generations; ++member.generation) {
+        join_one(&member, world->key + member.generation, world->unit_most, false, &member.group);
+        for (uint32_t e = 0; e < world->epochs; ++e) {
+            one_epoch(&member);
+        }
+        myr_nic_group_leave(&member.group);
+    }
+    uint64_t key = UINT64_MAX / 2 + rank;
+    for (uint32_t turn = 0; 0 != groups_in(member.segment); ++turn) {
+        turn_nic(&member);
+        if (0 == member.local && 0 == turn % TURNS) {
+            pass_by(&member, key += MOST);
+        }
+    }
+    atomic_fetch_add(&world->come[1], 1);
+    while (atomic_load(&world->come[1]) < size_of(world)) { /* until then their NICs must answer */
+        turn_nic(&member);
+    }
+    myr_nic_close(member.nic);
+    myr_segment_leave(member.segment);
+}
+
+static void run_data(uint32_t nodes, uint32_t locals, uint32_t generations, uint32_t epochs)
+{
+    struct world *world = make_world(nodes, locals, epochs);
+    world->unit_most = UNIT_MOST;
+    world->generations = generations;
+    if (!crew_run(size_of(world), do_data, world)) {
+        fail_msg("%u nodes with %u processes each", nodes, locals);
+    }
+    for (uint32_t n = 0; n < nodes; ++n) { /* each block by one process */
+        assert_int_equal(atomic_load(&world->built[n]), generations * epochs);
+    }
+    end_world(world);
+}
+
+static void data_across_nodes(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 1; nodes <= MOST_NODES; ++nodes) {
+        for (uint32_t locals = 1; locals <= MOST_LOCALS; ++locals) {
+            run_data(nodes, locals, 10, 30 / locals);
+        }
+    }
+    run_data(2, 2, 150, 1);
+}
+
+/* Two nodes with one process each, both of which are this process. */
+struct pair {
+    struct world *world;
+    struct member member[2];
+};
+
+static void begin_pair(struct pair *pair)
+{
+    pair->world = make_world(2, 1, 0);
+    pair->world->unit_most = UNIT_MOST;
+    for (uint32_t n = 0; n < 2; ++n) {
+        open_nic(&pair->member[n], pair->world, n);
+        myr_nic_get_name(pair->member[n].nic, &pair->world->name[n]);
+    }
+}
+
+static void end_pair(struct pair *pair)
+{
+    for (uint32_t n = 0; n < 2; ++n) {
+        myr_nic_close(pair->member[n].nic);
+        myr_segment_leave(pair->member[n].segment);
+    }
+    end_world(pair->world);
+}
+
+/* Both join a group of this number, and exchange blocks once. */
+static void meet_in_group(struct pair *pair, uint32_t number, struct myr_nic_group group[2])
+{
+    for (uint32_t n = 0; n < 2; ++n) {
+        struct member *member = &pair->member[n];
+        join_one(member, pair->world->key + number, UNIT_MOST, false, &member->group);
+        do { /* so that there are data */
+            ++member->generation;
+        } while (0 == part_of(member, 1));
+        (void)arrive_with_data(member);
+    }
+    while (!myr_nic_group_test(&pair->member[0].group, 1) ||
+           !myr_nic_group_test(&pair->member[1].group, 1)) {
+        (void)myr_nic_poll(pair->member[0].nic);
+        (void)myr_nic_poll(pair->member[1].nic);
+    }
+    for (uint32_t n = 0; n < 2; ++n) {
+        expect_blocks(&pair->member[n], 1);
+        group[n] = pair->member[n].group;
+    }
+}
+
+/* Until no more than so many groups are left on each node. */
+static void let_them_go(struct pair *pair, uint32_t left0, uint32_t left1)
+{
+    static uint64_t key = UINT64_MAX / 2;
+    for (uint32_t turn = 0;
+         groups_in(pair->member[0].segment) > left0 || groups_in(pair->member[1].segment) > left1;
+         ++turn) {
+        for (uint32_t n = 0; n < 2; ++n) {
+            (void)myr_nic_poll(pair->member[n].nic);
+            if (0 == turn % TURNS) {
+                pass_by(&pair->member[n], ++key);
+            }
+        }
+    }
+    assert_int_equal(groups_in(pair->member[0].segment), left0);
+    assert_int_equal(groups_in(pair->member[1].segment), left1);
+}
+
+/* The oldest ones give way. */
+static void more_farewells_than_fit(void **state)
+{
+    (void)state;
+    enum { GROUPS = MYR_NIC_LINGERING + 8 };
+    static struct myr_nic_group group[GROUPS][2];
+    struct pair pair;
+    begin_pair(&pair);
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        meet_in_group(&pair, g, group[g]);
+        assert_int_equal(groups_in(pair.member[1].segment), g + 1);
+        myr_nic_group_leave(&group[g][0]);
+        assert_int_equal(groups_in(pair.member[0].segment),
+                         g < MYR_NIC_LINGERING ? g + 1 : MYR_NIC_LINGERING);
+    }
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        myr_nic_group_leave(&group[g][1]);
+    }
+    let_them_go(&pair, 0, 0); /* all had said so before */
+    end_pair(&pair);
+}
+
+/* One whose peer is late stays, however many come and go meanwhile. */
+static void one_long_farewell(void **state)
+{
+    (void)state;
+    struct myr_nic_group late[2], quick[2];
+    struct pair pair;
+    begin_pair(&pair);
+    meet_in_group(&pair, 0, late);
+    myr_nic_group_leave(&late[0]);
+    for (uint32_t g = 1; g < 2 * MYR_NIC_LINGERING; ++g) {
+        meet_in_group(&pair, g, quick);
+        myr_nic_group_leave(&quick[g % 2]);
+        myr_nic_group_leave(&quick[1 - g % 2]);
+        let_them_go(&pair, 1, 1);
+    }
+    myr_nic_group_leave(&late[1]);
+    let_them_go(&pair, 0, 0);
+    end_pair(&pair);
+}
+
+/* A block that is too short to be of use, and more nodes than there is a plan for. */
+static void data_that_cannot_be(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct myr_error error = {0};
+    struct myr_nic_group group;
+    begin_pair(&pair);
+    const struct myr_nic_name *const names[] = {&pair.world->name[0], &pair.world->name[1]};
+    struct myr_nic_members members = {
+        .key = 5, .nodes = 2, .locals = 1, .names = names, .unit_most = MCP_BLOCK_UNIT};
+    assert_int_equal(myr_nic_group_join(&group, pair.member[0].nic, &pair.member[0].waiter,
+                                        &members, schedule_of, pair.world, &error),
+                     MYR_ERR_TOO_LONG);
+    assert_false(myr_nic_group_joined(&group));
+    members = (struct myr_nic_members){
+        .key = 6, .nodes = MYR_CARRY_NODES + 1, .locals = 1, .unit_most = UNIT_MOST};
+    assert_int_equal(myr_nic_group_join(&group, pair.member[0].nic, &pair.member[0].waiter,
+                                        &members, schedule_of, pair.world, &error),
+                     MYR_ERR_TOO_LONG);
+    assert_int_equal(groups_in(pair.member[0].segment), 0);
+    end_pair(&pair);
 }
 
 /* ---- a thread ---- */
@@ -697,23 +1012,6 @@ static void killed_with_the_lock(void **state)
     }
 }
 
-struct tally {
-    uint32_t groups;
-};
-
-static void count_groups(struct myr_record *record, void *context)
-{
-    const struct myr_key key = myr_nic_group_record_key(0);
-    ((struct tally *)context)->groups += key.id == record->key[1];
-}
-
-static uint32_t groups_in(struct myr_segment *segment)
-{
-    struct tally tally = {0};
-    myr_records_each(segment, count_groups, &tally);
-    return tally.groups;
-}
-
 /* ---- a watch ---- */
 
 /* Strangers do not know any secret. */
@@ -854,7 +1152,13 @@ static enum myr_status join_as(struct member *member, uint32_t local,
 {
     const struct myr_nic_name *const by_node[] = {&names[0], &names[1]};
     const struct myr_nic_members members = {
-        .key = key, .nodes = 2, .locals = 2, .local = local, .names = by_node};
+        .key = key,
+        .nodes = 2,
+        .locals = 2,
+        .local = local,
+        .names = by_node,
+        .unit_most = member->world->unit_most,
+    };
     struct myr_error error = {0};
     return myr_nic_group_join(group, member->nic, &member->waiter, &members, schedule_of,
                               member->world, &error);
@@ -871,10 +1175,10 @@ static void expect_no_group(struct member *member)
 
 /* The first finds no way to a node, or no memory: the second fails alike, though it would find
  * them, and the NIC knows of no group in memory that is free. */
-static void the_first_of_two_fails(void **state)
+static void fail_as_the_first(uint32_t unit_most)
 {
-    (void)state;
     struct world *world = make_world(2, 2, 0);
+    world->unit_most = unit_most;
     struct myr_nic_name good[2], bad[2];
     struct myr_nic_group group[2];
     struct member member;
@@ -907,12 +1211,19 @@ static void the_first_of_two_fails(void **state)
     end_world(world);
 }
 
-/* The first has joined, and the second has no memory for it: when the first has left, before or
- * after that, nothing of the group stays. */
-static void the_second_of_two_fails(void **state)
+static void the_first_of_two_fails(void **state)
 {
     (void)state;
+    fail_as_the_first(0);
+    fail_as_the_first(UNIT_MOST);
+}
+
+/* The first has joined, and the second has no memory for it: when the first has left, before or
+ * after that, nothing of the group stays. */
+static void fail_as_the_second(uint32_t unit_most)
+{
     struct world *world = make_world(2, 2, 0);
+    world->unit_most = unit_most;
     struct myr_nic_name names[2];
     struct myr_nic_group group[2];
     struct member member;
@@ -944,6 +1255,13 @@ static void the_second_of_two_fails(void **state)
     myr_nic_close(member.nic);
     myr_segment_leave(member.segment);
     end_world(world);
+}
+
+static void the_second_of_two_fails(void **state)
+{
+    (void)state;
+    fail_as_the_second(0);
+    fail_as_the_second(UNIT_MOST);
 }
 
 /* ---- who holds something, and is not who it seems ---- */
@@ -1190,10 +1508,10 @@ static void as_a_member(uint32_t rank, void *context)
     await_go(world, 1);
 }
 
-static void killed_as_a_member(void **state)
+static void one_is_killed_as_a_member(uint32_t unit_most)
 {
-    (void)state;
     struct world *world = make_world(1, 2, 0);
+    world->unit_most = unit_most;
     struct myr_segment *segment;
     struct myr_nic *nic;
     /* Who dies must not be the one by whom others find the segment. */
@@ -1218,6 +1536,13 @@ static void killed_as_a_member(void **state)
     myr_nic_close(nic);
     myr_segment_leave(segment);
     end_world(world);
+}
+
+static void killed_as_a_member(void **state)
+{
+    (void)state;
+    one_is_killed_as_a_member(0);
+    one_is_killed_as_a_member(UNIT_MOST);
 }
 
 /* ---- a process that is stopped ---- */
@@ -1775,6 +2100,10 @@ int main(void)
         cmocka_unit_test(barriers_under_fire),
         cmocka_unit_test(barriers_asleep),
         cmocka_unit_test(barriers_across_nodes),
+        cmocka_unit_test(data_that_cannot_be),
+        cmocka_unit_test(more_farewells_than_fit),
+        cmocka_unit_test(one_long_farewell),
+        cmocka_unit_test(data_across_nodes),
     };
     return cmocka_run_group_tests_name("nic", tests, NULL, NULL);
 }
