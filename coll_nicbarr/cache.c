@@ -35,13 +35,13 @@ static bool find_path(char path[PATH_MAX])
 
 /* The file's name, and what its measurements depend on; their memory is the caller's. */
 enum { MACHINE_BYTES = 400 };
-static bool find_file(struct nicbarr_cache_file *file, char path[PATH_MAX],
+static bool find_file(struct nicbarr_cache_file *file, const char *what, char path[PATH_MAX],
                       char machine[MACHINE_BYTES])
 {
     snprintf(machine, MACHINE_BYTES, "%s | %s | Open MPI %d.%d.%d | nicbarr %s",
              nicbarr_host_name(), nicbarr_processor_name(), OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
              OMPI_RELEASE_VERSION, NICBARR_VERSION);
-    *file = (struct nicbarr_cache_file){path, machine};
+    *file = (struct nicbarr_cache_file){path, machine, what};
     return find_path(path);
 }
 
@@ -55,12 +55,13 @@ static void complain(const char *path, const struct myr_error *error)
     }
 }
 
-bool nicbarr_cache_read(const struct nicbarr_shape *shape, struct nicbarr_choice *choice)
+bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
+                        struct nicbarr_choice *choice)
 {
     char path[PATH_MAX], machine[MACHINE_BYTES];
     struct nicbarr_cache_file file;
     struct myr_error error = {0};
-    if (!find_file(&file, path, machine)) {
+    if (!find_file(&file, what, path, machine)) {
         return false;
     }
     const bool found = nicbarr_cache_file_read(&file, shape, choice, &error);
@@ -68,23 +69,16 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, struct nicbarr_choice
     return found;
 }
 
-void nicbarr_cache_write(const struct nicbarr_shape *shape, const struct nicbarr_tuning *tuning,
-                         struct nicbarr_choice choice)
+void nicbarr_cache_write(const struct nicbarr_shape *shape, const char *what,
+                         struct nicbarr_choice choice, double choice_us, double openmpi_us)
 {
     char path[PATH_MAX], machine[MACHINE_BYTES], when[NICBARR_TIME_TEXT];
     struct nicbarr_cache_file file;
     struct myr_error error = {0};
-    struct nicbarr_cache_entry entry = {.choice = choice,
-                                        .openmpi_us = tuning->candidates[0].us.median};
-    if (!find_file(&file, path, machine)) {
-        return;
+    const struct nicbarr_cache_entry entry = {choice, choice_us, openmpi_us,
+                                              nicbarr_time_of_day(when)};
+    if (find_file(&file, what, path, machine)) {
+        (void)nicbarr_cache_file_write(&file, shape, &entry, &error);
+        complain(path, &error);
     }
-    for (int c = 0; c < tuning->count; ++c) {
-        if (nicbarr_choice_equal(tuning->candidates[c].choice, choice)) {
-            entry.choice_us = tuning->candidates[c].us.median;
-        }
-    }
-    entry.measured = nicbarr_time_of_day(when);
-    (void)nicbarr_cache_file_write(&file, shape, &entry, &error);
-    complain(path, &error);
 }

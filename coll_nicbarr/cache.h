@@ -6,13 +6,15 @@
 #ifndef NICBARR_CACHE_H
 #define NICBARR_CACHE_H
 
-#include "coll_nicbarr/tuning.h"
+#include "coll_nicbarr/shape.h"
 
-/* The remembered choice for `shape`; false if there is none. */
-bool nicbarr_cache_read(const struct nicbarr_shape *shape, struct nicbarr_choice *choice);
+/* The remembered choice for `shape` and `what`, a collective and its size in words (NULL:
+ * MPI_Barrier); false if there is none. */
+bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
+                        struct nicbarr_choice *choice);
 
-/* Remember `choice`, one of the candidates of `tuning`. */
-void nicbarr_cache_write(const struct nicbarr_shape *shape, const struct nicbarr_tuning *tuning,
-                         struct nicbarr_choice choice);
+/* Remember `choice`, which takes `choice_us`, where Open MPI's own takes `openmpi_us`. */
+void nicbarr_cache_write(const struct nicbarr_shape *shape, const char *what,
+                         struct nicbarr_choice choice, double choice_us, double openmpi_us);
 
 #endif

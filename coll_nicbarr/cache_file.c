@@ -43,10 +43,11 @@ static void make_key(const struct nicbarr_cache_file *file, const struct nicbarr
 {
     char players[100];
     snprintf(key, KEY_BYTES,
-             "%s | nodes %u, processes %u, bound to %u sets of processors of %u%s%s", file->machine,
-             shape->nodes, shape->processes, shape->homes, shape->processors,
+             "%s | nodes %u, processes %u, bound to %u sets of processors of %u%s%s%s%s",
+             file->machine, shape->nodes, shape->processes, shape->homes, shape->processors,
              shape->oversubscribed ? ", oversubscribed" : "",
-             players_text(shape, players, sizeof(players)));
+             players_text(shape, players, sizeof(players)), NULL == file->what ? "" : " | ",
+             NULL == file->what ? "" : file->what);
 }
 
 /* The file's contents; NULL where there is no file, or one that must be left alone (`foreign`). */

@@ -18,6 +18,7 @@
 struct nicbarr_cache_file {
     const char *path;
     const char *machine; /* all that a measurement depends on besides the shape, in words */
+    const char *what;    /* which collective, of which size, in words; NULL: MPI_Barrier */
 };
 
 /* What was measured. */

@@ -5,14 +5,16 @@
  *
  * All of it happens within a blocking collective of all members, once for each class that a program
  * uses often. Each candidate has a group of its own; the fastest keeps it. What was measured is
- * remembered for the job, by the communicator's shape. A class has its share of
+ * remembered for the job and for later ones, by the communicator's shape. A class has its share of
  * coll_nicbarr_tune_budget.
  */
 #include "coll_nicbarr/data.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "coll_nicbarr/across.h"
+#include "coll_nicbarr/cache.h"
 #include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/contest.h"
 #include "coll_nicbarr/digest.h"
@@ -168,11 +170,48 @@ static uint64_t note_key(const struct nicbarr_shape *shape, enum nicbarr_collect
     return nicbarr_digest(nicbarr_shape_key(shape), what, sizeof(what)) | UINT64_C(1) << 63;
 }
 
-/* Rank 0 knows; the others go by what it says. */
-static int ask_root(const struct tuner *t, uint64_t key, uint64_t *known)
+/* The same in the cache of later jobs. */
+enum { WHAT_TEXT = 60 };
+static const char *what_of(enum nicbarr_collective collective, uint32_t size_class,
+                           char text[WHAT_TEXT])
 {
-    *known =
-        0 == ompi_comm_rank(t->comm) ? myr_note_get(mca_coll_nicbarr_component.segment, key) : 0;
+    snprintf(text, WHAT_TEXT, "%s up to %u bytes", nicbarr_collective_name(collective),
+             nicbarr_size_classes[size_class]);
+    return text;
+}
+
+/* What rank 0 knows of a class; 0: nothing. */
+static uint64_t recall(const struct nicbarr_shape *shape, enum nicbarr_collective collective,
+                       uint32_t size_class)
+{
+    char text[WHAT_TEXT];
+    struct nicbarr_choice choice;
+    const uint64_t note =
+        myr_note_get(mca_coll_nicbarr_component.segment, note_key(shape, collective, size_class));
+    if (0 != note) {
+        return note;
+    }
+    return nicbarr_cache_read(shape, what_of(collective, size_class, text), &choice)
+               ? nicbarr_pack(choice, NICBARR_FROM_CACHE)
+               : 0;
+}
+
+static void remember(const struct tuner *t, enum nicbarr_collective collective, uint32_t size_class)
+{
+    char text[WHAT_TEXT];
+    const struct nicbarr_shape *shape = &t->module->shape;
+    const struct nicbarr_choice choice = t->entrants.choice[t->contest.chosen];
+    (void)myr_note_set(mca_coll_nicbarr_component.segment, note_key(shape, collective, size_class),
+                       nicbarr_pack(choice, NICBARR_FROM_JOB));
+    nicbarr_cache_write(shape, what_of(collective, size_class, text), choice,
+                        t->contest.of[t->contest.chosen].us.median, t->contest.of[0].us.median);
+}
+
+/* Rank 0 knows; the others go by what it says. */
+static int ask_root(const struct tuner *t, enum nicbarr_collective collective, uint32_t size_class,
+                    uint64_t *known)
+{
+    *known = 0 == ompi_comm_rank(t->comm) ? recall(&t->module->shape, collective, size_class) : 0;
     return t->comm->c_coll->coll_bcast(known, 1, MPI_UINT64_T, 0, t->comm,
                                        t->comm->c_coll->coll_bcast_module);
 }
@@ -197,17 +236,15 @@ static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t 
     const double start_us = nicbarr_now_us();
     const double budget_us =
         mca_coll_nicbarr_component.parameters.tune_budget * 1e3 / NICBARR_REDUCTION_CLASSES;
-    const uint64_t key = note_key(&t->module->shape, collective, size_class);
     const uint32_t number =
         NICBARR_GROUP_DATA + NICBARR_CANDIDATES * (collective * NICBARR_SIZE_CLASSES + size_class);
     uint64_t known = 0;
     list_candidates(t);
-    int rc = forced ? OMPI_SUCCESS : ask_root(t, key, &known);
+    int rc = forced ? OMPI_SUCCESS : ask_root(t, collective, size_class, &known);
     *chosen = 0;
     *source = NICBARR_MEASURED;
     if (OMPI_SUCCESS == rc && 0 != known) {
-        (void)nicbarr_unpack(known, &t->entrants.choice[1]);
-        *source = NICBARR_FROM_JOB;
+        *source = nicbarr_unpack(known, &t->entrants.choice[1]);
         t->entrants.count = NICBARR_OPENMPI == t->entrants.choice[1].algorithm ? 1 : 2;
     }
     if (OMPI_SUCCESS == rc && t->entrants.count > 1) {
@@ -224,9 +261,8 @@ static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t 
         rc = nicbarr_contest_run(&t->contest, &user, t->entrants.count, start_us, budget_us);
         *chosen = t->contest.chosen = OMPI_SUCCESS == rc ? best(t, forced) : 0;
     }
-    if (OMPI_SUCCESS == rc && 0 == known && 0 == ompi_comm_rank(t->comm)) {
-        (void)myr_note_set(mca_coll_nicbarr_component.segment, key,
-                           nicbarr_pack(t->entrants.choice[*chosen], NICBARR_FROM_JOB));
+    if (OMPI_SUCCESS == rc && 0 == known && !forced && 0 == ompi_comm_rank(t->comm)) {
+        remember(t, collective, size_class);
     }
     return rc;
 }

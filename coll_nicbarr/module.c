@@ -247,7 +247,7 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
         return nicbarr_unpack(note, choice);
     }
     enum nicbarr_source source = NICBARR_FROM_CACHE;
-    if (!nicbarr_cache_read(shape, choice)) {
+    if (!nicbarr_cache_read(shape, NULL, choice)) {
         *choice = nicbarr_default_choice(shape);
         source = NICBARR_UNDECIDED;
     }

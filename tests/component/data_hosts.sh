@@ -26,6 +26,14 @@ done
 check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
     --mca coll_nicbarr_report "$scratch/report" "$programs/data" --seed "$seed" --steps $((60 * longer))
 check "which is said" said "MPI_Allreduce up to .*, 3 processes on 3 nodes: .* (measured, "
+cached() {
+    on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
+        --mca coll_nicbarr_cache "$scratch/cache" "$programs/data" --seed "$seed" --steps 60
+}
+check "measured for later jobs" cached
+check "by one" said "MPI_Allreduce up to .* (measured, "
+check "a later job" cached
+check "goes by it" said "MPI_Allreduce up to .* (cache"
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
 check "in a report that can be read" readable
 
