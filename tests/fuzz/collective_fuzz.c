@@ -2,7 +2,7 @@
 /*
  * Fuzzes one NIC's collectives (firmware/engine.c, collective.c, wire.c): what comes is packets of
  * any content, most of them with keys that fit. The NIC has a few open groups, a closed one and one
- * that is opened late. Built and run by run.sh.
+ * that is opened late. Some groups carry data. Built and run by run.sh.
  *
  * An input is a sequence of turns (see `enum turn`). Packets come raw; or sealed by the harness:
  * with the magic number, one of our keys and a check that fits the key's secret, as the fuzzer
@@ -11,7 +11,8 @@
  * Invariants: after each turn the groups are what groups can be, and nobody was released from an
  * epoch that the host has not started; the groups' tables never change, and the memory around them
  * has not in the end; what is sent is well formed, goes to a member of a group, or back to whoever
- * asked.
+ * asked. A payload that is sent is the first part of its epoch's board. What comes changes no byte
+ * of a board but those that its slot stands for, and none if it is not sealed.
  */
 #include "firmware/mcp.h"
 #include "tests/fuzz/fuzz.h"
@@ -25,6 +26,9 @@ enum {
     PEERS = 3,
     FIRST_EPOCH = -3, /* so that epochs soon wrap around */
     STRANGER = 99,
+    PLACES = 1 + 0 + 1 + 2, /* of a board */
+    UNIT_MOST = 24,
+    BOARDS = 2 * PLACES * UNIT_MOST,
 };
 
 enum turn { RAW, SEALED, NEARLY, START, TIME, OPEN, CLOSE, GIVE_UP, TURNS };
@@ -61,6 +65,39 @@ static struct mcp_secret secret_of(uint8_t type, uint64_t key)
     return mcp_is_collective(type) ? (struct mcp_secret){{key, ~key}} : (struct mcp_secret){{0, 0}};
 }
 
+/* ---- data ---- */
+
+static bool carries_data(int g)
+{
+    return g >= GROUPS / 2;
+}
+
+static struct mcp_group *group_of(uint64_t key)
+{
+    for (int g = 0; g < GROUPS; ++g) {
+        if (NULL != places[g].group && key == places[g].group->key) {
+            return places[g].group;
+        }
+    }
+    return NULL;
+}
+
+static uint8_t *boards_of(const struct place *place)
+{
+    return mcp_group_board(place->group, 0);
+}
+
+static void check_payload(mcp_link to, const struct mcp_header *header, const uint8_t *payload,
+                          size_t payload_bytes)
+{
+    const uint32_t epoch = header->collective.epoch;
+    struct mcp_group *group = group_of(header->key);
+    CHECK(MCP_ARRIVE == header->type && NULL != group && 0 != group->places);
+    CHECK(payload == mcp_group_board(group, epoch) && to >= 1 && to <= PEERS);
+    CHECK(payload_bytes == mcp_group_sends(group)[to - 1].blocks * group->unit[epoch % 2]);
+    CHECK(payload_bytes <= PLACES * UNIT_MOST);
+}
+
 /* ---- the board ---- */
 
 static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_header *header,
@@ -68,9 +105,16 @@ static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_head
 {
     const struct mcp_secret secret = secret_of(header->type, header->key);
     struct mcp_header parsed;
-    CHECK(&board == of && NULL == payload && 0 == payload_bytes);
-    CHECK(mcp_parse(header, mcp_header_bytes(header->type), &parsed));
-    CHECK(mcp_genuine(&parsed, &secret, NULL));
+    uint8_t packet[MCP_COLLECTIVE_BYTES + PLACES * UNIT_MOST + MCP_MESSAGE_BYTES];
+    const size_t head = mcp_header_bytes(header->type);
+    CHECK(&board == of && (NULL == payload) == (0 == payload_bytes));
+    memcpy(packet, header, head);
+    if (0 != payload_bytes) {
+        check_payload(to, header, payload, payload_bytes);
+        memcpy(packet + head, payload, payload_bytes);
+    }
+    CHECK(mcp_parse(packet, head + payload_bytes, &parsed));
+    CHECK(mcp_genuine(&parsed, &secret, packet + head));
     CHECK(0 != header->key && MCP_DATA != header->type);
     if (!mcp_is_collective(header->type)) {
         CHECK(STRANGER == to);
@@ -115,16 +159,24 @@ static void wake(struct mcp_board *of, myr_word *word)
 
 /* ---- groups ---- */
 
-static void fill(struct place *place, uint64_t key, const struct mcp_step *steps, uint32_t nsteps)
+static void fill(struct place *place, uint64_t key, const struct mcp_step *steps, uint32_t nsteps,
+                 bool data)
 {
     struct mcp_group *group = place->group;
+    uint32_t at = 1;
     mcp_group_init(group, key, PEERS + 1, 0, nsteps, PEERS, PEERS, (uint32_t)FIRST_EPOCH);
     group->secret = secret_of(MCP_ARRIVE, key);
     memcpy(mcp_group_steps(group), steps, nsteps * sizeof(*steps));
     for (uint32_t p = 0; p < PEERS; ++p) {
-        mcp_group_sends(group)[p] = (struct mcp_peer){p + 1, (uint16_t)(p + 1), (uint16_t)p};
-        mcp_group_waits(group)[p] = (struct mcp_peer){p + 1, (uint16_t)(p + 1), 0};
+        const uint16_t blocks = data ? (uint16_t)p : 0;
+        mcp_group_sends(group)[p] =
+            (struct mcp_peer){p + 1, (uint16_t)(p + 1), (uint16_t)p, blocks, 0};
+        mcp_group_waits(group)[p] =
+            (struct mcp_peer){p + 1, (uint16_t)(p + 1), 0, blocks, (uint16_t)at};
+        at += blocks;
     }
+    group->places = data ? PLACES : 0;
+    group->unit_most = data ? UNIT_MOST : 0;
     place->tables = (size_t)((uint8_t *)mcp_group_arrivals(group) - (uint8_t *)(group + 1));
     place->done = (uint32_t)FIRST_EPOCH;
     place->failed = 0;
@@ -165,11 +217,11 @@ static void begin(void)
     for (int g = 0; g < GROUPS; ++g) {
         const uint32_t nsteps = g % 2 ? 3 : 1;
         struct place *place = &places[g];
-        place->bytes = mcp_group_bytes(nsteps, PEERS, PEERS);
+        place->bytes = mcp_group_bytes(nsteps, PEERS, PEERS) + (carries_data(g) ? BOARDS : 0);
         place->block = free_memory;
         place->group = (struct mcp_group *)free_memory;
-        free_memory += place->bytes + MYR_LINE;
-        fill(place, key_of(g), g % 2 ? one_by_one : all_at_once, nsteps);
+        free_memory += (place->bytes + 2 * MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+        fill(place, key_of(g), g % 2 ? one_by_one : all_at_once, nsteps, carries_data(g));
         CHECK(place->tables <= sizeof(tables[g]));
         memcpy(tables[g], place->group + 1, place->tables);
         place->as_filled = tables[g];
@@ -222,13 +274,19 @@ static void check_group(struct place *place)
         CHECK(group->step < group->nsteps);
         CHECK(group->sent == mcp_group_steps(group)[group->step].sends);
         CHECK(mcp_group_missing(group, &cursor, &message));
-        CHECK(group->active && 0 != group->patience.ends_ns && 0 != mcp_deadline_ns(nic));
-        CHECK(mcp_deadline_ns(nic) <= group->patience.ends_ns);
+        if (0 == group->farewell || 0 != group->patience.ends_ns) { /* it may have fallen silent */
+            CHECK(group->active && 0 != group->patience.ends_ns && 0 != mcp_deadline_ns(nic));
+            CHECK(mcp_deadline_ns(nic) <= group->patience.ends_ns);
+        }
     } else if (0 == group->failed) {
         CHECK(0 == group->step && 0 == group->sent);
     }
     for (uint32_t w = 0; 0 == group->failed && w < PEERS; ++w) { /* else nobody looks at them */
         CHECK(myr_epoch_reached(done + 2, mcp_group_arrivals(group)[w]));
+    }
+    CHECK(0 == group->places || myr_epoch_reached(done + 1, group->started));
+    for (uint32_t w = 0; 0 != group->places && w < PEERS; ++w) {
+        CHECK(mcp_group_arrivals(group)[w] == mcp_group_claims(group)[w]);
     }
 }
 
@@ -257,6 +315,34 @@ static void check_memory(void)
     check_guard(free_memory, board.memory + board.memory_bytes);
 }
 
+static uint8_t boards_before[GROUPS][BOARDS];
+
+static void note_boards(void)
+{
+    for (int g = 0; g < GROUPS; ++g) {
+        if (NULL != places[g].group && carries_data(g)) {
+            memcpy(boards_before[g], boards_of(&places[g]), BOARDS);
+        }
+    }
+}
+
+/* A message may have come for this group (-1: for none), in this slot and epoch. */
+static void check_boards(int of, uint32_t slot, uint32_t epoch)
+{
+    for (int g = 0; g < GROUPS; ++g) {
+        if (NULL == places[g].group || !carries_data(g)) {
+            continue;
+        }
+        const uint8_t *boards = boards_of(&places[g]);
+        for (uint32_t i = 0; i < BOARDS; ++i) {
+            const uint32_t place = i % (PLACES * UNIT_MOST);
+            const bool its = g == of && slot < PEERS && epoch % 2 == i / (PLACES * UNIT_MOST) &&
+                             place >= mcp_group_waits(places[g].group)[slot].at;
+            CHECK(its || boards_before[g][i] == boards[i]);
+        }
+    }
+}
+
 /* ---- turns ---- */
 
 static void receive(const uint8_t *bytes, size_t count, bool sealed)
@@ -279,13 +365,29 @@ static void receive(const uint8_t *bytes, size_t count, bool sealed)
             memcpy(packet, &header, head);
         }
     }
+    note_boards();
     mcp_receive(nic, &board, packet, count);
+    if (!sealed) {
+        check_boards(-1, 0, 0);
+    }
     free(packet);
 }
 
-static void start(struct place *place)
+static void offer(struct input *in, struct place *place)
 {
-    if (NULL != place->group && !myr_epoch_reached(place->group->started, place->done + 4)) {
+    uint8_t block[2 * UNIT_MOST];
+    const uint8_t argument = take_byte(in);
+    const uint32_t unit = argument % (2 * UNIT_MOST), epoch = place->done + 1 + argument / 128;
+    memset(block, argument, sizeof(block));
+    (void)mcp_collective_offer(&nic->collective, &board, &nic->counters, place->group, epoch, block,
+                               unit);
+}
+
+static void start(struct input *in, struct place *place)
+{
+    if (NULL != place->group && 0 != place->group->places) {
+        offer(in, place);
+    } else if (NULL != place->group && !myr_epoch_reached(place->group->started, place->done + 4)) {
         mcp_collective_start(&nic->collective, &board, &nic->counters, place->group,
                              place->group->started + 1);
     }
@@ -297,8 +399,18 @@ static void open_last(void)
     if (NULL == last->group) {
         const uint32_t nsteps = (GROUPS - 1) % 2 ? 3 : 1;
         last->group = (struct mcp_group *)last->block;
-        fill(last, key_of(GROUPS - 1), nsteps > 1 ? one_by_one : all_at_once, nsteps);
+        fill(last, key_of(GROUPS - 1), nsteps > 1 ? one_by_one : all_at_once, nsteps,
+             carries_data(GROUPS - 1));
         open_place(GROUPS - 1);
+    }
+}
+
+/* The host leaves; whoever passes by later closes the group, or it has to give way. */
+static void leave(struct place *place)
+{
+    if (0 != place->group->farewell ||
+        !mcp_collective_farewell(&nic->collective, &board, &nic->counters, place->group)) {
+        close_place(place);
     }
 }
 
@@ -307,6 +419,7 @@ static void receive_nearly(struct input *in, uint8_t argument)
 {
     const uint8_t kind = take_byte(in), off = take_byte(in);
     const struct place *place = &places[argument % GROUPS];
+    const bool data = NULL != place->group && 0 != place->group->places;
     struct mcp_header header = {
         .type = (uint8_t)(MCP_ARRIVE + kind % MCP_FAIL),
         .key = key_of(argument % (GROUPS + 1)),
@@ -315,8 +428,17 @@ static void receive_nearly(struct input *in, uint8_t argument)
                        (uint16_t)(1 + kind / 32 % PEERS + (off & 4 ? take_step(in) : 0))},
     };
     const struct mcp_secret secret = secret_of(header.type, header.key);
-    mcp_seal(&header, &secret, NULL, 0);
-    mcp_receive(nic, &board, &header, mcp_header_bytes(header.type));
+    const size_t payload = data && MCP_ARRIVE == header.type ? take_byte(in) : 0;
+    uint8_t *packet = malloc(MCP_COLLECTIVE_BYTES + payload); /* of just its size */
+    CHECK(NULL != packet);
+    memset(packet + MCP_COLLECTIVE_BYTES, kind, payload);
+    mcp_seal(&header, &secret, packet + MCP_COLLECTIVE_BYTES, payload);
+    memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
+    note_boards();
+    mcp_receive(nic, &board, packet, MCP_COLLECTIVE_BYTES + payload);
+    const bool its = MCP_ARRIVE == header.type && argument % (GROUPS + 1) == argument % GROUPS;
+    check_boards(its ? argument % GROUPS : -1, header.collective.slot, header.collective.epoch);
+    free(packet);
 }
 
 static void take_turn(struct input *in, bool *opened)
@@ -333,7 +455,7 @@ static void take_turn(struct input *in, bool *opened)
         receive_nearly(in, argument);
         break;
     case START:
-        start(place);
+        start(in, place);
         break;
     case TIME:
         clock_ns += UINT64_C(100000) << argument % 12;
@@ -347,7 +469,7 @@ static void take_turn(struct input *in, bool *opened)
         break;
     case CLOSE:
         if (NULL != place->group) {
-            close_place(place);
+            leave(place);
         }
         break;
     case GIVE_UP:
