@@ -181,7 +181,7 @@ static enum mcp_recorded take_arrival(struct mcp_group *group,
         if (MCP_RECORDED != claimed) {
             return claimed;
         }
-        if (0 != bytes) {
+        if (NULL != payload) {
             __builtin_memcpy(mcp_group_board(group, part->epoch) + offset, payload, bytes);
         }
     }
