@@ -16,7 +16,7 @@
  *   requests.c    non-blocking collectives under way
  *   data.c        collectives that carry data, on one node: when they are served
  *   data_tune.c   are they faster than Open MPI's own?
- *   allreduce.c   MPI_Allreduce, MPI_Iallreduce, MPI_Reduce
+ *   allreduce.c   MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce
  *   reduction.c   one of them under way          user_op.c  by an operation of the program's
  *   packing.c     values of any type as bytes
  *   allreduce_across.c  the same on several nodes: MPI_Allreduce, MPI_Iallreduce
@@ -107,13 +107,14 @@ typedef struct mca_coll_nicbarr_module {
     NICBARR_LOWER(allreduce) allreduce;
     NICBARR_LOWER(iallreduce) iallreduce;
     NICBARR_LOWER(reduce) reduce;
+    NICBARR_LOWER(ireduce) ireduce;
     NICBARR_LOWER(bcast) bcast;
     /* Collectives that carry data, by their bytes: */
     struct {
         enum nicbarr_way way;
         uint32_t calls; /* while it is open */
     } ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
-    uint32_t iallreduces; /* before they are ours */
+    uint32_t nonblocking; /* reductions, before they are ours */
     uint32_t pending;     /* across nodes: classes of MPI_Allreduce to be decided on, as bits */
     struct nicbarr_reducer reducer; /* all reductions' */
     struct myr_ring ring;           /* MPI_Bcast's; no record: not set up (yet) */

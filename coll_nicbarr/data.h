@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce,
- * MPI_Reduce, MPI_Bcast.
+ * Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce,
+ * MPI_Bcast.
  *
  * They are Open MPI's own until a communicator has called one so often that it is worth looking at
  * what else there is (coll_nicbarr_tune_after). Then they get their memory, and compete with Open
- * MPI's own, by size (data_tune.c). MPI_Iallreduce is nicbarr's after a few calls: to create a
- * communicator takes two or three such reductions of one integer on the parent.
+ * MPI's own, by size (data_tune.c). Non-blocking reductions are nicbarr's after a few calls: to
+ * create a communicator takes two or three MPI_Iallreduce of one integer on the parent.
  *
  * All members decide alike, as they count the same calls, and compare the bytes of the same type
  * signature.
@@ -138,6 +138,9 @@ int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *t
                        mca_coll_base_module_t *module);
 int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
                    int root, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_ireduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
+                    int root, ompi_communicator_t *comm, ompi_request_t **request,
+                    mca_coll_base_module_t *module);
 int nicbarr_bcast(void *buffer, int count, ompi_datatype_t *type, int root,
                   ompi_communicator_t *comm, mca_coll_base_module_t *module);
 

@@ -61,11 +61,12 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
     SAVE(module, comm, allreduce);
     SAVE(module, comm, iallreduce);
     SAVE(module, comm, reduce);
+    SAVE(module, comm, ireduce);
     SAVE(module, comm, bcast);
     if (NULL == module->barrier.module || NULL == module->ibarrier.module ||
         NULL == module->barrier_init.module || NULL == module->allreduce.module ||
         NULL == module->iallreduce.module || NULL == module->reduce.module ||
-        NULL == module->bcast.module) {
+        NULL == module->ireduce.module || NULL == module->bcast.module) {
         return OMPI_ERR_NOT_FOUND; /* nothing to fall back on: leave this communicator alone */
     }
     return OMPI_SUCCESS;
@@ -94,6 +95,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
     FORGET(module, allreduce);
     FORGET(module, iallreduce);
     FORGET(module, reduce);
+    FORGET(module, ireduce);
     FORGET(module, bcast);
 }
 
@@ -137,6 +139,7 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     }
     if (nicbarr_data_wanted(NICBARR_REDUCE, across, ompi_comm_size(comm))) {
         module->super.coll_reduce = across ? nicbarr_reduce_across : nicbarr_reduce;
+        module->super.coll_ireduce = across ? NULL : nicbarr_ireduce;
     }
     if (nicbarr_data_wanted(NICBARR_BCAST, across, ompi_comm_size(comm))) {
         module->super.coll_bcast = nicbarr_bcast;
@@ -283,6 +286,7 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
     case NICBARR_REDUCE:
     case NICBARR_REDUCE_USERS:
         PUT_BACK(module, comm, reduce);
+        PUT_BACK(module, comm, ireduce);
         break;
     case NICBARR_BCAST:
         PUT_BACK(module, comm, bcast);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A reduction under way: what MPI_Allreduce, MPI_Iallreduce and MPI_Reduce are made of on
+ * A reduction under way: what MPI_Allreduce, MPI_Reduce and the non-blocking two are made of on
  * one node.
  *
  * The vector is cut into chunks of whole elements. A chunk is a round of the communicator's

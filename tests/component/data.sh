@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce, MPI_Reduce and MPI_Bcast give
+# Collectives that carry data, on one node: MPI_Allreduce, MPI_Reduce, MPI_Bcast and their like give
 # the right bits, whoever plays them, whoever is late, and in the order of combining that nicbarr promises. Where
 # nicbarr does not play them, Open MPI's own functions do.
 #

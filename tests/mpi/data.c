@@ -10,7 +10,8 @@
  *  - back to back: one communicator again and again, where the last result is taken for this one;
  *  - round: broadcasts whose root goes round;
  *  - ahead: hundreds of broadcasts while one process sleeps, or reductions while their root does;
- *  - many: up to 40 MPI_Iallreduce at once on one communicator, and blocking calls meanwhile;
+ *  - many: up to 40 MPI_Iallreduce and MPI_Ireduce at once on one communicator, and blocking calls
+ * meanwhile;
  *  - passing: communicators that are made, used and freed; MPI_Iallreduce as the first call does
  *    not wait.
  *
@@ -92,14 +93,31 @@ struct place {
     uint64_t identity; /* alike on its members, and on nobody else */
 };
 
-enum call { ALLREDUCE, IALLREDUCE, BCAST, IBCAST, ALLGATHER, REDUCE, BARRIER, IBARRIER, CALLS };
+enum call {
+    ALLREDUCE,
+    IALLREDUCE,
+    BCAST,
+    IBCAST,
+    ALLGATHER,
+    REDUCE,
+    IREDUCE,
+    BARRIER,
+    IBARRIER,
+    CALLS
+};
 static const char *const call_names[CALLS] = {"MPI_Allreduce", "MPI_Iallreduce", "MPI_Bcast",
                                               "MPI_Ibcast",    "MPI_Allgather",  "MPI_Reduce",
-                                              "MPI_Barrier",   "MPI_Ibarrier"};
+                                              "MPI_Ireduce",   "MPI_Barrier",    "MPI_Ibarrier"};
+
+/* Only one gets the result. */
+static bool has_root(enum call call)
+{
+    return call == REDUCE || call == IREDUCE;
+}
 
 static bool is_nonblocking(enum call call)
 {
-    return call == IALLREDUCE || call == IBCAST || call == IBARRIER;
+    return call == IALLREDUCE || call == IREDUCE || call == IBCAST || call == IBARRIER;
 }
 
 /* Where the elements of a buffer are: blocks of some that touch, a stride apart. */
@@ -247,7 +265,7 @@ static struct layout any_layout(struct rng *mine, const struct data_type *type, 
 static bool gives_result(const struct operation *op)
 {
     return op->call == ALLREDUCE || op->call == IALLREDUCE ||
-           (op->call == REDUCE && op->place->rank == op->root);
+           (has_root(op->call) && op->place->rank == op->root);
 }
 
 /* What is between the fields of a type of MPI's own is MPI's: it is taken as it was found. */
@@ -415,6 +433,9 @@ static void start(struct operation *op, MPI_Request *request)
     case REDUCE:
         MPI_Reduce(from, to, op->count, type, mpi_op, op->root, comm);
         break;
+    case IREDUCE:
+        MPI_Ireduce(from, to, op->count, type, mpi_op, op->root, comm, request);
+        break;
     case BARRIER:
         MPI_Barrier(comm);
         break;
@@ -574,7 +595,7 @@ static struct operation reduction(struct rng *plan, const struct place *place, e
     op.values.op = choose_op(plan, type);
     op.count = choose_count(plan, type);
     op.root = (int)(rng_below(plan, 1 << 16) % (unsigned)place->size);
-    op.in_place = rng_below(plan, 4) == 0 && (call != REDUCE || place->rank == op.root);
+    op.in_place = rng_below(plan, 4) == 0 && (!has_root(call) || place->rank == op.root);
     op.values.rough =
         rng_below(plan, 4) && data_can_be_rough(type, op.values.op) && has_fixed_bits(&op);
     return op;
@@ -609,14 +630,15 @@ static struct operation nothing(const struct place *place, enum call call)
 
 static struct operation any_operation(struct rng *plan, const struct place *place)
 {
-    static const enum call calls[] = {ALLREDUCE,  ALLREDUCE, ALLREDUCE, IALLREDUCE, IALLREDUCE,
-                                      IALLREDUCE, BCAST,     BCAST,     BCAST,      BCAST,
-                                      IBCAST,     ALLGATHER, REDUCE,    BARRIER,    IBARRIER};
+    static const enum call calls[] = {
+        ALLREDUCE, ALLREDUCE, ALLREDUCE, IALLREDUCE, IALLREDUCE, IALLREDUCE, BCAST,   BCAST,
+        BCAST,     BCAST,     IBCAST,    ALLGATHER,  REDUCE,     IREDUCE,    BARRIER, IBARRIER};
     enum call call = calls[rng_below(plan, TEST_COUNT(calls))];
     switch (call) {
     case ALLREDUCE:
     case IALLREDUCE:
     case REDUCE:
+    case IREDUCE:
         return reduction(plan, place, call);
     case BARRIER:
     case IBARRIER:
@@ -673,7 +695,7 @@ static void many_at_once(struct game *game, const struct place *place)
             play(game, reduction(&game->plan, place, ALLREDUCE));
         if (rng_below(&game->plan, 16) == 0)
             play(game, copying(&game->plan, place, BCAST));
-        play(game, reduction(&game->plan, place, IALLREDUCE));
+        play(game, reduction(&game->plan, place, rng_below(&game->plan, 4) ? IALLREDUCE : IREDUCE));
         delay_random(&game->mine);
     }
     /* The rest stays outstanding, while this process goes on with other communicators. */
