@@ -52,9 +52,7 @@ static inline int reduce_now(struct nicbarr_reducer *reducer, const void *from, 
                              ompi_datatype_t *type, ompi_op_t *op, int root)
 {
     struct nicbarr_reduction reduction;
-    while (0 != myr_observe(&reducer->outstanding)) {
-        opal_progress(); /* they come first, and the others have begun them */
-    }
+    nicbarr_reducer_settle(reducer);
     if (is_users(op)) {
         return reduce_users(reducer, from, to, count, type, op, root);
     }

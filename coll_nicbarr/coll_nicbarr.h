@@ -22,7 +22,7 @@
  *   allreduce_across.c  the same on several nodes: MPI_Allreduce, MPI_Iallreduce
  *   data_across.c when they are served, and is that faster?
  *   carrier.c     one of them under way                 order.c       the order of combining (pure)
- *   bcast.c       MPI_Bcast
+ *   bcast.c       MPI_Bcast                      gather.c   MPI_Allgather, MPI_Gather
  *   layout.c      from a choice to a plan in a record's memory
  *   schedule.c    the algorithms (pure)              model.c  what they should cost (pure)
  *   shape.c       what a choice depends on (pure)    candidates.c  what is worth measuring (pure)
@@ -59,6 +59,8 @@ enum nicbarr_collective {
     NICBARR_BCAST,
     NICBARR_ALLREDUCE_USERS, /* by operations that the program has defined */
     NICBARR_REDUCE_USERS,
+    NICBARR_ALLGATHER,
+    NICBARR_GATHER,
     NICBARR_COLLECTIVES
 };
 enum nicbarr_way {
@@ -109,6 +111,8 @@ typedef struct mca_coll_nicbarr_module {
     NICBARR_LOWER(reduce) reduce;
     NICBARR_LOWER(ireduce) ireduce;
     NICBARR_LOWER(bcast) bcast;
+    NICBARR_LOWER(allgather) allgather;
+    NICBARR_LOWER(gather) gather;
     /* Collectives that carry data, by their bytes: */
     struct {
         enum nicbarr_way way;
