@@ -51,11 +51,36 @@ static void start_iallreduce(struct mpi_operation *operation)
                    operation->comm, &operation->request);
 }
 
+static void next_root(struct mpi_operation *operation)
+{
+    if (++operation->root == operation->size)
+        operation->root = 0;
+}
+
+static void start_reduce(struct mpi_operation *operation)
+{
+    MPI_Reduce(operation->send, operation->receive, operation->count, MPI_FLOAT, MPI_SUM,
+               operation->root, operation->comm);
+    next_root(operation);
+}
+
 static void start_bcast(struct mpi_operation *operation)
 {
     MPI_Bcast(operation->send, operation->count, MPI_BYTE, operation->root, operation->comm);
-    if (++operation->root == operation->size)
-        operation->root = 0;
+    next_root(operation);
+}
+
+static void start_allgather(struct mpi_operation *operation)
+{
+    MPI_Allgather(operation->send, operation->count, MPI_BYTE, operation->receive, operation->count,
+                  MPI_BYTE, operation->comm);
+}
+
+static void start_gather(struct mpi_operation *operation)
+{
+    MPI_Gather(operation->send, operation->count, MPI_BYTE, operation->receive, operation->count,
+               MPI_BYTE, operation->root, operation->comm);
+    next_root(operation);
 }
 
 static MPI_Comm duplicate(const struct mpi_operation *operation)
@@ -92,6 +117,7 @@ static bool check_sum(struct mpi_operation *operation, unsigned round)
         for (unsigned place = 0; place < CONTRIBUTIONS; place++)
             sums[place] += contribution(rank, place);
 
+    const bool gets = operation->kind != OPERATION_REDUCE || operation->rank == operation->root;
     float *send = operation->send;
     const float *receive = operation->receive;
     memset(operation->receive, 0, (size_t)operation->count * sizeof(*receive));
@@ -99,7 +125,7 @@ static bool check_sum(struct mpi_operation *operation, unsigned round)
         send[i] = contribution((unsigned)operation->rank, i + round);
     mpi_operation_play(operation);
     bool right = true;
-    for (unsigned i = 0; i < (unsigned)operation->count; i++)
+    for (unsigned i = 0; i < (unsigned)operation->count && gets; i++)
         right &= receive[i] == sums[(i + round) % CONTRIBUTIONS];
     return right;
 }
@@ -115,6 +141,27 @@ static bool check_bcast(struct mpi_operation *operation, unsigned round)
     bool right = true;
     for (size_t i = 0; i < bytes; i++)
         right &= message[i] == 1 + (root + round + i) % 255;
+    return right;
+}
+
+static unsigned char gathered(unsigned rank, unsigned round, size_t place)
+{
+    return (unsigned char)(1 + (rank + round + place) % 255);
+}
+
+static bool check_gather(struct mpi_operation *operation, unsigned round)
+{
+    const bool gets = operation->kind == OPERATION_ALLGATHER || operation->rank == operation->root;
+    const size_t bytes = (size_t)operation->count, all = bytes * (size_t)operation->size;
+    unsigned char *send = operation->send;
+    const unsigned char *receive = operation->receive;
+    memset(operation->receive, 0, all);
+    for (size_t i = 0; i < bytes; i++)
+        send[i] = gathered((unsigned)operation->rank, round, i);
+    mpi_operation_play(operation);
+    bool right = true;
+    for (size_t i = 0; i < all && gets; i++)
+        right &= receive[i] == gathered((unsigned)(i / bytes), round, i % bytes);
     return right;
 }
 
@@ -142,7 +189,10 @@ static const struct {
     [OPERATION_PERSISTENT] = {start_persistent, true, NULL},
     [OPERATION_ALLREDUCE] = {start_allreduce, false, check_sum},
     [OPERATION_IALLREDUCE] = {start_iallreduce, true, check_sum},
+    [OPERATION_REDUCE] = {start_reduce, false, check_sum},
     [OPERATION_BCAST] = {start_bcast, false, check_bcast},
+    [OPERATION_ALLGATHER] = {start_allgather, false, check_gather},
+    [OPERATION_GATHER] = {start_gather, false, check_gather},
     [OPERATION_DUP] = {start_dup, false, check_dup},
 };
 
@@ -209,7 +259,10 @@ void mpi_operation_resize(struct mpi_operation *operation, size_t bytes)
     free_memory(operation);
     operation->count = (int)(bytes / unit);
     operation->send = bench_alloc_pages(bytes);
-    operation->receive = bench_alloc_pages(bytes);
+    operation->receive = bench_alloc_pages(
+        bytes * (operation->kind == OPERATION_ALLGATHER || operation->kind == OPERATION_GATHER
+                     ? (size_t)operation->size
+                     : 1));
 }
 
 bool mpi_operation_check(struct mpi_operation *operation)

@@ -25,10 +25,10 @@ struct mpi_operation {
     enum operation kind;
     int rank, size; /* in comm */
     MPI_Info info;  /* dup: of the duplicates; MPI_INFO_NULL: as MPI_Comm_dup makes them */
-    int root;       /* bcast: of the next one; it goes round */
+    int root;       /* of the next one; it goes round */
     int count;      /* elements of a message */
     void *send;     /* bcast: sent and received */
-    void *receive;
+    void *receive;  /* gather, allgather: a message of each process */
 };
 
 /* Whether this MPI has the operation. */

@@ -12,7 +12,10 @@ const struct operation_traits operations[OPERATION_NONE] = {
     [OPERATION_PERSISTENT] = {"persistent", 0, false, false},
     [OPERATION_ALLREDUCE] = {"allreduce", sizeof(float), false, true},
     [OPERATION_IALLREDUCE] = {"iallreduce", sizeof(float), true, true},
+    [OPERATION_REDUCE] = {"reduce", sizeof(float), false, true},
     [OPERATION_BCAST] = {"bcast", 1, false, true},
+    [OPERATION_ALLGATHER] = {"allgather", 1, false, true},
+    [OPERATION_GATHER] = {"gather", 1, false, true},
     [OPERATION_DUP] = {"dup", 0, false, true},
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Allreduce, MPI_Iallreduce, MPI_Reduce.
+ * MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce.
  *
  * MPI's own operations are for MPI's own types. There all members have the same type, and see the
  * same size. With an operation of the program's, they have the same signature (user_op.h). Open
@@ -52,9 +52,7 @@ static inline int reduce_now(struct nicbarr_reducer *reducer, const void *from, 
                              ompi_datatype_t *type, ompi_op_t *op, int root)
 {
     struct nicbarr_reduction reduction;
-    while (0 != myr_observe(&reducer->outstanding)) {
-        opal_progress(); /* they come first, and the others have begun them */
-    }
+    nicbarr_reducer_settle(reducer);
     if (is_users(op)) {
         return reduce_users(reducer, from, to, count, type, op, root);
     }
@@ -94,7 +92,7 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_
     return reduce_now(&module->reducer, from, to, count, type, op, root);
 }
 
-/* ---- MPI_Iallreduce ---- */
+/* ---- MPI_Iallreduce, MPI_Ireduce ---- */
 
 enum { NOT_WORTH_IT = 8 /* calls: two or three communicators */ };
 
@@ -182,13 +180,19 @@ static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, c
 /* Non-blocking reductions are not measured: Open MPI's own takes several messages, each of which
  * waits for somebody to make progress. But a communicator that only one or two others are made from
  * is not worth the memory. All members count the same calls. */
-static bool worth_it(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static bool worth_it(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                     enum nicbarr_collective collective)
 {
-    const bool forced =
-        NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[NICBARR_ALLREDUCE];
-    return (forced || module->iallreduces >= NOT_WORTH_IT ||
-            ++module->iallreduces == NOT_WORTH_IT) &&
-           nicbarr_data_set_up(module, comm, NICBARR_ALLREDUCE);
+    const bool forced = NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
+    return (forced || module->nonblocking >= NOT_WORTH_IT ||
+            ++module->nonblocking == NOT_WORTH_IT) &&
+           nicbarr_data_set_up(module, comm, collective);
+}
+
+/* More than may be under way waits for others to go on. */
+static bool fits(size_t bytes)
+{
+    return 0 != bytes && bytes <= MYR_EXCHANGE_WINDOW * MYR_SLOT_BYTES;
 }
 
 int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
@@ -196,10 +200,21 @@ int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *t
                        mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t bytes = reducible(count, type, op);
-    if (0 == bytes || bytes > MYR_EXCHANGE_WINDOW * MYR_SLOT_BYTES || !worth_it(module, comm)) {
+    if (!fits(reducible(count, type, op)) || !worth_it(module, comm, NICBARR_ALLREDUCE)) {
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);
     }
     return start(module, comm, from, to, count, type, op, NICBARR_NO_ROOT, handle);
+}
+
+int nicbarr_ireduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
+                    int root, ompi_communicator_t *comm, ompi_request_t **handle,
+                    mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    if (!fits(reducible(count, type, op)) || !worth_it(module, comm, NICBARR_REDUCE)) {
+        return module->ireduce.function(from, to, count, type, op, root, comm, handle,
+                                        module->ireduce.module);
+    }
+    return start(module, comm, from, to, count, type, op, root, handle);
 }

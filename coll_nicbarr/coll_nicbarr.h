@@ -16,13 +16,13 @@
  *   requests.c    non-blocking collectives under way
  *   data.c        collectives that carry data, on one node: when they are served
  *   data_tune.c   are they faster than Open MPI's own?
- *   allreduce.c   MPI_Allreduce, MPI_Iallreduce, MPI_Reduce
+ *   allreduce.c   MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce
  *   reduction.c   one of them under way          user_op.c  by an operation of the program's
  *   packing.c     values of any type as bytes
  *   allreduce_across.c  the same on several nodes: MPI_Allreduce, MPI_Iallreduce
  *   data_across.c when they are served, and is that faster?
  *   carrier.c     one of them under way                 order.c       the order of combining (pure)
- *   bcast.c       MPI_Bcast
+ *   bcast.c       MPI_Bcast                      gather.c   MPI_Allgather, MPI_Gather
  *   layout.c      from a choice to a plan in a record's memory
  *   schedule.c    the algorithms (pure)              model.c  what they should cost (pure)
  *   shape.c       what a choice depends on (pure)    candidates.c  what is worth measuring (pure)
@@ -59,6 +59,8 @@ enum nicbarr_collective {
     NICBARR_BCAST,
     NICBARR_ALLREDUCE_USERS, /* by operations that the program has defined */
     NICBARR_REDUCE_USERS,
+    NICBARR_ALLGATHER,
+    NICBARR_GATHER,
     NICBARR_COLLECTIVES
 };
 enum nicbarr_way {
@@ -107,13 +109,16 @@ typedef struct mca_coll_nicbarr_module {
     NICBARR_LOWER(allreduce) allreduce;
     NICBARR_LOWER(iallreduce) iallreduce;
     NICBARR_LOWER(reduce) reduce;
+    NICBARR_LOWER(ireduce) ireduce;
     NICBARR_LOWER(bcast) bcast;
+    NICBARR_LOWER(allgather) allgather;
+    NICBARR_LOWER(gather) gather;
     /* Collectives that carry data, by their bytes: */
     struct {
         enum nicbarr_way way;
         uint32_t calls; /* while it is open */
     } ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
-    uint32_t iallreduces; /* before they are ours */
+    uint32_t nonblocking; /* reductions, before they are ours */
     uint32_t pending;     /* across nodes: classes of MPI_Allreduce to be decided on, as bits */
     struct nicbarr_reducer reducer; /* all reductions' */
     struct myr_ring ring;           /* MPI_Bcast's; no record: not set up (yet) */

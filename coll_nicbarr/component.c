@@ -107,6 +107,10 @@ static void take_parameters(void)
     component->forced_ways[NICBARR_REDUCE_USERS] = component->forced_ways[NICBARR_REDUCE];
     component->forced_ways[NICBARR_BCAST] =
         take_way(NICBARR_BCAST, "bcast", component->parameters.bcast);
+    component->forced_ways[NICBARR_ALLGATHER] =
+        take_way(NICBARR_ALLGATHER, "allgather", component->parameters.allgather);
+    component->forced_ways[NICBARR_GATHER] =
+        take_way(NICBARR_GATHER, "gather", component->parameters.gather);
 }
 
 /* What must be equal in all processes of a communicator, or they would act differently. */
@@ -124,6 +128,8 @@ static uint64_t parameters_digest(void)
                          (int)component->forced_ways[NICBARR_ALLREDUCE],
                          (int)component->forced_ways[NICBARR_REDUCE],
                          (int)component->forced_ways[NICBARR_BCAST],
+                         (int)component->forced_ways[NICBARR_ALLGATHER],
+                         (int)component->forced_ways[NICBARR_GATHER],
                          nicbarr_host_memory_only()};
     return nicbarr_digest(nicbarr_digest(0, NICBARR_VERSION, sizeof(NICBARR_VERSION)), alike,
                           sizeof(alike));

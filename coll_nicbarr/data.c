@@ -13,8 +13,9 @@ static const uint64_t first_sequence = UINT64_C(1) << 63;
 
 const char *nicbarr_collective_name(enum nicbarr_collective collective)
 {
-    static const char *const names[] = {"MPI_Allreduce", "MPI_Reduce", "MPI_Bcast",
-                                        "MPI_Allreduce (user)", "MPI_Reduce (user)"};
+    static const char *const names[] = {
+        "MPI_Allreduce",     "MPI_Reduce",    "MPI_Bcast", "MPI_Allreduce (user)",
+        "MPI_Reduce (user)", "MPI_Allgather", "MPI_Gather"};
     return names[collective];
 }
 

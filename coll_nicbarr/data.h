@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce,
- * MPI_Reduce, MPI_Bcast.
+ * Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce,
+ * MPI_Bcast, MPI_Allgather, MPI_Gather.
  *
  * They are Open MPI's own until a communicator has called one so often that it is worth looking at
  * what else there is (coll_nicbarr_tune_after). Then they get their memory, and compete with Open
- * MPI's own, by size (data_tune.c). MPI_Iallreduce is nicbarr's after a few calls: to create a
- * communicator takes two or three such reductions of one integer on the parent.
+ * MPI's own, by size (data_tune.c). Non-blocking reductions are nicbarr's after a few calls: to
+ * create a communicator takes two or three MPI_Iallreduce of one integer on the parent.
  *
  * All members decide alike, as they count the same calls, and compare the bytes of the same type
  * signature.
@@ -16,14 +16,16 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Sizes that are measured apart: up to so many bytes. MPI_Bcast has all of them, reductions the
- * first few. (Across nodes a vector of the third comes in one packet from one process.) */
+/* Sizes that are measured apart: up to so many bytes; of all blocks together where there are some.
+ * MPI_Bcast has all of them, what is done by an exchange the first few. (Across nodes a vector of
+ * the third comes in one packet from one process.) */
 static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {112,   512,    1152,   4096,
                                                                     32768, 262144, 1048576};
 
 enum {
     NICBARR_REDUCTION_CLASSES = 4,
-    NICBARR_LINES_MOST = 512, /* bytes of an MPI_Bcast by lines; more go by the ring's pieces */
+    NICBARR_EXCHANGE_MOST = 4096, /* bytes: the last of them */
+    NICBARR_LINES_MOST = 512,     /* bytes of an MPI_Bcast by lines; more go by the ring's pieces */
     NICBARR_DATA_PROCESSES =
         128, /* beyond that, reading everybody's line is not the shortest way */
 };
@@ -66,7 +68,7 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
            (NICBARR_WAY_OPEN == way && nicbarr_data_decide(module, comm, collective, size_class));
 }
 
-/* Get the memory that a collective needs; all reductions have the same. False, with a line
+/* Get the memory that a collective needs; all but MPI_Bcast have the same. False, with a line
  * for the person, where there is none: Open MPI's own functions are put back, on all members. */
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective);
@@ -138,7 +140,16 @@ int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *t
                        mca_coll_base_module_t *module);
 int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
                    int root, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_ireduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
+                    int root, ompi_communicator_t *comm, ompi_request_t **request,
+                    mca_coll_base_module_t *module);
 int nicbarr_bcast(void *buffer, int count, ompi_datatype_t *type, int root,
                   ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                      int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
+                      mca_coll_base_module_t *module);
+int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                   int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+                   mca_coll_base_module_t *module);
 
 #endif

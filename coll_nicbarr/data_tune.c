@@ -21,11 +21,17 @@ struct tuner {
     mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
     enum nicbarr_collective collective;
-    int count; /* of doubles */
-    double *from, *to;
+    int count; /* of elements; a block has so many */
+    ompi_datatype_t *type;
     ompi_op_t *op;
+    void *from, *to;
     struct nicbarr_contest contest;
 };
+
+static bool gathers(enum nicbarr_collective collective)
+{
+    return NICBARR_ALLGATHER == collective || NICBARR_GATHER == collective;
+}
 
 /* What a program might define. */
 static void sum(void *left, void *right, int *count, MPI_Datatype *type)
@@ -42,23 +48,32 @@ static void sum(void *left, void *right, int *count, MPI_Datatype *type)
 static int call(const struct tuner *t, bool ours, int number)
 {
     mca_coll_nicbarr_module_t *module = t->module;
+    mca_coll_base_module_t *base = &module->super;
     const int root = number % ompi_comm_size(t->comm);
     switch (t->collective) {
     case NICBARR_BCAST:
-        return ours ? nicbarr_bcast(t->to, t->count, MPI_DOUBLE, root, t->comm, &module->super)
-                    : module->bcast.function(t->to, t->count, MPI_DOUBLE, root, t->comm,
+        return ours ? nicbarr_bcast(t->to, t->count, t->type, root, t->comm, base)
+                    : module->bcast.function(t->to, t->count, t->type, root, t->comm,
                                              module->bcast.module);
     case NICBARR_REDUCE:
     case NICBARR_REDUCE_USERS:
-        return ours ? nicbarr_reduce(t->from, t->to, t->count, MPI_DOUBLE, t->op, root, t->comm,
-                                     &module->super)
-                    : module->reduce.function(t->from, t->to, t->count, MPI_DOUBLE, t->op, root,
+        return ours ? nicbarr_reduce(t->from, t->to, t->count, t->type, t->op, root, t->comm, base)
+                    : module->reduce.function(t->from, t->to, t->count, t->type, t->op, root,
                                               t->comm, module->reduce.module);
+    case NICBARR_ALLGATHER:
+        return ours ? nicbarr_allgather(t->from, t->count, t->type, t->to, t->count, t->type,
+                                        t->comm, base)
+                    : module->allgather.function(t->from, t->count, t->type, t->to, t->count,
+                                                 t->type, t->comm, module->allgather.module);
+    case NICBARR_GATHER:
+        return ours ? nicbarr_gather(t->from, t->count, t->type, t->to, t->count, t->type, root,
+                                     t->comm, base)
+                    : module->gather.function(t->from, t->count, t->type, t->to, t->count, t->type,
+                                              root, t->comm, module->gather.module);
     default:
-        return ours ? nicbarr_allreduce(t->from, t->to, t->count, MPI_DOUBLE, t->op, t->comm,
-                                        &module->super)
-                    : module->allreduce.function(t->from, t->to, t->count, MPI_DOUBLE, t->op,
-                                                 t->comm, module->allreduce.module);
+        return ours ? nicbarr_allreduce(t->from, t->to, t->count, t->type, t->op, t->comm, base)
+                    : module->allreduce.function(t->from, t->to, t->count, t->type, t->op, t->comm,
+                                                 module->allreduce.module);
     }
 }
 
@@ -145,20 +160,37 @@ static int run(struct tuner *t, enum nicbarr_way *way, uint32_t size_class)
     return rc;
 }
 
+/* The smallest class may have less than a byte for each process: it gets one. */
+static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective collective,
+                      uint32_t size_class)
+{
+    const size_t bytes = nicbarr_size_classes[size_class];
+    const size_t processes = (size_t)ompi_comm_size((ompi_communicator_t *)comm);
+    return gathers(collective) && bytes < processes ? processes : bytes;
+}
+
 int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       enum nicbarr_collective collective, uint32_t size_class)
 {
-    const size_t bytes = nicbarr_size_classes[size_class];
+    const size_t bytes = payload(comm, collective, size_class);
     const bool users = NICBARR_ALLREDUCE_USERS == collective || NICBARR_REDUCE_USERS == collective;
     struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
     ompi_op_t *op =
         users ? ompi_op_create_user(true, (ompi_op_fortran_handler_fn_t *)sum) : MPI_SUM;
     int rc = OMPI_ERR_OUT_OF_RESOURCE;
     if (NULL != t && NULL != op) {
-        *t = (struct tuner){
-            module,  comm, collective, (int)(bytes / sizeof(double)), .from = (double *)(t + 1),
-            .op = op};
-        t->to = t->from + t->count;
+        *t = (struct tuner){.module = module,
+                            .comm = comm,
+                            .collective = collective,
+                            .count = (int)(bytes / sizeof(double)),
+                            .type = MPI_DOUBLE,
+                            .op = op,
+                            .from = t + 1,
+                            .to = (uint8_t *)(t + 1) + bytes};
+        if (gathers(collective)) {
+            t->type = MPI_BYTE;
+            t->count = (int)bytes / ompi_comm_size(comm);
+        }
         module->tuning = true;
         rc = run(t, &module->ways[collective][size_class].way, size_class);
         module->tuning = false;

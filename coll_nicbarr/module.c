@@ -61,11 +61,15 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
     SAVE(module, comm, allreduce);
     SAVE(module, comm, iallreduce);
     SAVE(module, comm, reduce);
+    SAVE(module, comm, ireduce);
     SAVE(module, comm, bcast);
+    SAVE(module, comm, allgather);
+    SAVE(module, comm, gather);
     if (NULL == module->barrier.module || NULL == module->ibarrier.module ||
         NULL == module->barrier_init.module || NULL == module->allreduce.module ||
         NULL == module->iallreduce.module || NULL == module->reduce.module ||
-        NULL == module->bcast.module) {
+        NULL == module->ireduce.module || NULL == module->bcast.module ||
+        NULL == module->allgather.module || NULL == module->gather.module) {
         return OMPI_ERR_NOT_FOUND; /* nothing to fall back on: leave this communicator alone */
     }
     return OMPI_SUCCESS;
@@ -94,7 +98,10 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
     FORGET(module, allreduce);
     FORGET(module, iallreduce);
     FORGET(module, reduce);
+    FORGET(module, ireduce);
     FORGET(module, bcast);
+    FORGET(module, allgather);
+    FORGET(module, gather);
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_construct,
@@ -137,9 +144,16 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     }
     if (nicbarr_data_wanted(NICBARR_REDUCE, across, ompi_comm_size(comm))) {
         module->super.coll_reduce = across ? nicbarr_reduce_across : nicbarr_reduce;
+        module->super.coll_ireduce = across ? NULL : nicbarr_ireduce;
     }
     if (nicbarr_data_wanted(NICBARR_BCAST, across, ompi_comm_size(comm))) {
         module->super.coll_bcast = nicbarr_bcast;
+    }
+    if (nicbarr_data_wanted(NICBARR_ALLGATHER, across, ompi_comm_size(comm))) {
+        module->super.coll_allgather = nicbarr_allgather;
+    }
+    if (nicbarr_data_wanted(NICBARR_GATHER, across, ompi_comm_size(comm))) {
+        module->super.coll_gather = nicbarr_gather;
     }
     return &module->super;
 }
@@ -283,9 +297,16 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
     case NICBARR_REDUCE:
     case NICBARR_REDUCE_USERS:
         PUT_BACK(module, comm, reduce);
+        PUT_BACK(module, comm, ireduce);
         break;
     case NICBARR_BCAST:
         PUT_BACK(module, comm, bcast);
+        break;
+    case NICBARR_ALLGATHER:
+        PUT_BACK(module, comm, allgather);
+        break;
+    case NICBARR_GATHER:
+        PUT_BACK(module, comm, gather);
         break;
     case NICBARR_COLLECTIVES:
         break;

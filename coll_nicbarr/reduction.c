@@ -90,15 +90,21 @@ static bool taken(const struct nicbarr_reduction *reduction)
     return __builtin_expect(NULL != reduction->taker, 0);
 }
 
+static bool reads_one(const struct nicbarr_reduction *reduction)
+{
+    return taken(reduction) && NICBARR_EVERYBODY != reduction->taker->rank;
+}
+
 /* Is there what is to be read of the next round? */
 static bool ready(struct myr_exchange *x, const struct nicbarr_reduction *reduction)
 {
-    return taken(reduction) ? myr_exchange_has(x, reduction->taker->rank) : myr_exchange_ready(x);
+    return reads_one(reduction) ? myr_exchange_has(x, reduction->taker->rank)
+                                : myr_exchange_ready(x);
 }
 
 static void await(struct myr_exchange *x, const struct nicbarr_reduction *reduction)
 {
-    if (taken(reduction)) {
+    if (reads_one(reduction)) {
         myr_exchange_await_one(x, reduction->taker->rank);
     } else {
         myr_exchange_await(x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A reduction under way: what MPI_Allreduce, MPI_Iallreduce and MPI_Reduce are made of on
+ * A reduction under way: what MPI_Allreduce, MPI_Reduce and the non-blocking two are made of on
  * one node.
  *
  * The vector is cut into chunks of whole elements. A chunk is a round of the communicator's
@@ -39,9 +39,10 @@ struct nicbarr_reducer {
 /* Who takes what a process has written in a round, when it is there: so many bytes. */
 struct nicbarr_taker {
     void (*take)(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes);
-    uint32_t rank; /* that process */
+    uint32_t rank; /* that process, or: */
     uint8_t *to;   /* the taker's: where it puts them */
 };
+enum { NICBARR_EVERYBODY = UINT32_MAX };
 
 struct nicbarr_reduction {
     const uint8_t *from;         /* elements that are not written yet */
@@ -65,6 +66,14 @@ void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *fro
 /* One of so many bytes, whose rounds somebody else takes. */
 void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const void *from,
                                   size_t bytes, struct nicbarr_taker *taker, bool reads);
+
+/* Return when nothing is outstanding. The others have begun it, too. */
+static inline void nicbarr_reducer_settle(const struct nicbarr_reducer *reducer)
+{
+    while (0 != myr_observe(&reducer->outstanding)) {
+        opal_progress();
+    }
+}
 
 /* Reserve its rounds; returns how many. */
 static inline uint32_t nicbarr_reduction_begin(struct nicbarr_reducer *reducer,

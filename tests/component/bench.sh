@@ -50,7 +50,7 @@ check "its lines" lines 4 " +Pass" ""
 check "its JSON" tells 'r["a"]["validation"] == r["b"]["validation"] == "pass"'
 
 end=" +Pass +[0-9.]+"
-for operation in allreduce bcast; do
+for operation in allreduce reduce bcast allgather gather; do
     check "$operation" bench $operation
     check "its columns" head_is "# Size Avg Latency(us) Validation B/A"
     check "its lines" lines 1 "$end" 4 8 64 512 1024 4096
@@ -82,7 +82,7 @@ lied() { # ARGUMENT...
     job 3 -x LD_PRELOAD="$lies" "$program" "$@" $short --json "$json"
 }
 wrong() { ! lied "$@"; }
-for operation in allreduce iallreduce bcast; do
+for operation in allreduce iallreduce reduce bcast allgather gather; do
     check "a wrong $operation" wrong $operation -m 4
     check "is told" said_once "A gives wrong results with messages of 4 bytes"
     check "is told of B, too" said_once "B gives wrong results with messages of 4 bytes"
@@ -101,7 +101,7 @@ bad() { # LINE ARGUMENT...
     "$program" "${@:2}" > "$scratch/out" 2>&1
     [ $? = 1 ] && said "$1" && [ "$(wc -l < "$scratch/out")" = 1 ]
 }
-check "an unknown operation" bad "'reduce' is not barrier, " reduce
-check "an unknown one beside" bad "'reduce' is not barrier, " --beside reduce
+check "an unknown operation" bad "'scan' is not barrier, " scan
+check "an unknown one beside" bad "'scan' is not barrier, " --beside scan
 check "sizes that floats do not fit" bad "'2:8' is not .* multiple of 4" allreduce -m 2:8
 finish

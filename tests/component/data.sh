@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce, MPI_Reduce and MPI_Bcast give
+# Collectives that carry data, on one node: MPI_Allreduce, MPI_Reduce, MPI_Bcast and their like give
 # the right bits, whoever plays them, whoever is late, and in the order of combining that nicbarr promises. Where
 # nicbarr does not play them, Open MPI's own functions do.
 #
@@ -9,11 +9,12 @@
 . "$(dirname "$0")/hosts_common.sh"
 longer=${NICBARR_DATA_LONGER:-1}
 data=("$programs/data" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))")
-played_by() { # ALLREDUCE REDUCE BCAST
-    echo "--mca coll_nicbarr_allreduce $1 --mca coll_nicbarr_reduce $2 --mca coll_nicbarr_bcast $3"
+played_by() { # ALLREDUCE REDUCE BCAST GATHERINGS
+    echo "--mca coll_nicbarr_allreduce $1 --mca coll_nicbarr_reduce $2 --mca coll_nicbarr_bcast $3" \
+        "--mca coll_nicbarr_allgather $4 --mca coll_nicbarr_gather $4"
 }
-read -ra ours < <(played_by exchange exchange ring)
-read -ra own < <(played_by openmpi openmpi openmpi)
+read -ra ours < <(played_by exchange exchange ring exchange)
+read -ra own < <(played_by openmpi openmpi openmpi openmpi)
 soon=(--mca coll_nicbarr_tune_after 5) # calls
 steps() { echo --steps $(($1 * longer / $2)); } # OF-ONE-PROCESS PROCESSES
 passes() { job "$@" && said "^ok"; }
@@ -44,7 +45,8 @@ for processes in 2 3 4 7; do
     # shellcheck disable=SC2046
     check "$processes processes, chosen by measuring" passes "$processes" "${soon[@]}" \
         --mca coll_nicbarr_verbose 1 "${data[@]}" $(steps 900 "$processes")
-    for call in "MPI_Allreduce up to" "MPI_Reduce up to" "MPI_Bcast up to" "MPI_Bcast up to 32768"; do
+    for call in "MPI_Allreduce up to" "MPI_Reduce up to" "MPI_Bcast up to" "MPI_Bcast up to 32768" \
+        "MPI_Allgather up to" "MPI_Gather up to"; do
         check "$call ... was measured" said "$call .* (measured"
     done
 done
@@ -104,12 +106,12 @@ no_room() { # COLLECTIVE
 no_pieces() { said_once "nicbarr: MPI_Bcast of more than 512 bytes on .* stays Open MPI's own: half of .*coll_nicbarr_memory"; }
 crowded=(--mca coll_nicbarr_memory 1)
 many=(--dups 400 --steps 100)
-for ways in "MPI_Allreduce exchange openmpi openmpi" "MPI_Reduce openmpi exchange openmpi" \
-    "MPI_Bcast openmpi openmpi ring"; do
+for ways in "MPI_Allreduce exchange openmpi openmpi openmpi" "MPI_Reduce openmpi exchange openmpi openmpi" \
+    "MPI_Allgather openmpi openmpi openmpi exchange" "MPI_Bcast openmpi openmpi ring openmpi"; do
     # shellcheck disable=SC2086 # words
     set -- $ways
     # shellcheck disable=SC2046
-    check "no room for all $1" passes 4 "${crowded[@]}" $(played_by "$2" "$3" "$4") "${data[@]}" "${many[@]}"
+    check "no room for all $1" passes 4 "${crowded[@]}" $(played_by "${@:2}") "${data[@]}" "${many[@]}"
     check "says so once" no_room "$1"
 done
 check "says so of large broadcasts" no_pieces

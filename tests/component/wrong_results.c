@@ -4,8 +4,9 @@
  * it.
  *
  * Each is wrong by as little as can be, and only in what nicbarr_bench measures: its own
- * bookkeeping goes by other types. Sums of floats are maxima, broadcasts of bytes lack the last
- * one, and duplicates of all but MPI_COMM_WORLD have their members in the opposite order.
+ * bookkeeping goes by other types. Sums of floats are maxima, broadcasts and gatherings of bytes
+ * lack the last one, and duplicates of all but MPI_COMM_WORLD have their members in the opposite
+ * order.
  */
 #include <mpi.h>
 
@@ -20,6 +21,26 @@ int MPI_Iallreduce(const void *send, void *receive, int count, MPI_Datatype type
 {
     return PMPI_Iallreduce(send, receive, count, type, type == MPI_FLOAT ? MPI_MAX : op, comm,
                            request);
+}
+
+int MPI_Reduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, int root,
+               MPI_Comm comm)
+{
+    return PMPI_Reduce(send, receive, count, type, type == MPI_FLOAT ? MPI_MAX : op, root, comm);
+}
+
+int MPI_Allgather(const void *send, int send_count, MPI_Datatype send_type, void *receive,
+                  int count, MPI_Datatype type, MPI_Comm comm)
+{
+    int less = type == MPI_BYTE ? 1 : 0;
+    return PMPI_Allgather(send, send_count - less, send_type, receive, count - less, type, comm);
+}
+
+int MPI_Gather(const void *send, int send_count, MPI_Datatype send_type, void *receive, int count,
+               MPI_Datatype type, int root, MPI_Comm comm)
+{
+    int less = type == MPI_BYTE ? 1 : 0;
+    return PMPI_Gather(send, send_count - less, send_type, receive, count - less, type, root, comm);
 }
 
 int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)

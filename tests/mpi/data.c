@@ -10,7 +10,8 @@
  *  - back to back: one communicator again and again, where the last result is taken for this one;
  *  - round: broadcasts whose root goes round;
  *  - ahead: hundreds of broadcasts while one process sleeps, or reductions while their root does;
- *  - many: up to 40 MPI_Iallreduce at once on one communicator, and blocking calls meanwhile;
+ *  - many: up to 40 MPI_Iallreduce and MPI_Ireduce at once on one communicator, and blocking calls
+ *    meanwhile;
  *  - passing: communicators that are made, used and freed; MPI_Iallreduce as the first call does
  *    not wait.
  *
@@ -92,23 +93,48 @@ struct place {
     uint64_t identity; /* alike on its members, and on nobody else */
 };
 
-enum call { ALLREDUCE, IALLREDUCE, BCAST, IBCAST, ALLGATHER, REDUCE, BARRIER, IBARRIER, CALLS };
-static const char *const call_names[CALLS] = {"MPI_Allreduce", "MPI_Iallreduce", "MPI_Bcast",
-                                              "MPI_Ibcast",    "MPI_Allgather",  "MPI_Reduce",
-                                              "MPI_Barrier",   "MPI_Ibarrier"};
+enum call {
+    ALLREDUCE,
+    IALLREDUCE,
+    BCAST,
+    IBCAST,
+    ALLGATHER,
+    GATHER,
+    REDUCE,
+    IREDUCE,
+    BARRIER,
+    IBARRIER,
+    CALLS
+};
+static const char *const call_names[CALLS] = {
+    "MPI_Allreduce", "MPI_Iallreduce", "MPI_Bcast",   "MPI_Ibcast",  "MPI_Allgather",
+    "MPI_Gather",    "MPI_Reduce",     "MPI_Ireduce", "MPI_Barrier", "MPI_Ibarrier"};
+
+/* Only one gets the result. */
+static bool has_root(enum call call)
+{
+    return call == REDUCE || call == IREDUCE || call == GATHER;
+}
+
+static bool gathers(enum call call)
+{
+    return call == ALLGATHER || call == GATHER;
+}
 
 static bool is_nonblocking(enum call call)
 {
-    return call == IALLREDUCE || call == IBCAST || call == IBARRIER;
+    return call == IALLREDUCE || call == IREDUCE || call == IBCAST || call == IBARRIER;
 }
 
-/* Where the elements of a buffer are: blocks of some that touch, a stride apart. */
+/* Where the elements of a buffer are: blocks of some that touch, a stride apart. What is gathered
+ * has a part from each process, one behind the other. */
 struct layout {
     const struct data_type *type;
     MPI_Datatype mpi;
-    int count; /* of mpi */
-    bool made; /* mpi is to be freed */
-    size_t elements, block, stride;
+    int count;                     /* of mpi, in a part */
+    bool made;                     /* mpi is to be freed */
+    size_t parts, apart, elements; /* of a part */
+    size_t block, stride;
 };
 
 struct buffer {
@@ -125,7 +151,7 @@ struct operation {
     int root;
     bool in_place;
     bool checked;
-    struct layout layout; /* of receive */
+    struct layout layout, sent_layout; /* of receive, send */
     struct buffer send, receive;
     unsigned char filling; /* what receive had before */
     uint64_t sent;         /* a sum over send */
@@ -153,16 +179,35 @@ static size_t max_size(size_t a, size_t b)
 
 /* ---- buffers ---- */
 
-static size_t place_of(const struct layout *layout, size_t element)
+static size_t place_in_part(const struct layout *layout, size_t element)
 {
     return element / layout->block * layout->stride +
            element % layout->block * layout->type->extent;
 }
 
+/* From one part to the next, as MPI has it. */
+static size_t part_extent(const struct layout *layout)
+{
+    MPI_Aint lower, extent;
+    MPI_Type_get_extent(layout->mpi, &lower, &extent);
+    return (size_t)layout->count * (size_t)extent;
+}
+
+static size_t place_of(const struct layout *layout, size_t element)
+{
+    return element / layout->elements * layout->apart +
+           place_in_part(layout, element % layout->elements);
+}
+
+static size_t all_elements(const struct layout *layout)
+{
+    return layout->parts * layout->elements;
+}
+
 static size_t span(const struct layout *layout)
 {
-    return layout->elements == 0 ? 0
-                                 : place_of(layout, layout->elements - 1) + layout->type->extent;
+    size_t all = all_elements(layout);
+    return all == 0 ? 0 : place_of(layout, all - 1) + layout->type->extent;
 }
 
 static struct buffer buffer_make(struct rng *mine, const struct data_type *type, size_t bytes,
@@ -189,8 +234,12 @@ static uint64_t sum_of(const struct buffer *buffer)
 
 static struct layout plain_layout(const struct data_type *type, size_t elements)
 {
-    return (struct layout){type, type->mpi, (int)elements, false, elements, max_size(elements, 1),
-                           0};
+    return (struct layout){.type = type,
+                           .mpi = type->mpi,
+                           .count = (int)elements,
+                           .parts = 1,
+                           .elements = elements,
+                           .block = max_size(elements, 1)};
 }
 
 /* Two things that Open MPI 4.1 gets wrong by itself: one element that has no bytes is a message,
@@ -247,7 +296,7 @@ static struct layout any_layout(struct rng *mine, const struct data_type *type, 
 static bool gives_result(const struct operation *op)
 {
     return op->call == ALLREDUCE || op->call == IALLREDUCE ||
-           (op->call == REDUCE && op->place->rank == op->root);
+           ((op->call == REDUCE || op->call == IREDUCE) && op->place->rank == op->root);
 }
 
 /* What is between the fields of a type of MPI's own is MPI's: it is taken as it was found. */
@@ -255,7 +304,7 @@ static void expect_gaps(const struct layout *layout, const unsigned char *found,
 {
     const struct data_type *type = layout->type;
     for (size_t byte = 0; byte < type->extent && !type->gaps_are_ours; byte++)
-        for (size_t i = 0; i < layout->elements && data_is_gap(type, byte); i++)
+        for (size_t i = 0; i < all_elements(layout) && data_is_gap(type, byte); i++)
             to[place_of(layout, i) + byte] = found[place_of(layout, i) + byte];
 }
 
@@ -282,10 +331,10 @@ static void expect_data(const struct operation *op, unsigned char *to)
     if (gives_result(op))
         expect_reduction(op, true, to);
     else if (op->call == BCAST || op->call == IBCAST)
-        for (size_t i = 0; i < op->layout.elements; i++)
+        for (size_t i = 0; i < all_elements(&op->layout); i++)
             data_put(&values, op->root, i, to + place_of(&op->layout, i));
-    else if (op->call == ALLGATHER)
-        for (size_t i = 0; i < op->layout.elements; i++)
+    else if (op->call == ALLGATHER || (op->call == GATHER && op->place->rank == op->root))
+        for (size_t i = 0; i < all_elements(&op->layout); i++)
             data_put(&values, (int)(i / (size_t)op->count), i % (size_t)op->count,
                      to + place_of(&op->layout, i));
 }
@@ -362,24 +411,36 @@ static void spoil_result(struct game *game, struct operation *op)
 
 /* ---- the life of an operation ---- */
 
+/* Where a gathering is in place, the own part is where it is received. */
 static void fill_own(const struct operation *op, unsigned char *to)
 {
-    for (size_t i = 0; i < (size_t)op->count; i++)
-        data_put(&op->values, op->place->rank, i, to + i * op->values.type->extent);
+    bool in_part = op->in_place && gathers(op->call);
+    const struct layout *layout = in_part ? &op->layout : &op->sent_layout;
+    size_t first = in_part ? (size_t)op->place->rank * layout->elements : 0;
+    struct data_values values = op->values;
+    values.type = layout->type;
+    for (size_t i = 0; i < layout->elements; i++)
+        data_put(&values, op->place->rank, i, to + place_of(layout, first + i));
 }
 
 static void prepare(struct game *game, struct operation *op)
 {
-    bool copies = op->call == BCAST || op->call == IBCAST;
-    size_t elements = (size_t)op->count * (op->call == ALLGATHER ? (size_t)op->place->size : 1);
+    const struct data_type *type = op->values.type;
+    size_t count = (size_t)op->count;
+    bool copies = op->call == BCAST || op->call == IBCAST, any = copies || gathers(op->call);
     op->values.key = data_hash(test.seed, op->place->identity, ++game->started);
     op->filling = (unsigned char)(op->values.key >> 16);
-    op->layout = copies ? any_layout(&game->mine, op->values.type, elements)
-                        : plain_layout(op->values.type, elements);
+    op->layout = any ? any_layout(&game->mine, type, count) : plain_layout(type, count);
+    op->sent_layout =
+        gathers(op->call) ? any_layout(&game->mine, type, count) : plain_layout(type, count);
+    if (gathers(op->call)) {
+        op->layout.parts = (size_t)op->place->size;
+        op->layout.apart = part_extent(&op->layout);
+    }
     op->receive = buffer_make(&game->mine, op->layout.type, span(&op->layout), op->filling);
     /* At a place of the type's own, not of the layout's: nobody but the caller knows of gaps. */
-    op->send = buffer_make(&game->mine, op->values.type,
-                           copies ? 0 : (size_t)op->count * op->values.type->extent, 0);
+    op->send =
+        buffer_make(&game->mine, op->sent_layout.type, copies ? 0 : span(&op->sent_layout), 0);
     if (copies && op->place->rank == op->root)
         expect_data(op, op->receive.data);
     else if (!copies && op->call != BARRIER && op->call != IBARRIER)
@@ -389,7 +450,7 @@ static void prepare(struct game *game, struct operation *op)
 
 static void start(struct operation *op, MPI_Request *request)
 {
-    const struct layout *layout = &op->layout;
+    const struct layout *layout = &op->layout, *sent = &op->sent_layout;
     const void *from = op->in_place ? MPI_IN_PLACE : op->send.data;
     void *to = op->receive.data;
     MPI_Datatype type = op->values.type->mpi;
@@ -410,10 +471,16 @@ static void start(struct operation *op, MPI_Request *request)
         MPI_Ibcast(to, layout->count, layout->mpi, op->root, comm, request);
         break;
     case ALLGATHER:
-        MPI_Allgather(op->send.data, op->count, type, to, op->count, type, comm);
+        MPI_Allgather(from, sent->count, sent->mpi, to, layout->count, layout->mpi, comm);
+        break;
+    case GATHER:
+        MPI_Gather(from, sent->count, sent->mpi, to, layout->count, layout->mpi, op->root, comm);
         break;
     case REDUCE:
         MPI_Reduce(from, to, op->count, type, mpi_op, op->root, comm);
+        break;
+    case IREDUCE:
+        MPI_Ireduce(from, to, op->count, type, mpi_op, op->root, comm, request);
         break;
     case BARRIER:
         MPI_Barrier(comm);
@@ -425,6 +492,8 @@ static void start(struct operation *op, MPI_Request *request)
     /* MPI keeps it as long as it needs it. */
     if (layout->made)
         MPI_Type_free(&op->layout.mpi);
+    if (sent->made)
+        MPI_Type_free(&op->sent_layout.mpi);
 }
 
 /* It is complete, MPI says. */
@@ -574,7 +643,7 @@ static struct operation reduction(struct rng *plan, const struct place *place, e
     op.values.op = choose_op(plan, type);
     op.count = choose_count(plan, type);
     op.root = (int)(rng_below(plan, 1 << 16) % (unsigned)place->size);
-    op.in_place = rng_below(plan, 4) == 0 && (call != REDUCE || place->rank == op.root);
+    op.in_place = rng_below(plan, 4) == 0 && (!has_root(call) || place->rank == op.root);
     op.values.rough =
         rng_below(plan, 4) && data_can_be_rough(type, op.values.op) && has_fixed_bits(&op);
     return op;
@@ -599,6 +668,17 @@ static struct operation copying(struct rng *plan, const struct place *place, enu
     return op;
 }
 
+/* What nicbarr does is small in all. */
+static struct operation gathering(struct rng *plan, const struct place *place, enum call call)
+{
+    struct operation op = copying(plan, place, call);
+    bool small = rng_below(plan, 4), in_place = rng_below(plan, 4) == 0;
+    if (small && op.count > 0)
+        op.count = 1 + (op.count - 1) / place->size;
+    op.in_place = in_place && (call == ALLGATHER || place->rank == op.root);
+    return op;
+}
+
 static struct operation nothing(const struct place *place, enum call call)
 {
     struct operation op = {.call = call, .place = place, .checked = true};
@@ -611,13 +691,18 @@ static struct operation any_operation(struct rng *plan, const struct place *plac
 {
     static const enum call calls[] = {ALLREDUCE,  ALLREDUCE, ALLREDUCE, IALLREDUCE, IALLREDUCE,
                                       IALLREDUCE, BCAST,     BCAST,     BCAST,      BCAST,
-                                      IBCAST,     ALLGATHER, REDUCE,    BARRIER,    IBARRIER};
+                                      IBCAST,     ALLGATHER, ALLGATHER, GATHER,     REDUCE,
+                                      IREDUCE,    BARRIER,   IBARRIER};
     enum call call = calls[rng_below(plan, TEST_COUNT(calls))];
     switch (call) {
     case ALLREDUCE:
     case IALLREDUCE:
     case REDUCE:
+    case IREDUCE:
         return reduction(plan, place, call);
+    case ALLGATHER:
+    case GATHER:
+        return gathering(plan, place, call);
     case BARRIER:
     case IBARRIER:
         return nothing(place, call);
@@ -673,7 +758,10 @@ static void many_at_once(struct game *game, const struct place *place)
             play(game, reduction(&game->plan, place, ALLREDUCE));
         if (rng_below(&game->plan, 16) == 0)
             play(game, copying(&game->plan, place, BCAST));
-        play(game, reduction(&game->plan, place, IALLREDUCE));
+        if (rng_below(&game->plan, 16) == 0)
+            play(game,
+                 gathering(&game->plan, place, rng_below(&game->plan, 2) ? GATHER : ALLGATHER));
+        play(game, reduction(&game->plan, place, rng_below(&game->plan, 4) ? IALLREDUCE : IREDUCE));
         delay_random(&game->mine);
     }
     /* The rest stays outstanding, while this process goes on with other communicators. */
@@ -832,6 +920,10 @@ static void use(struct game *game, const struct place *place, int times)
         op.call = REDUCE;
         play(game, op);
         op.values.op = DATA_COPY;
+        op.call = ALLGATHER;
+        play(game, op);
+        op.call = GATHER;
+        play(game, op);
         op.call = BCAST;
         play(game, op);
         op.count = 2 * PIECE / (int)op.values.type->extent;

@@ -10,7 +10,8 @@
  * The operation asks MPI for what it needs to know of its type, takes its time now and then, and
  * takes a lock of the program: the one that is held where non-blocking reductions are started.
  *
- * --bits: a sum that the program has defined must have the bits of MPI_SUM.
+ * --bits: a sum that the program has defined must have the bits of MPI_SUM. And the order of
+ * elements in memory may be reversed, which is too much for Open MPI's own functions.
  *
  * NICBARR_TEST_BREAK=N: the operation does nothing, once in N times.
  */
@@ -41,6 +42,8 @@ enum {
     CELLS = 64,     /* places of numbers before and behind an element's address */
     ELEMENTS = 100, /* of a vector, at most */
     OUTSTANDING = 6,
+    ONLY_BLOCKING = 4096, /* with --bits: bytes of a vector, at most */
+    ONLY_NONBLOCKING = 1568,
     RANKS = 64
 };
 
@@ -161,6 +164,8 @@ static void make_layout(struct game *game, int number)
         types[i] = MPI_UINT32_T;
     }
     layout->extent = dense ? layout->n : high - low + 1 + (int)rng_below(&game->mine, 3);
+    if (bits && !dense && rng_below(&game->mine, 4) == 0)
+        layout->extent = -layout->extent;
     MPI_Type_create_struct(layout->n, lengths, places, types, &tight);
     MPI_Type_create_resized(tight, lower_bound(game->number, number), 4 * (MPI_Aint)layout->extent,
                             &layout->mpi);
@@ -225,6 +230,11 @@ static void expect(const struct reduction *r)
 }
 
 /* ---- a reduction ---- */
+
+static bool is_nonblocking(enum call call)
+{
+    return call == IALLREDUCE || call == IREDUCE;
+}
 
 static bool has_root(enum call call)
 {
@@ -330,10 +340,15 @@ static void step(struct game *game)
                             .root = (int)(rng_below(&game->plan, 1 << 16) % (unsigned)place->size),
                             .key = rng_next(&game->plan) << 20};
     bool in_place = rng_below(&game->plan, 4) == 0, now = rng_below(&game->plan, 8) == 0;
+    int most = (is_nonblocking(r->call) ? ONLY_NONBLOCKING : ONLY_BLOCKING) / (4 * r->layout->n);
+    if (bits && r->count > most)
+        r->count = most;
+    if (place->size == 1 && r->layout->extent < 0)
+        return;
     r->in_place = in_place && (!has_root(r->call) || r->root == place->rank);
     prepare(game, r);
     start(game, r, &game->requests[game->n]);
-    if (r->call == IALLREDUCE || r->call == IREDUCE)
+    if (is_nonblocking(r->call))
         game->n++;
     else
         finish(r);
