@@ -157,7 +157,8 @@ MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t s
     }
     const struct mcp_peer *from = peer_at(group, group->nsends + slot);
     const uint32_t unit = 0 == from->blocks ? 0 : *bytes / from->blocks;
-    const bool fits = unit <= group->unit_most && unit * from->blocks == *bytes;
+    const bool fits =
+        unit <= group->unit_most && 0 == unit % MCP_BLOCK_UNIT && unit * from->blocks == *bytes;
     *claim = epoch;
     *bytes = fits ? *bytes : 0;
     *offset = fits ? from->at * unit : 0;
