@@ -23,7 +23,8 @@
 #include "firmware/wire.h"
 
 /* What a host says to the kernel's NIC. It is as long as a collective packet, so that one can
- * become the other in place. */
+ * become the other in place. In a group that carries data, the node's block follows where an epoch
+ * is begun (0 bytes: nobody has data in it). */
 enum { MCP_DOORBELL_MAGIC = 0x4d42, MCP_DOORBELL_VERSION = 2 };
 
 enum mcp_ring {
@@ -31,6 +32,8 @@ enum mcp_ring {
     MCP_RING_ASK,       /* the host has waited for long: ask for the missing messages */
     MCP_RING_SLEEP,     /* the ringing host sleeps on its socket: wake it when `epoch` is done */
     MCP_RING_FAIL,      /* the group fails, as the node whose number is in `epoch` is missing */
+    MCP_RING_FAREWELL,  /* the hosts have left: `epoch` begins, without data, and no peer's word
+                           makes the group fail, as others may miss its data */
 };
 
 struct mcp_doorbell {
@@ -77,7 +80,9 @@ struct mcp_kernel_group {
     uint32_t wake_ip; /* a sleeping host has connected to this address (network byte order), */
     uint16_t wake_to; /* ... with this port of its own; 0: nobody sleeps */
     uint16_t zero;
-    uint32_t apart[12]; /* so that the written fields begin a line */
+    uint32_t board;     /* its place among the boards, if it carries data */
+    uint32_t leaves;    /* whether it says farewell */
+    uint32_t apart[10]; /* so that the written fields begin a line */
     struct mcp_group group;
     struct bpf_spin_lock lock; /* protects `group` and the tables behind it */
     uint32_t arrivals[MCP_KERNEL_MESSAGES];
@@ -97,7 +102,7 @@ _Static_assert(offsetof(struct mcp_kernel_group, group.done) == MCP_KERNEL_STATE
 
 /* The remains of a closed group, for peers who ask. */
 struct mcp_kernel_late {
-    uint32_t epoch;           /* the last one that was done */
+    uint32_t epoch;           /* the last one that was done, and whose data nobody can miss */
     uint32_t failed;          /* as in struct mcp_group */
     struct mcp_secret secret; /* of its packets */
 };
@@ -112,16 +117,29 @@ struct mcp_kernel_line {
 
 _Static_assert(sizeof(struct mcp_kernel_line) == MYR_LINE, "a line is a line of memory");
 
-/* Where a group's line is. */
-struct mcp_kernel_seen {
-    int page;      /* a descriptor; it may be mapped to read MCP_KERNEL_LINES times struct
-                      mcp_kernel_line, and for nothing else */
-    uint32_t line; /* the place of the group's line there */
+/* What has come in the last even and odd epoch of a group that carries data. Each has a map of its
+ * own, of one user, whose processes may map it to read. */
+enum { MCP_KERNEL_BOARD = 4096 /* bytes, for an epoch */ };
+struct mcp_kernel_board {
+    uint64_t word[2][MCP_KERNEL_BOARD / 8];
 };
 
-/* Lines of a page; the most pages, so that each group could be another user's; the place of a group
- * that has no line (any more). */
-enum { MCP_KERNEL_LINES = 32, MCP_KERNEL_PAGES = 1024 };
+/* Where a group's line is, and its board. Descriptors may be mapped to read, and for nothing
+ * else. */
+struct mcp_kernel_seen {
+    int page;      /* MCP_KERNEL_LINES times struct mcp_kernel_line */
+    uint32_t line; /* the place of the group's line there */
+    int board;     /* struct mcp_kernel_board; -1: the group carries no data */
+};
+
+/* Lines of a page; the most pages, so that each group could be another user's; the most boards, in
+ * all and of a user; the place of a group that has no line or board (any more). */
+enum {
+    MCP_KERNEL_LINES = 32,
+    MCP_KERNEL_PAGES = 1024,
+    MCP_KERNEL_BOARDS = 1024,
+    MCP_KERNEL_BOARDS_OF_ONE = 128
+};
 #define MCP_KERNEL_NOWHERE UINT32_MAX
 
 /* The place of the NIC, fixed when its program is loaded. */
@@ -149,6 +167,7 @@ struct mcp_kernel_peer {
     uint32_t ip;   /* network byte order, as the port */
     uint16_t port; /* of its NIC, which is that of this NIC */
     uint16_t node, slot;
+    uint16_t blocks, at;
     uint16_t zero;
 };
 

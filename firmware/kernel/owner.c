@@ -40,7 +40,7 @@ struct mcp_kernel {
     int ingress, egress; /* links */
     int bell;            /* a UDP socket to ring with */
     char interface[IF_NAMESIZE];
-    struct mcp_pages *pages;
+    struct mcp_pages *pages, *boards;
     struct {
         uint32_t ip;
         uint32_t groups;                /* peers of open groups that are there */
@@ -193,8 +193,10 @@ int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
         mcp_kernel_close(loading);
         return refuse(why, "cannot tell how many processors this machine has");
     }
-    loading->pages = mcp_pages_make(bpf_map__fd(loading->program->maps.pages));
-    if (NULL == loading->pages) {
+    loading->pages = mcp_pages_make(bpf_map__fd(loading->program->maps.pages), &mcp_pages_of_lines);
+    loading->boards =
+        mcp_pages_make(bpf_map__fd(loading->program->maps.boards), &mcp_pages_of_boards);
+    if (NULL == loading->pages || NULL == loading->boards) {
         mcp_kernel_close(loading);
         return refuse(why, "the kernel gives no pages for the NIC's groups: %s", strerror(errno));
     }
@@ -268,9 +270,8 @@ void mcp_kernel_close(struct mcp_kernel *kernel)
             close(descriptors[d]);
         }
     }
-    if (NULL != kernel->pages) {
-        mcp_pages_free(kernel->pages);
-    }
+    mcp_pages_free(kernel->pages);
+    mcp_pages_free(kernel->boards);
     ring_buffer__free(kernel->told);
     program__destroy(kernel->program);
     free(kernel);
@@ -324,7 +325,8 @@ static void need_peers(struct mcp_kernel *kernel, const struct mcp_kernel_group 
     }
 }
 
-static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, uint32_t line)
+static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, uint32_t line,
+                     uint32_t board)
 {
     struct mcp_kernel_group *group = calloc(1, sizeof(*group));
     if (NULL == group) {
@@ -333,6 +335,7 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     }
     group->uid = plan->uid;
     group->line = line;
+    group->board = board;
     group->group.key = plan->key;
     group->group.secret = plan->secret;
     group->group.node = (uint16_t)plan->node;
@@ -340,11 +343,13 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     group->group.nsteps = plan->nsteps;
     group->group.nsends = plan->nsends;
     group->group.nwaits = plan->nwaits;
+    group->group.places = plan->places;
+    group->group.unit_most = plan->unit_most;
     memcpy(group->steps, plan->steps, sizeof(group->steps));
     for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
         const struct mcp_kernel_peer *peer = &plan->peers[p];
-        group->peers[p] =
-            (struct mcp_peer){find_neighbour(kernel, peer->ip), peer->node, peer->slot};
+        group->peers[p] = (struct mcp_peer){find_neighbour(kernel, peer->ip), peer->node,
+                                            peer->slot, peer->blocks, peer->at};
     }
     const int rc = bpf_map__update_elem(kernel->program->maps.groups, &plan->key, sizeof(plan->key),
                                         group, sizeof(*group), BPF_NOEXIST);
@@ -371,6 +376,23 @@ static int clear_line(const struct mcp_kernel *kernel, uint32_t line)
     return rc < 0 || 0 != run.retval ? -1 : 0;
 }
 
+/* So many more open groups carry data. */
+static void count_carrying(const struct mcp_kernel *kernel, int more)
+{
+    kernel->program->data_owner->carrying += (uint32_t)more;
+}
+
+/* No group has this line and this board any more. */
+static void spend(const struct mcp_kernel *kernel, uint32_t line, uint32_t board)
+{
+    if (MCP_KERNEL_NOWHERE != line) {
+        mcp_pages_spend(kernel->pages, line);
+    }
+    if (MCP_KERNEL_NOWHERE != board) {
+        mcp_pages_spend(kernel->boards, board);
+    }
+}
+
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                           struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
 {
@@ -378,16 +400,19 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
         plan->nwaits > MCP_KERNEL_MESSAGES) {
         return refuse(why, "the schedule is too long for the kernel's NIC");
     }
-    uint32_t place;
-    const int page = mcp_pages_take(kernel->pages, plan->uid, &place);
-    if (page < 0 || clear_line(kernel, place) < 0 || add_group(kernel, plan, place) < 0) {
+    const bool carries = 0 != plan->places;
+    uint32_t line = MCP_KERNEL_NOWHERE, board = MCP_KERNEL_NOWHERE;
+    seen->page = mcp_pages_take(kernel->pages, plan->uid, &line);
+    seen->board = carries ? mcp_pages_take(kernel->boards, plan->uid, &board) : -1;
+    seen->line = line % MCP_KERNEL_LINES;
+    count_carrying(kernel, carries);
+    if (seen->page < 0 || (carries && seen->board < 0) || clear_line(kernel, line) < 0 ||
+        add_group(kernel, plan, line, board) < 0) {
         refuse(why, "the kernel's NIC takes no more groups: %s", strerror(errno));
-        if (page >= 0) {
-            mcp_pages_spend(kernel->pages, place);
-        }
+        count_carrying(kernel, -carries);
+        spend(kernel, line, board);
         return -1;
     }
-    *seen = (struct mcp_kernel_seen){page, place % MCP_KERNEL_LINES};
     return 0;
 }
 
@@ -398,33 +423,43 @@ static bool look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_g
                                      sizeof(*group), BPF_F_LOCK);
 }
 
-/* Take the line away from a group that is being closed. A program that runs on another processor
- * may know the group a little longer. It looks for the line under the group's lock. */
-static void take_line(struct mcp_kernel *kernel, struct mcp_kernel_group *group)
+/* Take line and board away from a group that is being closed. A program that runs on another
+ * processor may know the group a little longer. It looks for them under the group's lock. */
+static void take_away(const struct mcp_kernel *kernel, struct mcp_kernel_group *group)
 {
     const uint64_t key = group->group.key;
-    const uint32_t place = group->line;
-    group->line = MCP_KERNEL_NOWHERE;
+    const uint32_t line = group->line, board = group->board;
+    group->line = group->board = MCP_KERNEL_NOWHERE;
     if (0 == bpf_map__update_elem(kernel->program->maps.groups, &key, sizeof(key), group,
                                   sizeof(*group), BPF_F_LOCK)) {
-        mcp_pages_spend(kernel->pages, place);
+        spend(kernel, line, board);
     }
+}
+
+/* How a group has ended (as in collective.c). Data go with it: a peer that still misses those of
+ * the last epoch must not hear that this is done. */
+static struct mcp_kernel_late remember(const struct mcp_group *group)
+{
+    const uint32_t done = myr_glance(&group->done), failed = myr_glance(&group->failed);
+    const bool data = 0 != group->unit[done % 2];
+    return (struct mcp_kernel_late){
+        .epoch = data ? done - 1 : done,
+        .failed = data && 0 == failed ? group->node + 1U : failed,
+        .secret = group->secret,
+    };
 }
 
 void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
 {
     struct mcp_kernel_group group;
     if (look_up(kernel, key, &group)) {
-        take_line(kernel, &group);
-        const struct mcp_kernel_late last = {
-            .epoch = myr_glance(&group.group.done),
-            .failed = myr_glance(&group.group.failed),
-            .secret = group.group.secret,
-        };
+        take_away(kernel, &group);
+        const struct mcp_kernel_late last = remember(&group.group);
         (void)bpf_map__update_elem(kernel->program->maps.late, &key, sizeof(key), &last,
                                    sizeof(last), BPF_ANY);
         (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
         need_peers(kernel, &group, UINT32_MAX);
+        count_carrying(kernel, -(0 != group.group.places));
     }
 }
 
@@ -474,8 +509,10 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
     if (!look_up(kernel, key, &group)) {
         return -1;
     }
-    const struct mcp_doorbell bell =
-        mcp_doorbell(ring, MCP_RING_FAIL == ring ? group.group.node : 0, key);
+    const uint32_t about = MCP_RING_FAIL == ring       ? group.group.node
+                           : MCP_RING_FAREWELL == ring ? myr_glance(&group.group.done) + 1
+                                                       : 0;
+    const struct mcp_doorbell bell = mcp_doorbell(ring, about, key);
     const struct sockaddr_in peer = {
         /* on its way there the program takes it */
         .sin_family = AF_INET,
@@ -486,6 +523,19 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
                                   (const struct sockaddr *)&peer, sizeof(peer))
                ? 0
                : -1;
+}
+
+bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)
+{
+    struct mcp_kernel_group group;
+    if (!look_up(kernel, key, &group) || mcp_group_waits_now(&group.group) ||
+        0 != myr_glance(&group.group.failed) ||
+        0 == group.group.unit[myr_glance(&group.group.done) % 2]) {
+        return false;
+    }
+    *epoch = myr_glance(&group.group.done) + 1;
+    (void)mcp_kernel_ring(kernel, key, MCP_RING_FAREWELL);
+    return true;
 }
 
 /* ---- neighbours ---- */

@@ -23,7 +23,7 @@ struct mcp_kernel; /* one NIC */
 enum { MCP_KERNEL_WHY = 240 };
 
 /* Load the NIC's program for the interface with this address. Its packets will have this UDP port
- * (both in network byte order). Takes 0.2 s. It shows whether this machine's kernel and this
+ * (both in network byte order). Takes 0.3 s. It shows whether this machine's kernel and this
  * process's rights allow the NIC. mcp_kernel_close() ends it. */
 int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
                     char why[MCP_KERNEL_WHY]);
@@ -41,11 +41,12 @@ struct mcp_kernel_plan {
     uint32_t uid; /* whose doorbells count */
     uint32_t nodes, node;
     uint32_t nsteps, nsends, nwaits; /* at the most MCP_KERNEL_STEPS, MCP_KERNEL_MESSAGES */
+    uint32_t places, unit_most;      /* of its board, MCP_KERNEL_BOARD bytes at the most; 0: none */
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_kernel_peer peers[MCP_KERNEL_PEERS];
 };
 
-/* Open it; epochs begin with 1. The descriptor in `seen` stays the NIC's. Peers must be neighbours
+/* Open it; epochs begin with 1. The descriptors in `seen` stay the NIC's. Peers must be neighbours
  * (below), or nothing is sent to them. */
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                           struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY]);
@@ -55,6 +56,11 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
  * MCP_KERNEL_LATE. */
 void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key);
 void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key);
+
+/* The hosts have left the group. If a peer may still miss data of its last epoch, it begins another
+ * one, without data, as mcp_collective_farewell() tells: true, with that epoch. It is to be closed
+ * when that is complete. False: close it now. */
+bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch);
 
 /* Has the group entered an epoch that is not done? 1: yes; 0: it is idle; -1: there is no such
  * group. */
@@ -68,8 +74,8 @@ uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
 /* Not 0: the group has failed, as the node of this number - 1 is missing. */
 uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key);
 
-/* Ring for a group, as its hosts do: MCP_RING_ASK; or MCP_RING_FAIL, as a process of this node has
- * died. */
+/* Ring for a group, as its hosts do: MCP_RING_ASK; MCP_RING_FAIL, as a process of this node has
+ * died; or MCP_RING_FAREWELL. */
 int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring);
 
 /* A descriptor that can be read when groups are stuck. -1: this kernel does not find out by itself,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pages, and their lines; see pages.h. */
+/* Pages, and their places; see pages.h. */
 #include "firmware/kernel/pages.h"
 
 #include <bpf/bpf.h>
@@ -17,25 +17,43 @@ struct page {
     int map;
     bool owned;     /* by a user; none has had it yet otherwise */
     uint32_t uid;   /* ... by this one */
-    uint32_t taken; /* a bit for each line */
-    uint64_t spent; /* when its last line was given back: so many had been, in all */
+    uint32_t taken; /* a bit for each place */
+    uint64_t spent; /* when its last place was given back: so many had been, in all */
 };
 
 struct mcp_pages {
+    const struct mcp_pages_kind *kind;
     int map; /* of maps */
     uint64_t spent;
     uint32_t count;
-    struct page page[MCP_KERNEL_PAGES];
+    struct page page[]; /* [kind->most] */
 };
 
 _Static_assert(MCP_KERNEL_LINES == 32, "as many as bits");
 
+const struct mcp_pages_kind mcp_pages_of_lines = {
+    .name = "mcp_page",
+    .bytes = sizeof(struct mcp_kernel_line),
+    .places = MCP_KERNEL_LINES,
+    .most = MCP_KERNEL_PAGES,
+    .most_of_one = MCP_KERNEL_PAGES,
+};
+
+const struct mcp_pages_kind mcp_pages_of_boards = {
+    .name = "mcp_board",
+    .bytes = sizeof(struct mcp_kernel_board),
+    .places = 1,
+    .most = MCP_KERNEL_BOARDS,
+    .most_of_one = MCP_KERNEL_BOARDS_OF_ONE,
+    .for_good = true,
+};
+
 /* A map of one page. From now on only the program may write it. */
-static int make_page(void)
+static int make_page(const struct mcp_pages_kind *kind)
 {
     const struct bpf_map_create_opts options = {.sz = sizeof(options), .map_flags = BPF_F_MMAPABLE};
-    const int page = bpf_map_create(BPF_MAP_TYPE_ARRAY, "mcp_page", sizeof(uint32_t),
-                                    sizeof(struct mcp_kernel_line), MCP_KERNEL_LINES, &options);
+    const int page = bpf_map_create(BPF_MAP_TYPE_ARRAY, kind->name, sizeof(uint32_t), kind->bytes,
+                                    kind->places, &options);
     if (page >= 0 && bpf_map_freeze(page) < 0) {
         close(page);
         return -1;
@@ -49,8 +67,8 @@ static void make_more(struct mcp_pages *pages)
     const struct bpf_map_batch_opts options = {.sz = sizeof(options)};
     uint32_t place[MADE_AT_ONCE], made = 0;
     int page[MADE_AT_ONCE];
-    while (made < MADE_AT_ONCE && pages->count + made < MCP_KERNEL_PAGES &&
-           (page[made] = make_page()) >= 0) {
+    while (made < MADE_AT_ONCE && pages->count + made < pages->kind->most &&
+           (page[made] = make_page(pages->kind)) >= 0) {
         place[made] = pages->count + made;
         ++made;
     }
@@ -67,12 +85,13 @@ static void make_more(struct mcp_pages *pages)
     }
 }
 
-struct mcp_pages *mcp_pages_make(int map)
+struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind)
 {
-    struct mcp_pages *pages = calloc(1, sizeof(*pages));
+    struct mcp_pages *pages = calloc(1, sizeof(*pages) + kind->most * sizeof(pages->page[0]));
     if (NULL == pages) {
         return NULL;
     }
+    pages->kind = kind;
     pages->map = map;
     make_more(pages);
     if (0 == pages->count) {
@@ -86,18 +105,28 @@ struct mcp_pages *mcp_pages_make(int map)
 
 void mcp_pages_free(struct mcp_pages *pages)
 {
-    for (uint32_t p = 0; p < pages->count; ++p) {
+    for (uint32_t p = 0; NULL != pages && p < pages->count; ++p) {
         close(pages->page[p].map);
     }
     free(pages);
 }
 
-/* A page of this user's that has room. NULL: there is none. */
-static struct page *find_own(struct mcp_pages *pages, uint32_t uid)
+/* All places of a page are taken. */
+static uint32_t all_taken(const struct mcp_pages *pages)
 {
+    return UINT32_MAX >> (32 - pages->kind->places);
+}
+
+/* A page of this user's that has room. NULL: there is none. `count` gets how many pages the user
+ * has. */
+static struct page *find_own(struct mcp_pages *pages, uint32_t uid, uint32_t *count)
+{
+    *count = 0;
     for (uint32_t p = 0; p < pages->count; ++p) {
         struct page *page = &pages->page[p];
-        if (page->owned && uid == page->uid && UINT32_MAX != page->taken) {
+        const bool own = page->owned && uid == page->uid;
+        *count += own;
+        if (own && all_taken(pages) != page->taken) {
             return page;
         }
     }
@@ -130,38 +159,40 @@ static struct page *find_idle(struct mcp_pages *pages)
 
 static struct page *choose(struct mcp_pages *pages, uint32_t uid)
 {
-    struct page *page = find_own(pages, uid);
-    if (NULL == page) {
-        page = find_new(pages);
+    uint32_t count;
+    struct page *page = find_own(pages, uid, &count);
+    if (NULL != page || count >= pages->kind->most_of_one) {
+        return page;
     }
+    page = find_new(pages);
     if (NULL == page) {
         make_more(pages);
         page = find_new(pages);
     }
-    return NULL == page ? find_idle(pages) : page;
+    return NULL != page || pages->kind->for_good ? page : find_idle(pages);
 }
 
 int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *place)
 {
     struct page *page = choose(pages, uid);
-    uint32_t line = 0;
+    uint32_t free_one = 0;
     if (NULL == page) {
         errno = ENOSPC;
         return -1;
     }
-    while (0 != (page->taken >> line & 1)) {
-        ++line;
+    while (0 != (page->taken >> free_one & 1)) {
+        ++free_one;
     }
     page->owned = true;
     page->uid = uid;
-    page->taken |= UINT32_C(1) << line;
-    *place = (uint32_t)(page - pages->page) * MCP_KERNEL_LINES + line;
+    page->taken |= UINT32_C(1) << free_one;
+    *place = (uint32_t)(page - pages->page) * pages->kind->places + free_one;
     return page->map;
 }
 
 void mcp_pages_spend(struct mcp_pages *pages, uint32_t place)
 {
-    struct page *page = &pages->page[place / MCP_KERNEL_LINES];
-    page->taken &= ~(UINT32_C(1) << place % MCP_KERNEL_LINES);
+    struct page *page = &pages->page[place / pages->kind->places];
+    page->taken &= ~(UINT32_C(1) << place % pages->kind->places);
     page->spent = ++pages->spent;
 }

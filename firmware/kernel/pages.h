@@ -1,38 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pages on which the kernel's NIC tells hosts which epoch is done. Each group has a line of a
- * page. Called by owner.c.
+ * The pages on which the kernel's NIC tells hosts which epoch is done, and the boards on which it
+ * shows them data. Each group has a line of a page; one that carries data has a board as well,
+ * which is a page with one place. Called by owner.c.
  *
  * A page is an array map, in a map of maps. Hosts may map it, and nobody knows whether one still
  * does: they may keep it after their group is closed, or pass its descriptor on. A map that is
  * mapped is never freed, and its memory is the owner's. So pages are not given back, there are so
- * many and no more, and all lines are used again.
+ * many and no more, and all places are used again.
  *
- * Invariants: a line is one group's at a time. Groups of a page are one user's. Only when more than
- * MCP_KERNEL_PAGES users have come, a page on which no group is open is given to another user; the
- * one before could still read the new one's epochs there, and nothing else.
+ * Invariants: a place is one group's at a time. Groups of a page are one user's. Only when more
+ * than MCP_KERNEL_PAGES users have come, a page of lines on which no group is open is given to
+ * another user; the one before could still read the new one's epochs there, and nothing else. A
+ * board stays its user's for good. So a user may have some of them, and not all.
  *
  * One thread calls these functions.
  */
 #ifndef MCP_KERNEL_PAGES_H
 #define MCP_KERNEL_PAGES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mcp_pages;
 
+/* What pages are like. */
+struct mcp_pages_kind {
+    const char *name;     /* of the maps */
+    uint32_t bytes;       /* of a place, */
+    uint32_t places;      /* ... of which a page has so many, 32 at the most */
+    uint32_t most;        /* pages */
+    uint32_t most_of_one; /* ... and of one user */
+    bool for_good;        /* a page stays its user's */
+};
+extern const struct mcp_pages_kind mcp_pages_of_lines, mcp_pages_of_boards;
+
 /* The pages for this map of maps, which must outlive the result. NULL, with errno: there are
  * none. */
-struct mcp_pages *mcp_pages_make(int map);
+struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind);
 void mcp_pages_free(struct mcp_pages *pages);
 
-/* Take a line for a group of this user. `place` gets its place among the lines of all pages. What
- * the group before has left there is still there. Returns the page's descriptor, which stays the
- * pages' own; or -1 with errno: there is none. Some calls make more pages, which takes some 10
+/* Take a place for a group of this user. `place` gets its number among the places of all pages.
+ * What the group before has left there is still there. Returns the page's descriptor, which stays
+ * the pages' own; or -1 with errno: there is none. Some calls make more pages, which takes some 10
  * ms. */
 int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *place);
 
-/* No group has the line any more, and no program will write it. */
+/* No group has the place any more, and no program will write it. */
 void mcp_pages_spend(struct mcp_pages *pages, uint32_t place);
 
 #endif

@@ -72,6 +72,40 @@ struct {
     __array(values, struct page_of_lines);
 } pages SEC(".maps");
 
+/* Boards of groups that carry data. Hosts may map those of their user. */
+struct page_of_board {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(key_size, sizeof(uint32_t));
+    __uint(value_size, sizeof(struct mcp_kernel_board));
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+    __uint(max_entries, MCP_KERNEL_BOARDS);
+    __type(key, uint32_t);
+    __array(values, struct page_of_board);
+} boards SEC(".maps");
+
+/* How many open groups carry data. The owner writes it. While there are none, only packets without
+ * payload can be ours. */
+volatile uint32_t carrying SEC(".data.owner");
+
+/* A payload while it is checked, or sealed: of the packet that a processor is at. Nothing else
+ * writes it meanwhile, as programs at these hooks are not interrupted by others. */
+enum { PAYLOAD_WORDS = MCP_PAYLOAD_MOST / 8 };
+struct payload {
+    uint64_t word[PAYLOAD_WORDS];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct payload);
+} payloads SEC(".maps");
+
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, MCP_KERNEL_NEIGHBOURS);
@@ -129,8 +163,9 @@ struct {
 
 /* ---- packets ---- */
 
-/* A whole collective packet on the wire. A doorbell has the same shape. The words are those of
- * struct mcp_header up to its collective part, or those of struct mcp_doorbell. */
+/* A whole collective packet on the wire, or all but its payload. A doorbell has the same shape. The
+ * words are those of struct mcp_header up to its collective part, or those of struct mcp_doorbell.
+ */
 enum { WORDS = MCP_COLLECTIVE_BYTES / 4 };
 struct frame {
     struct ethhdr ethernet;
@@ -161,6 +196,19 @@ enum {
     HOPS = 64
 };
 
+/* Bytes of payload in a packet of ours; more than MCP_PAYLOAD_MOST: it is none. */
+static __always_inline uint32_t payload_bytes(const struct __sk_buff *packet)
+{
+    return packet->len - (uint32_t)sizeof(struct frame);
+}
+
+/* Can a packet of ours be that long? */
+static __always_inline bool may_be_ours(uint32_t bytes)
+{
+    return 0 == bytes ||
+           (bytes <= MCP_PAYLOAD_MOST && 0 == bytes % MCP_BLOCK_UNIT && 0 != carrying);
+}
+
 /*
  * The packet's frame, if it has the shape of one of ours. NULL: foreign. Whatever the system's UDP
  * would not take for a datagram of this length is foreign. So is a datagram with a checksum, as
@@ -168,7 +216,8 @@ enum {
  */
 static __always_inline struct frame *frame_of(struct __sk_buff *packet)
 {
-    if (packet->len != sizeof(struct frame) || packet->protocol != bpf_htons(ETH_P_IP)) {
+    const uint32_t bytes = payload_bytes(packet);
+    if (!may_be_ours(bytes) || packet->protocol != bpf_htons(ETH_P_IP)) {
         return NULL;
     }
     if (packet->data + sizeof(struct frame) > packet->data_end) {
@@ -177,9 +226,9 @@ static __always_inline struct frame *frame_of(struct __sk_buff *packet)
     struct frame *frame = (struct frame *)(long)packet->data;
     if ((void *)(frame + 1) > (void *)(long)packet->data_end || 4 != frame->ip.version ||
         5 != frame->ip.ihl || IPPROTO_UDP != frame->ip.protocol ||
-        bpf_htons(IP_BYTES) != frame->ip.tot_len ||
+        bpf_htons((uint16_t)(IP_BYTES + bytes)) != frame->ip.tot_len ||
         0 != (frame->ip.frag_off & bpf_htons((uint16_t)~UNCUT)) ||
-        bpf_htons(UDP_BYTES) != frame->udp.len || 0 != frame->udp.check ||
+        bpf_htons((uint16_t)(UDP_BYTES + bytes)) != frame->udp.len || 0 != frame->udp.check ||
         0 != packet->vlan_present) {
         return NULL;
     }
@@ -196,10 +245,10 @@ static __always_inline uint16_t internet_check(uint64_t sum)
 }
 
 /* The checksum of the IP header that fill_frame() makes, computed from its parts. */
-static __always_inline uint16_t ip_check(uint32_t from, uint32_t to)
+static __always_inline uint16_t ip_check(uint32_t from, uint32_t to, uint16_t length)
 {
-    const uint32_t parts = bpf_htons(0x4500) + bpf_htons(IP_BYTES) + bpf_htons(UNCUT) +
-                           bpf_htons(HOPS << 8 | IPPROTO_UDP);
+    const uint32_t parts =
+        bpf_htons(0x4500) + length + bpf_htons(UNCUT) + bpf_htons(HOPS << 8 | IPPROTO_UDP);
     return internet_check((uint64_t)parts + from + to);
 }
 
@@ -210,26 +259,28 @@ static __always_inline bool ip_fits(const void *ip)
     return 0 == internet_check((uint64_t)words[0] + words[1] + words[2] + words[3] + words[4]);
 }
 
-/* Fill in all of a packet from the NIC's port but the Ethernet addresses and the message. */
+/* Fill in all of a packet from the NIC's port but the Ethernet addresses and the message, which has
+ * so many bytes of payload. */
 static __always_inline void fill_frame(struct frame *frame, uint32_t from_ip, uint32_t to_ip,
-                                       uint16_t to_port)
+                                       uint16_t to_port, uint32_t bytes)
 {
+    const uint16_t length = bpf_htons((uint16_t)(IP_BYTES + bytes));
     frame->ethernet.h_proto = bpf_htons(ETH_P_IP);
     frame->ip = (struct iphdr){
         .version = 4,
         .ihl = 5,
-        .tot_len = bpf_htons(IP_BYTES),
+        .tot_len = length,
         .frag_off = bpf_htons(UNCUT),
         .ttl = HOPS,
         .protocol = IPPROTO_UDP,
         .saddr = from_ip,
         .daddr = to_ip,
-        .check = ip_check(from_ip, to_ip),
+        .check = ip_check(from_ip, to_ip, length),
     };
     frame->udp = (struct udphdr){
         .source = place.port,
         .dest = to_port,
-        .len = bpf_htons(UDP_BYTES),
+        .len = bpf_htons((uint16_t)(UDP_BYTES + bytes)),
     };
 }
 
@@ -252,33 +303,85 @@ __attribute__((noinline)) uint64_t mcp_sum(uint64_t secret0, uint64_t secret1, u
     return mcp_sip_end(sip, MCP_CHECK_ROUNDS, MCP_CHECK_LAST_ROUNDS, last);
 }
 
-/* As mcp_collective_check(). */
+/* The same for a packet with payload: as long_check() in wire.c. */
+__attribute__((noinline)) uint64_t mcp_sum_payload(const struct payload *payload,
+                                                   const struct mcp_secret *secret, uint64_t word,
+                                                   uint64_t last, uint32_t words)
+{
+    if (!payload || !secret) {
+        return 0;
+    }
+    struct mcp_sip sip = mcp_sip_begin(secret);
+    mcp_sip_word(&sip, MCP_CHECK_ROUNDS, word);
+    for (uint32_t w = 0; w < PAYLOAD_WORDS && w < words; ++w) {
+        mcp_sip_word(&sip, MCP_CHECK_ROUNDS, payload->word[w]);
+    }
+    return mcp_sip_end(sip, MCP_CHECK_ROUNDS, MCP_CHECK_LAST_ROUNDS, last);
+}
+
+/* Not NULL, for any processor. */
+static __always_inline struct payload *own_payload(void)
+{
+    const uint32_t zero = 0;
+    return bpf_map_lookup_elem(&payloads, &zero);
+}
+
+/* The check of a packet whose payload, if it has any, is this processor's. */
 static __always_inline uint64_t check_of(const struct mcp_header *header,
                                          const struct mcp_secret *secret)
 {
-    return mcp_sum(secret->word[0], secret->word[1], mcp_collective_word(header),
-                   mcp_last_word(header, 8));
+    const uint64_t word = mcp_collective_word(header);
+    if (0 == header->payload_bytes) {
+        return mcp_sum(secret->word[0], secret->word[1], word, mcp_last_word(header, 8));
+    }
+    return mcp_sum_payload(own_payload(), secret, word,
+                           mcp_last_word(header, 8 + header->payload_bytes),
+                           header->payload_bytes / 8);
 }
 
-/* Turn the packet into one of ours, to the NIC at this address and hardware address. */
+/* Keep the packet's payload. */
+static __always_inline bool load_payload(struct __sk_buff *packet, uint32_t bytes)
+{
+    struct payload *payload = own_payload();
+    return payload && bytes > 0 && bytes <= MCP_PAYLOAD_MOST &&
+           0 == bpf_skb_load_bytes(packet, sizeof(struct frame), payload, bytes);
+}
+
+/* The packet becomes this frame, and this processor's payload of so many bytes behind it. */
+static __always_inline bool put(struct __sk_buff *packet, const struct frame *frame, uint32_t bytes)
+{
+    const uint32_t length = (uint32_t)sizeof(*frame) + bytes;
+    if (length != packet->len && bpf_skb_change_tail(packet, length, 0) < 0) {
+        return false;
+    }
+    if (bpf_skb_store_bytes(packet, 0, frame, sizeof(*frame), 0) < 0) {
+        return false;
+    }
+    if (0 == bytes) {
+        return true;
+    }
+    const struct payload *payload = own_payload();
+    return payload && bytes <= MCP_PAYLOAD_MOST &&
+           0 == bpf_skb_store_bytes(packet, sizeof(*frame), payload, bytes, 0);
+}
+
+/* Seal the header (mcp_seal()), and turn the packet into one of ours with it, to the NIC at this
+ * address and hardware address. */
 static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, uint32_t ip,
-                                const struct mcp_header *header, const struct mcp_secret *secret)
+                                struct mcp_header *header, const struct mcp_secret *secret,
+                                uint32_t bytes)
 {
     struct made_frame made = {0};
     struct frame *frame = &made.frame;
     __builtin_memcpy(frame->ethernet.h_dest, mac, ETH_ALEN);
     copy_own_mac(frame->ethernet.h_source);
-    fill_frame(frame, place.ip, ip, place.port);
-    struct mcp_header sealed = {
-        .magic = MCP_MAGIC,
-        .version = MCP_WIRE_VERSION,
-        .type = header->type,
-        .key = header->key,
-    };
-    sealed.collective = header->collective;
-    sealed.check = check_of(&sealed, secret);
-    copy_words(frame->words, &sealed);
-    if (bpf_skb_store_bytes(packet, 0, frame, sizeof(*frame), 0) < 0) {
+    fill_frame(frame, place.ip, ip, place.port, bytes);
+    header->magic = MCP_MAGIC;
+    header->version = MCP_WIRE_VERSION;
+    header->payload_bytes = bytes;
+    header->check = check_of(header, secret);
+    copy_words(frame->words, header);
+    if (!put(packet, frame, bytes)) {
         COUNT(send_errors);
         return false;
     }
@@ -287,25 +390,50 @@ static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, ui
     return true;
 }
 
-/* Turn the packet into this message. False: the receiver's hardware address is not known. */
-static __always_inline bool become(struct __sk_buff *packet, const struct mcp_kernel_group *group,
-                                   const struct mcp_message *message)
+/* ---- boards ---- */
+
+/* The group's board. NULL: it has none (any more). */
+static __always_inline struct mcp_kernel_board *board_at(uint32_t place)
 {
-    const struct mcp_kernel_neighbour *peer = bpf_map_lookup_elem(&neighbours, &message->to);
-    if (!peer || !peer->known) {
-        COUNT(send_errors);
-        return false;
-    }
-    return say(packet, peer->mac, peer->ip, &message->header, &group->group.secret);
+    const uint32_t zero = 0;
+    void *board = bpf_map_lookup_elem(&boards, &place);
+    return board ? bpf_map_lookup_elem(board, &zero) : NULL;
 }
 
-static __always_inline void send_clone(struct __sk_buff *packet,
-                                       const struct mcp_kernel_group *group,
-                                       const struct mcp_message *message)
+/* A word of an epoch's board. */
+static __always_inline uint64_t *word_at(struct mcp_kernel_board *board, uint32_t epoch,
+                                         uint32_t word)
 {
-    if (become(packet, group, message) && bpf_clone_redirect(packet, place.interface, 0) < 0) {
-        COUNT(send_errors);
+    return &board->word[epoch % 2][word % (MCP_KERNEL_BOARD / 8)];
+}
+
+/*
+ * Put this processor's payload on the board. The group is locked, and its board still is this one:
+ * the owner takes a board away under that lock. So nobody writes it who still knows a closed group.
+ */
+static __always_inline void keep(struct mcp_kernel_board *board, uint32_t epoch,
+                                 const struct payload *payload, uint32_t bytes, uint32_t offset)
+{
+    for (uint32_t w = 0; w < PAYLOAD_WORDS && w < bytes / 8; ++w) {
+        *word_at(board, epoch, offset / 8 + w) = payload->word[w];
     }
+}
+
+/*
+ * Have this processor's payload be the beginning of the board. When another processor is far ahead,
+ * the board may change meanwhile. Then nobody misses this epoch's messages any more: whoever gets
+ * this one knows it. What is sealed is what is sent.
+ */
+__attribute__((noinline)) int mcp_fetch(struct payload *payload, struct mcp_kernel_board *board,
+                                        uint32_t epoch, uint32_t words)
+{
+    if (!payload || !board) {
+        return 0;
+    }
+    for (uint32_t w = 0; w < PAYLOAD_WORDS && w < words; ++w) {
+        payload->word[w] = *word_at(board, epoch, w);
+    }
+    return 1;
 }
 
 /* ---- playing ---- */
@@ -318,13 +446,45 @@ enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_TURNS +
 struct play {
     struct __sk_buff *packet;
     struct mcp_kernel_group *group;
-    struct mcp_burst burst; /* to be sent; `first` is the next of them */
-    uint32_t completed;     /* epochs, before this burst */
+    struct mcp_burst burst;     /* to be sent; `first` is the next of them */
+    uint32_t completed;         /* epochs, before this burst */
+    struct mcp_message message; /* that is being sent: stacks are short */
 };
 
-static __always_inline void next_message(struct play *play, struct mcp_message *message)
+/* Turn the packet into the message. False: the receiver's hardware address is not known. */
+static __always_inline bool become(struct play *play)
 {
-    mcp_group_message(&play->group->group, play->burst.first, play->burst.epoch, message);
+    struct mcp_message *message = &play->message;
+    const struct mcp_kernel_group *group = play->group;
+    const struct mcp_kernel_neighbour *peer = bpf_map_lookup_elem(&neighbours, &message->to);
+    const uint32_t bytes = message->bytes;
+    if (!peer || !peer->known ||
+        (0 != bytes && !mcp_fetch(own_payload(), board_at(group->board),
+                                  message->header.collective.epoch, bytes / 8))) {
+        COUNT(send_errors);
+        return false;
+    }
+    return say(play->packet, peer->mac, peer->ip, &message->header, &group->group.secret, bytes);
+}
+
+/* It is the message: send a clone of it. */
+static __always_inline void clone(struct __sk_buff *packet)
+{
+    if (bpf_clone_redirect(packet, place.interface, 0) < 0) {
+        COUNT(send_errors);
+    }
+}
+
+static __always_inline void send_clone(struct play *play)
+{
+    if (become(play)) {
+        clone(play->packet);
+    }
+}
+
+static __always_inline void next_message(struct play *play)
+{
+    mcp_group_message(&play->group->group, play->burst.first, play->burst.epoch, &play->message);
     ++play->burst.first;
 }
 
@@ -332,10 +492,9 @@ static __always_inline void next_message(struct play *play, struct mcp_message *
 static long send_on(uint32_t turn, void *context)
 {
     struct play *play = context;
-    struct mcp_message message;
     (void)turn;
-    next_message(play, &message);
-    send_clone(play->packet, play->group, &message);
+    next_message(play);
+    send_clone(play);
     return 0;
 }
 
@@ -356,13 +515,12 @@ static long play_on(uint32_t turn, void *context)
 static long ask_on(uint32_t wait, void *context)
 {
     struct play *play = context;
-    struct mcp_message message;
     bpf_spin_lock(&play->group->lock);
-    const bool misses = mcp_group_misses(&play->group->group, wait, &message);
+    const bool misses = mcp_group_misses(&play->group->group, wait, &play->message);
     bpf_spin_unlock(&play->group->lock);
     if (misses) {
         COUNT(asked);
-        send_clone(play->packet, play->group, &message);
+        send_clone(play);
     }
     return 0;
 }
@@ -443,9 +601,9 @@ static __always_inline int wake(struct __sk_buff *packet, struct mcp_kernel_grou
     }
     copy_own_mac(frame->ethernet.h_dest);
     copy_own_mac(frame->ethernet.h_source);
-    fill_frame(frame, from_ip, place.ip, to_port);
+    fill_frame(frame, from_ip, place.ip, to_port, 0);
     packet->mark = 0;
-    if (bpf_skb_store_bytes(packet, 0, frame, sizeof(*frame), 0) < 0) {
+    if (!put(packet, frame, 0)) {
         return DROP;
     }
     return incoming ? PASS : (int)bpf_redirect(place.interface, BPF_F_INGRESS);
@@ -459,7 +617,6 @@ static __always_inline int play(struct play *play, bool incoming)
 {
     struct __sk_buff *packet = play->packet;
     struct mcp_kernel_group *group = play->group;
-    struct mcp_message last;
     if (0 != play->burst.more) {
         bpf_loop(BURSTS, play_on, play, 0);
     }
@@ -468,18 +625,19 @@ static __always_inline int play(struct play *play, bool incoming)
     if (count > 1) {
         bpf_loop(count - 1, send_on, play, 0);
     }
-    next_message(play, &last);
+    next_message(play);
     if (completed > 0) {
         release(group);
         COUNT_MORE(barriers, completed);
     }
+    const bool is_last = count > 0 && become(play);
     if (completed > 0 && 0 != group->wake_to) {
-        if (count > 0) {
-            send_clone(packet, group, &last);
+        if (is_last) {
+            clone(packet);
         }
         return wake(packet, group, incoming);
     }
-    if (0 == count || !become(packet, group, &last)) {
+    if (!is_last) {
         return DROP;
     }
     if (incoming) {
@@ -594,20 +752,27 @@ int mcp_clear(struct __sk_buff *order)
 
 /* ---- what comes in ---- */
 
+/* Is the packet what somebody has sealed with this secret? Its payload is this processor's then. */
+static __always_inline bool genuine(struct __sk_buff *packet, const struct mcp_header *header,
+                                    const struct mcp_secret *secret)
+{
+    return (0 == header->payload_bytes || load_payload(packet, header->payload_bytes)) &&
+           header->check == check_of(header, secret);
+}
+
 /* Handle a packet for a group that is not open. A peer that asks for the last message of a closed
  * group hears that all have entered its epoch. If the group has failed, it hears that, and who was
  * missing (as in collective.c). */
-static __always_inline int receive_stranger(struct __sk_buff *packet, const struct frame *frame,
-                                            struct mcp_header *header)
+static __always_inline int receive_stranger(struct __sk_buff *packet, const uint8_t *from_mac,
+                                            uint32_t from_ip, struct mcp_header *header)
 {
-    const uint32_t from_ip = frame->ip.saddr;
     const uint64_t key = header->key;
     const struct mcp_kernel_late *last = bpf_map_lookup_elem(&late, &key);
     if (!last) {
         COUNT(dropped_foreign);
         return NEXT;
     }
-    if (header->check != check_of(header, &last->secret)) {
+    if (!genuine(packet, header, &last->secret)) {
         COUNT(dropped_forged);
         return DROP;
     }
@@ -621,7 +786,7 @@ static __always_inline int receive_stranger(struct __sk_buff *packet, const stru
         header->type = MCP_FAIL;
         header->collective.node = (uint16_t)(last->failed - 1);
     }
-    if (!say(packet, frame->ethernet.h_source, from_ip, header, &last->secret)) {
+    if (!say(packet, from_mac, from_ip, header, &last->secret, 0)) {
         return DROP;
     }
     COUNT(answered);
@@ -632,9 +797,8 @@ static __always_inline int receive_stranger(struct __sk_buff *packet, const stru
 static long fail_on(uint32_t peer, void *context)
 {
     struct play *play = context;
-    struct mcp_message message;
-    mcp_group_failure(&play->group->group, peer, &message);
-    send_clone(play->packet, play->group, &message);
+    mcp_group_failure(&play->group->group, peer, &play->message);
+    send_clone(play);
     return 0;
 }
 
@@ -666,7 +830,9 @@ static __always_inline int take_note(struct __sk_buff *packet, struct mcp_kernel
 {
     const struct mcp_collective_part part = header->collective;
     enum mcp_recorded recorded;
-    if (MCP_FAIL == header->type) {
+    if (MCP_FAIL == header->type && 0 != group->leaves) {
+        recorded = MCP_KNOWN;
+    } else if (MCP_FAIL == header->type) {
         recorded = fail(packet, group, part.node);
         if (MCP_RECORDED == recorded) {
             return wake(packet, group, true);
@@ -687,6 +853,92 @@ static __always_inline int take_note(struct __sk_buff *packet, struct mcp_kernel
     return DROP;
 }
 
+/* A peer's message has come to a group that carries data: keep what it carries, and record it (as
+ * in collective.c). */
+static __always_inline enum mcp_recorded take_arrival(struct mcp_kernel_group *group,
+                                                      const struct mcp_header *header)
+{
+    const struct mcp_collective_part part = header->collective;
+    const uint32_t place = group->board;
+    struct mcp_kernel_board *board = board_at(place);
+    const struct payload *payload = own_payload();
+    uint32_t bytes = header->payload_bytes, offset;
+    enum mcp_recorded recorded = MCP_IMPLAUSIBLE;
+    if (!board || !payload) {
+        return recorded;
+    }
+    bpf_spin_lock(&group->lock);
+    if (place == group->board) {
+        recorded = mcp_group_claim(&group->group, part.slot, part.epoch, &bytes, &offset);
+    }
+    if (MCP_RECORDED == recorded) {
+        keep(board, part.epoch, payload, bytes, offset);
+        recorded = mcp_group_record(&group->group, part.slot, part.epoch);
+    }
+    bpf_spin_unlock(&group->lock);
+    return recorded;
+}
+
+/* An ARRIVE or a DONE has come. */
+static __always_inline int move_on(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                   const struct mcp_header *header)
+{
+    const struct mcp_collective_part part = header->collective;
+    struct play playing = {.packet = packet, .group = group};
+    const bool carries = 0 != group->group.places && MCP_ARRIVE == header->type;
+    enum mcp_recorded recorded = MCP_RECORDED;
+    if (carries) {
+        recorded = take_arrival(group, header);
+    }
+    bpf_spin_lock(&group->lock);
+    if (MCP_DONE == header->type) {
+        recorded = mcp_group_release(&group->group, part.epoch);
+    } else if (!carries) {
+        recorded = mcp_group_record(&group->group, part.slot, part.epoch);
+    }
+    if (recorded <= MCP_UNEXPECTED) { /* that, too: it may stand for an epoch before */
+        mcp_group_burst(&group->group, &playing.burst);
+    }
+    bpf_spin_unlock(&group->lock);
+    switch (recorded) {
+    case MCP_KNOWN:
+        COUNT(duplicates);
+        return DROP;
+    case MCP_TOO_SOON:
+        COUNT(early);
+        return DROP;
+    case MCP_IMPLAUSIBLE:
+        COUNT(dropped_implausible);
+        return DROP;
+    case MCP_UNEXPECTED:
+        COUNT(unexpected);
+        break;
+    case MCP_RECORDED:
+        break;
+    }
+    return play(&playing, true);
+}
+
+/* A peer misses a message. */
+static __always_inline int answer(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                  const struct mcp_collective_part *part)
+{
+    struct play playing = {.packet = packet, .group = group};
+    bpf_spin_lock(&group->lock);
+    const bool sent =
+        mcp_group_answer(&group->group, part->node, part->slot, part->epoch, &playing.message);
+    bpf_spin_unlock(&group->lock);
+    if (!sent || !become(&playing)) {
+        return DROP;
+    }
+    if (MCP_LATER == playing.message.header.type) {
+        COUNT(later);
+    } else {
+        COUNT(answered);
+    }
+    return (int)bpf_redirect(place.interface, 0);
+}
+
 /* A packet for none of our groups goes on. If it was for the NIC, it ends at the socket that keeps
  * the NIC's port. All NICs of a network have the same port, and only root's daemon can have it. */
 SEC("tc")
@@ -702,65 +954,71 @@ int mcp_receive(struct __sk_buff *packet)
     copy_words(&header, frame->words);
     COUNT(packets_received);
     if (MCP_MAGIC != header.magic || MCP_WIRE_VERSION != header.version || 0 == header.type ||
-        !mcp_is_collective(header.type) || 0 != header.payload_bytes) {
+        !mcp_is_collective(header.type) || payload_bytes(packet) != header.payload_bytes ||
+        (0 != header.payload_bytes && MCP_ARRIVE != header.type)) {
         COUNT(dropped_damaged);
         return NEXT;
     }
     const uint64_t key = header.key;
     struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &key);
     if (!group) {
-        return receive_stranger(packet, frame, &header);
+        return receive_stranger(packet, frame->ethernet.h_source, frame->ip.saddr, &header);
     }
-    if (header.check != check_of(&header, &group->group.secret)) {
+    if (!genuine(packet, &header, &group->group.secret)) {
         COUNT(dropped_forged);
         return DROP;
     }
-    const struct mcp_collective_part part = header.collective;
     if (MCP_ASK == header.type) {
-        struct mcp_message message;
-        bpf_spin_lock(&group->lock);
-        const bool sent =
-            mcp_group_answer(&group->group, part.node, part.slot, part.epoch, &message);
-        bpf_spin_unlock(&group->lock);
-        if (!sent || !become(packet, group, &message)) {
-            return DROP;
-        }
-        if (MCP_LATER == message.header.type) {
-            COUNT(later);
-        } else {
-            COUNT(answered);
-        }
-        return (int)bpf_redirect(place.interface, 0);
+        return answer(packet, group, &header.collective);
     }
-    if (header.type > MCP_DONE) {
-        return take_note(packet, group, &header);
-    }
-    struct play playing = {.packet = packet, .group = group};
-    bpf_spin_lock(&group->lock);
-    const enum mcp_recorded recorded = MCP_DONE == header.type
-                                           ? mcp_group_release(&group->group, part.epoch)
-                                           : mcp_group_record(&group->group, part.slot, part.epoch);
-    if (recorded <= MCP_UNEXPECTED) { /* that, too: it may stand for an epoch before */
-        mcp_group_burst(&group->group, &playing.burst);
-    }
-    bpf_spin_unlock(&group->lock);
-    switch (recorded) {
-    case MCP_KNOWN:
-        COUNT(duplicates);
-        return DROP;
-    case MCP_IMPLAUSIBLE:
-        COUNT(dropped_implausible);
-        return DROP;
-    case MCP_UNEXPECTED:
-        COUNT(unexpected);
-        break;
-    case MCP_RECORDED:
-        break;
-    }
-    return play(&playing, true);
+    return header.type > MCP_DONE ? take_note(packet, group, &header)
+                                  : move_on(packet, group, &header);
 }
 
 /* ---- what goes out ---- */
+
+/* The host begins an epoch of the locked group. Epochs cost processor time of the system's. A host
+ * pays for each by a doorbell, as it rings in its own time. */
+static __always_inline void begin(struct mcp_kernel_group *group, uint32_t epoch)
+{
+    const uint32_t paid = group->group.started + 1;
+    mcp_group_start(&group->group, myr_epoch_reached(epoch, paid) ? paid : epoch);
+}
+
+/* The same where a group carries data, with the node's block. (Here epochs begin one by one.) */
+static __always_inline void begin_with(struct mcp_kernel_group *group,
+                                       struct mcp_kernel_board *board, uint32_t epoch,
+                                       const struct payload *block, uint32_t bytes)
+{
+    if (mcp_group_offer(&group->group, epoch, bytes)) {
+        keep(board, epoch, block, bytes, 0);
+        mcp_group_start(&group->group, epoch);
+    }
+}
+
+static __always_inline int start(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                 uint32_t epoch)
+{
+    struct play playing = {.packet = packet, .group = group};
+    const uint32_t place = group->board, bytes = payload_bytes(packet);
+    struct mcp_kernel_board *board = 0 != group->group.places ? board_at(place) : NULL;
+    const struct payload *block =
+        board && (0 == bytes || load_payload(packet, bytes)) ? own_payload() : NULL;
+    bpf_spin_lock(&group->lock);
+    const uint32_t before = group->group.started;
+    if (0 == group->group.places) {
+        begin(group, epoch);
+    } else if (block && place == group->board) {
+        begin_with(group, board, epoch, block, bytes);
+    }
+    mcp_group_burst(&group->group, &playing.burst);
+    bpf_spin_unlock(&group->lock);
+    watch_over(group);
+    if (myr_epoch_reached(before, epoch)) {
+        release(group); /* a second ring: the host has waited for long */
+    }
+    return play(&playing, false);
+}
 
 /* A doorbell shows itself by its destination port, the group's key, and the user of its socket. */
 static __always_inline int answer_bell(struct __sk_buff *packet, const struct mcp_doorbell *bell,
@@ -772,22 +1030,13 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
     if (!group || (uid != group->uid && uid != place.owner)) {
         return NEXT;
     }
-    struct play playing = {.packet = packet, .group = group};
-    if (MCP_RING_START == bell->ring) {
-        bpf_spin_lock(&group->lock);
-        /* Epochs cost processor time of the system's. A host pays for each by a doorbell, as it
-         * rings in its own time. */
-        const uint32_t paid = group->group.started + 1;
-        const bool again = !myr_epoch_reached(bell->epoch, paid);
-        mcp_group_start(&group->group, again ? bell->epoch : paid);
-        mcp_group_burst(&group->group, &playing.burst);
-        bpf_spin_unlock(&group->lock);
-        watch_over(group);
-        if (again) {
-            release(group); /* a second ring: the host has waited for long */
-        }
-        return play(&playing, false);
+    if (MCP_RING_FAREWELL == bell->ring) {
+        group->leaves = 1;
     }
+    if (MCP_RING_START == bell->ring || MCP_RING_FAREWELL == bell->ring) {
+        return start(packet, group, bell->epoch);
+    }
+    struct play playing = {.packet = packet, .group = group};
     if (MCP_RING_ASK == bell->ring) {
         release(group);
         bpf_loop(MCP_KERNEL_MESSAGES, ask_on, &playing, 0);

@@ -5,10 +5,10 @@
  *
  * Invariants. Whatever the peers send and the hosts ring, the program does what the same engine
  * does that is compiled for this processor: the same messages in the same order, the same release,
- * the same counters. Sleepers are woken. The program says of a closed group what was done. Packets
- * that are not provably the NIC's pass untouched, whatever they look like. No process can send a
- * NIC's packets or ring for another user's group, nobody but the owner makes a group fail, and its
- * page can be read and nothing else.
+ * the same data on the board, the same counters. Sleepers are woken. The program says of a closed
+ * group what was done. Packets that are not provably the NIC's pass untouched, whatever they look
+ * like. No process can send a NIC's packets or ring for another user's group, nobody but the owner
+ * makes a group fail, and its page can be read and nothing else.
  *
  * Where the kernel, or this process's rights, do not allow it, all this is skipped.
  */
@@ -39,6 +39,7 @@
 #include "coll_nicbarr/schedule.h"
 #include "firmware/kernel/owner.h"
 #include "libmyr/group_player.h"
+#include "libmyr/nic_data.h"
 #include "os/clock.h"
 #include "tests/unit/crew.h"
 
@@ -48,10 +49,10 @@ enum {
     MOST_NODES = 20,
     TRACES = 60,
     EVENTS = 80,
-    ROOM = 1 << 14,     /* bytes for a group */
-    SENDS = 512,        /* at the most, by one event */
-    MOST_PAYLOAD = 64,  /* bytes */
-    SKIPPED = 77,       /* Automake's word for it */
+    ROOM = 1 << 15,                                              /* bytes for a group */
+    SENDS = 512,                                                 /* at the most, by one event */
+    MOST_PAYLOAD = MCP_COLLECTIVE_BYTES + MCP_PAYLOAD_MOST + 16, /* bytes */
+    SKIPPED = 77,                                                /* Automake's word for it */
     OWN = 1,            /* our place in the network 10.78.0.0/24 */
     FIRST_PEER = 10,    /* that of node 0 where it is a peer */
     UNKNOWN_PEER = 200, /* one that the NIC has not met */
@@ -80,6 +81,9 @@ static int passed;                /* sees what comes in and the program has let 
 static int nic_socket;            /* has the NIC's port, so that nobody else gets it */
 static int other_socket;          /* has OTHER_PORT */
 static struct mcp_counters count; /* what the NIC should have counted so far */
+
+/* What follows the header that is under way: header.payload_bytes of it. */
+static uint8_t carried[MCP_PAYLOAD_MOST];
 
 /* ---- the network ---- */
 
@@ -229,11 +233,22 @@ static void inject(struct frame *frame, size_t payload_bytes)
     inject_at(wire, &far, frame, payload_bytes);
 }
 
+/* A collective packet of a peer's, with so many bytes behind the header; returns its bytes. */
+static size_t make_collective(struct frame *frame, uint32_t node, const struct mcp_header *header,
+                              uint32_t behind_it)
+{
+    uint8_t packet[MCP_COLLECTIVE_BYTES + MCP_PAYLOAD_MOST];
+    memcpy(packet, header, MCP_COLLECTIVE_BYTES);
+    memcpy(packet + MCP_COLLECTIVE_BYTES, carried, behind_it);
+    make_frame(frame, node, PORT, packet, MCP_COLLECTIVE_BYTES + behind_it);
+    return MCP_COLLECTIVE_BYTES + behind_it;
+}
+
 static void inject_collective(uint32_t node, const struct mcp_header *header)
 {
     struct frame frame;
-    make_frame(&frame, node, PORT, header, MCP_COLLECTIVE_BYTES);
-    inject(&frame, MCP_COLLECTIVE_BYTES);
+    const size_t bytes = make_collective(&frame, node, header, header->payload_bytes);
+    inject(&frame, bytes);
 }
 
 /* The next UDP frame that a tap has seen, and its bytes; with `wait` it waits for it, else there
@@ -254,7 +269,7 @@ static size_t take(int tap, struct frame *frame, bool wait)
 
 static void drain(int from)
 {
-    char packet[256];
+    char packet[MOST_PAYLOAD];
     while (recv(from, packet, sizeof(packet), MSG_DONTWAIT) >= 0) {
         continue;
     }
@@ -287,13 +302,21 @@ static void expect_count(void)
     }
 }
 
-/* This message of the NIC's comes out next; its link is an IP address here. */
-static void expect_message(const struct mcp_message *message)
+/* A message of the NIC's, with what it carries; its link is an IP address here. */
+struct sent {
+    struct mcp_message message;
+    uint8_t payload[MCP_PAYLOAD_MOST];
+};
+
+/* It comes out next. */
+static void expect_message(const struct sent *expected)
 {
     struct frame frame;
     struct mcp_header header;
     uint8_t own[ETH_ALEN], peer[ETH_ALEN];
-    assert_int_equal(take(wire, &frame, true), BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES);
+    const struct mcp_message *message = &expected->message;
+    const size_t bytes = MCP_COLLECTIVE_BYTES + message->bytes;
+    assert_int_equal(take(wire, &frame, true), BEFORE_PAYLOAD + bytes);
     mac_of(OWN, own);
     mac_of(ntohl(message->to) & 0xff, peer);
     assert_memory_equal(frame.ethernet.h_source, own, ETH_ALEN);
@@ -302,17 +325,18 @@ static void expect_message(const struct mcp_message *message)
     assert_int_equal(ip_check(&ip), 0);
     assert_int_equal(ip.saddr, ip_of(OWN));
     assert_int_equal(ip.daddr, message->to);
-    assert_int_equal(ntohs(ip.tot_len), BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES - ETH_HLEN);
+    assert_int_equal(ntohs(ip.tot_len), BEFORE_PAYLOAD + bytes - ETH_HLEN);
     assert_int_equal(ntohs(frame.udp.source), PORT);
     assert_int_equal(ntohs(frame.udp.dest), PORT);
-    assert_int_equal(ntohs(frame.udp.len), sizeof(frame.udp) + MCP_COLLECTIVE_BYTES);
+    assert_int_equal(ntohs(frame.udp.len), sizeof(frame.udp) + bytes);
     assert_int_equal(frame.udp.check, 0);
-    assert_true(mcp_parse(frame.payload, MCP_COLLECTIVE_BYTES, &header));
+    assert_true(mcp_parse(frame.payload, bytes, &header));
     assert_int_equal(header.type, message->header.type);
     assert_int_equal(header.key, message->header.key);
     assert_int_equal(header.collective.epoch, message->header.collective.epoch);
     assert_int_equal(header.collective.slot, message->header.collective.slot);
     assert_int_equal(header.collective.node, message->header.collective.node);
+    assert_memory_equal(frame.payload + MCP_COLLECTIVE_BYTES, expected->payload, message->bytes);
     assert_int_equal(header.check, message->header.check);
 }
 
@@ -393,15 +417,38 @@ static void await_network(void)
 
 struct pair {
     uint64_t key;
-    struct mcp_kernel_plan plan;  /* in the kernel, */
-    struct mcp_kernel_line *page; /* mapped */
-    struct mcp_kernel_line *line; /* ... and the group's of it */
-    int page_map;
+    struct mcp_kernel_plan plan;    /* in the kernel, */
+    struct mcp_kernel_line *page;   /* mapped */
+    struct mcp_kernel_line *line;   /* ... and the group's of it */
+    struct mcp_kernel_board *board; /* mapped; NULL: it carries no data */
+    int page_map, board_map;
     int bell;
     bool sleeps;             /* somebody on the bell */
     struct mcp_group *group; /* ... and here */
     _Alignas(MYR_LINE) uint8_t room[ROOM];
 };
+
+static uint32_t board_bytes(const struct pair *pair)
+{
+    return pair->plan.places * pair->plan.unit_most;
+}
+
+/* What an earlier group of the user has left on the kernel's board is still there. */
+static void open_boards(struct pair *pair, int board)
+{
+    pair->group->places = pair->plan.places;
+    pair->group->unit_most = pair->plan.unit_most;
+    pair->board = NULL;
+    pair->board_map = board;
+    assert_int_equal(board >= 0, 0 != pair->plan.places);
+    if (board >= 0) {
+        pair->board = mmap(NULL, sizeof(*pair->board), PROT_READ, MAP_SHARED, board, 0);
+        assert_ptr_not_equal(pair->board, MAP_FAILED);
+        for (uint32_t e = 0; e < 2; ++e) {
+            memcpy(mcp_group_board(pair->group, e), pair->board->word[e], board_bytes(pair));
+        }
+    }
+}
 
 /* Open, in both places, a group whose tables are in the plan. */
 static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
@@ -425,21 +472,27 @@ static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
     pair->sleeps = false;
     memset(pair->room, 0, sizeof(pair->room));
     pair->group = (struct mcp_group *)pair->room;
-    assert_true(mcp_group_bytes(plan->nsteps, plan->nsends, plan->nwaits) <= ROOM);
+    assert_true(mcp_group_bytes(plan->nsteps, plan->nsends, plan->nwaits) + sizeof(*pair->board) <=
+                ROOM);
     mcp_group_init(pair->group, plan->key, plan->nodes, plan->node, plan->nsteps, plan->nsends,
                    plan->nwaits, 0);
     pair->group->secret = plan->secret;
     memcpy(mcp_group_steps(pair->group), plan->steps, plan->nsteps * sizeof(plan->steps[0]));
     for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) { /* the address is a link here */
         const struct mcp_kernel_peer *peer = &plan->peers[p];
-        mcp_group_sends(pair->group)[p] = (struct mcp_peer){peer->ip, peer->node, peer->slot};
+        mcp_group_sends(pair->group)[p] =
+            (struct mcp_peer){peer->ip, peer->node, peer->slot, peer->blocks, peer->at};
     }
+    open_boards(pair, seen.board);
 }
 
 static void close_pair(struct pair *pair)
 {
     mcp_kernel_group_close(kernel, pair->key);
     munmap(pair->page, PAGE);
+    if (NULL != pair->board) {
+        munmap(pair->board, sizeof(*pair->board));
+    }
     close(pair->bell);
 }
 
@@ -460,17 +513,27 @@ static void expect_done(struct pair *pair)
                      mcp_group_waits_now(pair->group));
     assert_int_equal(inside, done(pair));
     assert_int_equal(pair->line->failed, 0);
+    for (uint32_t e = 0; NULL != pair->board && e < 2; ++e) {
+        assert_memory_equal(pair->board->word[e], mcp_group_board(pair->group, e),
+                            board_bytes(pair));
+    }
 }
 
 /* The messages that the engine here has sent because of one event. */
-static struct mcp_message sent[SENDS];
+static struct sent sent[SENDS];
 static uint32_t nsent;
 
 static void send_one(const struct pair *pair, const struct mcp_message *message)
 {
     assert_true(nsent < SENDS);
-    sent[nsent] = *message;
-    mcp_seal(&sent[nsent++].header, &pair->plan.secret, NULL, 0);
+    struct sent *one = &sent[nsent++];
+    one->message = *message;
+    assert_true(message->bytes <= sizeof(one->payload));
+    if (0 != message->bytes) {
+        memcpy(one->payload, mcp_group_board(pair->group, message->header.collective.epoch),
+               message->bytes);
+    }
+    mcp_seal(&one->message.header, &pair->plan.secret, one->payload, message->bytes);
     ++count.packets_sent;
 }
 
@@ -492,6 +555,23 @@ static void ask_here(struct pair *pair)
         ++count.asked;
         send_one(pair, &message);
     }
+}
+
+/* A message has come with what it carries: as collective.c does. */
+static enum mcp_recorded take_here(struct pair *pair, const struct mcp_header *header)
+{
+    const struct mcp_collective_part *part = &header->collective;
+    uint32_t bytes = header->payload_bytes, offset;
+    if (0 != pair->plan.places) {
+        const enum mcp_recorded claimed =
+            mcp_group_claim(pair->group, part->slot, part->epoch, &bytes, &offset);
+        if (MCP_RECORDED != claimed) {
+            return claimed;
+        }
+        assert_true(offset + bytes <= board_bytes(pair));
+        memcpy(mcp_group_board(pair->group, part->epoch) + offset, carried, bytes);
+    }
+    return mcp_group_record(pair->group, part->slot, part->epoch);
 }
 
 /* A whole packet of this group has come: as collective.c does. */
@@ -518,7 +598,8 @@ static void receive_here(struct pair *pair, const struct mcp_header *header)
     }
     const enum mcp_recorded recorded = MCP_DONE == header->type
                                            ? mcp_group_release(pair->group, part->epoch)
-                                           : mcp_group_record(pair->group, part->slot, part->epoch);
+                                           : take_here(pair, header);
+    count.early += MCP_TOO_SOON == recorded;
     count.unexpected += MCP_UNEXPECTED == recorded;
     count.duplicates += MCP_KNOWN == recorded;
     count.dropped_implausible += MCP_IMPLAUSIBLE == recorded;
@@ -557,11 +638,20 @@ static struct mcp_doorbell make_doorbell(uint64_t key, uint8_t what, uint32_t ep
     };
 }
 
+/* With so many bytes of data behind it. */
+static void ring_with(int bell, uint64_t key, uint8_t what, uint32_t epoch, uint32_t bytes)
+{
+    uint8_t packet[sizeof(struct mcp_doorbell) + MCP_PAYLOAD_MOST];
+    const struct mcp_doorbell doorbell = make_doorbell(key, what, epoch);
+    const size_t all = sizeof(doorbell) + bytes;
+    memcpy(packet, &doorbell, sizeof(doorbell));
+    memcpy(packet + sizeof(doorbell), carried, bytes);
+    CREW_CHECK((ssize_t)all == send(bell, packet, all, 0), "%s", strerror(errno));
+}
+
 static void ring(int bell, uint64_t key, uint8_t what, uint32_t epoch)
 {
-    const struct mcp_doorbell doorbell = make_doorbell(key, what, epoch);
-    CREW_CHECK(sizeof(doorbell) == send(bell, &doorbell, sizeof(doorbell), 0), "%s",
-               strerror(errno));
+    ring_with(bell, key, what, epoch, 0);
 }
 
 /* ---- events ---- */
@@ -572,6 +662,36 @@ static struct mcp_header make_header(const struct pair *pair, uint8_t type, uint
     struct mcp_header header = {.type = type, .key = pair->key};
     header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, (uint16_t)node};
     mcp_seal(&header, &pair->plan.secret, NULL, 0);
+    return header;
+}
+
+static void fill_carried(uint32_t bytes, uint64_t *random)
+{
+    for (uint32_t b = 0; b < bytes; ++b) {
+        carried[b] = (uint8_t)crew_random(random);
+    }
+}
+
+/* Bytes that a payload or a block may have. */
+static uint32_t some_bytes(uint64_t *random)
+{
+    return MCP_BLOCK_UNIT * crew_below(random, MCP_PAYLOAD_MOST / MCP_BLOCK_UNIT + 1);
+}
+
+/* An arrival in a group that carries data has data: as a rule so many blocks as are expected, as
+ * long as in this epoch of ours. */
+static struct mcp_header load(const struct pair *pair, struct mcp_header header, uint64_t *random)
+{
+    const uint32_t slot = header.collective.slot, nwaits = pair->plan.nwaits;
+    const bool usual = slot < nwaits && 0 != crew_below(random, 8);
+    if (0 == pair->plan.places) {
+        return header;
+    }
+    const uint32_t bytes = usual ? pair->plan.peers[pair->plan.nsends + slot].blocks *
+                                       pair->group->unit[header.collective.epoch % 2]
+                                 : some_bytes(random);
+    fill_carried(bytes, random);
+    mcp_seal(&header, &pair->plan.secret, carried, bytes);
     return header;
 }
 
@@ -587,7 +707,8 @@ static struct mcp_header some_arrival(const struct pair *pair, uint64_t *random)
     const bool likely = 0 != crew_below(random, 4);
     const uint32_t slot = crew_below(random, nwaits + (likely ? 0 : 2));
     const uint32_t epoch = likely ? done(pair) + 1 : some_epoch(pair, random);
-    return make_header(pair, MCP_ARRIVE, epoch, slot, crew_below(random, MOST_NODES));
+    return load(pair, make_header(pair, MCP_ARRIVE, epoch, slot, crew_below(random, MOST_NODES)),
+                random);
 }
 
 /* The first one that is still missing, so that epochs come to an end. */
@@ -598,7 +719,8 @@ static struct mcp_header missing_arrival(const struct pair *pair, uint64_t *rand
     while (slot + 1 < pair->plan.nwaits && myr_epoch_reached(arrivals[slot], epoch)) {
         ++slot;
     }
-    return make_header(pair, MCP_ARRIVE, epoch, slot, crew_below(random, MOST_NODES));
+    return load(pair, make_header(pair, MCP_ARRIVE, epoch, slot, crew_below(random, MOST_NODES)),
+                random);
 }
 
 static struct mcp_header some_question(const struct pair *pair, uint64_t *random)
@@ -641,15 +763,18 @@ static void event_packet(struct pair *pair, struct mcp_header header, uint64_t *
     expect_woken(pair, before != done(pair));
 }
 
-/* One comes in that nobody of the group has sent. Where its key is not the group's, or it is none
- * at all, nobody knows whose it is: it passes. */
-static void inject_strange(struct pair *pair, uint32_t from, const struct mcp_header *header)
+/* One comes in that nobody of the group has sent, with so many bytes behind its header. Where its
+ * key is not the group's, or it is none at all, nobody knows whose it is: it passes. */
+static void inject_strange(struct pair *pair, uint32_t from, const struct mcp_header *header,
+                           uint32_t behind_it)
 {
     struct frame frame;
     bool passes = true;
     ++count.packets_received;
+    const size_t bytes = make_collective(&frame, from, header, behind_it);
     if (MCP_MAGIC != header->magic || MCP_WIRE_VERSION != header->version ||
-        !mcp_is_collective(header->type) || 0 != header->payload_bytes) {
+        !mcp_is_collective(header->type) || behind_it != header->payload_bytes ||
+        (0 != header->payload_bytes && MCP_ARRIVE != header->type)) {
         ++count.dropped_damaged;
     } else if (pair->key != header->key) {
         ++count.dropped_foreign;
@@ -657,10 +782,9 @@ static void inject_strange(struct pair *pair, uint32_t from, const struct mcp_he
         ++count.dropped_forged;
         passes = false;
     }
-    make_frame(&frame, from, PORT, header, MCP_COLLECTIVE_BYTES);
-    inject(&frame, MCP_COLLECTIVE_BYTES);
+    inject(&frame, bytes);
     if (passes) {
-        expect_passed(&frame, MCP_COLLECTIVE_BYTES);
+        expect_passed(&frame, bytes);
     }
     expect_same(pair);
 }
@@ -674,42 +798,81 @@ static void event_bad_packet(struct pair *pair, uint64_t *random)
 {
     struct mcp_header header = some_arrival(pair, random);
     struct mcp_secret other = pair->plan.secret;
-    switch (crew_below(random, 4)) {
+    const uint32_t bytes = header.payload_bytes;
+    switch (crew_below(random, 5)) {
     case 0: /* of another group */
         header.key = 0 == crew_below(random, 3) ? 0 : header.key + 2;
         break;
     case 1: /* damaged */
         flip(&header, crew_below(random, 8 * MCP_COLLECTIVE_BYTES));
         break;
-    case 2: /* by somebody who does not know the secret */
+    case 2: /* in what it carries */
+        if (0 == bytes) {
+            return;
+        }
+        flip(carried, crew_below(random, 8 * bytes));
+        break;
+    case 3: /* by somebody who does not know the secret */
         flip(&other, crew_below(random, 8 * sizeof(other)));
-        mcp_seal(&header, &other, NULL, 0);
+        mcp_seal(&header, &other, carried, bytes);
         break;
     default: /* whole, but not as short */
         header.type = (uint8_t)(0 == crew_below(random, 2) ? 0 : MCP_DATA);
         break;
     }
-    inject_strange(pair, crew_below(random, MOST_NODES), &header);
+    inject_strange(pair, crew_below(random, MOST_NODES), &header, bytes);
 }
 
-/* Nearly one: it is the system's business. */
+/* Nearly one: it is the system's business. (Where groups carry data it may have the length of one
+ * that does, but not of this one.) */
 static void event_wrong_length(struct pair *pair, uint64_t *random)
 {
     struct frame frame;
-    uint8_t payload[MOST_PAYLOAD] = {0};
+    uint8_t packet[MOST_PAYLOAD] = {0};
     const struct mcp_header header = some_arrival(pair, random);
     size_t bytes = crew_below(random, MOST_PAYLOAD);
-    bytes += MCP_COLLECTIVE_BYTES == bytes;
-    memcpy(payload, &header, MCP_COLLECTIVE_BYTES);
-    make_frame(&frame, crew_below(random, MOST_NODES), PORT, payload, bytes);
+    bytes += MCP_COLLECTIVE_BYTES + header.payload_bytes == bytes;
+    const size_t behind_it = bytes - MCP_COLLECTIVE_BYTES;
+    memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
+    make_frame(&frame, crew_below(random, MOST_NODES), PORT, packet, bytes);
+    if (bytes == MCP_COLLECTIVE_BYTES ||
+        (0 != pair->plan.places && bytes > MCP_COLLECTIVE_BYTES && behind_it <= MCP_PAYLOAD_MOST &&
+         0 == behind_it % MCP_BLOCK_UNIT)) {
+        ++count.packets_received;
+        ++count.dropped_damaged;
+    }
     inject(&frame, bytes);
     expect_passed(&frame, bytes);
     expect_same(pair);
 }
 
+/* The same in a group that carries data: the host has a block, or rings in error. */
+static void event_start_with(struct pair *pair, uint64_t *random)
+{
+    const uint32_t before = done(pair);
+    const bool wrong = 0 == crew_below(random, 8);
+    const uint32_t most = pair->plan.unit_most / MCP_BLOCK_UNIT;
+    const uint32_t bytes =
+        wrong ? some_bytes(random) : MCP_BLOCK_UNIT * crew_below(random, most + 1);
+    const uint32_t epoch = wrong ? some_epoch(pair, random) : before + 1;
+    fill_carried(bytes, random);
+    if (mcp_group_offer(pair->group, epoch, bytes)) {
+        memcpy(mcp_group_board(pair->group, epoch), carried, bytes);
+        mcp_group_start(pair->group, epoch);
+        play_here(pair);
+    }
+    ring_with(pair->bell, pair->key, MCP_RING_START, epoch, bytes);
+    expect_same(pair);
+    expect_woken(pair, before != done(pair));
+}
+
 /* The host arrives, if it has left the epoch before; else it says again what it has said. */
 static void event_start(struct pair *pair, uint64_t *random)
 {
+    if (0 != pair->plan.places) {
+        event_start_with(pair, random);
+        return;
+    }
     const bool allowed = !mcp_group_waits_now(pair->group);
     const bool lies = allowed && 0 == crew_below(random, 8); /* or a doorbell was lost */
     const uint32_t before = done(pair);
@@ -729,7 +892,8 @@ static void event_ring(struct pair *pair, uint64_t *random)
     case 0:
     case 1:
         ask_here(pair);
-        ring(pair->bell, pair->key, MCP_RING_ASK, pair->group->started);
+        ring_with(pair->bell, pair->key, MCP_RING_ASK, pair->group->started,
+                  0 == pair->plan.places ? 0 : some_bytes(random));
         break;
     case 2:
         pair->sleeps = true;
@@ -771,15 +935,31 @@ static void event(struct pair *pair, uint64_t *random)
     }
 }
 
+/* Where no open group carries data, what carries some is not looked at. */
+static void expect_unseen(uint32_t from, const struct mcp_header *header)
+{
+    struct frame frame;
+    const size_t bytes = make_collective(&frame, from, header, header->payload_bytes);
+    inject(&frame, bytes);
+    expect_passed(&frame, bytes);
+    expect_nothing_more();
+}
+
 /* A packet for a group that is closed. Who asks for an epoch that was done hears that it is; for
  * another one, that the group has failed, if it has. */
 static void event_late(struct pair *pair, struct mcp_header header, uint64_t *random)
 {
     const uint32_t from = crew_below(random, MOST_NODES);
     const uint32_t epoch = header.collective.epoch;
+    if (0 != header.payload_bytes) {
+        expect_unseen(from, &header);
+        return;
+    }
     ++count.packets_received;
-    const bool over = myr_epoch_reached(done(pair), epoch);
-    const uint32_t failed = myr_glance(&pair->group->failed);
+    const bool data = 0 != pair->group->unit[done(pair) % 2]; /* which are gone */
+    const bool over = myr_epoch_reached(done(pair) - data, epoch);
+    const uint32_t missing = myr_glance(&pair->group->failed);
+    const uint32_t failed = data && 0 == missing ? pair->plan.node + 1 : missing;
     if (MCP_ASK == header.type && (over || 0 != failed)) {
         struct mcp_message answer = {
             .to = peer_ip(from),
@@ -827,7 +1007,8 @@ static void play_trace(struct pair *pair, uint32_t events, uint64_t *random)
 
 static struct mcp_kernel_peer peer_at(uint32_t node, uint32_t slot)
 {
-    return (struct mcp_kernel_peer){peer_ip(node), htons(PORT), (uint16_t)node, (uint16_t)slot, 0};
+    return (struct mcp_kernel_peer){
+        .ip = peer_ip(node), .port = htons(PORT), .node = (uint16_t)node, .slot = (uint16_t)slot};
 }
 
 static struct nicbarr_choice some_choice(uint64_t *random)
@@ -842,8 +1023,8 @@ static struct nicbarr_choice some_choice(uint64_t *random)
     }
 }
 
-/* A rank's part of some algorithm. */
-static void plan_schedule(struct mcp_kernel_plan *plan, uint64_t *random)
+/* A rank's part of some algorithm; `carries`: with data. */
+static void plan_schedule(struct mcp_kernel_plan *plan, bool carries, uint64_t *random)
 {
     const struct nicbarr_among asked = {some_choice(random),
                                         2 + crew_below(random, MOST_NODES - 1)};
@@ -857,10 +1038,20 @@ static void plan_schedule(struct mcp_kernel_plan *plan, uint64_t *random)
     plan->nsteps = lengths.steps;
     plan->nsends = lengths.sends;
     plan->nwaits = lengths.waits;
-    assert_true(
-        myr_fill_tables(&schedule, node, nicbarr_schedule_of, &asked, NULL, plan->steps, peers));
+    struct myr_nic_data data = {.unit_most = 0};
+    if (carries) {
+        assert_true(myr_carry_plan(asked.size, node, nicbarr_schedule_of, &asked, &data.carry));
+        plan->places = data.carry.places;
+        plan->unit_most =
+            myr_nic_data_fit(&data.carry, 16 + crew_below(random, 4096), MCP_KERNEL_BOARD);
+    }
+    assert_true(myr_fill_tables(&schedule, node, nicbarr_schedule_of, &asked,
+                                carries ? &data : NULL, plan->steps, peers));
+    myr_carry_free(&data.carry);
     for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
         plan->peers[p] = peer_at(peers[p].node, peers[p].slot);
+        plan->peers[p].blocks = peers[p].blocks;
+        plan->peers[p].at = peers[p].at;
     }
     nicbarr_schedule_destroy(&schedule);
 }
@@ -869,6 +1060,19 @@ static struct mcp_kernel_peer some_peer(uint64_t *random)
 {
     const uint32_t node = crew_below(random, MOST_NODES);
     return peer_at(node, crew_below(random, 65535));
+}
+
+/* Blocks and places that no algorithm makes, as many as packets and board have room for. */
+static void carry_anything(struct mcp_kernel_plan *plan, uint64_t *random)
+{
+    plan->unit_most = MCP_BLOCK_UNIT * (1 + crew_below(random, MCP_PAYLOAD_MOST / MCP_BLOCK_UNIT));
+    plan->places = 1 + crew_below(random, MCP_KERNEL_BOARD / plan->unit_most);
+    const uint32_t most = MCP_PAYLOAD_MOST / plan->unit_most;
+    for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
+        const uint32_t blocks = crew_below(random, (most < plan->places ? most : plan->places) + 1);
+        plan->peers[p].blocks = (uint16_t)blocks;
+        plan->peers[p].at = (uint16_t)crew_below(random, plan->places - blocks + 1);
+    }
 }
 
 /* Tables that no algorithm makes, up to the greatest that there is room for. */
@@ -897,7 +1101,7 @@ static void traces_of_schedules(void **state)
     (void)state;
     uint64_t random = crew_seed();
     for (uint32_t t = 0; t < TRACES; ++t) {
-        plan_schedule(&pair.plan, &random);
+        plan_schedule(&pair.plan, 0 != t % 2, &random);
         play_trace(&pair, EVENTS, &random);
     }
 }
@@ -908,6 +1112,9 @@ static void traces_of_any_tables(void **state)
     uint64_t random = crew_seed() + 1;
     for (uint32_t t = 0; t < TRACES / 3; ++t) {
         plan_anything(&pair.plan, 0 == t % 2, &random);
+        if (0 != t / 2 % 2) {
+            carry_anything(&pair.plan, &random);
+        }
         play_trace(&pair, 4 * EVENTS, &random);
     }
 }
@@ -968,6 +1175,17 @@ static void open_small(uint32_t uid)
     uint64_t random = crew_seed() + 2;
     plan_small(&pair.plan);
     open_pair(&pair, uid, &random);
+}
+
+/* The same with data: each node has a block of so many bytes. */
+static void open_small_with_data(uint32_t bytes)
+{
+    uint64_t random = crew_seed() + 13;
+    plan_small(&pair.plan);
+    pair.plan.places = 2;
+    pair.plan.unit_most = bytes;
+    pair.plan.peers[0].blocks = pair.plan.peers[1].blocks = pair.plan.peers[1].at = 1;
+    open_pair(&pair, geteuid(), &random);
 }
 
 /* And nothing has happened to it. */
@@ -1341,14 +1559,14 @@ static void only_members_are_believed(void **state)
         for (uint32_t bit = 0; bit < 8 * MCP_COLLECTIVE_BYTES; ++bit) {
             struct mcp_header changed = good;
             flip(&changed, bit);
-            inject_strange(&pair, 1, &changed);
+            inject_strange(&pair, 1, &changed, 0);
         }
         for (uint32_t bit = 0; bit < 128; ++bit) {
             struct mcp_header forged = good;
             struct mcp_secret other = pair.plan.secret;
             flip(&other, bit);
             mcp_seal(&forged, &other, NULL, 0);
-            inject_strange(&pair, 1, &forged);
+            inject_strange(&pair, 1, &forged, 0);
         }
         if (MCP_FAIL != type) {
             receive_here(&pair, &good);
@@ -1358,6 +1576,74 @@ static void only_members_are_believed(void **state)
         close_pair(&pair);
         expect_nothing_more();
     }
+}
+
+/* The same for what a packet carries, the longest and a short one: each bit of it, and of the rest.
+ */
+static void only_members_data_are_believed(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 12;
+    for (uint32_t bytes = 16; bytes <= MCP_PAYLOAD_MOST; bytes += MCP_PAYLOAD_MOST - 16) {
+        open_small_with_data(bytes);
+        start_epoch(1);
+        struct mcp_header good = make_header(&pair, MCP_ARRIVE, 1, 0, 1);
+        fill_carried(bytes, &random);
+        mcp_seal(&good, &pair.plan.secret, carried, bytes);
+        for (uint32_t bit = 0; bit < 8 * MCP_COLLECTIVE_BYTES; ++bit) {
+            struct mcp_header changed = good;
+            flip(&changed, bit);
+            inject_strange(&pair, 1, &changed, bytes);
+        }
+        for (uint32_t bit = 0; bit < 8 * bytes; bit += 1 + crew_below(&random, bytes / 16)) {
+            flip(carried, bit);
+            inject_strange(&pair, 1, &good, bytes);
+            flip(carried, bit);
+        }
+        event_packet(&pair, good, &random);
+        assert_int_equal(done(&pair), 1);
+        assert_memory_equal((uint8_t *)pair.board->word[1] + bytes, carried, bytes);
+        close_pair(&pair);
+        expect_nothing_more();
+    }
+}
+
+/* Its hosts have left: it plays one more epoch without data. Whoever misses data gets them
+ * meanwhile, and whoever says that the group has failed is not heard. */
+static void farewells(void **state)
+{
+    (void)state;
+    enum { BYTES = 64 };
+    uint64_t random = crew_seed() + 15;
+    uint32_t epoch = 0;
+    open_small_with_data(BYTES);
+    assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch)); /* nobody can miss any */
+    fill_carried(BYTES, &random);
+    assert_true(mcp_group_offer(pair.group, 1, BYTES));
+    memcpy(mcp_group_board(pair.group, 1), carried, BYTES);
+    mcp_group_start(pair.group, 1);
+    play_here(&pair);
+    ring_with(pair.bell, pair.key, MCP_RING_START, 1, BYTES);
+    expect_same(&pair);
+    assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch)); /* it waits */
+    event_packet(&pair, missing_arrival(&pair, &random), &random);
+    assert_true(mcp_kernel_group_farewell(kernel, pair.key, &epoch));
+    assert_int_equal(epoch, 2);
+    assert_true(mcp_group_offer(pair.group, 2, 0));
+    mcp_group_start(pair.group, 2);
+    play_here(&pair);
+    expect_same(&pair);
+    const struct mcp_header fails = make_header(&pair, MCP_FAIL, 2, 0, 1);
+    ++count.packets_received;
+    ++count.duplicates;
+    inject_collective(1, &fails);
+    expect_same(&pair);
+    event_packet(&pair, make_header(&pair, MCP_ASK, 1, 0, 1), &random);
+    event_packet(&pair, make_header(&pair, MCP_ARRIVE, 2, 0, 1), &random);
+    assert_int_equal(done(&pair), 2);
+    assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch));
+    expect_untouched();
+    close_pair(&pair);
 }
 
 /* Of a closed group a stranger hears nothing. */
@@ -1589,13 +1875,13 @@ static int find_map(const char *name)
 }
 
 /* Have the program take in this frame, on this processor, now. */
-static void receive_now(int program, struct frame *frame)
+static void receive_now(int program, struct frame *frame, size_t payload_bytes)
 {
     struct __sk_buff packet = {.ifindex = if_nametoindex("nicbarr0")};
     struct bpf_test_run_opts run = {
         .sz = sizeof(run),
         .data_in = frame,
-        .data_size_in = BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES,
+        .data_size_in = (uint32_t)(BEFORE_PAYLOAD + payload_bytes),
         .ctx_in = &packet,
         .ctx_size_in = sizeof(packet),
     };
@@ -1640,7 +1926,7 @@ static void *race_on(void *second)
             ring(pair.bell, pair.key, MCP_RING_START, 2 * r + 2);
         }
         meet_other(2 * r + 1);
-        receive_now(race.program, &frame);
+        receive_now(race.program, &frame, MCP_COLLECTIVE_BYTES);
         meet_other(2 * r + 2);
         if (2 * r + 2 != myr_observe(&pair.line->done)) {
             return (void *)(uintptr_t)(r + 1);
@@ -1679,6 +1965,107 @@ static void the_last_release_stays(void **state)
     mcp_kernel_count(kernel, &count);
     if (0 != round) {
         fail_msg("round %u: epoch %u is done, the page says %u", round, 2 * round, said);
+    }
+}
+
+/* What two processors have a message carry is not the same, so that it shows whose it is. */
+enum { RACED = 608, RACES = 3000 };
+
+static void make_raced(struct frame *frame, size_t *bytes, uint32_t epoch, uint32_t slot,
+                       uint32_t one)
+{
+    uint64_t packet[(MCP_COLLECTIVE_BYTES + RACED) / 8];
+    struct mcp_header header = make_header(&pair, MCP_ARRIVE, epoch, slot, 1 + slot);
+    for (uint32_t w = 0; w < RACED / 8; ++w) {
+        packet[MCP_COLLECTIVE_BYTES / 8 + w] = (uint64_t)epoch << 32 | slot << 8 | one;
+    }
+    mcp_seal(&header, &pair.plan.secret, &packet[MCP_COLLECTIVE_BYTES / 8], RACED);
+    memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
+    make_frame(frame, 1, PORT, packet, sizeof(packet));
+    seal_ip(frame);
+    *bytes = sizeof(packet);
+}
+
+/* Each node's block is of this epoch, and one message's from beginning to end. */
+static bool is_whole(uint32_t epoch)
+{
+    for (uint32_t slot = 0; slot < 2; ++slot) {
+        const uint64_t *block = &pair.board->word[epoch % 2][(1 + slot) * (RACED / 8)];
+        const uint64_t first = block[0] & ~UINT64_C(1);
+        for (uint32_t w = 0; w < RACED / 8; ++w) {
+            if (block[w] != block[0]) {
+                return false;
+            }
+        }
+        if (((uint64_t)epoch << 32 | slot << 8) != first) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void *race_with_data(void *second)
+{
+    const uint32_t one = NULL != second;
+    uint32_t torn = 0; /* the last such epoch */
+    cpu_set_t processor;
+    CPU_ZERO(&processor);
+    CPU_SET(one, &processor);
+    (void)sched_setaffinity(0, sizeof(processor), &processor);
+    for (uint32_t epoch = 1; epoch <= RACES; ++epoch) {
+        struct frame frame;
+        size_t bytes;
+        if (0 == one) {
+            ring_with(pair.bell, pair.key, MCP_RING_START, epoch, RACED);
+        }
+        meet_other(2 * epoch - 1);
+        for (uint32_t i = 0; i < 2; ++i) { /* the one this way round, the other that way */
+            make_raced(&frame, &bytes, epoch, i ^ one, one);
+            receive_now(race.program, &frame, bytes);
+            if (epoch == myr_observe(&pair.line->done) && !is_whole(epoch)) {
+                torn = epoch;
+            }
+        }
+        meet_other(2 * epoch);
+        torn = epoch != myr_observe(&pair.line->done) ? epoch : torn;
+    }
+    return (void *)(uintptr_t)torn;
+}
+
+/* Two processors get the same messages at the same time. What hosts see of a complete epoch is what
+ * one of them got. */
+static void data_are_whole(void **state)
+{
+    (void)state;
+    pthread_t racers[2];
+    uint64_t random = crew_seed() + 14;
+    plan_small(&pair.plan);
+    pair.plan.nwaits = 2;
+    pair.plan.steps[0].waits = 2;
+    pair.plan.places = 3;
+    pair.plan.unit_most = RACED;
+    for (uint32_t p = 0; p < 3; ++p) {
+        pair.plan.peers[p] = peer_at(1 + p / 2, 0);
+        pair.plan.peers[p].blocks = 1;
+        pair.plan.peers[p].at = (uint16_t)p;
+    }
+    open_pair(&pair, geteuid(), &random);
+    race.program = find_program("mcp_receive");
+    atomic_store(&race.met, 0);
+    for (int r = 0; r < 2; ++r) {
+        assert_int_equal(pthread_create(&racers[r], NULL, race_with_data, 0 == r ? NULL : &race),
+                         0);
+    }
+    uint32_t torn = 0;
+    for (int r = 0; r < 2; ++r) {
+        void *result;
+        pthread_join(racers[r], &result);
+        torn = NULL == result ? torn : (uint32_t)(uintptr_t)result;
+    }
+    close_pair(&pair);
+    skip_sent();
+    if (0 != torn) {
+        fail_msg("epoch %u is torn, or not complete", torn);
     }
 }
 
@@ -1885,6 +2272,22 @@ static void page_is_for_reading(void **state)
     close_pair(&pair);
 }
 
+static void board_is_for_reading(void **state)
+{
+    (void)state;
+    static const struct mcp_kernel_board forged = {.word = {{7}}};
+    const uint32_t zero = 0;
+    open_small_with_data(64);
+    assert_ptr_equal(
+        mmap(NULL, sizeof(forged), PROT_READ | PROT_WRITE, MAP_SHARED, pair.board_map, 0),
+        MAP_FAILED);
+    assert_int_equal(mprotect(pair.board, sizeof(forged), PROT_READ | PROT_WRITE), -1);
+    assert_true(bpf_map_update_elem(pair.board_map, &zero, &forged, BPF_ANY) < 0);
+    assert_true(bpf_map_update_elem(pair.board_map, &zero, &forged, BPF_EXIST) < 0);
+    expect_untouched();
+    close_pair(&pair);
+}
+
 static uint32_t map_number(int map)
 {
     struct bpf_map_info about = {.type = 0};
@@ -1902,7 +2305,7 @@ static void lines_begin_empty(void **state)
     uint64_t random = crew_seed() + 4;
     for (uint32_t round = 0; round < ROUNDS; ++round) {
         for (uint32_t p = 0; p < GROUPS; ++p) {
-            plan_schedule(&pairs[p].plan, &random);
+            plan_schedule(&pairs[p].plan, false, &random);
             open_pair(&pairs[p], geteuid(), &random);
             assert_int_equal(pairs[p].line->done, 0);
             assert_int_equal(pairs[p].line->failed, 0);
@@ -1978,6 +2381,55 @@ static void users_have_pages_of_their_own(void **state)
     close_pair(&pair);
 }
 
+/* Open groups of this user's that carry data, as many as there are boards for. Returns how many.
+ * `first` is not greater than any of the boards' numbers, `last` not less. */
+static uint32_t open_all_boards(uint32_t uid, uint32_t *first, uint32_t *last)
+{
+    char why[MCP_KERNEL_WHY];
+    struct mcp_kernel_seen seen;
+    struct mcp_kernel_plan plan = pair.plan;
+    uint32_t opened = 0;
+    plan.uid = uid;
+    *first = UINT32_MAX;
+    *last = 0;
+    for (plan.key = 1; mcp_kernel_group_open(kernel, &plan, &seen, why) == 0; ++plan.key) {
+        const uint32_t number = map_number(seen.board);
+        *first = number < *first ? number : *first;
+        *last = number > *last ? number : *last;
+        ++opened;
+    }
+    assert_non_null(strstr(why, "no more groups"));
+    for (uint32_t g = 1; g <= opened; ++g) {
+        mcp_kernel_group_close(kernel, g);
+        mcp_kernel_group_forget(kernel, g);
+    }
+    return opened;
+}
+
+/* A board stays its user's. So nobody may have all of them. (This comes last: they are used up.) */
+static void boards_stay_their_users(void **state)
+{
+    (void)state;
+    enum { USERS = MCP_KERNEL_BOARDS / MCP_KERNEL_BOARDS_OF_ONE, FIRST = 200000 };
+    uint32_t first[USERS], last[USERS], first_again, last_again;
+    open_small_with_data(64);
+    close_pair(&pair); /* this user has a few boards already */
+    for (uint32_t user = 0; user < USERS - 1; ++user) {
+        assert_int_equal(open_all_boards(FIRST + user, &first[user], &last[user]),
+                         MCP_KERNEL_BOARDS_OF_ONE);
+        assert_true(0 == user || last[user - 1] < first[user]);
+    }
+    for (uint32_t user = 0; user < USERS - 1; ++user) {
+        assert_int_equal(open_all_boards(FIRST + user, &first_again, &last_again),
+                         MCP_KERNEL_BOARDS_OF_ONE);
+        assert_int_equal(first_again, first[user]);
+        assert_int_equal(last_again, last[user]);
+    }
+    assert_in_range(open_all_boards(FIRST + USERS, &first_again, &last_again), 1,
+                    MCP_KERNEL_BOARDS_OF_ONE - 1);
+    assert_int_equal(open_all_boards(FIRST + USERS + 1, &first_again, &last_again), 0);
+}
+
 /* All groups that there is room for, of any users, and again when they are closed. */
 static void places_come_again(void **state)
 {
@@ -2017,7 +2469,8 @@ static void unknown_neighbour(void **state)
         pair.plan.steps[0] = (struct mcp_step){3, 1};
         for (uint32_t i = 0; i < 4; ++i) {
             const uint32_t ip = unknown == i ? ip_of(UNKNOWN_PEER) : peer_ip(i);
-            pair.plan.peers[i] = (struct mcp_kernel_peer){ip, htons(PORT), (uint16_t)i, 0, 0};
+            pair.plan.peers[i] =
+                (struct mcp_kernel_peer){.ip = ip, .port = htons(PORT), .node = (uint16_t)i};
         }
         open_pair(&pair, geteuid(), &random);
         mcp_group_start(pair.group, 1);
@@ -2159,6 +2612,8 @@ int main(void)
         cmocka_unit_test(traces_of_any_tables),
         cmocka_unit_test(all_at_once),
         cmocka_unit_test(only_members_are_believed),
+        cmocka_unit_test(only_members_data_are_believed),
+        cmocka_unit_test(farewells),
         cmocka_unit_test(closed_groups_answer_members_only),
         cmocka_unit_test(frames_for_others),
         cmocka_unit_test(foreign_packets),
@@ -2177,10 +2632,12 @@ int main(void)
         cmocka_unit_test(failing_elsewhere),
         cmocka_unit_test(who_is_missing),
         cmocka_unit_test(page_is_for_reading),
+        cmocka_unit_test(board_is_for_reading),
         cmocka_unit_test(lines_begin_empty),
         cmocka_unit_test(pages_are_bounded),
         cmocka_unit_test(unknown_neighbour),
         cmocka_unit_test(the_last_release_stays),
+        cmocka_unit_test(data_are_whole),
         cmocka_unit_test(a_stale_page_heals),
         cmocka_unit_test(the_timer_runs_while_somebody_waits),
         cmocka_unit_test(who_is_stuck_is_told_of),
@@ -2189,6 +2646,7 @@ int main(void)
         cmocka_unit_test(places_come_again),
         cmocka_unit_test(hosts_are_forgotten_when_nobody_needs_them),
         cmocka_unit_test(users_have_pages_of_their_own),
+        cmocka_unit_test(boards_stay_their_users),
     };
     const int failed = cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
     mcp_kernel_close(kernel);
