@@ -22,6 +22,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/group_player.h"
 #include "libmyr/kernel_inside.h"
+#include "libmyr/nic_data.h"
 #include "libmyr/segment.h"
 #include "os/calls.h"
 #include "os/clock.h"
@@ -36,9 +37,10 @@ enum {
 /* This process's place at the kernel's NIC. */
 struct myr_kernel_seat {
     struct myr_kernel_nic *nic;
-    const struct mcp_kernel_line *page; /* of the user's, */
-    const struct mcp_kernel_line *line; /* ... and the group's in it */
-    int bell;                           /* UDP socket, connected to a peer */
+    const struct mcp_kernel_line *page;   /* of the user's, */
+    const struct mcp_kernel_line *line;   /* ... and the group's in it */
+    const struct mcp_kernel_board *board; /* NULL: it carries no data */
+    int bell;                             /* UDP socket, connected to a peer */
     uint64_t key;
     uint32_t stuck_at;            /* the last epoch that was complete when somebody reminded, */
     struct mcp_patience patience; /* ... and when to ask if it still is */
@@ -46,7 +48,7 @@ struct myr_kernel_seat {
     bool orphaned;                /* the daemon is gone: once seen, so for good */
 };
 
-/* What the node's processes share; the arrivals follow. */
+/* What the node's processes share; the arrivals follow, and what they share for data. */
 struct shared_group {
     myr_word sleepers; /* how many sleep on `woken` */
     myr_word woken;    /* counts the times that somebody has woken them */
@@ -65,23 +67,62 @@ static struct myr_kernel_seat *seat_of(const struct myr_nic_group *group)
 
 /* ---- playing ---- */
 
-static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch)
+static void send_bell(const struct myr_kernel_seat *seat, const void *bell, size_t bytes)
 {
-    const struct mcp_doorbell bell = mcp_doorbell(what, epoch, seat->key);
     /* An error of an earlier packet is reported now, and keeps this packet back: try again. */
     for (int tries = 0; tries < 3; ++tries) {
-        if (sizeof(bell) ==
-            os_send_to(seat->bell, &bell, sizeof(bell), MSG_DONTWAIT | MSG_NOSIGNAL, NULL)) {
+        if ((long)bytes == os_send_to(seat->bell, bell, bytes, MSG_DONTWAIT | MSG_NOSIGNAL, NULL)) {
             break;
         }
     }
 }
 
+static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch)
+{
+    const struct mcp_doorbell bell = mcp_doorbell(what, epoch, seat->key);
+    send_bell(seat, &bell, sizeof(bell));
+}
+
+/* Begin an epoch with the node's block. */
+static void ring_with(const struct myr_kernel_seat *seat, uint32_t epoch, const void *block,
+                      uint32_t unit)
+{
+    struct {
+        struct mcp_doorbell bell;
+        uint8_t block[MCP_PAYLOAD_MOST];
+    } words = {.bell = mcp_doorbell(MCP_RING_START, epoch, seat->key)};
+    if (unit <= sizeof(words.block)) {
+        memcpy(words.block, block, unit);
+        send_bell(seat, &words, sizeof(words.bell) + unit);
+    }
+}
+
 static void start(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit)
 {
-    (void)block;
-    (void)unit;
-    ring(seat_of(group), MCP_RING_START, epoch);
+    if (NULL != group->data) {
+        ring_with(seat_of(group), epoch, block, unit);
+    } else {
+        ring(seat_of(group), MCP_RING_START, epoch);
+    }
+}
+
+/* Begin again the epochs after `done` that the node has arrived in: their doorbells may have been
+ * lost, or came too early. */
+static void start_again(const struct myr_nic_group *group, uint32_t done)
+{
+    const struct myr_kernel_seat *seat = seat_of(group);
+    const int32_t ahead = (int32_t)(myr_group_arrived(group) - done);
+    if (NULL != group->data) {
+        const uint8_t *block;
+        const uint32_t unit = myr_nic_data_built(group, done + 1, &block);
+        if (UINT32_MAX != unit) {
+            ring_with(seat, done + 1, block, unit);
+        }
+        return;
+    }
+    for (int32_t e = 1; e <= ahead && e <= REPEATED; ++e) {
+        ring(seat, MCP_RING_START, done + (uint32_t)e);
+    }
 }
 
 static uint32_t look(struct myr_nic_group *group)
@@ -105,11 +146,7 @@ static void remind(const struct myr_nic_group *group, uint64_t now_us)
     if (!mcp_patience_ended(&seat->patience, now_ns)) {
         return;
     }
-    /* These doorbells may have been lost, or came too early. */
-    const int32_t ahead = (int32_t)(myr_group_arrived(group) - done);
-    for (int32_t e = 1; e <= ahead && e <= REPEATED; ++e) {
-        ring(seat, MCP_RING_START, done + (uint32_t)e);
-    }
+    start_again(group, done);
     ring(seat, MCP_RING_ASK, done + 1);
 }
 
@@ -186,6 +223,9 @@ static void give_up_seat(struct myr_kernel_seat *seat)
     if (NULL != seat->page) {
         munmap((void *)seat->page, sizeof(*seat->page) * MCP_KERNEL_LINES);
     }
+    if (NULL != seat->board) {
+        munmap((void *)seat->board, sizeof(*seat->board));
+    }
     if (seat->bell >= 0) {
         close(seat->bell);
     }
@@ -232,6 +272,14 @@ static int make_bell(const struct mcp_kernel_peer *to)
     return bell;
 }
 
+/* Map what is behind a descriptor, which is closed then. NULL, with errno, if that cannot be. */
+static const void *map(int descriptor, size_t bytes)
+{
+    const void *mapped = mmap(NULL, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
+    close(descriptor);
+    return MAP_FAILED == mapped ? NULL : mapped;
+}
+
 static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
                                  struct myr_kernel_seat **taken, struct myr_error *error)
 {
@@ -244,13 +292,11 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
         .nic = nic, .bell = -1, .key = question->key, .stuck_at = UINT32_MAX};
     enum myr_status status = myr_kernel_nic_ask_open(nic, question, &seen, error);
     if (MYR_OK == status) {
-        void *mapped =
-            mmap(NULL, sizeof(*seat->page) * MCP_KERNEL_LINES, PROT_READ, MAP_SHARED, seen.page, 0);
-        close(seen.page);
-        seat->page = MAP_FAILED == mapped ? NULL : mapped;
+        seat->page = map(seen.page, sizeof(*seat->page) * MCP_KERNEL_LINES);
         seat->line = NULL == seat->page ? NULL : &seat->page[seen.line];
+        seat->board = seen.board < 0 ? NULL : map(seen.board, sizeof(*seat->board));
         seat->bell = make_bell(&question->peers[0]);
-        if (NULL == seat->page || seat->bell < 0) {
+        if (NULL == seat->page || (NULL == seat->board && seen.board >= 0) || seat->bell < 0) {
             status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot use the kernel's NIC");
             myr_kernel_nic_ask_close(nic, seat->key);
         }
@@ -275,6 +321,8 @@ static void name_peers(const struct mcp_peer *peers, uint32_t count,
             .port = name->count > 0 ? name->address[0].port : 0,
             .node = peers[p].node,
             .slot = peers[p].slot,
+            .blocks = peers[p].blocks,
+            .at = peers[p].at,
         };
     }
 }
@@ -282,6 +330,7 @@ static void name_peers(const struct mcp_peer *peers, uint32_t count,
 /* What the daemon must know to open the group. */
 static enum myr_status make_question(const struct myr_nic_members *members,
                                      myr_schedule_fn schedule_of, const void *context,
+                                     const struct myr_nic_data *data,
                                      struct myr_kernel_question *question, struct myr_error *error)
 {
     struct myr_schedule schedule;
@@ -299,12 +348,14 @@ static enum myr_status make_question(const struct myr_nic_members *members,
         .nsteps = lengths.steps,
         .nsends = lengths.sends,
         .nwaits = lengths.waits,
+        .places = NULL == data ? 0 : data->carry.places,
+        .unit_most = NULL == data ? 0 : data->unit_most,
     };
     if (lengths.steps > MCP_KERNEL_STEPS || lengths.sends > MCP_KERNEL_MESSAGES ||
         lengths.waits > MCP_KERNEL_MESSAGES) {
         status = myr_fail(error, MYR_ERR_TOO_LONG, 0,
                           "the schedule has more messages than a kernel's NIC has room for");
-    } else if (!myr_fill_tables(&schedule, members->node, schedule_of, context, NULL,
+    } else if (!myr_fill_tables(&schedule, members->node, schedule_of, context, data,
                                 question->steps, peers)) {
         status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     } else {
@@ -314,40 +365,92 @@ static enum myr_status make_question(const struct myr_nic_members *members,
     return status;
 }
 
+/* Where the arrivals lie in the record, and what the processes share for data behind them. */
+static size_t bytes_before_data(uint32_t locals)
+{
+    const size_t arrivals = sizeof(myr_word) * locals;
+    return MYR_LINE + (arrivals + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+}
+
+/* Bytes of the record where blocks have up to `unit_most` bytes; 0: there are none. */
+static size_t record_bytes(uint32_t locals, uint32_t unit_most)
+{
+    return bytes_before_data(locals) + (0 == unit_most ? 0 : myr_nic_data_bytes(locals, unit_most));
+}
+
+static void take_up(struct myr_nic_group *group, const struct myr_kernel_seat *seat)
+{
+    if (NULL != group->data) {
+        group->data->boards[0] = (const uint8_t *)seat->board->word[0];
+        group->data->boards[1] = (const uint8_t *)seat->board->word[1];
+        group->data->shared =
+            (struct myr_node_data *)(group->record->slots + bytes_before_data(group->locals));
+    }
+}
+
+/* The process has met the node's others in the record: join the group. */
+static enum myr_status join(struct myr_nic_group *group, struct myr_kernel_nic *nic,
+                            const struct myr_nic_members *members, myr_schedule_fn schedule_of,
+                            const void *context, struct myr_error *error)
+{
+    struct myr_kernel_question question;
+    struct myr_kernel_seat *seat = NULL;
+    enum myr_status status =
+        make_question(members, schedule_of, context, group->data, &question, error);
+    if (MYR_OK == status) {
+        status = take_seat(nic, &question, &seat, error);
+    }
+    if (MYR_OK == status) {
+        group->done = &seat->line->done;
+        group->arrivals = (myr_word *)(group->record->slots + MYR_LINE);
+        group->own = seat;
+        take_up(group, seat);
+    }
+    return status;
+}
+
+/*
+ * The record is joined in any case. A process that fails leaves it, so the node's others do not
+ * keep it for that process. One that fails before it knows how long a block is takes the most: the
+ * record may be made by it, and used by others.
+ */
 enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_kernel_nic *nic,
                                       struct myr_segment *segment, struct myr_waiter *waiter,
                                       const struct myr_nic_members *members,
                                       myr_schedule_fn schedule_of, const void *context,
                                       struct myr_error *error)
 {
-    struct myr_kernel_question question;
-    struct myr_kernel_seat *seat = NULL;
     const struct myr_key key = {.scope = members->key, .id = GROUP_RECORD};
-    /* First of all. A process that fails after this leaves the record, so the node's others do not
-     * keep it for us. */
-    struct myr_record *record = myr_record_join(
-        segment, &key, members->locals, MYR_LINE + sizeof(myr_word) * members->locals, 0, error);
+    struct myr_nic_data *data;
+    enum myr_status status =
+        myr_nic_data_new(members, schedule_of, context, MCP_KERNEL_BOARD, &data, error);
+    const uint32_t unit_most = NULL != data                            ? data->unit_most
+                               : members->unit_most < MCP_PAYLOAD_MOST ? members->unit_most
+                                                                       : MCP_PAYLOAD_MOST;
+    struct myr_record *record = myr_record_join(segment, &key, members->locals,
+                                                record_bytes(members->locals, unit_most), 0, error);
     if (NULL == record) {
+        myr_nic_data_free(data);
         return MYR_ERR_FULL;
     }
-    enum myr_status status = make_question(members, schedule_of, context, &question, error);
-    if (MYR_OK == status) {
-        status = take_seat(nic, &question, &seat, error);
-    }
-    if (MYR_OK != status) {
-        myr_record_leave(segment, record);
-        return status;
-    }
     *group = (struct myr_nic_group){
-        .done = &seat->line->done,
-        .arrivals = (myr_word *)(record->slots + MYR_LINE),
         .locals = members->locals,
         .local = members->local,
-        .player = &kernel_player,
         .waiter = waiter,
         .segment = segment,
         .record = record,
-        .own = seat,
+        .data = data,
     };
-    return MYR_OK;
+    if (MYR_OK == status) {
+        status = join(group, nic, members, schedule_of, context, error);
+    }
+    if (MYR_OK == status) {
+        group->player = &kernel_player;
+    } else {
+        myr_record_leave(segment, record);
+        myr_nic_data_free(data);
+        group->data = NULL;
+        group->record = NULL;
+    }
+    return status;
 }

@@ -9,7 +9,7 @@
 #include "libmyr/kernel_nic.h"
 #include "libmyr/kernel_words.h"
 
-/* Have a group opened. `question` is filled in but for magic and ask. `seen` gets a descriptor that
+/* Have a group opened. `question` is filled in but for magic and ask. `seen` gets descriptors that
  * the caller owns. Close each group that was opened. */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question,

@@ -38,16 +38,12 @@ static enum myr_status catch_up(struct myr_kernel_nic *nic,
 {
     while (nic->owed > 0) {
         uint32_t magic;
-        int page;
         const enum myr_status status = myr_talk_hear(nic->connection, daemon_name, patience, error);
         if (MYR_OK != status) {
             return status;
         }
-        if (myr_talk_receive(nic->connection, &magic, sizeof(magic), &page, 1) <= 0) {
+        if (myr_talk_receive(nic->connection, &magic, sizeof(magic), NULL, 0) <= 0) {
             return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd --kernel is gone");
-        }
-        if (page >= 0) {
-            close(page);
         }
         --nic->owed;
     }
@@ -67,7 +63,7 @@ static size_t length_of(const struct myr_kernel_question *question, const void *
 static enum myr_status converse(struct myr_kernel_nic *nic,
                                 const struct myr_kernel_question *question,
                                 const struct myr_talk_patience *patience, void *answer,
-                                size_t bytes, int *page, struct myr_error *error)
+                                size_t bytes, int *maps, uint32_t count, struct myr_error *error)
 {
     uint32_t magic;
     enum myr_status status = catch_up(nic, patience, error);
@@ -82,8 +78,7 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
     if (MYR_OK != status) {
         return status;
     }
-    const ssize_t came =
-        myr_talk_receive(nic->connection, answer, bytes, page, NULL == page ? 0 : 1);
+    const ssize_t came = myr_talk_receive(nic->connection, answer, bytes, maps, count);
     if (0 == came && MYR_KERNEL_HELLO == question->ask) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0,
                         "myrd --kernel lets nobody in: it has too many clients (a user may have a "
@@ -101,36 +96,41 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
     return MYR_OK;
 }
 
-/* Ask; `answer` gets `bytes`. One thread at a time does this. */
+/* Ask; `answer` gets `bytes`, and `maps` so many descriptors, or -1. One thread at a time does
+ * this. */
 static enum myr_status ask(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
                            enum myr_kernel_ask what, const struct myr_talk_patience *patience,
-                           void *answer, size_t bytes, int *page, struct myr_error *error)
+                           void *answer, size_t bytes, int *maps, uint32_t count,
+                           struct myr_error *error)
 {
     question->magic = MYR_KERNEL_MAGIC;
     question->ask = what;
     memset(answer, 0, bytes);
     pthread_mutex_lock(&nic->asking);
-    const enum myr_status status = converse(nic, question, patience, answer, bytes, page, error);
+    const enum myr_status status =
+        converse(nic, question, patience, answer, bytes, maps, count, error);
     nic->deaf = MYR_ERR_NOT_YET == status;
     if (MYR_OK != status && MYR_ERR_NOT_YET != status) {
         (void)shutdown(nic->connection, SHUT_RDWR);
-        if (NULL != page && *page >= 0) {
-            close(*page);
-            *page = -1;
+        for (uint32_t m = 0; m < count; ++m) {
+            if (maps[m] >= 0) {
+                close(maps[m]);
+                maps[m] = -1;
+            }
         }
     }
     pthread_mutex_unlock(&nic->asking);
     return status;
 }
 
-/* Ask a question whose answer is a status. Where `page` is not NULL, a page must come with
- * MYR_OK. */
+/* Ask a question whose answer is a status. So many descriptors must come with MYR_OK. */
 static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
                                enum myr_kernel_ask what, const struct myr_talk_patience *patience,
-                               struct myr_kernel_answer *answer, int *page, struct myr_error *error)
+                               struct myr_kernel_answer *answer, int *maps, uint32_t count,
+                               struct myr_error *error)
 {
     const enum myr_status status =
-        ask(nic, question, what, patience, answer, sizeof(*answer), page, error);
+        ask(nic, question, what, patience, answer, sizeof(*answer), maps, count, error);
     if (MYR_OK != status) {
         return status;
     }
@@ -138,7 +138,7 @@ static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_que
     if (MYR_OK != answer->status) {
         return myr_fail(error, (enum myr_status)answer->status, 0, "%s", answer->why);
     }
-    if (NULL != page && *page < 0) {
+    if (count > 0 && maps[0] < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, EMFILE, "the page of myrd --kernel did not come");
     }
     return MYR_OK;
@@ -148,8 +148,9 @@ static enum myr_status say_hello(struct myr_kernel_nic *nic, bool hurry, struct 
 {
     struct myr_kernel_question question = {0};
     struct myr_kernel_answer answer;
-    const enum myr_status status = request(
-        nic, &question, MYR_KERNEL_HELLO, myr_talk_patience_for_hello(hurry), &answer, NULL, error);
+    const enum myr_status status =
+        request(nic, &question, MYR_KERNEL_HELLO, myr_talk_patience_for_hello(hurry), &answer, NULL,
+                0, error);
     nic->name = answer.nic;
     return status;
 }
@@ -195,8 +196,8 @@ enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_ker
                                       struct myr_error *error)
 {
     struct myr_kernel_question question = {0};
-    const enum myr_status status =
-        ask(nic, &question, MYR_KERNEL_STATUS, &for_others, report, sizeof(*report), NULL, error);
+    const enum myr_status status = ask(nic, &question, MYR_KERNEL_STATUS, &for_others, report,
+                                       sizeof(*report), NULL, 0, error);
     report->interface[sizeof(report->interface) - 1] = '\0';
     return status;
 }
@@ -206,9 +207,11 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct mcp_kernel_seen *seen, struct myr_error *error)
 {
     struct myr_kernel_answer answer;
-    seen->page = -1;
-    const enum myr_status status =
-        request(nic, question, MYR_KERNEL_OPEN, &for_opening, &answer, &seen->page, error);
+    int maps[MYR_TALK_DESCRIPTORS] = {-1, -1};
+    const enum myr_status status = request(nic, question, MYR_KERNEL_OPEN, &for_opening, &answer,
+                                           maps, 0 == question->places ? 1 : 2, error);
+    seen->page = maps[0];
+    seen->board = maps[1];
     seen->line = answer.line % MCP_KERNEL_LINES;
     if (MYR_ERR_NOT_YET == status) { /* it may open the group when it goes on */
         myr_kernel_nic_ask_close(nic, question->key);
@@ -234,7 +237,7 @@ bool myr_kernel_nic_ask_missing(struct myr_kernel_nic *nic, uint64_t key,
 {
     struct myr_kernel_question question = {.key = key};
     return MYR_OK == ask(nic, &question, MYR_KERNEL_MISSING, &for_others, missing, sizeof(*missing),
-                         NULL, NULL) &&
+                         NULL, 0, NULL) &&
            missing->count <= MCP_KERNEL_MESSAGES;
 }
 

@@ -32,8 +32,10 @@ void myrd_client_answer(const struct myrd_client *client, enum myr_status status
         words.line = seen->line;
     }
     snprintf(words.why, sizeof(words.why), "%s", why);
-    (void)myr_talk_send(client->visitor.connection, &words, sizeof(words),
-                        NULL == seen ? NULL : &seen->page, NULL == seen ? 0 : 1, MSG_DONTWAIT);
+    const int maps[] = {NULL == seen ? -1 : seen->page, NULL == seen ? -1 : seen->board};
+    const uint32_t count = (maps[0] >= 0) + (maps[1] >= 0);
+    (void)myr_talk_send(client->visitor.connection, &words, sizeof(words), maps, count,
+                        MSG_DONTWAIT);
 }
 
 void myrd_client_end_meeting(struct myrd_clients *clients, struct myrd_client *client)
@@ -134,7 +136,7 @@ void myrd_clients_allow(struct myrd_clients *clients)
     (void)getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
-    const rlim_t others = MCP_KERNEL_PAGES + DESCRIPTORS_OTHER;
+    const rlim_t others = MCP_KERNEL_PAGES + MCP_KERNEL_BOARDS + DESCRIPTORS_OTHER;
     const rlim_t most =
         limit.rlim_max > others ? (limit.rlim_max - others) / MYRD_CLIENTS_WATCHED : 0;
     clients->most = most < MYRD_CLIENTS_MOST ? (uint32_t)most : MYRD_CLIENTS_MOST;

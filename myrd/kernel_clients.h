@@ -71,7 +71,7 @@ void myrd_clients_accept(struct myrd_clients *clients);
 void myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *watched);
 void myrd_clients_hear(struct myrd_clients *clients, const struct pollfd *watched);
 
-/* Answer a question. NULL: no name, or no group's page. */
+/* Answer a question. NULL: no name, or no group's maps. */
 void myrd_client_answer(const struct myrd_client *client, enum myr_status status, const char *why,
                         const struct myr_nic_name *name, const struct mcp_kernel_seen *seen);
 

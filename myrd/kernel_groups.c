@@ -25,6 +25,11 @@ struct group {
     bool meets;         /* ... and where its peers are now */
     uint64_t ask_at_ms; /* when its user's share allows it */
     uint32_t asked;     /* in this epoch */
+    /* Its hosts have left, and it still plays an epoch; see look_after_farewells(). */
+    bool leaves;
+    uint32_t last;       /* that epoch */
+    uint64_t over_at_ms; /* until then at the most; 0: it has just begun */
+    struct mcp_patience farewell;
 };
 
 /* One whose last epoch the NIC keeps. */
@@ -39,7 +44,8 @@ struct myrd_groups {
     bool told; /* the kernel tells us which are stuck: we need not look */
     uint64_t heard_at_ms;
     uint64_t looked_at_ms, look_at_ms;
-    uint64_t ask_at_ms; /* no group is to be asked for before; UINT64_MAX: none is */
+    uint64_t ask_at_ms;      /* no group is to be asked for before; UINT64_MAX: none is */
+    uint64_t farewell_at_ms; /* the same for groups that say farewell */
     uint32_t count, closed_count;
     struct group group[MCP_KERNEL_GROUPS];
     struct closed closed[MCP_KERNEL_LATE]; /* in this order */
@@ -51,7 +57,7 @@ struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel, struct myrd_user
     if (NULL != groups) {
         groups->kernel = kernel;
         groups->users = users;
-        groups->ask_at_ms = UINT64_MAX;
+        groups->ask_at_ms = groups->farewell_at_ms = UINT64_MAX;
         groups->told = mcp_kernel_watch(kernel) >= 0;
     }
     return groups;
@@ -155,6 +161,84 @@ static bool let_go(struct group *group, uint64_t holder)
     return false;
 }
 
+/* ---- farewells ---- */
+
+/* All have left a group. Peers may still miss its data: it begins one more epoch. False: close it
+ * now. */
+static bool begin_farewell(struct myrd_groups *groups, struct group *group)
+{
+    group->leaves =
+        !group->failed && mcp_kernel_group_farewell(groups->kernel, group->plan.key, &group->last);
+    if (group->leaves) {
+        group->over_at_ms = 0;
+        groups->farewell_at_ms = 0;
+    }
+    return group->leaves;
+}
+
+/* Is it through with its farewell? (Its doorbell may have been lost.) */
+static bool has_left(const struct myrd_groups *groups, const struct group *group, uint64_t now_ms)
+{
+    uint32_t done = 0;
+    const int waits = mcp_kernel_group_waits(groups->kernel, group->plan.key, &done);
+    if (waits < 0 || myr_epoch_reached(done, group->last) || now_ms >= group->over_at_ms ||
+        0 != mcp_kernel_group_failed(groups->kernel, group->plan.key)) {
+        return true;
+    }
+    if (0 == waits) {
+        (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_FAREWELL);
+    }
+    return false;
+}
+
+/* Close those that are through, going from the last to the first, as the last one takes the place
+ * of one that goes. */
+static void look_after_farewells(struct myrd_groups *groups, uint64_t now_ms)
+{
+    const uint64_t now_ns = 1000000 * now_ms;
+    if (now_ms < groups->farewell_at_ms) {
+        return;
+    }
+    groups->farewell_at_ms = UINT64_MAX;
+    for (uint32_t g = groups->count; g > 0; --g) {
+        struct group *group = &groups->group[g - 1];
+        if (!group->leaves) {
+            continue;
+        }
+        if (0 == group->over_at_ms) {
+            group->over_at_ms = now_ms + MYRD_FAREWELL_MS;
+            mcp_patience_begin(&group->farewell, MCP_PATIENCE_NS, now_ns);
+        }
+        if (mcp_patience_ended(&group->farewell, now_ns) && has_left(groups, group, now_ms)) {
+            close_group(groups, group);
+            continue;
+        }
+        const uint64_t at_ms = group->farewell.ends_ns / 1000000;
+        groups->farewell_at_ms = at_ms < groups->farewell_at_ms ? at_ms : groups->farewell_at_ms;
+    }
+}
+
+/* Close that group of this user's which has said farewell for the longest time. False: none does.
+ */
+static bool cut_short(struct myrd_groups *groups, uint32_t uid)
+{
+    struct group *oldest = NULL;
+    for (uint32_t g = 0; g < groups->count; ++g) {
+        struct group *group = &groups->group[g];
+        /* (That of one that has just begun is the greatest, less 1.) */
+        if (group->leaves && uid == group->plan.uid &&
+            (NULL == oldest || group->over_at_ms - 1 < oldest->over_at_ms - 1)) {
+            oldest = group;
+        }
+    }
+    if (NULL != oldest) {
+        close_group(groups, oldest);
+    }
+    return NULL != oldest;
+}
+
+/* ---- opening and leaving ---- */
+
 /* Is there room for one more group of this user's? */
 static bool has_room(const struct myrd_groups *groups, uint32_t uid)
 {
@@ -170,25 +254,26 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
                                 struct myr_error *error)
 {
     char why[MCP_KERNEL_WHY];
+    while (!has_room(groups, plan->uid) && cut_short(groups, plan->uid)) {
+    }
     if (!has_room(groups, plan->uid)) {
         return myr_fail(error, MYR_ERR_FULL, 0,
                         "myrd refuses: too many groups are open (a user may have a quarter of what "
                         "all others leave of %d)",
                         MCP_KERNEL_GROUPS);
     }
-    struct group *group = &groups->group[groups->count];
-    *group = (struct group){.plan = *plan};
+    while (mcp_kernel_group_open(groups->kernel, plan, seen, why) < 0) {
+        if (!cut_short(groups, plan->uid)) { /* which has a board, perhaps */
+            return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
+        }
+    }
+    struct group *group = &groups->group[groups->count++];
+    *group = (struct group){.plan = *plan, .seen = *seen};
     const enum myr_status status = hold(group, holder, error);
     if (MYR_OK != status) {
-        return status;
+        close_group(groups, group);
     }
-    if (mcp_kernel_group_open(groups->kernel, plan, &group->seen, why) < 0) {
-        free(group->holder);
-        return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
-    }
-    *seen = group->seen;
-    ++groups->count;
-    return MYR_OK;
+    return status;
 }
 
 enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
@@ -200,7 +285,7 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
         return open_new(groups, plan, holder, seen, error);
     }
     struct group *group = &groups->group[place];
-    if (!myrd_kernel_plan_equal(&group->plan, plan)) {
+    if (group->leaves || !myrd_kernel_plan_equal(&group->plan, plan)) {
         /* Also if it is another user's, of which this user hears nothing here. */
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: the group's key is taken");
     }
@@ -231,7 +316,7 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
     if (place == groups->count || !let_go(group, holder)) {
         return false;
     }
-    if (0 == group->holders) {
+    if (0 == group->holders && !begin_farewell(groups, group)) {
         close_group(groups, group);
     }
     return true;
@@ -385,6 +470,7 @@ static bool look_after_all(struct myrd_groups *groups, uint64_t now_ms)
 bool myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms)
 {
     const bool looked = look_after_all(groups, now_ms);
+    look_after_farewells(groups, now_ms);
     ask_for_due(groups, now_ms);
     return looked;
 }
@@ -402,7 +488,8 @@ int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms)
     }
     const uint64_t look_at_ms =
         groups->told || g == groups->count ? UINT64_MAX : groups->look_at_ms;
-    const uint64_t next_ms = groups->ask_at_ms < look_at_ms ? groups->ask_at_ms : look_at_ms;
+    uint64_t next_ms = groups->ask_at_ms < look_at_ms ? groups->ask_at_ms : look_at_ms;
+    next_ms = groups->farewell_at_ms < next_ms ? groups->farewell_at_ms : next_ms;
     return UINT64_MAX == next_ms ? -1 : next_ms <= now_ms ? 0 : (int)(next_ms - now_ms);
 }
 
@@ -457,7 +544,9 @@ void myrd_groups_report(const struct myrd_groups *groups, uint32_t uid,
     report->closed = 0 == uid ? groups->closed_count : closed_by(groups, uid);
     for (uint32_t g = 0; g < groups->count; ++g) {
         const struct group *group = &groups->group[g];
-        if (0 == uid || uid == group->plan.uid) {
+        if ((0 == uid || uid == group->plan.uid) && group->leaves) {
+            ++report->closed; /* as far as anybody cares */
+        } else if (0 == uid || uid == group->plan.uid) {
             tell(groups, group, &report->group[report->groups++]);
         }
     }

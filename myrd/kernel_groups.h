@@ -5,7 +5,9 @@
  *
  * Invariants: only its own user knows a group. A group is open as long as somebody holds it. Of a
  * closed group the NIC keeps the last epoch, as peers may still ask for its messages, however late.
- * Only many later closings make the NIC forget it. A holder that dies makes its group fail. Of
+ * Only many later closings make the NIC forget it. A group that carries data plays one more epoch
+ * before it is closed, as peers may miss its last data; nobody waits for that, and it gives way to
+ * a new group of its user's where there is no room. A holder that dies makes its group fail. Of
  * groups, and of those that are closed, a user has a share (share.h), and so of the questions that
  * are asked for groups that are stuck (users.h). The caller gives the time, so a test can pretend
  * any time.
@@ -24,6 +26,7 @@ enum {
     MYRD_HOLDERS_OF_ONE = 4096, /* the most holders of a group */
     MYRD_LOOK_MS = MCP_KERNEL_LOOK_NS / 1000000,
     MYRD_ASKED_BEFORE_MEET = 16, /* after this many vain questions, look where its peers are now */
+    MYRD_FAREWELL_MS = 60000,    /* no group says farewell for longer */
 };
 
 struct myrd_groups;

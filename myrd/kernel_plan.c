@@ -52,6 +52,22 @@ static enum myr_status check_peer(const struct myr_kernel_question *question, ui
     return MYR_OK;
 }
 
+/* Whatever comes has room on the board, and whatever is sent in a packet. */
+static enum myr_status check_data(const struct myr_kernel_question *question,
+                                  struct myr_error *error)
+{
+    const uint64_t places = question->places, unit_most = question->unit_most;
+    bool good = (0 == places) == (0 == unit_most) && 0 == unit_most % MCP_BLOCK_UNIT &&
+                places * unit_most <= MCP_KERNEL_BOARD;
+    for (uint32_t p = 0; good && p < question->nsends + question->nwaits; ++p) {
+        const struct mcp_kernel_peer *peer = &question->peers[p];
+        good = (uint32_t)peer->at + peer->blocks <= places &&
+               peer->blocks * unit_most <= MCP_PAYLOAD_MOST;
+    }
+    return good ? MYR_OK
+                : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no board for data");
+}
+
 /* Does a host come twice among these? */
 static bool repeat(const struct mcp_kernel_peer *peers, uint32_t count)
 {
@@ -95,6 +111,9 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
     if (MYR_OK == status) {
         status = check_hosts(question, error);
     }
+    if (MYR_OK == status) {
+        status = check_data(question, error);
+    }
     if (MYR_OK != status) {
         return status;
     }
@@ -106,6 +125,8 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
     plan->nsteps = question->nsteps;
     plan->nsends = question->nsends;
     plan->nwaits = question->nwaits;
+    plan->places = question->places;
+    plan->unit_most = question->unit_most;
     memcpy(plan->steps, question->steps, sizeof(plan->steps[0]) * plan->nsteps);
     return MYR_OK;
 }
@@ -114,6 +135,7 @@ bool myrd_kernel_plan_equal(const struct mcp_kernel_plan *a, const struct mcp_ke
 {
     return a->key == b->key && a->uid == b->uid && a->nodes == b->nodes && a->node == b->node &&
            a->nsteps == b->nsteps && a->nsends == b->nsends && a->nwaits == b->nwaits &&
+           a->places == b->places && a->unit_most == b->unit_most &&
            0 == memcmp(&a->secret, &b->secret, sizeof(a->secret)) &&
            0 == memcmp(a->steps, b->steps, sizeof(a->steps)) &&
            0 == memcmp(a->peers, b->peers, sizeof(a->peers));

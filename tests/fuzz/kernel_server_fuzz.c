@@ -5,9 +5,10 @@
  * the test double of that NIC. Built and run by run.sh.
  *
  * Invariants: whoever asks a good question gets one answer, sooner or later; whoever talks nonsense
- * gets one and is hung up on; a page comes with MYR_OK and only then, and only to processes of the
- * user whose group it is; a report tells of its reader's own groups only; when all have gone, no
- * group is open and no descriptor is left; the daemon goes on through all of it.
+ * gets one and is hung up on; a page comes with MYR_OK and only then, with a board if the group
+ * carries data, and only to processes of the user whose group it is; a report tells of its reader's
+ * own groups only; when all have gone, and farewells are over, no group is open and no descriptor
+ * is left; the daemon goes on through all of it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,6 +17,7 @@
 
 #include "libmyr/kernel_words.h"
 #include "libmyr/unix_talk.h"
+#include "myrd/kernel_groups.h"
 #include "myrd/kernel_hosts.h"
 #include "tests/fuzz/daemon.h"
 #include "tests/fuzz/fuzz.h"
@@ -35,12 +37,13 @@ struct client {
     uid_t uid;
     uint32_t asked, answered;
     uint32_t ask[UNDER_WAY]; /* what was asked; 0: nonsense */
+    bool carries[UNDER_WAY]; /* ... about a group that carries data */
     bool broken;             /* it will be hung up on, or has hung up */
 };
 
 static struct {
     struct input in;
-    uint32_t steps, waited;
+    uint32_t steps, waited, gone;
     struct client client[CLIENTS];
     struct myr_kernel_question question; /* the last one; the next one changes it */
 } w;
@@ -126,17 +129,29 @@ static void hear_one(struct client *client, const union words *words, size_t byt
     }
 }
 
+/* Descriptors come as many as there should, or are not taken. */
+static ssize_t receive(const struct client *client, union words *words, bool *page)
+{
+    const bool carries = client->carries[client->answered % UNDER_WAY];
+    const uint32_t count = carries ? 2 : 1;
+    int maps[2];
+    const ssize_t bytes = myr_talk_receive(client->connection, words, sizeof(*words), maps, count);
+    *page = maps[0] >= 0;
+    for (uint32_t m = 0; m < count; ++m) {
+        if (maps[m] >= 0) {
+            close(maps[m]);
+        }
+    }
+    return bytes;
+}
+
 static void hear(struct client *client)
 {
     static union words words;
-    int page;
+    bool page;
     ssize_t bytes = -1;
-    while (client->connection >= 0 &&
-           (bytes = myr_talk_receive(client->connection, &words, sizeof(words), &page, 1)) > 0) {
-        hear_one(client, &words, (size_t)bytes, page >= 0);
-        if (page >= 0) {
-            close(page);
-        }
+    while (client->connection >= 0 && (bytes = receive(client, &words, &page)) > 0) {
+        hear_one(client, &words, (size_t)bytes, page);
     }
     if (client->connection >= 0 && (0 == bytes || (EAGAIN != errno && EINTR != errno))) {
         CHECK(client->broken);
@@ -155,25 +170,27 @@ static void come(struct client *client, uid_t uid)
     *client = (struct client){.connection = daemon_connect(uid, getpid()), .uid = uid};
 }
 
-static void expect(struct client *client, uint32_t ask)
+static void expect(struct client *client, uint32_t ask, bool carries)
 {
     client->broken = client->broken || 0 == ask;
     if (MYR_KERNEL_CLOSE != ask) {
+        client->carries[client->asked % UNDER_WAY] = carries;
         client->ask[client->asked++ % UNDER_WAY] = ask;
     }
 }
 
-static void say(struct client *client, const void *words, size_t bytes, uint32_t ask)
+static void say(struct client *client, const void *words, size_t bytes, uint32_t ask, bool carries)
 {
     if (client->connection >= 0 && !client->broken &&
         client->asked - client->answered < UNDER_WAY &&
         (ssize_t)bytes == send(client->connection, words, bytes, MSG_NOSIGNAL | MSG_DONTWAIT)) {
-        expect(client, ask);
+        expect(client, ask, carries);
     }
 }
 
-/* A part of a barrier that can be: `count` steps, each with a message to and from other nodes. */
-static void plan(struct myr_kernel_question *question, uint32_t count)
+/* A part of a barrier that can be: `count` steps, each with a message to and from other nodes. If
+ * `carries`, with a block in each. */
+static void plan(struct myr_kernel_question *question, uint32_t count, bool carries)
 {
     question->nodes = 1 + 2 * count;
     question->nsteps = question->nsends = question->nwaits = count;
@@ -183,7 +200,11 @@ static void plan(struct myr_kernel_question *question, uint32_t count)
     for (uint32_t p = 0; p < 2 * count; ++p) {
         question->peers[p] = (struct mcp_kernel_peer){
             .ip = ip_of(p % count), .port = htons(nic_port), .node = (uint16_t)(1 + p)};
+        question->peers[p].blocks = carries;
+        question->peers[p].at = carries;
     }
+    question->places = carries ? 2 : 0;
+    question->unit_most = carries ? 64 : 0;
 }
 
 static void ask(struct client *client)
@@ -196,7 +217,7 @@ static void ask(struct client *client)
     if (0 == (kind & 0x80)) {
         memset(&question->nodes, 0,
                sizeof(*question) - offsetof(struct myr_kernel_question, nodes));
-        plan(question, 1 + kind % 3);
+        plan(question, 1 + kind % 3, question->key == KEYS - 1);
     } else { /* one byte or word of it is another */
         const size_t place = ((size_t)take_byte(&w.in) << 8 | take_byte(&w.in)) % sizeof(*question);
         const uint32_t by = take_step(&w.in);
@@ -205,7 +226,7 @@ static void ask(struct client *client)
     }
     const bool good = MYR_KERNEL_MAGIC == question->magic && 0 != question->ask &&
                       question->ask <= MYR_KERNEL_MISSING;
-    say(client, question, sizeof(*question), good ? question->ask : 0);
+    say(client, question, sizeof(*question), good ? question->ask : 0, 0 != question->places);
 }
 
 static void say_nonsense(struct client *client)
@@ -214,7 +235,7 @@ static void say_nonsense(struct client *client)
     const size_t bytes = (size_t)take_byte(&w.in) * sizeof(words) / 255;
     (void)take_bytes(&w.in, words, 40);
     if (0 != bytes && sizeof(struct myr_kernel_question) != bytes) {
-        say(client, words, bytes, 0);
+        say(client, words, bytes, 0, false);
     }
 }
 
@@ -226,7 +247,7 @@ static void say_with_descriptors(struct client *client)
     if (client->connection >= 0 && !client->broken &&
         client->asked - client->answered < UNDER_WAY &&
         myr_talk_send(client->connection, &question, sizeof(question), gift, 2, MSG_DONTWAIT)) {
-        expect(client, MYR_KERNEL_HELLO);
+        expect(client, MYR_KERNEL_HELLO, false);
     }
 }
 
@@ -311,14 +332,15 @@ static bool step(void *context)
         daemon_pass_ms(256);
         return true;
     }
-    CHECK(all_is_answered());
+    CHECK(all_is_answered() || w.gone > 0);
     for (uint32_t c = 0; c < CLIENTS; ++c) {
         if (w.client[c].connection >= 0) {
             close(w.client[c].connection);
             w.client[c].connection = -1;
         }
     }
-    return false;
+    daemon_pass_ms(MYRD_FAREWELL_MS);
+    return w.gone++ < 4; /* it hears that they have gone, and closes what says farewell */
 }
 
 /* ---- the daemon ---- */

@@ -21,7 +21,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct double_group groups[GROUPS_EVER];
 static uint32_t ever, met, asked, absent_ip, absent_asked;
-static int page = -1;
+static int page = -1, board = -1;
 static int watch = -1; /* pipe: what is told of who is stuck */
 static int telling = -1;
 
@@ -44,7 +44,8 @@ void double_reset(void)
     memset(groups, 0, ever * sizeof(groups[0]));
     if (page >= 0) {
         close(page);
-        page = -1;
+        close(board);
+        page = board = -1;
     }
     ever = met = asked = absent_ip = absent_asked = 0;
     if (watch >= 0) {
@@ -204,7 +205,7 @@ void mcp_kernel_close(struct mcp_kernel *kernel)
     free(kernel);
 }
 
-/* All groups have lines of one page. */
+/* All groups have lines of one page, and the same board. */
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                           struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
 {
@@ -213,10 +214,13 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
     if (page < 0) {
         page = memfd_create("page of a double", MFD_CLOEXEC);
         (void)!ftruncate(page, MCP_KERNEL_LINES * sizeof(struct mcp_kernel_line));
+        board = memfd_create("board of a double", MFD_CLOEXEC);
+        (void)!ftruncate(board, sizeof(struct mcp_kernel_board));
     }
     const bool room = page >= 0 && ever < GROUPS_EVER;
     if (room) {
-        *seen = (struct mcp_kernel_seen){page, ever % MCP_KERNEL_LINES};
+        *seen =
+            (struct mcp_kernel_seen){page, ever % MCP_KERNEL_LINES, 0 == plan->places ? -1 : board};
         groups[ever++] = (struct double_group){.plan = *plan, .open = true, .line = seen->line};
     } else {
         snprintf(why, MCP_KERNEL_WHY, "the double has no page");
@@ -283,9 +287,22 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
     group->asked += MCP_RING_ASK == ring;
     asked += MCP_RING_ASK == ring;
     group->failed += MCP_RING_FAIL == ring;
+    group->started += MCP_RING_FAREWELL == ring;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     return 0;
+}
+
+/* Each epoch but 0 has data that somebody may miss. */
+bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)
+{
+    pthread_mutex_lock(&lock);
+    const struct double_group *group = find(key);
+    const bool farewell =
+        0 != group->plan.places && 0 != group->done && !group->waits && 0 == group->failed;
+    *epoch = group->done + 1;
+    pthread_mutex_unlock(&lock);
+    return farewell && 0 == mcp_kernel_ring(kernel, key, MCP_RING_FAREWELL);
 }
 
 int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, char why[MCP_KERNEL_WHY])

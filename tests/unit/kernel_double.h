@@ -21,7 +21,7 @@ struct double_group {
     bool kept; /* closed, and not forgotten */
     bool waits;
     uint32_t done;
-    uint32_t asked, failed; /* how often was rung */
+    uint32_t asked, failed, started; /* how often was rung: for the last, to say farewell */
 };
 
 /* As if nothing had ever been; no NIC may be open. */

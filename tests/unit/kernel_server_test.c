@@ -2,7 +2,8 @@
 /*
  * myrd --kernel, over a double of the kernel's NIC. Invariants. A group is its user's alone,
  * whoever knows its key. When a member dies, its group fails. When a member leaves, it does not.
- * The last one to leave closes it, and its last epoch is kept. A user has a share of the NIC, not
+ * The last one to leave closes it, and its last epoch is kept. One that carries data says farewell
+ * to its peers before, and holds up nobody by that. A user has a share of the NIC, not
  * all of it. A group that is stuck is asked for, ever more seldom, and others are not. What a
  * client says is never believed. Only hosts that have a myrd --kernel can be peers. Nobody holds up
  * others, not even by a host that does not answer.
@@ -81,13 +82,33 @@ static struct myr_kernel_question question_of_two(uint64_t key, const char *peer
     return question;
 }
 
+/* It carries data: each node has a block of so many bytes. */
+static void carry(struct myr_kernel_question *question, uint32_t unit_most)
+{
+    question->places = 2;
+    question->unit_most = unit_most;
+    question->peers[0].blocks = question->peers[1].blocks = question->peers[1].at = 1;
+}
+
+static struct mcp_kernel_plan plan_for(const struct myr_kernel_question *question, uint32_t uid)
+{
+    const struct myr_nic_name name = our_name();
+    struct mcp_kernel_plan plan;
+    assert_int_equal(myrd_kernel_plan(question, uid, &name, &plan, NULL), MYR_OK);
+    return plan;
+}
+
 static struct mcp_kernel_plan plan_of(uint64_t key, uint32_t uid)
 {
     const struct myr_kernel_question question = question_of_two(key, "127.0.0.2");
-    const struct myr_nic_name name = our_name();
-    struct mcp_kernel_plan plan;
-    assert_int_equal(myrd_kernel_plan(&question, uid, &name, &plan, NULL), MYR_OK);
-    return plan;
+    return plan_for(&question, uid);
+}
+
+static struct mcp_kernel_plan plan_with_data(uint64_t key, uint32_t uid)
+{
+    struct myr_kernel_question question = question_of_two(key, "127.0.0.2");
+    carry(&question, 16);
+    return plan_for(&question, uid);
 }
 
 static bool is_open(uint64_t key)
@@ -114,6 +135,13 @@ static uint32_t failed(uint64_t key)
     struct double_group group = {.open = false};
     assert_true(double_look(key, &group));
     return group.failed;
+}
+
+static uint32_t started(uint64_t key)
+{
+    struct double_group group = {.open = false};
+    assert_true(double_look(key, &group));
+    return group.started;
 }
 
 /* ---- plans ---- */
@@ -188,6 +216,49 @@ static void what_cannot_be_is_refused(void **state)
     bad.steps[0].sends = UINT32_MAX;
     bad.steps[1].sends = 2;
     assert_int_equal(judge(&bad), MYR_ERR_SYSTEM);
+}
+
+/* Whatever comes must have room on the board, and whatever is sent in a packet. */
+static void data_that_have_no_room_are_refused(void **state)
+{
+    (void)state;
+    enum { MOST = MCP_KERNEL_BOARD / MCP_BLOCK_UNIT };
+    const struct {
+        uint32_t places, unit_most, blocks, at;
+        bool good;
+    } cases[] = {
+        {2, 16, 1, 1, true},
+        {2, MCP_PAYLOAD_MOST, 1, 1, true},
+        {2, MCP_PAYLOAD_MOST + 8, 1, 1, false}, /* a packet is not that long */
+        {4, 608, 2, 2, true},
+        {4, 616, 2, 2, false},
+        {MOST, 8, 152, 1, true},
+        {MOST, 8, 153, 1, false},
+        {MOST + 1, 8, 1, 1, false}, /* nor is a board */
+        {UINT32_MAX, 16, 1, 1, false},
+        {1, UINT32_MAX - 7, 0, 0, false},
+        {MCP_KERNEL_BOARD, UINT32_C(1) << 31, 0, 0, false}, /* the product of both is 0 */
+        {2, 16, 1, 2, false},                               /* beyond the places */
+        {2, 16, 2, 1, false},
+        {2, 16, 0, 2, true},
+        {2, 16, 65535, 65535, false},
+        {2, 12, 1, 1, false}, /* not whole words */
+        {0, 16, 0, 0, false},
+        {2, 0, 0, 0, false},
+        {0, 0, 0, 0, true},
+        {0, 0, 1, 0, false},
+        {0, 0, 0, 1, false},
+    };
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
+        for (int p = 0; p < 2; ++p) { /* what is sent is at the beginning of the board */
+            struct myr_kernel_question question = question_of_two(1, "127.0.0.2");
+            question.places = cases[c].places;
+            question.unit_most = cases[c].unit_most;
+            question.peers[p].blocks = (uint16_t)cases[c].blocks;
+            question.peers[p].at = (uint16_t)cases[c].at;
+            assert_int_equal(MYR_OK == judge(&question), cases[c].good);
+        }
+    }
 }
 
 static void only_neighbours_can_be_peers(void **state)
@@ -314,6 +385,129 @@ static void each_opening_wants_a_closing(void **state)
     assert_true(myrd_groups_leave(groups, 7, 1));
     assert_true(myrd_groups_leave(groups, 7, 1));
     assert_false(myrd_groups_leave(groups, 7, 1));
+}
+
+/* ---- farewells ---- */
+
+/* Open a group of this user's that carries data, play some epochs, and leave it. */
+static enum myr_status open_play_leave(struct myrd_groups *groups, uint64_t key, uint32_t uid,
+                                       uint32_t epochs)
+{
+    const struct mcp_kernel_plan plan = plan_with_data(key, uid);
+    struct mcp_kernel_seen seen;
+    const enum myr_status status = myrd_groups_open(groups, &plan, 1, &seen, NULL);
+    if (MYR_OK == status) {
+        assert_true(seen.board >= 0);
+        double_set(key, false, epochs);
+        assert_true(myrd_groups_leave(groups, key, 1));
+    }
+    return status;
+}
+
+/* Do what is due until then. Returns when the group was closed; 0: it is open. */
+static uint64_t look_until(struct myrd_groups *groups, uint64_t key, uint64_t now_ms,
+                           uint64_t end_ms)
+{
+    while (now_ms < end_ms) {
+        (void)myrd_groups_look(groups, now_ms);
+        if (!is_open(key)) {
+            return now_ms;
+        }
+        const int next = myrd_groups_timeout(groups, now_ms);
+        assert_in_range(next, 1, MOST_MS);
+        now_ms += (uint64_t)next;
+    }
+    return 0;
+}
+
+/* It begins one more epoch, and is closed soon after that is complete. Nobody can have it. */
+static void who_leaves_says_farewell(void **state)
+{
+    struct myrd_groups *groups = *state;
+    static struct myr_kernel_report report;
+    const struct mcp_kernel_plan plan = plan_with_data(7, ALICE);
+    struct mcp_kernel_seen seen;
+    assert_int_equal(open_play_leave(groups, 7, ALICE, 5), MYR_OK);
+    assert_int_equal(started(7), 1);
+    double_set(7, true, 5);
+    assert_int_equal(look_until(groups, 7, NOW, NOW + 2000), 0);
+    assert_int_equal(started(7), 1);
+    assert_true(asked(7) > 2);
+    assert_int_not_equal(myrd_groups_open(groups, &plan, 2, &seen, NULL), MYR_OK);
+    myrd_groups_report(groups, ALICE, &report);
+    assert_int_equal(report.groups, 0);
+    assert_int_equal(report.closed, 1);
+    double_set(7, false, 6);
+    assert_in_range(look_until(groups, 7, NOW + 2000, UINT64_MAX), NOW, NOW + 2000 + MOST_MS);
+    assert_true(is_kept(7));
+    assert_int_equal(started(7), 1);
+    assert_int_equal(failed(7), 0);
+    assert_int_equal(myrd_groups_timeout(groups, NOW + 3000), -1);
+}
+
+/* The doorbell may be lost. A peer may never come. */
+static void farewells_begin_and_end(void **state)
+{
+    struct myrd_groups *groups = *state;
+    assert_int_equal(open_play_leave(groups, 7, ALICE, 5), MYR_OK);
+    assert_int_equal(look_until(groups, 7, NOW, NOW + 10), 0);
+    assert_true(started(7) > 1);
+    double_set(7, true, 5);
+    const uint64_t end_ms = look_until(groups, 7, NOW + 10, UINT64_MAX);
+    assert_in_range(end_ms, NOW + MYRD_FAREWELL_MS, NOW + MYRD_FAREWELL_MS + MOST_MS);
+    assert_true(is_kept(7));
+}
+
+/* There is nothing to miss in a group that has not played, or has failed, or is in an epoch that it
+ * will not complete; or that carries no data. */
+static void not_all_say_farewell(void **state)
+{
+    struct myrd_groups *groups = *state;
+    struct mcp_kernel_seen seen;
+    const struct mcp_kernel_plan plan = plan_with_data(9, ALICE);
+    assert_int_equal(open_play_leave(groups, 7, ALICE, 0), MYR_OK);
+    assert_false(is_open(7));
+    open_for(groups, 8, ALICE, 1);
+    double_set(8, false, 5);
+    assert_true(myrd_groups_leave(groups, 8, 1));
+    assert_false(is_open(8));
+    for (int fails = 0; fails < 2; ++fails) {
+        assert_int_equal(myrd_groups_open(groups, &plan, 1, &seen, NULL), MYR_OK);
+        assert_int_equal(myrd_groups_open(groups, &plan, 2, &seen, NULL), MYR_OK);
+        double_set(9, !fails, 5);
+        if (fails) {
+            myrd_groups_bury(groups, 2);
+        } else {
+            assert_true(myrd_groups_leave(groups, 9, 2));
+        }
+        assert_true(myrd_groups_leave(groups, 9, 1));
+        assert_false(is_open(9));
+        assert_int_equal(started(9), 0);
+    }
+    /* One that says farewell hears that it has failed. */
+    assert_int_equal(open_play_leave(groups, 10, ALICE, 5), MYR_OK);
+    double_set(10, true, 5);
+    assert_int_equal(look_until(groups, 10, NOW, NOW + 100), 0);
+    assert_int_equal(mcp_kernel_ring(NULL, 10, MCP_RING_FAIL), 0);
+    assert_in_range(look_until(groups, 10, NOW + 100, UINT64_MAX), NOW + 100, NOW + 100 + MOST_MS);
+}
+
+/* Groups that say farewell are in nobody's way: the oldest of the user's go. */
+static void farewells_give_way(void **state)
+{
+    struct myrd_groups *groups = *state;
+    enum { MOST = MCP_KERNEL_GROUPS / 4, MORE = 10 };
+    assert_int_equal(open_play_leave(groups, 5000, BOB, 5), MYR_OK);
+    for (uint64_t key = 1; key <= MOST + MORE; ++key) {
+        assert_int_equal(open_play_leave(groups, key, ALICE, 5), MYR_OK);
+        double_set(key, true, 5);
+        (void)myrd_groups_look(groups, NOW + key);
+    }
+    assert_true(is_open(5000));
+    assert_true(is_open(MOST + MORE));
+    for (uint64_t key = 1; key <= MORE; ++key) {
+        assert_false(is_open(key));
+    }
 }
 
 static void death_fails_what_was_held(void **state)
@@ -1490,7 +1684,11 @@ static uint32_t come_often(uid_t uid, struct myr_kernel_nic **nic)
 
 static void come_one_after_the_other(uint32_t rank, void *context)
 {
-    enum { MOST = 256, USERS = 40, DESCRIPTORS = MCP_KERNEL_GROUPS + 96 + 2 * MOST };
+    enum {
+        MOST = 256,
+        USERS = 40,
+        DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BOARDS + 96 + 2 * MOST
+    };
     static struct myr_kernel_nic *nic[MOST];
     const struct rlimit room = {DESCRIPTORS, DESCRIPTORS}; /* for no more clients */
     uint32_t count = 0, last = MOST;
@@ -1529,7 +1727,7 @@ static uint32_t be_refused_often(uid_t uid, uint32_t most, int raw[])
 
 static void be_refused_and_read_nothing(uint32_t rank, void *context)
 {
-    enum { MOST = 128, DESCRIPTORS = MCP_KERNEL_GROUPS + 96 + 2 * MOST };
+    enum { MOST = 128, DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BOARDS + 96 + 2 * MOST };
     const struct rlimit room = {DESCRIPTORS, DESCRIPTORS};
     int raw[MOST + 1], by_root[MOST + 1];
     (void)rank;
@@ -1574,7 +1772,7 @@ static void refusals_are_bounded(void **state)
 
 static void come_and_read_nothing(uint32_t rank, void *context)
 {
-    enum { MOST = 128, DESCRIPTORS = MCP_KERNEL_GROUPS + 96 + 2 * MOST };
+    enum { MOST = 128, DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BOARDS + 96 + 2 * MOST };
     const struct rlimit room = {DESCRIPTORS, DESCRIPTORS};
     static struct myr_kernel_nic *nic[MOST];
     int raw[MOST + 1];
@@ -1743,6 +1941,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_question_is_a_plan),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(data_that_have_no_room_are_refused),
         cmocka_unit_test(only_neighbours_can_be_peers),
         cmocka_unit_test(shares_shrink_as_users_come),
         cmocka_unit_test(who_has_had_its_time_waits),
@@ -1751,6 +1950,10 @@ int main(void)
         GROUPS(a_user_has_so_many_closed),
         GROUPS(each_opening_wants_a_closing),
         GROUPS(death_fails_what_was_held),
+        GROUPS(who_leaves_says_farewell),
+        GROUPS(farewells_begin_and_end),
+        GROUPS(not_all_say_farewell),
+        GROUPS(farewells_give_way),
         GROUPS(a_user_has_a_share),
         GROUPS(a_group_has_so_many_members),
         GROUPS(who_is_stuck_is_asked_for_ever_more_seldom),
