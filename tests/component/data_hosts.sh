@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # MPI_Allreduce, MPI_Iallreduce and MPI_Reduce across hosts, by the NICs: the right bits, on each schedule, in any
-# placement, over a bad network, with processes that are late; the same bits as on one node.
+# placement, by soft NICs and by kernels, over a bad network, with processes that are late; the same bits as on one
+# node.
 #
 # NICBARR_DATA_LONGER=N makes each game N times as long.
 . "$(dirname "$0")/common.sh"
@@ -10,9 +11,11 @@ longer=${NICBARR_DATA_LONGER:-1}
 data=("$programs/data" --seed "$seed" --bits 1024 --watchdog "$((${watchdog:-300} - 10))")
 ours=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce exchange
     --mca coll_nicbarr_reduce exchange)
-carried() { # HOSTS SCHEDULE
-    said "MPI_Allreduce up to .* on $1 nodes: $2@soft (parameter"
+carried() { # HOSTS SCHEDULE NIC
+    said "MPI_Allreduce up to .* on $1 nodes: $2@$3 (parameter"
 }
+
+did() { grep -qE "^switch: .* $1 [1-9]" "$scratch/out"; }
 
 # ---- nicbarr's from the first call on
 
@@ -21,7 +24,7 @@ for game in "2 1 pairwise" "3 2 tree:2" "4 1 dissemination:1" "2 3 dissemination
     set -- $game
     check "$1 hosts with $2 processes each, $3, bit by bit" on_hosts "$1" "$2" "${ours[@]}" \
         --mca coll_nicbarr_algorithm "$3" "${data[@]}" --steps $((240 * longer / ($1 * $2)))
-    check "the NICs carry it" carried "$1" "$3"
+    check "the NICs carry it" carried "$1" "$3" soft
 done
 check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
     --mca coll_nicbarr_report "$scratch/report" "$programs/data" --seed "$seed" --steps $((60 * longer))
@@ -37,6 +40,32 @@ check "goes by it" said "MPI_Allreduce up to .* (cache"
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
 check "in a report that can be read" readable
 
+# ---- played by the kernels, where they may have programs
+
+by_kernels() { # STEPS NETHOSTS-ARGUMENT...
+    on_hosts --kernel "${@:2}" "${ours[@]/#soft/kernel}" "${data[@]}" --steps $(($1 * longer))
+}
+"$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1
+if [ $? = 77 ]; then
+    echo "not played by the kernels: $(cat "$scratch/out")"
+else
+    for game in "2 3 pairwise" "3 2 tree:2" "5 1 dissemination:1"; do
+        # shellcheck disable=SC2086 # words
+        set -- $game
+        check "kernels of $1 hosts with $2 processes each, $3" by_kernels $((120 / ($1 * $2))) "$1" "$2" \
+            --mca coll_nicbarr_algorithm "$3"
+        check "they carry it" carried "$1" "$3" kernel
+    done
+    for fault in "lost --loss 10" "repaired --duplicate 10 --reorder 20 --corrupt 10"; do
+        # shellcheck disable=SC2086 # words
+        set -- $fault
+        what=$1
+        shift
+        check "kernels, $*" by_kernels 12 --seed "$seed" "$@" 3 1 --mca coll_nicbarr_algorithm dissemination:1
+        check "some were $what" did "$what"
+    done
+fi
+
 # ---- the same bits wherever the processes are
 
 digest() { # HOSTS PER-HOST
@@ -51,7 +80,6 @@ check "have the same bits" one_digest
 
 # ---- over a bad network
 
-did() { grep -qE "^switch: .* $1 [1-9]" "$scratch/out"; }
 for fault in "lost --loss 10" "duplicated --duplicate 10 --reorder 20 --loss 5" "repaired --corrupt 10"; do
     # shellcheck disable=SC2086 # words
     set -- $fault
