@@ -99,7 +99,7 @@ int nicbarr_data_candidates(const struct nicbarr_shape *shape, struct nicbarr_ch
     add(&candidates, nodes, NICBARR_OPENMPI, 0);
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         candidates.nic = nic;
-        if (!nicbarr_has(shape, nic) || 0 == nicbarr_kind(nic)->caps.board) {
+        if (!nicbarr_has(shape, nic) || 0 == nicbarr_kind(nic)->caps.buffer) {
             continue;
         }
         add_few(&candidates, nodes);

@@ -5,7 +5,7 @@
 /* What a message carries; NULL: nothing. It stays there as long as anybody may miss it. */
 static const void *payload_of(struct mcp_group *group, const struct mcp_message *message)
 {
-    return 0 == message->bytes ? NULL : mcp_group_board(group, message->header.collective.epoch);
+    return 0 == message->bytes ? NULL : mcp_group_buffer(group, message->header.collective.epoch);
 }
 
 static void send(struct mcp_board *board, struct mcp_group *group, struct mcp_message *message)
@@ -182,7 +182,7 @@ static enum mcp_recorded take_arrival(struct mcp_group *group,
             return claimed;
         }
         if (NULL != payload) {
-            __builtin_memcpy(mcp_group_board(group, part->epoch) + offset, payload, bytes);
+            __builtin_memcpy(mcp_group_buffer(group, part->epoch) + offset, payload, bytes);
         }
     }
     return mcp_group_record(group, part->slot, part->epoch);
@@ -264,7 +264,7 @@ bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
         return false;
     }
     if (0 != unit) {
-        __builtin_memcpy(mcp_group_board(group, epoch), block, unit);
+        __builtin_memcpy(mcp_group_buffer(group, epoch), block, unit);
     }
     mcp_collective_start(c, board, counters, group, epoch);
     return true;

@@ -140,7 +140,7 @@ INSIDE bool plausible(const struct mcp_group *group, uint32_t slot, uint32_t epo
 }
 
 /* (A block of another length than this node's comes from a program that is wrong. It may stand in
- * the wrong place then, but nowhere else than on the board.) */
+ * the wrong place then, but nowhere else than in the buffer.) */
 MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t slot, uint32_t epoch,
                                              uint32_t *bytes, uint32_t *offset)
 {
@@ -351,7 +351,7 @@ MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_
             const uint32_t last = last_sent(group, s);
             if (myr_epoch_reached(last, epoch)) {
                 /* (Who misses an epoch's data gets those. Nobody misses older ones than the last
-                 * complete epoch's, and the board has no older ones.) */
+                 * complete epoch's, and the buffer has no older ones.) */
                 mcp_group_message(group, s, 0 != group->places ? epoch : last, message);
                 return 0 == group->places || myr_epoch_reached(epoch, done(group));
             }

@@ -11,11 +11,11 @@
  * if it has sent it before; else it will send it in due time.
  *
  * A group may carry data. Then each node contributes a block of bytes to each epoch, and all nodes
- * get all blocks. A node gathers an epoch's blocks on a board: its own first, then what comes, each
- * message's blocks behind those before. So what a node knows at any step is the first part of its
- * board, and that part is a message's payload, whatever the schedule (in dissemination this is the
- * concatenation of Bruck et al.). How many blocks a message has, and where it goes, follows from
- * the schedule and stands in the tables. A peer is at most one epoch ahead, so two boards are
+ * get all blocks. A node gathers an epoch's blocks in a buffer: its own first, then what comes,
+ * each message's blocks behind those before. So what a node knows at any step is the first part of
+ * its buffer, and that part is a message's payload, whatever the schedule (in dissemination this is
+ * the concatenation of Bruck et al.). How many blocks a message has, and where it goes, follows
+ * from the schedule and stands in the tables. A peer is at most one epoch ahead, so two buffers are
  * enough. The engine only says where payloads go. Its caller copies them.
  *
  * All functions work on one group's memory. The schedule bounds all their loops; they use no
@@ -50,14 +50,14 @@ struct mcp_peer {
     uint16_t node;   /* its number in the group */
     uint16_t slot;   /* of a message sent: its arrival record at the peer */
     uint16_t blocks; /* that the message carries; 0: no data */
-    uint16_t at;     /* of a message waited for: the place of its first block on the board */
+    uint16_t at;     /* of a message waited for: the place of its first block in the buffer */
 };
 
 /*
  * A group as one NIC knows it. It lies in memory shared with the hosts, which use only its first
  * line. Behind it lie the tables: steps, peers (first those sent to, then those waited for),
  * arrivals, the time when each peer waited for has last said that its host is late, and the epochs
- * whose payloads somebody has taken it on himself to copy. Behind them lie the two boards.
+ * whose payloads somebody has taken it on himself to copy. Behind them lie the two buffers.
  *
  * In the kernel no host sees it, but any processor may play it. There the fields written at each
  * turn lie together, and fields that only a soft NIC needs are left out.
@@ -79,7 +79,7 @@ struct mcp_group {
     struct mcp_secret secret; /* its packets are sealed with it */
     uint32_t nsteps, nsends, nwaits;
     uint16_t node, last_node;   /* this NIC's number in the group; the greatest number */
-    uint32_t places, unit_most; /* of a board: places of blocks (0: no data), bytes of each */
+    uint32_t places, unit_most; /* of a buffer: places of blocks (0: no data), bytes of each */
     uint32_t unit[2];           /* bytes of a block in the last even and odd epoch begun here */
     uint32_t offered;           /* the last epoch whose block was taken from the host */
 #ifdef MCP_KERNEL_INSIDE
@@ -107,7 +107,7 @@ struct mcp_message {
     mcp_link to;
     uint32_t peer;            /* the owner of that link, by its place among the group's peers */
     struct mcp_header header; /* not sealed */
-    uint32_t bytes;           /* its payload: so many, from the beginning of the epoch's board */
+    uint32_t bytes;           /* its payload: so many, from the beginning of the epoch's buffer */
 };
 
 /* The tables of a group in the kernel have these sizes, whatever its schedule (powers of two):
@@ -129,7 +129,7 @@ enum { MCP_KERNEL_BEHIND = 1 };
 
 #define MCP_ENGINE
 
-/* Bytes of a group with its tables, without boards. */
+/* Bytes of a group with its tables, without buffers. */
 size_t mcp_group_bytes(uint32_t nsteps, uint32_t nsends, uint32_t nwaits);
 
 static inline struct mcp_step *mcp_group_steps(struct mcp_group *group)
@@ -163,8 +163,8 @@ static inline uint32_t *mcp_group_claims(struct mcp_group *group)
     return mcp_group_heard(group) + group->nwaits;
 }
 
-/* The board of an epoch, of places * unit_most bytes. */
-static inline uint8_t *mcp_group_board(struct mcp_group *group, uint32_t epoch)
+/* The buffer of an epoch, of places * unit_most bytes. */
+static inline uint8_t *mcp_group_buffer(struct mcp_group *group, uint32_t epoch)
 {
     return (uint8_t *)group + mcp_group_bytes(group->nsteps, group->nsends, group->nwaits) +
            (size_t)(epoch % 2) * group->places * group->unit_most;
@@ -198,7 +198,7 @@ MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch);
 
 /*
  * The host has a block of `unit` bytes for `epoch` (0 bytes: nothing, as nobody has). True: copy it
- * to the beginning of the epoch's board, then start that epoch. False: it is not the next epoch,
+ * to the beginning of the epoch's buffer, then start that epoch. False: it is not the next epoch,
  * somebody else is at it, or the block is too long. The hosts must be done with the epoch before.
  */
 MCP_ENGINE bool mcp_group_offer(struct mcp_group *group, uint32_t epoch, uint32_t unit);
@@ -219,9 +219,9 @@ MCP_ENGINE enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t 
 
 /*
  * In a group that carries data, this comes before: a peer's message has come with so many bytes of
- * payload. MCP_RECORDED: put them on the epoch's board, from *offset on, then record the message;
- * *bytes says how many there are to copy (0 where nothing fits). Nobody else gets this answer for
- * the message. Otherwise it is not taken.
+ * payload. MCP_RECORDED: put them into the epoch's buffer, from *offset on, then record the
+ * message; *bytes says how many there are to copy (0 where nothing fits). Nobody else gets this
+ * answer for the message. Otherwise it is not taken.
  */
 MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t slot, uint32_t epoch,
                                              uint32_t *bytes, uint32_t *offset);

@@ -13,7 +13,7 @@ struct player {
     struct myr_schedule schedule;
     uint32_t step, peer; /* where it is in its schedule: the step, and its next peer */
     uint32_t done;       /* how many of the step's messages it has dealt with */
-    uint16_t *board;     /* the nodes whose blocks have come, in order */
+    uint16_t *buffer;    /* the nodes whose blocks have come, in order */
     uint32_t count, room;
     bool *knows;      /* of each node */
     uint16_t *blocks; /* of each peer */
@@ -24,7 +24,7 @@ struct player {
 struct game {
     uint32_t nodes;
     struct player *players;
-    bool given_up; /* out of memory, or a board is too long */
+    bool given_up; /* out of memory, or a buffer is too long */
 };
 
 static bool make_player(struct player *player, uint32_t nodes, uint32_t node,
@@ -35,16 +35,16 @@ static bool make_player(struct player *player, uint32_t nodes, uint32_t node,
     }
     const uint32_t peers = player->schedule.npeers;
     player->room = 2 * nodes; /* enough for most; some get the same blocks again and again */
-    player->board = malloc(player->room * sizeof(*player->board));
+    player->buffer = malloc(player->room * sizeof(*player->buffer));
     player->knows = calloc(nodes, sizeof(*player->knows));
     player->blocks = calloc(peers + 1, sizeof(*player->blocks));
     player->at = calloc(peers + 1, sizeof(*player->at));
     player->taken = calloc(peers + 1, sizeof(*player->taken));
-    if (NULL == player->board || NULL == player->knows || NULL == player->blocks ||
+    if (NULL == player->buffer || NULL == player->knows || NULL == player->blocks ||
         NULL == player->at || NULL == player->taken) {
         return false;
     }
-    player->board[player->count++] = (uint16_t)node;
+    player->buffer[player->count++] = (uint16_t)node;
     player->knows[node] = true;
     return true;
 }
@@ -52,7 +52,7 @@ static bool make_player(struct player *player, uint32_t nodes, uint32_t node,
 static void drop_player(struct player *player)
 {
     free(player->schedule.steps);
-    free(player->board);
+    free(player->buffer);
     free(player->knows);
     free(player->blocks);
     free(player->at);
@@ -60,7 +60,7 @@ static void drop_player(struct player *player)
 }
 
 /* The peer of `from` that stands for the oldest message to `to` that was sent and not taken;
- * `npeers`: there is none. What was sent carries a whole board, to be cut by who takes it. */
+ * `npeers`: there is none. What was sent carries a whole buffer, to be cut by who takes it. */
 static uint32_t find_sent(const struct player *from, uint32_t to)
 {
     uint32_t peer = 0;
@@ -88,11 +88,11 @@ static bool make_room(struct player *player, uint32_t more)
         return false;
     }
     if (count > player->room) {
-        uint16_t *board = realloc(player->board, (size_t)2 * count * sizeof(*board));
-        if (NULL == board) {
+        uint16_t *buffer = realloc(player->buffer, (size_t)2 * count * sizeof(*buffer));
+        if (NULL == buffer) {
             return false;
         }
-        player->board = board;
+        player->buffer = buffer;
         player->room = 2 * count;
     }
     return true;
@@ -103,7 +103,7 @@ static bool make_room(struct player *player, uint32_t more)
 static bool take(struct player *player, const struct player *from, uint32_t sent)
 {
     uint32_t count = from->blocks[sent];
-    while (count > 0 && player->knows[from->board[count - 1]]) {
+    while (count > 0 && player->knows[from->buffer[count - 1]]) {
         --count;
     }
     if (!make_room(player, count)) {
@@ -114,8 +114,8 @@ static bool take(struct player *player, const struct player *from, uint32_t sent
     player->blocks[player->peer] = (uint16_t)count;
     player->at[player->peer] = (uint16_t)player->count;
     for (uint32_t b = 0; b < count; ++b) {
-        player->board[player->count++] = from->board[b];
-        player->knows[from->board[b]] = true;
+        player->buffer[player->count++] = from->buffer[b];
+        player->knows[from->buffer[b]] = true;
     }
     return true;
 }
@@ -195,7 +195,7 @@ static bool hand_over(struct game *game, uint32_t node, struct myr_carry *carry)
         return false;
     }
     for (uint32_t b = player->count; b-- > 0;) { /* the first place counts */
-        carry->place_of[player->board[b]] = (uint16_t)b;
+        carry->place_of[player->buffer[b]] = (uint16_t)b;
     }
     carry->blocks = player->blocks;
     carry->at = player->at;

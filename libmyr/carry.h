@@ -3,15 +3,15 @@
  * What the messages of a schedule carry in a group that carries data (engine.h): all nodes' blocks
  * come to all nodes.
  *
- * Each node gathers blocks on a board, in the order in which they come by its schedule. A message
- * has the first blocks of its sender's board, up to the last one that its receiver does not know
+ * Each node gathers blocks in a buffer, in the order in which they come by its schedule. A message
+ * has the first blocks of its sender's buffer, up to the last one that its receiver does not know
  * yet. So the plan follows from the schedules alone, and any schedule of a barrier will do: in a
  * barrier each node hears of each. (Buntinas et al. have barriers only. For dissemination it is the
  * allgather of Bruck et al.) A block may come twice; then the first place counts.
  *
  * Pure; all nodes come to the same plan. It takes O(messages * places) time, and O(nodes * places)
- * memory. Boards have few places more than there are nodes where schedules are short. On a chain of
- * nodes, each one hands on all that it has, so boards have half the square of that.
+ * memory. Buffers have few places more than there are nodes where schedules are short. On a chain
+ * of nodes, each one hands on all that it has, so buffers have half the square of that.
  */
 #ifndef MYR_CARRY_H
 #define MYR_CARRY_H
@@ -25,7 +25,7 @@ enum { MYR_CARRY_NODES = 256 /* at the most */ };
 
 /* One node's part of the plan. Places and sizes are in blocks. */
 struct myr_carry {
-    uint32_t places;    /* of the largest board of any node */
+    uint32_t places;    /* of the largest buffer of any node */
     uint32_t most;      /* of the longest message of any node */
     uint16_t *blocks;   /* of each of the schedule's peers: how many the message carries */
     uint16_t *at;       /* of those waited for: where they go */

@@ -37,10 +37,10 @@ uint32_t myr_group_arrived(const struct myr_nic_group *group);
 /*
  * What a group that carries data needs besides; `members` may say that it carries none, then that
  * is NULL, too. The kind of NIC adds the memory. MYR_ERR_TOO_LONG: no block of use has room on
- * boards of so many bytes, or in packets.
+ * buffers of so many bytes, or in packets.
  */
 enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
-                                 const void *context, uint32_t board_bytes,
+                                 const void *context, uint32_t buffer_bytes,
                                  struct myr_nic_data **data, struct myr_error *error);
 void myr_nic_data_free(struct myr_nic_data *data);
 

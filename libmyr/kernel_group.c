@@ -37,10 +37,10 @@ enum {
 /* This process's place at the kernel's NIC. */
 struct myr_kernel_seat {
     struct myr_kernel_nic *nic;
-    const struct mcp_kernel_line *page;   /* of the user's, */
-    const struct mcp_kernel_line *line;   /* ... and the group's in it */
-    const struct mcp_kernel_board *board; /* NULL: it carries no data */
-    int bell;                             /* UDP socket, connected to a peer */
+    const struct mcp_kernel_line *page;     /* of the user's, */
+    const struct mcp_kernel_line *line;     /* ... and the group's in it */
+    const struct mcp_kernel_buffer *buffer; /* NULL: it carries no data */
+    int bell;                               /* UDP socket, connected to a peer */
     uint64_t key;
     uint32_t stuck_at;            /* the last epoch that was complete when somebody reminded, */
     struct mcp_patience patience; /* ... and when to ask if it still is */
@@ -223,8 +223,8 @@ static void give_up_seat(struct myr_kernel_seat *seat)
     if (NULL != seat->page) {
         munmap((void *)seat->page, sizeof(*seat->page) * MCP_KERNEL_LINES);
     }
-    if (NULL != seat->board) {
-        munmap((void *)seat->board, sizeof(*seat->board));
+    if (NULL != seat->buffer) {
+        munmap((void *)seat->buffer, sizeof(*seat->buffer));
     }
     if (seat->bell >= 0) {
         close(seat->bell);
@@ -294,9 +294,9 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
     if (MYR_OK == status) {
         seat->page = map(seen.page, sizeof(*seat->page) * MCP_KERNEL_LINES);
         seat->line = NULL == seat->page ? NULL : &seat->page[seen.line];
-        seat->board = seen.board < 0 ? NULL : map(seen.board, sizeof(*seat->board));
+        seat->buffer = seen.buffer < 0 ? NULL : map(seen.buffer, sizeof(*seat->buffer));
         seat->bell = make_bell(&question->peers[0]);
-        if (NULL == seat->page || (NULL == seat->board && seen.board >= 0) || seat->bell < 0) {
+        if (NULL == seat->page || (NULL == seat->buffer && seen.buffer >= 0) || seat->bell < 0) {
             status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot use the kernel's NIC");
             myr_kernel_nic_ask_close(nic, seat->key);
         }
@@ -381,8 +381,8 @@ static size_t record_bytes(uint32_t locals, uint32_t unit_most)
 static void take_up(struct myr_nic_group *group, const struct myr_kernel_seat *seat)
 {
     if (NULL != group->data) {
-        group->data->boards[0] = (const uint8_t *)seat->board->word[0];
-        group->data->boards[1] = (const uint8_t *)seat->board->word[1];
+        group->data->buffers[0] = (const uint8_t *)seat->buffer->word[0];
+        group->data->buffers[1] = (const uint8_t *)seat->buffer->word[1];
         group->data->shared =
             (struct myr_node_data *)(group->record->slots + bytes_before_data(group->locals));
     }
@@ -423,7 +423,7 @@ enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_ke
     const struct myr_key key = {.scope = members->key, .id = GROUP_RECORD};
     struct myr_nic_data *data;
     enum myr_status status =
-        myr_nic_data_new(members, schedule_of, context, MCP_KERNEL_BOARD, &data, error);
+        myr_nic_data_new(members, schedule_of, context, MCP_KERNEL_BUFFER, &data, error);
     const uint32_t unit_most = NULL != data                            ? data->unit_most
                                : members->unit_most < MCP_PAYLOAD_MOST ? members->unit_most
                                                                        : MCP_PAYLOAD_MOST;

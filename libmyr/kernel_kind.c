@@ -65,7 +65,7 @@ const struct myr_nic_kind myr_kernel_kind = {
             .steps = MCP_KERNEL_STEPS,
             .sends = MCP_KERNEL_MESSAGES,
             .waits = MCP_KERNEL_MESSAGES,
-            .board = MCP_KERNEL_BOARD,
+            .buffer = MCP_KERNEL_BUFFER,
         },
     .open = open_kernel,
     .close = close_kernel,

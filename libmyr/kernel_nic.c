@@ -211,7 +211,7 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
     const enum myr_status status = request(nic, question, MYR_KERNEL_OPEN, &for_opening, &answer,
                                            maps, 0 == question->places ? 1 : 2, error);
     seen->page = maps[0];
-    seen->board = maps[1];
+    seen->buffer = maps[1];
     seen->line = answer.line % MCP_KERNEL_LINES;
     if (MYR_ERR_NOT_YET == status) { /* it may open the group when it goes on */
         myr_kernel_nic_ask_close(nic, question->key);

@@ -46,7 +46,7 @@ struct myr_kernel_answer {
     struct myr_nic_name nic; /* HELLO */
     char why[240];           /* where that is not MYR_OK */
     /* OPEN: with the descriptors (SCM_RIGHTS) of the page and, if the group carries data, of its
-     * board; and the place of the group's line on the page */
+     * buffer; and the place of the group's line on the page */
     uint32_t line;
     uint32_t zero;
 };

@@ -15,11 +15,11 @@
 /* Less cannot hold a number and a head of 8 bytes. */
 enum { UNIT_LEAST = 16 };
 
-uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uint32_t board_bytes)
+uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uint32_t buffer_bytes)
 {
     const uint32_t by_packet = 0 == carry->most ? MCP_PAYLOAD_MOST : MCP_PAYLOAD_MOST / carry->most;
-    const uint32_t by_board = board_bytes / carry->places;
-    uint32_t unit = by_packet < by_board ? by_packet : by_board;
+    const uint32_t by_buffer = buffer_bytes / carry->places;
+    uint32_t unit = by_packet < by_buffer ? by_packet : by_buffer;
     unit = (unit < unit_most ? unit : unit_most) / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT;
     return unit < UNIT_LEAST ? 0 : unit;
 }
@@ -30,7 +30,7 @@ static enum myr_status too_many(struct myr_error *error)
 }
 
 enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
-                                 const void *context, uint32_t board_bytes,
+                                 const void *context, uint32_t buffer_bytes,
                                  struct myr_nic_data **data, struct myr_error *error)
 {
     *data = NULL;
@@ -46,7 +46,7 @@ enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_sche
         free(new);
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    new->unit_most = myr_nic_data_fit(&new->carry, members->unit_most, board_bytes);
+    new->unit_most = myr_nic_data_fit(&new->carry, members->unit_most, buffer_bytes);
     if (0 == new->unit_most) {
         myr_nic_data_free(new);
         return too_many(error);

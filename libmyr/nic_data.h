@@ -34,7 +34,7 @@ struct myr_node_data {
 
 /* This process's side of it, by a group's pointer `data`. */
 struct myr_nic_data {
-    const uint8_t *boards[2]; /* what has come in the last even and odd epoch; the NIC writes it */
+    const uint8_t *buffers[2]; /* what has come in the last even and odd epoch; the NIC writes it */
     struct myr_node_data *shared;
     uint32_t unit_most; /* bytes of a block, and of a process's part */
     struct myr_carry carry;
@@ -69,14 +69,14 @@ uint32_t myr_nic_data_arrive(struct myr_nic_group *group, uint32_t unit, myr_bui
 static inline const uint8_t *myr_nic_data_block(const struct myr_nic_group *group, uint32_t epoch,
                                                 uint32_t unit, uint32_t node)
 {
-    return group->data->boards[epoch % 2] + (size_t)group->data->carry.place_of[node] * unit;
+    return group->data->buffers[epoch % 2] + (size_t)group->data->carry.place_of[node] * unit;
 }
 
 /* ---- what kinds of NICs call ---- */
 
-/* The greatest block that a group can have whose NICs have boards of so many bytes, and whose user
+/* The greatest block that a group can have whose NICs have buffers of so many bytes, and whose user
  * wants `unit_most`; 0: none is of use. */
-uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uint32_t board_bytes);
+uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uint32_t buffer_bytes);
 
 /* Bytes of shared memory for `locals` processes, to be 0 at first. */
 size_t myr_nic_data_bytes(uint32_t locals, uint32_t unit_most);

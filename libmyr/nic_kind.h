@@ -40,7 +40,7 @@ struct myr_caps {
     uint32_t flags;
     uint32_t steps, sends, waits; /* the longest schedule that it can play */
     uint32_t blob;                /* bytes that prepare gives; 0: there is no prepare */
-    uint32_t board;               /* bytes of data that a group can gather; 0: it carries none */
+    uint32_t buffer;              /* bytes of data that a group can gather; 0: it carries none */
 };
 
 enum { MYR_BLOB_MOST = 256 /* bytes */ };

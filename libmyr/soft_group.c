@@ -377,9 +377,9 @@ static void decline(struct myr_nic *nic, const struct myr_nic_members *members)
 
 /* What a group takes, and where its parts lie in the record behind myr_nic_group_before(). */
 struct room {
-    size_t group;  /* bytes with tables, */
-    size_t boards; /* of both, */
-    size_t data;   /* of what the node's processes share for data */
+    size_t group;   /* bytes with tables, */
+    size_t buffers; /* of both, */
+    size_t data;    /* of what the node's processes share for data */
 };
 
 static struct room room_of(const struct myr_schedule *schedule, uint32_t locals,
@@ -388,8 +388,8 @@ static struct room room_of(const struct myr_schedule *schedule, uint32_t locals,
     const struct myr_lengths lengths = myr_schedule_lengths(schedule);
     struct room room = {mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits), 0, 0};
     if (NULL != data) {
-        const size_t boards = (size_t)2 * data->carry.places * data->unit_most;
-        room.boards = (boards + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+        const size_t buffers = (size_t)2 * data->carry.places * data->unit_most;
+        room.buffers = (buffers + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
         room.data = myr_nic_data_bytes(locals, data->unit_most);
     }
     return room;
@@ -400,11 +400,11 @@ static void take_up(struct myr_nic_group *group, const struct room *room)
 {
     struct mcp_group *mcp = mcp_of(group);
     if (NULL != group->data) {
-        uint8_t *boards = (uint8_t *)mcp + room->group;
-        group->data->boards[0] = boards;
-        group->data->boards[1] =
-            boards + (size_t)group->data->carry.places * group->data->unit_most;
-        group->data->shared = (struct myr_node_data *)(boards + room->boards);
+        uint8_t *buffers = (uint8_t *)mcp + room->group;
+        group->data->buffers[0] = buffers;
+        group->data->buffers[1] =
+            buffers + (size_t)group->data->carry.places * group->data->unit_most;
+        group->data->shared = (struct myr_node_data *)(buffers + room->buffers);
     }
 }
 
@@ -417,7 +417,7 @@ static enum myr_status join(struct myr_nic_group *group, const struct myr_nic_me
     const struct room room = room_of(schedule, members->locals, group->data);
     struct myr_record *record =
         myr_record_join(group->segment, &key, members->locals,
-                        before + room.group + room.boards + room.data, 0, error);
+                        before + room.group + room.buffers + room.data, 0, error);
     if (NULL == record) {
         return MYR_ERR_FULL;
     }

@@ -152,7 +152,7 @@ const struct myr_nic_kind myr_soft_kind = {
             "for all jobs of the user (with the word daemon: by that alone)",
     .ways = ways,
     .options = options,
-    .caps = {.steps = UINT32_MAX, .sends = UINT32_MAX, .waits = UINT32_MAX, .board = UINT32_MAX},
+    .caps = {.steps = UINT32_MAX, .sends = UINT32_MAX, .waits = UINT32_MAX, .buffer = UINT32_MAX},
     .open = open_soft,
     .close = close_soft,
     .query = query,

@@ -32,7 +32,7 @@ void myrd_client_answer(const struct myrd_client *client, enum myr_status status
         words.line = seen->line;
     }
     snprintf(words.why, sizeof(words.why), "%s", why);
-    const int maps[] = {NULL == seen ? -1 : seen->page, NULL == seen ? -1 : seen->board};
+    const int maps[] = {NULL == seen ? -1 : seen->page, NULL == seen ? -1 : seen->buffer};
     const uint32_t count = (maps[0] >= 0) + (maps[1] >= 0);
     (void)myr_talk_send(client->visitor.connection, &words, sizeof(words), maps, count,
                         MSG_DONTWAIT);
@@ -136,7 +136,7 @@ void myrd_clients_allow(struct myrd_clients *clients)
     (void)getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
-    const rlim_t others = MCP_KERNEL_PAGES + MCP_KERNEL_BOARDS + DESCRIPTORS_OTHER;
+    const rlim_t others = MCP_KERNEL_PAGES + MCP_KERNEL_BUFFERS + DESCRIPTORS_OTHER;
     const rlim_t most =
         limit.rlim_max > others ? (limit.rlim_max - others) / MYRD_CLIENTS_WATCHED : 0;
     clients->most = most < MYRD_CLIENTS_MOST ? (uint32_t)most : MYRD_CLIENTS_MOST;

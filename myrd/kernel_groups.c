@@ -263,7 +263,7 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
                         MCP_KERNEL_GROUPS);
     }
     while (mcp_kernel_group_open(groups->kernel, plan, seen, why) < 0) {
-        if (!cut_short(groups, plan->uid)) { /* which has a board, perhaps */
+        if (!cut_short(groups, plan->uid)) { /* which has a buffer, perhaps */
             return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
         }
     }

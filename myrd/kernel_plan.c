@@ -52,20 +52,20 @@ static enum myr_status check_peer(const struct myr_kernel_question *question, ui
     return MYR_OK;
 }
 
-/* Whatever comes has room on the board, and whatever is sent in a packet. */
+/* Whatever comes has room in the buffer, and whatever is sent in a packet. */
 static enum myr_status check_data(const struct myr_kernel_question *question,
                                   struct myr_error *error)
 {
     const uint64_t places = question->places, unit_most = question->unit_most;
     bool good = (0 == places) == (0 == unit_most) && 0 == unit_most % MCP_BLOCK_UNIT &&
-                places * unit_most <= MCP_KERNEL_BOARD;
+                places * unit_most <= MCP_KERNEL_BUFFER;
     for (uint32_t p = 0; good && p < question->nsends + question->nwaits; ++p) {
         const struct mcp_kernel_peer *peer = &question->peers[p];
         good = (uint32_t)peer->at + peer->blocks <= places &&
                peer->blocks * unit_most <= MCP_PAYLOAD_MOST;
     }
     return good ? MYR_OK
-                : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no board for data");
+                : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no buffer for data");
 }
 
 /* Does a host come twice among these? */

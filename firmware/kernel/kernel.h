@@ -80,7 +80,7 @@ struct mcp_kernel_group {
     uint32_t wake_ip; /* a sleeping host has connected to this address (network byte order), */
     uint16_t wake_to; /* ... with this port of its own; 0: nobody sleeps */
     uint16_t zero;
-    uint32_t board;     /* its place among the boards, if it carries data */
+    uint32_t buffer;    /* its place among the buffers, if it carries data */
     uint32_t leaves;    /* whether it says farewell */
     uint32_t apart[10]; /* so that the written fields begin a line */
     struct mcp_group group;
@@ -119,26 +119,26 @@ _Static_assert(sizeof(struct mcp_kernel_line) == MYR_LINE, "a line is a line of 
 
 /* What has come in the last even and odd epoch of a group that carries data. Each has a map of its
  * own, of one user, whose processes may map it to read. */
-enum { MCP_KERNEL_BOARD = 4096 /* bytes, for an epoch */ };
-struct mcp_kernel_board {
-    uint64_t word[2][MCP_KERNEL_BOARD / 8];
+enum { MCP_KERNEL_BUFFER = 4096 /* bytes, for an epoch */ };
+struct mcp_kernel_buffer {
+    uint64_t word[2][MCP_KERNEL_BUFFER / 8];
 };
 
-/* Where a group's line is, and its board. Descriptors may be mapped to read, and for nothing
+/* Where a group's line is, and its buffer. Descriptors may be mapped to read, and for nothing
  * else. */
 struct mcp_kernel_seen {
     int page;      /* MCP_KERNEL_LINES times struct mcp_kernel_line */
     uint32_t line; /* the place of the group's line there */
-    int board;     /* struct mcp_kernel_board; -1: the group carries no data */
+    int buffer;    /* struct mcp_kernel_buffer; -1: the group carries no data */
 };
 
-/* Lines of a page; the most pages, so that each group could be another user's; the most boards, in
- * all and of a user; the place of a group that has no line or board (any more). */
+/* Lines of a page; the most pages, so that each group could be another user's; the most buffers, in
+ * all and of a user; the place of a group that has no line or buffer (any more). */
 enum {
     MCP_KERNEL_LINES = 32,
     MCP_KERNEL_PAGES = 1024,
-    MCP_KERNEL_BOARDS = 1024,
-    MCP_KERNEL_BOARDS_OF_ONE = 128
+    MCP_KERNEL_BUFFERS = 1024,
+    MCP_KERNEL_BUFFERS_OF_ONE = 128
 };
 #define MCP_KERNEL_NOWHERE UINT32_MAX
 

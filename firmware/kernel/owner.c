@@ -40,7 +40,7 @@ struct mcp_kernel {
     int ingress, egress; /* links */
     int bell;            /* a UDP socket to ring with */
     char interface[IF_NAMESIZE];
-    struct mcp_pages *pages, *boards;
+    struct mcp_pages *pages, *buffers;
     struct {
         uint32_t ip;
         uint32_t groups;                /* peers of open groups that are there */
@@ -194,9 +194,9 @@ int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
         return refuse(why, "cannot tell how many processors this machine has");
     }
     loading->pages = mcp_pages_make(bpf_map__fd(loading->program->maps.pages), &mcp_pages_of_lines);
-    loading->boards =
-        mcp_pages_make(bpf_map__fd(loading->program->maps.boards), &mcp_pages_of_boards);
-    if (NULL == loading->pages || NULL == loading->boards) {
+    loading->buffers =
+        mcp_pages_make(bpf_map__fd(loading->program->maps.buffers), &mcp_pages_of_buffers);
+    if (NULL == loading->pages || NULL == loading->buffers) {
         mcp_kernel_close(loading);
         return refuse(why, "the kernel gives no pages for the NIC's groups: %s", strerror(errno));
     }
@@ -271,7 +271,7 @@ void mcp_kernel_close(struct mcp_kernel *kernel)
         }
     }
     mcp_pages_free(kernel->pages);
-    mcp_pages_free(kernel->boards);
+    mcp_pages_free(kernel->buffers);
     ring_buffer__free(kernel->told);
     program__destroy(kernel->program);
     free(kernel);
@@ -326,7 +326,7 @@ static void need_peers(struct mcp_kernel *kernel, const struct mcp_kernel_group 
 }
 
 static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan, uint32_t line,
-                     uint32_t board)
+                     uint32_t buffer)
 {
     struct mcp_kernel_group *group = calloc(1, sizeof(*group));
     if (NULL == group) {
@@ -335,7 +335,7 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     }
     group->uid = plan->uid;
     group->line = line;
-    group->board = board;
+    group->buffer = buffer;
     group->group.key = plan->key;
     group->group.secret = plan->secret;
     group->group.node = (uint16_t)plan->node;
@@ -382,14 +382,14 @@ static void count_carrying(const struct mcp_kernel *kernel, int more)
     kernel->program->data_owner->carrying += (uint32_t)more;
 }
 
-/* No group has this line and this board any more. */
-static void spend(const struct mcp_kernel *kernel, uint32_t line, uint32_t board)
+/* No group has this line and this buffer any more. */
+static void spend(const struct mcp_kernel *kernel, uint32_t line, uint32_t buffer)
 {
     if (MCP_KERNEL_NOWHERE != line) {
         mcp_pages_spend(kernel->pages, line);
     }
-    if (MCP_KERNEL_NOWHERE != board) {
-        mcp_pages_spend(kernel->boards, board);
+    if (MCP_KERNEL_NOWHERE != buffer) {
+        mcp_pages_spend(kernel->buffers, buffer);
     }
 }
 
@@ -401,16 +401,16 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
         return refuse(why, "the schedule is too long for the kernel's NIC");
     }
     const bool carries = 0 != plan->places;
-    uint32_t line = MCP_KERNEL_NOWHERE, board = MCP_KERNEL_NOWHERE;
+    uint32_t line = MCP_KERNEL_NOWHERE, buffer = MCP_KERNEL_NOWHERE;
     seen->page = mcp_pages_take(kernel->pages, plan->uid, &line);
-    seen->board = carries ? mcp_pages_take(kernel->boards, plan->uid, &board) : -1;
+    seen->buffer = carries ? mcp_pages_take(kernel->buffers, plan->uid, &buffer) : -1;
     seen->line = line % MCP_KERNEL_LINES;
     count_carrying(kernel, carries);
-    if (seen->page < 0 || (carries && seen->board < 0) || clear_line(kernel, line) < 0 ||
-        add_group(kernel, plan, line, board) < 0) {
+    if (seen->page < 0 || (carries && seen->buffer < 0) || clear_line(kernel, line) < 0 ||
+        add_group(kernel, plan, line, buffer) < 0) {
         refuse(why, "the kernel's NIC takes no more groups: %s", strerror(errno));
         count_carrying(kernel, -carries);
-        spend(kernel, line, board);
+        spend(kernel, line, buffer);
         return -1;
     }
     return 0;
@@ -423,16 +423,16 @@ static bool look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_g
                                      sizeof(*group), BPF_F_LOCK);
 }
 
-/* Take line and board away from a group that is being closed. A program that runs on another
+/* Take line and buffer away from a group that is being closed. A program that runs on another
  * processor may know the group a little longer. It looks for them under the group's lock. */
 static void take_away(const struct mcp_kernel *kernel, struct mcp_kernel_group *group)
 {
     const uint64_t key = group->group.key;
-    const uint32_t line = group->line, board = group->board;
-    group->line = group->board = MCP_KERNEL_NOWHERE;
+    const uint32_t line = group->line, buffer = group->buffer;
+    group->line = group->buffer = MCP_KERNEL_NOWHERE;
     if (0 == bpf_map__update_elem(kernel->program->maps.groups, &key, sizeof(key), group,
                                   sizeof(*group), BPF_F_LOCK)) {
-        spend(kernel, line, board);
+        spend(kernel, line, buffer);
     }
 }
 

@@ -41,7 +41,7 @@ struct mcp_kernel_plan {
     uint32_t uid; /* whose doorbells count */
     uint32_t nodes, node;
     uint32_t nsteps, nsends, nwaits; /* at the most MCP_KERNEL_STEPS, MCP_KERNEL_MESSAGES */
-    uint32_t places, unit_most;      /* of its board, MCP_KERNEL_BOARD bytes at the most; 0: none */
+    uint32_t places, unit_most; /* of its buffer, MCP_KERNEL_BUFFER bytes at the most; 0: none */
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_kernel_peer peers[MCP_KERNEL_PEERS];
 };

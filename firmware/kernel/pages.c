@@ -39,12 +39,12 @@ const struct mcp_pages_kind mcp_pages_of_lines = {
     .most_of_one = MCP_KERNEL_PAGES,
 };
 
-const struct mcp_pages_kind mcp_pages_of_boards = {
-    .name = "mcp_board",
-    .bytes = sizeof(struct mcp_kernel_board),
+const struct mcp_pages_kind mcp_pages_of_buffers = {
+    .name = "mcp_buffer",
+    .bytes = sizeof(struct mcp_kernel_buffer),
     .places = 1,
-    .most = MCP_KERNEL_BOARDS,
-    .most_of_one = MCP_KERNEL_BOARDS_OF_ONE,
+    .most = MCP_KERNEL_BUFFERS,
+    .most_of_one = MCP_KERNEL_BUFFERS_OF_ONE,
     .for_good = true,
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pages on which the kernel's NIC tells hosts which epoch is done, and the boards on which it
- * shows them data. Each group has a line of a page; one that carries data has a board as well,
+ * The pages on which the kernel's NIC tells hosts which epoch is done, and the buffers on which it
+ * shows them data. Each group has a line of a page; one that carries data has a buffer as well,
  * which is a page with one place. Called by owner.c.
  *
  * A page is an array map, in a map of maps. Hosts may map it, and nobody knows whether one still
@@ -12,7 +12,7 @@
  * Invariants: a place is one group's at a time. Groups of a page are one user's. Only when more
  * than MCP_KERNEL_PAGES users have come, a page of lines on which no group is open is given to
  * another user; the one before could still read the new one's epochs there, and nothing else. A
- * board stays its user's for good. So a user may have some of them, and not all.
+ * buffer stays its user's for good. So a user may have some of them, and not all.
  *
  * One thread calls these functions.
  */
@@ -33,7 +33,7 @@ struct mcp_pages_kind {
     uint32_t most_of_one; /* ... and of one user */
     bool for_good;        /* a page stays its user's */
 };
-extern const struct mcp_pages_kind mcp_pages_of_lines, mcp_pages_of_boards;
+extern const struct mcp_pages_kind mcp_pages_of_lines, mcp_pages_of_buffers;
 
 /* The pages for this map of maps, which must outlive the result. NULL, with errno: there are
  * none. */

@@ -72,21 +72,21 @@ struct {
     __array(values, struct page_of_lines);
 } pages SEC(".maps");
 
-/* Boards of groups that carry data. Hosts may map those of their user. */
-struct page_of_board {
+/* Buffers of groups that carry data. Hosts may map those of their user. */
+struct page_of_buffer {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
     __uint(map_flags, BPF_F_MMAPABLE);
     __uint(key_size, sizeof(uint32_t));
-    __uint(value_size, sizeof(struct mcp_kernel_board));
+    __uint(value_size, sizeof(struct mcp_kernel_buffer));
 };
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-    __uint(max_entries, MCP_KERNEL_BOARDS);
+    __uint(max_entries, MCP_KERNEL_BUFFERS);
     __type(key, uint32_t);
-    __array(values, struct page_of_board);
-} boards SEC(".maps");
+    __array(values, struct page_of_buffer);
+} buffers SEC(".maps");
 
 /* How many open groups carry data. The owner writes it. While there are none, only packets without
  * payload can be ours. */
@@ -390,48 +390,49 @@ static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, ui
     return true;
 }
 
-/* ---- boards ---- */
+/* ---- buffers ---- */
 
-/* The group's board. NULL: it has none (any more). */
-static __always_inline struct mcp_kernel_board *board_at(uint32_t place)
+/* The group's buffer. NULL: it has none (any more). */
+static __always_inline struct mcp_kernel_buffer *buffer_at(uint32_t place)
 {
     const uint32_t zero = 0;
-    void *board = bpf_map_lookup_elem(&boards, &place);
-    return board ? bpf_map_lookup_elem(board, &zero) : NULL;
+    void *buffer = bpf_map_lookup_elem(&buffers, &place);
+    return buffer ? bpf_map_lookup_elem(buffer, &zero) : NULL;
 }
 
-/* A word of an epoch's board. */
-static __always_inline uint64_t *word_at(struct mcp_kernel_board *board, uint32_t epoch,
+/* A word of an epoch's buffer. */
+static __always_inline uint64_t *word_at(struct mcp_kernel_buffer *buffer, uint32_t epoch,
                                          uint32_t word)
 {
-    return &board->word[epoch % 2][word % (MCP_KERNEL_BOARD / 8)];
+    return &buffer->word[epoch % 2][word % (MCP_KERNEL_BUFFER / 8)];
 }
 
 /*
- * Put this processor's payload on the board. The group is locked, and its board still is this one:
- * the owner takes a board away under that lock. So nobody writes it who still knows a closed group.
+ * Put this processor's payload into the buffer. The group is locked, and its buffer still is this
+ * one: the owner takes a buffer away under that lock. So nobody writes it who still knows a closed
+ * group.
  */
-static __always_inline void keep(struct mcp_kernel_board *board, uint32_t epoch,
+static __always_inline void keep(struct mcp_kernel_buffer *buffer, uint32_t epoch,
                                  const struct payload *payload, uint32_t bytes, uint32_t offset)
 {
     for (uint32_t w = 0; w < PAYLOAD_WORDS && w < bytes / 8; ++w) {
-        *word_at(board, epoch, offset / 8 + w) = payload->word[w];
+        *word_at(buffer, epoch, offset / 8 + w) = payload->word[w];
     }
 }
 
 /*
- * Have this processor's payload be the beginning of the board. When another processor is far ahead,
- * the board may change meanwhile. Then nobody misses this epoch's messages any more: whoever gets
- * this one knows it. What is sealed is what is sent.
+ * Have this processor's payload be the beginning of the buffer. When another processor is far
+ * ahead, the buffer may change meanwhile. Then nobody misses this epoch's messages any more:
+ * whoever gets this one knows it. What is sealed is what is sent.
  */
-__attribute__((noinline)) int mcp_fetch(struct payload *payload, struct mcp_kernel_board *board,
+__attribute__((noinline)) int mcp_fetch(struct payload *payload, struct mcp_kernel_buffer *buffer,
                                         uint32_t epoch, uint32_t words)
 {
-    if (!payload || !board) {
+    if (!payload || !buffer) {
         return 0;
     }
     for (uint32_t w = 0; w < PAYLOAD_WORDS && w < words; ++w) {
-        payload->word[w] = *word_at(board, epoch, w);
+        payload->word[w] = *word_at(buffer, epoch, w);
     }
     return 1;
 }
@@ -459,7 +460,7 @@ static __always_inline bool become(struct play *play)
     const struct mcp_kernel_neighbour *peer = bpf_map_lookup_elem(&neighbours, &message->to);
     const uint32_t bytes = message->bytes;
     if (!peer || !peer->known ||
-        (0 != bytes && !mcp_fetch(own_payload(), board_at(group->board),
+        (0 != bytes && !mcp_fetch(own_payload(), buffer_at(group->buffer),
                                   message->header.collective.epoch, bytes / 8))) {
         COUNT(send_errors);
         return false;
@@ -859,20 +860,20 @@ static __always_inline enum mcp_recorded take_arrival(struct mcp_kernel_group *g
                                                       const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
-    const uint32_t place = group->board;
-    struct mcp_kernel_board *board = board_at(place);
+    const uint32_t place = group->buffer;
+    struct mcp_kernel_buffer *buffer = buffer_at(place);
     const struct payload *payload = own_payload();
     uint32_t bytes = header->payload_bytes, offset;
     enum mcp_recorded recorded = MCP_IMPLAUSIBLE;
-    if (!board || !payload) {
+    if (!buffer || !payload) {
         return recorded;
     }
     bpf_spin_lock(&group->lock);
-    if (place == group->board) {
+    if (place == group->buffer) {
         recorded = mcp_group_claim(&group->group, part.slot, part.epoch, &bytes, &offset);
     }
     if (MCP_RECORDED == recorded) {
-        keep(board, part.epoch, payload, bytes, offset);
+        keep(buffer, part.epoch, payload, bytes, offset);
         recorded = mcp_group_record(&group->group, part.slot, part.epoch);
     }
     bpf_spin_unlock(&group->lock);
@@ -987,11 +988,11 @@ static __always_inline void begin(struct mcp_kernel_group *group, uint32_t epoch
 
 /* The same where a group carries data, with the node's block. (Here epochs begin one by one.) */
 static __always_inline void begin_with(struct mcp_kernel_group *group,
-                                       struct mcp_kernel_board *board, uint32_t epoch,
+                                       struct mcp_kernel_buffer *buffer, uint32_t epoch,
                                        const struct payload *block, uint32_t bytes)
 {
     if (mcp_group_offer(&group->group, epoch, bytes)) {
-        keep(board, epoch, block, bytes, 0);
+        keep(buffer, epoch, block, bytes, 0);
         mcp_group_start(&group->group, epoch);
     }
 }
@@ -1000,16 +1001,16 @@ static __always_inline int start(struct __sk_buff *packet, struct mcp_kernel_gro
                                  uint32_t epoch)
 {
     struct play playing = {.packet = packet, .group = group};
-    const uint32_t place = group->board, bytes = payload_bytes(packet);
-    struct mcp_kernel_board *board = 0 != group->group.places ? board_at(place) : NULL;
+    const uint32_t place = group->buffer, bytes = payload_bytes(packet);
+    struct mcp_kernel_buffer *buffer = 0 != group->group.places ? buffer_at(place) : NULL;
     const struct payload *block =
-        board && (0 == bytes || load_payload(packet, bytes)) ? own_payload() : NULL;
+        buffer && (0 == bytes || load_payload(packet, bytes)) ? own_payload() : NULL;
     bpf_spin_lock(&group->lock);
     const uint32_t before = group->group.started;
     if (0 == group->group.places) {
         begin(group, epoch);
-    } else if (block && place == group->board) {
-        begin_with(group, board, epoch, block, bytes);
+    } else if (block && place == group->buffer) {
+        begin_with(group, buffer, epoch, block, bytes);
     }
     mcp_group_burst(&group->group, &playing.burst);
     bpf_spin_unlock(&group->lock);

@@ -18,7 +18,7 @@ static const struct myr_nic_kind soft = {.name = "soft"}, kernel = {.name = "ker
 const struct myr_nic_kind *const nicbarr_kinds[] = {&soft, &kernel, NULL};
 
 static char folder[80], path[100];
-static const struct nicbarr_cache_file file = {path, "m"};
+static const struct nicbarr_cache_file file = {path, "m", NULL};
 
 static void remove_folder(void)
 {

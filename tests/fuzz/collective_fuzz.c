@@ -11,8 +11,8 @@
  * Invariants: after each turn the groups are what groups can be, and nobody was released from an
  * epoch that the host has not started; the groups' tables never change, and the memory around them
  * has not in the end; what is sent is well formed, goes to a member of a group, or back to whoever
- * asked. A payload that is sent is the first part of its epoch's board. What comes changes no byte
- * of a board but those that its slot stands for, and none if it is not sealed.
+ * asked. A payload that is sent is the first part of its epoch's buffer. What comes changes no byte
+ * of a buffer but those that its slot stands for, and none if it is not sealed.
  */
 #include "firmware/mcp.h"
 #include "tests/fuzz/fuzz.h"
@@ -26,9 +26,9 @@ enum {
     PEERS = 3,
     FIRST_EPOCH = -3, /* so that epochs soon wrap around */
     STRANGER = 99,
-    PLACES = 1 + 0 + 1 + 2, /* of a board */
+    PLACES = 1 + 0 + 1 + 2, /* of a buffer */
     UNIT_MOST = 24,
-    BOARDS = 2 * PLACES * UNIT_MOST,
+    BUFFERS = 2 * PLACES * UNIT_MOST,
 };
 
 enum turn { RAW, SEALED, NEARLY, START, TIME, OPEN, CLOSE, GIVE_UP, TURNS };
@@ -82,9 +82,9 @@ static struct mcp_group *group_of(uint64_t key)
     return NULL;
 }
 
-static uint8_t *boards_of(const struct place *place)
+static uint8_t *buffers_of(const struct place *place)
 {
-    return mcp_group_board(place->group, 0);
+    return mcp_group_buffer(place->group, 0);
 }
 
 static void check_payload(mcp_link to, const struct mcp_header *header, const uint8_t *payload,
@@ -93,7 +93,7 @@ static void check_payload(mcp_link to, const struct mcp_header *header, const ui
     const uint32_t epoch = header->collective.epoch;
     struct mcp_group *group = group_of(header->key);
     CHECK(MCP_ARRIVE == header->type && NULL != group && 0 != group->places);
-    CHECK(payload == mcp_group_board(group, epoch) && to >= 1 && to <= PEERS);
+    CHECK(payload == mcp_group_buffer(group, epoch) && to >= 1 && to <= PEERS);
     CHECK(payload_bytes == mcp_group_sends(group)[to - 1].blocks * group->unit[epoch % 2]);
     CHECK(payload_bytes <= PLACES * UNIT_MOST);
 }
@@ -217,7 +217,7 @@ static void begin(void)
     for (int g = 0; g < GROUPS; ++g) {
         const uint32_t nsteps = g % 2 ? 3 : 1;
         struct place *place = &places[g];
-        place->bytes = mcp_group_bytes(nsteps, PEERS, PEERS) + (carries_data(g) ? BOARDS : 0);
+        place->bytes = mcp_group_bytes(nsteps, PEERS, PEERS) + (carries_data(g) ? BUFFERS : 0);
         place->block = free_memory;
         place->group = (struct mcp_group *)free_memory;
         free_memory += (place->bytes + 2 * MYR_LINE - 1) / MYR_LINE * MYR_LINE;
@@ -315,30 +315,30 @@ static void check_memory(void)
     check_guard(free_memory, board.memory + board.memory_bytes);
 }
 
-static uint8_t boards_before[GROUPS][BOARDS];
+static uint8_t buffers_before[GROUPS][BUFFERS];
 
-static void note_boards(void)
+static void note_buffers(void)
 {
     for (int g = 0; g < GROUPS; ++g) {
         if (NULL != places[g].group && carries_data(g)) {
-            memcpy(boards_before[g], boards_of(&places[g]), BOARDS);
+            memcpy(buffers_before[g], buffers_of(&places[g]), BUFFERS);
         }
     }
 }
 
 /* A message may have come for this group (-1: for none), in this slot and epoch. */
-static void check_boards(int of, uint32_t slot, uint32_t epoch)
+static void check_buffers(int of, uint32_t slot, uint32_t epoch)
 {
     for (int g = 0; g < GROUPS; ++g) {
         if (NULL == places[g].group || !carries_data(g)) {
             continue;
         }
-        const uint8_t *boards = boards_of(&places[g]);
-        for (uint32_t i = 0; i < BOARDS; ++i) {
+        const uint8_t *buffers = buffers_of(&places[g]);
+        for (uint32_t i = 0; i < BUFFERS; ++i) {
             const uint32_t place = i % (PLACES * UNIT_MOST);
             const bool its = g == of && slot < PEERS && epoch % 2 == i / (PLACES * UNIT_MOST) &&
                              place >= mcp_group_waits(places[g].group)[slot].at;
-            CHECK(its || boards_before[g][i] == boards[i]);
+            CHECK(its || buffers_before[g][i] == buffers[i]);
         }
     }
 }
@@ -365,10 +365,10 @@ static void receive(const uint8_t *bytes, size_t count, bool sealed)
             memcpy(packet, &header, head);
         }
     }
-    note_boards();
+    note_buffers();
     mcp_receive(nic, &board, packet, count);
     if (!sealed) {
-        check_boards(-1, 0, 0);
+        check_buffers(-1, 0, 0);
     }
     free(packet);
 }
@@ -434,10 +434,10 @@ static void receive_nearly(struct input *in, uint8_t argument)
     memset(packet + MCP_COLLECTIVE_BYTES, kind, payload);
     mcp_seal(&header, &secret, packet + MCP_COLLECTIVE_BYTES, payload);
     memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
-    note_boards();
+    note_buffers();
     mcp_receive(nic, &board, packet, MCP_COLLECTIVE_BYTES + payload);
     const bool its = MCP_ARRIVE == header.type && argument % (GROUPS + 1) == argument % GROUPS;
-    check_boards(its ? argument % GROUPS : -1, header.collective.slot, header.collective.epoch);
+    check_buffers(its ? argument % GROUPS : -1, header.collective.slot, header.collective.epoch);
     free(packet);
 }
 

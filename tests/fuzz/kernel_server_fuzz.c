@@ -5,7 +5,7 @@
  * the test double of that NIC. Built and run by run.sh.
  *
  * Invariants: whoever asks a good question gets one answer, sooner or later; whoever talks nonsense
- * gets one and is hung up on; a page comes with MYR_OK and only then, with a board if the group
+ * gets one and is hung up on; a page comes with MYR_OK and only then, with a buffer if the group
  * carries data, and only to processes of the user whose group it is; a report tells of its reader's
  * own groups only; when all have gone, and farewells are over, no group is open and no descriptor
  * is left; the daemon goes on through all of it.

@@ -30,7 +30,7 @@ const struct myr_nic_kind *const nicbarr_kinds[] = {&soft, &kernel, NULL};
 enum { WRITERS = 6, WRITES = 15, NOBODY = 65534 };
 
 static char folder[200], path[300];
-static struct nicbarr_cache_file file = {path, "host | processor | versions"};
+static struct nicbarr_cache_file file = {path, "host | processor | versions", NULL};
 
 static int set_up(void **state)
 {

@@ -3,7 +3,7 @@
  * What messages carry (carry.c), played by the real engine: groups of all sizes up to 40 and some
  * larger ones, with all algorithms that are made of messages, and with barriers drawn at random.
  * Messages come in random order, and some are lost and asked for. Invariants. All nodes come to the
- * same plan, and its sizes are those of the longest message and the largest board. At the end of
+ * same plan, and its sizes are those of the longest message and the largest buffer. At the end of
  * each epoch each node finds each node's block where the plan says, until it begins the next one.
  * The memory around a group is left alone. Schedules that are no barrier have no plan. Without
  * memory there is no plan, and nothing is kept.
@@ -123,7 +123,7 @@ static void expect_blocks(const struct game *game, uint32_t node)
 {
     const uint32_t epoch = done(game, node), unit = game->unit[epoch];
     const struct node *one = &game->node[node];
-    const uint8_t *blocks = mcp_group_board(one->group, game->first + epoch);
+    const uint8_t *blocks = mcp_group_buffer(one->group, game->first + epoch);
     uint8_t expected[MCP_PAYLOAD_MOST];
     for (uint32_t other = 0; other < game->nodes && 0 != epoch; ++other) {
         write_block(expected, epoch, other, unit);
@@ -144,7 +144,7 @@ static void put_on_wire(struct game *game, struct mcp_group *from,
     *flight = (struct flight){message->to - 1, message->bytes, message->header.collective,
                               must(malloc(0 == message->bytes ? 1 : message->bytes))};
     assert_int_equal(message->header.type, MCP_ARRIVE);
-    memcpy(flight->payload, mcp_group_board(from, message->header.collective.epoch),
+    memcpy(flight->payload, mcp_group_buffer(from, message->header.collective.epoch),
            message->bytes);
 }
 
@@ -168,10 +168,10 @@ static void deliver_one(struct game *game)
             mcp_group_claim(group, flight.part.slot, flight.part.epoch, &bytes, &offset);
         assert_int_not_equal(claimed, MCP_IMPLAUSIBLE);
         if (MCP_RECORDED == claimed) {
-            const size_t board = (size_t)group->places * group->unit_most;
+            const size_t buffer = (size_t)group->places * group->unit_most;
             assert_int_equal(bytes, flight.bytes); /* all of it fits */
-            assert_true(offset + bytes <= board);
-            memcpy(mcp_group_board(group, flight.part.epoch) + offset, flight.payload, bytes);
+            assert_true(offset + bytes <= buffer);
+            memcpy(mcp_group_buffer(group, flight.part.epoch) + offset, flight.payload, bytes);
             (void)mcp_group_record(group, flight.part.slot, flight.part.epoch);
             go_on(game, flight.to);
         }
@@ -209,7 +209,7 @@ static bool host_comes(struct game *game, uint32_t node)
     expect_blocks(game, node);
     const uint32_t epoch = ++one->begun;
     assert_true(mcp_group_offer(one->group, game->first + epoch, game->unit[epoch]));
-    write_block(mcp_group_board(one->group, game->first + epoch), epoch, node, game->unit[epoch]);
+    write_block(mcp_group_buffer(one->group, game->first + epoch), epoch, node, game->unit[epoch]);
     mcp_group_start(one->group, game->first + epoch);
     go_on(game, node);
     return true;
@@ -527,8 +527,8 @@ static void no_barrier(void **state)
 }
 
 /* Node 0 hands all that it has to another one, which adds a node in front and one behind, and hands
- * it back. Each time node 0's board is more than twice as long. */
-static void boards_that_explode(void **state)
+ * it back. Each time node 0's buffer is more than twice as long. */
+static void buffers_that_explode(void **state)
 {
     (void)state;
     draw_nothing(MOST_DRAWN);
@@ -578,9 +578,9 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_algorithm),     cmocka_unit_test(many_nodes),
-        cmocka_unit_test(any_barrier),         cmocka_unit_test(no_barrier),
-        cmocka_unit_test(boards_that_explode), cmocka_unit_test(without_memory),
+        cmocka_unit_test(every_algorithm),      cmocka_unit_test(many_nodes),
+        cmocka_unit_test(any_barrier),          cmocka_unit_test(no_barrier),
+        cmocka_unit_test(buffers_that_explode), cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests_name("carry", tests, NULL, NULL);
 }

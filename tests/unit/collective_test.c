@@ -1246,7 +1246,8 @@ static void closed_with_data(void **state)
         offer(1, 1); /* lost, and what comes is as well */
         settle();
         wire.faults.loss = 0;
-        inject(0, 1, MCP_ARRIVE, team.key, 1, 0, 0); /* 1 is done; its board does not matter here */
+        inject(0, 1, MCP_ARRIVE, team.key, 1, 0,
+               0); /* 1 is done; its buffer does not matter here */
         settle();
         assert_int_equal(done(1), 1);
         wire.faults.loss = 1000;
@@ -1412,24 +1413,24 @@ static void payloads_that_do_not_fit(void **state)
     static uint8_t before[4096];
     begin_with_data(2, flags);
     const size_t behind = (size_t)2 * member[0]->places * UNIT;
-    uint8_t *boards = mcp_group_board(member[0], 0);
+    uint8_t *buffers = mcp_group_buffer(member[0], 0);
     assert_true(behind <= sizeof(before));
     for (uint32_t bit = 1; bit < 8 * UNIT; bit += 7) { /* it was changed on its way */
-        memcpy(before, boards, behind);
+        memcpy(before, buffers, behind);
         inject_payload(1, 0, UNIT, bit);
-        assert_memory_equal(before, boards, behind);
+        assert_memory_equal(before, buffers, behind);
     }
     assert_int_equal(counters(0)->dropped_forged, (8 * UNIT + 5) / 7);
     for (uint32_t i = 0; i < sizeof(strange) / sizeof(strange[0]); ++i) {
-        memcpy(before, boards, behind);
+        memcpy(before, buffers, behind);
         assert_true(wire_group_offer(&wire.nics[0], member[0], 1 + i, before, UNIT));
-        memcpy(before, boards, behind);
+        memcpy(before, buffers, behind);
         inject_payload(1 + i, 0, strange[i], 0);
-        assert_memory_equal(before, boards, behind);
+        assert_memory_equal(before, buffers, behind);
         assert_int_equal(done(0), 1 + i); /* all the same the peer was there */
     }
     end();
-    begin(2, flags); /* and a barrier has no board */
+    begin(2, flags); /* and a barrier has no buffer */
     open_all(0);
     start(0, 1);
     team.unit_most = UNIT;
@@ -1448,10 +1449,10 @@ static void put_data(struct mcp_board *board, struct mcp_group *group,
     uint32_t count = (uint32_t)payload_bytes, offset = 0;
     assert_ptr_equal(board, &wire.nics[group->node].board);
     assert_int_equal(payload_bytes, peer->blocks * UNIT);
-    assert_ptr_equal(payload, 0 == payload_bytes ? NULL : mcp_group_board(group, epoch));
+    assert_ptr_equal(payload, 0 == payload_bytes ? NULL : mcp_group_buffer(group, epoch));
     assert_int_equal(mcp_group_claim(there, peer->slot, epoch, &count, &offset), MCP_RECORDED);
     if (0 != count) {
-        memcpy(mcp_group_board(there, epoch) + offset, payload, count);
+        memcpy(mcp_group_buffer(there, epoch) + offset, payload, count);
     }
     written[nputs].rank = peer->node;
     written[nputs].slot = peer->slot;

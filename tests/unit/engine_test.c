@@ -7,7 +7,7 @@
  * around a group is left alone.
  *
  * Of a group that carries data, besides: each message is taken once, and not before the one before
- * it. What it carries has its place on the board of its epoch. A message that is asked for is that
+ * it. What it carries has its place in the buffer of its epoch. A message that is asked for is that
  * of the epoch that was asked for, as long as anybody may miss it. Epochs begin one by one.
  */
 #include <stdarg.h>
@@ -734,22 +734,22 @@ static void start_data(uint32_t epoch, uint32_t unit)
 
 static const struct mcp_step at_once[] = {{4, 4}}, two_steps[] = {{2, 2}, {2, 2}};
 
-static void boards(void **state)
+static void buffers(void **state)
 {
     (void)state;
     begin_data(at_once, 1, 5);
-    const size_t board = (size_t)group->places * UNIT_MOST;
+    const size_t buffer = (size_t)group->places * UNIT_MOST;
     assert_int_equal(group->places, 1 + 0 + 1 + 2 + 3);
     assert_ptr_equal(mcp_group_claims(group), mcp_group_heard(group) + 4);
-    assert_true((uint8_t *)(mcp_group_claims(group) + 4) <= mcp_group_board(group, 0));
-    assert_ptr_equal(mcp_group_board(group, 1), mcp_group_board(group, 0) + board);
-    assert_ptr_equal(mcp_group_board(group, UINT32_MAX), mcp_group_board(group, 1));
-    assert_ptr_equal(mcp_group_board(group, 1) + board, memory.room + bytes);
-    assert_int_equal((uintptr_t)mcp_group_board(group, 0) % MYR_LINE, 0);
+    assert_true((uint8_t *)(mcp_group_claims(group) + 4) <= mcp_group_buffer(group, 0));
+    assert_ptr_equal(mcp_group_buffer(group, 1), mcp_group_buffer(group, 0) + buffer);
+    assert_ptr_equal(mcp_group_buffer(group, UINT32_MAX), mcp_group_buffer(group, 1));
+    assert_ptr_equal(mcp_group_buffer(group, 1) + buffer, memory.room + bytes);
+    assert_int_equal((uintptr_t)mcp_group_buffer(group, 0) % MYR_LINE, 0);
     for (uint32_t w = 0; w < 4; ++w) {
         assert_int_equal(mcp_group_claims(group)[w], 5);
     }
-    memset(mcp_group_board(group, 0), 0, 2 * board);
+    memset(mcp_group_buffer(group, 0), 0, 2 * buffer);
     end();
 }
 
@@ -787,7 +787,7 @@ static void offers(void **state)
     }
 }
 
-/* What is sent is the first part of the epoch's board. */
+/* What is sent is the first part of the epoch's buffer. */
 static void what_is_sent(void **state)
 {
     (void)state;
@@ -942,7 +942,7 @@ static void answers_with_data(void **state)
         }
         expect_sends(2, 2, b);
         assert_int_equal(done(), b);
-        /* Nobody misses that any more: its board will soon have another epoch's blocks. */
+        /* Nobody misses that any more: its buffer will soon have another epoch's blocks. */
         expect_no_answer(1, a);
         expect_no_answer(3, a - 5);
         expect_no_answer(3, a - INT32_MAX + 10);
@@ -1093,7 +1093,7 @@ int main(void)
         cmocka_unit_test(anything),
         cmocka_unit_test(release),
         cmocka_unit_test(wrap_around),
-        cmocka_unit_test(boards),
+        cmocka_unit_test(buffers),
         cmocka_unit_test(offers),
         cmocka_unit_test(what_is_sent),
         cmocka_unit_test(claims),

@@ -21,7 +21,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct double_group groups[GROUPS_EVER];
 static uint32_t ever, met, asked, absent_ip, absent_asked;
-static int page = -1, board = -1;
+static int page = -1, buffer = -1;
 static int watch = -1; /* pipe: what is told of who is stuck */
 static int telling = -1;
 
@@ -44,8 +44,8 @@ void double_reset(void)
     memset(groups, 0, ever * sizeof(groups[0]));
     if (page >= 0) {
         close(page);
-        close(board);
-        page = board = -1;
+        close(buffer);
+        page = buffer = -1;
     }
     ever = met = asked = absent_ip = absent_asked = 0;
     if (watch >= 0) {
@@ -205,7 +205,7 @@ void mcp_kernel_close(struct mcp_kernel *kernel)
     free(kernel);
 }
 
-/* All groups have lines of one page, and the same board. */
+/* All groups have lines of one page, and the same buffer. */
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                           struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
 {
@@ -214,13 +214,13 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
     if (page < 0) {
         page = memfd_create("page of a double", MFD_CLOEXEC);
         (void)!ftruncate(page, MCP_KERNEL_LINES * sizeof(struct mcp_kernel_line));
-        board = memfd_create("board of a double", MFD_CLOEXEC);
-        (void)!ftruncate(board, sizeof(struct mcp_kernel_board));
+        buffer = memfd_create("buffer of a double", MFD_CLOEXEC);
+        (void)!ftruncate(buffer, sizeof(struct mcp_kernel_buffer));
     }
     const bool room = page >= 0 && ever < GROUPS_EVER;
     if (room) {
-        *seen =
-            (struct mcp_kernel_seen){page, ever % MCP_KERNEL_LINES, 0 == plan->places ? -1 : board};
+        *seen = (struct mcp_kernel_seen){page, ever % MCP_KERNEL_LINES,
+                                         0 == plan->places ? -1 : buffer};
         groups[ever++] = (struct double_group){.plan = *plan, .open = true, .line = seen->line};
     } else {
         snprintf(why, MCP_KERNEL_WHY, "the double has no page");

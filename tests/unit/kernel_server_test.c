@@ -218,11 +218,11 @@ static void what_cannot_be_is_refused(void **state)
     assert_int_equal(judge(&bad), MYR_ERR_SYSTEM);
 }
 
-/* Whatever comes must have room on the board, and whatever is sent in a packet. */
+/* Whatever comes must have room in the buffer, and whatever is sent in a packet. */
 static void data_that_have_no_room_are_refused(void **state)
 {
     (void)state;
-    enum { MOST = MCP_KERNEL_BOARD / MCP_BLOCK_UNIT };
+    enum { MOST = MCP_KERNEL_BUFFER / MCP_BLOCK_UNIT };
     const struct {
         uint32_t places, unit_most, blocks, at;
         bool good;
@@ -234,11 +234,11 @@ static void data_that_have_no_room_are_refused(void **state)
         {4, 616, 2, 2, false},
         {MOST, 8, 152, 1, true},
         {MOST, 8, 153, 1, false},
-        {MOST + 1, 8, 1, 1, false}, /* nor is a board */
+        {MOST + 1, 8, 1, 1, false}, /* nor is a buffer */
         {UINT32_MAX, 16, 1, 1, false},
         {1, UINT32_MAX - 7, 0, 0, false},
-        {MCP_KERNEL_BOARD, UINT32_C(1) << 31, 0, 0, false}, /* the product of both is 0 */
-        {2, 16, 1, 2, false},                               /* beyond the places */
+        {MCP_KERNEL_BUFFER, UINT32_C(1) << 31, 0, 0, false}, /* the product of both is 0 */
+        {2, 16, 1, 2, false},                                /* beyond the places */
         {2, 16, 2, 1, false},
         {2, 16, 0, 2, true},
         {2, 16, 65535, 65535, false},
@@ -250,7 +250,7 @@ static void data_that_have_no_room_are_refused(void **state)
         {0, 0, 0, 1, false},
     };
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
-        for (int p = 0; p < 2; ++p) { /* what is sent is at the beginning of the board */
+        for (int p = 0; p < 2; ++p) { /* what is sent is at the beginning of the buffer */
             struct myr_kernel_question question = question_of_two(1, "127.0.0.2");
             question.places = cases[c].places;
             question.unit_most = cases[c].unit_most;
@@ -397,7 +397,7 @@ static enum myr_status open_play_leave(struct myrd_groups *groups, uint64_t key,
     struct mcp_kernel_seen seen;
     const enum myr_status status = myrd_groups_open(groups, &plan, 1, &seen, NULL);
     if (MYR_OK == status) {
-        assert_true(seen.board >= 0);
+        assert_true(seen.buffer >= 0);
         double_set(key, false, epochs);
         assert_true(myrd_groups_leave(groups, key, 1));
     }
@@ -1687,7 +1687,7 @@ static void come_one_after_the_other(uint32_t rank, void *context)
     enum {
         MOST = 256,
         USERS = 40,
-        DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BOARDS + 96 + 2 * MOST
+        DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BUFFERS + 96 + 2 * MOST
     };
     static struct myr_kernel_nic *nic[MOST];
     const struct rlimit room = {DESCRIPTORS, DESCRIPTORS}; /* for no more clients */
@@ -1727,7 +1727,7 @@ static uint32_t be_refused_often(uid_t uid, uint32_t most, int raw[])
 
 static void be_refused_and_read_nothing(uint32_t rank, void *context)
 {
-    enum { MOST = 128, DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BOARDS + 96 + 2 * MOST };
+    enum { MOST = 128, DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BUFFERS + 96 + 2 * MOST };
     const struct rlimit room = {DESCRIPTORS, DESCRIPTORS};
     int raw[MOST + 1], by_root[MOST + 1];
     (void)rank;
@@ -1772,7 +1772,7 @@ static void refusals_are_bounded(void **state)
 
 static void come_and_read_nothing(uint32_t rank, void *context)
 {
-    enum { MOST = 128, DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BOARDS + 96 + 2 * MOST };
+    enum { MOST = 128, DESCRIPTORS = MCP_KERNEL_PAGES + MCP_KERNEL_BUFFERS + 96 + 2 * MOST };
     const struct rlimit room = {DESCRIPTORS, DESCRIPTORS};
     static struct myr_kernel_nic *nic[MOST];
     int raw[MOST + 1];

@@ -5,7 +5,7 @@
  *
  * Invariants. Whatever the peers send and the hosts ring, the program does what the same engine
  * does that is compiled for this processor: the same messages in the same order, the same release,
- * the same data on the board, the same counters. Sleepers are woken. The program says of a closed
+ * the same data in the buffer, the same counters. Sleepers are woken. The program says of a closed
  * group what was done. Packets that are not provably the NIC's pass untouched, whatever they look
  * like. No process can send a NIC's packets or ring for another user's group, nobody but the owner
  * makes a group fail, and its page can be read and nothing else.
@@ -417,35 +417,35 @@ static void await_network(void)
 
 struct pair {
     uint64_t key;
-    struct mcp_kernel_plan plan;    /* in the kernel, */
-    struct mcp_kernel_line *page;   /* mapped */
-    struct mcp_kernel_line *line;   /* ... and the group's of it */
-    struct mcp_kernel_board *board; /* mapped; NULL: it carries no data */
-    int page_map, board_map;
+    struct mcp_kernel_plan plan;      /* in the kernel, */
+    struct mcp_kernel_line *page;     /* mapped */
+    struct mcp_kernel_line *line;     /* ... and the group's of it */
+    struct mcp_kernel_buffer *buffer; /* mapped; NULL: it carries no data */
+    int page_map, buffer_map;
     int bell;
     bool sleeps;             /* somebody on the bell */
     struct mcp_group *group; /* ... and here */
     _Alignas(MYR_LINE) uint8_t room[ROOM];
 };
 
-static uint32_t board_bytes(const struct pair *pair)
+static uint32_t buffer_bytes(const struct pair *pair)
 {
     return pair->plan.places * pair->plan.unit_most;
 }
 
-/* What an earlier group of the user has left on the kernel's board is still there. */
-static void open_boards(struct pair *pair, int board)
+/* What an earlier group of the user has left on the kernel's buffer is still there. */
+static void open_buffers(struct pair *pair, int buffer)
 {
     pair->group->places = pair->plan.places;
     pair->group->unit_most = pair->plan.unit_most;
-    pair->board = NULL;
-    pair->board_map = board;
-    assert_int_equal(board >= 0, 0 != pair->plan.places);
-    if (board >= 0) {
-        pair->board = mmap(NULL, sizeof(*pair->board), PROT_READ, MAP_SHARED, board, 0);
-        assert_ptr_not_equal(pair->board, MAP_FAILED);
+    pair->buffer = NULL;
+    pair->buffer_map = buffer;
+    assert_int_equal(buffer >= 0, 0 != pair->plan.places);
+    if (buffer >= 0) {
+        pair->buffer = mmap(NULL, sizeof(*pair->buffer), PROT_READ, MAP_SHARED, buffer, 0);
+        assert_ptr_not_equal(pair->buffer, MAP_FAILED);
         for (uint32_t e = 0; e < 2; ++e) {
-            memcpy(mcp_group_board(pair->group, e), pair->board->word[e], board_bytes(pair));
+            memcpy(mcp_group_buffer(pair->group, e), pair->buffer->word[e], buffer_bytes(pair));
         }
     }
 }
@@ -472,7 +472,7 @@ static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
     pair->sleeps = false;
     memset(pair->room, 0, sizeof(pair->room));
     pair->group = (struct mcp_group *)pair->room;
-    assert_true(mcp_group_bytes(plan->nsteps, plan->nsends, plan->nwaits) + sizeof(*pair->board) <=
+    assert_true(mcp_group_bytes(plan->nsteps, plan->nsends, plan->nwaits) + sizeof(*pair->buffer) <=
                 ROOM);
     mcp_group_init(pair->group, plan->key, plan->nodes, plan->node, plan->nsteps, plan->nsends,
                    plan->nwaits, 0);
@@ -483,15 +483,15 @@ static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
         mcp_group_sends(pair->group)[p] =
             (struct mcp_peer){peer->ip, peer->node, peer->slot, peer->blocks, peer->at};
     }
-    open_boards(pair, seen.board);
+    open_buffers(pair, seen.buffer);
 }
 
 static void close_pair(struct pair *pair)
 {
     mcp_kernel_group_close(kernel, pair->key);
     munmap(pair->page, PAGE);
-    if (NULL != pair->board) {
-        munmap(pair->board, sizeof(*pair->board));
+    if (NULL != pair->buffer) {
+        munmap(pair->buffer, sizeof(*pair->buffer));
     }
     close(pair->bell);
 }
@@ -513,9 +513,9 @@ static void expect_done(struct pair *pair)
                      mcp_group_waits_now(pair->group));
     assert_int_equal(inside, done(pair));
     assert_int_equal(pair->line->failed, 0);
-    for (uint32_t e = 0; NULL != pair->board && e < 2; ++e) {
-        assert_memory_equal(pair->board->word[e], mcp_group_board(pair->group, e),
-                            board_bytes(pair));
+    for (uint32_t e = 0; NULL != pair->buffer && e < 2; ++e) {
+        assert_memory_equal(pair->buffer->word[e], mcp_group_buffer(pair->group, e),
+                            buffer_bytes(pair));
     }
 }
 
@@ -530,7 +530,7 @@ static void send_one(const struct pair *pair, const struct mcp_message *message)
     one->message = *message;
     assert_true(message->bytes <= sizeof(one->payload));
     if (0 != message->bytes) {
-        memcpy(one->payload, mcp_group_board(pair->group, message->header.collective.epoch),
+        memcpy(one->payload, mcp_group_buffer(pair->group, message->header.collective.epoch),
                message->bytes);
     }
     mcp_seal(&one->message.header, &pair->plan.secret, one->payload, message->bytes);
@@ -568,8 +568,8 @@ static enum mcp_recorded take_here(struct pair *pair, const struct mcp_header *h
         if (MCP_RECORDED != claimed) {
             return claimed;
         }
-        assert_true(offset + bytes <= board_bytes(pair));
-        memcpy(mcp_group_board(pair->group, part->epoch) + offset, carried, bytes);
+        assert_true(offset + bytes <= buffer_bytes(pair));
+        memcpy(mcp_group_buffer(pair->group, part->epoch) + offset, carried, bytes);
     }
     return mcp_group_record(pair->group, part->slot, part->epoch);
 }
@@ -857,7 +857,7 @@ static void event_start_with(struct pair *pair, uint64_t *random)
     const uint32_t epoch = wrong ? some_epoch(pair, random) : before + 1;
     fill_carried(bytes, random);
     if (mcp_group_offer(pair->group, epoch, bytes)) {
-        memcpy(mcp_group_board(pair->group, epoch), carried, bytes);
+        memcpy(mcp_group_buffer(pair->group, epoch), carried, bytes);
         mcp_group_start(pair->group, epoch);
         play_here(pair);
     }
@@ -1043,7 +1043,7 @@ static void plan_schedule(struct mcp_kernel_plan *plan, bool carries, uint64_t *
         assert_true(myr_carry_plan(asked.size, node, nicbarr_schedule_of, &asked, &data.carry));
         plan->places = data.carry.places;
         plan->unit_most =
-            myr_nic_data_fit(&data.carry, 16 + crew_below(random, 4096), MCP_KERNEL_BOARD);
+            myr_nic_data_fit(&data.carry, 16 + crew_below(random, 4096), MCP_KERNEL_BUFFER);
     }
     assert_true(myr_fill_tables(&schedule, node, nicbarr_schedule_of, &asked,
                                 carries ? &data : NULL, plan->steps, peers));
@@ -1062,11 +1062,11 @@ static struct mcp_kernel_peer some_peer(uint64_t *random)
     return peer_at(node, crew_below(random, 65535));
 }
 
-/* Blocks and places that no algorithm makes, as many as packets and board have room for. */
+/* Blocks and places that no algorithm makes, as many as packets and buffer have room for. */
 static void carry_anything(struct mcp_kernel_plan *plan, uint64_t *random)
 {
     plan->unit_most = MCP_BLOCK_UNIT * (1 + crew_below(random, MCP_PAYLOAD_MOST / MCP_BLOCK_UNIT));
-    plan->places = 1 + crew_below(random, MCP_KERNEL_BOARD / plan->unit_most);
+    plan->places = 1 + crew_below(random, MCP_KERNEL_BUFFER / plan->unit_most);
     const uint32_t most = MCP_PAYLOAD_MOST / plan->unit_most;
     for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
         const uint32_t blocks = crew_below(random, (most < plan->places ? most : plan->places) + 1);
@@ -1602,7 +1602,7 @@ static void only_members_data_are_believed(void **state)
         }
         event_packet(&pair, good, &random);
         assert_int_equal(done(&pair), 1);
-        assert_memory_equal((uint8_t *)pair.board->word[1] + bytes, carried, bytes);
+        assert_memory_equal((uint8_t *)pair.buffer->word[1] + bytes, carried, bytes);
         close_pair(&pair);
         expect_nothing_more();
     }
@@ -1620,7 +1620,7 @@ static void farewells(void **state)
     assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch)); /* nobody can miss any */
     fill_carried(BYTES, &random);
     assert_true(mcp_group_offer(pair.group, 1, BYTES));
-    memcpy(mcp_group_board(pair.group, 1), carried, BYTES);
+    memcpy(mcp_group_buffer(pair.group, 1), carried, BYTES);
     mcp_group_start(pair.group, 1);
     play_here(&pair);
     ring_with(pair.bell, pair.key, MCP_RING_START, 1, BYTES);
@@ -1990,7 +1990,7 @@ static void make_raced(struct frame *frame, size_t *bytes, uint32_t epoch, uint3
 static bool is_whole(uint32_t epoch)
 {
     for (uint32_t slot = 0; slot < 2; ++slot) {
-        const uint64_t *block = &pair.board->word[epoch % 2][(1 + slot) * (RACED / 8)];
+        const uint64_t *block = &pair.buffer->word[epoch % 2][(1 + slot) * (RACED / 8)];
         const uint64_t first = block[0] & ~UINT64_C(1);
         for (uint32_t w = 0; w < RACED / 8; ++w) {
             if (block[w] != block[0]) {
@@ -2272,18 +2272,18 @@ static void page_is_for_reading(void **state)
     close_pair(&pair);
 }
 
-static void board_is_for_reading(void **state)
+static void buffer_is_for_reading(void **state)
 {
     (void)state;
-    static const struct mcp_kernel_board forged = {.word = {{7}}};
+    static const struct mcp_kernel_buffer forged = {.word = {{7}}};
     const uint32_t zero = 0;
     open_small_with_data(64);
     assert_ptr_equal(
-        mmap(NULL, sizeof(forged), PROT_READ | PROT_WRITE, MAP_SHARED, pair.board_map, 0),
+        mmap(NULL, sizeof(forged), PROT_READ | PROT_WRITE, MAP_SHARED, pair.buffer_map, 0),
         MAP_FAILED);
-    assert_int_equal(mprotect(pair.board, sizeof(forged), PROT_READ | PROT_WRITE), -1);
-    assert_true(bpf_map_update_elem(pair.board_map, &zero, &forged, BPF_ANY) < 0);
-    assert_true(bpf_map_update_elem(pair.board_map, &zero, &forged, BPF_EXIST) < 0);
+    assert_int_equal(mprotect(pair.buffer, sizeof(forged), PROT_READ | PROT_WRITE), -1);
+    assert_true(bpf_map_update_elem(pair.buffer_map, &zero, &forged, BPF_ANY) < 0);
+    assert_true(bpf_map_update_elem(pair.buffer_map, &zero, &forged, BPF_EXIST) < 0);
     expect_untouched();
     close_pair(&pair);
 }
@@ -2381,9 +2381,9 @@ static void users_have_pages_of_their_own(void **state)
     close_pair(&pair);
 }
 
-/* Open groups of this user's that carry data, as many as there are boards for. Returns how many.
- * `first` is not greater than any of the boards' numbers, `last` not less. */
-static uint32_t open_all_boards(uint32_t uid, uint32_t *first, uint32_t *last)
+/* Open groups of this user's that carry data, as many as there are buffers for. Returns how many.
+ * `first` is not greater than any of the buffers' numbers, `last` not less. */
+static uint32_t open_all_buffers(uint32_t uid, uint32_t *first, uint32_t *last)
 {
     char why[MCP_KERNEL_WHY];
     struct mcp_kernel_seen seen;
@@ -2393,7 +2393,7 @@ static uint32_t open_all_boards(uint32_t uid, uint32_t *first, uint32_t *last)
     *first = UINT32_MAX;
     *last = 0;
     for (plan.key = 1; mcp_kernel_group_open(kernel, &plan, &seen, why) == 0; ++plan.key) {
-        const uint32_t number = map_number(seen.board);
+        const uint32_t number = map_number(seen.buffer);
         *first = number < *first ? number : *first;
         *last = number > *last ? number : *last;
         ++opened;
@@ -2406,28 +2406,29 @@ static uint32_t open_all_boards(uint32_t uid, uint32_t *first, uint32_t *last)
     return opened;
 }
 
-/* A board stays its user's. So nobody may have all of them. (This comes last: they are used up.) */
-static void boards_stay_their_users(void **state)
+/* A buffer stays its user's. So nobody may have all of them. (This comes last: they are used up.)
+ */
+static void buffers_stay_their_users(void **state)
 {
     (void)state;
-    enum { USERS = MCP_KERNEL_BOARDS / MCP_KERNEL_BOARDS_OF_ONE, FIRST = 200000 };
+    enum { USERS = MCP_KERNEL_BUFFERS / MCP_KERNEL_BUFFERS_OF_ONE, FIRST = 200000 };
     uint32_t first[USERS], last[USERS], first_again, last_again;
     open_small_with_data(64);
-    close_pair(&pair); /* this user has a few boards already */
+    close_pair(&pair); /* this user has a few buffers already */
     for (uint32_t user = 0; user < USERS - 1; ++user) {
-        assert_int_equal(open_all_boards(FIRST + user, &first[user], &last[user]),
-                         MCP_KERNEL_BOARDS_OF_ONE);
+        assert_int_equal(open_all_buffers(FIRST + user, &first[user], &last[user]),
+                         MCP_KERNEL_BUFFERS_OF_ONE);
         assert_true(0 == user || last[user - 1] < first[user]);
     }
     for (uint32_t user = 0; user < USERS - 1; ++user) {
-        assert_int_equal(open_all_boards(FIRST + user, &first_again, &last_again),
-                         MCP_KERNEL_BOARDS_OF_ONE);
+        assert_int_equal(open_all_buffers(FIRST + user, &first_again, &last_again),
+                         MCP_KERNEL_BUFFERS_OF_ONE);
         assert_int_equal(first_again, first[user]);
         assert_int_equal(last_again, last[user]);
     }
-    assert_in_range(open_all_boards(FIRST + USERS, &first_again, &last_again), 1,
-                    MCP_KERNEL_BOARDS_OF_ONE - 1);
-    assert_int_equal(open_all_boards(FIRST + USERS + 1, &first_again, &last_again), 0);
+    assert_in_range(open_all_buffers(FIRST + USERS, &first_again, &last_again), 1,
+                    MCP_KERNEL_BUFFERS_OF_ONE - 1);
+    assert_int_equal(open_all_buffers(FIRST + USERS + 1, &first_again, &last_again), 0);
 }
 
 /* All groups that there is room for, of any users, and again when they are closed. */
@@ -2632,7 +2633,7 @@ int main(void)
         cmocka_unit_test(failing_elsewhere),
         cmocka_unit_test(who_is_missing),
         cmocka_unit_test(page_is_for_reading),
-        cmocka_unit_test(board_is_for_reading),
+        cmocka_unit_test(buffer_is_for_reading),
         cmocka_unit_test(lines_begin_empty),
         cmocka_unit_test(pages_are_bounded),
         cmocka_unit_test(unknown_neighbour),
@@ -2646,7 +2647,7 @@ int main(void)
         cmocka_unit_test(places_come_again),
         cmocka_unit_test(hosts_are_forgotten_when_nobody_needs_them),
         cmocka_unit_test(users_have_pages_of_their_own),
-        cmocka_unit_test(boards_stay_their_users),
+        cmocka_unit_test(buffers_stay_their_users),
     };
     const int failed = cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
     mcp_kernel_close(kernel);

@@ -192,7 +192,7 @@ const uint8_t *wire_group_block(const struct wire_group *group, uint32_t rank,
                                 struct mcp_group *memory, uint32_t epoch, uint32_t unit,
                                 uint32_t of)
 {
-    return mcp_group_board(memory, epoch) + (size_t)group->carry[rank].place_of[of] * unit;
+    return mcp_group_buffer(memory, epoch) + (size_t)group->carry[rank].place_of[of] * unit;
 }
 
 uint32_t wire_group_done(const struct mcp_group *group)
