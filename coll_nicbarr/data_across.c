@@ -267,6 +267,25 @@ static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t 
     return rc;
 }
 
+/*
+ * There is no group that could play: so it is for the other classes as well, which need not try
+ * again. Where packets do not come through, and nobody has found that out before, that goes for
+ * barriers, too.
+ */
+static void give_up(struct tuner *t, enum nicbarr_collective collective)
+{
+    mca_coll_nicbarr_module_t *module = t->module;
+    for (uint32_t c = 0; c < NICBARR_REDUCTION_CLASSES; ++c) {
+        if (NICBARR_WAY_OPEN == module->ways[collective][c].way) {
+            module->ways[collective][c].way = NICBARR_WAY_OWN;
+        }
+    }
+    if (t->entrants.tried && !myr_nic_group_joined(&module->nic)) {
+        nicbarr_across_decline(module, t->comm,
+                               &t->entrants.errors[__builtin_ctz(module->shape.players)]);
+    }
+}
+
 /* Decide, and keep the winner's group. */
 static int decide(struct tuner *t, enum nicbarr_collective collective, uint32_t size_class,
                   bool forced)
@@ -275,6 +294,7 @@ static int decide(struct tuner *t, enum nicbarr_collective collective, uint32_t 
     enum nicbarr_source source;
     int chosen;
     const int rc = choose(t, collective, size_class, forced, &chosen, &source);
+    const bool any = t->entrants.count > 1 || NICBARR_OPENMPI == t->entrants.choice[1].algorithm;
     const bool measured = OMPI_SUCCESS == rc && 0 != t->contest.count;
     module->ways[collective][size_class].way = 0 == chosen ? NICBARR_WAY_OWN : NICBARR_WAY_OURS;
     if (OMPI_SUCCESS == rc && 0 != chosen) {
@@ -285,6 +305,9 @@ static int decide(struct tuner *t, enum nicbarr_collective collective, uint32_t 
         nicbarr_carrier_close(&t->carriers[c]);
     }
     nicbarr_entrants_leave(&t->entrants);
+    if (OMPI_SUCCESS == rc && !any) {
+        give_up(t, collective);
+    }
     if (OMPI_SUCCESS == rc) {
         nicbarr_report_data(module, t->comm, collective, size_class,
                             forced ? NICBARR_FORCED : source, measured ? &t->contest : NULL,

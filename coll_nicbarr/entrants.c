@@ -71,6 +71,7 @@ static int try_out(const mca_coll_nicbarr_module_t *module, ompi_communicator_t 
             rc = OMPI_SUCCESS == rc ? nicbarr_maximum(comm, failed, 1) : rc;
         }
     }
+    entrants->tried = any;
     if (OMPI_SUCCESS == rc && any) {
         drop_nics(comm, entrants, &failures);
         nicbarr_across_tried(comm, entrants->count > 1);

@@ -19,6 +19,7 @@ struct nicbarr_entrants {
     struct nicbarr_choice choice[NICBARR_CANDIDATES];
     struct myr_nic_group group[NICBARR_CANDIDATES]; /* of all but the first, Open MPI's own */
     struct myr_error errors[NICBARR_NICS_MOST];     /* why one could not be had */
+    bool tried; /* there were groups, and all members have tried them */
 };
 
 /*

@@ -89,11 +89,15 @@ for fault in "lost --loss 10" "duplicated --duplicate 10 --reorder 20 --loss 5" 
     check "some were $what" did "$what"
 done
 
-# ---- a host that is cut off
+# ---- a host that is cut off, and one that never was there
 
 cut_off() { # its error is told, and the job ends
     ! on_hosts --cut 1-2 --cut-after 400 3 1 "${ours[@]}" --mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3 \
         "${data[@]}" --steps 100000 && said "reduction [0-9]* on .* will not be completed: no sign of life"
 }
 check "a reduction that will never be complete" cut_off
+check "packets that do not come through" on_hosts --cut 1-2 2 1 --mca coll_nicbarr_tune_after 5 \
+    "$programs/data" --seed "$seed" --steps 40
+told() { said "stay Open MPI's own: .*packets do not come through" && told_once; }
+check "are told of" told
 finish
