@@ -8,7 +8,7 @@
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 longer=${NICBARR_DATA_LONGER:-1}
-data=("$programs/data" --seed "$seed" --bits 1024 --watchdog "$((${watchdog:-300} - 10))")
+data=("$programs/data" --seed "$seed" --bits 1024 --any-ireduce 1 --watchdog "$((${watchdog:-300} - 10))")
 ours=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce exchange
     --mca coll_nicbarr_reduce exchange)
 carried() { # HOSTS SCHEDULE NIC

@@ -44,6 +44,7 @@
 
 static long steps;
 static long bits;
+static long any_ireduce;
 static long n_threads = 1;
 static long large = 102400;
 static long dups;
@@ -55,6 +56,8 @@ static const struct test_option options[] = {
     {"--steps", OPTION_LONG, &steps, "steps of the plan (1200 divided by the number of processes)"},
     {"--bits", OPTION_LONG, &bits,
      "reductions of up to so many bytes combine in the fixed order (0: any order is right)"},
+    {"--any-ireduce", OPTION_LONG, &any_ireduce,
+     "1: but those of MPI_Ireduce combine in any order (0)"},
     {"--threads", OPTION_LONG, &n_threads, "threads, each with a plan and communicators (1)"},
     {"--large", OPTION_LONG, &large, "the most bytes of an operation, seldom met (102400)"},
     {"--dups", OPTION_LONG, &dups,
@@ -632,7 +635,8 @@ static enum data_op choose_op(struct rng *plan, const struct data_type *type)
 /* MPI is to combine it in the fixed order. */
 static bool has_fixed_bits(const struct operation *op)
 {
-    return op->count * (long)op->values.type->extent <= bits;
+    return op->count * (long)op->values.type->extent <= bits &&
+           (op->call != IREDUCE || !any_ireduce);
 }
 
 static struct operation reduction(struct rng *plan, const struct place *place, enum call call)
