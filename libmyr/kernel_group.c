@@ -90,7 +90,8 @@ static void ring_with(const struct myr_kernel_seat *seat, uint32_t epoch, const 
     struct {
         struct mcp_doorbell bell;
         uint8_t block[MCP_PAYLOAD_MOST];
-    } words = {.bell = mcp_doorbell(MCP_RING_START, epoch, seat->key)};
+    } words; /* as much of it as is sent gets written */
+    words.bell = mcp_doorbell(MCP_RING_START, epoch, seat->key);
     if (unit <= sizeof(words.block)) {
         memcpy(words.block, block, unit);
         send_bell(seat, &words, sizeof(words.bell) + unit);
