@@ -147,18 +147,21 @@ static int open_carriers(struct tuner *t)
     return rc;
 }
 
-/* All that could be, or the one that the person wants. */
+/* All that could be, or the one that the person wants for barriers, if that can carry data. */
 static void list_candidates(struct tuner *t)
 {
-    const struct nicbarr_choice forced = mca_coll_nicbarr_component.forced;
+    const struct nicbarr_shape *shape = &t->module->shape;
+    struct nicbarr_choice choice = mca_coll_nicbarr_component.forced;
     struct nicbarr_entrants *entrants = &t->entrants;
-    entrants->count = nicbarr_data_candidates(&t->module->shape, entrants->choice);
-    if (NICBARR_ALGORITHMS != forced.algorithm && nicbarr_algorithm_messages(forced.algorithm)) {
-        struct nicbarr_choice choice = forced;
-        choice.nic = 0 != forced.nic ? forced.nic : entrants->choice[1].nic;
-        entrants->choice[1] = choice;
-        entrants->count = entrants->count > 1 ? 2 : 1;
+    entrants->count = nicbarr_data_candidates(shape, entrants->choice);
+    if (1 == entrants->count || NICBARR_ALGORITHMS == choice.algorithm ||
+        !nicbarr_algorithm_messages(choice.algorithm)) {
+        return;
     }
+    choice.nic = 0 != choice.nic ? choice.nic : entrants->choice[1].nic;
+    entrants->choice[1] = choice;
+    entrants->count =
+        nicbarr_playable(shape, choice) && 0 != nicbarr_kind(choice.nic)->caps.buffer ? 2 : 1;
 }
 
 /* ---- what is remembered ---- */
@@ -239,8 +242,11 @@ static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t 
     const uint32_t number =
         NICBARR_GROUP_DATA + NICBARR_CANDIDATES * (collective * NICBARR_SIZE_CLASSES + size_class);
     uint64_t known = 0;
+    /* Where the person decides, nothing is known, and nothing is to be learnt for others. */
+    const bool free_choice =
+        !forced && NICBARR_ALGORITHMS == mca_coll_nicbarr_component.forced.algorithm;
     list_candidates(t);
-    int rc = forced ? OMPI_SUCCESS : ask_root(t, collective, size_class, &known);
+    int rc = free_choice ? ask_root(t, collective, size_class, &known) : OMPI_SUCCESS;
     *chosen = 0;
     *source = NICBARR_MEASURED;
     if (OMPI_SUCCESS == rc && 0 != known) {
@@ -261,7 +267,7 @@ static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t 
         rc = nicbarr_contest_run(&t->contest, &user, t->entrants.count, start_us, budget_us);
         *chosen = t->contest.chosen = OMPI_SUCCESS == rc ? best(t, forced) : 0;
     }
-    if (OMPI_SUCCESS == rc && 0 == known && !forced && 0 == ompi_comm_rank(t->comm)) {
+    if (OMPI_SUCCESS == rc && 0 == known && free_choice && 0 == ompi_comm_rank(t->comm)) {
         remember(t, collective, size_class);
     }
     return rc;
@@ -308,7 +314,7 @@ static int decide(struct tuner *t, enum nicbarr_collective collective, uint32_t 
     if (OMPI_SUCCESS == rc && !any) {
         give_up(t, collective);
     }
-    if (OMPI_SUCCESS == rc) {
+    if (OMPI_SUCCESS == rc && (measured || NICBARR_MEASURED != source)) {
         nicbarr_report_data(module, t->comm, collective, size_class,
                             forced ? NICBARR_FORCED : source, measured ? &t->contest : NULL,
                             t->entrants.choice);
