@@ -83,38 +83,15 @@ struct tuner {
     struct nicbarr_contest contest;
 };
 
-static int call(struct tuner *t, int candidate)
+static int call(void *context, int candidate, int number)
 {
+    struct tuner *t = context;
     mca_coll_nicbarr_module_t *module = t->module;
+    (void)number;
     return 0 == candidate ? module->allreduce.function(t->from, t->to, t->count, MPI_DOUBLE,
                                                        MPI_SUM, t->comm, module->allreduce.module)
                           : nicbarr_carry_reduction(module, t->comm, &t->carriers[candidate],
                                                     t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM);
-}
-
-/* All set off together. */
-static int take_turn(void *context, int candidate, int calls, double *us)
-{
-    struct tuner *t = context;
-    int rc = nicbarr_meet(t->module, t->comm);
-    double start = 0;
-    for (int n = -1; OMPI_SUCCESS == rc && n < calls; ++n) {
-        start = 0 == n ? nicbarr_now_us() : start;
-        rc = call(t, candidate);
-    }
-    *us = (nicbarr_now_us() - start) / calls;
-    return rc;
-}
-
-static int agree(void *context, double *values, int count)
-{
-    return nicbarr_maximum(((struct tuner *)context)->comm, values, count);
-}
-
-static double now_us(void *context)
-{
-    (void)context;
-    return nicbarr_now_us();
 }
 
 /* ---- what competes ---- */
@@ -234,7 +211,7 @@ static int best(const struct tuner *t, bool forced)
 static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t size_class,
                   bool forced, int *chosen, enum nicbarr_source *source)
 {
-    const struct nicbarr_contest_user user = {take_turn, agree, now_us, t};
+    const struct nicbarr_race race = {t->module, t->comm, call, t};
     const uint32_t bytes = nicbarr_size_classes[size_class];
     const double start_us = nicbarr_now_us();
     const double budget_us =
@@ -264,7 +241,7 @@ static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t 
     }
     *chosen = 1;
     if (0 == known) {
-        rc = nicbarr_contest_run(&t->contest, &user, t->entrants.count, start_us, budget_us);
+        rc = nicbarr_race_run(&t->contest, &race, t->entrants.count, start_us, budget_us);
         *chosen = t->contest.chosen = OMPI_SUCCESS == rc ? best(t, forced) : 0;
     }
     if (OMPI_SUCCESS == rc && 0 == known && free_choice && 0 == ompi_comm_rank(t->comm)) {

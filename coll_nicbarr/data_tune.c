@@ -45,8 +45,10 @@ static void sum(void *left, void *right, int *count, MPI_Datatype *type)
 }
 
 /* One call; the root goes round. */
-static int call(const struct tuner *t, bool ours, int number)
+static int call(void *context, int candidate, int number)
 {
+    const struct tuner *t = context;
+    const bool ours = OURS == candidate;
     mca_coll_nicbarr_module_t *module = t->module;
     mca_coll_base_module_t *base = &module->super;
     const int root = number % ompi_comm_size(t->comm);
@@ -75,31 +77,6 @@ static int call(const struct tuner *t, bool ours, int number)
                     : module->allreduce.function(t->from, t->to, t->count, t->type, t->op, t->comm,
                                                  module->allreduce.module);
     }
-}
-
-/* All set off together, and a turn ends when all have come to its end. */
-static int take_turn(void *context, int candidate, int calls, double *us)
-{
-    struct tuner *t = context;
-    int rc = nicbarr_meet(t->module, t->comm);
-    double start = 0;
-    for (int n = -1; OMPI_SUCCESS == rc && n < calls; ++n) {
-        start = 0 == n ? nicbarr_now_us() : start;
-        rc = call(t, OURS == candidate, n + 1);
-    }
-    *us = (nicbarr_now_us() - start) / calls;
-    return rc;
-}
-
-static int agree(void *context, double *values, int count)
-{
-    return nicbarr_maximum(((struct tuner *)context)->comm, values, count);
-}
-
-static double now_us(void *context)
-{
-    (void)context;
-    return nicbarr_now_us();
 }
 
 /* ---- what is remembered ---- */
@@ -135,7 +112,7 @@ static void publish(const struct tuner *t, uint64_t key, enum nicbarr_way way, u
 
 static int run(struct tuner *t, enum nicbarr_way *way, uint32_t size_class)
 {
-    const struct nicbarr_contest_user user = {take_turn, agree, now_us, t};
+    const struct nicbarr_race race = {t->module, t->comm, call, t};
     const double budget_us = mca_coll_nicbarr_component.parameters.tune_budget * 1e3 /
                              nicbarr_data_classes(t->collective);
     const uint64_t key = note_key(&t->module->shape, t->collective, size_class);
@@ -152,7 +129,7 @@ static int run(struct tuner *t, enum nicbarr_way *way, uint32_t size_class)
     }
     /* While it competes, calls of this class are ours. */
     *way = NICBARR_WAY_OURS;
-    rc = nicbarr_contest_run(&t->contest, &user, CONTESTANTS, nicbarr_now_us(), budget_us);
+    rc = nicbarr_race_run(&t->contest, &race, CONTESTANTS, nicbarr_now_us(), budget_us);
     *way = OURS == t->contest.chosen ? NICBARR_WAY_OURS : NICBARR_WAY_OWN;
     if (OMPI_SUCCESS == rc) {
         publish(t, key, *way, size_class);

@@ -23,3 +23,36 @@ int nicbarr_maximum(ompi_communicator_t *comm, double *values, int count)
     return comm->c_coll->coll_allreduce(own, values, count, MPI_DOUBLE, MPI_MAX, comm,
                                         comm->c_coll->coll_allreduce_module);
 }
+
+/* ---- races ---- */
+
+static int take_turn(void *context, int candidate, int calls, double *us)
+{
+    const struct nicbarr_race *race = context;
+    int rc = nicbarr_meet(race->module, race->comm);
+    double start = 0;
+    for (int n = 0; OMPI_SUCCESS == rc && n <= calls; ++n) {
+        start = 1 == n ? nicbarr_now_us() : start;
+        rc = race->call(race->context, candidate, n);
+    }
+    *us = (nicbarr_now_us() - start) / calls;
+    return rc;
+}
+
+static int agree(void *context, double *values, int count)
+{
+    return nicbarr_maximum(((const struct nicbarr_race *)context)->comm, values, count);
+}
+
+static double now_us(void *context)
+{
+    (void)context;
+    return nicbarr_now_us();
+}
+
+int nicbarr_race_run(struct nicbarr_contest *contest, const struct nicbarr_race *race, int count,
+                     double since_us, double budget_us)
+{
+    const struct nicbarr_contest_user user = {take_turn, agree, now_us, (void *)race};
+    return nicbarr_contest_run(contest, &user, count, since_us, budget_us);
+}

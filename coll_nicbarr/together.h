@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the ranks of a communicator do together while they measure. These go by Open MPI's own
- * functions, as they have to work whatever becomes of ours. Called by tune.c, limits.c and
- * round_trips.c. All ranks of `comm` call them at the same places, with module->tuning set. They
- * return Open MPI's codes.
+ * functions, as they have to work whatever becomes of ours. Called by tune.c, data_tune.c,
+ * data_across.c, entrants.c, limits.c and round_trips.c. All ranks of `comm` call them at the same
+ * places, with module->tuning set. They return Open MPI's codes.
  */
 #ifndef NICBARR_TOGETHER_H
 #define NICBARR_TOGETHER_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/contest.h"
 
 /* Microseconds of a clock that never goes back. */
 double nicbarr_now_us(void);
@@ -19,5 +20,21 @@ int nicbarr_meet(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 /* Each of `values` becomes the greatest that any rank has; nobody is done before all have come. */
 enum { NICBARR_MOST_VALUES = 80 };
 int nicbarr_maximum(ompi_communicator_t *comm, double *values, int count);
+
+/*
+ * A contest (contest.h) of ways to do a collective on `comm`. A turn is some calls in a row, after
+ * one more by which all set off together.
+ */
+struct nicbarr_race {
+    const mca_coll_nicbarr_module_t *module;
+    ompi_communicator_t *comm;
+    /* One call by `candidate`, the `number`-th of its turn, from 0 on. Open MPI's error. */
+    int (*call)(void *context, int candidate, int number);
+    void *context;
+};
+
+/* nicbarr_contest_run() of `count` candidates. */
+int nicbarr_race_run(struct nicbarr_contest *contest, const struct nicbarr_race *race, int count,
+                     double since_us, double budget_us);
 
 #endif

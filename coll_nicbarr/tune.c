@@ -53,8 +53,12 @@ static bool is_own(const struct tuner *tuner, int candidate)
 }
 
 /* One barrier of a candidate. */
-static int enter_barrier(struct tuner *tuner, int candidate)
+static int enter_barrier(void *context, int candidate, int number)
 {
+    struct tuner *tuner = context;
+    if (0 == number) {
+        tuner->module->group.plan = tuner->plans[candidate];
+    }
     if (is_own(tuner, candidate)) {
         return meet(tuner);
     }
@@ -63,34 +67,6 @@ static int enter_barrier(struct tuner *tuner, int candidate)
     }
     myr_group_barrier(&tuner->module->group);
     return OMPI_SUCCESS;
-}
-
-/* ---- what the contest is lent ---- */
-
-/* One turn of a candidate: microseconds a barrier, as this rank sees it. */
-static int take_turn(void *context, int candidate, int barriers, double *us)
-{
-    struct tuner *tuner = context;
-    int rc = meet(tuner);
-    double start = 0;
-    tuner->module->group.plan = tuner->plans[candidate];
-    for (int b = -1; OMPI_SUCCESS == rc && b < barriers; ++b) {
-        start = 0 == b ? nicbarr_now_us() : start; /* the first is to set off together */
-        rc = enter_barrier(tuner, candidate);
-    }
-    *us = (nicbarr_now_us() - start) / barriers;
-    return rc;
-}
-
-static int agree(void *context, double *values, int count)
-{
-    return nicbarr_maximum(((struct tuner *)context)->comm, values, count);
-}
-
-static double now_us(void *context)
-{
-    (void)context;
-    return nicbarr_now_us();
 }
 
 /* ---- what competes ---- */
@@ -161,9 +137,9 @@ static int make_plans(struct tuner *tuner)
 /* Measure them all. */
 static int compete(struct tuner *tuner, double start_us, double budget_us)
 {
-    const struct nicbarr_contest_user user = {take_turn, agree, now_us, tuner};
+    const struct nicbarr_race race = {tuner->module, tuner->comm, enter_barrier, tuner};
     struct nicbarr_tuning *tuning = &tuner->tuning;
-    const int rc = nicbarr_contest_run(&tuner->contest, &user, tuning->count, start_us, budget_us);
+    const int rc = nicbarr_race_run(&tuner->contest, &race, tuning->count, start_us, budget_us);
     for (int c = 0; c < tuning->count; ++c) {
         tuning->candidates[c].rounds = (uint32_t)tuner->contest.of[c].rounds;
         tuning->candidates[c].us = tuner->contest.of[c].us;
