@@ -2,6 +2,8 @@
 /* Collectives of a whole NIC; see collective.h. */
 #include "firmware/collective.h"
 
+#include "firmware/collective_inside.h"
+
 /* What a message carries; NULL: nothing. It stays there as long as anybody may miss it. */
 static const void *payload_of(struct mcp_group *group, const struct mcp_message *message)
 {
@@ -10,9 +12,7 @@ static const void *payload_of(struct mcp_group *group, const struct mcp_message 
 
 static void send(struct mcp_board *board, struct mcp_group *group, struct mcp_message *message)
 {
-    const void *payload = payload_of(group, message);
-    mcp_seal(&message->header, &group->secret, payload, message->bytes);
-    board->ops.send(board, message->to, &message->header, payload, message->bytes);
+    mcp_collective_send(board, group, message, payload_of(group, message));
 }
 
 static mcp_offset *bucket_of(struct mcp_collective *c, uint64_t key)
@@ -274,8 +274,15 @@ bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
                              struct mcp_counters *counters, struct mcp_group *group)
 {
     const uint32_t done = myr_glance(&group->done);
-    if (0 == group->unit[done % 2] || mcp_group_waits_now(group) ||
-        0 != myr_glance(&group->failed)) {
+    if (0 != myr_glance(&group->failed)) {
+        return false;
+    }
+    if (0 != group->window) {
+        group->farewell = 1;
+        mcp_collective_start(c, board, counters, group, group->started + 1);
+        return mcp_group_waits_now(group);
+    }
+    if (0 == group->unit[done % 2] || mcp_group_waits_now(group)) {
         return false;
     }
     group->farewell = 1;
@@ -359,12 +366,15 @@ enum mcp_recorded mcp_collective_fail(struct mcp_collective *c, struct mcp_board
     return MCP_RECORDED;
 }
 
-/* A packet that tells of a peer, but moves no group forward. */
+/* A packet that moves no group forward: it tells of a peer, or is of a broadcast. */
 static enum mcp_recorded take_note(struct mcp_collective *c, struct mcp_board *board,
                                    struct mcp_counters *counters, struct mcp_group *group,
-                                   const struct mcp_header *header)
+                                   const struct mcp_header *header, const void *payload)
 {
     const struct mcp_collective_part *part = &header->collective;
+    if (mcp_is_bcast(header->type)) {
+        return mcp_collective_receive_bcast(board, counters, group, header, payload);
+    }
     if (MCP_LATER == header->type) {
         const enum mcp_recorded heard =
             mcp_group_hear(group, part->node, part->slot, part->epoch,
@@ -403,7 +413,7 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
     const enum mcp_recorded recorded =
         MCP_ARRIVE == header->type ? take_arrival(group, part, payload, header->payload_bytes)
         : MCP_DONE == header->type ? mcp_group_release(group, part->epoch)
-                                   : take_note(c, board, counters, group, header);
+                                   : take_note(c, board, counters, group, header, payload);
     switch (recorded) {
     case MCP_UNEXPECTED:
         /* An answer tells the last epoch that its sender is in. This may be the epoch after that of

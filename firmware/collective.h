@@ -66,14 +66,26 @@ bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
                           const void *block, uint32_t unit);
 
 /*
- * The hosts have left a group. If its last epoch carried data, a peer may still miss this node's
- * payload, so the group plays one more epoch, without data. When that is complete, all nodes have
- * had all data, and the group can be closed. Nobody waits for it: whoever passes by later closes
- * it, once mcp_group_waits_now() is false. Meanwhile it does not fail, whatever its peers say.
- * True: it is under way. False: close it now.
+ * The hosts have left a group. If its last epoch carried data, or if it broadcasts, a peer may
+ * still miss this node's payload, so the group plays one more epoch, without data. When that is
+ * complete, all nodes have had all data, and the group can be closed. Nobody waits for it: whoever
+ * passes by later closes it, once mcp_group_waits_now() is false. Meanwhile it does not fail,
+ * whatever its peers say. True: it is under way. False: close it now.
  */
 bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
                              struct mcp_counters *counters, struct mcp_group *group);
+
+/*
+ * This node is the root of broadcast `number`: the block, `bytes` bytes, goes to all nodes. False,
+ * and nothing is done, where the window has no room for it (bcast.h), or the group has failed.
+ */
+bool mcp_collective_bcast(struct mcp_board *board, struct mcp_counters *counters,
+                          struct mcp_group *group, uint32_t number, const void *block,
+                          uint32_t bytes);
+
+/* A host has waited for that block for long: ask for it. */
+void mcp_collective_bcast_ask(struct mcp_board *board, struct mcp_counters *counters,
+                              struct mcp_group *group, uint32_t root, uint32_t number);
 
 /* Node `missing` is missing, and nobody will wait for it any longer. The group fails, its hosts are
  * woken, and all its peers are told, which do the same. Once for each group: MCP_KNOWN after that.

@@ -13,6 +13,7 @@
     entry(packets_sent, "packets put on the wire")                                                 \
     entry(packets_received, "packets taken from the wire")                                         \
     entry(barriers, "barriers completed, of all groups")                                           \
+    entry(broadcasts, "blocks of broadcasts that came here")                                       \
     entry(unexpected, "collective messages that came before the host had started")                 \
     entry(early, "collective messages for a group that was not open yet")                          \
     entry(asked, "collective messages that were asked for again")                                  \

@@ -2,50 +2,14 @@
 /* The collective engine; see engine.h. */
 #include "firmware/engine.h"
 
+#include "firmware/engine_inside.h"
+
 #ifdef __bpf__
-
-#define INSIDE MCP_ENGINE
-
-/* The tables are as in struct mcp_kernel_group. Each place is cut to the size of its table. So is
- * each bound that is read from memory. */
-INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
-{
-    uint32_t *arrivals = (uint32_t *)(group + 1) + MCP_KERNEL_BEHIND;
-    return arrivals + (place & (MCP_KERNEL_MESSAGES - 1));
-}
-
-INSIDE struct mcp_step *step_at(struct mcp_group *group, uint32_t place)
-{
-    struct mcp_step *steps = (struct mcp_step *)(arrival_at(group, 0) + MCP_KERNEL_MESSAGES);
-    return steps + (place & (MCP_KERNEL_STEPS - 1));
-}
-
-INSIDE struct mcp_peer *peer_at(struct mcp_group *group, uint32_t place)
-{
-    struct mcp_peer *peers = (struct mcp_peer *)(step_at(group, 0) + MCP_KERNEL_STEPS);
-    return peers + (place & (MCP_KERNEL_PEERS - 1));
-}
-
-INSIDE uint32_t *heard_at(struct mcp_group *group, uint32_t place)
-{
-    uint32_t *heard = (uint32_t *)(peer_at(group, 0) + MCP_KERNEL_PEERS);
-    return heard + (place & (MCP_KERNEL_MESSAGES - 1));
-}
-
-INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t place)
-{
-    uint32_t *claims = heard_at(group, 0) + MCP_KERNEL_MESSAGES;
-    return claims + (place & (MCP_KERNEL_MESSAGES - 1));
-}
-
-#define AT_MOST(count, most) ((count) < (most) ? (count) : (most))
 
 /* Enough for the usual effect of a message, and few enough for a verifier. */
 enum { BURST_TURNS = 8 };
 
 #else
-
-#define INSIDE static inline
 
 size_t mcp_group_bytes(uint32_t nsteps, uint32_t nsends, uint32_t nwaits)
 {
@@ -55,40 +19,7 @@ size_t mcp_group_bytes(uint32_t nsteps, uint32_t nsends, uint32_t nwaits)
     return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
 }
 
-INSIDE struct mcp_step *step_at(struct mcp_group *group, uint32_t place)
-{
-    return &mcp_group_steps(group)[place];
-}
-
-INSIDE struct mcp_peer *peer_at(struct mcp_group *group, uint32_t place)
-{
-    return &mcp_group_sends(group)[place];
-}
-
-INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
-{
-    return &mcp_group_arrivals(group)[place];
-}
-
-INSIDE uint32_t *heard_at(struct mcp_group *group, uint32_t place)
-{
-    return &mcp_group_heard(group)[place];
-}
-
-INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t place)
-{
-    return &mcp_group_claims(group)[place];
-}
-
-#define AT_MOST(count, most) (count)
-
 #endif
-
-/* Only the NIC writes `done`, and only one thread of it at a time. */
-INSIDE uint32_t done(const struct mcp_group *group)
-{
-    return myr_glance(&group->done);
-}
 
 MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t nodes, uint32_t node,
                                uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch)
@@ -194,17 +125,6 @@ MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t
         }
     }
     return MCP_RECORDED;
-}
-
-INSIDE void address_message(struct mcp_group *group, struct mcp_message *message, uint32_t peer,
-                            uint8_t type, uint32_t slot, uint32_t epoch)
-{
-    *message = (struct mcp_message){
-        .to = peer_at(group, peer)->link,
-        .peer = peer,
-        .header = {.type = type, .key = group->key},
-    };
-    message->header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, group->node};
 }
 
 INSIDE void next_step(struct mcp_group *group, const struct mcp_step *step)
@@ -330,16 +250,6 @@ MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
 INSIDE uint32_t last_sent(const struct mcp_group *group, uint32_t place)
 {
     return done(group) + (place < group->first_send + group->sent);
-}
-
-/* If the group has failed, say so instead, and name the missing node. */
-INSIDE void say_failure(const struct mcp_group *group, struct mcp_message *message)
-{
-    const uint32_t failed = myr_glance(&group->failed);
-    if (0 != failed) {
-        message->header.type = MCP_FAIL;
-        message->header.collective.node = (uint16_t)(failed - 1);
-    }
 }
 
 MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot,

@@ -18,6 +18,9 @@
  * from the schedule and stands in the tables. A peer is at most one epoch ahead, so two buffers are
  * enough. The engine only says where payloads go. Its caller copies them.
  *
+ * Or a group may broadcast: any node sends a block to all, and waits for nobody; see bcast.h. Its
+ * epochs say then how far the hosts have read.
+ *
  * All functions work on one group's memory. The schedule bounds all their loops; they use no
  * pointers to functions and call nothing else. So the same source serves a NIC in user space and
  * one in the kernel (BPF). The kernel's verifier wants tables of fixed sizes, loops bounded by
@@ -50,14 +53,16 @@ struct mcp_peer {
     uint16_t node;   /* its number in the group */
     uint16_t slot;   /* of a message sent: its arrival record at the peer */
     uint16_t blocks; /* that the message carries; 0: no data */
-    uint16_t at;     /* of a message waited for: the place of its first block in the buffer */
+    uint16_t at;     /* of a message waited for: the place of its first block in the buffer. In a
+                        group that broadcasts, of any: its reach, see bcast.h */
 };
 
 /*
  * A group as one NIC knows it. It lies in memory shared with the hosts, which use only its first
  * line. Behind it lie the tables: steps, peers (first those sent to, then those waited for),
  * arrivals, the time when each peer waited for has last said that its host is late, and the epochs
- * whose payloads somebody has taken it on himself to copy. Behind them lie the two buffers.
+ * whose payloads somebody has taken it on himself to copy. Behind them lie the two buffers, or the
+ * window of a group that broadcasts.
  *
  * In the kernel no host sees it, but any processor may play it. There the fields written at each
  * turn lie together, and fields that only a soft NIC needs are left out.
@@ -80,6 +85,8 @@ struct mcp_group {
     uint32_t nsteps, nsends, nwaits;
     uint16_t node, last_node;   /* this NIC's number in the group; the greatest number */
     uint32_t places, unit_most; /* of a buffer: places of blocks (0: no data), bytes of each */
+    uint32_t window, slot_bytes; /* of a group that broadcasts (bcast.h): its slots, a power of two
+                                    (0: it does not), and how far apart they are */
     uint32_t unit[2];           /* bytes of a block in the last even and odd epoch begun here */
     uint32_t offered;           /* the last epoch whose block was taken from the host */
 #ifdef MCP_KERNEL_INSIDE
@@ -107,7 +114,8 @@ struct mcp_message {
     mcp_link to;
     uint32_t peer;            /* the owner of that link, by its place among the group's peers */
     struct mcp_header header; /* not sealed */
-    uint32_t bytes;           /* its payload: so many, from the beginning of the epoch's buffer */
+    uint32_t bytes;           /* its payload: so many, from the beginning of the epoch's buffer; of
+                                 a BCAST, from that of the broadcast's block */
 };
 
 /* The tables of a group in the kernel have these sizes, whatever its schedule (powers of two):
@@ -170,6 +178,12 @@ static inline uint8_t *mcp_group_buffer(struct mcp_group *group, uint32_t epoch)
            (size_t)(epoch % 2) * group->places * group->unit_most;
 }
 
+/* A group that broadcasts has its slots there. */
+static inline uint8_t *mcp_group_window(struct mcp_group *group)
+{
+    return (uint8_t *)group + mcp_group_bytes(group->nsteps, group->nsends, group->nwaits);
+}
+
 #endif
 
 /*
@@ -182,7 +196,8 @@ enum { MCP_PAYLOAD_MOST = 1216, MCP_BLOCK_UNIT = 8 };
  * Set up a group of `nodes` nodes (1 to 65536), of which this is `node`, that has done everything
  * up to `epoch`. The caller then fills in the secret, the steps, and the two tables of peers, step
  * after step: peers sent to, and peers waited for. The slots of waits do not matter, as a wait's
- * slot is its place in the table. If the group carries data, it sets `places` and `unit_most`, too.
+ * slot is its place in the table. If the group carries data, it sets `places` and `unit_most`, too. If it
+ * broadcasts, `window` and `slot_bytes`.
  */
 MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t nodes, uint32_t node,
                                uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch);

@@ -5,8 +5,10 @@ firmware_libmcp_la_SOURCES = \
     firmware/atomics.h firmware/counters.h firmware/board.h \
     firmware/siphash.h firmware/wire.h firmware/wire.c \
     firmware/step.h firmware/missing.h firmware/patience.h \
-    firmware/engine.h firmware/engine.c \
-    firmware/collective.h firmware/collective.c \
+    firmware/engine.h firmware/engine_inside.h firmware/engine.c \
+    firmware/bcast.h firmware/bcast.c \
+    firmware/collective.h firmware/collective_inside.h firmware/collective.c \
+    firmware/collective_bcast.c \
     firmware/port.h firmware/port.c \
     firmware/messages.h firmware/connection.h firmware/connection.c \
     firmware/sdma.c firmware/send.c firmware/recv.c firmware/rdma.c \
@@ -38,7 +40,8 @@ BUILT_SOURCES += firmware/kernel/program.skel.h
 CLEANFILES += firmware/kernel/program.bpf.o firmware/kernel/program.skel.h
 firmware_kernel_needs = \
     firmware/kernel/kernel.h firmware/atomics.h firmware/counters.h firmware/siphash.h firmware/wire.h \
-    firmware/step.h firmware/missing.h firmware/patience.h firmware/engine.h firmware/engine.c
+    firmware/step.h firmware/missing.h firmware/patience.h firmware/engine.h \
+    firmware/engine_inside.h firmware/engine.c firmware/bcast.h firmware/bcast.c
 firmware/kernel/program.bpf.o: firmware/kernel/program.bpf.c $(firmware_kernel_needs)
 	@$(MKDIR_P) firmware/kernel
 	$(bpf_compile) $(srcdir)/firmware/kernel/program.bpf.c

@@ -74,7 +74,11 @@ static bool sound(const struct mcp_header *header, size_t payload_bytes)
     case MCP_DONE:
     case MCP_LATER:
     case MCP_FAIL:
+    case MCP_BCAST_ASK:
+    case MCP_BCAST_LATER:
         return 0 == payload_bytes;
+    case MCP_BCAST:
+        return 0 != payload_bytes;
     case MCP_ACK:
         return 0 == payload_bytes && 0 == (m->flags & ~(MCP_GAP | MCP_READY));
     default:

@@ -20,7 +20,7 @@
 
 #include "firmware/siphash.h"
 
-enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 3 };
+enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 4 };
 
 enum mcp_type {
     /* Collectives: idempotent, hence without acknowledgement. */
@@ -29,6 +29,10 @@ enum mcp_type {
     MCP_DONE,       /* everybody has entered `epoch`: all who wait in it are released */
     MCP_LATER,      /* answers an ASK: the NIC is alive, but its host is not there yet */
     MCP_FAIL,       /* the group completes nothing more, as node `node` is missing */
+    /* Broadcasts, idempotent, too. `epoch` is a broadcast's number, `slot` its root's node. */
+    MCP_BCAST,       /* its block: hand it on, down the tree */
+    MCP_BCAST_ASK,   /* the sender misses it: send it again */
+    MCP_BCAST_LATER, /* answers that: the NIC is alive, but the block has not come so far */
     /* Messages between ports: go-back-N on the connection between two NICs. */
     MCP_DATA,   /* a part of a message */
     MCP_ACK,    /* nothing but an acknowledgement */
@@ -56,7 +60,7 @@ enum mcp_flag {
 /* A collective packet. A payload follows where the collective carries one. */
 struct mcp_collective_part {
     uint32_t epoch;
-    uint16_t slot; /* ASK: the sender's own; else the receiver's */
+    uint16_t slot; /* ASK: the sender's own; else the receiver's (of broadcasts see above) */
     uint16_t node; /* the sender's number in the group; FAIL: the missing node's */
 };
 
@@ -102,7 +106,13 @@ _Static_assert(MCP_MESSAGE_BYTES == sizeof(struct mcp_header), "a message's head
 /* Is this the type of a collective packet? */
 static inline bool mcp_is_collective(uint8_t type)
 {
-    return type >= MCP_ARRIVE && type <= MCP_FAIL;
+    return type >= MCP_ARRIVE && type <= MCP_BCAST_LATER;
+}
+
+/* Is it one of a broadcast? */
+static inline bool mcp_is_bcast(uint8_t type)
+{
+    return type >= MCP_BCAST && type <= MCP_BCAST_LATER;
 }
 
 static inline size_t mcp_header_bytes(uint8_t type)

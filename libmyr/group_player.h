@@ -15,11 +15,16 @@ struct myr_player {
     /* All of the node have arrived. In a group that carries data there is a block of `unit` bytes
      * (0: nobody has data in this epoch). */
     void (*start)(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit);
+    /* In a group that broadcasts, this process is the root of one, with this block; or it has
+     * waited for one for long. */
+    void (*bcast)(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes);
+    void (*bcast_ask)(struct myr_nic_group *group, uint32_t root, uint32_t number);
     /* Run the NIC, if hosts have to. Returns how many packets were taken. */
     uint32_t (*poll)(struct myr_nic_group *group);
     /* Somebody waits for an epoch, and it is `now_us`; called now and then. */
     void (*remind)(const struct myr_nic_group *group, uint64_t now_us);
-    /* Sleep until the epoch after `seen` is done, or something else happens, or the time is up. */
+    /* Sleep while the word that is watched is `seen`, until something else happens, or the time is
+     * up. */
     void (*sleep)(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us);
     /* As myr_nic_group_missing(), myr_nic_group_fail() and myr_nic_group_failed(). NULL: this kind
      * of NIC cannot. */
@@ -33,6 +38,13 @@ struct myr_player {
 /* Have all processes of the node arrived in `epoch`? And which is the last such epoch? */
 bool myr_group_all_arrived(const struct myr_nic_group *group, uint32_t epoch);
 uint32_t myr_group_arrived(const struct myr_nic_group *group);
+
+/* Arrive in the next epoch of a group without blocks, which is returned. */
+uint32_t myr_group_arrive_next(struct myr_nic_group *group);
+
+/* As myr_nic_group_wait(), until this word has reached `value`. */
+bool myr_group_await(struct myr_nic_group *group, const myr_word *word, uint32_t value,
+                     uint32_t timeout_us);
 
 /*
  * What a group that carries data needs besides; `members` may say that it carries none, then that
@@ -52,12 +64,12 @@ struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule);
 
 /*
  * Fill in a NIC's tables for node `node` with this schedule: its steps and its peers. The peers
- * sent to come first, then those waited for. `data` may be NULL. The caller fills in the links of
- * the peers. False when out of memory.
+ * sent to come first, then those waited for. `data` and `bcast` may be NULL. The caller fills in
+ * the links of the peers. False when out of memory.
  */
 bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
                      myr_schedule_fn schedule_of, const void *context,
-                     const struct myr_nic_data *data, struct mcp_step *steps,
-                     struct mcp_peer *peers);
+                     const struct myr_nic_data *data, const struct myr_nic_bcast *bcast,
+                     struct mcp_step *steps, struct mcp_peer *peers);
 
 #endif

@@ -128,8 +128,8 @@ static void start_again(const struct myr_nic_group *group, uint32_t done)
 
 static uint32_t look(struct myr_nic_group *group)
 {
-    const uint32_t seen = myr_observe(group->done);
-    for (int i = 0; i < MYR_NIC_GLANCES && seen == myr_observe(group->done); ++i) {
+    const uint32_t seen = myr_observe(group->watched);
+    for (int i = 0; i < MYR_NIC_GLANCES && seen == myr_observe(group->watched); ++i) {
         myr_relax();
     }
     return 0;
@@ -158,7 +158,7 @@ static void watch(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_u
     const struct timespec timeout = os_timespec_of_us(timeout_us);
     char packet[MCP_COLLECTIVE_BYTES];
     ring(seat_of(group), MCP_RING_SLEEP, seen + 1);
-    if (seen == myr_observe(group->done)) {
+    if (seen == myr_observe(group->watched)) {
         (void)ppoll(&bell, 1, &timeout, NULL);
     }
     while (recv(seat_of(group)->bell, packet, sizeof(packet), MSG_DONTWAIT) >= 0) {
@@ -181,7 +181,7 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
     }
     const uint32_t woken = myr_observe(&shared->woken);
     atomic_fetch_add(&shared->sleepers, 1);
-    if (seen == myr_observe(group->done)) {
+    if (seen == myr_observe(group->watched)) {
         os_futex_wait((const void *)&shared->woken, woken, timeout_us);
     }
     atomic_fetch_sub(&shared->sleepers, 1);
@@ -356,7 +356,7 @@ static enum myr_status make_question(const struct myr_nic_members *members,
         lengths.waits > MCP_KERNEL_MESSAGES) {
         status = myr_fail(error, MYR_ERR_TOO_LONG, 0,
                           "the schedule has more messages than a kernel's NIC has room for");
-    } else if (!myr_fill_tables(&schedule, members->node, schedule_of, context, data,
+    } else if (!myr_fill_tables(&schedule, members->node, schedule_of, context, data, NULL,
                                 question->steps, peers)) {
         status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     } else {
@@ -402,7 +402,7 @@ static enum myr_status join(struct myr_nic_group *group, struct myr_kernel_nic *
         status = take_seat(nic, &question, &seat, error);
     }
     if (MYR_OK == status) {
-        group->done = &seat->line->done;
+        group->done = group->watched = &seat->line->done;
         group->arrivals = (myr_word *)(group->record->slots + MYR_LINE);
         group->own = seat;
         take_up(group, seat);

@@ -6,6 +6,8 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/schedule.h libmyr/schedule.c \
     libmyr/carry.h libmyr/carry.c \
     libmyr/nic_data.h libmyr/nic_data.c \
+    libmyr/spread.h libmyr/spread.c \
+    libmyr/nic_bcast.h libmyr/nic_bcast.c \
     libmyr/status.h libmyr/status.c \
     libmyr/process.h libmyr/process.c \
     libmyr/segment.h libmyr/segment_inside.h libmyr/segment.c \

@@ -34,7 +34,7 @@ enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_sche
                                  struct myr_nic_data **data, struct myr_error *error)
 {
     *data = NULL;
-    if (0 == members->unit_most) {
+    if (0 == members->unit_most || members->broadcasts) {
         return MYR_OK;
     }
     if (members->nodes > MYR_CARRY_NODES) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "libmyr/group_player.h"
+#include "libmyr/nic_bcast.h"
 #include "libmyr/nic_data.h"
 #include "os/calls.h"
 #include "os/clock.h"
@@ -27,8 +28,8 @@ struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule)
 
 bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
                      myr_schedule_fn schedule_of, const void *context,
-                     const struct myr_nic_data *data, struct mcp_step *steps,
-                     struct mcp_peer *peers)
+                     const struct myr_nic_data *data, const struct myr_nic_bcast *bcast,
+                     struct mcp_step *steps, struct mcp_peer *peers)
 {
     uint32_t *slots = myr_schedule_slots(schedule, node, schedule_of, context);
     struct mcp_peer *sends = peers, *waits = peers + myr_schedule_lengths(schedule).sends;
@@ -44,7 +45,9 @@ bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
                 .node = (uint16_t)schedule->peers[place],
                 .slot = (uint16_t)slots[place],
                 .blocks = NULL == data ? 0 : data->carry.blocks[place],
-                .at = NULL == data ? 0 : data->carry.at[place],
+                .at = NULL != data    ? data->carry.at[place]
+                      : NULL != bcast ? bcast->spread.reach[place]
+                                      : 0,
             };
         }
     }
@@ -83,6 +86,14 @@ uint32_t myr_nic_group_arrive(struct myr_nic_group *group)
     if (NULL != group->data) {
         return myr_nic_data_arrive(group, 0, NULL, NULL);
     }
+    if (NULL != group->bcast) {
+        myr_nic_bcast_leave_half(group);
+    }
+    return myr_group_arrive_next(group);
+}
+
+uint32_t myr_group_arrive_next(struct myr_nic_group *group)
+{
     const uint32_t epoch = ++group->epoch;
     if (group->locals > 1) {
         atomic_store(&group->arrivals[group->local], epoch);
@@ -109,6 +120,9 @@ bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node)
 
 uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
+    if (group->watched != group->done) {
+        return most > 0 && myr_nic_bcast_missing(group, list) ? 1 : 0;
+    }
     return NULL == group->player->missing ? 0 : group->player->missing(group, list, most);
 }
 
@@ -130,22 +144,39 @@ void myr_nic_group_leave(struct myr_nic_group *group)
 {
     group->player->leave(group);
     myr_nic_data_free(group->data);
+    myr_nic_bcast_free(group->bcast);
     group->data = NULL;
+    group->bcast = NULL;
     group->player = NULL;
     group->record = NULL;
 }
 
-/* Look and yield some times; true if the epoch is complete. */
-static bool some_looks(struct myr_nic_group *group, uint32_t epoch)
+/* ---- waiting ---- */
+
+static bool has_come(const struct myr_nic_group *group, uint32_t value)
+{
+    return myr_epoch_reached(myr_observe(group->watched), value);
+}
+
+static void remind(struct myr_nic_group *group, uint64_t now_us)
+{
+    group->player->remind(group, now_us);
+    if (group->watched != group->done) {
+        myr_nic_bcast_remind(group, now_us);
+    }
+}
+
+/* Look and yield some times; true if it has come. */
+static bool some_looks(struct myr_nic_group *group, uint32_t value)
 {
     for (uint32_t look = 0; look < MYR_NIC_PROGRESS; ++look) {
         const uint32_t taken = group->player->poll(group);
-        if (myr_nic_group_test(group, epoch)) {
+        if (has_come(group, value)) {
             return true;
         }
         if (0 == taken) {
             os_give_way();
-            if (myr_nic_group_test(group, epoch)) {
+            if (has_come(group, value)) {
                 return true;
             }
         }
@@ -153,45 +184,52 @@ static bool some_looks(struct myr_nic_group *group, uint32_t epoch)
     return false;
 }
 
-/* Look and yield until patience ends; true if the epoch is complete. */
-static bool look_for(struct myr_nic_group *group, uint32_t epoch, uint64_t start_us,
+/* Look and yield until patience ends; true if it has come. */
+static bool look_for(struct myr_nic_group *group, uint32_t value, uint64_t start_us,
                      uint64_t until_us)
 {
     const uint64_t patience_us = myr_patience_end(&group->waiter->patience, start_us);
     const uint64_t end_us = patience_us < until_us ? patience_us : until_us;
     for (uint64_t now = start_us; now < end_us && !myr_nic_group_over(group); now = os_now_us()) {
-        group->player->remind(group, now);
+        remind(group, now);
         group->waiter->progress();
-        if (some_looks(group, epoch)) {
+        if (some_looks(group, value)) {
             return true;
         }
     }
     return false;
 }
 
-bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us)
+bool myr_group_await(struct myr_nic_group *group, const myr_word *word, uint32_t value,
+                     uint32_t timeout_us)
 {
+    group->watched = word;
     /* (Most waits are over before we would have to look at the clock.) */
-    if (myr_nic_group_test(group, epoch) || some_looks(group, epoch)) {
+    if (has_come(group, value) || some_looks(group, value)) {
         return true;
     }
     const struct myr_waiter *waiter = group->waiter;
     const uint64_t start_us = os_now_us();
     const uint64_t until_us = 0 == timeout_us ? UINT64_MAX : start_us + timeout_us;
-    if (look_for(group, epoch, start_us, until_us)) {
+    if (look_for(group, value, start_us, until_us)) {
         return true;
     }
     struct myr_slices slices = myr_slices_begin(&waiter->patience);
     for (uint64_t now = os_now_us(); now < until_us && !myr_nic_group_over(group);
          now = os_now_us()) {
-        const uint32_t seen = myr_observe(group->done);
-        if (myr_epoch_reached(seen, epoch)) {
+        const uint32_t seen = myr_observe(word);
+        if (myr_epoch_reached(seen, value)) {
             return true;
         }
         group->player->sleep(group, seen, myr_slices_take(&slices));
         (void)group->player->poll(group);
-        group->player->remind(group, now);
+        remind(group, now);
         waiter->progress();
     }
-    return myr_nic_group_test(group, epoch);
+    return has_come(group, value);
+}
+
+bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us)
+{
+    return myr_group_await(group, group->done, epoch, timeout_us);
 }

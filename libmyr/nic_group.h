@@ -28,6 +28,7 @@
 
 struct myr_record;
 struct myr_nic_data;
+struct myr_nic_bcast;
 
 /* Who is in a group; all its processes come with equal numbers. */
 struct myr_nic_members {
@@ -39,8 +40,9 @@ struct myr_nic_members {
     uint32_t local;                          /* this one, 0 to locals - 1 */
     const struct myr_nic_name *const *names; /* [nodes]: their NICs */
     /* Bytes of a node's block, if there is room for so many, in a group that carries data
-     * (nic_data.h). 0: it is for barriers. */
+     * (nic_data.h), or of a broadcast. 0: it is for barriers. */
     uint32_t unit_most;
+    bool broadcasts; /* that is what it is for (nic_bcast.h) */
 };
 
 struct myr_player; /* what plays it, see group_player.h */
@@ -50,13 +52,15 @@ struct myr_nic_group {
     const myr_word *done; /* the release: the last epoch that is complete; the NIC writes it */
     myr_word *arrivals;   /* of the node's processes: the epochs they have arrived in */
     uint32_t locals, local;
-    uint32_t epoch;    /* the last one this process has arrived in */
-    uint32_t given_up; /* the node that this process waits for no longer + 1; 0: none */
+    uint32_t epoch;          /* the last one this process has arrived in */
+    uint32_t given_up;       /* the node that this process waits for no longer + 1; 0: none */
+    const myr_word *watched; /* the word that this process waits on: `done`, or another */
     const struct myr_player *player; /* NULL: not joined */
     struct myr_waiter *waiter;
     struct myr_segment *segment;
     struct myr_record *record; /* in the segment: what the node's processes share, if it is there */
     struct myr_nic_data *data; /* NULL: the group carries none */
+    struct myr_nic_bcast *bcast; /* NULL: it does not broadcast */
     /* The player's own: */
     void *nic, *own;
 };

@@ -3,9 +3,11 @@
 #include "libmyr/nic_group.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "libmyr/group_player.h"
+#include "libmyr/nic_bcast.h"
 #include "libmyr/nic_data.h"
 #include "libmyr/nic_inside.h"
 #include "libmyr/segment.h"
@@ -98,6 +100,26 @@ static void start(struct myr_nic_group *group, uint32_t epoch, const void *block
     }
 }
 
+static void bcast(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes)
+{
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    if (NULL != mcp) {
+        (void)mcp_collective_bcast(board, &mcp->counters, mcp_of(group), number, block, bytes);
+    }
+    myr_nic_leave(group->nic);
+}
+
+static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t number)
+{
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    if (NULL != mcp) {
+        mcp_collective_bcast_ask(board, &mcp->counters, mcp_of(group), root, number);
+    }
+    myr_nic_leave(group->nic);
+}
+
 static uint32_t poll_nic(struct myr_nic_group *group)
 {
     return myr_nic_poll(group->nic);
@@ -117,7 +139,8 @@ static void remind(const struct myr_nic_group *group, uint64_t now_us)
 
 static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
-    myr_nic_sleep(group->nic, &mcp_of(group)->done, &mcp_of(group)->sleepers, seen, timeout_us);
+    myr_word *word = (myr_word *)group->watched;
+    myr_nic_sleep(group->nic, word, word + 1, seen, timeout_us);
 }
 
 static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
@@ -265,6 +288,8 @@ static void leave(struct myr_nic_group *group)
 
 static const struct myr_player soft_player = {
     .start = start,
+    .bcast = bcast,
+    .bcast_ask = ask_bcast,
     .poll = poll_nic,
     .remind = remind,
     .sleep = sleep_on_nic,
@@ -305,7 +330,13 @@ static enum group_state open_it(struct myr_nic_group *group, struct mcp_nic *mcp
         mcp_of(group)->places = group->data->carry.places;
         mcp_of(group)->unit_most = group->data->unit_most;
     }
-    if (!myr_fill_tables(schedule, members->node, schedule_of, context, group->data,
+    if (NULL != group->bcast) {
+        mcp_of(group)->window = group->bcast->window;
+        mcp_of(group)->slot_bytes = group->bcast->slot_bytes;
+        memset(mcp_group_window(mcp_of(group)), 0,
+               (size_t)group->bcast->window * group->bcast->slot_bytes);
+    }
+    if (!myr_fill_tables(schedule, members->node, schedule_of, context, group->data, group->bcast,
                          mcp_group_steps(mcp_of(group)), mcp_group_sends(mcp_of(group)))) {
         return GROUP_NO_MEMORY;
     }
@@ -378,12 +409,12 @@ static void decline(struct myr_nic *nic, const struct myr_nic_members *members)
 /* What a group takes, and where its parts lie in the record behind myr_nic_group_before(). */
 struct room {
     size_t group;   /* bytes with tables, */
-    size_t buffers; /* of both, */
+    size_t buffers; /* of both, or the window for broadcasts, */
     size_t data;    /* of what the node's processes share for data */
 };
 
 static struct room room_of(const struct myr_schedule *schedule, uint32_t locals,
-                           const struct myr_nic_data *data)
+                           const struct myr_nic_data *data, const struct myr_nic_bcast *bcast)
 {
     const struct myr_lengths lengths = myr_schedule_lengths(schedule);
     struct room room = {mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits), 0, 0};
@@ -392,19 +423,24 @@ static struct room room_of(const struct myr_schedule *schedule, uint32_t locals,
         room.buffers = (buffers + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
         room.data = myr_nic_data_bytes(locals, data->unit_most);
     }
+    if (NULL != bcast) {
+        room.buffers = (size_t)bcast->window * bcast->slot_bytes;
+    }
     return room;
 }
 
 /* Take up the record: where everything of this group is. */
 static void take_up(struct myr_nic_group *group, const struct room *room)
 {
-    struct mcp_group *mcp = mcp_of(group);
+    uint8_t *buffers = (uint8_t *)mcp_of(group) + room->group;
     if (NULL != group->data) {
-        uint8_t *buffers = (uint8_t *)mcp + room->group;
         group->data->buffers[0] = buffers;
         group->data->buffers[1] =
             buffers + (size_t)group->data->carry.places * group->data->unit_most;
         group->data->shared = (struct myr_node_data *)(buffers + room->buffers);
+    }
+    if (NULL != group->bcast) {
+        group->bcast->slots = buffers;
     }
 }
 
@@ -414,7 +450,7 @@ static enum myr_status join(struct myr_nic_group *group, const struct myr_nic_me
 {
     const struct myr_key key = myr_nic_group_record_key(members->key);
     const size_t before = myr_nic_group_before(members->locals);
-    const struct room room = room_of(schedule, members->locals, group->data);
+    const struct room room = room_of(schedule, members->locals, group->data, group->bcast);
     struct myr_record *record =
         myr_record_join(group->segment, &key, members->locals,
                         before + room.group + room.buffers + room.data, 0, error);
@@ -422,7 +458,7 @@ static enum myr_status join(struct myr_nic_group *group, const struct myr_nic_me
         return MYR_ERR_FULL;
     }
     struct mcp_group *mcp = group_in(record);
-    group->done = &mcp->done;
+    group->done = group->watched = &mcp->done;
     group->arrivals = (myr_word *)(shared_of(record) + 1);
     group->record = record;
     group->own = mcp;
@@ -453,6 +489,9 @@ enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *
     if (MYR_OK == status && !schedule_of(context, members->node, &schedule)) {
         status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
+    if (MYR_OK == status) {
+        status = myr_nic_bcast_new(members, &schedule, &group->bcast, error);
+    }
     if (MYR_OK != status) {
         decline(nic, members);
     } else {
@@ -463,7 +502,9 @@ enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *
         group->player = &soft_player;
     } else {
         myr_nic_data_free(group->data);
+        myr_nic_bcast_free(group->bcast);
         group->data = NULL;
+        group->bcast = NULL;
     }
     return status;
 }

@@ -227,7 +227,7 @@ static bool open_group(struct party *party, struct sim_node *node, struct proces
                    0);
     party->group_bytes = bytes > party->group_bytes ? bytes : party->group_bytes;
     struct mcp_peer *peers = mcp_group_sends(group);
-    if (!myr_fill_tables(schedule, node->number, schedule_of, game, NULL, mcp_group_steps(group),
+    if (!myr_fill_tables(schedule, node->number, schedule_of, game, NULL, NULL, mcp_group_steps(group),
                          peers)) {
         return false;
     }

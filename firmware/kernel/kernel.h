@@ -82,7 +82,7 @@ struct mcp_kernel_group {
     uint16_t zero;
     uint32_t buffer;    /* its place among the buffers, if it carries data */
     uint32_t leaves;    /* whether it says farewell */
-    uint32_t apart[10]; /* so that the written fields begin a line */
+    uint32_t apart[8]; /* so that the written fields begin a line */
     struct mcp_group group;
     struct bpf_spin_lock lock; /* protects `group` and the tables behind it */
     uint32_t arrivals[MCP_KERNEL_MESSAGES];

@@ -268,7 +268,7 @@ static void make_node(struct game *game, uint32_t n)
                    game->first);
     node->group->places = carry->places;
     node->group->unit_most = game->unit_most;
-    assert_true(myr_fill_tables(&schedule, n, game->schedule_of, game->context, &node->data,
+    assert_true(myr_fill_tables(&schedule, n, game->schedule_of, game->context, &node->data, NULL,
                                 mcp_group_steps(node->group), mcp_group_sends(node->group)));
     for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
         mcp_group_sends(node->group)[p].link = mcp_group_sends(node->group)[p].node + 1;

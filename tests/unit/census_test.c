@@ -225,7 +225,7 @@ static struct mcp_group *make_tables(const struct nicbarr_among *among, uint32_t
     struct mcp_group *group = aligned_alloc(MYR_LINE, *bytes);
     assert_non_null(group);
     mcp_group_init(group, 1, among->size, node, lengths.steps, lengths.sends, lengths.waits, 0);
-    assert_true(myr_fill_tables(&schedule, node, nicbarr_schedule_of, among, NULL,
+    assert_true(myr_fill_tables(&schedule, node, nicbarr_schedule_of, among, NULL, NULL,
                                 mcp_group_steps(group), mcp_group_sends(group)));
     nicbarr_schedule_destroy(&schedule);
     return group;

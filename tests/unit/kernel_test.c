@@ -1046,7 +1046,7 @@ static void plan_schedule(struct mcp_kernel_plan *plan, bool carries, uint64_t *
             myr_nic_data_fit(&data.carry, 16 + crew_below(random, 4096), MCP_KERNEL_BUFFER);
     }
     assert_true(myr_fill_tables(&schedule, node, nicbarr_schedule_of, &asked,
-                                carries ? &data : NULL, plan->steps, peers));
+                                carries ? &data : NULL, NULL, plan->steps, peers));
     myr_carry_free(&data.carry);
     for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
         plan->peers[p] = peer_at(peers[p].node, peers[p].slot);

@@ -171,7 +171,7 @@ static enum myr_status prepare(void *opened, const struct myr_site *site,
         nic->groups < GROUPS) {
         mcp_group_init(mcp, members->key, members->nodes, members->node, lengths.steps,
                        lengths.sends, lengths.waits, 0);
-        status = myr_fill_tables(&schedule, members->node, schedule_of, context, NULL,
+        status = myr_fill_tables(&schedule, members->node, schedule_of, context, NULL, NULL,
                                  mcp_group_steps(mcp), mcp_group_sends(mcp))
                      ? MYR_OK
                      : MYR_ERR_OUT_OF_MEMORY;
@@ -184,6 +184,7 @@ static enum myr_status prepare(void *opened, const struct myr_site *site,
     *(uint32_t *)blob = mcp_offset_of(&nic->board, mcp_group_arrivals(mcp));
     *group = (struct myr_nic_group){
         .done = &mcp->done,
+        .watched = &mcp->done,
         .locals = members->locals,
         .player = &player,
         .waiter = site->waiter,

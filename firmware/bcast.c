@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Broadcasts of a group; see bcast.h. */
+#include "firmware/bcast.h"
+
+#include "firmware/engine_inside.h"
+
+/* How far `node` lies behind `from`, around the circle of nodes. */
+INSIDE uint32_t distance(const struct mcp_group *group, uint32_t from, uint32_t node)
+{
+    return node >= from ? node - from : node + group->last_node + 1 - from;
+}
+
+/* Does a node so far from the root send to the one that is `further` behind it? */
+INSIDE bool sends(const struct mcp_group *group, uint32_t from_root, uint32_t further,
+                  uint32_t reach)
+{
+    return from_root < reach && from_root + further <= group->last_node;
+}
+
+MCP_ENGINE enum mcp_recorded mcp_bcast_take(const struct mcp_group *group, uint32_t root,
+                                            uint32_t held, uint32_t number, uint32_t bytes)
+{
+    const uint32_t credit = mcp_bcast_credit(group->window, group->started);
+    if (0 == group->window || root > group->last_node || !myr_epoch_reached(credit, number) ||
+        bytes > group->slot_bytes - sizeof(struct mcp_bcast_slot) ||
+        0 != myr_glance(&group->failed)) {
+        return MCP_IMPLAUSIBLE;
+    }
+    return myr_epoch_reached(held, number) ? MCP_KNOWN : MCP_RECORDED;
+}
+
+MCP_ENGINE bool mcp_bcast_child(struct mcp_group *group, uint32_t place, uint32_t root)
+{
+    const struct mcp_peer *to = peer_at(group, place);
+    return sends(group, distance(group, root, group->node), distance(group, group->node, to->node),
+                 to->at);
+}
+
+MCP_ENGINE void mcp_bcast_message(struct mcp_group *group, uint32_t place, uint32_t root,
+                                  uint32_t number, uint32_t bytes, struct mcp_message *message)
+{
+    address_message(group, message, place, MCP_BCAST, root, number);
+    message->bytes = bytes;
+}
+
+/* The place of the parent among the peers; 0 if this node is the root, as no parent is there. */
+INSIDE uint32_t parent(struct mcp_group *group, uint32_t root)
+{
+    const uint32_t from_root = distance(group, root, group->node);
+    for (uint32_t w = 0; w < AT_MOST(group->nwaits, MCP_KERNEL_MESSAGES); ++w) {
+        const uint32_t place = group->nsends + w;
+        const struct mcp_peer *from = peer_at(group, place);
+        const uint32_t further = distance(group, from->node, group->node);
+        if (further <= from_root && sends(group, from_root - further, further, from->at)) {
+            return place;
+        }
+    }
+    return 0;
+}
+
+MCP_ENGINE bool mcp_bcast_ask(struct mcp_group *group, uint32_t root, uint32_t number,
+                              struct mcp_message *message)
+{
+    const uint32_t place = parent(group, root);
+    if (0 == place || 0 != myr_glance(&group->failed)) {
+        return false;
+    }
+    address_message(group, message, place, MCP_BCAST_ASK, root, number);
+    return true;
+}
+
+/* The place of a child among the peers; UINT32_MAX if that node is none. */
+INSIDE uint32_t child(struct mcp_group *group, uint32_t node, uint32_t root)
+{
+    for (uint32_t s = 0; s < AT_MOST(group->nsends, MCP_KERNEL_MESSAGES); ++s) {
+        if (peer_at(group, s)->node == node && mcp_bcast_child(group, s, root)) {
+            return s;
+        }
+    }
+    return UINT32_MAX;
+}
+
+MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_t root,
+                                 uint32_t number, uint32_t held, uint32_t bytes,
+                                 struct mcp_message *message)
+{
+    const uint32_t place = child(group, node, root);
+    if (0 == group->window || UINT32_MAX == place) {
+        return false;
+    }
+    if (held == number) {
+        mcp_bcast_message(group, place, root, number, bytes, message);
+        return true;
+    }
+    address_message(group, message, place, MCP_BCAST_LATER, root, number);
+    say_failure(group, message);
+    return MCP_FAIL == message->header.type || !myr_epoch_reached(held, number);
+}
+
+MCP_ENGINE enum mcp_recorded mcp_bcast_hear(struct mcp_group *group, uint32_t node, uint32_t root,
+                                            uint32_t number, uint32_t held)
+{
+    const uint32_t place = parent(group, root);
+    if (0 == group->window || 0 == place || peer_at(group, place)->node != node) {
+        return MCP_IMPLAUSIBLE;
+    }
+    return myr_epoch_reached(held, number) ? MCP_KNOWN : MCP_RECORDED;
+}

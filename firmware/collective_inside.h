@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What collective.c and collective_bcast.c share. */
+#ifndef MCP_COLLECTIVE_INSIDE_H
+#define MCP_COLLECTIVE_INSIDE_H
+
+#include "firmware/collective.h"
+
+/* Seal a message, and send it with its payload (NULL: it has none). */
+static inline void mcp_collective_send(struct mcp_board *board, const struct mcp_group *group,
+                                       struct mcp_message *message, const void *payload)
+{
+    mcp_seal(&message->header, &group->secret, payload, message->bytes);
+    board->ops.send(board, message->to, &message->header, payload, message->bytes);
+}
+
+/* A packet of a broadcast has come, and it is genuine. */
+enum mcp_recorded mcp_collective_receive_bcast(struct mcp_board *board,
+                                               struct mcp_counters *counters,
+                                               struct mcp_group *group,
+                                               const struct mcp_header *header,
+                                               const void *payload);
+
+#endif

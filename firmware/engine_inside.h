@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What engine.c and bcast.c share: where a group's tables lie, and how messages begin.
+ */
+#ifndef MCP_ENGINE_INSIDE_H
+#define MCP_ENGINE_INSIDE_H
+
+#include "firmware/engine.h"
+
+#ifdef __bpf__
+
+#define INSIDE MCP_ENGINE
+
+/* The tables are as in struct mcp_kernel_group. Each place is cut to the size of its table. So is
+ * each bound that is read from memory. */
+INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
+{
+    uint32_t *arrivals = (uint32_t *)(group + 1) + MCP_KERNEL_BEHIND;
+    return arrivals + (place & (MCP_KERNEL_MESSAGES - 1));
+}
+
+INSIDE struct mcp_step *step_at(struct mcp_group *group, uint32_t place)
+{
+    struct mcp_step *steps = (struct mcp_step *)(arrival_at(group, 0) + MCP_KERNEL_MESSAGES);
+    return steps + (place & (MCP_KERNEL_STEPS - 1));
+}
+
+INSIDE struct mcp_peer *peer_at(struct mcp_group *group, uint32_t place)
+{
+    struct mcp_peer *peers = (struct mcp_peer *)(step_at(group, 0) + MCP_KERNEL_STEPS);
+    return peers + (place & (MCP_KERNEL_PEERS - 1));
+}
+
+INSIDE uint32_t *heard_at(struct mcp_group *group, uint32_t place)
+{
+    uint32_t *heard = (uint32_t *)(peer_at(group, 0) + MCP_KERNEL_PEERS);
+    return heard + (place & (MCP_KERNEL_MESSAGES - 1));
+}
+
+INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t place)
+{
+    uint32_t *claims = heard_at(group, 0) + MCP_KERNEL_MESSAGES;
+    return claims + (place & (MCP_KERNEL_MESSAGES - 1));
+}
+
+#define AT_MOST(count, most) ((count) < (most) ? (count) : (most))
+
+#else
+
+#define INSIDE static inline
+
+INSIDE struct mcp_step *step_at(struct mcp_group *group, uint32_t place)
+{
+    return &mcp_group_steps(group)[place];
+}
+
+INSIDE struct mcp_peer *peer_at(struct mcp_group *group, uint32_t place)
+{
+    return &mcp_group_sends(group)[place];
+}
+
+INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
+{
+    return &mcp_group_arrivals(group)[place];
+}
+
+INSIDE uint32_t *heard_at(struct mcp_group *group, uint32_t place)
+{
+    return &mcp_group_heard(group)[place];
+}
+
+INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t place)
+{
+    return &mcp_group_claims(group)[place];
+}
+
+#define AT_MOST(count, most) (count)
+
+#endif
+
+/* Only the NIC writes `done`, and only one thread of it at a time. */
+INSIDE uint32_t done(const struct mcp_group *group)
+{
+    return myr_glance(&group->done);
+}
+
+INSIDE void address_message(struct mcp_group *group, struct mcp_message *message, uint32_t peer,
+                            uint8_t type, uint32_t slot, uint32_t epoch)
+{
+    *message = (struct mcp_message){
+        .to = peer_at(group, peer)->link,
+        .peer = peer,
+        .header = {.type = type, .key = group->key},
+    };
+    message->header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, group->node};
+}
+
+/* If the group has failed, say so instead, and name the missing node. */
+INSIDE void say_failure(const struct mcp_group *group, struct mcp_message *message)
+{
+    const uint32_t failed = myr_glance(&group->failed);
+    if (0 != failed) {
+        message->header.type = MCP_FAIL;
+        message->header.collective.node = (uint16_t)(failed - 1);
+    }
+}
+
+#endif
