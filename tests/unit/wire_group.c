@@ -40,8 +40,12 @@ void wire_group_end(struct wire_group *group)
         if (NULL != group->carry) {
             myr_carry_free(&group->carry[r]);
         }
+        if (NULL != group->spread) {
+            myr_spread_free(&group->spread[r]);
+        }
     }
     free(group->carry);
+    free(group->spread);
     free(group->schedules);
     free(group->nic_of);
     *group = (struct wire_group){.size = 0};
@@ -57,6 +61,17 @@ uint32_t wire_group_carry(struct wire_group *group, uint32_t unit_most)
         }
     }
     return group->unit_most = myr_nic_data_fit(&group->carry[0], unit_most, UINT32_MAX);
+}
+
+void wire_group_broadcast(struct wire_group *group, uint32_t block)
+{
+    group->slot_bytes = mcp_bcast_slot_bytes(block);
+    group->spread = must(calloc(group->size, sizeof(*group->spread)));
+    for (uint32_t r = 0; r < group->size; ++r) {
+        if (!myr_spread_plan(&group->schedules[r], group->size, r, &group->spread[r])) {
+            must(NULL);
+        }
+    }
 }
 
 void wire_group_shuffle(struct wire_group *group)
@@ -93,7 +108,10 @@ size_t wire_group_bytes(const struct wire_group *group, uint32_t rank)
     uint32_t sends, waits;
     count(&group->schedules[rank], &sends, &waits);
     return mcp_group_bytes(group->schedules[rank].nsteps, sends, waits) +
-           (0 == group->unit_most ? 0 : (size_t)2 * group->carry[rank].places * group->unit_most);
+           (0 == group->unit_most ? 0 : (size_t)2 * group->carry[rank].places * group->unit_most) +
+           (0 == group->slot_bytes
+                ? 0
+                : (size_t)group->slot_bytes * mcp_bcast_window(group->slot_bytes));
 }
 
 /* How often do the sends (waits) before place `end` of the schedule's peers name `peer`? */
@@ -137,6 +155,8 @@ void wire_group_fill(const struct wire_group *group, uint32_t rank, uint32_t epo
     const struct myr_carry *carry = 0 == group->unit_most ? NULL : &group->carry[rank];
     memory->places = NULL == carry ? 0 : carry->places;
     memory->unit_most = group->unit_most;
+    memory->slot_bytes = group->slot_bytes;
+    memory->window = 0 == group->slot_bytes ? 0 : mcp_bcast_window(group->slot_bytes);
     struct mcp_peer *to = mcp_group_sends(memory), *from = mcp_group_waits(memory);
     for (uint32_t s = 0; s < schedule->nsteps; ++s) {
         const struct mcp_step *step = &schedule->steps[s];
@@ -151,7 +171,9 @@ void wire_group_fill(const struct wire_group *group, uint32_t rank, uint32_t epo
                                        times(schedule, true, peer, place))
                              : UINT16_MAX,
                 .blocks = NULL == carry ? 0 : carry->blocks[place],
-                .at = NULL == carry ? 0 : carry->at[place],
+                .at = NULL != carry           ? carry->at[place]
+                      : NULL != group->spread ? group->spread[rank].reach[place]
+                                              : 0,
             };
         }
     }
@@ -186,6 +208,24 @@ bool wire_group_offer(struct wire_nic *nic, struct mcp_group *group, uint32_t ep
 bool wire_group_farewell(struct wire_nic *nic, struct mcp_group *group)
 {
     return mcp_collective_farewell(&nic->mcp->collective, &nic->board, &nic->mcp->counters, group);
+}
+
+bool wire_group_bcast(struct wire_nic *nic, struct mcp_group *group, uint32_t number,
+                      const void *block, uint32_t bytes)
+{
+    return mcp_collective_bcast(&nic->board, &nic->mcp->counters, group, number, block, bytes);
+}
+
+void wire_group_bcast_ask(struct wire_nic *nic, struct mcp_group *group, uint32_t root,
+                          uint32_t number)
+{
+    mcp_collective_bcast_ask(&nic->board, &nic->mcp->counters, group, root, number);
+}
+
+struct mcp_bcast_slot *wire_group_slot(struct mcp_group *group, uint32_t number)
+{
+    return (struct mcp_bcast_slot *)(mcp_group_window(group) +
+                                     mcp_bcast_place(group->window, group->slot_bytes, number));
 }
 
 const uint8_t *wire_group_block(const struct wire_group *group, uint32_t rank,

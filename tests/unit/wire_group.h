@@ -9,7 +9,9 @@
 #define TESTS_UNIT_WIRE_GROUP_H
 
 #include "coll_nicbarr/schedule.h"
+#include "firmware/bcast.h"
 #include "libmyr/nic_data.h"
+#include "libmyr/spread.h"
 #include "tests/unit/wire_double.h"
 
 struct wire_group {
@@ -20,8 +22,10 @@ struct wire_group {
     uint32_t size;
     uint32_t *nic_of; /* [rank]: the number of its NIC */
     struct myr_schedule *schedules;
-    uint32_t unit_most;      /* of a block; 0: the group carries no data */
-    struct myr_carry *carry; /* [rank] */
+    uint32_t unit_most;        /* of a block; 0: the group carries no data */
+    struct myr_carry *carry;   /* [rank] */
+    uint32_t slot_bytes;       /* of a group that broadcasts; 0: it does not */
+    struct myr_spread *spread; /* [rank] */
 };
 
 /* A group of `size` NICs of the wire, rank r on NIC r at first, with a key drawn at random. */
@@ -32,6 +36,9 @@ void wire_group_end(struct wire_group *group);
 /* Have it carry blocks of up to so many bytes, before it is opened anywhere. Returns how many fit
  * into a packet; 0: none do, and it carries none. */
 uint32_t wire_group_carry(struct wire_group *group, uint32_t unit_most);
+
+/* Have it broadcast blocks of up to so many bytes, before it is opened anywhere. */
+void wire_group_broadcast(struct wire_group *group, uint32_t block);
 
 /* Have the ranks on NICs drawn at random, each on another one. */
 void wire_group_shuffle(struct wire_group *group);
@@ -56,6 +63,13 @@ void wire_group_close(struct wire_nic *nic, struct mcp_group *group);
 bool wire_group_offer(struct wire_nic *nic, struct mcp_group *group, uint32_t epoch,
                       const void *block, uint32_t unit);
 bool wire_group_farewell(struct wire_nic *nic, struct mcp_group *group);
+
+/* In a group that broadcasts: this host is the root; it asks for a block; where that lies. */
+bool wire_group_bcast(struct wire_nic *nic, struct mcp_group *group, uint32_t number,
+                      const void *block, uint32_t bytes);
+void wire_group_bcast_ask(struct wire_nic *nic, struct mcp_group *group, uint32_t root,
+                          uint32_t number);
+struct mcp_bcast_slot *wire_group_slot(struct mcp_group *group, uint32_t number);
 
 /* The block of rank `of` on the board of `rank`, whose group lies in `memory`. */
 const uint8_t *wire_group_block(const struct wire_group *group, uint32_t rank,

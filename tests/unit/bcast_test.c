@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Broadcasts of NICs (firmware/bcast.c, collective_bcast.c) and how they spread (libmyr/spread.c),
+ * over a test double of the board.
+ *
+ * Invariants. For all sizes up to 300 and each n, dissemination makes a tree for each root: each
+ * node has one parent, which knows it for its child; other schedules have no plan. Over a bad wire,
+ * with roots and delays drawn at random: each host reads each broadcast's own block, in order; each
+ * NIC takes each block once; without faults each node but the root gets one message; whoever waits
+ * is woken; nothing that honest NICs say is implausible. In the end all hosts have read all, and
+ * leave: the groups say farewell, and are closed. A root waits for nobody while the window has
+ * room, and never gets further ahead. A packet that was not sealed, is of no use, or is for a group
+ * without a window changes nothing.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/unit/crew.h"
+#include "tests/unit/wire_double.h"
+#include "tests/unit/wire_group.h"
+
+#define MICROSECOND UINT64_C(1000)
+#define MILLISECOND (1000 * MICROSECOND)
+#define SECOND (1000 * MILLISECOND)
+
+enum { MOST_NODES = 20, MOST_BROADCASTS = 400, FREED = 0xa5 };
+
+static struct nicbarr_choice dissemination(uint32_t n)
+{
+    return (struct nicbarr_choice){NICBARR_DISSEMINATION, n, 0};
+}
+
+/* ---- trees ---- */
+
+static bool has_plan(struct nicbarr_choice choice, uint32_t size, uint32_t rank)
+{
+    struct myr_schedule schedule;
+    struct myr_spread spread;
+    assert_true(nicbarr_schedule_create(choice, size, rank, &schedule));
+    const bool good = myr_spread_plan(&schedule, size, rank, &spread);
+    if (good) {
+        myr_spread_free(&spread);
+    }
+    assert_true(NULL == spread.reach && NULL == spread.up);
+    nicbarr_schedule_destroy(&schedule);
+    return good;
+}
+
+static void every_dissemination_has_a_plan(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 300; ++size) {
+        for (uint32_t n = 1; n < size + 1 && n <= 300; n += n < 20 ? 1 : 31) {
+            assert_true(has_plan(dissemination(n), size, (n * 7) % size));
+        }
+        assert_true(has_plan((struct nicbarr_choice){NICBARR_FLAGS, 4, 0}, size, 0));
+    }
+}
+
+static void no_other_schedule_has_one(void **state)
+{
+    (void)state;
+    for (uint32_t size = 4; size <= 64; ++size) {
+        const struct nicbarr_choice others[] = {{NICBARR_PAIRWISE, 0, 0},
+                                                {NICBARR_TREE, 1, 0},
+                                                {NICBARR_TREE, 2, 0},
+                                                {NICBARR_TREE, size - 1, 0}};
+        for (size_t c = 0; c < sizeof(others) / sizeof(*others); ++c) {
+            uint32_t plans = 0;
+            for (uint32_t rank = 0; rank < size; ++rank) {
+                plans += has_plan(others[c], size, rank);
+            }
+            assert_true(plans < size); /* so nobody takes it */
+        }
+    }
+}
+
+/* The groups of all nodes of a tree, without NICs. */
+static struct mcp_group *groups_of(struct wire_group *team, uint32_t rank)
+{
+    struct mcp_group *group = calloc(1, wire_group_bytes(team, rank));
+    assert_non_null(group);
+    wire_group_fill(team, rank, 0, group);
+    return group;
+}
+
+static void check_tree(struct mcp_group *const *groups, uint32_t size, uint32_t root)
+{
+    uint32_t parents[MOST_NODES * 4] = {0};
+    for (uint32_t r = 0; r < size; ++r) {
+        for (uint32_t s = 0; s < groups[r]->nsends; ++s) {
+            const uint32_t child = mcp_group_sends(groups[r])[s].node;
+            struct mcp_message question, answer;
+            if (!mcp_bcast_child(groups[r], s, root)) {
+                continue;
+            }
+            ++parents[child];
+            /* The child asks this one, and gets the block from it. */
+            assert_true(mcp_bcast_ask(groups[child], root, 1, &question));
+            assert_int_equal(mcp_group_sends(groups[child])[question.peer].node, r);
+            assert_true(mcp_bcast_answer(groups[r], child, root, 1, 1, 8, &answer));
+            assert_int_equal(answer.header.type, MCP_BCAST);
+            assert_int_equal(answer.peer, s);
+            assert_int_equal(mcp_bcast_hear(groups[child], (uint16_t)r, root, 1, 0), MCP_RECORDED);
+        }
+    }
+    for (uint32_t r = 0; r < size; ++r) {
+        struct mcp_message question;
+        assert_int_equal(parents[r], r != root);
+        assert_int_equal(mcp_bcast_ask(groups[r], root, 1, &question), r != root);
+    }
+}
+
+static void each_root_has_a_tree(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 65; size += size < 20 ? 1 : 9) {
+        for (uint32_t n = 1; n < size; n += n < 5 ? 1 : 6) {
+            struct wire wire;
+            struct wire_group team;
+            struct mcp_group *groups[MOST_NODES * 4];
+            wire_begin(&wire, size, 1 << 18, 1);
+            wire_group_begin(&team, &wire, dissemination(n), size);
+            wire_group_broadcast(&team, 8);
+            for (uint32_t r = 0; r < size; ++r) {
+                groups[r] = groups_of(&team, r);
+            }
+            for (uint32_t root = 0; root < size; ++root) {
+                check_tree(groups, size, root);
+            }
+            for (uint32_t r = 0; r < size; ++r) {
+                free(groups[r]);
+            }
+            wire_group_end(&team);
+            wire_end(&wire);
+        }
+    }
+}
+
+/* ---- a game ---- */
+
+/* Broadcasts are counted from 1 here, on the wire from behind `base`. Epochs likewise. */
+struct game {
+    struct wire wire;
+    struct wire_group team;
+    uint32_t size, count, window, base, base_epoch;
+    uint32_t root_of[MOST_BROADCASTS + 1], bytes_of[MOST_BROADCASTS + 1];
+    uint64_t pauses; /* one pause of so many is long */
+    struct host {
+        struct game *game;
+        uint32_t rank;
+        struct wire_nic *nic;
+        struct mcp_group *group;
+        size_t bytes;
+        uint32_t read; /* broadcasts that it has done with */
+        uint32_t epoch;
+        uint64_t waits_since_ns, asks_at_ns, patience_ns; /* 0: it does not wait */
+        enum { PLAYING, LEAVING, GONE } state;
+        uint32_t comings; /* calls on their way */
+    } host[MOST_NODES];
+    uint64_t messages; /* of blocks */
+};
+
+static void fill(const struct game *game, uint32_t number, uint8_t *block)
+{
+    uint64_t random = game->team.key + number;
+    for (uint32_t i = 0; i < game->bytes_of[number]; ++i) {
+        block[i] = (uint8_t)crew_random(&random);
+    }
+}
+
+static void come(struct wire_nic *nic, void *context);
+
+static void come_after(struct host *host, uint64_t after_ns)
+{
+    ++host->comings;
+    wire_after(&host->game->wire, after_ns, host->nic, come, host);
+}
+
+/* The host is done with a broadcast: it comes again some time later. */
+static void go_on(struct host *host)
+{
+    struct game *game = host->game;
+    ++host->read;
+    host->waits_since_ns = 0;
+    if (0 == host->read % (game->window / 2)) {
+        wire_group_start(host->nic, host->group, game->base_epoch + ++host->epoch);
+    }
+    const bool sleeps = 0 != game->pauses && 0 == wire_between(&game->wire, 0, game->pauses);
+    come_after(host, wire_between(&game->wire, 0, sleeps ? 300 * MILLISECOND : 20 * MICROSECOND));
+}
+
+static void wait_longer(struct host *host, uint32_t number)
+{
+    struct game *game = host->game;
+    const uint64_t now_ns = game->wire.now_ns;
+    if (0 == host->waits_since_ns) {
+        host->waits_since_ns = now_ns + 1;
+        host->patience_ns = MILLISECOND;
+    } else if (now_ns >= host->asks_at_ns) {
+        if (game->root_of[number] != host->rank) {
+            wire_group_bcast_ask(host->nic, host->group, game->root_of[number],
+                                 game->base + number);
+        }
+        host->patience_ns =
+            host->patience_ns < 64 * MILLISECOND ? 2 * host->patience_ns : host->patience_ns;
+    } else {
+        return;
+    }
+    host->asks_at_ns = now_ns + host->patience_ns;
+    come_after(host, host->patience_ns);
+}
+
+static void play_root(struct host *host, uint32_t number)
+{
+    struct game *game = host->game;
+    uint8_t block[MCP_PAYLOAD_MOST];
+    if (!myr_epoch_reached(wire_group_done(host->group), game->base_epoch + host->epoch - 1)) {
+        wait_longer(host, number);
+        return;
+    }
+    fill(game, number, block);
+    assert_true(wire_group_bcast(host->nic, host->group, game->base + number, block,
+                                 game->bytes_of[number]));
+    go_on(host);
+}
+
+static void play_leaf(struct host *host, uint32_t number)
+{
+    const struct game *game = host->game;
+    const struct mcp_bcast_slot *slot = wire_group_slot(host->group, game->base + number);
+    uint8_t block[MCP_PAYLOAD_MOST];
+    if (!myr_epoch_reached(myr_observe(&slot->number), game->base + number)) {
+        wait_longer(host, number);
+        return;
+    }
+    fill(game, number, block);
+    assert_int_equal(slot->number, game->base + number);
+    assert_int_equal(slot->bytes, game->bytes_of[number]);
+    assert_memory_equal(slot + 1, block, slot->bytes);
+    go_on(host);
+}
+
+static void leave(struct host *host)
+{
+    if (PLAYING == host->state) {
+        (void)wire_group_farewell(host->nic, host->group);
+        host->state = LEAVING;
+    }
+    if (mcp_group_waits_now(host->group)) {
+        come_after(host, MILLISECOND);
+        return;
+    }
+    host->state = GONE;
+    wire_group_close(host->nic, host->group);
+    memset(host->group, FREED, host->bytes);
+}
+
+static void come(struct wire_nic *nic, void *context)
+{
+    struct host *host = context;
+    const uint32_t number = host->read + 1;
+    (void)nic;
+    --host->comings;
+    if (GONE == host->state) {
+        return;
+    }
+    if (number > host->game->count) {
+        leave(host);
+    } else if (host->game->root_of[number] == host->rank) {
+        play_root(host, number);
+    } else {
+        play_leaf(host, number);
+    }
+}
+
+/* Who waits comes at once. (The words are the group's or a slot's.) */
+static void woken(void *context, struct wire_nic *nic, myr_word *word)
+{
+    struct game *game = context;
+    (void)word;
+    for (uint32_t r = 0; r < game->size; ++r) {
+        if (game->host[r].nic == nic && 0 != game->host[r].waits_since_ns) {
+            come_after(&game->host[r], MICROSECOND);
+        }
+    }
+}
+
+static bool count_blocks(void *context, const struct wire_nic *from, mcp_link to,
+                         const struct mcp_header *header, const void *payload, size_t bytes)
+{
+    struct game *game = context;
+    (void)from, (void)to, (void)payload, (void)bytes;
+    game->messages += MCP_BCAST == header->type;
+    return true;
+}
+
+static bool all_gone(void *context)
+{
+    const struct game *game = context;
+    for (uint32_t r = 0; r < game->size; ++r) {
+        if (GONE != game->host[r].state) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void begin_game(struct game *game, uint64_t seed, uint32_t size, uint32_t n, uint32_t block,
+                       uint32_t base_epoch)
+{
+    memset(game, 0, sizeof(*game));
+    game->size = size;
+    wire_begin(&game->wire, size, 1 << 20, seed);
+    game->wire.transmitted = count_blocks;
+    game->wire.woken = woken;
+    game->wire.context = game;
+    wire_group_begin(&game->team, &game->wire, dissemination(n), size);
+    wire_group_broadcast(&game->team, block);
+    game->window = mcp_bcast_window(game->team.slot_bytes);
+    game->base_epoch = base_epoch;
+    game->base = base_epoch * (game->window / 2);
+    for (uint32_t r = 0; r < size; ++r) {
+        struct host *host = &game->host[r];
+        *host = (struct host){.game = game,
+                              .rank = r,
+                              .nic = wire_group_nic(&game->team, r),
+                              .group = wire_group_open(&game->team, r, base_epoch),
+                              .bytes = wire_group_bytes(&game->team, r)};
+        for (uint32_t s = 0; s < game->window; ++s) {
+            wire_group_slot(host->group, s)->number = game->base;
+        }
+    }
+}
+
+static void draw(struct game *game, uint32_t count, uint32_t block)
+{
+    struct wire *wire = &game->wire;
+    const bool one_root = 0 == wire_between(wire, 0, 3);
+    game->count = count;
+    for (uint32_t b = 1; b <= count; ++b) {
+        game->root_of[b] = one_root ? 0 : (uint32_t)wire_between(wire, 0, game->size - 1);
+        game->bytes_of[b] = 8 * (uint32_t)wire_between(wire, 1, block / 8);
+    }
+}
+
+static void end_game(struct game *game)
+{
+    for (uint32_t r = 0; r < game->size; ++r) {
+        const uint8_t *memory = (const uint8_t *)game->host[r].group;
+        for (size_t i = 0; GONE == game->host[r].state && i < game->host[r].bytes; ++i) {
+            assert_int_equal(memory[i], FREED);
+        }
+    }
+    wire_group_end(&game->team);
+    wire_end(&game->wire);
+}
+
+static void play_game(uint64_t seed)
+{
+    static struct game game;
+    uint64_t random = seed;
+    const uint32_t size = 1 + crew_below(&random, MOST_NODES);
+    const uint32_t block =
+        0 == crew_below(&random, 2) ? 8 + 8 * crew_below(&random, 30) : MCP_PAYLOAD_MOST;
+    const uint32_t count = 1 + crew_below(&random, MOST_BROADCASTS);
+    const bool bad = 0 != crew_below(&random, 3);
+    begin_game(&game, crew_random(&random), size, 1 + crew_below(&random, size), block,
+               0 == crew_below(&random, 2) ? 0 : UINT32_MAX - crew_below(&random, 30));
+    draw(&game, count, block);
+    game.pauses = crew_below(&random, 2) * (1 + crew_below(&random, 200));
+    game.wire.faults.delay_most_ns = 10 * MICROSECOND;
+    if (bad) {
+        game.wire.faults = (struct wire_faults){.loss = crew_below(&random, 300),
+                                                .duplication = crew_below(&random, 300),
+                                                .reordering = crew_below(&random, 300),
+                                                .damage = crew_below(&random, 100),
+                                                .delay_most_ns = 10 * MICROSECOND,
+                                                .detour_most_ns = 3 * MILLISECOND};
+    }
+    for (uint32_t r = 0; r < size; ++r) {
+        come_after(&game.host[r], wire_between(&game.wire, 0, MILLISECOND));
+    }
+    if (!wire_run(&game.wire, all_gone, &game, 3600 * SECOND)) {
+        for (uint32_t r = 0; r < size; ++r) {
+            const struct host *host = &game.host[r];
+            fprintf(stderr, "rank %u: read %u of %u, epoch %u, done %u, started %u, state %d\n", r,
+                    host->read, count, host->epoch, wire_group_done(host->group),
+                    host->group->started, host->state);
+        }
+        fail_msg("the game with seed %llu does not end", (unsigned long long)seed);
+    }
+    for (uint32_t r = 0; r < size; ++r) {
+        const struct mcp_counters *counters = &game.host[r].nic->mcp->counters;
+        assert_int_equal(counters->broadcasts, count);
+        assert_int_equal(counters->dropped_implausible, 0);
+        assert_int_equal(counters->failed, 0);
+        if (!bad) {
+            assert_int_equal(counters->dropped_forged, 0);
+        }
+    }
+    if (!bad && 0 == game.pauses) {
+        assert_int_equal(game.messages, (uint64_t)count * (size - 1));
+    }
+    end_game(&game);
+}
+
+static void everybody_reads_every_block(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed();
+    for (int g = 0; g < 400; ++g) {
+        play_game(crew_random(&random));
+    }
+}
+
+/* ---- the window ---- */
+
+static void a_root_is_ahead_by_a_window(void **state)
+{
+    static struct game game;
+    uint8_t block[8] = {0};
+    (void)state;
+    begin_game(&game, 1, 3, 1, 8, 0);
+    game.wire.woken = NULL;
+    struct host *root = &game.host[0], *leaf = &game.host[1];
+    const uint32_t half = game.window / 2;
+    for (uint32_t number = 1; number <= game.window; ++number) {
+        block[0] = (uint8_t)number;
+        assert_true(myr_epoch_reached(wire_group_done(root->group), (number - 1) / half - 1));
+        assert_true(wire_group_bcast(root->nic, root->group, number, block, 8));
+        if (0 == number % half) {
+            wire_group_start(root->nic, root->group, number / half);
+        }
+    }
+    wire_pass(&game.wire, SECOND);
+    assert_false(myr_epoch_reached(wire_group_done(root->group), 1));
+    for (uint32_t number = 1; number <= game.window; ++number) {
+        const struct mcp_bcast_slot *slot = wire_group_slot(leaf->group, number);
+        assert_int_equal(slot->number, number);
+        assert_int_equal(*(const uint8_t *)(slot + 1), (uint8_t)number);
+    }
+    /* Whoever sends nevertheless is not heard by those who have not read. */
+    assert_true(wire_group_bcast(root->nic, root->group, game.window + 1, block, 8));
+    wire_pass(&game.wire, SECOND);
+    assert_int_equal(wire_group_slot(leaf->group, 1)->number, 1);
+    assert_int_equal(leaf->nic->mcp->counters.dropped_implausible, 1);
+    /* They read, and the credit comes. */
+    wire_group_start(leaf->nic, leaf->group, 1);
+    wire_group_start(game.host[2].nic, game.host[2].group, 1);
+    wire_pass(&game.wire, SECOND);
+    assert_true(myr_epoch_reached(wire_group_done(root->group), 1));
+    wire_group_bcast_ask(leaf->nic, leaf->group, 0, game.window + 1);
+    wire_pass(&game.wire, SECOND);
+    assert_int_equal(wire_group_slot(leaf->group, 1)->number, game.window + 1);
+    /* An old question gets no answer. */
+    const struct mcp_counters *counters = &root->nic->mcp->counters;
+    const uint64_t answers = counters->answered + counters->later;
+    wire_group_bcast_ask(leaf->nic, leaf->group, 0, 1);
+    wire_pass(&game.wire, SECOND);
+    assert_int_equal(counters->answered + counters->later, answers);
+    end_game(&game);
+}
+
+/* On a chain of questions, those in the middle do not know the answer. */
+static void a_question_goes_up_to_the_root(void **state)
+{
+    static struct game game;
+    const uint8_t block[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    (void)state;
+    begin_game(&game, 1, 8, 1, 8, 0);
+    game.wire.woken = NULL;
+    struct host *root = &game.host[0], *leaf = &game.host[7]; /* 0 -> 1 -> 3 -> 7 */
+    wire_group_bcast_ask(leaf->nic, leaf->group, 0, 1);
+    wire_pass(&game.wire, SECOND);
+    assert_int_equal(root->nic->mcp->counters.later, 1);
+    assert_int_equal(leaf->nic->mcp->counters.heard, 1);
+    assert_int_not_equal(wire_group_slot(leaf->group, 1)->heard_ms, 0);
+    assert_int_equal(wire_group_slot(leaf->group, 1)->number, 0);
+    game.wire.faults.loss = 1000;
+    assert_true(wire_group_bcast(root->nic, root->group, 1, block, 8));
+    wire_pass(&game.wire, SECOND);
+    game.wire.faults.loss = 0;
+    wire_group_bcast_ask(leaf->nic, leaf->group, 0, 1);
+    wire_pass(&game.wire, SECOND);
+    assert_int_equal(wire_group_slot(leaf->group, 1)->number, 1);
+    assert_memory_equal(wire_group_slot(leaf->group, 1) + 1, block, 8);
+    assert_int_equal(wire_group_slot(game.host[2].group, 1)->number, 0); /* nobody has asked */
+    assert_int_equal(wire_group_slot(game.host[5].group, 1)->number, 1); /* the child of 1 */
+    end_game(&game);
+}
+
+/* ---- what is of no use ---- */
+
+static void send_as(struct game *game, uint8_t type, uint32_t slot, uint32_t number, uint32_t bytes,
+                    bool sealed)
+{
+    struct {
+        struct mcp_header header;
+        uint8_t payload[2 * MCP_PAYLOAD_MOST];
+    } packet = {.header = {.type = type, .key = game->team.key}};
+    uint8_t *payload = (uint8_t *)&packet.header + MCP_COLLECTIVE_BYTES;
+    packet.header.collective = (struct mcp_collective_part){number, (uint16_t)slot, 1};
+    memset(payload, 0x33, bytes);
+    const struct mcp_secret other = {{1, 2}};
+    uint8_t copy[2 * MCP_PAYLOAD_MOST];
+    memcpy(copy, payload, bytes);
+    mcp_seal(&packet.header, sealed ? &game->team.secret : &other, copy, bytes);
+    memcpy(payload, copy, bytes);
+    wire_inject(&game->wire, game->host[1].nic, game->host[0].nic, &packet.header,
+                MCP_COLLECTIVE_BYTES + bytes);
+    wire_pass(&game->wire, MILLISECOND);
+}
+
+static void nothing_changes(struct game *game, uint8_t type, uint32_t root, uint32_t number,
+                            uint32_t bytes, bool sealed)
+{
+    static uint8_t before[1 << 16];
+    struct host *host = &game->host[0];
+    assert_true(host->bytes <= sizeof(before));
+    memcpy(before, host->group, host->bytes);
+    send_as(game, type, root, number, bytes, sealed);
+    assert_memory_equal(before, host->group, host->bytes);
+}
+
+static void what_is_of_no_use_changes_nothing(void **state)
+{
+    static struct game game;
+    (void)state;
+    begin_game(&game, 1, 4, 1, 64, 0);
+    game.wire.woken = NULL;
+    nothing_changes(&game, MCP_BCAST, 1, 1, 64, false); /* forged */
+    nothing_changes(&game, MCP_BCAST_LATER, 3, 1, 0, false);
+    nothing_changes(&game, MCP_BCAST, 1, 1, 0, true);   /* without a block */
+    nothing_changes(&game, MCP_BCAST, 1, 1, 128, true); /* longer than a slot */
+    nothing_changes(&game, MCP_BCAST, 4, 1, 64, true);  /* there is no such root */
+    nothing_changes(&game, MCP_BCAST, 1, game.window + 1, 64, true);
+    nothing_changes(&game, MCP_BCAST, 1, 0, 64, true);
+    nothing_changes(&game, MCP_BCAST, 1, UINT32_MAX, 64, true);
+    nothing_changes(&game, MCP_BCAST_LATER, 1, 1, 0, true); /* that is not its parent then */
+    nothing_changes(&game, MCP_BCAST_ASK, 0, 1, 64, true);
+    send_as(&game, MCP_BCAST, 1, 1, 64, true);
+    assert_int_equal(wire_group_slot(game.host[0].group, 1)->number, 1);
+    nothing_changes(&game, MCP_BCAST, 1, 1, 64, true);
+    nothing_changes(&game, MCP_BCAST, 1, 1, 8, true);
+    end_game(&game);
+}
+
+static void a_group_without_a_window_takes_nothing(void **state)
+{
+    static struct game game;
+    (void)state;
+    begin_game(&game, 1, 4, 1, 64, 0);
+    game.wire.woken = NULL;
+    for (uint32_t r = 0; r < game.size; ++r) {
+        game.host[r].group->window = 0;
+    }
+    nothing_changes(&game, MCP_BCAST, 1, 1, 64, true);
+    nothing_changes(&game, MCP_BCAST_ASK, 0, 1, 0, true);
+    nothing_changes(&game, MCP_BCAST_LATER, 3, 1, 0, true);
+    assert_int_equal(game.host[0].nic->mcp->counters.dropped_implausible, 3);
+    assert_false(wire_group_bcast(game.host[0].nic, game.host[0].group, 1, "12345678", 8));
+    end_game(&game);
+}
+
+/* ---- failure ---- */
+
+static void a_failed_group_broadcasts_no_more(void **state)
+{
+    static struct game game;
+    const uint8_t block[8] = {1};
+    (void)state;
+    begin_game(&game, 1, 4, 1, 8, 0);
+    game.wire.woken = NULL;
+    struct host *one = &game.host[1];
+    (void)mcp_collective_fail(&one->nic->mcp->collective, &one->nic->board,
+                              &one->nic->mcp->counters, one->group, 2);
+    wire_pass(&game.wire, SECOND);
+    for (uint32_t r = 0; r < game.size; ++r) {
+        assert_int_equal(game.host[r].group->failed, 3);
+        assert_false(wire_group_bcast(game.host[r].nic, game.host[r].group, 1, block, 8));
+        assert_false(wire_group_farewell(game.host[r].nic, game.host[r].group));
+    }
+    end_game(&game);
+}
+
+/* Who asks a failed group hears that. */
+static void whoever_asks_hears_of_a_failure(void **state)
+{
+    static struct game game;
+    (void)state;
+    begin_game(&game, 1, 4, 1, 8, 0);
+    game.wire.woken = NULL;
+    struct host *root = &game.host[0], *child = &game.host[1];
+    child->nic->unplugged = true;
+    (void)mcp_collective_fail(&root->nic->mcp->collective, &root->nic->board,
+                              &root->nic->mcp->counters, root->group, 2);
+    wire_pass(&game.wire, SECOND);
+    child->nic->unplugged = false;
+    assert_int_equal(child->group->failed, 0);
+    wire_group_bcast_ask(child->nic, child->group, 0, 1);
+    wire_pass(&game.wire, SECOND);
+    assert_int_equal(child->group->failed, 3);
+    end_game(&game);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_dissemination_has_a_plan),
+        cmocka_unit_test(no_other_schedule_has_one),
+        cmocka_unit_test(each_root_has_a_tree),
+        cmocka_unit_test(everybody_reads_every_block),
+        cmocka_unit_test(a_root_is_ahead_by_a_window),
+        cmocka_unit_test(a_question_goes_up_to_the_root),
+        cmocka_unit_test(what_is_of_no_use_changes_nothing),
+        cmocka_unit_test(a_group_without_a_window_takes_nothing),
+        cmocka_unit_test(a_failed_group_broadcasts_no_more),
+        cmocka_unit_test(whoever_asks_hears_of_a_failure),
+    };
+    crew_watchdog();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
