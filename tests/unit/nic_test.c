@@ -9,7 +9,8 @@
  *
  * Where groups carry data, each process finds all nodes' blocks of an epoch; one process of a node
  * makes its block, of all parts. Groups whose processes have left stay as long as others may miss
- * something, up to a number, and then nothing of them stays.
+ * something, up to a number, and then nothing of them stays. Where they broadcast, each process
+ * reads each root's block, whatever barriers are in between.
  *
  * A "node" is a segment with a NIC in it. Processes are forked before they join.
  */
@@ -39,6 +40,7 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "firmware/wire.h"
+#include "libmyr/nic_bcast.h"
 #include "libmyr/nic_data.h"
 #include "firmware/soft/addresses.h"
 #include "libmyr/nic_inside.h"
@@ -193,6 +195,7 @@ struct world {
     uint64_t seed, key;
     const struct myr_patience *patience;
     uint32_t unit_most;           /* of a node's block; 0: groups carry no data */
+    bool broadcasts;              /* they broadcast instead */
     uint32_t generations;         /* of groups, one after the other */
     _Atomic uint32_t built[MOST]; /* how many blocks of a node were made */
     bool thread;
@@ -275,8 +278,8 @@ static bool schedule_of(const void *context, uint32_t node, struct myr_schedule 
 {
     const struct world *world = context;
     static const char *const choices[] = {"dissemination:1", "pairwise", "tree:2"};
-    struct nicbarr_choice choice;
-    return nicbarr_choice_parse(choices[world->seed % 3], &choice) &&
+    struct nicbarr_choice choice = {NICBARR_DISSEMINATION, 1 + world->seed % 3, 0};
+    return (world->broadcasts || nicbarr_choice_parse(choices[world->seed % 3], &choice)) &&
            nicbarr_schedule_create(choice, world->nodes, node, schedule);
 }
 
@@ -328,6 +331,7 @@ static void join_one(struct member *member, uint64_t key, uint32_t unit_most, bo
         .local = alone ? 0 : member->local,
         .names = names,
         .unit_most = unit_most,
+        .broadcasts = 0 != unit_most && world->broadcasts,
     };
     CREW_CHECK(MYR_OK == myr_nic_group_join(group, member->nic, &member->waiter, &members,
                                             schedule_of, world, &error),
@@ -535,33 +539,44 @@ static void pass_by(struct member *member, uint64_t key)
     myr_nic_group_leave(&group);
 }
 
-/* Groups follow one another at once: nobody waits for the others to leave. */
-static void do_data(uint32_t rank, void *context)
+/* Run the NIC until all groups have said farewell, on all nodes. */
+static void see_groups_off(struct member *member)
 {
-    struct world *world = context;
+    struct world *world = member->world;
+    uint64_t key = UINT64_MAX / 2 + member->rank;
+    for (uint32_t turn = 0; 0 != groups_in(member->segment); ++turn) {
+        turn_nic(member);
+        if (0 == member->local && 0 == turn % TURNS) {
+            pass_by(member, key += MOST);
+        }
+    }
+    atomic_fetch_add(&world->come[1], 1);
+    while (atomic_load(&world->come[1]) < size_of(world)) { /* until then their NICs must answer */
+        turn_nic(member);
+    }
+    myr_nic_close(member->nic);
+    myr_segment_leave(member->segment);
+}
+
+/* Groups follow one another at once: nobody waits for the others to leave. */
+static void play_groups(struct world *world, uint32_t rank, void (*turn)(struct member *member))
+{
     struct member member;
     open_nic(&member, world, rank);
     exchange_names(&member, 0);
     for (; member.generation < world->generations; ++member.generation) {
         join_one(&member, world->key + member.generation, world->unit_most, false, &member.group);
         for (uint32_t e = 0; e < world->epochs; ++e) {
-            one_epoch(&member);
+            turn(&member);
         }
         myr_nic_group_leave(&member.group);
     }
-    uint64_t key = UINT64_MAX / 2 + rank;
-    for (uint32_t turn = 0; 0 != groups_in(member.segment); ++turn) {
-        turn_nic(&member);
-        if (0 == member.local && 0 == turn % TURNS) {
-            pass_by(&member, key += MOST);
-        }
-    }
-    atomic_fetch_add(&world->come[1], 1);
-    while (atomic_load(&world->come[1]) < size_of(world)) { /* until then their NICs must answer */
-        turn_nic(&member);
-    }
-    myr_nic_close(member.nic);
-    myr_segment_leave(member.segment);
+    see_groups_off(&member);
+}
+
+static void do_data(uint32_t rank, void *context)
+{
+    play_groups(context, rank, one_epoch);
 }
 
 static void run_data(uint32_t nodes, uint32_t locals, uint32_t generations, uint32_t epochs)
@@ -587,6 +602,89 @@ static void data_across_nodes(void **state)
         }
     }
     run_data(2, 2, 150, 1);
+}
+
+/* ---- broadcasts ---- */
+
+/* All processes draw the same: who the root is, how long the block is, and what is in it. */
+static uint32_t draw_block(struct member *member, uint32_t *bytes, uint8_t *block)
+{
+    const struct world *world = member->world;
+    uint64_t random =
+        world->seed ^ ((uint64_t)member->generation << 32 | member->group.bcast->number);
+    const uint32_t root = crew_below(&random, size_of(world));
+    *bytes = crew_below(&random, myr_nic_bcast_most(&member->group) + 1);
+    for (uint32_t i = 0; i < *bytes; ++i) {
+        block[i] = (uint8_t)crew_random(&random);
+    }
+    return root;
+}
+
+static void send_block(struct member *member, const uint8_t *block, uint32_t bytes)
+{
+    struct myr_nic_group *group = &member->group;
+    CREW_CHECK(myr_nic_bcast_room(group) || myr_nic_group_wait(group, group->epoch - 1, 0),
+               "the window of broadcast %u never has room", group->bcast->number);
+    memcpy(myr_nic_bcast_data(group), block, bytes);
+    myr_nic_bcast_send(group, bytes);
+}
+
+static void read_block(struct member *member, const uint8_t *block, uint32_t bytes)
+{
+    struct myr_nic_group *group = &member->group;
+    uint32_t came;
+    CREW_CHECK(myr_nic_bcast_wait(group, 0), "broadcast %u never comes", group->bcast->number);
+    if (0 == crew_below(&member->random, 4)) {
+        crew_dawdle(&member->random);
+    }
+    const void *data = myr_nic_bcast_look(group, &came);
+    CREW_CHECK(came == bytes && 0 == memcmp(data, block, bytes), "broadcast %u",
+               group->bcast->number);
+}
+
+static void one_broadcast(struct member *member)
+{
+    uint8_t block[UNIT_MOST];
+    uint32_t bytes, root;
+    uint64_t random = member->world->seed + member->generation + member->group.bcast->number;
+    if (0 == crew_below(&random, 20)) { /* a barrier in between */
+        CREW_CHECK(myr_nic_group_wait(&member->group, myr_nic_group_arrive(&member->group), 0),
+                   "a barrier never completes");
+    }
+    root = draw_block(member, &bytes, block);
+    myr_nic_bcast_begin(&member->group, root / member->world->locals);
+    if (root == member->rank) {
+        send_block(member, block, bytes);
+    } else {
+        read_block(member, block, bytes);
+    }
+    myr_nic_bcast_end(&member->group);
+    if (0 == crew_below(&member->random, 8)) {
+        crew_dawdle(&member->random);
+    }
+}
+
+static void do_broadcasts(uint32_t rank, void *context)
+{
+    play_groups(context, rank, one_broadcast);
+}
+
+static void broadcasts_across_nodes(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 1; nodes <= MOST_NODES; ++nodes) {
+        for (uint32_t locals = 1; locals <= MOST_LOCALS; ++locals) {
+            struct world *world = make_world(nodes, locals, 200 / locals);
+            world->unit_most = UNIT_MOST - MCP_BLOCK_UNIT * (uint32_t)(world->seed % 40);
+            world->broadcasts = true;
+            world->generations = 4;
+            world->patience = 0 == locals % 2 ? &sleeping : &yielding;
+            if (!crew_run(size_of(world), do_broadcasts, world)) {
+                fail_msg("%u nodes with %u processes each", nodes, locals);
+            }
+            end_world(world);
+        }
+    }
 }
 
 /* Two nodes with one process each, both of which are this process. */
@@ -2104,6 +2202,7 @@ int main(void)
         cmocka_unit_test(more_farewells_than_fit),
         cmocka_unit_test(one_long_farewell),
         cmocka_unit_test(data_across_nodes),
+        cmocka_unit_test(broadcasts_across_nodes),
     };
     return cmocka_run_group_tests_name("nic", tests, NULL, NULL);
 }
