@@ -238,6 +238,29 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
     return rc;
 }
 
+/* (Its packets come through, as those of `split` do.) */
+int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            uint32_t number, struct myr_nic_group **group)
+{
+    struct myr_error errors[NICBARR_NICS_MOST] = {{0}};
+    struct myr_nic_group *new = calloc(1, sizeof(*new)), room;
+    struct nicbarr_joining joining = {.choice = module->choice,
+                                      .number = NICBARR_GROUP_PERSISTENT + number,
+                                      .group = NULL == new ? &room : new};
+    int rc = nicbarr_groups_join(module, comm, &joining, 1, errors);
+    bool good = OMPI_SUCCESS == rc && NULL != new && !joining.failed;
+    rc = OMPI_SUCCESS == rc ? for_all(comm, &good) : rc;
+    if (OMPI_SUCCESS != rc || !good) {
+        if (!joining.failed) {
+            nicbarr_group_leave(joining.group);
+        }
+        free(new);
+        new = NULL;
+    }
+    *group = new;
+    return rc;
+}
+
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const char *why = NULL;

@@ -58,6 +58,14 @@ int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *mod
 
 /* ---- across nodes ---- */
 
+/* Was MPI_Ibarrier called so often that groups are worth it? Then this barrier sees to it. */
+static bool take_pending(mca_coll_nicbarr_module_t *module)
+{
+    const bool soon = !module->tuning && 0 != (module->pending & NICBARR_PENDING_BARRIER);
+    module->pending &= ~(soon ? NICBARR_PENDING_BARRIER : 0);
+    return soon;
+}
+
 MYR_HOT int nicbarr_barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -88,9 +96,11 @@ int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_mo
 int nicbarr_barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const bool soon = take_pending(module);
     nicbarr_data_attend(module, comm);
     if (module->tuning || module->declined ||
-        module->barriers++ < (uint32_t)mca_coll_nicbarr_component.parameters.join_after) {
+        (!soon &&
+         module->barriers++ < (uint32_t)mca_coll_nicbarr_component.parameters.join_after)) {
         return own_barrier(module, comm);
     }
     const int rc = nicbarr_across_install(module, comm);
@@ -107,17 +117,18 @@ int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
     const uint32_t wanted = forced ? 0 : (uint32_t)component->parameters.tune_after;
+    const bool soon = take_pending(module);
     nicbarr_data_attend(module, comm);
     if (module->tuning || module->declined) {
         return own_barrier(module, comm);
     }
-    if (module->barriers < wanted) {
+    if (!soon && module->barriers < wanted) {
         if (0 == module->barriers++) {
             nicbarr_report_note(module, comm, NULL, too_few);
         }
         return own_barrier(module, comm);
     }
-    if (0 != wanted) {
+    if (0 != wanted && 0 != module->barriers) {
         nicbarr_report_retract(module, comm, too_few);
     }
     const int rc = nicbarr_across_set_up(module, comm);

@@ -100,6 +100,9 @@ enum nicbarr_source {
         mca_coll_base_module_t *module;                                                            \
     }
 
+/* A bit of what is to be decided on: there were many MPI_Ibarrier, which can set up nothing. */
+#define NICBARR_PENDING_BARRIER (UINT32_C(1) << 31)
+
 typedef struct mca_coll_nicbarr_module {
     mca_coll_base_module_t super;
     struct myr_group group; /* record NULL: not set up yet */
@@ -119,7 +122,8 @@ typedef struct mca_coll_nicbarr_module {
         uint32_t calls; /* while it is open */
     } ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
     uint32_t nonblocking; /* reductions, before they are ours */
-    uint32_t pending;     /* across nodes: classes of MPI_Allreduce to be decided on, as bits */
+    uint32_t pending;     /* across nodes: classes of MPI_Allreduce to be decided on, as bits; and
+                             NICBARR_PENDING_BARRIER */
     struct nicbarr_reducer reducer; /* all reductions' */
     struct myr_ring ring;           /* MPI_Bcast's; no record: not set up (yet) */
     bool declined;                  /* tried to set up, and all members went back to Open MPI's */
@@ -139,7 +143,7 @@ typedef struct mca_coll_nicbarr_module {
     struct myr_nic_group split;        /* MPI_Ibarrier's */
     struct mcp_secret secret;          /* from which the groups' keys and secrets are made */
     bool sealed;                       /* it came from rank 0 sealed, not as it is */
-    uint32_t barriers;                 /* done by Open MPI's own function so far */
+    uint32_t barriers, ibarriers;      /* done by Open MPI's own functions so far */
     bool told;                         /* that its NICs have failed */
     struct nicbarr_carriers *carriers; /* of collectives that carry data; NULL: none (yet) */
 } mca_coll_nicbarr_module_t;

@@ -160,6 +160,10 @@ static void decide_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 
 void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
+    if (!module->tuning && 0 != (module->pending & NICBARR_PENDING_BARRIER)) {
+        (void)comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
+        module->pending &= ~NICBARR_PENDING_BARRIER;
+    }
     for (uint32_t c = 0; !module->tuning && 0 != module->pending && c < NICBARR_REDUCTION_CLASSES;
          ++c) {
         if (0 != (module->pending >> c & 1)) {

@@ -24,7 +24,8 @@ enum nicbarr_group_number {
     NICBARR_GROUP_SPLIT,
     NICBARR_GROUP_BARRIER, /* and one for each candidate */
     NICBARR_GROUP_PING_PONG = 64,
-    NICBARR_GROUP_DATA = 1024 /* and for each class of size one for each candidate */
+    NICBARR_GROUP_DATA = 1024,         /* and for each class of size one for each candidate */
+    NICBARR_GROUP_PERSISTENT = 1 << 20 /* and one for each barrier */
 };
 
 /*

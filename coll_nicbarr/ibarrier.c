@@ -6,10 +6,17 @@
  * reached its epoch. Between arrival and completion nobody has anything to do. So the operation
  * overlaps wholly with computation, any number may be outstanding, and a process that does not call
  * MPI slows nobody down. Different processes may start several persistent barriers in different
- * order, so each of those has a record of its own. Across nodes the NICs play MPI_Ibarrier, and
- * persistent barriers are Open MPI's own.
+ * order, so each of those has a record of its own, or across nodes a group of NICs.
+ *
+ * Across nodes MPI_Ibarrier cannot set up groups, as that takes messages. It is Open MPI's own
+ * until a blocking collective has done so.
  */
 #include "coll_nicbarr/barrier.h"
+
+#include <stdlib.h>
+
+#include "coll_nicbarr/across.h"
+#include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/requests.h"
@@ -39,18 +46,23 @@ static const struct nicbarr_operation on_one_node = {arrive, test, NULL, drop};
 
 /* ---- across nodes ---- */
 
+static struct myr_nic_group *group_of(const nicbarr_request_t *request)
+{
+    return NULL != request->of.barrier.nic ? request->of.barrier.nic : &request->module->split;
+}
+
 static void arrive_across(nicbarr_request_t *request)
 {
     request->of.barrier.looked = false;
-    request->of.barrier.epoch = myr_nic_group_arrive(&request->module->split);
+    request->of.barrier.epoch = myr_nic_group_arrive(group_of(request));
 }
 
 static bool test_across(nicbarr_request_t *request)
 {
-    const bool done = myr_nic_group_test(&request->module->split, request->of.barrier.epoch);
+    const struct myr_nic_group *group = group_of(request);
+    const bool done = myr_nic_group_test(group, request->of.barrier.epoch);
     if (done && request->of.barrier.looked) {
-        nicbarr_overdue_end(request->super.req_mpi_object.comm, &request->module->split,
-                            &request->of.barrier.wait);
+        nicbarr_overdue_end(request->super.req_mpi_object.comm, group, &request->of.barrier.wait);
     }
     return done;
 }
@@ -58,7 +70,7 @@ static bool test_across(nicbarr_request_t *request)
 /* It takes a while: ask for what is missing, and once in a second see whether it will ever come. */
 static bool remind_across(nicbarr_request_t *request, bool look)
 {
-    struct myr_nic_group *group = &request->module->split;
+    struct myr_nic_group *group = group_of(request);
     myr_nic_group_remind(group);
     if (!request->of.barrier.looked) {
         request->of.barrier.looked = true;
@@ -72,7 +84,34 @@ static bool remind_across(nicbarr_request_t *request, bool look)
     return OMPI_SUCCESS != request->super.req_status.MPI_ERROR;
 }
 
-static const struct nicbarr_operation across = {arrive_across, test_across, remind_across, NULL};
+static void drop_across(nicbarr_request_t *request)
+{
+    if (NULL != request->of.barrier.nic) {
+        nicbarr_group_leave(request->of.barrier.nic);
+        free(request->of.barrier.nic);
+    }
+}
+
+static const struct nicbarr_operation across = {arrive_across, test_across, remind_across,
+                                                drop_across};
+
+/* Might the next MPI_Barrier set up the module's groups? */
+static bool may_be_set_up(const mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm)
+{
+    return module->across && !module->declined &&
+           &module->super == comm->c_coll->coll_barrier_module;
+}
+
+/* Open MPI's own runs. Where there are many of them, the next blocking collective sets up. */
+static void note_call(mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm)
+{
+    const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
+    const uint32_t wanted = forced ? 0 : (uint32_t)component->parameters.tune_after;
+    if (may_be_set_up(module, comm) && module->ibarriers++ >= wanted) {
+        module->pending |= NICBARR_PENDING_BARRIER;
+    }
+}
 
 /* ---- what MPI calls ---- */
 
@@ -81,6 +120,7 @@ int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **handle,
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (NULL == module->group.record && !nicbarr_set_up(module, comm)) {
+        note_call(module, comm);
         return module->ibarrier.function(comm, handle, module->ibarrier.module);
     }
     nicbarr_request_t *request =
@@ -89,6 +129,7 @@ int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **handle,
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     request->of.barrier.own.record = NULL;
+    request->of.barrier.nic = NULL;
     nicbarr_request_start(request);
     *handle = &request->super;
     return OMPI_SUCCESS;
@@ -101,27 +142,70 @@ int nicbarr_ibarrier_failed(ompi_communicator_t *comm, ompi_request_t **handle,
     return nicbarr_barrier_failed(comm, base);
 }
 
+/* ---- persistent ones: MPI_Barrier_init may set up what it needs ---- */
+
+/* What a persistent barrier has of its own, as they may be started in any order. Where both are
+ * NULL it is Open MPI's. */
+struct own {
+    struct myr_record *record;
+    struct myr_nic_group *nic;
+};
+
+static void get_own_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           struct own *own)
+{
+    if (nicbarr_set_up(module, comm)) {
+        const struct myr_key key = nicbarr_record_key(module, comm, ++module->persistent);
+        const uint32_t size = module->group.size;
+        own->record = myr_record_join(mca_coll_nicbarr_component.segment, &key, size,
+                                      myr_group_arrival_bytes(size), 0, NULL);
+    }
+}
+
+/* (Two barriers: the first finds out what is known, the second joins what was known.) */
+static int get_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         struct own *own)
+{
+    int rc = OMPI_SUCCESS;
+    for (int turn = 0; OMPI_SUCCESS == rc && turn < 2 && !myr_nic_group_joined(&module->split) &&
+                       may_be_set_up(module, comm);
+         ++turn) {
+        module->pending |= NICBARR_PENDING_BARRIER;
+        rc = comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
+    }
+    return OMPI_SUCCESS == rc && myr_nic_group_joined(&module->split)
+               ? nicbarr_across_join_one(module, comm, (uint32_t)++module->persistent, &own->nic)
+               : rc;
+}
+
 int nicbarr_barrier_init(ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
                          mca_coll_base_module_t *base)
 {
-    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    struct myr_record *record = NULL;
-    if (!module->across && nicbarr_set_up(module, comm)) {
-        const struct myr_key key = nicbarr_record_key(module, comm, ++module->persistent);
-        const uint32_t size = module->group.size;
-        record =
-            myr_record_join(component->segment, &key, size, myr_group_arrival_bytes(size), 0, NULL);
+    struct own own = {NULL, NULL};
+    int rc = OMPI_SUCCESS;
+    if (module->across) {
+        rc = get_own_group(module, comm, &own);
+    } else {
+        get_own_record(module, comm, &own);
     }
-    if (NULL == record) {
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (NULL == own.record && NULL == own.nic) {
         return module->barrier_init.function(comm, info, handle, module->barrier_init.module);
     }
-    nicbarr_request_t *request = nicbarr_request_new(&on_one_node, module, comm, true);
+    nicbarr_request_t *request =
+        nicbarr_request_new(module->across ? &across : &on_one_node, module, comm, true);
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    myr_group_init(&request->of.barrier.own, record, &component->waiter, module->group.size,
-                   module->group.rank);
+    request->of.barrier.own.record = NULL;
+    request->of.barrier.nic = own.nic;
+    if (NULL != own.record) {
+        myr_group_init(&request->of.barrier.own, own.record, &mca_coll_nicbarr_component.waiter,
+                       module->group.size, module->group.rank);
+    }
     *handle = &request->super;
     return OMPI_SUCCESS;
 }

@@ -41,9 +41,10 @@ struct nicbarr_request {
     union {
         struct {
             struct myr_arrival arrival;
-            struct myr_group own; /* a persistent barrier's; else its record is NULL */
-            uint32_t epoch;       /* across nodes: what its NICs' group must reach */
-            bool looked;          /* the clock has been looked at: `wait` is valid */
+            struct myr_group own;      /* a persistent barrier's; else its record is NULL */
+            struct myr_nic_group *nic; /* across nodes, a persistent one's; NULL: the module's */
+            uint32_t epoch;            /* ... which that group must reach */
+            bool looked;               /* the clock has been looked at: `wait` is valid */
             struct nicbarr_wait wait;
         } barrier;
         struct nicbarr_reduction reduction;

@@ -51,6 +51,13 @@ check "thousands of MPI_Ibarrier outstanding" on_hosts 2 2 --mca coll_nicbarr_ve
 check "the NICs play them" said "MPI_Barrier on .* 2 nodes: dissemination:1"
 
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
+for how in ibarrier persistent; do
+    check "no MPI_Barrier, but --$how" on_hosts 2 2 --mca coll_nicbarr_algorithm dissemination:1@soft \
+        "$programs/pvars" --done "--$how"
+done
+check "MPI_Ibarrier, then another collective" on_hosts 2 2 --mca coll_nicbarr_verbose 1 \
+    --mca coll_nicbarr_tune_after 0 "$programs/pvars" --ibarrier
+check "which measures barriers" said "MPI_Barrier on .*(measured"
 check "chosen by measurement" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_report "$scratch/report" "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger" --seed "$seed"
 check "across hosts" said "6 processes on 3 nodes: .*(measured"

@@ -18,6 +18,8 @@ played "5 hosts" "$ibarrier" 5 1
 played "4 hosts with 2 processes each" "$shapes" 4 2
 played "threads" "$threads" 3 2
 played "thousands outstanding" "$ibarrier --many 5000" 2 2
+played "MPI_Ibarrier alone" "$programs/pvars --nic kernel --done --ibarrier" 2 2
+played "persistent barriers alone" "$programs/pvars --nic kernel --done --persistent" 2 2
 # shellcheck disable=SC2086 # words
 check "without a bridge" on_hosts --kernel --redirect 4 1 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm dissemination:1@kernel $ledger

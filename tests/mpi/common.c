@@ -23,15 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
-#define PERSISTENT_BARRIER_INIT MPI_Barrier_init
-#elif defined(OPEN_MPI)
-#include <mpi-ext.h>
-#if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define PERSISTENT_BARRIER_INIT MPIX_Barrier_init
-#endif
-#endif
-
 struct test_state test;
 
 static atomic_ullong checks_made;

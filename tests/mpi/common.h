@@ -30,6 +30,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How a persistent barrier is made; not defined: MPI has none. */
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define PERSISTENT_BARRIER_INIT MPI_Barrier_init
+#elif defined(OPEN_MPI)
+#include <mpi-ext.h>
+#if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define PERSISTENT_BARRIER_INIT MPIX_Barrier_init
+#endif
+#endif
+
 /* automake's exit status for "cannot be tried here". */
 enum { TEST_SKIPPED = 77 };
 
