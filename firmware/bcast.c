@@ -17,11 +17,18 @@ INSIDE bool sends(const struct mcp_group *group, uint32_t from_root, uint32_t fu
     return from_root < reach && from_root + further <= group->last_node;
 }
 
+/* Does the group broadcast, and may this be a root? (The order of nodes around the circle is the
+ * same for all only if it is. So questions end at the root.) */
+INSIDE bool has_root(const struct mcp_group *group, uint32_t root)
+{
+    return 0 != group->window && root <= group->last_node;
+}
+
 MCP_ENGINE enum mcp_recorded mcp_bcast_take(const struct mcp_group *group, uint32_t root,
                                             uint32_t held, uint32_t number, uint32_t bytes)
 {
     const uint32_t credit = mcp_bcast_credit(group->window, group->started);
-    if (0 == group->window || root > group->last_node || !myr_epoch_reached(credit, number) ||
+    if (!has_root(group, root) || !myr_epoch_reached(credit, number) ||
         bytes > group->slot_bytes - sizeof(struct mcp_bcast_slot) ||
         0 != myr_glance(&group->failed)) {
         return MCP_IMPLAUSIBLE;
@@ -61,7 +68,7 @@ INSIDE uint32_t parent(struct mcp_group *group, uint32_t root)
 MCP_ENGINE bool mcp_bcast_ask(struct mcp_group *group, uint32_t root, uint32_t number,
                               struct mcp_message *message)
 {
-    const uint32_t place = parent(group, root);
+    const uint32_t place = has_root(group, root) ? parent(group, root) : 0;
     if (0 == place || 0 != myr_glance(&group->failed)) {
         return false;
     }
@@ -84,8 +91,8 @@ MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_
                                  uint32_t number, uint32_t held, uint32_t bytes,
                                  struct mcp_message *message)
 {
-    const uint32_t place = child(group, node, root);
-    if (0 == group->window || UINT32_MAX == place) {
+    const uint32_t place = has_root(group, root) ? child(group, node, root) : UINT32_MAX;
+    if (UINT32_MAX == place) {
         return false;
     }
     if (held == number) {
@@ -100,8 +107,8 @@ MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_
 MCP_ENGINE enum mcp_recorded mcp_bcast_hear(struct mcp_group *group, uint32_t node, uint32_t root,
                                             uint32_t number, uint32_t held)
 {
-    const uint32_t place = parent(group, root);
-    if (0 == group->window || 0 == place || peer_at(group, place)->node != node) {
+    const uint32_t place = has_root(group, root) ? parent(group, root) : 0;
+    if (0 == place || peer_at(group, place)->node != node) {
         return MCP_IMPLAUSIBLE;
     }
     return myr_epoch_reached(held, number) ? MCP_KNOWN : MCP_RECORDED;
