@@ -59,7 +59,7 @@ INSIDE uint32_t parent(struct mcp_group *group, uint32_t root)
         const struct mcp_peer *from = peer_at(group, place);
         const uint32_t further = distance(group, from->node, group->node);
         if (further <= from_root && sends(group, from_root - further, further, from->at)) {
-            return place;
+            return found(group, place);
         }
     }
     return 0;
@@ -81,7 +81,7 @@ INSIDE uint32_t child(struct mcp_group *group, uint32_t node, uint32_t root)
 {
     for (uint32_t s = 0; s < AT_MOST(group->nsends, MCP_KERNEL_MESSAGES); ++s) {
         if (peer_at(group, s)->node == node && mcp_bcast_child(group, s, root)) {
-            return s;
+            return found(group, s);
         }
     }
     return UINT32_MAX;

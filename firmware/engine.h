@@ -83,14 +83,15 @@ struct mcp_group {
     MCP_APART uint64_t key;   /* 0: not open */
     struct mcp_secret secret; /* its packets are sealed with it */
     uint32_t nsteps, nsends, nwaits;
-    uint16_t node, last_node;   /* this NIC's number in the group; the greatest number */
-    uint32_t places, unit_most; /* of a buffer: places of blocks (0: no data), bytes of each */
+    uint16_t node, last_node;    /* this NIC's number in the group; the greatest number */
+    uint32_t places, unit_most;  /* of a buffer: places of blocks (0: no data), bytes of each */
     uint32_t window, slot_bytes; /* of a group that broadcasts (bcast.h): its slots, a power of two
                                     (0: it does not), and how far apart they are */
-    uint32_t unit[2];           /* bytes of a block in the last even and odd epoch begun here */
-    uint32_t offered;           /* the last epoch whose block was taken from the host */
+    uint32_t unit[2];            /* bytes of a block in the last even and odd epoch begun here */
+    uint32_t offered;            /* the last epoch whose block was taken from the host */
 #ifdef MCP_KERNEL_INSIDE
-    uint32_t apart; /* so that the following begins a line, see firmware/kernel/kernel.h */
+    uint32_t found; /* by the engine, see engine_inside.h; the following begins a line, see
+                       firmware/kernel/kernel.h */
     myr_word done, failed;
 #endif
     uint32_t started;                /* the last epoch that the host has arrived in */
@@ -196,8 +197,8 @@ enum { MCP_PAYLOAD_MOST = 1216, MCP_BLOCK_UNIT = 8 };
  * Set up a group of `nodes` nodes (1 to 65536), of which this is `node`, that has done everything
  * up to `epoch`. The caller then fills in the secret, the steps, and the two tables of peers, step
  * after step: peers sent to, and peers waited for. The slots of waits do not matter, as a wait's
- * slot is its place in the table. If the group carries data, it sets `places` and `unit_most`, too. If it
- * broadcasts, `window` and `slot_bytes`.
+ * slot is its place in the table. If the group carries data, it sets `places` and `unit_most`, too.
+ * If it broadcasts, `window` and `slot_bytes`.
  */
 MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t nodes, uint32_t node,
                                uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch);

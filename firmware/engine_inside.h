@@ -45,6 +45,14 @@ INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t place)
 
 #define AT_MOST(count, most) ((count) < (most) ? (count) : (most))
 
+/* A loop has found this place. The verifier would follow each place that it can find, but it does
+ * not know what is in memory. */
+INSIDE uint32_t found(struct mcp_group *group, uint32_t place)
+{
+    *(volatile uint32_t *)&group->found = place;
+    return *(volatile uint32_t *)&group->found;
+}
+
 #else
 
 #define INSIDE static inline
@@ -75,6 +83,12 @@ INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t place)
 }
 
 #define AT_MOST(count, most) (count)
+
+INSIDE uint32_t found(struct mcp_group *group, uint32_t place)
+{
+    (void)group;
+    return place;
+}
 
 #endif
 

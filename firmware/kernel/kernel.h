@@ -18,14 +18,15 @@
 #include <linux/bpf.h>
 #include <stdint.h>
 
+#include "firmware/bcast.h"
 #include "firmware/counters.h"
 #include "firmware/engine.h"
 #include "firmware/wire.h"
 
 /* What a host says to the kernel's NIC. It is as long as a collective packet, so that one can
  * become the other in place. In a group that carries data, the node's block follows where an epoch
- * is begun (0 bytes: nobody has data in it). */
-enum { MCP_DOORBELL_MAGIC = 0x4d42, MCP_DOORBELL_VERSION = 2 };
+ * is begun (0 bytes: nobody has data in it); in one that broadcasts, the root's. */
+enum { MCP_DOORBELL_MAGIC = 0x4d42, MCP_DOORBELL_VERSION = 3 };
 
 enum mcp_ring {
     MCP_RING_START = 1, /* the node has arrived in `epoch`; each epoch wants a ring of its own */
@@ -34,6 +35,8 @@ enum mcp_ring {
     MCP_RING_FAIL,      /* the group fails, as the node whose number is in `epoch` is missing */
     MCP_RING_FAREWELL,  /* the hosts have left: `epoch` begins, without data, and no peer's word
                            makes the group fail, as others may miss its data */
+    MCP_RING_BCAST,     /* this node is the root of broadcast `epoch` */
+    MCP_RING_BCAST_ASK, /* the host has waited for long: ask for broadcast `epoch` of `root` */
 };
 
 struct mcp_doorbell {
@@ -42,7 +45,8 @@ struct mcp_doorbell {
     uint8_t ring; /* enum mcp_ring */
     uint32_t epoch;
     uint64_t key; /* of the group */
-    uint64_t zero[2];
+    uint32_t root;
+    uint32_t zero[3];
 };
 
 _Static_assert(MCP_COLLECTIVE_BYTES == sizeof(struct mcp_doorbell), "one becomes the other");
@@ -80,8 +84,8 @@ struct mcp_kernel_group {
     uint32_t wake_ip; /* a sleeping host has connected to this address (network byte order), */
     uint16_t wake_to; /* ... with this port of its own; 0: nobody sleeps */
     uint16_t zero;
-    uint32_t buffer;    /* its place among the buffers, if it carries data */
-    uint32_t leaves;    /* whether it says farewell */
+    uint32_t buffer;   /* its place among the buffers, if it carries data or broadcasts */
+    uint32_t leaves;   /* whether it says farewell */
     uint32_t apart[8]; /* so that the written fields begin a line */
     struct mcp_group group;
     struct bpf_spin_lock lock; /* protects `group` and the tables behind it */
@@ -117,19 +121,22 @@ struct mcp_kernel_line {
 
 _Static_assert(sizeof(struct mcp_kernel_line) == MYR_LINE, "a line is a line of memory");
 
-/* What has come in the last even and odd epoch of a group that carries data. Each has a map of its
- * own, of one user, whose processes may map it to read. */
+/* What has come in the last even and odd epoch of a group that carries data; or, all of it, the
+ * window of a group that broadcasts. Each has a map of its own, of one user, whose processes may
+ * map it to read. */
 enum { MCP_KERNEL_BUFFER = 8192 /* bytes, for an epoch */ };
 struct mcp_kernel_buffer {
     uint64_t word[2][MCP_KERNEL_BUFFER / 8];
 };
+
+_Static_assert(MCP_BCAST_BYTES == sizeof(struct mcp_kernel_buffer), "a window has room");
 
 /* Where a group's line is, and its buffer. Descriptors may be mapped to read, and for nothing
  * else. */
 struct mcp_kernel_seen {
     int page;      /* MCP_KERNEL_LINES times struct mcp_kernel_line */
     uint32_t line; /* the place of the group's line there */
-    int buffer;    /* struct mcp_kernel_buffer; -1: the group carries no data */
+    int buffer;    /* struct mcp_kernel_buffer; -1: the group has none */
 };
 
 /* Lines of a page; the most pages, so that each group could be another user's; the most buffers, in

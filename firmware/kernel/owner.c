@@ -345,6 +345,8 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     group->group.nwaits = plan->nwaits;
     group->group.places = plan->places;
     group->group.unit_most = plan->unit_most;
+    group->group.window = plan->window;
+    group->group.slot_bytes = plan->slot_bytes;
     memcpy(group->steps, plan->steps, sizeof(group->steps));
     for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
         const struct mcp_kernel_peer *peer = &plan->peers[p];
@@ -360,11 +362,11 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     return rc;
 }
 
-/* A group before may have left its last epoch on this line. */
-static int clear_line(const struct mcp_kernel *kernel, uint32_t line)
+/* Have a program of the owner's clear what is at this place. */
+static int clear(const struct bpf_program *program, uint32_t place)
 {
     uint8_t nothing[ETH_ZLEN] = {0};
-    struct __sk_buff order = {.mark = line};
+    struct __sk_buff order = {.mark = place};
     struct bpf_test_run_opts run = {
         .sz = sizeof(run),
         .data_in = nothing,
@@ -372,11 +374,29 @@ static int clear_line(const struct mcp_kernel *kernel, uint32_t line)
         .ctx_in = &order,
         .ctx_size_in = sizeof(order),
     };
-    const int rc = bpf_prog_test_run_opts(bpf_program__fd(kernel->program->progs.mcp_clear), &run);
+    const int rc = bpf_prog_test_run_opts(bpf_program__fd(program), &run);
     return rc < 0 || 0 != run.retval ? -1 : 0;
 }
 
-/* So many more open groups carry data. */
+/* A group before may have left its last epoch on this line, and data on this buffer, which are no
+ * broadcasts of the new group's. */
+static int clear_places(const struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
+                        uint32_t line, uint32_t buffer)
+{
+    const struct program *program = kernel->program;
+    return clear(program->progs.mcp_clear, line) < 0 ||
+                   (0 != plan->window && clear(program->progs.mcp_clear_buffer, buffer) < 0)
+               ? -1
+               : 0;
+}
+
+/* Does a group of this kind have a buffer? */
+static bool has_buffer(uint32_t places, uint32_t window)
+{
+    return 0 != places || 0 != window;
+}
+
+/* So many more open groups have buffers. */
 static void count_carrying(const struct mcp_kernel *kernel, int more)
 {
     kernel->program->data_owner->carrying += (uint32_t)more;
@@ -400,14 +420,14 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
         plan->nwaits > MCP_KERNEL_MESSAGES) {
         return refuse(why, "the schedule is too long for the kernel's NIC");
     }
-    const bool carries = 0 != plan->places;
+    const bool carries = has_buffer(plan->places, plan->window);
     uint32_t line = MCP_KERNEL_NOWHERE, buffer = MCP_KERNEL_NOWHERE;
     seen->page = mcp_pages_take(kernel->pages, plan->uid, &line);
     seen->buffer = carries ? mcp_pages_take(kernel->buffers, plan->uid, &buffer) : -1;
     seen->line = line % MCP_KERNEL_LINES;
     count_carrying(kernel, carries);
-    if (seen->page < 0 || (carries && seen->buffer < 0) || clear_line(kernel, line) < 0 ||
-        add_group(kernel, plan, line, buffer) < 0) {
+    if (seen->page < 0 || (carries && seen->buffer < 0) ||
+        clear_places(kernel, plan, line, buffer) < 0 || add_group(kernel, plan, line, buffer) < 0) {
         refuse(why, "the kernel's NIC takes no more groups: %s", strerror(errno));
         count_carrying(kernel, -carries);
         spend(kernel, line, buffer);
@@ -459,7 +479,7 @@ void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key)
                                    sizeof(last), BPF_ANY);
         (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
         need_peers(kernel, &group, UINT32_MAX);
-        count_carrying(kernel, -(0 != group.group.places));
+        count_carrying(kernel, -has_buffer(group.group.places, group.group.window));
     }
 }
 
@@ -510,7 +530,7 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
         return -1;
     }
     const uint32_t about = MCP_RING_FAIL == ring       ? group.group.node
-                           : MCP_RING_FAREWELL == ring ? myr_glance(&group.group.done) + 1
+                           : MCP_RING_FAREWELL == ring ? group.group.started + 1
                                                        : 0;
     const struct mcp_doorbell bell = mcp_doorbell(ring, about, key);
     const struct sockaddr_in peer = {
@@ -528,12 +548,12 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
 bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)
 {
     struct mcp_kernel_group group;
-    if (!look_up(kernel, key, &group) || mcp_group_waits_now(&group.group) ||
-        0 != myr_glance(&group.group.failed) ||
-        0 == group.group.unit[myr_glance(&group.group.done) % 2]) {
+    if (!look_up(kernel, key, &group) || 0 != myr_glance(&group.group.failed) ||
+        (0 == group.group.window && (mcp_group_waits_now(&group.group) ||
+                                     0 == group.group.unit[myr_glance(&group.group.done) % 2]))) {
         return false;
     }
-    *epoch = myr_glance(&group.group.done) + 1;
+    *epoch = group.group.started + 1;
     (void)mcp_kernel_ring(kernel, key, MCP_RING_FAREWELL);
     return true;
 }

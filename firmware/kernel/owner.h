@@ -41,7 +41,8 @@ struct mcp_kernel_plan {
     uint32_t uid; /* whose doorbells count */
     uint32_t nodes, node;
     uint32_t nsteps, nsends, nwaits; /* at the most MCP_KERNEL_STEPS, MCP_KERNEL_MESSAGES */
-    uint32_t places, unit_most; /* of its buffer, MCP_KERNEL_BUFFER bytes at the most; 0: none */
+    uint32_t places, unit_most;  /* of its buffer, MCP_KERNEL_BUFFER bytes at the most; 0: none */
+    uint32_t window, slot_bytes; /* for broadcasts, MCP_BCAST_BYTES at the most; 0: none */
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_kernel_peer peers[MCP_KERNEL_PEERS];
 };
@@ -57,9 +58,9 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
 void mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key);
 void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key);
 
-/* The hosts have left the group. If a peer may still miss data of its last epoch, it begins another
- * one, without data, as mcp_collective_farewell() tells: true, with that epoch. It is to be closed
- * when that is complete. False: close it now. */
+/* The hosts have left the group. If a peer may still miss data of its last epoch, or a broadcast,
+ * it begins another one, without data, as mcp_collective_farewell() tells: true, with that epoch.
+ * It is to be closed when that is complete. False: close it now. */
 bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch);
 
 /* Has the group entered an epoch that is not done? 1: yes; 0: it is idle; -1: there is no such

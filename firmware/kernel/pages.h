@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The pages on which the kernel's NIC tells hosts which epoch is done, and the buffers on which it
- * shows them data. Each group has a line of a page; one that carries data has a buffer as well,
- * which is a page with one place. Called by owner.c.
+ * shows them data. Each group has a line of a page; one that carries data, or broadcasts, has a
+ * buffer as well, which is a page with one place. Called by owner.c.
  *
  * A page is an array map, in a map of maps. Hosts may map it, and nobody knows whether one still
  * does: they may keep it after their group is closed, or pass its descriptor on. A map that is

@@ -24,6 +24,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "firmware/bcast.c"
 #include "firmware/engine.c"
 #include "firmware/kernel/kernel.h"
 
@@ -72,7 +73,7 @@ struct {
     __array(values, struct page_of_lines);
 } pages SEC(".maps");
 
-/* Buffers of groups that carry data. Hosts may map those of their user. */
+/* Buffers of groups that carry data or broadcast. Hosts may map those of their user. */
 struct page_of_buffer {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -88,8 +89,8 @@ struct {
     __array(values, struct page_of_buffer);
 } buffers SEC(".maps");
 
-/* How many open groups carry data. The owner writes it. While there are none, only packets without
- * payload can be ours. */
+/* How many open groups have a buffer. The owner writes it. While there are none, only packets
+ * without payload can be ours. */
 volatile uint32_t carrying SEC(".data.owner");
 
 /* A payload while it is checked, or sealed: of the packet that a processor is at. Nothing else
@@ -339,12 +340,16 @@ static __always_inline uint64_t check_of(const struct mcp_header *header,
                            header->payload_bytes / 8);
 }
 
-/* Keep the packet's payload. */
+/* Keep the packet's payload. (The compiler must not make one comparison of both: the verifier would
+ * not know the bounds of `bytes` then.) */
 static __always_inline bool load_payload(struct __sk_buff *packet, uint32_t bytes)
 {
     struct payload *payload = own_payload();
-    return payload && bytes > 0 && bytes <= MCP_PAYLOAD_MOST &&
-           0 == bpf_skb_load_bytes(packet, sizeof(struct frame), payload, bytes);
+    if (!payload || bytes > MCP_PAYLOAD_MOST) {
+        return false;
+    }
+    barrier_var(bytes);
+    return bytes > 0 && 0 == bpf_skb_load_bytes(packet, sizeof(struct frame), payload, bytes);
 }
 
 /* The packet becomes this frame, and this processor's payload of so many bytes behind it. */
@@ -400,39 +405,45 @@ static __always_inline struct mcp_kernel_buffer *buffer_at(uint32_t place)
     return buffer ? bpf_map_lookup_elem(buffer, &zero) : NULL;
 }
 
-/* A word of an epoch's buffer. */
-static __always_inline uint64_t *word_at(struct mcp_kernel_buffer *buffer, uint32_t epoch,
-                                         uint32_t word)
+enum { BUFFER_WORDS = sizeof(struct mcp_kernel_buffer) / 8 };
+
+static __always_inline uint64_t *word_at(struct mcp_kernel_buffer *buffer, uint32_t word)
 {
-    return &buffer->word[epoch % 2][word % (MCP_KERNEL_BUFFER / 8)];
+    return &buffer->word[0][0] + word % BUFFER_WORDS;
+}
+
+/* Where an epoch's data begin. */
+static __always_inline uint32_t epoch_word(uint32_t epoch)
+{
+    return epoch % 2 * (MCP_KERNEL_BUFFER / 8);
 }
 
 /*
- * Put this processor's payload into the buffer. The group is locked, and its buffer still is this
- * one: the owner takes a buffer away under that lock. So nobody writes it who still knows a closed
- * group.
+ * Put this processor's payload into the buffer, from this word on. The group is locked, and its
+ * buffer still is this one: the owner takes a buffer away under that lock. So nobody writes it who
+ * still knows a closed group.
  */
-static __always_inline void keep(struct mcp_kernel_buffer *buffer, uint32_t epoch,
-                                 const struct payload *payload, uint32_t bytes, uint32_t offset)
+static __always_inline void keep(struct mcp_kernel_buffer *buffer, uint32_t first,
+                                 const struct payload *payload, uint32_t bytes)
 {
     for (uint32_t w = 0; w < PAYLOAD_WORDS && w < bytes / 8; ++w) {
-        *word_at(buffer, epoch, offset / 8 + w) = payload->word[w];
+        *word_at(buffer, first + w) = payload->word[w];
     }
 }
 
 /*
- * Have this processor's payload be the beginning of the buffer. When another processor is far
- * ahead, the buffer may change meanwhile. Then nobody misses this epoch's messages any more:
- * whoever gets this one knows it. What is sealed is what is sent.
+ * Have this processor's payload be that of the buffer, from this word on. When another processor is
+ * far ahead, the buffer may change meanwhile. Then nobody misses this message any more: whoever
+ * gets it knows it. What is sealed is what is sent.
  */
 __attribute__((noinline)) int mcp_fetch(struct payload *payload, struct mcp_kernel_buffer *buffer,
-                                        uint32_t epoch, uint32_t words)
+                                        uint32_t first, uint32_t words)
 {
     if (!payload || !buffer) {
         return 0;
     }
     for (uint32_t w = 0; w < PAYLOAD_WORDS && w < words; ++w) {
-        payload->word[w] = *word_at(buffer, epoch, w);
+        payload->word[w] = *word_at(buffer, first + w);
     }
     return 1;
 }
@@ -452,7 +463,8 @@ struct play {
     struct mcp_message message; /* that is being sent: stacks are short */
 };
 
-/* Turn the packet into the message. False: the receiver's hardware address is not known. */
+/* Turn the packet into the message. (A broadcast's block is this processor's payload already.)
+ * False: the receiver's hardware address is not known. */
 static __always_inline bool become(struct play *play)
 {
     struct mcp_message *message = &play->message;
@@ -460,8 +472,9 @@ static __always_inline bool become(struct play *play)
     const struct mcp_kernel_neighbour *peer = bpf_map_lookup_elem(&neighbours, &message->to);
     const uint32_t bytes = message->bytes;
     if (!peer || !peer->known ||
-        (0 != bytes && !mcp_fetch(own_payload(), buffer_at(group->buffer),
-                                  message->header.collective.epoch, bytes / 8))) {
+        (0 != bytes && MCP_ARRIVE == message->header.type &&
+         !mcp_fetch(own_payload(), buffer_at(group->buffer),
+                    epoch_word(message->header.collective.epoch), bytes / 8))) {
         COUNT(send_errors);
         return false;
     }
@@ -610,6 +623,27 @@ static __always_inline int wake(struct __sk_buff *packet, struct mcp_kernel_grou
     return incoming ? PASS : (int)bpf_redirect(place.interface, BPF_F_INGRESS);
 }
 
+/* What becomes of the packet, which has become the last message if there `is_last`; `wakes`:
+ * whoever sleeps is to be woken. */
+static __always_inline int finish(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                  bool is_last, bool wakes, bool incoming)
+{
+    if (wakes && 0 != group->wake_to) {
+        if (is_last) {
+            clone(packet);
+        }
+        return wake(packet, group, incoming);
+    }
+    if (!is_last) {
+        return DROP;
+    }
+    if (incoming) {
+        return (int)bpf_redirect(place.interface, 0);
+    }
+    packet->mark = 0;
+    return PASS;
+}
+
 /*
  * Go on with a group, starting with play->burst. `incoming`: the packet came from the wire, so it
  * must be turned round to leave. Otherwise it is a doorbell on its way out.
@@ -632,20 +666,211 @@ static __always_inline int play(struct play *play, bool incoming)
         COUNT_MORE(barriers, completed);
     }
     const bool is_last = count > 0 && become(play);
-    if (completed > 0 && 0 != group->wake_to) {
-        if (is_last) {
-            clone(packet);
+    return finish(packet, group, is_last, completed > 0, incoming);
+}
+
+/* ---- broadcasts (as in collective_bcast.c) ---- */
+
+/* A part of a broadcast's slot that begins at word `slot` of the buffer. */
+static __always_inline myr_word *slot_part(struct mcp_kernel_buffer *buffer, uint32_t slot,
+                                           uint32_t offset)
+{
+    return (myr_word *)word_at(buffer, slot + offset / 8) + offset % 8 / 4;
+}
+
+#define SLOT(buffer, slot, part) slot_part(buffer, slot, offsetof(struct mcp_bcast_slot, part))
+
+/* The word at which the slot of a broadcast begins. */
+static __always_inline uint32_t slot_of(const struct mcp_group *group, uint32_t number)
+{
+    return mcp_bcast_place(group->window, group->slot_bytes, number) / 8;
+}
+
+/* A block to be handed on: this processor's payload. */
+struct handing {
+    struct play play;
+    uint32_t root, number, bytes;
+    uint32_t child; /* the place of the next one's message; NO_CHILD: none has been found yet */
+};
+
+enum { NO_CHILD = 2 * MCP_KERNEL_PEERS };
+
+static __always_inline void next_child(struct handing *handing)
+{
+    mcp_bcast_message(&handing->play.group->group, handing->child, handing->root, handing->number,
+                      handing->bytes, &handing->play.message);
+}
+
+/* If that is a child, it is the next one. Whoever was so far gets its message. */
+static long hand_on(uint32_t place, void *context)
+{
+    struct handing *handing = context;
+    if (mcp_bcast_child(&handing->play.group->group, place, handing->root)) {
+        if (NO_CHILD != handing->child) {
+            next_child(handing);
+            send_clone(&handing->play);
         }
-        return wake(packet, group, incoming);
+        handing->child = place;
     }
-    if (!is_last) {
+    return 0;
+}
+
+/* Keep the block in its slot. A host that sees the number reads the block. So the number is
+ * exchanged: that is a barrier, which a store is not. */
+static __always_inline enum mcp_recorded keep_block(struct handing *handing)
+{
+    struct mcp_kernel_group *group = handing->play.group;
+    const uint32_t place = group->buffer, bytes = handing->bytes;
+    struct mcp_kernel_buffer *buffer = buffer_at(place);
+    const struct payload *payload = own_payload();
+    enum mcp_recorded recorded = MCP_IMPLAUSIBLE;
+    if (!buffer || !payload) {
+        return recorded;
+    }
+    bpf_spin_lock(&group->lock);
+    const uint32_t slot = slot_of(&group->group, handing->number);
+    if (place == group->buffer) {
+        recorded = mcp_bcast_take(&group->group, handing->root, *SLOT(buffer, slot, number),
+                                  handing->number, bytes);
+    }
+    if (MCP_RECORDED == recorded) {
+        keep(buffer, slot + sizeof(struct mcp_bcast_slot) / 8, payload, bytes);
+        *SLOT(buffer, slot, bytes) = bytes;
+        (void)__sync_lock_test_and_set(SLOT(buffer, slot, number), handing->number);
+    }
+    bpf_spin_unlock(&group->lock);
+    return recorded;
+}
+
+/* The packet has a block, which is this processor's payload: keep it, and hand it on. `incoming` as
+ * in play(). */
+static __always_inline int take_block(struct handing *handing, bool incoming)
+{
+    struct __sk_buff *packet = handing->play.packet;
+    struct mcp_kernel_group *group = handing->play.group;
+    handing->bytes = payload_bytes(packet);
+    handing->child = NO_CHILD;
+    const enum mcp_recorded recorded = keep_block(handing);
+    if (MCP_RECORDED != recorded) {
+        if (incoming && MCP_KNOWN == recorded) {
+            COUNT(duplicates);
+        } else if (incoming) {
+            COUNT(dropped_implausible);
+        }
         return DROP;
     }
-    if (incoming) {
-        return (int)bpf_redirect(place.interface, 0);
+    COUNT(broadcasts);
+    bpf_loop(group->group.nsends & (2 * MCP_KERNEL_MESSAGES - 1), hand_on, handing, 0);
+    const bool any = NO_CHILD != handing->child;
+    if (any) {
+        next_child(handing);
     }
-    packet->mark = 0;
-    return PASS;
+    return finish(packet, group, any && become(&handing->play), true, incoming);
+}
+
+/* This node misses a block: play->message asks for it. False: it is the root. */
+static __always_inline bool ask_bcast(struct play *play, uint32_t root, uint32_t number)
+{
+    struct mcp_kernel_group *group = play->group;
+    bpf_spin_lock(&group->lock);
+    const bool asks = mcp_bcast_ask(&group->group, root, number, &play->message);
+    bpf_spin_unlock(&group->lock);
+    if (asks) {
+        COUNT(asked);
+    }
+    return asks;
+}
+
+/* A peer misses a block. */
+static __always_inline int answer_bcast(struct play *play, const struct mcp_collective_part *part)
+{
+    struct mcp_kernel_group *group = play->group;
+    struct mcp_kernel_buffer *buffer = buffer_at(group->buffer);
+    if (!buffer) {
+        return DROP;
+    }
+    bpf_spin_lock(&group->lock);
+    const uint32_t slot = slot_of(&group->group, part->epoch);
+    const bool sent =
+        mcp_bcast_answer(&group->group, part->node, part->slot, part->epoch,
+                         *SLOT(buffer, slot, number), *SLOT(buffer, slot, bytes), &play->message);
+    bpf_spin_unlock(&group->lock);
+    if (!sent) {
+        return DROP;
+    }
+    if (MCP_BCAST_LATER == play->message.header.type) {
+        COUNT(later);
+        send_clone(play);
+        if (!ask_bcast(play, part->slot, part->epoch)) {
+            return DROP;
+        }
+    } else {
+        COUNT(answered);
+        (void)mcp_fetch(own_payload(), buffer, slot + sizeof(struct mcp_bcast_slot) / 8,
+                        play->message.bytes / 8);
+    }
+    return become(play) ? (int)bpf_redirect(place.interface, 0) : DROP;
+}
+
+/* The parent says that a block is still to come. */
+static __always_inline int hear_bcast(struct mcp_kernel_group *group,
+                                      const struct mcp_collective_part *part)
+{
+    const uint32_t now_ms = (uint32_t)(bpf_ktime_get_ns() / 1000000), place = group->buffer;
+    struct mcp_kernel_buffer *buffer = buffer_at(place);
+    enum mcp_recorded recorded = MCP_IMPLAUSIBLE;
+    if (!buffer) {
+        return DROP;
+    }
+    bpf_spin_lock(&group->lock);
+    const uint32_t slot = slot_of(&group->group, part->epoch);
+    if (place == group->buffer) {
+        recorded = mcp_bcast_hear(&group->group, part->node, part->slot, part->epoch,
+                                  *SLOT(buffer, slot, number));
+    }
+    if (MCP_RECORDED == recorded) {
+        *SLOT(buffer, slot, heard_ms) = now_ms + (0 == now_ms);
+    }
+    bpf_spin_unlock(&group->lock);
+    if (MCP_RECORDED == recorded) {
+        COUNT(heard);
+    } else if (MCP_KNOWN == recorded) {
+        COUNT(duplicates);
+    } else {
+        COUNT(dropped_implausible);
+    }
+    return DROP;
+}
+
+static __always_inline int receive_bcast(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                         const struct mcp_header *header)
+{
+    const struct mcp_collective_part part = header->collective;
+    struct handing handing = {
+        .play = {.packet = packet, .group = group}, .root = part.slot, .number = part.epoch};
+    if (0 == group->group.window) {
+        COUNT(dropped_implausible);
+        return DROP;
+    }
+    if (MCP_BCAST == header->type) {
+        return take_block(&handing, true);
+    }
+    return MCP_BCAST_ASK == header->type ? answer_bcast(&handing.play, &part)
+                                         : hear_bcast(group, &part);
+}
+
+/* The host is the root of a broadcast; or it misses one. */
+static __always_inline int ring_bcast(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                      const struct mcp_doorbell *bell)
+{
+    struct handing handing = {.play = {.packet = packet, .group = group},
+                              .root = group->group.node,
+                              .number = bell->epoch};
+    if (MCP_RING_BCAST == bell->ring) {
+        return load_payload(packet, payload_bytes(packet)) ? take_block(&handing, false) : DROP;
+    }
+    const bool asks = ask_bcast(&handing.play, bell->root, bell->epoch);
+    return finish(packet, group, asks && become(&handing.play), false, false);
 }
 
 /* ---- who is stuck ---- */
@@ -751,6 +976,20 @@ int mcp_clear(struct __sk_buff *order)
     return 0;
 }
 
+/* The same before it gives a buffer to a group that broadcasts. */
+SEC("tc")
+int mcp_clear_buffer(struct __sk_buff *order)
+{
+    struct mcp_kernel_buffer *buffer = buffer_at(order->mark);
+    if (!buffer) {
+        return 1;
+    }
+    for (uint32_t w = 0; w < BUFFER_WORDS; ++w) {
+        *(volatile uint64_t *)word_at(buffer, w) = 0;
+    }
+    return 0;
+}
+
 /* ---- what comes in ---- */
 
 /* Is the packet what somebody has sealed with this secret? Its payload is this processor's then. */
@@ -825,12 +1064,16 @@ static __always_inline enum mcp_recorded fail(struct __sk_buff *packet,
     return MCP_RECORDED;
 }
 
-/* A packet that tells of a peer, but moves no group forward (as in collective.c). */
+/* A packet that moves no group forward: it tells of a peer, or is of a broadcast (as in
+ * collective.c). */
 static __always_inline int take_note(struct __sk_buff *packet, struct mcp_kernel_group *group,
                                      const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
     enum mcp_recorded recorded;
+    if (mcp_is_bcast(header->type)) {
+        return receive_bcast(packet, group, header);
+    }
     if (MCP_FAIL == header->type && 0 != group->leaves) {
         recorded = MCP_KNOWN;
     } else if (MCP_FAIL == header->type) {
@@ -873,7 +1116,7 @@ static __always_inline enum mcp_recorded take_arrival(struct mcp_kernel_group *g
         recorded = mcp_group_claim(&group->group, part.slot, part.epoch, &bytes, &offset);
     }
     if (MCP_RECORDED == recorded) {
-        keep(buffer, part.epoch, payload, bytes, offset);
+        keep(buffer, epoch_word(part.epoch) + offset / 8, payload, bytes);
         recorded = mcp_group_record(&group->group, part.slot, part.epoch);
     }
     bpf_spin_unlock(&group->lock);
@@ -940,6 +1183,14 @@ static __always_inline int answer(struct __sk_buff *packet, struct mcp_kernel_gr
     return (int)bpf_redirect(place.interface, 0);
 }
 
+/* Can a packet of this type have so much payload? */
+static __always_inline bool carries_so(const struct mcp_header *header)
+{
+    return MCP_BCAST == header->type    ? 0 != header->payload_bytes
+           : MCP_ARRIVE == header->type ? true
+                                        : 0 == header->payload_bytes;
+}
+
 /* A packet for none of our groups goes on. If it was for the NIC, it ends at the socket that keeps
  * the NIC's port. All NICs of a network have the same port, and only root's daemon can have it. */
 SEC("tc")
@@ -956,7 +1207,7 @@ int mcp_receive(struct __sk_buff *packet)
     COUNT(packets_received);
     if (MCP_MAGIC != header.magic || MCP_WIRE_VERSION != header.version || 0 == header.type ||
         !mcp_is_collective(header.type) || payload_bytes(packet) != header.payload_bytes ||
-        (0 != header.payload_bytes && MCP_ARRIVE != header.type)) {
+        !carries_so(&header)) {
         COUNT(dropped_damaged);
         return NEXT;
     }
@@ -992,7 +1243,7 @@ static __always_inline void begin_with(struct mcp_kernel_group *group,
                                        const struct payload *block, uint32_t bytes)
 {
     if (mcp_group_offer(&group->group, epoch, bytes)) {
-        keep(buffer, epoch, block, bytes, 0);
+        keep(buffer, epoch_word(epoch), block, bytes);
         mcp_group_start(&group->group, epoch);
     }
 }
@@ -1036,6 +1287,9 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
     }
     if (MCP_RING_START == bell->ring || MCP_RING_FAREWELL == bell->ring) {
         return start(packet, group, bell->epoch);
+    }
+    if (MCP_RING_BCAST == bell->ring || MCP_RING_BCAST_ASK == bell->ring) {
+        return ring_bcast(packet, group, bell);
     }
     struct play playing = {.packet = packet, .group = group};
     if (MCP_RING_ASK == bell->ring) {

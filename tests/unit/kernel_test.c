@@ -5,10 +5,10 @@
  *
  * Invariants. Whatever the peers send and the hosts ring, the program does what the same engine
  * does that is compiled for this processor: the same messages in the same order, the same release,
- * the same data in the buffer, the same counters. Sleepers are woken. The program says of a closed
- * group what was done. Packets that are not provably the NIC's pass untouched, whatever they look
- * like. No process can send a NIC's packets or ring for another user's group, nobody but the owner
- * makes a group fail, and its page can be read and nothing else.
+ * the same data in the buffer, the same broadcasts in their slots, the same counters. Sleepers are
+ * woken. The program says of a closed group what was done. Packets that are not provably the NIC's
+ * pass untouched, whatever they look like. No process can send a NIC's packets or ring for another
+ * user's group, nobody but the owner makes a group fail, and its page can be read and nothing else.
  *
  * Where the kernel, or this process's rights, do not allow it, all this is skipped.
  */
@@ -39,7 +39,9 @@
 #include "coll_nicbarr/schedule.h"
 #include "firmware/kernel/owner.h"
 #include "libmyr/group_player.h"
+#include "libmyr/nic_bcast.h"
 #include "libmyr/nic_data.h"
+#include "libmyr/spread.h"
 #include "os/clock.h"
 #include "tests/unit/crew.h"
 
@@ -420,10 +422,11 @@ struct pair {
     struct mcp_kernel_plan plan;      /* in the kernel, */
     struct mcp_kernel_line *page;     /* mapped */
     struct mcp_kernel_line *line;     /* ... and the group's of it */
-    struct mcp_kernel_buffer *buffer; /* mapped; NULL: it carries no data */
+    struct mcp_kernel_buffer *buffer; /* mapped; NULL: it has none */
     int page_map, buffer_map;
     int bell;
     bool sleeps;             /* somebody on the bell */
+    uint32_t last;           /* the broadcast of the greatest number that has come */
     struct mcp_group *group; /* ... and here */
     _Alignas(MYR_LINE) uint8_t room[ROOM];
 };
@@ -433,20 +436,50 @@ static uint32_t buffer_bytes(const struct pair *pair)
     return pair->plan.places * pair->plan.unit_most;
 }
 
-/* What an earlier group of the user has left on the kernel's buffer is still there. */
+static bool broadcasts(const struct pair *pair)
+{
+    return 0 != pair->plan.window;
+}
+
+static bool has_buffer(const struct pair *pair)
+{
+    return 0 != pair->plan.places || broadcasts(pair);
+}
+
+/* The slot of a broadcast in a window. */
+static struct mcp_bcast_slot *slot_in(const struct pair *pair, const void *window, uint32_t number)
+{
+    return (struct mcp_bcast_slot *)((uintptr_t)window + mcp_bcast_place(pair->plan.window,
+                                                                         pair->plan.slot_bytes,
+                                                                         number));
+}
+
+static struct mcp_bcast_slot *slot_here(const struct pair *pair, uint32_t number)
+{
+    return slot_in(pair, mcp_group_window(pair->group), number);
+}
+
+/* What an earlier group of the user has left on the kernel's buffer is still there, but not in a
+ * group that broadcasts. */
 static void open_buffers(struct pair *pair, int buffer)
 {
+    static const struct mcp_kernel_buffer empty;
     pair->group->places = pair->plan.places;
     pair->group->unit_most = pair->plan.unit_most;
+    pair->group->window = pair->plan.window;
+    pair->group->slot_bytes = pair->plan.slot_bytes;
     pair->buffer = NULL;
     pair->buffer_map = buffer;
-    assert_int_equal(buffer >= 0, 0 != pair->plan.places);
+    assert_int_equal(buffer >= 0, has_buffer(pair));
     if (buffer >= 0) {
         pair->buffer = mmap(NULL, sizeof(*pair->buffer), PROT_READ, MAP_SHARED, buffer, 0);
         assert_ptr_not_equal(pair->buffer, MAP_FAILED);
         for (uint32_t e = 0; e < 2; ++e) {
             memcpy(mcp_group_buffer(pair->group, e), pair->buffer->word[e], buffer_bytes(pair));
         }
+    }
+    if (broadcasts(pair)) {
+        assert_memory_equal(pair->buffer, &empty, sizeof(empty));
     }
 }
 
@@ -459,7 +492,7 @@ static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
     plan->secret.word[0] = crew_random(random);
     plan->secret.word[1] = crew_random(random);
     plan->uid = uid;
-    plan->nodes = MOST_NODES;
+    plan->nodes = 0 == plan->nodes ? MOST_NODES : plan->nodes;
     struct mcp_kernel_seen seen;
     if (mcp_kernel_group_open(kernel, plan, &seen, why) < 0) {
         fail_msg("%s", why);
@@ -470,6 +503,7 @@ static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
     pair->line = &pair->page[seen.line];
     pair->bell = make_socket(0, peer_ip(crew_below(random, MOST_NODES)), PORT);
     pair->sleeps = false;
+    pair->last = 0;
     memset(pair->room, 0, sizeof(pair->room));
     pair->group = (struct mcp_group *)pair->room;
     assert_true(mcp_group_bytes(plan->nsteps, plan->nsends, plan->nwaits) + sizeof(*pair->buffer) <=
@@ -517,6 +551,14 @@ static void expect_done(struct pair *pair)
         assert_memory_equal(pair->buffer->word[e], mcp_group_buffer(pair->group, e),
                             buffer_bytes(pair));
     }
+    for (uint32_t n = 0; n < pair->plan.window; ++n) {
+        struct mcp_bcast_slot *slot = slot_in(pair, pair->buffer, n), *here = slot_here(pair, n);
+        assert_int_equal(slot->number, here->number);
+        assert_int_equal(slot->sleepers, 0);
+        assert_int_equal(0 != slot->heard_ms, 0 != here->heard_ms);
+        assert_int_equal(slot->bytes, here->bytes);
+        assert_memory_equal(slot + 1, here + 1, pair->plan.slot_bytes - sizeof(*slot));
+    }
 }
 
 /* The messages that the engine here has sent because of one event. */
@@ -529,8 +571,11 @@ static void send_one(const struct pair *pair, const struct mcp_message *message)
     struct sent *one = &sent[nsent++];
     one->message = *message;
     assert_true(message->bytes <= sizeof(one->payload));
+    const uint32_t epoch = message->header.collective.epoch;
     if (0 != message->bytes) {
-        memcpy(one->payload, mcp_group_buffer(pair->group, message->header.collective.epoch),
+        memcpy(one->payload,
+               broadcasts(pair) ? (const void *)(slot_here(pair, epoch) + 1)
+                                : mcp_group_buffer(pair->group, epoch),
                message->bytes);
     }
     mcp_seal(&one->message.header, &pair->plan.secret, one->payload, message->bytes);
@@ -574,12 +619,92 @@ static enum mcp_recorded take_here(struct pair *pair, const struct mcp_header *h
     return mcp_group_record(pair->group, part->slot, part->epoch);
 }
 
+/* ---- broadcasts here: as collective_bcast.c does ---- */
+
+static enum mcp_recorded take_block_here(struct pair *pair, uint32_t root, uint32_t number,
+                                         uint32_t bytes)
+{
+    struct mcp_bcast_slot *slot = slot_here(pair, number);
+    struct mcp_message message;
+    const enum mcp_recorded recorded =
+        mcp_bcast_take(pair->group, root, slot->number, number, bytes);
+    if (MCP_RECORDED != recorded) {
+        return recorded;
+    }
+    memcpy(slot + 1, carried, bytes);
+    slot->bytes = bytes;
+    slot->number = number;
+    pair->last = myr_epoch_reached(pair->last, number) ? pair->last : number;
+    for (uint32_t s = 0; s < pair->plan.nsends; ++s) {
+        if (mcp_bcast_child(pair->group, s, root)) {
+            mcp_bcast_message(pair->group, s, root, number, bytes, &message);
+            send_one(pair, &message);
+        }
+    }
+    ++count.broadcasts;
+    return MCP_RECORDED;
+}
+
+static void ask_bcast_here(struct pair *pair, uint32_t root, uint32_t number)
+{
+    struct mcp_message message;
+    if (mcp_bcast_ask(pair->group, root, number, &message)) {
+        ++count.asked;
+        send_one(pair, &message);
+    }
+}
+
+static void answer_bcast_here(struct pair *pair, const struct mcp_collective_part *part)
+{
+    struct mcp_bcast_slot *slot = slot_here(pair, part->epoch);
+    struct mcp_message message;
+    if (!mcp_bcast_answer(pair->group, part->node, part->slot, part->epoch, slot->number,
+                          slot->bytes, &message)) {
+        return;
+    }
+    send_one(pair, &message);
+    if (MCP_BCAST_LATER == message.header.type) {
+        ++count.later;
+        ask_bcast_here(pair, part->slot, part->epoch);
+    } else {
+        ++count.answered;
+    }
+}
+
+static void receive_bcast_here(struct pair *pair, const struct mcp_header *header)
+{
+    const struct mcp_collective_part *part = &header->collective;
+    if (!broadcasts(pair)) {
+        ++count.dropped_implausible;
+        return;
+    }
+    if (MCP_BCAST_ASK == header->type) {
+        answer_bcast_here(pair, part);
+        return;
+    }
+    enum mcp_recorded recorded;
+    if (MCP_BCAST == header->type) {
+        recorded = take_block_here(pair, part->slot, part->epoch, header->payload_bytes);
+    } else {
+        struct mcp_bcast_slot *slot = slot_here(pair, part->epoch);
+        recorded = mcp_bcast_hear(pair->group, part->node, part->slot, part->epoch, slot->number);
+        slot->heard_ms |= MCP_RECORDED == recorded;
+        count.heard += MCP_RECORDED == recorded;
+    }
+    count.duplicates += MCP_KNOWN == recorded;
+    count.dropped_implausible += MCP_IMPLAUSIBLE == recorded;
+}
+
 /* A whole packet of this group has come: as collective.c does. */
 static void receive_here(struct pair *pair, const struct mcp_header *header)
 {
     const struct mcp_collective_part *part = &header->collective;
     struct mcp_message message;
     ++count.packets_received;
+    if (mcp_is_bcast(header->type)) {
+        receive_bcast_here(pair, header);
+        return;
+    }
     if (MCP_ASK == header->type) {
         if (mcp_group_answer(pair->group, part->node, part->slot, part->epoch, &message)) {
             count.later += MCP_LATER == message.header.type;
@@ -739,6 +864,59 @@ static struct mcp_header some_excuse(const struct pair *pair, uint64_t *random)
                        0 == crew_below(random, 5) ? MOST_NODES : from->node);
 }
 
+/* The number of a broadcast: the next one, as a rule; one that has come, or has not; about the last
+ * that the window has room for; or any. */
+static uint32_t some_number(const struct pair *pair, uint64_t *random)
+{
+    switch (crew_below(random, 8)) {
+    case 0:
+        return pair->last - crew_below(random, 2 * MCP_BCAST_SLOTS);
+    case 1:
+        return pair->last + crew_below(random, 4);
+    case 2:
+        return mcp_bcast_credit(pair->plan.window, pair->group->started) + crew_below(random, 3);
+    case 3:
+        return 0 == crew_below(random, 4) ? (uint32_t)crew_random(random) : pair->last;
+    default:
+        return pair->last + 1;
+    }
+}
+
+static uint32_t some_root(const struct pair *pair, uint64_t *random)
+{
+    return crew_below(random, pair->plan.nodes + (0 == crew_below(random, 8) ? 2 : 0));
+}
+
+/* A block, which fits as a rule. */
+static uint32_t fill_block(const struct pair *pair, uint64_t *random)
+{
+    const uint32_t most = broadcasts(pair) && 0 != crew_below(random, 8)
+                              ? pair->plan.slot_bytes - (uint32_t)sizeof(struct mcp_bcast_slot)
+                              : MCP_PAYLOAD_MOST;
+    const uint32_t bytes = MCP_BLOCK_UNIT * (1 + crew_below(random, most / MCP_BLOCK_UNIT));
+    fill_carried(bytes, random);
+    return bytes;
+}
+
+/* Of a broadcast: its block, or that it is missing, or still to come. */
+static struct mcp_header some_bcast(const struct pair *pair, uint64_t *random)
+{
+    const uint32_t kind = crew_below(random, has_buffer(pair) ? 8 : 2);
+    const bool asks = 0 == kind;
+    const struct mcp_kernel_peer *peer =
+        &pair->plan.peers[asks ? crew_below(random, pair->plan.nsends)
+                               : pair->plan.nsends + crew_below(random, pair->plan.nwaits)];
+    const uint32_t node = 0 == crew_below(random, 8) ? MOST_NODES : peer->node;
+    struct mcp_header header =
+        make_header(pair, asks ? MCP_BCAST_ASK : MCP_BCAST_LATER, some_number(pair, random),
+                    some_root(pair, random), node);
+    if (kind > 2) {
+        header.type = MCP_BCAST;
+        mcp_seal(&header, &pair->plan.secret, carried, fill_block(pair, random));
+    }
+    return header;
+}
+
 /* Something has happened. Is whoever sleeps woken if it `wakes`, and nobody else? */
 static void expect_woken(struct pair *pair, bool wakes)
 {
@@ -757,10 +935,18 @@ static void expect_woken(struct pair *pair, bool wakes)
 static void event_packet(struct pair *pair, struct mcp_header header, uint64_t *random)
 {
     const uint32_t before = done(pair);
+    const uint64_t blocks = count.broadcasts;
     receive_here(pair, &header);
     inject_collective(crew_below(random, MOST_NODES), &header);
     expect_same(pair);
-    expect_woken(pair, before != done(pair));
+    expect_woken(pair, before != done(pair) || blocks != count.broadcasts);
+}
+
+/* Can a packet of this type have so many bytes behind its header? */
+static bool carries_so(const struct mcp_header *header)
+{
+    return MCP_BCAST == header->type ? 0 != header->payload_bytes
+                                     : 0 == header->payload_bytes || MCP_ARRIVE == header->type;
 }
 
 /* One comes in that nobody of the group has sent, with so many bytes behind its header. Where its
@@ -774,7 +960,7 @@ static void inject_strange(struct pair *pair, uint32_t from, const struct mcp_he
     const size_t bytes = make_collective(&frame, from, header, behind_it);
     if (MCP_MAGIC != header->magic || MCP_WIRE_VERSION != header->version ||
         !mcp_is_collective(header->type) || behind_it != header->payload_bytes ||
-        (0 != header->payload_bytes && MCP_ARRIVE != header->type)) {
+        !carries_so(header)) {
         ++count.dropped_damaged;
     } else if (pair->key != header->key) {
         ++count.dropped_foreign;
@@ -796,7 +982,9 @@ static void flip(void *bytes, uint32_t bit)
 
 static void event_bad_packet(struct pair *pair, uint64_t *random)
 {
-    struct mcp_header header = some_arrival(pair, random);
+    struct mcp_header header = broadcasts(pair) && 0 == crew_below(random, 2)
+                                   ? some_bcast(pair, random)
+                                   : some_arrival(pair, random);
     struct mcp_secret other = pair->plan.secret;
     const uint32_t bytes = header.payload_bytes;
     switch (crew_below(random, 5)) {
@@ -836,7 +1024,7 @@ static void event_wrong_length(struct pair *pair, uint64_t *random)
     memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
     make_frame(&frame, crew_below(random, MOST_NODES), PORT, packet, bytes);
     if (bytes == MCP_COLLECTIVE_BYTES ||
-        (0 != pair->plan.places && bytes > MCP_COLLECTIVE_BYTES && behind_it <= MCP_PAYLOAD_MOST &&
+        (has_buffer(pair) && bytes > MCP_COLLECTIVE_BYTES && behind_it <= MCP_PAYLOAD_MOST &&
          0 == behind_it % MCP_BLOCK_UNIT)) {
         ++count.packets_received;
         ++count.dropped_damaged;
@@ -893,7 +1081,7 @@ static void event_ring(struct pair *pair, uint64_t *random)
     case 1:
         ask_here(pair);
         ring_with(pair->bell, pair->key, MCP_RING_ASK, pair->group->started,
-                  0 == pair->plan.places ? 0 : some_bytes(random));
+                  has_buffer(pair) ? some_bytes(random) : 0);
         break;
     case 2:
         pair->sleeps = true;
@@ -911,10 +1099,42 @@ static void event_ring(struct pair *pair, uint64_t *random)
     expect_same(pair);
 }
 
+/* The host is the root of a broadcast, or says so; or it misses one. */
+static void event_ring_bcast(struct pair *pair, uint64_t *random)
+{
+    const uint32_t number = some_number(pair, random);
+    const uint64_t blocks = count.broadcasts;
+    if (has_buffer(pair) && 0 != crew_below(random, 4)) {
+        const uint32_t bytes = fill_block(pair, random);
+        (void)take_block_here(pair, pair->plan.node, number, bytes);
+        ring_with(pair->bell, pair->key, MCP_RING_BCAST, number, bytes);
+    } else if (0 == crew_below(random, 8)) { /* with no block */
+        ring(pair->bell, pair->key, MCP_RING_BCAST, number);
+    } else {
+        struct mcp_doorbell bell = make_doorbell(pair->key, MCP_RING_BCAST_ASK, number);
+        bell.root = some_root(pair, random);
+        ask_bcast_here(pair, bell.root, number);
+        assert_int_equal(send(pair->bell, &bell, sizeof(bell), 0), sizeof(bell));
+    }
+    expect_same(pair);
+    expect_woken(pair, blocks != count.broadcasts);
+}
+
+static void event_bcast(struct pair *pair, uint64_t *random)
+{
+    if (0 == crew_below(random, 4)) {
+        event_ring_bcast(pair, random);
+    } else {
+        event_packet(pair, some_bcast(pair, random), random);
+    }
+}
+
 static void event(struct pair *pair, uint64_t *random)
 {
     const uint32_t kind = crew_below(random, 32);
-    if (kind < 8) {
+    if (0 == crew_below(random, broadcasts(pair) ? 2 : 32)) {
+        event_bcast(pair, random);
+    } else if (kind < 8) {
         event_start(pair, random);
     } else if (kind < 13) {
         event_packet(pair, some_arrival(pair, random), random);
@@ -1056,6 +1276,49 @@ static void plan_schedule(struct mcp_kernel_plan *plan, bool carries, uint64_t *
     nicbarr_schedule_destroy(&schedule);
 }
 
+/* A node's part of a group that broadcasts. */
+static void plan_broadcasts(struct mcp_kernel_plan *plan, uint64_t *random)
+{
+    const struct nicbarr_among asked = {{NICBARR_DISSEMINATION, 1 + crew_below(random, 3), 0},
+                                        2 + crew_below(random, MOST_NODES - 1)};
+    struct myr_nic_bcast bcast = {.slots = NULL};
+    struct mcp_peer peers[MCP_KERNEL_PEERS];
+    struct myr_schedule schedule;
+    memset(plan, 0, sizeof(*plan));
+    plan->nodes = asked.size;
+    plan->node = crew_below(random, asked.size);
+    assert_true(nicbarr_schedule_of(&asked, plan->node, &schedule));
+    const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
+    plan->nsteps = lengths.steps;
+    plan->nsends = lengths.sends;
+    plan->nwaits = lengths.waits;
+    plan->slot_bytes = mcp_bcast_slot_bytes(
+        MCP_BLOCK_UNIT * (1 + crew_below(random, MCP_PAYLOAD_MOST / MCP_BLOCK_UNIT)));
+    plan->window = mcp_bcast_window(plan->slot_bytes);
+    assert_true(myr_spread_plan(&schedule, asked.size, plan->node, &bcast.spread));
+    assert_true(myr_fill_tables(&schedule, plan->node, nicbarr_schedule_of, &asked, NULL, &bcast,
+                                plan->steps, peers));
+    for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
+        plan->peers[p] = peer_at(peers[p].node, peers[p].slot);
+        plan->peers[p].at = peers[p].at;
+    }
+    myr_spread_free(&bcast.spread);
+    nicbarr_schedule_destroy(&schedule);
+}
+
+/* Reaches that no algorithm makes. */
+static void broadcast_anything(struct mcp_kernel_plan *plan, uint64_t *random)
+{
+    plan->window = UINT32_C(8) << crew_below(random, 4);
+    const uint32_t room = MCP_BCAST_BYTES / plan->window - (uint32_t)sizeof(struct mcp_bcast_slot);
+    const uint32_t most = room < MCP_PAYLOAD_MOST ? room : MCP_PAYLOAD_MOST;
+    plan->slot_bytes =
+        mcp_bcast_slot_bytes(MCP_BLOCK_UNIT * (1 + crew_below(random, most / MCP_BLOCK_UNIT)));
+    for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
+        plan->peers[p].at = (uint16_t)crew_below(random, MOST_NODES + 1);
+    }
+}
+
 static struct mcp_kernel_peer some_peer(uint64_t *random)
 {
     const uint32_t node = crew_below(random, MOST_NODES);
@@ -1106,14 +1369,26 @@ static void traces_of_schedules(void **state)
     }
 }
 
+static void traces_of_broadcasts(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 16;
+    for (uint32_t t = 0; t < TRACES / 2; ++t) {
+        plan_broadcasts(&pair.plan, &random);
+        play_trace(&pair, 4 * EVENTS, &random);
+    }
+}
+
 static void traces_of_any_tables(void **state)
 {
     (void)state;
     uint64_t random = crew_seed() + 1;
     for (uint32_t t = 0; t < TRACES / 3; ++t) {
         plan_anything(&pair.plan, 0 == t % 2, &random);
-        if (0 != t / 2 % 2) {
+        if (1 == t / 2 % 3) {
             carry_anything(&pair.plan, &random);
+        } else if (2 == t / 2 % 3) {
+            broadcast_anything(&pair.plan, &random);
         }
         play_trace(&pair, 4 * EVENTS, &random);
     }
@@ -2610,6 +2885,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(traces_of_schedules),
+        cmocka_unit_test(traces_of_broadcasts),
         cmocka_unit_test(traces_of_any_tables),
         cmocka_unit_test(all_at_once),
         cmocka_unit_test(only_members_are_believed),
