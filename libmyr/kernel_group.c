@@ -22,6 +22,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/group_player.h"
 #include "libmyr/kernel_inside.h"
+#include "libmyr/nic_bcast.h"
 #include "libmyr/nic_data.h"
 #include "libmyr/segment.h"
 #include "os/calls.h"
@@ -39,7 +40,7 @@ struct myr_kernel_seat {
     struct myr_kernel_nic *nic;
     const struct mcp_kernel_line *page;     /* of the user's, */
     const struct mcp_kernel_line *line;     /* ... and the group's in it */
-    const struct mcp_kernel_buffer *buffer; /* NULL: it carries no data */
+    const struct mcp_kernel_buffer *buffer; /* NULL: it has none */
     int bell;                               /* UDP socket, connected to a peer */
     uint64_t key;
     uint32_t stuck_at;            /* the last epoch that was complete when somebody reminded, */
@@ -83,28 +84,41 @@ static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_
     send_bell(seat, &bell, sizeof(bell));
 }
 
-/* Begin an epoch with the node's block. */
-static void ring_with(const struct myr_kernel_seat *seat, uint32_t epoch, const void *block,
-                      uint32_t unit)
+/* The same with a block behind it. */
+static void ring_with(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch,
+                      const void *block, uint32_t bytes)
 {
     struct {
         struct mcp_doorbell bell;
         uint8_t block[MCP_PAYLOAD_MOST];
     } words; /* as much of it as is sent gets written */
-    words.bell = mcp_doorbell(MCP_RING_START, epoch, seat->key);
-    if (unit <= sizeof(words.block)) {
-        memcpy(words.block, block, unit);
-        send_bell(seat, &words, sizeof(words.bell) + unit);
+    words.bell = mcp_doorbell(what, epoch, seat->key);
+    if (bytes <= sizeof(words.block)) {
+        memcpy(words.block, block, bytes);
+        send_bell(seat, &words, sizeof(words.bell) + bytes);
     }
 }
 
 static void start(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit)
 {
     if (NULL != group->data) {
-        ring_with(seat_of(group), epoch, block, unit);
+        ring_with(seat_of(group), MCP_RING_START, epoch, block, unit);
     } else {
         ring(seat_of(group), MCP_RING_START, epoch);
     }
+}
+
+static void bcast(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes)
+{
+    ring_with(seat_of(group), MCP_RING_BCAST, number, block, bytes);
+}
+
+static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t number)
+{
+    const struct myr_kernel_seat *seat = seat_of(group);
+    struct mcp_doorbell bell = mcp_doorbell(MCP_RING_BCAST_ASK, number, seat->key);
+    bell.root = root;
+    send_bell(seat, &bell, sizeof(bell));
 }
 
 /* Begin again the epochs after `done` that the node has arrived in: their doorbells may have been
@@ -117,7 +131,7 @@ static void start_again(const struct myr_nic_group *group, uint32_t done)
         const uint8_t *block;
         const uint32_t unit = myr_nic_data_built(group, done + 1, &block);
         if (UINT32_MAX != unit) {
-            ring_with(seat, done + 1, block, unit);
+            ring_with(seat, MCP_RING_START, done + 1, block, unit);
         }
         return;
     }
@@ -233,8 +247,13 @@ static void give_up_seat(struct myr_kernel_seat *seat)
     free(seat);
 }
 
+/* (The farewell of a group that broadcasts is the epoch after the last one that the NIC knows of:
+ * so it had better know of all.) */
 static void leave(struct myr_nic_group *group)
 {
+    if (NULL != group->bcast) {
+        start_again(group, myr_observe(group->done));
+    }
     myr_kernel_nic_ask_close(seat_of(group)->nic, seat_of(group)->key);
     give_up_seat(seat_of(group));
     myr_record_leave(group->segment, group->record);
@@ -242,6 +261,8 @@ static void leave(struct myr_nic_group *group)
 
 static const struct myr_player kernel_player = {
     .start = start,
+    .bcast = bcast,
+    .bcast_ask = ask_bcast,
     .poll = look,
     .remind = remind,
     .sleep = sleep_on_nic,
@@ -329,18 +350,16 @@ static void name_peers(const struct mcp_peer *peers, uint32_t count,
 }
 
 /* What the daemon must know to open the group. */
-static enum myr_status make_question(const struct myr_nic_members *members,
+static enum myr_status make_question(const struct myr_nic_group *group,
+                                     const struct myr_nic_members *members,
+                                     const struct myr_schedule *schedule,
                                      myr_schedule_fn schedule_of, const void *context,
-                                     const struct myr_nic_data *data,
                                      struct myr_kernel_question *question, struct myr_error *error)
 {
-    struct myr_schedule schedule;
-    if (!schedule_of(context, members->node, &schedule)) {
-        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
-    }
-    const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
+    const struct myr_nic_data *data = group->data;
+    const struct myr_nic_bcast *bcasts = group->bcast;
+    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
     struct mcp_peer peers[MCP_KERNEL_PEERS];
-    enum myr_status status = MYR_OK;
     *question = (struct myr_kernel_question){
         .key = members->key,
         .secret = members->secret,
@@ -351,16 +370,34 @@ static enum myr_status make_question(const struct myr_nic_members *members,
         .nwaits = lengths.waits,
         .places = NULL == data ? 0 : data->carry.places,
         .unit_most = NULL == data ? 0 : data->unit_most,
+        .window = NULL == bcasts ? 0 : bcasts->window,
+        .slot_bytes = NULL == bcasts ? 0 : bcasts->slot_bytes,
     };
     if (lengths.steps > MCP_KERNEL_STEPS || lengths.sends > MCP_KERNEL_MESSAGES ||
         lengths.waits > MCP_KERNEL_MESSAGES) {
-        status = myr_fail(error, MYR_ERR_TOO_LONG, 0,
-                          "the schedule has more messages than a kernel's NIC has room for");
-    } else if (!myr_fill_tables(&schedule, members->node, schedule_of, context, data, NULL,
-                                question->steps, peers)) {
-        status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
-    } else {
-        name_peers(peers, lengths.sends + lengths.waits, members, question->peers);
+        return myr_fail(error, MYR_ERR_TOO_LONG, 0,
+                        "the schedule has more messages than a kernel's NIC has room for");
+    }
+    if (!myr_fill_tables(schedule, members->node, schedule_of, context, data, bcasts,
+                         question->steps, peers)) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    name_peers(peers, lengths.sends + lengths.waits, members, question->peers);
+    return MYR_OK;
+}
+
+/* The same, where the schedule is still to be asked for: it says whether it is for broadcasts. */
+static enum myr_status plan(struct myr_nic_group *group, const struct myr_nic_members *members,
+                            myr_schedule_fn schedule_of, const void *context,
+                            struct myr_kernel_question *question, struct myr_error *error)
+{
+    struct myr_schedule schedule;
+    if (!schedule_of(context, members->node, &schedule)) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    enum myr_status status = myr_nic_bcast_new(members, &schedule, &group->bcast, error);
+    if (MYR_OK == status) {
+        status = make_question(group, members, &schedule, schedule_of, context, question, error);
     }
     free(schedule.steps);
     return status;
@@ -387,6 +424,9 @@ static void take_up(struct myr_nic_group *group, const struct myr_kernel_seat *s
         group->data->shared =
             (struct myr_node_data *)(group->record->slots + bytes_before_data(group->locals));
     }
+    if (NULL != group->bcast) {
+        group->bcast->slots = (const uint8_t *)seat->buffer;
+    }
 }
 
 /* The process has met the node's others in the record: join the group. */
@@ -396,8 +436,7 @@ static enum myr_status join(struct myr_nic_group *group, struct myr_kernel_nic *
 {
     struct myr_kernel_question question;
     struct myr_kernel_seat *seat = NULL;
-    enum myr_status status =
-        make_question(members, schedule_of, context, group->data, &question, error);
+    enum myr_status status = plan(group, members, schedule_of, context, &question, error);
     if (MYR_OK == status) {
         status = take_seat(nic, &question, &seat, error);
     }
@@ -426,6 +465,7 @@ enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_ke
     enum myr_status status =
         myr_nic_data_new(members, schedule_of, context, MCP_KERNEL_BUFFER, &data, error);
     const uint32_t unit_most = NULL != data                            ? data->unit_most
+                               : members->broadcasts                   ? 0
                                : members->unit_most < MCP_PAYLOAD_MOST ? members->unit_most
                                                                        : MCP_PAYLOAD_MOST;
     struct myr_record *record = myr_record_join(segment, &key, members->locals,
@@ -450,7 +490,9 @@ enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_ke
     } else {
         myr_record_leave(segment, record);
         myr_nic_data_free(data);
+        myr_nic_bcast_free(group->bcast);
         group->data = NULL;
+        group->bcast = NULL;
         group->record = NULL;
     }
     return status;

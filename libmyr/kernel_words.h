@@ -14,7 +14,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/nic.h"
 
-#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b46) /* "mykF"; changes with what follows */
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b47) /* "mykG"; changes with what follows */
 
 /* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
  */
@@ -34,7 +34,7 @@ struct myr_kernel_question {
     uint64_t key; /* of the group */
     struct mcp_secret secret;
     uint32_t nodes, node, nsteps, nsends, nwaits;
-    uint32_t places, unit_most; /* as in struct mcp_group */
+    uint32_t places, unit_most, window, slot_bytes; /* as in struct mcp_group */
     uint32_t zero;
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_kernel_peer peers[MCP_KERNEL_PEERS]; /* nsends + nwaits */
@@ -45,8 +45,8 @@ struct myr_kernel_answer {
     uint32_t status;         /* enum myr_status */
     struct myr_nic_name nic; /* HELLO */
     char why[240];           /* where that is not MYR_OK */
-    /* OPEN: with the descriptors (SCM_RIGHTS) of the page and, if the group carries data, of its
-     * buffer; and the place of the group's line on the page */
+    /* OPEN: with the descriptors (SCM_RIGHTS) of the page and, if the group carries data or
+     * broadcasts, of its buffer; and the place of the group's line on the page */
     uint32_t line;
     uint32_t zero;
 };

@@ -163,8 +163,8 @@ static bool let_go(struct group *group, uint64_t holder)
 
 /* ---- farewells ---- */
 
-/* All have left a group. Peers may still miss its data: it begins one more epoch. False: close it
- * now. */
+/* All have left a group. Peers may still miss its data, or a broadcast: it begins one more epoch.
+ * False: close it now. */
 static bool begin_farewell(struct myrd_groups *groups, struct group *group)
 {
     group->leaves =

@@ -5,12 +5,12 @@
  *
  * Invariants: only its own user knows a group. A group is open as long as somebody holds it. Of a
  * closed group the NIC keeps the last epoch, as peers may still ask for its messages, however late.
- * Only many later closings make the NIC forget it. A group that carries data plays one more epoch
- * before it is closed, as peers may miss its last data; nobody waits for that, and it gives way to
- * a new group of its user's where there is no room. A holder that dies makes its group fail. Of
- * groups, and of those that are closed, a user has a share (share.h), and so of the questions that
- * are asked for groups that are stuck (users.h). The caller gives the time, so a test can pretend
- * any time.
+ * Only many later closings make the NIC forget it. A group that carries data, or broadcasts, plays
+ * one more epoch before it is closed, as peers may miss its last data; nobody waits for that, and
+ * it gives way to a new group of its user's where there is no room. A holder that dies makes its
+ * group fail. Of groups, and of those that are closed, a user has a share (share.h), and so of the
+ * questions that are asked for groups that are stuck (users.h). The caller gives the time, so a
+ * test can pretend any time.
  */
 #ifndef MYRD_KERNEL_GROUPS_H
 #define MYRD_KERNEL_GROUPS_H

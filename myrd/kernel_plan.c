@@ -68,6 +68,26 @@ static enum myr_status check_data(const struct myr_kernel_question *question,
                 : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no buffer for data");
 }
 
+/* Its window has room in the buffer, and its blocks in packets. (How far messages reach does not
+ * matter here: whatever it is, a block is handed on once, and a question comes nearer to the root.)
+ */
+static enum myr_status check_bcast(const struct myr_kernel_question *question,
+                                   struct myr_error *error)
+{
+    const uint32_t head = sizeof(struct mcp_bcast_slot);
+    const uint32_t window = question->window, slot_bytes = question->slot_bytes;
+    bool good = window >= 8 && window <= MCP_BCAST_SLOTS && 0 == (window & (window - 1)) &&
+                0 == slot_bytes % MCP_BLOCK_UNIT && slot_bytes > head &&
+                slot_bytes - head <= MCP_PAYLOAD_MOST && window * slot_bytes <= MCP_BCAST_BYTES &&
+                0 == question->places && 0 == question->unit_most;
+    for (uint32_t p = 0; good && p < question->nsends + question->nwaits; ++p) {
+        good = 0 == question->peers[p].blocks;
+    }
+    return good ? MYR_OK
+                : myr_fail(error, MYR_ERR_SYSTEM, 0,
+                           "myrd refuses: that is no window for broadcasts");
+}
+
 /* Does a host come twice among these? */
 static bool repeat(const struct mcp_kernel_peer *peers, uint32_t count)
 {
@@ -112,7 +132,8 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
         status = check_hosts(question, error);
     }
     if (MYR_OK == status) {
-        status = check_data(question, error);
+        status = 0 != question->window || 0 != question->slot_bytes ? check_bcast(question, error)
+                                                                    : check_data(question, error);
     }
     if (MYR_OK != status) {
         return status;
@@ -127,6 +148,8 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
     plan->nwaits = question->nwaits;
     plan->places = question->places;
     plan->unit_most = question->unit_most;
+    plan->window = question->window;
+    plan->slot_bytes = question->slot_bytes;
     memcpy(plan->steps, question->steps, sizeof(plan->steps[0]) * plan->nsteps);
     return MYR_OK;
 }
@@ -135,7 +158,8 @@ bool myrd_kernel_plan_equal(const struct mcp_kernel_plan *a, const struct mcp_ke
 {
     return a->key == b->key && a->uid == b->uid && a->nodes == b->nodes && a->node == b->node &&
            a->nsteps == b->nsteps && a->nsends == b->nsends && a->nwaits == b->nwaits &&
-           a->places == b->places && a->unit_most == b->unit_most &&
+           a->places == b->places && a->unit_most == b->unit_most && a->window == b->window &&
+           a->slot_bytes == b->slot_bytes &&
            0 == memcmp(&a->secret, &b->secret, sizeof(a->secret)) &&
            0 == memcmp(a->steps, b->steps, sizeof(a->steps)) &&
            0 == memcmp(a->peers, b->peers, sizeof(a->peers));
