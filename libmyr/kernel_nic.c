@@ -208,8 +208,9 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
 {
     struct myr_kernel_answer answer;
     int maps[MYR_TALK_DESCRIPTORS] = {-1, -1};
+    const bool has_buffer = 0 != question->places || 0 != question->window;
     const enum myr_status status = request(nic, question, MYR_KERNEL_OPEN, &for_opening, &answer,
-                                           maps, 0 == question->places ? 1 : 2, error);
+                                           maps, has_buffer ? 2 : 1, error);
     seen->page = maps[0];
     seen->buffer = maps[1];
     seen->line = answer.line % MCP_KERNEL_LINES;
