@@ -120,8 +120,8 @@ static bool remind(nicbarr_request_t *request, bool look)
     myr_nic_group_remind(group);
     if (!request->of.across.looked) {
         request->of.across.looked = true;
-        request->of.across.wait =
-            (struct nicbarr_wait){nicbarr_now_ms(), request->of.across.carried.epoch, false};
+        request->of.across.wait = (struct nicbarr_wait){.began_ms = nicbarr_now_ms(),
+                                                        .epoch = request->of.across.carried.epoch};
     }
     if (look || myr_nic_group_over(group)) {
         rc = nicbarr_overdue_look(request->module, request->super.req_mpi_object.comm, group,

@@ -75,7 +75,7 @@ static bool remind_across(nicbarr_request_t *request, bool look)
     if (!request->of.barrier.looked) {
         request->of.barrier.looked = true;
         request->of.barrier.wait =
-            (struct nicbarr_wait){nicbarr_now_ms(), request->of.barrier.epoch, false};
+            (struct nicbarr_wait){.began_ms = nicbarr_now_ms(), .epoch = request->of.barrier.epoch};
     }
     if (look || myr_nic_group_over(group)) {
         request->super.req_status.MPI_ERROR = nicbarr_overdue_look(

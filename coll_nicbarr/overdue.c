@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Barriers that take long; see overdue.h. */
+/* Collectives that take long; see overdue.h. */
 #include "coll_nicbarr/overdue.h"
 
 #include <stdarg.h>
@@ -8,6 +8,7 @@
 #include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/data.h"
+#include "libmyr/nic_bcast.h"
 #include "os/clock.h"
 
 enum {
@@ -154,8 +155,11 @@ static void begin(struct line *line, ompi_communicator_t *comm, const struct myr
 {
     char name[NICBARR_COMM_TEXT];
     *line = (struct line){.length = 0};
-    add(line, "%s %u on %s has waited for %.1f s", NULL == group->data ? "barrier" : "reduction",
-        wait->epoch, nicbarr_comm_name(comm, name),
+    add(line, "%s %u on %s has waited for %.1f s",
+        NULL != group->bcast  ? "broadcast"
+        : NULL != group->data ? "reduction"
+                              : "barrier",
+        NULL != group->bcast ? group->bcast->number : wait->epoch, nicbarr_comm_name(comm, name),
         (double)(nicbarr_now_ms() - wait->began_ms) * 1e-3);
 }
 
@@ -274,17 +278,42 @@ void nicbarr_overdue_end(ompi_communicator_t *comm, const struct myr_nic_group *
     }
 }
 
-int nicbarr_overdue_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         struct myr_nic_group *group, uint32_t epoch)
+/* ---- waiting ---- */
+
+static bool is_over(const struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
-    struct nicbarr_wait wait = {.began_ms = nicbarr_now_ms() - NICBARR_LOOK_MS, .epoch = epoch};
+    return wait->block ? myr_nic_bcast_test(group) : myr_nic_group_test(group, wait->epoch);
+}
+
+static bool wait_more(struct myr_nic_group *group, const struct nicbarr_wait *wait)
+{
+    return wait->block ? myr_nic_bcast_wait(group, NICBARR_LOOK_US)
+                       : myr_nic_group_wait(group, wait->epoch, NICBARR_LOOK_US);
+}
+
+static int go_on_waiting(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         struct myr_nic_group *group, struct nicbarr_wait wait)
+{
+    wait.began_ms = nicbarr_now_ms() - NICBARR_LOOK_MS;
     do {
         const int rc = nicbarr_overdue_look(module, comm, group, &wait);
         if (OMPI_SUCCESS != rc) {
             /* It may have come to an end in the very last moment. */
-            return myr_nic_group_test(group, epoch) ? OMPI_SUCCESS : rc;
+            return is_over(group, &wait) ? OMPI_SUCCESS : rc;
         }
-    } while (!myr_nic_group_wait(group, epoch, NICBARR_LOOK_US));
+    } while (!wait_more(group, &wait));
     nicbarr_overdue_end(comm, group, &wait);
     return OMPI_SUCCESS;
+}
+
+int nicbarr_overdue_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         struct myr_nic_group *group, uint32_t epoch)
+{
+    return go_on_waiting(module, comm, group, (struct nicbarr_wait){.epoch = epoch});
+}
+
+int nicbarr_overdue_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          struct myr_nic_group *group)
+{
+    return go_on_waiting(module, comm, group, (struct nicbarr_wait){.block = true});
 }

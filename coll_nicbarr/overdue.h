@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A barrier across nodes that takes long: is a node missing that gives no sign of life?
+ * A collective across nodes that takes long: is a node missing that gives no sign of life?
  *
  * Late is not dead. A NIC that is asked for what its host has not sent yet says so, and its host
  * may be late for hours without a word. After coll_nicbarr_warn without a sign of a node the person
  * is told, once for each barrier. After coll_nicbarr_timeout the group fails on all nodes, and the
  * communicator's error handler is called. Other communicators go on.
  *
- * Called by barrier.c, ibarrier.c and tune.c, about once in a second of waiting; what is over
+ * Called by all who wait for a group of NICs, about once in a second of waiting; what is over
  * sooner never comes here.
  */
 #ifndef NICBARR_OVERDUE_H
@@ -18,11 +18,12 @@
 /* How long to wait before looking, and between two looks. */
 enum { NICBARR_LOOK_US = 1000000, NICBARR_LOOK_MS = NICBARR_LOOK_US / 1000 };
 
-/* What is known of a wait for one epoch. */
+/* What is known of a wait for one epoch, or for a broadcast's block. */
 struct nicbarr_wait {
     uint32_t began_ms; /* as nicbarr_now_ms() */
     uint32_t epoch;
     bool warned;
+    bool block; /* that is waited for; `epoch` is of no meaning */
 };
 
 /* Milliseconds of CLOCK_MONOTONIC; wraps around. */
@@ -45,6 +46,10 @@ void nicbarr_overdue_end(ompi_communicator_t *comm, const struct myr_nic_group *
 /* Go on waiting for `epoch` after a first NICBARR_LOOK_US; OMPI_SUCCESS, or an error of MPI's. */
 int nicbarr_overdue_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, uint32_t epoch);
+
+/* The same for the block of the broadcast that this process has begun last. */
+int nicbarr_overdue_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          struct myr_nic_group *group);
 
 /* Arrive in `group` and wait for all others. */
 static inline int nicbarr_nic_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
