@@ -47,6 +47,11 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
     return carried.rc;
 }
 
+static struct nicbarr_carrier *carrier_of(const mca_coll_nicbarr_module_t *module, size_t bytes)
+{
+    return nicbarr_data_carrier(module, NICBARR_ALLREDUCE, nicbarr_size_class(bytes));
+}
+
 MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
                                      ompi_op_t *op, ompi_communicator_t *comm,
                                      mca_coll_base_module_t *base)
@@ -60,9 +65,8 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, int count, ompi
         return module->allreduce.function(from, to, count, type, op, comm,
                                           module->allreduce.module);
     }
-    return nicbarr_carry_reduction(module, comm,
-                                   nicbarr_data_carrier(module, nicbarr_size_class(bytes)), from,
-                                   to, count, type, op);
+    return nicbarr_carry_reduction(module, comm, carrier_of(module, bytes), from, to, count, type,
+                                   op);
 }
 
 int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
@@ -76,8 +80,7 @@ int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t
         return module->reduce.function(from, to, count, type, op, root, comm,
                                        module->reduce.module);
     }
-    return nicbarr_carry_reduction(module, comm,
-                                   nicbarr_data_carrier(module, nicbarr_size_class(bytes)), from,
+    return nicbarr_carry_reduction(module, comm, carrier_of(module, bytes), from,
                                    root == ompi_comm_rank(comm) ? to : NULL, count, type, op);
 }
 
@@ -146,7 +149,7 @@ int nicbarr_iallreduce_across(const void *from, void *to, int count, ompi_dataty
         !module->tuning) {
         const uint32_t size_class = nicbarr_size_class(bytes);
         nicbarr_data_note_call(module, NICBARR_ALLREDUCE, size_class);
-        carrier = nicbarr_data_carrier(module, size_class);
+        carrier = nicbarr_data_carrier(module, NICBARR_ALLREDUCE, size_class);
     }
     if (NULL == carrier) {
         return module->iallreduce.function(from, to, count, type, op, comm, handle,

@@ -91,8 +91,19 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
     return candidates.count;
 }
 
-/* (Everybody to everybody has the shortest messages, everybody at the root the fewest.) */
-int nicbarr_data_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *choices)
+/* Broadcasts spread along the messages of a dissemination barrier (libmyr/spread.h): a tree of
+ * degree n + 1 for each root. */
+static void add_trees(struct candidates *candidates, uint32_t nodes, bool few)
+{
+    for (uint32_t n = 1; n <= 3; n += few ? 2 : 1) {
+        add(candidates, nodes, NICBARR_DISSEMINATION, n);
+    }
+}
+
+/* (Everybody to everybody has the shortest messages, everybody at the root the fewest. Of a
+ * broadcast, the root sends to everybody.) */
+int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts,
+                            struct nicbarr_choice *choices)
 {
     const uint32_t nodes = shape->nodes;
     struct candidates candidates = {choices, 0, 0};
@@ -102,7 +113,11 @@ int nicbarr_data_candidates(const struct nicbarr_shape *shape, struct nicbarr_ch
         if (!nicbarr_has(shape, nic) || 0 == nicbarr_kind(nic)->caps.buffer) {
             continue;
         }
-        add_few(&candidates, nodes);
+        if (broadcasts) {
+            add_trees(&candidates, nodes, 0 != (nicbarr_kind(nic)->caps.flags & MYR_DEAR_GROUPS));
+        } else {
+            add_few(&candidates, nodes);
+        }
         if (nodes <= 16) {
             add(&candidates, nodes, NICBARR_DISSEMINATION, nodes - 1);
         }

@@ -18,8 +18,10 @@ enum { NICBARR_CANDIDATES = 24 };
  */
 int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *candidates);
 
-/* The same for a collective that carries data, on several nodes: on those NICs that carry data. */
-int nicbarr_data_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *candidates);
+/* The same for a collective that carries data, on several nodes: on those NICs that carry data.
+ * `broadcasts`: it is MPI_Bcast. */
+int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts,
+                            struct nicbarr_choice *candidates);
 
 /* What a communicator starts with; across nodes that is Open MPI's own. One of the candidates. */
 struct nicbarr_choice nicbarr_default_choice(const struct nicbarr_shape *shape);

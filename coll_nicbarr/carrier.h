@@ -9,6 +9,7 @@
  * A vector that is too long for one block is cut, and goes through several epochs.
  *
  * Reductions of a carrier take their turns in the order in which they were begun, one at a time.
+ * (A carrier of broadcasts has its group and nothing else; see bcast_across.c.)
  * Threads: the requests' lock (requests.h); see also outstanding.
  */
 #ifndef NICBARR_CARRIER_H

@@ -32,8 +32,9 @@ bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int pr
     const enum nicbarr_way forced = mca_coll_nicbarr_component.forced_ways[collective];
     const bool reduces = NICBARR_ALLREDUCE == collective ||
                          (NICBARR_REDUCE == collective && NICBARR_WAY_OURS == forced);
-    const bool served = across ? reduces && processes <= NICBARR_DATA_RANKS
-                               : processes > 1 && processes <= NICBARR_DATA_PROCESSES;
+    const bool served =
+        across ? (reduces || NICBARR_BCAST == collective) && processes <= NICBARR_DATA_RANKS
+               : processes > 1 && processes <= NICBARR_DATA_PROCESSES;
     return served && NICBARR_WAY_OWN != forced && nicbarr_host_memory_only();
 }
 
@@ -113,7 +114,7 @@ static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicato
         myr_ring_get_pieces(&module->ring, mca_coll_nicbarr_component.segment)) {
         return true;
     }
-    for (uint32_t c = 0; c < nicbarr_data_classes(collective); ++c) {
+    for (uint32_t c = 0; c < nicbarr_data_classes(collective, false); ++c) {
         if (nicbarr_size_classes[c] > NICBARR_LINES_MOST) {
             module->ways[collective][c].way = NICBARR_WAY_OWN;
         }
@@ -138,7 +139,7 @@ static void give_up_if_all_own(mca_coll_nicbarr_module_t *module, ompi_communica
                                enum nicbarr_collective collective)
 {
     bool all_own = NICBARR_ALLREDUCE_USERS != collective && NICBARR_REDUCE_USERS != collective;
-    for (uint32_t c = 0; c < nicbarr_data_classes(collective); ++c) {
+    for (uint32_t c = 0; c < nicbarr_data_classes(collective, module->across); ++c) {
         all_own = all_own && NICBARR_WAY_OWN == module->ways[collective][c].way;
     }
     if (all_own) {

@@ -17,13 +17,14 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 
 /* Sizes that are measured apart: up to so many bytes; of all blocks together where there are some.
- * MPI_Bcast has all of them, what is done by an exchange the first few. (Across nodes a vector of
- * the third comes in one packet from one process.) */
+ * MPI_Bcast on one node has all of them. What is done by an exchange, or across nodes, has the
+ * first few. (Across nodes a vector of the third comes in one packet from one process.) */
 static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {112,   512,    1152,   4096,
                                                                     32768, 262144, 1048576};
 
 enum {
     NICBARR_REDUCTION_CLASSES = 4,
+    NICBARR_ACROSS_CLASSES = NICBARR_REDUCTION_CLASSES,
     NICBARR_EXCHANGE_MOST = 4096, /* bytes: the last of them */
     NICBARR_LINES_MOST = 512,     /* bytes of an MPI_Bcast by lines; more go by the ring's pieces */
     NICBARR_DATA_PROCESSES =
@@ -50,16 +51,17 @@ static inline uint32_t nicbarr_size_class(size_t bytes)
 }
 
 /* How many of the classes `collective` has. */
-static inline uint32_t nicbarr_data_classes(enum nicbarr_collective collective)
+static inline uint32_t nicbarr_data_classes(enum nicbarr_collective collective, bool across)
 {
-    return NICBARR_BCAST == collective ? (uint32_t)NICBARR_SIZE_CLASSES : NICBARR_REDUCTION_CLASSES;
+    return NICBARR_BCAST == collective && !across ? (uint32_t)NICBARR_SIZE_CLASSES
+                                                  : NICBARR_REDUCTION_CLASSES;
 }
 
 /* Is a call with so many bytes nicbarr's? */
 static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective, size_t bytes)
 {
-    if (bytes > nicbarr_size_classes[nicbarr_data_classes(collective) - 1]) {
+    if (bytes > nicbarr_size_classes[nicbarr_data_classes(collective, module->across) - 1]) {
         return false;
     }
     const uint32_t size_class = nicbarr_size_class(bytes);
@@ -110,9 +112,13 @@ static inline void nicbarr_data_attend(mca_coll_nicbarr_module_t *module, ompi_c
     }
 }
 
-/* What a class goes by, once that is nicbarr's; NULL: none. */
+/* What a class goes by, once that is nicbarr's; NULL: none. All reductions have the same. */
 struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
+                                             enum nicbarr_collective collective,
                                              uint32_t size_class);
+/* The one with this very group; NULL: none. */
+const struct nicbarr_carrier *nicbarr_carrier_with(const mca_coll_nicbarr_module_t *module,
+                                                   const struct myr_nic_group *group);
 void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module);
 
 /* Reduce by this carrier; `to` NULL: the result is for another process. Returns an error of MPI's.
@@ -121,8 +127,18 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
                             struct nicbarr_carrier *carrier, const void *from, void *to, int count,
                             ompi_datatype_t *type, ompi_op_t *op);
 
+/* Broadcast so many bytes by this group; `*bytes` becomes how many have come. Returns an error of
+ * MPI's. */
+int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        struct myr_nic_group *group, void *data, size_t *bytes, int root);
+
+/* Bytes of a block in a group for broadcasts of up to `bytes`. */
+uint32_t nicbarr_bcast_unit(uint32_t bytes);
+
 /* ---- what MPI calls ---- */
 
+int nicbarr_bcast_across(void *buffer, int count, ompi_datatype_t *type, int root,
+                         ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_allreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
                              ompi_op_t *op, ompi_communicator_t *comm,
                              mca_coll_base_module_t *module);

@@ -24,19 +24,41 @@
 #include "coll_nicbarr/report.h"
 #include "coll_nicbarr/together.h"
 
+/* Collectives of a family go by the same groups. */
+enum family { REDUCTIONS, BROADCASTS, FAMILIES };
+
 struct nicbarr_carriers {
-    struct nicbarr_order order;
-    struct nicbarr_carrier of[NICBARR_REDUCTION_CLASSES];
+    struct nicbarr_order order; /* of reductions */
+    struct nicbarr_carrier of[FAMILIES][NICBARR_ACROSS_CLASSES];
 };
 
+static enum family family_of(enum nicbarr_collective collective)
+{
+    return NICBARR_BCAST == collective ? BROADCASTS : REDUCTIONS;
+}
+
 struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
+                                             enum nicbarr_collective collective,
                                              uint32_t size_class)
 {
     struct nicbarr_carrier *carrier =
-        NULL == module->carriers || size_class >= NICBARR_REDUCTION_CLASSES
+        NULL == module->carriers || size_class >= NICBARR_ACROSS_CLASSES
             ? NULL
-            : &module->carriers->of[size_class];
+            : &module->carriers->of[family_of(collective)][size_class];
     return NULL != carrier && myr_nic_group_joined(&carrier->group) ? carrier : NULL;
+}
+
+const struct nicbarr_carrier *nicbarr_carrier_with(const mca_coll_nicbarr_module_t *module,
+                                                   const struct myr_nic_group *group)
+{
+    for (int c = 0; NULL != module->carriers && c < FAMILIES * NICBARR_ACROSS_CLASSES; ++c) {
+        const struct nicbarr_carrier *carrier =
+            &module->carriers->of[c / NICBARR_ACROSS_CLASSES][c % NICBARR_ACROSS_CLASSES];
+        if (group == &carrier->group) {
+            return carrier;
+        }
+    }
+    return NULL;
 }
 
 void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module)
@@ -44,8 +66,9 @@ void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module)
     if (NULL == module->carriers) {
         return;
     }
-    for (int c = 0; c < NICBARR_REDUCTION_CLASSES; ++c) {
-        nicbarr_carrier_close(&module->carriers->of[c]);
+    for (int c = 0; c < NICBARR_ACROSS_CLASSES; ++c) {
+        nicbarr_carrier_close(&module->carriers->of[REDUCTIONS][c]);
+        nicbarr_carrier_close(&module->carriers->of[BROADCASTS][c]);
     }
     nicbarr_order_free(&module->carriers->order);
     free(module->carriers);
@@ -76,6 +99,7 @@ static int make_carriers(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 struct tuner {
     mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
+    const struct style *style;
     int count; /* of doubles */
     double *from, *to;
     struct nicbarr_entrants entrants;
@@ -83,15 +107,84 @@ struct tuner {
     struct nicbarr_contest contest;
 };
 
+/* What is different for a family. */
+struct style {
+    bool broadcasts;
+    /* Bytes of a block, for a class of so many. */
+    uint32_t (*unit)(const struct tuner *t, uint32_t bytes);
+    /* Have a carrier with this group; false if it is of no use, then the group is left. */
+    bool (*open)(const struct tuner *t, const struct myr_nic_group *group,
+                 struct nicbarr_choice choice, struct nicbarr_carrier *carrier);
+    /* The `number`-th call, by Open MPI's own and by a carrier. */
+    int (*own)(const struct tuner *t, int number);
+    int (*ours)(const struct tuner *t, struct nicbarr_carrier *carrier, int number);
+};
+
+static uint32_t unit_to_reduce(const struct tuner *t, uint32_t bytes)
+{
+    return nicbarr_carrier_unit(t->module->carriers->order.most, bytes);
+}
+
+static bool open_to_reduce(const struct tuner *t, const struct myr_nic_group *group,
+                           struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
+{
+    return nicbarr_carrier_open(carrier, group, choice, &t->module->carriers->order);
+}
+
+static int own_allreduce(const struct tuner *t, int number)
+{
+    mca_coll_nicbarr_module_t *module = t->module;
+    (void)number;
+    return module->allreduce.function(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, t->comm,
+                                      module->allreduce.module);
+}
+
+static int our_allreduce(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
+{
+    (void)number;
+    return nicbarr_carry_reduction(t->module, t->comm, carrier, t->from, t->to, t->count,
+                                   MPI_DOUBLE, MPI_SUM);
+}
+
+static uint32_t unit_to_bcast(const struct tuner *t, uint32_t bytes)
+{
+    (void)t;
+    return nicbarr_bcast_unit(bytes);
+}
+
+static bool open_to_bcast(const struct tuner *t, const struct myr_nic_group *group,
+                          struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
+{
+    (void)t;
+    *carrier = (struct nicbarr_carrier){.group = *group, .choice = choice};
+    return true;
+}
+
+/* (The root goes round.) */
+static int own_bcast(const struct tuner *t, int number)
+{
+    mca_coll_nicbarr_module_t *module = t->module;
+    return module->bcast.function(t->to, t->count, MPI_DOUBLE, number % ompi_comm_size(t->comm),
+                                  t->comm, module->bcast.module);
+}
+
+static int our_bcast(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
+{
+    size_t bytes = (size_t)t->count * sizeof(*t->to);
+    return nicbarr_carry_bcast(t->module, t->comm, &carrier->group, t->to, &bytes,
+                               number % ompi_comm_size(t->comm));
+}
+
+static const struct style styles[FAMILIES] = {
+    [REDUCTIONS] = {false, unit_to_reduce, open_to_reduce, own_allreduce, our_allreduce},
+    [BROADCASTS] = {true, unit_to_bcast, open_to_bcast, own_bcast, our_bcast},
+};
+
 static int call(void *context, int candidate, int number)
 {
     struct tuner *t = context;
-    mca_coll_nicbarr_module_t *module = t->module;
-    (void)number;
-    return 0 == candidate ? module->allreduce.function(t->from, t->to, t->count, MPI_DOUBLE,
-                                                       MPI_SUM, t->comm, module->allreduce.module)
-                          : nicbarr_carry_reduction(module, t->comm, &t->carriers[candidate],
-                                                    t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM);
+    return 0 == candidate ? t->style->own(t, number)
+                          : t->style->ours(t, &t->carriers[candidate], number);
 }
 
 /* ---- what competes ---- */
@@ -103,8 +196,7 @@ static int open_carriers(struct tuner *t)
     double failed[NICBARR_CANDIDATES] = {0};
     int kept = 1;
     for (int c = 1; c < entrants->count; ++c) {
-        failed[c] = !nicbarr_carrier_open(&t->carriers[c], &entrants->group[c], entrants->choice[c],
-                                          &t->module->carriers->order);
+        failed[c] = !t->style->open(t, &entrants->group[c], entrants->choice[c], &t->carriers[c]);
         entrants->group[c] = (struct myr_nic_group){0};
     }
     const int rc = nicbarr_maximum(t->comm, failed, entrants->count);
@@ -124,15 +216,22 @@ static int open_carriers(struct tuner *t)
     return rc;
 }
 
+/* Does the algorithm that the person wants for barriers do for this family? */
+static bool does(const struct style *style, enum nicbarr_algorithm algorithm)
+{
+    return style->broadcasts ? NICBARR_DISSEMINATION == algorithm
+                             : nicbarr_algorithm_messages(algorithm);
+}
+
 /* All that could be, or the one that the person wants for barriers, if that can carry data. */
 static void list_candidates(struct tuner *t)
 {
     const struct nicbarr_shape *shape = &t->module->shape;
     struct nicbarr_choice choice = mca_coll_nicbarr_component.forced;
     struct nicbarr_entrants *entrants = &t->entrants;
-    entrants->count = nicbarr_data_candidates(shape, entrants->choice);
+    entrants->count = nicbarr_data_candidates(shape, t->style->broadcasts, entrants->choice);
     if (1 == entrants->count || NICBARR_ALGORITHMS == choice.algorithm ||
-        !nicbarr_algorithm_messages(choice.algorithm)) {
+        !does(t->style, choice.algorithm)) {
         return;
     }
     choice.nic = 0 != choice.nic ? choice.nic : entrants->choice[1].nic;
@@ -215,7 +314,7 @@ static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t 
     const uint32_t bytes = nicbarr_size_classes[size_class];
     const double start_us = nicbarr_now_us();
     const double budget_us =
-        mca_coll_nicbarr_component.parameters.tune_budget * 1e3 / NICBARR_REDUCTION_CLASSES;
+        mca_coll_nicbarr_component.parameters.tune_budget * 1e3 / NICBARR_ACROSS_CLASSES;
     const uint32_t number =
         NICBARR_GROUP_DATA + NICBARR_CANDIDATES * (collective * NICBARR_SIZE_CLASSES + size_class);
     uint64_t known = 0;
@@ -231,9 +330,8 @@ static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t 
         t->entrants.count = NICBARR_OPENMPI == t->entrants.choice[1].algorithm ? 1 : 2;
     }
     if (OMPI_SUCCESS == rc && t->entrants.count > 1) {
-        rc = nicbarr_entrants_join(t->module, t->comm, number,
-                                   nicbarr_carrier_unit(t->module->carriers->order.most, bytes),
-                                   &t->entrants);
+        rc = nicbarr_entrants_join(t->module, t->comm, number, t->style->unit(t, bytes),
+                                   t->style->broadcasts, &t->entrants);
         rc = OMPI_SUCCESS == rc ? open_carriers(t) : rc;
     }
     if (OMPI_SUCCESS != rc || 1 == t->entrants.count) {
@@ -258,7 +356,7 @@ static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t 
 static void give_up(struct tuner *t, enum nicbarr_collective collective)
 {
     mca_coll_nicbarr_module_t *module = t->module;
-    for (uint32_t c = 0; c < NICBARR_REDUCTION_CLASSES; ++c) {
+    for (uint32_t c = 0; c < NICBARR_ACROSS_CLASSES; ++c) {
         if (NICBARR_WAY_OPEN == module->ways[collective][c].way) {
             module->ways[collective][c].way = NICBARR_WAY_OWN;
         }
@@ -281,7 +379,7 @@ static int decide(struct tuner *t, enum nicbarr_collective collective, uint32_t 
     const bool measured = OMPI_SUCCESS == rc && 0 != t->contest.count;
     module->ways[collective][size_class].way = 0 == chosen ? NICBARR_WAY_OWN : NICBARR_WAY_OURS;
     if (OMPI_SUCCESS == rc && 0 != chosen) {
-        module->carriers->of[size_class] = t->carriers[chosen];
+        module->carriers->of[family_of(collective)][size_class] = t->carriers[chosen];
         t->carriers[chosen] = (struct nicbarr_carrier){.stack = NULL};
     }
     for (int c = 1; c < NICBARR_CANDIDATES; ++c) {
@@ -304,7 +402,8 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
                                enum nicbarr_collective collective, uint32_t size_class, bool forced)
 {
     const size_t bytes = nicbarr_size_classes[size_class];
-    if (NULL != nicbarr_data_carrier(module, size_class)) { /* another collective's will do */
+    if (NULL !=
+        nicbarr_data_carrier(module, collective, size_class)) { /* another collective's will do */
         module->ways[collective][size_class].way = NICBARR_WAY_OURS;
         return OMPI_SUCCESS;
     }
@@ -325,6 +424,7 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
     } else if (OMPI_SUCCESS == rc) {
         t->module = module;
         t->comm = comm;
+        t->style = &styles[family_of(collective)];
         t->count = (int)(bytes / sizeof(double));
         t->from = (double *)(t + 1);
         t->to = t->from + t->count;

@@ -114,7 +114,7 @@ static int run(struct tuner *t, enum nicbarr_way *way, uint32_t size_class)
 {
     const struct nicbarr_race race = {t->module, t->comm, call, t};
     const double budget_us = mca_coll_nicbarr_component.parameters.tune_budget * 1e3 /
-                             nicbarr_data_classes(t->collective);
+                             nicbarr_data_classes(t->collective, false);
     const uint64_t key = note_key(&t->module->shape, t->collective, size_class);
     uint64_t known = 0;
     int rc = ask_root(t, key, &known);

@@ -80,7 +80,8 @@ static int try_out(const mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 }
 
 int nicbarr_entrants_join(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          uint32_t number, uint32_t unit_most, struct nicbarr_entrants *entrants)
+                          uint32_t number, uint32_t unit_most, bool broadcasts,
+                          struct nicbarr_entrants *entrants)
 {
     struct nicbarr_joining list[NICBARR_CANDIDATES];
     struct failures failures = {{0}};
@@ -90,6 +91,7 @@ int nicbarr_entrants_join(const mca_coll_nicbarr_module_t *module, ompi_communic
             .choice = entrants->choice[j + 1],
             .number = number + (uint32_t)j,
             .unit_most = unit_most,
+            .broadcasts = broadcasts,
             .group = &entrants->group[j + 1],
         };
     }

@@ -56,6 +56,7 @@ static struct myr_nic_members members_of(const mca_coll_nicbarr_module_t *module
         .local = alone ? 0 : nodes->local,
         .names = nodes->names[joining->choice.nic],
         .unit_most = joining->unit_most,
+        .broadcasts = joining->broadcasts,
     };
     members.key = myr_secret_derive(&module->secret, joining->number, &members.secret);
     return members;
@@ -85,6 +86,11 @@ static void connect_group(const mca_coll_nicbarr_module_t *module, struct nicbar
     joining->failed =
         MYR_OK != nicbarr_kind(nic)->connect(nics->nic[nic], &nics->site, &members, schedule_of,
                                              &piece, blobs, joining->group, error);
+    if (!joining->failed && joining->broadcasts && NULL == joining->group->bcast) {
+        joining->failed = true;
+        nicbarr_group_leave(joining->group);
+        (void)myr_fail(error, MYR_ERR_NOT_THERE, 0, "it cannot broadcast");
+    }
 }
 
 /* ---- the exchange between them ---- */

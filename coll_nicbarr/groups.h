@@ -2,7 +2,7 @@
 /*
  * Groups of NICs for a communicator: joined many at a time, in the two phases of nic_kind.h.
  *
- * Called by across.c, tune.c and round_trips.c, within collectives of the communicator.
+ * Called by across.c, entrants.c and round_trips.c, within collectives of the communicator.
  */
 #ifndef NICBARR_GROUPS_H
 #define NICBARR_GROUPS_H
@@ -16,6 +16,7 @@ struct nicbarr_joining {
         peers; /* of a ping-pong between one process each of nodes 0 to `peers`; 0: a barrier */
     uint32_t number;             /* tells the module's groups apart */
     uint32_t unit_most;          /* bytes of a node's block, if it carries data; see nic_group.h */
+    bool broadcasts;             /* that is what it is for */
     struct myr_nic_group *group; /* gets it; NULL: this process has no part in it */
     bool failed;                 /* it was not had here; with a line in errors[choice.nic] */
 };

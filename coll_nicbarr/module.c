@@ -147,7 +147,7 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
         module->super.coll_ireduce = across ? NULL : nicbarr_ireduce;
     }
     if (nicbarr_data_wanted(NICBARR_BCAST, across, ompi_comm_size(comm))) {
-        module->super.coll_bcast = nicbarr_bcast;
+        module->super.coll_bcast = across ? nicbarr_bcast_across : nicbarr_bcast;
     }
     if (nicbarr_data_wanted(NICBARR_ALLGATHER, across, ompi_comm_size(comm))) {
         module->super.coll_allgather = nicbarr_allgather;

@@ -190,11 +190,9 @@ static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 /* The NIC that plays a group. */
 static uint32_t nic_of(const mca_coll_nicbarr_module_t *module, const struct myr_nic_group *group)
 {
-    for (uint32_t c = 0; NULL != group->data && c < NICBARR_REDUCTION_CLASSES; ++c) {
-        const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, c);
-        if (NULL != carrier && group == &carrier->group) {
-            return carrier->choice.nic;
-        }
+    const struct nicbarr_carrier *carrier = nicbarr_carrier_with(module, group);
+    if (NULL != carrier) {
+        return carrier->choice.nic;
     }
     return 0 == module->choice.nic ? module->nodes.by : module->choice.nic;
 }

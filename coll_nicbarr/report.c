@@ -172,7 +172,7 @@ static const char *data_way(const mca_coll_nicbarr_module_t *module,
                             enum nicbarr_collective collective, uint32_t size_class,
                             char text[NICBARR_CHOICE_TEXT])
 {
-    const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, size_class);
+    const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, collective, size_class);
     return NULL != carrier ? nicbarr_choice_name(carrier->choice, text)
                            : nicbarr_way_name(collective, module->ways[collective][size_class].way);
 }
@@ -180,7 +180,7 @@ static const char *data_way(const mca_coll_nicbarr_module_t *module,
 static size_t data_bytes(const mca_coll_nicbarr_module_t *module,
                          enum nicbarr_collective collective, uint32_t size_class)
 {
-    const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, size_class);
+    const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, collective, size_class);
     return NULL != carrier               ? record_bytes(carrier->group.record)
            : NICBARR_BCAST == collective ? myr_ring_taken(&module->ring)
                                          : record_bytes(module->reducer.exchange.record);

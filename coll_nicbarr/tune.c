@@ -76,7 +76,7 @@ static int make_groups(struct tuner *tuner)
 {
     struct nicbarr_tuning *tuning = &tuner->tuning;
     const int rc = nicbarr_entrants_join(tuner->module, tuner->comm, NICBARR_GROUP_BARRIER + 1, 0,
-                                         &tuner->entrants);
+                                         false, &tuner->entrants);
     tuning->count = tuner->entrants.count;
     for (int c = 0; c < tuning->count; ++c) {
         tuning->candidates[c].choice = tuner->entrants.choice[c];
