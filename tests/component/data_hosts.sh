@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI_Allreduce, MPI_Iallreduce and MPI_Reduce across hosts, by the NICs: the right bits, on each schedule, in any
-# placement, by soft NICs and by kernels, over a bad network, with processes that are late; the same bits as on one
-# node.
+# MPI_Allreduce, MPI_Iallreduce, MPI_Reduce and MPI_Bcast across hosts, by the NICs: the right bits, on each schedule,
+# in any placement, by soft NICs and by kernels, over a bad network, with processes that are late; reductions give the
+# same bits as on one node.
 #
 # NICBARR_DATA_LONGER=N makes each game N times as long.
 . "$(dirname "$0")/common.sh"
@@ -15,26 +15,40 @@ case $(mpirun --version) in
     *) export OMPI_MCA_coll=^han ;;
 esac
 data=("$programs/data" --seed "$seed" --bits 1024 --any-ireduce 1 --watchdog "$((${watchdog:-300} - 10))")
-ours=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce exchange
+reductions=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce exchange
     --mca coll_nicbarr_reduce exchange)
+ours=("${reductions[@]}" --mca coll_nicbarr_bcast ring)
+mismatched=("$programs/mismatched" --hosts --watchdog "$((${watchdog:-300} - 10))")
 carried() { # HOSTS SCHEDULE NIC
     said "MPI_Allreduce up to .* on $1 nodes: $2@$3 (parameter"
+}
+
+handed_on() { # HOSTS SCHEDULE NIC
+    said "MPI_Bcast up to .* on $1 nodes: $2@$3 (parameter"
 }
 
 did() { grep -qE "^switch: .* $1 [1-9]" "$scratch/out"; }
 
 # ---- nicbarr's from the first call on
 
-for game in "2 1 pairwise" "3 2 tree:2" "4 1 dissemination:1" "2 3 dissemination:1" "5 1 dissemination:4" "4 2 tree:3"; do
+# A forced schedule that broadcasts cannot spread along leaves theirs to be measured.
+for game in "2 1 pairwise" "3 2 tree:2" "4 1 dissemination:1" "2 3 dissemination:1" "5 1 dissemination:4" \
+    "4 2 dissemination:2"; do
     # shellcheck disable=SC2086 # words
     set -- $game
     check "$1 hosts with $2 processes each, $3, bit by bit" on_hosts "$1" "$2" "${ours[@]}" \
         --mca coll_nicbarr_algorithm "$3" "${data[@]}" --steps $((240 * longer / ($1 * $2)))
     check "the NICs carry it" carried "$1" "$3" soft
+    case $3 in
+        dissemination*) check "they hand broadcasts on" handed_on "$1" "$3" soft ;;
+        *) check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]" soft ;;
+    esac
 done
 check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
     --mca coll_nicbarr_report "$scratch/report" "$programs/data" --seed "$seed" --steps $((60 * longer))
-check "which is said" said "MPI_Allreduce up to .*, 3 processes on 3 nodes: .* (measured, "
+for call in MPI_Allreduce MPI_Bcast; do
+    check "of $call, which is said" said "$call up to .*, 3 processes on 3 nodes: .* (measured, "
+done
 cached() {
     on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
         --mca coll_nicbarr_cache "$scratch/cache" "$programs/data" --seed "$seed" --steps 60
@@ -42,7 +56,9 @@ cached() {
 check "measured for later jobs" cached
 check "by one" said "MPI_Allreduce up to .* (measured, "
 check "a later job" cached
-check "goes by it" said "MPI_Allreduce up to .* (cache"
+for call in MPI_Allreduce MPI_Bcast; do
+    check "goes by it, $call" said "$call up to .* (cache"
+done
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
 check "in a report that can be read" readable
 
@@ -95,13 +111,19 @@ for fault in "lost --loss 10" "duplicated --duplicate 10 --reorder 20 --loss 5" 
     check "some were $what" did "$what"
 done
 
+# ---- wrong programs
+
+check "a root that sends another number of bytes than a rank expects" on_hosts 3 2 "${ours[@]}" "${mismatched[@]}"
+
 # ---- a host that is cut off, and one that never was there
 
-cut_off() { # its error is told, and the job ends
-    ! on_hosts --cut 1-2 --cut-after 400 3 1 "${ours[@]}" --mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3 \
-        "${data[@]}" --steps 100000 && said "reduction [0-9]* on .* will not be completed: no sign of life"
+cut_off() { # WHAT PACKETS MPIRUN-OPTION...: its error is told, and the job ends
+    ! on_hosts --cut 1-2 --cut-after "$2" 3 1 --mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3 "${@:3}" &&
+        said "$1 [0-9]* on .* will not be completed: no sign of life"
 }
-check "a reduction that will never be complete" cut_off
+check "a reduction that will never be complete" \
+    cut_off reduction 400 "${reductions[@]}" --mca coll_nicbarr_bcast openmpi "${data[@]}" --steps 100000
+check "a broadcast that will never be complete" cut_off broadcast 1500 "${ours[@]}" "${mismatched[@]}"
 check "packets that do not come through" on_hosts --cut 1-2 2 1 --mca coll_nicbarr_tune_after 5 \
     "$programs/data" --seed "$seed" --steps 40
 told() { said "stay Open MPI's own: .*packets do not come through" && told_once; }

@@ -75,6 +75,7 @@ enum {
     MAX_OUTSTANDING = 64, /* on all of them */
     CHUNK = 112,          /* nicbarr's: sizes around multiples of it are tried */
     WINDOW = 14 * CHUNK,  /* what one process may be ahead by */
+    BLOCK = 1208,         /* what broadcasts across nodes are cut into */
     PIECE = 127 * 128,    /* what large broadcasts are cut into */
     LARGE = 20,           /* one broadcast in so many is about that large */
     ROUND = 40,           /* broadcasts whose root goes round */
@@ -604,7 +605,8 @@ static void play(struct game *game, struct operation op)
 /* How many elements: mostly few, often a size at which something changes. */
 static int choose_count(struct rng *plan, const struct data_type *type)
 {
-    static const unsigned borders[] = {CHUNK, 2 * CHUNK, 3 * CHUNK, WINDOW, WINDOW, 2048, 8192};
+    static const unsigned borders[] = {CHUNK, 2 * CHUNK, 3 * CHUNK, 512,       BLOCK, WINDOW,
+                                       2048,  2 * BLOCK, 3 * BLOCK, 3 * BLOCK, 4096,  8192};
     unsigned lot = rng_below(plan, 100), border = borders[rng_below(plan, TEST_COUNT(borders))];
     unsigned more = rng_below(plan, 3), any = rng_below(plan, 1000);
     unsigned long bytes = border;
