@@ -1,0 +1,721 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fuzzes the broadcasts of one NIC (firmware/bcast.c, collective_bcast.c): what comes is packets of
+ * any content, most of them with keys that fit, and whatever a host may do. Built and run by
+ * run.sh. What else a NIC does about packets is collective_fuzz.c's.
+ *
+ * The NIC has a group that broadcasts, a group without a window, and a closed one. The first byte
+ * draws how many nodes there are, and which schedule; the second draws this node and the window;
+ * the third the slots, and whether the group is opened late. The rest is a sequence of turns (see
+ * `enum turn`). Packets come raw; or sealed by the harness, as the fuzzer would look for a check in
+ * vain; or nearly right: with a number, a root and a node that might be, and sometimes forged.
+ *
+ * Invariants. The harness keeps a model of the window. It has its own trees: on each step of the
+ * schedule, whoever knows the block tells those who do not. After each turn each slot is what the
+ * model says. So a number and a block only come with a genuine packet, or from the host, and within
+ * the credit. No slot is taken that the host may still read. What is sent about broadcasts is what
+ * the model says: each new block goes once to each child; a question goes to the parent, and only
+ * without the block; the answer to a child's question is the slot's block, a LATER or a FAIL. A
+ * packet that is not genuine changes no byte of a group, and nothing is sent. The tables never
+ * change, nor the memory around them.
+ */
+#include "coll_nicbarr/schedule.h"
+#include "firmware/bcast.h"
+#include "firmware/mcp.h"
+#include "libmyr/group_player.h"
+#include "libmyr/nic_bcast.h"
+#include "tests/fuzz/fuzz.h"
+
+enum {
+    NODES = 9,
+    MEMORY = 3 << 14,
+    GUARD = 0x5a,
+    CAST = 0,            /* the place of the group that broadcasts, */
+    PLAIN,               /* ... and of the one without a window */
+    PLACES,              /* one more key is that of a closed group, and one is nobody's */
+    FIRST_EPOCH = -3,    /* so that epochs and numbers soon wrap around */
+    AHEAD = 4,           /* epochs that the host has outstanding */
+    SLOTS = 8,           /* at the most */
+    ROOM = 4 * 8,        /* of a slot, at the most */
+    PACKET = UINT8_MAX,  /* at the most */
+    SENT = 4 * NODES,    /* in a turn, about broadcasts */
+    GROUP = 2048,        /* bytes of one, at the most */
+    NOBODY = UINT16_MAX, /* the parent of a root */
+};
+
+enum turn { RAW, SEALED, NEARLY, NEARLY_TOO, START, BCAST, ASK, TIME, OPEN, LEAVE, GIVE_UP, TURNS };
+
+struct place {
+    struct mcp_group *group; /* NULL: closed, or not open yet */
+    uint8_t *block;
+    size_t bytes, tables;
+    uint8_t as_filled[GROUP];       /* the tables up to the arrivals */
+    uint32_t entered, done, failed; /* as of now; when we looked last */
+    bool opened, left;              /* ever; its hosts have left */
+};
+
+/* What the window is to be. */
+struct model_slot {
+    uint32_t number, heard_ms, bytes; /* bytes 0: it has no block yet */
+    uint8_t block[ROOM];
+};
+
+/* A message about a broadcast. */
+struct note {
+    uint8_t type;
+    uint32_t node; /* that it goes to */
+    uint32_t root, number;
+};
+
+struct notes {
+    struct note note[SENT];
+    uint32_t count;
+};
+
+static struct mcp_board board;
+static struct mcp_nic *nic;
+static uint64_t clock_ns;
+static struct place places[PLACES];
+static struct model_slot model[SLOTS];
+static struct {
+    uint32_t nodes, node, window, room;
+    uint16_t parent[NODES][NODES]; /* [root][node] */
+} shape;
+static struct { /* of this turn */
+    bool bcast; /* a packet about a broadcast has come, or the host has spoken of one */
+    struct notes sent, expected;
+    uint32_t told;                   /* packets to peers */
+    const myr_word *woken, *to_wake; /* of the slots */
+    uint8_t content;
+} turn;
+
+static uint64_t key_of(uint32_t g)
+{
+    return 0x1111111111111111u * (uint64_t)(g + 1);
+}
+
+static struct mcp_secret secret_of(uint64_t key)
+{
+    return (struct mcp_secret){{key, ~key}};
+}
+
+static struct mcp_bcast_slot *slot_at(uint32_t place)
+{
+    struct mcp_group *group = (struct mcp_group *)places[CAST].block;
+    return (struct mcp_bcast_slot *)(mcp_group_window(group) +
+                                     place * mcp_bcast_slot_bytes(shape.room));
+}
+
+static uint32_t half(void)
+{
+    return shape.window / 2;
+}
+
+/* ---- the model ---- */
+
+static void expect(uint8_t type, uint32_t node, uint32_t root, uint32_t number)
+{
+    CHECK(turn.expected.count < SENT);
+    turn.expected.note[turn.expected.count++] = (struct note){type, node, root, number};
+}
+
+static struct model_slot *model_of(uint32_t number)
+{
+    return &model[number % shape.window];
+}
+
+static void expect_question(uint32_t root, uint32_t number)
+{
+    if (root != shape.node && 0 == places[CAST].failed) {
+        expect(MCP_BCAST_ASK, shape.parent[root][shape.node], root, number);
+    }
+}
+
+/* A block is offered. False: it cannot be. */
+static bool model_take(uint32_t root, uint32_t number, const uint8_t *block, size_t bytes)
+{
+    const uint32_t entered = places[CAST].entered;
+    struct model_slot *slot = model_of(number);
+    if (root >= shape.nodes || 0 != places[CAST].failed || bytes > shape.room ||
+        !myr_epoch_reached(mcp_bcast_credit(shape.window, entered), number)) {
+        return false;
+    }
+    if (myr_epoch_reached(slot->number, number)) {
+        return true;
+    }
+    CHECK(myr_epoch_reached(entered * half(), slot->number)); /* the host has read that */
+    slot->number = number;
+    slot->bytes = (uint32_t)bytes;
+    memcpy(slot->block, block, bytes);
+    turn.to_wake = &slot_at(number % shape.window)->number;
+    for (uint32_t node = 0; node < shape.nodes; ++node) {
+        if (shape.node == shape.parent[root][node]) {
+            expect(MCP_BCAST, node, root, number);
+        }
+    }
+    return true;
+}
+
+static void model_answer(uint32_t node, uint32_t root, uint32_t number)
+{
+    const struct model_slot *slot = model_of(number);
+    if (root >= shape.nodes || node >= shape.nodes || shape.node != shape.parent[root][node]) {
+        return;
+    }
+    if (slot->number == number && 0 != slot->bytes) {
+        expect(MCP_BCAST, node, root, number);
+    } else if (0 != places[CAST].failed) {
+        expect(MCP_FAIL, node, root, number);
+    } else if (!myr_epoch_reached(slot->number, number)) {
+        expect(MCP_BCAST_LATER, node, root, number);
+        expect_question(root, number);
+    }
+}
+
+static void model_hear(uint32_t node, uint32_t root, uint32_t number)
+{
+    struct model_slot *slot = model_of(number);
+    const uint32_t now_ms = (uint32_t)(clock_ns / 1000000);
+    if (root < shape.nodes && node < shape.nodes && node == shape.parent[root][shape.node] &&
+        !myr_epoch_reached(slot->number, number)) {
+        slot->heard_ms = 0 == now_ms ? 1 : now_ms;
+    }
+}
+
+/* A genuine packet comes for an open group. */
+static void model_receive(const struct mcp_header *header, const uint8_t *payload)
+{
+    const struct mcp_collective_part *part = &header->collective;
+    turn.bcast = mcp_is_bcast(header->type);
+    if (!turn.bcast || header->key != key_of(CAST)) {
+        return;
+    }
+    CHECK((MCP_BCAST == header->type) == (0 != header->payload_bytes));
+    if (MCP_BCAST == header->type) {
+        (void)model_take(part->slot, part->epoch, payload, header->payload_bytes);
+    } else if (MCP_BCAST_ASK == header->type) {
+        model_answer(part->node, part->slot, part->epoch);
+    } else {
+        model_hear(part->node, part->slot, part->epoch);
+    }
+}
+
+/* ---- the board ---- */
+
+static void note_sent(mcp_link to, const struct mcp_header *header, const void *payload,
+                      size_t payload_bytes)
+{
+    const struct mcp_collective_part *part = &header->collective;
+    CHECK(turn.sent.count < SENT && key_of(CAST) == header->key && MCP_LINK_SENDER != to);
+    turn.sent.note[turn.sent.count++] =
+        (struct note){header->type, to - 1, part->slot, part->epoch};
+    if (MCP_BCAST == header->type) {
+        const struct mcp_bcast_slot *slot = slot_at(part->epoch % shape.window);
+        CHECK(payload == slot + 1 && payload_bytes == slot->bytes && part->epoch == slot->number);
+    }
+}
+
+static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_header *header,
+                        const void *payload, size_t payload_bytes)
+{
+    const struct mcp_secret secret = secret_of(header->key);
+    struct mcp_header parsed;
+    uint8_t packet[MCP_COLLECTIVE_BYTES + ROOM];
+    CHECK(&board == of && mcp_is_collective(header->type) && payload_bytes <= ROOM);
+    CHECK((MCP_BCAST == header->type) == (0 != payload_bytes));
+    memcpy(packet, header, MCP_COLLECTIVE_BYTES);
+    memcpy(packet + MCP_COLLECTIVE_BYTES, payload_bytes > 0 ? payload : packet, payload_bytes);
+    CHECK(mcp_parse(packet, MCP_COLLECTIVE_BYTES + payload_bytes, &parsed));
+    CHECK(mcp_genuine(&parsed, &secret, packet + MCP_COLLECTIVE_BYTES));
+    if (MCP_LINK_SENDER == to) { /* of a group that is closed */
+        CHECK(MCP_DONE == header->type || MCP_FAIL == header->type);
+        return;
+    }
+    ++turn.told;
+    CHECK(to <= shape.nodes && to - 1 != shape.node && MCP_DONE != header->type);
+    CHECK(MCP_FAIL == header->type || shape.node == header->collective.node);
+    if (mcp_is_bcast(header->type) || turn.bcast) {
+        note_sent(to, header, payload, payload_bytes);
+    }
+}
+
+static mcp_link hold_sender(struct mcp_board *of)
+{
+    (void)of;
+    return MCP_LINK_SENDER; /* no room */
+}
+
+static void drop(struct mcp_board *of, mcp_link link)
+{
+    (void)of;
+    (void)link;
+    CHECK(!"a link is dropped");
+}
+
+static uint64_t now_ns(struct mcp_board *of)
+{
+    (void)of;
+    return clock_ns;
+}
+
+static void wake(struct mcp_board *of, myr_word *word)
+{
+    (void)of;
+    for (uint32_t g = 0; g < PLACES; ++g) {
+        if (NULL != places[g].group && word == &places[g].group->done) {
+            return;
+        }
+    }
+    CHECK(NULL == turn.woken);
+    turn.woken = word;
+}
+
+/* ---- groups ---- */
+
+/* In each step, those who know the block tell those who do not. */
+static void flood(const struct myr_schedule *schedules, uint32_t root)
+{
+    bool knows[NODES] = {false};
+    uint32_t first[NODES] = {0};
+    memset(shape.parent[root], 0xff, sizeof(shape.parent[root]));
+    knows[root] = true;
+    for (uint32_t s = 0; s < schedules[0].nsteps; ++s) {
+        bool knew[NODES];
+        memcpy(knew, knows, sizeof(knew));
+        for (uint32_t r = 0; r < shape.nodes; ++r) {
+            const struct mcp_step *step = &schedules[r].steps[s];
+            for (uint32_t i = 0; knew[r] && i < step->sends; ++i) {
+                const uint32_t peer = schedules[r].peers[first[r] + i];
+                CHECK(knew[peer] || !knows[peer]);
+                shape.parent[root][peer] = knew[peer] ? shape.parent[root][peer] : (uint16_t)r;
+                knows[peer] = true;
+            }
+            first[r] += step->sends + step->waits;
+        }
+    }
+    for (uint32_t r = 0; r < shape.nodes; ++r) {
+        CHECK(knows[r] && (NOBODY == shape.parent[root][r]) == (root == r));
+    }
+}
+
+static void fill(struct place *place, uint32_t g, const struct nicbarr_among *among,
+                 const struct myr_schedule *schedule)
+{
+    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
+    struct mcp_group *group = (struct mcp_group *)place->block;
+    struct myr_nic_bcast bcast;
+    mcp_group_init(group, key_of(g), shape.nodes, shape.node, lengths.steps, lengths.sends,
+                   lengths.waits, (uint32_t)FIRST_EPOCH);
+    group->secret = secret_of(key_of(g));
+    group->window = CAST == g ? shape.window : 0;
+    group->slot_bytes = CAST == g ? mcp_bcast_slot_bytes(shape.room) : 0;
+    CHECK(myr_spread_plan(schedule, shape.nodes, shape.node, &bcast.spread));
+    CHECK(myr_fill_tables(schedule, shape.node, nicbarr_schedule_of, among, NULL, &bcast,
+                          mcp_group_steps(group), mcp_group_sends(group)));
+    myr_spread_free(&bcast.spread);
+    for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
+        mcp_group_sends(group)[p].link = mcp_group_sends(group)[p].node + 1u;
+    }
+    place->bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits) +
+                   group->window * group->slot_bytes;
+    place->tables = (size_t)((uint8_t *)mcp_group_arrivals(group) - (uint8_t *)(group + 1));
+    CHECK(place->bytes <= GROUP);
+    memcpy(place->as_filled, group + 1, place->tables);
+    place->entered = place->done = (uint32_t)FIRST_EPOCH;
+    memset(mcp_group_window(group), 0, group->window * group->slot_bytes);
+}
+
+static void open_place(uint32_t g)
+{
+    struct place *place = &places[g];
+    place->group = (struct mcp_group *)place->block;
+    place->opened = true;
+    mcp_collective_open(&nic->collective, &board, &nic->counters, place->group);
+}
+
+static void close_place(struct place *place)
+{
+    mcp_collective_close(&nic->collective, &board, place->group);
+    memset(place->block, GUARD, place->bytes);
+    place->group = NULL;
+}
+
+/* Before the first broadcast, all slots have its number - 1. (In a new group, that is 0.) */
+static void fill_window(void)
+{
+    memset(model, 0, sizeof(model));
+    for (uint32_t s = 0; s < shape.window; ++s) {
+        model[s].number = (uint32_t)FIRST_EPOCH * half();
+        slot_at(s)->number = model[s].number;
+    }
+}
+
+static void fill_groups(uint32_t n)
+{
+    const struct nicbarr_among among = {{NICBARR_DISSEMINATION, n, 0}, shape.nodes};
+    struct myr_schedule schedules[NODES];
+    for (uint32_t r = 0; r < shape.nodes; ++r) {
+        CHECK(nicbarr_schedule_of(&among, r, &schedules[r]));
+    }
+    for (uint32_t root = 0; root < shape.nodes; ++root) {
+        flood(schedules, root);
+    }
+    fill(&places[PLAIN], PLACES, &among, &schedules[shape.node]);
+    open_place(PLAIN);
+    close_place(&places[PLAIN]);
+    for (uint32_t g = 0; g < PLACES; ++g) {
+        fill(&places[g], g, &among, &schedules[shape.node]);
+    }
+    fill_window();
+    for (uint32_t r = 0; r < shape.nodes; ++r) {
+        nicbarr_schedule_destroy(&schedules[r]);
+    }
+}
+
+static void begin(struct input *in)
+{
+    static uint8_t *memory;
+    if (NULL == memory) {
+        memory = aligned_alloc(MYR_LINE, MEMORY);
+        CHECK(NULL != memory);
+    }
+    memset(memory, GUARD, MEMORY);
+    board =
+        (struct mcp_board){{send_packet, NULL, hold_sender, drop, now_ns, wake}, memory, MEMORY};
+    nic = (struct mcp_nic *)(memory + MYR_LINE);
+    const size_t nic_bytes = mcp_nic_bytes(1, 1);
+    memset(nic, 0, nic_bytes);
+    mcp_init(nic, key_of(PLACES + 2), 1, 1);
+    uint8_t *free_memory = memory + (nic_bytes + 3 * MYR_LINE) / MYR_LINE * MYR_LINE;
+    CHECK(free_memory + PLACES * (GROUP + MYR_LINE) <= memory + MEMORY);
+    memset(places, 0, sizeof(places));
+    for (uint32_t g = 0; g < PLACES; ++g, free_memory += GROUP + MYR_LINE) {
+        places[g].block = free_memory;
+    }
+    memset(&turn, 0, sizeof(turn));
+    clock_ns = 1;
+    const uint8_t nodes = take_byte(in), window = take_byte(in), slots = take_byte(in);
+    shape.nodes = NODES - nodes % NODES;
+    shape.node = window % shape.nodes;
+    shape.window = 2u << window / 16 % 3;
+    shape.room = 8 * (1 + slots % (ROOM / 8));
+    fill_groups(1 + nodes / NODES % (shape.nodes < 4 ? shape.nodes : 4));
+    open_place(PLAIN);
+    if (0 == slots / 128) {
+        open_place(CAST);
+    }
+}
+
+/* ---- invariants ---- */
+
+static bool is_closed(const struct place *place)
+{
+    return place->opened && NULL == place->group;
+}
+
+static void check_guard(const uint8_t *from, const uint8_t *to)
+{
+    for (; from < to; ++from) {
+        CHECK(GUARD == *from);
+    }
+}
+
+static void check_memory(void)
+{
+    check_guard(board.memory, (const uint8_t *)nic);
+    const uint8_t *free_memory = (const uint8_t *)nic + mcp_nic_bytes(1, 1);
+    for (uint32_t g = 0; g < PLACES; ++g) {
+        check_guard(free_memory, places[g].block);
+        free_memory = places[g].block + (is_closed(&places[g]) ? 0 : places[g].bytes);
+    }
+    check_guard(free_memory, board.memory + board.memory_bytes);
+}
+
+static void check_group(uint32_t g)
+{
+    struct place *place = &places[g];
+    const struct mcp_group *group = (const struct mcp_group *)place->block;
+    const uint32_t done = myr_observe(&group->done), failed = myr_observe(&group->failed);
+    CHECK(key_of(g) == group->key && shape.node == group->node);
+    CHECK(group->last_node + 1u == shape.nodes && 0 == group->places && 0 == group->sleepers);
+    CHECK((CAST == g ? shape.window : 0) == group->window);
+    CHECK((CAST == g ? mcp_bcast_slot_bytes(shape.room) : 0) == group->slot_bytes);
+    CHECK(0 == memcmp(group + 1, place->as_filled, place->tables));
+    CHECK(myr_epoch_reached(done, place->done) && myr_epoch_reached(group->started, done));
+    CHECK(group->started == (0 != failed ? done : place->entered));
+    CHECK(failed <= shape.nodes && (0 == place->failed || place->failed == failed));
+    place->done = done;
+    place->failed = failed;
+}
+
+static void check_window(void)
+{
+    for (uint32_t s = 0; s < shape.window; ++s) {
+        const struct mcp_bcast_slot *slot = slot_at(s);
+        CHECK(model[s].number == slot->number && model[s].bytes == slot->bytes);
+        CHECK(model[s].heard_ms == slot->heard_ms && 0 == slot->sleepers);
+        CHECK(0 == memcmp(model[s].block, slot + 1, shape.room));
+    }
+}
+
+static bool is_expected(const struct note *one)
+{
+    for (uint32_t e = 0; e < turn.expected.count; ++e) {
+        const struct note *other = &turn.expected.note[e];
+        if (one->type == other->type && one->node == other->node && one->root == other->root &&
+            one->number == other->number) {
+            turn.expected.note[e].type = 0; /* once */
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_turn(void)
+{
+    for (uint32_t g = 0; g < PLACES; ++g) {
+        if (!is_closed(&places[g])) {
+            check_group(g);
+        }
+    }
+    if (!is_closed(&places[CAST])) {
+        check_window();
+    }
+    CHECK(turn.expected.count == turn.sent.count && turn.to_wake == turn.woken);
+    for (uint32_t i = 0; i < turn.sent.count; ++i) {
+        CHECK(is_expected(&turn.sent.note[i]));
+    }
+}
+
+/* ---- what comes ---- */
+
+static struct place *open_place_of(uint64_t key)
+{
+    for (uint32_t g = 0; g < PLACES; ++g) {
+        if (NULL != places[g].group && key_of(g) == key) {
+            return &places[g];
+        }
+    }
+    return NULL;
+}
+
+/* Did somebody seal it who knows the secret? */
+static bool is_sealed(const struct mcp_header *header, const void *payload)
+{
+    const struct mcp_secret secret = secret_of(header->key);
+    struct mcp_header again = *header;
+    mcp_seal(&again, &secret, payload, header->payload_bytes);
+    return again.check == header->check;
+}
+
+/* A packet that is damaged, forged, or for no open group. */
+static void receive_useless(const uint8_t *packet, size_t count)
+{
+    static uint8_t before[PLACES][GROUP];
+    for (uint32_t g = 0; g < PLACES; ++g) {
+        memcpy(before[g], places[g].block, GROUP);
+    }
+    mcp_receive(nic, &board, packet, count);
+    for (uint32_t g = 0; g < PLACES; ++g) {
+        CHECK(0 == memcmp(before[g], places[g].block, GROUP));
+    }
+    CHECK(0 == turn.told);
+}
+
+static void receive(const uint8_t *bytes, size_t count)
+{
+    uint8_t *packet = malloc(0 == count ? 1 : count); /* of just its size */
+    struct mcp_header header;
+    CHECK(NULL != packet);
+    memcpy(packet, bytes, count);
+    const uint8_t *payload = packet + MCP_COLLECTIVE_BYTES;
+    if (!mcp_parse(packet, count, &header) || !mcp_is_collective(header.type) ||
+        !is_sealed(&header, payload) || NULL == open_place_of(header.key)) {
+        receive_useless(packet, count);
+    } else {
+        model_receive(&header, payload);
+        mcp_receive(nic, &board, packet, count);
+    }
+    free(packet);
+}
+
+static void receive_raw(struct input *in, bool sealed)
+{
+    uint8_t bytes[PACKET];
+    const size_t count = take_bytes(in, bytes, take_byte(in));
+    if (sealed && count >= MCP_COLLECTIVE_BYTES) {
+        struct mcp_header header = {.magic = 0};
+        memcpy(&header, bytes, MCP_COLLECTIVE_BYTES);
+        header.type = MCP_ARRIVE + header.type % MCP_BCAST_LATER;
+        header.key = key_of((uint32_t)(header.key % (PLACES + 2)));
+        const struct mcp_secret secret = secret_of(header.key);
+        mcp_seal(&header, &secret, bytes + MCP_COLLECTIVE_BYTES, count - MCP_COLLECTIVE_BYTES);
+        memcpy(bytes, &header, MCP_COLLECTIVE_BYTES);
+    }
+    receive(bytes, count);
+}
+
+/* A block's bytes, a multiple of MCP_BLOCK_UNIT that fits. */
+static uint32_t take_length(struct input *in)
+{
+    return MCP_BLOCK_UNIT * (1 + take_below(in, shape.room / MCP_BLOCK_UNIT));
+}
+
+/* Blocks differ. */
+static void make_block(uint8_t *block, size_t bytes)
+{
+    memset(block, ++turn.content, bytes);
+}
+
+/* The numbers around those that the host has to do with. */
+static uint32_t number_near(uint32_t off)
+{
+    return (places[CAST].entered - 1) * half() + 1 + off;
+}
+
+/* A packet that might be right. Some of its fields are off if `off` says so. */
+static void receive_nearly(struct input *in, uint8_t argument)
+{
+    static const uint8_t types[] = {MCP_BCAST,     MCP_BCAST,       MCP_BCAST,       MCP_BCAST,
+                                    MCP_BCAST,     MCP_BCAST,       MCP_BCAST_ASK,   MCP_BCAST_ASK,
+                                    MCP_BCAST_ASK, MCP_BCAST_LATER, MCP_BCAST_LATER, MCP_ARRIVE,
+                                    MCP_ARRIVE,    MCP_ARRIVE,      MCP_DONE,        MCP_FAIL};
+    const uint8_t kind = take_byte(in), who = take_byte(in), off = take_byte(in);
+    const uint8_t type = types[kind % sizeof(types)];
+    const uint32_t g = argument % 8 < 5 ? CAST : argument % 8 - 4;
+    const uint32_t near = mcp_is_bcast(type)
+                              ? number_near(kind / 16)
+                              : places[CAST == g ? CAST : PLAIN].done + 1 + kind / 128;
+    uint8_t bytes[MCP_COLLECTIVE_BYTES + PACKET];
+    struct mcp_header header = {
+        .type = type,
+        .key = key_of(g),
+        .collective = {near + (off & 1 ? take_step(in) : 0),
+                       (uint16_t)(who % shape.nodes + (off & 2 ? take_step(in) : 0)),
+                       (uint16_t)(who / 16 % shape.nodes + (off & 4 ? take_step(in) : 0))},
+    };
+    const size_t payload = MCP_BCAST != type ? 0 : off & 8 ? take_byte(in) : take_length(in);
+    const struct mcp_secret secret = secret_of(header.key);
+    make_block(bytes + MCP_COLLECTIVE_BYTES, payload);
+    mcp_seal(&header, &secret, bytes + MCP_COLLECTIVE_BYTES, payload);
+    header.check ^= off >= 224 ? UINT64_C(1) << argument : 0;
+    memcpy(bytes, &header, MCP_COLLECTIVE_BYTES);
+    receive(bytes, MCP_COLLECTIVE_BYTES + payload);
+}
+
+/* ---- what the host does ---- */
+
+static bool has_hosts(const struct place *place)
+{
+    return NULL != place->group && !place->left;
+}
+
+static void start(struct place *place)
+{
+    if (has_hosts(place) && !myr_epoch_reached(place->entered, place->done + AHEAD)) {
+        place->entered += 0 == place->failed;
+        mcp_collective_start(&nic->collective, &board, &nic->counters, place->group,
+                             place->entered);
+    }
+}
+
+/* The host is a root, by its number perhaps too early. */
+static void broadcast(struct input *in, struct place *place)
+{
+    uint8_t block[ROOM];
+    const uint32_t number = number_near(take_byte(in) % 16), bytes = take_length(in);
+    if (!has_hosts(place)) {
+        return;
+    }
+    make_block(block, bytes);
+    turn.bcast = true;
+    const bool taken = &places[CAST] == place && model_take(shape.node, number, block, bytes);
+    CHECK(taken ==
+          mcp_collective_bcast(&board, &nic->counters, place->group, number, block, bytes));
+}
+
+/* The host waits for a block, which has not come. */
+static void ask(struct input *in)
+{
+    const uint8_t argument = take_byte(in);
+    const uint32_t number = number_near(argument % 16), root = argument / 16 % shape.nodes;
+    if (has_hosts(&places[CAST]) && !myr_epoch_reached(model_of(number)->number, number)) {
+        turn.bcast = true;
+        expect_question(root, number);
+        mcp_collective_bcast_ask(&board, &nic->counters, places[CAST].group, root, number);
+    }
+}
+
+/* Whoever passes by later closes the group, or it has to give way. */
+static void leave(struct place *place)
+{
+    if (NULL == place->group) {
+        return;
+    }
+    place->entered += !place->left && 0 == place->failed && 0 != place->group->window;
+    if (place->left ||
+        !mcp_collective_farewell(&nic->collective, &board, &nic->counters, place->group)) {
+        close_place(place);
+    }
+    place->left = true;
+}
+
+static void take_turn(struct input *in)
+{
+    const uint8_t byte = take_byte(in), argument = byte / TURNS;
+    struct place *place = &places[0 == argument % 4 ? PLAIN : CAST];
+    switch ((enum turn)(byte % TURNS)) {
+    case RAW:
+    case SEALED:
+        receive_raw(in, SEALED == byte % TURNS);
+        break;
+    case NEARLY:
+    case NEARLY_TOO:
+        receive_nearly(in, argument);
+        break;
+    case START:
+        start(place);
+        break;
+    case BCAST:
+        broadcast(in, place);
+        break;
+    case ASK:
+        ask(in);
+        break;
+    case TIME:
+        clock_ns += UINT64_C(100000) << argument % 12;
+        mcp_timer(nic, &board);
+        break;
+    case OPEN:
+        if (!places[CAST].opened) { /* a key is for one time */
+            open_place(CAST);
+        }
+        break;
+    case LEAVE:
+        leave(place);
+        break;
+    case GIVE_UP:
+        if (has_hosts(place)) {
+            (void)mcp_collective_fail(&nic->collective, &board, &nic->counters, place->group,
+                                      argument / 4);
+        }
+        break;
+    case TURNS:
+        break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input in = {data, size};
+    begin(&in);
+    while (in.left > 0) {
+        turn.bcast = false;
+        turn.sent.count = turn.expected.count = turn.told = 0;
+        turn.woken = turn.to_wake = NULL;
+        take_turn(&in);
+        check_turn();
+    }
+    check_memory();
+    return 0;
+}
