@@ -95,7 +95,7 @@ MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_
     if (UINT32_MAX == place) {
         return false;
     }
-    if (held == number) {
+    if (held == number && 0 != bytes) { /* (a new group's slots have a number, but no block) */
         mcp_bcast_message(group, place, root, number, bytes, message);
         return true;
     }

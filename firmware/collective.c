@@ -305,11 +305,13 @@ static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
     } else if (i < MCP_LATE) {
         struct mcp_header answer = {.type = MCP_DONE, .key = header->key};
         answer.collective = *part;
-        if (!myr_epoch_reached(c->late[i].epoch, part->epoch)) {
+        /* (Whoever misses a block misses it for ever. Where nothing has failed, nobody does.) */
+        if (MCP_BCAST_ASK == header->type || !myr_epoch_reached(c->late[i].epoch, part->epoch)) {
             answer.type = MCP_FAIL;
             answer.collective.node = (uint16_t)(c->late[i].failed - 1);
         }
-        if (MCP_ASK == header->type && (MCP_DONE == answer.type || 0 != c->late[i].failed)) {
+        if ((MCP_ASK == header->type || MCP_BCAST_ASK == header->type) &&
+            (MCP_DONE == answer.type || 0 != c->late[i].failed)) {
             ++counters->answered;
             mcp_seal(&answer, &c->late_secret[i], NULL, 0);
             board->ops.send(board, MCP_LINK_SENDER, &answer, NULL, 0);

@@ -13,7 +13,8 @@
  *     myr_nic_bcast_end(group);
  *
  * The root waits for nobody, as long as the window has room. The group's epochs are its credits. A
- * barrier in between (myr_nic_group_arrive()) leaves out the rest of a half window.
+ * barrier in between (myr_nic_group_arrive()) leaves out the rest of a half window. It is for
+ * trying a group: there may be at most 10 million between two broadcasts.
  *
  * Threads: one at a time uses a group.
  */

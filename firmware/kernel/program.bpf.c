@@ -1016,8 +1016,9 @@ static __always_inline int receive_stranger(struct __sk_buff *packet, const uint
         COUNT(dropped_forged);
         return DROP;
     }
-    const bool done = myr_epoch_reached(last->epoch, header->collective.epoch);
-    if (MCP_ASK != header->type || (!done && 0 == last->failed)) {
+    const bool asks = MCP_ASK == header->type;
+    const bool done = asks && myr_epoch_reached(last->epoch, header->collective.epoch);
+    if ((!asks && MCP_BCAST_ASK != header->type) || (!done && 0 == last->failed)) {
         COUNT(duplicates);
         return DROP;
     }

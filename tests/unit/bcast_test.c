@@ -545,6 +545,8 @@ static void what_is_of_no_use_changes_nothing(void **state)
     nothing_changes(&game, MCP_BCAST, 1, UINT32_MAX, 64, true);
     nothing_changes(&game, MCP_BCAST_LATER, 1, 1, 0, true); /* that is not its parent then */
     nothing_changes(&game, MCP_BCAST_ASK, 0, 1, 64, true);
+    nothing_changes(&game, MCP_BCAST_ASK, 0, 0, 0, true); /* which a new slot seems to have */
+    assert_int_equal(game.host[0].nic->mcp->counters.answered, 0);
     send_as(&game, MCP_BCAST, 1, 1, 64, true);
     assert_int_equal(wire_group_slot(game.host[0].group, 1)->number, 1);
     nothing_changes(&game, MCP_BCAST, 1, 1, 64, true);
@@ -610,6 +612,42 @@ static void whoever_asks_hears_of_a_failure(void **state)
     end_game(&game);
 }
 
+/* Also where it is closed by then. */
+static void a_closed_group_tells_of_its_failure(void **state)
+{
+    static struct game game;
+    (void)state;
+    begin_game(&game, 1, 4, 1, 8, 0);
+    game.wire.woken = NULL;
+    struct host *root = &game.host[0], *child = &game.host[1];
+    child->nic->unplugged = true;
+    (void)mcp_collective_fail(&root->nic->mcp->collective, &root->nic->board,
+                              &root->nic->mcp->counters, root->group, 2);
+    wire_pass(&game.wire, SECOND);
+    wire_group_close(root->nic, root->group);
+    child->nic->unplugged = false;
+    wire_group_bcast_ask(child->nic, child->group, 0, 1);
+    wire_pass(&game.wire, SECOND);
+    assert_int_equal(child->group->failed, 3);
+    end_game(&game);
+}
+
+/* Whoever has not failed has had all. */
+static void a_closed_group_answers_nothing_else(void **state)
+{
+    static struct game game;
+    (void)state;
+    begin_game(&game, 1, 4, 1, 8, 0);
+    game.wire.woken = NULL;
+    struct host *root = &game.host[0], *child = &game.host[1];
+    wire_group_close(root->nic, root->group);
+    wire_group_bcast_ask(child->nic, child->group, 0, 1);
+    wire_pass(&game.wire, SECOND);
+    assert_int_equal(child->group->failed, 0);
+    assert_int_equal(root->nic->mcp->counters.answered, 0);
+    end_game(&game);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -623,6 +661,8 @@ int main(void)
         cmocka_unit_test(a_group_without_a_window_takes_nothing),
         cmocka_unit_test(a_failed_group_broadcasts_no_more),
         cmocka_unit_test(whoever_asks_hears_of_a_failure),
+        cmocka_unit_test(a_closed_group_tells_of_its_failure),
+        cmocka_unit_test(a_closed_group_answers_nothing_else),
     };
     crew_watchdog();
     return cmocka_run_group_tests(tests, NULL, NULL);
