@@ -77,6 +77,7 @@ else
         check "kernels of $1 hosts with $2 processes each, $3" by_kernels $((120 / ($1 * $2))) "$1" "$2" \
             --mca coll_nicbarr_algorithm "$3"
         check "they carry it" carried "$1" "$3" kernel
+        check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]" kernel
     done
     for fault in "lost --loss 10" "repaired --duplicate 10 --reorder 20 --corrupt 10"; do
         # shellcheck disable=SC2086 # words

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which barriers are worth measuring. Invariants, for every shape: Open MPI's own comes first. None
- * comes twice. Each makes a difference, and somebody can play it. A cache file can name it. The
- * list is never cut off. Some lists are written down here.
+ * Which barriers, reductions and broadcasts are worth measuring. Invariants, for every shape: Open
+ * MPI's own comes first. None comes twice. Each makes a difference, and somebody can play it. A
+ * cache file can name it. The list is never cut off. Broadcasts can spread along theirs. Some lists
+ * are written down here.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,14 +15,17 @@
 
 #include "coll_nicbarr/candidates.h"
 #include "coll_nicbarr/nics.h"
+#include "libmyr/spread.h"
 #include "tests/unit/crew.h"
 
-/* A NIC on which groups are cheap, and one on which they are dear. */
-static const struct myr_nic_kind cheap = {.name = "soft"};
-static const struct myr_nic_kind dear = {.name = "kernel", .caps.flags = MYR_DEAR_GROUPS};
-const struct myr_nic_kind *const nicbarr_kinds[] = {&cheap, &dear, NULL};
+/* A NIC on which groups are cheap, one on which they are dear, and one that carries no data. */
+static const struct myr_nic_kind cheap = {.name = "soft", .caps.buffer = UINT32_MAX};
+static const struct myr_nic_kind dear = {.name = "kernel",
+                                         .caps = {.flags = MYR_DEAR_GROUPS, .buffer = UINT32_MAX}};
+static const struct myr_nic_kind bare = {.name = "bare"};
+const struct myr_nic_kind *const nicbarr_kinds[] = {&cheap, &dear, &bare, NULL};
 
-enum { NODE = 1 << 0, SOFT = 1 << 1, KERNEL = 1 << 2, PLAYERS_END = 1 << 3 };
+enum { NODE = 1 << 0, SOFT = 1 << 1, KERNEL = 1 << 2, BARE = 1 << 3, PLAYERS_END = 1 << 3 };
 
 static struct nicbarr_shape on_one_node(uint32_t processes, uint32_t homes)
 {
@@ -38,17 +42,32 @@ static struct nicbarr_shape across(uint32_t nodes, uint32_t per_node, uint32_t p
                                   .players = players};
 }
 
-static void expect(struct nicbarr_shape shape, const char *names)
+/* What competes. */
+enum what { BARRIERS, REDUCTIONS, BROADCASTS, WHATS };
+
+static int list_candidates(enum what what, const struct nicbarr_shape *shape,
+                           struct nicbarr_choice *choices)
+{
+    return BARRIERS == what ? nicbarr_candidates(shape, choices)
+                            : nicbarr_data_candidates(shape, BROADCASTS == what, choices);
+}
+
+static void expect_of(enum what what, struct nicbarr_shape shape, const char *names)
 {
     struct nicbarr_choice choices[NICBARR_CANDIDATES];
     char list[1000] = "", name[NICBARR_CHOICE_TEXT];
-    const int count = nicbarr_candidates(&shape, choices);
+    const int count = list_candidates(what, &shape, choices);
     for (int c = 0; c < count; ++c) {
         const size_t used = strlen(list);
         snprintf(list + used, sizeof(list) - used, "%s%s", c > 0 ? " " : "",
                  nicbarr_choice_name(choices[c], name));
     }
     assert_string_equal(list, names);
+}
+
+static void expect(struct nicbarr_shape shape, const char *names)
+{
+    expect_of(BARRIERS, shape, names);
 }
 
 static void written_down(void **state)
@@ -90,14 +109,50 @@ static void written_down(void **state)
     expect(across(4, 1, 0), "openmpi");
 }
 
-static void check_shape(const struct nicbarr_shape *shape)
+static void data_written_down(void **state)
+{
+    (void)state;
+    expect_of(REDUCTIONS, across(4, 2, SOFT),
+              "openmpi pairwise@soft dissemination:1@soft dissemination:3@soft tree:3@soft");
+    expect_of(REDUCTIONS, across(17, 1, KERNEL),
+              "openmpi pairwise@kernel dissemination:1@kernel dissemination:3@kernel "
+              "tree:4@kernel");
+    expect_of(BROADCASTS, across(2, 4, SOFT), "openmpi dissemination:1@soft");
+    expect_of(BROADCASTS, across(3, 1, SOFT), "openmpi dissemination:1@soft dissemination:2@soft");
+    expect_of(BROADCASTS, across(16, 1, SOFT),
+              "openmpi dissemination:1@soft dissemination:2@soft dissemination:3@soft "
+              "dissemination:15@soft");
+    expect_of(BROADCASTS, across(17, 1, SOFT),
+              "openmpi dissemination:1@soft dissemination:2@soft dissemination:3@soft");
+    expect_of(BROADCASTS, across(8, 1, SOFT | KERNEL),
+              "openmpi dissemination:1@soft dissemination:2@soft dissemination:3@soft "
+              "dissemination:7@soft dissemination:1@kernel dissemination:3@kernel "
+              "dissemination:7@kernel");
+    expect_of(BROADCASTS, across(4, 1, BARE), "openmpi");
+    expect_of(REDUCTIONS, across(4, 1, BARE), "openmpi");
+}
+
+/* Broadcasts of all nodes have a plan with it. */
+static void check_spread(struct nicbarr_choice choice, uint32_t nodes)
+{
+    for (uint32_t node = 0; node < nodes; node += 1 + nodes / 3) {
+        struct myr_schedule schedule;
+        struct myr_spread spread;
+        assert_true(nicbarr_schedule_create(choice, nodes, node, &schedule));
+        assert_true(myr_spread_plan(&schedule, nodes, node, &spread));
+        myr_spread_free(&spread);
+        nicbarr_schedule_destroy(&schedule);
+    }
+}
+
+static void check_shape(enum what what, const struct nicbarr_shape *shape)
 {
     /* One more than there may be, to see whether it is touched. */
     struct nicbarr_choice choices[NICBARR_CANDIDATES + 1], again;
     char name[NICBARR_CHOICE_TEXT];
     memset(choices, 0xa5, sizeof(choices));
     const struct nicbarr_choice untouched = choices[NICBARR_CANDIDATES];
-    const int count = nicbarr_candidates(shape, choices);
+    const int count = list_candidates(what, shape, choices);
     const uint32_t size = shape->nodes > 1 ? shape->nodes : shape->processes;
     assert_in_range(count, 1, NICBARR_CANDIDATES - 1); /* there was room for one more */
     assert_true(nicbarr_choice_equal(choices[NICBARR_CANDIDATES], untouched));
@@ -108,6 +163,9 @@ static void check_shape(const struct nicbarr_shape *shape)
         assert_true(choice.parameter <= nicbarr_parameter_max(choice.algorithm, size));
         assert_true(nicbarr_choice_parse(nicbarr_choice_name(choice, name), &again));
         assert_true(nicbarr_choice_equal(choice, again));
+        if (BROADCASTS == what && c > 0 && shape->nodes <= MYR_SPREAD_NODES) {
+            check_spread(choice, shape->nodes);
+        }
         for (int other = 0; other < c; ++other) {
             assert_false(nicbarr_choice_equal(choice, choices[other]));
         }
@@ -120,18 +178,22 @@ static void every_shape(void **state)
     for (uint32_t size = 1; size <= 300; ++size) {
         for (uint32_t homes = 1; homes <= size; ++homes) {
             const struct nicbarr_shape shape = on_one_node(size, homes);
-            check_shape(&shape);
+            check_shape(BARRIERS, &shape);
         }
         for (uint32_t players = 0; size > 1 && players < PLAYERS_END; players += SOFT) {
             const struct nicbarr_shape shape = across(size, 1 + size % 5, players);
-            check_shape(&shape);
+            for (int what = 0; what < WHATS; ++what) {
+                check_shape((enum what)what, &shape);
+            }
         }
     }
     for (uint32_t size = 512; size <= 1U << 20; size *= 2) {
         const struct nicbarr_shape one = on_one_node(size, 64),
                                    some = across(size, 2, SOFT | KERNEL);
-        check_shape(&one);
-        check_shape(&some);
+        check_shape(BARRIERS, &one);
+        for (int what = 0; what < WHATS; ++what) {
+            check_shape((enum what)what, &some);
+        }
     }
 }
 
@@ -166,6 +228,7 @@ int main(void)
     crew_watchdog();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_down),
+        cmocka_unit_test(data_written_down),
         cmocka_unit_test(every_shape),
         cmocka_unit_test(beginning),
     };
