@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Search the model of the collectives' protocol (collective.pml) whole, in several sizes; and with one
-# guard taken away at a time, to see that it would be missed. Needs spin and a C compiler, half a
-# minute and 500 MiB.
+# Search the models of the collectives' protocol whole, in several sizes: barriers (collective.pml) and data
+# (data.pml). And with one guard taken away at a time, to see that it would be
+# missed. Needs spin and a C compiler, a minute and a half and 500 MiB.
 
 set -u
 tests=$(cd "${srcdir:-.}" && pwd)/tests
 model=$tests/spin/collective.pml
-optimise=-O1
+optimise=-O1 # what is soon found has -O0
 # shellcheck source=tests/spin/search.sh
 . "$tests/spin/search.sh"
 
@@ -26,7 +26,7 @@ holds "3 nodes, some are given up: all end" -DNODES=3 -DEPOCHS=1 -DFAILS=1 -DPAT
     -DLIVENESS
 holds "A, B, A', B', some are given up: safe" -DINCARNATIONS=2 -DEPOCHS=1 -DFAILS=1 -DPATIENT
 
-optimise=-O0 # these are soon found
+optimise=-O0
 missed "an old key used again" "assertion violated" -DINCARNATIONS=2 -DEPOCHS=1 -DSAME_KEY
 missed "closed groups not remembered" "acceptance cycle" -DEPOCHS=1 -DLIVENESS -DNO_LATE
 missed "closed groups always done" "assertion violated" -DINCARNATIONS=2 -DEPOCHS=1 -DANY_LATE
@@ -39,4 +39,30 @@ missed "failures of closed groups not remembered" "acceptance cycle" -DEPOCHS=1 
     -DNO_LATE_FAIL
 missed "an old key, and a late FAIL" "assertion violated given_up" -DINCARNATIONS=2 -DEPOCHS=1 \
     -DFAILS=1 -DPATIENT -DSAME_KEY
+
+model=$tests/spin/data.pml
+optimise=-O1
+holds "data, 2 nodes: safe" -DLITTER
+holds "data, 3 nodes, 3 epochs: safe" -DNODES=3 -DEPOCHS=3
+holds "data, 3 nodes, 2 epochs: all end" -DNODES=3 -DLIVENESS
+holds "data, 4 nodes: safe" -DNODES=4 -DEPOCHS=1
+holds "data, 3 nodes, groups closed too soon: all end" -DNODES=3 -DEPOCHS=1 -DHASTY -DLIVENESS
+optimise=-O0
+holds "data, 3 nodes in a line, 3 epochs: all end" -DNODES=3 -DCHAIN -DEPOCHS=3 -DLIVENESS
+holds "data, one epoch without: all end" -DEPOCHS=3 -DBARE=2 -DLIVENESS
+holds "data, the last epoch without: all end" -DEPOCHS=2 -DBARE=2 -DLIVENESS
+holds "data, 3 nodes in a line, groups closed too soon: all end" -DNODES=3 -DCHAIN -DHASTY -DLIVENESS
+missed "one buffer" "assertion violated" -DEPOCHS=3 -DONE_BUFFER
+missed "an epoch begun before the last is done" "assertion violated" -DEPOCHS=3 -DAHEAD=2
+missed "an epoch's message for the one before" "assertion violated" -DSTAND
+missed "always the last message for an answer" "acceptance cycle" -DLIVENESS -DANSWER_LAST
+missed "the last message for the one before" "assertion violated" -DRELABEL
+missed "data not asked for" "invalid end state" -DEPOCHS=1 -DNO_ASK
+missed "no farewell" "assertion violated 0" -DEPOCHS=1 -DNO_FAREWELL
+missed "no farewell, and done all the same" "assertion violated" -DEPOCHS=1 -DNO_FAREWELL -DANY_DONE
+missed "groups closed too soon, and done all the same" "assertion violated" -DEPOCHS=1 -DHASTY \
+    -DANY_DONE
+missed "groups closed too soon that say nothing" "acceptance cycle" -DEPOCHS=1 -DHASTY -DMUTE \
+    -DLIVENESS
+missed "closed groups with data not remembered" "acceptance cycle" -DEPOCHS=1 -DNO_LATE -DLIVENESS
 exit $failed
