@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Search the models of the collectives' protocol whole, in several sizes: barriers (collective.pml) and data
-# (data.pml). And with one guard taken away at a time, to see that it would be
+# Search the models of the collectives' protocol whole, in several sizes: barriers (collective.pml), data
+# (data.pml) and broadcasts (bcast.pml). And with one guard taken away at a time, to see that it would be
 # missed. Needs spin and a C compiler, a minute and a half and 500 MiB.
 
 set -u
@@ -65,4 +65,38 @@ missed "groups closed too soon, and done all the same" "assertion violated" -DEP
 missed "groups closed too soon that say nothing" "acceptance cycle" -DEPOCHS=1 -DHASTY -DMUTE \
     -DLIVENESS
 missed "closed groups with data not remembered" "acceptance cycle" -DEPOCHS=1 -DNO_LATE -DLIVENESS
+
+model=$tests/spin/bcast.pml
+optimise=-O1
+holds "broadcasts, 2 nodes: safe" -DNODES=2 -DLITTER
+holds "broadcasts, 3 nodes in a line: all end" -DLIVENESS
+holds "broadcasts, a star: all end" -DSTAR -DLIVENESS
+holds "broadcasts, a star, other roots: all end" -DSTAR -DMOVES -DLAST=6 -DLIVENESS
+holds "broadcasts, 4 slots: safe" -DWINDOW=4 -DLAST=6
+holds "broadcasts, 4 slots, other roots, a barrier: all end" -DWINDOW=4 -DLAST=7 -DMOVES -DBARRIER=1 \
+    -DLIVENESS
+holds "broadcasts, two hosts on a node: all end" -DTWO -DLIVENESS
+holds "broadcasts, two hosts on the root's node: safe" -DTWO -DROOT=1
+holds "broadcasts, a host sleeps: all end" -DSLEEPS=2 -DLIVENESS
+holds "broadcasts, some are given up: all end" -DLAST=3 -DMOVES -DFAILS=1 -DLIVENESS
+holds "broadcasts, groups closed too soon: all end" -DLAST=3 -DMOVES -DHASTY -DLIVENESS
+optimise=-O0
+holds "broadcasts, no credit, but no room either: safe" -DNODES=2 -DNO_CREDIT
+missed "broadcasts, no credit" "acceptance cycle" -DNODES=2 -DNO_CREDIT -DLIVENESS
+missed "broadcasts, no credit, and blocks without room" "assertion violated" -DNODES=2 -DNO_CREDIT \
+    -DNO_LIMIT
+missed "broadcasts, too much credit" "assertion violated" -DNODES=2 -DCREDIT=3
+missed "broadcasts, one host for all of a node" "assertion violated" -DNODES=2 -DTWO -DONE_HOST
+missed "broadcasts, arrived before it is read" "assertion violated" -DNODES=2 -DEARLY
+missed "broadcasts, old blocks taken again" "assertion violated" -DNODES=2 -DAGAIN -DLITTER
+missed "broadcasts, whatever is in the slot" "assertion violated" -DNODES=2 -DANY_HELD
+missed "broadcasts, not asked for" "invalid end state" -DNODES=2 -DNO_ASK
+missed "broadcasts, no parent asked" "acceptance cycle" -DSLEEPS=2 -DNO_UP -DLIVENESS
+missed "broadcasts, not taken for sleeping hosts" "acceptance cycle" -DSLEEPS=2 -DNO_PROXY -DLIVENESS
+missed "broadcasts, no farewell" "acceptance cycle" -DNODES=2 -DNO_FAREWELL -DLIVENESS
+missed "broadcasts, a closed group that has failed and is silent" "acceptance cycle" -DNODES=2 \
+    -DFAILS=1 -DSILENT -DLIVENESS
+missed "broadcasts, groups closed too soon that say nothing" "acceptance cycle" -DNODES=2 \
+    -DHASTY -DUNKNOWN -DLIVENESS
+missed "broadcasts, a doorbell lost" "acceptance cycle" -DNODES=2 -DUNHEARD -DLIVENESS
 exit $failed
