@@ -24,27 +24,33 @@ static size_t carriable(int count, ompi_datatype_t *type, ompi_op_t *op)
                : 0;
 }
 
+int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                  struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
+{
+    struct myr_nic_group *group = &carrier->group;
+    while (0 != carried->left) {
+        nicbarr_carrier_arrive(carrier, carried);
+        if (__builtin_expect(!myr_nic_group_wait(group, carried->epoch, NICBARR_LOOK_US), 0)) {
+            const int rc = nicbarr_overdue_wait(module, comm, group, carried->epoch);
+            if (OMPI_SUCCESS != rc) {
+                return rc;
+            }
+        }
+        nicbarr_carrier_take(carrier, carried);
+    }
+    return carried->rc;
+}
+
 int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_carrier *carrier, const void *from, void *to, int count,
                             ompi_datatype_t *type, ompi_op_t *op)
 {
-    struct myr_nic_group *group = &carrier->group;
     struct nicbarr_carried carried;
     while (0 != myr_observe(&carrier->outstanding)) {
         opal_progress(); /* they come first, and the others have begun them */
     }
     nicbarr_carrier_begin(carrier, &carried, from, to, count, type, op);
-    while (0 != carried.left) {
-        nicbarr_carrier_arrive(carrier, &carried);
-        if (__builtin_expect(!myr_nic_group_wait(group, carried.epoch, NICBARR_LOOK_US), 0)) {
-            const int rc = nicbarr_overdue_wait(module, comm, group, carried.epoch);
-            if (OMPI_SUCCESS != rc) {
-                return rc;
-            }
-        }
-        nicbarr_carrier_take(carrier, &carried);
-    }
-    return carried.rc;
+    return nicbarr_carry(module, comm, carrier, &carried);
 }
 
 static struct nicbarr_carrier *carrier_of(const mca_coll_nicbarr_module_t *module, size_t bytes)

@@ -116,6 +116,7 @@ MYR_HOT int nicbarr_bcast_across(void *buffer, int count, ompi_datatype_t *type,
     size_t size;
     (void)ompi_datatype_type_size(type, &size);
     size_t bytes = size * (size_t)count;
+    nicbarr_data_attend(module, comm);
     /* (While something is measured, what all agree on goes by Open MPI's own.) */
     if (0 == bytes || module->tuning || !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes)) {
         return module->bcast.function(buffer, count, type, root, comm, module->bcast.module);

@@ -135,6 +135,20 @@ void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carri
     };
 }
 
+void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,
+                                     struct nicbarr_carried *carried, const void *from, void *to,
+                                     size_t bytes)
+{
+    *carried = (struct nicbarr_carried){
+        .from = from,
+        .to = to,
+        .apart = bytes,
+        .extent = 1,
+        .left = (uint32_t)bytes,
+        .turn = carrier->begun++,
+    };
+}
+
 void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
 {
     const uint32_t most = carrier->piece_most / (uint32_t)carried->extent;
@@ -161,24 +175,49 @@ static bool sound(const struct nicbarr_carrier *carrier, const struct nicbarr_ca
     return true;
 }
 
-void nicbarr_carrier_take(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
+/* The value of a term in the epoch that has come. */
+static const uint8_t *value_of(const struct nicbarr_carrier *carrier,
+                               const struct nicbarr_carried *carried,
+                               const struct nicbarr_term *term, uint32_t unit)
+{
+    return myr_nic_data_block(&carrier->group, carried->epoch, unit, term->source) +
+           sizeof(struct head) + (size_t)term->piece * room_of(bytes_of(carried));
+}
+
+static void combine(const struct nicbarr_carrier *carrier, const struct nicbarr_carried *carried,
+                    uint32_t unit)
 {
     const struct nicbarr_order *order = carrier->order;
-    const uint32_t bytes = bytes_of(carried), room = room_of(bytes);
-    const uint32_t unit = nicbarr_carrier_unit(order->most, bytes);
+    struct stack stack;
+    stack_begin(carrier, &stack);
+    for (uint32_t t = 0; t < order->npieces; ++t) {
+        stack_push(&stack, carried, value_of(carrier, carried, &order->pieces[t], unit),
+                   order->pieces[t].merges);
+    }
+    memcpy(carried->to, stack.value[0], bytes_of(carried));
+}
+
+static void put_side_by_side(const struct nicbarr_carrier *carrier,
+                             const struct nicbarr_carried *carried, uint32_t unit)
+{
+    for (uint32_t rank = 0; rank < carrier->order->npieces; ++rank) {
+        memcpy(carried->to + rank * carried->apart,
+               value_of(carrier, carried, &carrier->order->pieces[rank], unit), bytes_of(carried));
+    }
+}
+
+void nicbarr_carrier_take(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
+{
+    const uint32_t bytes = bytes_of(carried);
+    const uint32_t unit = nicbarr_carrier_unit(carrier->order->most, bytes);
     if (!sound(carrier, carried, unit)) {
         carried->rc = MPI_ERR_TRUNCATE;
     } else if (NULL != carried->to) {
-        struct stack stack;
-        stack_begin(carrier, &stack);
-        for (uint32_t t = 0; t < order->npieces; ++t) {
-            const struct nicbarr_term *term = &order->pieces[t];
-            const uint8_t *block =
-                myr_nic_data_block(&carrier->group, carried->epoch, unit, term->source);
-            stack_push(&stack, carried, block + sizeof(struct head) + (size_t)term->piece * room,
-                       term->merges);
+        if (0 != carried->apart) {
+            put_side_by_side(carrier, carried, unit);
+        } else {
+            combine(carrier, carried, unit);
         }
-        memcpy(carried->to, stack.value[0], bytes);
         carried->to += bytes;
     }
     carried->from += bytes;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions across nodes: a group of NICs that carries the processes' parts (libmyr/nic_data.h),
- * and what is made of them.
+ * Reductions and gatherings across nodes: a group of NICs that carries the processes' parts
+ * (libmyr/nic_data.h), and what is made of them.
  *
  * A node's block has its pieces (order.h), behind a head that says which epoch they are of, and how
  * long the block is. All processes get all blocks, and each combines them for itself. So NICs need
  * to know nothing of types and operations, and the result has the same bits wherever the ranks are.
- * A vector that is too long for one block is cut, and goes through several epochs.
+ * A vector that is too long for one block is cut, and goes through several epochs. Where nothing is
+ * combined each rank's vector is a piece, and all are put side by side.
  *
  * Reductions of a carrier take their turns in the order in which they were begun, one at a time.
  * (A carrier of broadcasts has its group and nothing else; see bcast_across.c.)
@@ -35,10 +36,11 @@ struct nicbarr_carrier {
     myr_word outstanding; /* non-blocking reductions that are not complete */
 };
 
-/* A reduction under way. */
+/* A reduction under way, or a gathering. */
 struct nicbarr_carried {
     const uint8_t *from; /* elements that were not sent yet */
     uint8_t *to;         /* NULL: the result is for another process */
+    size_t apart; /* of a gathering: from one rank's vector to the next (bytes); 0: it is none */
     ompi_op_t *op;
     ompi_datatype_t *type;
     size_t extent;  /* of an element, bytes */
@@ -63,6 +65,11 @@ void nicbarr_carrier_close(struct nicbarr_carrier *carrier);
 void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
                            const void *from, void *to, int count, ompi_datatype_t *type,
                            ompi_op_t *op);
+
+/* The same for a gathering: `bytes` > 0 of each rank come to `to`, side by side. */
+void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,
+                                     struct nicbarr_carried *carried, const void *from, void *to,
+                                     size_t bytes);
 
 /* Go on as far as it can; true: complete, with carried->rc. */
 bool nicbarr_carrier_go_on(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);

@@ -33,7 +33,8 @@ bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int pr
     const bool reduces = NICBARR_ALLREDUCE == collective ||
                          (NICBARR_REDUCE == collective && NICBARR_WAY_OURS == forced);
     const bool served =
-        across ? (reduces || NICBARR_BCAST == collective) && processes <= NICBARR_DATA_RANKS
+        across ? (reduces || NICBARR_BCAST == collective || NICBARR_ALLGATHER == collective) &&
+                     processes <= NICBARR_DATA_RANKS
                : processes > 1 && processes <= NICBARR_DATA_PROCESSES;
     return served && NICBARR_WAY_OWN != forced && nicbarr_host_memory_only();
 }

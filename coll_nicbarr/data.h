@@ -121,6 +121,18 @@ const struct nicbarr_carrier *nicbarr_carrier_with(const mca_coll_nicbarr_module
                                                    const struct myr_nic_group *group);
 void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module);
 
+struct nicbarr_carried;
+
+/* Go through with what was begun, and wait for the others. Returns an error of MPI's. */
+int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                  struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
+
+/* Gather by this carrier: each rank's bytes come to `to`, side by side, on all. `from` may be where
+ * its own ones go. */
+int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            struct nicbarr_carrier *carrier, const void *from, void *to,
+                            size_t bytes);
+
 /* Reduce by this carrier; `to` NULL: the result is for another process. Returns an error of MPI's.
  */
 int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

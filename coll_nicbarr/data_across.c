@@ -25,16 +25,18 @@
 #include "coll_nicbarr/together.h"
 
 /* Collectives of a family go by the same groups. */
-enum family { REDUCTIONS, BROADCASTS, FAMILIES };
+enum family { REDUCTIONS, BROADCASTS, GATHERINGS, FAMILIES };
 
 struct nicbarr_carriers {
-    struct nicbarr_order order; /* of reductions */
+    struct nicbarr_order order, apart; /* of reductions, of gatherings */
     struct nicbarr_carrier of[FAMILIES][NICBARR_ACROSS_CLASSES];
 };
 
 static enum family family_of(enum nicbarr_collective collective)
 {
-    return NICBARR_BCAST == collective ? BROADCASTS : REDUCTIONS;
+    return NICBARR_BCAST == collective       ? BROADCASTS
+           : NICBARR_ALLGATHER == collective ? GATHERINGS
+                                             : REDUCTIONS;
 }
 
 struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
@@ -61,17 +63,25 @@ const struct nicbarr_carrier *nicbarr_carrier_with(const mca_coll_nicbarr_module
     return NULL;
 }
 
+static void free_carriers(struct nicbarr_carriers *carriers)
+{
+    if (NULL != carriers) {
+        nicbarr_order_free(&carriers->order);
+        nicbarr_order_free(&carriers->apart);
+        free(carriers);
+    }
+}
+
 void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module)
 {
     if (NULL == module->carriers) {
         return;
     }
-    for (int c = 0; c < NICBARR_ACROSS_CLASSES; ++c) {
-        nicbarr_carrier_close(&module->carriers->of[REDUCTIONS][c]);
-        nicbarr_carrier_close(&module->carriers->of[BROADCASTS][c]);
+    for (int c = 0; c < FAMILIES * NICBARR_ACROSS_CLASSES; ++c) {
+        nicbarr_carrier_close(
+            &module->carriers->of[c / NICBARR_ACROSS_CLASSES][c % NICBARR_ACROSS_CLASSES]);
     }
-    nicbarr_order_free(&module->carriers->order);
-    free(module->carriers);
+    free_carriers(module->carriers);
     module->carriers = NULL;
 }
 
@@ -79,15 +89,16 @@ void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module)
 static int make_carriers(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const struct nicbarr_nodes *nodes = &module->nodes;
+    const uint32_t size = (uint32_t)ompi_comm_size(comm);
     struct nicbarr_carriers *carriers = calloc(1, sizeof(*carriers));
     double failed =
-        NULL == carriers || !nicbarr_order_make(nodes->of, (uint32_t)ompi_comm_size(comm),
-                                                nodes->nodes, nodes->node, &carriers->order);
+        NULL == carriers ||
+        !nicbarr_order_make(nodes->of, size, nodes->nodes, nodes->node, &carriers->order) ||
+        !nicbarr_order_make_apart(nodes->of, size, nodes->nodes, nodes->node, &carriers->apart);
     int rc = nicbarr_maximum(comm, &failed, 1);
     rc = OMPI_SUCCESS == rc && 0 != failed ? OMPI_ERR_OUT_OF_RESOURCE : rc;
-    if (OMPI_SUCCESS != rc && NULL != carriers) {
-        nicbarr_order_free(&carriers->order);
-        free(carriers);
+    if (OMPI_SUCCESS != rc) {
+        free_carriers(carriers);
         carriers = NULL;
     }
     module->carriers = carriers;
@@ -100,6 +111,7 @@ struct tuner {
     mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
     const struct style *style;
+    size_t bytes;
     int count; /* of doubles */
     double *from, *to;
     struct nicbarr_entrants entrants;
@@ -175,9 +187,46 @@ static int our_bcast(const struct tuner *t, struct nicbarr_carrier *carrier, int
                                number % ompi_comm_size(t->comm));
 }
 
+/* (A class is of all ranks' bytes.) */
+static size_t each_rank(const struct tuner *t, size_t bytes)
+{
+    return bytes / (size_t)ompi_comm_size(t->comm);
+}
+
+static uint32_t unit_to_gather(const struct tuner *t, uint32_t bytes)
+{
+    const size_t each = each_rank(t, bytes);
+    return nicbarr_carrier_unit(t->module->carriers->apart.most, each < NICBARR_CARRIED_ELEMENT
+                                                                     ? NICBARR_CARRIED_ELEMENT
+                                                                     : (uint32_t)each);
+}
+
+static bool open_to_gather(const struct tuner *t, const struct myr_nic_group *group,
+                           struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
+{
+    return nicbarr_carrier_open(carrier, group, choice, &t->module->carriers->apart);
+}
+
+static int own_allgather(const struct tuner *t, int number)
+{
+    mca_coll_nicbarr_module_t *module = t->module;
+    const int each = (int)each_rank(t, t->bytes);
+    (void)number;
+    return module->allgather.function(t->from, each, MPI_BYTE, t->to, each, MPI_BYTE, t->comm,
+                                      module->allgather.module);
+}
+
+static int our_allgather(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
+{
+    (void)number;
+    return nicbarr_carry_gathering(t->module, t->comm, carrier, t->from, t->to,
+                                   each_rank(t, t->bytes));
+}
+
 static const struct style styles[FAMILIES] = {
     [REDUCTIONS] = {false, unit_to_reduce, open_to_reduce, own_allreduce, our_allreduce},
     [BROADCASTS] = {true, unit_to_bcast, open_to_bcast, own_bcast, our_bcast},
+    [GATHERINGS] = {false, unit_to_gather, open_to_gather, own_allgather, our_allgather},
 };
 
 static int call(void *context, int candidate, int number)
@@ -425,6 +474,7 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
         t->module = module;
         t->comm = comm;
         t->style = &styles[family_of(collective)];
+        t->bytes = bytes;
         t->count = (int)(bytes / sizeof(double));
         t->from = (double *)(t + 1);
         t->to = t->from + t->count;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Allgather, MPI_Gather.
+ * MPI_Allgather on one node and on several, MPI_Gather on one.
  *
  * Like a reduction, but parts are put side by side: each process writes its block into the rounds
  * of the communicator's exchange, and reads all blocks. Of MPI_Gather only the root reads. Types of
  * both sides may differ, and from process to process. What all have in common is how many bytes a
- * block is when it is packed (packing.h).
+ * block is when it is packed (packing.h). On several nodes the NICs carry the blocks (carrier.h).
  */
 #include "coll_nicbarr/data.h"
 
 #include <string.h>
 
+#include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/packing.h"
 
 /* A side of it: so many elements of a type are a block. */
@@ -51,29 +52,57 @@ static void take(struct nicbarr_taker *taker, const struct myr_exchange *x, size
     taker->to += bytes;
 }
 
-/* `to` counts only where this process gets them. */
-static int gather(struct nicbarr_reducer *reducer, const struct side *from, const struct side *to,
-                  bool gets, size_t block)
+/* On one node: by the exchange. */
+static void exchange(struct nicbarr_reducer *reducer, const void *own, uint8_t *all, size_t block,
+                     bool gets)
 {
-    const uint32_t size = reducer->exchange.size;
-    uint8_t packed[NICBARR_EXCHANGE_MOST], all[NICBARR_EXCHANGE_MOST];
-    const bool direct = gets && nicbarr_is_dense(to->type);
-    const void *own = from->data;
-    struct gathering gathering = {{take, NICBARR_EVERYBODY, direct ? to->data : all}, block};
+    struct gathering gathering = {{take, NICBARR_EVERYBODY, all}, block};
     struct nicbarr_reduction rounds;
-    int rc = OMPI_SUCCESS;
-    if (!nicbarr_is_dense(from->type)) {
-        rc = nicbarr_to_bytes(from->data, from->count, from->type, packed, block);
-        own = packed; /* whatever happens: the others wait */
-    }
     nicbarr_reducer_settle(reducer);
     nicbarr_reduction_init_taken(&rounds, own, block, &gathering.taker, gets);
     (void)nicbarr_reduction_begin(reducer, &rounds);
     nicbarr_reduction_finish(reducer, &rounds);
-    if (gets && !direct && OMPI_SUCCESS == rc) {
-        rc = nicbarr_from_bytes(all, size * block, to->data, (int)size * to->count, to->type);
+}
+
+int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            struct nicbarr_carrier *carrier, const void *from, void *to,
+                            size_t bytes)
+{
+    struct nicbarr_carried carried;
+    nicbarr_carrier_begin_gathering(carrier, &carried, from, to, bytes);
+    return nicbarr_carry(module, comm, carrier, &carried);
+}
+
+static int move(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const void *own,
+                uint8_t *all, size_t block, bool gets)
+{
+    if (!module->across) {
+        exchange(&module->reducer, own, all, block, gets);
+        return OMPI_SUCCESS;
     }
-    return rc;
+    const uint32_t size_class = nicbarr_size_class(block * (size_t)ompi_comm_size(comm));
+    return nicbarr_carry_gathering(
+        module, comm, nicbarr_data_carrier(module, NICBARR_ALLGATHER, size_class), own, all, block);
+}
+
+/* `to` counts only where this process gets them. */
+static int gather(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                  const struct side *from, const struct side *to, bool gets, size_t block)
+{
+    const int size = ompi_comm_size(comm);
+    uint8_t packed[NICBARR_EXCHANGE_MOST], all[NICBARR_EXCHANGE_MOST];
+    const bool direct = gets && nicbarr_is_dense(to->type);
+    const void *own = from->data;
+    int packing = OMPI_SUCCESS;
+    if (!nicbarr_is_dense(from->type)) {
+        packing = nicbarr_to_bytes(from->data, from->count, from->type, packed, block);
+        own = packed; /* whatever happens: the others wait */
+    }
+    const int rc = move(module, comm, own, direct ? to->data : all, block, gets);
+    if (OMPI_SUCCESS != rc || OMPI_SUCCESS != packing || !gets || direct) {
+        return OMPI_SUCCESS != rc ? rc : packing;
+    }
+    return nicbarr_from_bytes(all, (size_t)size * block, to->data, size * to->count, to->type);
 }
 
 MYR_HOT int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t *from_type,
@@ -83,7 +112,10 @@ MYR_HOT int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t 
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t block = block_bytes(to_count, to_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
-    if (0 == bytes || !nicbarr_data_ours(module, comm, NICBARR_ALLGATHER, bytes)) {
+    nicbarr_data_attend(module, comm);
+    /* (While something is measured across nodes, what all agree on goes by Open MPI's own.) */
+    if (0 == bytes || (module->across && module->tuning) ||
+        !nicbarr_data_ours(module, comm, NICBARR_ALLGATHER, bytes)) {
         return module->allgather.function(from, from_count, from_type, to, to_count, to_type, comm,
                                           module->allgather.module);
     }
@@ -91,7 +123,7 @@ MYR_HOT int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t 
     const struct side own = MPI_IN_PLACE == from
                                 ? received(&all, (uint32_t)ompi_comm_rank(comm))
                                 : (struct side){(void *)from, from_count, from_type};
-    return gather(&module->reducer, &own, &all, true, block);
+    return gather(module, comm, &own, &all, true, block);
 }
 
 MYR_HOT int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
@@ -111,5 +143,5 @@ MYR_HOT int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *fr
     const struct side own = MPI_IN_PLACE == from
                                 ? received(&all, (uint32_t)root)
                                 : (struct side){(void *)from, from_count, from_type};
-    return gather(&module->reducer, &own, &all, is_root, block);
+    return gather(module, comm, &own, &all, is_root, block);
 }

@@ -89,6 +89,32 @@ bool nicbarr_order_make(const uint32_t *node_of, uint32_t size, uint32_t nodes, 
     return good;
 }
 
+bool nicbarr_order_make_apart(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
+                              struct nicbarr_order *order)
+{
+    uint32_t *count = calloc(nodes, sizeof(*count));
+    *order = (struct nicbarr_order){
+        .pieces = malloc(size * sizeof(*order->pieces)),
+        .own = malloc(size * sizeof(*order->own)),
+        .npieces = size,
+        .depth = 1,
+    };
+    const bool good = NULL != count && NULL != order->pieces && NULL != order->own;
+    for (uint32_t r = 0; good && r < size; ++r) {
+        const uint32_t piece = count[node_of[r]]++;
+        order->pieces[r] = (struct nicbarr_term){node_of[r], piece, 0};
+        order->most = piece + 1 > order->most ? piece + 1 : order->most;
+        if (node == node_of[r]) {
+            order->own[order->nown++] = (struct nicbarr_term){piece, piece, 0};
+        }
+    }
+    if (!good) {
+        nicbarr_order_free(order);
+    }
+    free(count);
+    return good;
+}
+
 void nicbarr_order_free(struct nicbarr_order *order)
 {
     free(order->pieces);

@@ -35,6 +35,9 @@ struct nicbarr_order {
  * back by nicbarr_order_free(). */
 bool nicbarr_order_make(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
                         struct nicbarr_order *order);
+/* Where nothing is combined: each rank is a piece of its own. As above. */
+bool nicbarr_order_make_apart(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
+                              struct nicbarr_order *order);
 void nicbarr_order_free(struct nicbarr_order *order);
 
 #endif

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI_Allreduce, MPI_Iallreduce, MPI_Reduce and MPI_Bcast across hosts, by the NICs: the right bits, on each schedule,
-# in any placement, by soft NICs and by kernels, over a bad network, with processes that are late; reductions give the
-# same bits as on one node.
+# MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Allgather and MPI_Bcast across hosts, by the NICs: the right bits, on
+# each schedule, in any placement, by soft NICs and by kernels, over a bad network, with processes that are late;
+# reductions give the same bits as on one node.
 #
 # NICBARR_DATA_LONGER=N makes each game N times as long.
 . "$(dirname "$0")/common.sh"
@@ -17,10 +17,11 @@ esac
 data=("$programs/data" --seed "$seed" --bits 1024 --any-ireduce 1 --watchdog "$((${watchdog:-300} - 10))")
 reductions=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce exchange
     --mca coll_nicbarr_reduce exchange)
-ours=("${reductions[@]}" --mca coll_nicbarr_bcast ring)
+ours=("${reductions[@]}" --mca coll_nicbarr_bcast ring --mca coll_nicbarr_allgather exchange)
 mismatched=("$programs/mismatched" --hosts --watchdog "$((${watchdog:-300} - 10))")
 carried() { # HOSTS SCHEDULE NIC
-    said "MPI_Allreduce up to .* on $1 nodes: $2@$3 (parameter"
+    said "MPI_Allreduce up to .* on $1 nodes: $2@$3 (parameter" &&
+        said "MPI_Allgather up to .* on $1 nodes: $2@$3 (parameter"
 }
 
 handed_on() { # HOSTS SCHEDULE NIC
@@ -46,7 +47,7 @@ for game in "2 1 pairwise" "3 2 tree:2" "4 1 dissemination:1" "2 3 dissemination
 done
 check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
     --mca coll_nicbarr_report "$scratch/report" "$programs/data" --seed "$seed" --steps $((60 * longer))
-for call in MPI_Allreduce MPI_Bcast; do
+for call in MPI_Allreduce MPI_Allgather MPI_Bcast; do
     check "of $call, which is said" said "$call up to .*, 3 processes on 3 nodes: .* (measured, "
 done
 cached() {
@@ -56,7 +57,7 @@ cached() {
 check "measured for later jobs" cached
 check "by one" said "MPI_Allreduce up to .* (measured, "
 check "a later job" cached
-for call in MPI_Allreduce MPI_Bcast; do
+for call in MPI_Allreduce MPI_Allgather MPI_Bcast; do
     check "goes by it, $call" said "$call up to .* (cache"
 done
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }

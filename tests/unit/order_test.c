@@ -167,12 +167,57 @@ static void blocks_make_one_piece(void **state)
     }
 }
 
+/* Nothing is combined: each rank's value stands where its node put it. */
+static void ranks_apart(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed();
+    for (int game = 0; game < 500; ++game) {
+        const uint32_t size = 1 + crew_below(&random, RANKS);
+        const uint32_t nodes = 1 + crew_below(&random, NODES);
+        uint32_t node_of[RANKS], rank_in[NODES][RANKS], most = 0;
+        for (uint32_t r = 0; r < size; ++r) {
+            node_of[r] = crew_below(&random, nodes);
+        }
+        for (uint32_t n = 0; n < nodes; ++n) {
+            struct nicbarr_order order;
+            uint32_t local = 0;
+            assert_true(nicbarr_order_make_apart(node_of, size, nodes, n, &order));
+            assert_int_equal(order.npieces, size);
+            for (uint32_t r = 0; r < size; ++r) {
+                if (n == node_of[r]) {
+                    assert_int_equal(order.own[local].source, local);
+                    assert_int_equal(order.own[local].merges, 0);
+                    rank_in[n][order.own[local].piece] = r;
+                    ++local;
+                }
+            }
+            assert_int_equal(order.nown, local);
+            most = local > most ? local : most;
+            nicbarr_order_free(&order);
+        }
+        for (uint32_t n = 0; n < nodes; ++n) {
+            struct nicbarr_order order;
+            assert_true(nicbarr_order_make_apart(node_of, size, nodes, n, &order));
+            assert_int_equal(order.most, most);
+            for (uint32_t r = 0; r < size; ++r) {
+                const struct nicbarr_term *term = &order.pieces[r];
+                assert_int_equal(term->source, node_of[r]);
+                assert_int_equal(rank_in[term->source][term->piece], r);
+                assert_int_equal(term->merges, 0);
+            }
+            nicbarr_order_free(&order);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_placement),
         cmocka_unit_test(random_placements),
         cmocka_unit_test(blocks_make_one_piece),
+        cmocka_unit_test(ranks_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
