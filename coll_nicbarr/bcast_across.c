@@ -34,6 +34,15 @@ static inline int wait_for_room(mca_coll_nicbarr_module_t *module, ompi_communic
                : nicbarr_overdue_wait(module, comm, group, epoch);
 }
 
+static inline int wait_for_block(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                 struct myr_nic_group *group)
+{
+    return __builtin_expect(myr_nic_bcast_wait(group, NICBARR_LOOK_US), 1)
+               ? OMPI_SUCCESS
+               : nicbarr_overdue_bcast(module, comm, group);
+}
+
+/* (A NIC has the block at once, unless its doorbell was lost. Then waiting rings again.) */
 static inline int send_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            struct myr_nic_group *group, const uint8_t *data, size_t left,
                            uint32_t node)
@@ -43,12 +52,15 @@ static inline int send_all(mca_coll_nicbarr_module_t *module, ompi_communicator_
     do {
         bytes = left < most ? (uint32_t)left : most;
         myr_nic_bcast_begin(group, node);
-        const int rc = wait_for_room(module, comm, group);
+        int rc = wait_for_room(module, comm, group);
+        if (OMPI_SUCCESS == rc) {
+            memcpy(myr_nic_bcast_data(group), data, bytes);
+            myr_nic_bcast_send(group, bytes);
+            rc = myr_nic_bcast_test(group) ? OMPI_SUCCESS : wait_for_block(module, comm, group);
+        }
         if (OMPI_SUCCESS != rc) {
             return rc;
         }
-        memcpy(myr_nic_bcast_data(group), data, bytes);
-        myr_nic_bcast_send(group, bytes);
         myr_nic_bcast_end(group);
         data += bytes;
         left -= bytes;
@@ -67,11 +79,9 @@ static inline int receive_all(mca_coll_nicbarr_module_t *module, ompi_communicat
     *bytes = 0;
     do {
         myr_nic_bcast_begin(group, node);
-        if (__builtin_expect(!myr_nic_bcast_wait(group, NICBARR_LOOK_US), 0)) {
-            const int failed = nicbarr_overdue_bcast(module, comm, group);
-            if (OMPI_SUCCESS != failed) {
-                return failed;
-            }
+        const int failed = wait_for_block(module, comm, group);
+        if (OMPI_SUCCESS != failed) {
+            return failed;
         }
         const void *block = myr_nic_bcast_look(group, &sent);
         if (__builtin_expect(sent > room - *bytes, 0)) {

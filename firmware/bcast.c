@@ -24,6 +24,14 @@ INSIDE bool has_root(const struct mcp_group *group, uint32_t root)
     return 0 != group->window && root <= group->last_node;
 }
 
+/* Has this node come so far that it cannot miss the broadcast's block? Either it is in its slot, or
+ * the node has entered the epoch behind it. (Slots that barriers have left out hold older numbers,
+ * of any age.) */
+INSIDE bool has_had(const struct mcp_group *group, uint32_t number, uint32_t held)
+{
+    return held == number || myr_epoch_reached(group->started * (group->window / 2), number);
+}
+
 MCP_ENGINE enum mcp_recorded mcp_bcast_take(const struct mcp_group *group, uint32_t root,
                                             uint32_t held, uint32_t number, uint32_t bytes)
 {
@@ -33,7 +41,7 @@ MCP_ENGINE enum mcp_recorded mcp_bcast_take(const struct mcp_group *group, uint3
         0 != myr_glance(&group->failed)) {
         return MCP_IMPLAUSIBLE;
     }
-    return myr_epoch_reached(held, number) ? MCP_KNOWN : MCP_RECORDED;
+    return has_had(group, number, held) ? MCP_KNOWN : MCP_RECORDED;
 }
 
 MCP_ENGINE bool mcp_bcast_child(struct mcp_group *group, uint32_t place, uint32_t root)
@@ -101,7 +109,7 @@ MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_
     }
     address_message(group, message, place, MCP_BCAST_LATER, root, number);
     say_failure(group, message);
-    return MCP_FAIL == message->header.type || !myr_epoch_reached(held, number);
+    return MCP_FAIL == message->header.type || !has_had(group, number, held);
 }
 
 MCP_ENGINE enum mcp_recorded mcp_bcast_hear(struct mcp_group *group, uint32_t node, uint32_t root,
@@ -111,5 +119,5 @@ MCP_ENGINE enum mcp_recorded mcp_bcast_hear(struct mcp_group *group, uint32_t no
     if (0 == place || peer_at(group, place)->node != node) {
         return MCP_IMPLAUSIBLE;
     }
-    return myr_epoch_reached(held, number) ? MCP_KNOWN : MCP_RECORDED;
+    return has_had(group, number, held) ? MCP_KNOWN : MCP_RECORDED;
 }

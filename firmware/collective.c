@@ -220,15 +220,17 @@ void mcp_collective_open(struct mcp_collective *c, struct mcp_board *board,
 }
 
 /* Remember how a group has ended. Data go with it: a peer that still misses those of the last epoch
- * must not hear that this is done. (Everybody has had those of the epoch before.) */
+ * must not hear that this is done. (Everybody has had those of the epoch before.) Likewise blocks,
+ * unless all nodes have said farewell. */
 static void remember(struct mcp_collective *c, const struct mcp_group *group)
 {
     const uint32_t place = c->next_late++ % MCP_LATE;
     const uint32_t done = myr_glance(&group->done), failed = myr_glance(&group->failed);
     const bool data = 0 != group->unit[done % 2];
+    const bool lost = data || (0 != group->window && mcp_group_waits_now(group));
     c->late[place].key = group->key;
     c->late[place].epoch = data ? done - 1 : done;
-    c->late[place].failed = data && 0 == failed ? group->node + 1U : failed;
+    c->late[place].failed = lost && 0 == failed ? group->node + 1U : failed;
     c->late_secret[place] = group->secret;
 }
 

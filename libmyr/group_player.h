@@ -42,7 +42,7 @@ uint32_t myr_group_arrived(const struct myr_nic_group *group);
 /* Arrive in the next epoch of a group without blocks, which is returned. */
 uint32_t myr_group_arrive_next(struct myr_nic_group *group);
 
-/* As myr_nic_group_wait(), until this word has reached `value`. */
+/* As myr_nic_group_wait(), until this word is `value`, or of epochs has reached it. */
 bool myr_group_await(struct myr_nic_group *group, const myr_word *word, uint32_t value,
                      uint32_t timeout_us);
 

@@ -8,13 +8,12 @@
  *     root:   wait until myr_nic_bcast_room(group), see there;
  *             memcpy(myr_nic_bcast_data(group), mine, bytes);
  *             myr_nic_bcast_send(group, bytes);
- *     others: myr_nic_bcast_wait(group, ...);
- *             look at myr_nic_bcast_look(group, &bytes);
+ *     all:    myr_nic_bcast_wait(group, ...), the root too, as its NIC may not have heard of it;
+ *     others: look at myr_nic_bcast_look(group, &bytes);
  *     myr_nic_bcast_end(group);
  *
  * The root waits for nobody, as long as the window has room. The group's epochs are its credits. A
- * barrier in between (myr_nic_group_arrive()) leaves out the rest of a half window. It is for
- * trying a group: there may be at most 10 million between two broadcasts.
+ * barrier in between (myr_nic_group_arrive()) leaves out the rest of a half window.
  *
  * Threads: one at a time uses a group.
  */
@@ -67,7 +66,7 @@ static inline const myr_word *myr_nic_bcast_word(const struct myr_nic_group *gro
 
 static inline bool myr_nic_bcast_test(const struct myr_nic_group *group)
 {
-    return myr_epoch_reached(myr_observe(myr_nic_bcast_word(group)), group->bcast->number);
+    return group->bcast->number == myr_observe(myr_nic_bcast_word(group));
 }
 
 /* As myr_nic_group_wait(). */

@@ -153,9 +153,11 @@ void myr_nic_group_leave(struct myr_nic_group *group)
 
 /* ---- waiting ---- */
 
+/* (An epoch comes after others, and may be over. A block's slot may have held any number.) */
 static bool has_come(const struct myr_nic_group *group, uint32_t value)
 {
-    return myr_epoch_reached(myr_observe(group->watched), value);
+    const uint32_t seen = myr_observe(group->watched);
+    return group->watched == group->done ? myr_epoch_reached(seen, value) : seen == value;
 }
 
 static void remind(struct myr_nic_group *group, uint64_t now_us)
@@ -218,7 +220,7 @@ bool myr_group_await(struct myr_nic_group *group, const myr_word *word, uint32_t
     for (uint64_t now = os_now_us(); now < until_us && !myr_nic_group_over(group);
          now = os_now_us()) {
         const uint32_t seen = myr_observe(word);
-        if (myr_epoch_reached(seen, value)) {
+        if (has_come(group, value)) {
             return true;
         }
         group->player->sleep(group, seen, myr_slices_take(&slices));

@@ -462,9 +462,10 @@ static struct mcp_kernel_late remember(const struct mcp_group *group)
 {
     const uint32_t done = myr_glance(&group->done), failed = myr_glance(&group->failed);
     const bool data = 0 != group->unit[done % 2];
+    const bool lost = data || (0 != group->window && mcp_group_waits_now(group));
     return (struct mcp_kernel_late){
         .epoch = data ? done - 1 : done,
-        .failed = data && 0 == failed ? group->node + 1U : failed,
+        .failed = lost && 0 == failed ? group->node + 1U : failed,
         .secret = group->secret,
     };
 }

@@ -632,6 +632,55 @@ static void a_closed_group_tells_of_its_failure(void **state)
     end_game(&game);
 }
 
+/* A group that is closed before all have said farewell takes blocks along that somebody may miss.
+ */
+static void a_farewell_that_is_cut_short(void **state)
+{
+    static struct game game;
+    const uint8_t block[8] = {1};
+    (void)state;
+    begin_game(&game, 1, 4, 1, 8, 0);
+    game.wire.woken = NULL;
+    struct host *root = &game.host[0], *child = &game.host[1];
+    game.wire.faults.loss = 1000;
+    assert_true(wire_group_bcast(root->nic, root->group, 1, block, 8));
+    wire_pass(&game.wire, SECOND);
+    game.wire.faults.loss = 0;
+    assert_true(wire_group_farewell(root->nic, root->group));
+    wire_group_close(root->nic, root->group);
+    wire_group_bcast_ask(child->nic, child->group, 0, 1);
+    wire_pass(&game.wire, SECOND);
+    assert_int_equal(child->group->failed, 1);
+    end_game(&game);
+}
+
+/* Barriers leave slots out. What was in one of them long ago is not taken for what comes. */
+static void slots_of_any_age(void **state)
+{
+    static struct game game;
+    const uint8_t block[8] = {1};
+    (void)state;
+    for (uint32_t age = 1; age < 32; ++age) {
+        const uint32_t epoch = (UINT32_C(1) << age) + 1;
+        begin_game(&game, 1, 2, 1, 1200, epoch);
+        game.wire.woken = NULL;
+        struct host *root = &game.host[0], *leaf = &game.host[1];
+        const uint32_t number = game.base + 1;
+        for (uint32_t held = 0; held < 2; ++held) {
+            const uint32_t old = 0 == held ? 0 : number + (UINT32_C(1) << 31);
+            wire_group_slot(root->group, number)->number = old;
+            wire_group_slot(leaf->group, number)->number = old;
+            if (old != number) {
+                assert_true(wire_group_bcast(root->nic, root->group, number, block, 8));
+                wire_pass(&game.wire, SECOND);
+                assert_int_equal(wire_group_slot(leaf->group, number)->number, number);
+                assert_memory_equal(wire_group_slot(leaf->group, number) + 1, block, 8);
+            }
+        }
+        end_game(&game);
+    }
+}
+
 /* Whoever has not failed has had all. */
 static void a_closed_group_answers_nothing_else(void **state)
 {
@@ -662,6 +711,8 @@ int main(void)
         cmocka_unit_test(a_failed_group_broadcasts_no_more),
         cmocka_unit_test(whoever_asks_hears_of_a_failure),
         cmocka_unit_test(a_closed_group_tells_of_its_failure),
+        cmocka_unit_test(a_farewell_that_is_cut_short),
+        cmocka_unit_test(slots_of_any_age),
         cmocka_unit_test(a_closed_group_answers_nothing_else),
     };
     crew_watchdog();
