@@ -111,6 +111,17 @@ void double_release(uint64_t key, uint32_t done)
     pthread_mutex_unlock(&lock);
 }
 
+void double_broadcast(uint64_t key, uint32_t number, const void *block, uint32_t bytes)
+{
+    const struct mcp_bcast_slot slot = {.number = number, .bytes = bytes};
+    pthread_mutex_lock(&lock);
+    const struct mcp_kernel_plan *plan = &find(key)->plan;
+    const off_t place = mcp_bcast_place(plan->window, plan->slot_bytes, number);
+    (void)!pwrite(buffer, block, bytes, place + (off_t)sizeof(slot));
+    (void)!pwrite(buffer, &slot, sizeof(slot), place);
+    pthread_mutex_unlock(&lock);
+}
+
 void double_set_absent(uint32_t ip, bool absent)
 {
     pthread_mutex_lock(&lock);
@@ -220,7 +231,7 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
     const bool room = page >= 0 && ever < GROUPS_EVER;
     if (room) {
         *seen = (struct mcp_kernel_seen){page, ever % MCP_KERNEL_LINES,
-                                         0 == plan->places ? -1 : buffer};
+                                         0 == plan->places && 0 == plan->window ? -1 : buffer};
         groups[ever++] = (struct double_group){.plan = *plan, .open = true, .line = seen->line};
     } else {
         snprintf(why, MCP_KERNEL_WHY, "the double has no page");
@@ -293,14 +304,15 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
     return 0;
 }
 
-/* Each epoch but 0 has data that somebody may miss. */
+/* Each epoch but 0 has data that somebody may miss. A broadcast may always be missed. */
 bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)
 {
     pthread_mutex_lock(&lock);
     const struct double_group *group = find(key);
     const bool farewell =
-        0 != group->plan.places && 0 != group->done && !group->waits && 0 == group->failed;
-    *epoch = group->done + 1;
+        0 == group->failed &&
+        (0 != group->plan.window || (0 != group->plan.places && 0 != group->done && !group->waits));
+    *epoch = group->done + 1 + group->waits;
     pthread_mutex_unlock(&lock);
     return farewell && 0 == mcp_kernel_ring(kernel, key, MCP_RING_FAREWELL);
 }

@@ -36,8 +36,9 @@ uint32_t double_asked_count(void); /* of all groups */
 /* Let the group be in a barrier or not. */
 void double_set(uint64_t key, bool waits, uint32_t done);
 
-/* Have its hosts see on its line that this epoch is done. */
+/* Have its hosts see on its line that this epoch is done; or, on its window, this broadcast. */
 void double_release(uint64_t key, uint32_t done);
+void double_broadcast(uint64_t key, uint32_t number, const void *block, uint32_t bytes);
 
 /* This host does not answer, or does from now on. */
 void double_set_absent(uint32_t ip, bool absent);

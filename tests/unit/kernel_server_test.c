@@ -2,11 +2,11 @@
 /*
  * myrd --kernel, over a double of the kernel's NIC. Invariants. A group is its user's alone,
  * whoever knows its key. When a member dies, its group fails. When a member leaves, it does not.
- * The last one to leave closes it, and its last epoch is kept. One that carries data says farewell
- * to its peers before, and holds up nobody by that. A user has a share of the NIC, not
- * all of it. A group that is stuck is asked for, ever more seldom, and others are not. What a
- * client says is never believed. Only hosts that have a myrd --kernel can be peers. Nobody holds up
- * others, not even by a host that does not answer.
+ * The last one to leave closes it, and its last epoch is kept. One that carries data, or
+ * broadcasts, says farewell to its peers before, and holds up nobody by that. A user has a share of
+ * the NIC, not all of it. A group that is stuck is asked for, ever more seldom, and others are not.
+ * What a client says is never believed. Only hosts that have a myrd --kernel can be peers. Nobody
+ * holds up others, not even by a host that does not answer.
  *
  * What is due is tried with pretended time. The server's own tests run it in a thread and wait for
  * what happens, not for time to pass.
@@ -35,7 +35,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "libmyr/group_player.h"
 #include "libmyr/kernel_inside.h"
+#include "libmyr/nic_bcast.h"
 #include "libmyr/nic_group.h"
 #include "libmyr/segment.h"
 #include "myrd/kernel_groups.h"
@@ -90,6 +92,14 @@ static void carry(struct myr_kernel_question *question, uint32_t unit_most)
     question->peers[0].blocks = question->peers[1].blocks = question->peers[1].at = 1;
 }
 
+/* It broadcasts blocks of so many bytes. */
+static void broadcast(struct myr_kernel_question *question, uint32_t block)
+{
+    question->slot_bytes = mcp_bcast_slot_bytes(block);
+    question->window = mcp_bcast_window(question->slot_bytes);
+    question->peers[0].at = question->peers[1].at = 1;
+}
+
 static struct mcp_kernel_plan plan_for(const struct myr_kernel_question *question, uint32_t uid)
 {
     const struct myr_nic_name name = our_name();
@@ -108,6 +118,13 @@ static struct mcp_kernel_plan plan_with_data(uint64_t key, uint32_t uid)
 {
     struct myr_kernel_question question = question_of_two(key, "127.0.0.2");
     carry(&question, 16);
+    return plan_for(&question, uid);
+}
+
+static struct mcp_kernel_plan plan_with_window(uint64_t key, uint32_t uid)
+{
+    struct myr_kernel_question question = question_of_two(key, "127.0.0.2");
+    broadcast(&question, 64);
     return plan_for(&question, uid);
 }
 
@@ -261,6 +278,51 @@ static void data_that_have_no_room_are_refused(void **state)
     }
 }
 
+/* The same for windows and their blocks; and a group that broadcasts gathers no data. */
+static void windows_that_have_no_room_are_refused(void **state)
+{
+    (void)state;
+    const uint32_t head = sizeof(struct mcp_bcast_slot), most = head + MCP_PAYLOAD_MOST;
+    const struct {
+        uint32_t window, slot_bytes, places, unit_most, blocks;
+        bool good;
+    } cases[] = {
+        {64, head + 8, 0, 0, 0, true},
+        {64, 256, 0, 0, 0, true},
+        {64, 264, 0, 0, 0, false}, /* no buffer is that long */
+        {32, 264, 0, 0, 0, true},
+        {8, most, 0, 0, 0, true},
+        {8, most + 8, 0, 0, 0, false}, /* nor is a packet */
+        {16, most, 0, 0, 0, false},
+        {4, most, 0, 0, 0, false},
+        {0, most, 0, 0, 0, false},
+        {8, 0, 0, 0, 0, false},
+        {8, 8, 0, 0, 0, false},
+        {8, head, 0, 0, 0, false},
+        {8, head + 4, 0, 0, 0, false}, /* not whole words */
+        {9, head + 8, 0, 0, 0, false}, /* no power of two */
+        {24, head + 8, 0, 0, 0, false},
+        {128, head + 8, 0, 0, 0, false},
+        {UINT32_C(1) << 31, head + 8, 0, 0, 0, false},
+        {UINT32_MAX, head + 8, 0, 0, 0, false},
+        {8, UINT32_MAX - 7, 0, 0, 0, false},
+        {64, UINT32_C(1) << 26, 0, 0, 0, false}, /* the product of both is 0 */
+        {8, head + 8, 2, 8, 0, false},
+        {8, head + 8, 0, 8, 0, false},
+        {8, head + 8, 0, 0, 1, false},
+    };
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
+        struct myr_kernel_question question = question_of_two(1, "127.0.0.2");
+        question.window = cases[c].window;
+        question.slot_bytes = cases[c].slot_bytes;
+        question.places = cases[c].places;
+        question.unit_most = cases[c].unit_most;
+        question.peers[c % 2].blocks = (uint16_t)cases[c].blocks;
+        question.peers[0].at = question.peers[1].at = (uint16_t)c;
+        assert_int_equal(MYR_OK == judge(&question), cases[c].good);
+    }
+}
+
 static void only_neighbours_can_be_peers(void **state)
 {
     (void)state;
@@ -326,6 +388,8 @@ static void a_group_is_shared_with_its_like(void **state)
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, &other_tables), MYR_ERR_SYSTEM);
     assert_int_equal(none.page, -1);
     assert_string_equal(another.text, other_tables.text); /* it learns nothing */
+    plan = plan_with_window(7, ALICE);
+    assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, NULL), MYR_ERR_SYSTEM);
     assert_false(myrd_groups_leave(groups, 7, 3));
     assert_true(myrd_groups_know(groups, 7));
     assert_false(myrd_groups_know(groups, 8));
@@ -456,6 +520,29 @@ static void farewells_begin_and_end(void **state)
     const uint64_t end_ms = look_until(groups, 7, NOW + 10, UINT64_MAX);
     assert_in_range(end_ms, NOW + MYRD_FAREWELL_MS, NOW + MYRD_FAREWELL_MS + MOST_MS);
     assert_true(is_kept(7));
+}
+
+/* A broadcast may be missed whether an epoch is under way or none was ever begun. */
+static void who_broadcasts_says_farewell(void **state)
+{
+    struct myrd_groups *groups = *state;
+    for (uint32_t waits = 0; waits < 2; ++waits) {
+        const uint64_t key = 7 + waits;
+        const struct mcp_kernel_plan plan = plan_with_window(key, ALICE);
+        struct mcp_kernel_seen seen;
+        assert_int_equal(myrd_groups_open(groups, &plan, 1, &seen, NULL), MYR_OK);
+        assert_true(seen.buffer >= 0);
+        double_set(key, waits, 0);
+        assert_true(myrd_groups_leave(groups, key, 1));
+        assert_true(is_open(key));
+        assert_int_equal(started(key), 1);
+        double_set(key, true, waits); /* that epoch is the one after */
+        assert_int_equal(look_until(groups, key, NOW, NOW + 100), 0);
+        double_set(key, false, 1 + waits);
+        assert_in_range(look_until(groups, key, NOW + 100, UINT64_MAX), NOW + 100,
+                        NOW + 100 + MOST_MS);
+        assert_true(is_kept(key));
+    }
 }
 
 /* There is nothing to miss in a group that has not played, or has failed, or is in an epoch that it
@@ -994,6 +1081,7 @@ static struct {
     struct myrd_options options;
     void *server;
     int end[2], end_others[2];
+    int bells[2];      /* doorbells on their way to other hosts, which the NIC would take */
     int other[OTHERS]; /* the others' sockets */
     pthread_t thread, others;
 } world;
@@ -1044,13 +1132,21 @@ static void *be_others(void *nothing)
     while (poll(watched, OTHERS + 1, -1) > 0 && 0 == watched[OTHERS].revents) {
         for (int o = 0; o < OTHERS; ++o) {
             struct myrd_hosts_words words;
+            uint8_t packet[2 * MCP_PAYLOAD_MOST];
             struct sockaddr_in from;
             socklen_t bytes = sizeof(from);
-            if (0 == watched[o].revents ||
-                sizeof(words) != recvfrom(world.other[o], &words, sizeof(words), 0,
-                                          (struct sockaddr *)&from, &bytes)) {
+            const ssize_t came = 0 == watched[o].revents
+                                     ? -1
+                                     : recvfrom(world.other[o], packet, sizeof(packet), 0,
+                                                (struct sockaddr *)&from, &bytes);
+            if (came >= (ssize_t)sizeof(struct mcp_doorbell)) {
+                CREW_CHECK(came == send(world.bells[1], packet, (size_t)came, 0), "%s",
+                           strerror(errno));
+            }
+            if (sizeof(words) != came) {
                 continue;
             }
+            memcpy(&words, packet, sizeof(words));
             words.kind = MYRD_HOSTS_ANSWER;
             if (LIAR == o) {
                 lie_to(&from, words);
@@ -1076,6 +1172,7 @@ static uint16_t begin_others(void)
         }
         if (OTHERS == o) {
             assert_int_equal(pipe(world.end_others), 0);
+            assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, world.bells), 0);
             assert_int_equal(pthread_create(&world.others, NULL, be_others, NULL), 0);
             return port;
         }
@@ -1091,6 +1188,8 @@ static void end_others(void)
     close(world.end_others[1]);
     pthread_join(world.others, NULL);
     close(world.end_others[0]);
+    close(world.bells[0]);
+    close(world.bells[1]);
     for (int o = 0; o < OTHERS; ++o) {
         close(world.other[o]);
     }
@@ -1934,6 +2033,92 @@ static void groups_have_lines_of_their_own(void **state)
     myr_kernel_nic_close(nic);
 }
 
+/* The next doorbell, and what is behind it. */
+static uint32_t take_bell(struct mcp_doorbell *bell, uint8_t *behind)
+{
+    uint8_t packet[2 * MCP_PAYLOAD_MOST];
+    const ssize_t bytes = recv(world.bells[0], packet, sizeof(packet), 0);
+    assert_true(bytes >= (ssize_t)sizeof(*bell));
+    memcpy(bell, packet, sizeof(*bell));
+    memcpy(behind, packet + sizeof(*bell), (size_t)bytes - sizeof(*bell));
+    assert_int_equal(bell->magic, MCP_DOORBELL_MAGIC);
+    assert_int_equal(bell->version, MCP_DOORBELL_VERSION);
+    assert_int_equal(bell->key, 90);
+    return (uint32_t)bytes - (uint32_t)sizeof(*bell);
+}
+
+static void expect_bell(enum mcp_ring ring, uint32_t epoch, uint32_t root)
+{
+    uint8_t behind[2 * MCP_PAYLOAD_MOST];
+    struct mcp_doorbell bell;
+    assert_int_equal(take_bell(&bell, behind), 0);
+    assert_int_equal(bell.ring, ring);
+    assert_int_equal(bell.epoch, epoch);
+    assert_int_equal(bell.root, root);
+}
+
+/* A process is the root, or waits for the other node; then it arrives, leaves before that is
+ * complete, and rings for it again. */
+static void a_process_broadcasts(void **state)
+{
+    (void)state;
+    enum { BYTES = 61 };
+    const bool enough = true;
+    struct myr_kernel_nic *nic = come();
+    struct myr_segment *segment;
+    struct myr_nic_group group;
+    struct myr_nic_name peer = our_name();
+    const struct myr_nic_name *const names[] = {&peer, &peer};
+    const struct myr_nic_members members = {
+        .key = 90, .nodes = 2, .locals = 1, .names = names, .unit_most = 64, .broadcasts = true};
+    struct double_group opened = {.open = false};
+    struct mcp_doorbell bell;
+    uint8_t block[2 * MCP_PAYLOAD_MOST];
+    uint32_t bytes;
+    peer.address[0].ip = ip_of("127.0.0.2");
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
+    assert_int_equal(
+        myr_kernel_group_join(&group, nic, segment, NULL, &members, schedule_of, &enough, NULL),
+        MYR_OK);
+    assert_true(double_look(90, &opened));
+    assert_int_equal(opened.plan.places, 0);
+    assert_int_equal(opened.plan.window, MCP_BCAST_SLOTS);
+    assert_in_range(opened.plan.slot_bytes, sizeof(struct mcp_bcast_slot) + 64, 128);
+    assert_int_equal(opened.plan.peers[0].at, 1);
+    assert_int_equal(myr_nic_bcast_most(&group), 64);
+    myr_nic_bcast_begin(&group, 0);
+    memset(myr_nic_bcast_data(&group), 42, BYTES);
+    myr_nic_bcast_send(&group, BYTES);
+    bytes = take_bell(&bell, block);
+    assert_int_equal(bell.ring, MCP_RING_BCAST);
+    assert_int_equal(bell.epoch, 1);
+    assert_in_range(bytes, BYTES, opened.plan.slot_bytes - sizeof(struct mcp_bcast_slot));
+    assert_int_equal(bytes % MCP_BLOCK_UNIT, 0);
+    assert_false(myr_nic_bcast_test(&group));
+    double_broadcast(90, 1, block, bytes);
+    assert_true(myr_nic_bcast_test(&group));
+    myr_nic_bcast_end(&group);
+    myr_nic_bcast_begin(&group, 1);
+    assert_false(myr_nic_bcast_test(&group));
+    group.player->bcast_ask(&group, 1, 2);
+    expect_bell(MCP_RING_BCAST_ASK, 2, 1);
+    double_broadcast(90, 2, block, bytes);
+    assert_true(myr_nic_bcast_test(&group));
+    const uint8_t *data = myr_nic_bcast_look(&group, &bytes);
+    assert_int_equal(bytes, BYTES);
+    for (uint32_t b = 0; b < BYTES; ++b) {
+        assert_int_equal(data[b], 42);
+    }
+    myr_nic_bcast_end(&group);
+    assert_int_equal(myr_nic_group_arrive(&group), 1);
+    expect_bell(MCP_RING_START, 1, 0);
+    myr_nic_group_leave(&group);
+    expect_bell(MCP_RING_START, 1, 0);
+    assert_int_equal(records_in(segment), 0);
+    myr_segment_leave(segment);
+    myr_kernel_nic_close(nic);
+}
+
 int main(void)
 {
 #define GROUPS(test) cmocka_unit_test_setup_teardown(test, begin_groups, end_groups)
@@ -1942,6 +2127,7 @@ int main(void)
         cmocka_unit_test(a_good_question_is_a_plan),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(data_that_have_no_room_are_refused),
+        cmocka_unit_test(windows_that_have_no_room_are_refused),
         cmocka_unit_test(only_neighbours_can_be_peers),
         cmocka_unit_test(shares_shrink_as_users_come),
         cmocka_unit_test(who_has_had_its_time_waits),
@@ -1952,6 +2138,7 @@ int main(void)
         GROUPS(death_fails_what_was_held),
         GROUPS(who_leaves_says_farewell),
         GROUPS(farewells_begin_and_end),
+        GROUPS(who_broadcasts_says_farewell),
         GROUPS(not_all_say_farewell),
         GROUPS(farewells_give_way),
         GROUPS(a_user_has_a_share),
@@ -1990,6 +2177,7 @@ int main(void)
         SERVER(a_server_that_ends_is_noticed),
         SERVER(who_fails_to_join_keeps_nothing),
         SERVER(groups_have_lines_of_their_own),
+        SERVER(a_process_broadcasts),
     };
     crew_watchdog();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1276,27 +1276,25 @@ static void plan_schedule(struct mcp_kernel_plan *plan, bool carries, uint64_t *
     nicbarr_schedule_destroy(&schedule);
 }
 
-/* A node's part of a group that broadcasts. */
-static void plan_broadcasts(struct mcp_kernel_plan *plan, uint64_t *random)
+/* A node's part of a group that broadcasts blocks of up to so many bytes. */
+static void plan_broadcasts(struct mcp_kernel_plan *plan, const struct nicbarr_among *asked,
+                            uint32_t node, uint32_t bytes)
 {
-    const struct nicbarr_among asked = {{NICBARR_DISSEMINATION, 1 + crew_below(random, 3), 0},
-                                        2 + crew_below(random, MOST_NODES - 1)};
     struct myr_nic_bcast bcast = {.slots = NULL};
     struct mcp_peer peers[MCP_KERNEL_PEERS];
     struct myr_schedule schedule;
     memset(plan, 0, sizeof(*plan));
-    plan->nodes = asked.size;
-    plan->node = crew_below(random, asked.size);
-    assert_true(nicbarr_schedule_of(&asked, plan->node, &schedule));
+    plan->nodes = asked->size;
+    plan->node = node;
+    assert_true(nicbarr_schedule_of(asked, node, &schedule));
     const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
     plan->nsteps = lengths.steps;
     plan->nsends = lengths.sends;
     plan->nwaits = lengths.waits;
-    plan->slot_bytes = mcp_bcast_slot_bytes(
-        MCP_BLOCK_UNIT * (1 + crew_below(random, MCP_PAYLOAD_MOST / MCP_BLOCK_UNIT)));
+    plan->slot_bytes = mcp_bcast_slot_bytes(bytes);
     plan->window = mcp_bcast_window(plan->slot_bytes);
-    assert_true(myr_spread_plan(&schedule, asked.size, plan->node, &bcast.spread));
-    assert_true(myr_fill_tables(&schedule, plan->node, nicbarr_schedule_of, &asked, NULL, &bcast,
+    assert_true(myr_spread_plan(&schedule, asked->size, node, &bcast.spread));
+    assert_true(myr_fill_tables(&schedule, node, nicbarr_schedule_of, asked, NULL, &bcast,
                                 plan->steps, peers));
     for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
         plan->peers[p] = peer_at(peers[p].node, peers[p].slot);
@@ -1374,7 +1372,10 @@ static void traces_of_broadcasts(void **state)
     (void)state;
     uint64_t random = crew_seed() + 16;
     for (uint32_t t = 0; t < TRACES / 2; ++t) {
-        plan_broadcasts(&pair.plan, &random);
+        const struct nicbarr_among asked = {{NICBARR_DISSEMINATION, 1 + crew_below(&random, 3), 0},
+                                            2 + crew_below(&random, MOST_NODES - 1)};
+        plan_broadcasts(&pair.plan, &asked, crew_below(&random, asked.size),
+                        MCP_BLOCK_UNIT + some_bytes(&random) % MCP_PAYLOAD_MOST);
         play_trace(&pair, 4 * EVENTS, &random);
     }
 }
@@ -1461,6 +1462,27 @@ static void open_small_with_data(uint32_t bytes)
     pair.plan.unit_most = bytes;
     pair.plan.peers[0].blocks = pair.plan.peers[1].blocks = pair.plan.peers[1].at = 1;
     open_pair(&pair, geteuid(), &random);
+}
+
+/* The same with broadcasts of so many bytes. */
+static void open_small_with_window(uint32_t bytes)
+{
+    uint64_t random = crew_seed() + 17;
+    plan_small(&pair.plan);
+    pair.plan.nodes = 2;
+    pair.plan.slot_bytes = mcp_bcast_slot_bytes(bytes);
+    pair.plan.window = mcp_bcast_window(pair.plan.slot_bytes);
+    pair.plan.peers[0].at = pair.plan.peers[1].at = 1;
+    open_pair(&pair, geteuid(), &random);
+}
+
+/* Node 1 of it has sent this block. */
+static struct mcp_header make_block(uint32_t number, uint32_t bytes, uint64_t *random)
+{
+    struct mcp_header header = make_header(&pair, MCP_BCAST, number, 1, 1);
+    fill_carried(bytes, random);
+    mcp_seal(&header, &pair.plan.secret, carried, bytes);
+    return header;
 }
 
 /* And nothing has happened to it. */
@@ -1696,7 +1718,7 @@ static void doorbells_to_other_ports(void **state)
 {
     (void)state;
     open_small(geteuid());
-    for (uint8_t what = MCP_RING_START; what <= MCP_RING_FAIL; ++what) {
+    for (uint8_t what = MCP_RING_START; what <= MCP_RING_BCAST_ASK; ++what) {
         const struct mcp_doorbell doorbell = make_doorbell(pair.key, what, 1);
         send_to_port(other_socket, OTHER_PORT, &doorbell);
         expect_left(&doorbell, sizeof(doorbell));
@@ -1772,7 +1794,7 @@ static void doorbells_of_others(void **state)
 {
     (void)state;
     open_small(GROUP_USER);
-    for (uint8_t what = MCP_RING_START; what <= MCP_RING_FAIL; ++what) {
+    for (uint8_t what = MCP_RING_START; what <= MCP_RING_BCAST_ASK; ++what) {
         const struct mcp_doorbell doorbell = make_doorbell(pair.key, what, 1);
         have_rung(OTHER_USER, what);
         expect_left(&doorbell, sizeof(doorbell));
@@ -1883,6 +1905,83 @@ static void only_members_data_are_believed(void **state)
     }
 }
 
+/* The same for a broadcast: its block, or that it is missing, or still to come. */
+static void only_members_broadcasts_are_believed(void **state)
+{
+    (void)state;
+    enum { BYTES = 64 };
+    uint64_t random = crew_seed() + 18;
+    for (uint8_t type = MCP_BCAST; type <= MCP_BCAST_LATER; ++type) {
+        open_small_with_window(BYTES);
+        const uint32_t bytes = MCP_BCAST == type ? BYTES : 0;
+        struct mcp_header good = make_block(1, BYTES, &random);
+        good.type = type;
+        mcp_seal(&good, &pair.plan.secret, carried, bytes);
+        for (uint32_t bit = 0; bit < 8 * MCP_COLLECTIVE_BYTES; ++bit) {
+            struct mcp_header changed = good;
+            flip(&changed, bit);
+            inject_strange(&pair, 1, &changed, bytes);
+        }
+        for (uint32_t bit = 0; bit < 8 * bytes; ++bit) {
+            flip(carried, bit);
+            inject_strange(&pair, 1, &good, bytes);
+            flip(carried, bit);
+        }
+        for (uint32_t bit = 0; bit < 128; ++bit) {
+            struct mcp_header forged = good;
+            struct mcp_secret other = pair.plan.secret;
+            flip(&other, bit);
+            mcp_seal(&forged, &other, carried, bytes);
+            inject_strange(&pair, 1, &forged, bytes);
+        }
+        assert_int_equal(slot_in(&pair, pair.buffer, 1)->number, 0);
+        event_packet(&pair, good, &random);
+        assert_int_equal(slot_in(&pair, pair.buffer, 1)->number, MCP_BCAST == type);
+        close_pair(&pair);
+        expect_nothing_more();
+    }
+}
+
+/* Nobody broadcasts in a group without a window, whatever else it has. And a root that is no node
+ * of the group could make a circle of parents: nobody asks for its blocks, or answers. */
+static void broadcasts_of_nobody(void **state)
+{
+    (void)state;
+    enum { NODES = 5, BYTES = 16 };
+    const struct nicbarr_among asked = {{NICBARR_DISSEMINATION, 1, 0}, NODES};
+    const uint64_t before = count.packets_sent;
+    uint64_t random = crew_seed() + 19;
+    open_small_with_data(BYTES);
+    for (uint8_t type = MCP_BCAST; type <= MCP_BCAST_LATER; ++type) {
+        struct mcp_header header = make_block(1, BYTES, &random);
+        header.type = type;
+        mcp_seal(&header, &pair.plan.secret, carried, MCP_BCAST == type ? BYTES : 0);
+        event_packet(&pair, header, &random);
+    }
+    ring_with(pair.bell, pair.key, MCP_RING_BCAST, 1, BYTES);
+    ring(pair.bell, pair.key, MCP_RING_BCAST_ASK, 1);
+    expect_same(&pair);
+    close_pair(&pair);
+    for (uint32_t node = 0; node < NODES; ++node) {
+        plan_broadcasts(&pair.plan, &asked, node, BYTES);
+        open_pair(&pair, geteuid(), &random);
+        for (uint32_t root = NODES; root < 3 * NODES; ++root) {
+            struct mcp_doorbell bell = make_doorbell(pair.key, MCP_RING_BCAST_ASK, 1);
+            bell.root = root;
+            assert_int_equal(send(pair.bell, &bell, sizeof(bell), 0), sizeof(bell));
+            expect_same(&pair);
+            for (uint32_t p = 0; p < pair.plan.nsends + pair.plan.nwaits; ++p) {
+                const uint32_t peer = pair.plan.peers[p].node;
+                event_packet(&pair, make_header(&pair, MCP_BCAST_ASK, 1, root, peer), &random);
+                event_packet(&pair, make_header(&pair, MCP_BCAST_LATER, 1, root, peer), &random);
+            }
+        }
+        close_pair(&pair);
+    }
+    assert_int_equal(count.packets_sent, before);
+    expect_nothing_more();
+}
+
 /* Its hosts have left: it plays one more epoch without data. Whoever misses data gets them
  * meanwhile, and whoever says that the group has failed is not heard. */
 static void farewells(void **state)
@@ -1919,6 +2018,45 @@ static void farewells(void **state)
     assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch));
     expect_untouched();
     close_pair(&pair);
+}
+
+/* The same where it broadcasts, whether an epoch is under way or not: whoever misses a block gets
+ * it meanwhile. */
+static void farewells_of_broadcasts(void **state)
+{
+    (void)state;
+    enum { BYTES = 64 };
+    uint64_t random = crew_seed() + 20;
+    for (uint32_t waits = 0; waits < 2; ++waits) {
+        uint32_t epoch = 0;
+        open_small_with_window(BYTES);
+        fill_carried(BYTES, &random);
+        assert_int_equal(take_block_here(&pair, 0, 1, BYTES), MCP_RECORDED);
+        ring_with(pair.bell, pair.key, MCP_RING_BCAST, 1, BYTES);
+        expect_same(&pair);
+        for (uint32_t e = 1; e <= waits; ++e) {
+            start_epoch(e);
+        }
+        assert_true(mcp_kernel_group_farewell(kernel, pair.key, &epoch));
+        assert_int_equal(epoch, waits + 1);
+        mcp_group_start(pair.group, waits + 1);
+        play_here(&pair);
+        expect_same(&pair);
+        ++count.packets_received;
+        ++count.duplicates;
+        const struct mcp_header fails = make_header(&pair, MCP_FAIL, 1, 0, 1);
+        inject_collective(1, &fails);
+        expect_same(&pair);
+        const uint64_t answered = count.answered;
+        event_packet(&pair, make_header(&pair, MCP_BCAST_ASK, 1, 0, 1), &random);
+        assert_int_equal(count.answered, answered + 1);
+        for (uint32_t e = 1; e <= epoch; ++e) {
+            event_packet(&pair, make_header(&pair, MCP_ARRIVE, e, 0, 1), &random);
+        }
+        assert_int_equal(done(&pair), epoch);
+        expect_untouched();
+        close_pair(&pair);
+    }
 }
 
 /* Of a closed group a stranger hears nothing. */
@@ -2341,6 +2479,97 @@ static void data_are_whole(void **state)
     skip_sent();
     if (0 != torn) {
         fail_msg("epoch %u is torn, or not complete", torn);
+    }
+}
+
+/* A broadcast's block as one of two processors gets it. */
+static void make_raced_block(struct frame *frame, size_t *bytes, uint32_t number, uint32_t one)
+{
+    uint64_t packet[(MCP_COLLECTIVE_BYTES + RACED) / 8];
+    struct mcp_header header = make_header(&pair, MCP_BCAST, number, 1, 1);
+    for (uint32_t w = 0; w < RACED / 8; ++w) {
+        packet[MCP_COLLECTIVE_BYTES / 8 + w] = (uint64_t)number << 32 | one;
+    }
+    mcp_seal(&header, &pair.plan.secret, &packet[MCP_COLLECTIVE_BYTES / 8], RACED);
+    memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
+    make_frame(frame, 1, PORT, packet, sizeof(packet));
+    seal_ip(frame);
+    *bytes = sizeof(packet);
+}
+
+/* Has it come, and is it whole? */
+static bool is_whole_block(struct mcp_bcast_slot *slot, uint32_t number)
+{
+    const bool come = number == myr_observe(&slot->number);
+    const uint64_t *block = (const uint64_t *)(slot + 1);
+    for (uint32_t w = 0; w < RACED / 8; ++w) {
+        if (block[w] != block[0]) {
+            return false;
+        }
+    }
+    return come && number == block[0] >> 32 && RACED == slot->bytes;
+}
+
+/* When half a window has come, the first of them brings what the next credit takes. The other one
+ * looks first, as a host does that waits: the block may be on its way. */
+static void *race_with_blocks(void *second)
+{
+    enum { LOOKS = 300 };
+    const uint32_t one = NULL != second, half = pair.plan.window / 2;
+    uint32_t torn = 0;
+    cpu_set_t processor;
+    CPU_ZERO(&processor);
+    CPU_SET(one, &processor);
+    (void)sched_setaffinity(0, sizeof(processor), &processor);
+    for (uint32_t number = 1; number <= RACES; ++number) {
+        struct mcp_bcast_slot *slot = slot_in(&pair, pair.buffer, number);
+        struct frame frame;
+        size_t bytes;
+        if (0 == one && 0 == number % half) {
+            const struct mcp_header header = make_header(&pair, MCP_ARRIVE, number / half, 0, 1);
+            make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
+            seal_ip(&frame);
+            ring(pair.bell, pair.key, MCP_RING_START, number / half);
+            receive_now(race.program, &frame, MCP_COLLECTIVE_BYTES);
+        }
+        make_raced_block(&frame, &bytes, number, one);
+        meet_other(2 * number - 1);
+        for (uint32_t l = 0; 0 != number % 2 && one && l < LOOKS; ++l) {
+            if (number == myr_observe(&slot->number)) {
+                torn = is_whole_block(slot, number) ? torn : number;
+                break;
+            }
+        }
+        receive_now(race.program, &frame, bytes);
+        torn = is_whole_block(slot, number) ? torn : number;
+        meet_other(2 * number);
+    }
+    return (void *)(uintptr_t)torn;
+}
+
+/* Two processors get the same broadcasts at the same time. What hosts see of one is what one of
+ * them got. */
+static void blocks_are_whole(void **state)
+{
+    (void)state;
+    pthread_t racers[2];
+    uint32_t torn = 0;
+    open_small_with_window(RACED);
+    race.program = find_program("mcp_receive");
+    atomic_store(&race.met, 0);
+    for (int r = 0; r < 2; ++r) {
+        assert_int_equal(pthread_create(&racers[r], NULL, race_with_blocks, 0 == r ? NULL : &race),
+                         0);
+    }
+    for (int r = 0; r < 2; ++r) {
+        void *result;
+        pthread_join(racers[r], &result);
+        torn = NULL == result ? torn : (uint32_t)(uintptr_t)result;
+    }
+    close_pair(&pair);
+    skip_sent();
+    if (0 != torn) {
+        fail_msg("broadcast %u is torn, or has not come", torn);
     }
 }
 
@@ -2890,7 +3119,10 @@ int main(void)
         cmocka_unit_test(all_at_once),
         cmocka_unit_test(only_members_are_believed),
         cmocka_unit_test(only_members_data_are_believed),
+        cmocka_unit_test(only_members_broadcasts_are_believed),
+        cmocka_unit_test(broadcasts_of_nobody),
         cmocka_unit_test(farewells),
+        cmocka_unit_test(farewells_of_broadcasts),
         cmocka_unit_test(closed_groups_answer_members_only),
         cmocka_unit_test(frames_for_others),
         cmocka_unit_test(foreign_packets),
@@ -2915,6 +3147,7 @@ int main(void)
         cmocka_unit_test(unknown_neighbour),
         cmocka_unit_test(the_last_release_stays),
         cmocka_unit_test(data_are_whole),
+        cmocka_unit_test(blocks_are_whole),
         cmocka_unit_test(a_stale_page_heals),
         cmocka_unit_test(the_timer_runs_while_somebody_waits),
         cmocka_unit_test(who_is_stuck_is_told_of),
