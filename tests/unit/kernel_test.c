@@ -2510,11 +2510,10 @@ static bool is_whole_block(struct mcp_bcast_slot *slot, uint32_t number)
     return come && number == block[0] >> 32 && RACED == slot->bytes;
 }
 
-/* When half a window has come, the first of them brings what the next credit takes. The other one
- * looks first, as a host does that waits: the block may be on its way. */
+/* When half a window has come, the first of them brings what the next credit takes. Each second
+ * time the other one looks first until the block is there, as a host does that waits. */
 static void *race_with_blocks(void *second)
 {
-    enum { LOOKS = 300 };
     const uint32_t one = NULL != second, half = pair.plan.window / 2;
     uint32_t torn = 0;
     cpu_set_t processor;
@@ -2534,12 +2533,13 @@ static void *race_with_blocks(void *second)
         }
         make_raced_block(&frame, &bytes, number, one);
         meet_other(2 * number - 1);
-        for (uint32_t l = 0; 0 != number % 2 && one && l < LOOKS; ++l) {
-            if (number == myr_observe(&slot->number)) {
-                torn = is_whole_block(slot, number) ? torn : number;
-                break;
+        for (uint32_t looks = 1; one && 0 != number % 2 && number != myr_observe(&slot->number);
+             ++looks) {
+            if (0 == looks % 1024) {
+                sched_yield();
             }
         }
+        torn = one && 0 != number % 2 && !is_whole_block(slot, number) ? number : torn;
         receive_now(race.program, &frame, bytes);
         torn = is_whole_block(slot, number) ? torn : number;
         meet_other(2 * number);
