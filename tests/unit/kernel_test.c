@@ -1166,7 +1166,7 @@ static void expect_unseen(uint32_t from, const struct mcp_header *header)
 }
 
 /* A packet for a group that is closed. Who asks for an epoch that was done hears that it is; for
- * another one, that the group has failed, if it has. */
+ * another one, or for a block, that the group has failed, if it has. */
 static void event_late(struct pair *pair, struct mcp_header header, uint64_t *random)
 {
     const uint32_t from = crew_below(random, MOST_NODES);
@@ -1177,10 +1177,12 @@ static void event_late(struct pair *pair, struct mcp_header header, uint64_t *ra
     }
     ++count.packets_received;
     const bool data = 0 != pair->group->unit[done(pair) % 2]; /* which are gone */
-    const bool over = myr_epoch_reached(done(pair) - data, epoch);
+    const bool lost = data || (broadcasts(pair) && mcp_group_waits_now(pair->group));
+    const bool asks = MCP_ASK == header.type;
+    const bool over = asks && myr_epoch_reached(done(pair) - data, epoch);
     const uint32_t missing = myr_glance(&pair->group->failed);
-    const uint32_t failed = data && 0 == missing ? pair->plan.node + 1 : missing;
-    if (MCP_ASK == header.type && (over || 0 != failed)) {
+    const uint32_t failed = lost && 0 == missing ? pair->plan.node + 1 : missing;
+    if ((asks || MCP_BCAST_ASK == header.type) && (over || 0 != failed)) {
         struct mcp_message answer = {
             .to = peer_ip(from),
             .header = {.type = over ? MCP_DONE : MCP_FAIL, .key = pair->key},
@@ -2524,7 +2526,7 @@ static void *race_with_blocks(void *second)
         struct mcp_bcast_slot *slot = slot_in(&pair, pair.buffer, number);
         struct frame frame;
         size_t bytes;
-        if (0 == one && 0 == number % half) {
+        if (0 == one && number > 1 && 1 == number % half) {
             const struct mcp_header header = make_header(&pair, MCP_ARRIVE, number / half, 0, 1);
             make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
             seal_ip(&frame);
