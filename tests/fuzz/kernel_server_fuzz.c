@@ -6,9 +6,9 @@
  *
  * Invariants: whoever asks a good question gets one answer, sooner or later; whoever talks nonsense
  * gets one and is hung up on; a page comes with MYR_OK and only then, with a buffer if the group
- * carries data, and only to processes of the user whose group it is; a report tells of its reader's
- * own groups only; when all have gone, and farewells are over, no group is open and no descriptor
- * is left; the daemon goes on through all of it.
+ * carries data or broadcasts, and only to processes of the user whose group it is; a report tells
+ * of its reader's own groups only; when all have gone, and farewells are over, no group is open and
+ * no descriptor is left; the daemon goes on through all of it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ struct client {
     uid_t uid;
     uint32_t asked, answered;
     uint32_t ask[UNDER_WAY]; /* what was asked; 0: nonsense */
-    bool carries[UNDER_WAY]; /* ... about a group that carries data */
+    bool buffer[UNDER_WAY];  /* ... about a group that has a buffer */
     bool broken;             /* it will be hung up on, or has hung up */
 };
 
@@ -132,8 +132,7 @@ static void hear_one(struct client *client, const union words *words, size_t byt
 /* Descriptors come as many as there should, or are not taken. */
 static ssize_t receive(const struct client *client, union words *words, bool *page)
 {
-    const bool carries = client->carries[client->answered % UNDER_WAY];
-    const uint32_t count = carries ? 2 : 1;
+    const uint32_t count = client->buffer[client->answered % UNDER_WAY] ? 2 : 1;
     int maps[2];
     const ssize_t bytes = myr_talk_receive(client->connection, words, sizeof(*words), maps, count);
     *page = maps[0] >= 0;
@@ -170,27 +169,28 @@ static void come(struct client *client, uid_t uid)
     *client = (struct client){.connection = daemon_connect(uid, getpid()), .uid = uid};
 }
 
-static void expect(struct client *client, uint32_t ask, bool carries)
+static void expect(struct client *client, uint32_t ask, bool buffer)
 {
     client->broken = client->broken || 0 == ask;
     if (MYR_KERNEL_CLOSE != ask) {
-        client->carries[client->asked % UNDER_WAY] = carries;
+        client->buffer[client->asked % UNDER_WAY] = buffer;
         client->ask[client->asked++ % UNDER_WAY] = ask;
     }
 }
 
-static void say(struct client *client, const void *words, size_t bytes, uint32_t ask, bool carries)
+static void say(struct client *client, const void *words, size_t bytes, uint32_t ask, bool buffer)
 {
     if (client->connection >= 0 && !client->broken &&
         client->asked - client->answered < UNDER_WAY &&
         (ssize_t)bytes == send(client->connection, words, bytes, MSG_NOSIGNAL | MSG_DONTWAIT)) {
-        expect(client, ask, carries);
+        expect(client, ask, buffer);
     }
 }
 
 /* A part of a barrier that can be: `count` steps, each with a message to and from other nodes. If
- * `carries`, with a block in each. */
-static void plan(struct myr_kernel_question *question, uint32_t count, bool carries)
+ * it `carries` data, with a block in each; or it `broadcasts`. */
+static void plan(struct myr_kernel_question *question, uint32_t count, bool carries,
+                 bool broadcasts)
 {
     question->nodes = 1 + 2 * count;
     question->nsteps = question->nsends = question->nwaits = count;
@@ -201,10 +201,12 @@ static void plan(struct myr_kernel_question *question, uint32_t count, bool carr
         question->peers[p] = (struct mcp_kernel_peer){
             .ip = ip_of(p % count), .port = htons(nic_port), .node = (uint16_t)(1 + p)};
         question->peers[p].blocks = carries;
-        question->peers[p].at = carries;
+        question->peers[p].at = carries || broadcasts;
     }
     question->places = carries ? 2 : 0;
     question->unit_most = carries ? 64 : 0;
+    question->slot_bytes = broadcasts ? mcp_bcast_slot_bytes(64 << 2 * count) : 0;
+    question->window = broadcasts ? mcp_bcast_window(question->slot_bytes) : 0;
 }
 
 static void ask(struct client *client)
@@ -217,7 +219,7 @@ static void ask(struct client *client)
     if (0 == (kind & 0x80)) {
         memset(&question->nodes, 0,
                sizeof(*question) - offsetof(struct myr_kernel_question, nodes));
-        plan(question, 1 + kind % 3, question->key == KEYS - 1);
+        plan(question, 1 + kind % 3, KEYS - 1 == question->key, KEYS - 2 == question->key);
     } else { /* one byte or word of it is another */
         const size_t place = ((size_t)take_byte(&w.in) << 8 | take_byte(&w.in)) % sizeof(*question);
         const uint32_t by = take_step(&w.in);
@@ -226,7 +228,8 @@ static void ask(struct client *client)
     }
     const bool good = MYR_KERNEL_MAGIC == question->magic && 0 != question->ask &&
                       question->ask <= MYR_KERNEL_MISSING;
-    say(client, question, sizeof(*question), good ? question->ask : 0, 0 != question->places);
+    say(client, question, sizeof(*question), good ? question->ask : 0,
+        0 != question->places || 0 != question->window);
 }
 
 static void say_nonsense(struct client *client)
