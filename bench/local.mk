@@ -72,14 +72,16 @@ endif
 ## nicsim: barriers on simulated clusters, and the papers' figures beside them.
 bin_PROGRAMS += bench/nicsim/nicsim
 bench_nicsim_sources = \
+    bench/nicsim/port.h bench/nicsim/port.c \
     bench/nicsim/play.h bench/nicsim/play.c \
+    bench/nicsim/play_bcast.h bench/nicsim/play_bcast.c \
     bench/nicsim/parameters.h bench/nicsim/parameters.c \
     bench/nicsim/csv.h bench/nicsim/csv.c \
     bench/nicsim/paper.h bench/nicsim/paper.c
 bench_nicsim_nicsim_SOURCES = \
     bench/nicsim/nicsim.c \
     bench/nicsim/commands.h \
-    bench/nicsim/barrier.c bench/nicsim/table.c bench/nicsim/scale.c \
+    bench/nicsim/barrier.c bench/nicsim/bcast.c bench/nicsim/table.c bench/nicsim/scale.c \
     bench/nicsim/memory.c bench/nicsim/evaluate.c bench/nicsim/report.c \
     tools/script.h tools/script.c \
     bench/nicsim/fit.h bench/nicsim/fit.c \

@@ -7,6 +7,17 @@
 #include "bench/nicsim/commands.h"
 #include "bench/nicsim/parameters.h"
 
+void nicsim_print_counters(const struct mcp_counters *counters)
+{
+    printf("\nwhat the firmware counts, all NICs together:\n");
+#define PRINT(name, text)                                                                          \
+    if (0 != counters->name) {                                                                     \
+        printf("%12llu %s\n", (unsigned long long)counters->name, text);                           \
+    }
+    MCP_COUNTERS(PRINT)
+#undef PRINT
+}
+
 static void print(const struct nicsim_game *game, const struct nicsim_outcome *o)
 {
     const double all = (double)game->barriers + game->warm_up;
@@ -21,13 +32,7 @@ static void print(const struct nicsim_game *game, const struct nicsim_outcome *o
     printf("%12.1f DMAs a barrier\n", (double)o->tally.dmas / all);
     printf("%12llu packets lost\n", (unsigned long long)o->tally.lost);
     printf("%12zu bytes of a NIC's memory for the group, at most\n", o->group_bytes);
-    printf("\nwhat the firmware counts, all NICs together:\n");
-#define PRINT(name, text)                                                                          \
-    if (0 != o->counters.name) {                                                                   \
-        printf("%12llu %s\n", (unsigned long long)o->counters.name, text);                         \
-    }
-    MCP_COUNTERS(PRINT)
-#undef PRINT
+    nicsim_print_counters(&o->counters);
 }
 
 int nicsim_barrier_command(const struct nicsim_options *options)

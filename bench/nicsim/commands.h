@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "bench/nicsim/play.h"
+#include "bench/nicsim/play_bcast.h"
 
 struct nicsim_options {
     const char *data;        /* folder with machines and the papers' figures */
@@ -16,10 +16,15 @@ struct nicsim_options {
     const char *machine;     /* its file's name */
     struct nicsim_game game;
     uint32_t most; /* nodes, of a study */
+    /* Of a broadcast: */
+    uint32_t bytes, fan_out;
+    bool consecutive; /* nobody answers */
 };
 
-/* One game, and all that is counted in it. */
+/* One game of barriers or broadcasts, and all that is counted in it. */
 int nicsim_barrier_command(const struct nicsim_options *options);
+int nicsim_bcast_command(const struct nicsim_options *options);
+void nicsim_print_counters(const struct mcp_counters *counters);
 
 /* The papers' figures beside the simulator's, and whether their conclusions hold. Fails where the
  * errors are greater than they may be, or a conclusion does not hold that should. */

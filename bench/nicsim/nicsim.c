@@ -17,9 +17,10 @@ static const struct {
     const char *name;
     int (*run)(const struct nicsim_options *options);
 } commands[] = {
-    {"barrier", nicsim_barrier_command}, {"table", nicsim_table_command},
-    {"fit", nicsim_fit_command},         {"scale", nicsim_scale_command},
-    {"memory", nicsim_memory_command},   {"evaluate", nicsim_evaluate_command},
+    {"barrier", nicsim_barrier_command},   {"bcast", nicsim_bcast_command},
+    {"table", nicsim_table_command},       {"fit", nicsim_fit_command},
+    {"scale", nicsim_scale_command},       {"memory", nicsim_memory_command},
+    {"evaluate", nicsim_evaluate_command},
 };
 
 static const char doc[] =
@@ -27,6 +28,7 @@ static const char doc[] =
     "\v"
     "Commands:\n"
     "  barrier    one barrier on one machine, with all that is counted\n"
+    "  bcast      broadcasts on one machine, with all that is counted\n"
     "  table      the papers' figures beside the simulator's\n"
     "  scale      latency, messages and memory against the number of nodes\n"
     "  memory     bytes of a NIC with so many connections, and of a port\n"
@@ -34,7 +36,19 @@ static const char doc[] =
     "  report     all of it as a page with plots: nicsim report --help tells more\n"
     "  fit        fit the parameters of the papers' machines, and write their files";
 
-enum { DATA = 256, MPI, ON_HOSTS, WORK, VARIATION, WARM_UP, CONCLUSIONS, CSV_FOLDER };
+enum {
+    DATA = 256,
+    MPI,
+    ON_HOSTS,
+    WORK,
+    VARIATION,
+    WARM_UP,
+    CONCLUSIONS,
+    CSV_FOLDER,
+    BYTES,
+    FAN_OUT,
+    CONSECUTIVE
+};
 
 static const struct argp_option options[] = {
     {"machine", 'm', "NAME", 0, "lanai43 (default), lanai72, npii, bluefield, ethernet, infiniband",
@@ -46,6 +60,9 @@ static const struct argp_option options[] = {
     {"mpi", MPI, NULL, 0, "at the level of MPI, not GM", 0},
     {"barriers", 'b', "N", 0, "so many are measured (16), after", 0},
     {"warm-up", WARM_UP, "N", 0, "so many that are not (4)", 0},
+    {"bytes", BYTES, "N", 0, "of a broadcast's data, 1 to 1200 (4)", 0},
+    {"fan-out", FAN_OUT, "N", 0, "of NICs' broadcasts: over the tree of dissemination:N (1)", 0},
+    {"consecutive", CONSECUTIVE, NULL, 0, "of broadcasts: the last node sends no answer", 0},
     {"work", WORK, "US", 0, "microseconds of computing before each barrier (0)", 0},
     {"variation", VARIATION, "PERCENT", 0, "by which that varies, from node to node (0)", 0},
     {"loss", 'l', "PERCENT", 0, "of packets", 0},
@@ -125,6 +142,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case VARIATION:
         game->variation = number(state, argument, "--variation", 0, 100) / 100;
         break;
+    case BYTES:
+        o->bytes = (uint32_t)number(state, argument, "--bytes", 1, NICSIM_BLOCK_MOST);
+        break;
+    case FAN_OUT:
+        o->fan_out = (uint32_t)number(state, argument, "--fan-out", 1, 8);
+        break;
+    case CONSECUTIVE:
+        o->consecutive = true;
+        break;
     case 'l':
         invocation->loss = number(state, argument, "--loss", 0, 90) / 100;
         break;
@@ -187,6 +213,8 @@ int main(int argc, char **argv)
                     .csv_folder = ".",
                     .machine = "lanai43",
                     .most = 1024,
+                    .bytes = 4,
+                    .fan_out = 1,
                     .game = {.choice = {.algorithm = NICBARR_PAIRWISE},
                              .nodes = 16,
                              .on_nics = true,

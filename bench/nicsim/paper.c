@@ -83,14 +83,15 @@ double nicsim_formula_us(const struct nicsim_machine *machine, uint32_t nodes, b
         bytes > 0 ? p->cycles_dma * cycle_us + p->dma_us + bytes / p->dma_bytes_per_us : 0;
     const double packet = (on_nics ? MCP_COLLECTIVE_BYTES : MCP_MESSAGE_BYTES) + bytes;
     const double turn = p->cycles_turn * cycle_us, loop = p->cycles_loop * cycle_us;
-    const double host = p->host_call_us + (mpi ? machine->mpi_message_us : 0);
-    const double send = host + p->doorbell_us, sdma = loop + turn;
+    const double call = p->host_call_us;
+    const double send = call + (mpi ? machine->mpi_send_us : 0) + p->doorbell_us;
+    const double sdma = loop + turn;
     const double network = turn + payload_us + p->switch_us + 2 * p->cable_us +
                            (packet + p->link_header_bytes) / p->link_bytes_per_us;
     const double recv = loop + turn + (on_nics ? p->cycles_engine * cycle_us : 0);
     const double rdma =
         turn + payload_us + p->dma_us + sizeof(struct mcp_event) / p->dma_bytes_per_us;
-    const double hrecv = host;
+    const double hrecv = call + (mpi ? machine->mpi_receive_us : 0);
     return on_nics ? send + sdma + steps * (network + recv) + rdma + hrecv
                    : steps * (send + sdma + network + recv + rdma + hrecv);
 }

@@ -16,14 +16,10 @@ struct process {
     uint32_t epoch;          /* the last one it has arrived in */
     double began_us, ended_us;
     /* On hosts: port 0, and which connection a message's peer is reached by. */
-    struct mcp_port shape;
-    struct mcp_rings *rings;
-    uint32_t sends, provides, events, free_tokens;
+    struct nicsim_port port;
     uint32_t *connections; /* by a message's place in the table of sends */
     uint32_t *heard;       /* by place in the table of waits: messages taken, at a sender's first */
-    uint32_t *free_token;  /* their numbers */
-    mcp_offset envelope;
-    bool held; /* there was no token for `message` */
+    bool held;             /* there was no token for `message` */
     struct mcp_message message;
 };
 
@@ -49,37 +45,24 @@ static bool schedule_of(const void *context, uint32_t rank, struct myr_schedule 
 
 /* ---- hosts that play ---- */
 
-static void provide(struct process *process, mcp_offset memory)
+struct nicsim_message_us nicsim_message_us(const struct nicsim_machine *machine, uint32_t others,
+                                           enum nicsim_level level)
 {
-    const uint32_t number = process->provides++;
-    struct mcp_receive_token *slot = mcp_receive_slot(&process->shape, process->rings, number);
-    slot->memory = memory;
-    slot->bytes = NICSIM_ENVELOPE_MOST;
-    myr_publish(&slot->turn, number + 1);
+    const double call_us = machine->nic.host_call_us, look_us = machine->mpi_look_us * others;
+    return NICSIM_MPI == level
+               ? (struct nicsim_message_us){call_us + machine->mpi_send_us + look_us,
+                                            call_us + machine->mpi_receive_us + look_us}
+               : (struct nicsim_message_us){call_us, call_us};
 }
 
-static double message_us(const struct nicsim_game *game)
-{
-    const struct nicsim_machine *machine = game->machine;
-    return NICSIM_MPI == game->level
-               ? machine->mpi_message_us + machine->mpi_look_us * (game->nodes - 1)
-               : 0;
-}
-
-static void send_message(struct sim_node *node, struct process *process)
+static bool send_message(struct sim_node *node, struct process *process)
 {
     const struct nicsim_game *game = process->party->game;
-    const uint32_t number = process->sends++;
-    const uint32_t to = mcp_group_sends(process->group)[process->message.peer].node;
-    struct mcp_send_token *slot = mcp_send_slot(&process->shape, process->rings, number);
-    sim_host_spend(node, game->machine->nic.host_call_us + message_us(game));
-    slot->token = process->free_token[--process->free_tokens];
-    slot->memory = process->envelope;
-    slot->bytes = NICSIM_MPI == game->level ? (uint32_t)game->machine->mpi_envelope_bytes : 0;
-    slot->connection = process->connections[process->message.peer];
-    slot->to_key = to + 1;
-    slot->to_port = 0;
-    sim_host_sends(node, slot, number + 1);
+    const uint32_t peer = process->message.peer;
+    return nicsim_port_send(&process->port, node, mcp_group_sends(process->group)[peer].node,
+                            process->connections[peer],
+                            NICSIM_MPI == game->level ? (uint32_t)game->machine->mpi_envelope_bytes
+                                                      : 0);
 }
 
 static void completed(struct sim_node *node, struct process *process);
@@ -88,11 +71,10 @@ static void completed(struct sim_node *node, struct process *process);
 static void play_on(struct sim_node *node, struct process *process)
 {
     while (process->held || mcp_group_next(process->group, &process->message)) {
-        process->held = 0 == process->free_tokens;
+        process->held = !send_message(node, process);
         if (process->held) {
             return;
         }
-        send_message(node, process);
     }
     if (process->epoch == myr_glance(&process->group->done)) {
         completed(node, process);
@@ -126,23 +108,12 @@ static void record(struct process *process, uint32_t from)
 
 static void take_event(struct sim_node *node, struct process *process)
 {
-    const struct nicsim_game *game = process->party->game;
-    const struct mcp_event *event =
-        mcp_event_slot(&process->shape, process->rings, process->events++);
-    if (MCP_RECEIVED == event->type) {
-        sim_host_spend(node, game->machine->nic.host_call_us + message_us(game));
-        provide(process, event->what);
-        if (0 != myr_notice(&process->rings->hungry)) {
-            sim_host_provides(node);
-        }
-        record(process, (uint32_t)(event->from_nic - 1));
+    uint32_t from;
+    if (nicsim_port_take(&process->port, node, &from)) {
+        record(process, from);
         play_on(node, process);
-    } else {
-        sim_host_spend(node, game->machine->nic.host_return_us);
-        process->free_token[process->free_tokens++] = event->what;
-        if (process->held) {
-            play_on(node, process);
-        }
+    } else if (process->held) {
+        play_on(node, process);
     }
 }
 
@@ -208,6 +179,8 @@ static void notice(struct sim_node *node, enum sim_notice what)
     case SIM_EVENT:
         take_event(node, process);
         break;
+    case SIM_BLOCK: /* nobody broadcasts */
+        break;
     }
 }
 
@@ -227,8 +200,8 @@ static bool open_group(struct party *party, struct sim_node *node, struct proces
                    0);
     party->group_bytes = bytes > party->group_bytes ? bytes : party->group_bytes;
     struct mcp_peer *peers = mcp_group_sends(group);
-    if (!myr_fill_tables(schedule, node->number, schedule_of, game, NULL, NULL, mcp_group_steps(group),
-                         peers)) {
+    if (!myr_fill_tables(schedule, node->number, schedule_of, game, NULL, NULL,
+                         mcp_group_steps(group), peers)) {
         return false;
     }
     for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
@@ -243,56 +216,21 @@ static uint32_t tokens_for(uint32_t messages)
     return 2 * messages + 8;
 }
 
-static size_t ring_bytes(const struct myr_lengths *lengths)
-{
-    struct mcp_port shape;
-    size_t bytes = 0;
-    (void)mcp_port_shape(&shape, tokens_for(lengths->sends), tokens_for(lengths->waits), &bytes);
-    return bytes;
-}
-
-static size_t port_bytes(const struct myr_lengths *lengths)
-{
-    const size_t buffers = (size_t)tokens_for(lengths->waits) + 1;
-    return ring_bytes(lengths) + buffers * NICSIM_ENVELOPE_MOST + (size_t)4 * MYR_LINE;
-}
-
-static bool open_port(struct sim_node *node, struct process *process,
+static bool open_port(struct party *party, struct sim_node *node, struct process *process,
                       const struct myr_lengths *lengths)
 {
-    const uint32_t sends = tokens_for(lengths->sends), receives = tokens_for(lengths->waits);
-    size_t bytes = 0;
-    if (!mcp_port_shape(&process->shape, sends, receives, &bytes)) {
-        return false;
-    }
-    process->rings = sim_memory(node, bytes);
-    uint8_t *buffers = sim_memory(node, ((size_t)receives + 1) * NICSIM_ENVELOPE_MOST);
+    const struct nicsim_game *game = party->game;
     process->connections = calloc(lengths->sends + 1, sizeof(*process->connections));
     process->heard = calloc(lengths->waits + 1, sizeof(*process->heard));
-    process->free_token = calloc(sends, sizeof(*process->free_token));
-    if (NULL == process->rings || NULL == buffers || NULL == process->connections ||
-        NULL == process->heard || NULL == process->free_token) {
+    if (NULL == process->connections || NULL == process->heard ||
+        !nicsim_port_open(&process->port, node, tokens_for(lengths->sends),
+                          tokens_for(lengths->waits), NICSIM_ENVELOPE_MOST,
+                          nicsim_message_us(game->machine, game->nodes - 1, game->level))) {
         return false;
     }
-    const struct mcp_port_wish wish = {
-        .key = node->number + 1,
-        .rings = mcp_offset_of(&node->board, process->rings),
-        .send_tokens = sends,
-        .receive_tokens = receives,
-    };
-    (void)mcp_port_open(node->mcp, &node->board, &wish);
-    for (uint32_t r = 0; r < receives; ++r) {
-        provide(process, mcp_offset_of(&node->board, buffers + (size_t)r * NICSIM_ENVELOPE_MOST));
-    }
-    process->envelope =
-        mcp_offset_of(&node->board, buffers + (size_t)receives * NICSIM_ENVELOPE_MOST);
-    for (uint32_t t = sends; t > 0; --t) {
-        process->free_token[process->free_tokens++] = t - 1;
-    }
     for (uint32_t s = 0; s < lengths->sends; ++s) {
-        const struct mcp_peer *to = &mcp_group_sends(process->group)[s];
-        process->connections[s] = mcp_connect(node->mcp, &node->board, sim_key(to->node), to->link,
-                                              (uint32_t)node->machine->parameters.mtu, NULL);
+        process->connections[s] =
+            nicsim_port_connect(node, mcp_group_sends(process->group)[s].node);
     }
     return true;
 }
@@ -314,7 +252,7 @@ static bool seat(struct party *party, uint32_t number)
         mcp_collective_open(&node->mcp->collective, &node->board, &node->mcp->counters,
                             process->group);
     } else if (good) {
-        good = open_port(node, process, &lengths);
+        good = open_port(party, node, process, &lengths);
     }
     if (good) {
         sim_host_begin(node, 0);
@@ -353,11 +291,15 @@ static bool invite(struct party *party)
         .nodes = game->nodes,
         .ports = !game->on_nics,
         .connections = game->on_nics ? 0 : most.sends + most.waits,
-        .memory_bytes = mcp_group_bytes(most.steps, most.sends, most.waits) + MYR_LINE +
-                        (game->on_nics ? 0 : port_bytes(&most)),
+        .memory_bytes =
+            mcp_group_bytes(most.steps, most.sends, most.waits) + MYR_LINE +
+            (game->on_nics ? 0
+                           : nicsim_port_bytes(tokens_for(most.sends), tokens_for(most.waits),
+                                               NICSIM_ENVELOPE_MOST)),
     };
     party->connections = shape.connections;
-    party->port_bytes = game->on_nics ? 0 : ring_bytes(&most);
+    party->port_bytes =
+        game->on_nics ? 0 : nicsim_port_ring_bytes(tokens_for(most.sends), tokens_for(most.waits));
     parameters.loss = game->loss > parameters.loss ? game->loss : parameters.loss;
     if (game->on_nics && NICSIM_MPI == game->level) {
         parameters.cycles_start += game->machine->mpi_step_cycles * most.steps;
@@ -380,7 +322,7 @@ static void dismiss(struct party *party)
     for (uint32_t n = 0; NULL != party->processes && n < party->game->nodes; ++n) {
         free(party->processes[n].connections);
         free(party->processes[n].heard);
-        free(party->processes[n].free_token);
+        nicsim_port_free(&party->processes[n].port);
     }
     free(party->processes);
     sim_destroy(&party->machine);

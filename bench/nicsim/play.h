@@ -11,6 +11,7 @@
 #ifndef NICSIM_PLAY_H
 #define NICSIM_PLAY_H
 
+#include "bench/nicsim/port.h"
 #include "coll_nicbarr/schedule.h"
 #include "firmware/sim/machine.h"
 
@@ -21,7 +22,8 @@ struct nicsim_machine {
     char name[32];
     struct sim_parameters nic;
     double mpi_envelope_bytes; /* of a message; 0: MPI's costs nothing */
-    double mpi_message_us;     /* the host's, for each message sent, and for each received, */
+    double mpi_send_us;        /* the host's, for each message sent, */
+    double mpi_receive_us;     /* ... for each received, */
     double mpi_look_us;        /* ... longer for each other node, where it looks at one by one */
     double mpi_step_cycles;    /* the NIC's, for each step of a barrier that NICs play */
     double mpi_barrier_us;     /* the host's, for each barrier that NICs play */
@@ -72,6 +74,10 @@ struct nicsim_outcome {
     uint32_t connections;         /* ... and a NIC's connections, the most */
     uint64_t events;
 };
+
+/* What messages take hosts that look at the messages of so many others. */
+struct nicsim_message_us nicsim_message_us(const struct nicsim_machine *machine, uint32_t others,
+                                           enum nicsim_level level);
 
 /* False when out of memory. */
 bool nicsim_play(const struct nicsim_game *game, struct nicsim_outcome *outcome);

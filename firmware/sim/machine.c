@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "firmware/bcast.h"
+
 /* ---- work that waits for a processor ---- */
 
 enum work_kind {
@@ -13,6 +15,7 @@ enum work_kind {
     WORK_START,    /* NIC: the host has arrived in a group's epoch */
     WORK_SENDS,    /* NIC: there is a send token */
     WORK_PROVIDES, /* NIC: there are receive tokens again */
+    WORK_BCAST,    /* NIC: the host has a block for a broadcast */
     WORK_TIMER,    /* NIC: a deadline is over */
     WORK_NOTICE    /* host */
 };
@@ -27,6 +30,8 @@ struct sim_work {
     uint32_t epoch;
     struct mcp_send_token *token;
     uint32_t turn;
+    const void *block;
+    uint32_t length; /* of the block */
     uint32_t from, bytes;
     uint64_t link_ps;  /* how long the packet occupies a link */
     uint64_t ready_ps; /* when the NIC's processor will have noticed it */
@@ -123,6 +128,21 @@ static uint64_t dma(struct sim_node *node, uint64_t from_ps, size_t bytes)
     return node->bus_free_ps;
 }
 
+static bool host_copies(const struct sim_machine *m, size_t bytes)
+{
+    return 0 != bytes && (double)bytes <= m->parameters.copy_most;
+}
+
+/* The NIC needs a payload of its host, part of `whole` bytes. Returns when it is there. */
+static uint64_t fetch(struct sim_node *node, size_t bytes, size_t whole)
+{
+    if (host_copies(node->machine, whole)) {
+        return node->cursor_ps;
+    }
+    charge(node, node->machine->parameters.cycles_dma);
+    return dma(node, node->cursor_ps, bytes);
+}
+
 double sim_random(struct sim_machine *m)
 {
     uint64_t z = m->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64, Steele et al. 2014 */
@@ -178,8 +198,9 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
     uint64_t ready_ps = node->cursor_ps;
     if (0 != payload_bytes) {
         memcpy(work->packet + header_bytes, payload, payload_bytes);
-        charge(node, p->cycles_dma);
-        ready_ps = dma(node, node->cursor_ps, payload_bytes);
+        if (!mcp_is_collective(header->type)) { /* theirs is in the NIC's memory */
+            ready_ps = fetch(node, payload_bytes, header->message.length);
+        }
     }
     work->from = node->number;
     work->link_ps = us(((double)work->bytes + p->link_header_bytes) / p->link_bytes_per_us);
@@ -224,8 +245,14 @@ static void tell_host(struct sim_node *node, enum sim_notice notice, size_t byte
 
 static void wake(struct mcp_board *board, myr_word *word)
 {
-    ++of_board(board)->machine->tally.releases;
-    tell_host(of_board(board), SIM_RELEASE, sizeof(*word));
+    struct sim_node *node = of_board(board);
+    ++node->machine->tally.releases;
+    if (NULL == node->broadcasts || word == &node->broadcasts->done) {
+        tell_host(node, SIM_RELEASE, sizeof(*word));
+    } else {
+        const struct mcp_bcast_slot *slot = (const struct mcp_bcast_slot *)word;
+        tell_host(node, SIM_BLOCK, sizeof(*word) + (node->is_root ? 0 : slot->bytes));
+    }
 }
 
 static uint64_t now_ns(struct mcp_board *board)
@@ -247,6 +274,16 @@ static void tell_events(struct sim_node *node)
 }
 
 /* ---- the NIC's processor ---- */
+
+static void handle_bcast(struct sim_node *node, const struct sim_work *work)
+{
+    charge(node, node->machine->parameters.cycles_turn);
+    node->cursor_ps = fetch(node, work->length, work->length);
+    node->is_root = true;
+    (void)mcp_collective_bcast(&node->board, &node->mcp->counters, work->group, work->epoch,
+                               work->block, work->length);
+    node->is_root = false;
+}
 
 static void handle_packet(struct sim_node *node, const struct sim_work *work)
 {
@@ -287,6 +324,10 @@ static void handle(struct sim_node *node, const struct sim_work *work)
         break;
     case WORK_PROVIDES:
         mcp_messages_provided(node->mcp, &node->board, 0);
+        break;
+    case WORK_BCAST:
+        ++tally->starts;
+        handle_bcast(node, work);
         break;
     case WORK_TIMER:
         ++tally->timers;
@@ -430,6 +471,26 @@ void sim_host_provides(struct sim_node *node)
 {
     struct sim_work *work = new_work(node->machine, WORK_PROVIDES, 0);
     if (NULL != work) {
+        ring(node, work);
+    }
+}
+
+void sim_host_copy(struct sim_node *node, size_t bytes)
+{
+    const struct sim_machine *m = node->machine;
+    if (host_copies(m, bytes)) {
+        node->cursor_ps += us((double)bytes / m->parameters.copy_bytes_per_us);
+    }
+}
+
+void sim_host_bcast(struct sim_node *node, uint32_t number, const void *block, uint32_t bytes)
+{
+    struct sim_work *work = new_work(node->machine, WORK_BCAST, 0);
+    if (NULL != work) {
+        work->group = node->broadcasts;
+        work->epoch = number;
+        work->block = block;
+        work->length = bytes;
         ring(node, work);
     }
 }

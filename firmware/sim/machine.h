@@ -14,6 +14,9 @@
  *     Xmit     turn, a payload's DMA, link    Network  switches and cables, cut through
  *     Recv     link, loop, turn               RDMA     turn, DMA of payload and event
  *     HRecv    host_call_us
+ * A host may copy a short payload into the NIC itself; then there is no DMA for it at Xmit. The
+ * window of a group that broadcasts is in the NIC's memory: a block comes there once from the
+ * root's host, goes from NIC to NIC, and each NIC moves it to its host.
  * Each processor, bus and end of a link does one thing at a time, in the order of arrival.
  *
  * Deterministic: a run depends on parameters, calls and seed alone. One thread.
@@ -35,8 +38,11 @@ struct sim_parameters {
     double cycles_engine; /* record a collective's message, see which messages can be sent */
     double cycles_start;  /* besides, take the peer list of a barrier that the host starts */
     double cycles_dma;    /* start the DMA of a payload, in either direction */
-    double doorbell_us;   /* until the NIC sees a host's write */
-    double dma_us;        /* a DMA, however short, ... */
+    /* Payloads of up to so many bytes a host copies into the NIC itself; 0: the NIC fetches all. */
+    double copy_most;
+    double copy_bytes_per_us;
+    double doorbell_us; /* until the NIC sees a host's write */
+    double dma_us;      /* a DMA, however short, ... */
     double dma_bytes_per_us;
     double link_bytes_per_us;
     double link_header_bytes; /* a packet's route, type and check sum on the link */
@@ -55,6 +61,7 @@ struct sim_parameters {
 enum sim_notice {
     SIM_BEGIN,   /* the simulation begins for it */
     SIM_RELEASE, /* a group's word was written */
+    SIM_BLOCK,   /* the block of a broadcast is here; or the root's own has been sent on */
     SIM_EVENT    /* one more event is in port 0's ring */
 };
 
@@ -79,6 +86,9 @@ struct sim_node {
     uint32_t taken;       /* bytes of memory that sim_memory() has given away */
     uint32_t events_told; /* of port 0 */
     uint32_t sender;      /* whose packet is being handled */
+    /* The caller's: a group that broadcasts; NULL: there is none. */
+    struct mcp_group *broadcasts;
+    bool is_root; /* of the broadcast that its host begins at present */
     struct sim_queue nic_work, host_work;
     uint64_t nic_free_ps, host_free_ps, bus_free_ps, out_free_ps, in_free_ps;
     uint64_t cursor_ps; /* the present time of the processor that runs on this node */
@@ -142,9 +152,13 @@ static inline double sim_host_now_us(const struct sim_node *node)
     return (double)node->cursor_ps / 1e6;
 }
 
+/* The host hands its NIC so many bytes. It copies them, if it is the host that does. */
+void sim_host_copy(struct sim_node *node, size_t bytes);
+
 /*
- * Tell the NIC one of three things: the host has arrived in `epoch` of a group; port 0 has a new
- * send token; port 0 has receive tokens again.
+ * Tell the NIC one of four things: the host has arrived in `epoch` of a group; port 0 has a new
+ * send token; port 0 has receive tokens again; the host begins broadcast `number` of the group
+ * `broadcasts`, with `bytes` bytes at `block`.
  *
  * A host's action takes its time at once, so a host may be ahead of the others' time. For this
  * reason a send token is first complete but for its `turn`. The `turn` is written when the NIC
@@ -154,6 +168,7 @@ static inline double sim_host_now_us(const struct sim_node *node)
 void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epoch);
 void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t turn);
 void sim_host_provides(struct sim_node *node);
+void sim_host_bcast(struct sim_node *node, uint32_t number, const void *block, uint32_t bytes);
 
 /* A random number in [0, 1). */
 double sim_random(struct sim_machine *machine);

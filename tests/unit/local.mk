@@ -37,6 +37,7 @@ unit_programs = \
     tests/unit/udp_test \
     tests/unit/nic_test \
     tests/unit/nic_links_test \
+    tests/unit/sim_bcast_test \
     tests/unit/sim_test \
     tests/unit/nicsim_data_test \
     tests/unit/place_test \
@@ -215,10 +216,17 @@ tests_unit_nic_test_LDFLAGS = \
     -Wl,--wrap=getifaddrs,--wrap=freeifaddrs,--wrap=malloc,--wrap=calloc,--wrap=ppoll
 
 ## The simulated cluster, and what nicsim plays on it; the files that nicsim reads.
-tests_unit_sim_test_SOURCES = tests/unit/sim_test.c $(unit_common) \
+sim_test_sources = tests/unit/sim_machines.h tests/unit/sim_machines.c \
+    bench/nicsim/port.h bench/nicsim/port.c \
     bench/nicsim/play.h bench/nicsim/play.c
+tests_unit_sim_test_SOURCES = tests/unit/sim_test.c $(unit_common) $(sim_test_sources)
 tests_unit_sim_test_CFLAGS = $(unit_cflags)
 tests_unit_sim_test_LDADD = firmware/libsim.la $(firmware_libs) -lm
+
+tests_unit_sim_bcast_test_SOURCES = tests/unit/sim_bcast_test.c $(unit_common) $(sim_test_sources) \
+    bench/nicsim/play_bcast.h bench/nicsim/play_bcast.c
+tests_unit_sim_bcast_test_CFLAGS = $(unit_cflags)
+tests_unit_sim_bcast_test_LDADD = firmware/libsim.la $(firmware_libs) -lm
 
 tests_unit_nicsim_data_test_SOURCES = tests/unit/nicsim_data_test.c $(unit_common) \
     bench/nicsim/parameters.h bench/nicsim/parameters.c \

@@ -18,6 +18,7 @@
 
 #include "bench/nicsim/play.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/sim_machines.h"
 
 enum {
     MOST_NODES = 40,
@@ -140,40 +141,6 @@ static uint64_t ps(double us)
 
 /* ---- timelines ---- */
 
-/*
- * A machine on which everything takes a prime number of nanoseconds: its NIC's cycle is one, buses
- * and links move a byte in one. So a collective packet occupies a link for 24 + 8 = 32, a message
- * without payload for 48 + 8 = 56; a DMA of a release (4 bytes) takes 23 + 4 = 27, of an event (32
- * bytes) 55; the head of a packet is on its way for 31 + 29 + 31 = 91. No timeline is so long that
- * a delayed acknowledgement (200 us) or any patience (1 ms) would be seen in it.
- */
-static const struct nicsim_machine primes = {
-    .name = "primes",
-    .nic = {.nic_mhz = 1000,
-            .cycles_loop = 17,
-            .cycles_turn = 5,
-            .cycles_engine = 7,
-            .cycles_start = 3,
-            .cycles_dma = 19,
-            .doorbell_us = 0.013,
-            .dma_us = 0.023,
-            .dma_bytes_per_us = 1000,
-            .link_bytes_per_us = 1000,
-            .link_header_bytes = 0,
-            .switch_us = 0.029,
-            .cable_us = 0.031,
-            .switch_ports = 16,
-            .host_call_us = 0.011,
-            .host_return_us = 0.047,
-            .slow_factor = 1,
-            .mtu = 4096},
-    .mpi_envelope_bytes = 32,
-    .mpi_message_us = 0.037,
-    .mpi_look_us = 0.002,
-    .mpi_step_cycles = 43,
-    .mpi_barrier_us = 0.041,
-};
-
 static struct nicsim_game one_barrier(const struct nicsim_machine *machine,
                                       struct nicbarr_choice choice, uint32_t nodes, bool on_nics,
                                       enum nicsim_level level)
@@ -227,7 +194,7 @@ static void two_nics(void **state)
 {
     (void)state;
     const struct nicsim_outcome o =
-        expect_end(one_barrier(&primes, pairwise, 2, true, NICSIM_GM), 249);
+        expect_end(one_barrier(&sim_primes, pairwise, 2, true, NICSIM_GM), 249);
     assert_int_equal(o.tally.sent, 2);
     assert_int_equal(o.tally.received, 2);
     assert_int_equal(o.tally.bytes, 2 * MCP_COLLECTIVE_BYTES);
@@ -237,14 +204,14 @@ static void two_nics(void **state)
     assert_int_equal(o.tally.tokens, 0);
     assert_int_equal(o.tally.posts, 0);
     /* Of MPI: 41 on the host, 43 cycles for its one step. */
-    expect_end(one_barrier(&primes, pairwise, 2, true, NICSIM_MPI), 249 + 41 + 43);
+    expect_end(one_barrier(&sim_primes, pairwise, 2, true, NICSIM_MPI), 249 + 41 + 43);
 }
 
 /* What the link adds to a packet takes time as well. */
 static void link_headers(void **state)
 {
     (void)state;
-    struct nicsim_machine machine = primes;
+    struct nicsim_machine machine = sim_primes;
     machine.nic.link_header_bytes = 9;
     (void)expect_end(one_barrier(&machine, pairwise, 2, true, NICSIM_GM), 249 + 9);
 }
@@ -256,11 +223,11 @@ static void four_nics(void **state)
 {
     (void)state;
     const struct nicsim_outcome o =
-        expect_end(one_barrier(&primes, pairwise, 4, true, NICSIM_GM), 406);
+        expect_end(one_barrier(&sim_primes, pairwise, 4, true, NICSIM_GM), 406);
     assert_int_equal(o.tally.sent, 8);
-    expect_end(one_barrier(&primes, pairwise, 4, true, NICSIM_MPI), 406 + 41 + 2 * 43);
+    expect_end(one_barrier(&sim_primes, pairwise, 4, true, NICSIM_MPI), 406 + 41 + 2 * 43);
     /* The loop was waited for three times; it is longer by 2 for each of three other nodes. */
-    struct nicsim_machine looking = primes;
+    struct nicsim_machine looking = sim_primes;
     looking.nic.cycles_look = 2;
     expect_end(one_barrier(&looking, pairwise, 4, true, NICSIM_GM), 406 + 3 * 6);
 }
@@ -276,7 +243,7 @@ static void four_nics_two_late(void **state)
 {
     (void)state;
     static const uint64_t ends_ns[] = {1495, 1495, 2432, 2432};
-    struct nicsim_machine late = primes;
+    struct nicsim_machine late = sim_primes;
     late.nic.slow_from = 2;
     late.nic.slow_factor = 100;
     const struct nicsim_outcome o =
@@ -293,7 +260,7 @@ static void four_nics_two_late(void **state)
 static void eight_nics_in_a_fat_tree(void **state)
 {
     (void)state;
-    struct nicsim_machine tree = primes;
+    struct nicsim_machine tree = sim_primes;
     tree.nic.switch_ports = 4;
     expect_end(one_barrier(&tree, pairwise, 8, true, NICSIM_GM), 923);
 }
@@ -309,7 +276,8 @@ static void eight_nics_in_a_fat_tree(void **state)
 static void hosts_with_gm(void **state)
 {
     (void)state;
-    struct nicsim_outcome o = expect_end(one_barrier(&primes, pairwise, 2, false, NICSIM_GM), 291);
+    struct nicsim_outcome o =
+        expect_end(one_barrier(&sim_primes, pairwise, 2, false, NICSIM_GM), 291);
     assert_int_equal(o.tally.tokens, 2);
     assert_int_equal(o.tally.posts, 4); /* messages, and tokens that come back */
     assert_int_equal(o.tally.dmas, 4);
@@ -317,7 +285,7 @@ static void hosts_with_gm(void **state)
     assert_int_equal(o.tally.bytes, 4 * MCP_MESSAGE_BYTES);
     assert_int_equal(o.tally.starts, 0);
     assert_int_equal(o.tally.releases, 0);
-    o = expect_end(one_barrier(&primes, pairwise, 4, false, NICSIM_GM), 582);
+    o = expect_end(one_barrier(&sim_primes, pairwise, 4, false, NICSIM_GM), 582);
     assert_int_equal(o.tally.tokens, 8);
 }
 
@@ -340,11 +308,11 @@ static void hosts_with_mpi(void **state)
 {
     (void)state;
     const struct nicsim_outcome o =
-        expect_end(one_barrier(&primes, pairwise, 2, false, NICSIM_MPI), 544);
+        expect_end(one_barrier(&sim_primes, pairwise, 2, false, NICSIM_MPI), 544);
     assert_int_equal(o.tally.dmas, 8); /* two more a message */
     assert_int_equal(o.tally.bytes, 4 * MCP_MESSAGE_BYTES + 2 * 32);
-    expect_end(one_barrier(&primes, pairwise, 4, false, NICSIM_MPI), 2 * 544 + 4 * 4);
-    struct nicsim_machine slow = primes;
+    expect_end(one_barrier(&sim_primes, pairwise, 4, false, NICSIM_MPI), 2 * 544 + 4 * 4);
+    struct nicsim_machine slow = sim_primes;
     slow.nic.cycles_turn = 105;
     expect_end(one_barrier(&slow, pairwise, 2, false, NICSIM_MPI), 894);
 }
@@ -362,7 +330,7 @@ static void a_link_takes_one_after_the_other(void **state)
     (void)state;
     static const uint64_t ends_ns[] = {291, 438, 470};
     const struct nicsim_outcome o =
-        expect_ends(one_barrier(&primes, binary, 3, true, NICSIM_GM), ends_ns);
+        expect_ends(one_barrier(&sim_primes, binary, 3, true, NICSIM_GM), ends_ns);
     assert_int_equal(o.tally.sent, 4);
 }
 
@@ -376,7 +344,7 @@ static void a_processor_takes_one_after_the_other(void **state)
 {
     (void)state;
     static const uint64_t ends_ns[] = {428, 638, 643};
-    struct nicsim_machine slow = primes;
+    struct nicsim_machine slow = sim_primes;
     slow.nic.cycles_engine = 101;
     slow.nic.link_bytes_per_us = 32000;
     expect_ends(one_barrier(&slow, binary, 3, true, NICSIM_GM), ends_ns);
@@ -395,8 +363,8 @@ static void a_bus_takes_one_after_the_other(void **state)
 {
     (void)state;
     const struct nicbarr_choice all = {.algorithm = NICBARR_DISSEMINATION, .parameter = 2};
-    struct nicsim_machine slow = primes;
-    expect_end(one_barrier(&primes, all, 3, false, NICSIM_GM), 347);
+    struct nicsim_machine slow = sim_primes;
+    expect_end(one_barrier(&sim_primes, all, 3, false, NICSIM_GM), 347);
     slow.nic.dma_us = 0.101;
     expect_end(one_barrier(&slow, all, 3, false, NICSIM_GM), 502);
 }
@@ -418,7 +386,7 @@ static void a_host_calls_one_after_the_other(void **state)
     (void)state;
     static const uint64_t ends_ns[] = {555, 599, 556};
     const struct nicbarr_choice all = {.algorithm = NICBARR_DISSEMINATION, .parameter = 2};
-    struct nicsim_machine slow = primes;
+    struct nicsim_machine slow = sim_primes;
     slow.nic.slow_from = 1;
     slow.nic.slow_factor = 10;
     expect_ends(one_barrier(&slow, all, 3, false, NICSIM_GM), ends_ns);
@@ -429,7 +397,7 @@ static void several_barriers(void **state)
 {
     (void)state;
     const double work_us[] = {1, 3};
-    struct nicsim_game game = one_barrier(&primes, pairwise, 2, true, NICSIM_GM);
+    struct nicsim_game game = one_barrier(&sim_primes, pairwise, 2, true, NICSIM_GM);
     game.warm_up = 3;
     game.barriers = 4;
     struct nicsim_outcome o = play(game);
@@ -457,8 +425,8 @@ static void ping_pong(void **state)
 {
     (void)state;
     uint64_t ends_ns[] = {637, 302};
-    struct nicsim_machine busy = primes;
-    struct nicsim_game game = one_barrier(&primes, pairwise, 2, false, NICSIM_GM);
+    struct nicsim_machine busy = sim_primes;
+    struct nicsim_game game = one_barrier(&sim_primes, pairwise, 2, false, NICSIM_GM);
     game.ping_pong = true;
     expect_ends(game, ends_ns);
     ends_ns[0] = 653;
@@ -471,7 +439,7 @@ static void ping_pong(void **state)
 
 static uint64_t way_ns(uint32_t ports, uint32_t nodes, uint32_t from, uint32_t to)
 {
-    struct sim_machine machine = {.parameters = primes.nic, .nnodes = nodes};
+    struct sim_machine machine = {.parameters = sim_primes.nic, .nnodes = nodes};
     machine.parameters.switch_ports = ports;
     assert_int_equal(sim_network_ps(&machine, from, to), sim_network_ps(&machine, to, from));
     return sim_network_ps(&machine, from, to) / 1000;
@@ -498,43 +466,6 @@ static void fat_tree(void **state)
 
 /* ---- games at random ---- */
 
-static double between(uint64_t *random, double least, double most)
-{
-    return least + (most - least) * crew_below(random, 1 << 20) / (1 << 20);
-}
-
-static struct nicsim_machine random_machine(uint64_t *random)
-{
-    return (struct nicsim_machine){
-        .name = "random",
-        .nic = {.nic_mhz = between(random, 20, 500),
-                .cycles_loop = between(random, 0, 300),
-                .cycles_look = crew_below(random, 10),
-                .cycles_turn = between(random, 10, 150),
-                .cycles_engine = between(random, 0, 150),
-                .cycles_start = between(random, 0, 50),
-                .cycles_dma = between(random, 0, 150),
-                .doorbell_us = between(random, 0, 1),
-                .dma_us = between(random, 0, 2),
-                .dma_bytes_per_us = between(random, 100, 10000),
-                .link_bytes_per_us = between(random, 100, 10000),
-                .link_header_bytes = crew_below(random, 50),
-                .switch_us = between(random, 0, 1),
-                .cable_us = between(random, 0.01, 0.1),
-                .switch_ports = 4 + 2 * crew_below(random, 10),
-                .host_call_us = between(random, 0.1, 6),
-                .host_return_us = between(random, 0, 1),
-                .slow_from = crew_below(random, 5),
-                .slow_factor = between(random, 1, 3),
-                .mtu = 4096},
-        .mpi_envelope_bytes = crew_below(random, 65),
-        .mpi_message_us = between(random, 0, 3),
-        .mpi_look_us = between(random, 0, 1),
-        .mpi_step_cycles = crew_below(random, 50),
-        .mpi_barrier_us = between(random, 0, 2),
-    };
-}
-
 static struct nicbarr_choice random_choice(uint64_t *random)
 {
     static const enum nicbarr_algorithm algorithms[] = {NICBARR_PAIRWISE, NICBARR_TREE,
@@ -556,8 +487,8 @@ static struct nicsim_game random_game(uint64_t *random, const struct nicsim_mach
         .barriers = 1 + crew_below(random, MOST_BARRIERS - 3),
         .work_us = work_us,
         .works = crew_below(random, 2),
-        .variation = between(random, 0, 1),
-        .loss = crew_below(random, 2) ? between(random, 0, 0.2) : 0,
+        .variation = sim_between(random, 0, 1),
+        .loss = crew_below(random, 2) ? sim_between(random, 0, 0.2) : 0,
         .seed = crew_random(random),
     };
     return game;
@@ -629,7 +560,8 @@ static void expect_of_nics(const struct nicsim_game *game, const struct nicsim_o
 static void expect_of_hosts(const struct nicsim_game *game, const struct nicsim_outcome *o,
                             uint64_t messages)
 {
-    const bool payload = NICSIM_MPI == game->level && game->machine->mpi_envelope_bytes > 0;
+    const double bytes = NICSIM_MPI == game->level ? game->machine->mpi_envelope_bytes : 0;
+    const bool payload = bytes > 0, copied = bytes <= game->machine->nic.copy_most;
     assert_int_equal(o->tally.starts + o->tally.releases, 0);
     assert_int_equal(o->counters.barriers + o->counters.asked + o->counters.answered, 0);
     assert_int_equal(o->tally.tokens, messages);
@@ -637,7 +569,7 @@ static void expect_of_hosts(const struct nicsim_game *game, const struct nicsim_
     assert_int_equal(o->counters.messages_received, messages);
     assert_int_equal(o->tally.posts, 2 * messages); /* each is received, each token comes back */
     assert_true(o->tally.sent >= messages + o->counters.retransmissions);
-    assert_true(o->tally.dmas >= o->tally.posts + (payload ? 2 * messages : 0));
+    assert_true(o->tally.dmas >= o->tally.posts + (payload ? (copied ? 1 : 2) * messages : 0));
     assert_true(payload || o->tally.dmas == o->tally.posts);
 }
 
@@ -668,8 +600,8 @@ static void random_games(void **state)
     uint32_t without = 0;
     for (uint32_t g = 0; g < GAMES; ++g) {
         const uint64_t seed = random;
-        const struct nicsim_machine machine = random_machine(&random);
-        const double work_us = between(&random, 1, 3000);
+        const struct nicsim_machine machine = sim_random_machine(&random);
+        const double work_us = sim_between(&random, 1, 3000);
         const struct nicsim_game game = random_game(&random, &machine, &work_us);
         const struct nicsim_outcome o = play(game);
         const uint64_t messages = messages_of(&game) * (game.warm_up + game.barriers);
@@ -703,7 +635,7 @@ static void work_varies(void **state)
 {
     (void)state;
     const double work_us = 100;
-    struct nicsim_game game = one_barrier(&primes, pairwise, 32, true, NICSIM_GM);
+    struct nicsim_game game = one_barrier(&sim_primes, pairwise, 32, true, NICSIM_GM);
     double sum_us = 0, least_us = INFINITY, most_us = 0;
     game.barriers = MOST_BARRIERS;
     game.work_us = &work_us;
@@ -729,7 +661,7 @@ static void work_varies(void **state)
 static struct nicsim_game lossy_game(bool on_nics, const double *work_us)
 {
     return (struct nicsim_game){
-        .machine = &primes,
+        .machine = &sim_primes,
         .choice = pairwise,
         .nodes = 12,
         .on_nics = on_nics,
@@ -788,7 +720,7 @@ static void the_greater_loss(void **state)
 {
     (void)state;
     const double work_us = 20;
-    struct nicsim_machine machine = primes;
+    struct nicsim_machine machine = sim_primes;
     struct nicsim_game game = lossy_game(true, &work_us);
     const struct nicsim_outcome first = play(game);
     machine.nic.loss = game.loss;

@@ -122,6 +122,37 @@ works "loss, and hosts" '^ +[1-9][0-9]* message packets sent again$'
 run barrier --work 100 --variation 50 --hosts -n 5
 works "varying work" 'with the work before it$'
 
+# ---- broadcasts
+
+root() { # its call in the last run (us)
+    sed -n 's/^ *\([0-9.]*\) us in the root.s call$/\1/p' out
+}
+round() { # of the last run (us)
+    sed -n 's/^ *\([0-9.]*\) us from one broadcast to the next.*/\1/p' out
+}
+run bcast -n 8
+works "broadcasts" '^LANai 4\.3, 8 nodes, 4 bytes broadcast by the NICs, GM, seed 1$' \
+    "with the last node's answer$" '^ +[0-9.]+ DMAs a broadcast$' \
+    '^ +[0-9]+ bytes of a NIC.s memory' '^ +160 blocks of broadcasts' '^ +20 messages delivered to a port$'
+nics=$(round)
+run bcast -n 8 --hosts
+works "broadcasts by hosts" 'broadcast by the hosts' '^ +160 messages delivered to a port$'
+less "$nics" "$(round)"
+verdict $? "hosts broadcast slower"
+run bcast -n 8 --bytes 1200
+less "$nics" "$(round)"
+verdict $? "more bytes take longer"
+run bcast -n 8 --consecutive --barriers 101
+works "consecutive broadcasts" 'us from one broadcast to the next$' '^ +840 blocks of broadcasts'
+less "$(round)" "$nics"
+verdict $? "which wait for no answer"
+run bcast -n 40 --fan-out 3 -m infiniband --mpi
+works "another tree" '40 nodes, .* NICs, MPI, ' ' us in the root.s call$'
+few=$(root)
+run bcast -n 40 --fan-out 1 -m infiniband --mpi
+less "$(root)" "$few"
+verdict $? "more children take the root longer"
+
 # ---- a study
 
 run scale -n 32 -m infiniband --csv scale.csv
@@ -171,6 +202,9 @@ usage "a tree of nothing" "'tree:0'" barrier -a tree:0
 usage "Open MPI's own" "'openmpi'" barrier -a openmpi
 usage "the kernel's NIC" "'pairwise@kernel'" barrier -a pairwise@kernel
 usage "no barriers" "'0'" barrier -b 0
+usage "no bytes" "'0'" bcast --bytes 0
+usage "too many bytes" "'1201'" bcast --bytes 1201
+usage "no tree" "'0'" bcast --fan-out 0
 usage "too much loss" "'91'" barrier --loss 91
 usage "less than no loss" "'-1'" barrier --loss=-1
 usage "too much variation" "'101'" barrier --variation 101
