@@ -82,7 +82,8 @@ bench_nicsim_nicsim_SOURCES = \
     bench/nicsim/nicsim.c \
     bench/nicsim/commands.h \
     bench/nicsim/barrier.c bench/nicsim/bcast.c bench/nicsim/table.c bench/nicsim/scale.c \
-    bench/nicsim/memory.c bench/nicsim/evaluate.c bench/nicsim/report.c \
+    bench/nicsim/memory.c bench/nicsim/evaluate.c bench/nicsim/broadcasts.c \
+    bench/nicsim/report.c \
     tools/script.h tools/script.c \
     bench/nicsim/fit.h bench/nicsim/fit.c \
     $(bench_nicsim_sources)
@@ -108,10 +109,13 @@ dist_nicsim_machines_DATA = \
 nicsim_paperdir = $(pkgdatadir)/nicsim/paper
 dist_nicsim_paper_DATA = \
     bench/nicsim/paper/barrier_latency.csv \
+    bench/nicsim/paper/bcast_latency.csv \
+    bench/nicsim/paper/bcast_root_overhead.csv \
     bench/nicsim/paper/comm_create.csv \
     bench/nicsim/paper/granularity.csv \
     bench/nicsim/paper/mpi_overhead.csv \
     bench/nicsim/paper/synthetic_apps.csv \
+    bench/nicsim/paper/unicast.csv \
     bench/nicsim/paper/fitted.txt
 TESTS += bench/nicsim/tests/nicsim_test.sh bench/nicsim/tests/report_test.sh
 EXTRA_DIST += bench/nicsim/tests/nicsim_test.sh bench/nicsim/tests/report_test.sh
@@ -122,6 +126,8 @@ nobase_dist_libexecdata_DATA += \
     bench/nicsim/plots/figures.gp bench/nicsim/plots/errors.gp bench/nicsim/plots/factors.gp \
     bench/nicsim/plots/latency.gp bench/nicsim/plots/factor.gp bench/nicsim/plots/optimum.gp \
     bench/nicsim/plots/lop.gp bench/nicsim/plots/formula.gp \
+    bench/nicsim/plots/bcast_bytes.gp bench/nicsim/plots/bcast_root.gp \
+    bench/nicsim/plots/bcast_nodes.gp \
     bench/nicsim/plots/groups.gp bench/nicsim/plots/packets.gp bench/nicsim/plots/ports.gp \
     bench/nicsim/plots/mpi_latency.gp bench/nicsim/plots/mpi_granularity.gp \
     bench/nicsim/plots/mpi_efficiency.gp bench/nicsim/plots/mpi_arrival.gp \

@@ -42,6 +42,9 @@ int nicsim_memory_command(const struct nicsim_options *options);
 /* The MPI paper's evaluation on a simulated machine, a table for each experiment. */
 int nicsim_evaluate_command(const struct nicsim_options *options);
 
+/* The thesis's measurements of MPI_Bcast on a simulated machine, a table for each. */
+int nicsim_broadcasts_command(const struct nicsim_options *options);
+
 /* A page about all of it; argv is a script's, which takes it from there. */
 int nicsim_report_command(const char *data, char **argv);
 

@@ -72,6 +72,48 @@ double nicsim_loop_us(const struct nicsim_machine *machine, struct nicbarr_choic
     return loop_us;
 }
 
+static bool play_bcast(const struct nicsim_machine *machine, uint32_t nodes, uint32_t bytes,
+                       uint32_t answer_bytes, bool on_nics, struct nicsim_bcast_outcome *outcome)
+{
+    const struct nicsim_bcast_game game = {
+        .machine = machine,
+        .nodes = nodes,
+        .bytes = bytes,
+        .on_nics = on_nics,
+        .fan_out = 1,
+        .level = NICSIM_MPI,
+        .answered = true,
+        .answer_bytes = answer_bytes,
+        .warm_up = WARM_UP,
+        .broadcasts = BARRIERS,
+        .seed = SEED,
+    };
+    return nicsim_play_bcast(&game, outcome) && outcome->finished == nodes;
+}
+
+double nicsim_unicast_us(const struct nicsim_machine *machine, uint32_t bytes)
+{
+    struct nicsim_bcast_outcome outcome;
+    return play_bcast(machine, 2, bytes, bytes, false, &outcome) ? outcome.round_us / 2 : -1;
+}
+
+double nicsim_bcast_us(const struct nicsim_machine *machine, uint32_t nodes, uint32_t bytes,
+                       bool on_nics)
+{
+    struct nicsim_bcast_outcome outcome;
+    const double answer_us = nicsim_unicast_us(machine, 0);
+    return answer_us > 0 && play_bcast(machine, nodes, bytes, 0, on_nics, &outcome)
+               ? outcome.round_us - answer_us
+               : -1;
+}
+
+double nicsim_bcast_root_us(const struct nicsim_machine *machine, uint32_t nodes, uint32_t bytes,
+                            bool on_nics)
+{
+    struct nicsim_bcast_outcome outcome;
+    return play_bcast(machine, nodes, bytes, 0, on_nics, &outcome) ? outcome.root_us : -1;
+}
+
 double nicsim_formula_us(const struct nicsim_machine *machine, uint32_t nodes, bool on_nics,
                          enum nicsim_level level)
 {
@@ -84,8 +126,8 @@ double nicsim_formula_us(const struct nicsim_machine *machine, uint32_t nodes, b
     const double packet = (on_nics ? MCP_COLLECTIVE_BYTES : MCP_MESSAGE_BYTES) + bytes;
     const double turn = p->cycles_turn * cycle_us, loop = p->cycles_loop * cycle_us;
     const double call = p->host_call_us;
-    const double send = call + (mpi ? machine->mpi_send_us : 0) + p->doorbell_us;
-    const double sdma = loop + turn;
+    const double send = call + (mpi ? machine->mpi_send_us : 0) + p->doorbell_us,
+                 sdma = loop + turn;
     const double network = turn + payload_us + p->switch_us + 2 * p->cable_us +
                            (packet + p->link_header_bytes) / p->link_bytes_per_us;
     const double recv = loop + turn + (on_nics ? p->cycles_engine * cycle_us : 0);
@@ -118,6 +160,16 @@ static double simulate(const struct nicsim_figure *f)
         return nicsim_loop_us(m, f->choice, f->nodes, true, f->efficiency);
     case NICSIM_LOOP_HOST:
         return nicsim_loop_us(m, f->choice, f->nodes, false, f->efficiency);
+    case NICSIM_UNICAST:
+        return nicsim_unicast_us(m, f->bytes);
+    case NICSIM_BCAST_NIC:
+        return nicsim_bcast_us(m, f->nodes, f->bytes, true);
+    case NICSIM_BCAST_HOST:
+        return nicsim_bcast_us(m, f->nodes, f->bytes, false);
+    case NICSIM_ROOT_NIC:
+        return nicsim_bcast_root_us(m, f->nodes, f->bytes, true);
+    case NICSIM_ROOT_HOST:
+        return nicsim_bcast_root_us(m, f->nodes, f->bytes, false);
     }
     return -1;
 }
@@ -178,13 +230,15 @@ static struct nicbarr_choice choice_of(const char *algorithm)
     return choice;
 }
 
-/* Add what a column of a row says, if it says anything. */
+/* Add what a column of a row says, if it says anything. Where a table has no column of nodes, the
+ * figure says how many there are. */
 static void add(struct nicsim_papers *papers, const struct csv *csv, uint32_t row,
                 const char *column, const char *name, struct nicsim_figure figure)
 {
-    double nodes;
-    if (!csv_number(csv, row, column, &figure.paper) || !csv_number(csv, row, "nodes", &nodes) ||
-        figure.number < 0 || papers->count == NICSIM_FIGURES_MOST) {
+    double nodes = figure.nodes;
+    if (!csv_number(csv, row, column, &figure.paper) ||
+        (0 == figure.nodes && !csv_number(csv, row, "nodes", &nodes)) || figure.number < 0 ||
+        papers->count == NICSIM_FIGURES_MOST) {
         return;
     }
     figure.machine = &papers->machines[figure.number].machine;
@@ -257,6 +311,50 @@ static void add_creations(struct nicsim_papers *papers, const struct csv *csv)
     }
 }
 
+/* A row of MPI-NP II+'s messages or broadcasts: those that it calls small (section 4.1), as longer
+ * ones go by another protocol. */
+static void add_small(struct nicsim_papers *papers, const struct csv *csv, uint32_t row,
+                      const char *column, const char *name, uint32_t nodes,
+                      enum nicsim_quantity quantity)
+{
+    enum { SMALL = 512 };
+    char full[80];
+    double bytes;
+    if (csv_number(csv, row, "bytes", &bytes) && bytes <= SMALL) {
+        snprintf(full, sizeof(full), "%s:LANai4.x:%.0f", name, bytes);
+        add(papers, csv, row, column, full,
+            (struct nicsim_figure){.number = machine_of("LANai4.x"),
+                                   .quantity = quantity,
+                                   .level = NICSIM_MPI,
+                                   .nodes = nodes,
+                                   .bytes = (uint32_t)bytes});
+    }
+}
+
+static void add_unicasts(struct nicsim_papers *papers, const struct csv *csv)
+{
+    for (uint32_t row = 0; row < csv->rows; ++row) {
+        add_small(papers, csv, row, "latency_us", "unicast", 2, NICSIM_UNICAST);
+    }
+}
+
+static void add_bcasts(struct nicsim_papers *papers, const struct csv *csv)
+{
+    for (uint32_t row = 0; row < csv->rows; ++row) {
+        add_small(papers, csv, row, "nic_us", "bcast", 8, NICSIM_BCAST_NIC);
+        add_small(papers, csv, row, "host_us", "bcast", 8, NICSIM_BCAST_HOST);
+    }
+}
+
+/* Case 1 is no figure: there the root waits for acknowledgements, which nicbarr does not have. */
+static void add_roots(struct nicsim_papers *papers, const struct csv *csv)
+{
+    for (uint32_t row = 0; row < csv->rows; ++row) {
+        add_small(papers, csv, row, "nic_case2_us", "root", 7, NICSIM_ROOT_NIC);
+        add_small(papers, csv, row, "host_us", "root", 7, NICSIM_ROOT_HOST);
+    }
+}
+
 /* The names of those that are fitted to, a line each. */
 static bool read_fitted(const char *data, struct nicsim_papers *papers)
 {
@@ -291,10 +389,10 @@ bool nicsim_papers_read(const char *data, struct nicsim_papers *papers)
     static const struct {
         const char *file;
         void (*add)(struct nicsim_papers *papers, const struct csv *csv);
-    } tables[] = {{"barrier_latency", add_latencies},
-                  {"mpi_overhead", add_overheads},
-                  {"granularity", add_loops},
-                  {"comm_create", add_creations}};
+    } tables[] = {{"barrier_latency", add_latencies}, {"mpi_overhead", add_overheads},
+                  {"granularity", add_loops},         {"comm_create", add_creations},
+                  {"unicast", add_unicasts},          {"bcast_latency", add_bcasts},
+                  {"bcast_root_overhead", add_roots}};
     char path[300];
     memset(papers, 0, sizeof(*papers));
     for (int m = 0; m < NICSIM_MACHINES; ++m) {

@@ -10,6 +10,7 @@
 #define NICSIM_PAPER_H
 
 #include "bench/nicsim/parameters.h"
+#include "bench/nicsim/play_bcast.h"
 
 enum nicsim_quantity {
     NICSIM_NIC,        /* a barrier's latency, played by NICs */
@@ -19,7 +20,12 @@ enum nicsim_quantity {
     NICSIM_LOOP_NIC,   /* a loop of computing and a barrier with a certain efficiency */
     NICSIM_LOOP_HOST,  /* ... the barrier played by hosts */
     NICSIM_CREATE_NIC, /* MPI_Comm_create */
-    NICSIM_CREATE_HOST
+    NICSIM_CREATE_HOST,
+    NICSIM_UNICAST,    /* a message, from call to return */
+    NICSIM_BCAST_NIC,  /* MPI_Bcast, as far as the last node, by NICs */
+    NICSIM_BCAST_HOST, /* ... by hosts */
+    NICSIM_ROOT_NIC,   /* ... the root's call alone */
+    NICSIM_ROOT_HOST
 };
 
 struct nicsim_figure {
@@ -29,7 +35,7 @@ struct nicsim_figure {
     const struct nicsim_machine *machine;
     enum nicsim_level level;
     struct nicbarr_choice choice; /* parameter 0: the best tree */
-    uint32_t nodes;
+    uint32_t nodes, bytes;
     double efficiency;
     double paper, simulated; /* microseconds, or times */
     bool fitted;
@@ -62,6 +68,17 @@ double nicsim_latency_us(const struct nicsim_machine *machine, struct nicbarr_ch
 /* The shortest loop (us) of computing and a barrier in which computing is this part of the time. */
 double nicsim_loop_us(const struct nicsim_machine *machine, struct nicbarr_choice choice,
                       uint32_t nodes, bool on_nics, double efficiency);
+
+/*
+ * MPI_Bcast as Zhang's thesis measured it (section 4.4): until the root has an answer of the last
+ * node, less the time of the shortest message between two nodes; and the root's call in it. A
+ * message between two nodes: half of a round trip (section 4.1). Negative when out of memory.
+ */
+double nicsim_bcast_us(const struct nicsim_machine *machine, uint32_t nodes, uint32_t bytes,
+                       bool on_nics);
+double nicsim_bcast_root_us(const struct nicsim_machine *machine, uint32_t nodes, uint32_t bytes,
+                            bool on_nics);
+double nicsim_unicast_us(const struct nicsim_machine *machine, uint32_t bytes);
 
 /*
  * The GM paper's closed formulas (section 2.2, equations 1 and 2), with the same parameters: log2 N

@@ -25,7 +25,7 @@ usage() {
 Usage: nicsim report [OPTION...]
 Simulates barriers on several machines, played by their NICs and by their hosts, and writes a
 page with plots, tables and raw data: the papers' figures beside the simulator's, latency and
-memory against the number of nodes, and the papers' evaluation of MPI.
+memory against the number of nodes, broadcasts, and the papers' evaluation of MPI.
 
   --nodes MOST       up to so many nodes, 4 to 65536 (default 1024, which takes half a minute on two
                      processors; 4096 take four minutes, 65536 hours, and some GiB for each job)
@@ -71,8 +71,8 @@ need gnuplot:gnuplot-nox awk:mawk
 may_write "$output" "$log_name" $force "a report's"
 if [ -e "$output/$log_name" ]; then # what an earlier one has left there would pass for this one's
     for machine in "${known[@]}" "${machines[@]}"; do
-        rm -f -- "$output/$machine"/{scale,latency,optimum,lop,formula}.csv \
-            "$output/$machine"/{latency,factor,optimum,lop,formula}.svg \
+        rm -f -- "$output/$machine"/{scale,latency,optimum,lop,formula,bcast_bytes,bcast_nodes}.csv \
+            "$output/$machine"/{latency,factor,optimum,lop,formula,bcast_bytes,bcast_root,bcast_nodes}.svg \
             "$output/$machine/mpi"/{latency,granularity,efficiency,arrival,applications}.csv \
             "$output/$machine/mpi"/{latency,granularity,efficiency,arrival,difference,applications}.svg
         rmdir -- "$output/$machine/mpi" "$output/$machine" 2> /dev/null
@@ -104,6 +104,9 @@ for machine in "${machines[@]}"; do
         mkdir -p "$output/$machine/mpi"
         add "$machine/mpi" evaluate --machine "$machine" --csv-folder "$machine/mpi"
     fi
+done
+for machine in "${machines[@]}"; do
+    add "$machine/bcast" broadcasts --machine "$machine" --csv-folder "$machine"
 done
 add figures table --csv figures.csv --conclusions conclusions.csv
 add memory memory --nodes "$most" --csv memory.csv
@@ -353,6 +356,7 @@ failed() { # RUN TITLE: true after a line on the page, if it did
 about() { # MACHINE
     sed -n 's/^ *"about": *"\(.*\)",$/\1/p' "$data/machines/$1.json"
 }
+zhang="Zhang's thesis on MPI-NP II+"
 buntinas_gm="Buntinas, Panda and Sadayappan, \"Fast NIC-based barrier over Myrinet/GM\""
 buntinas_mpi="Buntinas, Panda and Sadayappan, \"Performance benefits of NIC-based barrier on Myrinet/GM\""
 
@@ -411,6 +415,20 @@ at each other node (npii)."
     page_table "$1/formula.csv" nic=NICs nic_formula=formula nic_error=error host=hosts host_formula=formula \
         host_error=error
     page_raw "$1/scale.csv" "$1"/{latency,optimum,lop,formula}.csv
+}
+show_broadcasts() { # MACHINE
+    page_subsection "Broadcasts, $1"
+    page_text "What $zhang measured of MPI_Bcast (section 4.4), simulated: until the root has an answer of the \
+last of 8 nodes, less the time of the shortest message between two; and the root's call with 7 nodes and a message \
+between two broadcasts. Longer messages than these go by another protocol there."
+    ! failed "$1/bcast" "The broadcasts" || return
+    plot "$1/bcast_bytes" bcast_bytes "MPI_Bcast over bytes, 8 nodes (table 4.4)" "$1/bcast_bytes.csv"
+    plot "$1/bcast_root" bcast_root "The root's call over bytes, 7 nodes (table 4.5)" "$1/bcast_bytes.csv"
+    plot "$1/bcast_nodes" bcast_nodes "How many times faster NICs are, over nodes (figure 4.4)" "$1/bcast_nodes.csv"
+    page_table "$1/bcast_bytes.csv" nic=NICs host=hosts nic_root="root's call, NICs" host_root="root's call, hosts"
+    page_table "$1/bcast_nodes.csv" nic_64="NICs, 64 bytes" host_64="hosts, 64 bytes" nic_512="NICs, 512 bytes" \
+        host_512="hosts, 512 bytes"
+    page_raw "$1"/bcast_{bytes,nodes}.csv
 }
 show_memory() {
     page_section "Memory and messages"
@@ -477,6 +495,7 @@ page_link "$log_name" "What they printed"
 show_calibration
 for machine in "${machines[@]}"; do
     show_machine "$machine"
+    show_broadcasts "$machine"
 done
 [ ${#simulated[@]} = 0 ] || show_memory
 for machine in "${machines[@]}"; do

@@ -152,6 +152,24 @@ few=$(root)
 run bcast -n 40 --fan-out 1 -m infiniband --mpi
 less "$(root)" "$few"
 verdict $? "more children take the root longer"
+run broadcasts -m npii
+works "the tables of broadcasts" '^\./bcast_bytes\.csv$' '^\./bcast_nodes\.csv$'
+[ "$(sed -n 2p bcast_bytes.csv)" = 'bytes,nic_us,host_us,factor,nic_root_us,host_root_us' ] &&
+    awk -F, 'NR > 2 && ($1 != 2 ^ (NR - 1) || $2 >= $3 || $4 < 1 || $5 <= 0 || $6 <= 0) { bad = 1 }
+             END { exit bad || NR != 11 }' bcast_bytes.csv
+verdict $? "over bytes"
+[ "$(head -n 1 bcast_nodes.csv)" = 'nodes,nic_64_us,host_64_us,nic_512_us,host_512_us' ] &&
+    awk -F, 'NR > 1 && ($1 != NR || $2 >= $3 || $4 >= $5 || $2 >= $4 || NF != 5) { bad = 1 }
+             END { exit bad || NR != 16 }' bcast_nodes.csv
+verdict $? "over nodes"
+run table --csv table.csv
+for bytes in 4 512; do
+    awk -F, -v bytes=$bytes '$1 == "bcast:LANai4.x:" bytes ":8:nic_us" { there = $3 }
+                             $1 == bytes { here = $2 }
+                             END { exit !(here > 0 && here - there < 0.001 && there - here < 0.001) }' \
+        table.csv bcast_bytes.csv
+    verdict $? "they are the table's, $bytes bytes"
+done
 
 # ---- a study
 
@@ -217,6 +235,9 @@ run table --csv "$scratch/nowhere/table.csv"
 refuses "a table to nowhere" 'nowhere/table\.csv cannot be written'
 run scale -n 4 --csv "$scratch/nowhere/scale.csv"
 refuses "a study to nowhere" 'nowhere/scale\.csv cannot be written'
+run broadcasts --csv-folder "$scratch/nowhere"
+[ "$status" -eq 1 ] && grep -q 'nowhere/bcast_bytes\.csv cannot be written' err
+verdict $? "broadcasts to nowhere"
 run scale -n 2 --csv /dev/full
 [ "$status" -eq 1 ] && grep -q '/dev/full' err
 verdict $? "a full disk for a study's table"

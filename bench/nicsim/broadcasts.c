@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nicsim broadcasts: what Zhang's thesis measured of MPI_Bcast (section 4.4) on a simulated
+ * machine, by the NICs and by the hosts: its time and the root's call over bytes, its time over
+ * nodes. A table (CSV) for each.
+ */
+#include <stdlib.h>
+
+#include "bench/nicsim/commands.h"
+#include "bench/nicsim/paper.h"
+
+/* The thesis's numbers of nodes: for times, for the root's call, of the figure over nodes. */
+enum { NODES = 8, ROOT_NODES = 7, NODES_MOST = 16 };
+
+static const uint32_t over_nodes[] = {64, 512}; /* bytes */
+
+static bool over_bytes_table(const struct nicsim_machine *machine, FILE *csv)
+{
+    fprintf(csv, "# %d nodes; of the root's call %d\n", (int)NODES, (int)ROOT_NODES);
+    fprintf(csv, "bytes,nic_us,host_us,factor,nic_root_us,host_root_us\n");
+    for (uint32_t bytes = 4; bytes <= NICSIM_BLOCK_MOST; bytes *= 2) {
+        const double nic_us = nicsim_bcast_us(machine, NODES, bytes, true);
+        const double host_us = nicsim_bcast_us(machine, NODES, bytes, false);
+        const double nic_root_us = nicsim_bcast_root_us(machine, ROOT_NODES, bytes, true);
+        const double host_root_us = nicsim_bcast_root_us(machine, ROOT_NODES, bytes, false);
+        if (nic_us < 0 || host_us < 0 || nic_root_us < 0 || host_root_us < 0) {
+            return false;
+        }
+        fprintf(csv, "%u,%.3f,%.3f,%.4f,%.3f,%.3f\n", bytes, nic_us, host_us, host_us / nic_us,
+                nic_root_us, host_root_us);
+    }
+    return true;
+}
+
+static bool over_nodes_table(const struct nicsim_machine *machine, FILE *csv)
+{
+    const size_t count = sizeof(over_nodes) / sizeof(over_nodes[0]);
+    fprintf(csv, "nodes");
+    for (size_t b = 0; b < count; ++b) {
+        fprintf(csv, ",nic_%u_us,host_%u_us", over_nodes[b], over_nodes[b]);
+    }
+    fprintf(csv, "\n");
+    for (uint32_t nodes = 2; nodes <= NODES_MOST; ++nodes) {
+        fprintf(csv, "%u", nodes);
+        for (size_t b = 0; b < count; ++b) {
+            const double nic_us = nicsim_bcast_us(machine, nodes, over_nodes[b], true);
+            const double host_us = nicsim_bcast_us(machine, nodes, over_nodes[b], false);
+            if (nic_us < 0 || host_us < 0) {
+                return false;
+            }
+            fprintf(csv, ",%.3f,%.3f", nic_us, host_us);
+        }
+        fprintf(csv, "\n");
+    }
+    return true;
+}
+
+static const struct {
+    const char *name;
+    bool (*write)(const struct nicsim_machine *machine, FILE *csv);
+} tables[] = {{"bcast_bytes", over_bytes_table}, {"bcast_nodes", over_nodes_table}};
+
+int nicsim_broadcasts_command(const struct nicsim_options *options)
+{
+    struct nicsim_file file;
+    bool good = true;
+    if (!nicsim_read_machine(options->data, options->machine, &file)) {
+        return EXIT_FAILURE;
+    }
+    printf("%s: %s\n\n", file.machine.name, file.about);
+    for (size_t t = 0; good && t < sizeof(tables) / sizeof(tables[0]); ++t) {
+        char path[300];
+        FILE *csv;
+        snprintf(path, sizeof(path), "%s/%s.csv", options->csv_folder, tables[t].name);
+        if (!nicsim_csv_open(path, &csv)) {
+            return EXIT_FAILURE;
+        }
+        good = tables[t].write(&file.machine, csv);
+        if (!good) {
+            fprintf(stderr, "nicsim: %s: out of memory, or it did not come to an end\n",
+                    tables[t].name);
+        }
+        good = nicsim_csv_close(csv, path) && good;
+        printf("%s\n", path);
+    }
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
