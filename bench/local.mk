@@ -57,6 +57,7 @@ nobase_dist_libexecdata_DATA += \
     bench/report/arrival.gp bench/report/arrival_difference.gp \
     bench/report/applications.gp bench/report/applications_factor.gp bench/report/applications_efficiency.gp \
     bench/report/rtt.gp bench/report/rtt_per_peer.gp \
+    bench/report/bcast.gp bench/report/bcast_factor.gp \
     bench/report/fuzzy.gp
 
 EXTRA_DIST += bench/report/page_checks.sh
@@ -143,6 +144,7 @@ bench_nicbarr_experiments_SOURCES = \
     bench/experiments/granularity.c \
     bench/experiments/arrival.c \
     bench/experiments/applications.c \
+    bench/experiments/bcast.c \
     bench/experiments/rtt.c \
     bench/experiments/fuzzy.c \
     bench/experiments/settings.h bench/experiments/settings.c \

@@ -17,6 +17,7 @@ bool overhead_run(const struct settings *settings);
 bool granularity_run(const struct settings *settings);
 bool arrival_run(const struct settings *settings);
 bool applications_run(const struct settings *settings);
+bool bcast_run(const struct settings *settings);
 bool rtt_run(const struct settings *settings);
 bool fuzzy_run(const struct settings *settings);
 

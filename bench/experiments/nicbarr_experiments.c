@@ -3,10 +3,10 @@
  * nicbarr_experiments: the evaluations of the papers that nicbarr follows, on the real thing.
  *
  * A person's program: MPI_Barrier as Buntinas, Panda and Sadayappan evaluated NIC-based barriers
- * under MPI (section 4), and messages as Hoefler measured them for the n-way dissemination barrier
- * (section 2). Where they compare NIC-based with host-based barriers, this compares A with B, which
- * take turns in one job (contest.h), as in nicbarr_bench. Where they give means of 10,000, this
- * gives medians and quartiles of chunks.
+ * under MPI (section 4), MPI_Bcast as Zhang did, and messages as Hoefler measured them for the
+ * n-way dissemination barrier (section 2). Where they compare NIC-based with host-based barriers,
+ * this compares A with B, which take turns in one job (contest.h), as in nicbarr_bench. Where they
+ * give means of 10,000, this gives medians and quartiles of chunks.
  *
  * Who does what: settings.c has the command line and the job, table.c text and CSV. sides.c and
  * loops.c have what takes turns, library.c libmyr without MPI, fits.c what is read off curves. Each
@@ -27,6 +27,7 @@ static const struct experiment experiments[] = {
     {"granularity", "a loop of work and a barrier, by the amount of work", granularity_run},
     {"arrival", "the same with work that varies from process to process", arrival_run},
     {"applications", "three synthetic applications", applications_run},
+    {"bcast", "MPI_Bcast with an answer, by the size of the message", bcast_run},
     {"rtt", "1:P P:1 ping-pong of MPI's messages, with a model", rtt_run},
     {"fuzzy", "work between MPI_Ibarrier and MPI_Wait", fuzzy_run},
 };

@@ -39,7 +39,7 @@ command_name='nicbarr evaluate'
 # ---- the experiments: what was measured, whose idea it is, what is shown of it
 declare -A title prose plots tables
 # (-myr: the same over btl/myr, in place of what Open MPI takes by itself)
-experiments=(latency overhead granularity arrival applications rtt rtt-myr fuzzy)
+experiments=(latency overhead granularity arrival applications bcast rtt rtt-myr fuzzy)
 buntinas="Buntinas, Panda and Sadayappan, \"Performance benefits of NIC-based barrier on Myrinet/GM\""
 title[latency]="Barrier latency"
 prose[latency]="Consecutive barriers of growing numbers of processes: what one takes with nicbarr and with Open \
@@ -71,6 +71,12 @@ process's computation varies by 10 %. Follows section 4.5 of $buntinas (figure 1
 plots[applications]="applications=Time of a run
 applications_factor=Factor of improvement
 applications_efficiency=Efficiency: computation in the whole time"
+title[bcast]="Broadcasts"
+prose[bcast]="MPI_Bcast of growing messages: what it takes until the root has an answer of the last process, with \
+nicbarr and with Open MPI's own function, and how many times faster nicbarr is. Follows section 4.4 of Zhang's thesis \
+on MPI-NP II+ (table 4.4), which subtracts the answer's time; here it stays in."
+plots[bcast]="bcast=Broadcast and answer over the size of the message
+bcast_factor=Factor of improvement over the size of the message"
 title[rtt]="Round trips to several peers"
 prose[rtt]="One process sends a message to each of P peers, all of which answer at once: what it takes until the \
 last answer is there, and a model fitted to the least of them. If it grows slower than P, it pays to send to \

@@ -69,6 +69,8 @@ check "says its seed" said "^# seed: 4711$"
     check "applications" experiment applications
     check "applications.csv" table applications applications 3 =application compute_us $sides \
         $factor a_efficiency b_efficiency
+    check "bcast" experiment bcast
+    check "bcast.csv" table bcast bcast 17 bytes $sides $factor
     check "rtt" experiment rtt
     check "rtt.csv" table rtt rtt 2 peers rtt_min_us rtt_us rtt_q1 rtt_q3 -model_us
     check "fuzzy" experiment fuzzy

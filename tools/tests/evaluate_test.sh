@@ -48,7 +48,7 @@ run() { # ARGUMENT...: status, out, err
 run --nodes 1 --seed 7
 [ $status -eq 0 ] && [ ! -s err ] && grep -q '^The page: .*/nicbarr-evaluation/index.html$' out
 verdict $? "an evaluation of this node"
-is_page nicbarr-evaluation 32
+is_page nicbarr-evaluation 36
 says nicbarr-evaluation 'Open MPI</th><td>4\.1\.99<' "nicbarr</th><td>[0-9]" 'Seed</th><td>7<' 'Kernel</th><td>Linux' \
     'Load</th><td>[0-9]' \
     'In short' 'oversubscribed/latency.csv' '<td>This node: [0-9]* processes</td>' \
@@ -56,10 +56,10 @@ says nicbarr-evaluation 'Open MPI</th><td>4\.1\.99<' "nicbarr</th><td>[0-9]" 'Se
     'section 4\.3 of Buntinas' '<title>Barrier latency over' \
     '<caption>experiment: latency; seed: 7; ' '<td>mixed</td>' '<td>[0-9.]* <span>[0-9.]* to [0-9.]*</span></td>' \
     '<pre># experiment: rtt$'
-[ "$(grep -c '' jobs)" -eq 16 ] && [ "$(grep -c -- '--seed 7 --csv' jobs)" -eq 16 ]
-verdict $? "16 jobs, all with the seed"
+[ "$(grep -c '' jobs)" -eq 18 ] && [ "$(grep -c -- '--seed 7 --csv' jobs)" -eq 18 ]
+verdict $? "18 jobs, all with the seed"
 check "the log has what they were" grep -q 'mpirun -np .* nicbarr_experiments rtt --budget' nicbarr-evaluation/evaluation.log
-grep -q ' 16 of 16  oversubscribed *fuzzy ' out
+grep -q ' 18 of 18  oversubscribed *fuzzy ' out
 verdict $? "progress was shown"
 
 run --nodes 1 --only rtt,latency --budget 1
@@ -68,13 +68,13 @@ verdict $? "its own folder is taken again"
 is_page nicbarr-evaluation 8
 budget=$(sed -n 's/.*fuzzy --budget \([0-9]*\) .*/\1/p' jobs | tail -n 1)
 less=$(sed -n 's/.*latency --budget \([0-9]*\) .*/\1/p' jobs | tail -n 1)
-[ "$((16 * budget))" -le 480 ] && [ "$((4 * less))" -le 60 ] && [ "$less" -ge 1 ]
+[ "$((18 * budget))" -le 480 ] && [ "$((4 * less))" -le 60 ] && [ "$less" -ge 1 ]
 verdict $? "the budget is shared ($budget s of 8 minutes, $less s of one)"
 
 SAMPLE_PROCESSES=2 run --nodes 1 --output two
 [ $status -eq 0 ]
 verdict $? "two processes"
-is_page two 32
+is_page two 36
 
 # ---- what goes wrong is told, and the rest goes on
 SAMPLE_FAILS=overhead SAMPLE_LATE=arrival SAMPLE_EMPTY=rtt run --nodes 1 --output failing
@@ -85,7 +85,7 @@ verdict $? "which is shown at once"
 [ "$(grep -c 'class="failure">MPI.s overhead failed: status 3: the network is &lt;down&gt; &amp; out' failing/index.html)" -eq 2 ] &&
     [ "$(grep -c 'class="failure">.* it wrote no data to rtt.csv' failing/index.html)" -eq 2 ]
 verdict $? "and is on the page"
-is_page failing 16
+is_page failing 20
 
 mkdir broken
 printf '#!/bin/sh\necho >&2; echo "line 3: as expected" >&2; exit 2\n' > broken/gnuplot

@@ -70,6 +70,12 @@ case $experiment in
                 c = f[i + 1]; ta = 1.08 * c + f[i + 2] * a(p); tb = 1.08 * c + f[i + 2] * b(p)
                 printf "%s,%s,%s,%s,%s,%.3f,%.3f\n", f[i], c, q(ta), q(tb), q(tb / ta), c / ta, c / tb
             }' ;;
+    bcast)
+        write bcast bytes,a_us,a_q1,a_q3,b_us,b_q1,b_q3,factor,factor_q1,factor_q3 '
+            for (n = 4; n <= 262144; n *= 2) {
+                ta = a(p) + n / 900; tb = b(p) + n / 700
+                print n "," q(ta) "," q(tb) "," q(tb / ta)
+            }' ;;
     rtt)
         write rtt peers,rtt_min_us,rtt_us,rtt_q1,rtt_q3,model_us '
             for (n = 1; n < p; n++) {

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bcast: MPI_Bcast of growing messages, until the root has an answer of the last process (Zhang's
+ * thesis on MPI-NP II+, section 4.4, table 4.4).
+ *
+ * Called by nicbarr_experiments. The thesis subtracts the time of the answer. Here it stays in, for
+ * both sides.
+ */
+#include "experiments.h"
+
+#include "bench/chunk.h"
+#include "sides.h"
+#include "table.h"
+
+static const struct column columns[] = {
+    {"bytes", 0}, {"a_us", 3},   {"a_q1", 3},      {"a_q3", 3},      {"b_us", 3}, {"b_q1", 3},
+    {"b_q3", 3},  {"factor", 3}, {"factor_q1", 3}, {"factor_q3", 3}, {NULL, 0},
+};
+
+enum { BYTES_LEAST = 4, BYTES_MOST = 256 * 1024, SIZES = 17, TAG_ANSWER = 78 };
+_Static_assert(BYTES_LEAST << (SIZES - 1) == BYTES_MOST, "each is twice the one before");
+
+struct broadcast {
+    MPI_Comm comm;
+    int rank, last;
+    int bytes;
+};
+
+static char data[BYTES_MOST];
+
+static void repeat(const struct broadcast *b, unsigned times)
+{
+    for (; times > 0; times--) {
+        MPI_Bcast(data, b->bytes, MPI_BYTE, 0, b->comm);
+        if (b->rank == b->last) {
+            MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_ANSWER, b->comm);
+        } else if (b->rank == 0) {
+            MPI_Recv(NULL, 0, MPI_BYTE, b->last, TAG_ANSWER, b->comm, MPI_STATUS_IGNORE);
+        }
+    }
+}
+
+static void run(void *self, unsigned iterations, double figures[FIGURES])
+{
+    repeat(self, chunk_approach(iterations));
+    const double start = chunk_clock();
+    repeat(self, iterations);
+    figures[FIGURE_LATENCY] = (chunk_clock() - start) / iterations;
+}
+
+static void measure(const struct settings *settings, const struct sides *sides, int bytes,
+                    const struct table *table)
+{
+    enum { WARMUP = 50 }; /* nicbarr tunes within the first of them */
+    struct broadcast broadcasts[SIDES];
+    struct contestant contestants[SIDES];
+    struct figures figures;
+    for (int i = A; i < SIDES; i++) {
+        broadcasts[i] = (struct broadcast){
+            .comm = sides->barriers[i].operation.comm,
+            .rank = settings->job.rank,
+            .last = settings->job.size - 1,
+            .bytes = bytes,
+        };
+        contestants[i] =
+            (struct contestant){.name = mpi_side_names[i], .self = &broadcasts[i], .run = run};
+        contest_prepare(&contestants[i], sides->team, WARMUP, 0);
+    }
+    turns_take(contestants, SIDES, sides->team, settings->budget / SIZES, &figures);
+    struct row row = {0};
+    row_add(&row, bytes);
+    row_add_quartiles(&row, figures.time[A]);
+    row_add_quartiles(&row, figures.time[B]);
+    row_add_quartiles(&row, figures.ratio);
+    table_add(table, &row);
+}
+
+bool bcast_run(const struct settings *settings)
+{
+    struct table table;
+    struct sides sides;
+    if (!table_open(&table, settings, settings->csv, columns)) {
+        return false;
+    }
+    sides_open(&sides, settings, MPI_COMM_WORLD);
+    for (int bytes = BYTES_LEAST; bytes <= BYTES_MOST; bytes *= 2) {
+        measure(settings, &sides, bytes, &table);
+    }
+    sides_close(&sides);
+    return table_close(&table);
+}

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# How many times faster MPI_Bcast with the last process's answer is, over bytes, from bcast.csv.
+load 'style.gp'
+set xlabel 'bytes'
+set logscale x 2
+set ylabel "Open MPI's own / nicbarr"
+set yrange [0:*]
+plot ARG1 using 1:(column('factor_q1')):(column('factor_q3')) with filledcurves linestyle 1 notitle, \
+    '' using 1:(column('factor')):(column('factor_q1')):(column('factor_q3')) \
+        with yerrorlines linestyle 1 title 'times faster', \
+    1 with lines linestyle 9 title 'no difference'
