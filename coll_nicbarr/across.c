@@ -243,7 +243,7 @@ int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator
                             uint32_t number, struct myr_nic_group **group)
 {
     struct myr_error errors[NICBARR_NICS_MOST] = {{0}};
-    struct myr_nic_group *new = calloc(1, sizeof(*new)), room;
+    struct myr_nic_group room = {.player = NULL}, *new = calloc(1, sizeof(*new));
     struct nicbarr_joining joining = {.choice = module->choice,
                                       .number = NICBARR_GROUP_PERSISTENT + number,
                                       .group = NULL == new ? &room : new};
@@ -251,9 +251,7 @@ int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator
     bool good = OMPI_SUCCESS == rc && NULL != new && !joining.failed;
     rc = OMPI_SUCCESS == rc ? for_all(comm, &good) : rc;
     if (OMPI_SUCCESS != rc || !good) {
-        if (!joining.failed) {
-            nicbarr_group_leave(joining.group);
-        }
+        nicbarr_group_leave(joining.group);
         free(new);
         new = NULL;
     }

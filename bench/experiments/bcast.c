@@ -8,6 +8,8 @@
  */
 #include "experiments.h"
 
+#include <string.h>
+
 #include "bench/chunk.h"
 #include "sides.h"
 #include "table.h"
@@ -82,6 +84,7 @@ bool bcast_run(const struct settings *settings)
     if (!table_open(&table, settings, settings->csv, columns)) {
         return false;
     }
+    memset(data, 1, sizeof(data)); /* memory that was never written is one page of zeros */
     sides_open(&sides, settings, MPI_COMM_WORLD);
     for (int bytes = BYTES_LEAST; bytes <= BYTES_MOST; bytes *= 2) {
         measure(settings, &sides, bytes, &table);
