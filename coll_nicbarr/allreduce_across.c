@@ -3,19 +3,28 @@
  * MPI_Allreduce, MPI_Iallreduce and MPI_Reduce on several nodes: their NICs exchange the parts
  * (carrier.h).
  *
- * nicbarr does those of MPI's own operations on MPI's own types, as on one node. MPI_Iallreduce
- * must not wait for anybody, so it can set up nothing. Where it is used often, the next
- * MPI_Allreduce or MPI_Barrier of the communicator does, of whatever size.
+ * nicbarr does those of MPI's own operations on MPI's own types, as on one node; and of operations
+ * that the program has defined, on types without gaps. Each process combines all nodes' pieces, so
+ * such a function is called more often than by Open MPI, and not in large communicators. A function
+ * of the program may take its locks, so no request runs one: MPI_Iallreduce leaves them to Open
+ * MPI.
+ *
+ * MPI_Iallreduce must not wait for anybody, so it can set up nothing. Where it is used often, the
+ * next MPI_Allreduce or MPI_Barrier of the communicator does, of whatever size.
  */
 #include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/data.h"
+#include "coll_nicbarr/packing.h"
 #include "coll_nicbarr/requests.h"
 
+enum { USERS_RANKS = 32 /* for a function of the program's */ };
+
 /* The bytes of a vector that can be carried; 0: it cannot. */
-static size_t carriable(int count, ompi_datatype_t *type, ompi_op_t *op)
+static size_t carriable(int count, ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm)
 {
     ptrdiff_t lower, extent;
-    if (!ompi_op_is_intrinsic(op) || !ompi_datatype_is_predefined(type)) {
+    if (ompi_op_is_intrinsic(op) ? !ompi_datatype_is_predefined(type)
+                                 : !nicbarr_is_dense(type) || ompi_comm_size(comm) > USERS_RANKS) {
         return 0;
     }
     (void)ompi_datatype_get_extent(type, &lower, &extent);
@@ -63,7 +72,7 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, int count, ompi
                                      mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t bytes = carriable(count, type, op);
+    const size_t bytes = carriable(count, type, op, comm);
     nicbarr_data_attend(module, comm);
     /* (While something is measured, what all agree on goes by Open MPI's own.) */
     if (0 == bytes || module->tuning ||
@@ -80,7 +89,7 @@ int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t
                           mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t bytes = carriable(count, type, op);
+    const size_t bytes = carriable(count, type, op, comm);
     nicbarr_data_attend(module, comm);
     if (0 == bytes || module->tuning || !nicbarr_data_ours(module, comm, NICBARR_REDUCE, bytes)) {
         return module->reduce.function(from, to, count, type, op, root, comm,
@@ -149,7 +158,7 @@ int nicbarr_iallreduce_across(const void *from, void *to, int count, ompi_dataty
                               mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t bytes = carriable(count, type, op);
+    const size_t bytes = ompi_op_is_intrinsic(op) ? carriable(count, type, op, comm) : 0;
     struct nicbarr_carrier *carrier = NULL;
     if (0 != bytes && bytes <= nicbarr_size_classes[NICBARR_REDUCTION_CLASSES - 1] &&
         !module->tuning) {
