@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A real program, unchanged: conjugate gradients by PETSc's own example (ksp/ksp/tutorials/ex2.c, a
+# 2-D Laplacian) across hosts (network namespaces of this machine), nicbarr against Open MPI's own over
+# TCP:
+#
+#     bench/petsc.sh [--nic KIND] [--jobs N] [--size N] [HOSTSxPER-HOST...]     # default: kernel, 2x1 4x1 8x1
+#
+# Jobs of both take turns. Times are PETSc's (-log_view): the whole solve, and what it spends in
+# reductions (dot products and norms), of the slowest process, in milliseconds; medians and quartiles.
+# cg has two or three reductions in each iteration. pipecg has one, which it overlaps by MPI_Iallreduce.
+# The residuals of all iterations are compared: with nicbarr they must be the same in all runs. KIND is
+# soft or kernel (needs root). Needs Debian's libpetsc-real-dev and libpetsc3.18-dev-examples. Uses what
+# ./setup.sh has built, or the components of the environment.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+
+nic=kernel jobs=11 size=100 layouts=() hosts=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        --nic | --jobs | --size)
+            [ $# -ge 2 ] || usage
+            [ "$1" = --nic ] && nic=$2
+            [ "$1" = --jobs ] && jobs=$2
+            [ "$1" = --size ] && size=$2
+            shift ;;
+        [0-9]*x[0-9]*) layouts+=("$1") ;;
+        *) usage ;;
+    esac
+    shift
+done
+[ ${#layouts[@]} != 0 ] || layouts=(2x1 4x1 8x1)
+[ "$nic" = soft ] || hosts=(--kernel)
+if ! command -v nicbarr > /dev/null; then
+    [ -e "$top/_install" ] || { echo "petsc.sh: nothing is built; run ./setup.sh" >&2; exit 1; }
+    cd "$top"
+    # shellcheck source=env.sh
+    . ./env.sh
+fi
+source=$(find /usr/share/petsc -path '*/examples/src/ksp/ksp/tutorials/ex2.c' 2> /dev/null | head -n 1)
+if [ -z "$source" ] || ! pkg-config --exists PETSc; then
+    echo "petsc.sh: PETSc is not here; apt install libpetsc-real-dev libpetsc3.18-dev-examples" >&2
+    exit 1
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+# shellcheck disable=SC2046 # words
+mpicc -O2 -w "$source" -o "$scratch/ex2" $(pkg-config --cflags --libs PETSc)
+export scratch nic jobs size
+# The first job measures; those that count go by that.
+export OMPI_MCA_coll_nicbarr_cache=$scratch/cache
+
+# What a job prints goes to $scratch/out, its times to the files of the side: the whole, the reductions.
+job() { # SIDE SOLVER MPIRUN-OPTION...
+    local side=$1 solver=$2
+    shift 2
+    "$NETHOSTS_MPIRUN" "$@" "$scratch/ex2" -m "$size" -n "$size" -ksp_type "$solver" -pc_type jacobi \
+        -ksp_rtol 1e-10 -ksp_monitor -log_view > "$scratch/out" 2> "$scratch/err" ||
+        { cat "$scratch/err" >&2; return 1; }
+    awk '$1 == "KSPSolve" { print 1e3 * $4 }' "$scratch/out" >> "$scratch/$side.whole"
+    awk '$1 ~ /^(VecTDot|VecDot|VecNorm|VecReduceComm|VecReduceEnd)$/ { sum += 1e3 * $4 } END { print sum }' \
+        "$scratch/out" >> "$scratch/$side.reductions"
+    grep 'KSP Residual norm' "$scratch/out" | md5sum >> "$scratch/$side.residuals"
+}
+
+# Median and quartiles of a file of numbers.
+quartiles() {
+    sort -g "$1" | awk '{ v[NR] = $1 } END { printf "%.2f (%.2f to %.2f)", v[int((NR + 1) / 2)],
+        v[int((NR + 3) / 4)], v[int((3 * NR + 1) / 4)] }'
+}
+ratio() { # WHAT: Open MPI's own to nicbarr's, job by job
+    paste "$scratch/openmpi.$1" "$scratch/nicbarr.$1" | awk '{ print $1 / $2 }' > "$scratch/ratio"
+    quartiles "$scratch/ratio"
+}
+
+layout() { # HOSTSxPER-HOST
+    export NETHOSTS_HOSTS=${1%x*} NETHOSTS_PER_HOST=${1#*x}
+    for solver in cg pipecg; do
+        rm -f "$scratch"/{nicbarr,openmpi}.*
+        job first $solver --mca coll_nicbarr_nic "$nic" # measures
+        for _ in $(seq "$jobs"); do
+            job nicbarr $solver --mca coll_nicbarr_nic "$nic"
+            job openmpi $solver --mca coll ^nicbarr
+        done
+        same=yes
+        [ "$(sort -u "$scratch/nicbarr.residuals" | wc -l)" = 1 ] || same=no
+        for what in reductions whole; do
+            printf '%10s  %-7s %-11s %-26s %-26s %-24s %s\n' "$1" $solver $what \
+                "$(quartiles "$scratch/nicbarr.$what")" "$(quartiles "$scratch/openmpi.$what")" "$(ratio $what)" $same
+        done
+    done
+}
+export -f job quartiles ratio layout
+
+printf '%10s  %-7s %-11s %-26s %-26s %-24s %s\n' hosts solver what "nicbarr (ms)" "Open MPI (ms)" "times faster" "same bits"
+most=0
+for each in "${layouts[@]}"; do
+    most=$((${each%x*} > most ? ${each%x*} : most))
+done
+# shellcheck disable=SC2016 # expanded inside
+"$top/nethosts/nethosts" --shell ${hosts[@]+"${hosts[@]}"} "$most" \
+    bash -euc 'for each in "$@"; do layout "$each"; done' bash "${layouts[@]}"
