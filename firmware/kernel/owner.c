@@ -531,7 +531,7 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
         return -1;
     }
     const uint32_t about = MCP_RING_FAIL == ring       ? group.group.node
-                           : MCP_RING_FAREWELL == ring ? group.group.started + 1
+                           : MCP_RING_FAREWELL == ring ? group.group.started + (0 == group.leaves)
                                                        : 0;
     const struct mcp_doorbell bell = mcp_doorbell(ring, about, key);
     const struct sockaddr_in peer = {

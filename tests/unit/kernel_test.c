@@ -2044,6 +2044,8 @@ static void farewells_of_broadcasts(void **state)
         mcp_group_start(pair.group, waits + 1);
         play_here(&pair);
         expect_same(&pair);
+        assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAREWELL), 0);
+        expect_same(&pair); /* once more, it is the same epoch */
         ++count.packets_received;
         ++count.duplicates;
         const struct mcp_header fails = make_header(&pair, MCP_FAIL, 1, 0, 1);
