@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Bcast on several nodes: their NICs hand the root's bytes on (libmyr/nic_bcast.h).
+ * MPI_Bcast and MPI_Ibcast on several nodes: their NICs hand the root's bytes on
+ * (libmyr/nic_bcast.h).
  *
  * The root sends and returns. It waits only where it is a whole window ahead of the slowest
  * process. All others wait until their node's NIC has the bytes, and read them there; so do those
@@ -15,8 +16,10 @@
 #include "coll_nicbarr/data.h"
 #include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/packing.h"
+#include "coll_nicbarr/requests.h"
 #include "libmyr/nic_bcast.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 uint32_t nicbarr_bcast_unit(uint32_t bytes)
@@ -24,88 +27,116 @@ uint32_t nicbarr_bcast_unit(uint32_t bytes)
     return bytes + 1;
 }
 
-static inline int wait_for_room(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                struct myr_nic_group *group)
+/* ---- one under way ---- */
+
+static void begin(const mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm,
+                  struct nicbarr_carrier *carrier, struct nicbarr_handed *handed, void *data,
+                  size_t bytes, int root)
+{
+    *handed = (struct nicbarr_handed){
+        .data = data,
+        .left = bytes,
+        .node = module->nodes.of[root],
+        .root = root == ompi_comm_rank((ompi_communicator_t *)comm),
+        .turn = carrier->begun++,
+    };
+}
+
+static inline void send_block(struct myr_nic_group *group, struct nicbarr_handed *handed)
+{
+    const uint32_t most = myr_nic_bcast_most(group);
+    handed->bytes = handed->left < most ? (uint32_t)handed->left : most;
+    memcpy(myr_nic_bcast_data(group), handed->data, handed->bytes);
+    myr_nic_bcast_send(group, handed->bytes);
+    handed->sent = true;
+}
+
+/* The block is in its slot. True: it was the last one. */
+static inline bool take_block(const struct myr_nic_group *group, struct nicbarr_handed *handed)
+{
+    uint32_t bytes = handed->bytes;
+    const void *block = handed->root ? NULL : myr_nic_bcast_look(group, &bytes);
+    if (__builtin_expect(bytes > handed->left, 0)) {
+        handed->rc = MPI_ERR_TRUNCATE; /* it goes on nevertheless, to stay in step */
+    } else {
+        if (NULL != block) {
+            memcpy(handed->data, block, bytes);
+        }
+        handed->data += bytes;
+        handed->left -= bytes;
+    }
+    return bytes < myr_nic_bcast_most(group);
+}
+
+/* Go on as far as it can; true: complete. (A root's NIC has the block at once, unless its doorbell
+ * was lost. Then waiting rings again.) */
+static inline bool go_on(struct nicbarr_carrier *carrier, struct nicbarr_handed *handed)
+{
+    struct myr_nic_group *group = &carrier->group;
+    bool complete = false;
+    if (handed->turn != carrier->served) {
+        return false;
+    }
+    do {
+        if (!handed->begun) {
+            myr_nic_bcast_begin(group, handed->node);
+            handed->begun = true;
+            handed->sent = !handed->root;
+        }
+        if (!handed->sent) {
+            if (!myr_nic_bcast_room(group)) {
+                return false;
+            }
+            send_block(group, handed);
+        }
+        if (!myr_nic_bcast_test(group)) {
+            return false;
+        }
+        complete = take_block(group, handed);
+        myr_nic_bcast_end(group);
+        handed->begun = false;
+    } while (!complete);
+    ++carrier->served;
+    return true;
+}
+
+/* Wait for room in the window, or for the block. */
+static int wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                struct myr_nic_group *group, const struct nicbarr_handed *handed)
 {
     const uint32_t epoch = group->epoch - 1;
-    return __builtin_expect(myr_nic_bcast_room(group), 1) ||
-                   myr_nic_group_wait(group, epoch, NICBARR_LOOK_US)
+    if (handed->sent) {
+        return myr_nic_bcast_wait(group, NICBARR_LOOK_US)
+                   ? OMPI_SUCCESS
+                   : nicbarr_overdue_bcast(module, comm, group);
+    }
+    return myr_nic_group_wait(group, epoch, NICBARR_LOOK_US)
                ? OMPI_SUCCESS
                : nicbarr_overdue_wait(module, comm, group, epoch);
 }
 
-static inline int wait_for_block(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                 struct myr_nic_group *group)
+int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        struct nicbarr_carrier *carrier, void *data, size_t *bytes, int root)
 {
-    return __builtin_expect(myr_nic_bcast_wait(group, NICBARR_LOOK_US), 1)
-               ? OMPI_SUCCESS
-               : nicbarr_overdue_bcast(module, comm, group);
-}
-
-/* (A NIC has the block at once, unless its doorbell was lost. Then waiting rings again.) */
-static inline int send_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           struct myr_nic_group *group, const uint8_t *data, size_t left,
-                           uint32_t node)
-{
-    const uint32_t most = myr_nic_bcast_most(group);
-    uint32_t bytes;
-    do {
-        bytes = left < most ? (uint32_t)left : most;
-        myr_nic_bcast_begin(group, node);
-        int rc = wait_for_room(module, comm, group);
-        if (OMPI_SUCCESS == rc) {
-            memcpy(myr_nic_bcast_data(group), data, bytes);
-            myr_nic_bcast_send(group, bytes);
-            rc = myr_nic_bcast_test(group) ? OMPI_SUCCESS : wait_for_block(module, comm, group);
-        }
+    struct nicbarr_handed handed;
+    while (0 != myr_observe(&carrier->outstanding)) {
+        opal_progress(); /* they come first, and the others have begun them */
+    }
+    begin(module, comm, carrier, &handed, data, *bytes, root);
+    while (!go_on(carrier, &handed)) {
+        const int rc = wait(module, comm, &carrier->group, &handed);
         if (OMPI_SUCCESS != rc) {
+            ++carrier->served;
             return rc;
         }
-        myr_nic_bcast_end(group);
-        data += bytes;
-        left -= bytes;
-    } while (bytes == most);
-    return OMPI_SUCCESS;
-}
-
-static inline int receive_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                              struct myr_nic_group *group, uint8_t *data, size_t *bytes,
-                              uint32_t node)
-{
-    const uint32_t most = myr_nic_bcast_most(group);
-    const size_t room = *bytes;
-    uint32_t sent;
-    int rc = OMPI_SUCCESS;
-    *bytes = 0;
-    do {
-        myr_nic_bcast_begin(group, node);
-        const int failed = wait_for_block(module, comm, group);
-        if (OMPI_SUCCESS != failed) {
-            return failed;
-        }
-        const void *block = myr_nic_bcast_look(group, &sent);
-        if (__builtin_expect(sent > room - *bytes, 0)) {
-            rc = MPI_ERR_TRUNCATE; /* it goes on nevertheless, to stay in step */
-        } else {
-            memcpy(data + *bytes, block, sent);
-            *bytes += sent;
-        }
-        myr_nic_bcast_end(group);
-    } while (sent == most);
-    return rc;
-}
-
-int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        struct myr_nic_group *group, void *data, size_t *bytes, int root)
-{
-    const uint32_t node = module->nodes.of[root];
-    return root == ompi_comm_rank(comm) ? send_all(module, comm, group, data, *bytes, node)
-                                        : receive_all(module, comm, group, data, bytes, node);
+    }
+    *bytes -= handed.left;
+    return handed.rc;
 }
 
 /* By way of memory without gaps. */
 static int carry_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        struct myr_nic_group *group, void *buffer, int count,
+                        struct nicbarr_carrier *carrier, void *buffer, int count,
                         const ompi_datatype_t *type, size_t bytes, int root)
 {
     uint8_t packed[NICBARR_EXCHANGE_MOST];
@@ -113,27 +144,168 @@ static int carry_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     const int packing =
         is_root ? nicbarr_to_bytes(buffer, count, type, packed, bytes) : OMPI_SUCCESS;
     /* (Whatever happened: the others wait.) */
-    const int rc = nicbarr_carry_bcast(module, comm, group, packed, &bytes, root);
-    const int unpacking =
-        is_root ? packing : nicbarr_from_bytes(packed, bytes, buffer, count, type);
-    return OMPI_SUCCESS != rc ? rc : unpacking;
+    const int rc = nicbarr_carry_bcast(module, comm, carrier, packed, &bytes, root);
+    if (OMPI_SUCCESS != rc || is_root) {
+        return OMPI_SUCCESS != rc ? rc : packing;
+    }
+    return nicbarr_from_bytes(packed, bytes, buffer, count, type);
+}
+
+static size_t bytes_of(int count, const ompi_datatype_t *type)
+{
+    size_t size;
+    (void)ompi_datatype_type_size(type, &size);
+    return size * (size_t)count;
 }
 
 MYR_HOT int nicbarr_bcast_across(void *buffer, int count, ompi_datatype_t *type, int root,
                                  ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    size_t size;
-    (void)ompi_datatype_type_size(type, &size);
-    size_t bytes = size * (size_t)count;
+    size_t bytes = bytes_of(count, type);
     nicbarr_data_attend(module, comm);
     /* (While something is measured, what all agree on goes by Open MPI's own.) */
     if (0 == bytes || module->tuning || !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes)) {
         return module->bcast.function(buffer, count, type, root, comm, module->bcast.module);
     }
-    struct myr_nic_group *group =
-        &nicbarr_data_carrier(module, NICBARR_BCAST, nicbarr_size_class(bytes))->group;
+    struct nicbarr_carrier *carrier =
+        nicbarr_data_carrier(module, NICBARR_BCAST, nicbarr_size_class(bytes));
     return nicbarr_is_dense(type)
-               ? nicbarr_carry_bcast(module, comm, group, buffer, &bytes, root)
-               : carry_packed(module, comm, group, buffer, count, type, bytes, root);
+               ? nicbarr_carry_bcast(module, comm, carrier, buffer, &bytes, root)
+               : carry_packed(module, comm, carrier, buffer, count, type, bytes, root);
+}
+
+/* ---- MPI_Ibcast ---- */
+
+static void begin_request(nicbarr_request_t *request)
+{
+    struct nicbarr_carrier *carrier = request->of.bcast.carrier;
+    struct nicbarr_handed *handed = &request->of.bcast.handed;
+    begin(request->module, request->super.req_mpi_object.comm, carrier, handed, handed->data,
+          handed->left, request->of.bcast.root);
+    request->of.bcast.looked = false;
+    atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
+}
+
+static void end(nicbarr_request_t *request, int rc)
+{
+    request->super.req_status.MPI_ERROR = rc;
+    atomic_fetch_sub_explicit(&request->of.bcast.carrier->outstanding, 1, memory_order_release);
+}
+
+/* What has come goes to the program's memory, if it did not come there. */
+static int unpack(const nicbarr_request_t *request)
+{
+    const struct nicbarr_handed *handed = &request->of.bcast.handed;
+    const void *packed = request->of.bcast.packed;
+    if (OMPI_SUCCESS != handed->rc || handed->root || NULL == packed) {
+        return handed->rc;
+    }
+    return nicbarr_from_bytes(packed, (size_t)(handed->data - (const uint8_t *)packed),
+                              request->of.bcast.buffer, request->of.bcast.count,
+                              request->of.bcast.type);
+}
+
+static bool test(nicbarr_request_t *request)
+{
+    if (!go_on(request->of.bcast.carrier, &request->of.bcast.handed)) {
+        return false;
+    }
+    if (request->of.bcast.looked) {
+        nicbarr_overdue_end(request->super.req_mpi_object.comm, &request->of.bcast.carrier->group,
+                            &request->of.bcast.wait);
+    }
+    end(request, unpack(request));
+    return true;
+}
+
+/* As MPI_Iallreduce's. The oldest one alone has begun; the others wait for it. */
+static bool remind(nicbarr_request_t *request, bool look)
+{
+    struct nicbarr_carrier *carrier = request->of.bcast.carrier;
+    const struct nicbarr_handed *handed = &request->of.bcast.handed;
+    struct myr_nic_group *group = &carrier->group;
+    int rc = OMPI_SUCCESS;
+    if (handed->turn != carrier->served) {
+        return false;
+    }
+    if (handed->sent) {
+        myr_nic_bcast_remind(group);
+    } else {
+        myr_nic_group_remind(group);
+    }
+    if (!request->of.bcast.looked) {
+        request->of.bcast.looked = true;
+        request->of.bcast.wait = (struct nicbarr_wait){.began_ms = nicbarr_now_ms()};
+    }
+    request->of.bcast.wait.block = handed->sent;
+    if (look || myr_nic_group_over(group)) {
+        rc = nicbarr_overdue_look(request->module, request->super.req_mpi_object.comm, group,
+                                  &request->of.bcast.wait);
+    }
+    if (OMPI_SUCCESS != rc) {
+        ++carrier->served;
+        end(request, rc);
+    }
+    return OMPI_SUCCESS != rc;
+}
+
+static void drop(nicbarr_request_t *request)
+{
+    free(request->of.bcast.packed);
+}
+
+static const struct nicbarr_operation across = {begin_request, test, remind, drop};
+
+/* Of a type with gaps, memory without. False when out of memory. */
+static bool get_packed(nicbarr_request_t *request, size_t bytes, bool is_root)
+{
+    const ompi_datatype_t *type = request->of.bcast.type;
+    request->of.bcast.packed = NULL;
+    if (nicbarr_is_dense(type)) {
+        return true;
+    }
+    request->of.bcast.packed = malloc(bytes);
+    return NULL != request->of.bcast.packed &&
+           (!is_root ||
+            OMPI_SUCCESS == nicbarr_to_bytes(request->of.bcast.buffer, request->of.bcast.count,
+                                             type, request->of.bcast.packed, bytes));
+}
+
+int nicbarr_ibcast_across(void *buffer, int count, ompi_datatype_t *type, int root,
+                          ompi_communicator_t *comm, ompi_request_t **handle,
+                          mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const size_t bytes = bytes_of(count, type);
+    struct nicbarr_carrier *carrier = NULL;
+    if (0 != bytes && bytes <= nicbarr_size_classes[NICBARR_ACROSS_CLASSES - 1] &&
+        !module->tuning) {
+        const uint32_t size_class = nicbarr_size_class(bytes);
+        nicbarr_data_note_call(module, NICBARR_BCAST, size_class);
+        carrier = nicbarr_data_carrier(module, NICBARR_BCAST, size_class);
+    }
+    if (NULL == carrier) {
+        return module->ibcast.function(buffer, count, type, root, comm, handle,
+                                       module->ibcast.module);
+    }
+    nicbarr_request_t *request = nicbarr_request_new(&across, module, comm, false);
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    request->of.bcast.carrier = carrier;
+    request->of.bcast.root = root;
+    request->of.bcast.buffer = buffer;
+    request->of.bcast.count = count;
+    request->of.bcast.type = type;
+    if (!get_packed(request, bytes, root == ompi_comm_rank(comm))) {
+        opal_output(0, "nicbarr: out of memory in MPI_Ibcast");
+        ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);
+    }
+    request->of.bcast.handed.data =
+        NULL != request->of.bcast.packed ? request->of.bcast.packed : buffer;
+    request->of.bcast.handed.left = bytes;
+    nicbarr_request_start(request);
+    *handle = &request->super;
+    return OMPI_SUCCESS;
 }

@@ -9,8 +9,8 @@
  * A vector that is too long for one block is cut, and goes through several epochs. Where nothing is
  * combined each rank's vector is a piece, and all are put side by side.
  *
- * Reductions of a carrier take their turns in the order in which they were begun, one at a time.
- * (A carrier of broadcasts has its group and nothing else; see bcast_across.c.)
+ * What a carrier carries takes its turns in the order in which it was begun, one at a time. (A
+ * carrier of broadcasts has its group and its turns, and nothing else; see bcast_across.c.)
  * Threads: the requests' lock (requests.h); see also outstanding.
  */
 #ifndef NICBARR_CARRIER_H
@@ -49,6 +49,18 @@ struct nicbarr_carried {
     uint32_t epoch;
     uint32_t turn;
     int rc; /* the first error of MPI's; it goes on nevertheless, to stay in step */
+};
+
+/* A broadcast under way. */
+struct nicbarr_handed {
+    uint8_t *data;    /* the root's: what was not sent yet; else where the rest goes */
+    size_t left;      /* bytes of that */
+    uint32_t bytes;   /* of the block under way, if this process is the root */
+    uint32_t node;    /* the root's */
+    bool root;        /* this process is it */
+    bool begun, sent; /* the block under way was; of others `sent` goes with `begun` */
+    uint32_t turn;
+    int rc; /* as above */
 };
 
 /* Bytes of a block with `pieces` pieces of a vector of `bytes`. */

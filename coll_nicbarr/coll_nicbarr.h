@@ -103,6 +103,7 @@ enum nicbarr_source {
 
 /* A bit of what is to be decided on: there were many MPI_Ibarrier, which can set up nothing. */
 #define NICBARR_PENDING_BARRIER (UINT32_C(1) << 31)
+enum { NICBARR_PENDING_BCAST = 8 /* the first of its bits */ };
 
 typedef struct mca_coll_nicbarr_module {
     mca_coll_base_module_t super;
@@ -115,6 +116,7 @@ typedef struct mca_coll_nicbarr_module {
     NICBARR_LOWER(reduce) reduce;
     NICBARR_LOWER(ireduce) ireduce;
     NICBARR_LOWER(bcast) bcast;
+    NICBARR_LOWER(ibcast) ibcast;
     NICBARR_LOWER(allgather) allgather;
     NICBARR_LOWER(gather) gather;
     /* Collectives that carry data, by their bytes: */
@@ -123,8 +125,8 @@ typedef struct mca_coll_nicbarr_module {
         uint32_t calls; /* while it is open */
     } ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
     uint32_t nonblocking; /* reductions, before they are ours */
-    uint32_t pending;     /* across nodes: classes of MPI_Allreduce to be decided on, as bits; and
-                             NICBARR_PENDING_BARRIER */
+    uint32_t pending; /* across nodes: what is to be decided on, as bits: classes of MPI_Allreduce
+                         and (NICBARR_PENDING_BCAST) MPI_Bcast, and NICBARR_PENDING_BARRIER */
     struct nicbarr_reducer reducer; /* all reductions' */
     struct myr_ring ring;           /* MPI_Bcast's; no record: not set up (yet) */
     bool declined;                  /* tried to set up, and all members went back to Open MPI's */

@@ -160,20 +160,34 @@ static void decide_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     }
 }
 
+/* Which bit of what is pending is this? */
+static uint32_t pending_bit(enum nicbarr_collective collective, uint32_t size_class)
+{
+    return UINT32_C(1) << (size_class + (NICBARR_BCAST == collective ? NICBARR_PENDING_BCAST : 0));
+}
+
+static void decide_one_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               enum nicbarr_collective collective, uint32_t size_class)
+{
+    const uint32_t bit = pending_bit(collective, size_class);
+    if (0 != (module->pending & bit)) {
+        module->pending &= ~bit;
+        if (NICBARR_WAY_OPEN == module->ways[collective][size_class].way && !module->declined) {
+            decide_across(module, comm, collective, size_class);
+        }
+    }
+}
+
 void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (!module->tuning && 0 != (module->pending & NICBARR_PENDING_BARRIER)) {
         (void)comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
         module->pending &= ~NICBARR_PENDING_BARRIER;
     }
-    for (uint32_t c = 0; !module->tuning && 0 != module->pending && c < NICBARR_REDUCTION_CLASSES;
+    for (uint32_t c = 0; !module->tuning && 0 != module->pending && c < NICBARR_ACROSS_CLASSES;
          ++c) {
-        if (0 != (module->pending >> c & 1)) {
-            module->pending &= ~(UINT32_C(1) << c);
-            if (NICBARR_WAY_OPEN == module->ways[NICBARR_ALLREDUCE][c].way && !module->declined) {
-                decide_across(module, comm, NICBARR_ALLREDUCE, c);
-            }
-        }
+        decide_one_pending(module, comm, NICBARR_ALLREDUCE, c);
+        decide_one_pending(module, comm, NICBARR_BCAST, c);
     }
 }
 
@@ -193,7 +207,7 @@ void nicbarr_data_note_call(mca_coll_nicbarr_module_t *module, enum nicbarr_coll
 {
     if (NICBARR_WAY_OPEN == module->ways[collective][size_class].way &&
         worth_a_look(module, collective, size_class)) {
-        module->pending |= UINT32_C(1) << size_class;
+        module->pending |= pending_bit(collective, size_class);
     }
 }
 

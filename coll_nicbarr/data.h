@@ -139,10 +139,10 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
                             struct nicbarr_carrier *carrier, const void *from, void *to, int count,
                             ompi_datatype_t *type, ompi_op_t *op);
 
-/* Broadcast so many bytes by this group; `*bytes` becomes how many have come. Returns an error of
- * MPI's. */
+/* Broadcast so many bytes by this carrier; `*bytes` becomes how many the root has sent. Returns an
+ * error of MPI's. */
 int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        struct myr_nic_group *group, void *data, size_t *bytes, int root);
+                        struct nicbarr_carrier *carrier, void *data, size_t *bytes, int root);
 
 /* Bytes of a block in a group for broadcasts of up to `bytes`. */
 uint32_t nicbarr_bcast_unit(uint32_t bytes);
@@ -151,6 +151,9 @@ uint32_t nicbarr_bcast_unit(uint32_t bytes);
 
 int nicbarr_bcast_across(void *buffer, int count, ompi_datatype_t *type, int root,
                          ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_ibcast_across(void *buffer, int count, ompi_datatype_t *type, int root,
+                          ompi_communicator_t *comm, ompi_request_t **request,
+                          mca_coll_base_module_t *module);
 int nicbarr_allreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
                              ompi_op_t *op, ompi_communicator_t *comm,
                              mca_coll_base_module_t *module);

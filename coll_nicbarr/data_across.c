@@ -182,8 +182,8 @@ static int own_bcast(const struct tuner *t, int number)
 
 static int our_bcast(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
 {
-    size_t bytes = (size_t)t->count * sizeof(*t->to);
-    return nicbarr_carry_bcast(t->module, t->comm, &carrier->group, t->to, &bytes,
+    size_t bytes = t->bytes;
+    return nicbarr_carry_bcast(t->module, t->comm, carrier, t->to, &bytes,
                                number % ompi_comm_size(t->comm));
 }
 

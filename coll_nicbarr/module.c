@@ -63,13 +63,15 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
     SAVE(module, comm, reduce);
     SAVE(module, comm, ireduce);
     SAVE(module, comm, bcast);
+    SAVE(module, comm, ibcast);
     SAVE(module, comm, allgather);
     SAVE(module, comm, gather);
     if (NULL == module->barrier.module || NULL == module->ibarrier.module ||
         NULL == module->barrier_init.module || NULL == module->allreduce.module ||
         NULL == module->iallreduce.module || NULL == module->reduce.module ||
         NULL == module->ireduce.module || NULL == module->bcast.module ||
-        NULL == module->allgather.module || NULL == module->gather.module) {
+        NULL == module->ibcast.module || NULL == module->allgather.module ||
+        NULL == module->gather.module) {
         return OMPI_ERR_NOT_FOUND; /* nothing to fall back on: leave this communicator alone */
     }
     return OMPI_SUCCESS;
@@ -100,6 +102,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
     FORGET(module, reduce);
     FORGET(module, ireduce);
     FORGET(module, bcast);
+    FORGET(module, ibcast);
     FORGET(module, allgather);
     FORGET(module, gather);
 }
@@ -148,6 +151,7 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     }
     if (nicbarr_data_wanted(NICBARR_BCAST, across, ompi_comm_size(comm))) {
         module->super.coll_bcast = across ? nicbarr_bcast_across : nicbarr_bcast;
+        module->super.coll_ibcast = across ? nicbarr_ibcast_across : NULL;
     }
     if (nicbarr_data_wanted(NICBARR_ALLGATHER, across, ompi_comm_size(comm))) {
         module->super.coll_allgather = nicbarr_allgather;
@@ -301,6 +305,7 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
         break;
     case NICBARR_BCAST:
         PUT_BACK(module, comm, bcast);
+        PUT_BACK(module, comm, ibcast);
         break;
     case NICBARR_ALLGATHER:
         PUT_BACK(module, comm, allgather);

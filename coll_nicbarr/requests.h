@@ -55,6 +55,15 @@ struct nicbarr_request {
             struct nicbarr_wait wait;
         } across;
         struct {
+            struct nicbarr_carrier *carrier;
+            struct nicbarr_handed handed;
+            void *buffer, *packed; /* of a type with gaps: memory without; else NULL */
+            int count, root;
+            ompi_datatype_t *type;
+            bool looked; /* as above */
+            struct nicbarr_wait wait;
+        } bcast;
+        struct {
             struct nicbarr_user_op reduction;
             bool started; /* not so, it has only been begun */
         } user;

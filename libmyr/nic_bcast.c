@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "libmyr/group_player.h"
+#include "os/clock.h"
 
 /* What a block begins with: the data's bytes. They follow, and zeros up to MCP_BLOCK_UNIT. */
 struct head {
@@ -69,6 +70,7 @@ void myr_nic_bcast_begin(struct myr_nic_group *group, uint32_t root)
     ++bcast->number;
     bcast->root = root;
     bcast->sent = 0;
+    bcast->patience.ends_ns = 0;
 }
 
 uint8_t *myr_nic_bcast_data(const struct myr_nic_group *group)
@@ -87,7 +89,6 @@ void myr_nic_bcast_send(struct myr_nic_group *group, uint32_t bytes)
 
 bool myr_nic_bcast_wait(struct myr_nic_group *group, uint32_t timeout_us)
 {
-    group->bcast->patience.ends_ns = 0;
     return myr_group_await(group, myr_nic_bcast_word(group), group->bcast->number, timeout_us);
 }
 
@@ -115,7 +116,15 @@ void myr_nic_bcast_leave_half(struct myr_nic_group *group)
 
 /* ---- waiting for long ---- */
 
-void myr_nic_bcast_remind(struct myr_nic_group *group, uint64_t now_us)
+void myr_nic_bcast_remind(struct myr_nic_group *group)
+{
+    const uint64_t now_us = os_now_us();
+    group->watched = myr_nic_bcast_word(group);
+    group->player->remind(group, now_us);
+    myr_nic_bcast_remind_at(group, now_us);
+}
+
+void myr_nic_bcast_remind_at(struct myr_nic_group *group, uint64_t now_us)
 {
     struct myr_nic_bcast *bcast = group->bcast;
     const uint64_t now_ns = 1000 * now_us;

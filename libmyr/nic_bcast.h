@@ -72,6 +72,9 @@ static inline bool myr_nic_bcast_test(const struct myr_nic_group *group)
 /* As myr_nic_group_wait(). */
 bool myr_nic_bcast_wait(struct myr_nic_group *group, uint32_t timeout_us);
 
+/* For a process that waits for it by testing: what myr_nic_group_remind() is for epochs. */
+void myr_nic_bcast_remind(struct myr_nic_group *group);
+
 /* Its data, valid until the process ends it; `*bytes` are as many as the root has sent. */
 const void *myr_nic_bcast_look(const struct myr_nic_group *group, uint32_t *bytes);
 
@@ -92,7 +95,7 @@ void myr_nic_bcast_free(struct myr_nic_bcast *bcast);
 void myr_nic_bcast_leave_half(struct myr_nic_group *group);
 
 /* Somebody waits for a block for long, and it is `now_us`. */
-void myr_nic_bcast_remind(struct myr_nic_group *group, uint64_t now_us);
+void myr_nic_bcast_remind_at(struct myr_nic_group *group, uint64_t now_us);
 
 /* The node that this process waits for; false: that is its own. */
 bool myr_nic_bcast_missing(const struct myr_nic_group *group, struct mcp_missing *missing);

@@ -135,8 +135,9 @@ void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node)
     }
 }
 
-void myr_nic_group_remind(const struct myr_nic_group *group)
+void myr_nic_group_remind(struct myr_nic_group *group)
 {
+    group->watched = group->done;
     group->player->remind(group, os_now_us());
 }
 
@@ -164,7 +165,7 @@ static void remind(struct myr_nic_group *group, uint64_t now_us)
 {
     group->player->remind(group, now_us);
     if (group->watched != group->done) {
-        myr_nic_bcast_remind(group, now_us);
+        myr_nic_bcast_remind_at(group, now_us);
     }
 }
 

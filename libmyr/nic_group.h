@@ -96,7 +96,7 @@ static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_
     return myr_epoch_reached(myr_observe(group->done), epoch);
 }
 
-void myr_nic_group_remind(const struct myr_nic_group *group);
+void myr_nic_group_remind(struct myr_nic_group *group);
 
 /* Will nothing more be completed? So it is when the group has failed, or a process died while it
  * ran the NIC. */

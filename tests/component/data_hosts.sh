@@ -45,6 +45,7 @@ for game in "2 1 pairwise" "3 2 tree:2" "4 1 dissemination:1" "2 3 dissemination
         *) check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]" soft ;;
     esac
 done
+check "MPI_Ibcast, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --done
 check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
     --mca coll_nicbarr_report "$scratch/report" "$programs/data" --seed "$seed" --steps $((60 * longer))
 for call in MPI_Allreduce MPI_Allgather MPI_Bcast; do

@@ -6,7 +6,7 @@
  * With --done that NIC must have done all barriers (the job is across nodes, and an algorithm is
  * forced); without it, nothing is said about how much is counted. With --ibarrier or --persistent
  * there is no MPI_Barrier before them: an MPI_Allreduce sets up for the first, the second for
- * itself.
+ * itself. With --ibcast an MPI_Bcast sets up, and a NIC counts the broadcasts that come to it.
  */
 #include "common.h"
 
@@ -14,12 +14,13 @@
 #include <string.h>
 
 static const char *nic = "soft";
-static long done, nonblocking, persistent;
+static long done, nonblocking, persistent, broadcast;
 static const struct test_option options[] = {
     {"--nic", OPTION_TEXT, &nic, "whose barriers are looked at (soft)"},
     {"--done", OPTION_FLAG, &done, "it does the barriers, so they must be counted"},
     {"--ibarrier", OPTION_FLAG, &nonblocking, "they are MPI_Ibarrier"},
     {"--persistent", OPTION_FLAG, &persistent, "they are persistent"},
+    {"--ibcast", OPTION_FLAG, &broadcast, "they are MPI_Ibcast, and broadcasts are counted"},
 };
 
 enum { BARRIERS = 200, TEXT = 256, LEAST = 10 };
@@ -51,7 +52,7 @@ static int look_at_all(void)
 {
     char name[TEXT], wanted[TEXT];
     int count = 0, found = 0, barriers = -1;
-    snprintf(wanted, sizeof(wanted), "%s%s_barriers", prefix, nic);
+    snprintf(wanted, sizeof(wanted), "%s%s_%s", prefix, nic, broadcast ? "broadcasts" : "barriers");
     MPI_T_pvar_get_num(&count);
     for (int i = 0; i < count; ++i) {
         if (ours(i, name)) {
@@ -78,11 +79,16 @@ static unsigned long long read_value(MPI_T_pvar_session session, MPI_T_pvar_hand
 
 static MPI_Request request = MPI_REQUEST_NULL; /* the persistent one */
 
+static char data[64];
+
 static void one_barrier(void)
 {
+    MPI_Request started;
     if (nonblocking) {
-        MPI_Request started;
         MPI_Ibarrier(MPI_COMM_WORLD, &started);
+        MPI_Wait(&started, MPI_STATUS_IGNORE);
+    } else if (broadcast) {
+        MPI_Ibcast(data, sizeof(data), MPI_BYTE, 0, MPI_COMM_WORLD, &started);
         MPI_Wait(&started, MPI_STATUS_IGNORE);
     } else if (persistent) {
         MPI_Start(&request);
@@ -104,10 +110,21 @@ static bool set_up(void)
 #endif
     }
     one_barrier();
+    if (broadcast) {
+        MPI_Bcast(data, sizeof(data), MPI_BYTE, 0, MPI_COMM_WORLD);
+    }
     if (nonblocking) {
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     }
     return true;
+}
+
+/* A root would begin while others have not looked yet. */
+static void meet(void)
+{
+    if (broadcast) {
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
 }
 
 int main(int argc, char **argv)
@@ -125,7 +142,9 @@ int main(int argc, char **argv)
     TEST_CHECK(1 == values, "barriers", "it has %d values", values);
 
     const bool can = set_up();
+    meet();
     const unsigned long long before = read_value(session, handle);
+    meet();
     for (int i = 0; can && i < BARRIERS; ++i) {
         one_barrier();
     }
