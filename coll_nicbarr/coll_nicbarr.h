@@ -20,7 +20,7 @@
  *   reduction.c   one of them under way          user_op.c  by an operation of the program's
  *   packing.c     values of any type as bytes
  *   allreduce_across.c  the same on several nodes: MPI_Allreduce, MPI_Iallreduce, MPI_Reduce
- *   bcast_across.c      the same: MPI_Bcast
+ *   bcast_across.c      the same: MPI_Bcast, MPI_Ibcast
  *   data_across.c when they are served, and is that faster?
  *   carrier.c     one of them under way                 order.c       the order of combining (pure)
  *   bcast.c       MPI_Bcast                      gather.c   MPI_Allgather, MPI_Gather
