@@ -124,6 +124,13 @@ static struct model_slot *model_of(uint32_t number)
     return &model[number % shape.window];
 }
 
+/* Is it in its slot, or is the node in the epoch behind it? (A failed group is in no epoch.) */
+static bool model_had(uint32_t number)
+{
+    return model_of(number)->number == number ||
+           myr_epoch_reached(places[CAST].group->started * half(), number);
+}
+
 static void expect_question(uint32_t root, uint32_t number)
 {
     if (root != shape.node && 0 == places[CAST].failed) {
@@ -140,10 +147,11 @@ static bool model_take(uint32_t root, uint32_t number, const uint8_t *block, siz
         !myr_epoch_reached(mcp_bcast_credit(shape.window, entered), number)) {
         return false;
     }
-    if (myr_epoch_reached(slot->number, number)) {
+    if (model_had(number)) {
         return true;
     }
-    CHECK(myr_epoch_reached(entered * half(), slot->number)); /* the host has read that */
+    /* The host has read what was there. */
+    CHECK(0 == slot->bytes || myr_epoch_reached(entered * half(), slot->number));
     slot->number = number;
     slot->bytes = (uint32_t)bytes;
     memcpy(slot->block, block, bytes);
@@ -166,7 +174,7 @@ static void model_answer(uint32_t node, uint32_t root, uint32_t number)
         expect(MCP_BCAST, node, root, number);
     } else if (0 != places[CAST].failed) {
         expect(MCP_FAIL, node, root, number);
-    } else if (!myr_epoch_reached(slot->number, number)) {
+    } else if (!model_had(number)) {
         expect(MCP_BCAST_LATER, node, root, number);
         expect_question(root, number);
     }
@@ -177,7 +185,7 @@ static void model_hear(uint32_t node, uint32_t root, uint32_t number)
     struct model_slot *slot = model_of(number);
     const uint32_t now_ms = (uint32_t)(clock_ns / 1000000);
     if (root < shape.nodes && node < shape.nodes && node == shape.parent[root][shape.node] &&
-        !myr_epoch_reached(slot->number, number)) {
+        !model_had(number)) {
         slot->heard_ms = 0 == now_ms ? 1 : now_ms;
     }
 }
@@ -639,7 +647,7 @@ static void ask(struct input *in)
 {
     const uint8_t argument = take_byte(in);
     const uint32_t number = number_near(argument % 16), root = argument / 16 % shape.nodes;
-    if (has_hosts(&places[CAST]) && !myr_epoch_reached(model_of(number)->number, number)) {
+    if (has_hosts(&places[CAST]) && !model_had(number)) {
         turn.bcast = true;
         expect_question(root, number);
         mcp_collective_bcast_ask(&board, &nic->counters, places[CAST].group, root, number);
