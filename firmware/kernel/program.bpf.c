@@ -669,6 +669,19 @@ static __always_inline int play(struct play *play, bool incoming)
     return finish(packet, group, is_last, completed > 0, incoming);
 }
 
+/* Somebody says that he lives; this is what has become of it. */
+static __always_inline int count_heard(enum mcp_recorded recorded)
+{
+    if (MCP_RECORDED == recorded) {
+        COUNT(heard);
+    } else if (MCP_KNOWN == recorded) {
+        COUNT(duplicates);
+    } else {
+        COUNT(dropped_implausible);
+    }
+    return DROP;
+}
+
 /* ---- broadcasts (as in collective_bcast.c) ---- */
 
 /* A part of a broadcast's slot that begins at word `slot` of the buffer. */
@@ -832,14 +845,7 @@ static __always_inline int hear_bcast(struct mcp_kernel_group *group,
         *SLOT(buffer, slot, heard_ms) = now_ms + (0 == now_ms);
     }
     bpf_spin_unlock(&group->lock);
-    if (MCP_RECORDED == recorded) {
-        COUNT(heard);
-    } else if (MCP_KNOWN == recorded) {
-        COUNT(duplicates);
-    } else {
-        COUNT(dropped_implausible);
-    }
-    return DROP;
+    return count_heard(recorded);
 }
 
 static __always_inline int receive_bcast(struct __sk_buff *packet, struct mcp_kernel_group *group,
@@ -1088,14 +1094,7 @@ static __always_inline int take_note(struct __sk_buff *packet, struct mcp_kernel
         recorded = mcp_group_hear(&group->group, part.node, part.slot, part.epoch, now_ms);
         bpf_spin_unlock(&group->lock);
     }
-    if (MCP_RECORDED == recorded) {
-        COUNT(heard);
-    } else if (MCP_KNOWN == recorded) {
-        COUNT(duplicates);
-    } else {
-        COUNT(dropped_implausible);
-    }
-    return DROP;
+    return count_heard(recorded);
 }
 
 /* A peer's message has come to a group that carries data: keep what it carries, and record it (as

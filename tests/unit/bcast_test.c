@@ -592,44 +592,45 @@ static void a_failed_group_broadcasts_no_more(void **state)
     end_game(&game);
 }
 
-/* Who asks a failed group hears that. */
+/* The root's group fails, as node 2 is missing, and a child does not hear of it. */
+static void fail_unheard(struct game *game)
+{
+    begin_game(game, 1, 4, 1, 8, 0);
+    game->wire.woken = NULL;
+    struct host *root = &game->host[0], *child = &game->host[1];
+    child->nic->unplugged = true;
+    (void)mcp_collective_fail(&root->nic->mcp->collective, &root->nic->board,
+                              &root->nic->mcp->counters, root->group, 2);
+    wire_pass(&game->wire, SECOND);
+    child->nic->unplugged = false;
+    assert_int_equal(child->group->failed, 0);
+}
+
+/* A child that asks for a block hears of it. */
+static void expect_heard(struct game *game)
+{
+    struct host *child = &game->host[1];
+    wire_group_bcast_ask(child->nic, child->group, 0, 1);
+    wire_pass(&game->wire, SECOND);
+    assert_int_equal(child->group->failed, 3);
+    end_game(game);
+}
+
 static void whoever_asks_hears_of_a_failure(void **state)
 {
     static struct game game;
     (void)state;
-    begin_game(&game, 1, 4, 1, 8, 0);
-    game.wire.woken = NULL;
-    struct host *root = &game.host[0], *child = &game.host[1];
-    child->nic->unplugged = true;
-    (void)mcp_collective_fail(&root->nic->mcp->collective, &root->nic->board,
-                              &root->nic->mcp->counters, root->group, 2);
-    wire_pass(&game.wire, SECOND);
-    child->nic->unplugged = false;
-    assert_int_equal(child->group->failed, 0);
-    wire_group_bcast_ask(child->nic, child->group, 0, 1);
-    wire_pass(&game.wire, SECOND);
-    assert_int_equal(child->group->failed, 3);
-    end_game(&game);
+    fail_unheard(&game);
+    expect_heard(&game);
 }
 
-/* Also where it is closed by then. */
 static void a_closed_group_tells_of_its_failure(void **state)
 {
     static struct game game;
     (void)state;
-    begin_game(&game, 1, 4, 1, 8, 0);
-    game.wire.woken = NULL;
-    struct host *root = &game.host[0], *child = &game.host[1];
-    child->nic->unplugged = true;
-    (void)mcp_collective_fail(&root->nic->mcp->collective, &root->nic->board,
-                              &root->nic->mcp->counters, root->group, 2);
-    wire_pass(&game.wire, SECOND);
-    wire_group_close(root->nic, root->group);
-    child->nic->unplugged = false;
-    wire_group_bcast_ask(child->nic, child->group, 0, 1);
-    wire_pass(&game.wire, SECOND);
-    assert_int_equal(child->group->failed, 3);
-    end_game(&game);
+    fail_unheard(&game);
+    wire_group_close(game.host[0].nic, game.host[0].group);
+    expect_heard(&game);
 }
 
 /* A group that is closed before all have said farewell takes blocks along that somebody may miss.
