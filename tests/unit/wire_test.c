@@ -135,12 +135,21 @@ static const struct mcp_header samples[] = {
     {.type = MCP_REFUSE, .key = 99, .message = {98, 4, 4, 1, 2, 3, 0, 9, 0, MCP_CLOSED}},
     {.type = MCP_LATER, .key = 5, .collective = {UINT32_MAX, 1, 65535}},
     {.type = MCP_FAIL, .key = 6, .collective = {0, 0, 65535}},
+    {.type = MCP_BCAST, .key = 7, .collective = {1, 65535, 3}},
+    {.type = MCP_BCAST_ASK, .key = 8, .collective = {UINT32_MAX, 3, 0}},
+    {.type = MCP_BCAST_LATER, .key = 9, .collective = {2, 1, 1}},
 };
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
 
 static bool carries(uint8_t type)
 {
-    return MCP_ARRIVE == type || MCP_DATA == type;
+    return MCP_ARRIVE == type || MCP_BCAST == type || MCP_DATA == type;
+}
+
+/* Must there be one? */
+static bool needs(uint8_t type)
+{
+    return MCP_BCAST == type || MCP_DATA == type;
 }
 
 static const size_t payloads[] = {0,  1,  3,  7,  8,   9,   15,   16,   31,   32,
@@ -162,7 +171,7 @@ static void for_all(packet_fn fn, size_t most)
     uint64_t random = 1;
     for (size_t s = 0; s < SAMPLES; ++s) {
         for (size_t p = 0; p < PAYLOADS && payloads[p] <= most; ++p) {
-            if (0 == payloads[p] ? MCP_DATA != samples[s].type : carries(samples[s].type)) {
+            if (0 == payloads[p] ? !needs(samples[s].type) : carries(samples[s].type)) {
                 fill_payload(&random, payloads[p], mcp_header_bytes(samples[s].type));
                 make(&samples[s], payloads[p]);
                 fn(&samples[s], payloads[p]);
@@ -198,12 +207,13 @@ static void round_trip_of_any(void **state)
     (void)state;
     uint64_t random = crew_seed();
     for (int i = 0; i < 20000; ++i) {
-        struct mcp_header sample = {.type = (uint8_t)(1 + crew_below(&random, MCP_FAIL))};
+        struct mcp_header sample = {.type = (uint8_t)(1 + crew_below(&random, MCP_BCAST_LATER))};
         sample.key = crew_random(&random);
         sample.collective.epoch = (uint32_t)crew_random(&random);
         sample.collective.slot = (uint16_t)crew_random(&random);
         sample.collective.node = (uint16_t)crew_random(&random);
-        const size_t payload_bytes = MCP_ARRIVE == sample.type ? crew_below(&random, 200) : 0;
+        const size_t payload_bytes =
+            carries(sample.type) ? needs(sample.type) + crew_below(&random, 200) : 0;
         fill_payload(&random, payload_bytes, MCP_COLLECTIVE_BYTES);
         make(&sample, payload_bytes);
         expect_round_trip(&sample, payload_bytes);
@@ -235,12 +245,13 @@ static void layout(void **state)
     assert_int_equal(offsetof(struct mcp_header, message.detail), 55);
     assert_int_equal(sizeof(struct mcp_header), 56);
     assert_int_equal(MCP_MAGIC, 0x4d59);
-    assert_int_equal(MCP_WIRE_VERSION, 3);
-    static const uint8_t types[] = {MCP_ARRIVE, MCP_ASK,  MCP_DONE, MCP_LATER,
-                                    MCP_FAIL,   MCP_DATA, MCP_ACK,  MCP_REFUSE};
+    assert_int_equal(MCP_WIRE_VERSION, 4);
+    static const uint8_t types[] = {MCP_ARRIVE, MCP_ASK,   MCP_DONE,      MCP_LATER,
+                                    MCP_FAIL,   MCP_BCAST, MCP_BCAST_ASK, MCP_BCAST_LATER,
+                                    MCP_DATA,   MCP_ACK,   MCP_REFUSE};
     for (uint8_t t = 0; t < sizeof(types); ++t) {
         assert_int_equal(types[t], t + 1);
-        assert_int_equal(mcp_header_bytes(types[t]), types[t] <= MCP_FAIL ? 32 : 56);
+        assert_int_equal(mcp_header_bytes(types[t]), types[t] <= MCP_BCAST_LATER ? 32 : 56);
     }
 }
 
@@ -376,7 +387,8 @@ static void foreign_formats(void **state)
         packet.head = mcp_header_bytes((uint8_t)value);
         make_fit();
         /* An ASK or DONE has no payload, a REFUSE has a reason, and a message begins. */
-        assert_int_equal(taken_whole(), MCP_ARRIVE == value || MCP_ACK == value);
+        assert_int_equal(taken_whole(),
+                         MCP_ARRIVE == value || MCP_BCAST == value || MCP_ACK == value);
     }
 }
 
