@@ -8,6 +8,7 @@
  * MPI_Iallreduce's function.
  */
 #include "coll_nicbarr/data.h"
+#include "coll_nicbarr/packing.h"
 #include "coll_nicbarr/requests.h"
 
 static inline bool is_users(const ompi_op_t *op)
@@ -19,10 +20,8 @@ static inline bool is_users(const ompi_op_t *op)
 static size_t reducible(int count, ompi_datatype_t *type, ompi_op_t *op)
 {
     ptrdiff_t lower, extent;
-    size_t size;
     if (is_users(op)) {
-        (void)ompi_datatype_type_size(type, &size);
-        return size * (size_t)count;
+        return nicbarr_packed_bytes(count, type);
     }
     if (!ompi_datatype_is_predefined(type)) {
         return 0;

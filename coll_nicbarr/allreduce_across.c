@@ -159,13 +159,7 @@ int nicbarr_iallreduce_across(const void *from, void *to, int count, ompi_dataty
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = ompi_op_is_intrinsic(op) ? carriable(count, type, op, comm) : 0;
-    struct nicbarr_carrier *carrier = NULL;
-    if (0 != bytes && bytes <= nicbarr_size_classes[NICBARR_REDUCTION_CLASSES - 1] &&
-        !module->tuning) {
-        const uint32_t size_class = nicbarr_size_class(bytes);
-        nicbarr_data_note_call(module, NICBARR_ALLREDUCE, size_class);
-        carrier = nicbarr_data_carrier(module, NICBARR_ALLREDUCE, size_class);
-    }
+    struct nicbarr_carrier *carrier = nicbarr_data_carrier_noted(module, NICBARR_ALLREDUCE, bytes);
     if (NULL == carrier) {
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);

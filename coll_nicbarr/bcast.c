@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+#include "coll_nicbarr/packing.h"
+
 /* What a slot's note says: how many bytes there are, and */
 enum {
     BYTES = 0xffff,
@@ -144,9 +146,7 @@ MYR_HOT int nicbarr_bcast(void *buffer, int count, ompi_datatype_t *type, int ro
                           ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    size_t size;
-    (void)ompi_datatype_type_size(type, &size);
-    size_t bytes = size * (size_t)count;
+    size_t bytes = nicbarr_packed_bytes(count, type);
     if (0 == bytes || !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes)) {
         return module->bcast.function(buffer, count, type, root, comm, module->bcast.module);
     }

@@ -151,18 +151,11 @@ static int carry_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     return nicbarr_from_bytes(packed, bytes, buffer, count, type);
 }
 
-static size_t bytes_of(int count, const ompi_datatype_t *type)
-{
-    size_t size;
-    (void)ompi_datatype_type_size(type, &size);
-    return size * (size_t)count;
-}
-
 MYR_HOT int nicbarr_bcast_across(void *buffer, int count, ompi_datatype_t *type, int root,
                                  ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    size_t bytes = bytes_of(count, type);
+    size_t bytes = nicbarr_packed_bytes(count, type);
     nicbarr_data_attend(module, comm);
     /* (While something is measured, what all agree on goes by Open MPI's own.) */
     if (0 == bytes || module->tuning || !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes)) {
@@ -277,14 +270,8 @@ int nicbarr_ibcast_across(void *buffer, int count, ompi_datatype_t *type, int ro
                           mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t bytes = bytes_of(count, type);
-    struct nicbarr_carrier *carrier = NULL;
-    if (0 != bytes && bytes <= nicbarr_size_classes[NICBARR_ACROSS_CLASSES - 1] &&
-        !module->tuning) {
-        const uint32_t size_class = nicbarr_size_class(bytes);
-        nicbarr_data_note_call(module, NICBARR_BCAST, size_class);
-        carrier = nicbarr_data_carrier(module, NICBARR_BCAST, size_class);
-    }
+    const size_t bytes = nicbarr_packed_bytes(count, type);
+    struct nicbarr_carrier *carrier = nicbarr_data_carrier_noted(module, NICBARR_BCAST, bytes);
     if (NULL == carrier) {
         return module->ibcast.function(buffer, count, type, root, comm, handle,
                                        module->ibcast.module);

@@ -116,6 +116,12 @@ static inline void nicbarr_data_attend(mca_coll_nicbarr_module_t *module, ompi_c
 struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
                                              enum nicbarr_collective collective,
                                              uint32_t size_class);
+/* The same for a non-blocking call of so many bytes (0: none that could be carried), which is
+ * noted.
+ */
+struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *module,
+                                                   enum nicbarr_collective collective,
+                                                   size_t bytes);
 /* The one with this very group; NULL: none. */
 const struct nicbarr_carrier *nicbarr_carrier_with(const mca_coll_nicbarr_module_t *module,
                                                    const struct myr_nic_group *group);

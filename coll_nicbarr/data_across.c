@@ -50,6 +50,17 @@ struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *mo
     return NULL != carrier && myr_nic_group_joined(&carrier->group) ? carrier : NULL;
 }
 
+struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *module,
+                                                   enum nicbarr_collective collective, size_t bytes)
+{
+    if (0 == bytes || bytes > nicbarr_size_classes[NICBARR_ACROSS_CLASSES - 1] || module->tuning) {
+        return NULL;
+    }
+    const uint32_t size_class = nicbarr_size_class(bytes);
+    nicbarr_data_note_call(module, collective, size_class);
+    return nicbarr_data_carrier(module, collective, size_class);
+}
+
 const struct nicbarr_carrier *nicbarr_carrier_with(const mca_coll_nicbarr_module_t *module,
                                                    const struct myr_nic_group *group)
 {

@@ -26,13 +26,6 @@ struct gathering {
     size_t block; /* bytes */
 };
 
-static size_t block_bytes(int count, const ompi_datatype_t *type)
-{
-    size_t size;
-    (void)ompi_datatype_type_size(type, &size);
-    return size * (size_t)count;
-}
-
 /* The block of a rank in the memory where all are received. */
 static struct side received(const struct side *to, uint32_t rank)
 {
@@ -110,7 +103,7 @@ MYR_HOT int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t 
                               ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t block = block_bytes(to_count, to_type);
+    const size_t block = nicbarr_packed_bytes(to_count, to_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     nicbarr_data_attend(module, comm);
     /* (While something is measured across nodes, what all agree on goes by Open MPI's own.) */
@@ -132,8 +125,8 @@ MYR_HOT int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *fr
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const bool is_root = root == ompi_comm_rank(comm);
-    const size_t block =
-        is_root ? block_bytes(to_count, to_type) : block_bytes(from_count, from_type);
+    const size_t block = is_root ? nicbarr_packed_bytes(to_count, to_type)
+                                 : nicbarr_packed_bytes(from_count, from_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     if (0 == bytes || !nicbarr_data_ours(module, comm, NICBARR_GATHER, bytes)) {
         return module->gather.function(from, from_count, from_type, to, to_count, to_type, root,

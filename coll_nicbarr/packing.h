@@ -16,6 +16,14 @@ static inline bool nicbarr_is_dense(const ompi_datatype_t *type)
     return ompi_datatype_is_contiguous_memory_layout(type, 2) && 0 == type->super.true_lb;
 }
 
+/* Bytes of `count` elements when they are packed. */
+static inline size_t nicbarr_packed_bytes(int count, const ompi_datatype_t *type)
+{
+    size_t size;
+    (void)ompi_datatype_type_size(type, &size);
+    return size * (size_t)count;
+}
+
 /* `count` elements from memory to so many bytes, and back. Open MPI's error. */
 int nicbarr_to_bytes(const void *from, int count, const ompi_datatype_t *type, void *packed,
                      size_t bytes);

@@ -145,8 +145,7 @@ int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange
     };
     ptrdiff_t begins;
     const size_t area = aligned(span(user, &begins) + ALIGNMENT);
-    (void)ompi_datatype_type_size(type, &user->bytes);
-    user->bytes *= (size_t)count;
+    user->bytes = nicbarr_packed_bytes(count, type);
     user->memory = malloc(2 * area + user->bytes);
     if (NULL == user->memory) {
         return OMPI_ERR_OUT_OF_RESOURCE;
