@@ -18,12 +18,13 @@
 
 /* Sizes that are measured apart: up to so many bytes; of all blocks together where there are some.
  * MPI_Bcast on one node has all of them. What is done by an exchange, or across nodes, has the
- * first few. (Across nodes a vector of the third comes in one packet from one process.) */
-static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {112,   512,    1152,   4096,
-                                                                    32768, 262144, 1048576};
+ * first few. (Across nodes 30 contributions of the first fit into a packet, 10 of the second. A
+ * vector of the fourth comes in one packet from one process.) */
+static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {32,   112,   512,    1152,
+                                                                    4096, 32768, 262144, 1048576};
 
 enum {
-    NICBARR_REDUCTION_CLASSES = 4,
+    NICBARR_REDUCTION_CLASSES = 5,
     NICBARR_ACROSS_CLASSES = NICBARR_REDUCTION_CLASSES,
     NICBARR_EXCHANGE_MOST = 4096, /* bytes: the last of them */
     NICBARR_LINES_MOST = 512,     /* bytes of an MPI_Bcast by lines; more go by the ring's pieces */
