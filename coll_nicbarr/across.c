@@ -61,8 +61,7 @@ void nicbarr_across_tried(ompi_communicator_t *comm, bool good)
     }
 }
 
-/* Leave this one out? */
-static bool in_doubt(void)
+bool nicbarr_across_in_doubt(void)
 {
     pthread_mutex_lock(&doubt.lock);
     const bool skip = doubt.skip > 0;
@@ -78,7 +77,7 @@ static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     uint64_t words[NICBARR_SHARED_WORDS] = {0, 0};
     if (0 == ompi_comm_rank(comm)) {
         struct nicbarr_choice choice;
-        words[1] = in_doubt();
+        words[1] = nicbarr_across_in_doubt();
         const enum nicbarr_source source = nicbarr_propose(&module->shape, &choice);
         words[0] = myr_secret_draw(&module->secret) ? nicbarr_pack(choice, source) : 0;
     }
@@ -151,7 +150,7 @@ int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator
     uint64_t words[NICBARR_SHARED_WORDS] = {1, 0};
     if (OMPI_SUCCESS == rc && 0 == ompi_comm_rank(comm)) {
         words[0] = myr_secret_draw(&module->secret);
-        words[1] = in_doubt();
+        words[1] = nicbarr_across_in_doubt();
     }
     rc = OMPI_SUCCESS == rc ? nicbarr_share(comm, words, &module->secret, &module->sealed) : rc;
     *left_out = 0 != words[1];
@@ -259,6 +258,13 @@ int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator
     return rc;
 }
 
+void nicbarr_across_leave_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    nicbarr_decline(module, comm,
+                    "packets did not come through for an earlier communicator; a later one "
+                    "tries again");
+}
+
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const char *why = NULL;
@@ -281,9 +287,7 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
                             "connections, as a node's nicbarr was built without libsodium");
     }
     if (OMPI_SUCCESS == rc && left_out) {
-        nicbarr_decline(module, comm,
-                        "packets did not come through for an earlier communicator; a later one "
-                        "tries again");
+        nicbarr_across_leave_out(module, comm);
     } else if (OMPI_SUCCESS == rc && NICBARR_FORCED == module->source) {
         rc = nicbarr_across_install(module, comm);
     } else if (OMPI_SUCCESS == rc) {

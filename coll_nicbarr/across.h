@@ -34,6 +34,11 @@ int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator
  * the try for a while where they do not. */
 void nicbarr_across_tried(ompi_communicator_t *comm, bool good);
 
+/* Is the next one to skip it? Asked by rank 0 of each, once for each try that would come. */
+bool nicbarr_across_in_doubt(void);
+/* This one does: it goes back to Open MPI's own, on all members. */
+void nicbarr_across_leave_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
 /* Go back to Open MPI's own, as all members do. There was an `error` here (else NULL or empty), or
  * packets do not come through. */
 void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -195,11 +195,19 @@ static int run(struct tuner *tuner)
     return rc;
 }
 
-/* Another communicator of this shape may have been tuned meanwhile: rank 0 knows. */
-static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, uint64_t *known)
+/* What rank 0 knows. */
+struct word {
+    uint64_t known;    /* another communicator of this shape was tuned meanwhile; 0: none was */
+    uint64_t left_out; /* packets did not come through for another one meanwhile */
+};
+
+static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, struct word *word)
 {
-    *known = 0 == ompi_comm_rank(comm) ? nicbarr_recall(&module->shape) : 0;
-    return comm->c_coll->coll_bcast(known, 1, MPI_UINT64_T, 0, comm,
+    if (0 == ompi_comm_rank(comm)) {
+        word->known = nicbarr_recall(&module->shape);
+        word->left_out = 0 == word->known && module->across && nicbarr_across_in_doubt();
+    }
+    return comm->c_coll->coll_bcast(word, 2, MPI_UINT64_T, 0, comm,
                                     comm->c_coll->coll_bcast_module);
 }
 
@@ -218,16 +226,18 @@ static void publish(struct tuner *tuner)
 
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    uint64_t known = 0;
+    struct word word = {0, 0};
 
     module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
     struct tuner *tuner = calloc(1, sizeof(*tuner));
-    int rc = NULL == tuner ? OMPI_ERR_OUT_OF_RESOURCE : ask_root(module, comm, &known);
+    int rc = NULL == tuner ? OMPI_ERR_OUT_OF_RESOURCE : ask_root(module, comm, &word);
     if (OMPI_SUCCESS == rc) {
         nicbarr_report_retract(module, comm, NULL);
     }
-    if (OMPI_SUCCESS == rc && 0 != known) {
-        rc = nicbarr_adopt(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+    if (OMPI_SUCCESS == rc && 0 != word.left_out) {
+        nicbarr_across_leave_out(module, comm);
+    } else if (OMPI_SUCCESS == rc && 0 != word.known) {
+        rc = nicbarr_adopt(module, word.known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
         rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;
     } else if (OMPI_SUCCESS == rc) {
         tuner->module = module;
@@ -244,7 +254,7 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
         nicbarr_install_barrier(module, comm);
     }
     /* What could not be installed has been declined, and reported as that. */
-    if (OMPI_SUCCESS == rc && !module->declined && 0 != known) {
+    if (OMPI_SUCCESS == rc && !module->declined && 0 != word.known) {
         nicbarr_report_note(module, comm, NULL, NULL);
     } else if (OMPI_SUCCESS == rc && !module->declined && 0 == ompi_comm_rank(comm)) {
         publish(tuner);

@@ -16,10 +16,12 @@
 #include <unistd.h>
 
 static long iterations = 10000;
+static long late;
 static const char *until;
 
 static const struct test_option options[] = {
     {"--iterations", OPTION_LONG, &iterations, "barriers in all (10000)"},
+    {"--late", OPTION_LONG, &late, "communicators that are made after them, with 10 each (0)"},
     {"--until", OPTION_TEXT, &until, "more of them, until there is a file of that name"},
 };
 
@@ -78,6 +80,15 @@ int main(int argc, char **argv)
     /* Everybody's, whatever chance has said: the first sets it up, the second tunes it. */
     for (int i = 0; i < 3; ++i) {
         checked_barrier(&ledgers[0]);
+    }
+
+    for (long i = 0; i < late; i++) {
+        MPI_Comm comm;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        for (int each = 0; each < 10; each++) {
+            MPI_Barrier(comm);
+        }
+        MPI_Comm_free(&comm);
     }
 
     usual_close(ledgers);
