@@ -16,6 +16,8 @@
 #include "coll_nicbarr/data.h"
 #include "coll_nicbarr/packing.h"
 #include "coll_nicbarr/requests.h"
+#include "coll_nicbarr/rooted.h"
+#include "libmyr/nic_bcast.h"
 
 enum { USERS_RANKS = 32 /* for a function of the program's */ };
 
@@ -45,7 +47,14 @@ int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                 return rc;
             }
         }
-        nicbarr_carrier_take(carrier, carried);
+        if (NULL == carrier->back) {
+            nicbarr_carrier_take(carrier, carried);
+            continue;
+        }
+        const int rc = nicbarr_rooted_finish(module, comm, carrier, carried);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
     }
     return carried->rc;
 }
@@ -107,6 +116,7 @@ static void begin(nicbarr_request_t *request)
     struct nicbarr_carried *given = &request->of.across.carried;
     nicbarr_carrier_begin(carrier, given, given->from, given->to, (int)given->left, given->type,
                           given->op);
+    request->of.across.returning = (struct nicbarr_returning){.begun = false};
     request->of.across.looked = false;
     atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
 }
@@ -117,14 +127,34 @@ static void end(nicbarr_request_t *request, int rc)
     atomic_fetch_sub_explicit(&request->of.across.carrier->outstanding, 1, memory_order_release);
 }
 
+/* The group that it waits for. */
+static struct myr_nic_group *group_of(const nicbarr_request_t *request)
+{
+    const struct nicbarr_carrier *carrier = request->of.across.carrier;
+    return request->of.across.returning.begun ? &carrier->back->group
+                                              : (struct myr_nic_group *)&carrier->group;
+}
+
+static bool go_on(nicbarr_request_t *request)
+{
+    struct nicbarr_carrier *carrier = request->of.across.carrier;
+    struct nicbarr_carried *carried = &request->of.across.carried;
+    return NULL == carrier->back
+               ? nicbarr_carrier_go_on(carrier, carried)
+               : nicbarr_rooted_go_on(request->module, request->super.req_mpi_object.comm, carrier,
+                                      carried, &request->of.across.returning);
+}
+
 static bool test(nicbarr_request_t *request)
 {
-    if (!nicbarr_carrier_go_on(request->of.across.carrier, &request->of.across.carried)) {
-        return false;
+    const struct myr_nic_group *group = group_of(request);
+    const bool complete = go_on(request);
+    if (request->of.across.looked && (complete || group != group_of(request))) {
+        nicbarr_overdue_end(request->super.req_mpi_object.comm, group, &request->of.across.wait);
+        request->of.across.looked = false;
     }
-    if (request->of.across.looked) {
-        nicbarr_overdue_end(request->super.req_mpi_object.comm, &request->of.across.carrier->group,
-                            &request->of.across.wait);
+    if (!complete) {
+        return false;
     }
     end(request, request->of.across.carried.rc);
     return true;
@@ -133,14 +163,21 @@ static bool test(nicbarr_request_t *request)
 /* As MPI_Ibarrier's. */
 static bool remind(nicbarr_request_t *request, bool look)
 {
-    struct myr_nic_group *group = &request->of.across.carrier->group;
+    const struct nicbarr_returning *returning = &request->of.across.returning;
+    struct myr_nic_group *group = group_of(request);
+    const bool block = returning->begun && returning->handed.sent;
     int rc = OMPI_SUCCESS;
-    myr_nic_group_remind(group);
+    if (block) {
+        myr_nic_bcast_remind(group);
+    } else {
+        myr_nic_group_remind(group);
+    }
     if (!request->of.across.looked) {
         request->of.across.looked = true;
         request->of.across.wait = (struct nicbarr_wait){.began_ms = nicbarr_now_ms(),
                                                         .epoch = request->of.across.carried.epoch};
     }
+    request->of.across.wait.block = block;
     if (look || myr_nic_group_over(group)) {
         rc = nicbarr_overdue_look(request->module, request->super.req_mpi_object.comm, group,
                                   &request->of.across.wait);

@@ -29,9 +29,9 @@ uint32_t nicbarr_bcast_unit(uint32_t bytes)
 
 /* ---- one under way ---- */
 
-static void begin(const mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm,
-                  struct nicbarr_carrier *carrier, struct nicbarr_handed *handed, void *data,
-                  size_t bytes, int root)
+void nicbarr_handed_begin(const mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm,
+                          struct nicbarr_carrier *carrier, struct nicbarr_handed *handed,
+                          void *data, size_t bytes, int root)
 {
     *handed = (struct nicbarr_handed){
         .data = data,
@@ -70,7 +70,7 @@ static inline bool take_block(const struct myr_nic_group *group, struct nicbarr_
 
 /* Go on as far as it can; true: complete. (A root's NIC has the block at once, unless its doorbell
  * was lost. Then waiting rings again.) */
-static inline bool go_on(struct nicbarr_carrier *carrier, struct nicbarr_handed *handed)
+bool nicbarr_handed_go_on(struct nicbarr_carrier *carrier, struct nicbarr_handed *handed)
 {
     struct myr_nic_group *group = &carrier->group;
     bool complete = false;
@@ -122,8 +122,8 @@ int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     while (0 != myr_observe(&carrier->outstanding)) {
         opal_progress(); /* they come first, and the others have begun them */
     }
-    begin(module, comm, carrier, &handed, data, *bytes, root);
-    while (!go_on(carrier, &handed)) {
+    nicbarr_handed_begin(module, comm, carrier, &handed, data, *bytes, root);
+    while (!nicbarr_handed_go_on(carrier, &handed)) {
         const int rc = wait(module, comm, &carrier->group, &handed);
         if (OMPI_SUCCESS != rc) {
             ++carrier->served;
@@ -174,8 +174,8 @@ static void begin_request(nicbarr_request_t *request)
 {
     struct nicbarr_carrier *carrier = request->of.bcast.carrier;
     struct nicbarr_handed *handed = &request->of.bcast.handed;
-    begin(request->module, request->super.req_mpi_object.comm, carrier, handed, handed->data,
-          handed->left, request->of.bcast.root);
+    nicbarr_handed_begin(request->module, request->super.req_mpi_object.comm, carrier, handed,
+                         handed->data, handed->left, request->of.bcast.root);
     request->of.bcast.looked = false;
     atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
 }
@@ -201,7 +201,7 @@ static int unpack(const nicbarr_request_t *request)
 
 static bool test(nicbarr_request_t *request)
 {
-    if (!go_on(request->of.bcast.carrier, &request->of.bcast.handed)) {
+    if (!nicbarr_handed_go_on(request->of.bcast.carrier, &request->of.bcast.handed)) {
         return false;
     }
     if (request->of.bcast.looked) {

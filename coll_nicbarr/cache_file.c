@@ -90,7 +90,9 @@ bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
     make_key(file, shape, key);
     const char *name = json_string_value(
         json_object_get(json_object_get(json_object_get(root, "entries"), key), "choice"));
-    const bool known = NULL != name && nicbarr_choice_parse(name, choice);
+    const bool known =
+        NULL != name && (NULL == file->what ? nicbarr_choice_parse(name, choice)
+                                            : nicbarr_choice_parse_data(name, choice));
     const bool found = known && nicbarr_playable(shape, *choice);
     if (NULL != name && !found) {
         myr_write_error(error, MYR_ERR_FOREIGN, 0, "%s",

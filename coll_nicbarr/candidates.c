@@ -3,6 +3,7 @@
 #include "coll_nicbarr/candidates.h"
 
 #include "coll_nicbarr/nics.h"
+#include "firmware/wire.h"
 
 struct candidates {
     struct nicbarr_choice *choices; /* [NICBARR_CANDIDATES] */
@@ -100,9 +101,18 @@ static void add_trees(struct candidates *candidates, uint32_t nodes, bool few)
     }
 }
 
+enum { STAR_NODES = 16 /* whose root sends to everybody, or hears of everybody */ };
+
+struct nicbarr_choice nicbarr_rooted_choice(const struct nicbarr_shape *shape, uint32_t nic)
+{
+    const uint32_t nodes = shape->nodes;
+    return (struct nicbarr_choice){NICBARR_ROOTED, nodes <= STAR_NODES ? nodes - 1 : 4, nic};
+}
+
 /* (Everybody to everybody has the shortest messages, everybody at the root the fewest. Of a
- * broadcast, the root sends to everybody.) */
-int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts,
+ * broadcast, the root sends to everybody. One process combines where not all blocks have room in a
+ * packet: by then a node gets more packets than there are turns.) */
+int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts, uint32_t combined,
                             struct nicbarr_choice *choices)
 {
     const uint32_t nodes = shape->nodes;
@@ -118,7 +128,10 @@ int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts,
         } else {
             add_few(&candidates, nodes);
         }
-        if (nodes <= 16) {
+        if (nodes > 2 && nodes <= STAR_NODES && nodes * combined > MCP_PAYLOAD_MOST) {
+            add(&candidates, nodes, NICBARR_ROOTED, nodes - 1);
+        }
+        if (nodes <= STAR_NODES) {
             add(&candidates, nodes, NICBARR_DISSEMINATION, nodes - 1);
         }
     }

@@ -19,9 +19,13 @@ enum { NICBARR_CANDIDATES = 24 };
 int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *candidates);
 
 /* The same for a collective that carries data, on several nodes: on those NICs that carry data.
- * `broadcasts`: it is MPI_Bcast. */
-int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts,
+ * `broadcasts`: it is MPI_Bcast. `combined`: bytes of a node's block if blocks are combined, else
+ * 0. */
+int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts, uint32_t combined,
                             struct nicbarr_choice *candidates);
+
+/* One process combines, and nothing else; the parameter as above. */
+struct nicbarr_choice nicbarr_rooted_choice(const struct nicbarr_shape *shape, uint32_t nic);
 
 /* What a communicator starts with; across nodes that is Open MPI's own. One of the candidates. */
 struct nicbarr_choice nicbarr_default_choice(const struct nicbarr_shape *shape);

@@ -54,8 +54,13 @@ bool nicbarr_carrier_open(struct nicbarr_carrier *carrier, const struct myr_nic_
 void nicbarr_carrier_close(struct nicbarr_carrier *carrier)
 {
     nicbarr_group_leave(&carrier->group);
+    if (NULL != carrier->back) {
+        nicbarr_carrier_close(carrier->back);
+        free(carrier->back);
+    }
     free(carrier->stack);
     carrier->stack = NULL;
+    carrier->back = NULL;
 }
 
 /* ---- combining ---- */
@@ -184,17 +189,27 @@ static const uint8_t *value_of(const struct nicbarr_carrier *carrier,
            sizeof(struct head) + (size_t)term->piece * room_of(bytes_of(carried));
 }
 
-static void combine(const struct nicbarr_carrier *carrier, const struct nicbarr_carried *carried,
-                    uint32_t unit)
+static uint32_t unit_of(const struct nicbarr_carrier *carrier,
+                        const struct nicbarr_carried *carried)
+{
+    return nicbarr_carrier_unit(carrier->order->most, bytes_of(carried));
+}
+
+uint8_t *nicbarr_carrier_combine(const struct nicbarr_carrier *carrier,
+                                 const struct nicbarr_carried *carried)
 {
     const struct nicbarr_order *order = carrier->order;
+    const uint32_t unit = unit_of(carrier, carried);
     struct stack stack;
+    if (!sound(carrier, carried, unit)) {
+        return NULL;
+    }
     stack_begin(carrier, &stack);
     for (uint32_t t = 0; t < order->npieces; ++t) {
         stack_push(&stack, carried, value_of(carrier, carried, &order->pieces[t], unit),
                    order->pieces[t].merges);
     }
-    memcpy(carried->to, stack.value[0], bytes_of(carried));
+    return stack.value[0];
 }
 
 static void put_side_by_side(const struct nicbarr_carrier *carrier,
@@ -208,18 +223,21 @@ static void put_side_by_side(const struct nicbarr_carrier *carrier,
 
 void nicbarr_carrier_take(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
 {
-    const uint32_t bytes = bytes_of(carried);
-    const uint32_t unit = nicbarr_carrier_unit(carrier->order->most, bytes);
+    const uint32_t unit = unit_of(carrier, carried);
     if (!sound(carrier, carried, unit)) {
         carried->rc = MPI_ERR_TRUNCATE;
+    } else if (NULL != carried->to && 0 != carried->apart) {
+        put_side_by_side(carrier, carried, unit);
     } else if (NULL != carried->to) {
-        if (0 != carried->apart) {
-            put_side_by_side(carrier, carried, unit);
-        } else {
-            combine(carrier, carried, unit);
-        }
-        carried->to += bytes;
+        memcpy(carried->to, nicbarr_carrier_combine(carrier, carried), bytes_of(carried));
     }
+    nicbarr_carrier_next(carrier, carried);
+}
+
+void nicbarr_carrier_next(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
+{
+    const uint32_t bytes = bytes_of(carried);
+    carried->to += NULL == carried->to ? 0 : bytes;
     carried->from += bytes;
     carried->left -= carried->count;
     carried->count = 0;

@@ -32,6 +32,10 @@ struct nicbarr_carrier {
     uint8_t *stack;       /* where values are combined: order->depth of them, ... */
     uint32_t stack_bytes; /* ... so far apart */
     uint32_t piece_most;  /* bytes of a vector that one epoch carries */
+    /* Of a rooted one (rooted.h): results come back by this one, from the rank that combines. NULL:
+     * all processes get all blocks. */
+    struct nicbarr_carrier *back;
+    int combiner;
     uint32_t begun, served;
     myr_word outstanding; /* non-blocking reductions that are not complete */
 };
@@ -63,6 +67,16 @@ struct nicbarr_handed {
     int rc; /* as above */
 };
 
+/* The result of an epoch of a rooted reduction on its way back. */
+struct nicbarr_returning {
+    struct nicbarr_result {
+        uint8_t *at; /* what this process sends, or where it gets it */
+        size_t bytes;
+    } result;
+    struct nicbarr_handed handed;
+    bool begun;
+};
+
 /* Bytes of a block with `pieces` pieces of a vector of `bytes`. */
 uint32_t nicbarr_carrier_unit(uint32_t pieces, uint32_t bytes);
 
@@ -90,5 +104,11 @@ bool nicbarr_carrier_go_on(struct nicbarr_carrier *carrier, struct nicbarr_carri
  * between by themselves, as all reductions before are complete. */
 void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 void nicbarr_carrier_take(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
+
+/* The same in two parts, for rooted carriers: combine what has come, on the rank that does (valid
+ * until the next; NULL: processes gave vectors of different lengths); go on behind the epoch. */
+uint8_t *nicbarr_carrier_combine(const struct nicbarr_carrier *carrier,
+                                 const struct nicbarr_carried *carried);
+void nicbarr_carrier_next(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
 #endif

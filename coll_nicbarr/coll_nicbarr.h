@@ -76,6 +76,7 @@ typedef struct mca_coll_nicbarr_component {
     struct nicbarr_parameters parameters;
     struct nicbarr_choice forced; /* NICBARR_ALGORITHMS: choose by measurement */
     enum nicbarr_way forced_ways[NICBARR_COLLECTIVES];
+    bool forced_rooted;          /* of MPI_Allreduce across nodes: one process is to combine */
     int output;                  /* Open MPI's output stream for this component */
     struct myr_segment *segment; /* NULL: this process could not join one */
     struct myr_waiter waiter;

@@ -76,7 +76,9 @@ static enum nicbarr_way take_way(enum nicbarr_collective collective, const char 
                                  const char *given)
 {
     const char *ours = nicbarr_way_name(collective, NICBARR_WAY_OURS);
-    if (0 == strcmp(given, ours)) {
+    const bool rooted = NICBARR_ALLREDUCE == collective && 0 == strcmp(given, "rooted");
+    if (0 == strcmp(given, ours) || rooted) {
+        mca_coll_nicbarr_component.forced_rooted |= rooted;
         return NICBARR_WAY_OURS;
     }
     if (0 == strcmp(given, nicbarr_way_name(collective, NICBARR_WAY_OWN))) {
@@ -98,6 +100,7 @@ static void take_parameters(void)
         nicbarr_complain("coll_nicbarr_nic \"%s\" is none; use one or several of %s. Using auto",
                          component->parameters.nic, nicbarr_nic_words(words, sizeof(words)));
     }
+    component->forced_rooted = false;
     take_algorithm();
     component->forced_ways[NICBARR_ALLREDUCE] =
         take_way(NICBARR_ALLREDUCE, "allreduce", component->parameters.allreduce);
@@ -130,6 +133,7 @@ static uint64_t parameters_digest(void)
                          (int)component->forced_ways[NICBARR_BCAST],
                          (int)component->forced_ways[NICBARR_ALLGATHER],
                          (int)component->forced_ways[NICBARR_GATHER],
+                         component->forced_rooted,
                          nicbarr_host_memory_only()};
     return nicbarr_digest(nicbarr_digest(0, NICBARR_VERSION, sizeof(NICBARR_VERSION)), alike,
                           sizeof(alike));

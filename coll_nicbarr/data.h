@@ -151,6 +151,13 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
 int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_carrier *carrier, void *data, size_t *bytes, int root);
 
+/* The same in steps: take a number; go on as far as it can, true when it is complete. */
+struct nicbarr_handed;
+void nicbarr_handed_begin(const mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm,
+                          struct nicbarr_carrier *carrier, struct nicbarr_handed *handed,
+                          void *data, size_t bytes, int root);
+bool nicbarr_handed_go_on(struct nicbarr_carrier *carrier, struct nicbarr_handed *handed);
+
 /* Bytes of a block in a group for broadcasts of up to `bytes`. */
 uint32_t nicbarr_bcast_unit(uint32_t bytes);
 

@@ -22,6 +22,7 @@
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/report.h"
+#include "coll_nicbarr/rooted.h"
 #include "coll_nicbarr/together.h"
 
 /* Collectives of a family go by the same groups. */
@@ -132,7 +133,7 @@ struct tuner {
 
 /* What is different for a family. */
 struct style {
-    bool broadcasts;
+    bool broadcasts, combines;
     /* Bytes of a block, for a class of so many. */
     uint32_t (*unit)(const struct tuner *t, uint32_t bytes);
     /* Have a carrier with this group; false if it is of no use, then the group is left. */
@@ -235,9 +236,9 @@ static int our_allgather(const struct tuner *t, struct nicbarr_carrier *carrier,
 }
 
 static const struct style styles[FAMILIES] = {
-    [REDUCTIONS] = {false, unit_to_reduce, open_to_reduce, own_allreduce, our_allreduce},
-    [BROADCASTS] = {true, unit_to_bcast, open_to_bcast, own_bcast, our_bcast},
-    [GATHERINGS] = {false, unit_to_gather, open_to_gather, own_allgather, our_allgather},
+    [REDUCTIONS] = {false, true, unit_to_reduce, open_to_reduce, own_allreduce, our_allreduce},
+    [BROADCASTS] = {true, false, unit_to_bcast, open_to_bcast, own_bcast, our_bcast},
+    [GATHERINGS] = {false, false, unit_to_gather, open_to_gather, own_allgather, our_allgather},
 };
 
 static int call(void *context, int candidate, int number)
@@ -250,16 +251,18 @@ static int call(void *context, int candidate, int number)
 /* ---- what competes ---- */
 
 /* Put the candidates' groups to use. Those that somebody cannot use are left out by all. */
-static int open_carriers(struct tuner *t)
+static int open_carriers(struct tuner *t, uint32_t number)
 {
     struct nicbarr_entrants *entrants = &t->entrants;
     double failed[NICBARR_CANDIDATES] = {0};
-    int kept = 1;
+    int kept = 1, rc;
     for (int c = 1; c < entrants->count; ++c) {
         failed[c] = !t->style->open(t, &entrants->group[c], entrants->choice[c], &t->carriers[c]);
         entrants->group[c] = (struct myr_nic_group){0};
     }
-    const int rc = nicbarr_maximum(t->comm, failed, entrants->count);
+    rc = nicbarr_rooted_join(t->module, t->comm, number, (uint32_t)t->bytes, t->carriers,
+                             entrants->count, failed, entrants->errors);
+    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(t->comm, failed, entrants->count) : rc;
     for (int c = 1; OMPI_SUCCESS == rc && c < entrants->count; ++c) {
         if (0 != failed[c]) {
             nicbarr_carrier_close(&t->carriers[c]);
@@ -276,11 +279,12 @@ static int open_carriers(struct tuner *t)
     return rc;
 }
 
-/* Does the algorithm that the person wants for barriers do for this family? */
+/* Does the algorithm do for this family? */
 static bool does(const struct style *style, enum nicbarr_algorithm algorithm)
 {
     return style->broadcasts ? NICBARR_DISSEMINATION == algorithm
-                             : nicbarr_algorithm_messages(algorithm);
+                             : nicbarr_algorithm_messages(algorithm) &&
+                                   (style->combines || nicbarr_algorithm_barrier(algorithm));
 }
 
 /* All that could be, or the one that the person wants for barriers, if that can carry data. */
@@ -289,9 +293,18 @@ static void list_candidates(struct tuner *t)
     const struct nicbarr_shape *shape = &t->module->shape;
     struct nicbarr_choice choice = mca_coll_nicbarr_component.forced;
     struct nicbarr_entrants *entrants = &t->entrants;
-    entrants->count = nicbarr_data_candidates(shape, t->style->broadcasts, entrants->choice);
-    if (1 == entrants->count || NICBARR_ALGORITHMS == choice.algorithm ||
-        !does(t->style, choice.algorithm)) {
+    entrants->count = nicbarr_data_candidates(
+        shape, t->style->broadcasts, t->style->combines ? t->style->unit(t, (uint32_t)t->bytes) : 0,
+        entrants->choice);
+    if (1 == entrants->count) {
+        return;
+    }
+    if (t->style->combines && mca_coll_nicbarr_component.forced_rooted) {
+        entrants->choice[1] = nicbarr_rooted_choice(shape, entrants->choice[1].nic);
+        entrants->count = 2;
+        return;
+    }
+    if (NICBARR_ALGORITHMS == choice.algorithm || !does(t->style, choice.algorithm)) {
         return;
     }
     choice.nic = 0 != choice.nic ? choice.nic : entrants->choice[1].nic;
@@ -385,14 +398,20 @@ static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t 
     int rc = free_choice ? ask_root(t, collective, size_class, &known) : OMPI_SUCCESS;
     *chosen = 0;
     *source = NICBARR_MEASURED;
+    struct nicbarr_choice choice;
+    const enum nicbarr_source known_by = nicbarr_unpack(known, &choice);
+    if (0 != known && NICBARR_OPENMPI != choice.algorithm && !does(t->style, choice.algorithm)) {
+        known = 0; /* somebody has written into the cache */
+    }
     if (OMPI_SUCCESS == rc && 0 != known) {
-        *source = nicbarr_unpack(known, &t->entrants.choice[1]);
-        t->entrants.count = NICBARR_OPENMPI == t->entrants.choice[1].algorithm ? 1 : 2;
+        *source = known_by;
+        t->entrants.choice[1] = choice;
+        t->entrants.count = NICBARR_OPENMPI == choice.algorithm ? 1 : 2;
     }
     if (OMPI_SUCCESS == rc && t->entrants.count > 1) {
         rc = nicbarr_entrants_join(t->module, t->comm, number, t->style->unit(t, bytes),
                                    t->style->broadcasts, &t->entrants);
-        rc = OMPI_SUCCESS == rc ? open_carriers(t) : rc;
+        rc = OMPI_SUCCESS == rc ? open_carriers(t, number) : rc;
     }
     if (OMPI_SUCCESS != rc || 1 == t->entrants.count) {
         return rc;

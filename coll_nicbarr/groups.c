@@ -57,6 +57,7 @@ static struct myr_nic_members members_of(const mca_coll_nicbarr_module_t *module
         .names = nodes->names[joining->choice.nic],
         .unit_most = joining->unit_most,
         .broadcasts = joining->broadcasts,
+        .rooted = NICBARR_ROOTED == joining->choice.algorithm,
     };
     members.key = myr_secret_derive(&module->secret, joining->number, &members.secret);
     return members;

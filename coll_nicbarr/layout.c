@@ -58,6 +58,7 @@ struct nicbarr_bytes nicbarr_layout_bytes(const struct nicbarr_shape *shape,
         bytes.others = myr_plan_messages_bytes(size, most_waits(choice, size));
         break;
     case NICBARR_OPENMPI:
+    case NICBARR_ROOTED:
     case NICBARR_ALGORITHMS:
         break;
     }
@@ -105,6 +106,7 @@ bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr
         return myr_plan_messages(plan, slots, group->rank, most_waits(choice, group->size),
                                  releases(choice), nicbarr_schedule_of, &among);
     case NICBARR_OPENMPI:
+    case NICBARR_ROOTED:
     case NICBARR_ALGORITHMS:
         break;
     }

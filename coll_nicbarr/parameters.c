@@ -67,9 +67,8 @@ static const struct {
     FLAG(nonblocking, true, 4, "Whether to serve MPI_Ibarrier and persistent barriers as well"),
     TEXT(allreduce, "auto", 2,
          "MPI_Allreduce and MPI_Iallreduce: auto (the faster one, as measured by size), openmpi "
-         "(Open "
-         "MPI's own), or exchange (by lines of shared memory, across nodes by the NICs, up to 4096 "
-         "bytes)"),
+         "(Open MPI's own), exchange (by lines of shared memory, across nodes by the NICs, up to "
+         "4096 bytes), or rooted (exchange, but across nodes one process combines)"),
     TEXT(reduce, "auto", 2,
          "The same for MPI_Reduce, and on one node for MPI_Ireduce; across nodes auto is openmpi"),
     TEXT(bcast, "auto", 2,

@@ -51,7 +51,8 @@ struct nicbarr_request {
         struct {
             struct nicbarr_carrier *carrier;
             struct nicbarr_carried carried;
-            bool looked; /* as above */
+            struct nicbarr_returning returning; /* if the carrier is rooted */
+            bool looked;                        /* as above */
             struct nicbarr_wait wait;
         } across;
         struct {

@@ -23,6 +23,7 @@ static const struct {
     [NICBARR_TREE] = {"tree", 1, 4096, 4, true},
     [NICBARR_DISSEMINATION] = {"dissemination", 1, 4096, 1, true},
     [NICBARR_PAIRWISE] = {"pairwise", 0, 0, 0, true},
+    [NICBARR_ROOTED] = {"rooted", 1, 4096, 4, true},
 };
 
 static const char *const none[] = {NULL};
@@ -89,7 +90,17 @@ bool nicbarr_algorithm_messages(enum nicbarr_algorithm algorithm)
     return algorithms[algorithm].messages;
 }
 
+bool nicbarr_algorithm_barrier(enum nicbarr_algorithm algorithm)
+{
+    return NICBARR_ROOTED != algorithm;
+}
+
 bool nicbarr_choice_parse(const char *text, struct nicbarr_choice *choice)
+{
+    return nicbarr_choice_parse_data(text, choice) && nicbarr_algorithm_barrier(choice->algorithm);
+}
+
+bool nicbarr_choice_parse_data(const char *text, struct nicbarr_choice *choice)
 {
     const size_t length = strcspn(text, ":@");
     for (int a = 0; a < NICBARR_ALGORITHMS; ++a) {
@@ -202,8 +213,10 @@ static void emit_pairwise(struct sheet *sheet, uint32_t size, uint32_t rank)
     }
 }
 
-/* Gather-broadcast over the tree in which the children of p are d p + 1 ... d p + d. */
-static void emit_tree(struct sheet *sheet, uint64_t degree, uint32_t size, uint32_t rank)
+/* Over the tree in which the children of p are d p + 1 ... d p + d: gather, and broadcast unless it
+ * ends at the root. */
+static void emit_tree(struct sheet *sheet, uint64_t degree, uint32_t size, uint32_t rank,
+                      bool rooted)
 {
     const uint64_t first = degree * rank + 1;
     const uint64_t end = first + degree < size ? first + degree : size;
@@ -217,9 +230,11 @@ static void emit_tree(struct sheet *sheet, uint64_t degree, uint32_t size, uint3
         const uint32_t parent = (uint32_t)((rank - 1) / degree);
         new_step(sheet);
         send_to(sheet, parent);
-        wait_for(sheet, parent);
+        if (!rooted) {
+            wait_for(sheet, parent);
+        }
     }
-    if (first < end) {
+    if (first < end && !rooted) {
         new_step(sheet);
         for (uint64_t child = first; child < end; ++child) {
             send_to(sheet, (uint32_t)child);
@@ -262,10 +277,11 @@ static void emit_barrier(struct sheet *sheet, struct nicbarr_choice choice, uint
         emit_pairwise(sheet, size, rank);
         break;
     case NICBARR_COUNTER: /* who counts last is the root: as a schedule, a star */
-        emit_tree(sheet, others, size, rank);
+        emit_tree(sheet, others, size, rank, false);
         break;
     case NICBARR_TREE:
-        emit_tree(sheet, parameter, size, rank);
+    case NICBARR_ROOTED:
+        emit_tree(sheet, parameter, size, rank, NICBARR_ROOTED == choice.algorithm);
         break;
     case NICBARR_OPENMPI:
     case NICBARR_ALGORITHMS:

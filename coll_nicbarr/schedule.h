@@ -4,8 +4,8 @@
  *
  * Called by the node's planner (plan.c), by the model (model.c), by the simulator (bench/nicsim)
  * and by the tests. Nothing here knows of Open MPI, of memory or of time. Invariants, tested for
- * every P up to 300: at the end every rank has heard, directly or not, of every rank; every send
- * has its wait; nobody sends to itself.
+ * every P up to 300: at the end every rank (of NICBARR_ROOTED: rank 0) has heard, directly or not,
+ * of every rank; every send has its wait; nobody sends to itself.
  */
 #ifndef NICBARR_SCHEDULE_H
 #define NICBARR_SCHEDULE_H
@@ -23,6 +23,8 @@ enum nicbarr_algorithm {
     NICBARR_TREE,    /* gather-broadcast over a tree (Buntinas; Zhang); parameter: degree */
     NICBARR_DISSEMINATION, /* n-way dissemination (Hoefler); parameter: n */
     NICBARR_PAIRWISE,      /* pairwise exchange (Buntinas), recursive doubling; no parameter */
+    NICBARR_ROOTED, /* no barrier: gather over a tree, for reductions (rooted.h); parameter: degree
+                     */
     NICBARR_ALGORITHMS
 };
 
@@ -45,12 +47,18 @@ bool nicbarr_choice_equal(struct nicbarr_choice a, struct nicbarr_choice b);
 /* Write the name of `choice` into text[NICBARR_CHOICE_TEXT]; returns text. */
 const char *nicbarr_choice_name(struct nicbarr_choice choice, char *text);
 
-/* Read a name; an omitted parameter gets its default. False where it is none or out of range, or
- * where a NIC is to play what is not made of messages. */
+/* Read a name of a barrier; an omitted parameter gets its default. False where it is none or out of
+ * range, or where a NIC is to play what is not made of messages. */
 bool nicbarr_choice_parse(const char *text, struct nicbarr_choice *choice);
+
+/* The same of what carries data: also of what is no barrier. */
+bool nicbarr_choice_parse_data(const char *text, struct nicbarr_choice *choice);
 
 /* Is it made of messages, so that any NIC can play it? */
 bool nicbarr_algorithm_messages(enum nicbarr_algorithm algorithm);
+
+/* Does every rank hear of every rank? */
+bool nicbarr_algorithm_barrier(enum nicbarr_algorithm algorithm);
 
 /* Greatest parameter that makes a difference for P processes; 0 where the algorithm has none. */
 uint32_t nicbarr_parameter_max(enum nicbarr_algorithm algorithm, uint32_t size);

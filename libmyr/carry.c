@@ -166,7 +166,7 @@ static void play(struct game *game)
 }
 
 /* Is everybody through, and knows everything? Then measure. */
-static bool complete(const struct game *game, struct myr_carry *carry)
+static bool complete(const struct game *game, bool rooted, struct myr_carry *carry)
 {
     for (uint32_t n = 0; n < game->nodes; ++n) {
         const struct player *player = &game->players[n];
@@ -178,7 +178,7 @@ static bool complete(const struct game *game, struct myr_carry *carry)
             carry->most = player->blocks[p] > carry->most ? player->blocks[p] : carry->most;
         }
         for (uint32_t other = 0; other < game->nodes; ++other) {
-            if (!player->knows[other]) {
+            if (!player->knows[other] && (0 == n || !rooted)) {
                 return false;
             }
         }
@@ -190,7 +190,7 @@ static bool complete(const struct game *game, struct myr_carry *carry)
 static bool hand_over(struct game *game, uint32_t node, struct myr_carry *carry)
 {
     struct player *player = &game->players[node];
-    carry->place_of = malloc(game->nodes * sizeof(*carry->place_of));
+    carry->place_of = calloc(game->nodes, sizeof(*carry->place_of));
     if (NULL == carry->place_of) {
         return false;
     }
@@ -204,7 +204,7 @@ static bool hand_over(struct game *game, uint32_t node, struct myr_carry *carry)
 }
 
 bool myr_carry_plan(uint32_t nodes, uint32_t node, myr_schedule_fn schedule_of, const void *context,
-                    struct myr_carry *carry)
+                    bool rooted, struct myr_carry *carry)
 {
     *carry = (struct myr_carry){.places = 0};
     struct game game = {nodes, NULL, false};
@@ -217,7 +217,7 @@ bool myr_carry_plan(uint32_t nodes, uint32_t node, myr_schedule_fn schedule_of, 
     }
     if (good) {
         play(&game);
-        good = !game.given_up && complete(&game, carry) && hand_over(&game, node, carry);
+        good = !game.given_up && complete(&game, rooted, carry) && hand_over(&game, node, carry);
     }
     for (uint32_t n = 0; NULL != game.players && n < nodes; ++n) {
         drop_player(&game.players[n]);

@@ -35,7 +35,7 @@ struct myr_carry {
 /* False when out of memory, with too many nodes, or where the schedules do not fit together. Give
  * it back by myr_carry_free(). */
 bool myr_carry_plan(uint32_t nodes, uint32_t node, myr_schedule_fn schedule_of, const void *context,
-                    struct myr_carry *carry);
+                    bool rooted, struct myr_carry *carry);
 void myr_carry_free(struct myr_carry *carry);
 
 #endif

@@ -41,8 +41,8 @@ enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_sche
         return too_many(error);
     }
     struct myr_nic_data *new = calloc(1, sizeof(*new));
-    if (NULL == new ||
-        !myr_carry_plan(members->nodes, members->node, schedule_of, context, &new->carry)) {
+    if (NULL == new || !myr_carry_plan(members->nodes, members->node, schedule_of, context,
+                                       members->rooted, &new->carry)) {
         free(new);
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }

@@ -43,6 +43,7 @@ struct myr_nic_members {
      * (nic_data.h), or of a broadcast. 0: it is for barriers. */
     uint32_t unit_most;
     bool broadcasts; /* that is what it is for (nic_bcast.h) */
+    bool rooted;     /* all nodes' blocks come to node 0 alone; the schedule is of that kind */
 };
 
 struct myr_player; /* what plays it, see group_player.h */

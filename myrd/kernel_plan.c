@@ -21,9 +21,8 @@ static enum myr_status check_steps(const struct myr_kernel_question *question,
         sends += question->steps[s].sends;
         waits += question->steps[s].waits;
     }
-    /* A node that sends nothing has no peer to ring by. One that waits for nothing learns
-     * nothing. */
-    if (sends != question->nsends || waits != question->nwaits || 0 == sends || 0 == waits) {
+    /* (A node without a peer has nobody to ring by.) */
+    if (sends != question->nsends || waits != question->nwaits || 0 == sends + waits) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: that is no schedule");
     }
     return MYR_OK;

@@ -45,6 +45,16 @@ for game in "2 1 pairwise" "3 2 tree:2" "4 1 dissemination:1" "2 3 dissemination
         *) check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]" soft ;;
     esac
 done
+# One process combines, and results come back by a broadcast.
+rooted=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce rooted
+    --mca coll_nicbarr_reduce exchange)
+for game in "2 3" "4 1" "3 2 --loss 10 --duplicate 5 --reorder 10 --seed $seed"; do
+    # shellcheck disable=SC2086 # words
+    set -- $game
+    check "one process of $1 hosts with $2 each combines ${3+over a bad network}" on_hosts "${@:3}" "$1" "$2" \
+        "${rooted[@]}" "${data[@]}" --steps $((($# > 2 ? 60 : 120) * longer / ($1 * $2)))
+    check "for all" said "MPI_Allreduce up to .* on $1 nodes: rooted:$(($1 - 1))@soft (parameter"
+done
 check "MPI_Ibcast, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --done
 check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
     --mca coll_nicbarr_report "$scratch/report" "$programs/data" --seed "$seed" --steps $((60 * longer))
@@ -81,6 +91,8 @@ else
         check "they carry it" carried "$1" "$3" kernel
         check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]" kernel
     done
+    check "one process combines" on_hosts --kernel 4 1 "${rooted[@]/#soft/kernel}" "${data[@]}" --steps $((30 * longer))
+    check "what the kernels carry" said "MPI_Allreduce up to .* on 4 nodes: rooted:3@kernel (parameter"
     for fault in "lost --loss 10" "repaired --duplicate 10 --reorder 20 --corrupt 10"; do
         # shellcheck disable=SC2086 # words
         set -- $fault
@@ -93,14 +105,15 @@ fi
 
 # ---- the same bits wherever the processes are
 
-digest() { # HOSTS PER-HOST
-    on_hosts "$@" "${ours[@]}" "${data[@]}" --digest &&
+digest() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
+    on_hosts "$@" "${data[@]}" --digest &&
         sed -n 's/^digest //p' "$scratch/out" >> "$scratch/digests"
 }
-one_digest() { [ "$(sort "$scratch/digests" | uniq -c | awk '{ print $1 }')" = 3 ]; }
-check "rounded sums of 6 processes on 1 host" digest 1 6
-check "on 2" digest 2 3
-check "on 6" digest 6 1
+one_digest() { [ "$(sort "$scratch/digests" | uniq -c | awk '{ print $1 }')" = 4 ]; }
+check "rounded sums of 6 processes on 1 host" digest 1 6 "${ours[@]}"
+check "on 2" digest 2 3 "${ours[@]}"
+check "on 6" digest 6 1 "${ours[@]}"
+check "and combined by one process" digest 6 1 "${rooted[@]}"
 check "have the same bits" one_digest
 
 # ---- over a bad network
@@ -126,6 +139,8 @@ cut_off() { # WHAT PACKETS MPIRUN-OPTION...: its error is told, and the job ends
 }
 check "a reduction that will never be complete" \
     cut_off reduction 400 "${reductions[@]}" --mca coll_nicbarr_bcast openmpi "${data[@]}" --steps 100000
+check "the same, where one process combines" \
+    cut_off "\(reduction\|broadcast\)" 400 "${rooted[@]}" "${data[@]}" --steps 100000
 check "a broadcast that will never be complete" cut_off broadcast 1500 "${ours[@]}" "${mismatched[@]}"
 check "packets that do not come through" on_hosts --cut 1-2 2 1 --mca coll_nicbarr_tune_after 5 \
     "$programs/data" --seed "$seed" --steps 40

@@ -43,13 +43,15 @@ static struct nicbarr_shape across(uint32_t nodes, uint32_t per_node, uint32_t p
 }
 
 /* What competes. */
-enum what { BARRIERS, REDUCTIONS, BROADCASTS, WHATS };
+enum what { BARRIERS, REDUCTIONS, LONG_REDUCTIONS, BROADCASTS, WHATS };
 
 static int list_candidates(enum what what, const struct nicbarr_shape *shape,
                            struct nicbarr_choice *choices)
 {
-    return BARRIERS == what ? nicbarr_candidates(shape, choices)
-                            : nicbarr_data_candidates(shape, BROADCASTS == what, choices);
+    static const uint32_t combined[WHATS] = {[REDUCTIONS] = 40, [LONG_REDUCTIONS] = 520};
+    return BARRIERS == what
+               ? nicbarr_candidates(shape, choices)
+               : nicbarr_data_candidates(shape, BROADCASTS == what, combined[what], choices);
 }
 
 static void expect_of(enum what what, struct nicbarr_shape shape, const char *names)
@@ -117,6 +119,16 @@ static void data_written_down(void **state)
     expect_of(REDUCTIONS, across(17, 1, KERNEL),
               "openmpi pairwise@kernel dissemination:1@kernel dissemination:3@kernel "
               "tree:4@kernel");
+    expect_of(LONG_REDUCTIONS, across(2, 1, SOFT), "openmpi pairwise@soft dissemination:1@soft");
+    expect_of(LONG_REDUCTIONS, across(3, 2, SOFT),
+              "openmpi pairwise@soft dissemination:1@soft tree:2@soft rooted:2@soft "
+              "dissemination:2@soft");
+    expect_of(LONG_REDUCTIONS, across(16, 1, KERNEL),
+              "openmpi pairwise@kernel dissemination:1@kernel dissemination:3@kernel "
+              "tree:4@kernel tree:15@kernel rooted:15@kernel dissemination:15@kernel");
+    expect_of(LONG_REDUCTIONS, across(17, 1, KERNEL),
+              "openmpi pairwise@kernel dissemination:1@kernel dissemination:3@kernel "
+              "tree:4@kernel");
     expect_of(BROADCASTS, across(2, 4, SOFT), "openmpi dissemination:1@soft");
     expect_of(BROADCASTS, across(3, 1, SOFT), "openmpi dissemination:1@soft dissemination:2@soft");
     expect_of(BROADCASTS, across(16, 1, SOFT),
@@ -161,7 +173,8 @@ static void check_shape(enum what what, const struct nicbarr_shape *shape)
         const struct nicbarr_choice choice = choices[c];
         assert_true(nicbarr_playable(shape, choice));
         assert_true(choice.parameter <= nicbarr_parameter_max(choice.algorithm, size));
-        assert_true(nicbarr_choice_parse(nicbarr_choice_name(choice, name), &again));
+        assert_true(nicbarr_choice_parse_data(nicbarr_choice_name(choice, name), &again));
+        assert_true(LONG_REDUCTIONS == what || nicbarr_algorithm_barrier(choice.algorithm));
         assert_true(nicbarr_choice_equal(choice, again));
         if (BROADCASTS == what && c > 0 && shape->nodes <= MYR_SPREAD_NODES) {
             check_spread(choice, shape->nodes);

@@ -6,7 +6,7 @@
  * same plan, and its sizes are those of the longest message and the largest buffer. At the end of
  * each epoch each node finds each node's block where the plan says, until it begins the next one.
  * The memory around a group is left alone. Schedules that are no barrier have no plan. Without
- * memory there is no plan, and nothing is kept.
+ * memory there is no plan, and nothing is kept. Of rooted schedules node 0 alone gets all blocks.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,6 +89,7 @@ struct flight {
 struct game {
     uint32_t nodes, unit_most;
     uint32_t first; /* the epoch before the first */
+    bool rooted;    /* node 0 alone gets all blocks, and the others begin no epoch before that */
     myr_schedule_fn schedule_of;
     const void *context;
     uint64_t random;
@@ -125,6 +126,9 @@ static void expect_blocks(const struct game *game, uint32_t node)
     const struct node *one = &game->node[node];
     const uint8_t *blocks = mcp_group_buffer(one->group, game->first + epoch);
     uint8_t expected[MCP_PAYLOAD_MOST];
+    if (game->rooted && 0 != node) {
+        return;
+    }
     for (uint32_t other = 0; other < game->nodes && 0 != epoch; ++other) {
         write_block(expected, epoch, other, unit);
         assert_true(one->data.carry.place_of[other] < one->data.carry.places);
@@ -203,7 +207,8 @@ static void ask(struct game *game)
 static bool host_comes(struct game *game, uint32_t node)
 {
     struct node *one = &game->node[node];
-    if (one->begun == EPOCHS || one->begun != done(game, node)) {
+    if (one->begun == EPOCHS || one->begun != done(game, node) ||
+        (game->rooted && one->begun != done(game, 0))) {
         return false;
     }
     expect_blocks(game, node);
@@ -254,8 +259,8 @@ static void make_node(struct game *game, uint32_t n)
 {
     struct node *node = &game->node[n];
     struct myr_schedule schedule;
-    assert_true(
-        myr_carry_plan(game->nodes, n, game->schedule_of, game->context, &node->data.carry));
+    assert_true(myr_carry_plan(game->nodes, n, game->schedule_of, game->context, game->rooted,
+                               &node->data.carry));
     assert_true(game->schedule_of(game->context, n, &schedule));
     const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
     const struct myr_carry *carry = &node->data.carry;
@@ -321,10 +326,11 @@ static void end_game(struct game *game)
     free(game->flights);
 }
 
-static void play_all(uint32_t nodes, myr_schedule_fn schedule_of, const void *context,
+static void play_all(uint32_t nodes, myr_schedule_fn schedule_of, const void *context, bool rooted,
                      uint64_t *random)
 {
-    struct game game = {.nodes = nodes, .schedule_of = schedule_of, .context = context};
+    struct game game = {
+        .nodes = nodes, .schedule_of = schedule_of, .context = context, .rooted = rooted};
     game.random = crew_random(random);
     game.unit_most = MCP_BLOCK_UNIT * (1 + crew_below(random, 4));
     game.first = UINT32_MAX - crew_below(random, 2 * EPOCHS);
@@ -348,7 +354,7 @@ static void play_choice(enum nicbarr_algorithm algorithm, uint32_t parameter, ui
     const struct nicbarr_among among = {{algorithm, parameter, 0}, nodes};
     const uint32_t most = nicbarr_parameter_max(algorithm, nodes);
     if (parameter <= (0 == most ? 1 : most)) {
-        play_all(nodes, nicbarr_schedule_of, &among, random);
+        play_all(nodes, nicbarr_schedule_of, &among, !nicbarr_algorithm_barrier(algorithm), random);
     }
 }
 
@@ -364,9 +370,11 @@ static void every_algorithm(void **state)
         }
         for (size_t d = 0; d < sizeof(degrees) / sizeof(degrees[0]); ++d) {
             play_choice(NICBARR_TREE, degrees[d], nodes, &random);
+            play_choice(NICBARR_ROOTED, degrees[d], nodes, &random);
         }
         play_choice(NICBARR_DISSEMINATION, nodes - 1, nodes, &random);
         play_choice(NICBARR_TREE, nodes - 1, nodes, &random);
+        play_choice(NICBARR_ROOTED, nodes - 1, nodes, &random);
     }
 }
 
@@ -384,7 +392,8 @@ static void many_nodes(void **state)
     play_choice(NICBARR_TREE, MYR_CARRY_NODES - 1, MYR_CARRY_NODES, &random);
     const struct nicbarr_among among = {{NICBARR_TREE, 4, 0}, MYR_CARRY_NODES + 1};
     struct myr_carry carry;
-    assert_false(myr_carry_plan(MYR_CARRY_NODES + 1, 0, nicbarr_schedule_of, &among, &carry));
+    assert_false(
+        myr_carry_plan(MYR_CARRY_NODES + 1, 0, nicbarr_schedule_of, &among, false, &carry));
 }
 
 /* ---- barriers drawn at random, and what is no barrier ---- */
@@ -467,11 +476,11 @@ static void any_barrier(void **state)
     for (uint32_t i = 0; i < 300; ++i) {
         struct myr_carry carry;
         draw_barrier(&drawn, &random);
-        if (myr_carry_plan(drawn.nodes, 0, drawn_schedule, &drawn, &carry)) {
+        if (myr_carry_plan(drawn.nodes, 0, drawn_schedule, &drawn, false, &carry)) {
             const bool small = carry.places < 2000;
             myr_carry_free(&carry);
             if (small) {
-                play_all(drawn.nodes, drawn_schedule, &drawn, &random);
+                play_all(drawn.nodes, drawn_schedule, &drawn, false, &random);
             }
         }
     }
@@ -481,7 +490,7 @@ static void expect_no_plan(void)
 {
     struct myr_carry carry;
     for (uint32_t n = 0; n < drawn.nodes; ++n) {
-        assert_false(myr_carry_plan(drawn.nodes, n, drawn_schedule, &drawn, &carry));
+        assert_false(myr_carry_plan(drawn.nodes, n, drawn_schedule, &drawn, false, &carry));
         assert_null(carry.blocks);
         assert_null(carry.at);
         assert_null(carry.place_of);
@@ -510,7 +519,12 @@ static void no_barrier(void **state)
         add_wait(&drawn.node[n], (n + 2) % 3, false);
     }
     uint64_t random = crew_seed() + 3;
-    play_all(3, drawn_schedule, &drawn, &random);
+    play_all(3, drawn_schedule, &drawn, false, &random);
+    draw_nothing(3); /* not even node 0 hears of all */
+    add_send(&drawn.node[1], 0, false);
+    add_wait(&drawn.node[0], 1, false);
+    struct myr_carry carry;
+    assert_false(myr_carry_plan(3, 0, drawn_schedule, &drawn, true, &carry));
     draw_nothing(2); /* both wait first */
     for (uint32_t n = 0; n < 2; ++n) {
         add_wait(&drawn.node[n], 1 - n, false);
@@ -547,7 +561,7 @@ static void buffers_that_explode(void **state)
         add_wait(&drawn.node[n], 0, true);
     }
     uint64_t random = crew_seed() + 4;
-    play_all(MOST_DRAWN, drawn_schedule, &drawn, &random);
+    play_all(MOST_DRAWN, drawn_schedule, &drawn, false, &random);
 }
 
 /* ---- no memory ---- */
@@ -564,7 +578,7 @@ static void without_memory(void **state)
         int more = 0;
         for (; !good; ++more) {
             allocations_left = more;
-            good = myr_carry_plan(some[i].size, 3, nicbarr_schedule_of, &some[i], &carry);
+            good = myr_carry_plan(some[i].size, 3, nicbarr_schedule_of, &some[i], false, &carry);
             allocations_left = -1;
             assert_int_equal(allocated - before, good ? 3 : 0);
         }

@@ -1262,7 +1262,8 @@ static void plan_schedule(struct mcp_kernel_plan *plan, bool carries, uint64_t *
     plan->nwaits = lengths.waits;
     struct myr_nic_data data = {.unit_most = 0};
     if (carries) {
-        assert_true(myr_carry_plan(asked.size, node, nicbarr_schedule_of, &asked, &data.carry));
+        assert_true(
+            myr_carry_plan(asked.size, node, nicbarr_schedule_of, &asked, false, &data.carry));
         plan->places = data.carry.places;
         plan->unit_most =
             myr_nic_data_fit(&data.carry, 16 + crew_below(random, 4096), MCP_KERNEL_BUFFER);

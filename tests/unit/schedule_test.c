@@ -204,6 +204,8 @@ static struct allowance allowance(struct nicbarr_choice choice, uint32_t size)
         return (struct allowance){size > 1 ? 2 : 0, 2 * ((uint64_t)size - 1)};
     case NICBARR_TREE:
         return (struct allowance){2 * height(choice.parameter, size), 2 * ((uint64_t)size - 1)};
+    case NICBARR_ROOTED:
+        return (struct allowance){height(choice.parameter, size), size - 1};
     case NICBARR_DISSEMINATION: /* the smallest R with (n + 1)^R >= P */
         for (uint64_t reach = 1; reach < size; reach *= (uint64_t)choice.parameter + 1) {
             const uint64_t worth = (size - 1) / reach; /* peers at a new multiple of `reach` */
@@ -237,6 +239,8 @@ static uint32_t steps_allowed(struct nicbarr_choice choice, uint32_t size, uint3
         const bool parent = (uint64_t)degree * rank + 1 < size;
         return (parent ? 2 : 0) + (0 != rank);
     }
+    case NICBARR_ROOTED: /* gather, to the parent */
+        return ((uint64_t)degree * rank + 1 < size) + (0 != rank);
     case NICBARR_PAIRWISE:
         while (2 * core <= size) {
             core *= 2;
@@ -269,7 +273,8 @@ static void play(struct nicbarr_choice choice, uint32_t size)
     for (uint32_t r = 0; r < size; ++r) {
         const struct player *player = &game.players[r];
         GAME_CHECK(&game, player->step == player->schedule.nsteps); /* or it waits for ever */
-        for (uint32_t q = 0; q < size; ++q) {
+        const bool all = 0 == r || nicbarr_algorithm_barrier(choice.algorithm);
+        for (uint32_t q = 0; all && q < size; ++q) {
             GAME_CHECK(&game, 0 != (player->heard[q / 64] >> (q % 64) & 1));
         }
         GAME_CHECK(&game, player->schedule.nsteps == steps_allowed(choice, size, r, allowed.hops));
@@ -315,6 +320,12 @@ static void tree(void **state)
 {
     (void)state;
     PLAY_WITH(NICBARR_TREE, 1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 64, UINT32_MAX);
+}
+
+static void rooted(void **state)
+{
+    (void)state;
+    PLAY_WITH(NICBARR_ROOTED, 1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 64, UINT32_MAX);
 }
 
 static void pairwise(void **state)
@@ -493,6 +504,14 @@ static void round_trip(void **state)
         expect_round_trip((struct nicbarr_choice){NICBARR_COUNTER, parameter, 0});
         expect_round_trip((struct nicbarr_choice){NICBARR_TREE, parameter, 0});
         expect_round_trip((struct nicbarr_choice){NICBARR_DISSEMINATION, parameter, 0});
+    }
+    for (uint32_t nic = 0; nic <= KERNEL; ++nic) { /* no barrier, so it is read as data's alone */
+        const struct nicbarr_choice choice = {NICBARR_ROOTED, 7, nic};
+        struct nicbarr_choice read;
+        char name[NICBARR_CHOICE_TEXT];
+        assert_false(nicbarr_choice_parse(nicbarr_choice_name(choice, name), &read));
+        assert_true(nicbarr_choice_parse_data(name, &read));
+        assert_true(nicbarr_choice_equal(choice, read));
     }
     expect_round_trip((struct nicbarr_choice){NICBARR_PAIRWISE, 0, KERNEL});
     for (uint32_t parameter = 1; parameter <= 4096; ++parameter) {
@@ -702,6 +721,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dissemination),
         cmocka_unit_test(tree),
+        cmocka_unit_test(rooted),
         cmocka_unit_test(pairwise),
         cmocka_unit_test(flags),
         cmocka_unit_test(counter),

@@ -56,7 +56,7 @@ uint32_t wire_group_carry(struct wire_group *group, uint32_t unit_most)
     const struct nicbarr_among among = {group->choice, group->size};
     group->carry = must(calloc(group->size, sizeof(*group->carry)));
     for (uint32_t r = 0; r < group->size; ++r) {
-        if (!myr_carry_plan(group->size, r, nicbarr_schedule_of, &among, &group->carry[r])) {
+        if (!myr_carry_plan(group->size, r, nicbarr_schedule_of, &among, false, &group->carry[r])) {
             must(NULL);
         }
     }
