@@ -151,7 +151,7 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
         }
         link = &group->next_active;
         if (0 != group->farewell && group->farewell >= FAREWELL_ASKS) {
-            group->patience.ends_ns = 0; /* peers that miss something of ours ask us */
+            group->patience.ends_ns = 0; /* until somebody asks us */
             continue;
         }
         if (mcp_patience_ended(&group->patience, now_ns)) {
@@ -333,10 +333,15 @@ static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
     }
 }
 
-static void answer(struct mcp_board *board, struct mcp_counters *counters, struct mcp_group *group,
-                   const struct mcp_collective_part *part)
+/* (Who asks lives on. It may have what a farewell has stopped asking for.) */
+static void answer(struct mcp_collective *c, struct mcp_board *board, struct mcp_counters *counters,
+                   struct mcp_group *group, const struct mcp_collective_part *part)
 {
     struct mcp_message message;
+    if (group->farewell >= FAREWELL_ASKS && mcp_group_waits_now(group)) {
+        group->farewell = 1;
+        wait_from(c, group, board->ops.now_ns(board));
+    }
     if (!mcp_group_answer(group, part->node, part->slot, part->epoch, &message)) {
         return;
     }
@@ -411,7 +416,7 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
         return;
     }
     if (MCP_ASK == header->type) {
-        answer(board, counters, group, part);
+        answer(c, board, counters, group, part);
         return;
     }
     const enum mcp_recorded recorded =
