@@ -40,10 +40,10 @@ struct mcp_bcast_slot {
 };
 
 /* Of a window: all its bytes, and slots. */
-enum { MCP_BCAST_BYTES = 16384, MCP_BCAST_SLOTS = 64 };
+enum { MCP_BCAST_BYTES = 65536, MCP_BCAST_SLOTS = 64 };
 
 /* How far apart slots are for blocks of `block` bytes, a multiple of MCP_BLOCK_UNIT and at most
- * MCP_PAYLOAD_MOST; and how many there are then: at least 8. */
+ * MCP_PAYLOAD_MOST; and how many there are then: at least 32. */
 static inline uint32_t mcp_bcast_slot_bytes(uint32_t block)
 {
     return (uint32_t)sizeof(struct mcp_bcast_slot) + block;

@@ -20,7 +20,7 @@
 
 #include "firmware/siphash.h"
 
-enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 4 };
+enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 5 };
 
 enum mcp_type {
     /* Collectives: idempotent, hence without acknowledgement. */

@@ -75,7 +75,7 @@ static enum myr_status check_bcast(const struct myr_kernel_question *question,
 {
     const uint32_t head = sizeof(struct mcp_bcast_slot);
     const uint32_t window = question->window, slot_bytes = question->slot_bytes;
-    bool good = window >= 8 && window <= MCP_BCAST_SLOTS && 0 == (window & (window - 1)) &&
+    bool good = window >= 32 && window <= MCP_BCAST_SLOTS && 0 == (window & (window - 1)) &&
                 0 == slot_bytes % MCP_BLOCK_UNIT && slot_bytes > head &&
                 slot_bytes - head <= MCP_PAYLOAD_MOST && window * slot_bytes <= MCP_BCAST_BYTES &&
                 0 == question->places && 0 == question->unit_most;

@@ -124,7 +124,7 @@ _Static_assert(sizeof(struct mcp_kernel_line) == MYR_LINE, "a line is a line of 
 /* What has come in the last even and odd epoch of a group that carries data; or, all of it, the
  * window of a group that broadcasts. Each has a map of its own, of one user, whose processes may
  * map it to read. */
-enum { MCP_KERNEL_BUFFER = 8192 /* bytes, for an epoch */ };
+enum { MCP_KERNEL_BUFFER = 32768 /* bytes, for an epoch */ };
 struct mcp_kernel_buffer {
     uint64_t word[2][MCP_KERNEL_BUFFER / 8];
 };

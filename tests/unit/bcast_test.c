@@ -423,6 +423,21 @@ static void everybody_reads_every_block(void **state)
 
 /* ---- the window ---- */
 
+/* Credits cost a barrier for half a window. So that they are few, it has many slots whatever the
+ * blocks are; and all that have room, up to the most. */
+static void a_window_has_many_slots(void **state)
+{
+    (void)state;
+    for (uint32_t block = MCP_BLOCK_UNIT; block <= MCP_PAYLOAD_MOST; block += MCP_BLOCK_UNIT) {
+        const uint32_t slot_bytes = mcp_bcast_slot_bytes(block);
+        const uint32_t window = mcp_bcast_window(slot_bytes);
+        assert_true(32 == window || 64 == window);
+        assert_true(mcp_bcast_place(window, slot_bytes, window - 1) + slot_bytes <=
+                    MCP_BCAST_BYTES);
+        assert_true(64 == window || 2 * window * slot_bytes > MCP_BCAST_BYTES);
+    }
+}
+
 static void a_root_is_ahead_by_a_window(void **state)
 {
     static struct game game;
@@ -706,6 +721,7 @@ int main(void)
         cmocka_unit_test(no_other_schedule_has_one),
         cmocka_unit_test(each_root_has_a_tree),
         cmocka_unit_test(everybody_reads_every_block),
+        cmocka_unit_test(a_window_has_many_slots),
         cmocka_unit_test(a_root_is_ahead_by_a_window),
         cmocka_unit_test(a_question_goes_up_to_the_root),
         cmocka_unit_test(what_is_of_no_use_changes_nothing),

@@ -296,28 +296,28 @@ static void windows_that_have_no_room_are_refused(void **state)
         bool good;
     } cases[] = {
         {64, head + 8, 0, 0, 0, true},
-        {64, 256, 0, 0, 0, true},
-        {64, 264, 0, 0, 0, false}, /* no buffer is that long */
-        {32, 264, 0, 0, 0, true},
-        {8, most, 0, 0, 0, true},
-        {8, most + 8, 0, 0, 0, false}, /* nor is a packet */
+        {64, 1024, 0, 0, 0, true},
+        {64, 1032, 0, 0, 0, false}, /* no buffer is that long */
+        {32, 1032, 0, 0, 0, true},
+        {32, most, 0, 0, 0, true},
+        {32, most + 8, 0, 0, 0, false}, /* nor is a packet */
+        {64, most, 0, 0, 0, false},
         {16, most, 0, 0, 0, false},
-        {4, most, 0, 0, 0, false},
         {0, most, 0, 0, 0, false},
-        {8, 0, 0, 0, 0, false},
-        {8, 8, 0, 0, 0, false},
-        {8, head, 0, 0, 0, false},
-        {8, head + 4, 0, 0, 0, false}, /* not whole words */
-        {9, head + 8, 0, 0, 0, false}, /* no power of two */
-        {24, head + 8, 0, 0, 0, false},
+        {32, 0, 0, 0, 0, false},
+        {32, 8, 0, 0, 0, false},
+        {32, head, 0, 0, 0, false},
+        {32, head + 4, 0, 0, 0, false}, /* not whole words */
+        {33, head + 8, 0, 0, 0, false}, /* no power of two */
+        {48, head + 8, 0, 0, 0, false},
         {128, head + 8, 0, 0, 0, false},
         {UINT32_C(1) << 31, head + 8, 0, 0, 0, false},
         {UINT32_MAX, head + 8, 0, 0, 0, false},
-        {8, UINT32_MAX - 7, 0, 0, 0, false},
+        {32, UINT32_MAX - 7, 0, 0, 0, false},
         {64, UINT32_C(1) << 26, 0, 0, 0, false}, /* the product of both is 0 */
-        {8, head + 8, 2, 8, 0, false},
-        {8, head + 8, 0, 8, 0, false},
-        {8, head + 8, 0, 0, 1, false},
+        {32, head + 8, 2, 8, 0, false},
+        {32, head + 8, 0, 8, 0, false},
+        {32, head + 8, 0, 0, 1, false},
     };
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
         struct myr_kernel_question question = question_of_two(1, "127.0.0.2");

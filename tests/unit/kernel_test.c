@@ -51,7 +51,7 @@ enum {
     MOST_NODES = 20,
     TRACES = 60,
     EVENTS = 80,
-    ROOM = 1 << 15,                                              /* bytes for a group */
+    ROOM = (1 << 14) + sizeof(struct mcp_kernel_buffer),         /* bytes for a group */
     SENDS = 512,                                                 /* at the most, by one event */
     MOST_PAYLOAD = MCP_COLLECTIVE_BYTES + MCP_PAYLOAD_MOST + 16, /* bytes */
     SKIPPED = 77,                                                /* Automake's word for it */
