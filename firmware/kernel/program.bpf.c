@@ -405,11 +405,26 @@ static __always_inline struct mcp_kernel_buffer *buffer_at(uint32_t place)
     return buffer ? bpf_map_lookup_elem(buffer, &zero) : NULL;
 }
 
-enum { BUFFER_WORDS = sizeof(struct mcp_kernel_buffer) / 8 };
+enum { BUFFER_WORDS = sizeof(struct mcp_kernel_buffer) / 8, LINE_WORDS = 8 };
 
 static __always_inline uint64_t *word_at(struct mcp_kernel_buffer *buffer, uint32_t word)
 {
     return &buffer->word[0][0] + word % BUFFER_WORDS;
+}
+
+/* As many words as a line of memory has, from this one on. To look at the place of each word would
+ * take longer than to copy it. */
+static __always_inline uint64_t *line_of_words(struct mcp_kernel_buffer *buffer, uint32_t word)
+{
+    const uint32_t place = word % BUFFER_WORDS, last = BUFFER_WORDS - LINE_WORDS;
+    return &buffer->word[0][0] + (place < last ? place : last);
+}
+
+static __always_inline void copy_line(uint64_t *to, const uint64_t *from)
+{
+    for (uint32_t w = 0; w < LINE_WORDS; ++w) {
+        to[w] = from[w];
+    }
 }
 
 /* Where an epoch's data begin. */
@@ -426,7 +441,12 @@ static __always_inline uint32_t epoch_word(uint32_t epoch)
 static __always_inline void keep(struct mcp_kernel_buffer *buffer, uint32_t first,
                                  const struct payload *payload, uint32_t bytes)
 {
-    for (uint32_t w = 0; w < PAYLOAD_WORDS && w < bytes / 8; ++w) {
+    const uint32_t words = bytes / 8;
+    uint32_t w = 0;
+    for (; w + LINE_WORDS <= PAYLOAD_WORDS && w + LINE_WORDS <= words; w += LINE_WORDS) {
+        copy_line(line_of_words(buffer, first + w), &payload->word[w]);
+    }
+    for (; w < PAYLOAD_WORDS && w < words; ++w) {
         *word_at(buffer, first + w) = payload->word[w];
     }
 }
@@ -442,7 +462,11 @@ __attribute__((noinline)) int mcp_fetch(struct payload *payload, struct mcp_kern
     if (!payload || !buffer) {
         return 0;
     }
-    for (uint32_t w = 0; w < PAYLOAD_WORDS && w < words; ++w) {
+    uint32_t w = 0;
+    for (; w + LINE_WORDS <= PAYLOAD_WORDS && w + LINE_WORDS <= words; w += LINE_WORDS) {
+        copy_line(&payload->word[w], line_of_words(buffer, first + w));
+    }
+    for (; w < PAYLOAD_WORDS && w < words; ++w) {
         payload->word[w] = *word_at(buffer, first + w);
     }
     return 1;

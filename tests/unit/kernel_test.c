@@ -1945,6 +1945,24 @@ static void only_members_broadcasts_are_believed(void **state)
     }
 }
 
+/* A block of each length, in the last slot: it comes whole, and nothing behind it is written. (One
+ * of 1008 bytes ends where the buffer does.) */
+static void blocks_of_each_length(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 22;
+    for (uint32_t bytes = MCP_BLOCK_UNIT; bytes <= MCP_PAYLOAD_MOST; bytes += MCP_BLOCK_UNIT) {
+        open_small_with_window(bytes);
+        const uint32_t last = pair.plan.window - 1;
+        event_packet(&pair, make_block(last, bytes, &random), &random);
+        assert_int_equal(slot_in(&pair, pair.buffer, last)->number, last);
+        event_packet(&pair, make_block(last - 1, bytes, &random), &random);
+        assert_int_equal(slot_in(&pair, pair.buffer, last - 1)->number, last - 1);
+        close_pair(&pair);
+    }
+    expect_nothing_more();
+}
+
 /* Nobody broadcasts in a group without a window, whatever else it has. And a root that is no node
  * of the group could make a circle of parents: nobody asks for its blocks, or answers. */
 static void broadcasts_of_nobody(void **state)
@@ -3125,6 +3143,7 @@ int main(void)
         cmocka_unit_test(only_members_are_believed),
         cmocka_unit_test(only_members_data_are_believed),
         cmocka_unit_test(only_members_broadcasts_are_believed),
+        cmocka_unit_test(blocks_of_each_length),
         cmocka_unit_test(broadcasts_of_nobody),
         cmocka_unit_test(farewells),
         cmocka_unit_test(farewells_of_broadcasts),
