@@ -24,6 +24,7 @@
  *   data_across.c when they are served, and is that faster?
  *   carrier.c     one of them under way                 order.c       the order of combining (pure)
  *   bcast.c       MPI_Bcast                      gather.c   MPI_Allgather, MPI_Gather
+ *   stream.c      how it goes on one node
  *   layout.c      from a choice to a plan in a record's memory
  *   schedule.c    the algorithms (pure)              model.c  what they should cost (pure)
  *   shape.c       what a choice depends on (pure)    candidates.c  what is worth measuring (pure)

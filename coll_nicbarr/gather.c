@@ -14,25 +14,10 @@
 #include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/packing.h"
 
-/* A side of it: so many elements of a type are a block. */
-struct side {
-    uint8_t *data;
-    int count;
-    ompi_datatype_t *type;
-};
-
 struct gathering {
     struct nicbarr_taker taker;
     size_t block; /* bytes */
 };
-
-/* The block of a rank in the memory where all are received. */
-static struct side received(const struct side *to, uint32_t rank)
-{
-    ptrdiff_t lower, extent;
-    (void)ompi_datatype_get_extent(to->type, &lower, &extent);
-    return (struct side){to->data + (ptrdiff_t)rank * to->count * extent, to->count, to->type};
-}
 
 static void take(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes)
 {
@@ -80,7 +65,8 @@ static int move(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, co
 
 /* `to` counts only where this process gets them. */
 static int gather(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                  const struct side *from, const struct side *to, bool gets, size_t block)
+                  const struct nicbarr_side *from, const struct nicbarr_side *to, bool gets,
+                  size_t block)
 {
     const int size = ompi_comm_size(comm);
     uint8_t packed[NICBARR_EXCHANGE_MOST], all[NICBARR_EXCHANGE_MOST];
@@ -112,10 +98,10 @@ MYR_HOT int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t 
         return module->allgather.function(from, from_count, from_type, to, to_count, to_type, comm,
                                           module->allgather.module);
     }
-    const struct side all = {to, to_count, to_type};
-    const struct side own = MPI_IN_PLACE == from
-                                ? received(&all, (uint32_t)ompi_comm_rank(comm))
-                                : (struct side){(void *)from, from_count, from_type};
+    const struct nicbarr_side all = {to, to_count, to_type};
+    const struct nicbarr_side own =
+        MPI_IN_PLACE == from ? nicbarr_block_of(&all, (uint32_t)ompi_comm_rank(comm))
+                             : (struct nicbarr_side){(void *)from, from_count, from_type};
     return gather(module, comm, &own, &all, true, block);
 }
 
@@ -132,9 +118,9 @@ MYR_HOT int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *fr
         return module->gather.function(from, from_count, from_type, to, to_count, to_type, root,
                                        comm, module->gather.module);
     }
-    const struct side all = {to, to_count, to_type};
-    const struct side own = MPI_IN_PLACE == from
-                                ? received(&all, (uint32_t)root)
-                                : (struct side){(void *)from, from_count, from_type};
+    const struct nicbarr_side all = {to, to_count, to_type};
+    const struct nicbarr_side own =
+        MPI_IN_PLACE == from ? nicbarr_block_of(&all, (uint32_t)root)
+                             : (struct nicbarr_side){(void *)from, from_count, from_type};
     return gather(module, comm, &own, &all, is_root, block);
 }

@@ -24,6 +24,22 @@ static inline size_t nicbarr_packed_bytes(int count, const ompi_datatype_t *type
     return size * (size_t)count;
 }
 
+/* A side of a gathering or scattering: so many elements of a type are a block. */
+struct nicbarr_side {
+    uint8_t *data;
+    int count;
+    ompi_datatype_t *type;
+};
+
+/* The block of a rank in the memory where all are. */
+static inline struct nicbarr_side nicbarr_block_of(const struct nicbarr_side *all, uint32_t rank)
+{
+    ptrdiff_t lower, extent;
+    (void)ompi_datatype_get_extent(all->type, &lower, &extent);
+    return (struct nicbarr_side){all->data + (ptrdiff_t)rank * all->count * extent, all->count,
+                                 all->type};
+}
+
 /* `count` elements from memory to so many bytes, and back. Open MPI's error. */
 int nicbarr_to_bytes(const void *from, int count, const ompi_datatype_t *type, void *packed,
                      size_t bytes);

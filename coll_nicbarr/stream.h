@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bytes of any length by the ring of one node (libmyr/ring.h): what one process has for all others,
+ * as a few lines, or else the ring's pieces.
+ *
+ * The sender does not wait for the others, until it is a whole ring ahead.
+ *
+ * A type with gaps is packed by Open MPI's convertor, as the sender's type need not be the others'.
+ * It packs into the pieces, and unpacks from them: there is no further copy.
+ */
+#ifndef NICBARR_STREAM_H
+#define NICBARR_STREAM_H
+
+#include "ompi/release.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "coll_nicbarr/data.h"
+#include "libmyr/ring.h"
+
+/* What a slot's note says: how many bytes there are, and */
+enum {
+    NICBARR_STREAM_BYTES = 0xffff,
+    NICBARR_STREAM_LAST = 1 << 16, /* no more follow */
+    NICBARR_STREAM_APART = 1 << 17 /* they are in the slot's piece */
+};
+
+_Static_assert((int)MYR_RING_PIECE <= (int)NICBARR_STREAM_BYTES,
+               "a note says how much is in a piece");
+
+/* Memory of the user that is yet to be sent, or to be received into. */
+struct nicbarr_rest {
+    uint8_t *data;
+    size_t bytes;
+    opal_convertor_t *convertor; /* NULL: it has no gaps */
+};
+
+/* Pack into `to`; an element is not cut, so there may be room left in the end. */
+uint32_t nicbarr_rest_pack(const struct nicbarr_rest *rest, void *to, size_t bytes);
+void nicbarr_rest_unpack(const struct nicbarr_rest *rest, const void *from, size_t bytes);
+
+/* Fill `to` with up to `most` bytes; returns how many there are. */
+static inline uint32_t nicbarr_rest_take(struct nicbarr_rest *rest, void *to, uint32_t most)
+{
+    uint32_t bytes = rest->bytes < most ? (uint32_t)rest->bytes : most;
+    if (NULL != rest->convertor) {
+        bytes = nicbarr_rest_pack(rest, to, bytes);
+    } else {
+        memcpy(to, rest->data, bytes);
+        rest->data += bytes;
+    }
+    rest->bytes -= 0 != bytes ? bytes : rest->bytes; /* the others do not wait for what fails */
+    return bytes;
+}
+
+static inline void nicbarr_rest_put(struct nicbarr_rest *rest, const void *from, size_t bytes)
+{
+    if (NULL != rest->convertor) {
+        nicbarr_rest_unpack(rest, from, bytes);
+    } else {
+        memcpy(rest->data, from, bytes);
+        rest->data += bytes;
+    }
+    rest->bytes -= bytes;
+}
+
+static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_rest rest)
+{
+    const bool large = rest.bytes > NICBARR_LINES_MOST;
+    uint32_t bytes;
+    do {
+        void *slot = myr_ring_next(ring);
+        bytes = large ? nicbarr_rest_take(&rest, myr_ring_piece(ring), MYR_RING_PIECE)
+                      : nicbarr_rest_take(&rest, slot, MYR_SLOT_BYTES);
+        myr_ring_write(ring, bytes | (0 == rest.bytes ? NICBARR_STREAM_LAST : 0) |
+                                 (large ? NICBARR_STREAM_APART : 0));
+    } while (0 != rest.bytes);
+}
+
+/* Where the bytes of the round are that has come. */
+static inline const uint8_t *nicbarr_stream_at(const struct myr_ring *ring,
+                                               const struct myr_slot *slot, uint32_t note)
+{
+    return 0 != (note & NICBARR_STREAM_APART) ? myr_ring_piece(ring) : slot->payload;
+}
+
+/* Take all that was sent; *used: how many bytes that was. Where the program is wrong, the sender
+ * sends another number of bytes. Then the error is that of a receive, and the next stream is in
+ * step again. */
+static inline int nicbarr_stream_receive(struct myr_ring *ring, struct nicbarr_rest rest,
+                                         size_t *used)
+{
+    const size_t room = rest.bytes;
+    uint32_t note;
+    int rc = OMPI_SUCCESS;
+    do {
+        const struct myr_slot *slot = myr_ring_await(ring);
+        note = myr_glance(&slot->note);
+        if (__builtin_expect((note & NICBARR_STREAM_BYTES) > rest.bytes, 0)) {
+            rc = MPI_ERR_TRUNCATE;
+            rest.bytes = 0; /* nothing of what follows is received */
+        } else {
+            nicbarr_rest_put(&rest, nicbarr_stream_at(ring, slot, note),
+                             note & NICBARR_STREAM_BYTES);
+        }
+        myr_ring_pass(ring);
+    } while (0 == (note & NICBARR_STREAM_LAST));
+    *used = room - rest.bytes;
+    return rc;
+}
+
+/* ---- the same by the convertor; `bytes`: of all these elements ---- */
+
+int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, int count,
+                               const ompi_datatype_t *type, size_t bytes);
+int nicbarr_stream_receive_packed(struct myr_ring *ring, void *to, int count,
+                                  const ompi_datatype_t *type, size_t bytes);
+
+#endif
