@@ -26,12 +26,12 @@ MYR_HOT int nicbarr_bcast(void *buffer, int count, ompi_datatype_t *type, int ro
     const bool is_root = root == (int)ring->rank;
     if (!ompi_datatype_is_predefined(type) ||
         !ompi_datatype_is_contiguous_memory_layout(type, count)) {
-        return is_root ? nicbarr_stream_send_packed(ring, buffer, count, type, bytes)
-                       : nicbarr_stream_receive_packed(ring, buffer, count, type, bytes);
+        return is_root ? nicbarr_stream_send_packed(ring, buffer, count, type, bytes, 0)
+                       : nicbarr_stream_receive_packed(ring, buffer, count, type, bytes, false);
     }
     const struct nicbarr_rest rest = {buffer, bytes, NULL};
     if (is_root) {
-        nicbarr_stream_send(ring, rest);
+        nicbarr_stream_send(ring, rest, 0);
         return OMPI_SUCCESS;
     }
     return nicbarr_stream_receive(ring, rest, &bytes);

@@ -24,7 +24,7 @@
  *   data_across.c when they are served, and is that faster?
  *   carrier.c     one of them under way                 order.c       the order of combining (pure)
  *   bcast.c       MPI_Bcast                      gather.c   MPI_Allgather, MPI_Gather
- *   stream.c      how it goes on one node
+ *   stream.c      how it goes on one node        scatter.c  MPI_Scatter
  *   layout.c      from a choice to a plan in a record's memory
  *   schedule.c    the algorithms (pure)              model.c  what they should cost (pure)
  *   shape.c       what a choice depends on (pure)    candidates.c  what is worth measuring (pure)
@@ -63,6 +63,7 @@ enum nicbarr_collective {
     NICBARR_REDUCE_USERS,
     NICBARR_ALLGATHER,
     NICBARR_GATHER,
+    NICBARR_SCATTER,
     NICBARR_COLLECTIVES
 };
 enum nicbarr_way {
@@ -121,6 +122,7 @@ typedef struct mca_coll_nicbarr_module {
     NICBARR_LOWER(ibcast) ibcast;
     NICBARR_LOWER(allgather) allgather;
     NICBARR_LOWER(gather) gather;
+    NICBARR_LOWER(scatter) scatter;
     /* Collectives that carry data, by their bytes: */
     struct {
         enum nicbarr_way way;
@@ -130,7 +132,7 @@ typedef struct mca_coll_nicbarr_module {
     uint32_t pending; /* across nodes: what is to be decided on, as bits: classes of MPI_Allreduce
                          and (NICBARR_PENDING_BCAST) MPI_Bcast, and NICBARR_PENDING_BARRIER */
     struct nicbarr_reducer reducer; /* all reductions' */
-    struct myr_ring ring;           /* MPI_Bcast's; no record: not set up (yet) */
+    struct myr_ring ring;           /* MPI_Bcast's and MPI_Scatter's; no record: not set up (yet) */
     bool declined;                  /* tried to set up, and all members went back to Open MPI's */
     bool tuning;                    /* MPI_Barrier is being measured, by means of Open MPI's own */
     bool agreed;                    /* all members can be served; valid: */

@@ -114,6 +114,8 @@ static void take_parameters(void)
         take_way(NICBARR_ALLGATHER, "allgather", component->parameters.allgather);
     component->forced_ways[NICBARR_GATHER] =
         take_way(NICBARR_GATHER, "gather", component->parameters.gather);
+    component->forced_ways[NICBARR_SCATTER] =
+        take_way(NICBARR_SCATTER, "scatter", component->parameters.scatter);
 }
 
 /* What must be equal in all processes of a communicator, or they would act differently. */
@@ -133,6 +135,7 @@ static uint64_t parameters_digest(void)
                          (int)component->forced_ways[NICBARR_BCAST],
                          (int)component->forced_ways[NICBARR_ALLGATHER],
                          (int)component->forced_ways[NICBARR_GATHER],
+                         (int)component->forced_ways[NICBARR_SCATTER],
                          component->forced_rooted,
                          nicbarr_host_memory_only()};
     return nicbarr_digest(nicbarr_digest(0, NICBARR_VERSION, sizeof(NICBARR_VERSION)), alike,

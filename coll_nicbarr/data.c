@@ -14,8 +14,8 @@ static const uint64_t first_sequence = UINT64_C(1) << 63;
 const char *nicbarr_collective_name(enum nicbarr_collective collective)
 {
     static const char *const names[] = {
-        "MPI_Allreduce",     "MPI_Reduce",    "MPI_Bcast", "MPI_Allreduce (user)",
-        "MPI_Reduce (user)", "MPI_Allgather", "MPI_Gather"};
+        "MPI_Allreduce",     "MPI_Reduce",    "MPI_Bcast",  "MPI_Allreduce (user)",
+        "MPI_Reduce (user)", "MPI_Allgather", "MPI_Gather", "MPI_Scatter"};
     return names[collective];
 }
 
@@ -24,7 +24,7 @@ const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_wa
     if (NICBARR_WAY_OURS != way) {
         return "openmpi";
     }
-    return NICBARR_BCAST == collective ? "ring" : "exchange";
+    return nicbarr_data_by_ring(collective) ? "ring" : "exchange";
 }
 
 bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes)
@@ -33,7 +33,7 @@ bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int pr
     const bool reduces = NICBARR_ALLREDUCE == collective ||
                          (NICBARR_REDUCE == collective && NICBARR_WAY_OURS == forced);
     const bool served =
-        across ? (reduces || NICBARR_BCAST == collective || NICBARR_ALLGATHER == collective) &&
+        across ? (reduces || nicbarr_data_by_ring(collective) || NICBARR_ALLGATHER == collective) &&
                      processes <= NICBARR_DATA_RANKS
                : processes > 1 && processes <= NICBARR_DATA_PROCESSES;
     return served && NICBARR_WAY_OWN != forced && nicbarr_host_memory_only();
@@ -47,7 +47,7 @@ static void take_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
 {
     struct myr_waiter *waiter = &mca_coll_nicbarr_component.waiter;
     const uint32_t size = module->shape.processes, rank = (uint32_t)ompi_comm_rank(comm);
-    if (NICBARR_BCAST == collective) {
+    if (nicbarr_data_by_ring(collective)) {
         myr_ring_init(&module->ring, record, waiter, size, rank);
         return;
     }
@@ -63,7 +63,7 @@ static void take_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective)
 {
-    const bool ring = NICBARR_BCAST == collective;
+    const bool ring = nicbarr_data_by_ring(collective);
     if (NULL != (ring ? module->ring.record : module->reducer.exchange.record)) {
         return true;
     }
@@ -111,7 +111,8 @@ void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
 static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, uint32_t size_class)
 {
-    if (NICBARR_BCAST != collective || nicbarr_size_classes[size_class] <= NICBARR_LINES_MOST ||
+    if (!nicbarr_data_by_ring(collective) ||
+        nicbarr_size_classes[size_class] <= NICBARR_LINES_MOST ||
         myr_ring_get_pieces(&module->ring, mca_coll_nicbarr_component.segment)) {
         return true;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce,
- * MPI_Bcast, MPI_Allgather, MPI_Gather.
+ * MPI_Bcast, MPI_Allgather, MPI_Gather, MPI_Scatter.
  *
  * They are Open MPI's own until a communicator has called one so often that it is worth looking at
  * what else there is (coll_nicbarr_tune_after). Then they get their memory, and compete with Open
@@ -17,9 +17,9 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 
 /* Sizes that are measured apart: up to so many bytes; of all blocks together where there are some.
- * MPI_Bcast on one node has all of them. What is done by an exchange, or across nodes, has the
- * first few. (Across nodes 30 contributions of the first fit into a packet, 10 of the second. A
- * vector of the fourth comes in one packet from one process.) */
+ * What goes by the ring of one node has all of them. What is done by an exchange, or across nodes,
+ * has the first few. (Across nodes 30 contributions of the first fit into a packet, 10 of the
+ * second. A vector of the fourth comes in one packet from one process.) */
 static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {32,   112,   512,    1152,
                                                                     4096, 32768, 262144, 1048576};
 
@@ -27,7 +27,7 @@ enum {
     NICBARR_REDUCTION_CLASSES = 5,
     NICBARR_ACROSS_CLASSES = NICBARR_REDUCTION_CLASSES,
     NICBARR_EXCHANGE_MOST = 4096, /* bytes: the last of them */
-    NICBARR_LINES_MOST = 512,     /* bytes of an MPI_Bcast by lines; more go by the ring's pieces */
+    NICBARR_LINES_MOST = 512,     /* bytes by a ring's lines; more go by its pieces */
     NICBARR_DATA_PROCESSES =
         128, /* beyond that, reading everybody's line is not the shortest way */
 };
@@ -51,11 +51,17 @@ static inline uint32_t nicbarr_size_class(size_t bytes)
     return size_class;
 }
 
+/* Does it go by the ring, on one node? All others go by the exchange. */
+static inline bool nicbarr_data_by_ring(enum nicbarr_collective collective)
+{
+    return NICBARR_BCAST == collective || NICBARR_SCATTER == collective;
+}
+
 /* How many of the classes `collective` has. */
 static inline uint32_t nicbarr_data_classes(enum nicbarr_collective collective, bool across)
 {
-    return NICBARR_BCAST == collective && !across ? (uint32_t)NICBARR_SIZE_CLASSES
-                                                  : NICBARR_REDUCTION_CLASSES;
+    return nicbarr_data_by_ring(collective) && !across ? (uint32_t)NICBARR_SIZE_CLASSES
+                                                       : NICBARR_REDUCTION_CLASSES;
 }
 
 /* Is a call with so many bytes nicbarr's? */
@@ -71,7 +77,7 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
            (NICBARR_WAY_OPEN == way && nicbarr_data_decide(module, comm, collective, size_class));
 }
 
-/* Get the memory that a collective needs; all but MPI_Bcast have the same. False, with a line
+/* Get the memory that a collective needs: the ring, or the exchange. False, with a line
  * for the person, where there is none: Open MPI's own functions are put back, on all members. */
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective);
@@ -158,6 +164,13 @@ void nicbarr_handed_begin(const mca_coll_nicbarr_module_t *module, const ompi_co
                           void *data, size_t bytes, int root);
 bool nicbarr_handed_go_on(struct nicbarr_carrier *carrier, struct nicbarr_handed *handed);
 
+/* Scatter by this carrier: of the root's bytes `from`, which lie side by side, each other rank's
+ * `*bytes` come to `to`; `*bytes` becomes how many the root has sent to it. The rest is ignored.
+ * Returns an error of MPI's. */
+int nicbarr_carry_scattering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             struct nicbarr_carrier *carrier, const void *from, void *to,
+                             size_t *bytes, int root);
+
 /* Bytes of a block in a group for broadcasts of up to `bytes`. */
 uint32_t nicbarr_bcast_unit(uint32_t bytes);
 
@@ -196,5 +209,8 @@ int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t *from_ty
 int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
                    int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
                    mca_coll_base_module_t *module);
+int nicbarr_scatter(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                    int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+                    mca_coll_base_module_t *module);
 
 #endif

@@ -26,7 +26,7 @@
 #include "coll_nicbarr/together.h"
 
 /* Collectives of a family go by the same groups. */
-enum family { REDUCTIONS, BROADCASTS, GATHERINGS, FAMILIES };
+enum family { REDUCTIONS, BROADCASTS, GATHERINGS, SCATTERINGS, FAMILIES };
 
 struct nicbarr_carriers {
     struct nicbarr_order order, apart; /* of reductions, of gatherings */
@@ -37,6 +37,7 @@ static enum family family_of(enum nicbarr_collective collective)
 {
     return NICBARR_BCAST == collective       ? BROADCASTS
            : NICBARR_ALLGATHER == collective ? GATHERINGS
+           : NICBARR_SCATTER == collective   ? SCATTERINGS
                                              : REDUCTIONS;
 }
 
@@ -235,10 +236,27 @@ static int our_allgather(const struct tuner *t, struct nicbarr_carrier *carrier,
                                    each_rank(t, t->bytes));
 }
 
+static int own_scatter(const struct tuner *t, int number)
+{
+    mca_coll_nicbarr_module_t *module = t->module;
+    const int each = (int)each_rank(t, t->bytes);
+    return module->scatter.function(t->from, each, MPI_BYTE, t->to, each, MPI_BYTE,
+                                    number % ompi_comm_size(t->comm), t->comm,
+                                    module->scatter.module);
+}
+
+static int our_scatter(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
+{
+    size_t each = each_rank(t, t->bytes);
+    return nicbarr_carry_scattering(t->module, t->comm, carrier, t->from, t->to, &each,
+                                    number % ompi_comm_size(t->comm));
+}
+
 static const struct style styles[FAMILIES] = {
     [REDUCTIONS] = {false, true, unit_to_reduce, open_to_reduce, own_allreduce, our_allreduce},
     [BROADCASTS] = {true, false, unit_to_bcast, open_to_bcast, own_bcast, our_bcast},
     [GATHERINGS] = {false, false, unit_to_gather, open_to_gather, own_allgather, our_allgather},
+    [SCATTERINGS] = {true, false, unit_to_bcast, open_to_bcast, own_scatter, our_scatter},
 };
 
 static int call(void *context, int candidate, int number)

@@ -28,9 +28,11 @@ struct tuner {
     struct nicbarr_contest contest;
 };
 
-static bool gathers(enum nicbarr_collective collective)
+/* Does each process have a block of its own? */
+static bool has_blocks(enum nicbarr_collective collective)
 {
-    return NICBARR_ALLGATHER == collective || NICBARR_GATHER == collective;
+    return NICBARR_ALLGATHER == collective || NICBARR_GATHER == collective ||
+           NICBARR_SCATTER == collective;
 }
 
 /* What a program might define. */
@@ -72,6 +74,11 @@ static int call(void *context, int candidate, int number)
                                      t->comm, base)
                     : module->gather.function(t->from, t->count, t->type, t->to, t->count, t->type,
                                               root, t->comm, module->gather.module);
+    case NICBARR_SCATTER:
+        return ours ? nicbarr_scatter(t->from, t->count, t->type, t->to, t->count, t->type, root,
+                                      t->comm, base)
+                    : module->scatter.function(t->from, t->count, t->type, t->to, t->count, t->type,
+                                               root, t->comm, module->scatter.module);
     default:
         return ours ? nicbarr_allreduce(t->from, t->to, t->count, t->type, t->op, t->comm, base)
                     : module->allreduce.function(t->from, t->to, t->count, t->type, t->op, t->comm,
@@ -143,7 +150,7 @@ static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective c
 {
     const size_t bytes = nicbarr_size_classes[size_class];
     const size_t processes = (size_t)ompi_comm_size((ompi_communicator_t *)comm);
-    return gathers(collective) && bytes < processes ? processes : bytes;
+    return has_blocks(collective) && bytes < processes ? processes : bytes;
 }
 
 int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -164,7 +171,7 @@ int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
                             .op = op,
                             .from = t + 1,
                             .to = (uint8_t *)(t + 1) + bytes};
-        if (gathers(collective)) {
+        if (has_blocks(collective)) {
             t->type = MPI_BYTE;
             t->count = (int)bytes / ompi_comm_size(comm);
         }

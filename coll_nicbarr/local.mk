@@ -36,7 +36,7 @@ coll_nicbarr_sources = \
     coll_nicbarr/user_op.h coll_nicbarr/user_op.c \
     coll_nicbarr/packing.h coll_nicbarr/packing.c coll_nicbarr/stream.h coll_nicbarr/stream.c \
     coll_nicbarr/data.h coll_nicbarr/data.c coll_nicbarr/data_tune.c \
-    coll_nicbarr/allreduce.c coll_nicbarr/bcast.c coll_nicbarr/gather.c \
+    coll_nicbarr/allreduce.c coll_nicbarr/bcast.c coll_nicbarr/gather.c coll_nicbarr/scatter.c \
     coll_nicbarr/data_across.c coll_nicbarr/allreduce_across.c coll_nicbarr/bcast_across.c \
     coll_nicbarr/carrier.h coll_nicbarr/carrier.c \
     coll_nicbarr/layout.h coll_nicbarr/layout.c \

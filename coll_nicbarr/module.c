@@ -66,12 +66,13 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
     SAVE(module, comm, ibcast);
     SAVE(module, comm, allgather);
     SAVE(module, comm, gather);
+    SAVE(module, comm, scatter);
     if (NULL == module->barrier.module || NULL == module->ibarrier.module ||
         NULL == module->barrier_init.module || NULL == module->allreduce.module ||
         NULL == module->iallreduce.module || NULL == module->reduce.module ||
         NULL == module->ireduce.module || NULL == module->bcast.module ||
         NULL == module->ibcast.module || NULL == module->allgather.module ||
-        NULL == module->gather.module) {
+        NULL == module->gather.module || NULL == module->scatter.module) {
         return OMPI_ERR_NOT_FOUND; /* nothing to fall back on: leave this communicator alone */
     }
     return OMPI_SUCCESS;
@@ -105,6 +106,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
     FORGET(module, ibcast);
     FORGET(module, allgather);
     FORGET(module, gather);
+    FORGET(module, scatter);
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_construct,
@@ -158,6 +160,9 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     }
     if (nicbarr_data_wanted(NICBARR_GATHER, across, ompi_comm_size(comm))) {
         module->super.coll_gather = nicbarr_gather;
+    }
+    if (nicbarr_data_wanted(NICBARR_SCATTER, across, ompi_comm_size(comm))) {
+        module->super.coll_scatter = nicbarr_scatter;
     }
     return &module->super;
 }
@@ -312,6 +317,9 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
         break;
     case NICBARR_GATHER:
         PUT_BACK(module, comm, gather);
+        break;
+    case NICBARR_SCATTER:
+        PUT_BACK(module, comm, scatter);
         break;
     case NICBARR_COLLECTIVES:
         break;

@@ -22,7 +22,7 @@ struct nicbarr_parameters {
     char *cache, *report;
     int memory; /* MiB */
     bool nonblocking;
-    char *allreduce, *reduce, *bcast, *allgather, *gather;
+    char *allreduce, *reduce, *bcast, *allgather, *gather, *scatter;
     int spin, sleep_after, sleep_slice;
     char *nic;
     int warn, timeout; /* seconds */

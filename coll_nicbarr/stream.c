@@ -21,7 +21,7 @@ void nicbarr_rest_unpack(const struct nicbarr_rest *rest, const void *from, size
 }
 
 int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, int count,
-                               const ompi_datatype_t *type, size_t bytes)
+                               const ompi_datatype_t *type, size_t bytes, size_t part)
 {
     uint8_t packed[NICBARR_LINES_MOST];
     opal_convertor_t convertor;
@@ -37,21 +37,26 @@ int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, int coun
         rc = nicbarr_to_bytes(from, count, type, packed, bytes);
     }
     rest.bytes = OMPI_SUCCESS == rc ? bytes : 0;
-    nicbarr_stream_send(ring, rest); /* whatever happens: the others wait */
+    nicbarr_stream_send(ring, rest, part); /* whatever happens: the others wait */
     if (large) {
         OBJ_DESTRUCT(&convertor);
     }
     return rc;
 }
 
+static int receive(struct myr_ring *ring, struct nicbarr_rest rest, bool parted, size_t *used)
+{
+    return parted ? nicbarr_stream_receive_part(ring, rest, used)
+                  : nicbarr_stream_receive(ring, rest, used);
+}
+
 int nicbarr_stream_receive_packed(struct myr_ring *ring, void *to, int count,
-                                  const ompi_datatype_t *type, size_t bytes)
+                                  const ompi_datatype_t *type, size_t bytes, bool parted)
 {
     uint8_t packed[NICBARR_LINES_MOST];
     size_t used;
     if (bytes <= sizeof(packed)) {
-        const int rc =
-            nicbarr_stream_receive(ring, (struct nicbarr_rest){packed, bytes, NULL}, &used);
+        const int rc = receive(ring, (struct nicbarr_rest){packed, bytes, NULL}, parted, &used);
         const int unpacking = nicbarr_from_bytes(packed, used, to, count, type);
         return OMPI_SUCCESS != rc ? rc : unpacking;
     }
@@ -60,7 +65,7 @@ int nicbarr_stream_receive_packed(struct myr_ring *ring, void *to, int count,
     const int rc = opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &type->super,
                                                             (size_t)count, to, 0, &convertor);
     const struct nicbarr_rest rest = {NULL, OMPI_SUCCESS == rc ? bytes : 0, &convertor};
-    const int received = nicbarr_stream_receive(ring, rest, &used);
+    const int received = receive(ring, rest, parted, &used);
     OBJ_DESTRUCT(&convertor);
     return OMPI_SUCCESS == rc ? received : rc;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Bytes of any length by the ring of one node (libmyr/ring.h): what one process has for all others,
- * as a few lines, or else the ring's pieces.
+ * as a few lines, or else the ring's pieces. Either each gets all of it (MPI_Bcast), or each gets a
+ * part of its own (MPI_Scatter); these lie one behind the other, by rank.
  *
  * The sender does not wait for the others, until it is a whole ring ahead.
  *
@@ -65,7 +66,8 @@ static inline void nicbarr_rest_put(struct nicbarr_rest *rest, const void *from,
     rest->bytes -= bytes;
 }
 
-static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_rest rest)
+/* `part`: bytes for each process; 0: all of it is for all. */
+static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_rest rest, size_t part)
 {
     const bool large = rest.bytes > NICBARR_LINES_MOST;
     uint32_t bytes;
@@ -73,6 +75,9 @@ static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_res
         void *slot = myr_ring_next(ring);
         bytes = large ? nicbarr_rest_take(&rest, myr_ring_piece(ring), MYR_RING_PIECE)
                       : nicbarr_rest_take(&rest, slot, MYR_SLOT_BYTES);
+        if (0 != part) {
+            myr_ring_part(ring, (uint32_t)part);
+        }
         myr_ring_write(ring, bytes | (0 == rest.bytes ? NICBARR_STREAM_LAST : 0) |
                                  (large ? NICBARR_STREAM_APART : 0));
     } while (0 != rest.bytes);
@@ -110,11 +115,37 @@ static inline int nicbarr_stream_receive(struct myr_ring *ring, struct nicbarr_r
     return rc;
 }
 
+/* The same, of this process's part alone. The first round says how long a part is. */
+static inline int nicbarr_stream_receive_part(struct myr_ring *ring, struct nicbarr_rest rest,
+                                              size_t *used)
+{
+    const size_t room = rest.bytes, part = myr_glance(&myr_ring_await(ring)->part);
+    size_t before = part * ring->rank;    /* bytes of the others that come first */
+    size_t left = part > room ? 0 : part; /* of its own that are to come */
+    uint32_t note;
+    do {
+        const struct myr_slot *slot = myr_ring_await(ring);
+        note = myr_glance(&slot->note);
+        const size_t bytes = note & NICBARR_STREAM_BYTES;
+        const size_t skipped = before < bytes ? before : bytes;
+        const size_t own = left < bytes - skipped ? left : bytes - skipped;
+        if (0 != own) {
+            nicbarr_rest_put(&rest, nicbarr_stream_at(ring, slot, note) + skipped, own);
+        }
+        before -= skipped;
+        left -= own;
+        myr_ring_pass(ring);
+    } while (0 == (note & NICBARR_STREAM_LAST));
+    *used = room - rest.bytes;
+    return part > room ? MPI_ERR_TRUNCATE : OMPI_SUCCESS;
+}
+
 /* ---- the same by the convertor; `bytes`: of all these elements ---- */
 
 int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, int count,
-                               const ompi_datatype_t *type, size_t bytes);
+                               const ompi_datatype_t *type, size_t bytes, size_t part);
+/* `parted`: this process's part alone. */
 int nicbarr_stream_receive_packed(struct myr_ring *ring, void *to, int count,
-                                  const ompi_datatype_t *type, size_t bytes);
+                                  const ompi_datatype_t *type, size_t bytes, bool parted);
 
 #endif

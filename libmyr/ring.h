@@ -96,6 +96,14 @@ static inline void *myr_ring_next(struct myr_ring *ring)
     return myr_ring_slot(ring, ring->passed + 1)->payload;
 }
 
+/* So many of the bytes are for each reader: said before the slot is written, by those who have
+ * agreed that it is said. */
+static inline void myr_ring_part(struct myr_ring *ring, uint32_t bytes)
+{
+    myr_word *word = &myr_ring_slot(ring, ring->passed + 1)->part;
+    atomic_store_explicit(word, bytes, memory_order_relaxed);
+}
+
 /* `note` is for the readers. */
 static inline void myr_ring_write(struct myr_ring *ring, uint32_t note)
 {

@@ -23,6 +23,7 @@ enum { MYR_SLOT_BYTES = 112 /* of payload */ };
 struct myr_slot {
     alignas(MYR_LINE) myr_word round;            /* the round whose payload this is; written last */
     myr_word note;                               /* what the writer says besides */
+    myr_word part;                               /* the same, of a ring: see myr_ring_part() */
     alignas(16) uint8_t payload[MYR_SLOT_BYTES]; /* as malloc aligns */
 };
 

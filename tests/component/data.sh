@@ -9,12 +9,13 @@
 . "$(dirname "$0")/hosts_common.sh"
 longer=${NICBARR_DATA_LONGER:-1}
 data=("$programs/data" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))")
-played_by() { # ALLREDUCE REDUCE BCAST GATHERINGS
+played_by() { # ALLREDUCE REDUCE BCAST GATHERINGS SCATTER
     echo "--mca coll_nicbarr_allreduce $1 --mca coll_nicbarr_reduce $2 --mca coll_nicbarr_bcast $3" \
-        "--mca coll_nicbarr_allgather $4 --mca coll_nicbarr_gather $4"
+        "--mca coll_nicbarr_allgather $4 --mca coll_nicbarr_gather $4" \
+        "--mca coll_nicbarr_scatter $5"
 }
-read -ra ours < <(played_by exchange exchange ring exchange)
-read -ra own < <(played_by openmpi openmpi openmpi openmpi)
+read -ra ours < <(played_by exchange exchange ring exchange ring)
+read -ra own < <(played_by openmpi openmpi openmpi openmpi openmpi)
 soon=(--mca coll_nicbarr_tune_after 5) # calls
 steps() { echo --steps $(($1 * longer / $2)); } # OF-ONE-PROCESS PROCESSES
 passes() { job "$@" && said "^ok"; }
@@ -46,7 +47,7 @@ for processes in 2 3 4 7; do
     check "$processes processes, chosen by measuring" passes "$processes" "${soon[@]}" \
         --mca coll_nicbarr_verbose 1 "${data[@]}" $(steps 900 "$processes")
     for call in "MPI_Allreduce up to" "MPI_Reduce up to" "MPI_Bcast up to" "MPI_Bcast up to 32768" \
-        "MPI_Allgather up to" "MPI_Gather up to"; do
+        "MPI_Allgather up to" "MPI_Gather up to" "MPI_Scatter up to" "MPI_Scatter up to 32768"; do
         check "$call ... was measured" said "$call .* (measured"
     done
 done
@@ -103,11 +104,12 @@ no_room() { # COLLECTIVE
     said_once "nicbarr: $1 on .* stays Open MPI's own: .*coll_nicbarr_memory" &&
         said_once "nicbarr: MPI_[A-Za-z]* on .* stays Open MPI's own" && told_once # (that is of barriers)
 }
-no_pieces() { said_once "nicbarr: MPI_Bcast of more than 512 bytes on .* stays Open MPI's own: half of .*coll_nicbarr_memory"; }
+no_pieces() { said_once "nicbarr: MPI_[BS][a-z]* of more than 512 bytes on .* stays Open MPI's own: half of .*coll_nicbarr_memory"; }
 crowded=(--mca coll_nicbarr_memory 1)
 many=(--dups 400 --steps 100)
-for ways in "MPI_Allreduce exchange openmpi openmpi openmpi" "MPI_Reduce openmpi exchange openmpi openmpi" \
-    "MPI_Allgather openmpi openmpi openmpi exchange" "MPI_Bcast openmpi openmpi ring openmpi"; do
+for ways in "MPI_Allreduce exchange openmpi openmpi openmpi openmpi" "MPI_Reduce openmpi exchange openmpi openmpi openmpi" \
+    "MPI_Allgather openmpi openmpi openmpi exchange openmpi" "MPI_Bcast openmpi openmpi ring openmpi openmpi" \
+    "MPI_Scatter openmpi openmpi openmpi openmpi ring"; do
     # shellcheck disable=SC2086 # words
     set -- $ways
     # shellcheck disable=SC2046

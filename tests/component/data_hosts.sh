@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Allgather and MPI_Bcast across hosts, by the NICs: the right bits, on
+# MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Allgather, MPI_Bcast and MPI_Scatter across hosts, by the NICs: the right bits, on
 # each schedule, in any placement, by soft NICs and by kernels, over a bad network, with processes that are late;
 # reductions give the same bits as on one node.
 #
@@ -17,7 +17,8 @@ esac
 data=("$programs/data" --seed "$seed" --bits 1024 --any-ireduce 1 --watchdog "$((${watchdog:-300} - 10))")
 reductions=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce exchange
     --mca coll_nicbarr_reduce exchange)
-ours=("${reductions[@]}" --mca coll_nicbarr_bcast ring --mca coll_nicbarr_allgather exchange)
+ours=("${reductions[@]}" --mca coll_nicbarr_bcast ring --mca coll_nicbarr_allgather exchange
+    --mca coll_nicbarr_scatter ring)
 mismatched=("$programs/mismatched" --hosts --watchdog "$((${watchdog:-300} - 10))")
 carried() { # HOSTS SCHEDULE NIC
     said "MPI_Allreduce up to .* on $1 nodes: $2@$3 (parameter" &&
@@ -25,7 +26,8 @@ carried() { # HOSTS SCHEDULE NIC
 }
 
 handed_on() { # HOSTS SCHEDULE NIC
-    said "MPI_Bcast up to .* on $1 nodes: $2@$3 (parameter"
+    said "MPI_Bcast up to .* on $1 nodes: $2@$3 (parameter" &&
+        said "MPI_Scatter up to .* on $1 nodes: $2@$3 (parameter"
 }
 
 did() { grep -qE "^switch: .* $1 [1-9]" "$scratch/out"; }
@@ -58,7 +60,7 @@ done
 check "MPI_Ibcast, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --done
 check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
     --mca coll_nicbarr_report "$scratch/report" "$programs/data" --seed "$seed" --steps $((60 * longer))
-for call in MPI_Allreduce MPI_Allgather MPI_Bcast; do
+for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
     check "of $call, which is said" said "$call up to .*, 3 processes on 3 nodes: .* (measured, "
 done
 cached() {
@@ -68,7 +70,7 @@ cached() {
 check "measured for later jobs" cached
 check "by one" said "MPI_Allreduce up to .* (measured, "
 check "a later job" cached
-for call in MPI_Allreduce MPI_Allgather MPI_Bcast; do
+for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
     check "goes by it, $call" said "$call up to .* (cache"
 done
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
@@ -138,7 +140,8 @@ cut_off() { # WHAT PACKETS MPIRUN-OPTION...: its error is told, and the job ends
         said "$1 [0-9]* on .* will not be completed: no sign of life"
 }
 check "a reduction that will never be complete" \
-    cut_off reduction 400 "${reductions[@]}" --mca coll_nicbarr_bcast openmpi "${data[@]}" --steps 100000
+    cut_off reduction 400 "${reductions[@]}" --mca coll_nicbarr_bcast openmpi \
+    --mca coll_nicbarr_scatter openmpi "${data[@]}" --steps 100000
 check "the same, where one process combines" \
     cut_off "\(reduction\|broadcast\)" 400 "${rooted[@]}" "${data[@]}" --steps 100000
 check "a broadcast that will never be complete" cut_off broadcast 1500 "${ours[@]}" "${mismatched[@]}"

@@ -50,7 +50,7 @@ report, source = sys.argv[1:]
 world = "MPI_COMM_WORLD"
 found = [e for e in json.load(open(report))["collectives"] if e["source"] == source]
 ways = {"MPI_Allreduce": "exchange", "MPI_Reduce": "exchange", "MPI_Reduce (user)": "exchange",
-        "MPI_Bcast": "ring", "MPI_Allgather": "exchange", "MPI_Gather": "exchange"}
+        "MPI_Bcast": "ring", "MPI_Allgather": "exchange", "MPI_Gather": "exchange", "MPI_Scatter": "ring"}
 assert {e["collective"] for e in found} >= {"MPI_Allreduce", "MPI_Bcast"}, found
 assert {e["bytes"] for e in found} >= {32, 1152}, found
 assert all(e["choice"] in ("openmpi", ways[e["collective"]]) for e in found), found

@@ -8,8 +8,8 @@
  * outstanding, how its buffers lie in memory, and when it is slow. Parts of the plan provoke one
  * kind of mistake each:
  *  - back to back: one communicator again and again, where the last result is taken for this one;
- *  - round: broadcasts whose root goes round;
- *  - ahead: hundreds of broadcasts while one process sleeps, or reductions while their root does;
+ *  - round: broadcasts or scatterings whose root goes round;
+ *  - ahead: hundreds of these while one process sleeps, or reductions while their root does;
  *  - many: up to 40 MPI_Iallreduce and MPI_Ireduce at once on one communicator, and blocking calls
  *    meanwhile;
  *  - passing: communicators that are made, used and freed; MPI_Iallreduce as the first call does
@@ -104,6 +104,7 @@ enum call {
     IBCAST,
     ALLGATHER,
     GATHER,
+    SCATTER,
     REDUCE,
     IREDUCE,
     BARRIER,
@@ -111,8 +112,8 @@ enum call {
     CALLS
 };
 static const char *const call_names[CALLS] = {
-    "MPI_Allreduce", "MPI_Iallreduce", "MPI_Bcast",   "MPI_Ibcast",  "MPI_Allgather",
-    "MPI_Gather",    "MPI_Reduce",     "MPI_Ireduce", "MPI_Barrier", "MPI_Ibarrier"};
+    "MPI_Allreduce", "MPI_Iallreduce", "MPI_Bcast",   "MPI_Ibcast",  "MPI_Allgather", "MPI_Gather",
+    "MPI_Scatter",   "MPI_Reduce",     "MPI_Ireduce", "MPI_Barrier", "MPI_Ibarrier"};
 
 /* Only one gets the result. */
 static bool has_root(enum call call)
@@ -125,13 +126,19 @@ static bool gathers(enum call call)
     return call == ALLGATHER || call == GATHER;
 }
 
+/* Types of both sides may differ. */
+static bool has_two_sides(enum call call)
+{
+    return gathers(call) || call == SCATTER;
+}
+
 static bool is_nonblocking(enum call call)
 {
     return call == IALLREDUCE || call == IREDUCE || call == IBCAST || call == IBARRIER;
 }
 
 /* Where the elements of a buffer are: blocks of some that touch, a stride apart. What is gathered
- * has a part from each process, one behind the other. */
+ * has a part from each process, one behind the other; what is scattered has one for each. */
 struct layout {
     const struct data_type *type;
     MPI_Datatype mpi;
@@ -328,19 +335,34 @@ static void expect_reduction(const struct operation *op, bool tree, unsigned cha
     free(result);
 }
 
-static void expect_data(const struct operation *op, unsigned char *to)
+/* Elements from number `first` on: the values of one rank. */
+static void put_values(const struct operation *op, const struct layout *layout, int rank,
+                       size_t first, unsigned char *to)
 {
     struct data_values values = op->values;
-    values.type = op->layout.type;
+    values.type = layout->type;
+    for (size_t i = 0; i < layout->elements; i++)
+        data_put(&values, rank, i, to + place_of(layout, first + i));
+}
+
+/* A part of each rank. */
+static void put_parts(const struct operation *op, const struct layout *layout, unsigned char *to)
+{
+    for (size_t part = 0; part < layout->parts; part++)
+        put_values(op, layout, (int)part, part * layout->elements, to);
+}
+
+static void expect_data(const struct operation *op, unsigned char *to)
+{
+    bool is_root = op->place->rank == op->root;
     if (gives_result(op))
         expect_reduction(op, true, to);
     else if (op->call == BCAST || op->call == IBCAST)
-        for (size_t i = 0; i < all_elements(&op->layout); i++)
-            data_put(&values, op->root, i, to + place_of(&op->layout, i));
-    else if (op->call == ALLGATHER || (op->call == GATHER && op->place->rank == op->root))
-        for (size_t i = 0; i < all_elements(&op->layout); i++)
-            data_put(&values, (int)(i / (size_t)op->count), i % (size_t)op->count,
-                     to + place_of(&op->layout, i));
+        put_values(op, &op->layout, op->root, 0, to);
+    else if (op->call == ALLGATHER || (op->call == GATHER && is_root))
+        put_parts(op, &op->layout, to);
+    else if (op->call == SCATTER && !op->in_place)
+        put_values(op, &op->layout, op->place->rank, 0, to);
 }
 
 /* The bytes from there on, as many as a number has at most, in hexadecimal digits. */
@@ -421,35 +443,52 @@ static void fill_own(const struct operation *op, unsigned char *to)
     bool in_part = op->in_place && gathers(op->call);
     const struct layout *layout = in_part ? &op->layout : &op->sent_layout;
     size_t first = in_part ? (size_t)op->place->rank * layout->elements : 0;
-    struct data_values values = op->values;
-    values.type = layout->type;
-    for (size_t i = 0; i < layout->elements; i++)
-        data_put(&values, op->place->rank, i, to + place_of(layout, first + i));
+    put_values(op, layout, op->place->rank, first, to);
 }
 
 static void prepare(struct game *game, struct operation *op)
 {
     const struct data_type *type = op->values.type;
     size_t count = (size_t)op->count;
-    bool copies = op->call == BCAST || op->call == IBCAST, any = copies || gathers(op->call);
+    bool copies = op->call == BCAST || op->call == IBCAST, sides = has_two_sides(op->call);
+    bool is_root = op->place->rank == op->root, sends = op->call == SCATTER ? is_root : !copies;
     op->values.key = data_hash(test.seed, op->place->identity, ++game->started);
     op->filling = (unsigned char)(op->values.key >> 16);
-    op->layout = any ? any_layout(&game->mine, type, count) : plain_layout(type, count);
-    op->sent_layout =
-        gathers(op->call) ? any_layout(&game->mine, type, count) : plain_layout(type, count);
-    if (gathers(op->call)) {
-        op->layout.parts = (size_t)op->place->size;
-        op->layout.apart = part_extent(&op->layout);
+    op->layout = copies || sides ? any_layout(&game->mine, type, count) : plain_layout(type, count);
+    op->sent_layout = sides ? any_layout(&game->mine, type, count) : plain_layout(type, count);
+    if (sides) {
+        struct layout *all = op->call == SCATTER ? &op->sent_layout : &op->layout;
+        all->parts = (size_t)op->place->size;
+        all->apart = part_extent(all);
     }
     op->receive = buffer_make(&game->mine, op->layout.type, span(&op->layout), op->filling);
     /* At a place of the type's own, not of the layout's: nobody but the caller knows of gaps. */
     op->send =
-        buffer_make(&game->mine, op->sent_layout.type, copies ? 0 : span(&op->sent_layout), 0);
-    if (copies && op->place->rank == op->root)
+        buffer_make(&game->mine, op->sent_layout.type, sends ? span(&op->sent_layout) : 0, 0);
+    if (copies && is_root)
         expect_data(op, op->receive.data);
-    else if (!copies && op->call != BARRIER && op->call != IBARRIER)
+    else if (op->call == SCATTER && is_root)
+        put_parts(op, &op->sent_layout, op->send.data);
+    else if (sends && op->call != BARRIER && op->call != IBARRIER)
         fill_own(op, op->in_place ? op->receive.data : op->send.data);
     op->sent = sum_of(&op->send);
+}
+
+/* What does not count on this process is nothing that MPI could take. */
+static void scatter(const struct operation *op)
+{
+    struct layout sent = op->sent_layout, received = op->layout;
+    const void *from = op->send.data;
+    void *to = op->receive.data;
+    if (op->place->rank != op->root) {
+        sent = (struct layout){.mpi = MPI_DATATYPE_NULL, .count = -1};
+        from = NULL;
+    } else if (op->in_place) {
+        received = (struct layout){.mpi = MPI_DATATYPE_NULL, .count = -1};
+        to = MPI_IN_PLACE;
+    }
+    MPI_Scatter(from, sent.count, sent.mpi, to, received.count, received.mpi, op->root,
+                op->place->comm);
 }
 
 static void start(struct operation *op, MPI_Request *request)
@@ -479,6 +518,9 @@ static void start(struct operation *op, MPI_Request *request)
         break;
     case GATHER:
         MPI_Gather(from, sent->count, sent->mpi, to, layout->count, layout->mpi, op->root, comm);
+        break;
+    case SCATTER:
+        scatter(op);
         break;
     case REDUCE:
         MPI_Reduce(from, to, op->count, type, mpi_op, op->root, comm);
@@ -668,13 +710,14 @@ static struct operation copying(struct rng *plan, const struct place *place, enu
     struct operation op = {.call = call, .place = place, .checked = true};
     op.values.type = type;
     op.values.op = DATA_COPY;
-    op.count = call == BCAST && rng_below(plan, LARGE) == 0 ? choose_pieces(plan, type)
-                                                            : choose_count(plan, type);
+    op.count = (call == BCAST || call == SCATTER) && rng_below(plan, LARGE) == 0
+                   ? choose_pieces(plan, type)
+                   : choose_count(plan, type);
     op.root = (int)(rng_below(plan, 1 << 16) % (unsigned)place->size);
     return op;
 }
 
-/* What nicbarr does is small in all. */
+/* Or a scattering. What nicbarr does is small in all. */
 static struct operation gathering(struct rng *plan, const struct place *place, enum call call)
 {
     struct operation op = copying(plan, place, call);
@@ -697,8 +740,8 @@ static struct operation any_operation(struct rng *plan, const struct place *plac
 {
     static const enum call calls[] = {ALLREDUCE,  ALLREDUCE, ALLREDUCE, IALLREDUCE, IALLREDUCE,
                                       IALLREDUCE, BCAST,     BCAST,     BCAST,      BCAST,
-                                      IBCAST,     ALLGATHER, ALLGATHER, GATHER,     REDUCE,
-                                      IREDUCE,    BARRIER,   IBARRIER};
+                                      IBCAST,     ALLGATHER, ALLGATHER, GATHER,     SCATTER,
+                                      SCATTER,    REDUCE,    IREDUCE,   BARRIER,    IBARRIER};
     enum call call = calls[rng_below(plan, TEST_COUNT(calls))];
     switch (call) {
     case ALLREDUCE:
@@ -708,6 +751,7 @@ static struct operation any_operation(struct rng *plan, const struct place *plac
         return reduction(plan, place, call);
     case ALLGATHER:
     case GATHER:
+    case SCATTER:
         return gathering(plan, place, call);
     case BARRIER:
     case IBARRIER:
@@ -728,9 +772,16 @@ static void back_to_back(struct game *game, const struct place *place)
         play(game, op);
 }
 
+/* What one has for all. */
+static struct operation spreading(struct rng *plan, const struct place *place)
+{
+    return rng_below(plan, 2) ? copying(plan, place, BCAST) : gathering(plan, place, SCATTER);
+}
+
 static void round_and_round(struct game *game, const struct place *place)
 {
-    struct operation op = copying(&game->plan, place, BCAST);
+    struct operation op = spreading(&game->plan, place);
+    op.in_place = false;
     op.count %= 64;
     for (int i = 0; i < ROUND; i++) {
         op.root = i % place->size;
@@ -738,14 +789,14 @@ static void round_and_round(struct game *game, const struct place *place)
     }
 }
 
-/* Broadcasts while a leaf sleeps, or reductions while their root does: short ones, and now and then
- * one of several chunks. */
+/* Broadcasts or scatterings while a leaf sleeps, or reductions while their root does: short ones,
+ * and now and then one of several chunks. */
 static void run_ahead(struct game *game, const struct place *place)
 {
     bool reduces = rng_below(&game->plan, 2);
     int sleeper = (int)(rng_below(&game->plan, 1 << 16) % (unsigned)place->size);
     struct operation op =
-        reduces ? reduction(&game->plan, place, REDUCE) : copying(&game->plan, place, BCAST);
+        reduces ? reduction(&game->plan, place, REDUCE) : spreading(&game->plan, place);
     op.in_place = false;
     op.values.rough = false;
     if (place->rank == (reduces ? op.root : sleeper))
@@ -758,6 +809,7 @@ static void run_ahead(struct game *game, const struct place *place)
 
 static void many_at_once(struct game *game, const struct place *place)
 {
+    static const enum call sided[] = {GATHER, ALLGATHER, SCATTER};
     wait_for_all(game);
     for (int i = 0; i < MANY; i++) {
         if (rng_below(&game->plan, 16) == 0)
@@ -765,8 +817,7 @@ static void many_at_once(struct game *game, const struct place *place)
         if (rng_below(&game->plan, 16) == 0)
             play(game, copying(&game->plan, place, BCAST));
         if (rng_below(&game->plan, 16) == 0)
-            play(game,
-                 gathering(&game->plan, place, rng_below(&game->plan, 2) ? GATHER : ALLGATHER));
+            play(game, gathering(&game->plan, place, sided[rng_below(&game->plan, 3)]));
         play(game, reduction(&game->plan, place, rng_below(&game->plan, 4) ? IALLREDUCE : IREDUCE));
         delay_random(&game->mine);
     }
@@ -930,9 +981,14 @@ static void use(struct game *game, const struct place *place, int times)
         play(game, op);
         op.call = GATHER;
         play(game, op);
+        op.call = SCATTER;
+        play(game, op);
         op.call = BCAST;
         play(game, op);
         op.count = 2 * PIECE / (int)op.values.type->extent;
+        play(game, op);
+        op.call = SCATTER;
+        op.count = 1 + op.count / place->size;
         play(game, op);
     }
 }

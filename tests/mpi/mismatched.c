@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that is wrong: the root broadcasts another number of bytes than a rank expects. Where
- * there are more, that rank's error is MPI_ERR_TRUNCATE; where there are fewer, it gets those, and
- * the rest of its buffer is untouched. So it is with Open MPI's own among two processes, on which
- * such programs rely. The broadcasts that follow are right again.
+ * A program that is wrong: the root broadcasts or scatters another number of bytes than a rank
+ * expects. Where there are more, that rank's error is MPI_ERR_TRUNCATE; where there are fewer, it
+ * gets those, and the rest of its buffer is untouched. So it is with Open MPI's own among two
+ * processes, on which such programs rely. The calls that follow are right again.
  */
 #include "common.h"
 
@@ -15,9 +15,9 @@ static const struct test_option options[] = {
     {"--hosts", OPTION_FLAG, &hosts, "the sizes for several hosts"},
 };
 
-enum { AFTERWARDS = 100, MOST = 40000 };
+enum { AFTERWARDS = 100, MOST = 40000, PROCESSES = 8 };
 
-static unsigned char buffer[MOST], gaps[2 * MOST];
+static unsigned char buffer[MOST], gaps[2 * MOST], all[MOST + PROCESSES];
 
 static void fill(unsigned char *bytes, int count, int seed)
 {
@@ -25,10 +25,12 @@ static void fill(unsigned char *bytes, int count, int seed)
         bytes[i] = (unsigned char)(seed + i);
 }
 
-/* Rank 0 sends so many bytes, the last one expects others, with or without gaps between them. */
-static void broadcast(int sent, int expected, bool with_gaps, int number)
+/* Rank 0 sends so many bytes, to all or to each, the last one expects others, with or without gaps
+ * between them. */
+static void call(bool scatters, int sent, int expected, bool with_gaps, int number)
 {
     const bool odd = test.rank == test.size - 1;
+    const int first = scatters ? number + test.rank * sent : number;
     const int stride = odd && with_gaps ? 2 : 1, count = odd ? expected : sent;
     unsigned char *at = stride == 1 ? buffer : gaps;
     MPI_Datatype type;
@@ -36,15 +38,17 @@ static void broadcast(int sent, int expected, bool with_gaps, int number)
     MPI_Type_commit(&type);
     memset(at, 0xee, (size_t)(MOST * stride));
     if (test.rank == 0)
-        fill(buffer, sent, number);
-    int class = MPI_SUCCESS, rc = MPI_Bcast(at, count, type, 0, MPI_COMM_WORLD);
+        fill(scatters ? all : buffer, scatters ? sent * test.size : sent, number);
+    int class = MPI_SUCCESS;
+    int rc = scatters ? MPI_Scatter(all, sent, MPI_BYTE, at, count, type, 0, MPI_COMM_WORLD)
+                      : MPI_Bcast(at, count, type, 0, MPI_COMM_WORLD);
     MPI_Type_free(&type);
     if (rc != MPI_SUCCESS)
         MPI_Error_class(rc, &class);
     TEST_CHECK(class == (count < sent ? MPI_ERR_TRUNCATE : MPI_SUCCESS), "the error",
                "%d bytes sent, %d expected: class %d", sent, count, class);
     for (int i = 0; class == MPI_SUCCESS && i < MOST; i++) {
-        const unsigned char right = i < sent ? (unsigned char)(number + i) : 0xee;
+        const unsigned char right = i < sent ? (unsigned char)(first + i) : 0xee;
         TEST_CHECK(at[i * stride] == right, "the bytes", "%d sent, %d expected: %d at %d", sent,
                    count, at[i * stride], i);
     }
@@ -60,20 +64,29 @@ static const int across[][2] = {{100, 60},    {60, 100},    {500, 250},   {250, 
                                 {3624, 1208}, {2416, 2415}, {2415, 2416}, {2416, 2417},
                                 {2417, 2416}, {4096, 4096}};
 
+/* Of these bytes, each has a part. */
+static int part_of(int bytes)
+{
+    return (bytes + test.size - 1) / test.size;
+}
+
 static void play(const int pairs[][2], size_t count)
 {
     int number = 0;
     for (int with_gaps = 0; with_gaps < 2; with_gaps++)
         for (size_t p = 0; p < count; p++) {
-            broadcast(pairs[p][0], pairs[p][1], with_gaps, ++number);
+            call(false, pairs[p][0], pairs[p][1], with_gaps, ++number);
+            call(true, part_of(pairs[p][0]), part_of(pairs[p][1]), with_gaps, ++number);
             for (int i = 0; i < AFTERWARDS; i++)
-                broadcast(80, 80, with_gaps, ++number);
+                call(i % 2, 80 / test.size, 80 / test.size, with_gaps, ++number);
         }
 }
 
 int main(int argc, char **argv)
 {
     test_begin(argc, argv, "mismatched", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
+    if (test.size > PROCESSES)
+        test_fail("start", "at most %d processes", PROCESSES);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (hosts)
         play(across, TEST_COUNT(across));
