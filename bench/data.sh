@@ -40,7 +40,7 @@ export OMPI_MCA_coll_nicbarr_cache=none
 
 echo "processes  operation    bytes    nicbarr   Open MPI  times faster (quartiles)  of nicbarr's barrier"
 for processes in "${jobs[@]}"; do
-    for operation in allreduce reduce allgather gather bcast "bcast -m 65536:65536" "bcast -m 1048576:1048576" iallreduce dup; do
+    for operation in allreduce reduce allgather gather scatter bcast "bcast -m 65536:65536" "bcast -m 1048576:1048576" iallreduce dup; do
         # shellcheck disable=SC2154,SC2086 # of jobs.sh; words
         mpirun -np "$processes" $bound nicbarr_bench $operation -c "$chunks" -x 200 \
             --beside barrier | grep -v Pass | table "$processes" "${operation%% *}"

@@ -41,7 +41,7 @@ export OMPI_MCA_coll_nicbarr_cache=none nic chunks
 
 layout() { # HOSTSxPER-HOST
     export NETHOSTS_HOSTS=${1%x*} NETHOSTS_PER_HOST=${1#*x}
-    for operation in "allreduce -m 8:64" "allreduce -m 1024:1024" "bcast -m 8:64" "bcast -m 1024:4096" "allgather -m 8:64" \
+    for operation in "allreduce -m 8:64" "allreduce -m 1024:1024" "bcast -m 8:64" "bcast -m 1024:4096" "allgather -m 8:64" "scatter -m 8:64" \
         "iallreduce -m 8:8" dup; do
         # shellcheck disable=SC2086 # words
         "$NETHOSTS_MPIRUN" --mca coll_nicbarr_nic "$nic" nicbarr_bench $operation -c "$chunks" -x 200 \

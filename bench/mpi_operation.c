@@ -83,6 +83,13 @@ static void start_gather(struct mpi_operation *operation)
     next_root(operation);
 }
 
+static void start_scatter(struct mpi_operation *operation)
+{
+    MPI_Scatter(operation->send, operation->count, MPI_BYTE, operation->receive, operation->count,
+                MPI_BYTE, operation->root, operation->comm);
+    next_root(operation);
+}
+
 static MPI_Comm duplicate(const struct mpi_operation *operation)
 {
     MPI_Comm comm;
@@ -165,6 +172,24 @@ static bool check_gather(struct mpi_operation *operation, unsigned round)
     return right;
 }
 
+static bool check_scatter(struct mpi_operation *operation, unsigned round)
+{
+    const unsigned rank = (unsigned)operation->rank;
+    const size_t bytes = (size_t)operation->count, all = bytes * (size_t)operation->size;
+    unsigned char *send = operation->send;
+    const unsigned char *receive = operation->receive;
+    memset(operation->receive, 0, bytes);
+    for (size_t i = 0; i < all; i++)
+        send[i] = operation->rank == operation->root
+                      ? gathered((unsigned)(i / bytes), round, i % bytes)
+                      : 0;
+    mpi_operation_play(operation);
+    bool right = true;
+    for (size_t i = 0; i < bytes; i++)
+        right &= receive[i] == gathered(rank, round, i);
+    return right;
+}
+
 /* A duplicate has the same members in the same order, and messages of its own. */
 static bool check_dup(struct mpi_operation *operation, unsigned round)
 {
@@ -193,6 +218,7 @@ static const struct {
     [OPERATION_BCAST] = {start_bcast, false, check_bcast},
     [OPERATION_ALLGATHER] = {start_allgather, false, check_gather},
     [OPERATION_GATHER] = {start_gather, false, check_gather},
+    [OPERATION_SCATTER] = {start_scatter, false, check_scatter},
     [OPERATION_DUP] = {start_dup, false, check_dup},
 };
 
@@ -258,11 +284,11 @@ void mpi_operation_resize(struct mpi_operation *operation, size_t bytes)
         return;
     free_memory(operation);
     operation->count = (int)(bytes / unit);
-    operation->send = bench_alloc_pages(bytes);
-    operation->receive = bench_alloc_pages(
-        bytes * (operation->kind == OPERATION_ALLGATHER || operation->kind == OPERATION_GATHER
-                     ? (size_t)operation->size
-                     : 1));
+    const size_t all = bytes * (size_t)operation->size;
+    const bool gathers =
+        operation->kind == OPERATION_ALLGATHER || operation->kind == OPERATION_GATHER;
+    operation->send = bench_alloc_pages(operation->kind == OPERATION_SCATTER ? all : bytes);
+    operation->receive = bench_alloc_pages(gathers ? all : bytes);
 }
 
 bool mpi_operation_check(struct mpi_operation *operation)

@@ -27,7 +27,7 @@ struct mpi_operation {
     MPI_Info info;  /* dup: of the duplicates; MPI_INFO_NULL: as MPI_Comm_dup makes them */
     int root;       /* of the next one; it goes round */
     int count;      /* elements of a message */
-    void *send;     /* bcast: sent and received */
+    void *send;     /* bcast: sent and received; scatter: a message for each process */
     void *receive;  /* gather, allgather: a message of each process */
 };
 

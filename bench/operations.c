@@ -16,6 +16,7 @@ const struct operation_traits operations[OPERATION_NONE] = {
     [OPERATION_BCAST] = {"bcast", 1, false, true},
     [OPERATION_ALLGATHER] = {"allgather", 1, false, true},
     [OPERATION_GATHER] = {"gather", 1, false, true},
+    [OPERATION_SCATTER] = {"scatter", 1, false, true},
     [OPERATION_DUP] = {"dup", 0, false, true},
 };
 

@@ -20,6 +20,7 @@ enum operation {
     OPERATION_BCAST,
     OPERATION_ALLGATHER,
     OPERATION_GATHER,
+    OPERATION_SCATTER,
     OPERATION_DUP,
     OPERATION_NONE /* not one; how many there are */
 };

@@ -28,6 +28,7 @@ static const char usage[] =
     "  bcast        MPI_Bcast: each rank is the root in turn\n"
     "  allgather    MPI_Allgather: a message of each process\n"
     "  gather       MPI_Gather: the same; each rank is the root in turn\n"
+    "  scatter      MPI_Scatter: a message for each process; each rank is the root in turn\n"
     "  dup          MPI_Comm_dup and MPI_Comm_free; duplicates keep the preference\n"
     "\n"
     "  -a PREFERENCE          coll preference of A, such as nicbarr,tuned,basic,libnbc\n"

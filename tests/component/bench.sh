@@ -50,7 +50,7 @@ check "its lines" lines 4 " +Pass" ""
 check "its JSON" tells 'r["a"]["validation"] == r["b"]["validation"] == "pass"'
 
 end=" +Pass +[0-9.]+"
-for operation in allreduce reduce bcast allgather gather; do
+for operation in allreduce reduce bcast allgather gather scatter; do
     check "$operation" bench $operation
     check "its columns" head_is "# Size Avg Latency(us) Validation B/A"
     check "its lines" lines 1 "$end" 4 8 64 512 1024 4096
@@ -82,7 +82,7 @@ lied() { # ARGUMENT...
     job 3 -x LD_PRELOAD="$lies" "$program" "$@" $short --json "$json"
 }
 wrong() { ! lied "$@"; }
-for operation in allreduce iallreduce reduce bcast allgather gather; do
+for operation in allreduce iallreduce reduce bcast allgather gather scatter; do
     check "a wrong $operation" wrong $operation -m 4
     check "is told" said_once "A gives wrong results with messages of 4 bytes"
     check "is told of B, too" said_once "B gives wrong results with messages of 4 bytes"

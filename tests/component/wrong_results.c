@@ -4,9 +4,9 @@
  * it.
  *
  * Each is wrong by as little as can be, and only in what nicbarr_bench measures: its own
- * bookkeeping goes by other types. Sums of floats are maxima, broadcasts and gatherings of bytes
- * lack the last one, and duplicates of all but MPI_COMM_WORLD have their members in the opposite
- * order.
+ * bookkeeping goes by other types. Sums of floats are maxima, broadcasts, gatherings and
+ * scatterings of bytes lack the last one, and duplicates of all but MPI_COMM_WORLD have their
+ * members in the opposite order.
  */
 #include <mpi.h>
 
@@ -41,6 +41,14 @@ int MPI_Gather(const void *send, int send_count, MPI_Datatype send_type, void *r
 {
     int less = type == MPI_BYTE ? 1 : 0;
     return PMPI_Gather(send, send_count - less, send_type, receive, count - less, type, root, comm);
+}
+
+int MPI_Scatter(const void *send, int send_count, MPI_Datatype send_type, void *receive, int count,
+                MPI_Datatype type, int root, MPI_Comm comm)
+{
+    int less = type == MPI_BYTE ? 1 : 0;
+    return PMPI_Scatter(send, send_count - less, send_type, receive, count - less, type, root,
+                        comm);
 }
 
 int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
