@@ -73,6 +73,13 @@ check "a later job" cached
 for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
     check "goes by it, $call" said "$call up to .* (cache"
 done
+own_by_cache() {
+    sed 's/"choice": "[^"]*"/"choice": "openmpi"/' "$scratch/cache" > "$scratch/cache.own"
+    on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 --mca coll_nicbarr_cache "$scratch/cache.own" \
+        --mca coll_nicbarr_report "$scratch/report" "$programs/data" --seed "$seed" --steps 20
+}
+check "a later job whose cache says Open MPI's own" own_by_cache
+check "goes by it, and reports it" said "MPI_Bcast up to .*: openmpi (cache"
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
 check "in a report that can be read" readable
 
