@@ -34,7 +34,9 @@ static struct mcp_group *find(struct mcp_collective *c, const struct mcp_board *
 
 /* ---- who waits, and since when ---- */
 
-enum { FAREWELL_ASKS = 64 }; /* some seconds */
+/* So often a farewell asks like everybody, which takes some seconds; then once a minute. */
+enum { FAREWELL_ASKS = 64 };
+#define FAREWELL_REST_NS UINT64_C(60000000000)
 
 /* The timer is due when the first of all groups' patience ends. */
 static void heed(struct mcp_collective *c, const struct mcp_group *group)
@@ -150,13 +152,13 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
             continue;
         }
         link = &group->next_active;
-        if (0 != group->farewell && group->farewell >= FAREWELL_ASKS) {
-            group->patience.ends_ns = 0; /* until somebody asks us */
-            continue;
-        }
         if (mcp_patience_ended(&group->patience, now_ns)) {
             struct mcp_message message;
-            group->farewell += 0 != group->farewell;
+            if (FAREWELL_ASKS == group->farewell) {
+                mcp_patience_begin(&group->patience, FAREWELL_REST_NS, now_ns);
+            } else {
+                group->farewell += 0 != group->farewell;
+            }
             for (uint32_t cursor = 0; mcp_group_missing(group, &cursor, &message);) {
                 ++counters->asked;
                 send(board, group, &message);
@@ -333,15 +335,10 @@ static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
     }
 }
 
-/* (Who asks lives on. It may have what a farewell has stopped asking for.) */
-static void answer(struct mcp_collective *c, struct mcp_board *board, struct mcp_counters *counters,
-                   struct mcp_group *group, const struct mcp_collective_part *part)
+static void answer(struct mcp_board *board, struct mcp_counters *counters, struct mcp_group *group,
+                   const struct mcp_collective_part *part)
 {
     struct mcp_message message;
-    if (group->farewell >= FAREWELL_ASKS && mcp_group_waits_now(group)) {
-        group->farewell = 1;
-        wait_from(c, group, board->ops.now_ns(board));
-    }
     if (!mcp_group_answer(group, part->node, part->slot, part->epoch, &message)) {
         return;
     }
@@ -416,7 +413,7 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
         return;
     }
     if (MCP_ASK == header->type) {
-        answer(c, board, counters, group, part);
+        answer(board, counters, group, part);
         return;
     }
     const enum mcp_recorded recorded =
