@@ -416,7 +416,7 @@ static void everybody_reads_every_block(void **state)
     (void)state;
     uint64_t random = crew_seed();
     play_game(13864115581393754117U); /* a farewell rests when the last message is lost */
-for (int g = 0; g < 400; ++g) {
+    for (int g = 0; g < 400; ++g) {
         play_game(crew_random(&random));
     }
 }
