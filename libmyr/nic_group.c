@@ -120,10 +120,20 @@ bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node)
 
 uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
-    if (group->watched != group->done) {
-        return most > 0 && myr_nic_bcast_missing(group, list) ? 1 : 0;
+    /* (Who waits for a block may wait for an epoch without knowing it. Until that is complete, this
+     * node takes no part in the next, and the root waits for that.) */
+    const bool block = group->watched != group->done;
+    const uint32_t blocks = block && most > 0 && myr_nic_bcast_missing(group, list) ? 1 : 0;
+    const uint32_t all = NULL == group->player->missing
+                             ? blocks
+                             : blocks + group->player->missing(group, list + blocks, most - blocks);
+    uint32_t count = blocks;
+    for (uint32_t m = blocks; m < all; ++m) {
+        if (0 == blocks || list[m].node != list[0].node) { /* each once */
+            list[count++] = list[m];
+        }
     }
-    return NULL == group->player->missing ? 0 : group->player->missing(group, list, most);
+    return count;
 }
 
 /* (The NIC may not hear of it: a packet rings the kernel's NIC, and its cable may be out.) */

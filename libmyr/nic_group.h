@@ -111,9 +111,9 @@ bool myr_nic_group_over(const struct myr_nic_group *group);
 bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node);
 
 /*
- * Which nodes is the group waiting for in its present step? Lists at most `most` of them; returns
- * how many. 0 also where processes of this node have not arrived. A node is alive if its NIC
- * answers that its host is late. For processes that wait for long: it takes the NIC's lock.
+ * Which nodes is the group waiting for in its present step, or for a block? Lists at most `most` of
+ * them; returns how many. 0 also where processes of this node have not arrived. A node is alive if
+ * its NIC answers that its host is late. For processes that wait for long: it takes the NIC's lock.
  */
 uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list,
                                uint32_t most);
