@@ -237,24 +237,17 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
     return rc;
 }
 
-/* (Its packets come through, as those of `split` do.) */
+/* (Its packets come through, as those of others do that play the same.) */
 int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                            uint32_t number, struct myr_nic_group **group)
+                            struct nicbarr_joining *joining)
 {
     struct myr_error errors[NICBARR_NICS_MOST] = {{0}};
-    struct myr_nic_group room = {.player = NULL}, *new = calloc(1, sizeof(*new));
-    struct nicbarr_joining joining = {.choice = module->choice,
-                                      .number = NICBARR_GROUP_PERSISTENT + number,
-                                      .group = NULL == new ? &room : new};
-    int rc = nicbarr_groups_join(module, comm, &joining, 1, errors);
-    bool good = OMPI_SUCCESS == rc && NULL != new && !joining.failed;
+    int rc = nicbarr_groups_join(module, comm, joining, 1, errors);
+    bool good = OMPI_SUCCESS == rc && !joining->failed;
     rc = OMPI_SUCCESS == rc ? for_all(comm, &good) : rc;
     if (OMPI_SUCCESS != rc || !good) {
-        nicbarr_group_leave(joining.group);
-        free(new);
-        new = NULL;
+        nicbarr_group_leave(joining->group);
     }
-    *group = new;
     return rc;
 }
 

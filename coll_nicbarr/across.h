@@ -8,6 +8,8 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
+struct nicbarr_joining; /* groups.h */
+
 /* Find out who can play, and what is known of the shape; collective over `comm`. Afterwards
  * MPI_Barrier has its next function. */
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
@@ -24,11 +26,10 @@ int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator
 /* Install what was chosen: the NICs' barrier over module->nic, or Open MPI's own. Collective. */
 int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Join one more group that plays what was installed, for a persistent barrier: the `number`th of
- * the module's, from 1 on. NULL on all members where somebody has no room for it; else it is the
- * caller's, to be left and freed. Collective. */
+/* Join one more group, for a persistent collective. Not joined on all members where somebody has no
+ * room for it. Collective. */
 int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                            uint32_t number, struct myr_nic_group **group);
+                            struct nicbarr_joining *joining);
 
 /* All members have tried whether packets come through, with this result: later communicators skip
  * the try for a while where they do not. */

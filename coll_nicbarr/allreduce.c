@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce.
+ * MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce, and persistent ones.
  *
  * MPI's own operations are for MPI's own types. There all members have the same type, and see the
  * same size. With an operation of the program's, they have the same signature (user_op.h). Open
@@ -9,6 +9,7 @@
  */
 #include "coll_nicbarr/data.h"
 #include "coll_nicbarr/packing.h"
+#include "coll_nicbarr/persistent.h"
 #include "coll_nicbarr/requests.h"
 
 static inline bool is_users(const ompi_op_t *op)
@@ -37,8 +38,8 @@ static __attribute__((noinline)) int reduce_users(struct nicbarr_reducer *reduce
                                                   ompi_op_t *op, int root)
 {
     struct nicbarr_user_op user;
-    const int rc =
-        nicbarr_user_op_open(&user, &reducer->exchange, from, to, count, type, op, root, NULL);
+    int rc = nicbarr_user_op_open(&user, &reducer->exchange, to, count, type, op, root, NULL);
+    rc = OMPI_SUCCESS == rc ? nicbarr_user_op_load(&user, from) : rc;
     if (OMPI_SUCCESS == rc) {
         nicbarr_user_op_begin(reducer, &user);
         nicbarr_user_op_finish(reducer, &user);
@@ -95,9 +96,15 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_
 
 enum { NOT_WORTH_IT = 8 /* calls: two or three communicators */ };
 
+/* Whose rounds it takes. */
+static struct nicbarr_reducer *reducer_of(const nicbarr_request_t *request)
+{
+    return NULL != request->persistent ? &request->persistent->reducer : &request->module->reducer;
+}
+
 static void begin(nicbarr_request_t *request)
 {
-    struct nicbarr_reducer *reducer = &request->module->reducer;
+    struct nicbarr_reducer *reducer = reducer_of(request);
     (void)nicbarr_reduction_begin(reducer, &request->of.reduction);
     atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
 }
@@ -105,7 +112,7 @@ static void begin(nicbarr_request_t *request)
 static bool complete_if(nicbarr_request_t *request, bool complete)
 {
     if (complete) {
-        atomic_fetch_sub_explicit(&request->module->reducer.outstanding, 1, memory_order_release);
+        atomic_fetch_sub_explicit(&reducer_of(request)->outstanding, 1, memory_order_release);
     }
     return complete;
 }
@@ -113,7 +120,7 @@ static bool complete_if(nicbarr_request_t *request, bool complete)
 static bool test(nicbarr_request_t *request)
 {
     return complete_if(request,
-                       nicbarr_reduction_go_on(&request->module->reducer, &request->of.reduction));
+                       nicbarr_reduction_go_on(reducer_of(request), &request->of.reduction));
 }
 
 static const struct nicbarr_operation reduce = {begin, test, NULL, NULL};
@@ -122,7 +129,8 @@ static const struct nicbarr_operation reduce = {begin, test, NULL, NULL};
 
 static void begin_users(nicbarr_request_t *request)
 {
-    struct nicbarr_reducer *reducer = &request->module->reducer;
+    struct nicbarr_reducer *reducer = reducer_of(request);
+    request->of.user.started = false;
     nicbarr_user_op_begin(reducer, &request->of.user.reduction);
     atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
 }
@@ -131,7 +139,7 @@ static void begin_users(nicbarr_request_t *request)
  * the function takes. */
 static bool test_users(nicbarr_request_t *request)
 {
-    struct nicbarr_reducer *reducer = &request->module->reducer;
+    struct nicbarr_reducer *reducer = reducer_of(request);
     struct nicbarr_user_op *user = &request->of.user.reduction;
     if (!request->of.user.started) {
         request->of.user.started = true;
@@ -161,9 +169,9 @@ static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, c
     }
     *handle = &request->super;
     if (is_users(op)) {
-        request->of.user.started = false;
-        rc = nicbarr_user_op_open(&request->of.user.reduction, x, from, to, count, type, op, root,
-                                  nicbarr_requests_lock());
+        struct nicbarr_user_op *user = &request->of.user.reduction;
+        rc = nicbarr_user_op_open(user, x, to, count, type, op, root, nicbarr_requests_lock());
+        rc = OMPI_SUCCESS == rc ? nicbarr_user_op_load(user, from) : rc;
     } else {
         nicbarr_reduction_init(&request->of.reduction, from, to, count, type, op,
                                NICBARR_NO_ROOT == root || root == (int)x->rank);
@@ -188,18 +196,13 @@ static bool worth_it(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
            nicbarr_data_set_up(module, comm, collective);
 }
 
-/* More than may be under way waits for others to go on. */
-static bool fits(size_t bytes)
-{
-    return 0 != bytes && bytes <= MYR_EXCHANGE_WINDOW * MYR_SLOT_BYTES;
-}
-
 int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
                        ompi_communicator_t *comm, ompi_request_t **handle,
                        mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (!fits(reducible(count, type, op)) || !worth_it(module, comm, NICBARR_ALLREDUCE)) {
+    if (!nicbarr_exchange_fits(reducible(count, type, op)) ||
+        !worth_it(module, comm, NICBARR_ALLREDUCE)) {
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);
     }
@@ -211,9 +214,92 @@ int nicbarr_ireduce(const void *from, void *to, int count, ompi_datatype_t *type
                     mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (!fits(reducible(count, type, op)) || !worth_it(module, comm, NICBARR_REDUCE)) {
+    if (!nicbarr_exchange_fits(reducible(count, type, op)) ||
+        !worth_it(module, comm, NICBARR_REDUCE)) {
         return module->ireduce.function(from, to, count, type, op, root, comm, handle,
                                         module->ireduce.module);
     }
     return start(module, comm, from, to, count, type, op, root, handle);
+}
+
+/* ---- MPI_Allreduce_init, MPI_Reduce_init ---- */
+
+static void begin_again(nicbarr_request_t *request)
+{
+    const struct nicbarr_persistent *p = request->persistent;
+    nicbarr_reduction_init(&request->of.reduction, p->from, p->to, p->count, p->type, p->op,
+                           NICBARR_NO_ROOT == p->root || p->root == (int)p->reducer.exchange.rank);
+    begin(request);
+}
+
+static const struct nicbarr_operation reduce_again = {begin_again, test, NULL,
+                                                      nicbarr_persistent_drop};
+
+/* (Packing has no way to fail here that MPI would not have found out before.) */
+static void begin_users_again(nicbarr_request_t *request)
+{
+    (void)nicbarr_user_op_load(&request->of.user.reduction, request->persistent->from);
+    begin_users(request);
+}
+
+static void drop_users_again(nicbarr_request_t *request)
+{
+    drop_users(request);
+    nicbarr_persistent_drop(request);
+}
+
+static const struct nicbarr_operation reduce_by_users_again = {begin_users_again, test_users, NULL,
+                                                               drop_users_again};
+
+/* `what` has an exchange. */
+static int make_persistent(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           const struct nicbarr_persistent *what, ompi_request_t **handle)
+{
+    const bool users = is_users(what->op);
+    nicbarr_request_t *request =
+        nicbarr_persistent_new(users ? &reduce_by_users_again : &reduce_again, module, comm, what);
+    int rc = OMPI_SUCCESS;
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    *handle = &request->super;
+    if (users) {
+        rc = nicbarr_user_op_open(&request->of.user.reduction, &what->reducer.exchange, what->to,
+                                  what->count, what->type, what->op, what->root,
+                                  nicbarr_requests_lock());
+    }
+    if (OMPI_SUCCESS != rc) {
+        (void)ompi_request_free(handle);
+    }
+    return rc;
+}
+
+int nicbarr_allreduce_init(const void *from, void *to, int count, ompi_datatype_t *type,
+                           ompi_op_t *op, ompi_communicator_t *comm, MPI_Info info,
+                           ompi_request_t **handle, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    struct nicbarr_persistent what = {
+        .from = from, .to = to, .count = count, .root = NICBARR_NO_ROOT, .type = type, .op = op};
+    if (!nicbarr_exchange_fits(reducible(count, type, op)) ||
+        !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
+        return module->allreduce_init.function(from, to, count, type, op, comm, info, handle,
+                                               module->allreduce_init.module);
+    }
+    return make_persistent(module, comm, &what, handle);
+}
+
+int nicbarr_reduce_init(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
+                        int root, ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
+                        mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    struct nicbarr_persistent what = {
+        .from = from, .to = to, .count = count, .root = root, .type = type, .op = op};
+    if (!nicbarr_exchange_fits(reducible(count, type, op)) ||
+        !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
+        return module->reduce_init.function(from, to, count, type, op, root, comm, info, handle,
+                                            module->reduce_init.module);
+    }
+    return make_persistent(module, comm, &what, handle);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Allreduce, MPI_Iallreduce and MPI_Reduce on several nodes: their NICs exchange the parts
- * (carrier.h).
+ * MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init and MPI_Reduce on several nodes: their NICs
+ * exchange the parts (carrier.h).
  *
  * nicbarr does those of MPI's own operations on MPI's own types, as on one node; and of operations
  * that the program has defined, on types without gaps. Each process combines all nodes' pieces, so
@@ -10,11 +10,13 @@
  * MPI.
  *
  * MPI_Iallreduce must not wait for anybody, so it can set up nothing. Where it is used often, the
- * next MPI_Allreduce or MPI_Barrier of the communicator does, of whatever size.
+ * next MPI_Allreduce or MPI_Barrier of the communicator does, of whatever size. MPI_Allreduce_init
+ * may wait, and sets up what is missing.
  */
 #include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/data.h"
 #include "coll_nicbarr/packing.h"
+#include "coll_nicbarr/persistent.h"
 #include "coll_nicbarr/requests.h"
 #include "coll_nicbarr/rooted.h"
 #include "libmyr/nic_bcast.h"
@@ -110,6 +112,13 @@ int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t
 
 /* ---- MPI_Iallreduce ---- */
 
+/* As `carriable`; but a request runs no function of the program. */
+static size_t carriable_later(int count, ompi_datatype_t *type, ompi_op_t *op,
+                              ompi_communicator_t *comm)
+{
+    return ompi_op_is_intrinsic(op) ? carriable(count, type, op, comm) : 0;
+}
+
 static void begin(nicbarr_request_t *request)
 {
     struct nicbarr_carrier *carrier = request->of.across.carrier;
@@ -174,8 +183,10 @@ static bool remind(nicbarr_request_t *request, bool look)
     }
     if (!request->of.across.looked) {
         request->of.across.looked = true;
-        request->of.across.wait = (struct nicbarr_wait){.began_ms = nicbarr_now_ms(),
-                                                        .epoch = request->of.across.carried.epoch};
+        request->of.across.wait =
+            (struct nicbarr_wait){.began_ms = nicbarr_now_ms(),
+                                  .epoch = request->of.across.carried.epoch,
+                                  .nic = request->of.across.carrier->choice.nic};
     }
     request->of.across.wait.block = block;
     if (look || myr_nic_group_over(group)) {
@@ -195,8 +206,8 @@ int nicbarr_iallreduce_across(const void *from, void *to, int count, ompi_dataty
                               mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t bytes = ompi_op_is_intrinsic(op) ? carriable(count, type, op, comm) : 0;
-    struct nicbarr_carrier *carrier = nicbarr_data_carrier_noted(module, NICBARR_ALLREDUCE, bytes);
+    struct nicbarr_carrier *carrier = nicbarr_data_carrier_noted(
+        module, NICBARR_ALLREDUCE, carriable_later(count, type, op, comm));
     if (NULL == carrier) {
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);
@@ -209,6 +220,44 @@ int nicbarr_iallreduce_across(const void *from, void *to, int count, ompi_dataty
     request->of.across.carried = (struct nicbarr_carried){
         .from = from, .to = to, .op = op, .type = type, .left = (uint32_t)count};
     nicbarr_request_start(request);
+    *handle = &request->super;
+    return OMPI_SUCCESS;
+}
+
+/* ---- MPI_Allreduce_init ---- */
+
+static void begin_again(nicbarr_request_t *request)
+{
+    const struct nicbarr_persistent *p = request->persistent;
+    request->of.across.carried = (struct nicbarr_carried){
+        .from = p->from, .to = p->to, .op = p->op, .type = p->type, .left = (uint32_t)p->count};
+    begin(request);
+}
+
+static const struct nicbarr_operation across_again = {begin_again, test, remind,
+                                                      nicbarr_persistent_drop};
+
+int nicbarr_allreduce_init_across(const void *from, void *to, int count, ompi_datatype_t *type,
+                                  ompi_op_t *op, ompi_communicator_t *comm, MPI_Info info,
+                                  ompi_request_t **handle, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    struct nicbarr_persistent what = {
+        .from = from, .to = to, .count = count, .type = type, .op = op};
+    const int rc = nicbarr_data_own_carrier(module, comm, NICBARR_ALLREDUCE,
+                                            carriable_later(count, type, op, comm), &what.carrier);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (!myr_nic_group_joined(&what.carrier.group)) {
+        return module->allreduce_init.function(from, to, count, type, op, comm, info, handle,
+                                               module->allreduce_init.module);
+    }
+    nicbarr_request_t *request = nicbarr_persistent_new(&across_again, module, comm, &what);
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    request->of.across.carrier = &request->persistent->carrier;
     *handle = &request->super;
     return OMPI_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Bcast and MPI_Ibcast on several nodes: their NICs hand the root's bytes on
+ * MPI_Bcast, MPI_Ibcast and MPI_Bcast_init on several nodes: their NICs hand the root's bytes on
  * (libmyr/nic_bcast.h).
  *
  * The root sends and returns. It waits only where it is a whole window ahead of the slowest
@@ -16,6 +16,7 @@
 #include "coll_nicbarr/data.h"
 #include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/packing.h"
+#include "coll_nicbarr/persistent.h"
 #include "coll_nicbarr/requests.h"
 #include "libmyr/nic_bcast.h"
 
@@ -174,8 +175,15 @@ static void begin_request(nicbarr_request_t *request)
 {
     struct nicbarr_carrier *carrier = request->of.bcast.carrier;
     struct nicbarr_handed *handed = &request->of.bcast.handed;
+    const ompi_datatype_t *type = request->of.bcast.type;
+    void *buffer = request->of.bcast.buffer, *packed = request->of.bcast.packed;
+    const int count = request->of.bcast.count;
+    const size_t bytes = nicbarr_packed_bytes(count, type);
     nicbarr_handed_begin(request->module, request->super.req_mpi_object.comm, carrier, handed,
-                         handed->data, handed->left, request->of.bcast.root);
+                         NULL != packed ? packed : buffer, bytes, request->of.bcast.root);
+    if (handed->root && NULL != packed) { /* (whatever happens: the others wait) */
+        handed->rc = nicbarr_to_bytes(buffer, count, type, packed, bytes);
+    }
     request->of.bcast.looked = false;
     atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
 }
@@ -229,7 +237,8 @@ static bool remind(nicbarr_request_t *request, bool look)
     }
     if (!request->of.bcast.looked) {
         request->of.bcast.looked = true;
-        request->of.bcast.wait = (struct nicbarr_wait){.began_ms = nicbarr_now_ms()};
+        request->of.bcast.wait =
+            (struct nicbarr_wait){.began_ms = nicbarr_now_ms(), .nic = carrier->choice.nic};
     }
     request->of.bcast.wait.block = handed->sent;
     if (look || myr_nic_group_over(group)) {
@@ -250,19 +259,22 @@ static void drop(nicbarr_request_t *request)
 
 static const struct nicbarr_operation across = {begin_request, test, remind, drop};
 
-/* Of a type with gaps, memory without. False when out of memory. */
-static bool get_packed(nicbarr_request_t *request, size_t bytes, bool is_root)
+/* What it is to carry, and by what. */
+static void fill_in(nicbarr_request_t *request, struct nicbarr_carrier *carrier, void *buffer,
+                    int count, ompi_datatype_t *type, int root)
 {
-    const ompi_datatype_t *type = request->of.bcast.type;
-    request->of.bcast.packed = NULL;
-    if (nicbarr_is_dense(type)) {
-        return true;
+    const bool dense = nicbarr_is_dense(type);
+    void *packed = dense ? NULL : malloc(nicbarr_packed_bytes(count, type));
+    if (!dense && NULL == packed) {
+        opal_output(0, "nicbarr: out of memory in a broadcast");
+        ompi_mpi_abort(request->super.req_mpi_object.comm, OMPI_ERR_OUT_OF_RESOURCE);
     }
-    request->of.bcast.packed = malloc(bytes);
-    return NULL != request->of.bcast.packed &&
-           (!is_root ||
-            OMPI_SUCCESS == nicbarr_to_bytes(request->of.bcast.buffer, request->of.bcast.count,
-                                             type, request->of.bcast.packed, bytes));
+    request->of.bcast.carrier = carrier;
+    request->of.bcast.buffer = buffer;
+    request->of.bcast.packed = packed;
+    request->of.bcast.count = count;
+    request->of.bcast.type = type;
+    request->of.bcast.root = root;
 }
 
 int nicbarr_ibcast_across(void *buffer, int count, ompi_datatype_t *type, int root,
@@ -270,8 +282,8 @@ int nicbarr_ibcast_across(void *buffer, int count, ompi_datatype_t *type, int ro
                           mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t bytes = nicbarr_packed_bytes(count, type);
-    struct nicbarr_carrier *carrier = nicbarr_data_carrier_noted(module, NICBARR_BCAST, bytes);
+    struct nicbarr_carrier *carrier =
+        nicbarr_data_carrier_noted(module, NICBARR_BCAST, nicbarr_packed_bytes(count, type));
     if (NULL == carrier) {
         return module->ibcast.function(buffer, count, type, root, comm, handle,
                                        module->ibcast.module);
@@ -280,19 +292,42 @@ int nicbarr_ibcast_across(void *buffer, int count, ompi_datatype_t *type, int ro
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    request->of.bcast.carrier = carrier;
-    request->of.bcast.root = root;
-    request->of.bcast.buffer = buffer;
-    request->of.bcast.count = count;
-    request->of.bcast.type = type;
-    if (!get_packed(request, bytes, root == ompi_comm_rank(comm))) {
-        opal_output(0, "nicbarr: out of memory in MPI_Ibcast");
-        ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);
-    }
-    request->of.bcast.handed.data =
-        NULL != request->of.bcast.packed ? request->of.bcast.packed : buffer;
-    request->of.bcast.handed.left = bytes;
+    fill_in(request, carrier, buffer, count, type, root);
     nicbarr_request_start(request);
+    *handle = &request->super;
+    return OMPI_SUCCESS;
+}
+
+/* ---- MPI_Bcast_init ---- */
+
+static void drop_again(nicbarr_request_t *request)
+{
+    drop(request);
+    nicbarr_persistent_drop(request);
+}
+
+static const struct nicbarr_operation across_again = {begin_request, test, remind, drop_again};
+
+int nicbarr_bcast_init_across(void *buffer, int count, ompi_datatype_t *type, int root,
+                              ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
+                              mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    struct nicbarr_persistent what = {.type = type};
+    const int rc = nicbarr_data_own_carrier(module, comm, NICBARR_BCAST,
+                                            nicbarr_packed_bytes(count, type), &what.carrier);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (!myr_nic_group_joined(&what.carrier.group)) {
+        return module->bcast_init.function(buffer, count, type, root, comm, info, handle,
+                                           module->bcast_init.module);
+    }
+    nicbarr_request_t *request = nicbarr_persistent_new(&across_again, module, comm, &what);
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    fill_in(request, &request->persistent->carrier, buffer, count, type, root);
     *handle = &request->super;
     return OMPI_SUCCESS;
 }

@@ -33,6 +33,10 @@ static uint32_t bytes_of(const struct nicbarr_carried *carried)
 bool nicbarr_carrier_open(struct nicbarr_carrier *carrier, const struct myr_nic_group *group,
                           struct nicbarr_choice choice, const struct nicbarr_order *order)
 {
+    if (NULL == order) {
+        *carrier = (struct nicbarr_carrier){.group = *group, .choice = choice};
+        return true;
+    }
     const uint32_t most = (myr_nic_data_most(group) - (uint32_t)sizeof(struct head)) / order->most;
     *carrier = (struct nicbarr_carrier){
         .group = *group,

@@ -80,8 +80,9 @@ struct nicbarr_returning {
 /* Bytes of a block with `pieces` pieces of a vector of `bytes`. */
 uint32_t nicbarr_carrier_unit(uint32_t pieces, uint32_t bytes);
 
-/* Make a carrier of a group that was joined, which is its own then. `order` must outlive it. False
- * when out of memory, or if no such element has room in a block; then the group is left. */
+/* Make a carrier of a group that was joined, which is its own then. `order` must outlive it; NULL:
+ * it is for broadcasts. False when out of memory, or if no such element has room in a block; then
+ * the group is left. */
 bool nicbarr_carrier_open(struct nicbarr_carrier *carrier, const struct myr_nic_group *group,
                           struct nicbarr_choice choice, const struct nicbarr_order *order);
 void nicbarr_carrier_close(struct nicbarr_carrier *carrier);

@@ -14,6 +14,7 @@
  *   barrier.c     MPI_Barrier
  *   ibarrier.c    MPI_Ibarrier and persistent barriers
  *   requests.c    non-blocking collectives under way
+ *   persistent.c  what persistent ones that carry data have of their own
  *   data.c        collectives that carry data, on one node: when they are served
  *   data_tune.c   are they faster than Open MPI's own?
  *   allreduce.c   MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce
@@ -123,6 +124,9 @@ typedef struct mca_coll_nicbarr_module {
     NICBARR_LOWER(allgather) allgather;
     NICBARR_LOWER(gather) gather;
     NICBARR_LOWER(scatter) scatter;
+    NICBARR_LOWER(allreduce_init) allreduce_init;
+    NICBARR_LOWER(reduce_init) reduce_init;
+    NICBARR_LOWER(bcast_init) bcast_init;
     /* Collectives that carry data, by their bytes: */
     struct {
         enum nicbarr_way way;
@@ -142,7 +146,7 @@ typedef struct mca_coll_nicbarr_module {
     struct nicbarr_choice choice;
     enum nicbarr_source source;
     size_t counter_bytes; /* of the record's slots that only counters use; see layout.c */
-    uint64_t persistent;  /* persistent barriers made so far */
+    uint64_t persistent;  /* numbers given to what persistent collectives have of their own */
     /* On several nodes instead of the group and what belongs to it: */
     bool across;
     struct nicbarr_nodes nodes;        /* none: not set up yet */

@@ -8,7 +8,7 @@
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/report.h"
 
-/* In the keys of records, apart from persistent barriers, which are numbered from 1. */
+/* In the keys of records, apart from what is persistent, which is numbered from 1. */
 static const uint64_t first_sequence = UINT64_C(1) << 63;
 
 const char *nicbarr_collective_name(enum nicbarr_collective collective)
@@ -41,19 +41,14 @@ bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int pr
 
 /* ---- memory ---- */
 
-/* Take up the record. The others may have begun: this cannot be declined any more. */
-static void take_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                    enum nicbarr_collective collective, struct myr_record *record)
+/* Take up a record for reductions. The others may have begun: this cannot be declined any more. */
+static void take_up(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
+                    struct myr_record *record)
 {
-    struct myr_waiter *waiter = &mca_coll_nicbarr_component.waiter;
-    const uint32_t size = module->shape.processes, rank = (uint32_t)ompi_comm_rank(comm);
-    if (nicbarr_data_by_ring(collective)) {
-        myr_ring_init(&module->ring, record, waiter, size, rank);
-        return;
-    }
-    myr_exchange_init(&module->reducer.exchange, record, waiter, size, rank);
-    module->reducer.parts = aligned_alloc(MYR_LINE, (size_t)size * MYR_LINE);
-    if (NULL == module->reducer.parts) {
+    const uint32_t size = (uint32_t)ompi_comm_size(comm), rank = (uint32_t)ompi_comm_rank(comm);
+    myr_exchange_init(&reducer->exchange, record, &mca_coll_nicbarr_component.waiter, size, rank);
+    reducer->parts = aligned_alloc(MYR_LINE, (size_t)size * MYR_LINE);
+    if (NULL == reducer->parts) {
         char name[NICBARR_COMM_TEXT];
         opal_output(0, "nicbarr: out of memory while setting up %s", nicbarr_comm_name(comm, name));
         ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);
@@ -90,20 +85,67 @@ bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         }
         return false;
     }
-    take_up(module, comm, collective, record);
+    if (ring) {
+        myr_ring_init(&module->ring, record, &mca_coll_nicbarr_component.waiter, size,
+                      (uint32_t)ompi_comm_rank(comm));
+    } else {
+        take_up(&module->reducer, comm, record);
+    }
     return true;
+}
+
+void nicbarr_reducer_leave(struct nicbarr_reducer *reducer)
+{
+    if (NULL != reducer->exchange.record) {
+        myr_record_leave(mca_coll_nicbarr_component.segment, reducer->exchange.record);
+        free(reducer->parts);
+    }
 }
 
 void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
 {
-    struct myr_segment *segment = mca_coll_nicbarr_component.segment;
-    if (NULL != module->reducer.exchange.record) {
-        myr_record_leave(segment, module->reducer.exchange.record);
-        free(module->reducer.parts);
-    }
+    nicbarr_reducer_leave(&module->reducer);
     if (NULL != module->ring.record) {
-        myr_ring_leave(&module->ring, segment);
+        myr_ring_leave(&module->ring, mca_coll_nicbarr_component.segment);
     }
+}
+
+/* Is there plenty of memory for one more exchange? Who comes first says so in a record, and all
+ * members read that. */
+static bool plenty_for_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           size_t bytes)
+{
+    struct myr_segment *segment = mca_coll_nicbarr_component.segment;
+    const struct myr_key key = nicbarr_record_key(module, comm, ++module->persistent);
+    struct myr_record *said = myr_record_join(segment, &key, module->shape.processes, 0,
+                                              myr_segment_has_plenty(segment, bytes), NULL);
+    if (NULL == said) {
+        return false;
+    }
+    const bool plenty = 0 != said->note;
+    myr_record_leave(segment, said);
+    return plenty;
+}
+
+bool nicbarr_data_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               struct nicbarr_reducer *reducer)
+{
+    const char *why = nicbarr_agree(module, comm);
+    if (NULL != why) {
+        nicbarr_decline(module, comm, why);
+        return false;
+    }
+    const uint32_t size = module->shape.processes;
+    const size_t bytes = myr_exchange_bytes(size);
+    const struct myr_key key = nicbarr_record_key(module, comm, ++module->persistent);
+    struct myr_record *record =
+        plenty_for_all(module, comm, bytes)
+            ? myr_record_join(mca_coll_nicbarr_component.segment, &key, size, bytes, 0, NULL)
+            : NULL;
+    if (NULL != record) {
+        take_up(reducer, comm, record);
+    }
+    return NULL != record;
 }
 
 /* Has the ring pieces, where this class needs them? Where there is no room for them, all such
@@ -210,6 +252,18 @@ void nicbarr_data_note_call(mca_coll_nicbarr_module_t *module, enum nicbarr_coll
         worth_a_look(module, collective, size_class)) {
         module->pending |= pending_bit(collective, size_class);
     }
+}
+
+bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               enum nicbarr_collective collective, size_t bytes)
+{
+    const uint32_t enough = (uint32_t)mca_coll_nicbarr_component.parameters.tune_after;
+    if (0 == bytes || bytes > nicbarr_data_most(collective, module->across)) {
+        return false;
+    }
+    uint32_t *calls = &module->ways[collective][nicbarr_size_class(bytes)].calls;
+    *calls = *calls < enough ? enough : *calls;
+    return nicbarr_data_ours(module, comm, collective, bytes);
 }
 
 bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

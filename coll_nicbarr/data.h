@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce,
- * MPI_Bcast, MPI_Allgather, MPI_Gather, MPI_Scatter.
+ * MPI_Bcast, MPI_Allgather, MPI_Gather, MPI_Scatter, and persistent ones.
  *
  * They are Open MPI's own until a communicator has called one so often that it is worth looking at
  * what else there is (coll_nicbarr_tune_after). Then they get their memory, and compete with Open
  * MPI's own, by size (data_tune.c). Non-blocking reductions are nicbarr's after a few calls: to
- * create a communicator takes two or three MPI_Iallreduce of one integer on the parent.
+ * create a communicator takes two or three MPI_Iallreduce of one integer on the parent. Persistent
+ * ones are so from the first on, as they are made to be used often.
  *
  * All members decide alike, as they count the same calls, and compare the bytes of the same type
  * signature.
@@ -64,11 +65,17 @@ static inline uint32_t nicbarr_data_classes(enum nicbarr_collective collective, 
                                                        : NICBARR_REDUCTION_CLASSES;
 }
 
+/* The greatest of them (bytes). */
+static inline size_t nicbarr_data_most(enum nicbarr_collective collective, bool across)
+{
+    return nicbarr_size_classes[nicbarr_data_classes(collective, across) - 1];
+}
+
 /* Is a call with so many bytes nicbarr's? */
 static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective, size_t bytes)
 {
-    if (bytes > nicbarr_size_classes[nicbarr_data_classes(collective, module->across) - 1]) {
+    if (bytes > nicbarr_data_most(collective, module->across)) {
         return false;
     }
     const uint32_t size_class = nicbarr_size_class(bytes);
@@ -77,11 +84,27 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
            (NICBARR_WAY_OPEN == way && nicbarr_data_decide(module, comm, collective, size_class));
 }
 
+/* The same of what will be called often: it is decided now. 0 bytes: it is not. */
+bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               enum nicbarr_collective collective, size_t bytes);
+
+/* Can an exchange have so much under way at once? More waits for others to go on. */
+static inline bool nicbarr_exchange_fits(size_t bytes)
+{
+    return 0 != bytes && bytes <= MYR_EXCHANGE_WINDOW * MYR_SLOT_BYTES;
+}
+
 /* Get the memory that a collective needs: the ring, or the exchange. False, with a line
  * for the person, where there is none: Open MPI's own functions are put back, on all members. */
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective);
 void nicbarr_data_leave(mca_coll_nicbarr_module_t *module);
+
+/* An exchange for one persistent collective alone. False where there is not plenty of memory, on
+ * all members. */
+bool nicbarr_data_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               struct nicbarr_reducer *reducer);
+void nicbarr_reducer_leave(struct nicbarr_reducer *reducer); /* if it was set up */
 
 /* What MPI calls it. */
 const char *nicbarr_collective_name(enum nicbarr_collective collective);
@@ -129,6 +152,13 @@ struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *mo
 struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *module,
                                                    enum nicbarr_collective collective,
                                                    size_t bytes);
+/* One more of the kind that a class goes by, for a persistent collective of so many bytes (0: none
+ * that could be carried) alone. The class is decided now, unless that was done. Not joined, on all
+ * members: Open MPI's own or a rooted one (rooted.h) is faster, or somebody has no room for it.
+ * Collective; Open MPI's error. */
+int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             enum nicbarr_collective collective, size_t bytes,
+                             struct nicbarr_carrier *own);
 /* The one with this very group; NULL: none. */
 const struct nicbarr_carrier *nicbarr_carrier_with(const mca_coll_nicbarr_module_t *module,
                                                    const struct myr_nic_group *group);
@@ -201,6 +231,21 @@ int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_t *type,
 int nicbarr_ireduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
                     int root, ompi_communicator_t *comm, ompi_request_t **request,
                     mca_coll_base_module_t *module);
+int nicbarr_allreduce_init(const void *from, void *to, int count, ompi_datatype_t *type,
+                           ompi_op_t *op, ompi_communicator_t *comm, MPI_Info info,
+                           ompi_request_t **request, mca_coll_base_module_t *module);
+int nicbarr_allreduce_init_across(const void *from, void *to, int count, ompi_datatype_t *type,
+                                  ompi_op_t *op, ompi_communicator_t *comm, MPI_Info info,
+                                  ompi_request_t **request, mca_coll_base_module_t *module);
+int nicbarr_reduce_init(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
+                        int root, ompi_communicator_t *comm, MPI_Info info,
+                        ompi_request_t **request, mca_coll_base_module_t *module);
+int nicbarr_bcast_init(void *buffer, int count, ompi_datatype_t *type, int root,
+                       ompi_communicator_t *comm, MPI_Info info, ompi_request_t **request,
+                       mca_coll_base_module_t *module);
+int nicbarr_bcast_init_across(void *buffer, int count, ompi_datatype_t *type, int root,
+                              ompi_communicator_t *comm, MPI_Info info, ompi_request_t **request,
+                              mca_coll_base_module_t *module);
 int nicbarr_bcast(void *buffer, int count, ompi_datatype_t *type, int root,
                   ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,

@@ -24,6 +24,7 @@
 #include "coll_nicbarr/report.h"
 #include "coll_nicbarr/rooted.h"
 #include "coll_nicbarr/together.h"
+#include "libmyr/nic_bcast.h"
 
 /* Collectives of a family go by the same groups. */
 enum family { REDUCTIONS, BROADCASTS, GATHERINGS, SCATTERINGS, FAMILIES };
@@ -61,6 +62,44 @@ struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *mo
     const uint32_t size_class = nicbarr_size_class(bytes);
     nicbarr_data_note_call(module, collective, size_class);
     return nicbarr_data_carrier(module, collective, size_class);
+}
+
+/* Join a group like this one; not joined on all members where it failed on one. */
+static int join_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                     const struct nicbarr_carrier *like, struct myr_nic_group *group)
+{
+    const bool broadcasts = NULL != like->group.bcast;
+    struct nicbarr_joining joining = {
+        .choice = like->choice,
+        .number = NICBARR_GROUP_PERSISTENT + (uint32_t)++module->persistent,
+        .unit_most =
+            broadcasts ? myr_nic_bcast_most(&like->group) : myr_nic_data_most(&like->group),
+        .broadcasts = broadcasts,
+        .group = group,
+    };
+    return nicbarr_across_join_one(module, comm, &joining);
+}
+
+int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             enum nicbarr_collective collective, size_t bytes,
+                             struct nicbarr_carrier *own)
+{
+    struct myr_nic_group group = {.player = NULL};
+    *own = (struct nicbarr_carrier){.group = group};
+    if (!nicbarr_data_ours_at_once(module, comm, collective, bytes)) {
+        return OMPI_SUCCESS;
+    }
+    const struct nicbarr_carrier *like =
+        nicbarr_data_carrier(module, collective, nicbarr_size_class(bytes));
+    if (NULL != like->back) { /* it takes two groups */
+        return OMPI_SUCCESS;
+    }
+    const int rc = join_like(module, comm, like, &group);
+    if (OMPI_SUCCESS != rc || !myr_nic_group_joined(&group)) {
+        return rc;
+    }
+    return nicbarr_carrier_open(own, &group, like->choice, like->order) ? OMPI_SUCCESS
+                                                                        : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
 const struct nicbarr_carrier *nicbarr_carrier_with(const mca_coll_nicbarr_module_t *module,
@@ -181,8 +220,7 @@ static bool open_to_bcast(const struct tuner *t, const struct myr_nic_group *gro
                           struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
 {
     (void)t;
-    *carrier = (struct nicbarr_carrier){.group = *group, .choice = choice};
-    return true;
+    return nicbarr_carrier_open(carrier, group, choice, NULL);
 }
 
 /* (The root goes round.) */

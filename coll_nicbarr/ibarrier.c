@@ -162,6 +162,26 @@ static void get_own_record(mca_coll_nicbarr_module_t *module, ompi_communicator_
     }
 }
 
+/* One that plays what was installed. */
+static int join_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          struct own *own)
+{
+    own->nic = calloc(1, sizeof(*own->nic));
+    if (NULL == own->nic) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    struct nicbarr_joining joining = {.choice = module->choice,
+                                      .number =
+                                          NICBARR_GROUP_PERSISTENT + (uint32_t)++module->persistent,
+                                      .group = own->nic};
+    const int rc = nicbarr_across_join_one(module, comm, &joining);
+    if (!myr_nic_group_joined(own->nic)) {
+        free(own->nic);
+        own->nic = NULL;
+    }
+    return rc;
+}
+
 /* (Two barriers: the first finds out what is known, the second joins what was known.) */
 static int get_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct own *own)
@@ -174,7 +194,7 @@ static int get_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         rc = comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
     }
     return OMPI_SUCCESS == rc && myr_nic_group_joined(&module->split)
-               ? nicbarr_across_join_one(module, comm, (uint32_t)++module->persistent, &own->nic)
+               ? join_own_group(module, comm, own)
                : rc;
 }
 

@@ -32,6 +32,7 @@ coll_nicbarr_sources = \
     coll_nicbarr/barrier.h coll_nicbarr/barrier.c coll_nicbarr/ibarrier.c \
     coll_nicbarr/requests.h coll_nicbarr/requests.c \
     coll_nicbarr/rooted.h coll_nicbarr/rooted.c \
+    coll_nicbarr/persistent.h coll_nicbarr/persistent.c \
     coll_nicbarr/reduction.h coll_nicbarr/reduction.c \
     coll_nicbarr/user_op.h coll_nicbarr/user_op.c \
     coll_nicbarr/packing.h coll_nicbarr/packing.c coll_nicbarr/stream.h coll_nicbarr/stream.c \

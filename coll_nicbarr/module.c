@@ -67,12 +67,17 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
     SAVE(module, comm, allgather);
     SAVE(module, comm, gather);
     SAVE(module, comm, scatter);
+    SAVE(module, comm, allreduce_init);
+    SAVE(module, comm, reduce_init);
+    SAVE(module, comm, bcast_init);
     if (NULL == module->barrier.module || NULL == module->ibarrier.module ||
         NULL == module->barrier_init.module || NULL == module->allreduce.module ||
         NULL == module->iallreduce.module || NULL == module->reduce.module ||
         NULL == module->ireduce.module || NULL == module->bcast.module ||
         NULL == module->ibcast.module || NULL == module->allgather.module ||
-        NULL == module->gather.module || NULL == module->scatter.module) {
+        NULL == module->gather.module || NULL == module->scatter.module ||
+        NULL == module->allreduce_init.module || NULL == module->reduce_init.module ||
+        NULL == module->bcast_init.module) {
         return OMPI_ERR_NOT_FOUND; /* nothing to fall back on: leave this communicator alone */
     }
     return OMPI_SUCCESS;
@@ -107,10 +112,19 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
     FORGET(module, allgather);
     FORGET(module, gather);
     FORGET(module, scatter);
+    FORGET(module, allreduce_init);
+    FORGET(module, reduce_init);
+    FORGET(module, bcast_init);
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_construct,
                    module_destruct);
+
+static bool forced(const mca_coll_nicbarr_component_t *component,
+                   enum nicbarr_collective collective)
+{
+    return NICBARR_WAY_OURS == component->forced_ways[collective];
+}
 
 mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *priority)
 {
@@ -146,14 +160,21 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     if (nicbarr_data_wanted(NICBARR_ALLREDUCE, across, ompi_comm_size(comm))) {
         module->super.coll_allreduce = across ? nicbarr_allreduce_across : nicbarr_allreduce;
         module->super.coll_iallreduce = across ? nicbarr_iallreduce_across : nicbarr_iallreduce;
+        module->super.coll_allreduce_init =
+            across ? nicbarr_allreduce_init_across : nicbarr_allreduce_init;
     }
     if (nicbarr_data_wanted(NICBARR_REDUCE, across, ompi_comm_size(comm))) {
         module->super.coll_reduce = across ? nicbarr_reduce_across : nicbarr_reduce;
         module->super.coll_ireduce = across ? NULL : nicbarr_ireduce;
+        module->super.coll_reduce_init = across ? NULL : nicbarr_reduce_init;
     }
     if (nicbarr_data_wanted(NICBARR_BCAST, across, ompi_comm_size(comm))) {
         module->super.coll_bcast = across ? nicbarr_bcast_across : nicbarr_bcast;
         module->super.coll_ibcast = across ? nicbarr_ibcast_across : NULL;
+        module->super.coll_bcast_init = !across ? nicbarr_bcast_init
+                                        : forced(component, NICBARR_BCAST)
+                                            ? nicbarr_bcast_init_across
+                                            : NULL;
     }
     if (nicbarr_data_wanted(NICBARR_ALLGATHER, across, ompi_comm_size(comm))) {
         module->super.coll_allgather = nicbarr_allgather;
@@ -302,15 +323,18 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
     case NICBARR_ALLREDUCE_USERS:
         PUT_BACK(module, comm, allreduce);
         PUT_BACK(module, comm, iallreduce);
+        PUT_BACK(module, comm, allreduce_init);
         break;
     case NICBARR_REDUCE:
     case NICBARR_REDUCE_USERS:
         PUT_BACK(module, comm, reduce);
         PUT_BACK(module, comm, ireduce);
+        PUT_BACK(module, comm, reduce_init);
         break;
     case NICBARR_BCAST:
         PUT_BACK(module, comm, bcast);
         PUT_BACK(module, comm, ibcast);
+        PUT_BACK(module, comm, bcast_init);
         break;
     case NICBARR_ALLGATHER:
         PUT_BACK(module, comm, allgather);

@@ -188,9 +188,13 @@ static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 /* ---- the end of a group ---- */
 
 /* The NIC that plays a group. */
-static uint32_t nic_of(const mca_coll_nicbarr_module_t *module, const struct myr_nic_group *group)
+static uint32_t nic_of(const mca_coll_nicbarr_module_t *module, const struct myr_nic_group *group,
+                       const struct nicbarr_wait *wait)
 {
     const struct nicbarr_carrier *carrier = nicbarr_carrier_with(module, group);
+    if (0 != wait->nic) {
+        return wait->nic;
+    }
     if (NULL != carrier) {
         return carrier->choice.nic;
     }
@@ -209,7 +213,7 @@ static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     module->told = true;
     begin(&line, comm, group, wait);
     if (!myr_nic_group_failed(group, &node)) {
-        const struct myr_nic_kind *kind = nicbarr_kind(nic_of(module, group));
+        const struct myr_nic_kind *kind = nicbarr_kind(nic_of(module, group, wait));
         add(&line,
             " and will not be completed: %s of this node is gone, or a process died that "
             "ran it%s%s%s",

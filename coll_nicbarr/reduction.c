@@ -27,6 +27,17 @@ void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *fro
     };
 }
 
+static void take_one(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes)
+{
+    memcpy(taker->to, myr_exchange_payload(x, taker->rank), bytes);
+    taker->to += bytes;
+}
+
+struct nicbarr_taker nicbarr_taker_of(uint32_t rank, uint8_t *to)
+{
+    return (struct nicbarr_taker){take_one, rank, to};
+}
+
 void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const void *from,
                                   size_t bytes, struct nicbarr_taker *taker, bool reads)
 {

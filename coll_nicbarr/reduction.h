@@ -44,6 +44,9 @@ struct nicbarr_taker {
 };
 enum { NICBARR_EVERYBODY = UINT32_MAX };
 
+/* One that takes what `rank` has written. */
+struct nicbarr_taker nicbarr_taker_of(uint32_t rank, uint8_t *to);
+
 struct nicbarr_reduction {
     const uint8_t *from;         /* elements that are not written yet */
     struct nicbarr_taker *taker; /* NULL: they are combined by one of MPI's operations, where: */

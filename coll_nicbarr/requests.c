@@ -143,6 +143,7 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
         request->super.req_mpi_object.comm = comm;
         request->operation = operation;
         request->module = module;
+        request->persistent = NULL;
     }
     return request;
 }

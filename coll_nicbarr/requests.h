@@ -38,6 +38,7 @@ struct nicbarr_request {
     };
     const struct nicbarr_operation *operation;
     mca_coll_nicbarr_module_t *module;
+    struct nicbarr_persistent *persistent; /* NULL: it is none, or a barrier */
     union {
         struct {
             struct myr_arrival arrival;
@@ -48,6 +49,11 @@ struct nicbarr_request {
             struct nicbarr_wait wait;
         } barrier;
         struct nicbarr_reduction reduction;
+        struct {
+            struct nicbarr_taker taker;
+            struct nicbarr_reduction rounds;
+            void *packed; /* as below */
+        } copy;
         struct {
             struct nicbarr_carrier *carrier;
             struct nicbarr_carried carried;

@@ -52,17 +52,11 @@ static uint32_t source(const struct nicbarr_user_op *user)
     return opposite < user->processes ? opposite : user->processes - 1;
 }
 
-static void take(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes)
-{
-    memcpy(taker->to, myr_exchange_payload(x, taker->rank), bytes);
-    taker->to += bytes;
-}
-
 /* Get ready for the rounds of a level, of which `first` is the first. */
 static void prepare_level(struct nicbarr_user_op *user, uint32_t first)
 {
     const bool dense = nicbarr_is_dense(user->type);
-    user->taker = (struct nicbarr_taker){take, source(user), dense ? user->other : user->packed};
+    user->taker = nicbarr_taker_of(source(user), dense ? user->other : user->packed);
     nicbarr_reduction_init_taken(&user->rounds, dense ? user->value : user->packed, user->bytes,
                                  &user->taker, combines(user));
     user->rounds.first = first;
@@ -129,9 +123,9 @@ static size_t span(const struct nicbarr_user_op *user, ptrdiff_t *begins)
     return (size_t)(true_extent + (last < 0 ? -last : last));
 }
 
-int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange *x,
-                         const void *from, void *to, int count, ompi_datatype_t *type,
-                         ompi_op_t *op, int root, opal_mutex_t *held)
+int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange *x, void *to,
+                         int count, ompi_datatype_t *type, ompi_op_t *op, int root,
+                         opal_mutex_t *held)
 {
     *user = (struct nicbarr_user_op){
         .op = op,
@@ -154,11 +148,17 @@ int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange
     user->value = (uint8_t *)user->memory - (begins & ~(ptrdiff_t)(ALIGNMENT - 1));
     user->other = user->value + area;
     user->packed = (uint8_t *)user->memory + 2 * area;
-    int rc =
-        nicbarr_to_bytes(MPI_IN_PLACE == from ? to : from, count, type, user->packed, user->bytes);
+    return OMPI_SUCCESS;
+}
+
+int nicbarr_user_op_load(struct nicbarr_user_op *user, const void *from)
+{
+    int rc = nicbarr_to_bytes(MPI_IN_PLACE == from ? user->to : from, user->count, user->type,
+                              user->packed, user->bytes);
     if (OMPI_SUCCESS == rc) {
-        rc = nicbarr_from_bytes(user->packed, user->bytes, user->value, count, type);
+        rc = nicbarr_from_bytes(user->packed, user->bytes, user->value, user->count, user->type);
     }
+    user->level = 0;
     prepare_level(user, 0);
     return rc;
 }

@@ -40,11 +40,14 @@ struct nicbarr_user_op {
     opal_mutex_t *held; /* to be let go while the program's function runs; NULL: none */
 };
 
-/* Prepare one: get memory, and pack. Open MPI's error if that fails; to be closed in any case. */
-int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange *x,
-                         const void *from, void *to, int count, ompi_datatype_t *type,
-                         ompi_op_t *op, int root, opal_mutex_t *held);
+/* Get memory for one. Open MPI's error if there is none; to be closed in any case. */
+int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange *x, void *to,
+                         int count, ompi_datatype_t *type, ompi_op_t *op, int root,
+                         opal_mutex_t *held);
 void nicbarr_user_op_close(struct nicbarr_user_op *user);
+
+/* Pack this process's vector: before each reduction. Open MPI's error. */
+int nicbarr_user_op_load(struct nicbarr_user_op *user, const void *from);
 
 /* Reserve the rounds of all levels. */
 void nicbarr_user_op_begin(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user);

@@ -205,6 +205,19 @@ void *myr_segment_alloc_if_plenty(struct myr_segment *segment, size_t bytes)
     return alloc(segment, bytes, true);
 }
 
+bool myr_segment_has_plenty(struct myr_segment *segment, size_t bytes)
+{
+    const struct myr_sram *sram = segment->sram;
+    if (bytes >= sram->limit) {
+        return false;
+    }
+    const uint32_t block_class = myr_block_class(sizeof(struct myr_record) + bytes);
+    myr_segment_lock(segment);
+    const bool has = !sram->full && block_class < MYR_BLOCK_CLASSES && plenty(sram, block_class);
+    myr_segment_unlock(segment);
+    return has;
+}
+
 void myr_segment_free(struct myr_segment *segment, void *memory)
 {
     if (NULL != memory) {

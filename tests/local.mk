@@ -15,6 +15,7 @@ mpi_programs = \
     tests/mpi/pvars \
     tests/mpi/data \
     tests/mpi/user_ops \
+    tests/mpi/persistent \
     tests/mpi/short_job \
     tests/mpi/mismatched \
     tests/mpi/sessions \
@@ -62,6 +63,9 @@ tests_mpi_data_LDADD = $(MPI_LIBS) -lm
 tests_mpi_user_ops_SOURCES = tests/mpi/user_ops.c $(mpi_common)
 tests_mpi_user_ops_CFLAGS = $(mpi_cflags)
 tests_mpi_user_ops_LDADD = $(MPI_LIBS)
+tests_mpi_persistent_SOURCES = tests/mpi/persistent.c tests/mpi/data_types.h tests/mpi/data_types.c $(mpi_common)
+tests_mpi_persistent_CFLAGS = $(mpi_cflags)
+tests_mpi_persistent_LDADD = $(MPI_LIBS) -lm
 tests_mpi_short_job_SOURCES = tests/mpi/short_job.c $(mpi_common)
 tests_mpi_short_job_CFLAGS = $(mpi_cflags)
 tests_mpi_short_job_LDADD = $(MPI_LIBS)

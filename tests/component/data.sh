@@ -40,6 +40,23 @@ check "... in threads, with a lock of the program" passes 3 "${ours[@]}" "${user
 check "... chosen by measuring" passes 4 "${soon[@]}" "${user_ops[@]}"
 check "... Open MPI's own" passes 3 "${own[@]}" "${user_ops[@]}"
 
+# ---- persistent ones
+
+persistent=("$programs/persistent" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))")
+for processes in 1 2 3 5 8 13; do
+    # shellcheck disable=SC2046
+    check "$processes processes, persistent ones" passes "$processes" "${ours[@]}" "${persistent[@]}" \
+        --bits 1024 --ours $(steps 600 "$processes")
+done
+check "... with no more said" passes 4 "${soon[@]}" "${persistent[@]}" --steps $((60 * longer))
+check "... Open MPI's own" passes 3 "${own[@]}" "${persistent[@]}" --steps $((60 * longer))
+check "... give their memory back" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 1 "${persistent[@]}" \
+    --bits 1024 --ours --requests 4 --steps 400
+check "... no room for all of them" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 1 "${persistent[@]}" \
+    --requests 300 --steps $((60 * longer))
+unsaid() { ! said "$1"; }
+check "... but for all else" unsaid "Open MPI's own"
+
 # ---- chosen by measuring, and Open MPI's own
 
 for processes in 2 3 4 7; do
@@ -127,6 +144,8 @@ for spoil in order chunk stale send; do
     check "it finds it: $spoil" env NICBARR_TEST_BREAK=1 bash -c "'$srcdir/tests/mpi/run_broken.sh' 4 \
         '$programs/data' --bits 1024 --spoil $spoil --seed $seed > '$scratch/out' 2>&1"
 done
+check "it finds it: persistent ones" env NICBARR_TEST_BREAK=1 bash -c "'$srcdir/tests/mpi/run_broken.sh' 3 \
+    '$programs/persistent' --seed $seed > '$scratch/out' 2>&1"
 check "it finds it: an operation that does nothing" env NICBARR_TEST_BREAK=50 bash -c \
     "'$srcdir/tests/mpi/run_broken.sh' 4 '$programs/user_ops' --seed $seed > '$scratch/out' 2>&1"
 finish

@@ -58,6 +58,17 @@ for game in "2 3" "4 1" "3 2 --loss 10 --duplicate 5 --reorder 10 --seed $seed";
     check "for all" said "MPI_Allreduce up to .* on $1 nodes: rooted:$(($1 - 1))@soft (parameter"
 done
 check "MPI_Ibcast, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --done
+check "MPI_Bcast_init, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --persistent --done
+persistent=("$programs/persistent" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))")
+for game in "2 1 pairwise" "3 2 dissemination:1"; do
+    # shellcheck disable=SC2086 # words
+    set -- $game
+    check "persistent ones, $1 hosts with $2 processes each, $3" on_hosts "$1" "$2" "${ours[@]}" \
+        --mca coll_nicbarr_algorithm "$3" "${persistent[@]}" --bits 1024 --ours --hosts --steps $((60 * longer))
+done
+check "persistent ones, chosen by measuring" on_hosts 2 1 --mca coll_nicbarr_verbose 1 "$programs/persistent" \
+    --seed "$seed" --steps $((40 * longer))
+check "at once" said "MPI_Allreduce up to .*, 2 processes on 2 nodes: .* (measured, "
 check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
     --mca coll_nicbarr_report "$scratch/report" "$programs/data" --seed "$seed" --steps $((60 * longer))
 for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do

@@ -480,8 +480,8 @@ bool persistent_barrier_init(struct ledger *ledger, MPI_Request *request)
         MPI_Send_init(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request);
         return true;
     }
-#ifdef PERSISTENT_BARRIER_INIT
-    PERSISTENT_BARRIER_INIT(ledger->comm, MPI_INFO_NULL, request);
+#ifdef PERSISTENT
+    PERSISTENT(Barrier_init)(ledger->comm, MPI_INFO_NULL, request);
     return true;
 #else
     *request = MPI_REQUEST_NULL;

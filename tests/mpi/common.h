@@ -30,13 +30,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How a persistent barrier is made; not defined: MPI has none. */
+/* What makes a persistent collective: PERSISTENT(Barrier_init); not defined: MPI has none. */
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
-#define PERSISTENT_BARRIER_INIT MPI_Barrier_init
+#define PERSISTENT(name) MPI_##name
 #elif defined(OPEN_MPI)
 #include <mpi-ext.h>
 #if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define PERSISTENT_BARRIER_INIT MPIX_Barrier_init
+#define PERSISTENT(name) MPIX_##name
 #endif
 #endif
 

@@ -6,7 +6,8 @@
  * With --done that NIC must have done all barriers (the job is across nodes, and an algorithm is
  * forced); without it, nothing is said about how much is counted. With --ibarrier or --persistent
  * there is no MPI_Barrier before them: an MPI_Allreduce sets up for the first, the second for
- * itself. With --ibcast an MPI_Bcast sets up, and a NIC counts the broadcasts that come to it.
+ * itself. With --ibcast an MPI_Bcast sets up, and a NIC counts the broadcasts that come to it; with
+ * --persistent as well, they are persistent.
  */
 #include "common.h"
 
@@ -84,15 +85,15 @@ static char data[64];
 static void one_barrier(void)
 {
     MPI_Request started;
-    if (nonblocking) {
+    if (persistent) {
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (nonblocking) {
         MPI_Ibarrier(MPI_COMM_WORLD, &started);
         MPI_Wait(&started, MPI_STATUS_IGNORE);
     } else if (broadcast) {
         MPI_Ibcast(data, sizeof(data), MPI_BYTE, 0, MPI_COMM_WORLD, &started);
         MPI_Wait(&started, MPI_STATUS_IGNORE);
-    } else if (persistent) {
-        MPI_Start(&request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
     } else {
         MPI_Barrier(MPI_COMM_WORLD);
     }
@@ -103,14 +104,19 @@ static bool set_up(void)
 {
     int one = 1, sum;
     if (persistent) {
-#ifdef PERSISTENT_BARRIER_INIT
-        PERSISTENT_BARRIER_INIT(MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+#ifdef PERSISTENT
+        if (broadcast) {
+            PERSISTENT(Bcast_init)
+            (data, sizeof(data), MPI_BYTE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        } else {
+            PERSISTENT(Barrier_init)(MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        }
 #else
         return false;
 #endif
     }
     one_barrier();
-    if (broadcast) {
+    if (broadcast && !persistent) {
         MPI_Bcast(data, sizeof(data), MPI_BYTE, 0, MPI_COMM_WORLD);
     }
     if (nonblocking) {

@@ -953,6 +953,31 @@ static void expect_none(struct myr_segment *segment, uint64_t id, size_t bytes)
     assert_true('\0' != error.text[0]);
 }
 
+/* Who asks first leaves the second half to others, but for memory that was in use before. */
+static void plenty(void **state)
+{
+    (void)state;
+    enum { BYTES_IN_ALL = 1 << 20, BYTES = 30000 };
+    struct myr_segment *segment = join(NULL, BYTES_IN_ALL);
+    struct myr_record *last = NULL;
+    uint64_t id = 0;
+    assert_false(myr_segment_has_plenty(segment, BYTES_IN_ALL / 2));
+    assert_false(myr_segment_has_plenty(segment, BYTES_IN_ALL));
+    while (myr_segment_has_plenty(segment, BYTES)) {
+        last = record_of(segment, ++id, 1, BYTES);
+        assert_non_null(last);
+        assert_true(id < BYTES_IN_ALL / 2 / BYTES);
+    }
+    assert_true(id > BYTES_IN_ALL / 2 / BYTES / 2);
+    assert_non_null(record_of(segment, ++id, 1, BYTES));
+    assert_false(myr_segment_has_plenty(segment, BYTES));
+    myr_record_leave(segment, last);
+    assert_true(myr_segment_has_plenty(segment, BYTES));
+    expect_none(segment, ++id, BYTES_IN_ALL);
+    assert_false(myr_segment_has_plenty(segment, BYTES)); /* full is full */
+    myr_segment_leave(segment);
+}
+
 static void full(void **state)
 {
     (void)state;
@@ -1536,6 +1561,7 @@ int main(void)
         IN_A_FOLDER(freed_by_the_last),
         IN_A_FOLDER(cycles_do_not_grow),
         IN_A_FOLDER(thousands_at_once),
+        IN_A_FOLDER(plenty),
         IN_A_FOLDER(full),
         IN_A_FOLDER(too_large),
         IN_A_FOLDER(system_out_of_memory),
