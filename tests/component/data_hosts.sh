@@ -157,15 +157,13 @@ cut_off() { # WHAT HOSTS PACKETS MPIRUN-OPTION...: its error is told, and the jo
     ! on_hosts --cut "$2" --cut-after "$3" 3 1 --mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3 "${@:4}" &&
         said "$1 [0-9]* on .* will not be completed: no sign of life"
 }
-check "a reduction that will never be complete" \
-    cut_off reduction 1-2 400 "${reductions[@]}" --mca coll_nicbarr_bcast openmpi \
-    --mca coll_nicbarr_scatter openmpi "${data[@]}" --steps 100000
+allreduces=("$builddir/bench/nicbarr_bench" allreduce -m 8:8 -c 100000)
+check "a reduction that will never be complete" cut_off reduction 1-2 3000 "${reductions[@]}" "${allreduces[@]}"
 check "a broadcast that will never be complete" cut_off broadcast 1-2 1500 "${ours[@]}" "${mismatched[@]}"
 # (The first host combines. The others' packets for each other are its broadcasts' credits.)
 for hosts in 1-2 2-3; do
     check "one process combines, and hosts $hosts are cut off from each other" \
-        cut_off "\(reduction\|broadcast\)" "$hosts" 3000 "${rooted[@]}" \
-        "$builddir/bench/nicbarr_bench" allreduce -m 8:8 -c 100000
+        cut_off "\(reduction\|broadcast\)" "$hosts" 3000 "${rooted[@]}" "${allreduces[@]}"
 done
 check "packets that do not come through" on_hosts --cut 1-2 2 1 --mca coll_nicbarr_tune_after 5 \
     "$programs/data" --seed "$seed" --steps 40
