@@ -436,8 +436,9 @@ static void receive_nearly(struct input *in, uint8_t argument)
     memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
     note_buffers();
     mcp_receive(nic, &board, packet, MCP_COLLECTIVE_BYTES + payload);
-    const bool its = MCP_ARRIVE == header.type && argument % (GROUPS + 1) == argument % GROUPS;
-    check_buffers(its ? argument % GROUPS : -1, header.collective.slot, header.collective.epoch);
+    const int of = argument % (GROUPS + 1); /* (often the same, sometimes another, or none) */
+    check_buffers(MCP_ARRIVE == header.type && of < GROUPS ? of : -1, header.collective.slot,
+                  header.collective.epoch);
     free(packet);
 }
 

@@ -114,7 +114,7 @@ static void wrong_lines(void **state)
 {
     (void)state;
     static const char *const lines[] = {
-        "scatter",
+        "scan",
         "allreduce bcast",
         "--beside",
         "--beside none",
