@@ -24,6 +24,7 @@
  *   bcast_across.c      the same: MPI_Bcast, MPI_Ibcast
  *   data_across.c when they are served, and is that faster?
  *   carrier.c     one of them under way                 order.c       the order of combining (pure)
+ *   rooted.c      reductions that one process combines
  *   bcast.c       MPI_Bcast                      gather.c   MPI_Allgather, MPI_Gather
  *   stream.c      how it goes on one node        scatter.c  MPI_Scatter
  *   layout.c      from a choice to a plan in a record's memory
