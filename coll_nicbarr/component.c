@@ -85,8 +85,8 @@ static enum nicbarr_way take_way(enum nicbarr_collective collective, const char 
         return NICBARR_WAY_OWN;
     }
     if ('\0' != *given && 0 != strcmp(given, "auto")) {
-        nicbarr_complain("coll_nicbarr_%s \"%s\" is none; use auto, openmpi or %s. Using auto",
-                         parameter, given, ours);
+        nicbarr_complain("coll_nicbarr_%s \"%s\" is none; use auto, openmpi%s or %s. Using auto",
+                         parameter, given, NICBARR_ALLREDUCE == collective ? ", rooted" : "", ours);
     }
     return NICBARR_WAY_OPEN;
 }
