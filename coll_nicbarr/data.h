@@ -21,11 +21,11 @@
  * What goes by the ring of one node has all of them. What is done by an exchange, or across nodes,
  * has the first few. (Across nodes 30 contributions of the first fit into a packet, 10 of the
  * second. A vector of the fourth comes in one packet from one process.) */
-static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {32,   112,   512,    1152,
-                                                                    4096, 32768, 262144, 1048576};
+static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {
+    32, 112, 512, 1152, 2048, 4096, 32768, 262144, 1048576};
 
 enum {
-    NICBARR_REDUCTION_CLASSES = 5,
+    NICBARR_REDUCTION_CLASSES = 6,
     NICBARR_ACROSS_CLASSES = NICBARR_REDUCTION_CLASSES,
     NICBARR_EXCHANGE_MOST = 4096, /* bytes: the last of them */
     NICBARR_LINES_MOST = 512,     /* bytes by a ring's lines; more go by its pieces */
