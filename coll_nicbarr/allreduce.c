@@ -94,8 +94,6 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_
 
 /* ---- MPI_Iallreduce, MPI_Ireduce ---- */
 
-enum { NOT_WORTH_IT = 8 /* calls: two or three communicators */ };
-
 /* Whose rounds it takes. */
 static struct nicbarr_reducer *reducer_of(const nicbarr_request_t *request)
 {
@@ -184,25 +182,13 @@ static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, c
     return rc;
 }
 
-/* Non-blocking reductions are not measured: Open MPI's own takes several messages, each of which
- * waits for somebody to make progress. But a communicator that only one or two others are made from
- * is not worth the memory. All members count the same calls. */
-static bool worth_it(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                     enum nicbarr_collective collective)
-{
-    const bool forced = NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
-    return (forced || module->nonblocking >= NOT_WORTH_IT ||
-            ++module->nonblocking == NOT_WORTH_IT) &&
-           nicbarr_data_set_up(module, comm, collective);
-}
-
 int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
                        ompi_communicator_t *comm, ompi_request_t **handle,
                        mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (!nicbarr_exchange_fits(reducible(count, type, op)) ||
-        !worth_it(module, comm, NICBARR_ALLREDUCE)) {
+    if (!nicbarr_exchange_fits(reducible(count, type, op), comm) ||
+        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_ALLREDUCE)) {
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);
     }
@@ -214,8 +200,8 @@ int nicbarr_ireduce(const void *from, void *to, int count, ompi_datatype_t *type
                     mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (!nicbarr_exchange_fits(reducible(count, type, op)) ||
-        !worth_it(module, comm, NICBARR_REDUCE)) {
+    if (!nicbarr_exchange_fits(reducible(count, type, op), comm) ||
+        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_REDUCE)) {
         return module->ireduce.function(from, to, count, type, op, root, comm, handle,
                                         module->ireduce.module);
     }
@@ -281,7 +267,7 @@ int nicbarr_allreduce_init(const void *from, void *to, int count, ompi_datatype_
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     struct nicbarr_persistent what = {
         .from = from, .to = to, .count = count, .root = NICBARR_NO_ROOT, .type = type, .op = op};
-    if (!nicbarr_exchange_fits(reducible(count, type, op)) ||
+    if (!nicbarr_exchange_fits(reducible(count, type, op), comm) ||
         !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
         return module->allreduce_init.function(from, to, count, type, op, comm, info, handle,
                                                module->allreduce_init.module);
@@ -296,7 +282,7 @@ int nicbarr_reduce_init(const void *from, void *to, int count, ompi_datatype_t *
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     struct nicbarr_persistent what = {
         .from = from, .to = to, .count = count, .root = root, .type = type, .op = op};
-    if (!nicbarr_exchange_fits(reducible(count, type, op)) ||
+    if (!nicbarr_exchange_fits(reducible(count, type, op), comm) ||
         !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
         return module->reduce_init.function(from, to, count, type, op, root, comm, info, handle,
                                             module->reduce_init.module);

@@ -25,7 +25,7 @@
  *   data_across.c when they are served, and is that faster?
  *   carrier.c     one of them under way                 order.c       the order of combining (pure)
  *   rooted.c      reductions that one process combines
- *   bcast.c       MPI_Bcast                      gather.c   MPI_Allgather, MPI_Gather
+ *   bcast.c       MPI_Bcast, MPI_Ibcast          gather.c   MPI_Allgather and its like
  *   stream.c      how it goes on one node        scatter.c  MPI_Scatter
  *   layout.c      from a choice to a plan in a record's memory
  *   schedule.c    the algorithms (pure)              model.c  what they should cost (pure)
@@ -123,6 +123,7 @@ typedef struct mca_coll_nicbarr_module {
     NICBARR_LOWER(bcast) bcast;
     NICBARR_LOWER(ibcast) ibcast;
     NICBARR_LOWER(allgather) allgather;
+    NICBARR_LOWER(iallgather) iallgather;
     NICBARR_LOWER(gather) gather;
     NICBARR_LOWER(scatter) scatter;
     NICBARR_LOWER(allreduce_init) allreduce_init;
@@ -133,11 +134,13 @@ typedef struct mca_coll_nicbarr_module {
         enum nicbarr_way way;
         uint32_t calls; /* while it is open */
     } ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
-    uint32_t nonblocking; /* reductions, before they are ours */
+    uint32_t nonblocking; /* calls, before they are ours */
     uint32_t pending; /* across nodes: what is to be decided on, as bits: classes of MPI_Allreduce
                          and (NICBARR_PENDING_BCAST) MPI_Bcast, and NICBARR_PENDING_BARRIER */
     struct nicbarr_reducer reducer; /* all reductions' */
     struct myr_ring ring;           /* MPI_Bcast's and MPI_Scatter's; no record: not set up (yet) */
+    uint32_t ibcasts;               /* of MPI_Ibcast that have been begun there */
+    myr_word ibcasts_done;          /* ... and are complete; they take turns */
     bool declined;                  /* tried to set up, and all members went back to Open MPI's */
     bool tuning;                    /* MPI_Barrier is being measured, by means of Open MPI's own */
     bool agreed;                    /* all members can be served; valid: */

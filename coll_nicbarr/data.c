@@ -266,6 +266,16 @@ bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communica
     return nicbarr_data_ours(module, comm, collective, bytes);
 }
 
+bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                   enum nicbarr_collective collective)
+{
+    enum { NOT_WORTH_IT = 8 /* calls: two or three communicators */ };
+    const bool forced = NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
+    return (forced || module->nonblocking >= NOT_WORTH_IT ||
+            ++module->nonblocking == NOT_WORTH_IT) &&
+           nicbarr_data_set_up(module, comm, collective);
+}
+
 bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective, uint32_t size_class)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Allgather on one node and on several, MPI_Gather on one.
+ * MPI_Allgather on one node and on several; MPI_Gather and MPI_Iallgather on one.
  *
  * Like a reduction, but parts are put side by side: each process writes its block into the rounds
  * of the communicator's exchange, and reads all blocks. Of MPI_Gather only the root reads. Types of
@@ -9,35 +9,20 @@
  */
 #include "coll_nicbarr/data.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/packing.h"
-
-struct gathering {
-    struct nicbarr_taker taker;
-    size_t block; /* bytes */
-};
-
-static void take(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes)
-{
-    const struct gathering *gathering = (struct gathering *)taker;
-    uint8_t *to = taker->to;
-    for (uint32_t rank = 0; rank < x->size; ++rank) {
-        memcpy(to, myr_exchange_payload(x, rank), bytes);
-        to += gathering->block;
-    }
-    taker->to += bytes;
-}
+#include "coll_nicbarr/requests.h"
 
 /* On one node: by the exchange. */
 static void exchange(struct nicbarr_reducer *reducer, const void *own, uint8_t *all, size_t block,
                      bool gets)
 {
-    struct gathering gathering = {{take, NICBARR_EVERYBODY, all}, block};
+    struct nicbarr_taker taker = nicbarr_taker_of_all(all, block);
     struct nicbarr_reduction rounds;
     nicbarr_reducer_settle(reducer);
-    nicbarr_reduction_init_taken(&rounds, own, block, &gathering.taker, gets);
+    nicbarr_reduction_init_taken(&rounds, own, block, &taker, gets);
     (void)nicbarr_reduction_begin(reducer, &rounds);
     nicbarr_reduction_finish(reducer, &rounds);
 }
@@ -84,6 +69,14 @@ static int gather(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
     return nicbarr_from_bytes(all, (size_t)size * block, to->data, size * to->count, to->type);
 }
 
+/* What this process contributes. */
+static inline struct nicbarr_side own_of(const void *from, int count, ompi_datatype_t *type,
+                                         const struct nicbarr_side *all, ompi_communicator_t *comm)
+{
+    return MPI_IN_PLACE == from ? nicbarr_block_of(all, (uint32_t)ompi_comm_rank(comm))
+                                : (struct nicbarr_side){(void *)from, count, type};
+}
+
 MYR_HOT int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t *from_type,
                               void *to, int to_count, ompi_datatype_t *to_type,
                               ompi_communicator_t *comm, mca_coll_base_module_t *base)
@@ -99,9 +92,7 @@ MYR_HOT int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t 
                                           module->allgather.module);
     }
     const struct nicbarr_side all = {to, to_count, to_type};
-    const struct nicbarr_side own =
-        MPI_IN_PLACE == from ? nicbarr_block_of(&all, (uint32_t)ompi_comm_rank(comm))
-                             : (struct nicbarr_side){(void *)from, from_count, from_type};
+    const struct nicbarr_side own = own_of(from, from_count, from_type, &all, comm);
     return gather(module, comm, &own, &all, true, block);
 }
 
@@ -119,8 +110,89 @@ MYR_HOT int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *fr
                                        comm, module->gather.module);
     }
     const struct nicbarr_side all = {to, to_count, to_type};
-    const struct nicbarr_side own =
-        MPI_IN_PLACE == from ? nicbarr_block_of(&all, (uint32_t)root)
-                             : (struct nicbarr_side){(void *)from, from_count, from_type};
+    const struct nicbarr_side own = own_of(from, from_count, from_type, &all, comm);
     return gather(module, comm, &own, &all, is_root, block);
+}
+
+/* ---- MPI_Iallgather ---- */
+
+static void begin(nicbarr_request_t *request)
+{
+    struct nicbarr_reducer *reducer = &request->module->reducer;
+    (void)nicbarr_reduction_begin(reducer, &request->of.copy.rounds);
+    atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
+}
+
+static bool test(nicbarr_request_t *request)
+{
+    struct nicbarr_reducer *reducer = &request->module->reducer;
+    const struct nicbarr_side *to = &request->of.copy.to;
+    if (!nicbarr_reduction_go_on(reducer, &request->of.copy.rounds)) {
+        return false;
+    }
+    if (NULL != to->data) {
+        (void)nicbarr_from_bytes(request->of.copy.packed, nicbarr_packed_bytes(to->count, to->type),
+                                 to->data, to->count, to->type);
+    }
+    atomic_fetch_sub_explicit(&reducer->outstanding, 1, memory_order_release);
+    return true;
+}
+
+static void drop(nicbarr_request_t *request)
+{
+    free(request->of.copy.packed);
+}
+
+static const struct nicbarr_operation gathering = {begin, test, NULL, drop};
+
+/* Where a side has gaps, its bytes go by way of memory without: all blocks, and behind them the own
+ * one. */
+static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                 const struct nicbarr_side *from, const struct nicbarr_side *to, size_t block,
+                 ompi_request_t **handle)
+{
+    const int size = ompi_comm_size(comm);
+    const size_t bytes = block * (size_t)size;
+    const bool apart = !nicbarr_is_dense(to->type), packs = !nicbarr_is_dense(from->type);
+    nicbarr_request_t *request = nicbarr_request_new(&gathering, module, comm, false);
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    *handle = &request->super;
+    uint8_t *packed = apart || packs ? malloc(bytes + block) : NULL;
+    int rc = (apart || packs) && NULL == packed ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    request->of.copy.packed = packed;
+    request->of.copy.to = (struct nicbarr_side){NULL, 0, NULL};
+    if (apart) {
+        request->of.copy.to = (struct nicbarr_side){to->data, size * to->count, to->type};
+    }
+    if (OMPI_SUCCESS == rc && packs) {
+        rc = nicbarr_to_bytes(from->data, from->count, from->type, packed + bytes, block);
+    }
+    if (OMPI_SUCCESS != rc) {
+        (void)ompi_request_free(handle);
+        return rc;
+    }
+    request->of.copy.taker = nicbarr_taker_of_all(apart ? packed : to->data, block);
+    nicbarr_reduction_init_taken(&request->of.copy.rounds, packs ? packed + bytes : from->data,
+                                 block, &request->of.copy.taker, true);
+    nicbarr_request_start(request);
+    return OMPI_SUCCESS;
+}
+
+int nicbarr_iallgather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                       int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
+                       ompi_request_t **handle, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const size_t block = nicbarr_packed_bytes(to_count, to_type);
+    const size_t bytes = block * (size_t)ompi_comm_size(comm);
+    if (!nicbarr_exchange_fits(bytes, comm) ||
+        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_ALLGATHER)) {
+        return module->iallgather.function(from, from_count, from_type, to, to_count, to_type, comm,
+                                           handle, module->iallgather.module);
+    }
+    const struct nicbarr_side all = {to, to_count, to_type};
+    const struct nicbarr_side own = own_of(from, from_count, from_type, &all, comm);
+    return start(module, comm, &own, &all, block, handle);
 }

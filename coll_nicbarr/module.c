@@ -65,6 +65,7 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
     SAVE(module, comm, bcast);
     SAVE(module, comm, ibcast);
     SAVE(module, comm, allgather);
+    SAVE(module, comm, iallgather);
     SAVE(module, comm, gather);
     SAVE(module, comm, scatter);
     SAVE(module, comm, allreduce_init);
@@ -75,9 +76,9 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
         NULL == module->iallreduce.module || NULL == module->reduce.module ||
         NULL == module->ireduce.module || NULL == module->bcast.module ||
         NULL == module->ibcast.module || NULL == module->allgather.module ||
-        NULL == module->gather.module || NULL == module->scatter.module ||
-        NULL == module->allreduce_init.module || NULL == module->reduce_init.module ||
-        NULL == module->bcast_init.module) {
+        NULL == module->iallgather.module || NULL == module->gather.module ||
+        NULL == module->scatter.module || NULL == module->allreduce_init.module ||
+        NULL == module->reduce_init.module || NULL == module->bcast_init.module) {
         return OMPI_ERR_NOT_FOUND; /* nothing to fall back on: leave this communicator alone */
     }
     return OMPI_SUCCESS;
@@ -110,6 +111,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
     FORGET(module, bcast);
     FORGET(module, ibcast);
     FORGET(module, allgather);
+    FORGET(module, iallgather);
     FORGET(module, gather);
     FORGET(module, scatter);
     FORGET(module, allreduce_init);
@@ -170,7 +172,7 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     }
     if (nicbarr_data_wanted(NICBARR_BCAST, across, ompi_comm_size(comm))) {
         module->super.coll_bcast = across ? nicbarr_bcast_across : nicbarr_bcast;
-        module->super.coll_ibcast = across ? nicbarr_ibcast_across : NULL;
+        module->super.coll_ibcast = across ? nicbarr_ibcast_across : nicbarr_ibcast;
         module->super.coll_bcast_init = !across ? nicbarr_bcast_init
                                         : forced(component, NICBARR_BCAST)
                                             ? nicbarr_bcast_init_across
@@ -178,6 +180,7 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     }
     if (nicbarr_data_wanted(NICBARR_ALLGATHER, across, ompi_comm_size(comm))) {
         module->super.coll_allgather = nicbarr_allgather;
+        module->super.coll_iallgather = across ? NULL : nicbarr_iallgather;
     }
     if (nicbarr_data_wanted(NICBARR_GATHER, across, ompi_comm_size(comm))) {
         module->super.coll_gather = nicbarr_gather;
@@ -338,6 +341,7 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
         break;
     case NICBARR_ALLGATHER:
         PUT_BACK(module, comm, allgather);
+        PUT_BACK(module, comm, iallgather);
         break;
     case NICBARR_GATHER:
         PUT_BACK(module, comm, gather);

@@ -72,12 +72,13 @@ static const struct {
     TEXT(reduce, "auto", 2,
          "The same for MPI_Reduce, and on one node for MPI_Ireduce; across nodes auto is openmpi"),
     TEXT(bcast, "auto", 2,
-         "MPI_Bcast, and across nodes MPI_Ibcast: auto (the faster one, as measured by size), "
+         "MPI_Bcast and MPI_Ibcast: auto (the faster one, as measured by size), "
          "openmpi (Open MPI's own), or ring (by shared memory, up to 1 MiB; across nodes by the "
          "NICs, up to 4096 bytes)"),
     TEXT(allgather, "auto", 2,
-         "MPI_Allgather: auto (the faster one, as measured by size), openmpi (Open MPI's own), or "
-         "exchange (by lines of shared memory, across nodes by the NICs, up to 4096 bytes in all)"),
+         "MPI_Allgather, and on one node MPI_Iallgather: auto (the faster one, as measured by "
+         "size), openmpi (Open MPI's own), or exchange (by lines of shared memory, across nodes by "
+         "the NICs, up to 4096 bytes in all)"),
     TEXT(gather, "auto", 2, "The same for MPI_Gather; across nodes it is openmpi"),
     TEXT(scatter, "auto", 2,
          "MPI_Scatter: auto (the faster one, as measured by size), openmpi (Open MPI's own), or "

@@ -35,7 +35,22 @@ static void take_one(struct nicbarr_taker *taker, const struct myr_exchange *x, 
 
 struct nicbarr_taker nicbarr_taker_of(uint32_t rank, uint8_t *to)
 {
-    return (struct nicbarr_taker){take_one, rank, to};
+    return (struct nicbarr_taker){take_one, rank, to, 0};
+}
+
+static void take_all(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes)
+{
+    uint8_t *to = taker->to;
+    for (uint32_t rank = 0; rank < x->size; ++rank) {
+        memcpy(to, myr_exchange_payload(x, rank), bytes);
+        to += taker->block;
+    }
+    taker->to += bytes;
+}
+
+struct nicbarr_taker nicbarr_taker_of_all(uint8_t *to, size_t block)
+{
+    return (struct nicbarr_taker){take_all, NICBARR_EVERYBODY, to, block};
 }
 
 void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const void *from,

@@ -41,11 +41,14 @@ struct nicbarr_taker {
     void (*take)(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes);
     uint32_t rank; /* that process, or: */
     uint8_t *to;   /* the taker's: where it puts them */
+    size_t block;  /* ... if they are everybody's: bytes from one process's to the next */
 };
 enum { NICBARR_EVERYBODY = UINT32_MAX };
 
 /* One that takes what `rank` has written. */
 struct nicbarr_taker nicbarr_taker_of(uint32_t rank, uint8_t *to);
+/* One that puts what each has written, so many bytes in all, side by side. */
+struct nicbarr_taker nicbarr_taker_of_all(uint8_t *to, size_t block);
 
 struct nicbarr_reduction {
     const uint8_t *from;         /* elements that are not written yet */

@@ -14,6 +14,8 @@
 #include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/overdue.h"
+#include "coll_nicbarr/packing.h"
+#include "coll_nicbarr/stream.h"
 #include "coll_nicbarr/user_op.h"
 
 typedef struct nicbarr_request nicbarr_request_t;
@@ -52,7 +54,8 @@ struct nicbarr_request {
         struct {
             struct nicbarr_taker taker;
             struct nicbarr_reduction rounds;
-            void *packed; /* as below */
+            void *packed;           /* as below */
+            struct nicbarr_side to; /* where it then goes, of a gathering; data NULL: nowhere */
         } copy;
         struct {
             struct nicbarr_carrier *carrier;
@@ -70,6 +73,14 @@ struct nicbarr_request {
             bool looked; /* as above */
             struct nicbarr_wait wait;
         } bcast;
+        struct {
+            struct nicbarr_rest rest; /* what is yet to be sent or received */
+            void *buffer, *packed;    /* as above */
+            int count, rc;
+            ompi_datatype_t *type;
+            uint32_t turn; /* the number of this MPI_Ibcast on its ring */
+            bool root;
+        } stream;
         struct {
             struct nicbarr_user_op reduction;
             bool started; /* not so, it has only been begun */

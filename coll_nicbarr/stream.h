@@ -66,20 +66,26 @@ static inline void nicbarr_rest_put(struct nicbarr_rest *rest, const void *from,
     rest->bytes -= bytes;
 }
 
+/* Send one round, by the ring's piece or by a line. */
+static inline __attribute__((always_inline)) void
+nicbarr_stream_send_round(struct myr_ring *ring, struct nicbarr_rest *rest, size_t part, bool apart)
+{
+    void *slot = myr_ring_next(ring);
+    const uint32_t bytes = apart ? nicbarr_rest_take(rest, myr_ring_piece(ring), MYR_RING_PIECE)
+                                 : nicbarr_rest_take(rest, slot, MYR_SLOT_BYTES);
+    if (0 != part) {
+        myr_ring_part(ring, (uint32_t)part);
+    }
+    myr_ring_write(ring, bytes | (0 == rest->bytes ? NICBARR_STREAM_LAST : 0) |
+                             (apart ? NICBARR_STREAM_APART : 0));
+}
+
 /* `part`: bytes for each process; 0: all of it is for all. */
 static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_rest rest, size_t part)
 {
     const bool large = rest.bytes > NICBARR_LINES_MOST;
-    uint32_t bytes;
     do {
-        void *slot = myr_ring_next(ring);
-        bytes = large ? nicbarr_rest_take(&rest, myr_ring_piece(ring), MYR_RING_PIECE)
-                      : nicbarr_rest_take(&rest, slot, MYR_SLOT_BYTES);
-        if (0 != part) {
-            myr_ring_part(ring, (uint32_t)part);
-        }
-        myr_ring_write(ring, bytes | (0 == rest.bytes ? NICBARR_STREAM_LAST : 0) |
-                                 (large ? NICBARR_STREAM_APART : 0));
+        nicbarr_stream_send_round(ring, &rest, part, large);
     } while (0 != rest.bytes);
 }
 
@@ -90,6 +96,22 @@ static inline const uint8_t *nicbarr_stream_at(const struct myr_ring *ring,
     return 0 != (note & NICBARR_STREAM_APART) ? myr_ring_piece(ring) : slot->payload;
 }
 
+/* Wait for one round, and take it; true: it was the last one. */
+static inline __attribute__((always_inline)) bool
+nicbarr_stream_receive_round(struct myr_ring *ring, struct nicbarr_rest *rest, int *rc)
+{
+    const struct myr_slot *slot = myr_ring_await(ring);
+    const uint32_t note = myr_glance(&slot->note);
+    if (__builtin_expect((note & NICBARR_STREAM_BYTES) > rest->bytes, 0)) {
+        *rc = MPI_ERR_TRUNCATE;
+        rest->bytes = 0; /* nothing of what follows is received */
+    } else {
+        nicbarr_rest_put(rest, nicbarr_stream_at(ring, slot, note), note & NICBARR_STREAM_BYTES);
+    }
+    myr_ring_pass(ring);
+    return 0 != (note & NICBARR_STREAM_LAST);
+}
+
 /* Take all that was sent; *used: how many bytes that was. Where the program is wrong, the sender
  * sends another number of bytes. Then the error is that of a receive, and the next stream is in
  * step again. */
@@ -97,20 +119,9 @@ static inline int nicbarr_stream_receive(struct myr_ring *ring, struct nicbarr_r
                                          size_t *used)
 {
     const size_t room = rest.bytes;
-    uint32_t note;
     int rc = OMPI_SUCCESS;
-    do {
-        const struct myr_slot *slot = myr_ring_await(ring);
-        note = myr_glance(&slot->note);
-        if (__builtin_expect((note & NICBARR_STREAM_BYTES) > rest.bytes, 0)) {
-            rc = MPI_ERR_TRUNCATE;
-            rest.bytes = 0; /* nothing of what follows is received */
-        } else {
-            nicbarr_rest_put(&rest, nicbarr_stream_at(ring, slot, note),
-                             note & NICBARR_STREAM_BYTES);
-        }
-        myr_ring_pass(ring);
-    } while (0 == (note & NICBARR_STREAM_LAST));
+    while (!nicbarr_stream_receive_round(ring, &rest, &rc)) {
+    }
     *used = room - rest.bytes;
     return rc;
 }
@@ -138,6 +149,31 @@ static inline int nicbarr_stream_receive_part(struct myr_ring *ring, struct nicb
     } while (0 == (note & NICBARR_STREAM_LAST));
     *used = room - rest.bytes;
     return part > room ? MPI_ERR_TRUNCATE : OMPI_SUCCESS;
+}
+
+/* ---- in steps: what can be done now; true: that was all ---- */
+
+/* By lines alone, so the ring needs no pieces for it. */
+static inline bool nicbarr_stream_send_on(struct myr_ring *ring, struct nicbarr_rest *rest)
+{
+    do {
+        if (!myr_ring_room(ring)) {
+            return false;
+        }
+        nicbarr_stream_send_round(ring, rest, 0, false);
+    } while (0 != rest->bytes);
+    return true;
+}
+
+static inline bool nicbarr_stream_receive_on(struct myr_ring *ring, struct nicbarr_rest *rest,
+                                             int *rc)
+{
+    do {
+        if (!myr_ring_has(ring)) {
+            return false;
+        }
+    } while (!nicbarr_stream_receive_round(ring, rest, rc));
+    return true;
 }
 
 /* ---- the same by the convertor; `bytes`: of all these elements ---- */

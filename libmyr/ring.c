@@ -76,6 +76,15 @@ size_t myr_ring_taken(const struct myr_ring *ring)
            (NULL == ring->pieces ? 0 : MYR_LINE + (size_t)MYR_RING_WINDOW * MYR_RING_PIECE);
 }
 
+/* How far one of them has passed. */
+static void look_at(struct myr_ring *ring, uint32_t rank)
+{
+    const uint32_t passed = myr_observe(&ring->lines->passed[rank].round);
+    if (!myr_epoch_reached(passed, ring->all_passed)) {
+        ring->all_passed = passed;
+    }
+}
+
 /* The others go on meanwhile, so they are usually found to have passed much further than is needed.
  * Then all of them are looked at only once in many rounds. */
 void myr_ring_await_room(struct myr_ring *ring)
@@ -83,11 +92,16 @@ void myr_ring_await_room(struct myr_ring *ring)
     const uint32_t needed = ring->passed + 1 - MYR_RING_WINDOW;
     ring->all_passed = ring->passed;
     for (uint32_t r = 0; r < ring->size; ++r) {
-        myr_word *word = &ring->lines->passed[r].round;
-        myr_wait(&ring->watch, word, needed);
-        const uint32_t passed = myr_observe(word);
-        if (!myr_epoch_reached(passed, ring->all_passed)) {
-            ring->all_passed = passed;
-        }
+        myr_wait(&ring->watch, &ring->lines->passed[r].round, needed);
+        look_at(ring, r);
     }
+}
+
+bool myr_ring_look(struct myr_ring *ring)
+{
+    ring->all_passed = ring->passed;
+    for (uint32_t r = 0; r < ring->size; ++r) {
+        look_at(ring, r);
+    }
+    return ring->passed - ring->all_passed < MYR_RING_WINDOW;
 }

@@ -87,6 +87,14 @@ static inline void myr_ring_pass(struct myr_ring *ring)
 /* Wait until all have passed so far that the next slot is free. */
 void myr_ring_await_room(struct myr_ring *ring);
 
+/* The same without waiting: look how far they have passed; true if there is room now. */
+bool myr_ring_look(struct myr_ring *ring);
+
+static inline bool myr_ring_room(struct myr_ring *ring)
+{
+    return ring->passed - ring->all_passed < MYR_RING_WINDOW || myr_ring_look(ring);
+}
+
 /* Where its payload goes, MYR_SLOT_BYTES; returns when there is room, in the piece as well. */
 static inline void *myr_ring_next(struct myr_ring *ring)
 {
@@ -124,6 +132,13 @@ static inline const struct myr_slot *myr_ring_await(struct myr_ring *ring)
     struct myr_slot *slot = myr_ring_slot(ring, round);
     myr_wait(&ring->watch, &slot->round, round);
     return slot;
+}
+
+/* Has it come? Then myr_ring_await() does not wait. */
+static inline bool myr_ring_has(const struct myr_ring *ring)
+{
+    const uint32_t round = ring->passed + 1;
+    return myr_epoch_reached(myr_observe(&myr_ring_slot(ring, round)->round), round);
 }
 
 #endif

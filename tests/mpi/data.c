@@ -10,8 +10,8 @@
  *  - back to back: one communicator again and again, where the last result is taken for this one;
  *  - round: broadcasts or scatterings whose root goes round;
  *  - ahead: hundreds of these while one process sleeps, or reductions while their root does;
- *  - many: up to 40 MPI_Iallreduce and MPI_Ireduce at once on one communicator, and blocking calls
- *    meanwhile;
+ *  - many: up to 40 MPI_Iallreduce, MPI_Ireduce, MPI_Ibcast and others at once on one communicator,
+ * and blocking calls meanwhile;
  *  - passing: communicators that are made, used and freed; MPI_Iallreduce as the first call does
  *    not wait.
  *
@@ -103,6 +103,7 @@ enum call {
     BCAST,
     IBCAST,
     ALLGATHER,
+    IALLGATHER,
     GATHER,
     SCATTER,
     REDUCE,
@@ -111,9 +112,10 @@ enum call {
     IBARRIER,
     CALLS
 };
-static const char *const call_names[CALLS] = {
-    "MPI_Allreduce", "MPI_Iallreduce", "MPI_Bcast",   "MPI_Ibcast",  "MPI_Allgather", "MPI_Gather",
-    "MPI_Scatter",   "MPI_Reduce",     "MPI_Ireduce", "MPI_Barrier", "MPI_Ibarrier"};
+static const char *const call_names[CALLS] = {"MPI_Allreduce", "MPI_Iallreduce", "MPI_Bcast",
+                                              "MPI_Ibcast",    "MPI_Allgather",  "MPI_Iallgather",
+                                              "MPI_Gather",    "MPI_Scatter",    "MPI_Reduce",
+                                              "MPI_Ireduce",   "MPI_Barrier",    "MPI_Ibarrier"};
 
 /* Only one gets the result. */
 static bool has_root(enum call call)
@@ -123,7 +125,7 @@ static bool has_root(enum call call)
 
 static bool gathers(enum call call)
 {
-    return call == ALLGATHER || call == GATHER;
+    return call == ALLGATHER || call == IALLGATHER || call == GATHER;
 }
 
 /* Types of both sides may differ. */
@@ -134,7 +136,8 @@ static bool has_two_sides(enum call call)
 
 static bool is_nonblocking(enum call call)
 {
-    return call == IALLREDUCE || call == IREDUCE || call == IBCAST || call == IBARRIER;
+    return call == IALLREDUCE || call == IREDUCE || call == IBCAST || call == IALLGATHER ||
+           call == IBARRIER;
 }
 
 /* Where the elements of a buffer are: blocks of some that touch, a stride apart. What is gathered
@@ -359,7 +362,7 @@ static void expect_data(const struct operation *op, unsigned char *to)
         expect_reduction(op, true, to);
     else if (op->call == BCAST || op->call == IBCAST)
         put_values(op, &op->layout, op->root, 0, to);
-    else if (op->call == ALLGATHER || (op->call == GATHER && is_root))
+    else if (gathers(op->call) && (is_root || !has_root(op->call)))
         put_parts(op, &op->layout, to);
     else if (op->call == SCATTER && !op->in_place)
         put_values(op, &op->layout, op->place->rank, 0, to);
@@ -515,6 +518,9 @@ static void start(struct operation *op, MPI_Request *request)
         break;
     case ALLGATHER:
         MPI_Allgather(from, sent->count, sent->mpi, to, layout->count, layout->mpi, comm);
+        break;
+    case IALLGATHER:
+        MPI_Iallgather(from, sent->count, sent->mpi, to, layout->count, layout->mpi, comm, request);
         break;
     case GATHER:
         MPI_Gather(from, sent->count, sent->mpi, to, layout->count, layout->mpi, op->root, comm);
@@ -724,7 +730,7 @@ static struct operation gathering(struct rng *plan, const struct place *place, e
     bool small = rng_below(plan, 4), in_place = rng_below(plan, 4) == 0;
     if (small && op.count > 0)
         op.count = 1 + (op.count - 1) / place->size;
-    op.in_place = in_place && (call == ALLGATHER || place->rank == op.root);
+    op.in_place = in_place && ((gathers(call) && !has_root(call)) || place->rank == op.root);
     return op;
 }
 
@@ -738,10 +744,10 @@ static struct operation nothing(const struct place *place, enum call call)
 
 static struct operation any_operation(struct rng *plan, const struct place *place)
 {
-    static const enum call calls[] = {ALLREDUCE,  ALLREDUCE, ALLREDUCE, IALLREDUCE, IALLREDUCE,
-                                      IALLREDUCE, BCAST,     BCAST,     BCAST,      BCAST,
-                                      IBCAST,     ALLGATHER, ALLGATHER, GATHER,     SCATTER,
-                                      SCATTER,    REDUCE,    IREDUCE,   BARRIER,    IBARRIER};
+    static const enum call calls[] = {ALLREDUCE,  ALLREDUCE, ALLREDUCE,  IALLREDUCE, IALLREDUCE,
+                                      IALLREDUCE, BCAST,     BCAST,      BCAST,      BCAST,
+                                      IBCAST,     ALLGATHER, IALLGATHER, GATHER,     SCATTER,
+                                      SCATTER,    REDUCE,    IREDUCE,    BARRIER,    IBARRIER};
     enum call call = calls[rng_below(plan, TEST_COUNT(calls))];
     switch (call) {
     case ALLREDUCE:
@@ -750,6 +756,7 @@ static struct operation any_operation(struct rng *plan, const struct place *plac
     case IREDUCE:
         return reduction(plan, place, call);
     case ALLGATHER:
+    case IALLGATHER:
     case GATHER:
     case SCATTER:
         return gathering(plan, place, call);
@@ -775,7 +782,8 @@ static void back_to_back(struct game *game, const struct place *place)
 /* What one has for all. */
 static struct operation spreading(struct rng *plan, const struct place *place)
 {
-    return rng_below(plan, 2) ? copying(plan, place, BCAST) : gathering(plan, place, SCATTER);
+    return rng_below(plan, 2) ? copying(plan, place, rng_below(plan, 3) ? BCAST : IBCAST)
+                              : gathering(plan, place, SCATTER);
 }
 
 static void round_and_round(struct game *game, const struct place *place)
@@ -809,7 +817,7 @@ static void run_ahead(struct game *game, const struct place *place)
 
 static void many_at_once(struct game *game, const struct place *place)
 {
-    static const enum call sided[] = {GATHER, ALLGATHER, SCATTER};
+    static const enum call sided[] = {GATHER, ALLGATHER, SCATTER, IALLGATHER};
     wait_for_all(game);
     for (int i = 0; i < MANY; i++) {
         if (rng_below(&game->plan, 16) == 0)
@@ -817,8 +825,11 @@ static void many_at_once(struct game *game, const struct place *place)
         if (rng_below(&game->plan, 16) == 0)
             play(game, copying(&game->plan, place, BCAST));
         if (rng_below(&game->plan, 16) == 0)
-            play(game, gathering(&game->plan, place, sided[rng_below(&game->plan, 3)]));
-        play(game, reduction(&game->plan, place, rng_below(&game->plan, 4) ? IALLREDUCE : IREDUCE));
+            play(game, gathering(&game->plan, place, sided[rng_below(&game->plan, 4)]));
+        play(game,
+             rng_below(&game->plan, 3)
+                 ? reduction(&game->plan, place, rng_below(&game->plan, 4) ? IALLREDUCE : IREDUCE)
+                 : copying(&game->plan, place, IBCAST));
         delay_random(&game->mine);
     }
     /* The rest stays outstanding, while this process goes on with other communicators. */

@@ -15,7 +15,7 @@ static const struct test_option options[] = {
     {"--hosts", OPTION_FLAG, &hosts, "the sizes for several hosts"},
 };
 
-enum { AFTERWARDS = 100, MOST = 40000, PROCESSES = 8 };
+enum { AFTERWARDS = 100, MOST = 40000, IBCAST_MOST = 1120, PROCESSES = 8 };
 
 static unsigned char buffer[MOST], gaps[2 * MOST], all[MOST + PROCESSES];
 
@@ -25,10 +25,20 @@ static void fill(unsigned char *bytes, int count, int seed)
         bytes[i] = (unsigned char)(seed + i);
 }
 
+enum kind { BCAST, SCATTER, IBCAST, KINDS };
+
+static int begin_and_wait(void *to, int count, MPI_Datatype type)
+{
+    MPI_Request request;
+    const int rc = MPI_Ibcast(to, count, type, 0, MPI_COMM_WORLD, &request);
+    return rc == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
+}
+
 /* Rank 0 sends so many bytes, to all or to each, the last one expects others, with or without gaps
  * between them. */
-static void call(bool scatters, int sent, int expected, bool with_gaps, int number)
+static void call(enum kind kind, int sent, int expected, bool with_gaps, int number)
 {
+    const bool scatters = kind == SCATTER;
     const bool odd = test.rank == test.size - 1;
     const int first = scatters ? number + test.rank * sent : number;
     const int stride = odd && with_gaps ? 2 : 1, count = odd ? expected : sent;
@@ -40,8 +50,9 @@ static void call(bool scatters, int sent, int expected, bool with_gaps, int numb
     if (test.rank == 0)
         fill(scatters ? all : buffer, scatters ? sent * test.size : sent, number);
     int class = MPI_SUCCESS;
-    int rc = scatters ? MPI_Scatter(all, sent, MPI_BYTE, at, count, type, 0, MPI_COMM_WORLD)
-                      : MPI_Bcast(at, count, type, 0, MPI_COMM_WORLD);
+    int rc = scatters         ? MPI_Scatter(all, sent, MPI_BYTE, at, count, type, 0, MPI_COMM_WORLD)
+             : kind == IBCAST ? begin_and_wait(at, count, type)
+                              : MPI_Bcast(at, count, type, 0, MPI_COMM_WORLD);
     MPI_Type_free(&type);
     if (rc != MPI_SUCCESS)
         MPI_Error_class(rc, &class);
@@ -57,8 +68,9 @@ static void call(bool scatters, int sent, int expected, bool with_gaps, int numb
 /* Few bytes and many take another way. Each has its limit where nicbarr cuts; across hosts both
  * must be of one class of size. */
 static const int on_one_host[][2] = {
-    {100, 60},    {60, 100},      {500, 250},     {250, 500},     {500, 500},     {20000, 200},
-    {200, 20000}, {32512, 20000}, {20000, 32512}, {16257, 16256}, {16256, 16257}, {40000, 40000}};
+    {100, 60},      {60, 100},      {500, 250},     {250, 500},    {500, 500},  {20000, 200},
+    {200, 20000},   {113, 112},     {112, 113},     {1120, 100},   {100, 1120}, {32512, 20000},
+    {20000, 32512}, {16257, 16256}, {16256, 16257}, {40000, 40000}};
 static const int across[][2] = {{100, 60},    {60, 100},    {500, 250},   {250, 500},
                                 {500, 500},   {1153, 2000}, {2000, 1153}, {1208, 1209},
                                 {1209, 1208}, {2400, 3624}, {3624, 2400}, {2416, 2415},
@@ -75,10 +87,12 @@ static void play(const int pairs[][2], size_t count)
     int number = 0;
     for (int with_gaps = 0; with_gaps < 2; with_gaps++)
         for (size_t p = 0; p < count; p++) {
-            call(false, pairs[p][0], pairs[p][1], with_gaps, ++number);
-            call(true, part_of(pairs[p][0]), part_of(pairs[p][1]), with_gaps, ++number);
+            call(BCAST, pairs[p][0], pairs[p][1], with_gaps, ++number);
+            call(SCATTER, part_of(pairs[p][0]), part_of(pairs[p][1]), with_gaps, ++number);
+            if (!hosts && pairs[p][0] <= IBCAST_MOST && pairs[p][1] <= IBCAST_MOST)
+                call(IBCAST, pairs[p][0], pairs[p][1], with_gaps, ++number);
             for (int i = 0; i < AFTERWARDS; i++)
-                call(i % 2, 80 / test.size, 80 / test.size, with_gaps, ++number);
+                call(i % KINDS, 80 / test.size, 80 / test.size, with_gaps, ++number);
         }
 }
 

@@ -43,7 +43,8 @@ enum {
     ELEMENTS = 100, /* of a vector, at most */
     OUTSTANDING = 6,
     ONLY_BLOCKING = 4096, /* with --bits: bytes of a vector, at most */
-    ONLY_NONBLOCKING = 1568,
+    ONLY_NONBLOCKING = 1120,
+    ONLY_NONBLOCKING_OF_TWO = 560,
     RANKS = 64
 };
 
@@ -340,7 +341,10 @@ static void step(struct game *game)
                             .root = (int)(rng_below(&game->plan, 1 << 16) % (unsigned)place->size),
                             .key = rng_next(&game->plan) << 20};
     bool in_place = rng_below(&game->plan, 4) == 0, now = rng_below(&game->plan, 8) == 0;
-    int most = (is_nonblocking(r->call) ? ONLY_NONBLOCKING : ONLY_BLOCKING) / (4 * r->layout->n);
+    int most = (!is_nonblocking(r->call) ? ONLY_BLOCKING
+                : place->size == 2       ? ONLY_NONBLOCKING_OF_TWO
+                                         : ONLY_NONBLOCKING) /
+               (4 * r->layout->n);
     if (bits && r->count > most)
         r->count = most;
     if (place->size == 1 && r->layout->extent < 0)
