@@ -55,7 +55,7 @@ enum {
     REQUESTS = 1000,
     AT_ONCE = 12, /* started in one step */
     OFTEN = 200,  /* starts in a row of the same */
-    SMALL = 1024, /* bytes of what --ours is about */
+    SMALL = 512,  /* bytes of what --ours is about: nicbarr's for any number of processes */
     CHUNK = 112,  /* nicbarr's: sizes around multiples of it are tried */
     BLOCK = 1208, /* what broadcasts across nodes are cut into */
     GUARD = 64    /* bytes before and after each buffer */
@@ -176,7 +176,8 @@ static void fill(const struct buffer *buffer)
 
 static struct persistent choose(const struct place *place)
 {
-    static const unsigned borders[] = {CHUNK, 2 * CHUNK, 512, BLOCK, 14 * CHUNK, 2048, 4096, 8192};
+    static const unsigned borders[] = {CHUNK,      2 * CHUNK, 512,  BLOCK, 5 * CHUNK,
+                                       10 * CHUNK, 2048,      4096, 8192};
     struct persistent p = {.call = (enum call)rng_below(&plan, CALLS), .place = *place};
     const struct data_type *type =
         data_type((int)rng_below(&plan, (unsigned)(p.call == BCAST ? n_types : n_reducible)));
@@ -204,7 +205,8 @@ static struct persistent choose(const struct place *place)
     return p;
 }
 
-/* Does --ours say something of it? */
+/* Does --ours say something of it? The plan goes by it, so it may not depend on the place: its
+ * size is not the same for all processes. */
 static bool is_ours(const struct persistent *p)
 {
     bool not_across = p->call == REDUCE || p->values.op == DATA_COMPOSE || p->values.op == DATA_MIX;
