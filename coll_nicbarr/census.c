@@ -107,9 +107,13 @@ static bool name_all(const struct count *count, uint32_t nic, struct nicbarr_nod
 
 static bool describe(const struct count *count, struct nicbarr_nodes *nodes)
 {
-    bool good = true;
     nodes->nodes = count->nodes.count;
     nodes->node = count->nodes.of[count->rank];
+    nodes->firsts = calloc(nodes->nodes, sizeof(*nodes->firsts));
+    bool good = NULL != nodes->firsts;
+    for (uint32_t r = count->size; good && r > 0; --r) { /* of a node's, the first comes last */
+        nodes->firsts[count->nodes.of[r - 1]] = count->peers[r - 1]->index;
+    }
     for (uint32_t r = 0; r < count->size; ++r) {
         if (nodes->node == count->nodes.of[r]) {
             nodes->local = r == count->rank ? nodes->locals : nodes->local;
@@ -157,6 +161,7 @@ void nicbarr_nodes_free(struct nicbarr_nodes *nodes)
     for (uint32_t nic = 0; nic < NICBARR_NICS_MOST; ++nic) {
         free(nodes->names[nic]);
     }
+    free(nodes->firsts);
     free(nodes->of);
     *nodes = (struct nicbarr_nodes){0};
 }

@@ -5,8 +5,8 @@
  *
  * Pure functions, called by members.c and by the tests. All members count the same processes in the
  * order of ranks, so all come to the same nodes. Counting P processes takes time and memory in
- * O(P). What stays is 8 bytes for each node and each NIC that can play. What is known of a process
- * or of a NIC is stored once for all communicators.
+ * O(P). What stays is 4 bytes for each node, and 8 more for each NIC that can play. What is known
+ * of a process or of a NIC is stored once for all communicators.
  */
 #ifndef NICBARR_CENSUS_H
 #define NICBARR_CENSUS_H
@@ -43,7 +43,8 @@ struct nicbarr_nodes {
     uint32_t by;            /* the NIC whose sharing makes a node */
     uint32_t players;       /* bit n: NIC n can play between all of them */
     const struct myr_nic_name **names[NICBARR_NICS_MOST]; /* [nodes]; NULL where it cannot */
-    uint32_t *of; /* [size]: the node of each rank; NULL for more than NICBARR_DATA_RANKS */
+    uint32_t *firsts; /* [nodes]: the index in its segment of each node's first process */
+    uint32_t *of;     /* [size]: the node of each rank; NULL for more than NICBARR_DATA_RANKS */
 };
 
 /* Collectives that carry data are for so many ranks on several nodes, at the most. */

@@ -55,6 +55,7 @@ static struct myr_nic_members members_of(const mca_coll_nicbarr_module_t *module
         .locals = alone ? 1 : nodes->locals,
         .local = alone ? 0 : nodes->local,
         .names = nodes->names[joining->choice.nic],
+        .firsts = nodes->firsts,
         .unit_most = joining->unit_most,
         .broadcasts = joining->broadcasts,
         .rooted = NICBARR_ROOTED == joining->choice.algorithm,

@@ -10,5 +10,6 @@
 const struct myr_nic_kind *const nicbarr_kinds[] = {
     &myr_soft_kind,
     &myr_kernel_kind,
+    &myr_verbs_kind,
     NULL,
 };

@@ -30,7 +30,15 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/nic_thread.h libmyr/nic_thread.c \
     libmyr/nic_look.h libmyr/nic_look.c \
     libmyr/daemon_words.h libmyr/nic_daemon.h libmyr/nic_daemon.c
-libmyr_libmyr_la_CPPFLAGS = $(AM_CPPFLAGS) $(SODIUM_CFLAGS)
+if HAVE_VERBS
+libmyr_libmyr_la_SOURCES += \
+    libmyr/verbs/calls.h libmyr/verbs/calls.c \
+    libmyr/verbs/verbs.h libmyr/verbs/device.c libmyr/verbs/link.c libmyr/verbs/group.c \
+    libmyr/verbs/kind.c
+else
+libmyr_libmyr_la_SOURCES += libmyr/verbs/none.c
+endif
+libmyr_libmyr_la_CPPFLAGS = $(AM_CPPFLAGS) $(SODIUM_CFLAGS) $(VERBS_CFLAGS)
 libmyr_libmyr_la_LIBADD = firmware/libsoft.la firmware/libmcp.la $(SODIUM_LIBS)
 if HAVE_SODIUM
 libmyr_libmyr_la_SOURCES += libmyr/seal.h libmyr/seal.c

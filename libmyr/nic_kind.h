@@ -105,6 +105,6 @@ struct myr_nic_kind {
 };
 
 /* The kinds that there are. */
-extern const struct myr_nic_kind myr_soft_kind, myr_kernel_kind;
+extern const struct myr_nic_kind myr_soft_kind, myr_kernel_kind, myr_verbs_kind;
 
 #endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The functions of libibverbs that are called here, as a table.
+ *
+ * The library is loaded when it is wanted. So an MPI program starts on a node without RDMA, and
+ * tests put a double in the table's place. (What is called for each message, posting and polling,
+ * libibverbs itself calls through the device's own table.)
+ */
+#ifndef MYR_VERBS_CALLS_H
+#define MYR_VERBS_CALLS_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+
+/* A name here, and that of libibverbs. (Some of those are macros as well.) */
+/* clang-format off */
+#define MYR_VERBS_CALLS(entry)                                                                     \
+    entry(get_device_list, ibv_get_device_list)                                                    \
+    entry(free_device_list, ibv_free_device_list)                                                  \
+    entry(get_device_name, ibv_get_device_name)                                                    \
+    entry(open_device, ibv_open_device)                                                            \
+    entry(close_device, ibv_close_device)                                                          \
+    entry(query_port, ibv_query_port)                                                              \
+    entry(query_gid_ex, _ibv_query_gid_ex)                                                         \
+    entry(alloc_pd, ibv_alloc_pd)                                                                  \
+    entry(dealloc_pd, ibv_dealloc_pd)                                                              \
+    entry(reg_mr, ibv_reg_mr)                                                                      \
+    entry(dereg_mr, ibv_dereg_mr)                                                                  \
+    entry(create_cq, ibv_create_cq)                                                                \
+    entry(destroy_cq, ibv_destroy_cq)                                                              \
+    entry(create_qp, ibv_create_qp)                                                                \
+    entry(modify_qp, ibv_modify_qp)                                                                \
+    entry(destroy_qp, ibv_destroy_qp)
+/* clang-format on */
+
+struct myr_verbs_calls {
+#define MYR_VERBS_CALL(name, symbol) __typeof__(&symbol) name;
+    MYR_VERBS_CALLS(MYR_VERBS_CALL)
+#undef MYR_VERBS_CALL
+};
+
+/* Those of the machine's libibverbs; NULL where there is none. It stays loaded. One thread. */
+const struct myr_verbs_calls *myr_verbs_load(void);
+
+#endif

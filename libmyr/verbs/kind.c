@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The RDMA NIC as a kind (nic_kind.h); see verbs.h.
+ *
+ * Its name is the node's segment: processes that share one are a node. Addresses and queue pairs
+ * travel when a group is made.
+ */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libmyr/segment.h"
+#include "libmyr/verbs/verbs.h"
+
+enum { OPTION_DEVICES };
+
+static const struct myr_option options[] = {
+    [OPTION_DEVICES] = {"verbs_devices", MYR_OPTION_TEXT, .usual.text = NULL, .level = 2,
+                        .help = "What the RDMA NIC may use, best first, separated by commas: "
+                                "devices (mlx5_0) or their ports (mlx5_0:1). Empty or all: the "
+                                "first port that is active"},
+    {.name = NULL},
+};
+
+static const char *const ways[] = {NULL};
+
+/* Does the machine have RDMA devices? (libibverbs takes long to find none.) */
+static bool has_devices(void)
+{
+    DIR *folder = opendir("/sys/class/infiniband_verbs");
+    bool found = false;
+    if (NULL != folder) {
+        for (const struct dirent *entry = readdir(folder); NULL != entry; entry = readdir(folder)) {
+            found = found || 0 == strncmp(entry->d_name, "uverbs", 6);
+        }
+        closedir(folder);
+    }
+    return found;
+}
+
+static enum myr_status open_verbs(const struct myr_site *site, const char *way,
+                                  const union myr_value *values, void **opened,
+                                  struct myr_error *error)
+{
+    (void)way;
+    if (!has_devices()) {
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "this machine has no RDMA device");
+    }
+    const struct myr_verbs_calls *calls = myr_verbs_load();
+    if (NULL == calls) {
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0,
+                        "libibverbs.so.1 is not there, or too old (on Debian: libibverbs1 and "
+                        "ibverbs-providers)");
+    }
+    struct myr_verbs *nic = calloc(1, sizeof(*nic));
+    if (NULL == nic) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    nic->segment = site->segment;
+    const enum myr_status status =
+        myr_verbs_device_open(calls, values[OPTION_DEVICES].text, &nic->device, error);
+    if (MYR_OK != status) {
+        free(nic);
+        return status;
+    }
+    pthread_mutex_init(&nic->mutex, NULL);
+    *opened = nic;
+    return MYR_OK;
+}
+
+static void close_verbs(void *opened)
+{
+    struct myr_verbs *nic = opened;
+    myr_verbs_hang_up(nic);
+    myr_verbs_device_close(&nic->device);
+    pthread_mutex_destroy(&nic->mutex);
+    free(nic->group);
+    free(nic);
+}
+
+static void query(const void *opened, struct myr_nic_name *name)
+{
+    const struct myr_verbs *nic = opened;
+    *name = (struct myr_nic_name){.key = myr_segment_identity(nic->segment), .count = 0};
+}
+
+static uint32_t poll_verbs(void *nic)
+{
+    myr_verbs_poll(nic);
+    return 0;
+}
+
+static void count(void *opened, struct mcp_counters *counters)
+{
+    *counters = ((const struct myr_verbs *)opened)->counters;
+}
+
+static enum myr_status prepare(void *nic, const struct myr_site *site,
+                               const struct myr_nic_members *members, myr_schedule_fn schedule_of,
+                               const void *context, struct myr_nic_group *group, void *blob,
+                               struct myr_error *error)
+{
+    return myr_verbs_prepare(nic, site->waiter, members, schedule_of, context, group, blob, error);
+}
+
+static enum myr_status connect_group(void *nic, const struct myr_site *site,
+                                     const struct myr_nic_members *members,
+                                     myr_schedule_fn schedule_of, const void *context,
+                                     const void *blobs, struct myr_nic_group *group,
+                                     struct myr_error *error)
+{
+    (void)site;
+    return myr_verbs_join(nic, members, schedule_of, context, blobs, group, error);
+}
+
+const struct myr_nic_kind myr_verbs_kind = {
+    .name = "verbs",
+    .title = "the RDMA NIC",
+    .help = "RDMA writes by InfiniBand or RoCE cards (libibverbs)",
+    .absent = "does each node have an RDMA device that is active (ibv_devinfo)?",
+    .ways = ways,
+    .options = options,
+    .caps =
+        {
+            .flags = MYR_SHARES_SEGMENT,
+            .steps = UINT32_MAX,
+            .sends = MYR_VERBS_PEERS / 2,
+            .waits = MYR_VERBS_PEERS / 2,
+            .blob = sizeof(struct myr_verbs_blob),
+        },
+    .open = open_verbs,
+    .close = close_verbs,
+    .query = query,
+    .poll = poll_verbs,
+    .tend = poll_verbs,
+    .count = count,
+    .prepare = prepare,
+    .connect = connect_group,
+};

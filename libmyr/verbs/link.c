@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Queue pairs to other processes; see verbs.h.
+ *
+ * A word travels within its work request (inline). The device says only of one request in some that
+ * it is complete; all before that one are complete then, too.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libmyr/verbs/verbs.h"
+#include "os/clock.h"
+
+enum {
+    DEPTH = 128,       /* requests of a queue pair that may be under way */
+    SIGNAL_EVERY = 32, /* of these the device reports one */
+    REPORTS = 32,      /* taken at once */
+    /* A request that nobody acknowledges is sent again after 4 us * 2^18, 1 s, and fails after the
+     * seventh time. (A switch that starts again is away for seconds.) */
+    TIMEOUT = 18,
+    RETRIES = 7,
+    HOPS = 64 /* routers on the way */
+};
+
+/* A report says which link it is of, how many requests that had posted, and whether it answers a
+ * question. */
+static uint64_t report_id(uint32_t link, uint32_t posted, bool question)
+{
+    return (uint64_t)question << 63 | (uint64_t)link << 32 | posted;
+}
+
+static uint32_t place_of(const struct myr_verbs *nic, const struct myr_verbs_link *link)
+{
+    uint32_t l = 0;
+    while (nic->link[l] != link) {
+        ++l;
+    }
+    return l;
+}
+
+/* ---- making links ---- */
+
+static struct ibv_qp *make_pair(const struct myr_verbs_device *device)
+{
+    struct ibv_qp_init_attr how = {
+        .send_cq = device->cq,
+        .recv_cq = device->cq,
+        .cap = {.max_send_wr = DEPTH,
+                .max_recv_wr = 1,
+                .max_send_sge = 1,
+                .max_recv_sge = 1,
+                .max_inline_data = sizeof(uint32_t)},
+        .qp_type = IBV_QPT_RC,
+    };
+    struct ibv_qp_attr attributes = {
+        .qp_state = IBV_QPS_INIT,
+        .pkey_index = 0,
+        .port_num = device->port,
+        .qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+    };
+    struct ibv_qp *qp = device->calls->create_qp(device->pd, &how);
+    if (NULL == qp) {
+        return NULL;
+    }
+    const int err = device->calls->modify_qp(
+        qp, &attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    if (0 != err) {
+        (void)device->calls->destroy_qp(qp);
+        errno = err;
+        return NULL;
+    }
+    return qp;
+}
+
+static struct myr_verbs_link *find(const struct myr_verbs *nic, uint64_t node, uint32_t process)
+{
+    for (uint32_t l = 0; l < nic->links; ++l) {
+        if (nic->link[l]->node == node && nic->link[l]->process == process) {
+            return nic->link[l];
+        }
+    }
+    return NULL;
+}
+
+static struct myr_verbs_link *add(struct myr_verbs *nic, uint64_t node, uint32_t process)
+{
+    struct myr_verbs_link **links =
+        realloc(nic->link, (nic->links + 1) * sizeof(struct myr_verbs_link *));
+    struct myr_verbs_link *link = calloc(1, sizeof(*link));
+    nic->link = NULL == links ? nic->link : links;
+    if (NULL == links || NULL == link) {
+        free(link);
+        return NULL;
+    }
+    *link = (struct myr_verbs_link){.node = node, .process = process};
+    nic->link[nic->links++] = link;
+    return link;
+}
+
+struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint32_t process,
+                                      struct myr_error *error)
+{
+    struct myr_verbs_link *link = find(nic, node, process);
+    link = NULL == link ? add(nic, node, process) : link;
+    if (NULL == link) {
+        (void)myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+        return NULL;
+    }
+    if (NULL == link->qp) {
+        link->qp = make_pair(&nic->device);
+    }
+    if (NULL == link->qp || link->broken) {
+        (void)myr_fail(error, MYR_ERR_SYSTEM, NULL == link->qp ? errno : 0,
+                       link->broken ? "an RDMA connection to another process has failed"
+                                    : "the RDMA device %s gives no queue pair (is the limit of "
+                                      "locked memory, ulimit -l, large enough?)",
+                       nic->device.name);
+        return NULL;
+    }
+    ++link->users;
+    return link;
+}
+
+void myr_verbs_drop(struct myr_verbs_link *link)
+{
+    --link->users;
+}
+
+/* ---- connecting ---- */
+
+static struct ibv_ah_attr way_to(const struct myr_verbs_device *device,
+                                 const struct myr_verbs_address *address)
+{
+    struct ibv_ah_attr way = {.dlid = address->lid, .port_num = device->port};
+    /* Within an InfiniBand subnet its short addresses do. */
+    way.is_global = device->ethernet || 0 != memcmp(device->gid.raw, address->gid, 8);
+    if (way.is_global) {
+        memcpy(way.grh.dgid.raw, address->gid, sizeof(address->gid));
+        way.grh.sgid_index = device->gid_index;
+        way.grh.hop_limit = HOPS;
+    }
+    return way;
+}
+
+/* (The first packet's number is the sender's queue pair's, which both sides know.) */
+static int make_ready(const struct myr_verbs_device *device, struct ibv_qp *qp,
+                      const struct myr_verbs_address *address, uint32_t remote)
+{
+    struct ibv_qp_attr receive = {
+        .qp_state = IBV_QPS_RTR,
+        .path_mtu = (enum ibv_mtu)(device->mtu < address->mtu ? device->mtu : address->mtu),
+        .dest_qp_num = remote,
+        .rq_psn = remote,
+        .max_dest_rd_atomic = 1,
+        .min_rnr_timer = 12,
+        .ah_attr = way_to(device, address),
+    };
+    struct ibv_qp_attr send = {
+        .qp_state = IBV_QPS_RTS,
+        .timeout = TIMEOUT,
+        .retry_cnt = RETRIES,
+        .rnr_retry = RETRIES,
+        .sq_psn = qp->qp_num,
+        .max_rd_atomic = 1,
+    };
+    const int err = device->calls->modify_qp(qp, &receive,
+                                             IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+                                                 IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                                                 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    return 0 != err ? err
+                    : device->calls->modify_qp(qp, &send,
+                                               IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                                                   IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                                                   IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+enum myr_status myr_verbs_connect(struct myr_verbs *nic, struct myr_verbs_link *link,
+                                  const struct myr_verbs_address *address, uint32_t remote,
+                                  struct myr_error *error)
+{
+    if (link->remote == remote && !link->broken) {
+        return MYR_OK;
+    }
+    if (0 != link->remote || 0 == remote || nic->device.ethernet != (0 != address->ethernet)) {
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0,
+                        "an RDMA connection to another process has failed, or its device is of "
+                        "another kind (InfiniBand, Ethernet)");
+    }
+    const int err = make_ready(&nic->device, link->qp, address, remote);
+    if (0 != err) {
+        link->broken = true;
+        return myr_fail(error, MYR_ERR_NOT_THERE, err,
+                        "the RDMA device %s finds no way to another node's device (are both in one "
+                        "network? see coll_nicbarr_verbs_devices)",
+                        nic->device.name);
+    }
+    link->remote = remote;
+    return MYR_OK;
+}
+
+/* ---- writing ---- */
+
+static void take_report(struct myr_verbs *nic, const struct ibv_wc *report)
+{
+    struct myr_verbs_link *link = nic->link[report->wr_id << 1 >> 33];
+    if (IBV_WC_SUCCESS != report->status) {
+        link->broken = true;
+    } else if (0 != report->wr_id >> 63) {
+        link->asked = false;
+        link->heard_ms = (uint32_t)os_now_ms() | 1; /* 0 is never */
+    }
+    link->completed = (uint32_t)report->wr_id;
+}
+
+void myr_verbs_collect(struct myr_verbs *nic)
+{
+    struct ibv_wc report[REPORTS];
+    int count;
+    do {
+        count = ibv_poll_cq(nic->device.cq, REPORTS, report);
+        for (int r = 0; r < count; ++r) {
+            take_report(nic, &report[r]);
+        }
+    } while (REPORTS == count);
+}
+
+/* Wait for room for another request. (A peer is one epoch behind at most, so there mostly is.) */
+static bool has_room(struct myr_verbs *nic, struct myr_verbs_link *link)
+{
+    while (!link->broken && link->posted - link->completed >= DEPTH) {
+        myr_verbs_collect(nic);
+    }
+    return !link->broken;
+}
+
+static void post(struct myr_verbs *nic, struct myr_verbs_link *link, struct ibv_send_wr *request)
+{
+    struct ibv_send_wr *bad;
+    const bool question = 0 != (request->send_flags & IBV_SEND_SIGNALED);
+    if (!has_room(nic, link)) {
+        return;
+    }
+    ++link->posted;
+    if (question || 0 == link->posted % SIGNAL_EVERY) {
+        request->wr_id = report_id(place_of(nic, link), link->posted, question);
+        request->send_flags |= IBV_SEND_SIGNALED;
+    }
+    if (0 != ibv_post_send(link->qp, request, &bad)) {
+        link->broken = true;
+    }
+    ++nic->counters.packets_sent;
+}
+
+void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_t address,
+                     uint32_t key, uint32_t value)
+{
+    struct ibv_sge word = {.addr = (uintptr_t)&value, .length = sizeof(value)};
+    struct ibv_send_wr request = {
+        .sg_list = &word,
+        .num_sge = 1,
+        .opcode = IBV_WR_RDMA_WRITE,
+        .send_flags = IBV_SEND_INLINE,
+        .wr.rdma = {.remote_addr = address, .rkey = key},
+    };
+    post(nic, link, &request);
+}
+
+/* (A write of no bytes touches no memory, and is acknowledged.) */
+void myr_verbs_ask(struct myr_verbs *nic, struct myr_verbs_link *link)
+{
+    struct ibv_send_wr request = {
+        .opcode = IBV_WR_RDMA_WRITE,
+        .send_flags = IBV_SEND_SIGNALED,
+    };
+    if (!link->asked) {
+        link->asked = true;
+        post(nic, link, &request);
+    }
+}
+
+void myr_verbs_hang_up(struct myr_verbs *nic)
+{
+    for (uint32_t l = 0; l < nic->links; ++l) {
+        if (NULL != nic->link[l]->qp) {
+            (void)nic->device.calls->destroy_qp(nic->link[l]->qp);
+        }
+        free(nic->link[l]);
+    }
+    free(nic->link);
+    nic->link = NULL;
+    nic->links = 0;
+}
