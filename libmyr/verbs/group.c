@@ -51,6 +51,7 @@ struct myr_verbs_group {
     bool plays;
     struct ibv_mr *memory;
     uint32_t peers, asked_ms;
+    struct myr_verbs_group *next; /* of those that are left, and may yet be written */
     struct peer peer[];
 };
 
@@ -283,27 +284,44 @@ static bool is_written(const struct myr_verbs_group *own, uint32_t epoch)
     return 0 != myr_glance(&own->mcp->failed) || epoch != myr_observe(&own->mcp->done);
 }
 
-/* Memory that others may still write into stays until the segment goes. */
+static void give_back(struct myr_verbs *nic, struct myr_verbs_group *own)
+{
+    if (NULL != own->memory) {
+        (void)nic->device.calls->dereg_mr(own->memory);
+    }
+    myr_record_leave(nic->segment, own->record);
+    free(own);
+}
+
+/* Memory that others may still write into stays until nobody can. */
 static void leave(struct myr_nic_group *group)
 {
     struct myr_verbs *nic = group->nic;
     struct myr_verbs_group *own = group->own;
-    const bool written = own->plays && is_written(own, group->epoch);
+    const bool stays = own->plays && is_written(own, group->epoch);
     if (own->plays) {
         pthread_mutex_lock(&nic->mutex);
         take_out(nic, own);
-        for (uint32_t p = 0; p < own->peers; ++p) {
-            myr_verbs_drop(own->peer[p].link);
+        if (stays) {
+            own->next = nic->left;
+            nic->left = own;
         }
         pthread_mutex_unlock(&nic->mutex);
     }
-    if (!written) {
-        if (NULL != own->memory) {
-            (void)nic->device.calls->dereg_mr(own->memory);
-        }
-        myr_record_leave(group->segment, own->record);
+    if (!stays) {
+        give_back(nic, own);
     }
-    free(own);
+}
+
+void myr_verbs_clear(struct myr_verbs *nic)
+{
+    while (NULL != nic->left) {
+        struct myr_verbs_group *own = nic->left;
+        nic->left = own->next;
+        give_back(nic, own);
+    }
+    free(nic->group);
+    nic->group = NULL;
 }
 
 static const struct myr_player player = {

@@ -72,9 +72,9 @@ static void close_verbs(void *opened)
 {
     struct myr_verbs *nic = opened;
     myr_verbs_hang_up(nic);
+    myr_verbs_clear(nic);
     myr_verbs_device_close(&nic->device);
     pthread_mutex_destroy(&nic->mutex);
-    free(nic->group);
     free(nic);
 }
 

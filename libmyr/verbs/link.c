@@ -30,15 +30,6 @@ static uint64_t report_id(uint32_t link, uint32_t posted, bool question)
     return (uint64_t)question << 63 | (uint64_t)link << 32 | posted;
 }
 
-static uint32_t place_of(const struct myr_verbs *nic, const struct myr_verbs_link *link)
-{
-    uint32_t l = 0;
-    while (nic->link[l] != link) {
-        ++l;
-    }
-    return l;
-}
-
 /* ---- making links ---- */
 
 static struct ibv_qp *make_pair(const struct myr_verbs_device *device)
@@ -93,7 +84,7 @@ static struct myr_verbs_link *add(struct myr_verbs *nic, uint64_t node, uint32_t
         free(link);
         return NULL;
     }
-    *link = (struct myr_verbs_link){.node = node, .process = process};
+    *link = (struct myr_verbs_link){.node = node, .process = process, .place = nic->links};
     nic->link[nic->links++] = link;
     return link;
 }
@@ -118,13 +109,7 @@ struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint
                        nic->device.name);
         return NULL;
     }
-    ++link->users;
     return link;
-}
-
-void myr_verbs_drop(struct myr_verbs_link *link)
-{
-    --link->users;
 }
 
 /* ---- connecting ---- */
@@ -242,8 +227,8 @@ static void post(struct myr_verbs *nic, struct myr_verbs_link *link, struct ibv_
         return;
     }
     ++link->posted;
-    if (question || 0 == link->posted % SIGNAL_EVERY) {
-        request->wr_id = report_id(place_of(nic, link), link->posted, question);
+    request->wr_id = report_id(link->place, link->posted, question); /* failures have it */
+    if (0 == link->posted % SIGNAL_EVERY) {
         request->send_flags |= IBV_SEND_SIGNALED;
     }
     if (0 != ibv_post_send(link->qp, request, &bad)) {

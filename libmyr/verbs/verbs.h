@@ -54,10 +54,10 @@ struct myr_verbs_address {
 struct myr_verbs_link {
     uint64_t node;    /* that process's: the identity of its segment, */
     uint32_t process; /* ... and its index there */
+    uint32_t place;   /* among this NIC's links */
     struct ibv_qp *qp;
     uint32_t remote;            /* its queue pair's number; 0: not connected */
     uint32_t posted, completed; /* work requests, of all time; these wrap around */
-    uint32_t users;             /* groups */
     uint32_t heard_ms;          /* when it last acknowledged a question; 0: never */
     bool asked;                 /* a question is under way */
     bool broken;                /* a request has failed: nothing more gets through */
@@ -71,6 +71,7 @@ struct myr_verbs {
     pthread_mutex_t mutex; /* of all that follows, and of the groups' engines */
     struct myr_verbs_link **link;
     struct myr_verbs_group **group; /* that this process plays */
+    struct myr_verbs_group *left;   /* that it has left, and others may yet write into */
     uint32_t links, groups;
     uint32_t next; /* which group is looked at next, see group.c */
     struct mcp_counters counters;
@@ -92,11 +93,10 @@ void myr_verbs_device_address(const struct myr_verbs_device *device,
 
 /* ---- link.c; with the mutex ---- */
 
-/* The link to a process, made if there is none; NULL with a line if it cannot be had. Its user
- * drops it. */
+/* The link to a process, made if there is none; NULL with a line if it cannot be had. It stays
+ * until they all hang up: others of the job's communicators will want it. */
 struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint32_t process,
                                       struct myr_error *error);
-void myr_verbs_drop(struct myr_verbs_link *link);
 
 /* The other side's device, and its queue pair's number. Nothing is to be done where that is known.
  */
@@ -129,6 +129,9 @@ enum myr_status myr_verbs_join(struct myr_verbs *nic, const struct myr_nic_membe
 
 /* Go on with some of the groups. */
 void myr_verbs_poll(struct myr_verbs *nic);
+
+/* Give back the memory of all groups that were left; after myr_verbs_hang_up(). */
+void myr_verbs_clear(struct myr_verbs *nic);
 
 /* What a node says of its part of a group. */
 enum { MYR_VERBS_PEERS = 54 };

@@ -49,6 +49,9 @@ unit_programs = \
 if HAVE_KERNEL_NIC
 unit_programs += tests/unit/kernel_test
 endif
+if HAVE_VERBS
+unit_programs += tests/unit/verbs_test
+endif
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
@@ -207,6 +210,11 @@ tests_unit_udp_test_CFLAGS = $(unit_cflags)
 tests_unit_udp_test_LDADD = firmware/libsoft.la firmware/libmcp.la $(CMOCKA_LIBS)
 ## It says what the kernel refuses.
 tests_unit_udp_test_LDFLAGS = -Wl,--wrap=sendmmsg,--wrap=sendmsg
+
+tests_unit_verbs_test_SOURCES = \
+    tests/unit/verbs_test.c tests/unit/verbs_double.h tests/unit/verbs_double.c $(unit_common)
+tests_unit_verbs_test_CFLAGS = $(unit_cflags) $(VERBS_CFLAGS)
+tests_unit_verbs_test_LDADD = $(unit_libs)
 
 tests_unit_nic_test_SOURCES = tests/unit/nic_test.c $(unit_common)
 tests_unit_nic_test_CFLAGS = $(unit_cflags)

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A double of libibverbs; see verbs_double.h. */
+#include "tests/unit/verbs_double.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/crew.h"
+
+enum { PAIRS = 4096, REGIONS = 4096, QUEUE = 256, REPORTS = 65536, FIRST_PAIR = 17 };
+
+struct request {
+    uint64_t id, address;
+    uint32_t key, value, bytes;
+    bool reported;
+};
+
+struct pair {
+    struct ibv_qp qp; /* first */
+    uint32_t other;   /* the number of the pair that it is connected to */
+    uint32_t depth, first, count;
+    bool gone;
+    struct request queue[QUEUE];
+};
+
+struct queue {
+    struct ibv_cq cq; /* first */
+    uint32_t first, count;
+    struct ibv_wc report[REPORTS];
+};
+
+struct card {
+    struct ibv_context context; /* first */
+    const struct verbs_double_device *device;
+    bool gone;
+};
+
+static struct {
+    struct ibv_device device[8];
+    const struct verbs_double_device *devices;
+    uint64_t random;
+    uint32_t refuse, held, pairs_held;
+    struct pair *pair[PAIRS];
+    struct ibv_mr *region[REGIONS];
+    uint32_t pairs, regions;
+} all;
+
+/* Is this call refused? */
+static bool refused(void)
+{
+    const bool now = 1 == all.refuse;
+    all.refuse -= all.refuse > 0;
+    errno = now ? ENOMEM : errno;
+    return now;
+}
+
+static void *take(size_t bytes)
+{
+    if (refused()) {
+        return NULL;
+    }
+    ++all.held;
+    return calloc(1, bytes);
+}
+
+static int give_back(void *memory)
+{
+    --all.held;
+    free(memory);
+    return 0;
+}
+
+static struct card *card_of(struct ibv_context *context)
+{
+    return (struct card *)context;
+}
+
+/* ---- devices ---- */
+
+static struct ibv_device **get_device_list(int *count)
+{
+    struct ibv_device **list = calloc(9, sizeof(struct ibv_device *));
+    *count = 0;
+    for (; NULL != all.devices[*count].name; ++*count) {
+        list[*count] = &all.device[*count];
+    }
+    return list;
+}
+
+static void free_device_list(struct ibv_device **list)
+{
+    free(list);
+}
+
+static const char *get_device_name(struct ibv_device *device)
+{
+    return all.devices[device - all.device].name;
+}
+
+static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *report);
+
+static struct ibv_context *open_device(struct ibv_device *device)
+{
+    const struct verbs_double_device *is = &all.devices[device - all.device];
+    struct card *card = is->refuses ? NULL : take(sizeof(*card));
+    if (NULL == card) {
+        errno = is->refuses ? EACCES : errno;
+        return NULL;
+    }
+    card->device = is;
+    card->context.device = device;
+    card->context.ops.post_send = post_send;
+    card->context.ops.poll_cq = poll_cq;
+    return &card->context;
+}
+
+static int close_device(struct ibv_context *context)
+{
+    return give_back(context);
+}
+
+static int query_port(struct ibv_context *context, uint8_t number,
+                      struct _compat_ibv_port_attr *attributes)
+{
+    const struct verbs_double_port *port = &card_of(context)->device->port[number - 1];
+    struct ibv_port_attr *attr = (struct ibv_port_attr *)attributes;
+    if (0 == port->mtu) {
+        return EINVAL; /* it has no such port */
+    }
+    attr->state = port->active ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+    attr->active_mtu = port->mtu;
+    attr->lid = port->lid;
+    attr->link_layer = port->ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
+    while (NULL != port->gids[attr->gid_tbl_len]) {
+        ++attr->gid_tbl_len;
+    }
+    return 0;
+}
+
+static int query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t index,
+                        struct ibv_gid_entry *entry, uint32_t flags, size_t bytes)
+{
+    const char *gid = card_of(context)->device->port[port - 1].gids[index];
+    char ip[32] = "";
+    (void)flags;
+    memset(entry, 0, bytes);
+    entry->gid_type = 'i' == gid[0]   ? IBV_GID_TYPE_IB
+                      : '1' == gid[1] ? IBV_GID_TYPE_ROCE_V1
+                                      : IBV_GID_TYPE_ROCE_V2;
+    entry->gid.raw[0] = 0xfe;
+    entry->gid.raw[1] = 0x80;
+    if (1 == sscanf(gid, "v2 %31s", ip)) {
+        memset(entry->gid.raw, 0, sizeof(entry->gid.raw));
+        entry->gid.raw[10] = entry->gid.raw[11] = 0xff;
+        (void)inet_pton(AF_INET, ip, &entry->gid.raw[12]);
+    }
+    return 0;
+}
+
+static struct ibv_pd *alloc_pd(struct ibv_context *context)
+{
+    struct ibv_pd *pd = take(sizeof(*pd));
+    if (NULL != pd) {
+        pd->context = context;
+    }
+    return pd;
+}
+
+static int dealloc_pd(struct ibv_pd *pd)
+{
+    return give_back(pd);
+}
+
+/* ---- memory ---- */
+
+static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *address, size_t bytes, int access)
+{
+    struct ibv_mr *region = take(sizeof(*region));
+    (void)access;
+    if (NULL != region) {
+        *region =
+            (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = bytes};
+        region->rkey = all.regions + 1;
+        all.region[all.regions++] = region;
+    }
+    return region;
+}
+
+static int dereg_mr(struct ibv_mr *region)
+{
+    all.region[region->rkey - 1] = NULL;
+    return give_back(region);
+}
+
+static bool may_write(const struct request *request)
+{
+    const struct ibv_mr *region =
+        request->key - 1 < all.regions ? all.region[request->key - 1] : NULL;
+    return 0 == request->bytes ||
+           (NULL != region && request->address >= (uintptr_t)region->addr &&
+            request->address + request->bytes <= (uintptr_t)region->addr + region->length);
+}
+
+/* ---- reports ---- */
+
+static struct ibv_cq *create_cq(struct ibv_context *context, int count, void *user,
+                                struct ibv_comp_channel *channel, int vector)
+{
+    struct queue *queue = take(sizeof(*queue));
+    (void)count;
+    (void)user;
+    (void)channel;
+    (void)vector;
+    if (NULL == queue) {
+        return NULL;
+    }
+    queue->cq.context = context;
+    return &queue->cq;
+}
+
+static int destroy_cq(struct ibv_cq *cq)
+{
+    return give_back(cq);
+}
+
+static void report(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status)
+{
+    struct queue *queue = (struct queue *)cq;
+    const uint32_t place = (queue->first + queue->count++) % REPORTS;
+    queue->report[place] = (struct ibv_wc){.wr_id = id, .status = status};
+}
+
+/* (Some come later.) */
+static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *report)
+{
+    struct queue *queue = (struct queue *)cq;
+    int count = 0;
+    while (count < most && queue->count > 0 && 0 != crew_below(&all.random, 4)) {
+        report[count++] = queue->report[queue->first++ % REPORTS];
+        --queue->count;
+    }
+    return count;
+}
+
+/* ---- queue pairs ---- */
+
+static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *how)
+{
+    struct pair *pair = take(sizeof(*pair));
+    if (NULL == pair) {
+        return NULL;
+    }
+    pair->qp.context = pd->context;
+    pair->qp.send_cq = how->send_cq;
+    pair->qp.qp_num = FIRST_PAIR + all.pairs;
+    pair->depth = how->cap.max_send_wr;
+    all.pair[all.pairs++] = pair;
+    ++all.pairs_held;
+    return &pair->qp;
+}
+
+static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
+{
+    struct pair *pair = (struct pair *)qp;
+    (void)mask;
+    if (refused()) {
+        return ENOMEM;
+    }
+    qp->state = attributes->qp_state;
+    if (IBV_QPS_RTR == qp->state) {
+        pair->other = attributes->dest_qp_num;
+    }
+    return 0;
+}
+
+static int destroy_qp(struct ibv_qp *qp)
+{
+    all.pair[qp->qp_num - FIRST_PAIR] = NULL;
+    --all.pairs_held;
+    return give_back(qp);
+}
+
+static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    struct pair *pair = (struct pair *)qp;
+    struct request request = {.id = wr->wr_id,
+                              .address = wr->wr.rdma.remote_addr,
+                              .key = wr->wr.rdma.rkey,
+                              .reported = 0 != (wr->send_flags & IBV_SEND_SIGNALED)};
+    *bad = wr;
+    if (IBV_WR_RDMA_WRITE != wr->opcode || pair->count == pair->depth ||
+        (IBV_QPS_RTS != qp->state && IBV_QPS_ERR != qp->state)) {
+        return EINVAL;
+    }
+    if (1 == wr->num_sge) {
+        request.bytes = wr->sg_list->length;
+        memcpy(&request.value, (const void *)(uintptr_t)wr->sg_list->addr, sizeof(uint32_t));
+    }
+    pair->queue[(pair->first + pair->count++) % QUEUE] = request;
+    return 0;
+}
+
+static bool is_there(const struct pair *pair)
+{
+    const struct pair *other =
+        pair->other - FIRST_PAIR < all.pairs ? all.pair[pair->other - FIRST_PAIR] : NULL;
+    return NULL != other && !card_of(other->qp.context)->gone && other->other == pair->qp.qp_num &&
+           (IBV_QPS_RTR == other->qp.state || IBV_QPS_RTS == other->qp.state);
+}
+
+static void carry_out(struct pair *pair)
+{
+    const struct request request = pair->queue[pair->first++ % QUEUE];
+    --pair->count;
+    enum ibv_wc_status status = IBV_QPS_ERR == pair->qp.state     ? IBV_WC_WR_FLUSH_ERR
+                                : card_of(pair->qp.context)->gone ? IBV_WC_FATAL_ERR
+                                : !is_there(pair)                 ? IBV_WC_RETRY_EXC_ERR
+                                : !may_write(&request)            ? IBV_WC_REM_ACCESS_ERR
+                                                                  : IBV_WC_SUCCESS;
+    if (IBV_WC_SUCCESS != status) {
+        pair->qp.state = IBV_QPS_ERR;
+    } else if (0 != request.bytes) {
+        atomic_store((_Atomic uint32_t *)(uintptr_t)request.address, request.value);
+    }
+    if (request.reported || IBV_WC_SUCCESS != status) {
+        report(pair->qp.send_cq, request.id, status);
+    }
+}
+
+bool verbs_double_step(void)
+{
+    const uint32_t start = 0 == all.pairs ? 0 : crew_below(&all.random, all.pairs);
+    for (uint32_t p = 0; p < all.pairs; ++p) {
+        struct pair *pair = all.pair[(start + p) % all.pairs];
+        if (NULL != pair && pair->count > 0) {
+            carry_out(pair);
+            return true;
+        }
+    }
+    return false;
+}
+
+void verbs_double_remove(const struct ibv_context *context)
+{
+    card_of((struct ibv_context *)context)->gone = true;
+}
+
+void verbs_double_refuse(uint32_t call)
+{
+    all.refuse = call;
+}
+
+uint32_t verbs_double_held(void)
+{
+    return all.held;
+}
+
+uint32_t verbs_double_pairs(void)
+{
+    return all.pairs_held;
+}
+
+const struct myr_verbs_calls *verbs_double(const struct verbs_double_device *devices, uint64_t seed)
+{
+    static const struct myr_verbs_calls calls = {
+        .get_device_list = get_device_list,
+        .free_device_list = free_device_list,
+        .get_device_name = get_device_name,
+        .open_device = open_device,
+        .close_device = close_device,
+        .query_port = query_port,
+        .query_gid_ex = query_gid_ex,
+        .alloc_pd = alloc_pd,
+        .dealloc_pd = dealloc_pd,
+        .reg_mr = reg_mr,
+        .dereg_mr = dereg_mr,
+        .create_cq = create_cq,
+        .destroy_cq = destroy_cq,
+        .create_qp = create_qp,
+        .modify_qp = modify_qp,
+        .destroy_qp = destroy_qp,
+    };
+    memset(&all, 0, sizeof(all));
+    all.devices = devices;
+    all.random = seed;
+    return &calls;
+}
