@@ -103,7 +103,7 @@ struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint
     }
     if (NULL == link->qp || link->broken) {
         (void)myr_fail(error, MYR_ERR_SYSTEM, NULL == link->qp ? errno : 0,
-                       link->broken ? "an RDMA connection to another process has failed"
+                       link->broken ? "an RDMA connection of %s to another process has failed"
                                     : "the RDMA device %s gives no queue pair (is the limit of "
                                       "locked memory, ulimit -l, large enough?)",
                        nic->device.name);

@@ -34,8 +34,9 @@
 #define MILLISECOND (1000 * MICROSECOND)
 #define SECOND (1000 * MILLISECOND)
 /* No host takes so long to come. With 30 % of all packets lost, half of the answers to questions
- * asked every 64 ms come through: that none does in this time has the probability 2^-300. */
-#define STUCK_NS (20 * SECOND)
+ * come through. A farewell asks least often, once a minute in the end: that no answer comes in this
+ * time has the probability 2^-60. */
+#define STUCK_NS (3600 * SECOND)
 
 enum {
     MOST_NODES = 33,
