@@ -14,7 +14,7 @@ packages="autoconf automake g++ gcc gnuplot-nox lammps libjansson-dev libopenmpi
     libtool make openmpi-bin pkg-config"
 if [ "${1-build}" = check ]; then
     packages="$packages bpftool clang clang-format clang-tidy cppcheck git hpcc iproute2 libbenchmark-dev libbpf-dev libgsl-dev
-        libcmocka-dev libxml2-utils mmdebstrap procps python3-mpi4py shellcheck spin systemd valgrind"
+        libcmocka-dev libibverbs-dev libxml2-utils mmdebstrap procps python3-mpi4py shellcheck spin systemd valgrind"
 fi
 
 say() { echo "== $*"; }

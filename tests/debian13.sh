@@ -12,7 +12,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 root=${NICBARR_DEBIAN13:-$top/_cache/debian13}
 packages=libopenmpi-dev,openmpi-bin,libpmix-dev,gcc,g++,make,automake,autoconf,libtool,pkg-config
 packages=$packages,libjansson-dev,libcmocka-dev,gnuplot-nox,python3-mpi4py,procps,iproute2
-packages=$packages,bpftool,clang,libbpf-dev,libseccomp-dev,libsodium-dev,systemd
+packages=$packages,bpftool,clang,libbpf-dev,libibverbs-dev,libseccomp-dev,libsodium-dev,systemd
 
 mirror() {
     apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Codename: bookworm' | head -n 1
