@@ -4,8 +4,9 @@
 #   - all tests against this machine's Open MPI (make check);
 #   - the unit tests and the heart of the MPI-level ones under AddressSanitizer and UBSan, the
 #     lock-free parts under ThreadSanitizer, and one MPI-level test under valgrind;
-#   - static analysis and formatting;
+#   - fuzzers, the models of the protocol and of memory, static analysis and formatting;
 #   - the tests with MPI against Open MPI 5.0, in a Debian 13 chroot (needs root; --quick leaves it out).
+# The tests mostly wait, so what only computes runs beside them, behind them in turn (nice).
 # Its last line counts what passed and failed; logs are in _build*/ and _test/.
 set -u
 cd "$(dirname "$0")" || exit 1
@@ -18,12 +19,16 @@ esac
 ./setup.sh check || exit 1
 . ompi/jobs.sh
 
-passed=0 failed=0 skipped=0
 logs=_test
 rm -rf "$logs"
 mkdir "$logs"
 
 say() { printf '\n== %s\n' "$*"; }
+
+# Two print and count at the same time: the tests, and what runs beside them.
+tell() { flock "$logs/told" cat; } # all of its input, with nobody's else between
+tally() { echo "$1 $2" >> "$logs/tally"; } # passed|failed|skipped HOW-MANY
+total() { awk -v what="$1" '$1 == what { sum += $2 } END { print sum + 0 }' "$logs/tally"; }
 
 # One thing that passes or fails as a whole, or is skipped (77); its output is shown if it fails.
 step() { # NAME COMMAND...
@@ -33,65 +38,41 @@ step() { # NAME COMMAND...
     "$@" > "$log" 2>&1
     status=$?
     if [ $status = 0 ]; then
-        passed=$((passed + 1))
+        tally passed 1
         echo "PASS: $name"
     elif [ $status = 77 ]; then
-        skipped=$((skipped + 1))
+        tally skipped 1
         echo "SKIP: $name ($(tail -n 1 "$log"))"
     else
-        failed=$((failed + 1))
+        tally failed 1
         echo "FAIL: $name ($log)"
         tail -n 40 "$log" | sed 's/^/    | /'
-    fi
+    fi | tell
 }
 
 # Tests run by automake's harness, each of which counts.
 suite() { # LOG COMMAND...
-    local log=$logs/$1 count
+    local log=$logs/$1 status bad whole=yes
     shift
     "$@" > "$log" 2>&1
-    local status=$?
-    grep -aE '^(PASS|FAIL|SKIP|ERROR|XPASS): ' "$log"
-    count() { sed -n "s/^# $1: *//p" "$log" | tail -n 1; }
-    passed=$((passed + $(count PASS)))
-    skipped=$((skipped + $(count SKIP)))
-    failed=$((failed + $(count FAIL) + $(count ERROR) + $(count XPASS)))
-    if [ $status != 0 ]; then
-        [ -n "$(count TOTAL)" ] || failed=$((failed + 1)) # it did not come to the tests
-        grep -aE '^(FAIL |     \||.*[Ee]rror)' "$log" | tail -n 60
+    status=$?
+    count() { sed -n "s/^# $1: *//p" "$log" | tail -n 1 | grep . || echo 0; }
+    bad=$(($(count FAIL) + $(count ERROR) + $(count XPASS)))
+    if [ $bad = 0 ] && { [ $status != 0 ] || [ "$(count TOTAL)" = 0 ]; }; then
+        whole=no bad=1 # it did not come to the tests, or not to their end
     fi
+    tally passed "$(count PASS)"
+    tally skipped "$(count SKIP)"
+    tally failed $bad
+    {
+        grep -aE '^(PASS|FAIL|SKIP|ERROR|XPASS): ' "$log"
+        [ $whole = yes ] || echo "FAIL: the tests were not all run ($log)"
+        if [ $bad != 0 ]; then
+            grep -aE '^(FAIL |     \||.*[Ee]rror)' "$log" | tail -n 60
+        fi
+    } | tell
 }
 
-say "tests with $(mpirun --version | head -n 1)"
-suite check.log make -C _build --no-print-directory check VERBOSE=1
-grep '^coverage: ' _build/tests/fuzz/run.log # what the fuzzers reach
-
-say "static analysis"
-sources=$(git ls-files '*.c' '*.h')
-step "clang-format" bash -c "echo '$sources' | xargs clang-format --dry-run -Werror"
-# (What runs in the kernel is left to the kernel's verifier.)
-step "cppcheck" cppcheck --quiet -i firmware/kernel/program.bpf.c --error-exitcode=1 --std=c11 --enable=warning,portability \
-    --inline-suppr --suppress=missingInclude --suppress=missingIncludeSystem -I. -D_GNU_SOURCE '-DNICBARR_VERSION=""' '-DNICSIM_DATA=""' \
-    '-DPKGLIBEXECDIR=""' -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 \
-    os firmware libmyr coll_nicbarr btl_myr myrd tools bench
-step "clang-tidy" bash -c "clang-tidy --quiet firmware/*.c firmware/soft/*.c firmware/sim/*.c \
-    libmyr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,model,statistics,nics,hello,census,contest,candidates,digest,shape,cache_file,report_file,regular_file,kinds}.c -- \
-    -std=gnu11 -D_GNU_SOURCE -I. '-DNICBARR_VERSION=\"\"' '-DNICSIM_DATA=\"\"' '-DPKGLIBEXECDIR=\"\"'"
-step "licences" tests/style.sh licences
-step "documents" tests/style.sh documents
-tarball() { # has all that git has
-    local folder=_build/nicbarr-dist
-    make -s -C _build --no-print-directory distdir distdir=nicbarr-dist || return
-    git ls-files ':!.*' ':!**/.*' | while read -r file; do
-        [ -e "$folder/$file" ] || echo "the tarball lacks $file"
-    done | grep . && return 1
-    chmod -R u+w "$folder" && rm -rf "$folder"
-}
-step "tarball" tarball
-step "shellcheck" bash -c "{ git ls-files '*.sh'; git grep -lE '^#!/bin/(ba)?sh'; } | sort -u |
-    xargs shellcheck -x -P SCRIPTDIR -e SC1091,SC2154,SC2016,SC2034,SC2317"
-
-say "AddressSanitizer and UBSan"
 sanitized() {
     local flags="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined"
     flags="$flags -fno-omit-frame-pointer"
@@ -100,7 +81,78 @@ sanitized() {
             CFLAGS="$flags" CXXFLAGS="$flags"; } &&
         make -s --no-print-directory -j"$(nproc)" && make -s -j"$(nproc)" check TESTS=
 }
-step "sanitized build" bash -c "$(declare -f sanitized); sanitized"
+
+# The members of a group as threads of one process, so that what they share is seen.
+threaded="plan layout waiter group exchange ring segment inlet port nic"
+with_threads() {
+    local flags="-O1 -g -fsanitize=thread -fno-omit-frame-pointer" name programs=()
+    for name in $threaded; do programs+=("tests/unit/${name}_test"); done
+    mkdir -p _build-tsan && cd _build-tsan &&
+        { [ -e config.status ] || ../configure --quiet --prefix="$PWD/../_install-tsan" \
+            CFLAGS="$flags" CXXFLAGS="$flags"; } &&
+        make -s --no-print-directory -j"$(nproc)" "${programs[@]}"
+}
+
+analysed() {
+    sources=$(git ls-files '*.c' '*.h')
+    step "clang-format" bash -c "echo '$sources' | xargs clang-format --dry-run -Werror"
+    # (What runs in the kernel is left to the kernel's verifier.)
+    step "cppcheck" cppcheck --quiet -i firmware/kernel/program.bpf.c --error-exitcode=1 --std=c11 --enable=warning,portability \
+        --inline-suppr --suppress=missingInclude --suppress=missingIncludeSystem -I. -D_GNU_SOURCE '-DNICBARR_VERSION=""' '-DNICSIM_DATA=""' \
+        '-DPKGLIBEXECDIR=""' -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 \
+        os firmware libmyr coll_nicbarr btl_myr myrd tools bench
+    step "clang-tidy" bash -c "clang-tidy --quiet firmware/*.c firmware/soft/*.c firmware/sim/*.c \
+        libmyr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,model,statistics,nics,hello,census,contest,candidates,digest,shape,cache_file,report_file,regular_file,kinds}.c -- \
+        -std=gnu11 -D_GNU_SOURCE -I. '-DNICBARR_VERSION=\"\"' '-DNICSIM_DATA=\"\"' '-DPKGLIBEXECDIR=\"\"'"
+    step "licences" tests/style.sh licences
+    step "documents" tests/style.sh documents
+    step "shellcheck" bash -c "{ git ls-files '*.sh'; git grep -lE '^#!/bin/(ba)?sh'; } | sort -u |
+        xargs shellcheck -x -P SCRIPTDIR -e SC1091,SC2154,SC2016,SC2034,SC2317"
+}
+
+# A list of the Makefile's.
+listed() { make -s -C _build --no-print-directory --eval "listed: ; @echo \$($1)" listed; }
+
+searched() { # each starts no job, and leaves what it finds in the folder of the logs
+    local search
+    for search in $(listed search_tests); do
+        step "$search" env -C "$logs" srcdir="$PWD" "$PWD/$search"
+    done
+}
+
+# What computes and starts no job, so that nothing is late by it but itself.
+beside() {
+    renice -n 10 $BASHPID > /dev/null
+    step "sanitized build" bash -c "$(declare -f sanitized); sanitized"
+    step "threaded build" bash -c "threaded='$threaded'; $(declare -f with_threads); with_threads"
+    analysed
+    searched
+}
+
+tarball() { # has all that git has
+    local folder=_build/nicbarr-dist
+    make -s -C _build --no-print-directory distdir distdir=nicbarr-dist || return
+    git ls-files ':!.*' ':!**/.*' | while read -r file; do
+        [ -e "$folder/$file" ] || echo "the tarball lacks $file"
+    done | grep . && return 1
+    chmod -R u+w "$folder" && rm -rf "$folder"
+}
+
+step "tarball" tarball
+say "tests with $(mpirun --version | head -n 1); beside them builds, static analysis and searches"
+set -m # a group of processes, that ends with this script
+beside < /dev/null &
+beside=$!
+set +m
+trap 'kill -- -$beside' EXIT
+# shellcheck disable=SC2016 # for make
+suite check.log make -C _build --no-print-directory check VERBOSE=1 \
+    TESTS="$(listed 'filter-out $(search_tests),$(TESTS)')"
+wait $beside || tally failed 1 # it was killed
+trap - EXIT
+grep '^coverage: ' "$logs/tests_fuzz_run_sh.log" # what the fuzzers reach
+
+say "AddressSanitizer and UBSan"
 # Open MPI itself leaks at exit; what we allocate is looked at by valgrind below.
 export ASAN_OPTIONS=detect_leaks=0
 if [ -e _build-asan/tests/mpi/barrier_ledger ]; then
@@ -129,17 +181,6 @@ fi
 unset ASAN_OPTIONS
 
 say "ThreadSanitizer"
-# The members of a group as threads of one process, so that what they share is seen.
-threaded="plan layout waiter group exchange ring segment inlet port nic"
-with_threads() {
-    local flags="-O1 -g -fsanitize=thread -fno-omit-frame-pointer" name programs=()
-    for name in $threaded; do programs+=("tests/unit/${name}_test"); done
-    mkdir -p _build-tsan && cd _build-tsan &&
-        { [ -e config.status ] || ../configure --quiet --prefix="$PWD/../_install-tsan" \
-            CFLAGS="$flags" CXXFLAGS="$flags"; } &&
-        make -s --no-print-directory -j"$(nproc)" "${programs[@]}"
-}
-step "threaded build" bash -c "threaded='$threaded'; $(declare -f with_threads); with_threads"
 for name in $threaded; do
     step "threaded $name" env NICBARR_THREADS=1 TSAN_OPTIONS=halt_on_error=1 \
         "_build-tsan/tests/unit/${name}_test"
@@ -160,7 +201,7 @@ if [ $quick = yes ]; then
     say "Open MPI 5.0: left out (--quick)"
 elif [ "$(id -u)" != 0 ]; then
     say "Open MPI 5.0: left out (a chroot needs root)"
-    skipped=$((skipped + 1))
+    tally skipped 1
 else
     say "tests with Open MPI 5.0, in a Debian 13"
     if tests/debian13.sh mpirun --version > "$logs/debian13.log" 2>&1; then
@@ -169,11 +210,12 @@ else
             { [ -e config.status ] || /nicbarr/configure --quiet --prefix=/build/_install; } &&
             make -s -j2 && make check-mpi VERBOSE=1'
     else
-        failed=$((failed + 1))
+        tally failed 1
         tail -n 20 "$logs/debian13.log"
     fi
 fi
 
 echo
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ]
+failed=$(total failed)
+echo "$(total passed) passed, $failed failed, $(total skipped) skipped"
+[ "$failed" = 0 ]
