@@ -109,6 +109,7 @@ static bool describe(const struct count *count, struct nicbarr_nodes *nodes)
 {
     nodes->nodes = count->nodes.count;
     nodes->node = count->nodes.of[count->rank];
+    /* (As above.) NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI) */
     nodes->firsts = calloc(nodes->nodes, sizeof(*nodes->firsts));
     bool good = NULL != nodes->firsts;
     for (uint32_t r = count->size; good && r > 0; --r) { /* of a node's, the first comes last */

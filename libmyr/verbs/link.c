@@ -78,10 +78,12 @@ static struct myr_verbs_link *add(struct myr_verbs *nic, uint64_t node, uint32_t
 {
     struct myr_verbs_link **links =
         realloc(nic->link, (nic->links + 1) * sizeof(struct myr_verbs_link *));
+    if (NULL == links) {
+        return NULL;
+    }
+    nic->link = links;
     struct myr_verbs_link *link = calloc(1, sizeof(*link));
-    nic->link = NULL == links ? nic->link : links;
-    if (NULL == links || NULL == link) {
-        free(link);
+    if (NULL == link) {
         return NULL;
     }
     *link = (struct myr_verbs_link){.node = node, .process = process, .place = nic->links};
