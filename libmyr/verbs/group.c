@@ -338,23 +338,28 @@ static const struct myr_player player = {
 
 /* ---- joining ---- */
 
-/* The nodes that a schedule has messages from or to, by their numbers: peers[MYR_VERBS_PEERS].
- * Returns how many; 0 as well if they are too many. */
-static uint32_t peers_in(const struct myr_schedule *schedule, uint32_t nodes, uint32_t *peers)
+/* The nodes that a schedule has messages from or to, in the order of their numbers. */
+struct peers {
+    uint32_t count, node[MYR_VERBS_PEERS];
+};
+
+/* False when out of memory, or if they are too many. */
+static bool find_peers(const struct myr_schedule *schedule, uint32_t nodes, struct peers *peers)
 {
     bool *is_peer = calloc(nodes, sizeof(*is_peer));
-    uint32_t count = 0;
-    for (uint32_t p = 0; NULL != is_peer && p < schedule->npeers; ++p) {
+    bool good = NULL != is_peer;
+    *peers = (struct peers){.count = 0};
+    for (uint32_t p = 0; good && p < schedule->npeers; ++p) {
         is_peer[schedule->peers[p]] = true;
     }
-    for (uint32_t n = 0; NULL != is_peer && n < nodes; ++n) {
-        if (is_peer[n] && count < MYR_VERBS_PEERS) {
-            peers[count] = n;
+    for (uint32_t n = 0; good && n < nodes; ++n) {
+        good = !is_peer[n] || peers->count < MYR_VERBS_PEERS;
+        if (good && is_peer[n]) {
+            peers->node[peers->count++] = n;
         }
-        count += is_peer[n];
     }
     free(is_peer);
-    return count <= MYR_VERBS_PEERS ? count : 0;
+    return good;
 }
 
 static size_t before(uint32_t locals)
@@ -420,13 +425,12 @@ static enum myr_status register_it(struct myr_verbs *nic, struct myr_verbs_group
 
 /* Have links to all peers, and say their queue pairs. */
 static enum myr_status hold_links(struct myr_verbs *nic, struct myr_verbs_group *own,
-                                  const struct myr_nic_members *members, const uint32_t *nodes,
-                                  uint32_t count, struct myr_verbs_blob *blob,
-                                  struct myr_error *error)
+                                  const struct myr_nic_members *members, const struct peers *peers,
+                                  struct myr_verbs_blob *blob, struct myr_error *error)
 {
-    for (; own->peers < count; ++own->peers) {
+    for (; own->peers < peers->count; ++own->peers) {
         struct peer *peer = &own->peer[own->peers];
-        const uint32_t node = nodes[own->peers];
+        const uint32_t node = peers->node[own->peers];
         *peer = (struct peer){.node = node};
         peer->link = myr_verbs_link(nic, members->names[node]->key, members->firsts[node], error);
         if (NULL == peer->link) {
@@ -444,12 +448,13 @@ static enum myr_status make_part(struct myr_verbs *nic, struct myr_verbs_group *
                                  const void *context, struct myr_verbs_blob *blob,
                                  struct myr_error *error)
 {
-    uint32_t nodes[MYR_VERBS_PEERS];
-    const uint32_t count = peers_in(schedule, members->nodes, nodes);
-    enum myr_status status = MYR_OK;
+    struct peers peers;
     own->plays = true;
+    if (!find_peers(schedule, members->nodes, &peers)) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
     pthread_mutex_lock(&nic->mutex);
-    status = hold_links(nic, own, members, nodes, count, blob, error);
+    enum myr_status status = hold_links(nic, own, members, &peers, blob, error);
     pthread_mutex_unlock(&nic->mutex);
     if (MYR_OK == status) {
         status = fill(own, members, schedule, schedule_of, context, error);
@@ -526,15 +531,17 @@ static uint32_t pair_for(const struct myr_nic_members *members, myr_schedule_fn 
                          const void *context, uint32_t of, const struct myr_verbs_blob *blob)
 {
     struct myr_schedule schedule;
-    uint32_t nodes[MYR_VERBS_PEERS], pair = 0;
+    struct peers peers;
+    uint32_t pair = 0;
     if (!schedule_of(context, of, &schedule)) {
         return 0;
     }
-    const uint32_t count = peers_in(&schedule, members->nodes, nodes);
-    free(schedule.steps);
-    for (uint32_t p = 0; p < count; ++p) {
-        pair = nodes[p] == members->node ? blob->queue_pair[p] : pair;
+    if (find_peers(&schedule, members->nodes, &peers)) {
+        for (uint32_t p = 0; p < peers.count; ++p) {
+            pair = peers.node[p] == members->node ? blob->queue_pair[p] : pair;
+        }
     }
+    free(schedule.steps);
     return pair;
 }
 

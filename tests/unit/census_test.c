@@ -205,7 +205,7 @@ static void test_a_large_one(void **state)
     printf("%d processes on %d nodes: %.0f us (%.1f ns a process), %zu bytes kept (%.2f a "
            "process), %zu known of each process once a job\n",
            SIZE, NODES, us, us * 1e3 / SIZE, kept, (double)kept / SIZE, sizeof(*peer));
-    assert_true(kept <= 2 * NODES * sizeof(void *) + 256);
+    assert_true(kept <= NODES * (2 * sizeof(void *) + sizeof(uint32_t)) + 256);
     nicbarr_nodes_free(&nodes);
     assert_true(mallinfo2().uordblks <= before);
     free(names);
