@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The RDMA NIC on hosts with a soft-RoCE device each (verbshosts): barriers are barriers, found by
+# measurement or forced, with one process on a host or two. Where there is no device or no memory to
+# lock, a line says so, and Open MPI's own barrier carries on. A process that is stopped is waited for
+# without a word; one that is killed is named.
+#
+# All of it runs in one virtual machine, whose processors are emulated.
+if [ "${1-}" != inside ]; then
+    srcdir=$(cd "${srcdir:-.}" && pwd)
+    builddir=$(cd "${builddir:-.}" && pwd)
+    export srcdir builddir
+    [ -x "$builddir/tests/unit/verbs_test" ] ||
+        { echo "nicbarr was built without libibverbs (libibverbs-dev)"; exit 77; }
+    exec "$srcdir/verbshosts/verbshosts" --shell --seconds 900 3 1 bash "$0" inside
+fi
+. "$(dirname "$0")/common.sh"
+seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
+echo "NICBARR_SEED=$seed"
+verbs=(--mca pml ob1 --mca coll_nicbarr_nic verbs --mca coll_nicbarr_verbose 1)
+
+# A program of tests/mpi runs well.
+on_hosts() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
+    VERBSHOSTS_HOSTS=$1 VERBSHOSTS_PER_HOST=$2 timeout -k 5 "${watchdog:-300}" "$VERBSHOSTS_MPIRUN" \
+        "${verbs[@]}" "${@:3}" > "$scratch/out" 2>&1 && said "^ok"
+}
+played() { # CHOICE HOW HOSTS
+    said "MPI_Barrier on .* $3 nodes: $1@verbs ($2"
+}
+ledger=("$programs/barrier_ledger" --iterations 300 --seed "$seed")
+
+packets() { cat "/sys/class/infiniband/rxe$1/ports/1/hw_counters/sent_pkts"; }
+all_send() { # each device has sent at least so many packets since the last time
+    local host now good=0
+    for host in 1 2; do
+        now=$(packets "$host")
+        [ $((now - ${before[host]:-0})) -ge "$1" ] || good=1
+        before[host]=$now
+    done > "$scratch/out"
+    return "$good"
+}
+before=()
+check "dissemination on 2 hosts" on_hosts 2 1 --mca coll_nicbarr_algorithm dissemination:1@verbs "${ledger[@]}"
+check "the RDMA NIC plays it" played dissemination:1 parameter 2
+check "each device writes" all_send 300
+check "a tree on 3 hosts with 2 processes each" on_hosts 3 2 --mca coll_nicbarr_algorithm tree:2@verbs "${ledger[@]}"
+check "the RDMA NIC plays it" played tree:2 parameter 3
+check "3 hosts, by measurement" on_hosts 3 1 "${ledger[@]}"
+check "measured" said "MPI_Barrier on .* 3 nodes: .*(measured"
+check "non-blocking ones" on_hosts 2 2 --mca coll_nicbarr_algorithm pairwise@verbs "$programs/ibarrier" \
+    --steps 60 --rounds 1 --seed "$seed"
+check "communicators come and go" on_hosts 3 1 --mca coll_nicbarr_algorithm dissemination:2@verbs \
+    "$programs/barrier_shapes" --steps 60 --alive 20 --seed "$seed"
+
+# ---- where it cannot be had
+
+# mpirun hands its variables on to all hosts; a host's own are set by `run`. This is in between.
+no_device() { # PROGRAM...: on the second host
+    # shellcheck disable=SC2016 # expanded there
+    on_hosts 2 1 bash -c '[ "$(hostname)" != host2 ] || export OMPI_MCA_coll_nicbarr_verbs_devices=none
+        exec "$@"' bash "$@"
+}
+no_memory() { # PROGRAM...
+    on_hosts 2 1 bash -c 'ulimit -l 0 && exec setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock "$@"' \
+        bash "$@"
+}
+own() { said "nicbarr: barriers on MPI_COMM_WORLD (2 processes) stay Open MPI's own: .*$1"; }
+check "one host has no device" no_device "${ledger[@]}"
+check "a line says so" own "no RDMA device that coll_nicbarr_verbs_devices allows"
+check "memory may not be locked" no_memory "${ledger[@]}"
+check "a line says so" own "locked memory, ulimit -l"
+
+# ---- a process is stopped, or killed
+
+# A job that does nothing but nicbarr's barriers. Something happens to the process on the second host.
+second() { # SIGNAL: send it to that one
+    local pid
+    for pid in $(pgrep -x nicbarr_bench); do
+        tr '\0' '\n' < "/proc/$pid/environ" | grep -qx OMPI_COMM_WORLD_RANK=1 && kill "-$1" "$pid"
+    done
+}
+endless=(--mca coll_nicbarr_algorithm dissemination:1@verbs --mca coll_nicbarr_warn 5)
+something() { # TIMEOUT COMMAND...: the job's status
+    local job first status
+    VERBSHOSTS_HOSTS=2 VERBSHOSTS_PER_HOST=1 timeout -k 5 "${watchdog:-300}" "$VERBSHOSTS_MPIRUN" "${verbs[@]}" \
+        "${endless[@]}" --mca orte_enable_recovery 1 --mca coll_nicbarr_timeout "$1" "$builddir/bench/nicbarr_bench" \
+        -b nicbarr,tuned,basic,libnbc -c 100000 > "$scratch/out" 2>&1 &
+    job=$!
+    first=$(packets 1)
+    until [ $(($(packets 1) - first)) -gt 3000 ] || ! kill -0 $job 2> /dev/null; do sleep 0.2; done
+    "${@:2}"
+    wait $job
+    status=$?
+    return $status
+}
+stop_and_go_on() { # for longer than nicbarr waits for one of whom nothing is heard
+    local before
+    second STOP
+    sleep 15
+    second CONT
+    before=$(packets 1)
+    until [ $(($(packets 1) - before)) -gt 1000 ] || ! pgrep -x nicbarr_bench > /dev/null; do sleep 0.2; done
+    pgrep -x nicbarr_bench > /dev/null && echo "it goes on" >> "$scratch/went"
+    pkill -TERM -x mpirun
+}
+something 10 stop_and_go_on
+check "one that is stopped is waited for" grep -q "it goes on" "$scratch/went"
+silent() { ! said "sign of life"; }
+check "without a word" silent
+something 20 second KILL
+check "one that is killed is named" said "will not be completed: no sign of life, or the end, of host2 (rank 1)"
+check "by the MPI error" said "MPI_ERR_"
+finish
