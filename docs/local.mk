@@ -10,5 +10,6 @@ EXTRA_DIST += \
     docs/cluster-on-a-laptop.md \
     docs/kernel-nic.md \
     docs/protocol.md \
+    docs/rdma-nic.md \
     docs/report.md \
     docs/simulator.md
