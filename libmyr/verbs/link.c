@@ -2,8 +2,9 @@
 /*
  * Queue pairs to other processes; see verbs.h.
  *
- * A word travels within its work request (inline). The device says only of one request in some that
- * it is complete; all before that one are complete then, too.
+ * A word travels within its work request (inline). The device reports each request when the other
+ * one has acknowledged it. Nobody waits for that but a process that hangs up: with its queue pair
+ * the last words would be lost that were lost on the wire.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,9 +14,9 @@
 #include "os/clock.h"
 
 enum {
-    DEPTH = 128,       /* requests of a queue pair that may be under way */
-    SIGNAL_EVERY = 32, /* of these the device reports one */
-    REPORTS = 32,      /* taken at once */
+    DEPTH = 128,        /* requests of a queue pair that may be under way */
+    COLLECT_EVERY = 64, /* requests of all pairs; then their reports have room */
+    REPORTS = 32,       /* taken at once */
     /* A request that nobody acknowledges is sent again after 4 us * 2^18, 1 s, and fails after the
      * seventh time. (A switch that starts again is away for seconds.) */
     TIMEOUT = 18,
@@ -221,22 +222,22 @@ static bool has_room(struct myr_verbs *nic, struct myr_verbs_link *link)
     return !link->broken;
 }
 
-static void post(struct myr_verbs *nic, struct myr_verbs_link *link, struct ibv_send_wr *request)
+static void post(struct myr_verbs *nic, struct myr_verbs_link *link, struct ibv_send_wr *request,
+                 bool question)
 {
     struct ibv_send_wr *bad;
-    const bool question = 0 != (request->send_flags & IBV_SEND_SIGNALED);
     if (!has_room(nic, link)) {
         return;
     }
     ++link->posted;
-    request->wr_id = report_id(link->place, link->posted, question); /* failures have it */
-    if (0 == link->posted % SIGNAL_EVERY) {
-        request->send_flags |= IBV_SEND_SIGNALED;
-    }
+    request->wr_id = report_id(link->place, link->posted, question);
+    request->send_flags |= IBV_SEND_SIGNALED;
     if (0 != ibv_post_send(link->qp, request, &bad)) {
         link->broken = true;
     }
-    ++nic->counters.packets_sent;
+    if (0 == ++nic->counters.packets_sent % COLLECT_EVERY) {
+        myr_verbs_collect(nic);
+    }
 }
 
 void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_t address,
@@ -250,24 +251,26 @@ void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_
         .send_flags = IBV_SEND_INLINE,
         .wr.rdma = {.remote_addr = address, .rkey = key},
     };
-    post(nic, link, &request);
+    post(nic, link, &request, false);
 }
 
 /* (A write of no bytes touches no memory, and is acknowledged.) */
 void myr_verbs_ask(struct myr_verbs *nic, struct myr_verbs_link *link)
 {
-    struct ibv_send_wr request = {
-        .opcode = IBV_WR_RDMA_WRITE,
-        .send_flags = IBV_SEND_SIGNALED,
-    };
+    struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE};
     if (!link->asked) {
         link->asked = true;
-        post(nic, link, &request);
+        post(nic, link, &request, true);
     }
 }
 
 void myr_verbs_hang_up(struct myr_verbs *nic)
 {
+    for (uint32_t l = 0; l < nic->links; ++l) {
+        while (!nic->link[l]->broken && nic->link[l]->posted != nic->link[l]->completed) {
+            myr_verbs_collect(nic);
+        }
+    }
     for (uint32_t l = 0; l < nic->links; ++l) {
         if (NULL != nic->link[l]->qp) {
             (void)nic->device.calls->destroy_qp(nic->link[l]->qp);

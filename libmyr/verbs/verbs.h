@@ -114,7 +114,7 @@ void myr_verbs_ask(struct myr_verbs *nic, struct myr_verbs_link *link);
 /* Take what the device has completed. */
 void myr_verbs_collect(struct myr_verbs *nic);
 
-/* Close all links. */
+/* Close all links, once the others have acknowledged all that was written. */
 void myr_verbs_hang_up(struct myr_verbs *nic);
 
 /* ---- group.c ---- */

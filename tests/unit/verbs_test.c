@@ -314,6 +314,30 @@ static void test_card_is_gone(void **state)
     }
 }
 
+/* A process that has done its last barrier leaves at once. What it wrote comes all the same. */
+static void test_last_words(void **state)
+{
+    uint64_t random = crew_seed() + 2;
+    (void)state;
+    for (uint32_t game = 0; game < 100; ++game) {
+        struct world *world = world_new(2, 1, crew_random(&random));
+        struct member *first = &world->member[0][0], *second = &world->member[1][0];
+        assert_true(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 1, 1}));
+        (void)myr_nic_group_arrive(&second->group[0]);
+        while (verbs_double_step()) {
+        }
+        (void)myr_nic_group_arrive(&first->group[0]);
+        (void)first->group[0].player->poll(&first->group[0]);
+        assert_int_equal(*first->group[0].done, 1);
+        myr_nic_group_leave(&first->group[0]);
+        myr_verbs_hang_up(&first->nic); /* its word is under way */
+        (void)second->group[0].player->poll(&second->group[0]);
+        assert_int_equal(*second->group[0].done, 1);
+        myr_nic_group_leave(&second->group[0]);
+        world_free(world);
+    }
+}
+
 /* Who lives, and is late, is heard of; so nobody takes it for dead. */
 static void test_late_ones_are_heard_of(void **state)
 {
@@ -458,9 +482,13 @@ static void test_no_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_games),        cmocka_unit_test(test_pairs_are_shared),
-        cmocka_unit_test(test_card_is_gone), cmocka_unit_test(test_late_ones_are_heard_of),
-        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_games),
+        cmocka_unit_test(test_pairs_are_shared),
+        cmocka_unit_test(test_card_is_gone),
+        cmocka_unit_test(test_last_words),
+        cmocka_unit_test(test_late_ones_are_heard_of),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_devices),
         cmocka_unit_test(test_no_device),
     };
     crew_watchdog();
