@@ -40,7 +40,10 @@ all_send() { # each device has sent at least so many packets since the last time
     return "$good"
 }
 before=()
-check "dissemination on 2 hosts" on_hosts 2 1 --mca coll_nicbarr_algorithm dissemination:1@verbs "${ledger[@]}"
+# Of the ledger's own barriers chance may give nearly all to communicators of one process. Those of the
+# late communicators (10 each, the first of them Open MPI's own) are sure.
+check "dissemination on 2 hosts" on_hosts 2 1 --mca coll_nicbarr_algorithm dissemination:1@verbs \
+    "${ledger[@]}" --late 40
 check "the RDMA NIC plays it" played dissemination:1 parameter 2
 check "each device writes" all_send 300
 check "a tree on 3 hosts with 2 processes each" on_hosts 3 2 --mca coll_nicbarr_algorithm tree:2@verbs "${ledger[@]}"
@@ -64,7 +67,8 @@ no_memory() { # PROGRAM...
     on_hosts 2 1 bash -c 'ulimit -l 0 && exec setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock "$@"' \
         bash "$@"
 }
-own() { said "nicbarr: barriers on MPI_COMM_WORLD (2 processes) stay Open MPI's own: .*$1"; }
+# Of whichever communicator comes first: the ledger's seed says which.
+own() { said "nicbarr: barriers on .* (2 processes) stay Open MPI's own: .*$1"; }
 check "one host has no device" no_device "${ledger[@]}"
 check "a line says so" own "no RDMA device that coll_nicbarr_verbs_devices allows"
 check "memory may not be locked" no_memory "${ledger[@]}"
