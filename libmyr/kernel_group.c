@@ -129,7 +129,7 @@ static void start_again(const struct myr_nic_group *group, uint32_t done)
     const int32_t ahead = (int32_t)(myr_group_arrived(group) - done);
     if (NULL != group->data) {
         const uint8_t *block;
-        const uint32_t unit = myr_nic_data_built(group, done + 1, &block);
+        const uint32_t unit = myr_nic_data_built(group->data, done + 1, &block);
         if (UINT32_MAX != unit) {
             ring_with(seat, MCP_RING_START, done + 1, block, unit);
         }

@@ -118,10 +118,8 @@ uint32_t myr_nic_data_arrive(struct myr_nic_group *group, uint32_t unit, myr_bui
     return group->epoch = epoch;
 }
 
-uint32_t myr_nic_data_built(const struct myr_nic_group *group, uint32_t epoch,
-                            const uint8_t **block)
+uint32_t myr_nic_data_built(const struct myr_nic_data *data, uint32_t epoch, const uint8_t **block)
 {
-    const struct myr_nic_data *data = group->data;
     if (!myr_epoch_reached(myr_observe(&data->shared->built), epoch)) {
         return UINT32_MAX;
     }

@@ -82,7 +82,6 @@ uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uin
 size_t myr_nic_data_bytes(uint32_t locals, uint32_t unit_most);
 
 /* The node's block of `epoch`, if it was built: its bytes, or UINT32_MAX. */
-uint32_t myr_nic_data_built(const struct myr_nic_group *group, uint32_t epoch,
-                            const uint8_t **block);
+uint32_t myr_nic_data_built(const struct myr_nic_data *data, uint32_t epoch, const uint8_t **block);
 
 #endif

@@ -2,60 +2,32 @@
 /*
  * Groups that are played by RDMA writes; see verbs.h.
  *
- * A group lies in the node's segment. The node's first process has registered that memory: the
- * other nodes write their epochs into its arrival records. It plays the group whenever it waits or
- * passes by. The engine looks at the records and says what is to be sent next.
+ * The other nodes write their epochs into the arrival records, or parcels into landing places. The
+ * node's first process plays the group whenever it waits or passes by. The engine looks at what has
+ * come and says what is to be sent next.
  *
  * Where a node is missing, a node that knows it tells its peers: it writes that node's number into
  * a word of theirs. They do the same.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "firmware/engine.h"
+#include "firmware/bcast.h"
 #include "libmyr/group_player.h"
+#include "libmyr/nic_bcast.h"
+#include "libmyr/nic_data.h"
 #include "libmyr/segment.h"
 #include "libmyr/verbs/verbs.h"
 #include "os/clock.h"
-#include "os/futex.h"
 
 enum {
-    GROUP_RECORD = 0x76, /* id of the records' keys: "v" */
-    AT_ONCE = 16,        /* groups that one poll looks at */
-    ASK_MS = 250,        /* between two questions whether somebody lives */
-    NAP_US = 50          /* between two looks, of one who has waited for long */
+    AT_ONCE = 16, /* groups that one poll looks at */
+    ASK_MS = 250, /* between two questions whether somebody lives */
+    NAP_US = 50   /* between two looks, of one who has waited for long */
 };
 
-/* What the node's processes share besides the group; their arrivals follow. */
-struct shared_group {
-    myr_word told; /* the number of a node that is missing + 1; written by other nodes */
-};
-
-/* Another node that this one sends to or waits for. */
-struct peer {
-    uint32_t node;
-    struct myr_verbs_link *link;
-    uint32_t key;
-    uint64_t arrivals, told; /* addresses there */
-};
-
-/* This process's part. Whoever does not play has no peers. */
-struct myr_verbs_group {
-    struct mcp_group *mcp;
-    struct shared_group *shared;
-    myr_word *arrivals; /* of this node's processes */
-    struct myr_record *record;
-    uint32_t locals;
-    bool plays;
-    struct ibv_mr *memory;
-    uint32_t peers, asked_ms;
-    struct myr_verbs_group *next; /* of those that are left, and may yet be written */
-    struct peer peer[];
-};
-
-static const struct myr_verbs_group *verbs_of(const struct myr_nic_group *group)
+static struct myr_verbs_group *verbs_of(const struct myr_nic_group *group)
 {
     return group->own;
 }
@@ -73,13 +45,6 @@ static uint32_t arrived(const struct myr_verbs_group *own)
     return least;
 }
 
-static void wake(const struct myr_verbs_group *own)
-{
-    if (0 != myr_glance(&own->mcp->sleepers)) {
-        os_futex_wake((const void *)&own->mcp->done);
-    }
-}
-
 /* Nobody will wait for that node any longer: the group fails, here and at its peers. */
 static void fail(struct myr_verbs *nic, const struct myr_verbs_group *own, uint32_t node)
 {
@@ -88,41 +53,130 @@ static void fail(struct myr_verbs *nic, const struct myr_verbs_group *own, uint3
     }
     ++nic->counters.failed;
     for (uint32_t p = 0; p < own->peers; ++p) {
-        const struct peer *peer = &own->peer[p];
-        myr_verbs_write(nic, peer->link, peer->told, peer->key, node + 1);
+        const struct myr_verbs_peer *peer = &own->peer[p];
+        myr_verbs_write_word(nic, peer->link, peer->told, peer->key, node + 1);
     }
-    wake(own);
+    myr_verbs_wake(&own->mcp->done);
+}
+
+MYR_HOT static void send(struct myr_verbs *nic, struct myr_verbs_group *own,
+                         struct mcp_message *message)
+{
+    const struct mcp_collective_part *part = &message->header.collective;
+    const struct myr_verbs_peer *peer = &own->peer[message->to];
+    if (0 != own->mcp->places) {
+        myr_verbs_send(nic, own, message);
+    } else {
+        myr_verbs_write_word(nic, peer->link, peer->arrivals + part->slot * sizeof(uint32_t),
+                             peer->key, part->epoch);
+    }
 }
 
 /* Send and look, as far as it goes. */
-MYR_HOT static void go_on(struct myr_verbs *nic, const struct myr_verbs_group *own)
+MYR_HOT static void go_on(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     struct mcp_group *mcp = own->mcp;
     struct mcp_message message;
     const uint32_t before = myr_glance(&mcp->done);
     atomic_thread_fence(memory_order_acquire); /* the device has written the records */
-    while (mcp_group_next(mcp, &message)) {
-        const struct mcp_collective_part *part = &message.header.collective;
-        const struct peer *peer = &own->peer[message.to];
-        myr_verbs_write(nic, peer->link, peer->arrivals + part->slot * sizeof(uint32_t), peer->key,
-                        part->epoch);
-    }
+    do {
+        while (mcp_group_next(mcp, &message)) {
+            send(nic, own, &message);
+        }
+    } while (0 != mcp->places && myr_verbs_take(own));
     if (before != myr_glance(&mcp->done)) {
         nic->counters.barriers += myr_glance(&mcp->done) - before;
-        wake(own);
+        myr_verbs_wake(&mcp->done);
     }
 }
 
-/* Begin what the node has arrived in, and go on. */
-MYR_HOT static void play(struct myr_verbs *nic, const struct myr_verbs_group *own)
+/* Begin the next epoch of a group that carries data, if the node's block is made. */
+static void offer(const struct myr_verbs_group *own)
+{
+    const uint32_t epoch = myr_glance(&own->mcp->done) + 1;
+    const uint8_t *block;
+    const uint32_t unit =
+        NULL == own->data ? UINT32_MAX : myr_nic_data_built(own->data, epoch, &block);
+    if (UINT32_MAX != unit && mcp_group_offer(own->mcp, epoch, unit)) {
+        memcpy(mcp_group_buffer(own->mcp, epoch), block, unit);
+        mcp_group_start(own->mcp, epoch);
+    }
+}
+
+/* Begin what the node has arrived in, and go on. (A block is handed on before its epoch counts as
+ * left: a root of this node arrives as soon as it has put its block down.) */
+MYR_HOT static void play(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     const uint32_t told = myr_observe(&own->shared->told);
     if (__builtin_expect(0 != told, 0)) {
         fail(nic, own, told - 1);
     }
-    mcp_group_start(own->mcp, arrived(own));
+    if (0 == own->stride) {
+        mcp_group_start(own->mcp, arrived(own));
+    } else if (0 != own->mcp->places) {
+        offer(own);
+    } else {
+        const uint32_t all = arrived(own);
+        myr_verbs_hand_on(nic, own);
+        mcp_group_start(own->mcp, all);
+    }
     if (mcp_group_waits_now(own->mcp)) {
         go_on(nic, own);
+    }
+}
+
+/* ---- leaving ---- */
+
+static void take_out(struct myr_verbs *nic, const struct myr_verbs_group *own)
+{
+    uint32_t g = 0;
+    while (g < nic->groups && nic->group[g] != own) {
+        ++g;
+    }
+    if (g < nic->groups) { /* else it was prepared only */
+        nic->group[g] = nic->group[--nic->groups];
+    }
+}
+
+/* Is no card at its memory any more? All that the others had to say has come when all epochs are
+ * complete: whoever leaves has read all broadcasts. What was sent has been read when it is
+ * acknowledged. */
+static bool is_quiet(const struct myr_verbs_group *own)
+{
+    bool quiet = 0 == myr_glance(&own->mcp->failed) && own->last == myr_observe(&own->mcp->done);
+    for (uint32_t p = 0; quiet && p < own->peers; ++p) {
+        quiet =
+            0 == own->peer[p].posted || myr_verbs_completed(own->peer[p].link, own->peer[p].posted);
+    }
+    return quiet;
+}
+
+static void give_back(struct myr_verbs *nic, struct myr_verbs_group *own)
+{
+    if (NULL != own->memory) {
+        (void)nic->device.calls->dereg_mr(own->memory);
+    }
+    myr_record_leave(nic->segment, own->record);
+    free(own);
+}
+
+/* Play on with groups that are left, and give back what has become quiet. (A failed one stays until
+ * nobody can write into it.) */
+static void see_off(struct myr_verbs *nic)
+{
+    struct myr_verbs_group **place = &nic->left;
+    myr_verbs_collect(nic);
+    while (NULL != *place) {
+        struct myr_verbs_group *own = *place;
+        if (0 == myr_glance(&own->mcp->failed)) {
+            play(nic, own);
+        }
+        if (is_quiet(own)) {
+            *place = own->next;
+            give_back(nic, own);
+        } else {
+            place = &own->next;
+        }
     }
 }
 
@@ -136,26 +190,39 @@ void myr_verbs_poll(struct myr_verbs *nic)
         nic->next = nic->next + 1 < nic->groups ? nic->next + 1 : 0;
         play(nic, nic->group[nic->next]);
     }
+    if (__builtin_expect(NULL != nic->left, 0)) {
+        see_off(nic);
+    }
     pthread_mutex_unlock(&nic->mutex);
 }
 
 /* ---- the player ---- */
 
+static void play_now(struct myr_nic_group *group)
+{
+    struct myr_verbs *nic = group->nic;
+    if (verbs_of(group)->plays) {
+        pthread_mutex_lock(&nic->mutex);
+        play(nic, verbs_of(group));
+        pthread_mutex_unlock(&nic->mutex);
+    }
+}
+
 /* (Where another process of the node is the last to arrive, the first one sees it.) */
 static void start(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit)
 {
-    struct myr_verbs *nic = group->nic;
-    const struct myr_verbs_group *own = verbs_of(group);
     (void)block;
     (void)unit;
-    if (1 == own->locals) {
-        myr_publish(&own->arrivals[0], epoch);
+    if (1 == group->locals) {
+        myr_publish(&group->arrivals[0], epoch);
     }
-    if (own->plays) {
-        pthread_mutex_lock(&nic->mutex);
-        play(nic, own);
-        pthread_mutex_unlock(&nic->mutex);
-    }
+    play_now(group);
+}
+
+static void bcast(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes)
+{
+    myr_verbs_bcast(verbs_of(group), number, block, bytes);
+    play_now(group);
 }
 
 static uint32_t poll_group(struct myr_nic_group *group)
@@ -168,15 +235,6 @@ static uint32_t poll_group(struct myr_nic_group *group)
     return 0;
 }
 
-static struct peer *peer_of(struct myr_verbs_group *own, uint32_t node)
-{
-    uint32_t p = 0;
-    while (own->peer[p].node != node) {
-        ++p;
-    }
-    return &own->peer[p];
-}
-
 /* Those that the group waits for: who has not been heard of is asked whether it lives, and who
  * cannot be reached is missing. */
 static void look_after(struct myr_verbs *nic, struct myr_verbs_group *own, uint32_t now_ms)
@@ -185,7 +243,7 @@ static void look_after(struct myr_verbs *nic, struct myr_verbs_group *own, uint3
     uint32_t cursor = 0, gone = 0;
     myr_verbs_collect(nic);
     while (mcp_group_missing(own->mcp, &cursor, &missing)) {
-        struct peer *peer = &own->peer[missing.to];
+        struct myr_verbs_peer *peer = &own->peer[missing.to];
         const struct mcp_collective_part *part = &missing.header.collective;
         if (peer->link->broken) {
             gone = peer->node + 1;
@@ -216,17 +274,48 @@ static void remind(const struct myr_nic_group *group, uint64_t now_us)
     }
 }
 
+/* Does the parent live that the block comes from? If so, its host is late. */
+static void ask_parent(struct myr_verbs *nic, struct myr_verbs_group *own, uint32_t root,
+                       uint32_t number)
+{
+    struct mcp_message question;
+    myr_verbs_collect(nic);
+    if (!mcp_bcast_ask(own->mcp, root, number, &question)) {
+        return;
+    }
+    const struct myr_verbs_peer *peer = &own->peer[question.to];
+    if (peer->link->broken) {
+        fail(nic, own, peer->node);
+    } else if (0 != peer->link->heard_ms) {
+        myr_publish(&myr_verbs_slot(own, number)->heard_ms, peer->link->heard_ms);
+    }
+    myr_verbs_ask(nic, peer->link);
+}
+
+/* (For whoever does not play, it is the node's first process that is late.) */
+static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t number)
+{
+    struct myr_verbs *nic = group->nic;
+    struct myr_verbs_group *own = verbs_of(group);
+    if (!own->plays) {
+        myr_publish(&myr_verbs_slot(own, number)->heard_ms, (uint32_t)os_now_ms() | 1);
+    } else if (0 == pthread_mutex_trylock(&nic->mutex)) {
+        ask_parent(nic, own, root, number);
+        pthread_mutex_unlock(&nic->mutex);
+    }
+}
+
 /* Nothing wakes the one that plays but its own looks. */
 static void doze(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
-    const struct myr_verbs_group *own = verbs_of(group);
-    if (own->plays) {
+    myr_word *word = (myr_word *)group->watched;
+    if (verbs_of(group)->plays) {
         const struct timespec nap = os_timespec_of_us(timeout_us < NAP_US ? timeout_us : NAP_US);
         (void)nanosleep(&nap, NULL);
     } else {
-        atomic_fetch_add(&own->mcp->sleepers, 1);
-        os_futex_wait((const void *)group->done, seen, timeout_us);
-        atomic_fetch_sub(&own->mcp->sleepers, 1);
+        atomic_fetch_add(word + 1, 1); /* its sleepers */
+        os_futex_wait((const void *)word, seen, timeout_us);
+        atomic_fetch_sub(word + 1, 1);
     }
 }
 
@@ -264,44 +353,21 @@ static bool over(const struct myr_nic_group *group)
     return 0 != failed(group);
 }
 
-/* ---- leaving ---- */
-
-static void take_out(struct myr_verbs *nic, const struct myr_verbs_group *own)
-{
-    uint32_t g = 0;
-    while (g < nic->groups && nic->group[g] != own) {
-        ++g;
-    }
-    if (g < nic->groups) { /* else it was prepared only */
-        nic->group[g] = nic->group[--nic->groups];
-    }
-}
-
-/* May other nodes still write into its memory? Not if all epochs are complete: then all that they
- * had to say has come. */
-static bool is_written(const struct myr_verbs_group *own, uint32_t epoch)
-{
-    return 0 != myr_glance(&own->mcp->failed) || epoch != myr_observe(&own->mcp->done);
-}
-
-static void give_back(struct myr_verbs *nic, struct myr_verbs_group *own)
-{
-    if (NULL != own->memory) {
-        (void)nic->device.calls->dereg_mr(own->memory);
-    }
-    myr_record_leave(nic->segment, own->record);
-    free(own);
-}
-
-/* Memory that others may still write into stays until nobody can. */
+/* Memory that a card may still write or read stays until none can. */
 static void leave(struct myr_nic_group *group)
 {
     struct myr_verbs *nic = group->nic;
     struct myr_verbs_group *own = group->own;
-    const bool stays = own->plays && is_written(own, group->epoch);
+    bool stays = false;
     if (own->plays) {
         pthread_mutex_lock(&nic->mutex);
+        own->data = NULL;
+        own->last = group->epoch;
         take_out(nic, own);
+        if (0 != own->mcp->window) { /* a root of this node has shown its block, and left */
+            play(nic, own);
+        }
+        stays = !is_quiet(own);
         if (stays) {
             own->next = nic->left;
             nic->left = own;
@@ -324,8 +390,10 @@ void myr_verbs_clear(struct myr_verbs *nic)
     nic->group = NULL;
 }
 
-static const struct myr_player player = {
+const struct myr_player myr_verbs_player = {
     .start = start,
+    .bcast = bcast,
+    .bcast_ask = ask_bcast,
     .poll = poll_group,
     .remind = remind,
     .sleep = doze,
@@ -335,258 +403,3 @@ static const struct myr_player player = {
     .over = over,
     .leave = leave,
 };
-
-/* ---- joining ---- */
-
-/* The nodes that a schedule has messages from or to, in the order of their numbers. */
-struct peers {
-    uint32_t count, node[MYR_VERBS_PEERS];
-};
-
-/* False when out of memory, or if they are too many. */
-static bool find_peers(const struct myr_schedule *schedule, uint32_t nodes, struct peers *peers)
-{
-    bool *is_peer = calloc(nodes, sizeof(*is_peer));
-    bool good = NULL != is_peer;
-    *peers = (struct peers){.count = 0};
-    for (uint32_t p = 0; good && p < schedule->npeers; ++p) {
-        is_peer[schedule->peers[p]] = true;
-    }
-    for (uint32_t n = 0; good && n < nodes; ++n) {
-        good = !is_peer[n] || peers->count < MYR_VERBS_PEERS;
-        if (good && is_peer[n]) {
-            peers->node[peers->count++] = n;
-        }
-    }
-    free(is_peer);
-    return good;
-}
-
-static size_t before(uint32_t locals)
-{
-    const size_t bytes = sizeof(struct shared_group) + sizeof(myr_word) * locals;
-    return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
-}
-
-/* Join the group's record, which is laid out alike in all processes of the node. */
-static enum myr_status take_record(struct myr_verbs *nic, const struct myr_nic_members *members,
-                                   const struct myr_schedule *schedule, struct myr_verbs_group *own,
-                                   struct myr_error *error)
-{
-    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
-    const struct myr_key key = {.scope = members->key, .id = GROUP_RECORD};
-    const size_t bytes =
-        before(members->locals) + mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
-    own->record = myr_record_join(nic->segment, &key, members->locals, bytes, 0, error);
-    if (NULL == own->record) {
-        return MYR_ERR_FULL;
-    }
-    own->shared = (struct shared_group *)own->record->slots;
-    own->arrivals = (myr_word *)(own->shared + 1);
-    own->mcp = (struct mcp_group *)(own->record->slots + before(members->locals));
-    return MYR_OK;
-}
-
-static enum myr_status fill(struct myr_verbs_group *own, const struct myr_nic_members *members,
-                            const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
-                            const void *context, struct myr_error *error)
-{
-    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
-    struct mcp_group *mcp = own->mcp;
-    mcp_group_init(mcp, members->key, members->nodes, members->node, lengths.steps, lengths.sends,
-                   lengths.waits, 0);
-    if (!myr_fill_tables(schedule, members->node, schedule_of, context, NULL, NULL,
-                         mcp_group_steps(mcp), mcp_group_sends(mcp))) {
-        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
-    }
-    for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
-        struct mcp_peer *peer = &mcp_group_sends(mcp)[p];
-        peer->link = (mcp_link)(peer_of(own, peer->node) - own->peer);
-    }
-    return MYR_OK;
-}
-
-static enum myr_status register_it(struct myr_verbs *nic, struct myr_verbs_group *own,
-                                   struct myr_error *error)
-{
-    const struct mcp_group *mcp = own->mcp;
-    const uint8_t *end =
-        (const uint8_t *)mcp + mcp_group_bytes(mcp->nsteps, mcp->nsends, mcp->nwaits);
-    own->memory = nic->device.calls->reg_mr(nic->device.pd, own->shared,
-                                            (size_t)(end - (const uint8_t *)own->shared),
-                                            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-    return NULL != own->memory
-               ? MYR_OK
-               : myr_fail(error, MYR_ERR_SYSTEM, errno,
-                          "the RDMA device %s cannot register memory (is the limit of locked "
-                          "memory, ulimit -l, large enough?)",
-                          nic->device.name);
-}
-
-/* Have links to all peers, and say their queue pairs. */
-static enum myr_status hold_links(struct myr_verbs *nic, struct myr_verbs_group *own,
-                                  const struct myr_nic_members *members, const struct peers *peers,
-                                  struct myr_verbs_blob *blob, struct myr_error *error)
-{
-    for (; own->peers < peers->count; ++own->peers) {
-        struct peer *peer = &own->peer[own->peers];
-        const uint32_t node = peers->node[own->peers];
-        *peer = (struct peer){.node = node};
-        peer->link = myr_verbs_link(nic, members->names[node]->key, members->firsts[node], error);
-        if (NULL == peer->link) {
-            return MYR_ERR_SYSTEM;
-        }
-        blob->queue_pair[own->peers] = peer->link->qp->qp_num;
-    }
-    return MYR_OK;
-}
-
-/* The part of the node's first process. */
-static enum myr_status make_part(struct myr_verbs *nic, struct myr_verbs_group *own,
-                                 const struct myr_nic_members *members,
-                                 const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
-                                 const void *context, struct myr_verbs_blob *blob,
-                                 struct myr_error *error)
-{
-    struct peers peers;
-    own->plays = true;
-    if (!find_peers(schedule, members->nodes, &peers)) {
-        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
-    }
-    pthread_mutex_lock(&nic->mutex);
-    enum myr_status status = hold_links(nic, own, members, &peers, blob, error);
-    pthread_mutex_unlock(&nic->mutex);
-    if (MYR_OK == status) {
-        status = fill(own, members, schedule, schedule_of, context, error);
-    }
-    if (MYR_OK == status) {
-        status = register_it(nic, own, error);
-    }
-    if (MYR_OK == status) {
-        myr_verbs_device_address(&nic->device, &blob->address);
-        blob->key = own->memory->rkey;
-        blob->arrivals = (uintptr_t)mcp_group_arrivals(own->mcp);
-        blob->told = (uintptr_t)&own->shared->told;
-    }
-    return status;
-}
-
-static enum myr_status prepare(struct myr_verbs *nic, const struct myr_nic_members *members,
-                               const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
-                               const void *context, struct myr_nic_group *group,
-                               struct myr_verbs_blob *blob, struct myr_error *error)
-{
-    struct myr_verbs_group *own = calloc(1, sizeof(*own) + MYR_VERBS_PEERS * sizeof(struct peer));
-    if (NULL == own) {
-        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
-    }
-    own->locals = members->locals;
-    enum myr_status status = take_record(nic, members, schedule, own, error);
-    if (MYR_OK != status) {
-        free(own);
-        return status;
-    }
-    group->own = own;
-    group->done = group->watched = &own->mcp->done;
-    group->arrivals = own->arrivals;
-    group->record = own->record;
-    if (0 == members->local) {
-        status = make_part(nic, own, members, schedule, schedule_of, context, blob, error);
-    }
-    if (MYR_OK != status) {
-        leave(group);
-    }
-    return status;
-}
-
-enum myr_status myr_verbs_prepare(struct myr_verbs *nic, struct myr_waiter *waiter,
-                                  const struct myr_nic_members *members,
-                                  myr_schedule_fn schedule_of, const void *context,
-                                  struct myr_nic_group *group, void *blob, struct myr_error *error)
-{
-    struct myr_schedule schedule;
-    struct myr_verbs_blob said = {.key = 0};
-    *group = (struct myr_nic_group){
-        .locals = members->locals,
-        .local = members->local,
-        .waiter = waiter,
-        .segment = nic->segment,
-        .nic = nic,
-    };
-    if (!schedule_of(context, members->node, &schedule)) {
-        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
-    }
-    const enum myr_status status =
-        prepare(nic, members, &schedule, schedule_of, context, group, &said, error);
-    free(schedule.steps);
-    if (MYR_OK == status) {
-        group->player = &player;
-    }
-    memcpy(blob, &said, sizeof(said));
-    return status;
-}
-
-/* Which of its queue pairs has node `of` for this node? 0: none. */
-static uint32_t pair_for(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
-                         const void *context, uint32_t of, const struct myr_verbs_blob *blob)
-{
-    struct myr_schedule schedule;
-    struct peers peers;
-    uint32_t pair = 0;
-    if (!schedule_of(context, of, &schedule)) {
-        return 0;
-    }
-    if (find_peers(&schedule, members->nodes, &peers)) {
-        for (uint32_t p = 0; p < peers.count; ++p) {
-            pair = peers.node[p] == members->node ? blob->queue_pair[p] : pair;
-        }
-    }
-    free(schedule.steps);
-    return pair;
-}
-
-static enum myr_status connect_all(struct myr_verbs *nic, struct myr_verbs_group *own,
-                                   const struct myr_nic_members *members,
-                                   myr_schedule_fn schedule_of, const void *context,
-                                   const uint8_t *blobs, struct myr_error *error)
-{
-    enum myr_status status = MYR_OK;
-    for (uint32_t p = 0; MYR_OK == status && p < own->peers; ++p) {
-        struct peer *peer = &own->peer[p];
-        struct myr_verbs_blob blob;
-        memcpy(&blob, blobs + (size_t)peer->node * sizeof(blob), sizeof(blob));
-        peer->key = blob.key;
-        peer->arrivals = blob.arrivals;
-        peer->told = blob.told;
-        status =
-            myr_verbs_connect(nic, peer->link, &blob.address,
-                              pair_for(members, schedule_of, context, peer->node, &blob), error);
-    }
-    return status;
-}
-
-enum myr_status myr_verbs_join(struct myr_verbs *nic, const struct myr_nic_members *members,
-                               myr_schedule_fn schedule_of, const void *context, const void *blobs,
-                               struct myr_nic_group *group, struct myr_error *error)
-{
-    struct myr_verbs_group *own = group->own;
-    if (!own->plays) {
-        return MYR_OK;
-    }
-    pthread_mutex_lock(&nic->mutex);
-    enum myr_status status = connect_all(nic, own, members, schedule_of, context, blobs, error);
-    struct myr_verbs_group **groups =
-        MYR_OK == status ? realloc(nic->group, (nic->groups + 1) * sizeof(struct myr_verbs_group *))
-                         : NULL;
-    if (NULL != groups) {
-        nic->group = groups;
-        nic->group[nic->groups++] = own;
-    } else if (MYR_OK == status) {
-        status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
-    }
-    pthread_mutex_unlock(&nic->mutex);
-    if (MYR_OK != status) {
-        myr_nic_group_leave(group);
-    }
-    return status;
-}

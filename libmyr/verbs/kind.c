@@ -127,6 +127,7 @@ const struct myr_nic_kind myr_verbs_kind = {
             .sends = MYR_VERBS_PEERS / 2,
             .waits = MYR_VERBS_PEERS / 2,
             .blob = sizeof(struct myr_verbs_blob),
+            .buffer = UINT32_MAX,
         },
     .open = open_verbs,
     .close = close_verbs,

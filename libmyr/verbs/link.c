@@ -2,9 +2,10 @@
 /*
  * Queue pairs to other processes; see verbs.h.
  *
- * A word travels within its work request (inline). The device reports each request when the other
- * one has acknowledged it. Nobody waits for that but a process that hangs up: with its queue pair
- * the last words would be lost that were lost on the wire.
+ * A word travels within its work request (inline), and so does more if the device lets us. The
+ * device reports each request when the other one has acknowledged it. Nobody waits for that but a
+ * process that hangs up: with its queue pair the last words would be lost that were lost on the
+ * wire.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ enum {
     DEPTH = 128,        /* requests of a queue pair that may be under way */
     COLLECT_EVERY = 64, /* requests of all pairs; then their reports have room */
     REPORTS = 32,       /* taken at once */
+    INLINE = 96,        /* bytes within a request: a parcel with 64 bytes of data */
     /* A request that nobody acknowledges is sent again after 4 us * 2^18, 1 s, and fails after the
      * seventh time. (A switch that starts again is away for seconds.) */
     TIMEOUT = 18,
@@ -33,25 +35,39 @@ static uint64_t report_id(uint32_t link, uint32_t posted, bool question)
 
 /* ---- making links ---- */
 
-static struct ibv_qp *make_pair(const struct myr_verbs_device *device)
+/* (Some devices have less room within their requests.) */
+static struct ibv_qp *create_pair(const struct myr_verbs_device *device, uint32_t *inline_most)
 {
-    struct ibv_qp_init_attr how = {
-        .send_cq = device->cq,
-        .recv_cq = device->cq,
-        .cap = {.max_send_wr = DEPTH,
-                .max_recv_wr = 1,
-                .max_send_sge = 1,
-                .max_recv_sge = 1,
-                .max_inline_data = sizeof(uint32_t)},
-        .qp_type = IBV_QPT_RC,
-    };
+    struct ibv_qp *qp = NULL;
+    for (uint32_t most = INLINE; NULL == qp && most >= sizeof(uint32_t); most = sizeof(uint32_t)) {
+        struct ibv_qp_init_attr how = {
+            .send_cq = device->cq,
+            .recv_cq = device->cq,
+            .cap = {.max_send_wr = DEPTH,
+                    .max_recv_wr = 1,
+                    .max_send_sge = 1,
+                    .max_recv_sge = 1,
+                    .max_inline_data = most},
+            .qp_type = IBV_QPT_RC,
+        };
+        qp = device->calls->create_qp(device->pd, &how);
+        *inline_most = most;
+        if (NULL == qp && (EINVAL != errno || sizeof(uint32_t) == most)) {
+            break;
+        }
+    }
+    return qp;
+}
+
+static struct ibv_qp *make_pair(const struct myr_verbs_device *device, uint32_t *inline_most)
+{
     struct ibv_qp_attr attributes = {
         .qp_state = IBV_QPS_INIT,
         .pkey_index = 0,
         .port_num = device->port,
         .qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
     };
-    struct ibv_qp *qp = device->calls->create_qp(device->pd, &how);
+    struct ibv_qp *qp = create_pair(device, inline_most);
     if (NULL == qp) {
         return NULL;
     }
@@ -102,7 +118,7 @@ struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint
         return NULL;
     }
     if (NULL == link->qp) {
-        link->qp = make_pair(&nic->device);
+        link->qp = make_pair(&nic->device, &link->inline_most);
     }
     if (NULL == link->qp || link->broken) {
         (void)myr_fail(error, MYR_ERR_SYSTEM, NULL == link->qp ? errno : 0,
@@ -241,14 +257,14 @@ static void post(struct myr_verbs *nic, struct myr_verbs_link *link, struct ibv_
 }
 
 void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_t address,
-                     uint32_t key, uint32_t value)
+                     uint32_t key, const void *from, uint32_t bytes, uint32_t local_key)
 {
-    struct ibv_sge word = {.addr = (uintptr_t)&value, .length = sizeof(value)};
+    struct ibv_sge what = {.addr = (uintptr_t)from, .length = bytes, .lkey = local_key};
     struct ibv_send_wr request = {
-        .sg_list = &word,
+        .sg_list = &what,
         .num_sge = 1,
         .opcode = IBV_WR_RDMA_WRITE,
-        .send_flags = IBV_SEND_INLINE,
+        .send_flags = bytes <= link->inline_most ? IBV_SEND_INLINE : 0,
         .wr.rdma = {.remote_addr = address, .rkey = key},
     };
     post(nic, link, &request, false);

@@ -5,7 +5,9 @@
  *   calls.c    libibverbs, loaded when it is wanted
  *   device.c   which device, which of its addresses; opening it
  *   link.c     queue pairs to other processes; writing into their memory
+ *   parcels.c  messages that carry data, and broadcasts
  *   group.c    groups that are played so
+ *   join.c     making them
  *   kind.c     all of it as a kind of NIC (nic_kind.h)
  *
  * Hoefler's ibbarr (Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3): an
@@ -19,6 +21,13 @@
  * Connections are reliable, so nothing is ever asked for or sent again here. Who waits for long
  * writes nothing, now and then, to the processes that it waits for: their cards acknowledge it as
  * long as they live.
+ *
+ * A message that carries data is a parcel: what a soft NIC would put on the wire, with its header
+ * and the check over all of it (firmware/wire.h). One write puts it into a landing place at the
+ * peer, which looks at the epoch in the header, then at the check. Until that fits, the parcel is
+ * not there. So nothing depends on the order in which a card delivers the bytes of a write, or two
+ * writes: InfiniBand promises none to who polls memory. The check costs a nanosecond for each two
+ * bytes or so, and on soft-RoCE a second write costs as much as the first.
  */
 #ifndef MYR_VERBS_H
 #define MYR_VERBS_H
@@ -26,8 +35,10 @@
 #include <pthread.h>
 
 #include "firmware/counters.h"
+#include "firmware/engine.h"
 #include "libmyr/nic_kind.h"
 #include "libmyr/verbs/calls.h"
+#include "os/futex.h"
 
 struct myr_verbs_device {
     const struct myr_verbs_calls *calls;
@@ -58,12 +69,51 @@ struct myr_verbs_link {
     struct ibv_qp *qp;
     uint32_t remote;            /* its queue pair's number; 0: not connected */
     uint32_t posted, completed; /* work requests, of all time; these wrap around */
+    uint32_t inline_most;       /* bytes that a request may have within itself, at least 4 */
     uint32_t heard_ms;          /* when it last acknowledged a question; 0: never */
     bool asked;                 /* a question is under way */
     bool broken;                /* a request has failed: nothing more gets through */
 };
 
-struct myr_verbs_group;
+/* What a node's processes share of a group besides itself; their arrivals follow. */
+struct myr_verbs_shared {
+    myr_word told; /* the number of a node that is missing + 1; written by other nodes */
+};
+
+/* Another node that this one sends to or waits for. */
+struct myr_verbs_peer {
+    uint32_t node;
+    struct myr_verbs_link *link;
+    uint32_t key;
+    uint64_t arrivals, told, landing; /* addresses there */
+    uint32_t posted; /* the link's last request that reads this group's memory; 0: none has */
+};
+
+/*
+ * This process's part of a group. Whoever does not play has no peers.
+ *
+ * In a group that carries data, a peer's landing places are two for each message that it waits for,
+ * for even and odd epochs, like the buffers (engine.h); and the sender keeps what it sends as long.
+ * In one that broadcasts they are a window like that of the slots (bcast.h); what has come is sent
+ * on from there. Either way nobody writes there anew before the card has done with it.
+ */
+struct myr_verbs_group {
+    struct mcp_group *mcp;
+    struct myr_verbs_shared *shared;
+    myr_word *arrivals; /* of this node's processes */
+    struct myr_record *record;
+    uint32_t locals;
+    bool plays;
+    struct myr_nic_data *data;  /* NULL: it carries none, or is left */
+    uint8_t *landing, *staging; /* parcels that have come, and that were sent */
+    uint32_t stride;            /* bytes between two of them; 0: there are none */
+    uint32_t next_bcast;        /* the broadcast whose parcel is handed on next */
+    struct ibv_mr *memory;
+    uint32_t peers, asked_ms;
+    uint32_t last;                /* once it is left: the epoch that it ends with */
+    struct myr_verbs_group *next; /* of those that are left */
+    struct myr_verbs_peer peer[];
+};
 
 struct myr_verbs {
     struct myr_verbs_device device;
@@ -71,7 +121,7 @@ struct myr_verbs {
     pthread_mutex_t mutex; /* of all that follows, and of the groups' engines */
     struct myr_verbs_link **link;
     struct myr_verbs_group **group; /* that this process plays */
-    struct myr_verbs_group *left;   /* that it has left, and others may yet write into */
+    struct myr_verbs_group *left;   /* that it has left, and cards may yet write or read */
     uint32_t links, groups;
     uint32_t next; /* which group is looked at next, see group.c */
     struct mcp_counters counters;
@@ -104,9 +154,26 @@ enum myr_status myr_verbs_connect(struct myr_verbs *nic, struct myr_verbs_link *
                                   const struct myr_verbs_address *address, uint32_t remote,
                                   struct myr_error *error);
 
-/* Write a word into the other process's memory. Whether that worked shows by `broken`, later. */
+/*
+ * Write into the other process's memory. Whether that worked shows by `broken`, later. What is no
+ * longer than inline_most has been read when this returns; else it must stay as it is until the
+ * request is completed, or until its end is known to have come. `local_key` is that of the memory
+ * where it lies; of no matter for a word.
+ */
 void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_t address,
-                     uint32_t key, uint32_t value);
+                     uint32_t key, const void *from, uint32_t bytes, uint32_t local_key);
+
+static inline void myr_verbs_write_word(struct myr_verbs *nic, struct myr_verbs_link *link,
+                                        uint64_t address, uint32_t key, uint32_t value)
+{
+    myr_verbs_write(nic, link, address, key, &value, sizeof(value), 0);
+}
+
+/* Has the request been completed that was the link's `posted`-th? Or never will be. */
+static inline bool myr_verbs_completed(const struct myr_verbs_link *link, uint32_t posted)
+{
+    return link->broken || myr_epoch_reached(link->completed, posted);
+}
 
 /* Does the other process live? The answer comes by myr_verbs_collect(), as `heard_ms`. */
 void myr_verbs_ask(struct myr_verbs *nic, struct myr_verbs_link *link);
@@ -117,7 +184,48 @@ void myr_verbs_collect(struct myr_verbs *nic);
 /* Close all links, once the others have acknowledged all that was written. */
 void myr_verbs_hang_up(struct myr_verbs *nic);
 
+/* ---- parcels.c; with the mutex, but for myr_verbs_bcast() ---- */
+
+/* How far apart parcels are whose payloads have up to so many bytes. */
+uint32_t myr_verbs_stride(uint32_t payload);
+
+/* In a group that carries data: send the message. */
+void myr_verbs_send(struct myr_verbs *nic, struct myr_verbs_group *own,
+                    struct mcp_message *message);
+
+/* Take what has come of what the present step waits for. False: nothing. */
+bool myr_verbs_take(struct myr_verbs_group *own);
+
+/* A process of this node is the root of a broadcast: put the block where this node's processes
+ * find it, and where the one that plays does. */
+void myr_verbs_bcast(struct myr_verbs_group *own, uint32_t number, const void *block,
+                     uint32_t bytes);
+
+/* Hand on the blocks that have come. */
+void myr_verbs_hand_on(struct myr_verbs *nic, struct myr_verbs_group *own);
+
+/* The slot of a broadcast. */
+struct mcp_bcast_slot *myr_verbs_slot(const struct myr_verbs_group *own, uint32_t number);
+
 /* ---- group.c ---- */
+
+extern const struct myr_player myr_verbs_player;
+
+/* Somebody sleeps on this word, and on the count of sleepers behind it. */
+static inline void myr_verbs_wake(const myr_word *word)
+{
+    if (0 != myr_glance(word + 1)) {
+        os_futex_wake((const void *)word);
+    }
+}
+
+/* Go on with some of the groups. */
+void myr_verbs_poll(struct myr_verbs *nic);
+
+/* Give back the memory of all groups that were left; after myr_verbs_hang_up(). */
+void myr_verbs_clear(struct myr_verbs *nic);
+
+/* ---- join.c ---- */
 
 enum myr_status myr_verbs_prepare(struct myr_verbs *nic, struct myr_waiter *waiter,
                                   const struct myr_nic_members *members,
@@ -127,19 +235,14 @@ enum myr_status myr_verbs_join(struct myr_verbs *nic, const struct myr_nic_membe
                                myr_schedule_fn schedule_of, const void *context, const void *blobs,
                                struct myr_nic_group *group, struct myr_error *error);
 
-/* Go on with some of the groups. */
-void myr_verbs_poll(struct myr_verbs *nic);
-
-/* Give back the memory of all groups that were left; after myr_verbs_hang_up(). */
-void myr_verbs_clear(struct myr_verbs *nic);
-
 /* What a node says of its part of a group. */
-enum { MYR_VERBS_PEERS = 54 };
+enum { MYR_VERBS_PEERS = 52 };
 struct myr_verbs_blob {
     struct myr_verbs_address address;
-    uint32_t key;                         /* of the memory that both of the following lie in */
+    uint32_t key;                         /* of the memory that all of the following lie in */
     uint64_t arrivals;                    /* addresses: its arrival records, */
-    uint64_t told;                        /* ... and the word for a node that is missing */
+    uint64_t told;                        /* ... the word for a node that is missing, */
+    uint64_t landing;                     /* ... and its landing places */
     uint32_t queue_pair[MYR_VERBS_PEERS]; /* for each of its peers, by their numbers */
 };
 _Static_assert(sizeof(struct myr_verbs_blob) <= MYR_BLOB_MOST, "it travels as a blob");

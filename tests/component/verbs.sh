@@ -55,6 +55,29 @@ check "non-blocking ones" on_hosts 2 2 --mca coll_nicbarr_algorithm pairwise@ver
 check "communicators come and go" on_hosts 3 1 --mca coll_nicbarr_algorithm dissemination:2@verbs \
     "$programs/barrier_shapes" --steps 60 --alive 20 --seed "$seed"
 
+# ---- collectives that carry data
+
+data=("$programs/data" --seed "$seed" --bits 1024 --any-ireduce 1 --watchdog "$((${watchdog:-300} - 10))")
+exchange=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_reduce exchange)
+ours=("${exchange[@]}" --mca coll_nicbarr_bcast ring --mca coll_nicbarr_allgather exchange
+    --mca coll_nicbarr_scatter ring)
+carried() { # HOSTS SCHEDULE COLLECTIVE...: all of them
+    local collective
+    for collective in "${@:3}"; do
+        said "MPI_$collective up to .* on $1 nodes: $2@verbs (parameter" || return
+    done
+}
+check "data on 2 hosts with 2 processes each" on_hosts 2 2 "${ours[@]}" \
+    --mca coll_nicbarr_algorithm dissemination:1 "${data[@]}" --steps 40
+check "the RDMA NIC carries it" carried 2 dissemination:1 Allreduce Allgather Bcast Scatter
+check "data on 3 hosts" on_hosts 3 1 "${ours[@]}" --mca coll_nicbarr_algorithm tree:2 "${data[@]}" --steps 40
+check "the RDMA NIC carries it" carried 3 tree:2 Allreduce Allgather
+check "one process combines" on_hosts 3 2 --mca coll_nicbarr_allreduce rooted --mca coll_nicbarr_reduce exchange \
+    "${data[@]}" --steps 20
+check "what the RDMA NIC carries" carried 3 rooted:2 Allreduce
+check "by measurement" on_hosts 2 1 --mca coll_nicbarr_tune_after 5 "$programs/data" --seed "$seed" --steps 40
+check "which is said" said "MPI_Allreduce up to .*, 2 processes on 2 nodes: .* (measured, "
+
 # ---- where it cannot be had
 
 # mpirun hands its variables on to all hosts; a host's own are set by `run`. This is in between.

@@ -11,19 +11,30 @@
 
 #include "tests/unit/crew.h"
 
-enum { PAIRS = 4096, REGIONS = 4096, QUEUE = 256, REPORTS = 65536, FIRST_PAIR = 17 };
+enum {
+    PAIRS = 4096,
+    REGIONS = 8192,
+    QUEUE = 256,
+    REPORTS = 65536,
+    FIRST_PAIR = 17,
+    WORD = 4,
+    PACKET = 16
+};
 
 struct request {
     uint64_t id, address;
-    uint32_t key, value, bytes;
+    uint32_t key, local_key, bytes;
     bool reported;
+    uint8_t *own;        /* what is within it; NULL: it is to be read */
+    const uint8_t *from; /* where it is read */
+    uint32_t begun;      /* words of packets that the other card has taken */
+    bool *written;       /* of each word */
 };
 
 struct pair {
     struct ibv_qp qp; /* first */
     uint32_t other;   /* the number of the pair that it is connected to */
-    uint32_t depth, first, count;
-    bool gone;
+    uint32_t depth, inline_most, first, count;
     struct request queue[QUEUE];
 };
 
@@ -185,25 +196,61 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *address, size_t bytes, int
     if (NULL != region) {
         *region =
             (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = bytes};
-        region->rkey = all.regions + 1;
+        region->rkey = region->lkey = all.regions + 1;
         all.region[all.regions++] = region;
     }
     return region;
 }
 
+/* Write some of the words that are left of the packets that have come; true: there are none. */
+static bool write_some(struct request *request)
+{
+    const uint8_t *from = NULL != request->own ? request->own : request->from;
+    bool all_written = true;
+    for (uint32_t w = 0; w < request->begun; ++w) {
+        const bool alone = WORD == request->bytes;
+        if (!request->written[w] && (alone || 0 != crew_below(&all.random, 3))) {
+            uint32_t word;
+            memcpy(&word, from + (size_t)w * WORD, WORD);
+            atomic_store((_Atomic uint32_t *)(uintptr_t)(request->address + w * WORD), word);
+            request->written[w] = true;
+        }
+        all_written = all_written && request->written[w];
+    }
+    return all_written;
+}
+
+/* (A card writes what it has taken before it forgets where.) */
 static int dereg_mr(struct ibv_mr *region)
 {
+    for (uint32_t p = 0; p < all.pairs; ++p) {
+        struct request *request =
+            NULL == all.pair[p] ? NULL : &all.pair[p]->queue[all.pair[p]->first % QUEUE];
+        while (NULL != request && all.pair[p]->count > 0 && request->key == region->rkey &&
+               !write_some(request)) {
+            continue;
+        }
+    }
     all.region[region->rkey - 1] = NULL;
     return give_back(region);
 }
 
+static bool is_within(uint32_t key, uint64_t address, uint32_t bytes)
+{
+    const struct ibv_mr *region = key - 1 < all.regions ? all.region[key - 1] : NULL;
+    return NULL != region && address >= (uintptr_t)region->addr &&
+           address + bytes <= (uintptr_t)region->addr + region->length;
+}
+
 static bool may_write(const struct request *request)
 {
-    const struct ibv_mr *region =
-        request->key - 1 < all.regions ? all.region[request->key - 1] : NULL;
-    return 0 == request->bytes ||
-           (NULL != region && request->address >= (uintptr_t)region->addr &&
-            request->address + request->bytes <= (uintptr_t)region->addr + region->length);
+    return 0 == request->bytes || is_within(request->key, request->address, request->bytes);
+}
+
+static bool may_read(const struct request *request)
+{
+    return 0 == request->bytes || NULL != request->own ||
+           is_within(request->local_key, (uintptr_t)request->from, request->bytes);
 }
 
 /* ---- reports ---- */
@@ -252,10 +299,16 @@ static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *report)
 
 static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *how)
 {
+    const uint32_t most = card_of(pd->context)->device->inline_most;
+    if (0 != most && how->cap.max_inline_data > most) {
+        errno = EINVAL;
+        return NULL;
+    }
     struct pair *pair = take(sizeof(*pair));
     if (NULL == pair) {
         return NULL;
     }
+    pair->inline_most = how->cap.max_inline_data;
     pair->qp.context = pd->context;
     pair->qp.send_cq = how->send_cq;
     pair->qp.qp_num = FIRST_PAIR + all.pairs;
@@ -279,8 +332,18 @@ static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask
     return 0;
 }
 
+static void drop_request(struct request *request)
+{
+    free(request->own);
+    free(request->written);
+}
+
 static int destroy_qp(struct ibv_qp *qp)
 {
+    struct pair *pair = (struct pair *)qp;
+    for (; pair->count > 0; --pair->count) {
+        drop_request(&pair->queue[pair->first++ % QUEUE]);
+    }
     all.pair[qp->qp_num - FIRST_PAIR] = NULL;
     --all.pairs_held;
     return give_back(qp);
@@ -300,7 +363,16 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
     }
     if (1 == wr->num_sge) {
         request.bytes = wr->sg_list->length;
-        memcpy(&request.value, (const void *)(uintptr_t)wr->sg_list->addr, sizeof(uint32_t));
+        request.from = (const uint8_t *)(uintptr_t)wr->sg_list->addr;
+        request.local_key = wr->sg_list->lkey;
+        request.written = calloc(request.bytes / WORD, sizeof(bool));
+        if (0 != (wr->send_flags & IBV_SEND_INLINE)) {
+            if (request.bytes > pair->inline_most) {
+                return EINVAL;
+            }
+            request.own = malloc(request.bytes);
+            memcpy(request.own, request.from, request.bytes);
+        }
     }
     pair->queue[(pair->first + pair->count++) % QUEUE] = request;
     return 0;
@@ -314,23 +386,38 @@ static bool is_there(const struct pair *pair)
            (IBV_QPS_RTR == other->qp.state || IBV_QPS_RTS == other->qp.state);
 }
 
+/* Another packet. Memory is looked up for each. */
+static enum ibv_wc_status begin_packet(struct pair *pair, struct request *request)
+{
+    const uint32_t words = request->bytes / WORD;
+    request->begun = request->begun + PACKET < words ? request->begun + PACKET : words;
+    return IBV_QPS_ERR == pair->qp.state     ? IBV_WC_WR_FLUSH_ERR
+           : card_of(pair->qp.context)->gone ? IBV_WC_FATAL_ERR
+           : !is_there(pair)                 ? IBV_WC_RETRY_EXC_ERR
+           : !may_read(request)              ? IBV_WC_LOC_PROT_ERR
+           : !may_write(request)             ? IBV_WC_REM_ACCESS_ERR
+                                             : IBV_WC_SUCCESS;
+}
+
 static void carry_out(struct pair *pair)
 {
-    const struct request request = pair->queue[pair->first++ % QUEUE];
-    --pair->count;
-    enum ibv_wc_status status = IBV_QPS_ERR == pair->qp.state     ? IBV_WC_WR_FLUSH_ERR
-                                : card_of(pair->qp.context)->gone ? IBV_WC_FATAL_ERR
-                                : !is_there(pair)                 ? IBV_WC_RETRY_EXC_ERR
-                                : !may_write(&request)            ? IBV_WC_REM_ACCESS_ERR
-                                                                  : IBV_WC_SUCCESS;
+    struct request *request = &pair->queue[pair->first % QUEUE];
+    const uint32_t words = request->bytes / WORD;
+    enum ibv_wc_status status = IBV_WC_SUCCESS;
+    if (0 == request->begun || (request->begun < words && write_some(request))) {
+        status = begin_packet(pair, request);
+    }
     if (IBV_WC_SUCCESS != status) {
         pair->qp.state = IBV_QPS_ERR;
-    } else if (0 != request.bytes) {
-        atomic_store((_Atomic uint32_t *)(uintptr_t)request.address, request.value);
+    } else if (!write_some(request) || request->begun < words) {
+        return;
     }
-    if (request.reported || IBV_WC_SUCCESS != status) {
-        report(pair->qp.send_cq, request.id, status);
+    if (request->reported || IBV_WC_SUCCESS != status) {
+        report(pair->qp.send_cq, request->id, status);
     }
+    drop_request(request);
+    ++pair->first;
+    --pair->count;
 }
 
 bool verbs_double_step(void)

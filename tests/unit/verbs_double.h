@@ -3,9 +3,11 @@
  * A double of libibverbs: RDMA cards and the network between them, in one process.
  *
  * Each device that is opened is another card. Requests of one queue pair are carried out in their
- * order, those of different ones in any; reports may come late. Writes are checked as a card checks
- * them: who may write where, and whether the other side is there and connected. A request that
- * fails breaks its queue pair, and those behind it are flushed.
+ * order, those of different ones in any; reports may come late. The packets of a write come
+ * in their order, the words of a packet in any, and other things happen between them. What is not
+ * within a request is read when it is carried out. Writes are checked as a card checks them: who
+ * may write where and what may be read, and whether the other side is there and connected. A
+ * request that fails breaks its queue pair, and those behind it are flushed.
  *
  * One thread.
  */
@@ -25,14 +27,15 @@ struct verbs_double_port {
 
 struct verbs_double_device {
     const char *name;
-    bool refuses; /* to be opened */
+    bool refuses;         /* to be opened */
+    uint32_t inline_most; /* more within a request is refused; 0: anything goes */
     struct verbs_double_port port[2];
 };
 
 const struct myr_verbs_calls *verbs_double(const struct verbs_double_device *devices,
                                            uint64_t seed);
 
-/* Carry out one request of those under way, by chance. False: there is none. */
+/* Carry out something of one request of those under way, by chance. False: there is none. */
 bool verbs_double_step(void);
 
 /* The card is gone: its queue pairs answer no more, and its own requests fail. */

@@ -2,9 +2,11 @@
 /*
  * The RDMA NIC, over a double of libibverbs. Invariants. Nobody is released before all have
  * arrived, in whatever order the network carries writes out and reports them; and everybody is, in
- * the end. Groups share queue pairs. When a card is gone, all nodes' groups say so and name a node.
- * What cannot be had is refused with a line, and nothing of it stays. Of several ports the wanted
- * one is taken, by its best address.
+ * the end. In groups that carry data all get all blocks of their epoch; of a broadcast all get the
+ * root's block; not a byte is another one. Memory is given back when no card is at it any more,
+ * and not before. Groups share queue pairs. When a card is gone, all nodes' groups say so and name
+ * a node. What cannot be had is refused with a line, and nothing of it stays. Of several ports the
+ * wanted one is taken, by its best address.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,15 +19,36 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "libmyr/group_player.h"
+#include "libmyr/nic_bcast.h"
+#include "libmyr/nic_data.h"
 #include "libmyr/segment.h"
 #include "libmyr/verbs/verbs.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/verbs_double.h"
 
-enum { MOST_NODES = 9, MOST_LOCALS = 3, GROUPS = 3, EPOCHS = 20, AHEAD = 3, SEGMENT = 16 << 20 };
+enum {
+    MOST_NODES = 9,
+    MOST_LOCALS = 3,
+    GROUPS = 3,
+    EPOCHS = 20,
+    CALLS = 150, /* broadcasts of a game: more than a window's */
+    AHEAD = 3,
+    SEGMENT = 16 << 20
+};
 
 static const struct verbs_double_device one_card[] = {
     {.name = "card",
+     .port = {{.active = true,
+               .ethernet = true,
+               .mtu = IBV_MTU_1024,
+               .gids = {"v1", "v2", "v2 10.9.0.1"}}}},
+    {.name = NULL},
+};
+
+/* One that has no room within requests but for a word. */
+static const struct verbs_double_device plain_card[] = {
+    {.name = "plain",
+     .inline_most = 12,
      .port = {{.active = true,
                .ethernet = true,
                .mtu = IBV_MTU_1024,
@@ -39,10 +62,16 @@ struct member {
     struct myr_verbs nic;
     struct myr_nic_group group[GROUPS];
     uint32_t arrived[GROUPS];
+    bool left[GROUPS];
+    /* Of broadcasts: those that it has ended, and where it is in the next. */
+    uint32_t ended[GROUPS];
+    enum { BETWEEN, IN_BARRIER, BEGUN, SENT } at[GROUPS];
 };
 
 struct world {
     uint32_t nodes, locals, groups;
+    uint32_t unit_most; /* 0: groups are for barriers */
+    bool broadcasts;
     struct nicbarr_choice choice[GROUPS];
     struct myr_segment *segment[MOST_NODES];
     struct myr_nic_name name[MOST_NODES];
@@ -53,11 +82,12 @@ struct world {
     uint64_t random;
 };
 
-static struct world *world_new(uint32_t nodes, uint32_t locals, uint64_t seed)
+static struct world *world_of(const struct verbs_double_device *card, uint32_t nodes,
+                              uint32_t locals, uint64_t seed)
 {
     struct world *world = calloc(1, sizeof(*world));
     *world = (struct world){.nodes = nodes, .locals = locals, .random = seed};
-    world->calls = verbs_double(one_card, seed);
+    world->calls = verbs_double(card, seed);
     for (uint32_t n = 0; n < nodes; ++n) {
         assert_int_equal(myr_segment_join(NULL, SEGMENT, &world->segment[n], NULL), MYR_OK);
         world->name[n].key = myr_segment_identity(world->segment[n]);
@@ -70,6 +100,11 @@ static struct world *world_new(uint32_t nodes, uint32_t locals, uint64_t seed)
         }
     }
     return world;
+}
+
+static struct world *world_new(uint32_t nodes, uint32_t locals, uint64_t seed)
+{
+    return world_of(one_card, nodes, locals, seed);
 }
 
 static void world_free(struct world *world)
@@ -104,12 +139,16 @@ static struct myr_nic_members members_of(const struct world *world, uint32_t gro
 {
     return (struct myr_nic_members){
         .key = 1000 + group,
+        .secret = {{group, 77}},
         .nodes = world->nodes,
         .node = node,
         .locals = world->locals,
         .local = local,
         .names = world->names,
         .firsts = world->firsts,
+        .unit_most = world->unit_most,
+        .broadcasts = world->broadcasts,
+        .rooted = NICBARR_ROOTED == world->choice[group].algorithm,
     };
 }
 
@@ -129,7 +168,8 @@ static bool join(struct world *world, uint32_t g, struct nicbarr_choice choice)
             failed[n][l] = MYR_OK != myr_verbs_prepare(&member->nic, NULL, &members, schedule_of,
                                                        &piece, &member->group[g], &blob, &error);
             good = good && !failed[n][l];
-            member->arrived[g] = 0;
+            member->arrived[g] = member->ended[g] = 0;
+            member->at[g] = BETWEEN;
             if (0 == l) {
                 blobs[n] = blob;
             }
@@ -160,7 +200,9 @@ static void leave(struct world *world, uint32_t g)
 {
     for (uint32_t n = 0; n < world->nodes; ++n) {
         for (uint32_t l = 0; l < world->locals; ++l) {
-            myr_nic_group_leave(&world->member[n][l].group[g]);
+            if (!world->member[n][l].left[g]) {
+                myr_nic_group_leave(&world->member[n][l].group[g]);
+            }
         }
     }
 }
@@ -180,31 +222,189 @@ static uint32_t all_arrived(const struct world *world, uint32_t g)
     return least;
 }
 
-/* One process does something. */
+static void go_on_with_barriers(struct member *member, uint32_t g, uint32_t epochs)
+{
+    struct myr_nic_group *group = &member->group[g];
+    if (member->arrived[g] < epochs && member->arrived[g] < *group->done + AHEAD) {
+        ++member->arrived[g]; /* before the others can know */
+        assert_int_equal(myr_nic_group_arrive(group), member->arrived[g]);
+    }
+}
+
+/* What a block has, and how long it is; all draw the same. */
+static uint64_t word_of(uint32_t g, uint32_t number, uint32_t node, uint32_t place)
+{
+    uint64_t random = UINT64_C(1) << 60 | (uint64_t)g << 56 | (uint64_t)number << 24 |
+                      (uint64_t)node << 12 | place;
+    return crew_random(&random);
+}
+
+static uint32_t unit_of(const struct myr_nic_group *group, uint32_t g, uint32_t epoch)
+{
+    const uint32_t words = myr_nic_data_most(group) / MCP_BLOCK_UNIT;
+    return (uint32_t)(word_of(g, epoch, 4000, 4000) % (words + 1)) * MCP_BLOCK_UNIT;
+}
+
+struct building {
+    uint32_t g, node, unit;
+};
+
+static void build(void *context, uint32_t epoch, uint8_t *block)
+{
+    const struct building *building = context;
+    for (uint32_t w = 0; w < building->unit / 8; ++w) {
+        const uint64_t word = word_of(building->g, epoch, building->node, w);
+        memcpy(block + (size_t)8 * w, &word, 8);
+    }
+}
+
+static void expect_block(const uint8_t *block, uint32_t g, uint32_t number, uint32_t node,
+                         uint32_t bytes)
+{
+    for (uint32_t w = 0; w < bytes / 8; ++w) {
+        uint64_t word;
+        memcpy(&word, block + (size_t)8 * w, 8);
+        assert_true(word == word_of(g, number, node, w));
+    }
+}
+
+/* How far has the group come at the node that all blocks come to? */
+static uint32_t answered(const struct world *world, uint32_t g)
+{
+    const struct member *member = &world->member[0][0];
+    return member->left[g] ? member->arrived[g] : *member->group[g].done;
+}
+
+/* The process has the blocks of the last epoch before it arrives in the next. */
+static void go_on_with_data(const struct world *world, struct member *member, uint32_t g,
+                            uint32_t node, uint32_t epochs)
+{
+    struct myr_nic_group *group = &member->group[g];
+    const uint32_t epoch = member->arrived[g];
+    struct building building = {g, node, unit_of(group, g, epoch + 1)};
+    const bool rooted = NICBARR_ROOTED == world->choice[g].algorithm;
+    const bool reads = !rooted || 0 == node;
+    /* (What comes to one node only is answered by it, in another group: here by its word.) */
+    if (epoch != *group->done || epoch == epochs || (rooted && epoch != answered(world, g))) {
+        return;
+    }
+    for (uint32_t n = 0; reads && 0 != epoch && n < world->nodes; ++n) {
+        const uint32_t unit = unit_of(group, g, epoch);
+        expect_block(myr_nic_data_block(group, epoch, unit, n), g, epoch, n, unit);
+    }
+    ++member->arrived[g];
+    assert_int_equal(myr_nic_data_arrive(group, building.unit, build, &building),
+                     member->arrived[g]);
+}
+
+/* Each process is in a barrier now and then, else a root or one that waits. */
+static void go_on_with_broadcasts(const struct world *world, struct member *member, uint32_t g,
+                                  uint32_t rank)
+{
+    struct myr_nic_group *group = &member->group[g];
+    const uint32_t call = member->ended[g];
+    const uint32_t root = (uint32_t)word_of(g, call, 0, 4001) % (world->nodes * world->locals);
+    const uint32_t bytes =
+        (uint32_t)(word_of(g, call, 0, 4002) % (myr_nic_bcast_most(group) / 8 + 1)) * 8;
+    if (CALLS == call) {
+        return;
+    }
+    switch (member->at[g]) {
+    case BETWEEN:
+        if (0 == word_of(g, call, 0, 4003) % 16) {
+            member->arrived[g] = myr_nic_group_arrive(group);
+            member->at[g] = IN_BARRIER;
+            break;
+        }
+        myr_nic_bcast_begin(group, root / world->locals);
+        member->at[g] = BEGUN;
+        break;
+    case IN_BARRIER:
+        if (myr_nic_group_test(group, member->arrived[g])) {
+            myr_nic_bcast_begin(group, root / world->locals);
+            member->at[g] = BEGUN;
+        }
+        break;
+    case BEGUN:
+        if (root == rank && myr_nic_bcast_room(group)) {
+            struct building building = {g, root, bytes};
+            build(&building, call, myr_nic_bcast_data(group));
+            myr_nic_bcast_send(group, bytes);
+        }
+        member->at[g] = root != rank || myr_nic_bcast_room(group) ? SENT : BEGUN;
+        break;
+    case SENT:
+        if (myr_nic_bcast_test(group)) {
+            uint32_t came;
+            const void *block = myr_nic_bcast_look(group, &came);
+            assert_int_equal(came, bytes);
+            expect_block(block, g, call, root, bytes);
+            myr_nic_bcast_end(group);
+            ++member->ended[g];
+            member->at[g] = BETWEEN;
+            member->left[g] = false;
+        }
+        break;
+    }
+}
+
+static bool has_finished(const struct world *world, const struct member *member, uint32_t g,
+                         uint32_t epochs)
+{
+    return member->left[g] ||
+           (world->broadcasts ? CALLS == member->ended[g] : epochs == *member->group[g].done);
+}
+
+/* One process does something with a group. */
+static void move_in(struct world *world, uint32_t node, uint32_t local, uint32_t g, uint32_t epochs)
+{
+    struct member *member = &world->member[node][local];
+    struct myr_nic_group *group = &member->group[g];
+    if (!world->broadcasts && NICBARR_ROOTED != world->choice[g].algorithm) {
+        assert_in_range(*group->done, 0, all_arrived(world, g));
+    }
+    if (0 == crew_below(&world->random, 2)) {
+        (void)group->player->poll(group);
+    } else if (world->broadcasts) {
+        go_on_with_broadcasts(world, member, g, node * world->locals + local);
+    } else if (0 != world->unit_most) {
+        go_on_with_data(world, member, g, node, epochs);
+    } else {
+        go_on_with_barriers(member, g, epochs);
+    }
+}
+
+/* Something happens. */
 static void move(struct world *world, uint32_t epochs)
+{
+    const uint32_t node = crew_below(&world->random, world->nodes);
+    const uint32_t local = crew_below(&world->random, world->locals);
+    const uint32_t g = crew_below(&world->random, world->groups);
+    struct member *member = &world->member[node][local];
+    switch (crew_below(&world->random, 4)) {
+    case 0:
+        myr_verbs_poll(&member->nic);
+        break;
+    case 1:
+        (void)verbs_double_step();
+        break;
+    default:
+        if (!member->left[g]) {
+            move_in(world, node, local, g, epochs);
+        }
+        break;
+    }
+}
+
+/* Who is through with a group may leave it at once, or stay. */
+static void leave_some(struct world *world, uint32_t epochs)
 {
     struct member *member = &world->member[crew_below(&world->random, world->nodes)]
                                           [crew_below(&world->random, world->locals)];
     const uint32_t g = crew_below(&world->random, world->groups);
-    struct myr_nic_group *group = &member->group[g];
-    const uint32_t done = *group->done;
-    assert_in_range(done, 0, all_arrived(world, g));
-    switch (crew_below(&world->random, 4)) {
-    case 0:
-        if (member->arrived[g] < epochs && member->arrived[g] < done + AHEAD) {
-            ++member->arrived[g]; /* before the others can know */
-            assert_int_equal(myr_nic_group_arrive(group), member->arrived[g]);
-        }
-        break;
-    case 1:
-        (void)group->player->poll(group);
-        break;
-    case 2:
-        myr_verbs_poll(&member->nic);
-        break;
-    default:
-        (void)verbs_double_step();
-        break;
+    if (!member->left[g] && has_finished(world, member, g, epochs)) {
+        myr_nic_group_leave(&member->group[g]);
+        member->left[g] = true;
     }
 }
 
@@ -212,8 +412,10 @@ static bool is_over(const struct world *world, uint32_t epochs)
 {
     bool over = true;
     for (uint32_t n = 0; over && n < world->nodes; ++n) {
-        for (uint32_t g = 0; over && g < world->groups; ++g) {
-            over = epochs == *world->member[n][0].group[g].done;
+        for (uint32_t l = 0; over && l < world->locals; ++l) {
+            for (uint32_t g = 0; over && g < world->groups; ++g) {
+                over = has_finished(world, &world->member[n][l], g, epochs);
+            }
         }
     }
     return over;
@@ -230,28 +432,74 @@ static struct nicbarr_choice any_choice(uint64_t *random, uint32_t nodes)
     return choice;
 }
 
+/* Until nothing is held but pairs, and what each device takes. */
+static void wait_for_quiet(struct world *world)
+{
+    while (verbs_double_held() != verbs_double_pairs() + 3 * world->nodes * world->locals) {
+        myr_verbs_poll(&world->member[crew_below(&world->random, world->nodes)][0].nic);
+        (void)verbs_double_step();
+    }
+}
+
+/* Any groups, on any number of nodes. */
+static void play_game(uint64_t *random, uint32_t unit_most, bool broadcasts)
+{
+    const uint32_t nodes = 2 + crew_below(random, MOST_NODES - 1);
+    const uint32_t locals = 1 + crew_below(random, MOST_LOCALS);
+    struct world *world = world_of(0 == crew_below(random, 2) ? one_card : plain_card, nodes,
+                                   locals, crew_random(random));
+    world->groups = 1 + crew_below(random, GROUPS);
+    world->unit_most = unit_most;
+    world->broadcasts = broadcasts;
+    for (uint32_t g = 0; g < world->groups; ++g) {
+        struct nicbarr_choice choice = any_choice(random, nodes);
+        if (broadcasts) {
+            choice = (struct nicbarr_choice){NICBARR_DISSEMINATION, 1 + crew_below(random, 3), 1};
+        } else if (0 != unit_most && nodes > 2 && 0 == crew_below(random, 4)) {
+            choice = (struct nicbarr_choice){NICBARR_ROOTED, nodes - 1, 1};
+        }
+        assert_true(join(world, g, choice));
+    }
+    while (!is_over(world, EPOCHS)) {
+        move(world, EPOCHS);
+        leave_some(world, EPOCHS);
+    }
+    for (uint32_t g = 0; g < world->groups; ++g) {
+        leave(world, g);
+    }
+    if (0 == unit_most) { /* all is said and done */
+        assert_int_equal(verbs_double_held(), verbs_double_pairs() + 3 * nodes * locals);
+    } else if (0 != crew_below(random, 4)) {
+        wait_for_quiet(world);
+    }
+    world_free(world);
+    assert_int_equal(verbs_double_held(), 0);
+}
+
 static void test_games(void **state)
 {
     uint64_t random = crew_seed();
     (void)state;
     for (uint32_t game = 0; game < 150; ++game) {
-        const uint32_t nodes = 2 + crew_below(&random, MOST_NODES - 1);
-        const uint32_t locals = 1 + crew_below(&random, MOST_LOCALS);
-        struct world *world = world_new(nodes, locals, crew_random(&random));
-        world->groups = 1 + crew_below(&random, GROUPS);
-        for (uint32_t g = 0; g < world->groups; ++g) {
-            assert_true(join(world, g, any_choice(&random, nodes)));
-        }
-        while (!is_over(world, EPOCHS)) {
-            move(world, EPOCHS);
-        }
-        for (uint32_t g = 0; g < world->groups; ++g) {
-            leave(world, g);
-        }
-        /* What others had to say has come: all memory is given back. */
-        assert_int_equal(verbs_double_held(), verbs_double_pairs() + 3 * nodes * locals);
-        world_free(world);
-        assert_int_equal(verbs_double_held(), 0);
+        play_game(&random, 0, false);
+    }
+}
+
+static void test_games_with_data(void **state)
+{
+    uint64_t random = crew_seed() + 3;
+    (void)state;
+    for (uint32_t game = 0; game < 100; ++game) {
+        play_game(&random, 16 + 8 * crew_below(&random, 100), false);
+    }
+}
+
+static void test_games_with_broadcasts(void **state)
+{
+    uint64_t random = crew_seed() + 4;
+    (void)state;
+    for (uint32_t game = 0; game < 60; ++game) {
+        play_game(&random, 8 + 8 * crew_below(&random, 150), true);
     }
 }
 
@@ -307,6 +555,49 @@ static void test_card_is_gone(void **state)
                 (void)verbs_double_step();
             }
             now_us += 300000;
+        }
+        leave(world, 0);
+        world_free(world);
+        assert_int_equal(verbs_double_held(), 0);
+    }
+}
+
+/* Who waits for a block hears of its parent in the tree, or that a node is missing. */
+static void test_root_is_late_or_gone(void **state)
+{
+    uint64_t random = crew_seed() + 5;
+    (void)state;
+    for (uint32_t game = 0; game < 60; ++game) {
+        const uint32_t nodes = 2 + crew_below(&random, MOST_NODES - 1);
+        const uint32_t root = crew_below(&random, nodes);
+        struct world *world = world_new(nodes, 1, crew_random(&random));
+        const bool gone = 0 == crew_below(&random, 2);
+        uint32_t know = 0;
+        world->unit_most = 64;
+        world->broadcasts = true;
+        assert_true(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 1, 1}));
+        for (uint32_t n = 0; n < nodes; ++n) {
+            myr_nic_bcast_begin(&world->member[n][0].group[0], root);
+        }
+        if (gone) {
+            verbs_double_remove(world->member[root][0].nic.device.context);
+        }
+        while (nodes - 1 != know) {
+            know = 0;
+            for (uint32_t n = 0; n < nodes; ++n) {
+                struct myr_nic_group *group = &world->member[n][0].group[0];
+                struct mcp_missing missing;
+                uint32_t node;
+                if (n == root) {
+                    continue;
+                }
+                group->player->bcast_ask(group, root, 1);
+                (void)group->player->poll(group);
+                assert_true(myr_nic_bcast_missing(group, &missing));
+                know += gone ? myr_nic_group_failed(group, &node) : 0 != missing.heard_ms;
+                assert_true(gone || !myr_nic_group_failed(group, &node));
+                (void)verbs_double_step();
+            }
         }
         leave(world, 0);
         world_free(world);
@@ -483,8 +774,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_games),
+        cmocka_unit_test(test_games_with_data),
+        cmocka_unit_test(test_games_with_broadcasts),
         cmocka_unit_test(test_pairs_are_shared),
         cmocka_unit_test(test_card_is_gone),
+        cmocka_unit_test(test_root_is_late_or_gone),
         cmocka_unit_test(test_last_words),
         cmocka_unit_test(test_late_ones_are_heard_of),
         cmocka_unit_test(test_refusals),

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Making groups that are played by RDMA writes; see verbs.h.
+ *
+ * A group lies in the node's segment. The node's first process registers that memory, has queue
+ * pairs to its peers, and says both to the other nodes; with what they say it connects.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libmyr/group_player.h"
+#include "libmyr/nic_bcast.h"
+#include "libmyr/nic_data.h"
+#include "libmyr/segment.h"
+#include "libmyr/verbs/verbs.h"
+
+enum { GROUP_RECORD = 0x76 /* id of the records' keys: "v" */ };
+
+/* The nodes that a schedule has messages from or to, in the order of their numbers. */
+struct peers {
+    uint32_t count, node[MYR_VERBS_PEERS];
+};
+
+/* False when out of memory, or if they are too many. */
+static bool find_peers(const struct myr_schedule *schedule, uint32_t nodes, struct peers *peers)
+{
+    bool *is_peer = calloc(nodes, sizeof(*is_peer));
+    bool good = NULL != is_peer;
+    *peers = (struct peers){.count = 0};
+    for (uint32_t p = 0; good && p < schedule->npeers; ++p) {
+        is_peer[schedule->peers[p]] = true;
+    }
+    for (uint32_t n = 0; good && n < nodes; ++n) {
+        good = !is_peer[n] || peers->count < MYR_VERBS_PEERS;
+        if (good && is_peer[n]) {
+            peers->node[peers->count++] = n;
+        }
+    }
+    free(is_peer);
+    return good;
+}
+
+static struct myr_verbs_peer *peer_of(struct myr_verbs_group *own, uint32_t node)
+{
+    uint32_t p = 0;
+    while (own->peer[p].node != node) {
+        ++p;
+    }
+    return &own->peer[p];
+}
+
+/* Where the parts of a group lie in its record, bytes. All processes of the node come to the same.
+ */
+struct layout {
+    size_t landing, staging, group, buffers, data, end;
+    uint32_t stride;
+};
+
+static size_t lines(size_t bytes)
+{
+    return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+}
+
+static struct layout layout_of(const struct myr_schedule *schedule, uint32_t locals,
+                               const struct myr_nic_data *data, const struct myr_nic_bcast *bcast)
+{
+    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
+    struct layout layout = {.landing =
+                                lines(sizeof(struct myr_verbs_shared) + sizeof(myr_word) * locals)};
+    uint32_t landings = 0, stagings = 0;
+    size_t buffers = 0, shared = 0;
+    if (NULL != data) {
+        layout.stride = myr_verbs_stride(data->carry.most * data->unit_most);
+        landings = 2 * lengths.waits;
+        stagings = 2 * lengths.sends;
+        buffers = (size_t)2 * data->carry.places * data->unit_most;
+        shared = myr_nic_data_bytes(locals, data->unit_most);
+    }
+    if (NULL != bcast) {
+        layout.stride =
+            myr_verbs_stride(bcast->slot_bytes - (uint32_t)sizeof(struct mcp_bcast_slot));
+        landings = bcast->window;
+        buffers = (size_t)bcast->window * bcast->slot_bytes;
+    }
+    layout.staging = layout.landing + (size_t)landings * layout.stride;
+    layout.group = layout.staging + (size_t)stagings * layout.stride;
+    layout.buffers = layout.group + mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
+    layout.data = layout.buffers + lines(buffers);
+    layout.end = layout.data + shared;
+    return layout;
+}
+
+/* Join the group's record. */
+static enum myr_status take_record(const struct myr_nic_members *members,
+                                   const struct myr_schedule *schedule, struct myr_nic_group *group,
+                                   struct myr_verbs_group *own, struct myr_error *error)
+{
+    const struct layout layout = layout_of(schedule, members->locals, group->data, group->bcast);
+    const struct myr_key key = {.scope = members->key, .id = GROUP_RECORD};
+    own->record = myr_record_join(group->segment, &key, members->locals, layout.end, 0, error);
+    if (NULL == own->record) {
+        return MYR_ERR_FULL;
+    }
+    uint8_t *begin = own->record->slots;
+    own->shared = (struct myr_verbs_shared *)begin;
+    own->arrivals = (myr_word *)(own->shared + 1);
+    own->landing = begin + layout.landing;
+    own->staging = begin + layout.staging;
+    own->stride = layout.stride;
+    own->mcp = (struct mcp_group *)(begin + layout.group);
+    own->data = group->data;
+    own->next_bcast = 1;
+    group->own = own;
+    group->done = group->watched = &own->mcp->done;
+    group->arrivals = own->arrivals;
+    group->record = own->record;
+    if (NULL != group->data) {
+        struct myr_nic_data *data = group->data;
+        data->buffers[0] = begin + layout.buffers;
+        data->buffers[1] = data->buffers[0] + (size_t)data->carry.places * data->unit_most;
+        data->shared = (struct myr_node_data *)(begin + layout.data);
+    }
+    if (NULL != group->bcast) {
+        group->bcast->slots = begin + layout.buffers;
+    }
+    return MYR_OK;
+}
+
+static enum myr_status fill(const struct myr_nic_group *group,
+                            const struct myr_nic_members *members,
+                            const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
+                            const void *context, struct myr_error *error)
+{
+    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
+    const struct myr_nic_data *data = group->data;
+    const struct myr_nic_bcast *bcast = group->bcast;
+    struct myr_verbs_group *own = group->own;
+    struct mcp_group *mcp = own->mcp;
+    mcp_group_init(mcp, members->key, members->nodes, members->node, lengths.steps, lengths.sends,
+                   lengths.waits, 0);
+    mcp->secret = members->secret;
+    if (NULL != data) {
+        mcp->places = data->carry.places;
+        mcp->unit_most = data->unit_most;
+    }
+    if (NULL != bcast) {
+        mcp->window = bcast->window;
+        mcp->slot_bytes = bcast->slot_bytes;
+        memset(mcp_group_window(mcp), 0, (size_t)bcast->window * bcast->slot_bytes);
+    }
+    if (!myr_fill_tables(schedule, members->node, schedule_of, context, data, bcast,
+                         mcp_group_steps(mcp), mcp_group_sends(mcp))) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
+        struct mcp_peer *peer = &mcp_group_sends(mcp)[p];
+        peer->link = (mcp_link)(peer_of(own, peer->node) - own->peer);
+    }
+    return MYR_OK;
+}
+
+static enum myr_status register_it(struct myr_verbs *nic, struct myr_verbs_group *own, size_t bytes,
+                                   struct myr_error *error)
+{
+    own->memory = nic->device.calls->reg_mr(nic->device.pd, own->shared, bytes,
+                                            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    return NULL != own->memory
+               ? MYR_OK
+               : myr_fail(error, MYR_ERR_SYSTEM, errno,
+                          "the RDMA device %s cannot register memory (is the limit of locked "
+                          "memory, ulimit -l, large enough?)",
+                          nic->device.name);
+}
+
+/* Have links to all peers, and say their queue pairs. */
+static enum myr_status hold_links(struct myr_verbs *nic, struct myr_verbs_group *own,
+                                  const struct myr_nic_members *members, const struct peers *peers,
+                                  struct myr_verbs_blob *blob, struct myr_error *error)
+{
+    for (; own->peers < peers->count; ++own->peers) {
+        struct myr_verbs_peer *peer = &own->peer[own->peers];
+        const uint32_t node = peers->node[own->peers];
+        *peer = (struct myr_verbs_peer){.node = node};
+        peer->link = myr_verbs_link(nic, members->names[node]->key, members->firsts[node], error);
+        if (NULL == peer->link) {
+            return MYR_ERR_SYSTEM;
+        }
+        blob->queue_pair[own->peers] = peer->link->qp->qp_num;
+    }
+    return MYR_OK;
+}
+
+/* The part of the node's first process. */
+static enum myr_status make_part(const struct myr_nic_group *group,
+                                 const struct myr_nic_members *members,
+                                 const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
+                                 const void *context, struct myr_verbs_blob *blob,
+                                 struct myr_error *error)
+{
+    struct myr_verbs *nic = group->nic;
+    struct myr_verbs_group *own = group->own;
+    struct peers peers;
+    own->plays = true;
+    if (!find_peers(schedule, members->nodes, &peers)) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    pthread_mutex_lock(&nic->mutex);
+    enum myr_status status = hold_links(nic, own, members, &peers, blob, error);
+    pthread_mutex_unlock(&nic->mutex);
+    if (MYR_OK == status) {
+        status = fill(group, members, schedule, schedule_of, context, error);
+    }
+    if (MYR_OK == status) {
+        const struct layout layout =
+            layout_of(schedule, members->locals, group->data, group->bcast);
+        status = register_it(nic, own, layout.buffers, error);
+    }
+    if (MYR_OK == status) {
+        myr_verbs_device_address(&nic->device, &blob->address);
+        blob->key = own->memory->rkey;
+        blob->arrivals = (uintptr_t)mcp_group_arrivals(own->mcp);
+        blob->told = (uintptr_t)&own->shared->told;
+        blob->landing = (uintptr_t)own->landing;
+    }
+    return status;
+}
+
+/* What it takes to carry data or to broadcast, and the node's part. */
+static enum myr_status prepare(struct myr_nic_group *group, const struct myr_nic_members *members,
+                               const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
+                               const void *context, struct myr_verbs_blob *blob,
+                               struct myr_error *error)
+{
+    struct myr_verbs_group *own =
+        calloc(1, sizeof(*own) + MYR_VERBS_PEERS * sizeof(struct myr_verbs_peer));
+    if (NULL == own) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    own->locals = members->locals;
+    enum myr_status status =
+        myr_nic_data_new(members, schedule_of, context, UINT32_MAX, &group->data, error);
+    if (MYR_OK == status) {
+        status = myr_nic_bcast_new(members, schedule, &group->bcast, error);
+    }
+    if (MYR_OK == status) {
+        status = take_record(members, schedule, group, own, error);
+    }
+    if (MYR_OK != status) {
+        myr_nic_data_free(group->data);
+        myr_nic_bcast_free(group->bcast);
+        group->data = NULL;
+        group->bcast = NULL;
+        free(own);
+        return status;
+    }
+    group->player = &myr_verbs_player;
+    if (0 == members->local) {
+        status = make_part(group, members, schedule, schedule_of, context, blob, error);
+    }
+    if (MYR_OK != status) {
+        myr_nic_group_leave(group);
+    }
+    return status;
+}
+
+enum myr_status myr_verbs_prepare(struct myr_verbs *nic, struct myr_waiter *waiter,
+                                  const struct myr_nic_members *members,
+                                  myr_schedule_fn schedule_of, const void *context,
+                                  struct myr_nic_group *group, void *blob, struct myr_error *error)
+{
+    struct myr_schedule schedule;
+    struct myr_verbs_blob said = {.key = 0};
+    *group = (struct myr_nic_group){
+        .locals = members->locals,
+        .local = members->local,
+        .waiter = waiter,
+        .segment = nic->segment,
+        .nic = nic,
+    };
+    if (!schedule_of(context, members->node, &schedule)) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    const enum myr_status status =
+        prepare(group, members, &schedule, schedule_of, context, &said, error);
+    free(schedule.steps);
+    memcpy(blob, &said, sizeof(said));
+    return status;
+}
+
+/* Which of its queue pairs has node `of` for this node? 0: none. */
+static uint32_t pair_for(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
+                         const void *context, uint32_t of, const struct myr_verbs_blob *blob)
+{
+    struct myr_schedule schedule;
+    struct peers peers;
+    uint32_t pair = 0;
+    if (!schedule_of(context, of, &schedule)) {
+        return 0;
+    }
+    if (find_peers(&schedule, members->nodes, &peers)) {
+        for (uint32_t p = 0; p < peers.count; ++p) {
+            pair = peers.node[p] == members->node ? blob->queue_pair[p] : pair;
+        }
+    }
+    free(schedule.steps);
+    return pair;
+}
+
+static enum myr_status connect_all(struct myr_verbs *nic, struct myr_verbs_group *own,
+                                   const struct myr_nic_members *members,
+                                   myr_schedule_fn schedule_of, const void *context,
+                                   const uint8_t *blobs, struct myr_error *error)
+{
+    enum myr_status status = MYR_OK;
+    for (uint32_t p = 0; MYR_OK == status && p < own->peers; ++p) {
+        struct myr_verbs_peer *peer = &own->peer[p];
+        struct myr_verbs_blob blob;
+        memcpy(&blob, blobs + (size_t)peer->node * sizeof(blob), sizeof(blob));
+        peer->key = blob.key;
+        peer->arrivals = blob.arrivals;
+        peer->told = blob.told;
+        peer->landing = blob.landing;
+        status =
+            myr_verbs_connect(nic, peer->link, &blob.address,
+                              pair_for(members, schedule_of, context, peer->node, &blob), error);
+    }
+    return status;
+}
+
+enum myr_status myr_verbs_join(struct myr_verbs *nic, const struct myr_nic_members *members,
+                               myr_schedule_fn schedule_of, const void *context, const void *blobs,
+                               struct myr_nic_group *group, struct myr_error *error)
+{
+    struct myr_verbs_group *own = group->own;
+    if (!own->plays) {
+        return MYR_OK;
+    }
+    pthread_mutex_lock(&nic->mutex);
+    enum myr_status status = connect_all(nic, own, members, schedule_of, context, blobs, error);
+    struct myr_verbs_group **groups =
+        MYR_OK == status ? realloc(nic->group, (nic->groups + 1) * sizeof(struct myr_verbs_group *))
+                         : NULL;
+    if (NULL != groups) {
+        nic->group = groups;
+        nic->group[nic->groups++] = own;
+    } else if (MYR_OK == status) {
+        status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    pthread_mutex_unlock(&nic->mutex);
+    if (MYR_OK != status) {
+        myr_nic_group_leave(group);
+    }
+    return status;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages that carry data, and broadcasts; see verbs.h.
+ *
+ * The engine says what is to be sent and where a payload goes (engine.h, bcast.h), as it does in
+ * every NIC. Here parcels are written into peers' landing places, and what has landed is taken.
+ *
+ * A parcel lies at the end of its place, its header behind the payload. So the epoch is in the last
+ * packet of a write, and whoever has seen it knows that the card has taken all of them: then the
+ * memory may be given back.
+ *
+ * Broadcasts are handed on in the order of their numbers. Blocks of different roots may come in
+ * another one, but a host reads them in that order, too. A root of this node puts its parcel where
+ * one from another node would land.
+ */
+#include <string.h>
+
+#include "firmware/bcast.h"
+#include "libmyr/verbs/verbs.h"
+
+uint32_t myr_verbs_stride(uint32_t payload)
+{
+    return (MCP_COLLECTIVE_BYTES + payload + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+}
+
+static uint8_t *payload_in(const struct myr_verbs_group *own, const uint8_t *place, uint32_t bytes)
+{
+    return (uint8_t *)place + own->stride - MCP_COLLECTIVE_BYTES - bytes;
+}
+
+static uint8_t *header_in(const struct myr_verbs_group *own, const uint8_t *place)
+{
+    return payload_in(own, place, 0);
+}
+
+static void pack(const struct myr_verbs_group *own, uint8_t *place, struct mcp_message *message,
+                 const void *payload)
+{
+    mcp_seal(&message->header, &own->mcp->secret, payload, message->bytes);
+    memcpy(payload_in(own, place, message->bytes), payload, message->bytes);
+    memcpy(header_in(own, place), &message->header, MCP_COLLECTIVE_BYTES);
+}
+
+/* Is the parcel of this epoch or broadcast here, all of it? Then its payload, else NULL. */
+static const uint8_t *look_in(const struct myr_verbs_group *own, const uint8_t *place, uint8_t type,
+                              uint32_t number, struct mcp_header *header)
+{
+    const struct mcp_header *seen = (const struct mcp_header *)header_in(own, place);
+    if (number != myr_observe((const myr_word *)&seen->collective.epoch)) {
+        return NULL;
+    }
+    memcpy(header, seen, MCP_COLLECTIVE_BYTES);
+    if (type != header->type || number != header->collective.epoch ||
+        header->payload_bytes > own->stride - MCP_COLLECTIVE_BYTES) {
+        return NULL;
+    }
+    const uint8_t *payload = payload_in(own, place, header->payload_bytes);
+    return mcp_genuine(header, &own->mcp->secret, payload) ? payload : NULL;
+}
+
+/* Write what is in this place into a peer's landing place of that number. */
+static void write_parcel(struct myr_verbs *nic, struct myr_verbs_group *own,
+                         struct myr_verbs_peer *peer, uint32_t landing, const uint8_t *place,
+                         uint32_t payload)
+{
+    const uint32_t bytes = MCP_COLLECTIVE_BYTES + payload;
+    myr_verbs_write(nic, peer->link, peer->landing + (landing + UINT64_C(1)) * own->stride - bytes,
+                    peer->key, payload_in(own, place, payload), bytes, own->memory->lkey);
+    peer->posted = peer->link->posted;
+}
+
+/* ---- messages of a barrier with data ---- */
+
+static uint32_t place_of(uint32_t slot, uint32_t epoch)
+{
+    return 2 * slot + epoch % 2;
+}
+
+void myr_verbs_send(struct myr_verbs *nic, struct myr_verbs_group *own, struct mcp_message *message)
+{
+    const struct mcp_collective_part *part = &message->header.collective;
+    uint8_t *place = own->staging + (size_t)place_of(message->peer, part->epoch) * own->stride;
+    pack(own, place, message, mcp_group_buffer(own->mcp, part->epoch));
+    write_parcel(nic, own, &own->peer[message->to], place_of(part->slot, part->epoch), place,
+                 message->bytes);
+}
+
+/* The message in this slot has come: keep its payload. */
+static bool keep(struct mcp_group *mcp, uint32_t slot, uint32_t epoch, const uint8_t *payload,
+                 uint32_t bytes)
+{
+    uint32_t offset;
+    if (MCP_RECORDED != mcp_group_claim(mcp, slot, epoch, &bytes, &offset)) {
+        return false;
+    }
+    memcpy(mcp_group_buffer(mcp, epoch) + offset, payload, bytes);
+    (void)mcp_group_record(mcp, slot, epoch);
+    return true;
+}
+
+bool myr_verbs_take(struct myr_verbs_group *own)
+{
+    struct mcp_message missing;
+    uint32_t cursor = 0;
+    bool any = false;
+    while (mcp_group_missing(own->mcp, &cursor, &missing)) {
+        const struct mcp_collective_part *part = &missing.header.collective;
+        const uint8_t *place =
+            own->landing + (size_t)place_of(part->slot, part->epoch) * own->stride;
+        struct mcp_header header;
+        const uint8_t *payload = look_in(own, place, MCP_ARRIVE, part->epoch, &header);
+        if (NULL != payload &&
+            keep(own->mcp, part->slot, part->epoch, payload, header.payload_bytes)) {
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* ---- broadcasts ---- */
+
+struct mcp_bcast_slot *myr_verbs_slot(const struct myr_verbs_group *own, uint32_t number)
+{
+    struct mcp_group *mcp = own->mcp;
+    return (struct mcp_bcast_slot *)(mcp_group_window(mcp) +
+                                     mcp_bcast_place(mcp->window, mcp->slot_bytes, number));
+}
+
+static uint32_t landing_of(const struct myr_verbs_group *own, uint32_t number)
+{
+    return number & (own->mcp->window - 1);
+}
+
+/* Where this node's processes read it. */
+static void show(struct mcp_bcast_slot *slot, uint32_t number, const void *block, uint32_t bytes)
+{
+    memcpy(slot + 1, block, bytes);
+    slot->bytes = bytes;
+    myr_publish(&slot->number, number);
+    myr_verbs_wake(&slot->number);
+}
+
+void myr_verbs_bcast(struct myr_verbs_group *own, uint32_t number, const void *block,
+                     uint32_t bytes)
+{
+    struct mcp_group *mcp = own->mcp;
+    struct mcp_bcast_slot *slot = myr_verbs_slot(own, number);
+    struct mcp_message message;
+    if (number == myr_glance(&slot->number) || 0 != myr_observe(&mcp->failed)) {
+        return;
+    }
+    mcp_bcast_message(mcp, 0, mcp->node, number, bytes, &message);
+    pack(own, own->landing + (size_t)landing_of(own, number) * own->stride, &message, block);
+    show(slot, number, block, bytes);
+}
+
+/* Hand on the next block, if it is here. */
+static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
+{
+    struct mcp_group *mcp = own->mcp;
+    const uint32_t number = own->next_bcast, landing = landing_of(own, number);
+    const uint8_t *place = own->landing + (size_t)landing * own->stride;
+    struct mcp_bcast_slot *slot = myr_verbs_slot(own, number);
+    struct mcp_header header;
+    const uint8_t *block = look_in(own, place, MCP_BCAST, number, &header);
+    if (NULL == block) {
+        return false;
+    }
+    const uint32_t root = header.collective.slot;
+    switch (mcp_bcast_take(mcp, root, myr_glance(&slot->number), number, header.payload_bytes)) {
+    case MCP_IMPLAUSIBLE: /* the root is ahead of what this node has said so far */
+        return false;
+    case MCP_RECORDED:
+        show(slot, number, block, header.payload_bytes);
+        break;
+    default: /* the root is on this node, and has shown it */
+        break;
+    }
+    for (uint32_t s = 0; s < mcp->nsends; ++s) {
+        if (mcp_bcast_child(mcp, s, root)) {
+            write_parcel(nic, own, &own->peer[mcp_group_sends(mcp)[s].link], landing, place,
+                         header.payload_bytes);
+        }
+    }
+    ++nic->counters.broadcasts;
+    ++own->next_bcast;
+    return true;
+}
+
+void myr_verbs_hand_on(struct myr_verbs *nic, struct myr_verbs_group *own)
+{
+    /* Those before were handed on, or left out by a barrier. */
+    const uint32_t over = own->mcp->started * (own->mcp->window / 2);
+    if (myr_epoch_reached(over, own->next_bcast)) {
+        own->next_bcast = over + 1;
+    }
+    while (hand_on_one(nic, own)) {
+        continue;
+    }
+}
