@@ -1,24 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Barriers by RDMA writes, against Open MPI's own over UCX on the same devices, and over TCP:
+# Collectives by RDMA writes, against Open MPI's own over UCX on the same devices, and over TCP:
 #
-#     bench/verbs.sh [-n ROUNDS] [-a ALGORITHM] [HOSTSxPER-HOST...]          # default: 2x1 4x1
+#     bench/verbs.sh [-n ROUNDS] [-a ALGORITHM] [-o OPERATION] [-m BYTES] [HOSTSxPER-HOST...]
 #
+# OPERATION is barrier, allreduce or bcast (barrier); BYTES are its size (8); hosts are 2x1 and 4x1 if
+# nothing else is said.
 # Hosts are those of a virtual machine with soft-RoCE devices (verbshosts): emulated processors, two for
 # all hosts. So compare figures of one line only. Short jobs take turns, UCX, TCP, UCX, ..., ROUNDS (5)
 # of each; within each job nicbarr's barrier and Open MPI's own take turns (nicbarr_bench). Microseconds;
 # the quartiles are those of the ratios over the rounds. ALGORITHM is dissemination:1 by default. The
-# limit is a write of 8 bytes from the first host to the second, as perftest's ib_write_lat has it, times
+# limit is a write of BYTES from the first host to the second, as perftest's ib_write_lat has it, times
 # the rounds of dissemination; it is 0 where perftest is not there. Uses what ./setup.sh check has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
 
-rounds=5 algorithm=dissemination:1
-while getopts n:a: option; do
+rounds=5 algorithm=dissemination:1 operation=barrier bytes=8
+while getopts n:a:o:m: option; do
     case $option in
         n) rounds=$OPTARG ;;
         a) algorithm=$OPTARG ;;
+        o) operation=$OPTARG ;;
+        m) bytes=$OPTARG ;;
         *) usage ;;
     esac
 done
@@ -30,22 +34,25 @@ cd "$top"
 . ./env.sh
 # shellcheck source=bench/quantiles.sh
 . bench/quantiles.sh
-export quantiles OMPI_MCA_coll_nicbarr_cache=none rounds algorithm
+export quantiles OMPI_MCA_coll_nicbarr_cache=none rounds algorithm operation bytes
 
 # The medians of one job: nicbarr's, Open MPI's, how many times faster.
 job() { # MPIRUN-OPTION...
-    "$VERBSHOSTS_MPIRUN" "$@" --mca coll_nicbarr_algorithm "$algorithm@verbs" nicbarr_bench \
-        -a nicbarr,tuned,basic,libnbc -b ^nicbarr -c 40 -x 100 2> /dev/null |
-        awk 'NF == 4 && ($1 == "A" || $1 == "B" || $1 == "B/A") { printf "%s ", $3 }'
+    local size=()
+    [ "$operation" = barrier ] || size=(-m "$bytes:$bytes")
+    "$VERBSHOSTS_MPIRUN" "$@" --mca coll_nicbarr_algorithm "$algorithm@verbs" \
+        --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring \
+        nicbarr_bench "$operation" "${size[@]}" -a nicbarr,tuned,basic,libnbc -b ^nicbarr -c 40 -x 100 2> /dev/null |
+        awk '/^# (microseconds|ratio)/ { on = 1 } on && /^(A|B|B\/A) / { printf "%s ", $(NF - 1) }'
 }
 limit() { # a write one way
     local server
     command -v ib_write_lat > /dev/null || { echo 0; return; }
-    "$VERBSHOSTS_RUN" 1 ib_write_lat -d rxe1 -x 1 -n 2000 -s 8 > /dev/null 2>&1 &
+    "$VERBSHOSTS_RUN" 1 ib_write_lat -d rxe1 -x 1 -n 2000 -s "$bytes" > /dev/null 2>&1 &
     server=$!
     until grep -qi ':4853 ' /proc/net/tcp /proc/net/tcp6 || ! kill -0 $server; do sleep 0.1; done # its port
-    "$VERBSHOSTS_RUN" 2 ib_write_lat -d rxe2 -x 1 -n 2000 -s 8 10.78.0.1 2> /dev/null |
-        awk '$1 == 8 && NF > 5 { print $5 }'
+    "$VERBSHOSTS_RUN" 2 ib_write_lat -d rxe2 -x 1 -n 2000 -s "$bytes" 10.78.0.1 2> /dev/null |
+        awk -v bytes="$bytes" '$1 == bytes && NF > 5 { print $5 }'
     wait $server
 }
 layout() { # HOSTSxPER-HOST
@@ -65,7 +72,7 @@ layout() { # HOSTSxPER-HOST
 }
 export -f job limit layout
 
-echo "$algorithm, medians of $rounds jobs each in turns, microseconds; quartile, median, quartile of the ratios"
+echo "$operation, $algorithm, medians of $rounds jobs each in turns, microseconds; quartile, median, quartile of the ratios"
 printf '%-6s|%9s%9s%9s%9s |%18s |%18s\n' hosts limit verbs UCX TCP "UCX / verbs" "TCP / verbs"
 for one in "${layouts[@]}"; do
     # shellcheck disable=SC2016 # expanded inside
