@@ -111,9 +111,12 @@ static bool describe(const struct count *count, struct nicbarr_nodes *nodes)
     nodes->node = count->nodes.of[count->rank];
     /* (As above.) NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI) */
     nodes->firsts = calloc(nodes->nodes, sizeof(*nodes->firsts));
-    bool good = NULL != nodes->firsts;
+    /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI) */
+    nodes->ranks = calloc(nodes->nodes, sizeof(*nodes->ranks));
+    bool good = NULL != nodes->firsts && NULL != nodes->ranks;
     for (uint32_t r = count->size; good && r > 0; --r) { /* of a node's, the first comes last */
         nodes->firsts[count->nodes.of[r - 1]] = count->peers[r - 1]->index;
+        nodes->ranks[count->nodes.of[r - 1]] = r - 1;
     }
     for (uint32_t r = 0; r < count->size; ++r) {
         if (nodes->node == count->nodes.of[r]) {
@@ -163,6 +166,7 @@ void nicbarr_nodes_free(struct nicbarr_nodes *nodes)
         free(nodes->names[nic]);
     }
     free(nodes->firsts);
+    free(nodes->ranks);
     free(nodes->of);
     *nodes = (struct nicbarr_nodes){0};
 }

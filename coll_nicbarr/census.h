@@ -44,6 +44,7 @@ struct nicbarr_nodes {
     uint32_t players;       /* bit n: NIC n can play between all of them */
     const struct myr_nic_name **names[NICBARR_NICS_MOST]; /* [nodes]; NULL where it cannot */
     uint32_t *firsts; /* [nodes]: the index in its segment of each node's first process */
+    uint32_t *ranks;  /* [nodes]: that process's rank */
     uint32_t *of;     /* [size]: the node of each rank; NULL for more than NICBARR_DATA_RANKS */
 };
 

@@ -2,9 +2,8 @@
 /*
  * Joining groups of NICs; see groups.h.
  *
- * What a kind gives in its first phase goes to all members in one exchange for all groups: each
- * process puts the blobs of those groups behind each other, and a node's first process speaks for
- * the node.
+ * What a kind gives in its first phase goes to all members in one exchange for all groups: a node's
+ * first process puts the blobs of those groups behind each other, and speaks for the node.
  */
 #include "coll_nicbarr/groups.h"
 
@@ -97,27 +96,21 @@ static void connect_group(const mca_coll_nicbarr_module_t *module, struct nicbar
 
 /* ---- the exchange between them ---- */
 
-/* What each process tells: who it is, then the blobs of all groups that have some, and for each
- * whether it is one. */
-struct letter {
-    uint32_t node, local;
-};
-
+/* What a node's first process tells: the blobs of all groups that have some, and for each whether
+ * it is one. */
 static size_t letter_bytes(const struct nicbarr_joining *list, int count)
 {
     size_t bytes = 0;
     for (int j = 0; j < count; ++j) {
         bytes += 0 == blob_bytes(&list[j]) ? 0 : sizeof(uint32_t) + blob_bytes(&list[j]);
     }
-    return 0 == bytes ? 0 : sizeof(struct letter) + bytes;
+    return bytes;
 }
 
 static void prepare_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_joining *list,
                         int count, uint8_t *letter, struct myr_error *errors)
 {
-    const struct letter who = {module->nodes.node, module->nodes.local};
-    memcpy(letter, &who, sizeof(who));
-    uint8_t *at = letter + sizeof(who);
+    uint8_t *at = letter;
     for (int j = 0; j < count; ++j) {
         const uint32_t bytes = blob_bytes(&list[j]);
         if (0 == bytes) {
@@ -132,41 +125,55 @@ static void prepare_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
     }
 }
 
-/* Put together the blobs that stand at `place` of all letters, by node; false if one is missing. */
-static bool collect(const mca_coll_nicbarr_module_t *module, const uint8_t *letters, int size,
-                    size_t bytes, size_t place, const struct nicbarr_joining *joining,
-                    uint8_t *blobs)
+/* Everybody gets the letters of all nodes, one behind the other. */
+static int exchange(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                    const uint8_t *own, size_t bytes, uint8_t *letters)
 {
-    const uint32_t blob = blob_bytes(joining);
-    const uint32_t nodes = 0 == joining->peers ? module->nodes.nodes : joining->peers + 1;
-    uint32_t found = 0;
-    for (int r = 0; r < size; ++r) {
-        const uint8_t *letter = letters + (size_t)r * bytes;
-        struct letter who;
-        uint32_t good;
-        memcpy(&who, letter, sizeof(who));
-        memcpy(&good, letter + place, sizeof(good));
-        if (0 == who.local && 0 != good && who.node < nodes) {
-            memcpy(blobs + (size_t)who.node * blob, letter + place + sizeof(good), blob);
-            ++found;
-        }
+    const struct nicbarr_nodes *nodes = &module->nodes;
+    const int size = ompi_comm_size(comm);
+    int *counts = calloc((size_t)2 * (size_t)size, sizeof(*counts)), *places = counts + size;
+    if (NULL == counts) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    return found == nodes;
+    for (uint32_t n = 0; n < nodes->nodes; ++n) {
+        counts[nodes->ranks[n]] = (int)bytes;
+        places[nodes->ranks[n]] = (int)(n * bytes);
+    }
+    const int rc = comm->c_coll->coll_allgatherv(own, 0 == nodes->local ? (int)bytes : 0, MPI_BYTE,
+                                                 letters, counts, places, MPI_BYTE, comm,
+                                                 comm->c_coll->coll_allgatherv_module);
+    free(counts);
+    return rc;
+}
+
+/* Put together the blobs that stand at `place` of the nodes' letters; false if one is missing. */
+static bool collect(const uint8_t *letters, size_t bytes, size_t place, uint32_t nodes,
+                    uint32_t blob, uint8_t *blobs)
+{
+    bool all = true;
+    for (uint32_t n = 0; n < nodes; ++n) {
+        const uint8_t *at = letters + n * bytes + place;
+        uint32_t good;
+        memcpy(&good, at, sizeof(good));
+        memcpy(blobs + (size_t)n * blob, at + sizeof(good), blob);
+        all = all && 0 != good;
+    }
+    return all;
 }
 
 static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_joining *list,
-                        int count, const uint8_t *letters, int size, size_t bytes,
-                        struct myr_error *errors)
+                        int count, const uint8_t *letters, size_t bytes, struct myr_error *errors)
 {
     uint8_t *blobs = 0 == bytes ? NULL : malloc((size_t)module->nodes.nodes * MYR_BLOB_MOST);
-    size_t place = sizeof(struct letter);
+    size_t place = 0;
     for (int j = 0; j < count; ++j) {
         const uint32_t blob = blob_bytes(&list[j]);
+        const uint32_t nodes = 0 == list[j].peers ? module->nodes.nodes : list[j].peers + 1;
         struct myr_error *error = &errors[list[j].choice.nic];
         if (NULL != list[j].group && 0 == blob) {
             connect_group(module, &list[j], NULL, error);
         } else if (NULL != list[j].group && !list[j].failed) {
-            if (NULL != blobs && collect(module, letters, size, bytes, place, &list[j], blobs)) {
+            if (NULL != blobs && collect(letters, bytes, place, nodes, blob, blobs)) {
                 connect_group(module, &list[j], blobs, error);
             } else {
                 list[j].failed = true;
@@ -185,21 +192,19 @@ int nicbarr_groups_join(const mca_coll_nicbarr_module_t *module, ompi_communicat
                         struct myr_error errors[NICBARR_NICS_MOST])
 {
     const size_t bytes = letter_bytes(list, count);
-    const int size = ompi_comm_size(comm);
     int rc = OMPI_SUCCESS;
     uint8_t *letters = NULL;
     if (0 != bytes) {
-        letters = calloc((size_t)size + 1, bytes);
+        letters = calloc((size_t)module->nodes.nodes + 1, bytes);
         if (NULL == letters) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
-        uint8_t *own = letters + (size_t)size * bytes;
+        uint8_t *own = letters + module->nodes.nodes * bytes;
         prepare_all(module, list, count, own, errors);
-        rc = comm->c_coll->coll_allgather(own, (int)bytes, MPI_BYTE, letters, (int)bytes, MPI_BYTE,
-                                          comm, comm->c_coll->coll_allgather_module);
+        rc = exchange(module, comm, own, bytes, letters);
     }
     if (OMPI_SUCCESS == rc) {
-        connect_all(module, list, count, letters, size, bytes, errors);
+        connect_all(module, list, count, letters, bytes, errors);
     }
     for (int j = 0; OMPI_SUCCESS != rc && j < count; ++j) { /* what was prepared */
         if (NULL != list[j].group) {

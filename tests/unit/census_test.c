@@ -136,6 +136,7 @@ static void check_plainly(const struct world *world, uint32_t rank,
             fresh = fresh && world->peer[s].nic[FIRST] != world->peer[r].nic[FIRST];
         }
         const bool ours = world->peer[r].nic[FIRST] == world->peer[rank].nic[FIRST];
+        assert_true(!fresh || nodes->ranks[distinct] == r);
         before = fresh && ours ? distinct : before;
         distinct += fresh;
         local = ours && r < rank ? local + 1 : local;
@@ -205,7 +206,7 @@ static void test_a_large_one(void **state)
     printf("%d processes on %d nodes: %.0f us (%.1f ns a process), %zu bytes kept (%.2f a "
            "process), %zu known of each process once a job\n",
            SIZE, NODES, us, us * 1e3 / SIZE, kept, (double)kept / SIZE, sizeof(*peer));
-    assert_true(kept <= NODES * (2 * sizeof(void *) + sizeof(uint32_t)) + 256);
+    assert_true(kept <= NODES * (2 * sizeof(void *) + 2 * sizeof(uint32_t)) + 256);
     nicbarr_nodes_free(&nodes);
     assert_true(mallinfo2().uordblks <= before);
     free(names);
