@@ -161,11 +161,11 @@ cut_off() { # WHAT HOSTS PACKETS MPIRUN-OPTION...: its error is told
     on_hosts --cut "$2" --cut-after "$3" 3 1 --mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3 "${@:4}" &
     job=$!
     until said "$1 [0-9]* on .* will not be completed: no sign of life"; do
-        kill -0 $job 2> /dev/null || break
+        kill -0 "$job" 2> /dev/null || break
         sleep 0.2
     done
-    pkill -TERM -P $job -x timeout
-    wait $job
+    pkill -TERM -P "$job" -x timeout
+    wait "$job"
     said "$1 [0-9]* on .* will not be completed: no sign of life"
 }
 # (All is set up within the first packets; nicbarr's turns alone send more.)
