@@ -28,7 +28,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/inlet.h libmyr/inlet.c \
     libmyr/port.h libmyr/port.c \
     libmyr/nic_thread.h libmyr/nic_thread.c \
-    libmyr/nic_look.h libmyr/nic_look.c \
+    libmyr/nic_look.h libmyr/nic_look.c libmyr/verbs/shown.h \
     libmyr/daemon_words.h libmyr/nic_daemon.h libmyr/nic_daemon.c
 if HAVE_VERBS
 libmyr_libmyr_la_SOURCES += \

@@ -49,36 +49,53 @@ static bool copy(struct source *from, size_t offset, void *to, size_t bytes)
     return true;
 }
 
+/* A copy of the segment's head, which the caller frees; NULL, with `status`, if it cannot be had.
+ */
+static struct myr_sram *copy_head(struct source *from, enum myr_status *status,
+                                  struct myr_error *error)
+{
+    struct myr_sram *sram = malloc(sizeof(*sram));
+    *status = MYR_OK;
+    if (NULL == sram) {
+        *status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+        return NULL;
+    }
+    /* Magic and layout lie at the same place in every version. The rest may not. */
+    if (!copy(from, 0, sram, offsetof(struct myr_sram, limit)) || MYR_SRAM_MAGIC != sram->magic) {
+        *status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "that is no memory of nicbarr's");
+    } else if (MYR_SRAM_LAYOUT != sram->layout) {
+        *status = myr_fail(error, MYR_ERR_FOREIGN, 0,
+                           "it is of another version of nicbarr (layout %u, here %u)",
+                           (unsigned)sram->layout, (unsigned)MYR_SRAM_LAYOUT);
+    } else if (!copy(from, 0, sram, sizeof(*sram))) {
+        *status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "it is cut short");
+    }
+    if (MYR_OK != *status) {
+        free(sram);
+        return NULL;
+    }
+    return sram;
+}
+
 enum myr_status myr_look_at_segment(int fd, struct myr_segment_view *view, struct myr_error *error)
 {
     struct source from = source_of(fd);
-    struct myr_sram *sram = malloc(sizeof(*sram));
-    enum myr_status status = MYR_OK;
+    enum myr_status status;
+    struct myr_sram *sram = copy_head(&from, &status, error);
     if (NULL == sram) {
-        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+        return status;
     }
-    /* Magic and layout lie at the same place in every version. The rest may not. */
-    if (!copy(&from, 0, sram, offsetof(struct myr_sram, limit)) || MYR_SRAM_MAGIC != sram->magic) {
-        status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "that is no memory of nicbarr's");
-    } else if (MYR_SRAM_LAYOUT != sram->layout) {
-        status = myr_fail(error, MYR_ERR_FOREIGN, 0,
-                          "it is of another version of nicbarr (layout %u, here %u)",
-                          (unsigned)sram->layout, (unsigned)MYR_SRAM_LAYOUT);
-    } else if (!copy(&from, 0, sram, sizeof(*sram))) {
-        status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "it is cut short");
-    } else {
-        *view = (struct myr_segment_view){
-            .identity = sram->identity,
-            .limit = sram->limit,
-            .bytes = sram->committed,
-            .full = 0 != sram->full,
-        };
-        for (uint32_t p = 0; p < sram->processes && p < MYR_PROCESSES; ++p) {
-            view->processes += 0 != myr_observe(&sram->process[p].attached);
-        }
+    *view = (struct myr_segment_view){
+        .identity = sram->identity,
+        .limit = sram->limit,
+        .bytes = sram->committed,
+        .full = 0 != sram->full,
+    };
+    for (uint32_t p = 0; p < sram->processes && p < MYR_PROCESSES; ++p) {
+        view->processes += 0 != myr_observe(&sram->process[p].attached);
     }
     free(sram);
-    return status;
+    return MYR_OK;
 }
 
 /* Offset of the record with this key, which is copied; 0 if there is none. */
@@ -265,4 +282,42 @@ void myr_nic_view_free(struct myr_nic_view *view)
     free(view->group);
     view->group = NULL;
     view->groups = 0;
+}
+
+/* ---- RDMA NICs ---- */
+
+static bool look_at_shown(struct source *from, const struct myr_key *key,
+                          struct myr_verbs_shown *shown)
+{
+    struct myr_record head;
+    const uint32_t record = find_record(from, key, &head);
+    return 0 != record &&
+           copy(from, record + offsetof(struct myr_record, slots), shown, sizeof(*shown)) &&
+           MYR_VERBS_SHOWN == shown->layout &&
+           NULL != memchr(shown->device, '\0', sizeof(shown->device));
+}
+
+struct myr_verbs_shown *myr_look_at_rdma(int fd, uint32_t *count)
+{
+    struct source from = source_of(fd);
+    enum myr_status status;
+    struct myr_sram *sram = copy_head(&from, &status, NULL);
+    struct myr_verbs_shown *list = NULL;
+    *count = 0;
+    for (uint32_t p = 0; NULL != sram && p < sram->processes && p < MYR_PROCESSES; ++p) {
+        const struct myr_sram_process *process = &sram->process[p];
+        const struct myr_key key = myr_verbs_shown_key(p, myr_glance(&process->number));
+        struct myr_verbs_shown shown;
+        if (0 == myr_glance(&process->attached) || !look_at_shown(&from, &key, &shown)) {
+            continue;
+        }
+        struct myr_verbs_shown *more = realloc(list, (*count + 1) * sizeof(*list));
+        if (NULL == more) {
+            break;
+        }
+        list = more;
+        list[(*count)++] = shown;
+    }
+    free(sram);
+    return list;
 }

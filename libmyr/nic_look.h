@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "libmyr/nic.h"
+#include "libmyr/verbs/shown.h"
 
 /* What there is to say about a segment. */
 struct myr_segment_view {
@@ -69,5 +70,9 @@ enum myr_status myr_look_at_segment(int fd, struct myr_segment_view *view, struc
  * to myr_nic_view_free() if there is one. */
 enum myr_status myr_look_at_nic(int fd, struct myr_nic_view *view, struct myr_error *error);
 void myr_nic_view_free(struct myr_nic_view *view);
+
+/* The RDMA NICs of the processes of such a segment: a list of *count, which the caller frees; NULL
+ * where there is none. */
+struct myr_verbs_shown *myr_look_at_rdma(int fd, uint32_t *count);
 
 #endif

@@ -255,6 +255,25 @@ static void print_counters(const struct myr_nic_view *nic)
     table_end(&table);
 }
 
+static void print_rdma(const struct segment *segment)
+{
+    uint32_t count;
+    struct myr_verbs_shown *list = myr_look_at_rdma(segment->fd, &count);
+    for (uint32_t i = 0; i < count; ++i) {
+        const struct myr_verbs_shown *nic = &list[i];
+        printf("  RDMA NIC   %s, port %u, of process %u: %u queue pairs", nic->device,
+               (unsigned)nic->port, (unsigned)nic->pid, (unsigned)nic->links);
+        if (0 != nic->broken) {
+            printf(" (%u have failed)", (unsigned)nic->broken);
+        }
+        printf(", %u KiB registered; it plays %u groups: %" PRIu64 " barriers, %" PRIu64
+               " blocks of broadcasts, %" PRIu64 " writes, %" PRIu64 " groups failed\n",
+               (unsigned)(nic->registered >> 10), (unsigned)nic->groups, nic->counters.barriers,
+               nic->counters.broadcasts, nic->counters.packets_sent, nic->counters.failed);
+    }
+    free(list);
+}
+
 static void print_segment(const struct segment *segment, const struct sights *sights, bool all)
 {
     const struct sight *sight = &sights->now;
@@ -281,6 +300,9 @@ static void print_segment(const struct segment *segment, const struct sights *si
                : MYR_ERR_NOT_THERE == sight->nic_status
                    ? "barriers on one node need none, or it was not asked for"
                    : sight->error.text);
+    }
+    if (MYR_OK == sight->segment_status) {
+        print_rdma(segment);
     }
     putchar('\n');
 }
@@ -337,10 +359,21 @@ static json_t *json_of_processes(const struct segment *segment)
     return list;
 }
 
+static json_t *json_of_counters(const struct mcp_counters *counted)
+{
+    json_t *json = json_object();
+    uint64_t counts[COUNTERS];
+    memcpy(counts, counted, sizeof(counts));
+    for (int c = 0; c < COUNTERS; ++c) {
+        json_object_set_new(json, counters[c].name, json_integer((json_int_t)counts[c]));
+    }
+    return json;
+}
+
 /* What all kinds of NICs have. */
 static json_t *json_of_nic(const struct myr_nic_view *nic, const char *kind, const char *run_by)
 {
-    json_t *addresses = json_array(), *groups = json_array(), *counted = json_object();
+    json_t *addresses = json_array(), *groups = json_array();
     const uint64_t now = os_now_ns();
     for (uint32_t a = 0; a < nic->name.count; ++a) {
         char text[INET_ADDRSTRLEN];
@@ -358,15 +391,28 @@ static json_t *json_of_nic(const struct myr_nic_view *nic, const char *kind, con
                               (json_int_t)group->started, "failed", (int)group->failed, "lost",
                               waiting_json_lost(group), "waits", waiting_json(group, now)));
     }
-    uint64_t counts[COUNTERS];
-    counts_of(nic, counts);
-    for (int c = 0; c < COUNTERS; ++c) {
-        json_object_set_new(counted, counters[c].name, json_integer((json_int_t)counts[c]));
-    }
     return json_pack("{s:s, s:o, s:s, s:s, s:I, s:b, s:o, s:o}", "kind", kind, "addresses",
                      addresses, "secrets", secrets_words(), "run_by", run_by, "runner",
                      (json_int_t)nic->runner, "broken", (int)nic->broken, "groups", groups,
-                     "counters", counted);
+                     "counters", json_of_counters(&nic->counters));
+}
+
+static json_t *json_of_rdma(const struct segment *segment)
+{
+    uint32_t count;
+    struct myr_verbs_shown *list = myr_look_at_rdma(segment->fd, &count);
+    json_t *all = json_array();
+    for (uint32_t i = 0; i < count; ++i) {
+        const struct myr_verbs_shown *nic = &list[i];
+        json_array_append_new(
+            all, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "device", nic->device,
+                           "port", (json_int_t)nic->port, "pid", (json_int_t)nic->pid,
+                           "queue_pairs", (json_int_t)nic->links, "failed", (json_int_t)nic->broken,
+                           "registered", (json_int_t)nic->registered, "groups",
+                           (json_int_t)nic->groups, "counters", json_of_counters(&nic->counters)));
+    }
+    free(list);
+    return all;
 }
 
 static json_t *json_of_segment(const struct segment *segment)
@@ -385,6 +431,7 @@ static json_t *json_of_segment(const struct segment *segment)
     }
     if (NULL != json) {
         json_object_set_new(json, "processes", json_of_processes(segment));
+        json_object_set_new(json, "rdma", json_of_rdma(segment));
         json_object_set_new(json, "nic",
                             MYR_OK == sight.nic_status && sight.nic.there
                                 ? json_of_nic(&sight.nic, "soft", runner_words(&sight.nic))

@@ -51,7 +51,7 @@ static void fail(struct myr_verbs *nic, const struct myr_verbs_group *own, uint3
     if (MCP_RECORDED != mcp_group_fail(own->mcp, node)) {
         return;
     }
-    ++nic->counters.failed;
+    ++nic->shown->counters.failed;
     for (uint32_t p = 0; p < own->peers; ++p) {
         const struct myr_verbs_peer *peer = &own->peer[p];
         myr_verbs_write_word(nic, peer->link, peer->told, peer->key, node + 1);
@@ -85,7 +85,7 @@ MYR_HOT static void go_on(struct myr_verbs *nic, struct myr_verbs_group *own)
         }
     } while (0 != mcp->places && myr_verbs_take(own));
     if (before != myr_glance(&mcp->done)) {
-        nic->counters.barriers += myr_glance(&mcp->done) - before;
+        nic->shown->counters.barriers += myr_glance(&mcp->done) - before;
         myr_verbs_wake(&mcp->done);
     }
 }
@@ -135,6 +135,7 @@ static void take_out(struct myr_verbs *nic, const struct myr_verbs_group *own)
     }
     if (g < nic->groups) { /* else it was prepared only */
         nic->group[g] = nic->group[--nic->groups];
+        nic->shown->groups = nic->groups;
     }
 }
 
@@ -154,6 +155,7 @@ static bool is_quiet(const struct myr_verbs_group *own)
 static void give_back(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     if (NULL != own->memory) {
+        nic->shown->registered -= own->memory->length;
         (void)nic->device.calls->dereg_mr(own->memory);
     }
     myr_record_leave(nic->segment, own->record);
@@ -354,27 +356,31 @@ static bool over(const struct myr_nic_group *group)
 }
 
 /* Memory that a card may still write or read stays until none can. */
+static void end(struct myr_verbs *nic, struct myr_verbs_group *own)
+{
+    take_out(nic, own);
+    if (0 != own->mcp->window) { /* a root of this node has shown its block, and left */
+        play(nic, own);
+    }
+    if (is_quiet(own)) {
+        give_back(nic, own);
+    } else {
+        own->next = nic->left;
+        nic->left = own;
+    }
+}
+
 static void leave(struct myr_nic_group *group)
 {
     struct myr_verbs *nic = group->nic;
     struct myr_verbs_group *own = group->own;
-    bool stays = false;
     if (own->plays) {
         pthread_mutex_lock(&nic->mutex);
         own->data = NULL;
         own->last = group->epoch;
-        take_out(nic, own);
-        if (0 != own->mcp->window) { /* a root of this node has shown its block, and left */
-            play(nic, own);
-        }
-        stays = !is_quiet(own);
-        if (stays) {
-            own->next = nic->left;
-            nic->left = own;
-        }
+        end(nic, own);
         pthread_mutex_unlock(&nic->mutex);
-    }
-    if (!stays) {
+    } else {
         give_back(nic, own);
     }
 }

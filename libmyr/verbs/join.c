@@ -165,12 +165,14 @@ static enum myr_status register_it(struct myr_verbs *nic, struct myr_verbs_group
 {
     own->memory = nic->device.calls->reg_mr(nic->device.pd, own->shared, bytes,
                                             IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-    return NULL != own->memory
-               ? MYR_OK
-               : myr_fail(error, MYR_ERR_SYSTEM, errno,
-                          "the RDMA device %s cannot register memory (is the limit of locked "
-                          "memory, ulimit -l, large enough?)",
-                          nic->device.name);
+    if (NULL == own->memory) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno,
+                        "the RDMA device %s cannot register memory (is the limit of locked "
+                        "memory, ulimit -l, large enough?)",
+                        nic->device.name);
+    }
+    nic->shown->registered += own->memory->length;
+    return MYR_OK;
 }
 
 /* Have links to all peers, and say their queue pairs. */
@@ -205,16 +207,15 @@ static enum myr_status make_part(const struct myr_nic_group *group,
     if (!find_peers(schedule, members->nodes, &peers)) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
+    const struct layout layout = layout_of(schedule, members->locals, group->data, group->bcast);
     pthread_mutex_lock(&nic->mutex);
     enum myr_status status = hold_links(nic, own, members, &peers, blob, error);
+    if (MYR_OK == status) {
+        status = register_it(nic, own, layout.buffers, error);
+    }
     pthread_mutex_unlock(&nic->mutex);
     if (MYR_OK == status) {
         status = fill(group, members, schedule, schedule_of, context, error);
-    }
-    if (MYR_OK == status) {
-        const struct layout layout =
-            layout_of(schedule, members->locals, group->data, group->bcast);
-        status = register_it(nic, own, layout.buffers, error);
     }
     if (MYR_OK == status) {
         myr_verbs_device_address(&nic->device, &blob->address);
@@ -344,6 +345,7 @@ enum myr_status myr_verbs_join(struct myr_verbs *nic, const struct myr_nic_membe
     if (NULL != groups) {
         nic->group = groups;
         nic->group[nic->groups++] = own;
+        nic->shown->groups = nic->groups;
     } else if (MYR_OK == status) {
         status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }

@@ -6,8 +6,10 @@
  * travel when a group is made.
  */
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libmyr/segment.h"
 #include "libmyr/verbs/verbs.h"
@@ -38,6 +40,50 @@ static bool has_devices(void)
     return found;
 }
 
+static void show(struct myr_verbs *nic)
+{
+    struct myr_segment *segment = nic->segment;
+    const struct myr_key key =
+        myr_verbs_shown_key(myr_segment_index(segment), myr_segment_number(segment));
+    nic->record = myr_record_join(segment, &key, 1, sizeof(*nic->shown), 0, NULL);
+    nic->shown = NULL == nic->record ? &nic->hidden : (struct myr_verbs_shown *)nic->record->slots;
+    *nic->shown = (struct myr_verbs_shown){
+        .layout = MYR_VERBS_SHOWN, .pid = (uint32_t)getpid(), .port = nic->device.port};
+    snprintf(nic->shown->device, sizeof(nic->shown->device), "%s", nic->device.name);
+}
+
+enum myr_status myr_verbs_open(struct myr_segment *segment, const struct myr_verbs_calls *calls,
+                               const char *wanted, struct myr_verbs **opened,
+                               struct myr_error *error)
+{
+    struct myr_verbs *nic = calloc(1, sizeof(*nic));
+    if (NULL == nic) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    const enum myr_status status = myr_verbs_device_open(calls, wanted, &nic->device, error);
+    if (MYR_OK != status) {
+        free(nic);
+        return status;
+    }
+    nic->segment = segment;
+    pthread_mutex_init(&nic->mutex, NULL);
+    show(nic);
+    *opened = nic;
+    return MYR_OK;
+}
+
+void myr_verbs_close(struct myr_verbs *nic)
+{
+    myr_verbs_hang_up(nic);
+    myr_verbs_clear(nic);
+    myr_verbs_device_close(&nic->device);
+    pthread_mutex_destroy(&nic->mutex);
+    if (NULL != nic->record) {
+        myr_record_leave(nic->segment, nic->record);
+    }
+    free(nic);
+}
+
 static enum myr_status open_verbs(const struct myr_site *site, const char *way,
                                   const union myr_value *values, void **opened,
                                   struct myr_error *error)
@@ -52,30 +98,13 @@ static enum myr_status open_verbs(const struct myr_site *site, const char *way,
                         "libibverbs.so.1 is not there, or too old (on Debian: libibverbs1 and "
                         "ibverbs-providers)");
     }
-    struct myr_verbs *nic = calloc(1, sizeof(*nic));
-    if (NULL == nic) {
-        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
-    }
-    nic->segment = site->segment;
-    const enum myr_status status =
-        myr_verbs_device_open(calls, values[OPTION_DEVICES].text, &nic->device, error);
-    if (MYR_OK != status) {
-        free(nic);
-        return status;
-    }
-    pthread_mutex_init(&nic->mutex, NULL);
-    *opened = nic;
-    return MYR_OK;
+    return myr_verbs_open(site->segment, calls, values[OPTION_DEVICES].text,
+                          (struct myr_verbs **)opened, error);
 }
 
 static void close_verbs(void *opened)
 {
-    struct myr_verbs *nic = opened;
-    myr_verbs_hang_up(nic);
-    myr_verbs_clear(nic);
-    myr_verbs_device_close(&nic->device);
-    pthread_mutex_destroy(&nic->mutex);
-    free(nic);
+    myr_verbs_close(opened);
 }
 
 static void query(const void *opened, struct myr_nic_name *name)
@@ -92,7 +121,7 @@ static uint32_t poll_verbs(void *nic)
 
 static void count(void *opened, struct mcp_counters *counters)
 {
-    *counters = ((const struct myr_verbs *)opened)->counters;
+    *counters = ((const struct myr_verbs *)opened)->shown->counters;
 }
 
 static enum myr_status prepare(void *nic, const struct myr_site *site,

@@ -81,6 +81,12 @@ static struct ibv_qp *make_pair(const struct myr_verbs_device *device, uint32_t 
     return qp;
 }
 
+static void fail(struct myr_verbs *nic, struct myr_verbs_link *link)
+{
+    nic->shown->broken += !link->broken;
+    link->broken = true;
+}
+
 static struct myr_verbs_link *find(const struct myr_verbs *nic, uint64_t node, uint32_t process)
 {
     for (uint32_t l = 0; l < nic->links; ++l) {
@@ -119,6 +125,7 @@ struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint
     }
     if (NULL == link->qp) {
         link->qp = make_pair(&nic->device, &link->inline_most);
+        nic->shown->links += NULL != link->qp;
     }
     if (NULL == link->qp || link->broken) {
         (void)myr_fail(error, MYR_ERR_SYSTEM, NULL == link->qp ? errno : 0,
@@ -193,7 +200,7 @@ enum myr_status myr_verbs_connect(struct myr_verbs *nic, struct myr_verbs_link *
     }
     const int err = make_ready(&nic->device, link->qp, address, remote);
     if (0 != err) {
-        link->broken = true;
+        fail(nic, link);
         return myr_fail(error, MYR_ERR_NOT_THERE, err,
                         "the RDMA device %s finds no way to another node's device (are both in one "
                         "network? see coll_nicbarr_verbs_devices)",
@@ -209,7 +216,7 @@ static void take_report(struct myr_verbs *nic, const struct ibv_wc *report)
 {
     struct myr_verbs_link *link = nic->link[report->wr_id << 1 >> 33];
     if (IBV_WC_SUCCESS != report->status) {
-        link->broken = true;
+        fail(nic, link);
     } else if (0 != report->wr_id >> 63) {
         link->asked = false;
         link->heard_ms = (uint32_t)os_now_ms() | 1; /* 0 is never */
@@ -249,9 +256,9 @@ static void post(struct myr_verbs *nic, struct myr_verbs_link *link, struct ibv_
     request->wr_id = report_id(link->place, link->posted, question);
     request->send_flags |= IBV_SEND_SIGNALED;
     if (0 != ibv_post_send(link->qp, request, &bad)) {
-        link->broken = true;
+        fail(nic, link);
     }
-    if (0 == ++nic->counters.packets_sent % COLLECT_EVERY) {
+    if (0 == ++nic->shown->counters.packets_sent % COLLECT_EVERY) {
         myr_verbs_collect(nic);
     }
 }
@@ -296,4 +303,5 @@ void myr_verbs_hang_up(struct myr_verbs *nic)
     free(nic->link);
     nic->link = NULL;
     nic->links = 0;
+    nic->shown->links = nic->shown->broken = 0;
 }

@@ -182,7 +182,7 @@ static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
                          header.payload_bytes);
         }
     }
-    ++nic->counters.broadcasts;
+    ++nic->shown->counters.broadcasts;
     ++own->next_bcast;
     return true;
 }

@@ -34,10 +34,10 @@
 
 #include <pthread.h>
 
-#include "firmware/counters.h"
 #include "firmware/engine.h"
 #include "libmyr/nic_kind.h"
 #include "libmyr/verbs/calls.h"
+#include "libmyr/verbs/shown.h"
 #include "os/futex.h"
 
 struct myr_verbs_device {
@@ -124,8 +124,17 @@ struct myr_verbs {
     struct myr_verbs_group *left;   /* that it has left, and cards may yet write or read */
     uint32_t links, groups;
     uint32_t next; /* which group is looked at next, see group.c */
-    struct mcp_counters counters;
+    struct myr_verbs_shown *shown;
+    struct myr_record *record;     /* where that lies; NULL: there was no room, so it is */
+    struct myr_verbs_shown hidden; /* ... this, which nobody sees */
 };
+
+/* ---- kind.c ---- */
+
+/* Have a NIC with the best device that is wanted (as myr_verbs_device_open()); and give it back. */
+enum myr_status myr_verbs_open(struct myr_segment *segment, const struct myr_verbs_calls *calls,
+                               const char *wanted, struct myr_verbs **nic, struct myr_error *error);
+void myr_verbs_close(struct myr_verbs *nic);
 
 /* ---- device.c ---- */
 

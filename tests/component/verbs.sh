@@ -123,6 +123,7 @@ something() { # TIMEOUT COMMAND...: the job's status
 stop_and_go_on() { # for longer than nicbarr waits for one of whom nothing is heard
     local before
     second STOP
+    "$builddir/tools/nicbarr" status > "$scratch/status" 2>&1
     sleep 15
     second CONT
     before=$(packets 1)
@@ -132,6 +133,8 @@ stop_and_go_on() { # for longer than nicbarr waits for one of whom nothing is he
 }
 something 10 stop_and_go_on
 check "one that is stopped is waited for" grep -q "it goes on" "$scratch/went"
+check "its NIC is shown" grep -qE "RDMA NIC   rxe2, port 1, of process [0-9]+: 1 queue pairs, [1-9][0-9]* KiB registered" \
+    "$scratch/status"
 silent() { ! said "sign of life"; }
 check "without a word" silent
 something 20 second KILL

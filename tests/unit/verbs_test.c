@@ -59,7 +59,7 @@ static const struct verbs_double_device plain_card[] = {
 /* ---- nodes ---- */
 
 struct member {
-    struct myr_verbs nic;
+    struct myr_verbs *nic;
     struct myr_nic_group group[GROUPS];
     uint32_t arrived[GROUPS];
     bool left[GROUPS];
@@ -93,10 +93,9 @@ static struct world *world_of(const struct verbs_double_device *card, uint32_t n
         world->name[n].key = myr_segment_identity(world->segment[n]);
         world->names[n] = &world->name[n];
         for (uint32_t l = 0; l < locals; ++l) {
-            struct myr_verbs *nic = &world->member[n][l].nic;
-            nic->segment = world->segment[n];
-            pthread_mutex_init(&nic->mutex, NULL);
-            assert_int_equal(myr_verbs_device_open(world->calls, NULL, &nic->device, NULL), MYR_OK);
+            assert_int_equal(myr_verbs_open(world->segment[n], world->calls, NULL,
+                                            &world->member[n][l].nic, NULL),
+                             MYR_OK);
         }
     }
     return world;
@@ -111,11 +110,7 @@ static void world_free(struct world *world)
 {
     for (uint32_t n = 0; n < world->nodes; ++n) {
         for (uint32_t l = 0; l < world->locals; ++l) {
-            struct myr_verbs *nic = &world->member[n][l].nic;
-            myr_verbs_hang_up(nic);
-            myr_verbs_clear(nic);
-            myr_verbs_device_close(&nic->device);
-            pthread_mutex_destroy(&nic->mutex);
+            myr_verbs_close(world->member[n][l].nic);
         }
         myr_segment_leave(world->segment[n]);
     }
@@ -165,7 +160,7 @@ static bool join(struct world *world, uint32_t g, struct nicbarr_choice choice)
             struct member *member = &world->member[n][l];
             struct myr_verbs_blob blob;
             const struct myr_nic_members members = members_of(world, g, n, l);
-            failed[n][l] = MYR_OK != myr_verbs_prepare(&member->nic, NULL, &members, schedule_of,
+            failed[n][l] = MYR_OK != myr_verbs_prepare(member->nic, NULL, &members, schedule_of,
                                                        &piece, &member->group[g], &blob, &error);
             good = good && !failed[n][l];
             member->arrived[g] = member->ended[g] = 0;
@@ -180,7 +175,7 @@ static bool join(struct world *world, uint32_t g, struct nicbarr_choice choice)
         for (uint32_t l = 0; prepared && l < world->locals; ++l) {
             struct member *member = &world->member[n][l];
             const struct myr_nic_members members = members_of(world, g, n, l);
-            failed[n][l] = MYR_OK != myr_verbs_join(&member->nic, &members, schedule_of, &piece,
+            failed[n][l] = MYR_OK != myr_verbs_join(member->nic, &members, schedule_of, &piece,
                                                     blobs, &member->group[g], &error);
             good = good && !failed[n][l];
         }
@@ -383,7 +378,7 @@ static void move(struct world *world, uint32_t epochs)
     struct member *member = &world->member[node][local];
     switch (crew_below(&world->random, 4)) {
     case 0:
-        myr_verbs_poll(&member->nic);
+        myr_verbs_poll(member->nic);
         break;
     case 1:
         (void)verbs_double_step();
@@ -436,7 +431,7 @@ static struct nicbarr_choice any_choice(uint64_t *random, uint32_t nodes)
 static void wait_for_quiet(struct world *world)
 {
     while (verbs_double_held() != verbs_double_pairs() + 3 * world->nodes * world->locals) {
-        myr_verbs_poll(&world->member[crew_below(&world->random, world->nodes)][0].nic);
+        myr_verbs_poll(world->member[crew_below(&world->random, world->nodes)][0].nic);
         (void)verbs_double_step();
     }
 }
@@ -538,7 +533,7 @@ static void test_card_is_gone(void **state)
         while (world->member[dead][0].arrived[0] < 5) {
             move(world, EPOCHS);
         }
-        verbs_double_remove(world->member[dead][0].nic.device.context);
+        verbs_double_remove(world->member[dead][0].nic->device.context);
         while (!all_know) {
             all_know = true;
             for (uint32_t n = 0; n < nodes; ++n) {
@@ -580,7 +575,7 @@ static void test_root_is_late_or_gone(void **state)
             myr_nic_bcast_begin(&world->member[n][0].group[0], root);
         }
         if (gone) {
-            verbs_double_remove(world->member[root][0].nic.device.context);
+            verbs_double_remove(world->member[root][0].nic->device.context);
         }
         while (nodes - 1 != know) {
             know = 0;
@@ -621,7 +616,7 @@ static void test_last_words(void **state)
         (void)first->group[0].player->poll(&first->group[0]);
         assert_int_equal(*first->group[0].done, 1);
         myr_nic_group_leave(&first->group[0]);
-        myr_verbs_hang_up(&first->nic); /* its word is under way */
+        myr_verbs_hang_up(first->nic); /* its word is under way */
         (void)second->group[0].player->poll(&second->group[0]);
         assert_int_equal(*second->group[0].done, 1);
         myr_nic_group_leave(&second->group[0]);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a process shows of its RDMA NIC in the segment, for `nicbarr status` (nic_look.h).
+ *
+ * Its owner alone writes it. Needs no libibverbs.
+ */
+#ifndef MYR_VERBS_SHOWN_H
+#define MYR_VERBS_SHOWN_H
+
+#include "firmware/counters.h"
+#include "libmyr/segment.h"
+
+enum { MYR_VERBS_SHOWN = 1 }; /* raise it with any change here */
+
+struct myr_verbs_shown {
+    uint32_t layout; /* MYR_VERBS_SHOWN */
+    uint32_t pid, port;
+    uint32_t links, broken; /* queue pairs, and how many of them have failed */
+    uint32_t groups;        /* that it plays */
+    uint64_t registered;    /* bytes of memory that other nodes may write */
+    struct mcp_counters counters;
+    char device[64];
+};
+
+/* The key of the record in which it lies, for a process by its index and number in the segment. */
+static inline struct myr_key myr_verbs_shown_key(uint32_t index, uint32_t number)
+{
+    return (struct myr_key){.scope = index, .id = 0x56 /* "V" */, .sequence = number};
+}
+
+#endif
