@@ -34,7 +34,8 @@ if HAVE_VERBS
 libmyr_libmyr_la_SOURCES += \
     libmyr/verbs/calls.h libmyr/verbs/calls.c \
     libmyr/verbs/verbs.h libmyr/verbs/device.c libmyr/verbs/link.c \
-    libmyr/verbs/parcels.c libmyr/verbs/group.c libmyr/verbs/join.c libmyr/verbs/kind.c
+    libmyr/verbs/parcels.c libmyr/verbs/group.c libmyr/verbs/join.c \
+    libmyr/verbs/thread.c libmyr/verbs/kind.c
 else
 libmyr_libmyr_la_SOURCES += libmyr/verbs/none.c
 endif

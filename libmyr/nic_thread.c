@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -17,9 +16,9 @@
 
 #include "libmyr/nic_inside.h"
 #include "os/clock.h"
+#include "os/thread.h"
 
 enum {
-    STACK = 256 << 10, /* bytes; the thread-local memory of all libraries is in it */
     /* A host that arrives sets a deadline without waking the thread. The deadline is 1 ms away at
      * the earliest, and matters only if a packet was lost. So this much later is not too late. */
     LONGEST_NS = 20 * 1000 * 1000,
@@ -42,24 +41,6 @@ static void *run(void *opaque)
     return NULL;
 }
 
-/* This thread handles none of the program's signals. */
-static int create(pthread_t *id, void *(*run_it)(void *), void *context)
-{
-    sigset_t all, before;
-    pthread_attr_t attributes;
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(id, &attributes, run_it, context);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (0 == rc) {
-        (void)pthread_setname_np(*id, "nicbarr");
-    }
-    return rc;
-}
-
 enum myr_status myr_nic_thread_start(struct myr_nic *nic, enum myr_nic_runner as,
                                      struct myr_nic_thread **thread, struct myr_error *error)
 {
@@ -78,7 +59,7 @@ enum myr_status myr_nic_thread_start(struct myr_nic *nic, enum myr_nic_runner as
     int rc = 0;
     const bool ours = myr_nic_become_runner(nic, as);
     if (ours) {
-        rc = create(&starting->id, run, starting);
+        rc = os_thread_create(&starting->id, run, starting);
     }
     if (ours && 0 == rc) {
         *thread = starting;
@@ -140,7 +121,7 @@ static int take_over(struct myr_nic_watch *watch)
     int rc = 0;
     pthread_mutex_lock(&watch->mutex);
     if (!watch->here && myr_nic_become_watch(watch->nic)) {
-        rc = create(&watch->id, look_now_and_then, watch);
+        rc = os_thread_create(&watch->id, look_now_and_then, watch);
         watch->here = 0 == rc;
         if (!watch->here) {
             myr_nic_resign_watch(watch->nic);

@@ -10,6 +10,7 @@ mpi_programs = \
     tests/mpi/soak \
     tests/mpi/killed \
     tests/mpi/overdue \
+    tests/mpi/asynchronous \
     tests/mpi/pt2pt \
     tests/mpi/cputime \
     tests/mpi/pvars \
@@ -48,6 +49,9 @@ tests_mpi_killed_LDADD = $(MPI_LIBS)
 tests_mpi_overdue_SOURCES = tests/mpi/overdue.c $(mpi_common)
 tests_mpi_overdue_CFLAGS = $(mpi_cflags)
 tests_mpi_overdue_LDADD = $(MPI_LIBS)
+tests_mpi_asynchronous_SOURCES = tests/mpi/asynchronous.c $(mpi_common)
+tests_mpi_asynchronous_CFLAGS = $(mpi_cflags)
+tests_mpi_asynchronous_LDADD = $(MPI_LIBS)
 tests_mpi_pt2pt_SOURCES = tests/mpi/pt2pt.c $(mpi_common)
 tests_mpi_pt2pt_CFLAGS = $(mpi_cflags)
 tests_mpi_pt2pt_LDADD = $(MPI_LIBS)

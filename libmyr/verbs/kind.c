@@ -14,13 +14,16 @@
 #include "libmyr/segment.h"
 #include "libmyr/verbs/verbs.h"
 
-enum { OPTION_DEVICES };
+enum { OPTION_DEVICES, OPTION_THREAD };
 
 static const struct myr_option options[] = {
     [OPTION_DEVICES] = {"verbs_devices", MYR_OPTION_TEXT, .usual.text = NULL, .level = 2,
                         .help = "What the RDMA NIC may use, best first, separated by commas: "
                                 "devices (mlx5_0) or their ports (mlx5_0:1). Empty or all: the "
                                 "first port that is active"},
+    [OPTION_THREAD] = {"verbs_thread", MYR_OPTION_FLAG, .usual.flag = false, .level = 4,
+                       .help = "Whether a thread of each process that plays goes on with it, so "
+                               "that MPI_Ibarrier goes on while the process computes"},
     {.name = NULL},
 };
 
@@ -74,6 +77,7 @@ enum myr_status myr_verbs_open(struct myr_segment *segment, const struct myr_ver
 
 void myr_verbs_close(struct myr_verbs *nic)
 {
+    myr_verbs_thread_stop(nic);
     myr_verbs_hang_up(nic);
     myr_verbs_clear(nic);
     myr_verbs_device_close(&nic->device);
@@ -98,8 +102,18 @@ static enum myr_status open_verbs(const struct myr_site *site, const char *way,
                         "libibverbs.so.1 is not there, or too old (on Debian: libibverbs1 and "
                         "ibverbs-providers)");
     }
-    return myr_verbs_open(site->segment, calls, values[OPTION_DEVICES].text,
-                          (struct myr_verbs **)opened, error);
+    struct myr_verbs *nic;
+    const enum myr_status status =
+        myr_verbs_open(site->segment, calls, values[OPTION_DEVICES].text, &nic, error);
+    if (MYR_OK != status) {
+        return status;
+    }
+    struct myr_error why = {0};
+    if (values[OPTION_THREAD].flag && MYR_OK != myr_verbs_thread_start(nic, &why)) {
+        site->say(0, why.text); /* it goes without */
+    }
+    *opened = nic;
+    return MYR_OK;
 }
 
 static void close_verbs(void *opened)
@@ -115,7 +129,7 @@ static void query(const void *opened, struct myr_nic_name *name)
 
 static uint32_t poll_verbs(void *nic)
 {
-    myr_verbs_poll(nic);
+    (void)myr_verbs_poll(nic);
     return 0;
 }
 

@@ -8,6 +8,7 @@
  *   parcels.c  messages that carry data, and broadcasts
  *   group.c    groups that are played so
  *   join.c     making them
+ *   thread.c   a thread that plays them
  *   kind.c     all of it as a kind of NIC (nic_kind.h)
  *
  * Hoefler's ibbarr (Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3): an
@@ -124,6 +125,7 @@ struct myr_verbs {
     struct myr_verbs_group *left;   /* that it has left, and cards may yet write or read */
     uint32_t links, groups;
     uint32_t next; /* which group is looked at next, see group.c */
+    struct myr_verbs_thread *thread;
     struct myr_verbs_shown *shown;
     struct myr_record *record;     /* where that lies; NULL: there was no room, so it is */
     struct myr_verbs_shown hidden; /* ... this, which nobody sees */
@@ -216,6 +218,12 @@ void myr_verbs_hand_on(struct myr_verbs *nic, struct myr_verbs_group *own);
 /* The slot of a broadcast. */
 struct mcp_bcast_slot *myr_verbs_slot(const struct myr_verbs_group *own, uint32_t number);
 
+/* ---- thread.c ---- */
+
+/* Have a thread go on with all groups that this process plays; and end it, if there is one. */
+enum myr_status myr_verbs_thread_start(struct myr_verbs *nic, struct myr_error *error);
+void myr_verbs_thread_stop(struct myr_verbs *nic);
+
 /* ---- group.c ---- */
 
 extern const struct myr_player myr_verbs_player;
@@ -228,8 +236,8 @@ static inline void myr_verbs_wake(const myr_word *word)
     }
 }
 
-/* Go on with some of the groups. */
-void myr_verbs_poll(struct myr_verbs *nic);
+/* Go on with some of the groups. Has anything been sent or completed? */
+bool myr_verbs_poll(struct myr_verbs *nic);
 
 /* Give back the memory of all groups that were left; after myr_verbs_hang_up(). */
 void myr_verbs_clear(struct myr_verbs *nic);

@@ -59,6 +59,18 @@ for game in "2 3" "4 1" "3 2 --loss 10 --duplicate 5 --reorder 10 --seed $seed";
 done
 check "MPI_Ibcast, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --done
 check "MPI_Bcast_init, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --persistent --done
+# Rank 0 makes no call of MPI until the others are through.
+computing() { # NETHOSTS-ARGUMENT...
+    rm -rf "$scratch/folder"
+    mkdir "$scratch/folder"
+    on_hosts "$@" --folder "$scratch/folder" --watchdog "$((${watchdog:-300} - 10))"
+}
+for operation in "" --allreduce; do
+    # shellcheck disable=SC2086 # nothing or a word
+    check "a thread goes on while a process computes${operation:+, $operation}" computing 3 1 \
+        --mca coll_nicbarr_thread 1 "${ours[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
+        "$programs/asynchronous" $operation
+done
 persistent=("$programs/persistent" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))")
 for game in "2 1 pairwise" "3 2 dissemination:1"; do
     # shellcheck disable=SC2086 # words
@@ -111,6 +123,8 @@ else
         check "they carry it" carried "$1" "$3" kernel
         check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]" kernel
     done
+    check "the kernel goes on while a process computes" computing --kernel 3 1 "${ours[@]/#soft/kernel}" \
+        --mca coll_nicbarr_algorithm dissemination:1 "$programs/asynchronous" --allreduce
     check "one process combines" on_hosts --kernel 4 1 "${rooted[@]/#soft/kernel}" "${data[@]}" --steps $((30 * longer))
     check "what the kernels carry" said "MPI_Allreduce up to .* on 4 nodes: rooted:3@kernel (parameter"
     for fault in "lost --loss 10" "repaired --duplicate 10 --reorder 20 --corrupt 10"; do

@@ -78,6 +78,12 @@ check "what the RDMA NIC carries" carried 3 rooted:2 Allreduce
 check "by measurement" on_hosts 2 1 --mca coll_nicbarr_tune_after 5 "$programs/data" --seed "$seed" --steps 40
 check "which is said" said "MPI_Allreduce up to .*, 2 processes on 2 nodes: .* (measured, "
 
+# Rank 0 makes no call of MPI until the others are through.
+mkdir "$scratch/folder"
+check "a thread goes on while a process computes" on_hosts 3 1 --mca coll_nicbarr_verbs_thread 1 "${ours[@]}" \
+    --mca coll_nicbarr_algorithm dissemination:1 "$programs/asynchronous" --folder "$scratch/folder" --allreduce \
+    --watchdog "$((${watchdog:-300} - 10))"
+
 # ---- where it cannot be had
 
 # mpirun hands its variables on to all hosts; a host's own are set by `run`. This is in between.

@@ -378,7 +378,7 @@ static void move(struct world *world, uint32_t epochs)
     struct member *member = &world->member[node][local];
     switch (crew_below(&world->random, 4)) {
     case 0:
-        myr_verbs_poll(member->nic);
+        (void)myr_verbs_poll(member->nic);
         break;
     case 1:
         (void)verbs_double_step();
@@ -431,7 +431,7 @@ static struct nicbarr_choice any_choice(uint64_t *random, uint32_t nodes)
 static void wait_for_quiet(struct world *world)
 {
     while (verbs_double_held() != verbs_double_pairs() + 3 * world->nodes * world->locals) {
-        myr_verbs_poll(world->member[crew_below(&world->random, world->nodes)][0].nic);
+        (void)myr_verbs_poll(world->member[crew_below(&world->random, world->nodes)][0].nic);
         (void)verbs_double_step();
     }
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A thread that plays the process's groups while the process computes; see verbs.h.
+ *
+ * Nothing tells of a write that has come, so the thread looks again and again: at once as long as
+ * something moves, after some looks in vain only now and then. The naps become longer the longer
+ * nothing moves.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "libmyr/verbs/verbs.h"
+#include "os/calls.h"
+#include "os/clock.h"
+#include "os/thread.h"
+
+enum {
+    LOOKS = 100,       /* in vain, before the first nap */
+    FIRST_NAP_US = 20, /* each is twice as long as the one before, */
+    LAST_NAP_US = 1000 /* ... up to this */
+};
+
+struct myr_verbs_thread {
+    struct myr_verbs *nic;
+    pthread_t id;
+    _Atomic bool stopping;
+};
+
+static void *run(void *opaque)
+{
+    struct myr_verbs_thread *thread = opaque;
+    uint32_t vain = 0, nap_us = FIRST_NAP_US;
+    while (!atomic_load(&thread->stopping)) {
+        if (myr_verbs_poll(thread->nic)) {
+            vain = 0;
+            nap_us = FIRST_NAP_US;
+        } else if (++vain < LOOKS) {
+            os_give_way();
+        } else {
+            const struct timespec nap = os_timespec_of_us(nap_us);
+            (void)nanosleep(&nap, NULL);
+            nap_us = 2 * nap_us < LAST_NAP_US ? 2 * nap_us : LAST_NAP_US;
+        }
+    }
+    return NULL;
+}
+
+enum myr_status myr_verbs_thread_start(struct myr_verbs *nic, struct myr_error *error)
+{
+    struct myr_verbs_thread *thread = calloc(1, sizeof(*thread));
+    if (NULL == thread) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    thread->nic = nic;
+    const int rc = os_thread_create(&thread->id, run, thread);
+    if (0 != rc) {
+        free(thread);
+        return myr_fail(error, MYR_ERR_SYSTEM, rc, "no thread for the RDMA NIC");
+    }
+    nic->thread = thread;
+    return MYR_OK;
+}
+
+void myr_verbs_thread_stop(struct myr_verbs *nic)
+{
+    if (NULL != nic->thread) {
+        atomic_store(&nic->thread->stopping, true);
+        pthread_join(nic->thread->id, NULL);
+        free(nic->thread);
+        nic->thread = NULL;
+    }
+}

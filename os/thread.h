@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads beside the program's own: small, and without its signals. */
+#ifndef OS_THREAD_H
+#define OS_THREAD_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+
+enum { OS_THREAD_STACK = 256 << 10 /* bytes; the thread-local memory of all libraries is in it */ };
+
+/* 0, or an error's number. */
+static inline int os_thread_create(pthread_t *id, void *(*run)(void *), void *context)
+{
+    sigset_t all, before;
+    pthread_attr_t attributes;
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, OS_THREAD_STACK);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int rc = pthread_create(id, &attributes, run, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (0 == rc) {
+        (void)pthread_setname_np(*id, "nicbarr");
+    }
+    return rc;
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI_Ibarrier and MPI_Iallreduce go on while a process makes no call of MPI.
+ *
+ * Rank 0 begins one. The others hear of that by a file, begin it as well, and wait until it is
+ * complete. Each of them says so by another file, and only then rank 0 calls MPI again. In a
+ * schedule of several steps the others need messages of rank 0's node that it can send only after
+ * it has heard of them: somebody else has to send them, or the watchdog ends the program.
+ */
+#include "common.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *folder = ".";
+static long rounds = 5, reduces;
+
+static const struct test_option options[] = {
+    {"--folder", OPTION_TEXT, &folder, "where the files are by which the processes agree"},
+    {"--rounds", OPTION_LONG, &rounds, "how often (5)"},
+    {"--allreduce", OPTION_FLAG, &reduces, "MPI_Iallreduce instead of MPI_Ibarrier"},
+};
+
+static void name_file(char *path, size_t bytes, long round, int rank)
+{
+    snprintf(path, bytes, "%s/round.%ld.%d", folder, round, rank);
+}
+
+static void say(long round)
+{
+    char path[500];
+    name_file(path, sizeof(path), round, test.rank);
+    FILE *file = fopen(path, "w");
+    TEST_CHECK(file && fclose(file) == 0, "files", "cannot write %s", path);
+}
+
+/* Without a call of MPI. */
+static void wait_for(long round, int rank)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    char path[500];
+    name_file(path, sizeof(path), round, rank);
+    while (access(path, F_OK) != 0)
+        nanosleep(&pause, NULL);
+}
+
+static void one_round(long round)
+{
+    const int mine = test.rank + 1;
+    MPI_Request request;
+    int sum = 0;
+    if (test.rank > 0)
+        wait_for(round, 0);
+    if (reduces)
+        MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    else
+        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    if (test.rank == 0) {
+        say(round);
+        for (int r = 1; r < test.size; r++)
+            wait_for(round, r);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    TEST_CHECK(!reduces || sum == test.size * (test.size + 1) / 2, "allreduce", "the sum is %d",
+               sum);
+    if (test.rank > 0)
+        say(round);
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(argc, argv, "asynchronous", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
+    for (long i = 0; i < 50; i++) { /* so that all is set up */
+        int one = 1, sum;
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+    for (long round = 0; round < rounds; round++)
+        one_round(round);
+    return test_end("");
+}
