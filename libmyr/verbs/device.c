@@ -2,6 +2,9 @@
 /*
  * Which RDMA device, and which of its addresses; see verbs.h.
  *
+ * The fastest port is taken if the person does not name others; of equally fast ones the first, as
+ * nodes that are alike should take the same.
+ *
  * Of a RoCE port's addresses (GIDs) the first is taken that is RoCE v2's with an IPv4 address, else
  * the first of RoCE v2. InfiniBand's is the first.
  */
@@ -20,11 +23,13 @@ enum { COMPLETIONS = 16384 };
 
 /* ---- what the person wants ---- */
 
-/* How far in front the port stands among the words; 0: it does not. */
+enum { ANY = 1 };
+
+/* How far in front the port stands among the words; ANY where all are wanted; 0: it does not. */
 static uint32_t rank_of(const char *wanted, const char *name, uint32_t port)
 {
     if (NULL == wanted || '\0' == *wanted || 0 == strcmp(wanted, "all")) {
-        return 1;
+        return ANY;
     }
     char with_port[IBV_SYSFS_NAME_MAX + 16];
     snprintf(with_port, sizeof(with_port), "%s:%u", name, port);
@@ -84,6 +89,22 @@ void myr_verbs_device_address(const struct myr_verbs_device *device,
 
 /* ---- opening ---- */
 
+/* How fast the port is; some number, the more the faster. */
+static uint32_t speed_of(const struct ibv_port_attr *attributes)
+{
+    /* By bits: a lane's 0.1 Gbit/s from single data rate to NDR, and the lanes. */
+    static const uint32_t rates[8] = {25, 50, 100, 100, 140, 250, 500, 1000};
+    static const uint32_t widths[5] = {1, 4, 8, 12, 2};
+    uint32_t rate = rates[0], width = widths[0];
+    for (uint32_t bit = 0; bit < 8; ++bit) {
+        rate = 0 != (attributes->active_speed >> bit & 1) ? rates[bit] : rate;
+    }
+    for (uint32_t bit = 0; bit < 5; ++bit) {
+        width = 0 != (attributes->active_width >> bit & 1) ? widths[bit] : width;
+    }
+    return rate * width;
+}
+
 /* Take the port up, if it is active and has an address. */
 static bool look_at_port(struct myr_verbs_device *device, uint8_t port)
 {
@@ -97,6 +118,7 @@ static bool look_at_port(struct myr_verbs_device *device, uint8_t port)
     device->ethernet = IBV_LINK_LAYER_ETHERNET == attributes.link_layer;
     device->mtu = (uint8_t)attributes.active_mtu;
     device->lid = attributes.lid;
+    device->speed = speed_of(&attributes);
     return find_gid(device, attributes.gid_tbl_len);
 }
 
@@ -106,8 +128,12 @@ static bool look_at(struct myr_verbs_device *device, const char *wanted, uint32_
     struct myr_verbs_device best = *device;
     bool found = false;
     for (uint8_t port = 1; port <= 2; ++port) { /* (no card has more) */
-        const uint32_t this_rank = rank_of(wanted, device->name, port);
-        if (this_rank > *rank && look_at_port(device, port)) {
+        const uint32_t named = rank_of(wanted, device->name, port);
+        if (0 == named || !look_at_port(device, port)) {
+            continue;
+        }
+        const uint32_t this_rank = ANY == named ? device->speed : named;
+        if (this_rank > *rank) {
             best = *device;
             *rank = this_rank;
             found = true;

@@ -20,7 +20,7 @@ static const struct myr_option options[] = {
     [OPTION_DEVICES] = {"verbs_devices", MYR_OPTION_TEXT, .usual.text = NULL, .level = 2,
                         .help = "What the RDMA NIC may use, best first, separated by commas: "
                                 "devices (mlx5_0) or their ports (mlx5_0:1). Empty or all: the "
-                                "first port that is active"},
+                                "fastest port that is active"},
     [OPTION_THREAD] = {"verbs_thread", MYR_OPTION_FLAG, .usual.flag = false, .level = 4,
                        .help = "Whether a thread of each process that plays goes on with it, so "
                                "that MPI_Ibarrier goes on while the process computes"},

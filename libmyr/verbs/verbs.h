@@ -52,6 +52,7 @@ struct myr_verbs_device {
     uint8_t gid_index;
     uint8_t mtu;  /* enum ibv_mtu, that is active */
     uint16_t lid; /* InfiniBand's */
+    uint32_t speed;
     union ibv_gid gid;
 };
 
@@ -141,9 +142,9 @@ void myr_verbs_close(struct myr_verbs *nic);
 /* ---- device.c ---- */
 
 /*
- * Open the first port that is active and is wanted: `wanted` has names of devices, or device:port,
- * separated by commas, best first; NULL, "" and "all": any. MYR_ERR_NOT_THERE: the machine has
- * none.
+ * Open the best port that is active and is wanted: `wanted` has names of devices, or device:port,
+ * separated by commas, best first; NULL, "" and "all": the fastest. MYR_ERR_NOT_THERE: the machine
+ * has none.
  */
 enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const char *wanted,
                                       struct myr_verbs_device *device, struct myr_error *error);

@@ -146,6 +146,8 @@ static int query_port(struct ibv_context *context, uint8_t number,
     attr->state = port->active ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
     attr->active_mtu = port->mtu;
     attr->lid = port->lid;
+    attr->active_speed = port->speed;
+    attr->active_width = port->width;
     attr->link_layer = port->ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
     while (NULL != port->gids[attr->gid_tbl_len]) {
         ++attr->gid_tbl_len;

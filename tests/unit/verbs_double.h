@@ -21,6 +21,7 @@ struct verbs_double_port {
     bool active, ethernet;
     uint16_t lid;
     enum ibv_mtu mtu;
+    uint8_t speed, width; /* as in struct ibv_port_attr; 0: the least */
     /* Its GIDs, in words: "v1", "v2", "v2 10.0.0.1", "ib"; NULL ends them. */
     const char *gids[5];
 };

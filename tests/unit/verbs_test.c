@@ -733,6 +733,38 @@ static void test_devices(void **state)
     }
 }
 
+/* Who names none gets the fastest. */
+static void test_fastest_device(void **state)
+{
+    static const struct {
+        uint8_t speed, width;
+    } from_slow_to_fast[] = {{1, 1}, {32, 1}, {8, 2}, {16, 2}, {32, 2}, {64, 2}, {128, 2}};
+    enum { COUNT = sizeof(from_slow_to_fast) / sizeof(from_slow_to_fast[0]) };
+    (void)state;
+    for (int first = 0; first < COUNT; ++first) {
+        for (int second = 0; second < COUNT; ++second) {
+            struct verbs_double_device devices[] = {
+                {.name = "a", .port = {{.active = true, .mtu = IBV_MTU_4096, .gids = {"ib"}}}},
+                {.name = "b", .port = {{.active = true, .mtu = IBV_MTU_4096, .gids = {"ib"}}}},
+                {.name = NULL},
+            };
+            struct myr_verbs_device device;
+            devices[0].port[0].speed = from_slow_to_fast[first].speed;
+            devices[0].port[0].width = from_slow_to_fast[first].width;
+            devices[1].port[0].speed = from_slow_to_fast[second].speed;
+            devices[1].port[0].width = from_slow_to_fast[second].width;
+            const struct myr_verbs_calls *calls = verbs_double(devices, 1);
+            assert_int_equal(myr_verbs_device_open(calls, NULL, &device, NULL), MYR_OK);
+            assert_string_equal(device.name, first >= second ? "a" : "b");
+            myr_verbs_device_close(&device);
+            assert_int_equal(myr_verbs_device_open(calls, "b,a", &device, NULL), MYR_OK);
+            assert_string_equal(device.name, "b");
+            myr_verbs_device_close(&device);
+            assert_int_equal(verbs_double_held(), 0);
+        }
+    }
+}
+
 static void test_no_device(void **state)
 {
     static const struct {
@@ -778,6 +810,7 @@ int main(void)
         cmocka_unit_test(test_late_ones_are_heard_of),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_fastest_device),
         cmocka_unit_test(test_no_device),
     };
     crew_watchdog();
