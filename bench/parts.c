@@ -14,7 +14,7 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "libmyr/group.h"
-#include "libmyr/nic_group.h"
+#include "libmyr/nic_kind.h"
 #include "libmyr/segment.h"
 
 enum {
@@ -349,27 +349,49 @@ void parts_pair_close(struct parts_pair *pair)
 
 struct node {
     struct myr_segment *segment;
-    struct myr_nic *nic;
+    struct myr_site site;
+    void *nic;
     struct myr_waiter waiter;
     struct myr_nic_group group;
 };
 
 struct parts_nics {
+    const struct myr_nic_kind *kind;
     struct node node[2];
 };
 
-static bool node_open(struct node *node)
+static void say_nothing(int level, const char *line)
 {
-    static const struct myr_nic_options options = {.network = "lo"};
+    (void)level;
+    (void)line;
+}
+
+static bool complain(const struct myr_error *error)
+{
+    fprintf(stderr, "parts: %s\n", error->text);
+    return false;
+}
+
+static bool node_open(const struct myr_nic_kind *kind, struct node *node)
+{
+    static char loopback[] = "lo";
+    union myr_value values[MYR_OPTIONS_MOST];
     struct myr_error error;
     if (MYR_OK != myr_segment_join(NULL, SEGMENT_BYTES, &node->segment, &error)) {
-        fprintf(stderr, "parts: %s\n", error.text);
-        return false;
+        return complain(&error);
     }
     myr_waiter_init(&node->waiter, node->segment, no_progress, &patiences[PARTS_YIELDING]);
-    if (MYR_OK != myr_nic_open(node->segment, &options, &node->nic, &error)) {
-        fprintf(stderr, "parts: %s\n", error.text);
-        return false;
+    node->site = (struct myr_site){node->segment, &node->waiter, say_nothing, false};
+    for (uint32_t o = 0; NULL != kind->options[o].name; ++o) {
+        const struct myr_option *option = &kind->options[o];
+        values[o] = option->usual;
+        if (0 == strcmp(option->name, "network")) {
+            values[o].text = loopback;
+        }
+    }
+    if (MYR_OK != kind->open(&node->site, kind->name, values, &node->nic, &error)) {
+        node->nic = NULL;
+        return complain(&error);
     }
     return true;
 }
@@ -377,23 +399,31 @@ static bool node_open(struct node *node)
 static bool nodes_join(struct parts_nics *nics)
 {
     static const struct nicbarr_among among = {{NICBARR_DISSEMINATION, 1, 0}, 2};
+    static const uint32_t firsts[2] = {0, 0};
+    const struct myr_nic_kind *kind = nics->kind;
     struct myr_nic_name name[2];
     const struct myr_nic_name *const names[2] = {&name[0], &name[1]};
+    struct myr_nic_members members[2];
+    uint8_t blobs[2 * MYR_BLOB_MOST];
     struct myr_error error;
+    bool good = true;
     for (uint32_t n = 0; n < 2; ++n) {
-        myr_nic_get_name(nics->node[n].nic, &name[n]);
+        kind->query(nics->node[n].nic, &name[n]);
+        members[n] = (struct myr_nic_members){
+            .key = 1, .nodes = 2, .node = n, .locals = 1, .names = names, .firsts = firsts};
     }
-    for (uint32_t n = 0; n < 2; ++n) {
-        const struct myr_nic_members members = {
-            .key = 1, .nodes = 2, .node = n, .locals = 1, .names = names};
+    for (uint32_t n = 0; good && NULL != kind->prepare && n < 2; ++n) {
         struct node *node = &nics->node[n];
-        if (MYR_OK != myr_nic_group_join(&node->group, node->nic, &node->waiter, &members,
-                                         nicbarr_schedule_of, &among, &error)) {
-            fprintf(stderr, "parts: %s\n", error.text);
-            return false;
-        }
+        good = MYR_OK == kind->prepare(node->nic, &node->site, &members[n], nicbarr_schedule_of,
+                                       &among, &node->group, blobs + (size_t)n * kind->caps.blob,
+                                       &error);
     }
-    return true;
+    for (uint32_t n = 0; good && n < 2; ++n) {
+        struct node *node = &nics->node[n];
+        good = MYR_OK == kind->connect(node->nic, &node->site, &members[n], nicbarr_schedule_of,
+                                       &among, blobs, &node->group, &error);
+    }
+    return good || complain(&error);
 }
 
 void parts_nics_close(struct parts_nics *nics)
@@ -404,7 +434,7 @@ void parts_nics_close(struct parts_nics *nics)
             myr_nic_group_leave(&node->group);
         }
         if (NULL != node->nic) {
-            myr_nic_close(node->nic);
+            nics->kind->close(node->nic);
         }
         if (NULL != node->segment) {
             myr_segment_leave(node->segment);
@@ -413,17 +443,25 @@ void parts_nics_close(struct parts_nics *nics)
     free(nics);
 }
 
-struct parts_nics *parts_nics_open(void)
+struct parts_nics *parts_nics_open(const char *name)
 {
+    static const struct myr_nic_kind *const kinds[] = {&myr_soft_kind, &myr_verbs_kind};
+    const struct myr_nic_kind *kind = kinds[0 == strcmp(name, kinds[1]->name)];
     struct parts_nics *nics = calloc(1, sizeof(*nics));
     if (NULL == nics) {
         return NULL;
     }
-    if (!node_open(&nics->node[0]) || !node_open(&nics->node[1]) || !nodes_join(nics)) {
+    nics->kind = kind;
+    if (!node_open(kind, &nics->node[0]) || !node_open(kind, &nics->node[1]) || !nodes_join(nics)) {
         parts_nics_close(nics);
         return NULL;
     }
     return nics;
+}
+
+void parts_nics_poll(struct parts_nics *nics)
+{
+    (void)nics->kind->poll(nics->node[0].nic);
 }
 
 bool parts_nics_play(struct parts_nics *nics)

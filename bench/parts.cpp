@@ -79,11 +79,11 @@ const char *const layouts[] = {"flags:4", "flags:64", "flags:128", "counter", "d
 
 // ---- a NIC's path; for instructions alone, run this case under valgrind --tool=callgrind ----
 
-void nics(benchmark::State &state)
+void nics(benchmark::State &state, const char *kind)
 {
-    parts_nics *pair = parts_nics_open();
+    parts_nics *pair = parts_nics_open(kind);
     if (nullptr == pair) {
-        state.SkipWithError("no soft NIC on the loopback interface");
+        state.SkipWithError("no such NIC on this machine");
         return;
     }
     for (auto _ : state) {
@@ -91,6 +91,19 @@ void nics(benchmark::State &state)
             state.SkipWithError("a barrier was not completed");
             break;
         }
+    }
+    parts_nics_close(pair);
+}
+
+void nics_poll(benchmark::State &state, const char *kind)
+{
+    parts_nics *pair = parts_nics_open(kind);
+    if (nullptr == pair) {
+        state.SkipWithError("no such NIC on this machine");
+        return;
+    }
+    for (auto _ : state) {
+        parts_nics_poll(pair);
     }
     parts_nics_close(pair);
 }
@@ -163,7 +176,10 @@ void register_all()
                 ->UseRealTime();
         }
     }
-    benchmark::RegisterBenchmark("nics", nics);
+    for (const char *kind : {"soft", "verbs"}) {
+        benchmark::RegisterBenchmark((std::string("nics/") + kind).c_str(), nics, kind);
+        benchmark::RegisterBenchmark((std::string("nics_poll/") + kind).c_str(), nics_poll, kind);
+    }
     for (const char *choice : schedules) {
         benchmark::RegisterBenchmark((std::string("schedule/") + choice).c_str(), schedule, choice)
             ->ArgName("P")

@@ -55,13 +55,14 @@ void parts_pair_close(struct parts_pair *pair);
 
 /* ---- a NIC's path ---- */
 
-/* Two nodes with a soft NIC each, both in this process, on the loopback interface, and a group of
- * the two. Nobody waits for long, as each packet is there when somebody looks for it: what a
- * barrier takes is the control program's instructions, a wait's, and the system calls of two
- * packets. */
+/* Two nodes with a NIC each, both in this process, and a group of the two. Nobody waits for long,
+ * as each message is there when somebody looks for it. What a barrier takes: with "soft", on the
+ * loopback interface, the control program's instructions, a wait's, and the system calls of two
+ * packets; with "verbs", on one RDMA device, the engine's, a wait's, and two writes. */
 struct parts_nics;
-struct parts_nics *parts_nics_open(void);      /* NULL: not on this machine */
-bool parts_nics_play(struct parts_nics *nics); /* one barrier; false: a packet was lost */
+struct parts_nics *parts_nics_open(const char *kind); /* NULL: not on this machine */
+bool parts_nics_play(struct parts_nics *nics);        /* one barrier; false: a packet was lost */
+void parts_nics_poll(struct parts_nics *nics);        /* a look in vain */
 void parts_nics_close(struct parts_nics *nics);
 
 /* ---- setting up ---- */
