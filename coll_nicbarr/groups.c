@@ -131,10 +131,11 @@ static int exchange(const mca_coll_nicbarr_module_t *module, ompi_communicator_t
 {
     const struct nicbarr_nodes *nodes = &module->nodes;
     const int size = ompi_comm_size(comm);
-    int *counts = calloc((size_t)2 * (size_t)size, sizeof(*counts)), *places = counts + size;
+    int *counts = calloc((size_t)2 * (size_t)size, sizeof(*counts));
     if (NULL == counts) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    int *places = counts + size;
     for (uint32_t n = 0; n < nodes->nodes; ++n) {
         counts[nodes->ranks[n]] = (int)bytes;
         places[nodes->ranks[n]] = (int)(n * bytes);
