@@ -43,7 +43,7 @@ struct parts_record {
 struct parts_record *parts_record_open(uint32_t size, uint32_t stride)
 {
     struct parts_record *record = malloc(sizeof(*record));
-    const size_t bytes = ((size_t)size * stride + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    const size_t bytes = myr_whole_lines((size_t)size * stride);
     if (NULL == record) {
         return NULL;
     }

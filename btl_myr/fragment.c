@@ -15,8 +15,7 @@ enum { LARGE_FRAGMENTS = 32 /* a pipeline of some messages, each of 3 or so frag
 
 static size_t slice_bytes(size_t payload)
 {
-    const size_t bytes = sizeof(struct mca_btl_myr_header) + payload;
-    return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    return myr_whole_lines(sizeof(struct mca_btl_myr_header) + payload);
 }
 
 /* The next slice; NULL when the arena is used up, which open() has made large enough. */

@@ -42,7 +42,7 @@ bool nicbarr_carrier_open(struct nicbarr_carrier *carrier, const struct myr_nic_
         .group = *group,
         .choice = choice,
         .order = order,
-        .stack_bytes = (most + MYR_LINE - 1) / MYR_LINE * MYR_LINE,
+        .stack_bytes = myr_whole_lines(most),
         .piece_most = most / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT,
     };
     if (carrier->piece_most >= NICBARR_CARRIED_ELEMENT) {

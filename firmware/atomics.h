@@ -9,6 +9,7 @@
 #define MYR_ATOMICS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __bpf__
@@ -21,6 +22,12 @@ typedef _Atomic uint32_t myr_word;
 /* x86 fetches two neighbouring 64-byte lines as a pair. So independent words keep this distance
  * (bytes). */
 #define MYR_LINE 128
+
+/* So many bytes, and what is missing to whole lines. */
+static inline size_t myr_whole_lines(size_t bytes)
+{
+    return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+}
 
 /*
  * Epochs count the collectives a group has done. They wrap around. For two epochs less than 2^31

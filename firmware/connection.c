@@ -4,8 +4,7 @@
 
 size_t mcp_messages_bytes(uint32_t ports, uint32_t connections)
 {
-    const size_t port_bytes = ports * sizeof(struct mcp_port);
-    return (port_bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE +
+    return myr_whole_lines(ports * sizeof(struct mcp_port)) +
            connections * sizeof(struct mcp_connection);
 }
 

@@ -98,8 +98,7 @@ static inline struct mcp_port *mcp_ports(struct mcp_nic *nic)
 static inline struct mcp_connection *mcp_connections(struct mcp_nic *nic)
 {
     const size_t bytes = nic->messages.nports * sizeof(struct mcp_port);
-    return (struct mcp_connection *)((uint8_t *)(nic + 1) +
-                                     (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE);
+    return (struct mcp_connection *)((uint8_t *)(nic + 1) + myr_whole_lines(bytes));
 }
 
 static inline uint32_t mcp_connection_number(struct mcp_nic *nic, const struct mcp_connection *c)

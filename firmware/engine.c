@@ -16,7 +16,7 @@ size_t mcp_group_bytes(uint32_t nsteps, uint32_t nsends, uint32_t nwaits)
     const size_t bytes = sizeof(struct mcp_group) + nsteps * sizeof(struct mcp_step) +
                          ((size_t)nsends + nwaits) * sizeof(struct mcp_peer) +
                          (size_t)3 * nwaits * sizeof(uint32_t);
-    return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    return myr_whole_lines(bytes);
 }
 
 #endif

@@ -406,8 +406,7 @@ static enum myr_status plan(struct myr_nic_group *group, const struct myr_nic_me
 /* Where the arrivals lie in the record, and what the processes share for data behind them. */
 static size_t bytes_before_data(uint32_t locals)
 {
-    const size_t arrivals = sizeof(myr_word) * locals;
-    return MYR_LINE + (arrivals + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    return MYR_LINE + myr_whole_lines(sizeof(myr_word) * locals);
 }
 
 /* Bytes of the record where blocks have up to `unit_most` bytes; 0: there are none. */

@@ -66,7 +66,7 @@ void myr_nic_data_free(struct myr_nic_data *data)
 /* Places begin lines of memory, as their writers differ. */
 static size_t place_bytes(uint32_t unit_most)
 {
-    return ((size_t)unit_most + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    return myr_whole_lines(unit_most);
 }
 
 size_t myr_nic_data_bytes(uint32_t locals, uint32_t unit_most)

@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t whole_lines(size_t bytes)
-{
-    return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
-}
-
 static myr_word *word_at(void *slots, size_t offset)
 {
     return (myr_word *)((uint8_t *)slots + offset);
@@ -31,7 +26,7 @@ void myr_plan_destroy(struct myr_plan *plan)
 
 size_t myr_plan_flags_bytes(uint32_t size, uint32_t stride)
 {
-    return whole_lines((size_t)size * stride);
+    return myr_whole_lines((size_t)size * stride);
 }
 
 bool myr_plan_flags(struct myr_plan *plan, void *slots, uint32_t size, uint32_t rank,
@@ -51,7 +46,7 @@ bool myr_plan_flags(struct myr_plan *plan, void *slots, uint32_t size, uint32_t 
 /* Bytes between two receivers' mailboxes. */
 static size_t mailbox_bytes(uint32_t most_waits)
 {
-    return whole_lines((size_t)most_waits * sizeof(myr_word));
+    return myr_whole_lines((size_t)most_waits * sizeof(myr_word));
 }
 
 size_t myr_plan_messages_bytes(uint32_t size, uint32_t most_waits)

@@ -29,7 +29,7 @@ enum group_state { GROUP_NEW, GROUP_OPEN, GROUP_NO_MEMORY, GROUP_NO_WAY };
 size_t myr_nic_group_before(uint32_t locals)
 {
     const size_t bytes = sizeof(struct shared_group) + 2 * sizeof(myr_word) * locals;
-    return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    return myr_whole_lines(bytes);
 }
 
 static struct shared_group *shared_of(const struct myr_record *record)
@@ -420,7 +420,7 @@ static struct room room_of(const struct myr_schedule *schedule, uint32_t locals,
     struct room room = {mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits), 0, 0};
     if (NULL != data) {
         const size_t buffers = (size_t)2 * data->carry.places * data->unit_most;
-        room.buffers = (buffers + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+        room.buffers = myr_whole_lines(buffers);
         room.data = myr_nic_data_bytes(locals, data->unit_most);
     }
     if (NULL != bcast) {

@@ -538,7 +538,7 @@ void sim_run(struct sim_machine *m)
 
 void *sim_memory(struct sim_node *node, size_t bytes)
 {
-    const size_t whole = (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    const size_t whole = myr_whole_lines(bytes);
     if (whole > node->board.memory_bytes - node->taken) {
         return NULL;
     }

@@ -57,17 +57,12 @@ struct layout {
     uint32_t stride;
 };
 
-static size_t lines(size_t bytes)
-{
-    return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
-}
-
 static struct layout layout_of(const struct myr_schedule *schedule, uint32_t locals,
                                const struct myr_nic_data *data, const struct myr_nic_bcast *bcast)
 {
     const struct myr_lengths lengths = myr_schedule_lengths(schedule);
-    struct layout layout = {.landing =
-                                lines(sizeof(struct myr_verbs_shared) + sizeof(myr_word) * locals)};
+    struct layout layout = {
+        .landing = myr_whole_lines(sizeof(struct myr_verbs_shared) + sizeof(myr_word) * locals)};
     uint32_t landings = 0, stagings = 0;
     size_t buffers = 0, shared = 0;
     if (NULL != data) {
@@ -86,7 +81,7 @@ static struct layout layout_of(const struct myr_schedule *schedule, uint32_t loc
     layout.staging = layout.landing + (size_t)landings * layout.stride;
     layout.group = layout.staging + (size_t)stagings * layout.stride;
     layout.buffers = layout.group + mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
-    layout.data = layout.buffers + lines(buffers);
+    layout.data = layout.buffers + myr_whole_lines(buffers);
     layout.end = layout.data + shared;
     return layout;
 }

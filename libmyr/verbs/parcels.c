@@ -20,7 +20,7 @@
 
 uint32_t myr_verbs_stride(uint32_t payload)
 {
-    return (MCP_COLLECTIVE_BYTES + payload + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    return (uint32_t)myr_whole_lines(MCP_COLLECTIVE_BYTES + payload);
 }
 
 static uint8_t *payload_in(const struct myr_verbs_group *own, const uint8_t *place, uint32_t bytes)

@@ -266,7 +266,7 @@ static void wake(struct mcp_board *board, myr_word *word)
 
 void *wire_memory(struct wire_nic *nic, size_t bytes)
 {
-    const size_t whole = (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+    const size_t whole = myr_whole_lines(bytes);
     if (whole > nic->board.memory_bytes - nic->taken) {
         give_up("a NIC's memory is too small for the test");
     }
