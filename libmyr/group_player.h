@@ -72,4 +72,18 @@ bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
                      const struct myr_nic_data *data, const struct myr_nic_bcast *bcast,
                      struct mcp_step *steps, struct mcp_peer *peers);
 
+/*
+ * Make the engine's group, which has room for it, with all that the schedule says and the first
+ * epoch ahead: its tables (as above), and what `group` has for data or broadcasts. False when out
+ * of memory.
+ */
+bool myr_group_fill(const struct myr_nic_group *group, struct mcp_group *mcp,
+                    const struct myr_nic_members *members, const struct myr_schedule *schedule,
+                    myr_schedule_fn schedule_of, const void *context);
+
+/* What lies behind the engine's group in the node's memory: both buffers, and what its processes
+ * share for data; or the window for broadcasts. So many bytes; and take it up where it is. */
+size_t myr_group_behind_bytes(const struct myr_nic_group *group);
+void myr_group_take_behind(const struct myr_nic_group *group, uint8_t *behind);
+
 #endif

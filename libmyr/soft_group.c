@@ -322,22 +322,7 @@ static enum group_state open_it(struct myr_nic_group *group, struct mcp_nic *mcp
                                 const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
                                 const void *context)
 {
-    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
-    mcp_group_init(mcp_of(group), members->key, members->nodes, members->node, lengths.steps,
-                   lengths.sends, lengths.waits, 0);
-    mcp_of(group)->secret = members->secret;
-    if (NULL != group->data) {
-        mcp_of(group)->places = group->data->carry.places;
-        mcp_of(group)->unit_most = group->data->unit_most;
-    }
-    if (NULL != group->bcast) {
-        mcp_of(group)->window = group->bcast->window;
-        mcp_of(group)->slot_bytes = group->bcast->slot_bytes;
-        memset(mcp_group_window(mcp_of(group)), 0,
-               (size_t)group->bcast->window * group->bcast->slot_bytes);
-    }
-    if (!myr_fill_tables(schedule, members->node, schedule_of, context, group->data, group->bcast,
-                         mcp_group_steps(mcp_of(group)), mcp_group_sends(mcp_of(group)))) {
+    if (!myr_group_fill(group, mcp_of(group), members, schedule, schedule_of, context)) {
         return GROUP_NO_MEMORY;
     }
     if (!hold_links(group->nic, board, mcp_of(group), members)) {
@@ -406,54 +391,17 @@ static void decline(struct myr_nic *nic, const struct myr_nic_members *members)
     }
 }
 
-/* What a group takes, and where its parts lie in the record behind myr_nic_group_before(). */
-struct room {
-    size_t group;   /* bytes with tables, */
-    size_t buffers; /* of both, or the window for broadcasts, */
-    size_t data;    /* of what the node's processes share for data */
-};
-
-static struct room room_of(const struct myr_schedule *schedule, uint32_t locals,
-                           const struct myr_nic_data *data, const struct myr_nic_bcast *bcast)
-{
-    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
-    struct room room = {mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits), 0, 0};
-    if (NULL != data) {
-        const size_t buffers = (size_t)2 * data->carry.places * data->unit_most;
-        room.buffers = myr_whole_lines(buffers);
-        room.data = myr_nic_data_bytes(locals, data->unit_most);
-    }
-    if (NULL != bcast) {
-        room.buffers = (size_t)bcast->window * bcast->slot_bytes;
-    }
-    return room;
-}
-
-/* Take up the record: where everything of this group is. */
-static void take_up(struct myr_nic_group *group, const struct room *room)
-{
-    uint8_t *buffers = (uint8_t *)mcp_of(group) + room->group;
-    if (NULL != group->data) {
-        group->data->buffers[0] = buffers;
-        group->data->buffers[1] =
-            buffers + (size_t)group->data->carry.places * group->data->unit_most;
-        group->data->shared = (struct myr_node_data *)(buffers + room->buffers);
-    }
-    if (NULL != group->bcast) {
-        group->bcast->slots = buffers;
-    }
-}
-
 static enum myr_status join(struct myr_nic_group *group, const struct myr_nic_members *members,
                             const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
                             const void *context, struct myr_error *error)
 {
     const struct myr_key key = myr_nic_group_record_key(members->key);
     const size_t before = myr_nic_group_before(members->locals);
-    const struct room room = room_of(schedule, members->locals, group->data, group->bcast);
+    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
+    const size_t bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
     struct myr_record *record =
         myr_record_join(group->segment, &key, members->locals,
-                        before + room.group + room.buffers + room.data, 0, error);
+                        before + bytes + myr_group_behind_bytes(group), 0, error);
     if (NULL == record) {
         return MYR_ERR_FULL;
     }
@@ -462,7 +410,7 @@ static enum myr_status join(struct myr_nic_group *group, const struct myr_nic_me
     group->arrivals = (myr_word *)(shared_of(record) + 1);
     group->record = record;
     group->own = mcp;
-    take_up(group, &room);
+    myr_group_take_behind(group, (uint8_t *)mcp + bytes);
     const enum myr_status status = open_once(group, members, schedule, schedule_of, context, error);
     if (MYR_OK != status) {
         myr_record_leave(group->segment, record);

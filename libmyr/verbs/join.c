@@ -53,36 +53,33 @@ static struct myr_verbs_peer *peer_of(struct myr_verbs_group *own, uint32_t node
 /* Where the parts of a group lie in its record, bytes. All processes of the node come to the same.
  */
 struct layout {
-    size_t landing, staging, group, buffers, data, end;
+    size_t landing, staging, group, behind, end;
     uint32_t stride;
 };
 
-static struct layout layout_of(const struct myr_schedule *schedule, uint32_t locals,
-                               const struct myr_nic_data *data, const struct myr_nic_bcast *bcast)
+static struct layout layout_of(const struct myr_schedule *schedule,
+                               const struct myr_nic_group *group)
 {
     const struct myr_lengths lengths = myr_schedule_lengths(schedule);
-    struct layout layout = {
-        .landing = myr_whole_lines(sizeof(struct myr_verbs_shared) + sizeof(myr_word) * locals)};
+    const struct myr_nic_data *data = group->data;
+    const struct myr_nic_bcast *bcast = group->bcast;
+    struct layout layout = {.landing = myr_whole_lines(sizeof(struct myr_verbs_shared) +
+                                                       sizeof(myr_word) * group->locals)};
     uint32_t landings = 0, stagings = 0;
-    size_t buffers = 0, shared = 0;
     if (NULL != data) {
         layout.stride = myr_verbs_stride(data->carry.most * data->unit_most);
         landings = 2 * lengths.waits;
         stagings = 2 * lengths.sends;
-        buffers = (size_t)2 * data->carry.places * data->unit_most;
-        shared = myr_nic_data_bytes(locals, data->unit_most);
     }
     if (NULL != bcast) {
         layout.stride =
             myr_verbs_stride(bcast->slot_bytes - (uint32_t)sizeof(struct mcp_bcast_slot));
         landings = bcast->window;
-        buffers = (size_t)bcast->window * bcast->slot_bytes;
     }
     layout.staging = layout.landing + (size_t)landings * layout.stride;
     layout.group = layout.staging + (size_t)stagings * layout.stride;
-    layout.buffers = layout.group + mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
-    layout.data = layout.buffers + myr_whole_lines(buffers);
-    layout.end = layout.data + shared;
+    layout.behind = layout.group + mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
+    layout.end = layout.behind + myr_group_behind_bytes(group);
     return layout;
 }
 
@@ -91,7 +88,7 @@ static enum myr_status take_record(const struct myr_nic_members *members,
                                    const struct myr_schedule *schedule, struct myr_nic_group *group,
                                    struct myr_verbs_group *own, struct myr_error *error)
 {
-    const struct layout layout = layout_of(schedule, members->locals, group->data, group->bcast);
+    const struct layout layout = layout_of(schedule, group);
     const struct myr_key key = {.scope = members->key, .id = GROUP_RECORD};
     own->record = myr_record_join(group->segment, &key, members->locals, layout.end, 0, error);
     if (NULL == own->record) {
@@ -110,45 +107,22 @@ static enum myr_status take_record(const struct myr_nic_members *members,
     group->done = group->watched = &own->mcp->done;
     group->arrivals = own->arrivals;
     group->record = own->record;
-    if (NULL != group->data) {
-        struct myr_nic_data *data = group->data;
-        data->buffers[0] = begin + layout.buffers;
-        data->buffers[1] = data->buffers[0] + (size_t)data->carry.places * data->unit_most;
-        data->shared = (struct myr_node_data *)(begin + layout.data);
-    }
-    if (NULL != group->bcast) {
-        group->bcast->slots = begin + layout.buffers;
-    }
+    myr_group_take_behind(group, begin + layout.behind);
     return MYR_OK;
 }
 
+/* Fill in the engine's group; the peers' links are places among this group's peers. */
 static enum myr_status fill(const struct myr_nic_group *group,
                             const struct myr_nic_members *members,
                             const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
                             const void *context, struct myr_error *error)
 {
-    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
-    const struct myr_nic_data *data = group->data;
-    const struct myr_nic_bcast *bcast = group->bcast;
     struct myr_verbs_group *own = group->own;
     struct mcp_group *mcp = own->mcp;
-    mcp_group_init(mcp, members->key, members->nodes, members->node, lengths.steps, lengths.sends,
-                   lengths.waits, 0);
-    mcp->secret = members->secret;
-    if (NULL != data) {
-        mcp->places = data->carry.places;
-        mcp->unit_most = data->unit_most;
-    }
-    if (NULL != bcast) {
-        mcp->window = bcast->window;
-        mcp->slot_bytes = bcast->slot_bytes;
-        memset(mcp_group_window(mcp), 0, (size_t)bcast->window * bcast->slot_bytes);
-    }
-    if (!myr_fill_tables(schedule, members->node, schedule_of, context, data, bcast,
-                         mcp_group_steps(mcp), mcp_group_sends(mcp))) {
+    if (!myr_group_fill(group, mcp, members, schedule, schedule_of, context)) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
+    for (uint32_t p = 0; p < mcp->nsends + mcp->nwaits; ++p) {
         struct mcp_peer *peer = &mcp_group_sends(mcp)[p];
         peer->link = (mcp_link)(peer_of(own, peer->node) - own->peer);
     }
@@ -202,11 +176,11 @@ static enum myr_status make_part(const struct myr_nic_group *group,
     if (!find_peers(schedule, members->nodes, &peers)) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    const struct layout layout = layout_of(schedule, members->locals, group->data, group->bcast);
+    const struct layout layout = layout_of(schedule, group);
     pthread_mutex_lock(&nic->mutex);
     enum myr_status status = hold_links(nic, own, members, &peers, blob, error);
     if (MYR_OK == status) {
-        status = register_it(nic, own, layout.buffers, error);
+        status = register_it(nic, own, layout.behind, error);
     }
     pthread_mutex_unlock(&nic->mutex);
     if (MYR_OK == status) {
