@@ -182,19 +182,11 @@ static void see_off(struct myr_verbs *nic)
     }
 }
 
-/* What has been done, of all time. */
-static uint64_t moves(const struct myr_verbs *nic)
-{
-    const struct mcp_counters *counters = &nic->shown->counters;
-    return counters->packets_sent + counters->barriers + counters->broadcasts;
-}
-
-bool myr_verbs_poll(struct myr_verbs *nic)
+void myr_verbs_poll(struct myr_verbs *nic)
 {
     if (0 != pthread_mutex_trylock(&nic->mutex)) {
-        return false;
+        return;
     }
-    const uint64_t before = moves(nic);
     const uint32_t count = nic->groups < AT_ONCE ? nic->groups : AT_ONCE;
     for (uint32_t g = 0; g < count; ++g) {
         nic->next = nic->next + 1 < nic->groups ? nic->next + 1 : 0;
@@ -203,9 +195,16 @@ bool myr_verbs_poll(struct myr_verbs *nic)
     if (__builtin_expect(NULL != nic->left, 0)) {
         see_off(nic);
     }
-    const bool moved = before != moves(nic);
     pthread_mutex_unlock(&nic->mutex);
-    return moved;
+}
+
+uint64_t myr_verbs_moves(struct myr_verbs *nic)
+{
+    const struct mcp_counters *counters = &nic->shown->counters;
+    pthread_mutex_lock(&nic->mutex);
+    const uint64_t moves = counters->packets_sent + counters->barriers + counters->broadcasts;
+    pthread_mutex_unlock(&nic->mutex);
+    return moves;
 }
 
 /* ---- the player ---- */

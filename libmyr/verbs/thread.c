@@ -29,9 +29,13 @@ struct myr_verbs_thread {
 static void *run(void *opaque)
 {
     struct myr_verbs_thread *thread = opaque;
+    uint64_t moves = myr_verbs_moves(thread->nic);
     uint32_t vain = 0, nap_us = FIRST_NAP_US;
     while (!atomic_load(&thread->stopping)) {
-        if (myr_verbs_poll(thread->nic)) {
+        const uint64_t before = moves;
+        myr_verbs_poll(thread->nic);
+        moves = myr_verbs_moves(thread->nic);
+        if (before != moves) {
             vain = 0;
             nap_us = FIRST_NAP_US;
         } else if (++vain < LOOKS) {

@@ -237,8 +237,11 @@ static inline void myr_verbs_wake(const myr_word *word)
     }
 }
 
-/* Go on with some of the groups. Has anything been sent or completed? */
-bool myr_verbs_poll(struct myr_verbs *nic);
+/* Go on with some of the groups. */
+void myr_verbs_poll(struct myr_verbs *nic);
+
+/* How much has been sent and completed since the NIC was opened. */
+uint64_t myr_verbs_moves(struct myr_verbs *nic);
 
 /* Give back the memory of all groups that were left; after myr_verbs_hang_up(). */
 void myr_verbs_clear(struct myr_verbs *nic);
