@@ -35,28 +35,20 @@ static uint64_t report_id(uint32_t link, uint32_t posted, bool question)
 
 /* ---- making links ---- */
 
-/* (Some devices have less room within their requests.) */
-static struct ibv_qp *create_pair(const struct myr_verbs_device *device, uint32_t *inline_most)
+/* With room for so many bytes within a request. */
+static struct ibv_qp *create_pair(const struct myr_verbs_device *device, uint32_t inline_most)
 {
-    struct ibv_qp *qp = NULL;
-    for (uint32_t most = INLINE; NULL == qp && most >= sizeof(uint32_t); most = sizeof(uint32_t)) {
-        struct ibv_qp_init_attr how = {
-            .send_cq = device->cq,
-            .recv_cq = device->cq,
-            .cap = {.max_send_wr = DEPTH,
-                    .max_recv_wr = 1,
-                    .max_send_sge = 1,
-                    .max_recv_sge = 1,
-                    .max_inline_data = most},
-            .qp_type = IBV_QPT_RC,
-        };
-        qp = device->calls->create_qp(device->pd, &how);
-        *inline_most = most;
-        if (NULL == qp && (EINVAL != errno || sizeof(uint32_t) == most)) {
-            break;
-        }
-    }
-    return qp;
+    struct ibv_qp_init_attr how = {
+        .send_cq = device->cq,
+        .recv_cq = device->cq,
+        .cap = {.max_send_wr = DEPTH,
+                .max_recv_wr = 1,
+                .max_send_sge = 1,
+                .max_recv_sge = 1,
+                .max_inline_data = inline_most},
+        .qp_type = IBV_QPT_RC,
+    };
+    return device->calls->create_qp(device->pd, &how);
 }
 
 static struct ibv_qp *make_pair(const struct myr_verbs_device *device, uint32_t *inline_most)
@@ -67,7 +59,12 @@ static struct ibv_qp *make_pair(const struct myr_verbs_device *device, uint32_t 
         .port_num = device->port,
         .qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
     };
-    struct ibv_qp *qp = create_pair(device, inline_most);
+    *inline_most = INLINE;
+    struct ibv_qp *qp = create_pair(device, *inline_most);
+    if (NULL == qp && EINVAL == errno) { /* some devices have room for a word only */
+        *inline_most = sizeof(uint32_t);
+        qp = create_pair(device, *inline_most);
+    }
     if (NULL == qp) {
         return NULL;
     }
