@@ -149,9 +149,9 @@ static void look_at_kernel(struct kernel_sight *sight)
     }
 }
 
-static void counts_of(const struct myr_nic_view *nic, uint64_t counts[COUNTERS])
+static void counts_of(const struct mcp_counters *counted, uint64_t counts[COUNTERS])
 {
-    memcpy(counts, &nic->counters, sizeof(nic->counters));
+    memcpy(counts, counted, sizeof(*counted));
 }
 
 static uint32_t groups_in_a_barrier(const struct myr_nic_view *nic)
@@ -244,7 +244,7 @@ static void print_counters(const struct myr_nic_view *nic)
         {"count", "", true}, {"counter", "", false}, {"of what", "", false}};
     uint64_t counts[COUNTERS];
     struct table table;
-    counts_of(nic, counts);
+    counts_of(&nic->counters, counts);
     table_begin(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (int c = 0; c < COUNTERS; ++c) {
         table_cell(&table, "%" PRIu64, counts[c]);
@@ -363,7 +363,7 @@ static json_t *json_of_counters(const struct mcp_counters *counted)
 {
     json_t *json = json_object();
     uint64_t counts[COUNTERS];
-    memcpy(counts, counted, sizeof(counts));
+    counts_of(counted, counts);
     for (int c = 0; c < COUNTERS; ++c) {
         json_object_set_new(json, counters[c].name, json_integer((json_int_t)counts[c]));
     }
