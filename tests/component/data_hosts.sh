@@ -170,17 +170,17 @@ check "a root that sends another number of bytes than a rank expects" on_hosts 3
 # (A program that goes on after the error may then wait in a call of Open MPI's own, whose messages are
 # cut off, too. So the job is ended when the line is there.)
 cut_off() { # WHAT HOSTS PACKETS MPIRUN-OPTION...: its error is told
-    local job told
+    local job line="$1 [0-9]* on .* will not be completed: no sign of life"
     : > "$scratch/out"
     on_hosts --cut "$2" --cut-after "$3" 3 1 --mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3 "${@:4}" &
     job=$!
-    until said "$1 [0-9]* on .* will not be completed: no sign of life"; do
+    until said "$line"; do
         kill -0 "$job" 2> /dev/null || break
         sleep 0.2
     done
     pkill -TERM -P "$job" -x timeout
     wait "$job"
-    said "$1 [0-9]* on .* will not be completed: no sign of life"
+    said "$line"
 }
 # (All is set up within the first packets; nicbarr's turns alone send more.)
 allreduces=("$builddir/bench/nicbarr_bench" allreduce -m 8:8 -c 100000)

@@ -165,6 +165,7 @@ static bool join(struct world *world, uint32_t g, struct nicbarr_choice choice)
             good = good && !failed[n][l];
             member->arrived[g] = member->ended[g] = 0;
             member->at[g] = BETWEEN;
+            member->left[g] = false;
             if (0 == l) {
                 blobs[n] = blob;
             }
@@ -321,12 +322,14 @@ static void go_on_with_broadcasts(const struct world *world, struct member *memb
         }
         break;
     case BEGUN:
-        if (root == rank && myr_nic_bcast_room(group)) {
+        if (root != rank) {
+            member->at[g] = SENT;
+        } else if (myr_nic_bcast_room(group)) {
             struct building building = {g, root, bytes};
             build(&building, call, myr_nic_bcast_data(group));
             myr_nic_bcast_send(group, bytes);
+            member->at[g] = SENT;
         }
-        member->at[g] = root != rank || myr_nic_bcast_room(group) ? SENT : BEGUN;
         break;
     case SENT:
         if (myr_nic_bcast_test(group)) {
@@ -337,7 +340,6 @@ static void go_on_with_broadcasts(const struct world *world, struct member *memb
             myr_nic_bcast_end(group);
             ++member->ended[g];
             member->at[g] = BETWEEN;
-            member->left[g] = false;
         }
         break;
     }
@@ -378,7 +380,7 @@ static void move(struct world *world, uint32_t epochs)
     struct member *member = &world->member[node][local];
     switch (crew_below(&world->random, 4)) {
     case 0:
-        (void)myr_verbs_poll(member->nic);
+        myr_verbs_poll(member->nic);
         break;
     case 1:
         (void)verbs_double_step();
@@ -431,7 +433,7 @@ static struct nicbarr_choice any_choice(uint64_t *random, uint32_t nodes)
 static void wait_for_quiet(struct world *world)
 {
     while (verbs_double_held() != verbs_double_pairs() + 3 * world->nodes * world->locals) {
-        (void)myr_verbs_poll(world->member[crew_below(&world->random, world->nodes)][0].nic);
+        myr_verbs_poll(world->member[crew_below(&world->random, world->nodes)][0].nic);
         (void)verbs_double_step();
     }
 }
