@@ -445,14 +445,18 @@ void parts_nics_close(struct parts_nics *nics)
 
 struct parts_nics *parts_nics_open(const char *name)
 {
-    static const struct myr_nic_kind *const kinds[] = {&myr_soft_kind, &myr_verbs_kind};
-    const struct myr_nic_kind *kind = kinds[0 == strcmp(name, kinds[1]->name)];
-    struct parts_nics *nics = calloc(1, sizeof(*nics));
+    static const struct myr_nic_kind *const kinds[] = {&myr_soft_kind, &myr_verbs_kind, NULL};
+    uint32_t k = 0;
+    while (NULL != kinds[k] && 0 != strcmp(kinds[k]->name, name)) {
+        ++k;
+    }
+    struct parts_nics *nics = NULL == kinds[k] ? NULL : calloc(1, sizeof(*nics));
     if (NULL == nics) {
         return NULL;
     }
-    nics->kind = kind;
-    if (!node_open(kind, &nics->node[0]) || !node_open(kind, &nics->node[1]) || !nodes_join(nics)) {
+    nics->kind = kinds[k];
+    if (!node_open(nics->kind, &nics->node[0]) || !node_open(nics->kind, &nics->node[1]) ||
+        !nodes_join(nics)) {
         parts_nics_close(nics);
         return NULL;
     }
