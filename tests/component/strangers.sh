@@ -45,7 +45,7 @@ export scratch nicbarr over
 visited() { # WHAT COUNTER ALGORITHM [NETHOSTS-ARGUMENT]
     # shellcheck disable=SC2086 # words
     on_hosts ${4-} --shell 4 2 "$scratch/stranger.sh" $port "$seed" "$1" "$2" $job "$3" \
-        "$programs/barrier_ledger" --until "$over" --ledger "$scratch/ledger" --seed "$seed" &&
+        "$programs/barrier_ledger" --iterations 500 --until "$over" --ledger "$scratch/ledger" --seed "$seed" &&
         said "the stranger was there to the end" && said "counted as $2"
 }
 
@@ -54,9 +54,10 @@ check "the NICs play on" served 3 6
 check "a key that is nobody's" visited forged dropped_foreign tree:2
 check "the NICs play on" served 3 6
 
-# An earlier job with the same ports and the same algorithm, every packet of it.
+# An earlier job with the same ports and the same algorithm, every packet of it. Some were lost, so there
+# are questions among them: these are counted as foreign, arrivals might be early for a group to come.
 # shellcheck disable=SC2086 # words
-check "an earlier job is recorded" on_hosts --record "$scratch/capture" 3 2 $job pairwise \
+check "an earlier job is recorded" on_hosts --loss 10 --seed "$seed" --record "$scratch/capture" 3 2 $job pairwise \
     "$programs/barrier_ledger" --iterations 300 --ledger "$scratch/ledger" --seed "$seed"
 check "which had packets" test "$(stat -c %s "$scratch/capture")" -gt 10000
 check "the earlier job's packets" visited "$scratch/capture" dropped_foreign pairwise
@@ -73,7 +74,7 @@ ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
 visited_messages() {
     on_hosts --shell 4 2 "$scratch/stranger.sh" "$port" "$seed" sniffed dropped_forged \
         --mca coll ^nicbarr --mca pml ob1 --mca btl myr,self --mca btl_myr_port "$port" \
-        "$programs/barrier_ledger" --until "$over" --ledger "$scratch/ledger" --seed "$seed" &&
+        "$programs/barrier_ledger" --iterations 500 --until "$over" --ledger "$scratch/ledger" --seed "$seed" &&
         said "the stranger was there to the end" && said "counted as dropped_forged"
 }
 if sodium && [ "$launches" = 1 ]; then # btl.sh does not try hosts with 5.0 either
