@@ -111,6 +111,7 @@ tests_component_wrong_results_la_LIBADD = $(MPI_LIBS)
 tests_component_wrong_results_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
 component_tests = \
+    tests/component/commands.sh \
     tests/component/properties.sh \
     tests/component/data.sh \
     tests/component/data_hosts.sh \
