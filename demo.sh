@@ -1,28 +1,48 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A demonstration on this machine: MPI_Barrier by nicbarr against Open MPI's own, a real program with
-# the component on, and the report that says what was chosen and why. Installs and builds what is
-# missing first (setup.sh); then it takes two minutes at the most. What it measures is kept in _demo.
+# A demonstration on this machine: MPI_Barrier by nicbarr against Open MPI's own, on this node and on a
+# cluster of four hosts that it makes here; a real program with and without; and the reports that say
+# what was chosen and why. Installs and builds what is missing first (setup.sh); then it takes three
+# minutes. What it measures is kept in _demo. Without root it says what it leaves out.
 set -eu
 cd "$(dirname "$0")"
 ./setup.sh build
 . ./env.sh
 . ompi/jobs.sh
 
-results=_demo
+export results=_demo
 rm -rf "$results"
 mkdir "$results"
 # The demonstration measures anew, and leaves what your jobs have measured alone.
 export OMPI_MCA_coll_nicbarr_cache=none
 
 say() { printf '\n== %s\n' "$*"; }
+left_out=()
+
+show() { # REPORT PICTURE
+    [ -s "$1" ] || { echo "(there is none: the job was not through)"; return; }
+    nicbarr report "$1" --plot "$2"
+    echo "(as a picture: $2)"
+}
+
+tell_load() { # a line if others want the processors, too
+    awk -v processors="$(nproc)" '$1 > processors / 2 {
+        printf "load %.0f on %d processors: figures mean little\n", $1, processors }' /proc/loadavg
+}
+tell_load
+
+# ---- this node
+
+# On a machine that is busy with other things, a job may take as long as it likes.
+export most=60
+limited() { timeout "$most" "$@" || echo "(it was not through after $most s: the machine is busy with other things)"; }
 
 # One job in which both barriers take turns.
 compare() { # PROCESSES BINDING NAME
     say "$1 processes, $3: nicbarr (A) and Open MPI's own barrier (B) in turns, in one job"
     # shellcheck disable=SC2086 # the binding is two words
-    mpirun -np "$1" $2 --mca coll_nicbarr_report "$results/report-$1-$3.json" \
-        nicbarr_bench --raw --json "$results/barrier-$1-$3.json" | tee "$results/barrier-$1-$3.txt"
+    limited mpirun -np "$1" $2 --mca coll_nicbarr_report "$results/report-$1-$3.json" \
+        nicbarr_bench --raw -c 100 --json "$results/barrier-$1-$3.json" | tee "$results/barrier-$1-$3.txt"
 }
 
 for processes in 2 4 8; do
@@ -30,35 +50,108 @@ for processes in 2 4 8; do
 done
 compare 8 "$unbound" unbound
 
-say "LAMMPS, a Lennard-Jones liquid with a barrier before each exchange, without and with nicbarr"
-lammps() { # NAME COMPONENTS
-    mpirun -np 2 --bind-to core --mca coll "$2" lmp -in bench/lj.in -log none > "$results/lammps-$1.txt"
-    printf '%8s: %s\n' "$1" "$(grep '^Loop time' "$results/lammps-$1.txt")"
-    # The last line of the table of energies: what was computed.
-    grep -E '^ +500 ' "$results/lammps-$1.txt" > "$results/lammps-$1.energy"
+# ---- a real program
+
+# Jobs without and with nicbarr in turns, for 20 s, but three of each at least.
+lammps() { # WHERE MPIRUN-ARGUMENT...
+    local where=$results/lammps-$1 round=0 until=$((SECONDS + 20)) side
+    shift
+    while [ $round -lt 3 ] || [ $SECONDS -lt $until ]; do
+        round=$((round + 1))
+        for side in without with; do
+            "$@" --mca coll "$([ $side = with ] || echo ^nicbarr)" \
+                --mca coll_nicbarr_report "$where.json" lmp -in bench/lj.in -log none > "$where-$side.txt"
+            awk -v side=$side '/^Loop time/ { print side, $4 }' "$where-$side.txt" >> "$where.times"
+            # The last line of the table of energies: what was computed.
+            grep -E '^ +500 ' "$where-$side.txt" >> "$where.energies"
+        done
+    done
+    # The ratio of each two jobs that follow each other; there are few of them, so the least and the
+    # most are told, and what is not the same for all of them is not there.
+    awk '$1 == "without" { before = $2; without += $2 }
+         $1 == "with" { with += $2; r[++n] = before / $2 }
+         END {
+             for (i = 2; i <= n; ++i) # sorted
+                 for (j = i; j > 1 && r[j] < r[j - 1]; --j) { t = r[j]; r[j] = r[j - 1]; r[j - 1] = t }
+             middle = (r[int((n + 1) / 2)] + r[int((n + 2) / 2)]) / 2
+             printf "%d jobs of each in turns: %.2f s without nicbarr, %.2f s with (means)\n", n, without / n, with / n
+             printf "with nicbarr %.2f times faster (median of the %d turns; %.2f to %.2f)%s\n", middle, n, r[1], r[n],
+                 (r[1] < 1 && r[n] > 1) ? ": no difference that so few jobs can show" : ""
+         }' "$where.times"
+    if [ "$(sort -u "$where.energies" | wc -l)" != 1 ]; then
+        echo "THE RESULTS DIFFER: see $where.energies" >&2
+        return 1
+    fi
+    echo "all computed the same: $(head -n 1 "$where.energies")"
 }
-lammps without '^nicbarr'
-lammps with ''
-if cmp -s "$results/lammps-without.energy" "$results/lammps-with.energy"; then
-    echo "both computed the same: $(cat "$results/lammps-with.energy")"
+
+say "LAMMPS, a Lennard-Jones liquid with a barrier before each exchange, without and with nicbarr"
+lammps node mpirun -np 2 --bind-to core
+
+# ---- four hosts
+
+# In the shell of nethosts, once for all that is done on these hosts.
+on_hosts() { # KIND-OF-NIC...
+    local nic
+    for nic; do
+        say "4 hosts: nicbarr by the NIC \"$nic\" (A) and Open MPI's own barrier over TCP (B) in turns"
+        limited "$NETHOSTS_MPIRUN" --mca coll_nicbarr_nic "$nic" \
+            nicbarr_bench -a '' -b ^nicbarr -c 100 --json "$results/hosts-$nic.json" | tee "$results/hosts-$nic.txt"
+    done
+    say "LAMMPS on the 4 hosts, without and with nicbarr, which has all these NICs to choose from"
+    lammps hosts "$NETHOSTS_MPIRUN"
+}
+export -f say limited lammps on_hosts
+
+nics=(soft kernel) options=(--kernel)
+why=$(nethosts --kernel --shell 2 true 2>&1) || {
+    left_out+=("the kernel's NIC: ${why##*: }; with root: sudo $PWD/demo.sh")
+    nics=(soft) options=()
+}
+if why=$(nethosts --shell 2 true 2>&1); then
+    say "a cluster: 4 hosts on this machine, each with a network and an address of its own"
+    # shellcheck disable=SC2016 # expanded inside
+    nethosts "${options[@]}" --shell 4 1 bash -euc 'on_hosts "$@"' bash "${nics[@]}"
+    say "what nicbarr measured for LAMMPS on the hosts, and what it chose"
+    show "$results/lammps-hosts.json" "$results/hosts.svg"
 else
-    echo "THE RESULTS DIFFER: see $results/lammps-*.txt" >&2
-    exit 1
+    nics=()
+    left_out+=("the cluster: ${why##*: }; with root: sudo $PWD/demo.sh")
 fi
 
-say "what nicbarr measured in the first job, and what it chose"
-nicbarr report "$results/report-2-bound.json" --plot "$results/report.svg"
-echo "(as a picture: $results/report.svg)"
+# ---- in short
 
-say "in short (microseconds; medians of one run each)"
-printf '%-22s %10s %10s %10s %14s\n' "" nicbarr "Open MPI" "raw limit" "times faster"
-# median FILE NAME: the middle one of the three figures in the line of that name.
-median() { awk -v name="$2" '$1 == name && NF == 4 { print $3 }' "$1"; }
-for run in 2-bound 4-bound 8-bound 8-unbound; do
-    file=$results/barrier-$run.txt
-    best=$(sed -n 's/^A\/\([^ ]*\) .*/\1/p' "$file")
-    printf '%-22s %10s %10s %10s %14s\n' "${run%%-*} processes, ${run##*-}" "$(median "$file" A)" \
-        "$(median "$file" B)" "$(median "$file" "$best")" "$(median "$file" B/A)"
-done
+say "what nicbarr measured in the first job, and what it chose"
+show "$results/report-2-bound.json" "$results/report.svg"
+
+# Figures of a machine that is at peace: the ratio of the medians is about the median of the ratios.
+row() { # NAME FILE
+    awk -v name="$1" '
+        NF == 4 && sub("^A/", "", $1) { raw = $1; next } # the best one
+        NF == 4 { median[$1] = $3; low[$1] = $2; high[$1] = $4 }
+        END {
+            a = median["A"]; b = median["B"]; ratio = median["B/A"]
+            if (!a) { printf "%-26s   it was not through after '"$most"' s\n", name; exit }
+            restless = high["B/A"] > 2 * low["B/A"] || b / a < low["B/A"] || b / a > high["B/A"]
+            printf "%-26s%9.2f%10.2f%11s   %.2f (%.2f to %.2f)%s\n", name, a, b, raw == "" ? "" : sprintf("%.2f", median[raw]),
+                ratio, low["B/A"], high["B/A"], restless ? " ?" : ""
+        }' "$2"
+}
+say "in short: microseconds of a barrier (medians), and how many times faster nicbarr's is"
+printf '%-26s%9s%10s%11s   %s\n' "" nicbarr "Open MPI" "raw limit" "times faster (quartiles)"
+{
+    for run in 2-bound 4-bound 8-bound 8-unbound; do
+        row "${run%%-*} processes, ${run##*-}" "$results/barrier-$run.txt"
+    done
+    for nic in "${nics[@]}"; do
+        row "4 hosts, NIC $nic" "$results/hosts-$nic.txt"
+    done
+} | tee "$results/short.txt"
+echo "\"Times faster\" is the median over turns: in each, nicbarr's barrier and Open MPI's own come right"
+echo "after each other. A machine changes its speed meanwhile, so it is not the quotient of the columns."
+! grep -q '?$' "$results/short.txt" ||
+    echo "?: the speed changed so much that this line says little. Try again when the machine is at peace."
+tell_load
+for what in "${left_out[@]}"; do echo "left out: $what"; done
 echo
 echo "To use it in this shell:  . ./env.sh   and then  mpirun ./a.out  as ever."

@@ -10,26 +10,23 @@
 set -eu
 cd "$(dirname "$0")"
 
-packages="autoconf automake g++ gcc gnuplot-nox lammps libjansson-dev libopenmpi-dev libseccomp-dev libsodium-dev
-    libtool make openmpi-bin pkg-config"
+packages="autoconf automake bpftool clang g++ gcc gnuplot-nox iproute2 lammps libbpf-dev libjansson-dev libopenmpi-dev
+    libseccomp-dev libsodium-dev libtool make openmpi-bin pkg-config"
 if [ "${1-build}" = check ]; then
-    packages="$packages bpftool busybox-static clang clang-format clang-tidy cpio cppcheck git hpcc ibverbs-providers
-        iproute2 kmod libbenchmark-dev libbpf-dev libcmocka-dev libgsl-dev libibverbs-dev libxml2-utils mmdebstrap
+    packages="$packages busybox-static clang-format clang-tidy cpio cppcheck git hpcc ibverbs-providers
+        kmod libbenchmark-dev libcmocka-dev libgsl-dev libibverbs-dev libxml2-utils mmdebstrap
         procps python3-mpi4py qemu-system-x86 shellcheck spin systemd valgrind xz-utils"
 fi
 
 say() { echo "== $*"; }
 
-as_root() {
-    if [ "$(id -u)" = 0 ]; then
-        "$@"
-    elif command -v sudo > /dev/null; then
-        sudo "$@"
-    else
-        echo "setup.sh: must install packages; run as root or install sudo, or run: $*" >&2
-        exit 1
-    fi
-}
+if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
+    # One line, with other distributions' names: what it takes to build, then what more can be had.
+    cat >&2 << 'EOS'
+setup.sh: there is no apt here, so install what follows and build as README.md says under "Elsewhere". Fedora: autoconf automake libtool gcc gcc-c++ make pkgconf-pkg-config openmpi-devel jansson-devel libseccomp-devel libsodium-devel gnuplot; for the kernel's NIC clang bpftool libbpf-devel iproute, for RDMA rdma-core-devel, for `make check` libcmocka-devel. Ubuntu: as Debian (bpftool: linux-tools-common).
+EOS
+    exit 1
+fi
 
 missing=
 for package in $packages; do
@@ -37,11 +34,19 @@ for package in $packages; do
         missing="$missing $package"
 done
 if [ -n "$missing" ]; then
+    as_root=
+    if [ "$(id -u)" != 0 ]; then
+        as_root=sudo
+        command -v sudo > /dev/null || {
+            echo "setup.sh: packages are missing and there is no sudo; as root, run: apt-get update && apt-get install -y --no-install-recommends$missing" >&2
+            exit 1
+        }
+    fi
     say "installing$missing"
     export DEBIAN_FRONTEND=noninteractive
-    as_root apt-get update -qq
+    $as_root apt-get update -qq
     # shellcheck disable=SC2086 # a list of words
-    as_root apt-get install -y -qq --no-install-recommends $missing > _apt.log 2>&1 ||
+    $as_root apt-get install -y -qq --no-install-recommends $missing > _apt.log 2>&1 ||
         { tail -n 20 _apt.log >&2; echo "setup.sh: apt-get failed; see _apt.log" >&2; exit 1; }
     rm -f _build/config.status # more may be built now: the kernel's NIC, the tests
 fi

@@ -7,14 +7,15 @@
 #   - fuzzers, the models of the protocol and of memory, static analysis and formatting;
 #   - the tests with MPI against Open MPI 5.0, in a Debian 13 chroot (needs root; --quick leaves it out).
 # The tests mostly wait, so what only computes runs beside them, behind them in turn (nice).
-# Its last line counts what passed and failed; logs are in _build*/ and _test/.
+# Each line says how many there are in all, and the minutes so far. The last one counts what passed and
+# failed; logs are in _build*/ and _test/.
 set -u
 cd "$(dirname "$0")" || exit 1
 quick=no
 case "${1-}" in
     "") ;;
     --quick) quick=yes ;;
-    *) echo "usage: ./test.sh [--quick]" >&2; exit 64 ;;
+    *) echo "usage: ./test.sh [--quick]        # --quick: without Open MPI 5.0" >&2; exit 64 ;;
 esac
 ./setup.sh check || exit 1
 . ompi/jobs.sh
@@ -25,10 +26,17 @@ mkdir "$logs"
 
 say() { printf '\n== %s\n' "$*"; }
 
-# Two print and count at the same time: the tests, and what runs beside them.
-tell() { flock "$logs/told" cat; } # all of its input, with nobody's else between
-tally() { echo "$1 $2" >> "$logs/tally"; } # passed|failed|skipped HOW-MANY
-total() { awk -v what="$1" '$1 == what { sum += $2 } END { print sum + 0 }' "$logs/tally"; }
+# A verdict: counted, and told with what is to be shown of it, by the input. Two do so at the same time: the
+# tests, and what runs beside them.
+tell() { # PASS|FAIL|SKIP WHAT
+    {
+        flock 9
+        echo "$1" >> "$logs/tally"
+        printf '%s: %s (%d of %d, %d min)\n' "$1" "$2" "$(wc -l < "$logs/tally")" "$all" $((SECONDS / 60))
+        cat
+    } 9> "$logs/told"
+}
+total() { grep -cx "$1" "$logs/tally"; }
 
 # One thing that passes or fails as a whole, or is skipped (77); its output is shown if it fails.
 step() { # NAME COMMAND...
@@ -37,40 +45,35 @@ step() { # NAME COMMAND...
     log=$logs/$(echo "$name" | tr -c 'a-z0-9\n' _).log
     "$@" > "$log" 2>&1
     status=$?
-    if [ $status = 0 ]; then
-        tally passed 1
-        echo "PASS: $name"
-    elif [ $status = 77 ]; then
-        tally skipped 1
-        echo "SKIP: $name ($(tail -n 1 "$log"))"
-    else
-        tally failed 1
-        echo "FAIL: $name ($log)"
-        tail -n 40 "$log" | sed 's/^/    | /'
-    fi | tell
+    case $status in
+        0) tell PASS "$name" < /dev/null ;;
+        77) tell SKIP "$name: $(tail -n 1 "$log")" < /dev/null ;;
+        *) tail -n 40 "$log" | sed 's/^/    | /' | tell FAIL "$name: $log" ;;
+    esac
 }
 
-# Tests run by automake's harness, each of which counts.
-suite() { # LOG COMMAND...
-    local log=$logs/$1 status bad whole=yes
-    shift
-    "$@" > "$log" 2>&1
-    status=$?
-    count() { sed -n "s/^# $1: *//p" "$log" | tail -n 1 | grep . || echo 0; }
-    bad=$(($(count FAIL) + $(count ERROR) + $(count XPASS)))
-    if [ $bad = 0 ] && { [ $status != 0 ] || [ "$(count TOTAL)" = 0 ]; }; then
-        whole=no bad=1 # it did not come to the tests, or not to their end
-    fi
-    tally passed "$(count PASS)"
-    tally skipped "$(count SKIP)"
-    tally failed $bad
-    {
-        grep -aE '^(PASS|FAIL|SKIP|ERROR|XPASS): ' "$log"
-        [ $whole = yes ] || echo "FAIL: the tests were not all run ($log)"
-        if [ $bad != 0 ]; then
-            grep -aE '^(FAIL |     \||.*[Ee]rror)' "$log" | tail -n 60
-        fi
-    } | tell
+# Tests run by automake's harness, each of which counts, and is told when it ends.
+suite() { # LOG BUILD-FOLDER TESTS COMMAND...
+    local log=$logs/$1 build=$2 tests=$3
+    shift 3
+    "$@" 2>&1 < /dev/null | tee "$log" | {
+        verdict='^(PASS|FAIL|SKIP|ERROR|XPASS): ([^ ]+)$'
+        declare -A left
+        for test in $tests; do left[$test]=yes; done
+        while IFS= read -r line; do
+            if [[ ! $line =~ $verdict ]] || [ -z "${left[${BASH_REMATCH[2]}]-}" ]; then
+                continue
+            fi
+            test=${BASH_REMATCH[2]}
+            unset "left[$test]"
+            case ${BASH_REMATCH[1]} in
+                PASS | SKIP) tell "${BASH_REMATCH[1]}" "$test" < /dev/null ;;
+                *) grep -aE '^(FAIL |     \||not ok|.*[Ee]rror)' "$build/${test%.sh}.log" | tail -n 60 |
+                    tell FAIL "$test: $build/${test%.sh}.log" ;;
+            esac
+        done
+        [ ${#left[@]} = 0 ] || tail -n 20 "$log" | sed 's/^/    | /' | tell FAIL "${#left[@]} tests were not run: $log"
+    }
 }
 
 sanitized() {
@@ -93,9 +96,14 @@ with_threads() {
         make -s --no-print-directory -j"$(nproc)" "${programs[@]}"
 }
 
+formatted() { # as version 14 does it: others break lines elsewhere
+    clang-format --version
+    clang-format --version | grep -q 'version 14\.' || { echo "clang-format 14 is wanted"; return 77; }
+    git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
+}
+
 analysed() {
-    sources=$(git ls-files '*.c' '*.h')
-    step "clang-format" bash -c "echo '$sources' | xargs clang-format --dry-run -Werror"
+    step "clang-format" formatted
     # (What runs in the kernel is left to the kernel's verifier.)
     step "cppcheck" cppcheck --quiet -i firmware/kernel/program.bpf.c --error-exitcode=1 --std=c11 --enable=warning,portability \
         --inline-suppr --suppress=missingInclude --suppress=missingIncludeSystem -I. -D_GNU_SOURCE '-DNICBARR_VERSION=""' '-DNICSIM_DATA=""' \
@@ -138,6 +146,25 @@ tarball() { # has all that git has
     chmod -R u+w "$folder" && rm -rf "$folder"
 }
 
+# How many verdicts there will be: one for each of the harness's tests, and one for each line of this
+# script that begins with `step`, but for those in loops, which have one for each thing they name.
+count() { echo $#; }
+suite_tests=$(listed 'filter-out $(search_tests),$(TESTS)')
+series=$(listed OMPI_SERIES)
+left_out='' chroot_tests=''
+if [ "$series" = 5.0 ]; then
+    left_out="it is this machine's own"
+elif [ $quick = yes ]; then
+    left_out="--quick"
+elif [ "$(id -u)" != 0 ]; then
+    left_out="a chroot needs root: sudo $PWD/test.sh"
+else
+    chroot_tests=$(listed component_tests)
+fi
+# shellcheck disable=SC2046,SC2086 # words
+all=$(($(count $suite_tests $chroot_tests) + $(grep -c '^ *step ' "$0") - 3 + $(count $(listed search_tests)) +
+    $(count tools_test $(listed unit_programs) $threaded)))
+
 step "tarball" tarball
 say "tests with $(mpirun --version | head -n 1); beside them builds, static analysis and searches"
 set -m # a group of processes, that ends with this script
@@ -145,10 +172,8 @@ beside < /dev/null &
 beside=$!
 set +m
 trap 'kill -- -$beside' EXIT
-# shellcheck disable=SC2016 # for make
-suite check.log make -C _build --no-print-directory check VERBOSE=1 \
-    TESTS="$(listed 'filter-out $(search_tests),$(TESTS)')"
-wait $beside || tally failed 1 # it was killed
+suite check.log _build "$suite_tests" make -C _build --no-print-directory check VERBOSE=1 TESTS="$suite_tests"
+wait $beside # if it was killed, verdicts are missing
 trap - EXIT
 grep '^coverage: ' "$logs/tests_fuzz_run_sh.log" # what the fuzzers reach
 
@@ -157,7 +182,7 @@ say "AddressSanitizer and UBSan"
 export ASAN_OPTIONS=detect_leaks=0
 if [ -e _build-asan/tests/mpi/barrier_ledger ]; then
     for test in _build-asan/tests/unit/*_test _build-asan/tools/tests/*_test; do
-        [ -x "$test" ] && step "sanitized ${test##*/}" "$test"
+        step "sanitized ${test##*/}" "$test"
     done
     sanitized_job() { # PROCESSES PROGRAM...
         mkdir -p "$logs/components"
@@ -197,25 +222,17 @@ under_valgrind() { # errors and leaks with a function of ours in their stack
 }
 step "valgrind" under_valgrind
 
-if [ $quick = yes ]; then
-    say "Open MPI 5.0: left out (--quick)"
-elif [ "$(id -u)" != 0 ]; then
-    say "Open MPI 5.0: left out (a chroot needs root)"
-    tally skipped 1
-else
+if [ -n "$chroot_tests" ]; then
     say "tests with Open MPI 5.0, in a Debian 13"
-    if tests/debian13.sh mpirun --version > "$logs/debian13.log" 2>&1; then
-        head -n 1 "$logs/debian13.log"
-        suite check-5.0.log tests/debian13.sh bash -c 'mkdir -p /build && cd /build &&
-            { [ -e config.status ] || /nicbarr/configure --quiet --prefix=/build/_install; } &&
-            make -s -j2 && make check-mpi VERBOSE=1'
-    else
-        tally failed 1
-        tail -n 20 "$logs/debian13.log"
-    fi
+    tests/debian13.sh mpirun --version 2>&1 < /dev/null | grep . | head -n 1
+    suite check-5.0.log "${NICBARR_DEBIAN13:-_cache/debian13}/build" "$chroot_tests" tests/debian13.sh bash -c 'mkdir -p /build && cd /build &&
+        { [ -e config.status ] || /nicbarr/configure --quiet --prefix=/build/_install; } &&
+        make -s -j2 && make check-mpi VERBOSE=1'
 fi
 
 echo
-failed=$(total failed)
-echo "$(total passed) passed, $failed failed, $(total skipped) skipped"
-[ "$failed" = 0 ]
+[ -z "$left_out" ] || echo "left out: Open MPI 5.0, in a Debian 13 ($left_out)"
+missing=$((all - $(wc -l < "$logs/tally")))
+[ $missing -le 0 ] || echo "$missing were not run: see what failed"
+echo "$(total PASS) passed, $(total FAIL) failed, $(total SKIP) skipped"
+[ "$(total FAIL)" = 0 ] && [ $missing -le 0 ]

@@ -9,7 +9,8 @@
 # Uses what ./setup.sh has built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+# shellcheck source=nethosts/usage.sh
+. "$top/nethosts/usage.sh"
 
 chunks=200 jobs=()
 while [ $# -gt 0 ]; do

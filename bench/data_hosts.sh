@@ -11,7 +11,8 @@
 # environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+# shellcheck source=nethosts/usage.sh
+. "$top/nethosts/usage.sh"
 
 nic=soft chunks=100 layouts=() hosts=()
 while [ $# -gt 0 ]; do

@@ -15,7 +15,8 @@
 # namespaces, nethosts; needs root. Uses what ./setup.sh check has built.)
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+# shellcheck source=nethosts/usage.sh
+. "$top/nethosts/usage.sh"
 
 rounds=20
 while getopts n: option; do

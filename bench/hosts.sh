@@ -10,7 +10,8 @@
 # and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+# shellcheck source=nethosts/usage.sh
+. "$top/nethosts/usage.sh"
 
 csv=no chunks=300 layouts=()
 while [ $# -gt 0 ]; do

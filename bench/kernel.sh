@@ -12,7 +12,8 @@
 # quartiles are those of the ratios over the rounds. Uses what ./setup.sh check has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+# shellcheck source=nethosts/usage.sh
+. "$top/nethosts/usage.sh"
 
 rounds=5 algorithm=dissemination:1 joined=()
 while getopts rn:a: option; do

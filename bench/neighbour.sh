@@ -15,7 +15,8 @@
 # builds the other user's program if it is not there.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+# shellcheck source=nethosts/usage.sh
+. "$top/nethosts/usage.sh"
 
 rounds=5 groups=64
 while getopts n:g: option; do

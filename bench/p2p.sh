@@ -15,7 +15,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../ompi/jobs.sh"
 # shellcheck source=bench/quantiles.sh
 . "$here/quantiles.sh"
-usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+# shellcheck source=nethosts/usage.sh
+. "$here/../nethosts/usage.sh"
 
 rounds=5 hosts=no program=nicbarr_p2p
 while getopts n:hp: option; do

@@ -14,7 +14,8 @@
 # ./setup.sh has built, or the components of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-usage() { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+# shellcheck source=nethosts/usage.sh
+. "$top/nethosts/usage.sh"
 
 nic=kernel jobs=11 size=100 layouts=() hosts=()
 while [ $# -gt 0 ]; do

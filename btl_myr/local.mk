@@ -15,12 +15,3 @@ btl_myr_mca_btl_myr_la_CFLAGS = $(AM_CFLAGS) $(OMPI_CFLAGS)
 btl_myr_mca_btl_myr_la_LDFLAGS = -module -avoid-version -no-undefined -Wl,-z,defs $(stay_loaded) $(OMPI_LDFLAGS) \
     -export-symbols-regex '^mca_btl_myr_component$$'
 btl_myr_mca_btl_myr_la_LIBADD = libmyr/libmyr.la ompi/libompi_release.la $(OMPI_LIBS)
-
-install-data-hook: remove-btl-la
-remove-btl-la:
-	rm -f $(DESTDIR)$(componentdir)/mca_btl_myr.la
-## Without the .la libtool does not know what it has installed.
-uninstall-hook: remove-btl-so
-remove-btl-so:
-	rm -f $(DESTDIR)$(componentdir)/mca_btl_myr.so
-.PHONY: remove-btl-la remove-btl-so

@@ -65,13 +65,3 @@ coll_nicbarr_mca_coll_nicbarr_la_CFLAGS = $(coll_nicbarr_cflags)
 ## Hosts that load MPI with RTLD_LOCAL (Python) resolve the component's symbols only so.
 coll_nicbarr_mca_coll_nicbarr_la_LDFLAGS = $(coll_nicbarr_ldflags)
 coll_nicbarr_mca_coll_nicbarr_la_LIBADD = $(coll_nicbarr_libadd)
-
-## Open MPI loads the .so; nobody links with the component.
-install-data-hook: remove-component-la
-remove-component-la:
-	rm -f $(DESTDIR)$(componentdir)/mca_coll_nicbarr.la
-## Without the .la libtool does not know what it has installed.
-uninstall-hook: remove-component-so
-remove-component-so:
-	rm -f $(DESTDIR)$(componentdir)/mca_coll_nicbarr.so
-.PHONY: remove-component-la remove-component-so

@@ -29,14 +29,14 @@ static const struct {
     struct myr_option option;
     size_t offset;
 } table[] = {
-    NUMBER(priority, 95, INT_MIN, INT_MAX, 9,
+    NUMBER(priority, 95, -1, 100, 9,
            "Priority of the component, 0 to 100; the highest one that can serve a communicator "
-           "does. Negative: never use it"),
+           "does. -1: never use it"),
     NUMBER(
-        verbose, 0, 0, 100, 9,
+        verbose, 0, 0, 100, 1,
         "0: only say what went wrong. 1: also say which barrier each communicator uses, and why. "
         "2: also say which communicators are left to Open MPI"),
-    TEXT(algorithm, "auto", 2,
+    TEXT(algorithm, "auto", 1,
          "Barrier algorithm: auto (the fastest as measured), openmpi (Open MPI's own), or "
          "counter[:leaves], flags[:bytes apart, 4 to 128], tree[:degree], dissemination[:n], "
          "pairwise. Of these, the last three can be played between nodes: by the first NIC that "
@@ -58,7 +58,7 @@ static const struct {
     TEXT(cache, "auto", 4,
          "File that remembers what was measured for the next jobs: auto (nicbarr/tuning.json in "
          "$XDG_CACHE_HOME or ~/.cache), none, or a path"),
-    TEXT(report, "", 2,
+    TEXT(report, "", 1,
          "Write what was tried, what it cost and what was chosen to this file (JSON; read it with: "
          "nicbarr report FILE)"),
     NUMBER(memory, 256, 1, 1024, 5,
@@ -92,7 +92,7 @@ static const struct {
            "How long to wait before going to sleep (microseconds, after polling). -1: never sleep"),
     NUMBER(sleep_slice, 1000, 1, 1000000, 5,
            "The longest sleep before other traffic is looked after again (microseconds)"),
-    TEXT(nic, "auto", 2, NULL /* see nic_help() */),
+    TEXT(nic, "auto", 1, NULL /* see nic_help() */),
     NUMBER(warn, 30, 0, INT_MAX, 3,
            "After how long without any sign of life of a node that is missing in a barrier to say "
            "so (seconds). 0: never"),
@@ -177,8 +177,31 @@ void nicbarr_complain(const char *format, ...)
     }
 }
 
-static int within(const struct myr_option *option, int given)
+/* What the person wrote, as mpirun hands it on; NULL: nothing. (What a file of parameters says,
+ * Open MPI keeps to itself.) */
+static const char *written(const struct myr_option *option)
 {
+    char name[100];
+    snprintf(name, sizeof(name), "OMPI_MCA_coll_nicbarr_%s", option->name);
+    return getenv(name);
+}
+
+/* Open MPI takes what is no number for 0, without a word. (It knows a unit behind one: 4k.) */
+static bool is_number(const char *text)
+{
+    char *end;
+    (void)strtoll(text, &end, 0);
+    return end != text && ('\0' == *end || ('\0' == end[1] && NULL != strchr("kKmMgG", *end)));
+}
+
+static int number_of(const struct myr_option *option, int given)
+{
+    const char *text = written(option);
+    if (NULL != text && !is_number(text)) {
+        nicbarr_complain("coll_nicbarr_%s is \"%.40s\", which is no number: using %d", option->name,
+                         text, option->usual.number);
+        return option->usual.number;
+    }
     const int taken = given < option->least  ? option->least
                       : given > option->most ? option->most
                                              : given;
@@ -193,7 +216,7 @@ static void take_one(const struct myr_option *option, const void *from, void *to
 {
     switch (option->type) {
     case MYR_OPTION_NUMBER:
-        *(int *)to = within(option, *(const int *)from);
+        *(int *)to = number_of(option, *(const int *)from);
         break;
     case MYR_OPTION_FLAG:
         *(bool *)to = *(const bool *)from;

@@ -102,13 +102,29 @@ static void drop(json_t *list, const char *process)
     }
 }
 
-/* What other processes of this job have written into the file so far, else `head`; to be given back
- * by json_decref(). */
+/* Does the file begin as reports do? One that a process began, and was killed, has less. */
+static bool begins_as_report(int file)
+{
+    static const char report[] = "{\n \"format\": \"nicbarr report ";
+    char begin[sizeof(report)];
+    const ssize_t bytes = pread(file, begin, sizeof(report) - 1, 0);
+    return bytes >= 0 && 0 == memcmp(begin, report, (size_t)bytes);
+}
+
+/*
+ * What other processes of this job have written into the file so far, else `head`; to be given back
+ * by json_decref(). NULL: it is a file of another sort.
+ */
 static json_t *others(int file, json_t *head, const char *process)
 {
     json_error_t error;
     json_t *document = json_loadfd(file, JSON_DISABLE_EOF_CHECK, &error);
     const json_t *job = json_object_get(document, "job");
+    if (!json_equal(json_object_get(document, "format"), json_object_get(head, "format")) &&
+        !begins_as_report(file)) {
+        json_decref(document);
+        return NULL;
+    }
     if (NULL == job || !json_equal(job, json_object_get(head, "job")) ||
         !json_is_array(json_object_get(document, lists[0]))) {
         json_decref(document);
@@ -132,9 +148,17 @@ bool nicbarr_report_file_write(const char *path, json_t *head, const char *proce
 {
     struct myr_error why = {.text = ""};
     const int file = nicbarr_open_regular(path, O_RDWR | O_CREAT, 0666, &why);
-    bool written = file >= 0 && nicbarr_lock(file, LOCK_MOST_MS, &why);
-    if (written) {
-        json_t *document = others(file, head, process);
+    json_t *document = NULL;
+    bool written = false;
+    if (file >= 0 && nicbarr_lock(file, LOCK_MOST_MS, &why)) {
+        document = others(file, head, process);
+        if (NULL == document) {
+            myr_write_error(&why, MYR_ERR_FOREIGN, 0,
+                            "it holds something else than a report, and is left as it is: remove "
+                            "it, or name another file");
+        }
+    }
+    if (NULL != document) {
         size_t index;
         json_t *entry;
         json_array_foreach(entries, index, entry)

@@ -4,7 +4,8 @@
  * says, and knows the component; here is neither that nor Open MPI.
  *
  * Several processes of a job write into the same file. Each replaces its own entries, under a lock.
- * Entries of an earlier job are dropped, and so is what is no report.
+ * Entries of an earlier job are dropped. A file that holds something else than a report is left as
+ * it is: the person may have slipped in its name.
  *
  * Threads: one at a time for the same entries; any process for the same file.
  */
@@ -26,8 +27,9 @@ void nicbarr_entries_take_back(json_t *entries, const json_t *entry);
 /*
  * Have the file at `path` say `entries` for `process` (a name that no other process of the job
  * has), beside what others of the job have written. Entries with "collective" go to its list
- * "collectives", all others to "communicators". `head` is the document without entries, with "job";
- * it may have entries afterwards. False, with a line, if the file cannot be written.
+ * "collectives", all others to "communicators". `head` is the document without entries, with
+ * "format" and "job"; it may have entries afterwards. False, with a line, if the file cannot be
+ * written.
  */
 bool nicbarr_report_file_write(const char *path, json_t *head, const char *process,
                                const json_t *entries, struct myr_error *error);

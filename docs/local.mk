@@ -8,8 +8,10 @@ docs_example_LDADD = libmyr/libmyr.la
 EXTRA_DIST += \
     docs/architecture.md \
     docs/cluster-on-a-laptop.md \
+    docs/figures.md \
     docs/kernel-nic.md \
     docs/protocol.md \
     docs/rdma-nic.md \
     docs/report.md \
-    docs/simulator.md
+    docs/simulator.md \
+    docs/using.md

@@ -3,6 +3,7 @@
 ## source tree, as `nicbarr evaluate` runs it; people find it in the PATH by a link.
 nobase_dist_pkglibexec_SCRIPTS += nethosts/nethosts nethosts/inside nethosts/run nethosts/agent \
     nethosts/launch
+nobase_dist_libexecdata_DATA += nethosts/usage.sh
 nobase_pkglibexec_PROGRAMS += nethosts/switch
 
 ## The switch that has faults.
@@ -35,8 +36,6 @@ EXTRA_DIST += nethosts/redirect.bpf.c
 install-exec-hook:
 	$(MKDIR_P) '$(DESTDIR)$(bindir)'
 	ln -srf '$(DESTDIR)$(pkglibexecdir)/nethosts/nethosts' '$(DESTDIR)$(bindir)/nethosts'
-uninstall-hook:
-	rm -f '$(DESTDIR)$(bindir)/nethosts'
 
 ## What the switch says it does is what it does.
 check_PROGRAMS += nethosts/tests/flood

@@ -14,8 +14,8 @@ packages=libopenmpi-dev,openmpi-bin,libpmix-dev,gcc,g++,make,automake,autoconf,l
 packages=$packages,libjansson-dev,libcmocka-dev,gnuplot-nox,python3-mpi4py,procps,iproute2
 packages=$packages,bpftool,clang,libbpf-dev,libibverbs-dev,libseccomp-dev,libsodium-dev,systemd
 
-mirror() {
-    apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Codename: bookworm' | head -n 1
+mirror() { # of Debian itself (not of its security updates), whichever release this machine has
+    apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1
 }
 
 # The file lists the packages, so that a chroot made for an earlier list is made anew.

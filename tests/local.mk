@@ -111,6 +111,7 @@ tests_component_wrong_results_la_LIBADD = $(MPI_LIBS)
 tests_component_wrong_results_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
 component_tests = \
+    tests/component/commands.sh \
     tests/component/properties.sh \
     tests/component/data.sh \
     tests/component/data_hosts.sh \
@@ -147,6 +148,11 @@ EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(machine_tests) te
     tests/component/hosts_common.sh tests/component/playing_common.sh \
     tests/component/inside.sh tests/component/programs_common.sh \
     tests/mpi/mpi4py_same.py tests/mpi/run_broken.sh tests/mpi/run_killed.sh
+
+## What the scripts say of themselves, what `configure` says, what is installed; starts no job.
+script_tests = tests/scripts_test.sh tests/install_test.sh
+TESTS += $(script_tests)
+EXTRA_DIST += $(script_tests)
 
 ## Those whose result may depend on the release of Open MPI.
 check-mpi:

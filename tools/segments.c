@@ -155,17 +155,45 @@ void segments_find(struct segments *segments, const char *proc)
     }
 }
 
+static void free_segment(struct segment *segment)
+{
+    close(segment->fd);
+    for (size_t p = 0; p < segment->count; ++p) {
+        free(segment->processes[p].name);
+        free(segment->processes[p].job);
+        free(segment->processes[p].rank);
+    }
+    free(segment->processes);
+}
+
+static bool is_of_job(const struct segment *segment, const char *job)
+{
+    for (size_t p = 0; p < segment->count; ++p) {
+        if (0 == strcmp(job, segment->processes[p].job)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void segments_keep_job(struct segments *segments, const char *job)
+{
+    size_t kept = 0;
+    for (size_t s = 0; s < segments->count; ++s) {
+        struct segment *segment = &segments->segment[s];
+        if (is_of_job(segment, job)) {
+            segments->segment[kept++] = *segment;
+        } else {
+            free_segment(segment);
+        }
+    }
+    segments->count = kept;
+}
+
 void segments_free(struct segments *segments)
 {
     for (size_t s = 0; s < segments->count; ++s) {
-        struct segment *segment = &segments->segment[s];
-        close(segment->fd);
-        for (size_t p = 0; p < segment->count; ++p) {
-            free(segment->processes[p].name);
-            free(segment->processes[p].job);
-            free(segment->processes[p].rank);
-        }
-        free(segment->processes);
+        free_segment(&segments->segment[s]);
     }
     free(segments->segment);
     *segments = (struct segments){0, 0, NULL};

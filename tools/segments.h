@@ -33,6 +33,8 @@ struct segments {
 
 /* `proc` is where the kernel tells of processes: "/proc". */
 void segments_find(struct segments *segments, const char *proc);
+/* Keep those alone that a process of `job` has. */
+void segments_keep_job(struct segments *segments, const char *job);
 void segments_free(struct segments *segments);
 
 #endif

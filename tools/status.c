@@ -41,8 +41,9 @@ static const struct {
 
 struct settings {
     bool json;
-    bool all;     /* also groups that have not waited for long */
-    double watch; /* seconds; 0: once */
+    bool all;        /* also groups that have not waited for long */
+    const char *job; /* its processes alone; NULL: everybody's */
+    double watch;    /* seconds; 0: once */
 };
 
 /* One segment, as far as it could be looked at. */
@@ -330,15 +331,17 @@ static void print_kernel(const struct kernel_sight *sight, bool all)
     putchar('\n');
 }
 
-static void print_all(const struct segments *segments, const struct kernel_sight *kernel, bool all)
+static void print_all(const struct segments *segments, const struct kernel_sight *kernel,
+                      const struct settings *settings)
 {
-    print_kernel(kernel, all);
+    print_kernel(kernel, settings->all);
     if (0 == segments->count && MYR_OK != kernel->status) {
-        printf("No process that you may look into uses nicbarr at present.\n");
+        printf("No process%s%s that you may look into uses nicbarr at present.\n",
+               NULL == settings->job ? "" : " of job ", NULL == settings->job ? "" : settings->job);
     }
-    struct sights *sights = look_twice(segments, all);
+    struct sights *sights = look_twice(segments, settings->all);
     for (size_t s = 0; s < segments->count; ++s) {
-        print_segment(&segments->segment[s], &sights[s], all);
+        print_segment(&segments->segment[s], &sights[s], settings->all);
         myr_nic_view_free(&sights[s].now.nic);
         myr_nic_view_free(&sights[s].earlier.nic);
     }
@@ -479,8 +482,14 @@ static void print_json(const struct segments *segments, const struct kernel_sigh
 
 /* ---- the command ---- */
 
+enum { JOB = 256 };
+
 static const struct argp_option options[] = {
     {"all", 'a', NULL, 0, "Also groups that have not waited for more than a second", 0},
+    {"job", JOB, "NAME", 0,
+     "Only the NICs of this job's processes, as the line `processes' calls it; not the kernel's "
+     "NIC",
+     0},
     {"json", 'j', NULL, 0, "Print JSON, on one line", 0},
     {"watch", 'w', "SECONDS", 0, "Again and again, until it is interrupted", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -507,6 +516,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'a':
         settings->all = true;
         return 0;
+    case JOB:
+        settings->job = argument;
+        return 0;
     case 'j':
         settings->json = true;
         return 0;
@@ -528,14 +540,19 @@ static void show(const struct settings *settings)
     struct segments segments;
     static struct kernel_sight kernel; /* large */
     segments_find(&segments, "/proc");
-    look_at_kernel(&kernel);
+    if (NULL != settings->job) {
+        segments_keep_job(&segments, settings->job);
+        kernel.status = MYR_ERR_NOT_THERE;
+    } else {
+        look_at_kernel(&kernel);
+    }
     if (settings->json) {
         print_json(&segments, &kernel);
     } else {
         if (0 != settings->watch && isatty(STDOUT_FILENO)) {
             fputs("\033[H\033[2J", stdout); /* a clean screen */
         }
-        print_all(&segments, &kernel, settings->all);
+        print_all(&segments, &kernel, settings);
     }
     segments_free(&segments);
 }

@@ -123,8 +123,9 @@ static void report(const struct curve *curve, const struct table *table)
         row_add(&row, fits_lop_rtt(&lop, curve->peers[i]));
         table_add(table, &row);
     }
-    printf("\n# model: RTT(P) = %.3f + P (%.3f %+.3f (1 - exp(-%.3f (P - 1))))\n", lop.startup,
-           lop.message, lop.saturation, lop.rate);
+    printf("\n# model: RTT(P) = %.3f + P (%.3f %+.3f (1 - exp(-%.3f (P - 1))))\n",
+           table_rounded(lop.startup, 3), table_rounded(lop.message, 3),
+           table_rounded(lop.saturation, 3), lop.rate);
 }
 
 bool rtt_run(const struct settings *settings)

@@ -4,6 +4,7 @@
  */
 #include "table.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "bench/mpi_side.h"
@@ -104,6 +105,12 @@ void row_add_quartiles(struct row *row, struct nicbarr_quartiles quartiles)
     row_add(row, quartiles.q3);
 }
 
+double table_rounded(double value, int digits)
+{
+    const double unit = pow(10, -digits);
+    return fabs(value) < unit / 2 ? 0 : value;
+}
+
 /* `widths`: for people, else CSV. */
 static void write_row(const struct table *table, const struct row *row, FILE *file, bool widths)
 {
@@ -116,7 +123,7 @@ static void write_row(const struct table *table, const struct row *row, FILE *fi
         if (column->digits == TABLE_TEXT) {
             fprintf(file, "%*s", width, row->label);
         } else {
-            fprintf(file, "%*.*f", width, column->digits, *value++);
+            fprintf(file, "%*.*f", width, column->digits, table_rounded(*value++, column->digits));
         }
     }
     fputc('\n', file);

@@ -45,6 +45,9 @@ bool table_open(struct table *table, const struct settings *settings, const char
                 const struct column *columns);
 bool table_close(struct table *table);
 
+/* What a value of so many digits after the point is to be printed from: never "-0.000". */
+double table_rounded(double value, int digits);
+
 void row_add(struct row *row, double value);
 void row_add_quartiles(struct row *row, struct nicbarr_quartiles quartiles); /* median, q1, q3 */
 void table_add(const struct table *table, const struct row *row);

@@ -122,7 +122,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         break;
     case 'a':
         if (!nicbarr_choice_parse(argument, &game->choice) ||
-            game->choice.algorithm == NICBARR_OPENMPI || game->choice.nic != 0) {
+            !nicbarr_algorithm_messages(game->choice.algorithm) || game->choice.nic != 0) {
             argp_error(state, "'%s' is no algorithm: pairwise, tree:D, dissemination:N", argument);
         }
         break;

@@ -2,9 +2,14 @@
 /* Parameters of simulated machines; see parameters.h. */
 #include "bench/nicsim/parameters.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What is divided by is not 0; a fat tree's switches have two ports up and two down. Elsewhere the
  * bounds only keep out what is a slip of the pen. */
@@ -155,11 +160,45 @@ bool nicsim_read(const char *directory, const char *name, struct nicsim_file *fi
     return read_it(directory, name, file, 0) && complete(file);
 }
 
+/* The length of a name without ".json"; 0: it has another end. */
+static size_t stem(const char *name)
+{
+    const size_t length = strlen(name), end = strlen(".json");
+    return length > end && 0 == strcmp(name + length - end, ".json") ? length - end : 0;
+}
+
+static int is_machine(const struct dirent *entry)
+{
+    return 0 < stem(entry->d_name);
+}
+
+/* Say which machines the folder has; false if it has none. */
+static bool name_machines(const char *folder, const char *wanted)
+{
+    struct dirent **list;
+    const int count = scandir(folder, &list, is_machine, alphasort);
+    if (count > 0) {
+        fprintf(stderr, "nicsim: there is no machine '%s' in %s; there are:", wanted, folder);
+        for (int i = 0; i < count; ++i) {
+            fprintf(stderr, "%s %.*s", 0 == i ? "" : ",", (int)stem(list[i]->d_name),
+                    list[i]->d_name);
+            free(list[i]);
+        }
+        fputc('\n', stderr);
+    }
+    if (count >= 0) {
+        free(list);
+    }
+    return count > 0;
+}
+
 bool nicsim_read_machine(const char *data, const char *name, struct nicsim_file *file)
 {
-    char folder[sizeof(file->path)];
+    char folder[sizeof(file->path)], path[sizeof(file->path) + sizeof(".json") + NAME_MAX];
     snprintf(folder, sizeof(folder), "%s/machines", data);
-    return nicsim_read(folder, name, file);
+    snprintf(path, sizeof(path), "%s/%.*s.json", folder, NAME_MAX, name);
+    const bool missing = 0 != access(path, F_OK) && ENOENT == errno;
+    return !(missing && name_machines(folder, name)) && nicsim_read(folder, name, file);
 }
 
 bool nicsim_update(const struct nicsim_file *file)

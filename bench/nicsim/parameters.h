@@ -38,7 +38,8 @@ struct nicsim_file {
 /* Read DIRECTORY/NAME.json. False after a line on standard error that says what is wrong. */
 bool nicsim_read(const char *directory, const char *name, struct nicsim_file *file);
 
-/* The same for a machine of the folder with nicsim's data. */
+/* The same for a machine of the folder with nicsim's data; where there is none of that name, the
+ * line names those that there are. */
 bool nicsim_read_machine(const char *data, const char *name, struct nicsim_file *file);
 
 /* Put the present values of a file's fitted parameters into it. */

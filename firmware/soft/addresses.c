@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,24 +22,58 @@ static uint32_t ip_of(const struct sockaddr *address)
     return in.sin_addr.s_addr;
 }
 
+/* What a word of the list asks for: an interface, or all addresses of a network. */
+struct wanted {
+    bool network;
+    struct in_addr ip;
+    uint8_t prefix;
+};
+
+/* False: no interface has such a name, and it is no address or network. */
+static bool understand(const char *word, struct wanted *wanted)
+{
+    char ip[INET_ADDRSTRLEN];
+    const char *slash = strchr(word, '/');
+    const size_t length = NULL == slash ? strlen(word) : (size_t)(slash - word);
+    long prefix = 32;
+    if (NULL != slash) {
+        char *end;
+        prefix = strtol(slash + 1, &end, 10);
+        if (slash[1] < '0' || slash[1] > '9' || '\0' != *end || prefix > 32) {
+            return false;
+        }
+    }
+    snprintf(ip, sizeof(ip), "%.*s", (int)length, word);
+    wanted->network = length < sizeof(ip) && 1 == inet_pton(AF_INET, ip, &wanted->ip);
+    wanted->prefix = (uint8_t)prefix;
+    return wanted->network || (NULL == slash && length < IFNAMSIZ);
+}
+
+bool mcp_networks_wrong(const char *networks, char word[MCP_NETWORK_WORD])
+{
+    const char *rest = NULL == networks ? "" : networks;
+    bool any = '\0' == *rest;
+    snprintf(word, MCP_NETWORK_WORD, "%s", rest);
+    for (rest += strspn(rest, ", "); '\0' != *rest; rest += strspn(rest, ", ")) {
+        struct wanted wanted;
+        const size_t length = strcspn(rest, ", ");
+        snprintf(word, MCP_NETWORK_WORD, "%.*s", (int)length, rest);
+        if (length >= MCP_NETWORK_WORD || !understand(word, &wanted)) {
+            return true;
+        }
+        rest += length;
+        any = true;
+    }
+    return !any;
+}
+
 /* Does `word` name this interface's address? */
 static bool named(const struct ifaddrs *one, const char *word)
 {
-    char network[INET_ADDRSTRLEN];
-    const char *slash = strchr(word, '/');
-    struct in_addr ip;
-    if (NULL == slash) {
-        return 0 == strcmp(word, one->ifa_name) ||
-               (1 == inet_pton(AF_INET, word, &ip) && ip.s_addr == ip_of(one->ifa_addr));
-    }
-    const int prefix = atoi(slash + 1);
-    if ((size_t)(slash - word) >= sizeof(network) || prefix < 0 || prefix > 32) {
-        return false;
-    }
-    memcpy(network, word, (size_t)(slash - word));
-    network[slash - word] = '\0';
-    return 1 == inet_pton(AF_INET, network, &ip) &&
-           mcp_same_network(ip.s_addr, ip_of(one->ifa_addr), (uint8_t)prefix);
+    struct wanted wanted;
+    return understand(word, &wanted) &&
+           (wanted.network ? mcp_same_network(wanted.ip.s_addr, ip_of(one->ifa_addr), wanted.prefix)
+                           : 0 == strcmp(word, one->ifa_name));
 }
 
 static bool ordinary(const struct ifaddrs *one)
@@ -63,8 +98,9 @@ uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *add
 {
     struct ifaddrs *all = NULL;
     uint32_t count = 0;
+    char wrong[MCP_NETWORK_WORD];
     char *words = strdup(NULL == networks || '\0' == *networks ? "," : networks);
-    if (NULL == words || getifaddrs(&all) < 0) {
+    if (NULL == words || mcp_networks_wrong(networks, wrong) || getifaddrs(&all) < 0) {
         free(words);
         return 0;
     }

@@ -102,7 +102,7 @@ done
 helps() { "$program" --help > "$scratch/out" 2>&1 && said "fuzzy  " && said "--budget SECONDS"; }
 check "--help" helps
 cannot_write() {
-    ! job 2 "$program" latency --budget 0.05 --csv /nonexistent/latency.csv && said_once "cannot write /nonexistent"
+    ! job 2 "$program" latency --budget 0.05 --csv /proc/nonexistent/latency.csv && said_once "cannot write /proc/nonexistent"
 }
 check "a file that cannot be written" cannot_write
 alone() { ! job 1 "$program" latency --budget 0.05 && said_once "one process: nothing to measure"; }

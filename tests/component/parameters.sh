@@ -21,6 +21,12 @@ for algorithm in openmpi@kernel counter@kernel flags:4@kernel pairwise:2@kernel 
     wrong algorithm $algorithm "coll_nicbarr_algorithm \"$algorithm\" is none"
 done
 wrong nic nonsense 'coll_nicbarr_nic "nonsense" is none'
+for number in abc 5x "" 1e3; do
+    wrong tune_after "$number" "coll_nicbarr_tune_after is \"$number\", which is no number: using 20"
+done
+wrong timeout soon 'coll_nicbarr_timeout is "soon", which is no number: using 900'
+wrong port x 'coll_nicbarr_port is "x", which is no number: using 0'
+wrong priority 101 'coll_nicbarr_priority is 101, but goes from -1 to 100: using 100'
 wrong tune_after -5 'coll_nicbarr_tune_after is -5'
 wrong tune_budget -1 'coll_nicbarr_tune_budget is -1'
 wrong tune_budget 100000 'coll_nicbarr_tune_budget is 100000'
@@ -34,7 +40,7 @@ wrong verbose -1 'coll_nicbarr_verbose is -1'
 # Extreme, but right: nothing to complain of.
 for setting in "tune_after 0" "tune_after 2000000000" "tune_budget 0" "tune_budget 1" "spin 0" \
     "spin 100000" "sleep_after 0" "sleep_after -1" "sleep_slice 1" "memory 1" "algorithm auto" \
-    "nonblocking 0" "priority 100" "priority 1000" "nic auto" "nic kernel" "nic none"; do
+    "nonblocking 0" "priority 100" "priority 1" "nic auto" "nic kernel" "nic none"; do
     # shellcheck disable=SC2086 # two words
     set -- $setting
     check "$1=$2 works" works --mca "coll_nicbarr_$1" "$2"
@@ -44,12 +50,22 @@ check "priority -1 works" works --mca coll_nicbarr_priority -1 --mca coll_nicbar
 check "priority -1 leaves everything to Open MPI" said "is left to Open MPI: coll_nicbarr_priority"
 
 # What cannot be written is said once; the job goes on.
-check "a report that cannot be written" works --mca coll_nicbarr_report /nonexistent/report.json
-check "is complained of" said_once "no report: /nonexistent/report.json"
+check "a report that cannot be written" works --mca coll_nicbarr_report /proc/nonexistent/report.json
+check "is complained of" said_once "no report: /proc/nonexistent/report.json"
 check "a cache that cannot be written" works --mca coll_nicbarr_cache /proc/nonexistent/cache.json
 check "is complained of" said_once "tuning cache /proc/nonexistent/cache.json is not used"
 
-# ompi_info explains every parameter in words.
+echo nothing of ours > "$scratch/foreign"
+check "a report in a file of another sort" works --mca coll_nicbarr_report "$scratch/foreign"
+check "is complained of" said_once "no report: $scratch/foreign: it holds something else"
+check "which is left as it is" test "$(cat "$scratch/foreign")" = "nothing of ours"
+
+# ompi_info shows what everybody needs by itself, and explains every parameter in words.
+ompi_info --param coll nicbarr > "$scratch/out" 2>&1
+for parameter in verbose algorithm report nic; do
+    check "ompi_info shows $parameter to everybody" said "coll_nicbarr_$parameter"
+done
+check "and no more" eval '! said coll_nicbarr_spin'
 ompi_info --param coll nicbarr --level 9 > "$scratch/out" 2>&1
 check "ompi_info knows the parameters" said 'coll_nicbarr_algorithm'
 for parameter in priority verbose algorithm tune_after tune_budget cache report memory nonblocking \

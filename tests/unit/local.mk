@@ -34,6 +34,7 @@ unit_programs = \
     tests/unit/messages_test \
     tests/unit/inlet_test \
     tests/unit/port_test \
+    tests/unit/addresses_test \
     tests/unit/udp_test \
     tests/unit/nic_test \
     tests/unit/nic_links_test \
@@ -204,6 +205,10 @@ tests_unit_inlet_test_LDADD = libmyr/libmyr.la $(CMOCKA_LIBS)
 tests_unit_port_test_SOURCES = tests/unit/port_test.c $(unit_common) $(unit_wire)
 tests_unit_port_test_CFLAGS = $(unit_cflags)
 tests_unit_port_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
+
+tests_unit_addresses_test_SOURCES = tests/unit/addresses_test.c
+tests_unit_addresses_test_CFLAGS = $(unit_cflags)
+tests_unit_addresses_test_LDADD = firmware/libsoft.la $(CMOCKA_LIBS)
 
 tests_unit_udp_test_SOURCES = tests/unit/udp_test.c $(unit_common)
 tests_unit_udp_test_CFLAGS = $(unit_cflags)

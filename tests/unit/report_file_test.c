@@ -2,7 +2,7 @@
 /*
  * The report's entries and file (report_file.c). Entries that are alike are counted. Each process
  * replaces its own entries only. Barriers and other collectives have lists of their own. What an
- * earlier job or somebody else has left is dropped.
+ * earlier job has left is dropped; a file of another sort is left as it is.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +16,8 @@
 
 #include "coll_nicbarr/report_file.h"
 #include "tests/unit/crew.h"
+
+#define FORMAT "nicbarr report 1"
 
 static char folder[64], path[128];
 
@@ -72,7 +74,7 @@ static bool write_some(const char *job, const char *process, const char *const *
                        struct myr_error *error)
 {
     json_t *entries = json_array();
-    json_t *head = json_pack("{s:s, s:s, s:[]}", "format", "test", "job", job, "communicators");
+    json_t *head = json_pack("{s:s, s:s, s:[]}", "format", FORMAT, "job", job, "communicators");
     for (int n = 0; NULL != names[n]; ++n) {
         add(entries, names[n], n + 2, "openmpi");
     }
@@ -100,7 +102,7 @@ static void expect_names(const char *job, const char *names)
     json_t *entry;
     assert_non_null(document);
     assert_string_equal(json_string_value(json_object_get(document, "job")), job);
-    assert_string_equal(json_string_value(json_object_get(document, "format")), "test");
+    assert_string_equal(json_string_value(json_object_get(document, "format")), FORMAT);
     json_array_foreach(json_object_get(document, "communicators"), index, entry)
     {
         const char *name = json_string_value(json_object_get(entry, "communicator"));
@@ -148,7 +150,7 @@ static void collectives_have_a_list(void **state)
         }
     }
     for (int time = 0; time < 2; ++time) { /* the second time replaces the first */
-        json_t *head = json_pack("{s:s, s:s, s:[]}", "format", "test", "job", "1", "communicators");
+        json_t *head = json_pack("{s:s, s:s, s:[]}", "format", FORMAT, "job", "1", "communicators");
         assert_true(nicbarr_report_file_write(path, head, "a:0", entries, &error));
         json_decref(head);
     }
@@ -163,23 +165,52 @@ static void collectives_have_a_list(void **state)
     json_decref(entries);
 }
 
-static void what_is_no_report_goes(void **state)
+/* What is left of a report that cannot be read on. */
+static void what_is_left_of_a_report_goes(void **state)
 {
     (void)state;
-    static const char *const contents[] = {"",
-                                           "no JSON",
-                                           "{}",
-                                           "[1]",
-                                           "{\"job\": 1}",
-                                           "{\"job\": \"1\"}",
-                                           "{\"job\": \"1\", \"communicators\": 5}",
-                                           "{\"job\": \"1\", \"collectives\": []}",
-                                           "{\"job\": \"1\", \"communicators\": [{\"comm"};
+    static const char *const contents[] = {
+        "",
+        "{",
+        "{\n \"format\": \"nicb",
+        "{\n \"format\": \"nicbarr report 1\", \"job\": \"1\", \"communicators\": [{\"comm",
+        "{\n \"format\": \"nicbarr report 0\", \"job\": \"1\"}", /* of an older release */
+        "{\"job\": 1, \"format\": \"" FORMAT "\"}",              /* sorted by another tool */
+        "{\"format\": \"" FORMAT "\", \"job\": \"1\"}",
+        "{\"format\": \"" FORMAT "\", \"job\": \"1\", \"communicators\": 5}",
+        "{\"format\": \"" FORMAT "\", \"job\": \"1\", \"collectives\": []}"};
     for (size_t i = 0; i < sizeof(contents) / sizeof(contents[0]); ++i) {
         crew_file_write(path, contents[i], strlen(contents[i]));
         expect_written("1", "a:0", (const char *const[]){"A", NULL});
         expect_names("1", "A ");
     }
+}
+
+static void what_is_no_report_stays(void **state)
+{
+    (void)state;
+    static const char *const contents[] = {
+        "no JSON",
+        "\n",
+        "{}",
+        "[1]",
+        "{\"job\": \"1\"}",
+        "#!/bin/sh\n",
+        "{\"format\": \"nicbarr tuning 1\", \"job\": \"1\", \"communicators\": []}"};
+    for (size_t i = 0; i < sizeof(contents) / sizeof(contents[0]); ++i) {
+        struct myr_error error = {0};
+        char found[100];
+        crew_file_write(path, contents[i], strlen(contents[i]));
+        assert_false(write_some("1", "a:0", (const char *const[]){"A", NULL}, &error));
+        assert_non_null(strstr(error.text, path));
+        assert_non_null(strstr(error.text, "name another file"));
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        found[fread(found, 1, sizeof(found) - 1, file)] = '\0';
+        fclose(file);
+        assert_string_equal(found, contents[i]);
+    }
+    unlink(path);
 }
 
 static void says_why_it_cannot(void **state)
@@ -221,8 +252,8 @@ int main(void)
     crew_watchdog();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_what_is_alike),    cmocka_unit_test(processes_share_it),
-        cmocka_unit_test(collectives_have_a_list), cmocka_unit_test(what_is_no_report_goes),
-        cmocka_unit_test(says_why_it_cannot),
+        cmocka_unit_test(collectives_have_a_list), cmocka_unit_test(what_is_left_of_a_report_goes),
+        cmocka_unit_test(what_is_no_report_stays), cmocka_unit_test(says_why_it_cannot),
     };
     return cmocka_run_group_tests_name("report_file", tests, make_folder, remove_folder);
 }

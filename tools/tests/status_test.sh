@@ -79,6 +79,15 @@ holds "a NIC" 'n["run_by"] == "polled" and not n["broken"] and n["addresses"][0]
 holds "its groups" 'sorted((g["done"], g["started"]) for g in n["groups"]) == [(0, 1), (3, 3)]'
 holds "its counters" 'n["counters"]["barriers"] == 3 and n["counters"]["packets_sent"] == 1 and len(n["counters"]) >= 10'
 holds "its job" 's["processes"][0]["job"] == "job7" and s["processes"][0]["rank"] == "3"'
+jobs() { # NAME OPTION... LISTED: is the subject among those that are shown?
+    "$nicbarr" status "${@:2:$#-2}" > out 2> err && [ "$(grep -c "$pid" out)" = "${*: -1}" ]
+    verdict $? "$1"
+}
+jobs "by its job" --job job7 --json 1
+jobs "not by another one" --job job --json 0
+jobs "nor in words" --job job8 0
+grep -q "^No process of job job8 that you may look into" out
+verdict $? "which say so"
 text "and in words" "soft, 127.0.0.1/8 port [0-9]+" "2 open, 1 in a barrier; barriers done:" \
     "^ +3  barriers +barriers completed" "run by     the processes that wait" "rank 3 of job job7"
 if [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null; then

@@ -218,6 +218,9 @@ usage "no number at all" "nan" barrier -n nan
 usage "an unknown algorithm" "'wibble'" barrier -a wibble
 usage "a tree of nothing" "'tree:0'" barrier -a tree:0
 usage "Open MPI's own" "'openmpi'" barrier -a openmpi
+for algorithm in counter flags:4; do
+    usage "memory that hosts share: $algorithm" "'$algorithm' is no algorithm: pairwise" barrier -a $algorithm
+done
 usage "the kernel's NIC" "'pairwise@kernel'" barrier -a pairwise@kernel
 usage "no barriers" "'0'" barrier -b 0
 usage "no bytes" "'0'" bcast --bytes 0
@@ -227,7 +230,7 @@ usage "too much loss" "'91'" barrier --loss 91
 usage "less than no loss" "'-1'" barrier --loss=-1
 usage "too much variation" "'101'" barrier --variation 101
 run barrier -m wibble
-refuses "an unknown machine" 'wibble\.json'
+refuses "an unknown machine" "no machine 'wibble' in .*: bluefield, ethernet, .*, npii\$"
 "$nicsim" table --data "$scratch/nowhere" >out 2>err
 status=$?
 refuses "no data" 'nowhere/machines/lanai43\.json'

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What is installed can be removed without a trace, into a staging folder (DESTDIR) as well, and configure
+# gives the true reason where it cannot go on. Starts no job.
+top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
+build=$(cd "${builddir:-$top/_build}" && pwd)
+# shellcheck source=tests/tap.sh
+. "$top/tests/tap.sh"
+unset MAKEFLAGS MFLAGS MAKELEVEL # those of the make that runs this
+
+# ---- install, uninstall
+
+made() { # TARGET: with what the build has
+    make -C "$build" --no-print-directory "$1" DESTDIR="$scratch/root" > out 2> err
+    verdict $? "make $1"
+}
+holds() { # NAME COMMAND...
+    "${@:2}" > out 2> err
+    verdict $? "$1"
+}
+prefix=$(realpath -m "$scratch/root$(sed -n 's/^prefix = //p' "$build/Makefile")")
+series=$(sed -n 's/^OMPI_SERIES = //p' "$build/Makefile")
+components=$prefix/lib/nicbarr/openmpi-$series
+made install
+holds "both components" ls "$components/mca_coll_nicbarr.so" "$components/mca_btl_myr.so"
+holds "and nothing else there" [ "$(find "$components" -mindepth 1 | wc -l)" = 2 ]
+holds "nethosts is a link that stays within" [ "$(realpath "$prefix/bin/nethosts")" = "$prefix/libexec/nicbarr/nethosts/nethosts" ]
+holds "nethosts runs from there" "$prefix/bin/nethosts" --help
+holds "nicbarr, too" "$prefix/bin/nicbarr" --version
+holds "nobody knows the staging folder" eval "! grep -rIl '$scratch' '$prefix'"
+find "$scratch/root" | sort > first
+made install
+find "$scratch/root" | sort | cmp first - > out 2> err
+verdict $? "a second time is the same"
+mkdir -p "$prefix/lib/nicbarr/openmpi-9.9"
+touch "$prefix/share/others" "$prefix/lib/nicbarr/openmpi-9.9/mca_coll_nicbarr.so"
+made uninstall
+holds "nothing is left but what is others'" [ "$(find "$scratch/root" -not -type d | sort)" = "$prefix/lib/nicbarr/openmpi-9.9/mca_coll_nicbarr.so
+$prefix/share/others" ]
+holds "no folder of ours" [ "$(find "$scratch/root" -name 'nicbarr*')" = "$prefix/lib/nicbarr" ]
+
+# ---- configure
+
+says() { # NAME PATTERN VARIABLE=VALUE...
+    mkdir -p configured
+    (cd configured && env "${@:3}" "$top/configure" --quiet) > out 2> err
+    [ $? = 1 ] && grep -Eq -e "error: $2" err
+    verdict $? "$1"
+    rm -rf configured
+}
+cat > mpicc << 'EOS'
+#!/bin/sh
+case $1 in *version) echo "mpicc: Open MPI $RELEASE (Language: C)" ;; *) echo /usr/include ;; esac
+EOS
+chmod +x mpicc
+says "no pkg-config" "there is no pkg-config" PKG_CONFIG=
+says "no such compiler" "MPICC is \"nowhere/mpicc\", and there is no such command" MPICC=nowhere/mpicc
+says "another compiler" ".*/bin/cat is no compiler wrapper of Open MPI's" MPICC=cat
+says "another release" "$scratch/mpicc belongs to Open MPI 3.1.4, and nicbarr is written for 4.1 and 5.0" \
+    MPICC="$scratch/mpicc" RELEASE=3.1.4
+
+finish
