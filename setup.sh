@@ -13,9 +13,10 @@ cd "$(dirname "$0")"
 packages="autoconf automake g++ gcc gnuplot-nox lammps libjansson-dev libopenmpi-dev libseccomp-dev libsodium-dev
     libtool make openmpi-bin pkg-config"
 if [ "${1-build}" = check ]; then
-    packages="$packages bpftool busybox-static clang clang-format clang-tidy cpio cppcheck git hpcc ibverbs-providers
-        iproute2 kmod libbenchmark-dev libbpf-dev libcmocka-dev libgsl-dev libibverbs-dev libxml2-utils mmdebstrap
-        procps python3-mpi4py qemu-system-x86 shellcheck spin systemd valgrind xz-utils"
+    packages="$packages bpftool busybox-static clang clang-format clang-tidy cpio cppcheck git hpcc
+        ibverbs-providers iproute2 kmod libbenchmark-dev libbpf-dev libcmocka-dev libgsl-dev libibverbs-dev
+        librdmacm-dev libxml2-utils mmdebstrap procps python3-mpi4py qemu-system-x86 shellcheck spin systemd
+        valgrind xz-utils"
 fi
 
 say() { echo "== $*"; }
