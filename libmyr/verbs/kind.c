@@ -111,6 +111,10 @@ static enum myr_status open_verbs(const struct myr_site *site, const char *way,
     if (MYR_OK != status) {
         return status;
     }
+    if (!nic->device.routes) {
+        site->say(1, "the RDMA NIC exchanges addresses, as librdmacm knows no ways from here (on "
+                     "Debian: librdmacm1; and the kernel's module rdma_ucm)");
+    }
     struct myr_error why = {0};
     if (values[OPTION_THREAD].flag && MYR_OK != myr_verbs_thread_start(nic, &why)) {
         site->say(0, why.text); /* it goes without */
