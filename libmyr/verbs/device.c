@@ -128,7 +128,7 @@ static bool look_at_port(struct myr_verbs_device *device, uint8_t port)
     device->lid = attributes.lid;
     device->speed = speed_of(&attributes);
     if (0 != device->calls->query_pkey(device->context, port, 0, &device->pkey)) {
-        return false;
+        device->pkey = UINT16_MAX; /* the usual one; it is for librdmacm only */
     }
     return find_gid(device, attributes.gid_tbl_len);
 }
