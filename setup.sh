@@ -14,8 +14,8 @@ packages="autoconf automake bpftool clang g++ gcc gnuplot-nox iproute2 lammps li
     libseccomp-dev libsodium-dev libtool make openmpi-bin pkg-config"
 if [ "${1-build}" = check ]; then
     packages="$packages busybox-static clang-format clang-tidy cpio cppcheck git hpcc ibverbs-providers
-        kmod libbenchmark-dev libcmocka-dev libgsl-dev libibverbs-dev libxml2-utils mmdebstrap
-        procps python3-mpi4py qemu-system-x86 shellcheck spin systemd valgrind xz-utils"
+        kmod libbenchmark-dev libcmocka-dev libgsl-dev libibverbs-dev librdmacm-dev libxml2-utils
+        mmdebstrap procps python3-mpi4py qemu-system-x86 shellcheck spin systemd valgrind xz-utils"
 fi
 
 say() { echo "== $*"; }

@@ -33,9 +33,14 @@ libmyr_libmyr_la_SOURCES = \
 if HAVE_VERBS
 libmyr_libmyr_la_SOURCES += \
     libmyr/verbs/calls.h libmyr/verbs/calls.c \
-    libmyr/verbs/verbs.h libmyr/verbs/device.c libmyr/verbs/link.c \
+    libmyr/verbs/verbs.h libmyr/verbs/device.c libmyr/verbs/near.c libmyr/verbs/link.c \
     libmyr/verbs/parcels.c libmyr/verbs/group.c libmyr/verbs/join.c \
     libmyr/verbs/thread.c libmyr/verbs/kind.c
+if HAVE_RDMACM
+libmyr_libmyr_la_SOURCES += libmyr/verbs/cm.h libmyr/verbs/route.c
+else
+libmyr_libmyr_la_SOURCES += libmyr/verbs/no_route.c
+endif
 else
 libmyr_libmyr_la_SOURCES += libmyr/verbs/none.c
 endif

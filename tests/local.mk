@@ -145,6 +145,7 @@ component_tests = \
 machine_tests = tests/component/verbs.sh
 TESTS += $(component_tests) $(machine_tests)
 EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(machine_tests) tests/component/common.sh tests/debian13.sh \
+    tests/component/verbs_common.sh tests/component/verbs_kernels.sh tests/component/verbs_many.sh \
     tests/component/hosts_common.sh tests/component/playing_common.sh \
     tests/component/inside.sh tests/component/programs_common.sh \
     tests/mpi/mpi4py_same.py tests/mpi/run_broken.sh tests/mpi/run_killed.sh

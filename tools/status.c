@@ -264,6 +264,9 @@ static void print_rdma(const struct segment *segment)
         const struct myr_verbs_shown *nic = &list[i];
         printf("  RDMA NIC   %s, port %u, of process %u: %u queue pairs", nic->device,
                (unsigned)nic->port, (unsigned)nic->pid, (unsigned)nic->links);
+        if (0 != nic->routed) {
+            printf(" (ways of %u by librdmacm)", (unsigned)nic->routed);
+        }
         if (0 != nic->broken) {
             printf(" (%u have failed)", (unsigned)nic->broken);
         }
@@ -408,11 +411,12 @@ static json_t *json_of_rdma(const struct segment *segment)
     for (uint32_t i = 0; i < count; ++i) {
         const struct myr_verbs_shown *nic = &list[i];
         json_array_append_new(
-            all, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "device", nic->device,
-                           "port", (json_int_t)nic->port, "pid", (json_int_t)nic->pid,
-                           "queue_pairs", (json_int_t)nic->links, "failed", (json_int_t)nic->broken,
-                           "registered", (json_int_t)nic->registered, "groups",
-                           (json_int_t)nic->groups, "counters", json_of_counters(&nic->counters)));
+            all,
+            json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "device", nic->device,
+                      "port", (json_int_t)nic->port, "pid", (json_int_t)nic->pid, "queue_pairs",
+                      (json_int_t)nic->links, "failed", (json_int_t)nic->broken, "routed",
+                      (json_int_t)nic->routed, "registered", (json_int_t)nic->registered, "groups",
+                      (json_int_t)nic->groups, "counters", json_of_counters(&nic->counters)));
     }
     free(list);
     return all;

@@ -5,7 +5,14 @@
 #include <dlfcn.h>
 #include <string.h>
 
-static bool find(void *library, const char *name, void *call)
+#include "libmyr/verbs/verbs.h"
+
+void *myr_verbs_library(const char *soname)
+{
+    return dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+}
+
+bool myr_verbs_find(void *library, const char *name, void *call)
 {
     void *found = dlsym(library, name);
     memcpy(call, &found, sizeof(found));
@@ -17,11 +24,12 @@ const struct myr_verbs_calls *myr_verbs_load(void)
     static struct myr_verbs_calls calls;
     static bool loaded;
     if (!loaded) {
-        void *library = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
+        void *library = myr_verbs_library("libibverbs.so.1");
         loaded = NULL != library;
-#define FIND(name, symbol) loaded = loaded && find(library, #symbol, &calls.name);
+#define FIND(name, symbol) loaded = loaded && myr_verbs_find(library, #symbol, &calls.name);
         MYR_VERBS_CALLS(FIND)
 #undef FIND
+        calls.cm = loaded ? myr_verbs_load_cm() : NULL;
     }
     return loaded ? &calls : NULL;
 }

@@ -9,10 +9,12 @@
 #ifndef MYR_VERBS_CALLS_H
 #define MYR_VERBS_CALLS_H
 
+#include <ifaddrs.h>
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 
-/* A name here, and that of libibverbs. (Some of those are macros as well.) */
+/* A name here, and that of libibverbs. (Some of those are macros as well.) The machine's addresses
+ * are libc's, which libibverbs brings with it: a test has others. */
 /* clang-format off */
 #define MYR_VERBS_CALLS(entry)                                                                     \
     entry(get_device_list, ibv_get_device_list)                                                    \
@@ -22,6 +24,7 @@
     entry(close_device, ibv_close_device)                                                          \
     entry(query_port, ibv_query_port)                                                              \
     entry(query_gid_ex, _ibv_query_gid_ex)                                                         \
+    entry(query_pkey, ibv_query_pkey)                                                              \
     entry(alloc_pd, ibv_alloc_pd)                                                                  \
     entry(dealloc_pd, ibv_dealloc_pd)                                                              \
     entry(reg_mr, ibv_reg_mr)                                                                      \
@@ -30,16 +33,26 @@
     entry(destroy_cq, ibv_destroy_cq)                                                              \
     entry(create_qp, ibv_create_qp)                                                                \
     entry(modify_qp, ibv_modify_qp)                                                                \
-    entry(destroy_qp, ibv_destroy_qp)
+    entry(destroy_qp, ibv_destroy_qp)                                                              \
+    entry(getifaddrs, getifaddrs)                                                                  \
+    entry(freeifaddrs, freeifaddrs)
 /* clang-format on */
+
+struct myr_cm_calls;
 
 struct myr_verbs_calls {
 #define MYR_VERBS_CALL(name, symbol) __typeof__(&symbol) name;
     MYR_VERBS_CALLS(MYR_VERBS_CALL)
 #undef MYR_VERBS_CALL
+    const struct myr_cm_calls *cm; /* librdmacm's (cm.h); NULL: it is not there */
 };
 
-/* Those of the machine's libibverbs; NULL where there is none. It stays loaded. One thread. */
+/* Those of the machine's libraries; NULL where there is no libibverbs. They stay loaded. One
+ * thread. */
 const struct myr_verbs_calls *myr_verbs_load(void);
+
+/* Load a library that is found by `soname`, and look up functions in it. */
+void *myr_verbs_library(const char *soname);
+bool myr_verbs_find(void *library, const char *name, void *call);
 
 #endif

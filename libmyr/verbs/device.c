@@ -2,8 +2,14 @@
 /*
  * Which RDMA device, and which of its addresses; see verbs.h.
  *
- * The fastest port is taken if the person does not name others; of equally fast ones the first, as
- * nodes that are alike should take the same.
+ * A process has one port. The best is the first one that the person names, or else the fastest; of
+ * equally fast ones the first, as nodes that are alike should take the same. Others are as good if
+ * they are named as well, or as fast, and are in the best one's network: from there, too, all nodes
+ * can be reached. The processes of a node take these in turn; where the person names none, those
+ * near the processors that the process is bound to come first.
+ *
+ * A network is known by its number: of IP, or of InfiniBand's subnet. InfiniBand's usual number may
+ * stand for several networks that know nothing of each other; there the person has to name ports.
  *
  * Of a RoCE port's addresses (GIDs) the first is taken that is RoCE v2's with an IPv4 address, else
  * the first of RoCE v2. InfiniBand's is the first.
@@ -82,8 +88,10 @@ static bool find_gid(struct myr_verbs_device *device, int count)
 void myr_verbs_device_address(const struct myr_verbs_device *device,
                               struct myr_verbs_address *address)
 {
-    *address = (struct myr_verbs_address){
-        .lid = device->lid, .mtu = device->mtu, .ethernet = device->ethernet};
+    *address = (struct myr_verbs_address){.lid = device->lid,
+                                          .mtu = device->mtu,
+                                          .bits = (device->ethernet ? MYR_VERBS_ETHERNET : 0) |
+                                                  (device->routes ? MYR_VERBS_ROUTES : 0)};
     memcpy(address->gid, device->gid.raw, sizeof(address->gid));
 }
 
@@ -119,28 +127,123 @@ static bool look_at_port(struct myr_verbs_device *device, uint8_t port)
     device->mtu = (uint8_t)attributes.active_mtu;
     device->lid = attributes.lid;
     device->speed = speed_of(&attributes);
+    if (0 != device->calls->query_pkey(device->context, port, 0, &device->pkey)) {
+        device->pkey = UINT16_MAX; /* the usual one; it is for librdmacm only */
+    }
     return find_gid(device, attributes.gid_tbl_len);
 }
 
-/* Of one device: the best of its ports. `rank` is that of the best port so far. */
-static bool look_at(struct myr_verbs_device *device, const char *wanted, uint32_t *rank)
+/* ---- which is taken ---- */
+
+struct offer {
+    struct myr_verbs_device device; /* closed */
+    struct ibv_device *from;
+    uint32_t rank; /* the more, the better */
+    uint64_t network;
+    bool near;
+};
+
+enum { OFFERS = 64 };
+struct offers {
+    uint32_t count;
+    struct offer offer[OFFERS];
+};
+
+/* The number of the network that an IPv4 address of this machine lies in; 0: unknown. */
+static uint64_t ip_network(const struct myr_verbs_calls *calls, const union ibv_gid *gid)
 {
-    struct myr_verbs_device best = *device;
-    bool found = false;
-    for (uint8_t port = 1; port <= 2; ++port) { /* (no card has more) */
-        const uint32_t named = rank_of(wanted, device->name, port);
-        if (0 == named || !look_at_port(device, port)) {
-            continue;
-        }
-        const uint32_t this_rank = ANY == named ? device->speed : named;
-        if (this_rank > *rank) {
-            best = *device;
-            *rank = this_rank;
-            found = true;
+    struct ifaddrs *all = NULL;
+    uint32_t ip;
+    uint64_t network = 0;
+    memcpy(&ip, gid->raw + 12, sizeof(ip));
+    if (!has_ipv4(gid) || calls->getifaddrs(&all) < 0) {
+        return 0;
+    }
+    for (const struct ifaddrs *one = all; NULL != one; one = one->ifa_next) {
+        const struct sockaddr_in *address = (const struct sockaddr_in *)one->ifa_addr;
+        const struct sockaddr_in *mask = (const struct sockaddr_in *)one->ifa_netmask;
+        if (NULL != address && NULL != mask && AF_INET == address->sin_family &&
+            ip == address->sin_addr.s_addr) {
+            network = (uint64_t)(ip & mask->sin_addr.s_addr) << 32 | mask->sin_addr.s_addr;
         }
     }
-    *device = best;
-    return found;
+    calls->freeifaddrs(all);
+    return network;
+}
+
+static uint64_t network_of(const struct myr_verbs_device *device, bool named)
+{
+    static const uint8_t usual[8] = {0xfe, 0x80};
+    uint64_t prefix;
+    if (device->ethernet) {
+        return ip_network(device->calls, &device->gid);
+    }
+    memcpy(&prefix, device->gid.raw, sizeof(prefix));
+    return named || 0 != memcmp(&prefix, usual, sizeof(usual)) ? prefix : 0;
+}
+
+/* What a device's ports offer. */
+static void look_at(struct myr_verbs_device *device, struct ibv_device *from, const char *wanted,
+                    struct offers *offers)
+{
+    for (uint8_t port = 1; port <= 2; ++port) { /* (no card has more) */
+        const uint32_t named = rank_of(wanted, device->name, port);
+        if (0 == named || offers->count == OFFERS || !look_at_port(device, port)) {
+            continue;
+        }
+        struct offer *offer = &offers->offer[offers->count++];
+        *offer = (struct offer){.device = *device,
+                                .from = from,
+                                .rank = ANY == named ? device->speed : named,
+                                .network = network_of(device, ANY != named),
+                                .near = ANY == named && myr_verbs_is_near(from->ibdev_path)};
+        offer->device.context = NULL;
+    }
+}
+
+/* Is it as good as the best one? */
+static bool is_as_good(const struct offer *offer, const struct offer *best, bool named)
+{
+    return offer == best || (0 != best->network && offer->network == best->network &&
+                             offer->device.ethernet == best->device.ethernet &&
+                             (named || offer->rank == best->rank));
+}
+
+/* Those that are as good as the best one, the first of them first. */
+static uint32_t list_good(const struct offers *offers, bool named, const struct offer **good)
+{
+    const struct offer *best = offers->offer;
+    uint32_t count = 0;
+    for (uint32_t o = 1; o < offers->count; ++o) {
+        best = offers->offer[o].rank > best->rank ? &offers->offer[o] : best;
+    }
+    for (uint32_t o = 0; o < offers->count; ++o) {
+        const struct offer *offer = &offers->offer[o];
+        uint32_t place = count;
+        if (!is_as_good(offer, best, named)) {
+            continue;
+        }
+        for (; place > 0 && good[place - 1]->rank < offer->rank; --place) {
+            good[place] = good[place - 1];
+        }
+        good[place] = offer;
+        ++count;
+    }
+    return count;
+}
+
+/* The one for that process; NULL: there are none. */
+static const struct offer *choose(const struct offers *offers, bool named, uint32_t process)
+{
+    const struct offer *good[OFFERS], *near[OFFERS];
+    const uint32_t count = list_good(offers, named, good);
+    uint32_t nears = 0;
+    for (uint32_t o = 0; o < count; ++o) {
+        if (good[o]->near) {
+            near[nears++] = good[o];
+        }
+    }
+    return 0 != nears ? near[process % nears] : 0 != count ? good[process % count] : NULL;
 }
 
 static enum myr_status take(struct myr_verbs_device *device, struct myr_error *error)
@@ -160,12 +263,10 @@ static enum myr_status take(struct myr_verbs_device *device, struct myr_error *e
                     device->name);
 }
 
-/* Open the best of all; the others are closed again. */
-static enum myr_status open_best(struct ibv_device *const *list, int count, const char *wanted,
-                                 struct myr_verbs_device *best, struct myr_error *error)
+/* What all devices offer that are wanted. The error of one that cannot be opened; 0: all can. */
+static int look_at_all(const struct myr_verbs_calls *calls, struct ibv_device *const *list,
+                       int count, const char *wanted, struct offers *offers)
 {
-    const struct myr_verbs_calls *calls = best->calls;
-    uint32_t rank = 0;
     int refused = 0;
     for (int d = 0; d < count; ++d) {
         struct myr_verbs_device device = {.calls = calls};
@@ -176,17 +277,30 @@ static enum myr_status open_best(struct ibv_device *const *list, int count, cons
         device.context = calls->open_device(list[d]);
         if (NULL == device.context) {
             refused = errno;
-            continue;
-        }
-        if (look_at(&device, wanted, &rank)) {
-            myr_verbs_device_close(best);
-            *best = device;
         } else {
+            look_at(&device, list[d], wanted, offers);
             myr_verbs_device_close(&device);
         }
     }
-    if (NULL != best->context) {
-        return take(best, error);
+    return refused;
+}
+
+static enum myr_status open_one(struct ibv_device *const *list, int count, const char *wanted,
+                                uint32_t process, struct myr_verbs_device *device,
+                                struct myr_error *error)
+{
+    const struct myr_verbs_calls *calls = device->calls;
+    struct offers offers = {.count = 0};
+    int refused = look_at_all(calls, list, count, wanted, &offers);
+    const struct offer *offer = choose(&offers, ANY != rank_of(wanted, "", 1), process);
+    if (NULL != offer) {
+        *device = offer->device;
+        device->context = calls->open_device(offer->from);
+        if (NULL != device->context) {
+            device->routes = myr_verbs_can_route(device);
+            return take(device, error);
+        }
+        refused = errno;
     }
     if (0 != refused) {
         return myr_fail(error, MYR_ERR_SYSTEM, refused,
@@ -199,7 +313,8 @@ static enum myr_status open_best(struct ibv_device *const *list, int count, cons
 }
 
 enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const char *wanted,
-                                      struct myr_verbs_device *device, struct myr_error *error)
+                                      uint32_t process, struct myr_verbs_device *device,
+                                      struct myr_error *error)
 {
     int count = 0;
     struct ibv_device **list = calls->get_device_list(&count);
@@ -207,7 +322,7 @@ enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const
     const enum myr_status status =
         NULL == list || 0 == count
             ? myr_fail(error, MYR_ERR_NOT_THERE, 0, "this machine has no RDMA device")
-            : open_best(list, count, wanted, device, error);
+            : open_one(list, count, wanted, process, device, error);
     if (NULL != list) {
         calls->free_device_list(list);
     }

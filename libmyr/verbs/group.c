@@ -59,8 +59,8 @@ static void fail(struct myr_verbs *nic, const struct myr_verbs_group *own, uint3
     myr_verbs_wake(&own->mcp->done);
 }
 
-MYR_HOT static void send(struct myr_verbs *nic, struct myr_verbs_group *own,
-                         struct mcp_message *message)
+MYR_HOT static void send_message(struct myr_verbs *nic, struct myr_verbs_group *own,
+                                 struct mcp_message *message)
 {
     const struct mcp_collective_part *part = &message->header.collective;
     const struct myr_verbs_peer *peer = &own->peer[message->to];
@@ -81,7 +81,7 @@ MYR_HOT static void go_on(struct myr_verbs *nic, struct myr_verbs_group *own)
     atomic_thread_fence(memory_order_acquire); /* the device has written the records */
     do {
         while (mcp_group_next(mcp, &message)) {
-            send(nic, own, &message);
+            send_message(nic, own, &message);
         }
     } while (0 != mcp->places && myr_verbs_take(own));
     if (before != myr_glance(&mcp->done)) {

@@ -19,8 +19,10 @@ enum { OPTION_DEVICES, OPTION_THREAD };
 static const struct myr_option options[] = {
     [OPTION_DEVICES] = {"verbs_devices", MYR_OPTION_TEXT, .usual.text = NULL, .level = 2,
                         .help = "What the RDMA NIC may use, best first, separated by commas: "
-                                "devices (mlx5_0) or their ports (mlx5_0:1). Empty or all: the "
-                                "fastest port that is active"},
+                                "devices (mlx5_0) or their ports (mlx5_0:1). Those that are in the "
+                                "first one's network are shared out among a node's processes. "
+                                "Empty or all: the fastest ports that are active, and of these "
+                                "the near ones"},
     [OPTION_THREAD] = {"verbs_thread", MYR_OPTION_FLAG, .usual.flag = false, .level = 4,
                        .help = "Whether a thread of each process that plays goes on with it, so "
                                "that MPI_Ibarrier goes on while the process computes"},
@@ -63,7 +65,8 @@ enum myr_status myr_verbs_open(struct myr_segment *segment, const struct myr_ver
     if (NULL == nic) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    const enum myr_status status = myr_verbs_device_open(calls, wanted, &nic->device, error);
+    const enum myr_status status =
+        myr_verbs_device_open(calls, wanted, myr_segment_index(segment), &nic->device, error);
     if (MYR_OK != status) {
         free(nic);
         return status;
@@ -107,6 +110,10 @@ static enum myr_status open_verbs(const struct myr_site *site, const char *way,
         myr_verbs_open(site->segment, calls, values[OPTION_DEVICES].text, &nic, error);
     if (MYR_OK != status) {
         return status;
+    }
+    if (!nic->device.routes) {
+        site->say(1, "the RDMA NIC exchanges addresses, as librdmacm knows no ways from here (on "
+                     "Debian: librdmacm1; and the kernel's module rdma_ucm)");
     }
     struct myr_error why = {0};
     if (values[OPTION_THREAD].flag && MYR_OK != myr_verbs_thread_start(nic, &why)) {

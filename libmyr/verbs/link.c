@@ -137,32 +137,47 @@ struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint
 
 /* ---- connecting ---- */
 
-static struct ibv_ah_attr way_to(const struct myr_verbs_device *device,
-                                 const struct myr_verbs_address *address)
+/* By what was exchanged. Within an InfiniBand subnet its short addresses do. */
+static struct ibv_ah_attr exchanged(const struct myr_verbs_device *device,
+                                    const struct myr_verbs_address *address)
 {
-    struct ibv_ah_attr way = {.dlid = address->lid, .port_num = device->port};
-    /* Within an InfiniBand subnet its short addresses do. */
-    way.is_global = device->ethernet || 0 != memcmp(device->gid.raw, address->gid, 8);
-    if (way.is_global) {
-        memcpy(way.grh.dgid.raw, address->gid, sizeof(address->gid));
-        way.grh.sgid_index = device->gid_index;
-        way.grh.hop_limit = HOPS;
+    struct ibv_ah_attr to = {.dlid = address->lid, .port_num = device->port};
+    to.is_global = device->ethernet || 0 != memcmp(device->gid.raw, address->gid, 8);
+    if (to.is_global) {
+        memcpy(to.grh.dgid.raw, address->gid, sizeof(address->gid));
+        to.grh.sgid_index = device->gid_index;
+        to.grh.hop_limit = HOPS;
     }
-    return way;
+    return to;
+}
+
+/* 0, or an error number. (Packets must have one length both ways: so both sides ask librdmacm, or
+ * neither does.) */
+static int find_way(struct myr_verbs *nic, const struct myr_verbs_address *address,
+                    struct myr_verbs_way *way)
+{
+    const struct myr_verbs_device *device = &nic->device;
+    way->mtu = device->mtu < address->mtu ? device->mtu : address->mtu;
+    if (device->routes && 0 != (address->bits & MYR_VERBS_ROUTES)) {
+        ++nic->shown->routed;
+        return myr_verbs_route(device, address, way);
+    }
+    way->to = exchanged(device, address);
+    return 0;
 }
 
 /* (The first packet's number is the sender's queue pair's, which both sides know.) */
 static int make_ready(const struct myr_verbs_device *device, struct ibv_qp *qp,
-                      const struct myr_verbs_address *address, uint32_t remote)
+                      const struct myr_verbs_way *way, uint32_t remote)
 {
     struct ibv_qp_attr receive = {
         .qp_state = IBV_QPS_RTR,
-        .path_mtu = (enum ibv_mtu)(device->mtu < address->mtu ? device->mtu : address->mtu),
+        .path_mtu = (enum ibv_mtu)way->mtu,
         .dest_qp_num = remote,
         .rq_psn = remote,
         .max_dest_rd_atomic = 1,
         .min_rnr_timer = 12,
-        .ah_attr = way_to(device, address),
+        .ah_attr = way->to,
     };
     struct ibv_qp_attr send = {
         .qp_state = IBV_QPS_RTS,
@@ -190,12 +205,15 @@ enum myr_status myr_verbs_connect(struct myr_verbs *nic, struct myr_verbs_link *
     if (link->remote == remote && !link->broken) {
         return MYR_OK;
     }
-    if (0 != link->remote || 0 == remote || nic->device.ethernet != (0 != address->ethernet)) {
+    const bool ethernet = 0 != (address->bits & MYR_VERBS_ETHERNET);
+    if (0 != link->remote || 0 == remote || nic->device.ethernet != ethernet) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0,
                         "an RDMA connection to another process has failed, or its device is of "
                         "another kind (InfiniBand, Ethernet)");
     }
-    const int err = make_ready(&nic->device, link->qp, address, remote);
+    struct myr_verbs_way way;
+    int err = find_way(nic, address, &way);
+    err = 0 != err ? err : make_ready(&nic->device, link->qp, &way, remote);
     if (0 != err) {
         fail(nic, link);
         return myr_fail(error, MYR_ERR_NOT_THERE, err,

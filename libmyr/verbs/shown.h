@@ -10,12 +10,13 @@
 #include "firmware/counters.h"
 #include "libmyr/segment.h"
 
-enum { MYR_VERBS_SHOWN = 1 }; /* raise it with any change here */
+enum { MYR_VERBS_SHOWN = 2 }; /* raise it with any change here */
 
 struct myr_verbs_shown {
     uint32_t layout; /* MYR_VERBS_SHOWN */
     uint32_t pid, port;
     uint32_t links, broken; /* queue pairs, and how many of them have failed */
+    uint32_t routed;        /* ways that librdmacm was asked for */
     uint32_t groups;        /* that it plays */
     uint64_t registered;    /* bytes of memory that other nodes may write */
     struct mcp_counters counters;

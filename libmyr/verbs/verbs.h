@@ -3,7 +3,9 @@
  * The RDMA NIC as its own files see it: an InfiniBand or RoCE card, by libibverbs.
  *
  *   calls.c    libibverbs, loaded when it is wanted
- *   device.c   which device, which of its addresses; opening it
+ *   device.c   which device, which of its ports and addresses; opening it
+ *   near.c     which devices are near this process
+ *   route.c    librdmacm: the way to another node's device
  *   link.c     queue pairs to other processes; writing into their memory
  *   parcels.c  messages that carry data, and broadcasts
  *   group.c    groups that are played so
@@ -50,17 +52,28 @@ struct myr_verbs_device {
     uint8_t port;
     bool ethernet; /* RoCE; else InfiniBand */
     uint8_t gid_index;
-    uint8_t mtu;  /* enum ibv_mtu, that is active */
-    uint16_t lid; /* InfiniBand's */
+    uint8_t mtu;   /* enum ibv_mtu, that is active */
+    uint16_t lid;  /* InfiniBand's, */
+    uint16_t pkey; /* ... and the partition that is used, as it is in packets */
     uint32_t speed;
     union ibv_gid gid;
+    bool routes; /* librdmacm knows it by that address */
 };
+
+/* Bits of a device's address: what it is, and whether it asks librdmacm for ways. */
+enum { MYR_VERBS_ETHERNET = 1, MYR_VERBS_ROUTES = 2 };
 
 /* What another process must know of a device to send to it. */
 struct myr_verbs_address {
     uint8_t gid[16];
     uint16_t lid;
-    uint8_t mtu, ethernet;
+    uint8_t mtu, bits;
+};
+
+/* How packets get to another device, and how long they may be: both sides must mean the same. */
+struct myr_verbs_way {
+    struct ibv_ah_attr to;
+    uint8_t mtu; /* enum ibv_mtu */
 };
 
 /* A connection to another process. */
@@ -142,16 +155,38 @@ void myr_verbs_close(struct myr_verbs *nic);
 /* ---- device.c ---- */
 
 /*
- * Open the best port that is active and is wanted: `wanted` has names of devices, or device:port,
- * separated by commas, best first; NULL, "" and "all": the fastest. MYR_ERR_NOT_THERE: the machine
- * has none.
+ * Open a port that is active and is wanted: `wanted` has names of devices, or device:port,
+ * separated by commas, best first; NULL, "" and "all": the fastest. Where several are as good and
+ * in one network, process number `process` of the node takes its share. MYR_ERR_NOT_THERE: the
+ * machine has none.
  */
 enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const char *wanted,
-                                      struct myr_verbs_device *device, struct myr_error *error);
+                                      uint32_t process, struct myr_verbs_device *device,
+                                      struct myr_error *error);
 void myr_verbs_device_close(struct myr_verbs_device *device);
 
 void myr_verbs_device_address(const struct myr_verbs_device *device,
                               struct myr_verbs_address *address);
+
+/* ---- near.c ---- */
+
+/* Are all processors that this process may use near the device, whose folder in sysfs that is? */
+bool myr_verbs_is_near(const char *folder);
+
+/* ---- route.c ---- */
+
+/* librdmacm; NULL: it is not there. */
+const struct myr_cm_calls *myr_verbs_load_cm(void);
+
+/* Does librdmacm know the device by its address? */
+bool myr_verbs_can_route(const struct myr_verbs_device *device);
+
+/*
+ * Ask librdmacm for the way to a device with that address. `way->mtu` is what both devices take; it
+ * becomes less if the way takes less. 0, or an error number; it may take seconds to find none.
+ */
+int myr_verbs_route(const struct myr_verbs_device *device, const struct myr_verbs_address *address,
+                    struct myr_verbs_way *way);
 
 /* ---- link.c; with the mutex ---- */
 

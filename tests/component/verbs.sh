@@ -3,33 +3,19 @@
 # The RDMA NIC on hosts with a soft-RoCE device each (verbshosts): barriers are barriers, found by
 # measurement or forced, with one process on a host or two. Where there is no device or no memory to
 # lock, a line says so, and Open MPI's own barrier carries on. A process that is stopped is waited for
-# without a word; one that is killed is named.
+# without a word; one that is killed is named. Ways are librdmacm's, and without it
+# addresses are exchanged.
 #
 # All of it runs in one virtual machine, whose processors are emulated.
-if [ "${1-}" != inside ]; then
-    srcdir=$(cd "${srcdir:-.}" && pwd)
-    builddir=$(cd "${builddir:-.}" && pwd)
-    export srcdir builddir
-    [ -x "$builddir/tests/unit/verbs_test" ] ||
-        { echo "nicbarr was built without libibverbs (libibverbs-dev)"; exit 77; }
-    exec "$srcdir/verbshosts/verbshosts" --shell --seconds 900 3 1 bash "$0" inside
-fi
-. "$(dirname "$0")/common.sh"
-seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
-echo "NICBARR_SEED=$seed"
-verbs=(--mca pml ob1 --mca coll_nicbarr_nic verbs --mca coll_nicbarr_verbose 1)
-
-# A program of tests/mpi runs well.
-on_hosts() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
-    VERBSHOSTS_HOSTS=$1 VERBSHOSTS_PER_HOST=$2 timeout -k 5 "${watchdog:-300}" "$VERBSHOSTS_MPIRUN" \
-        "${verbs[@]}" "${@:3}" > "$scratch/out" 2>&1 && said "^ok"
-}
+# shellcheck source=tests/component/verbs_common.sh
+. "$(dirname "$0")/verbs_common.sh"
+[ "${1-}" = inside ] || on_machine --seconds 900 3 1
+begin
 played() { # CHOICE HOW HOSTS
     said "MPI_Barrier on .* $3 nodes: $1@verbs ($2"
 }
 ledger=("$programs/barrier_ledger" --iterations 300 --seed "$seed")
 
-packets() { cat "/sys/class/infiniband/rxe$1/ports/1/hw_counters/sent_pkts"; }
 all_send() { # each device has sent at least so many packets since the last time
     local host now good=0
     for host in 1 2; do
@@ -52,21 +38,15 @@ check "3 hosts, by measurement" on_hosts 3 1 "${ledger[@]}"
 check "measured" said "MPI_Barrier on .* 3 nodes: .*(measured"
 check "non-blocking ones" on_hosts 2 2 --mca coll_nicbarr_algorithm pairwise@verbs "$programs/ibarrier" \
     --steps 60 --rounds 1 --seed "$seed"
-check "communicators come and go" on_hosts 3 1 --mca coll_nicbarr_algorithm dissemination:2@verbs \
+check "librdmacm is there" has_librdmacm
+mv /dev/infiniband/rdma_cm /dev/infiniband/hidden
+check "communicators come and go, without librdmacm" on_hosts 3 1 --mca coll_nicbarr_algorithm dissemination:2@verbs \
     "$programs/barrier_shapes" --steps 60 --alive 20 --seed "$seed"
+mv /dev/infiniband/hidden /dev/infiniband/rdma_cm
+check "which is said" said "$no_librdmacm"
 
 # ---- collectives that carry data
 
-data=("$programs/data" --seed "$seed" --bits 1024 --any-ireduce 1 --watchdog "$((${watchdog:-300} - 10))")
-exchange=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_reduce exchange)
-ours=("${exchange[@]}" --mca coll_nicbarr_bcast ring --mca coll_nicbarr_allgather exchange
-    --mca coll_nicbarr_scatter ring)
-carried() { # HOSTS SCHEDULE COLLECTIVE...: all of them
-    local collective
-    for collective in "${@:3}"; do
-        said "MPI_$collective up to .* on $1 nodes: $2@verbs (parameter" || return
-    done
-}
 check "data on 2 hosts with 2 processes each" on_hosts 2 2 "${ours[@]}" \
     --mca coll_nicbarr_algorithm dissemination:1 "${data[@]}" --steps 40
 check "the RDMA NIC carries it" carried 2 dissemination:1 Allreduce Allgather Bcast Scatter
@@ -82,7 +62,7 @@ check "which is said" said "MPI_Allreduce up to .*, 2 processes on 2 nodes: .* (
 mkdir "$scratch/folder"
 check "a thread goes on while a process computes" on_hosts 3 1 --mca coll_nicbarr_verbs_thread 1 "${ours[@]}" \
     --mca coll_nicbarr_algorithm dissemination:1 "$programs/asynchronous" --folder "$scratch/folder" --allreduce \
-    --watchdog "$((${watchdog:-300} - 10))"
+    --watchdog "$patience"
 
 # ---- where it cannot be had
 
@@ -112,20 +92,6 @@ second() { # SIGNAL: send it to that one
         tr '\0' '\n' < "/proc/$pid/environ" | grep -qx OMPI_COMM_WORLD_RANK=1 && kill "-$1" "$pid"
     done
 }
-endless=(--mca coll_nicbarr_algorithm dissemination:1@verbs --mca coll_nicbarr_warn 5)
-something() { # TIMEOUT COMMAND...: the job's status
-    local job first status
-    VERBSHOSTS_HOSTS=2 VERBSHOSTS_PER_HOST=1 timeout -k 5 "${watchdog:-300}" "$VERBSHOSTS_MPIRUN" "${verbs[@]}" \
-        "${endless[@]}" --mca orte_enable_recovery 1 --mca coll_nicbarr_timeout "$1" "$builddir/bench/nicbarr_bench" \
-        -b nicbarr,tuned,basic,libnbc -c 100000 > "$scratch/out" 2>&1 &
-    job=$!
-    first=$(packets 1)
-    until [ $(($(packets 1) - first)) -gt 3000 ] || ! kill -0 $job 2> /dev/null; do sleep 0.2; done
-    "${@:2}"
-    wait $job
-    status=$?
-    return $status
-}
 stop_and_go_on() { # for longer than nicbarr waits for one of whom nothing is heard
     local before
     second STOP
@@ -139,11 +105,11 @@ stop_and_go_on() { # for longer than nicbarr waits for one of whom nothing is he
 }
 something 10 stop_and_go_on
 check "one that is stopped is waited for" grep -q "it goes on" "$scratch/went"
-check "its NIC is shown" grep -qE "RDMA NIC   rxe2, port 1, of process [0-9]+: 1 queue pairs, [1-9][0-9]* KiB registered" \
-    "$scratch/status"
+check "its NIC is shown" grep -qE \
+    "RDMA NIC   rxe2, port 1, of process [0-9]+: 1 queue pairs \(ways of 1 by librdmacm\), [1-9][0-9]* KiB registered" "$scratch/status"
 silent() { ! said "sign of life"; }
 check "without a word" silent
 something 20 second KILL
-check "one that is killed is named" said "will not be completed: no sign of life, or the end, of host2 (rank 1)"
+check "one that is killed is named" named "host2 (rank 1)"
 check "by the MPI error" said "MPI_ERR_"
 finish

@@ -219,6 +219,10 @@ tests_unit_udp_test_LDFLAGS = -Wl,--wrap=sendmmsg,--wrap=sendmsg
 tests_unit_verbs_test_SOURCES = \
     tests/unit/verbs_test.c tests/unit/verbs_double.h tests/unit/verbs_double.c $(unit_common)
 tests_unit_verbs_test_CFLAGS = $(unit_cflags) $(VERBS_CFLAGS)
+if HAVE_RDMACM
+tests_unit_verbs_test_SOURCES += tests/unit/verbs_double_cm.c
+tests_unit_verbs_test_CFLAGS += -DWITH_LIBRDMACM
+endif
 tests_unit_verbs_test_LDADD = $(unit_libs)
 
 tests_unit_nic_test_SOURCES = tests/unit/nic_test.c $(unit_common)

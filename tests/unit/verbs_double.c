@@ -35,6 +35,7 @@ struct pair {
     struct ibv_qp qp; /* first */
     uint32_t other;   /* the number of the pair that it is connected to */
     uint32_t depth, inline_most, first, count;
+    struct verbs_double_way way;
     struct request queue[QUEUE];
 };
 
@@ -53,6 +54,7 @@ struct card {
 static struct {
     struct ibv_device device[8];
     const struct verbs_double_device *devices;
+    struct verbs_double_network network;
     uint64_t random;
     uint32_t refuse, held, pairs_held;
     struct pair *pair[PAIRS];
@@ -69,7 +71,7 @@ static bool refused(void)
     return now;
 }
 
-static void *take(size_t bytes)
+void *verbs_double_take(size_t bytes)
 {
     if (refused()) {
         return NULL;
@@ -78,7 +80,7 @@ static void *take(size_t bytes)
     return calloc(1, bytes);
 }
 
-static int give_back(void *memory)
+int verbs_double_give_back(void *memory)
 {
     --all.held;
     free(memory);
@@ -118,7 +120,7 @@ static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *report);
 static struct ibv_context *open_device(struct ibv_device *device)
 {
     const struct verbs_double_device *is = &all.devices[device - all.device];
-    struct card *card = is->refuses ? NULL : take(sizeof(*card));
+    struct card *card = is->refuses ? NULL : verbs_double_take(sizeof(*card));
     if (NULL == card) {
         errno = is->refuses ? EACCES : errno;
         return NULL;
@@ -132,7 +134,7 @@ static struct ibv_context *open_device(struct ibv_device *device)
 
 static int close_device(struct ibv_context *context)
 {
-    return give_back(context);
+    return verbs_double_give_back(context);
 }
 
 static int query_port(struct ibv_context *context, uint8_t number,
@@ -155,29 +157,125 @@ static int query_port(struct ibv_context *context, uint8_t number,
     return 0;
 }
 
+/* A port's GID by its words. The address is 0 where it has none, the mask where no interface has
+ * it. */
+static struct ibv_gid_entry gid_of(const char *words, struct in_addr *ip, uint32_t *mask)
+{
+    struct ibv_gid_entry entry = {.gid.raw = {0xfe, 0x80}};
+    char text[32] = "";
+    unsigned int bits = 0, subnet = 0, number = 0;
+    entry.gid_type = 'i' == words[0]   ? IBV_GID_TYPE_IB
+                     : '1' == words[1] ? IBV_GID_TYPE_ROCE_V1
+                                       : IBV_GID_TYPE_ROCE_V2;
+    *ip = (struct in_addr){.s_addr = 0};
+    if (sscanf(words, "v2 %31[0-9.]/%u", text, &bits) >= 1) {
+        memset(entry.gid.raw, 0, sizeof(entry.gid.raw));
+        entry.gid.raw[10] = entry.gid.raw[11] = 0xff;
+        (void)inet_pton(AF_INET, text, ip);
+        memcpy(&entry.gid.raw[12], ip, sizeof(*ip));
+    } else if (sscanf(words, "ib %u %u", &subnet, &number) >= 1) {
+        entry.gid.raw[7] = (uint8_t)subnet;
+        entry.gid.raw[15] = (uint8_t)number;
+    }
+    *mask = 0 == bits ? 0 : htonl(UINT32_MAX << (32 - bits));
+    return entry;
+}
+
 static int query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t index,
                         struct ibv_gid_entry *entry, uint32_t flags, size_t bytes)
 {
-    const char *gid = card_of(context)->device->port[port - 1].gids[index];
-    char ip[32] = "";
+    struct in_addr ip;
+    uint32_t mask;
     (void)flags;
-    memset(entry, 0, bytes);
-    entry->gid_type = 'i' == gid[0]   ? IBV_GID_TYPE_IB
-                      : '1' == gid[1] ? IBV_GID_TYPE_ROCE_V1
-                                      : IBV_GID_TYPE_ROCE_V2;
-    entry->gid.raw[0] = 0xfe;
-    entry->gid.raw[1] = 0x80;
-    if (1 == sscanf(gid, "v2 %31s", ip)) {
-        memset(entry->gid.raw, 0, sizeof(entry->gid.raw));
-        entry->gid.raw[10] = entry->gid.raw[11] = 0xff;
-        (void)inet_pton(AF_INET, ip, &entry->gid.raw[12]);
+    (void)bytes;
+    *entry = gid_of(card_of(context)->device->port[port - 1].gids[index], &ip, &mask);
+    return 0;
+}
+
+static int query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)
+{
+    (void)context;
+    (void)port;
+    (void)index;
+    *pkey = 0xffff;
+    return 0;
+}
+
+struct walk {
+    uint32_t device, port, gid;
+    const char *words;
+};
+
+/* The next GID of all of the machine's; `walk` is zero to begin with. */
+static bool next_gid(struct walk *walk)
+{
+    while (NULL != all.devices[walk->device].name) {
+        const struct verbs_double_port *port = &all.devices[walk->device].port[walk->port];
+        walk->words = walk->gid < 5 ? port->gids[walk->gid++] : NULL;
+        if (NULL != walk->words) {
+            return true;
+        }
+        walk->gid = 0;
+        walk->device += walk->port;
+        walk->port ^= 1;
+    }
+    return false;
+}
+
+struct interface {
+    struct ifaddrs is; /* first */
+    struct sockaddr_in address, mask;
+};
+
+static int get_addresses(struct ifaddrs **list)
+{
+    struct walk walk = {.words = NULL};
+    *list = NULL;
+    while (next_gid(&walk)) {
+        struct interface *interface = calloc(1, sizeof(*interface));
+        interface->address.sin_family = interface->mask.sin_family = AF_INET;
+        (void)gid_of(walk.words, &interface->address.sin_addr, &interface->mask.sin_addr.s_addr);
+        interface->is = (struct ifaddrs){.ifa_next = *list,
+                                         .ifa_addr = (struct sockaddr *)&interface->address,
+                                         .ifa_netmask = (struct sockaddr *)&interface->mask};
+        if (0 == interface->mask.sin_addr.s_addr) {
+            free(interface);
+        } else {
+            *list = &interface->is;
+        }
     }
     return 0;
 }
 
+static void free_addresses(struct ifaddrs *list)
+{
+    while (NULL != list) {
+        struct ifaddrs *next = list->ifa_next;
+        free(list);
+        list = next;
+    }
+}
+
+const struct verbs_double_port *verbs_double_port_at(const uint8_t *gid, struct ibv_device **device,
+                                                     uint8_t *port)
+{
+    struct walk walk = {.words = NULL};
+    struct in_addr ip;
+    uint32_t mask;
+    while (next_gid(&walk)) {
+        const struct ibv_gid_entry entry = gid_of(walk.words, &ip, &mask);
+        if (IBV_GID_TYPE_ROCE_V1 != entry.gid_type && 0 == memcmp(entry.gid.raw, gid, 16)) {
+            *device = &all.device[walk.device];
+            *port = (uint8_t)(walk.port + 1);
+            return &all.devices[walk.device].port[walk.port];
+        }
+    }
+    return NULL;
+}
+
 static struct ibv_pd *alloc_pd(struct ibv_context *context)
 {
-    struct ibv_pd *pd = take(sizeof(*pd));
+    struct ibv_pd *pd = verbs_double_take(sizeof(*pd));
     if (NULL != pd) {
         pd->context = context;
     }
@@ -186,14 +284,14 @@ static struct ibv_pd *alloc_pd(struct ibv_context *context)
 
 static int dealloc_pd(struct ibv_pd *pd)
 {
-    return give_back(pd);
+    return verbs_double_give_back(pd);
 }
 
 /* ---- memory ---- */
 
 static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *address, size_t bytes, int access)
 {
-    struct ibv_mr *region = take(sizeof(*region));
+    struct ibv_mr *region = verbs_double_take(sizeof(*region));
     (void)access;
     if (NULL != region) {
         *region =
@@ -234,7 +332,7 @@ static int dereg_mr(struct ibv_mr *region)
         }
     }
     all.region[region->rkey - 1] = NULL;
-    return give_back(region);
+    return verbs_double_give_back(region);
 }
 
 static bool is_within(uint32_t key, uint64_t address, uint32_t bytes)
@@ -260,7 +358,7 @@ static bool may_read(const struct request *request)
 static struct ibv_cq *create_cq(struct ibv_context *context, int count, void *user,
                                 struct ibv_comp_channel *channel, int vector)
 {
-    struct queue *queue = take(sizeof(*queue));
+    struct queue *queue = verbs_double_take(sizeof(*queue));
     (void)count;
     (void)user;
     (void)channel;
@@ -274,7 +372,7 @@ static struct ibv_cq *create_cq(struct ibv_context *context, int count, void *us
 
 static int destroy_cq(struct ibv_cq *cq)
 {
-    return give_back(cq);
+    return verbs_double_give_back(cq);
 }
 
 static void report(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status)
@@ -306,7 +404,7 @@ static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *how)
         errno = EINVAL;
         return NULL;
     }
-    struct pair *pair = take(sizeof(*pair));
+    struct pair *pair = verbs_double_take(sizeof(*pair));
     if (NULL == pair) {
         return NULL;
     }
@@ -330,6 +428,7 @@ static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask
     qp->state = attributes->qp_state;
     if (IBV_QPS_RTR == qp->state) {
         pair->other = attributes->dest_qp_num;
+        pair->way = (struct verbs_double_way){attributes->ah_attr, attributes->path_mtu};
     }
     return 0;
 }
@@ -348,7 +447,7 @@ static int destroy_qp(struct ibv_qp *qp)
     }
     all.pair[qp->qp_num - FIRST_PAIR] = NULL;
     --all.pairs_held;
-    return give_back(qp);
+    return verbs_double_give_back(qp);
 }
 
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -385,6 +484,7 @@ static bool is_there(const struct pair *pair)
     const struct pair *other =
         pair->other - FIRST_PAIR < all.pairs ? all.pair[pair->other - FIRST_PAIR] : NULL;
     return NULL != other && !card_of(other->qp.context)->gone && other->other == pair->qp.qp_num &&
+           other->way.mtu == pair->way.mtu &&
            (IBV_QPS_RTR == other->qp.state || IBV_QPS_RTS == other->qp.state);
 }
 
@@ -445,6 +545,22 @@ void verbs_double_refuse(uint32_t call)
     all.refuse = call;
 }
 
+const struct verbs_double_way *verbs_double_way(uint32_t number)
+{
+    const struct pair *pair = all.pair[number - FIRST_PAIR];
+    return 0 == pair->other ? NULL : &pair->way;
+}
+
+void verbs_double_network(struct verbs_double_network network)
+{
+    all.network = network;
+}
+
+const struct verbs_double_network *verbs_double_network_now(void)
+{
+    return &all.network;
+}
+
 uint32_t verbs_double_held(void)
 {
     return all.held;
@@ -474,9 +590,16 @@ const struct myr_verbs_calls *verbs_double(const struct verbs_double_device *dev
         .create_qp = create_qp,
         .modify_qp = modify_qp,
         .destroy_qp = destroy_qp,
+        .query_pkey = query_pkey,
+        .getifaddrs = get_addresses,
+        .freeifaddrs = free_addresses,
     };
     memset(&all, 0, sizeof(all));
     all.devices = devices;
+    for (uint32_t d = 0; NULL != devices[d].name; ++d) {
+        snprintf(all.device[d].ibdev_path, sizeof(all.device[d].ibdev_path), "%s",
+                 NULL == devices[d].folder ? "" : devices[d].folder);
+    }
     all.random = seed;
     return &calls;
 }

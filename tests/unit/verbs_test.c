@@ -6,15 +6,20 @@
  * root's block; not a byte is another one. Memory is given back when no card is at it any more,
  * and not before. Groups share queue pairs. When a card is gone, all nodes' groups say so and name
  * a node. What cannot be had is refused with a line, and nothing of it stays. Of several ports the
- * wanted one is taken, by its best address.
+ * wanted one is taken, by its best address; several that are as good are shared out. All that holds
+ * with librdmacm, without it, and where only some nodes have it: both sides of a connection always
+ * mean the same length of packets. Where librdmacm says the way, packets go that way.
  */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
@@ -25,6 +30,12 @@
 #include "libmyr/verbs/verbs.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/verbs_double.h"
+
+#ifdef WITH_LIBRDMACM
+#define LIBRDMACM verbs_double_cm()
+#else
+#define LIBRDMACM NULL
+#endif
 
 enum {
     MOST_NODES = 9,
@@ -78,27 +89,40 @@ struct world {
     const struct myr_nic_name *names[MOST_NODES];
     uint32_t firsts[MOST_NODES];
     struct member member[MOST_NODES][MOST_LOCALS];
-    const struct myr_verbs_calls *calls;
+    struct myr_verbs_calls plain, routed; /* without librdmacm, and with it */
     uint64_t random;
 };
 
-static struct world *world_of(const struct verbs_double_device *card, uint32_t nodes,
-                              uint32_t locals, uint64_t seed)
+/* `routed` has a bit for each node: does it have librdmacm? `wanted` is each one's port; NULL: any.
+ */
+static struct world *world_on(const struct verbs_double_device *card, uint32_t nodes,
+                              uint32_t locals, uint64_t seed, uint32_t routed,
+                              const char *const *wanted)
 {
     struct world *world = calloc(1, sizeof(*world));
     *world = (struct world){.nodes = nodes, .locals = locals, .random = seed};
-    world->calls = verbs_double(card, seed);
+    world->plain = world->routed = *verbs_double(card, seed);
+    world->routed.cm = LIBRDMACM;
     for (uint32_t n = 0; n < nodes; ++n) {
         assert_int_equal(myr_segment_join(NULL, SEGMENT, &world->segment[n], NULL), MYR_OK);
         world->name[n].key = myr_segment_identity(world->segment[n]);
         world->names[n] = &world->name[n];
         for (uint32_t l = 0; l < locals; ++l) {
-            assert_int_equal(myr_verbs_open(world->segment[n], world->calls, NULL,
+            assert_int_equal(myr_verbs_open(world->segment[n],
+                                            0 != (routed >> n & 1) ? &world->routed : &world->plain,
+                                            NULL == wanted ? NULL : wanted[n],
                                             &world->member[n][l].nic, NULL),
                              MYR_OK);
         }
     }
     return world;
+}
+
+static struct world *world_of(const struct verbs_double_device *card, uint32_t nodes,
+                              uint32_t locals, uint64_t seed)
+{
+    uint64_t random = seed + 1;
+    return world_on(card, nodes, locals, seed, crew_below(&random, 1U << nodes), NULL);
 }
 
 static struct world *world_new(uint32_t nodes, uint32_t locals, uint64_t seed)
@@ -448,6 +472,8 @@ static void play_game(uint64_t *random, uint32_t unit_most, bool broadcasts)
     world->groups = 1 + crew_below(random, GROUPS);
     world->unit_most = unit_most;
     world->broadcasts = broadcasts;
+    verbs_double_network((struct verbs_double_network){
+        .mtu = (uint8_t)crew_below(random, 1 + IBV_MTU_4096)}); /* 0: the port's */
     for (uint32_t g = 0; g < world->groups; ++g) {
         struct nicbarr_choice choice = any_choice(random, nodes);
         if (broadcasts) {
@@ -726,7 +752,7 @@ static void test_devices(void **state)
     const struct myr_verbs_calls *calls = verbs_double(machine, 1);
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
         struct myr_verbs_device device;
-        assert_int_equal(myr_verbs_device_open(calls, cases[c].wanted, &device, NULL), MYR_OK);
+        assert_int_equal(myr_verbs_device_open(calls, cases[c].wanted, 0, &device, NULL), MYR_OK);
         assert_string_equal(device.name, cases[c].name);
         assert_int_equal(device.port, cases[c].port);
         assert_int_equal(device.gid_index, cases[c].gid);
@@ -756,10 +782,10 @@ static void test_fastest_device(void **state)
             devices[1].port[0].speed = from_slow_to_fast[second].speed;
             devices[1].port[0].width = from_slow_to_fast[second].width;
             const struct myr_verbs_calls *calls = verbs_double(devices, 1);
-            assert_int_equal(myr_verbs_device_open(calls, NULL, &device, NULL), MYR_OK);
+            assert_int_equal(myr_verbs_device_open(calls, NULL, 0, &device, NULL), MYR_OK);
             assert_string_equal(device.name, first >= second ? "a" : "b");
             myr_verbs_device_close(&device);
-            assert_int_equal(myr_verbs_device_open(calls, "b,a", &device, NULL), MYR_OK);
+            assert_int_equal(myr_verbs_device_open(calls, "b,a", 0, &device, NULL), MYR_OK);
             assert_string_equal(device.name, "b");
             myr_verbs_device_close(&device);
             assert_int_equal(verbs_double_held(), 0);
@@ -783,20 +809,265 @@ static void test_no_device(void **state)
     (void)state;
     const struct myr_verbs_calls *calls = verbs_double(machine, 1);
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
-        assert_int_equal(myr_verbs_device_open(calls, cases[c].wanted, &device, &error),
+        assert_int_equal(myr_verbs_device_open(calls, cases[c].wanted, 0, &device, &error),
                          cases[c].status);
         assert_non_null(strstr(error.text, cases[c].says));
         assert_int_equal(verbs_double_held(), 0);
     }
     calls = verbs_double(&machine[5], 1);
-    assert_int_equal(myr_verbs_device_open(calls, NULL, &device, &error), MYR_ERR_NOT_THERE);
-    for (uint32_t call = 2; call <= 3; ++call) { /* after it was opened */
+    assert_int_equal(myr_verbs_device_open(calls, NULL, 0, &device, &error), MYR_ERR_NOT_THERE);
+    for (uint32_t call = 2; call <= 4; ++call) { /* after it was looked at */
         calls = verbs_double(one_card, 1);
         verbs_double_refuse(call);
-        assert_int_equal(myr_verbs_device_open(calls, NULL, &device, &error), MYR_ERR_SYSTEM);
-        assert_non_null(strstr(error.text, "ulimit -l"));
+        assert_int_equal(myr_verbs_device_open(calls, NULL, 0, &device, &error), MYR_ERR_SYSTEM);
+        assert_non_null(strstr(error.text, 2 == call ? "cannot be opened" : "ulimit -l"));
         assert_int_equal(verbs_double_held(), 0);
     }
+}
+
+/* ---- several ports ---- */
+
+/* A port of RoCE, and one of InfiniBand: active, so fast, with that GID. */
+#define ROCE(is_fast, gid)                                                                         \
+    {                                                                                              \
+        .active = true, .ethernet = true, .mtu = IBV_MTU_4096, .speed = (is_fast) ? 32 : 1,        \
+        .gids = {                                                                                  \
+            "v1",                                                                                  \
+            gid                                                                                    \
+        }                                                                                          \
+    }
+#define IB(number, gid)                                                                            \
+    {                                                                                              \
+        .active = true, .lid = (number), .mtu = IBV_MTU_4096, .gids = { gid }                      \
+    }
+
+/* What processes 0, 1, 2, ... of a node take, in words. */
+static void expect_ports(const struct verbs_double_device *devices, const char *wanted,
+                         const char *ports)
+{
+    const struct myr_verbs_calls *calls = verbs_double(devices, 1);
+    char words[256] = "";
+    for (uint32_t process = 0; process < 4; ++process) {
+        struct myr_verbs_device device;
+        assert_int_equal(myr_verbs_device_open(calls, wanted, process, &device, NULL), MYR_OK);
+        const size_t length = strlen(words);
+        snprintf(words + length, sizeof(words) - length, "%s%s:%u", 0 == process ? "" : " ",
+                 device.name, device.port);
+        myr_verbs_device_close(&device);
+    }
+    assert_string_equal(words, ports);
+    assert_int_equal(verbs_double_held(), 0);
+}
+
+static void test_ports_are_shared_out(void **state)
+{
+    static const struct verbs_double_device roce[] = {
+        {.name = "a", .port = {ROCE(true, "v2 10.1.0.1/24"), ROCE(true, "v2 10.1.0.2/24")}},
+        {.name = "b", .port = {ROCE(true, "v2 10.1.1.1/24"), ROCE(true, "v2 10.1.0.9")}},
+        {.name = "c", .port = {ROCE(false, "v2 10.1.0.3/24")}},
+        {.name = "d", .port = {ROCE(true, "v2 10.1.0.4/24"), ROCE(true, "v2 10.1.0.5/16")}},
+        {.name = "e", .port = {ROCE(true, "v2"), ROCE(true, "v2")}},
+        {.name = NULL},
+    };
+    static const struct verbs_double_device usual[] = {
+        {.name = "a", .port = {IB(1, "ib"), IB(2, "ib")}},
+        {.name = NULL},
+    };
+    static const struct verbs_double_device subnets[] = {
+        {.name = "a", .port = {IB(1, "ib 7"), IB(2, "ib 8")}},
+        {.name = "b", .port = {IB(3, "ib 7")}},
+        {.name = NULL},
+    };
+    (void)state;
+    expect_ports(roce, NULL, "a:1 a:2 d:1 a:1");
+    expect_ports(roce, "c,a:2", "c:1 a:2 c:1 a:2");
+    expect_ports(roce, "b,a", "b:1 b:1 b:1 b:1");
+    expect_ports(roce, "d,c,a", "d:1 c:1 a:1 a:2");
+    expect_ports(roce, "e", "e:1 e:1 e:1 e:1");
+    expect_ports(usual, NULL, "a:1 a:1 a:1 a:1");
+    expect_ports(usual, "a", "a:1 a:2 a:1 a:2");
+    expect_ports(subnets, "all", "a:1 b:1 a:1 b:1");
+    expect_ports(subnets, "a,b", "a:1 b:1 a:1 b:1");
+}
+
+/* A device's folder in sysfs, that says which processors it is near to. */
+static const char *device_folder(const char *processors)
+{
+    static char folders[4][64];
+    static uint32_t count;
+    char path[128];
+    char *folder = folders[count++ % 4];
+    snprintf(folder, sizeof(folders[0]), "/tmp/verbs_test.XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/device", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof(path), "%s/device/local_cpulist", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(processors, file);
+    assert_int_equal(fclose(file), 0);
+    return folder;
+}
+
+static void remove_folder(const char *folder)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/device/local_cpulist", folder);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof(path), "%s/device", folder);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void test_near_ports_come_first(void **state)
+{
+    const long most = CPU_SETSIZE - 1;
+    struct verbs_double_device devices[] = {
+        {.name = "a", .port = {ROCE(true, "v2 10.1.0.1/24")}},
+        {.name = "b", .port = {ROCE(true, "v2 10.1.0.2/24"), ROCE(true, "v2 10.1.0.3/24")}},
+        {.name = "c", .port = {ROCE(true, "v2 10.2.0.1/24"), ROCE(false, "v2 10.1.0.4/24")}},
+        {.name = NULL},
+    };
+    cpu_set_t set, saved;
+    char words[128];
+    int own = 0;
+    (void)state;
+    /* Bound to one processor; devices are near to all, to that one, to all others. */
+    assert_int_equal(sched_getaffinity(0, sizeof(saved), &saved), 0);
+    while (!CPU_ISSET(own, &saved)) {
+        ++own;
+    }
+    CPU_ZERO(&set);
+    CPU_SET(own, &set);
+    assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+    snprintf(words, sizeof(words), "%d-%ld\n", own + 1, most);
+    const char *others = device_folder(words);
+    snprintf(words, sizeof(words), "%d,%ld\n", own, most);
+    const char *alone = device_folder(words);
+    snprintf(words, sizeof(words), "0-%ld\n", most);
+    const char *every = device_folder(words);
+    devices[0].folder = others;
+    expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* none is near, as far as anybody knows */
+    devices[2].folder = every;
+    expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* one is, in another network or slow */
+    devices[1].folder = alone;
+    expect_ports(devices, NULL, "b:1 b:2 b:1 b:2");
+    expect_ports(devices, "a,b:2", "a:1 b:2 a:1 b:2");
+    devices[0].folder = every;
+    expect_ports(devices, NULL, "a:1 b:1 b:2 a:1");
+    assert_int_equal(sched_setaffinity(0, sizeof(saved), &saved), 0);
+    if (CPU_COUNT(&saved) > 1) { /* it may run elsewhere as well */
+        expect_ports(devices, NULL, "a:1 a:1 a:1 a:1");
+    }
+    remove_folder(others);
+    remove_folder(alone);
+    remove_folder(every);
+}
+
+/* ---- ways ---- */
+
+static const struct verbs_double_device fabric[] = {
+    {.name = "left", .port = {IB(10, "ib 1 1"), IB(20, "ib 1 2")}},
+    {.name = "right", .port = {IB(30, "ib 2 3")}},
+    {.name = "roce",
+     .port = {ROCE(true, "v2 10.9.0.1"),
+              {.active = true, .ethernet = true, .mtu = IBV_MTU_1024, .gids = {"v2"}}}},
+    {.name = NULL},
+};
+
+/* The way that the first of two nodes takes to the second, on those ports. A barrier is played. */
+static struct verbs_double_way way_between(const char *first, const char *second, uint32_t routed)
+{
+    const char *const wanted[] = {first, second};
+    struct world *world = world_on(fabric, 2, 1, crew_seed(), routed, wanted);
+    world->groups = 1;
+    verbs_double_network((struct verbs_double_network){.mtu = IBV_MTU_512});
+    assert_true(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 1, 1}));
+    const struct myr_verbs *nic = world->member[0][0].nic;
+    const struct verbs_double_way way = *verbs_double_way(nic->link[0]->qp->qp_num);
+    assert_int_equal(nic->shown->routed, 3 == routed && 0 != strcmp(second, "roce:2"));
+    while (!is_over(world, 3)) {
+        move(world, 3);
+    }
+    leave(world, 0);
+    world_free(world);
+    assert_int_equal(verbs_double_held(), 0);
+    return way;
+}
+
+static void test_ways_by_exchange(void **state)
+{
+    (void)state;
+    for (uint32_t routed = 0; routed < 3; ++routed) { /* none, or one of them, has librdmacm */
+        struct verbs_double_way way = way_between("left:1", "left:2", routed);
+        assert_false(way.to.is_global);
+        assert_int_equal(way.to.dlid, 20);
+        assert_int_equal(way.mtu, IBV_MTU_4096);
+        way = way_between("left:1", "right", routed);
+        assert_true(way.to.is_global);
+        assert_int_equal(way.to.grh.dgid.raw[7], 2);
+        assert_int_equal(way.to.grh.hop_limit, 64);
+        way = way_between("roce:1", "roce:2", routed);
+        assert_true(way.to.is_global);
+        assert_int_equal(way.to.grh.dgid.raw[0], 0xfe);
+        assert_int_equal(way.mtu, IBV_MTU_1024);
+    }
+}
+
+static void test_ways_by_librdmacm(void **state)
+{
+    (void)state;
+    if (NULL == LIBRDMACM) {
+        skip();
+    }
+    struct verbs_double_way way = way_between("left:1", "left:2", 3);
+    assert_false(way.to.is_global);
+    assert_int_equal(way.to.dlid, 20);
+    assert_int_equal(way.to.src_path_bits, 1);
+    assert_int_equal(way.to.sl, 3);
+    assert_int_equal(way.to.static_rate, 7);
+    assert_int_equal(way.to.port_num, 1);
+    assert_int_equal(way.mtu, IBV_MTU_512);
+    way = way_between("left:2", "right", 3);
+    assert_true(way.to.is_global);
+    assert_int_equal(way.to.port_num, 2);
+    assert_int_equal(way.to.grh.dgid.raw[7], 2);
+    assert_int_equal(way.to.grh.hop_limit, 63);
+    assert_int_equal(way.to.grh.flow_label, 0x8a065);
+    way = way_between("roce:1", "roce:1", 3);
+    assert_true(way.to.is_global);
+    assert_int_equal(way.to.grh.sgid_index, 1);
+    assert_int_equal(way.to.grh.dgid.raw[12], 10);
+    assert_int_equal(way.to.grh.traffic_class, 106);
+    assert_int_equal(way.to.dlid, 0);
+    assert_int_equal(way.to.src_path_bits, 0);
+    assert_int_equal(way.mtu, IBV_MTU_512);
+    way = way_between("roce:1", "roce:2", 3); /* one that has no IP address */
+    assert_int_equal(way.to.grh.hop_limit, 64);
+    assert_int_equal(way.mtu, IBV_MTU_1024);
+}
+
+/* No way is found: nobody has the group, and a line says so. */
+static void test_no_way(void **state)
+{
+    struct myr_error error = {0};
+    (void)state;
+    if (NULL == LIBRDMACM) {
+        skip();
+    }
+    struct world *world = world_on(one_card, 2, 1, crew_seed(), 3, NULL);
+    struct myr_verbs_address address;
+    struct myr_verbs *nic = world->member[0][0].nic;
+    world->groups = 1;
+    myr_verbs_device_address(&nic->device, &address);
+    verbs_double_network((struct verbs_double_network){.unreachable = true});
+    assert_false(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 1, 1}));
+    struct myr_verbs_link *link = myr_verbs_link(nic, 1, 2, &error);
+    assert_non_null(link);
+    assert_int_equal(myr_verbs_connect(nic, link, &address, 77, &error), MYR_ERR_NOT_THERE);
+    assert_non_null(strstr(error.text, "finds no way to another node's device"));
+    world_free(world);
+    assert_int_equal(verbs_double_held(), 0);
 }
 
 int main(void)
@@ -814,6 +1085,11 @@ int main(void)
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_fastest_device),
         cmocka_unit_test(test_no_device),
+        cmocka_unit_test(test_ports_are_shared_out),
+        cmocka_unit_test(test_near_ports_come_first),
+        cmocka_unit_test(test_ways_by_exchange),
+        cmocka_unit_test(test_ways_by_librdmacm),
+        cmocka_unit_test(test_no_way),
     };
     crew_watchdog();
     return cmocka_run_group_tests_name("verbs", tests, NULL, NULL);

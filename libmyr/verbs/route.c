@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The way to another node's device, by librdmacm; see verbs.h.
+ *
+ * The kernel is asked as a program would that connects by librdmacm: first for the address, then
+ * for the route. For RoCE v2 it looks into the machine's routing table and asks the neighbour; for
+ * InfiniBand it asks the subnet manager, which alone knows the ways to other subnets. Both answer
+ * with a path: what packets must have in their headers, service level and traffic class as the
+ * administrator has set them, and how long they may be. iWARP has no such path, and is not served.
+ *
+ * Nothing more has to travel than without librdmacm: a RoCE port's GID is its IP address, and
+ * InfiniBand's GIDs are addresses themselves (AF_IB).
+ *
+ * Connecting stays ours, by queue pairs' numbers in the blobs. The handshake of librdmacm (listen,
+ * connect, accept) tells the same numbers once more. For it both processes would have to wait for
+ * each other in the second phase of joining, where each one of these questions is answered without
+ * the other process. So joining takes as long as the network's own answers, and nobody waits for a
+ * process that has failed meanwhile.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libmyr/verbs/cm.h"
+#include "libmyr/verbs/verbs.h"
+
+enum { WAIT_MS = 2000 /* for each of the two answers */ };
+
+/* (Where the kernel's side is out of reach, as in a container that was given the cards alone,
+ * librdmacm waits for seconds whether it appears.) */
+const struct myr_cm_calls *myr_verbs_load_cm(void)
+{
+    static struct myr_cm_calls calls;
+    void *library = 0 == access("/dev/infiniband/rdma_cm", R_OK | W_OK)
+                        ? myr_verbs_library("librdmacm.so.1")
+                        : NULL;
+    bool loaded = NULL != library;
+#define FIND(name, symbol) loaded = loaded && myr_verbs_find(library, #symbol, &calls.name);
+    MYR_CM_CALLS(FIND)
+#undef FIND
+    return loaded ? &calls : NULL;
+}
+
+union endpoint {
+    struct sockaddr any;
+    struct sockaddr_in ip;
+    struct sockaddr_in6 ip6;
+    struct sockaddr_ib ib;
+};
+
+/* As librdmacm calls it. False where that takes more than a GID. */
+static bool endpoint_of(const struct myr_verbs_device *device, const uint8_t *gid,
+                        union endpoint *endpoint)
+{
+    struct in6_addr address;
+    memcpy(&address, gid, sizeof(address));
+    *endpoint = (union endpoint){.ip6 = {.sin6_family = AF_INET6, .sin6_addr = address}};
+    if (!device->ethernet) {
+        *endpoint = (union endpoint){.ib = {.sib_family = AF_IB, .sib_pkey = device->pkey}};
+        memcpy(endpoint->ib.sib_addr.sib_raw, gid, sizeof(endpoint->ib.sib_addr));
+    } else if (IN6_IS_ADDR_V4MAPPED(&address)) {
+        *endpoint = (union endpoint){.ip = {.sin_family = AF_INET}};
+        memcpy(&endpoint->ip.sin_addr, gid + 12, sizeof(endpoint->ip.sin_addr));
+    }
+    return !device->ethernet || !IN6_IS_ADDR_LINKLOCAL(&address);
+}
+
+/* An identifier of our own address. (Without a channel its calls return when they are done.) */
+static int bind_own(const struct myr_verbs_device *device, struct rdma_cm_id **id)
+{
+    const struct myr_cm_calls *cm = device->calls->cm;
+    union endpoint own;
+    if (NULL == cm || !endpoint_of(device, device->gid.raw, &own)) {
+        return ENOENT;
+    }
+    if (0 != cm->create_id(NULL, id, NULL, device->ethernet ? RDMA_PS_TCP : RDMA_PS_IB)) {
+        return errno;
+    }
+    if (0 != cm->bind_addr(*id, &own.any)) {
+        const int err = errno;
+        (void)cm->destroy_id(*id);
+        return err;
+    }
+    return 0;
+}
+
+/* (Two devices may have one address: of networks that are apart.) */
+bool myr_verbs_can_route(const struct myr_verbs_device *device)
+{
+    struct rdma_cm_id *id;
+    if (0 != bind_own(device, &id)) {
+        return false;
+    }
+    const bool ours = NULL != id->verbs && device->port == id->port_num &&
+                      0 == strcmp(device->calls->get_device_name(id->verbs->device), device->name);
+    (void)device->calls->cm->destroy_id(id);
+    return ours;
+}
+
+static void take_path(const struct myr_verbs_device *device, const struct ibv_sa_path_rec *path,
+                      struct myr_verbs_way *way)
+{
+    way->mtu = path->mtu < way->mtu ? path->mtu : way->mtu;
+    way->to = (struct ibv_ah_attr){
+        .sl = path->sl,
+        .static_rate = path->rate,
+        .port_num = device->port,
+        .is_global = device->ethernet || path->hop_limit > 1,
+        .grh = {.dgid = path->dgid,
+                .flow_label = ntohl(path->flow_label),
+                .sgid_index = device->gid_index,
+                .hop_limit = path->hop_limit,
+                .traffic_class = path->traffic_class},
+    };
+    if (!device->ethernet) { /* (RoCE's paths have anything there) */
+        way->to.dlid = ntohs(path->dlid);
+        way->to.src_path_bits = (uint8_t)(ntohs(path->slid) - device->lid);
+    }
+}
+
+int myr_verbs_route(const struct myr_verbs_device *device, const struct myr_verbs_address *address,
+                    struct myr_verbs_way *way)
+{
+    const struct myr_cm_calls *cm = device->calls->cm;
+    union endpoint other;
+    struct rdma_cm_id *id;
+    if (!endpoint_of(device, address->gid, &other)) {
+        return EADDRNOTAVAIL;
+    }
+    int err = bind_own(device, &id);
+    if (0 != err) {
+        return err;
+    }
+    if (0 != cm->resolve_addr(id, NULL, &other.any, WAIT_MS) ||
+        0 != cm->resolve_route(id, WAIT_MS)) {
+        err = errno;
+    } else if (0 == id->route.num_paths) {
+        err = EHOSTUNREACH;
+    } else {
+        take_path(device, &id->route.path_rec[0], way);
+    }
+    (void)cm->destroy_id(id);
+    return err;
+}

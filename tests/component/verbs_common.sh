@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What the tests of the RDMA NIC share. They run in verbshosts' machine: each starts it, with itself as
+# the command.
+# shellcheck shell=bash
+
+# Outside: run this script again on such hosts; where they cannot be had, the test is skipped.
+on_machine() { # VERBSHOSTS-ARGUMENT...
+    srcdir=$(cd "${srcdir:-.}" && pwd)
+    builddir=$(cd "${builddir:-.}" && pwd)
+    export srcdir builddir
+    [ -x "$builddir/tests/unit/verbs_test" ] ||
+        { echo "nicbarr was built without libibverbs (libibverbs-dev)"; exit 77; }
+    exec "$srcdir/verbshosts/verbshosts" --shell "$@" bash "$0" inside
+}
+
+# Inside.
+begin() {
+    # shellcheck source=tests/component/common.sh
+    . "$(dirname "$0")/common.sh"
+    seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
+    echo "NICBARR_SEED=$seed"
+    verbs=(--mca pml ob1 --mca coll_nicbarr_nic verbs --mca coll_nicbarr_verbose 1)
+    patience=$((${watchdog:-300} - 10))
+    # Collectives that carry data, and the program that checks each bit of them.
+    ours=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_reduce exchange --mca coll_nicbarr_bcast ring
+        --mca coll_nicbarr_allgather exchange --mca coll_nicbarr_scatter ring)
+    data=("$programs/data" --seed "$seed" --bits 1024 --any-ireduce 1 --watchdog "$patience")
+}
+
+# A job, and a program of tests/mpi that runs well.
+job_on() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
+    VERBSHOSTS_HOSTS=$1 VERBSHOSTS_PER_HOST=$2 timeout -k 5 "${watchdog:-300}" "$VERBSHOSTS_MPIRUN" \
+        "${verbs[@]}" "${@:3}" > "$scratch/out" 2>&1
+}
+on_hosts() { job_on "$@" && said "^ok"; }
+packets() { cat "/sys/class/infiniband/rxe$1/ports/1/hw_counters/sent_pkts"; }
+carried() { # HOSTS SCHEDULE COLLECTIVE...: all of them
+    local collective
+    for collective in "${@:3}"; do
+        said "MPI_$collective up to .* on $1 nodes: $2@verbs (parameter" || return
+    done
+}
+no_librdmacm="the RDMA NIC exchanges addresses"
+has_librdmacm() { ! said "$no_librdmacm"; }
+
+# Barriers of nicbarr's without end, one process on each of two hosts. COMMAND comes in the middle.
+endless=(--mca coll_nicbarr_algorithm dissemination:1@verbs --mca coll_nicbarr_warn 5 --mca orte_enable_recovery 1)
+something() { # TIMEOUT COMMAND...: the job's status
+    local job first
+    job_on 2 1 "${endless[@]}" --mca coll_nicbarr_timeout "$1" "$builddir/bench/nicbarr_bench" \
+        -b nicbarr,tuned,basic,libnbc -c 100000 &
+    job=$!
+    first=$(packets 1)
+    until [ $(($(packets 1) - first)) -gt 3000 ] || ! kill -0 $job 2> /dev/null; do sleep 0.2; done
+    "${@:2}"
+    wait $job
+}
+named() { # HOST (rank RANK): who is missing
+    said "will not be completed: no sign of life, or the end, of $1"
+}

@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The RDMA NIC between two kernels: hosts are two virtual machines with a wire between them, and each has
+# soft-RoCE on its network card. Data are right to the bit, barriers are played, and a host that is cut off
+# is named.
+#
+# By hand: what it adds to verbs.sh is the second kernel, and it takes a few minutes.
+#
+#     tests/component/verbs_kernels.sh    (with srcdir and builddir, as make check sets them)
+# shellcheck source=tests/component/verbs_common.sh
+. "$(dirname "$0")/verbs_common.sh"
+[ "${1-}" = inside ] || on_machine --kernels --seconds 600 2 1
+TMPDIR=$VERBSHOSTS_OUT # what both machines see
+export TMPDIR
+begin
+unset TMPDIR
+
+check "the second machine has a kernel of its own" test \
+    "$(cat /proc/sys/kernel/random/boot_id)" != "$("$VERBSHOSTS_RUN" 2 cat /proc/sys/kernel/random/boot_id)"
+check "data" on_hosts 2 1 "${ours[@]}" --mca coll_nicbarr_algorithm dissemination:1 "${data[@]}" --steps 30
+check "the RDMA NIC carries it" carried 2 dissemination:1 Allreduce Allgather Bcast Scatter
+check "librdmacm knows the way" has_librdmacm
+cut='ip link set rdma2 down; sleep 60; ip link set rdma2 up' # longer than nicbarr waits
+something 20 "$VERBSHOSTS_RUN" 2 bash -c "$cut"
+check "a host that is cut off is named" named "host2 (rank 1)"
+check "by the MPI error" said "MPI_ERR_"
+finish
