@@ -22,6 +22,7 @@ enum {
 };
 
 _Static_assert(0 == NICBARR_CONTEST_ROUNDS % BATCH, "the last batch fits");
+_Static_assert(NICBARR_CONTEST_ROUNDS <= (int)NICBARR_PAIRS, "nicbarr_rank_test()");
 _Static_assert(LEAST_ROUNDS <= (int)NICBARR_CONTEST_ROUNDS, "they can be had");
 
 /* A candidate is dropped that is slower than the best by the first factor after the first batch, or
@@ -71,6 +72,13 @@ static int calibrate(struct nicbarr_contest *contest, const struct nicbarr_conte
     return error;
 }
 
+static struct nicbarr_quartiles quartiles(const struct nicbarr_contestant *one)
+{
+    double sorted[NICBARR_CONTEST_ROUNDS];
+    memcpy(sorted, one->round_us, sizeof(sorted));
+    return nicbarr_quartiles(sorted, (size_t)one->rounds);
+}
+
 /* One batch of rounds of all who are still in it, and agreed figures for them. */
 static int play_batch(struct nicbarr_contest *contest, const struct nicbarr_contest_user *user,
                       double since_us)
@@ -96,7 +104,7 @@ static int play_batch(struct nicbarr_contest *contest, const struct nicbarr_cont
         if (!one->dropped) {
             memcpy(&one->round_us[one->rounds], &us[first], BATCH * sizeof(us[0]));
             one->rounds += BATCH;
-            one->us = nicbarr_quartiles(one->round_us, (size_t)one->rounds);
+            one->us = quartiles(one);
         }
     }
     contest->spent_us = us[clock];
@@ -137,6 +145,20 @@ static int choose(const struct nicbarr_contest *contest)
     return chosen;
 }
 
+/* See contest.h. The chances of all others together are no less than that of any of them. */
+static double find_confidence(const struct nicbarr_contest *contest)
+{
+    const struct nicbarr_contestant *chosen = &contest->of[contest->chosen];
+    double doubt = 0;
+    for (int c = 0; c < contest->count; ++c) {
+        const struct nicbarr_contestant *one = &contest->of[c];
+        if (c != contest->chosen && !one->dropped) {
+            doubt += nicbarr_rank_test(chosen->round_us, one->round_us, (size_t)one->rounds, tie);
+        }
+    }
+    return doubt < 1 ? 1 - doubt : 0;
+}
+
 /* Is there room and time for another batch that takes as long as the last one? */
 static bool go_on(const struct nicbarr_contest *contest, double batch_us, double budget_us)
 {
@@ -152,6 +174,7 @@ int nicbarr_contest_run(struct nicbarr_contest *contest, const struct nicbarr_co
     memset(contest, 0, sizeof(*contest));
     contest->count = count;
     if (1 == count) {
+        contest->confidence = 1;
         return 0;
     }
     int error = calibrate(contest, user, since_us, budget_us);
@@ -165,5 +188,7 @@ int nicbarr_contest_run(struct nicbarr_contest *contest, const struct nicbarr_co
         more = 0 == error && go_on(contest, contest->spent_us - before_us, budget_us);
     }
     contest->chosen = 0 == error ? choose(contest) : 0;
+    contest->confidence = 0 == error ? find_confidence(contest) : 0;
+    contest->provisional = contest->confidence < NICBARR_CONTEST_SURE;
     return error;
 }

@@ -49,16 +49,24 @@ struct nicbarr_contestant {
     struct nicbarr_quartiles us; /* over the rounds */
     int rounds;                  /* until it was dropped */
     bool dropped;
-    int repetitions; /* in a turn */
-    double round_us[NICBARR_CONTEST_ROUNDS];
+    int repetitions;                         /* in a turn */
+    double round_us[NICBARR_CONTEST_ROUNDS]; /* in the order in which they were played */
 };
+
+/* Below that a choice is provisional. */
+#define NICBARR_CONTEST_SURE 0.95
 
 /* The state and the result; its memory is the user's. */
 struct nicbarr_contest {
     int count;
     struct nicbarr_contestant of[NICBARR_CONTESTANTS];
     double spent_us; /* from `since_us` to the end of the last batch, on the slowest rank */
-    int chosen;      /* valid after success */
+    /* Valid after success: */
+    int chosen;
+    /* 0 to 1: one minus the chance that another one, which has not been dropped, is better than the
+     * chosen one by more than 3 %, from a rank test of their rounds in pairs. */
+    double confidence;
+    bool provisional; /* that is too little to rely on */
 };
 
 /*

@@ -205,6 +205,8 @@ static int run(void)
         assert_int_equal(ranks[r].turns, ranks[0].turns);
         assert_int_equal(ranks[r].agrees, ranks[0].agrees);
         assert_int_equal(other->chosen, one->chosen);
+        assert_true(other->confidence == one->confidence);
+        assert_int_equal(other->provisional, one->provisional);
         assert_true(other->spent_us == one->spent_us);
         assert_memory_equal(other->of, one->of, sizeof(one->of));
     }
@@ -309,6 +311,12 @@ static void slowest_rank_counts(void **state)
     finish();
 }
 
+/* Rounds differ by far more than candidates. */
+static double with_much_noise(struct rank *rank, int candidate)
+{
+    return rank->world->costs[candidate] * between(&rank->random, 0.5, 2);
+}
+
 static void ties(void **state)
 {
     (void)state;
@@ -329,6 +337,35 @@ static void ties(void **state)
         }
         finish();
     }
+}
+
+/* Sure where each round says the same, and there were some; not where rounds differ by more than
+ * candidates. Nine rounds of the same sign come by chance once in 512 times. */
+static void confidence(void **state)
+{
+    (void)state;
+    prepare(2, 3, 50000, NULL);
+    static const double apart[] = {12, 10, 11};
+    memcpy(world.costs, apart, sizeof(apart));
+    assert_int_equal(run(), 0);
+    const int rounds = ranks[0].contest->of[0].rounds;
+    assert_true(ranks[0].contest->confidence == 1 - 2 * ldexp(1, -rounds));
+    assert_false(ranks[0].contest->provisional);
+    finish();
+
+    prepare(1, 2, 0, NULL); /* three rounds */
+    world.costs[0] = 12;
+    assert_int_equal(run(), 0);
+    assert_true(ranks[0].contest->confidence == 1 - 1 / 8.0);
+    assert_true(ranks[0].contest->provisional);
+    finish();
+
+    prepare(1, 2, 50000, NULL);
+    world.cost = with_much_noise; /* the same in each run of this test */
+    assert_int_equal(run(), 0);
+    assert_true(ranks[0].contest->confidence > 0.1);
+    assert_true(ranks[0].contest->provisional);
+    finish();
 }
 
 /* ---- dropping ---- */
@@ -508,6 +545,7 @@ static void whatever_is_measured(void **state)
         assert_in_range(result->chosen, 0, world.count - 1);
         assert_false(chosen->dropped);
         assert_false(result->of[0].dropped);
+        assert_true(result->confidence >= 0 && result->confidence <= 1);
         for (int c = 0; c < world.count; ++c) {
             const struct nicbarr_contestant *one = &result->of[c];
             assert_in_range(one->rounds, 0, ROUNDS);
@@ -529,6 +567,7 @@ int main(void)
         cmocka_unit_test(changing_machine),
         cmocka_unit_test(slowest_rank_counts),
         cmocka_unit_test(ties),
+        cmocka_unit_test(confidence),
         cmocka_unit_test(slow_ones_are_dropped),
         cmocka_unit_test(dropped_is_out),
         cmocka_unit_test(budget),

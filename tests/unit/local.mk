@@ -72,7 +72,7 @@ tests_unit_model_test_LDADD = $(unit_libs)
 
 tests_unit_statistics_test_SOURCES = tests/unit/statistics_test.c $(unit_common)
 tests_unit_statistics_test_CFLAGS = $(unit_cflags)
-tests_unit_statistics_test_LDADD = $(unit_libs)
+tests_unit_statistics_test_LDADD = $(unit_libs) -lm
 
 tests_unit_census_test_SOURCES = tests/unit/census_test.c $(unit_common)
 tests_unit_census_test_CFLAGS = $(unit_cflags)
