@@ -35,7 +35,8 @@
  *   limits.c      what the node's memory and processors take, for the model
  *   round_trips.c what messages between nodes take, for the model
  *   pvars.c       the NICs' counters for MPI's tools interface
- *   cache.c       choices remembered across jobs     cache_file.c  the file (pure)
+ *   cache.c       what earlier jobs have measured    cache_file.c  a file of it (pure)
+ *   evidence.c    what follows from it (pure)        network.c     what network this host has (pure)
  *   report.c      what was measured, as JSON         report_file.c the file (pure)
  *   this_host.c   this host's names                  digest.c      one number for data (pure)
  */

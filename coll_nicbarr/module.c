@@ -293,11 +293,13 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
     if (0 != note) {
         return nicbarr_unpack(note, choice);
     }
-    enum nicbarr_source source = NICBARR_FROM_CACHE;
-    if (!nicbarr_cache_read(shape, NULL, choice)) {
+    bool sure = false;
+    if (!nicbarr_cache_read(shape, NULL, choice, &sure)) {
         *choice = nicbarr_default_choice(shape);
-        source = NICBARR_UNDECIDED;
+    } else if (0 == component->parameters.tune_budget) {
+        sure = true; /* as sure as it will get */
     }
+    const enum nicbarr_source source = sure ? NICBARR_FROM_CACHE : NICBARR_UNDECIDED;
     /* So that nobody has to look in the file again. */
     myr_note_set(component->segment, nicbarr_shape_key(shape), nicbarr_pack(*choice, source));
     return source;
@@ -307,9 +309,9 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
 static struct nicbarr_bytes bytes_needed(const struct nicbarr_shape *shape,
                                          enum nicbarr_source source, struct nicbarr_choice choice)
 {
-    struct nicbarr_choice candidates[NICBARR_CANDIDATES] = {choice};
-    const int count = NICBARR_UNDECIDED == source ? nicbarr_candidates(shape, candidates) : 1;
-    struct nicbarr_bytes most = {0, 0};
+    struct nicbarr_choice candidates[NICBARR_CANDIDATES];
+    const int count = NICBARR_UNDECIDED == source ? nicbarr_candidates(shape, candidates) : 0;
+    struct nicbarr_bytes most = nicbarr_layout_bytes(shape, choice);
     for (int c = 0; c < count; ++c) {
         const struct nicbarr_bytes bytes = nicbarr_layout_bytes(shape, candidates[c]);
         most.counters = bytes.counters > most.counters ? bytes.counters : most.counters;

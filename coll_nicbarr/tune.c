@@ -217,9 +217,11 @@ static void publish(struct tuner *tuner)
     const mca_coll_nicbarr_module_t *module = tuner->module;
     predict(module, &tuner->tuning);
     nicbarr_remember(&module->shape, module->choice);
-    nicbarr_cache_write(&module->shape, NULL, module->choice,
-                        tuner->contest.of[tuner->contest.chosen].us.median,
-                        tuner->contest.of[0].us.median);
+    struct nicbarr_choice choices[NICBARR_CANDIDATES];
+    for (int c = 0; c < tuner->tuning.count; ++c) {
+        choices[c] = tuner->tuning.candidates[c].choice;
+    }
+    nicbarr_cache_add(&module->shape, NULL, choices, &tuner->contest);
     nicbarr_report_note(module, tuner->comm, &tuner->tuning, NULL);
     nicbarr_report_write();
 }

@@ -12,4 +12,5 @@ EXTRA_DIST += \
     docs/protocol.md \
     docs/rdma-nic.md \
     docs/report.md \
-    docs/simulator.md
+    docs/simulator.md \
+    docs/tuning-cache.md

@@ -13,6 +13,8 @@ unit_programs = \
     tests/unit/hello_test \
     tests/unit/contest_test \
     tests/unit/cache_file_test \
+    tests/unit/evidence_test \
+    tests/unit/network_test \
     tests/unit/report_file_test \
     tests/unit/fits_test \
     tests/unit/options_test \
@@ -98,6 +100,14 @@ tests_unit_cache_file_test_SOURCES = tests/unit/cache_file_test.c $(unit_common)
     coll_nicbarr/cache_file.h coll_nicbarr/cache_file.c
 tests_unit_cache_file_test_CFLAGS = $(unit_cflags) $(JANSSON_CFLAGS)
 tests_unit_cache_file_test_LDADD = $(unit_libs) $(JANSSON_LIBS)
+
+tests_unit_evidence_test_SOURCES = tests/unit/evidence_test.c $(unit_common)
+tests_unit_evidence_test_CFLAGS = $(unit_cflags)
+tests_unit_evidence_test_LDADD = $(unit_libs) -lm
+
+tests_unit_network_test_SOURCES = tests/unit/network_test.c $(unit_common)
+tests_unit_network_test_CFLAGS = $(unit_cflags)
+tests_unit_network_test_LDADD = $(unit_libs)
 
 tests_unit_report_file_test_SOURCES = tests/unit/report_file_test.c $(unit_common) \
     coll_nicbarr/report_file.h coll_nicbarr/report_file.c
