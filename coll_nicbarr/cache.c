@@ -26,6 +26,7 @@
 
 /* A file of the list. */
 struct place {
+    bool anew;            /* no file, but the word for it: nothing is read from here on */
     char path[PATH_MAX];  /* empty: "none" */
     char below[PATH_MAX]; /* where missing folders are made; empty: nowhere */
 };
@@ -51,11 +52,11 @@ static bool next_place(const char **list, struct place *place)
     bool found = false;
     while (!found && NULL != *list && '\0' != **list) {
         const size_t length = strcspn(*list, ",");
-        *place = (struct place){.path = ""};
+        *place = (struct place){.anew = 4 == length && 0 == strncmp(*list, "anew", length)};
         snprintf(place->below, PATH_MAX, "%s", NULL == home ? "" : home);
         if (4 == length && 0 == strncmp(*list, "auto", length)) {
             found = find_own(place);
-        } else if (4 == length && 0 == strncmp(*list, "none", length)) {
+        } else if (place->anew || (4 == length && 0 == strncmp(*list, "none", length))) {
             found = true;
         } else if (0 < length && length < PATH_MAX) {
             snprintf(place->path, PATH_MAX, "%.*s", (int)length, *list);
@@ -126,7 +127,7 @@ static void gather(const struct nicbarr_shape *shape, const char *what,
     struct place place;
     const char *list = mca_coll_nicbarr_component.parameters.cache;
     describe_machine(shape, machine);
-    while (next_place(&list, &place)) {
+    while (next_place(&list, &place) && !place.anew) {
         const struct nicbarr_cache_file file = file_of(&place, machine, what);
         struct myr_error error = {.text = ""};
         if ('\0' != place.path[0] && !nicbarr_cache_file_read(&file, shape, evidence, &error)) {
@@ -187,9 +188,10 @@ static void add(const struct nicbarr_shape *shape, const char *what,
     while (!written && next_place(&list, &place)) {
         const struct nicbarr_cache_file file = file_of(&place, machine, what);
         struct myr_error error = {.text = ""};
+        const bool none = '\0' == place.path[0] && !place.anew;
         written =
-            '\0' == place.path[0] || nicbarr_cache_file_add(&file, shape, measurement, &error);
-        if (!written && '\0' == first[0]) {
+            none || (!place.anew && nicbarr_cache_file_add(&file, shape, measurement, &error));
+        if (!written && !place.anew && '\0' == first[0]) {
             memcpy(first, place.path, sizeof(first));
             why = error;
         }

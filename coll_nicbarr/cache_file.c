@@ -131,7 +131,7 @@ static json_t *empty_root(void)
 /* What the file says; empty where there is none; NULL where it must be left alone. */
 static json_t *load(const char *path, struct myr_error *error)
 {
-    json_error_t trouble;
+    json_error_t trouble = {.line = 0};
     struct myr_error why;
     struct stat about;
     const int in = nicbarr_open_regular(path, O_RDONLY, 0, &why);

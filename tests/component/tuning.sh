@@ -148,6 +148,11 @@ check "to keep nothing" with_cache "none,$cache.edited" 5
 check "is no trouble" silent_cache
 check "and nothing is kept" test "$(measurements "$cache.edited")" = "$before"
 
+before=$(measurements "$cache.sure")
+check "who wants to measure anew" with_cache "anew,$cache.sure" 3
+check "does" said "(measured"
+check "and adds what it finds" test "$(measurements "$cache.sure")" -gt "$before"
+
 # Collectives that carry data are remembered, too.
 carried=$scratch/carried.json
 check "data is measured" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_cache "$carried"
