@@ -175,6 +175,9 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
 
 /* ---- writing ---- */
 
+/* A contest whose result is provisional is never sure alone, whatever its few rounds say. */
+static const double most_provisional = 0.9;
+
 /* Into the first file that takes it. Where none does, the first failure is the one to tell. */
 static void add(const struct nicbarr_shape *shape, const char *what,
                 const struct nicbarr_measurement *measurement)
@@ -204,17 +207,21 @@ static void add(const struct nicbarr_shape *shape, const char *what,
 void nicbarr_cache_add_names(const struct nicbarr_shape *shape, const char *what,
                              const char *const *names, const struct nicbarr_contest *contest)
 {
+    const bool doubtful = contest->provisional && contest->confidence > most_provisional;
     struct nicbarr_measurement measurement = {
         .when = time(NULL),
-        .confidence = contest->confidence,
-        .count = (uint32_t)contest->count,
+        .confidence = doubtful ? most_provisional : contest->confidence,
     };
     for (int c = 0; c < contest->count; ++c) {
-        snprintf(measurement.of[c].name, NICBARR_CHOICE_TEXT, "%s", names[c]);
-        measurement.of[c].rounds = (uint32_t)contest->of[c].rounds;
-        measurement.of[c].us = contest->of[c].us;
+        const uint32_t place = measurement.count;
+        if (contest->of[c].rounds > 0) { /* else it was hopeless */
+            snprintf(measurement.of[place].name, NICBARR_CHOICE_TEXT, "%s", names[c]);
+            measurement.of[place].rounds = (uint32_t)contest->of[c].rounds;
+            measurement.of[place].us = contest->of[c].us;
+            ++measurement.count;
+        }
     }
-    if (contest->count > 1) { /* one alone was not measured */
+    if (contest->count > 1 && contest->of[0].rounds > 0) { /* else nothing was measured */
         add(shape, what, &measurement);
     }
 }

@@ -21,6 +21,7 @@
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/report.h"
+#include "coll_nicbarr/tune.h"
 
 /* ---- the functions below ---- */
 
@@ -95,6 +96,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
         myr_plan_destroy(&module->group.plan);
         myr_record_leave(mca_coll_nicbarr_component.segment, module->group.record);
     }
+    nicbarr_tune_end(module);
     nicbarr_data_leave(module);
     nicbarr_carriers_free(module);
     nicbarr_group_leave(&module->nic);
@@ -374,7 +376,9 @@ static bool serves_barrier(const mca_coll_nicbarr_module_t *module, const ompi_c
 
 void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    if (NICBARR_OPENMPI == module->choice.algorithm) {
+    if (NULL != module->tuner) {
+        comm->c_coll->coll_barrier = nicbarr_barrier_provisional;
+    } else if (NICBARR_OPENMPI == module->choice.algorithm) {
         PUT_BACK(module, comm, barrier);
     } else if (module->across) {
         comm->c_coll->coll_barrier = nicbarr_barrier_nic;
