@@ -293,18 +293,20 @@ static int choose(const struct nicbarr_contest *contest)
     return chosen;
 }
 
-/* See contest.h. The chances of all others together are no less than that of any of them. */
+/* See contest.h. The chances are put together as if they had nothing to do with each other. They
+ * have, as each of them is about the chosen one, so this says too little rather than too much. */
 static double find_confidence(const struct nicbarr_contest *contest)
 {
     const struct nicbarr_contestant *chosen = &contest->of[contest->chosen];
-    double doubt = 0;
+    double confidence = 1;
     for (int c = 0; c < contest->count; ++c) {
         const struct nicbarr_contestant *one = &contest->of[c];
         if (c != contest->chosen && !one->dropped) {
-            doubt += nicbarr_rank_test(chosen->round_us, one->round_us, (size_t)one->rounds, tie);
+            confidence *=
+                1 - nicbarr_rank_test(chosen->round_us, one->round_us, (size_t)one->rounds, tie);
         }
     }
-    return doubt < 1 ? 1 - doubt : 0;
+    return confidence;
 }
 
 static void conclude(struct nicbarr_contest *contest)
