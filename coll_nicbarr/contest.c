@@ -195,8 +195,8 @@ static bool decides(int rounds)
 /*
  * Which turns are to follow: some that are likely to take no more than a part of `left_us`, or one
  * that fits into it. An unknown candidate is taken to be as slow as an agreement. `begun`: turns
- * have been played in this portion. The first of a portion is played in any case if it has been
- * looked at: what was seen may have been a disturbance.
+ * have been played in this portion. The first of a portion is played in any case: so each portion
+ * leads on, and what was seen before may have been a disturbance.
  */
 static void plan(const struct nicbarr_contest *contest, double left_us, double agreement_us,
                  bool begun, struct stretch *stretch)
@@ -211,8 +211,7 @@ static void plan(const struct nicbarr_contest *contest, double left_us, double a
         const double us = (one->repetitions + SET_OFF) * (known ? known_us(one) : agreement_us);
         const bool first = 0 == stretch->count;
         sum_us += us;
-        const bool fits =
-            first ? us <= left_us || (known && !begun) : known && sum_us <= left_us / STRETCHES;
+        const bool fits = first ? !begun || us <= left_us : known && sum_us <= left_us / STRETCHES;
         if (left_us <= 0 || !fits) {
             break;
         }
