@@ -195,8 +195,8 @@ static bool decides(int rounds)
 /*
  * Which turns are to follow: some that are likely to take no more than a part of `left_us`, or one
  * that fits into it. An unknown candidate is taken to be as slow as an agreement. `begun`: turns
- * have been played in this portion. The first of a portion is played in any case if it has been
- * looked at: what was seen may have been a disturbance.
+ * have been played in this portion. The first of a portion is played in any case: so each portion
+ * leads on, and what was seen before may have been a disturbance.
  */
 static void plan(const struct nicbarr_contest *contest, double left_us, double agreement_us,
                  bool begun, struct stretch *stretch)
@@ -211,8 +211,7 @@ static void plan(const struct nicbarr_contest *contest, double left_us, double a
         const double us = (one->repetitions + SET_OFF) * (known ? known_us(one) : agreement_us);
         const bool first = 0 == stretch->count;
         sum_us += us;
-        const bool fits =
-            first ? us <= left_us || (known && !begun) : known && sum_us <= left_us / STRETCHES;
+        const bool fits = first ? !begun || us <= left_us : known && sum_us <= left_us / STRETCHES;
         if (left_us <= 0 || !fits) {
             break;
         }
@@ -293,18 +292,20 @@ static int choose(const struct nicbarr_contest *contest)
     return chosen;
 }
 
-/* See contest.h. The chances of all others together are no less than that of any of them. */
+/* See contest.h. The chances are put together as if they had nothing to do with each other. They
+ * have, as each of them is about the chosen one, so this says too little rather than too much. */
 static double find_confidence(const struct nicbarr_contest *contest)
 {
     const struct nicbarr_contestant *chosen = &contest->of[contest->chosen];
-    double doubt = 0;
+    double confidence = 1;
     for (int c = 0; c < contest->count; ++c) {
         const struct nicbarr_contestant *one = &contest->of[c];
         if (c != contest->chosen && !one->dropped) {
-            doubt += nicbarr_rank_test(chosen->round_us, one->round_us, (size_t)one->rounds, tie);
+            confidence *=
+                1 - nicbarr_rank_test(chosen->round_us, one->round_us, (size_t)one->rounds, tie);
         }
     }
-    return doubt < 1 ? 1 - doubt : 0;
+    return confidence;
 }
 
 static void conclude(struct nicbarr_contest *contest)

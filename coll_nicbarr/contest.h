@@ -15,8 +15,9 @@
  * chosen.)
  *
  * How long it takes. It is played in portions, each with a budget, and may be continued at any
- * time. No turn begins that is not likely to end within the budget. Only what cannot be foreseen
- * goes beyond it: by one turn, or the few that were a quarter of what was left.
+ * time. No turn begins that is not likely to end within the budget, but for a portion's first one.
+ * Besides, only what cannot be foreseen goes beyond it: one turn, or the few that were to take a
+ * quarter of what was left.
  *
  * Candidates are in the order of simplicity. The first is the reference: it is never dropped, so
  * that there is always a figure to compare with.
@@ -83,8 +84,8 @@ void nicbarr_contest_begin(struct nicbarr_contest *contest, int count);
 
 /*
  * Play a portion, and find the fastest, as far as is known then. Collective. What was spent since
- * `since_us`, by the user's clock, counts against `budget_us`. Nothing is played where nothing fits
- * into that, or where all rounds have been.
+ * `since_us`, by the user's clock, counts against `budget_us`. Nothing is played where that is
+ * over already, or where all rounds have been.
  *
  * 0, or an error. After a turn's error all ranks return the same one. An error of agree() is
  * returned at once: without that function nobody can be told. There is no result then, and the

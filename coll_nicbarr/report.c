@@ -254,6 +254,10 @@ static void write_figures(char figures[FIGURES_TEXT], struct nicbarr_quartiles o
                           struct nicbarr_quartiles own, double confidence, bool provisional)
 {
     char doubt[60] = "";
+    if (0 == own.median) {
+        snprintf(figures, FIGURES_TEXT, ", provisional: the machine is too busy to measure");
+        return;
+    }
     if (provisional) {
         snprintf(doubt, sizeof(doubt), "; provisional, confidence %.2f", confidence);
     }

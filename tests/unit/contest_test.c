@@ -351,7 +351,7 @@ static void confidence(void **state)
     memcpy(world.costs, apart, sizeof(apart));
     assert_int_equal(run(), 0);
     const int rounds = ranks[0].contest->of[0].rounds;
-    assert_true(ranks[0].contest->confidence == 1 - 2 * ldexp(1, -rounds));
+    assert_true(ranks[0].contest->confidence == pow(1 - ldexp(1, -rounds), 2));
     assert_false(ranks[0].contest->provisional);
     finish();
 
