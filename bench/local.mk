@@ -46,8 +46,8 @@ bench_nicbarr_raw_udp_LDADD = coll_nicbarr/libnicbarr_pure.la -lm
 EXTRA_DIST += bench/lj.in bench/data.sh bench/data_table.sh bench/data_hosts.sh bench/petsc.sh bench/hosts.sh bench/kernel.sh bench/foreign.sh bench/neighbour.sh bench/verbs.sh \
     bench/quantiles.sh bench/udp_round_trip.sh
 
-## What `nicbarr evaluate` runs; with nethosts it is installed in the order of the source tree.
-nobase_dist_pkglibexec_SCRIPTS += bench/report/evaluate.sh
+## What `nicbarr evaluate` and `nicbarr tune` run; with nethosts it is installed in the order of the source tree.
+nobase_dist_pkglibexec_SCRIPTS += bench/report/evaluate.sh bench/report/tune.sh
 nobase_dist_libexecdata_DATA += \
     bench/report/page.sh bench/report/page.css bench/report/command.sh \
     bench/report/style.gp \

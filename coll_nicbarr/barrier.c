@@ -50,6 +50,31 @@ int nicbarr_barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t 
     return OMPI_SUCCESS;
 }
 
+/* By a choice that is not sure yet: after so many barriers its contest goes on. All members count
+ * the same ones. */
+int nicbarr_barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    if (module->tuning) { /* as above */
+        return own_barrier(module, comm);
+    }
+    if (module->across) {
+        nicbarr_data_attend(module, comm);
+    }
+    if (0 == module->until_tuning) {
+        return nicbarr_tune_on(module, comm);
+    }
+    --module->until_tuning;
+    if (NICBARR_OPENMPI == module->choice.algorithm) {
+        return own_barrier(module, comm);
+    }
+    if (module->across) {
+        return nicbarr_nic_barrier(module, comm, &module->nic);
+    }
+    myr_group_barrier(&module->group);
+    return OMPI_SUCCESS;
+}
+
 int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     nicbarr_set_up((mca_coll_nicbarr_module_t *)module, comm);

@@ -16,6 +16,10 @@ int nicbarr_barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t 
 int nicbarr_barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_barrier_counter(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
+/* ---- barrier.c: on one node or on several ---- */
+
+int nicbarr_barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
 /* ---- barrier.c: on several ---- */
 
 int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_t *module);

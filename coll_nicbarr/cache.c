@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tuning cache as the component has it. Which file is it (coll_nicbarr_cache)? What do its
- * measurements depend on? What is said of it, once on a node? The file itself is cache_file.c's.
+ * The tuning cache as the component has it. Which files are they (coll_nicbarr_cache)? What do
+ * their measurements depend on? What is said of them, once on a node? A file itself is
+ * cache_file.c's, and what follows from it evidence.c's.
+ *
+ * What a measurement depends on has no host's name in it: hosts that are alike share what one of
+ * them has measured.
  */
 #include "coll_nicbarr/cache.h"
 
@@ -9,76 +13,232 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "coll_nicbarr/cache_file.h"
 #include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/digest.h"
+#include "coll_nicbarr/network.h"
 #include "coll_nicbarr/this_host.h"
+#include "firmware/wire.h"
 
-/* The file's path; false where there is to be none. */
-static bool find_path(char path[PATH_MAX])
+/* ---- which files ---- */
+
+/* A file of the list. */
+struct place {
+    bool anew;            /* no file, but the word for it: nothing is read from here on */
+    char path[PATH_MAX];  /* empty: "none" */
+    char below[PATH_MAX]; /* where missing folders are made; empty: nowhere */
+};
+
+/* The person's own. False where nobody knows where that is. */
+static bool find_own(struct place *place)
 {
-    const char *cache = mca_coll_nicbarr_component.parameters.cache;
-    if (NULL == cache || '\0' == *cache || 0 == strcmp(cache, "none")) {
-        return false;
-    }
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length = 0;
-    if (0 != strcmp(cache, "auto")) {
-        length = snprintf(path, PATH_MAX, "%s", cache);
-    } else if (NULL != xdg && '/' == *xdg) {
-        length = snprintf(path, PATH_MAX, "%s/nicbarr/tuning.json", xdg);
+    if (NULL != xdg && '/' == *xdg) {
+        length = snprintf(place->path, PATH_MAX, "%s/nicbarr/tuning.json", xdg);
+        snprintf(place->below, PATH_MAX, "%.*s", (int)(strrchr(xdg, '/') - xdg), xdg);
     } else if (NULL != home && '/' == *home) {
-        length = snprintf(path, PATH_MAX, "%s/.cache/nicbarr/tuning.json", home);
+        length = snprintf(place->path, PATH_MAX, "%s/.cache/nicbarr/tuning.json", home);
     }
     return 0 < length && length < PATH_MAX;
 }
 
-/* The file's name, and what its measurements depend on; their memory is the caller's. */
-enum { MACHINE_BYTES = 400 };
-static bool find_file(struct nicbarr_cache_file *file, const char *what, char path[PATH_MAX],
-                      char machine[MACHINE_BYTES])
+/* Take the next word off `list`, which moves on. False at its end, or where it is no file. */
+static bool next_place(const char **list, struct place *place)
 {
-    snprintf(machine, MACHINE_BYTES, "%s | %s | Open MPI %d.%d.%d | nicbarr %s",
-             nicbarr_host_name(), nicbarr_processor_name(), OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
-             OMPI_RELEASE_VERSION, NICBARR_VERSION);
-    *file = (struct nicbarr_cache_file){path, machine, what};
-    return find_path(path);
+    const char *home = getenv("HOME");
+    bool found = false;
+    while (!found && NULL != *list && '\0' != **list) {
+        const size_t length = strcspn(*list, ",");
+        *place = (struct place){.anew = 4 == length && 0 == strncmp(*list, "anew", length)};
+        snprintf(place->below, PATH_MAX, "%s", NULL == home ? "" : home);
+        if (4 == length && 0 == strncmp(*list, "auto", length)) {
+            found = find_own(place);
+        } else if (place->anew || (4 == length && 0 == strncmp(*list, "none", length))) {
+            found = true;
+        } else if (0 < length && length < PATH_MAX) {
+            snprintf(place->path, PATH_MAX, "%.*s", (int)length, *list);
+            found = true;
+        }
+        *list += length + (',' == (*list)[length]);
+    }
+    return found;
 }
 
-static void complain(const char *path, const struct myr_error *error)
+/* ---- what measurements depend on ---- */
+
+enum { MACHINE_BYTES = 500 };
+
+static void describe_machine(const struct nicbarr_shape *shape, char machine[MACHINE_BYTES])
 {
-    if ('\0' != error->text[0] && nicbarr_say_once(NICBARR_SAID_CACHE)) {
+    char network[NICBARR_NETWORK_TEXT] = "shared memory";
+    const uint32_t wire = shape->nodes > 1 ? MCP_WIRE_VERSION : 0;
+    if (shape->nodes > 1) {
+        (void)nicbarr_network_name("/sys", network);
+    }
+    snprintf(machine, MACHINE_BYTES, "%s | %s | Open MPI %d.%d.%d | schedules %016llx",
+             nicbarr_processor_name(), network, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
+             OMPI_RELEASE_VERSION,
+             (unsigned long long)nicbarr_digest(nicbarr_schedules_digest(), &wire, sizeof(wire)));
+}
+
+static struct nicbarr_cache_file file_of(const struct place *place, const char *machine,
+                                         const char *what)
+{
+    return (struct nicbarr_cache_file){place->path, '\0' == place->below[0] ? NULL : place->below,
+                                       machine, what};
+}
+
+/* ---- what is said ---- */
+
+/* What went wrong, and what there is to do; of the first failure on a node. */
+static void complain(const char *path, bool writing, const struct myr_error *error)
+{
+    if (!nicbarr_say_once(NICBARR_SAID_CACHE)) {
+        return;
+    }
+    if (MYR_ERR_FOREIGN == error->status) {
         opal_output(0,
-                    "nicbarr: the tuning cache %s is not used: %s. Remove it, or choose another "
-                    "with --mca coll_nicbarr_cache FILE (or none)",
+                    "nicbarr: the tuning cache %s is not used, and left as it is: %s. Remove it, "
+                    "or choose another with --mca coll_nicbarr_cache FILE (or none)",
+                    path, error->text);
+    } else if (writing) {
+        opal_output(0,
+                    "nicbarr: the tuning cache %s is not written: %s. So later jobs measure anew. "
+                    "Choose a file that can be written with --mca coll_nicbarr_cache FILE, or none",
+                    path, error->text);
+    } else {
+        opal_output(0,
+                    "nicbarr: the tuning cache %s is not read: %s. Choose another with --mca "
+                    "coll_nicbarr_cache FILE (or none)",
                     path, error->text);
     }
 }
 
-bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
-                        struct nicbarr_choice *choice)
+/* ---- reading ---- */
+
+/* All that the files know. */
+static void gather(const struct nicbarr_shape *shape, const char *what,
+                   struct nicbarr_evidence *evidence)
 {
-    char path[PATH_MAX], machine[MACHINE_BYTES];
-    struct nicbarr_cache_file file;
-    struct myr_error error = {0};
-    if (!find_file(&file, what, path, machine)) {
-        return false;
+    char machine[MACHINE_BYTES];
+    struct place place;
+    const char *list = mca_coll_nicbarr_component.parameters.cache;
+    describe_machine(shape, machine);
+    while (next_place(&list, &place) && !place.anew) {
+        const struct nicbarr_cache_file file = file_of(&place, machine, what);
+        struct myr_error error = {.text = ""};
+        if ('\0' != place.path[0] && !nicbarr_cache_file_read(&file, shape, evidence, &error)) {
+            complain(place.path, false, &error);
+        }
     }
-    const bool found = nicbarr_cache_file_read(&file, shape, choice, &error);
-    complain(path, &error);
+}
+
+bool nicbarr_cache_read_name(const struct nicbarr_shape *shape, const char *what, char *name,
+                             bool *sure)
+{
+    struct nicbarr_finding finding = {.sure = false};
+    struct nicbarr_evidence *evidence = calloc(1, sizeof(*evidence));
+    if (NULL != evidence) {
+        gather(shape, what, evidence);
+    }
+    const bool found = NULL != evidence && nicbarr_evidence_weigh(evidence, time(NULL), &finding);
+    free(evidence);
+    memcpy(name, finding.name, NICBARR_CHOICE_TEXT);
+    *sure = finding.sure;
     return found;
 }
 
-void nicbarr_cache_write(const struct nicbarr_shape *shape, const char *what,
-                         struct nicbarr_choice choice, double choice_us, double openmpi_us)
+bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
+                        struct nicbarr_choice *choice, bool *sure)
 {
-    char path[PATH_MAX], machine[MACHINE_BYTES], when[NICBARR_TIME_TEXT];
-    struct nicbarr_cache_file file;
-    struct myr_error error = {0};
-    const struct nicbarr_cache_entry entry = {choice, choice_us, openmpi_us,
-                                              nicbarr_time_of_day(when)};
-    if (find_file(&file, what, path, machine)) {
-        (void)nicbarr_cache_file_write(&file, shape, &entry, &error);
-        complain(path, &error);
+    char name[NICBARR_CHOICE_TEXT];
+    if (!nicbarr_cache_read_name(shape, what, name, sure)) {
+        return false;
     }
+    const bool known =
+        NULL == what ? nicbarr_choice_parse(name, choice) : nicbarr_choice_parse_data(name, choice);
+    if (known && nicbarr_playable(shape, *choice)) {
+        return true;
+    }
+    if (nicbarr_say_once(NICBARR_SAID_CACHE)) {
+        opal_output(0,
+                    "nicbarr: the tuning cache %s is not gone by: what is best there is %s. It is "
+                    "measured anew",
+                    mca_coll_nicbarr_component.parameters.cache,
+                    known ? "a NIC's that is not there" : "an algorithm that does not exist");
+    }
+    return false;
+}
+
+/* ---- writing ---- */
+
+/* A contest whose result is provisional is never sure alone, whatever its few rounds say. */
+static const double most_provisional = 0.9;
+
+/* Into the first file that takes it. Where none does, the first failure is the one to tell. */
+static void add(const struct nicbarr_shape *shape, const char *what,
+                const struct nicbarr_measurement *measurement)
+{
+    char machine[MACHINE_BYTES], first[PATH_MAX] = "";
+    struct place place;
+    struct myr_error why = {.text = ""};
+    const char *list = mca_coll_nicbarr_component.parameters.cache;
+    bool written = false;
+    describe_machine(shape, machine);
+    while (!written && next_place(&list, &place)) {
+        const struct nicbarr_cache_file file = file_of(&place, machine, what);
+        struct myr_error error = {.text = ""};
+        const bool none = '\0' == place.path[0] && !place.anew;
+        written =
+            none || (!place.anew && nicbarr_cache_file_add(&file, shape, measurement, &error));
+        if (!written && !place.anew && '\0' == first[0]) {
+            memcpy(first, place.path, sizeof(first));
+            why = error;
+        }
+    }
+    if (!written && '\0' != first[0]) {
+        complain(first, true, &why);
+    }
+}
+
+void nicbarr_cache_add_names(const struct nicbarr_shape *shape, const char *what,
+                             const char *const *names, const struct nicbarr_contest *contest)
+{
+    const bool doubtful = contest->provisional && contest->confidence > most_provisional;
+    struct nicbarr_measurement measurement = {
+        .when = time(NULL),
+        .confidence = doubtful ? most_provisional : contest->confidence,
+    };
+    for (int c = 0; c < contest->count; ++c) {
+        const uint32_t place = measurement.count;
+        if (contest->of[c].rounds > 0) { /* else it was hopeless */
+            snprintf(measurement.of[place].name, NICBARR_CHOICE_TEXT, "%s", names[c]);
+            measurement.of[place].rounds = (uint32_t)contest->of[c].rounds;
+            measurement.of[place].us = contest->of[c].us;
+            ++measurement.count;
+        }
+    }
+    if (contest->count > 1 && contest->of[0].rounds > 0) { /* else nothing was measured */
+        add(shape, what, &measurement);
+    }
+}
+
+void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
+                       const struct nicbarr_choice *choices, const struct nicbarr_contest *contest)
+{
+    char texts[NICBARR_CONTESTANTS][NICBARR_CHOICE_TEXT];
+    const char *names[NICBARR_CONTESTANTS];
+    for (int c = 0; c < contest->count; ++c) {
+        names[c] = nicbarr_choice_name(choices[c], texts[c]);
+    }
+    nicbarr_cache_add_names(shape, what, names, contest);
+}
+
+const char *nicbarr_cache_what(const char *collective, size_t bytes, char text[NICBARR_WHAT_TEXT])
+{
+    snprintf(text, NICBARR_WHAT_TEXT, "%s up to %zu bytes", collective, bytes);
+    return text;
 }

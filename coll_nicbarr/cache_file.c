@@ -6,23 +6,31 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
+#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "coll_nicbarr/nics.h"
 #include "coll_nicbarr/regular_file.h"
 
 enum {
-    KEY_BYTES = 512,
-    /* How long another may keep the folder locked: one of this user's, or anybody. (What is not
-     * remembered is measured again.) */
+    KEY_BYTES = 800,
+    PATH_BYTES = PATH_MAX + 8, /* with a suffix */
+    TIME_TEXT = 32,
+    /* How long another may keep the lock: one of this user's, or anybody. (What is not remembered
+     * is measured again.) */
     OWN_LOCK_MS = 30000,
     FOREIGN_LOCK_MS = 2000,
 };
 
-static const char *format = "nicbarr tuning cache 1";
+static const char format[] = "nicbarr tuning cache 2", earlier[] = "nicbarr tuning cache 1";
+static const char time_format[] = "%Y-%m-%dT%H:%M:%SZ";
+
+/* ---- keys ---- */
 
 /* Between nodes: the NICs that can play; returns text. */
 static const char *players_text(const struct nicbarr_shape *shape, char *text, size_t bytes)
@@ -43,92 +51,175 @@ static void make_key(const struct nicbarr_cache_file *file, const struct nicbarr
 {
     char players[100];
     snprintf(key, KEY_BYTES,
-             "%s | nodes %u, processes %u, bound to %u sets of processors of %u%s%s%s%s",
+             "%s | nodes %u, processes %u, bound to %u sets of processors of %u%s%s | %s",
              file->machine, shape->nodes, shape->processes, shape->homes, shape->processors,
              shape->oversubscribed ? ", oversubscribed" : "",
-             players_text(shape, players, sizeof(players)), NULL == file->what ? "" : " | ",
-             NULL == file->what ? "" : file->what);
+             players_text(shape, players, sizeof(players)),
+             NULL == file->what ? "MPI_Barrier" : file->what);
 }
 
-/* The file's contents; NULL where there is no file, or one that must be left alone (`foreign`). */
-static json_t *load(const char *path, bool *foreign, struct myr_error *error)
+/* ---- measurements as JSON ---- */
+
+static json_t *write_measurement(const struct nicbarr_measurement *measurement)
 {
-    json_error_t trouble;
+    char when[TIME_TEXT] = "";
+    struct tm utc;
+    const time_t seconds = (time_t)measurement->when;
+    json_t *candidates = json_array();
+    for (uint32_t c = 0; c < measurement->count; ++c) {
+        const struct nicbarr_quartiles us = measurement->of[c].us;
+        json_array_append_new(candidates, json_pack("{s:s, s:i, s:[f, f, f]}", "choice",
+                                                    measurement->of[c].name, "rounds",
+                                                    (int)measurement->of[c].rounds, "us", us.q1,
+                                                    us.median, us.q3));
+    }
+    strftime(when, sizeof(when), time_format, gmtime_r(&seconds, &utc));
+    return json_pack("{s:s, s:f, s:o}", "when", when, "confidence", measurement->confidence,
+                     "candidates", candidates);
+}
+
+static bool read_time(const json_t *text, int64_t *when)
+{
+    struct tm utc = {0};
+    const char *value = json_string_value(text);
+    const char *end = NULL == value ? NULL : strptime(value, time_format, &utc);
+    *when = NULL == end ? 0 : (int64_t)timegm(&utc);
+    return NULL != end && '\0' == *end;
+}
+
+/* A figure above 0, as all are. */
+static bool read_figure(const json_t *value, double *figure)
+{
+    *figure = json_number_value(value);
+    return isfinite(*figure) && *figure > 0;
+}
+
+/* False where it is not as we write it. */
+static bool read_measurement(const json_t *json, struct nicbarr_measurement *measurement)
+{
+    const json_t *candidates = json_object_get(json, "candidates");
+    const json_t *confidence = json_object_get(json, "confidence");
+    const double sure = json_number_value(confidence);
+    const size_t count = json_array_size(candidates);
+    bool good = read_time(json_object_get(json, "when"), &measurement->when) &&
+                json_is_number(confidence) && sure >= 0 && sure <= 1 && count >= 1 &&
+                count <= NICBARR_CONTESTANTS;
+    measurement->confidence = sure;
+    measurement->count = (uint32_t)count;
+    for (size_t c = 0; good && c < count; ++c) {
+        const json_t *one = json_array_get(candidates, c), *us = json_object_get(one, "us");
+        const char *name = json_string_value(json_object_get(one, "choice"));
+        const json_int_t rounds = json_integer_value(json_object_get(one, "rounds"));
+        struct nicbarr_quartiles *quartiles = &measurement->of[c].us;
+        good = NULL != name && strlen(name) < NICBARR_CHOICE_TEXT && rounds >= 1 &&
+               rounds <= INT_MAX && read_figure(json_array_get(us, 0), &quartiles->q1) &&
+               read_figure(json_array_get(us, 1), &quartiles->median) &&
+               read_figure(json_array_get(us, 2), &quartiles->q3);
+        measurement->of[c].rounds = (uint32_t)rounds;
+        snprintf(measurement->of[c].name, NICBARR_CHOICE_TEXT, "%s", NULL == name ? "" : name);
+    }
+    return good;
+}
+
+/* ---- reading ---- */
+
+static json_t *empty_root(void)
+{
+    return json_pack("{s:s, s:{}}", "format", format, "shapes");
+}
+
+/* What the file says; empty where there is none; NULL where it must be left alone. */
+static json_t *load(const char *path, struct myr_error *error)
+{
+    json_error_t trouble = {.line = 0};
     struct myr_error why;
+    struct stat about;
     const int in = nicbarr_open_regular(path, O_RDONLY, 0, &why);
-    *foreign = in < 0 && MYR_ERR_NOT_THERE != why.status;
+    if (in < 0 && MYR_ERR_NOT_THERE == why.status) {
+        return empty_root();
+    }
     if (in < 0) {
-        *error = *foreign ? why : *error;
+        *error = why;
         return NULL;
     }
-    json_t *root = json_loadfd(in, 0, &trouble);
+    const bool empty = 0 == fstat(in, &about) && 0 == about.st_size;
+    json_t *root = empty ? empty_root() : json_loadfd(in, 0, &trouble);
     close(in);
     if (NULL == root) {
         myr_write_error(error, MYR_ERR_FOREIGN, 0, "line %d: %s", trouble.line, trouble.text);
-        *foreign = true;
         return NULL;
     }
     const char *says = json_string_value(json_object_get(root, "format"));
+    if (NULL != says && 0 == strcmp(says, earlier)) {
+        json_decref(root);
+        return empty_root();
+    }
     if (NULL == says || 0 != strcmp(says, format) ||
-        !json_is_object(json_object_get(root, "entries"))) {
+        !json_is_object(json_object_get(root, "shapes"))) {
         myr_write_error(error, MYR_ERR_FOREIGN, 0,
                         "it is something else, or of another version of nicbarr");
         json_decref(root);
-        *foreign = true;
         return NULL;
     }
     return root;
 }
 
 bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
-                             const struct nicbarr_shape *shape, struct nicbarr_choice *choice,
+                             const struct nicbarr_shape *shape, struct nicbarr_evidence *evidence,
                              struct myr_error *error)
 {
     char key[KEY_BYTES];
-    bool foreign;
-    json_t *root = load(file->path, &foreign, error);
+    json_t *root = load(file->path, error);
+    const bool good = NULL != root;
     make_key(file, shape, key);
-    const char *name = json_string_value(
-        json_object_get(json_object_get(json_object_get(root, "entries"), key), "choice"));
-    const bool known =
-        NULL != name && (NULL == file->what ? nicbarr_choice_parse(name, choice)
-                                            : nicbarr_choice_parse_data(name, choice));
-    const bool found = known && nicbarr_playable(shape, *choice);
-    if (NULL != name && !found) {
-        myr_write_error(error, MYR_ERR_FOREIGN, 0, "%s",
-                        known ? "it names a NIC that is not there"
-                              : "it names an algorithm that does not exist");
+    const json_t *list = json_object_get(json_object_get(root, "shapes"), key);
+    for (size_t i = 0; i < json_array_size(list) && evidence->count < NICBARR_EVIDENCE_MOST; ++i) {
+        evidence->count +=
+            read_measurement(json_array_get(list, i), &evidence->of[evidence->count]);
     }
     json_decref(root);
-    return found;
+    return good;
 }
 
-/* Create the folders that lead to `path`. */
-static void make_folders(const char *path)
+/* ---- writing ---- */
+
+/* Create the folders that lead to `path`, as far as they are missing within `below`. Who has made
+ * that folder for another user is not to put his own ones there. */
+static void make_folders(const char *path, const char *below)
 {
-    char folder[PATH_MAX];
+    char folder[PATH_BYTES];
+    struct stat about;
+    const size_t skip = NULL == below ? 0 : strlen(below);
+    if (0 == skip || 0 != strncmp(path, below, skip) || '/' != path[skip] ||
+        0 != stat(below, &about) || about.st_uid != geteuid()) {
+        return;
+    }
     snprintf(folder, sizeof(folder), "%s", path);
-    for (char *slash = strchr(folder + 1, '/'); NULL != slash; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(folder + skip + 1, '/'); NULL != slash;
+         slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         (void)mkdir(folder, 0700); /* what cannot be created shows when the file is */
         *slash = '/';
     }
 }
 
-/* Its folder's descriptor, locked until it is closed; -1 otherwise. */
-static int lock_folder(const char *path, struct myr_error *error)
+/* The lock's descriptor; it is locked until that is closed. -1 otherwise. */
+static int lock(const char *path, struct myr_error *error)
 {
-    char folder[PATH_MAX];
+    char name[PATH_BYTES], folder[PATH_BYTES];
     struct stat about;
-    snprintf(folder, sizeof(folder), "%s", path);
-    char *slash = strrchr(folder, '/');
-    const int door = open(NULL == slash ? "." : (*slash = '\0', folder[0] ? folder : "/"),
-                          O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    snprintf(name, sizeof(name), "%s.lock", path);
+    const int door = nicbarr_open_regular(name, O_RDWR | O_CREAT | O_NOFOLLOW, 0666, error);
     if (door < 0) {
-        myr_write_error(error, MYR_ERR_SYSTEM, errno, "its folder");
+        if (MYR_ERR_NOT_THERE == error->status) {
+            myr_write_error(error, MYR_ERR_NOT_THERE, errno, "its folder");
+        }
         return -1;
     }
-    const bool private = 0 == fstat(door, &about) && 0 == (about.st_mode & 077);
+    snprintf(folder, sizeof(folder), "%s", path);
+    char *slash = strrchr(folder, '/');
+    const char *inside = NULL == slash ? "." : (*slash = '\0', folder[0] ? folder : "/");
+    const bool private = 0 == stat(inside, &about) && 0 == (about.st_mode & 077);
     if (!nicbarr_lock(door, private ? OWN_LOCK_MS : FOREIGN_LOCK_MS, error)) {
         close(door);
         return -1;
@@ -136,57 +227,89 @@ static int lock_folder(const char *path, struct myr_error *error)
     return door;
 }
 
-/* Write to a new file beside it, then rename: readers see the old one or the new one. */
-static bool replace(const char *path, const json_t *root)
+/* Remove what is not as we write it; then the number of the oldest. */
+static size_t sweep(json_t *list)
 {
-    char fresh[PATH_MAX + 16];
-    snprintf(fresh, sizeof(fresh), "%s.%d", path, (int)getpid());
-    (void)unlink(fresh); /* an earlier process's that was killed */
+    struct nicbarr_measurement one;
+    size_t oldest = 0;
+    int64_t when = INT64_MAX;
+    for (size_t i = 0; i < json_array_size(list);) {
+        if (!read_measurement(json_array_get(list, i), &one)) {
+            json_array_remove(list, i);
+            continue;
+        }
+        if (one.when < when) {
+            when = one.when;
+            oldest = i;
+        }
+        ++i;
+    }
+    return oldest;
+}
+
+/* Add one to those of a shape, of which the newest are kept. */
+static void add_to(json_t *list, const struct nicbarr_measurement *measurement)
+{
+    json_array_append_new(list, write_measurement(measurement));
+    for (size_t oldest = sweep(list); json_array_size(list) > NICBARR_CACHE_KEPT;
+         oldest = sweep(list)) {
+        json_array_remove(list, oldest);
+    }
+}
+
+/* A new file beside it; -1 otherwise. Who has the lock may do with it as he likes: what is there is
+ * of one who was killed. */
+static int make_fresh(const char *fresh, struct myr_error *error)
+{
+    (void)unlink(fresh);
     const int out = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (out < 0) {
-        return false;
+        myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be written");
     }
-    bool written = 0 == json_dumpfd(root, out, JSON_INDENT(1) | JSON_SORT_KEYS);
-    written = 0 == close(out) && written && 0 == rename(fresh, path);
-    const int why = errno;
+    return out;
+}
+
+/* Have the file say what `root` says, by way of the new one, which is closed. */
+static bool replace(const char *path, const char *fresh, int out, const json_t *root,
+                    struct myr_error *error)
+{
+    const bool dumped = 0 == json_dumpfd(root, out, JSON_INDENT(1));
+    const bool written = 0 == close(out) && dumped && 0 == rename(fresh, path);
     if (!written) {
-        (void)unlink(fresh);
+        myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be written");
     }
-    errno = why;
     return written;
 }
 
-static json_t *entry_json(const struct nicbarr_cache_entry *entry)
+bool nicbarr_cache_file_add(const struct nicbarr_cache_file *file,
+                            const struct nicbarr_shape *shape,
+                            const struct nicbarr_measurement *measurement, struct myr_error *error)
 {
-    char name[NICBARR_CHOICE_TEXT];
-    return json_pack("{s:s, s:f, s:f, s:s}", "choice", nicbarr_choice_name(entry->choice, name),
-                     "choice_us", entry->choice_us, "openmpi_us", entry->openmpi_us, "measured",
-                     entry->measured);
-}
-
-bool nicbarr_cache_file_write(const struct nicbarr_cache_file *file,
-                              const struct nicbarr_shape *shape,
-                              const struct nicbarr_cache_entry *entry, struct myr_error *error)
-{
-    char key[KEY_BYTES];
-    bool foreign, written = false;
-    make_folders(file->path);
-    const int door = lock_folder(file->path, error);
+    char key[KEY_BYTES], fresh[PATH_BYTES];
+    bool written = false;
+    make_key(file, shape, key);
+    make_folders(file->path, file->below);
+    const int door = lock(file->path, error);
     if (door < 0) {
         return false;
     }
-    json_t *root = load(file->path, &foreign, error);
-    if (NULL == root && !foreign) {
-        root = json_pack("{s:s, s:{}}", "format", format, "entries");
-    }
+    snprintf(fresh, sizeof(fresh), "%s.new", file->path);
+    const int out = make_fresh(fresh, error);
+    json_t *root = out < 0 ? NULL : load(file->path, error); /* (in this order: see the header) */
     if (NULL != root) {
-        make_key(file, shape, key);
-        json_object_set_new(json_object_get(root, "entries"), key, entry_json(entry));
-        written = replace(file->path, root);
-        if (!written) {
-            myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be written");
+        json_t *shapes = json_object_get(root, "shapes"), *list = json_object_get(shapes, key);
+        if (!json_is_array(list)) {
+            list = json_array();
+            json_object_set_new(shapes, key, list);
         }
+        add_to(list, measurement);
+        written = replace(file->path, fresh, out, root, error);
         json_decref(root);
+    } else if (out >= 0) {
+        close(out);
+    }
+    if (out >= 0 && !written) {
+        (void)unlink(fresh);
     }
     close(door);
     return written;

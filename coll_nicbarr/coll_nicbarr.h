@@ -35,7 +35,8 @@
  *   limits.c      what the node's memory and processors take, for the model
  *   round_trips.c what messages between nodes take, for the model
  *   pvars.c       the NICs' counters for MPI's tools interface
- *   cache.c       choices remembered across jobs     cache_file.c  the file (pure)
+ *   cache.c       what earlier jobs have measured    cache_file.c  a file of it (pure)
+ *   evidence.c    what follows from it (pure)        network.c     what network this host has (pure)
  *   report.c      what was measured, as JSON         report_file.c the file (pure)
  *   this_host.c   this host's names                  digest.c      one number for data (pure)
  */
@@ -143,6 +144,8 @@ typedef struct mca_coll_nicbarr_module {
     myr_word ibcasts_done;          /* ... and are complete; they take turns */
     bool declined;                  /* tried to set up, and all members went back to Open MPI's */
     bool tuning;                    /* MPI_Barrier is being measured, by means of Open MPI's own */
+    struct nicbarr_tuner *tuner;    /* of a provisional choice (tune.c); NULL: there is none */
+    uint32_t until_tuning;          /* barriers until that goes on */
     bool agreed;                    /* all members can be served; valid: */
     uint64_t members_digest;        /* who is in the communicator */
     uint32_t *homes;                /* by rank: the processors it is bound to, numbered from 0 */

@@ -379,40 +379,38 @@ static uint64_t note_key(const struct nicbarr_shape *shape, enum nicbarr_collect
 }
 
 /* The same in the cache of later jobs. */
-enum { WHAT_TEXT = 60 };
-static const char *what_of(enum nicbarr_collective collective, uint32_t size_class,
-                           char text[WHAT_TEXT])
+static const char *what_of(enum nicbarr_collective collective, uint32_t size_class, char *text)
 {
-    snprintf(text, WHAT_TEXT, "%s up to %u bytes", nicbarr_collective_name(collective),
-             nicbarr_size_classes[size_class]);
-    return text;
+    return nicbarr_cache_what(nicbarr_collective_name(collective), nicbarr_size_classes[size_class],
+                              text);
 }
 
 /* What rank 0 knows of a class; 0: nothing. */
 static uint64_t recall(const struct nicbarr_shape *shape, enum nicbarr_collective collective,
                        uint32_t size_class)
 {
-    char text[WHAT_TEXT];
+    char text[NICBARR_WHAT_TEXT];
     struct nicbarr_choice choice;
+    bool sure;
     const uint64_t note =
         myr_note_get(mca_coll_nicbarr_component.segment, note_key(shape, collective, size_class));
     if (0 != note) {
         return note;
     }
-    return nicbarr_cache_read(shape, what_of(collective, size_class, text), &choice)
+    return nicbarr_cache_read(shape, what_of(collective, size_class, text), &choice, &sure) && sure
                ? nicbarr_pack(choice, NICBARR_FROM_CACHE)
                : 0;
 }
 
 static void remember(const struct tuner *t, enum nicbarr_collective collective, uint32_t size_class)
 {
-    char text[WHAT_TEXT];
+    char text[NICBARR_WHAT_TEXT];
     const struct nicbarr_shape *shape = &t->module->shape;
     const struct nicbarr_choice choice = t->entrants.choice[t->contest.chosen];
     (void)myr_note_set(mca_coll_nicbarr_component.segment, note_key(shape, collective, size_class),
                        nicbarr_pack(choice, NICBARR_FROM_JOB));
-    nicbarr_cache_write(shape, what_of(collective, size_class, text), choice,
-                        t->contest.of[t->contest.chosen].us.median, t->contest.of[0].us.median);
+    nicbarr_cache_add(shape, what_of(collective, size_class, text), t->entrants.choice,
+                      &t->contest);
 }
 
 /* Rank 0 knows; the others go by what it says. */

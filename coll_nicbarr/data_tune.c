@@ -3,13 +3,15 @@
  * Which is faster for a collective that carries data, nicbarr's or Open MPI's own? A contest
  * (contest.h) of the two on the real communicator, with a payload at the upper end of the class.
  *
- * A class has its share of coll_nicbarr_tune_budget. What was measured is remembered for the job,
- * by the communicator's shape.
+ * A class has its share of coll_nicbarr_tune_budget. What was measured is remembered for the job
+ * and for later ones, by the communicator's shape.
  */
 #include "coll_nicbarr/data.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "coll_nicbarr/cache.h"
 #include "coll_nicbarr/contest.h"
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/report.h"
@@ -88,6 +90,19 @@ static int call(void *context, int candidate, int number)
 
 /* ---- what is remembered ---- */
 
+/* What the cache calls the class, and the contestants. */
+static const char *what_of(const struct tuner *t, uint32_t size_class, char *text)
+{
+    return nicbarr_cache_what(nicbarr_collective_name(t->collective),
+                              nicbarr_size_classes[size_class], text);
+}
+
+static void name_ways(const struct tuner *t, const char *names[CONTESTANTS])
+{
+    names[OWN] = nicbarr_way_name(t->collective, NICBARR_WAY_OWN);
+    names[OURS] = nicbarr_way_name(t->collective, NICBARR_WAY_OURS);
+}
+
 static uint64_t note_key(const struct nicbarr_shape *shape, enum nicbarr_collective collective,
                          uint32_t size_class)
 {
@@ -95,20 +110,50 @@ static uint64_t note_key(const struct nicbarr_shape *shape, enum nicbarr_collect
     return nicbarr_digest(nicbarr_shape_key(shape), what, sizeof(what)) | UINT64_C(1) << 63;
 }
 
+/* What rank 0 knows of a class, from this job or, if that is sure, from earlier ones; 0: nothing.
+ */
+static uint64_t recall(const struct tuner *t, uint64_t key, uint32_t size_class,
+                       enum nicbarr_source *source)
+{
+    struct myr_segment *segment = mca_coll_nicbarr_component.segment;
+    char text[NICBARR_WHAT_TEXT], name[NICBARR_CHOICE_TEXT];
+    const char *names[CONTESTANTS];
+    const uint64_t note = myr_note_get(segment, key);
+    bool sure;
+    *source = NICBARR_FROM_JOB;
+    if (0 != note ||
+        !nicbarr_cache_read_name(&t->module->shape, what_of(t, size_class, text), name, &sure) ||
+        !sure) {
+        return note;
+    }
+    name_ways(t, names);
+    *source = NICBARR_FROM_CACHE;
+    const uint64_t way = 0 == strcmp(name, names[OURS])  ? NICBARR_WAY_OURS
+                         : 0 == strcmp(name, names[OWN]) ? NICBARR_WAY_OWN
+                                                         : 0;
+    (void)myr_note_set(segment, key, way);
+    return way;
+}
+
 /* Rank 0 knows; the others go by what it says. */
-static int ask_root(const struct tuner *t, uint64_t key, uint64_t *known)
+static int ask_root(const struct tuner *t, uint64_t key, uint32_t size_class, uint64_t *known,
+                    enum nicbarr_source *source)
 {
     const mca_coll_nicbarr_module_t *module = t->module;
-    *known =
-        0 == ompi_comm_rank(t->comm) ? myr_note_get(mca_coll_nicbarr_component.segment, key) : 0;
+    *known = 0 == ompi_comm_rank(t->comm) ? recall(t, key, size_class, source) : 0;
     return module->bcast.function(known, 1, MPI_UINT64_T, 0, t->comm, module->bcast.module);
 }
 
-/* Tell what was measured to those who come later in this job, and to people. */
+/* Tell what was measured to those who come later, in this job or others, and to people. */
 static void publish(const struct tuner *t, uint64_t key, enum nicbarr_way way, uint32_t size_class)
 {
+    char text[NICBARR_WHAT_TEXT];
+    const char *names[CONTESTANTS];
     if (0 == ompi_comm_rank(t->comm)) {
         (void)myr_note_set(mca_coll_nicbarr_component.segment, key, (uint64_t)way);
+        name_ways(t, names);
+        nicbarr_cache_add_names(&t->module->shape, what_of(t, size_class, text), names,
+                                &t->contest);
         nicbarr_report_data(t->module, t->comm, t->collective, size_class, NICBARR_MEASURED,
                             &t->contest, NULL);
         nicbarr_report_write();
@@ -123,15 +168,15 @@ static int run(struct tuner *t, enum nicbarr_way *way, uint32_t size_class)
     const double budget_us = mca_coll_nicbarr_component.parameters.tune_budget * 1e3 /
                              nicbarr_data_classes(t->collective, false);
     const uint64_t key = note_key(&t->module->shape, t->collective, size_class);
+    enum nicbarr_source source = NICBARR_FROM_JOB;
     uint64_t known = 0;
-    int rc = ask_root(t, key, &known);
+    int rc = ask_root(t, key, size_class, &known, &source);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
     if (0 != known) {
         *way = (enum nicbarr_way)known;
-        nicbarr_report_data(t->module, t->comm, t->collective, size_class, NICBARR_FROM_JOB, NULL,
-                            NULL);
+        nicbarr_report_data(t->module, t->comm, t->collective, size_class, source, NULL, NULL);
         return rc;
     }
     /* While it competes, calls of this class are ours. */

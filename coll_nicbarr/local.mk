@@ -14,7 +14,10 @@ coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/contest.h coll_nicbarr/contest.c \
     coll_nicbarr/order.h coll_nicbarr/order.c \
     coll_nicbarr/statistics.h coll_nicbarr/statistics.c \
+    coll_nicbarr/evidence.h coll_nicbarr/evidence.c \
+    coll_nicbarr/network.h coll_nicbarr/network.c \
     coll_nicbarr/regular_file.h coll_nicbarr/regular_file.c
+coll_nicbarr_libnicbarr_pure_la_LIBADD = -lm
 
 ## All but the list of kinds of NICs, which tests replace.
 coll_nicbarr_sources = \

@@ -21,6 +21,7 @@
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/report.h"
+#include "coll_nicbarr/tune.h"
 
 /* ---- the functions below ---- */
 
@@ -95,6 +96,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
         myr_plan_destroy(&module->group.plan);
         myr_record_leave(mca_coll_nicbarr_component.segment, module->group.record);
     }
+    nicbarr_tune_end(module);
     nicbarr_data_leave(module);
     nicbarr_carriers_free(module);
     nicbarr_group_leave(&module->nic);
@@ -293,11 +295,13 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
     if (0 != note) {
         return nicbarr_unpack(note, choice);
     }
-    enum nicbarr_source source = NICBARR_FROM_CACHE;
-    if (!nicbarr_cache_read(shape, NULL, choice)) {
+    bool sure = false;
+    if (!nicbarr_cache_read(shape, NULL, choice, &sure)) {
         *choice = nicbarr_default_choice(shape);
-        source = NICBARR_UNDECIDED;
+    } else if (0 == component->parameters.tune_budget) {
+        sure = true; /* as sure as it will get */
     }
+    const enum nicbarr_source source = sure ? NICBARR_FROM_CACHE : NICBARR_UNDECIDED;
     /* So that nobody has to look in the file again. */
     myr_note_set(component->segment, nicbarr_shape_key(shape), nicbarr_pack(*choice, source));
     return source;
@@ -307,9 +311,9 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
 static struct nicbarr_bytes bytes_needed(const struct nicbarr_shape *shape,
                                          enum nicbarr_source source, struct nicbarr_choice choice)
 {
-    struct nicbarr_choice candidates[NICBARR_CANDIDATES] = {choice};
-    const int count = NICBARR_UNDECIDED == source ? nicbarr_candidates(shape, candidates) : 1;
-    struct nicbarr_bytes most = {0, 0};
+    struct nicbarr_choice candidates[NICBARR_CANDIDATES];
+    const int count = NICBARR_UNDECIDED == source ? nicbarr_candidates(shape, candidates) : 0;
+    struct nicbarr_bytes most = nicbarr_layout_bytes(shape, choice);
     for (int c = 0; c < count; ++c) {
         const struct nicbarr_bytes bytes = nicbarr_layout_bytes(shape, candidates[c]);
         most.counters = bytes.counters > most.counters ? bytes.counters : most.counters;
@@ -372,7 +376,9 @@ static bool serves_barrier(const mca_coll_nicbarr_module_t *module, const ompi_c
 
 void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    if (NICBARR_OPENMPI == module->choice.algorithm) {
+    if (NULL != module->tuner) {
+        comm->c_coll->coll_barrier = nicbarr_barrier_provisional;
+    } else if (NICBARR_OPENMPI == module->choice.algorithm) {
         PUT_BACK(module, comm, barrier);
     } else if (module->across) {
         comm->c_coll->coll_barrier = nicbarr_barrier_nic;

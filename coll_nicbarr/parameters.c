@@ -56,8 +56,10 @@ static const struct {
         "its NICs take over, where it is known which algorithm is best for its shape: setting up "
         "takes as long as many barriers"),
     TEXT(cache, "auto", 4,
-         "File that remembers what was measured for the next jobs: auto (nicbarr/tuning.json in "
-         "$XDG_CACHE_HOME or ~/.cache), none, or a path"),
+         "Files that keep what was measured for the next jobs, separated by commas. All are read; "
+         "what is measured goes to the first that can be written. A file is a path, auto "
+         "(nicbarr/tuning.json in $XDG_CACHE_HOME or ~/.cache), or none, which keeps nothing. Behind "
+         "the word anew, files are written, but not read"),
     TEXT(report, "", 1,
          "Write what was tried, what it cost and what was chosen to this file (JSON; read it with: "
          "nicbarr report FILE)"),

@@ -38,7 +38,7 @@ bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error)
             return false;
         }
         if (waited++ >= most_ms) {
-            myr_write_error(error, MYR_ERR_SYSTEM, 0, "another process keeps it locked");
+            myr_write_error(error, MYR_ERR_FULL, 0, "another process keeps it locked");
             return false;
         }
         (void)poll(NULL, 0, 1);

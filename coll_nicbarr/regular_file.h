@@ -20,7 +20,8 @@
  * where that cannot be, and with MYR_ERR_NOT_THERE where there is no file. */
 int nicbarr_open_regular(const char *path, int flags, unsigned mode, struct myr_error *error);
 
-/* Lock what `fd` has open, until it is closed; false, with a line, after `most_ms` in vain. */
+/* Lock what `fd` has open, until it is closed; false, with a line, after `most_ms` in vain
+ * (MYR_ERR_FULL), or where it cannot be locked. Over NFS, `fd` must be open for writing. */
 bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error);
 
 #endif

@@ -75,6 +75,12 @@ static void add_round_trips(json_t *entry, const struct nicbarr_tuning *tuning)
     json_decref(list);
 }
 
+static void add_confidence(json_t *entry, double confidence, bool provisional)
+{
+    json_object_set_new(entry, "confidence", json_real(confidence));
+    json_object_set_new(entry, "provisional", json_boolean(provisional));
+}
+
 static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
 {
     json_t *candidates = json_array();
@@ -96,6 +102,9 @@ static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
     add_round_trips(entry, tuning);
     json_object_set_new(entry, "spent_ms", json_real(tuning->spent_us / 1e3));
     json_object_set_new(entry, "budget_ms", json_integer(tuning->budget_ms));
+    add_confidence(entry, tuning->confidence, tuning->provisional);
+    json_object_set_new(entry, "load", json_real(tuning->load));
+    json_object_set_new(entry, "involuntary_switches", json_real(tuning->switches));
 }
 
 static void add_contest(json_t *entry, const struct nicbarr_contest *contest,
@@ -113,6 +122,7 @@ static void add_contest(json_t *entry, const struct nicbarr_contest *contest,
     }
     json_object_set_new(entry, "candidates", candidates);
     json_object_set_new(entry, "spent_ms", json_real(contest->spent_us / 1e3));
+    add_confidence(entry, contest->confidence, contest->provisional);
 }
 
 static json_t *new_entry(ompi_communicator_t *comm)
@@ -200,15 +210,28 @@ static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communica
     return entry;
 }
 
-/* Keep an entry of the report; one that was not measured may be counted with others. */
-static void keep(json_t *entry, bool measured)
+/* Where an entry is that was kept; the number of all if it is NULL. */
+static size_t place_of(const json_t *entry)
+{
+    size_t place = 0;
+    while (place < json_array_size(entries) && json_array_get(entries, place) != entry) {
+        ++place;
+    }
+    return place;
+}
+
+/* Keep an entry of the report, in place of `before` if that was kept. One that was not measured may
+ * be counted with others. */
+static void keep(json_t *entry, bool measured, const json_t *before)
 {
     pthread_mutex_lock(&lock);
     if (0 == job) {
         job = nicbarr_job_identity();
     }
     entries = NULL == entries ? json_array() : entries;
-    if (measured) {
+    if (NULL != before && place_of(before) < json_array_size(entries)) {
+        json_array_set(entries, place_of(before), entry);
+    } else if (measured) {
         json_array_append(entries, entry);
     } else {
         nicbarr_entries_add(entries, entry);
@@ -225,12 +248,21 @@ bool nicbarr_report_wanted(void)
 
 /* ---- for people ---- */
 
-enum { FIGURES_TEXT = 120 /* bytes */ };
+enum { FIGURES_TEXT = 160 /* bytes */ };
 
 static void write_figures(char figures[FIGURES_TEXT], struct nicbarr_quartiles ours,
-                          struct nicbarr_quartiles own)
+                          struct nicbarr_quartiles own, double confidence, bool provisional)
 {
-    snprintf(figures, FIGURES_TEXT, ", %.3f us; Open MPI's own: %.3f us", ours.median, own.median);
+    char doubt[60] = "";
+    if (0 == own.median) {
+        snprintf(figures, FIGURES_TEXT, ", provisional: the machine is too busy to measure");
+        return;
+    }
+    if (provisional) {
+        snprintf(doubt, sizeof(doubt), "; provisional, confidence %.2f", confidence);
+    }
+    snprintf(figures, FIGURES_TEXT, ", %.3f us; Open MPI's own: %.3f us%s", ours.median, own.median,
+             doubt);
 }
 
 /* `what` is done so. */
@@ -252,7 +284,8 @@ static void say_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicat
     char name[NICBARR_CHOICE_TEXT], figures[FIGURES_TEXT] = "";
     for (int c = 0; NULL != tuning && c < tuning->count; ++c) {
         if (nicbarr_choice_equal(tuning->candidates[c].choice, module->choice)) {
-            write_figures(figures, tuning->candidates[c].us, tuning->candidates[0].us);
+            write_figures(figures, tuning->candidates[c].us, tuning->candidates[0].us,
+                          tuning->confidence, tuning->provisional);
         }
     }
     say(comm, module->shape.nodes, "MPI_Barrier", nicbarr_choice_name(module->choice, name),
@@ -267,7 +300,8 @@ static void say_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_
     snprintf(what, sizeof(what), "%s up to %u bytes", nicbarr_collective_name(collective),
              nicbarr_size_classes[size_class]);
     if (NULL != contest) {
-        write_figures(figures, contest->of[contest->chosen].us, contest->of[0].us);
+        write_figures(figures, contest->of[contest->chosen].us, contest->of[0].us,
+                      contest->confidence, contest->provisional);
     }
     say(comm, module->shape.nodes, what, data_way(module, collective, size_class, text), source,
         figures);
@@ -276,12 +310,13 @@ static void say_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_
 /* ---- what the component calls ---- */
 
 void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         const struct nicbarr_tuning *tuning, const char *declined)
+                         struct nicbarr_tuning *tuning, const char *declined)
 {
+    const bool in_between = NULL != tuning && tuning->in_between;
     if (0 != ompi_comm_rank(comm)) {
         return;
     }
-    if (NULL == declined && NICBARR_UNDECIDED != module->source) {
+    if (NULL == declined && NICBARR_UNDECIDED != module->source && !in_between) {
         say_barrier(module, comm, tuning);
     }
     if (!nicbarr_report_wanted()) {
@@ -291,7 +326,10 @@ void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communica
     if (NULL != tuning) {
         add_tuning(entry, tuning);
     }
-    keep(entry, NULL != tuning);
+    keep(entry, NULL != tuning, NULL == tuning ? NULL : tuning->entry);
+    if (NULL != tuning) {
+        tuning->entry = entry; /* the list of entries holds it */
+    }
 }
 
 void nicbarr_report_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -310,7 +348,7 @@ void nicbarr_report_data(const mca_coll_nicbarr_module_t *module, ompi_communica
     if (NULL != contest) {
         add_contest(entry, contest, collective, choices);
     }
-    keep(entry, NULL != contest);
+    keep(entry, NULL != contest, NULL);
 }
 
 void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

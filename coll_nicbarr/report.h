@@ -27,9 +27,10 @@ void nicbarr_report_open(const struct nicbarr_report_site *site);
 bool nicbarr_report_wanted(void);
 
 /* Note which barrier `comm` uses, once it is known, with what was measured, if anything; `declined`
- * says why Open MPI's own runs. Only rank 0's process does anything. */
+ * says why Open MPI's own runs. What the same tuning has noted before is replaced. Only rank 0's
+ * process does anything. */
 void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         const struct nicbarr_tuning *tuning, const char *declined);
+                         struct nicbarr_tuning *tuning, const char *declined);
 
 /* Take back what nicbarr_report_note() noted without tuning, as `comm` has learnt better since. */
 void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

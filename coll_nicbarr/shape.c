@@ -2,6 +2,8 @@
 /* The shape of a communicator; see shape.h. */
 #include "coll_nicbarr/shape.h"
 
+#include <stdbool.h>
+
 #include "coll_nicbarr/digest.h"
 
 uint64_t nicbarr_shape_key(const struct nicbarr_shape *shape)
@@ -9,4 +11,34 @@ uint64_t nicbarr_shape_key(const struct nicbarr_shape *shape)
     const uint32_t fields[] = {shape->nodes,      shape->processes, shape->homes,
                                shape->processors, shape->players,   shape->oversubscribed};
     return UINT64_C(1) << 63 | nicbarr_digest(0, fields, sizeof(fields));
+}
+
+static bool add_schedule(uint64_t *digest, struct nicbarr_choice choice, uint32_t size,
+                         uint32_t rank)
+{
+    struct myr_schedule schedule;
+    if (!nicbarr_schedule_create(choice, size, rank, &schedule)) {
+        return false;
+    }
+    *digest = nicbarr_digest(*digest, schedule.steps, schedule.nsteps * sizeof(*schedule.steps));
+    *digest = nicbarr_digest(*digest, schedule.peers, schedule.npeers * sizeof(*schedule.peers));
+    nicbarr_schedule_destroy(&schedule);
+    return true;
+}
+
+/* One size shows them all, if it is none that is handsome to any of them. */
+uint64_t nicbarr_schedules_digest(void)
+{
+    enum { SIZE = 13, PARAMETERS = 3 };
+    uint64_t digest = 0;
+    bool good = true;
+    for (enum nicbarr_algorithm a = NICBARR_OPENMPI + 1; a < NICBARR_ALGORITHMS; ++a) {
+        const uint32_t most = nicbarr_parameter_max(a, SIZE);
+        for (uint32_t p = most > 0; p <= PARAMETERS && p <= most; ++p) {
+            for (uint32_t rank = 0; good && rank < SIZE; ++rank) {
+                good = add_schedule(&digest, (struct nicbarr_choice){a, p, 0}, SIZE, rank);
+            }
+        }
+    }
+    return good ? digest : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Medians and quartiles of samples; pure functions, used by tuning and by the benchmarks. */
+/* Medians and quartiles of samples, and what pairs of them say; pure functions, used by tuning and
+ * by the benchmarks. */
 #ifndef NICBARR_STATISTICS_H
 #define NICBARR_STATISTICS_H
 
@@ -17,5 +18,17 @@ double nicbarr_quantile(const double *sorted, size_t count, double fraction);
 
 /* Sorts `samples`. All 0 for no samples. */
 struct nicbarr_quartiles nicbarr_quartiles(double *samples, size_t count);
+
+enum { NICBARR_PAIRS = 60 /* at most, in a rank test */ };
+
+/*
+ * Is `left` typically less than `factor` times `right`? Wilcoxon's signed-rank test of pairs, as
+ * positive numbers of any distribution. The result (above 0, at most 1) is the chance to see pairs
+ * that speak so clearly for it, or more clearly, where there is no difference. Near 0: left is
+ * less; near 1: it is more; 1 where no pair says anything. It is exact for any number of pairs, and
+ * for equal differences. What counts of a pair is its ratio, so a machine that changes its speed
+ * from pair to pair changes nothing. `count` is at most NICBARR_PAIRS, which take some 50 us.
+ */
+double nicbarr_rank_test(const double *left, const double *right, size_t count, double factor);
 
 #endif

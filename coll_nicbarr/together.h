@@ -33,7 +33,15 @@ struct nicbarr_race {
     void *context;
 };
 
-/* nicbarr_contest_run() of `count` candidates. */
+/* One portion of a contest that has begun: nicbarr_contest_go_on(). */
+int nicbarr_race_go_on(struct nicbarr_contest *contest, const struct nicbarr_race *race,
+                       double since_us, double budget_us);
+
+/*
+ * A whole contest of `count` candidates at once, where it cannot be continued later: while it is
+ * provisional, other portions follow, up to NICBARR_AT_ONCE budgets in all.
+ */
+enum { NICBARR_AT_ONCE = 4 };
 int nicbarr_race_run(struct nicbarr_contest *contest, const struct nicbarr_race *race, int count,
                      double since_us, double budget_us);
 

@@ -9,10 +9,16 @@
  * plan.h).
  *
  * On one node a candidate is a plan. On several it is a group of NICs (entrants.h).
+ *
+ * A choice may be provisional (contest.h): it is used, and the contest goes on with a small portion
+ * after some barriers, then after half as many again, and so on, until it is sure or all portions
+ * have been. Until then the tuner lives on in the module, and has lent it the plan or group that is
+ * in use.
  */
 #include "coll_nicbarr/tune.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/cache.h"
@@ -33,21 +39,22 @@ _Static_assert((int)NICBARR_CONTEST_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr
 
 /* ---- measuring ---- */
 
-struct tuner {
+enum { LEAST_PAUSE = 10 /* barriers between two portions */ };
+
+struct nicbarr_tuner {
     mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
+    bool root; /* this is rank 0 */
     struct nicbarr_tuning tuning;
     struct myr_plan plans[NICBARR_CANDIDATES]; /* on one node */
     struct nicbarr_entrants entrants;          /* on several */
     struct nicbarr_contest contest;
+    int portions;   /* that have been played */
+    int lent;       /* candidate whose plan or group is the module's */
+    uint32_t pause; /* barriers until the next portion */
 };
 
-static int meet(const struct tuner *tuner)
-{
-    return nicbarr_meet(tuner->module, tuner->comm);
-}
-
-static bool is_own(const struct tuner *tuner, int candidate)
+static bool is_own(const struct nicbarr_tuner *tuner, int candidate)
 {
     return NICBARR_OPENMPI == tuner->tuning.candidates[candidate].choice.algorithm;
 }
@@ -55,12 +62,12 @@ static bool is_own(const struct tuner *tuner, int candidate)
 /* One barrier of a candidate. */
 static int enter_barrier(void *context, int candidate, int number)
 {
-    struct tuner *tuner = context;
+    struct nicbarr_tuner *tuner = context;
     if (0 == number) {
         tuner->module->group.plan = tuner->plans[candidate];
     }
     if (is_own(tuner, candidate)) {
-        return meet(tuner);
+        return nicbarr_meet(tuner->module, tuner->comm);
     }
     if (tuner->module->across) {
         return nicbarr_nic_barrier(tuner->module, tuner->comm, &tuner->entrants.group[candidate]);
@@ -72,7 +79,7 @@ static int enter_barrier(void *context, int candidate, int number)
 /* ---- what competes ---- */
 
 /* Have a group of NICs for each candidate, as far as that can be. */
-static int make_groups(struct tuner *tuner)
+static int make_groups(struct nicbarr_tuner *tuner)
 {
     struct nicbarr_tuning *tuning = &tuner->tuning;
     const int rc = nicbarr_entrants_join(tuner->module, tuner->comm, NICBARR_GROUP_BARRIER + 1, 0,
@@ -85,7 +92,7 @@ static int make_groups(struct tuner *tuner)
 }
 
 /* What to say where nobody can play: the error of the first NIC that could have. */
-static const struct myr_error *main_error(const struct tuner *tuner)
+static const struct myr_error *main_error(const struct nicbarr_tuner *tuner)
 {
     return &tuner->entrants.errors[__builtin_ctz(tuner->module->shape.players)];
 }
@@ -106,16 +113,19 @@ static void predict(const mca_coll_nicbarr_module_t *module, struct nicbarr_tuni
     }
 }
 
-/* The raw limits across nodes. Only the report's reader needs them, so they are measured if rank 0
- * writes one. That happens after the contest, so that the choice does not depend on it. A ping-pong
- * gets the time of a candidate's turn. */
-static int probe_across(struct tuner *tuner)
+/* The raw limits. Only the report's reader needs them, so they are measured if rank 0 writes one.
+ * That happens after the contest, so that the choice does not depend on it. Across nodes a
+ * ping-pong gets the time of a candidate's turn. */
+static int probe(struct nicbarr_tuner *tuner)
 {
     int turns[NICBARR_NICS_MOST] = {0};
-    double wanted = 0 == ompi_comm_rank(tuner->comm) && nicbarr_report_wanted();
+    double wanted = tuner->root && nicbarr_report_wanted();
     const int rc = nicbarr_maximum(tuner->comm, &wanted, 1);
     if (OMPI_SUCCESS != rc || 0 == wanted) {
         return rc;
+    }
+    if (!tuner->module->across) {
+        return nicbarr_limits(tuner->module, tuner->comm, &tuner->tuning.limits);
     }
     for (int c = tuner->tuning.count - 1; c > 0; --c) {
         turns[tuner->tuning.candidates[c].choice.nic] = tuner->contest.of[c].repetitions;
@@ -124,7 +134,7 @@ static int probe_across(struct tuner *tuner)
 }
 
 /* Have a plan for each candidate. */
-static int make_plans(struct tuner *tuner)
+static int make_plans(struct nicbarr_tuner *tuner)
 {
     struct nicbarr_tuning *tuning = &tuner->tuning;
     bool made = true;
@@ -134,24 +144,84 @@ static int make_plans(struct tuner *tuner)
     return made ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
-/* Measure them all. */
-static int compete(struct tuner *tuner, double start_us, double budget_us)
+static double involuntary_switches(void)
 {
-    const struct nicbarr_race race = {tuner->module, tuner->comm, enter_barrier, tuner};
-    struct nicbarr_tuning *tuning = &tuner->tuning;
-    const int rc = nicbarr_race_run(&tuner->contest, &race, tuning->count, start_us, budget_us);
-    for (int c = 0; c < tuning->count; ++c) {
-        tuning->candidates[c].rounds = (uint32_t)tuner->contest.of[c].rounds;
-        tuning->candidates[c].us = tuner->contest.of[c].us;
-    }
-    return OMPI_SUCCESS == rc ? meet(tuner) : rc; /* all have done with the last one's plan */
+    struct rusage usage = {.ru_nivcsw = 0};
+    (void)getrusage(RUSAGE_THREAD, &usage);
+    return (double)usage.ru_nivcsw;
 }
 
-/* Have MPI_Barrier go by what was chosen. */
-static void take(struct tuner *tuner)
+/* What is known before there was a look at all of them: the barrier in use is one of them. */
+static int in_use(const struct nicbarr_tuner *tuner)
+{
+    int c = tuner->tuning.count - 1;
+    while (c > 0 &&
+           !nicbarr_choice_equal(tuner->tuning.candidates[c].choice, tuner->module->choice)) {
+        --c;
+    }
+    return c;
+}
+
+/* Play a portion, of which `start_us` is the beginning. */
+static int compete(struct nicbarr_tuner *tuner, double start_us)
+{
+    const struct nicbarr_race race = {tuner->module, tuner->comm, enter_barrier, tuner};
+    struct nicbarr_contest *contest = &tuner->contest;
+    struct nicbarr_tuning *tuning = &tuner->tuning;
+    const double budget_us = nicbarr_contest_portion_us(tuner->portions++, tuning->budget_ms * 1e3);
+    double busy[] = {0, -involuntary_switches()};
+    int rc = nicbarr_race_go_on(contest, &race, start_us, budget_us);
+    (void)getloadavg(&busy[0], 1);
+    busy[1] += involuntary_switches();
+    if (OMPI_SUCCESS == rc) { /* and all have done with the last one's plan */
+        rc = nicbarr_maximum(tuner->comm, busy, 2);
+    }
+    tuning->load = busy[0] > tuning->load ? busy[0] : tuning->load;
+    tuning->switches += busy[1];
+    contest->chosen = contest->looked ? contest->chosen : in_use(tuner);
+    for (int c = 0; c < tuning->count; ++c) {
+        tuning->candidates[c].rounds = (uint32_t)contest->of[c].rounds;
+        tuning->candidates[c].us = contest->of[c].us;
+    }
+    tuning->confidence = contest->confidence;
+    tuning->provisional = contest->provisional;
+    return rc;
+}
+
+/* The first portion. */
+static int begin(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
-    const int best = tuner->contest.chosen;
+    struct nicbarr_tuning *tuning = &tuner->tuning;
+    struct nicbarr_entrants *entrants = &tuner->entrants;
+    const double start_us = nicbarr_now_us();
+
+    tuning->count = entrants->count = nicbarr_candidates(&module->shape, entrants->choice);
+    for (int c = 0; c < tuning->count; ++c) {
+        tuning->candidates[c].choice = entrants->choice[c];
+    }
+    struct myr_plan before = module->group.plan;
+    int rc = module->across ? make_groups(tuner) : make_plans(tuner);
+    nicbarr_contest_begin(&tuner->contest, tuning->count);
+    rc = OMPI_SUCCESS == rc ? compete(tuner, start_us) : rc;
+    if (tuning->count > 1) {
+        rc = OMPI_SUCCESS == rc ? probe(tuner) : rc;
+    }
+    tuning->spent_us = nicbarr_now_us() - start_us;
+    module->group.plan = before;
+    if (OMPI_SUCCESS == rc) {
+        myr_plan_destroy(&module->group.plan);
+    }
+    return rc;
+}
+
+/* ---- what becomes of it ---- */
+
+/* Have MPI_Barrier go by what was chosen. */
+static void lend(struct nicbarr_tuner *tuner)
+{
+    mca_coll_nicbarr_module_t *module = tuner->module;
+    const int best = tuner->lent = tuner->contest.chosen;
     module->choice = tuner->tuning.candidates[best].choice;
     module->source = NICBARR_MEASURED;
     module->group.plan = tuner->plans[best];
@@ -160,38 +230,109 @@ static void take(struct tuner *tuner)
     tuner->entrants.group[best] = (struct myr_nic_group){0};
 }
 
-static int run(struct tuner *tuner)
+static void take_back(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
-    struct nicbarr_tuning *tuning = &tuner->tuning;
-    struct nicbarr_entrants *entrants = &tuner->entrants;
-    const double start_us = nicbarr_now_us(), budget_us = tuning->budget_ms * 1e3;
+    tuner->plans[tuner->lent] = module->group.plan;
+    tuner->entrants.group[tuner->lent] = module->nic;
+    module->group.plan = (struct myr_plan){.nsteps = 0};
+    module->nic = (struct myr_nic_group){0};
+}
 
-    const int count = nicbarr_candidates(&module->shape, entrants->choice);
-    tuning->count = entrants->count = count;
-    for (int c = 0; c < count; ++c) {
-        tuning->candidates[c].choice = entrants->choice[c];
-    }
-    struct myr_plan before = module->group.plan;
-    int rc = module->across ? make_groups(tuner) : make_plans(tuner);
-    if (OMPI_SUCCESS == rc && !module->across) {
-        rc = nicbarr_limits(module, tuner->comm, &tuning->limits);
-    }
-    rc = OMPI_SUCCESS == rc ? compete(tuner, start_us, budget_us) : rc;
-    if (tuning->count > 1 && module->across) {
-        rc = OMPI_SUCCESS == rc ? probe_across(tuner) : rc;
-    }
-    tuning->spent_us = nicbarr_now_us() - start_us;
-
-    module->group.plan = before;
-    if (OMPI_SUCCESS == rc) {
-        take(tuner);
-        myr_plan_destroy(&before);
-    }
-    for (int c = 0; c < count; ++c) {
+static void free_tuner(struct nicbarr_tuner *tuner)
+{
+    for (int c = 0; c < NICBARR_CANDIDATES; ++c) {
         myr_plan_destroy(&tuner->plans[c]);
     }
-    nicbarr_entrants_leave(entrants);
+    nicbarr_entrants_leave(&tuner->entrants);
+    free(tuner);
+}
+
+/* The NICs' memory is not to be kept by those who are out of it. */
+static void leave_dropped(struct nicbarr_tuner *tuner)
+{
+    for (int c = 1; c < tuner->entrants.count; ++c) {
+        if (tuner->contest.of[c].dropped) {
+            nicbarr_group_leave(&tuner->entrants.group[c]);
+        }
+    }
+}
+
+/* Tell what was measured to those who come later, in this job, and to people. */
+static void publish(struct nicbarr_tuner *tuner)
+{
+    const mca_coll_nicbarr_module_t *module = tuner->module;
+    predict(module, &tuner->tuning);
+    nicbarr_remember(&module->shape, module->choice);
+    nicbarr_report_note(module, tuner->comm, &tuner->tuning, NULL);
+    nicbarr_report_write();
+}
+
+/* Tell later jobs, once it is all that there will be. */
+static void keep(const struct nicbarr_tuner *tuner)
+{
+    const struct nicbarr_contest *contest = &tuner->contest;
+    if (tuner->root && contest->rounds > 0) {
+        struct nicbarr_choice choices[NICBARR_CANDIDATES];
+        for (int c = 0; c < contest->count; ++c) {
+            choices[c] = tuner->tuning.candidates[c].choice;
+        }
+        nicbarr_cache_add(&tuner->module->shape, NULL, choices, contest);
+    }
+}
+
+void nicbarr_tune_end(mca_coll_nicbarr_module_t *module)
+{
+    if (NULL != module->tuner) {
+        keep(module->tuner);
+        free_tuner(module->tuner);
+        module->tuner = NULL;
+    }
+}
+
+/* After a portion: install what was chosen, for the time being or for good. */
+static int settle(struct nicbarr_tuner *tuner)
+{
+    mca_coll_nicbarr_module_t *module = tuner->module;
+    int rc = OMPI_SUCCESS;
+    lend(tuner);
+    leave_dropped(tuner);
+    const bool more = nicbarr_contest_wants(&tuner->contest, tuner->portions);
+    module->tuner = more ? tuner : NULL;
+    module->until_tuning = tuner->pause;
+    tuner->tuning.in_between = more && 1 < tuner->portions;
+    tuner->pause += tuner->pause / 2;
+    if (module->across && !myr_nic_group_joined(&module->split)) {
+        rc = nicbarr_across_install(module, tuner->comm);
+    } else {
+        nicbarr_install_barrier(module, tuner->comm);
+    }
+    /* What could not be installed has been declined, and reported as that. */
+    if (OMPI_SUCCESS == rc && !module->declined && tuner->root) {
+        publish(tuner);
+    }
+    if (OMPI_SUCCESS != rc || module->declined) {
+        module->tuner = NULL;
+        free_tuner(tuner);
+    } else if (!more) {
+        keep(tuner);
+        free_tuner(tuner);
+    }
+    return rc;
+}
+
+int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    struct nicbarr_tuner *tuner = module->tuner;
+    const double start_us = nicbarr_now_us();
+    (void)comm;
+    module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
+    take_back(tuner);
+    int rc = compete(tuner, start_us);
+    tuner->tuning.spent_us += nicbarr_now_us() - start_us;
+    module->group.plan = (struct myr_plan){.nsteps = 0}; /* the tuner's */
+    rc = OMPI_SUCCESS == rc ? settle(tuner) : rc;
+    module->tuning = false;
     return rc;
 }
 
@@ -211,17 +352,47 @@ static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
                                     comm->c_coll->coll_bcast_module);
 }
 
-/* Tell what was measured to those who come later: in this job, in later ones, and people. */
-static void publish(struct tuner *tuner)
+/* Go by what another communicator has measured. */
+static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, uint64_t known)
 {
-    const mca_coll_nicbarr_module_t *module = tuner->module;
-    predict(module, &tuner->tuning);
-    nicbarr_remember(&module->shape, module->choice);
-    nicbarr_cache_write(&module->shape, NULL, module->choice,
-                        tuner->contest.of[tuner->contest.chosen].us.median,
-                        tuner->contest.of[0].us.median);
-    nicbarr_report_note(module, tuner->comm, &tuner->tuning, NULL);
-    nicbarr_report_write();
+    int rc = nicbarr_adopt(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+    rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;
+    if (OMPI_SUCCESS == rc && module->across) {
+        rc = nicbarr_across_install(module, comm);
+    } else if (OMPI_SUCCESS == rc) {
+        nicbarr_install_barrier(module, comm);
+    }
+    if (OMPI_SUCCESS == rc && !module->declined) {
+        nicbarr_report_note(module, comm, NULL, NULL);
+    }
+    return rc;
+}
+
+/* Measure, as nothing is known. */
+static int measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
+    struct nicbarr_tuner *tuner = calloc(1, sizeof(*tuner));
+    if (NULL == tuner) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    tuner->module = module;
+    tuner->comm = comm;
+    tuner->root = 0 == ompi_comm_rank(comm);
+    tuner->tuning.budget_ms = parameters->tune_budget;
+    tuner->pause = LEAST_PAUSE;
+    if (parameters->tune_after / 2 > LEAST_PAUSE) {
+        tuner->pause = (uint32_t)parameters->tune_after / 2;
+    }
+    const int rc = begin(tuner);
+    if (OMPI_SUCCESS == rc && 1 < tuner->tuning.count) {
+        return settle(tuner);
+    }
+    if (OMPI_SUCCESS == rc) {
+        nicbarr_across_decline(module, comm, main_error(tuner));
+    }
+    free_tuner(tuner);
+    return rc;
 }
 
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
@@ -229,37 +400,17 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     struct word word = {0, 0};
 
     module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
-    struct tuner *tuner = calloc(1, sizeof(*tuner));
-    int rc = NULL == tuner ? OMPI_ERR_OUT_OF_RESOURCE : ask_root(module, comm, &word);
+    int rc = ask_root(module, comm, &word);
     if (OMPI_SUCCESS == rc) {
         nicbarr_report_retract(module, comm, NULL);
     }
     if (OMPI_SUCCESS == rc && 0 != word.left_out) {
         nicbarr_across_leave_out(module, comm);
     } else if (OMPI_SUCCESS == rc && 0 != word.known) {
-        rc = nicbarr_adopt(module, word.known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
-        rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;
+        rc = adopt(module, comm, word.known);
     } else if (OMPI_SUCCESS == rc) {
-        tuner->module = module;
-        tuner->comm = comm;
-        tuner->tuning.budget_ms = mca_coll_nicbarr_component.parameters.tune_budget;
-        rc = run(tuner);
-        if (OMPI_SUCCESS == rc && 1 == tuner->tuning.count) {
-            nicbarr_across_decline(module, comm, main_error(tuner));
-        }
+        rc = measure(module, comm);
     }
-    if (OMPI_SUCCESS == rc && module->across && !module->declined) {
-        rc = nicbarr_across_install(module, comm);
-    } else if (OMPI_SUCCESS == rc && !module->across) {
-        nicbarr_install_barrier(module, comm);
-    }
-    /* What could not be installed has been declined, and reported as that. */
-    if (OMPI_SUCCESS == rc && !module->declined && 0 != word.known) {
-        nicbarr_report_note(module, comm, NULL, NULL);
-    } else if (OMPI_SUCCESS == rc && !module->declined && 0 == ompi_comm_rank(comm)) {
-        publish(tuner);
-    }
-    free(tuner);
     module->tuning = false;
     return rc;
 }

@@ -10,4 +10,10 @@
 /* Measure, choose and install; collective over `comm`, and a barrier of it. Open MPI's error. */
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
+/* The same once more, where the choice is provisional: the module has a tuner. */
+int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
+/* The communicator ends, or is declined: what is known by now is all. Local. */
+void nicbarr_tune_end(mca_coll_nicbarr_module_t *module);
+
 #endif

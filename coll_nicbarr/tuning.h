@@ -23,8 +23,15 @@ struct nicbarr_tuning {
     struct nicbarr_limits limits;                            /* on one node */
     /* Raw limits across nodes, by NIC; rank 0 knows them. */
     struct nicbarr_round_trips round_trips[NICBARR_NICS_MOST];
-    double spent_us;
-    int budget_ms;
+    double spent_us;   /* in all portions of the contest so far */
+    int budget_ms;     /* of the first */
+    double confidence; /* see contest.h */
+    bool provisional;
+    bool in_between; /* this is neither the first portion nor the last one */
+    /* Was the machine busy? The system's load (of a minute) where it was highest; and how often a
+     * process lost its processor while it measured, in each portion the one that lost it most. */
+    double load, switches;
+    struct json_t *entry; /* of the report; NULL: none yet */
 };
 
 /* ---- round_trips.c ---- */

@@ -14,4 +14,5 @@ EXTRA_DIST += \
     docs/rdma-nic.md \
     docs/report.md \
     docs/simulator.md \
+    docs/tuning-cache.md \
     docs/using.md

@@ -12,5 +12,6 @@
 int evaluate_command(int argc, char **argv); /* evaluate.c */
 int report_command(int argc, char **argv);   /* report.c */
 int status_command(int argc, char **argv);   /* status.c */
+int tune_command(int argc, char **argv);     /* evaluate.c */
 
 #endif

@@ -21,6 +21,7 @@ static const struct {
     {"evaluate", evaluate_command, (char *)"nicbarr evaluate"},
     {"report", report_command, (char *)"nicbarr report"},
     {"status", status_command, (char *)"nicbarr status"},
+    {"tune", tune_command, (char *)"nicbarr tune"},
 };
 
 static const char doc[] =
@@ -33,6 +34,8 @@ static const char doc[] =
     "                 a plot, or CSV, from a file that a job has written\n"
     "  status         the NICs that this machine's processes have at present, and\n"
     "                 what they count\n"
+    "  tune           measures which algorithms are best on this machine, or these\n"
+    "                 hosts, and writes a tuning cache for all jobs that come\n"
     "\n"
     "`nicbarr COMMAND --help' tells more.";
 

@@ -26,7 +26,8 @@ enum {
     LONGEST_PROCESS = 80,
 };
 
-static const double most_us = 1e12, most_ms = 1e9, most_bytes = 1e15;
+static const double most_us = 1e12, most_ms = 1e9, most_bytes = 1e15, most_load = 1e9,
+                    most_switches = 1e15;
 
 const char *const report_source_names[REPORT_SOURCES] = {
     [REPORT_MEASURED] = "measured", [REPORT_SAME_SHAPE] = "same shape",
@@ -200,6 +201,20 @@ static void read_limits(struct reader *reader, const json_t *json, const char *w
     read_round_trips(reader, json, where, entry);
 }
 
+static void read_confidence(struct reader *reader, const json_t *json, struct report_entry *entry)
+{
+    entry->has_confidence = NULL != json_object_get(json, "confidence");
+    if (!entry->has_confidence) {
+        return;
+    }
+    entry->confidence = number(reader, json, "confidence", 1);
+    entry->provisional = boolean(reader, json, "provisional");
+    if (NULL == entry->collective) {
+        entry->load = number(reader, json, "load", most_load);
+        entry->switches = number(reader, json, "involuntary_switches", most_switches);
+    }
+}
+
 static void read_tuning(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
     char where[sizeof(reader->where) / 2];
@@ -212,6 +227,7 @@ static void read_tuning(struct reader *reader, const json_t *json, struct report
     }
     snprintf(where, sizeof(where), "%s", reader->where);
     entry->spent_ms = number(reader, json, "spent_ms", most_ms);
+    read_confidence(reader, json, entry);
     if (NULL == entry->collective) {
         read_limits(reader, json, where, entry);
     }

@@ -60,6 +60,10 @@ struct report_entry {
     size_t count; /* of candidates; 0: not measured here, and nothing below */
     struct report_candidate *candidates; /* fastest first */
     double spent_ms;
+    bool has_confidence; /* older files do not have what follows */
+    double confidence;   /* 0 to 1, in the choice */
+    bool provisional;
+    double load, switches;                /* of a barrier: how busy the machine was */
     double line_us, switch_us, budget_ms; /* of a barrier */
     size_t trips;                         /* none on one node */
     struct report_round_trip *round_trips;

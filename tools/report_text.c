@@ -169,6 +169,22 @@ static void print_limits(const struct report_entry *entry, FILE *out)
     }
 }
 
+static void print_confidence(const struct report_entry *entry, FILE *out)
+{
+    char text[256];
+    if (!entry->has_confidence) {
+        return;
+    }
+    snprintf(text, sizeof(text), "%.0f %%%s", 100 * entry->confidence,
+             entry->provisional
+                 ? "; the choice is provisional: it could not be measured well enough"
+                 : "");
+    say(out, "confidence", text);
+    snprintf(text, sizeof(text), "load %.1f; a process lost its processor %.0f time%s meanwhile",
+             entry->load, entry->switches, 1 == entry->switches ? "" : "s");
+    say(out, "machine", text);
+}
+
 static void print_heading(const struct report_entry *entry, size_t number, FILE *out)
 {
     char text[256];
@@ -196,9 +212,11 @@ static void print_barrier(const struct report_entry *entry, FILE *out)
     }
     print_gain(entry, out);
     print_limits(entry, out);
-    snprintf(text, sizeof(text), "%.1f ms of a budget of %.0f ms", entry->spent_ms,
+    snprintf(text, sizeof(text), "%.1f ms %s a budget of %.0f ms", entry->spent_ms,
+             entry->spent_ms > entry->budget_ms ? "in portions, the first of them with" : "of",
              entry->budget_ms);
     say(out, "tuning took", text);
+    print_confidence(entry, out);
     print_candidates(entry, out);
 }
 
@@ -216,7 +234,10 @@ static void print_median(struct table *table, const struct report_candidate *can
 static void print_data_row(struct table *table, const struct report_entry *entry)
 {
     const struct report_candidate *ours = report_ours(entry), *own = report_own(entry);
-    char shared[40] = "";
+    char shared[40] = "", doubt[40] = "";
+    if (entry->provisional) {
+        snprintf(doubt, sizeof(doubt), ", provisional (%.0f %%)", 100 * entry->confidence);
+    }
     if (entry->communicators > 1) {
         snprintf(shared, sizeof(shared), ", %d communicators", entry->communicators);
     }
@@ -230,7 +251,7 @@ static void print_data_row(struct table *table, const struct report_entry *entry
     } else {
         table_cell(table, "-");
     }
-    table_cell(table, "%s%s", report_source_names[entry->source], shared);
+    table_cell(table, "%s%s%s", report_source_names[entry->source], doubt, shared);
     table_end_row(table);
 }
 
@@ -363,6 +384,7 @@ static void print_legend(const struct report *report, FILE *out)
         say(out, "model", "predicted from the raw limits, as if nodes shared no processors");
         say(out, "rounds", "fewer where a candidate was clearly slower and dropped early");
         say(out, "chosen", "the simplest of those that are as good as the fastest");
+        say(out, "confidence", "chance that no other one is better by more than 3 %");
     }
     if (data) {
         say(out, "us",

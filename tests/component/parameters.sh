@@ -52,8 +52,11 @@ check "priority -1 leaves everything to Open MPI" said "is left to Open MPI: col
 # What cannot be written is said once; the job goes on.
 check "a report that cannot be written" works --mca coll_nicbarr_report /proc/nonexistent/report.json
 check "is complained of" said_once "no report: /proc/nonexistent/report.json"
-check "a cache that cannot be written" works --mca coll_nicbarr_cache /proc/nonexistent/cache.json
-check "is complained of" said_once "tuning cache /proc/nonexistent/cache.json is not used"
+for folder in /proc/nonexistent "$scratch/nonexistent"; do
+    check "a cache in $folder, which is not there," works --mca coll_nicbarr_cache "$folder/cache.json"
+    check "is complained of" said_once "tuning cache $folder/cache.json is not written: its folder"
+    check "and the folder is not made" test ! -e "$folder"
+done
 
 echo nothing of ours > "$scratch/foreign"
 check "a report in a file of another sort" works --mca coll_nicbarr_report "$scratch/foreign"

@@ -2,11 +2,13 @@
 /*
  * Fuzzes the reader of the tuning cache (coll_nicbarr/cache_file.c). Built and run by run.sh.
  *
- * An input is a byte for the shape, and the file's content. Invariants: what is found can be
- * played, and where nothing is found there may be a complaint of one line; what is written then is
- * found again, or the file is not ours, and not a byte of it has changed.
+ * An input is a byte for the shape, and the file's content. Invariants: what is read is in its
+ * ranges, and can be weighed; where the file cannot be used there is a complaint of one line; what
+ * is added then is found again, and the oldest of what was known goes first; or the file is not
+ * ours, and not a byte of it has changed.
  */
 #include <fcntl.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "coll_nicbarr/cache_file.h"
@@ -18,7 +20,7 @@ static const struct myr_nic_kind soft = {.name = "soft"}, kernel = {.name = "ker
 const struct myr_nic_kind *const nicbarr_kinds[] = {&soft, &kernel, NULL};
 
 static char folder[80], path[100];
-static const struct nicbarr_cache_file file = {path, "m", NULL};
+static const struct nicbarr_cache_file file = {path, folder, "m", NULL};
 
 static void remove_folder(void)
 {
@@ -59,8 +61,35 @@ static void check_line(const struct myr_error *error)
     CHECK(NULL != memchr(error->text, '\0', sizeof(error->text)));
 }
 
+static bool is_figure(double figure)
+{
+    return isfinite(figure) && figure > 0;
+}
+
+/* What was read is as what is written. */
+static void check_evidence(const struct nicbarr_evidence *evidence)
+{
+    struct nicbarr_finding finding;
+    CHECK(evidence->count <= NICBARR_EVIDENCE_MOST);
+    for (uint32_t i = 0; i < evidence->count; ++i) {
+        const struct nicbarr_measurement *m = &evidence->of[i];
+        CHECK(m->count >= 1 && m->count <= NICBARR_CONTESTANTS);
+        CHECK(m->confidence >= 0 && m->confidence <= 1);
+        for (uint32_t c = 0; c < m->count; ++c) {
+            CHECK(NULL != memchr(m->of[c].name, '\0', NICBARR_CHOICE_TEXT));
+            CHECK(m->of[c].rounds >= 1 && is_figure(m->of[c].us.q1));
+            CHECK(is_figure(m->of[c].us.median) && is_figure(m->of[c].us.q3));
+        }
+    }
+    if (nicbarr_evidence_weigh(evidence, 1700000000, &finding)) {
+        CHECK(finding.confidence >= 0 && finding.confidence <= 1);
+        CHECK(NULL != memchr(finding.name, '\0', sizeof(finding.name)));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static struct nicbarr_evidence before, after;
     if (0 == size) {
         return 0;
     }
@@ -74,25 +103,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .players = 1 + (kind >> 1) % 7,
         .oversubscribed = 0 != (kind & 16),
     };
-    struct nicbarr_choice choice;
     struct myr_error error = {.text = ""};
+    before.count = after.count = 0;
     put(data + 1, size - 1);
-    if (nicbarr_cache_file_read(&file, &shape, &choice, &error)) {
-        CHECK(nicbarr_playable(&shape, choice) && '\0' == error.text[0]);
-    }
+    const bool readable = nicbarr_cache_file_read(&file, &shape, &before, &error);
+    CHECK(readable == ('\0' == error.text[0]) && (readable || 0 == before.count));
     check_line(&error);
-    const struct nicbarr_cache_entry entry = {
-        {NICBARR_TREE, 4, (uint32_t)__builtin_ctz(shape.players)},
-        1.5,
-        2.5,
-        "2026-01-01T00:00:00Z"};
-    if (nicbarr_cache_file_write(&file, &shape, &entry, &error)) {
-        error.text[0] = '\0';
-        CHECK(nicbarr_cache_file_read(&file, &shape, &choice, &error));
-        CHECK(nicbarr_choice_equal(choice, entry.choice) && '\0' == error.text[0]);
-    } else {
-        check_line(&error);
-        CHECK('\0' != error.text[0] && is_still(data + 1, size - 1));
+    check_evidence(&before);
+
+    struct nicbarr_measurement added = {.when = INT32_MAX, .confidence = 0.5, .count = 1};
+    strcpy(added.of[0].name, "openmpi");
+    added.of[0].rounds = 3;
+    added.of[0].us = (struct nicbarr_quartiles){1, 2, 3};
+    error.text[0] = '\0';
+    const bool written = nicbarr_cache_file_add(&file, &shape, &added, &error);
+    CHECK(written == readable && written == ('\0' == error.text[0]));
+    check_line(&error);
+    if (!written) {
+        CHECK(is_still(data + 1, size - 1));
+        return 0;
     }
+    CHECK(nicbarr_cache_file_read(&file, &shape, &after, &error));
+    check_evidence(&after);
+    CHECK(after.count ==
+          (before.count < NICBARR_CACHE_KEPT ? before.count + 1 : NICBARR_CACHE_KEPT));
+    bool found = false;
+    for (uint32_t i = 0; i < after.count; ++i) {
+        found = found || added.when == after.of[i].when;
+    }
+    CHECK(found || after.count == NICBARR_CACHE_KEPT);
     return 0;
 }

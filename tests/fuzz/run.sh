@@ -56,8 +56,10 @@ use() { # TARGET
         hello)
             longest=1000 least=90 reached=(coll_nicbarr/{hello,census}.c) ;;
         cache)
-            longest=600 least=75 parts=(coll_nicbarr/{cache_file,regular_file}.c tests/unit/crew.c)
-            options=("-dict=$root/tests/fuzz/json.dict") reached=(coll_nicbarr/cache_file.c) ;;
+            longest=900 least=75
+            parts=(coll_nicbarr/{cache_file,evidence,regular_file}.c tests/unit/crew.c)
+            options=("-dict=$root/tests/fuzz/json.dict")
+            reached=(coll_nicbarr/{cache_file,evidence}.c) ;;
         report)
             longest=1000 least=90 parts=(tools/{report_file,report_text,text,table}.c)
             options=("-dict=$root/tests/fuzz/json.dict") reached=(tools/{report_file,text}.c) ;;

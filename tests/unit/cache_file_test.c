@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file of the tuning cache (coll_nicbarr/cache_file.c). Invariants. What was written is read
- * again, for that shape and machine only. A file that is not ours is neither believed nor changed.
- * When several write at the same time, no entry is lost, and no reader sees half a file. Nothing
- * else stays in the folder. Nobody waits for what is no file, or for a stranger's lock.
+ * A file of the tuning cache (coll_nicbarr/cache_file.c). Invariants. What was added is read again,
+ * for that shape, machine and collective only, the newest of it. A file that is not ours is neither
+ * believed nor changed; an earlier one of ours is replaced. When several write at the same time,
+ * and some are killed meanwhile, nothing is lost that was said to be written, and no reader sees
+ * half a file. Nothing else stays in the folder but the lock. Nobody waits for what is no file, or
+ * for a stranger's lock, and no folders are made outside the one where that is allowed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,11 +14,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -27,10 +31,10 @@
 static const struct myr_nic_kind soft = {.name = "soft"}, kernel = {.name = "kernel"};
 const struct myr_nic_kind *const nicbarr_kinds[] = {&soft, &kernel, NULL};
 
-enum { WRITERS = 6, WRITES = 15, NOBODY = 65534 };
+enum { WRITERS = 6, WRITES = 15, VICTIMS = 40, NOBODY = 65534, KEPT = NICBARR_CACHE_KEPT };
 
 static char folder[200], path[300];
-static struct nicbarr_cache_file file = {path, "host | processor | versions", NULL};
+static struct nicbarr_cache_file file = {path, folder, "processor | versions", NULL};
 
 static int set_up(void **state)
 {
@@ -53,43 +57,87 @@ static struct nicbarr_shape shape_of(uint32_t processes)
         .nodes = 1, .processes = processes, .homes = 1, .processors = 8, .players = 1};
 }
 
-static bool remember(struct nicbarr_shape shape, const char *name, struct myr_error *error)
+/* Something that can be told apart from others: by its time, and by how fast the second is. */
+static struct nicbarr_measurement measurement_of(int64_t when)
 {
-    struct nicbarr_cache_entry entry = {
-        .choice_us = 1.5, .openmpi_us = 2.5, .measured = "2026-01-01T00:00:00Z"};
-    *error = (struct myr_error){0};
-    return nicbarr_choice_parse(name, &entry.choice) &&
-           nicbarr_cache_file_write(&file, &shape, &entry, error);
+    struct nicbarr_measurement measurement = {.when = when, .confidence = 0.875, .count = 2};
+    strcpy(measurement.of[0].name, "openmpi");
+    strcpy(measurement.of[1].name, "tree:4");
+    measurement.of[0].rounds = measurement.of[1].rounds = 9;
+    measurement.of[0].us = (struct nicbarr_quartiles){8.5, 9.25, 10};
+    measurement.of[1].us =
+        (struct nicbarr_quartiles){0.5, 1.0 + (double)when / 1024, 2e6 + 1.0 / 3};
+    return measurement;
 }
 
-static void expect_written(struct nicbarr_shape shape, const char *name)
+static bool add(struct nicbarr_shape shape, int64_t when, struct myr_error *error)
+{
+    const struct nicbarr_measurement measurement = measurement_of(when);
+    *error = (struct myr_error){.text = ""};
+    return nicbarr_cache_file_add(&file, &shape, &measurement, error);
+}
+
+static void expect_added(struct nicbarr_shape shape, int64_t when)
 {
     struct myr_error error;
-    if (!remember(shape, name, &error)) {
+    if (!add(shape, when, &error)) {
         fail_msg("%s", error.text);
     }
     assert_string_equal(error.text, "");
 }
 
-/* NULL: there is none; without a complaint in both cases. */
-static void expect_known(struct nicbarr_shape shape, const char *name)
+static struct nicbarr_evidence evidence; /* (what was read last) */
+
+/* Is there what add() has added, once? */
+static bool holds(int64_t when)
 {
-    struct nicbarr_choice choice;
-    char text[NICBARR_CHOICE_TEXT];
-    struct myr_error error = {0};
-    const bool known = nicbarr_cache_file_read(&file, &shape, &choice, &error);
-    assert_string_equal(error.text, "");
-    assert_int_equal(known, NULL != name);
-    if (NULL != name) {
-        assert_string_equal(nicbarr_choice_name(choice, text), name);
+    const struct nicbarr_measurement m = measurement_of(when);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < evidence.count; ++i) {
+        const struct nicbarr_measurement *is = &evidence.of[i];
+        found += m.when == is->when && m.confidence == is->confidence && m.count == is->count &&
+                 0 == memcmp(&m.of[0].us, &is->of[0].us, sizeof(m.of[0].us)) &&
+                 0 == memcmp(&m.of[1].us, &is->of[1].us, sizeof(m.of[1].us)) &&
+                 0 == strcmp(m.of[0].name, is->of[0].name) &&
+                 0 == strcmp(m.of[1].name, is->of[1].name) && m.of[0].rounds == is->of[0].rounds &&
+                 m.of[1].rounds == is->of[1].rounds;
     }
+    return 1 == found;
+}
+
+static bool look(struct nicbarr_shape shape, struct myr_error *error)
+{
+    *error = (struct myr_error){.text = ""};
+    evidence.count = 0;
+    return nicbarr_cache_file_read(&file, &shape, &evidence, error);
+}
+
+/* So many measurements are known; without a complaint. */
+static void expect_count(struct nicbarr_shape shape, uint32_t count)
+{
+    struct myr_error error;
+    if (!look(shape, &error)) {
+        fail_msg("%s", error.text);
+    }
+    assert_string_equal(error.text, "");
+    assert_int_equal(evidence.count, count);
 }
 
 static void expect_complaint(struct nicbarr_shape shape, const char *what)
 {
-    struct nicbarr_choice choice;
-    struct myr_error error = {0};
-    assert_false(nicbarr_cache_file_read(&file, &shape, &choice, &error));
+    struct myr_error error;
+    assert_false(look(shape, &error));
+    assert_int_equal(evidence.count, 0);
+    if (NULL == strstr(error.text, what)) {
+        fail_msg("\"%s\" does not say \"%s\"", error.text, what);
+    }
+}
+
+static void expect_refused(struct nicbarr_shape shape, enum myr_status status, const char *what)
+{
+    struct myr_error error;
+    assert_false(add(shape, 1, &error));
+    assert_int_equal(error.status, status);
     if (NULL == strstr(error.text, what)) {
         fail_msg("\"%s\" does not say \"%s\"", error.text, what);
     }
@@ -104,6 +152,7 @@ static size_t get(char *text, size_t room)
     return bytes;
 }
 
+/* Those apart from the lock. */
 static int files_in_folder(void)
 {
     DIR *directory = opendir(folder);
@@ -111,7 +160,7 @@ static int files_in_folder(void)
     assert_non_null(directory);
     for (const struct dirent *entry = readdir(directory); NULL != entry;
          entry = readdir(directory)) {
-        files += '.' != entry->d_name[0];
+        files += '.' != entry->d_name[0] && NULL == strstr(entry->d_name, ".lock");
     }
     closedir(directory);
     return files;
@@ -120,40 +169,78 @@ static int files_in_folder(void)
 static void missing(void **state)
 {
     (void)state;
-    expect_known(shape_of(4), NULL);
-    assert_int_equal(files_in_folder(), 0);
+    expect_count(shape_of(4), 0);
+    crew_file_write(path, "", 0); /* the disk was full, or somebody has prepared the file */
+    expect_count(shape_of(4), 0);
+    expect_added(shape_of(4), 7);
+    expect_count(shape_of(4), 1);
 }
 
-static void written_and_read(void **state)
+static void added_and_read(void **state)
 {
     (void)state;
-    expect_written(shape_of(4), "tree:4");
-    expect_written(shape_of(5), "openmpi");
-    expect_known(shape_of(4), "tree:4");
-    expect_known(shape_of(5), "openmpi");
-    expect_known(shape_of(6), NULL);
-    expect_written(shape_of(4), "pairwise"); /* in place of the first */
-    expect_known(shape_of(4), "pairwise");
-    expect_known(shape_of(5), "openmpi");
+    expect_added(shape_of(4), 5);
+    expect_added(shape_of(5), 6);
+    expect_added(shape_of(4), 7);
+    expect_count(shape_of(4), 2);
+    assert_true(holds(5) && holds(7));
+    expect_count(shape_of(5), 1);
+    assert_true(holds(6));
+    expect_count(shape_of(6), 0);
     assert_int_equal(files_in_folder(), 1);
 
-    /* All of a shape counts, and the machine. */
-    struct nicbarr_shape other = shape_of(4);
-    other.homes = 2;
-    expect_known(other, NULL);
-    other = shape_of(4);
-    other.oversubscribed = true;
-    expect_known(other, NULL);
-    other = shape_of(4);
-    other.processors = 4;
-    expect_known(other, NULL);
-    other = shape_of(4);
-    other.nodes = 2;
-    expect_known(other, NULL);
+    /* All of a shape counts, the machine, and the collective. */
+    const struct nicbarr_shape others[] = {
+        {1, 4, 2, 8, 1, false}, {1, 4, 1, 8, 1, true},  {1, 4, 1, 4, 1, false},
+        {2, 4, 1, 8, 1, false}, {2, 4, 1, 8, 2, false}, {2, 4, 1, 8, 6, false},
+    };
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); ++i) {
+        expect_count(others[i], 0);
+        expect_added(others[i], 100 + (int64_t)i);
+        expect_count(others[i], 1);
+    }
+    expect_count(shape_of(4), 2);
     const struct nicbarr_cache_file here = file;
-    file.machine = "another host | processor | versions";
-    expect_known(shape_of(4), NULL);
+    file.machine = "another processor | versions";
+    expect_count(shape_of(4), 0);
     file = here;
+    file.what = "MPI_Bcast up to 32 bytes";
+    expect_count(shape_of(4), 0);
+    expect_added(shape_of(4), 9);
+    file = here;
+    expect_count(shape_of(4), 2);
+}
+
+/* What several files know adds up, as far as there is room. */
+static void several_files(void **state)
+{
+    (void)state;
+    struct nicbarr_shape shape = shape_of(4);
+    struct myr_error error = {.text = ""};
+    for (int64_t when = 1; when <= KEPT; ++when) {
+        expect_added(shape, when);
+    }
+    evidence.count = 0;
+    for (uint32_t i = 1; i <= 1 + NICBARR_EVIDENCE_MOST / KEPT; ++i) {
+        assert_true(nicbarr_cache_file_read(&file, &shape, &evidence, &error));
+        assert_int_equal(evidence.count,
+                         KEPT * i < NICBARR_EVIDENCE_MOST ? KEPT * i : NICBARR_EVIDENCE_MOST);
+    }
+}
+
+/* The newest are kept, whatever the order in which they come. */
+static void newest(void **state)
+{
+    (void)state;
+    static const int64_t times[] = {40, 10, 90, 30, 20, 80, 60, 50, 70, 15, 100, 5, 95};
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); ++i) {
+        expect_added(shape_of(4), times[i]);
+    }
+    expect_count(shape_of(4), KEPT);
+    static const int64_t kept[] = {40, 50, 60, 70, 80, 90, 95, 100};
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); ++i) {
+        assert_true(holds(kept[i]));
+    }
 }
 
 static void not_ours(void **state)
@@ -162,61 +249,87 @@ static void not_ours(void **state)
     static const struct {
         const char *text, *complaint;
     } cases[] = {
-        {"", "line 1"},
+        {" ", "line 1"},
         {"garbage", "line 1"},
-        {"{\n\"format\": \"nicbarr tuning cache 1\",\n\"entr", "line 3"},
+        {"{\n\"format\": \"nicbarr tuning cache 2\",\n\"sha", "line 3"},
         {"[1, 2, 3]", "something else"},
         {"{\"a\": [1, 2, 3]}", "something else"},
-        {"{\"format\": \"nicbarr tuning cache 2\", \"entries\": {}}", "another version"},
-        {"{\"format\": \"nicbarr tuning cache 1\", \"entries\": []}", "something else"},
-        {"{\"format\": 1, \"entries\": {}}", "something else"},
+        {"{\"format\": \"nicbarr tuning cache 3\", \"shapes\": {}}", "another version"},
+        {"{\"format\": \"nicbarr tuning cache 2\", \"shapes\": []}", "something else"},
+        {"{\"format\": \"nicbarr tuning cache 2\", \"entries\": {}}", "something else"},
+        {"{\"format\": 1, \"shapes\": {}}", "something else"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         const size_t bytes = strlen(cases[i].text);
-        struct myr_error error;
         char after[200];
         crew_file_write(path, cases[i].text, bytes);
         expect_complaint(shape_of(4), cases[i].complaint);
-        assert_false(remember(shape_of(4), "tree:4", &error));
-        assert_non_null(strstr(error.text, cases[i].complaint));
+        expect_refused(shape_of(4), MYR_ERR_FOREIGN, cases[i].complaint);
         assert_int_equal(get(after, sizeof(after)), bytes);
         assert_memory_equal(after, cases[i].text, bytes);
         assert_int_equal(files_in_folder(), 1);
     }
 }
 
-/* An entry of ours whose choice was edited. */
+/* What the first version has written knows nothing that we want, and makes room. */
+static void earlier_format(void **state)
+{
+    (void)state;
+    static const char old[] = "{\"format\": \"nicbarr tuning cache 1\", \"entries\": "
+                              "{\"a\": {\"choice\": \"tree:4\"}}}";
+    char text[2000];
+    crew_file_write(path, old, strlen(old));
+    expect_count(shape_of(4), 0);
+    expect_added(shape_of(4), 3);
+    expect_count(shape_of(4), 1);
+    assert_true(holds(3));
+    text[get(text, sizeof(text) - 1)] = '\0';
+    assert_null(strstr(text, "entries"));
+}
+
+/* A measurement of ours that was edited. What is not as we write it is passed over, and gone when
+ * the file is written next. */
 static void edited(void **state)
 {
     (void)state;
     static const struct {
-        const char *choice, *complaint; /* NULL: it is gone by */
+        const char *from, *to;
+        bool good;
     } cases[] = {
-        {"tree:2", NULL},
-        {"magic4", "an algorithm that does not exist"},
-        {"tree:0", "an algorithm that does not exist"},
-        {"tree:3@kernel", "a NIC that is not there"},
+        {"\"rounds\": 9", "\"rounds\": 10", true},
+        {"\"tree:4\"", "\"magic\"", true}, /* (who reads names sees to them) */
+        {"\"rounds\": 9", "\"rounds\": 0", false},
+        {"\"rounds\": 9", "\"rounds\": -9", false},
+        {"\"rounds\": 9", "\"rounds\": 9000000000", false},
+        {"\"rounds\": 9", "\"rounds\": \"9\"", false},
+        {"\"tree:4\"", "\"a name that is longer than any name\"", false},
+        {"\"tree:4\"", "4", false},
+        {"9.25", "-9.25", false},
+        {"9.25", "0", false},
+        {"9.25", "true", false},
+        {"0.875", "null", false},
+        {"0.875", "1.5", false},
+        {"0.875", "-0.5", false},
+        {"1970", "nineteen", false},
+        {"Z\"", "Z+1\"", false},
+        {"\"candidates\"", "\"candidate\"", false},
     };
-    char text[1000], changed[1100];
-    expect_written(shape_of(4), "tree:7");
-    const size_t bytes = get(text, sizeof(text) - 1);
-    text[bytes] = '\0';
-    char *choice = strstr(text, "tree:7");
-    assert_non_null(choice);
-    *choice = '\0';
+    char text[2000], changed[2100];
+    expect_added(shape_of(4), 3);
+    text[get(text, sizeof(text) - 1)] = '\0';
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-        snprintf(changed, sizeof(changed), "%s%s%s", text, cases[i].choice,
-                 choice + strlen("tree:7"));
+        const char *place = strstr(text, cases[i].from);
+        assert_non_null(place);
+        snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(place - text), text, cases[i].to,
+                 place + strlen(cases[i].from));
         crew_file_write(path, changed, strlen(changed));
-        if (NULL == cases[i].complaint) {
-            expect_known(shape_of(4), cases[i].choice);
-        } else {
-            expect_complaint(shape_of(4), cases[i].complaint);
-        }
-        expect_known(shape_of(5), NULL);
+        expect_count(shape_of(4), cases[i].good);
+        expect_added(shape_of(4), 4);
+        expect_count(shape_of(4), 1 + cases[i].good);
+        assert_true(holds(4));
+        changed[get(changed, sizeof(changed) - 1)] = '\0';
+        assert_true(cases[i].good == (NULL != strstr(changed, "00:00:03Z")) || 14 == i || 15 == i);
     }
-    expect_written(shape_of(4), "pairwise"); /* the file is ours, so it is mended */
-    expect_known(shape_of(4), "pairwise");
 }
 
 /* ---- folders ---- */
@@ -224,12 +337,15 @@ static void edited(void **state)
 static void makes_folders(void **state)
 {
     (void)state;
+    struct stat inner;
     snprintf(path, sizeof(path), "%s/a/b/tuning.json", folder);
-    expect_written(shape_of(4), "tree:4");
-    expect_known(shape_of(4), "tree:4");
+    expect_count(shape_of(4), 0);
+    expect_added(shape_of(4), 4);
+    expect_count(shape_of(4), 1);
+    assert_int_equal(unlink(path), 0);
+    strcat(path, ".lock");
     assert_int_equal(unlink(path), 0);
     snprintf(path, sizeof(path), "%s/a/b", folder);
-    struct stat inner;
     assert_int_equal(stat(path, &inner), 0);
     assert_int_equal(inner.st_mode & 0777, 0700);
     assert_int_equal(rmdir(path), 0);
@@ -237,17 +353,38 @@ static void makes_folders(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+/* No folder is made outside the one where that is allowed, nor that one itself, nor in another
+ * user's. */
+static void makes_no_folders(void **state)
+{
+    (void)state;
+    char below[220];
+    const struct nicbarr_cache_file here = file;
+    snprintf(path, sizeof(path), "%s/a/b/tuning.json", folder);
+    snprintf(below, sizeof(below), "%s/a", folder);
+    for (int i = 0; i < 3; ++i) {
+        file.below = 0 == i ? NULL : below;
+        below[strlen(below) - (2 == i)] = '\0'; /* ".../a" and ".../": begins alike, and is none */
+        expect_refused(shape_of(4), MYR_ERR_NOT_THERE, "its folder");
+        assert_int_equal(files_in_folder(), 0);
+    }
+    file = here;
+    if (0 == getuid()) {
+        assert_int_equal(chown(folder, NOBODY, NOBODY), 0);
+        expect_refused(shape_of(4), MYR_ERR_NOT_THERE, "its folder");
+        assert_int_equal(files_in_folder(), 0);
+    }
+}
+
 static void no_folder(void **state)
 {
     (void)state;
-    struct myr_error error;
     crew_file_write(path, "", 0);
     snprintf(path, sizeof(path), "%s/tuning.json/tuning.json", folder); /* that is a file */
-    assert_false(remember(shape_of(4), "tree:4", &error));
-    assert_non_null(strstr(error.text, strerror(ENOTDIR)));
+    expect_refused(shape_of(4), MYR_ERR_NOT_THERE, strerror(ENOTDIR));
     snprintf(path, sizeof(path), "%s", folder); /* and that is none */
-    assert_false(remember(shape_of(4), "tree:4", &error));
-    assert_string_not_equal(error.text, "");
+    expect_refused(shape_of(4), MYR_ERR_FOREIGN, "it is no regular file");
+    assert_int_equal(unlink(strcat(path, ".lock")), 0);
     assert_int_equal(files_in_folder(), 1);
 }
 
@@ -255,12 +392,10 @@ static void no_folder(void **state)
 static void no_regular_file(void **state)
 {
     (void)state;
-    struct myr_error error;
     struct stat about;
     assert_int_equal(mkfifo(path, 0600), 0);
     expect_complaint(shape_of(4), "no regular file");
-    assert_false(remember(shape_of(4), "tree:4", &error));
-    assert_non_null(strstr(error.text, "no regular file"));
+    expect_refused(shape_of(4), MYR_ERR_FOREIGN, "no regular file");
     assert_int_equal(lstat(path, &about), 0);
     assert_true(S_ISFIFO(about.st_mode));
     assert_int_equal(unlink(path), 0);
@@ -273,98 +408,168 @@ static void no_regular_file_beside_it(void **state)
 {
     (void)state;
     char beside[400];
-    snprintf(beside, sizeof(beside), "%s.%d", path, (int)getpid());
+    snprintf(beside, sizeof(beside), "%s.new", path);
     assert_int_equal(mkfifo(beside, 0600), 0);
-    expect_written(shape_of(4), "tree:4");
-    expect_known(shape_of(4), "tree:4");
+    expect_added(shape_of(4), 4);
+    expect_count(shape_of(4), 1);
     assert_int_equal(files_in_folder(), 1);
 }
 
-/* Another user may lock a folder that it may read: nobody waits for long. */
+/* The lock is no way to have another file made. */
+static void lock_elsewhere(void **state)
+{
+    (void)state;
+    char name[400], elsewhere[400];
+    snprintf(name, sizeof(name), "%s.lock", path);
+    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", folder);
+    assert_int_equal(symlink(elsewhere, name), 0);
+    expect_refused(shape_of(4), MYR_ERR_SYSTEM, strerror(ELOOP));
+    assert_int_equal(files_in_folder(), 0);
+}
+
+/* Another user may lock what it may read: nobody waits for long. */
 static void locked_by_a_stranger(void **state)
 {
     (void)state;
-    struct myr_error error;
+    char name[400];
+    snprintf(name, sizeof(name), "%s.lock", path);
     assert_int_equal(chmod(folder, 0755), 0);
-    const int door = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    expect_added(shape_of(4), 4);
+    const int door = open(name, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(door, LOCK_EX), 0);
-    assert_false(remember(shape_of(4), "tree:4", &error));
-    assert_non_null(strstr(error.text, "another process keeps it locked"));
-    assert_int_equal(files_in_folder(), 0);
+    expect_refused(shape_of(5), MYR_ERR_FULL, "another process keeps it locked");
+    assert_int_equal(files_in_folder(), 1);
     close(door);
-    expect_written(shape_of(4), "tree:4");
+    expect_added(shape_of(5), 4);
+    expect_count(shape_of(4), 1);
 }
 
 /* As somebody who may look, but not write. */
 static void look_only(uint32_t rank, void *context)
 {
-    struct nicbarr_choice choice;
-    struct nicbarr_shape shape = shape_of(4);
-    struct myr_error error = {0};
+    struct myr_error error;
     (void)rank;
     (void)context;
     CREW_CHECK(0 != getuid() || 0 == setuid(NOBODY), "setuid");
-    CREW_CHECK(nicbarr_cache_file_read(&file, &shape, &choice, &error), "%s", error.text);
-    CREW_CHECK(!remember(shape_of(5), "tree:4", &error), "written");
+    CREW_CHECK(look(shape_of(4), &error) && 1 == evidence.count, "%s", error.text);
+    CREW_CHECK(!add(shape_of(5), 4, &error), "written");
+    CREW_CHECK(MYR_ERR_SYSTEM == error.status, "%d", (int)error.status);
     CREW_CHECK(NULL != strstr(error.text, strerror(EACCES)), "%s", error.text);
 }
 
 static void read_only_folder(void **state)
 {
     (void)state;
-    expect_written(shape_of(4), "tree:4");
+    expect_added(shape_of(4), 4);
     assert_int_equal(chmod(path, 0444), 0);
     assert_int_equal(chmod(folder, 0555), 0);
     const bool well = crew_join(crew_fork(look_only, 0, NULL));
     assert_int_equal(chmod(folder, 0700), 0);
     assert_true(well);
-    expect_known(shape_of(4), "tree:4");
-    expect_known(shape_of(5), NULL);
+    expect_count(shape_of(4), 1);
+    expect_count(shape_of(5), 0);
     assert_int_equal(files_in_folder(), 1);
 }
 
 /* ---- several at once ---- */
 
+/* To a shape of its own, and to one that all add to. */
 static void write_some(uint32_t rank, void *context)
 {
+    struct nicbarr_evidence *seen = malloc(sizeof(*seen));
     (void)context;
+    CREW_CHECK(NULL != seen, "malloc");
     for (uint32_t i = 0; i < WRITES; ++i) {
-        struct nicbarr_choice choice;
         struct myr_error error;
-        const struct nicbarr_shape own = shape_of(2 + rank * WRITES + i), first = shape_of(2);
-        CREW_CHECK(remember(own, "tree:4", &error), "%s", error.text);
-        CREW_CHECK(nicbarr_cache_file_read(&file, &own, &choice, &error), "lost: %s", error.text);
-        (void)nicbarr_cache_file_read(&file, &first, &choice, &error);
+        const struct nicbarr_shape own = shape_of(10 + rank * WRITES + i), all = shape_of(2);
+        CREW_CHECK(add(own, 4, &error), "%s", error.text);
+        seen->count = 0;
+        CREW_CHECK(nicbarr_cache_file_read(&file, &own, seen, &error), "%s", error.text);
+        CREW_CHECK(1 == seen->count, "lost: %u", (unsigned)seen->count);
+        CREW_CHECK(add(all, 1 + i * WRITERS + rank, &error), "%s", error.text);
+        CREW_CHECK(nicbarr_cache_file_read(&file, &all, seen, &error), "%s", error.text);
         CREW_CHECK('\0' == error.text[0], "%s", error.text);
     }
+    free(seen);
 }
 
 static void at_once(void **state)
 {
     (void)state;
     assert_true(crew_run(WRITERS, write_some, NULL));
-    for (uint32_t processes = 2; processes < 2 + WRITERS * WRITES; ++processes) {
-        expect_known(shape_of(processes), "tree:4");
+    for (uint32_t processes = 10; processes < 10 + WRITERS * WRITES; ++processes) {
+        expect_count(shape_of(processes), 1);
+        assert_true(holds(4));
+    }
+    /* Of the one that all added to, the newest. */
+    expect_count(shape_of(2), KEPT);
+    for (int64_t when = WRITERS * WRITES; when > WRITERS * WRITES - KEPT; --when) {
+        assert_true(holds(when));
     }
     assert_int_equal(files_in_folder(), 1);
+}
+
+/* Writes until it is killed; the parent knows how many have been written. */
+static void write_on(uint32_t rank, void *context)
+{
+    volatile uint32_t *written = context;
+    for (uint32_t i = 0;; ++i) {
+        struct myr_error error;
+        CREW_CHECK(add(shape_of(10 + rank * 10000 + i), 4, &error), "%s", error.text);
+        written[rank] = i + 1;
+    }
+}
+
+/* Whatever a writer was doing when it was killed, what was written stays, and others go on. */
+static void killed_in_the_middle(void **state)
+{
+    (void)state;
+    volatile uint32_t *written = crew_memory(VICTIMS * sizeof(*written));
+    uint64_t random = crew_seed();
+    for (uint32_t v = 0; v < VICTIMS; ++v) {
+        const pid_t victim = crew_fork(write_on, v, (void *)written);
+        while (written[v] < 1 + v % 3) {
+            usleep(100);
+        }
+        usleep(crew_below(&random, 1000));
+        assert_int_equal(kill(victim, SIGKILL), 0);
+        assert_int_equal(waitpid(victim, NULL, 0), victim);
+        for (uint32_t i = 0; i < written[v]; ++i) {
+            expect_count(shape_of(10 + v * 10000 + i), 1);
+            assert_true(holds(4));
+        }
+    }
+    expect_added(shape_of(4), 4);
+    for (uint32_t v = 0; v < VICTIMS; ++v) {
+        expect_count(shape_of(10 + v * 10000), 1);
+    }
+    assert_int_equal(files_in_folder(), 1);
+    crew_memory_free((void *)written, VICTIMS * sizeof(*written));
 }
 
 int main(void)
 {
     nicbarr_choice_nics(nicbarr_nic_names());
     crew_watchdog();
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(missing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(written_and_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(not_ours, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(edited, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(makes_folders, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_folder, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_regular_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_regular_file_beside_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(locked_by_a_stranger, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(read_only_folder, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(at_once, set_up, tear_down),
+        TEST(missing),
+        TEST(added_and_read),
+        TEST(several_files),
+        TEST(newest),
+        TEST(not_ours),
+        TEST(earlier_format),
+        TEST(edited),
+        TEST(makes_folders),
+        TEST(makes_no_folders),
+        TEST(no_folder),
+        TEST(no_regular_file),
+        TEST(no_regular_file_beside_it),
+        TEST(lock_elsewhere),
+        TEST(locked_by_a_stranger),
+        TEST(read_only_folder),
+        TEST(at_once),
+        TEST(killed_in_the_middle),
     };
     return cmocka_run_group_tests_name("cache file", tests, NULL, NULL);
 }

@@ -37,7 +37,8 @@ struct world {
     double budget_us, since_us;
     cost_fn cost;
     double costs[NICBARR_CONTESTANTS];
-    double speed[ROUNDS + 1]; /* a factor for each round; round 0 is the calibration */
+    double speed[ROUNDS + 1]; /* a factor for each round; round 0 is the look */
+    int victim;               /* which round is disturbed */
     int agree_fails_at;       /* which agree(), from 1; 0: none */
 
     /* The ranks meet here. */
@@ -57,9 +58,10 @@ struct rank {
     uint32_t number;
     uint64_t random;
     double clock_us;
-    uint64_t history; /* which turns it has played, in which order */
-    int turns, round, repetitions[NICBARR_CONTESTANTS];
-    int fails_at, error; /* in which turn, from 1; 0: in none */
+    uint64_t history;                   /* which turns it has played, in which order */
+    int turns, of[NICBARR_CONTESTANTS]; /* of each candidate */
+    int round, repetitions;             /* of the present one */
+    int fails_at, error;                /* in which turn, from 1; 0: in none */
     int agrees;
     int returned;
     struct nicbarr_contest *contest; /* alone in its memory, so that sanitizers see its end */
@@ -75,10 +77,10 @@ static int turn(void *context, int candidate, int repetitions, double *us)
     struct rank *rank = context;
     const struct world *all = rank->world;
     CREW_CHECK(candidate >= 0 && candidate < all->count, "candidate %d", candidate);
-    CREW_CHECK(repetitions >= 4 && repetitions <= 2000, "%d repetitions", repetitions);
-    rank->round += 0 == candidate && 0 != rank->turns; /* the first is in all rounds */
+    CREW_CHECK(repetitions >= 1 && repetitions <= 2000, "%d repetitions", repetitions);
+    rank->round = rank->of[candidate]++;
     CREW_CHECK(rank->round <= ROUNDS, "%d rounds", rank->round);
-    rank->repetitions[candidate] = repetitions;
+    rank->repetitions = repetitions;
     rank->history = (rank->history * 31 + (uint64_t)candidate) * 4099 + (uint64_t)repetitions;
     ++rank->turns;
     *us = all->cost(rank, candidate) * all->speed[rank->round];
@@ -149,8 +151,8 @@ static void *compete(void *opaque)
     struct rank *rank = opaque;
     struct world *all = rank->world;
     const struct nicbarr_contest_user user = {turn, agree, now_us, rank};
-    rank->returned =
-        nicbarr_contest_run(rank->contest, &user, all->count, all->since_us, all->budget_us);
+    nicbarr_contest_begin(rank->contest, all->count);
+    rank->returned = nicbarr_contest_go_on(rank->contest, &user, all->since_us, all->budget_us);
     leave(all);
     return NULL;
 }
@@ -205,6 +207,8 @@ static int run(void)
         assert_int_equal(ranks[r].turns, ranks[0].turns);
         assert_int_equal(ranks[r].agrees, ranks[0].agrees);
         assert_int_equal(other->chosen, one->chosen);
+        assert_true(other->confidence == one->confidence);
+        assert_int_equal(other->provisional, one->provisional);
         assert_true(other->spent_us == one->spent_us);
         assert_memory_equal(other->of, one->of, sizeof(one->of));
     }
@@ -242,23 +246,23 @@ static double with_noise(struct rank *rank, int candidate)
     return rank->world->costs[candidate] * between(&rank->random, 0.9, 1.1);
 }
 
-/* Besides, one rank is held up in one round of each batch, by as much as a time slice. */
+/* Besides, one rank is held up in one round of each batch, by a time slice. */
 static double with_interruptions(struct rank *rank, int candidate)
 {
     const uint32_t victim = (uint32_t)(rank->round / 3) % rank->world->ranks;
     const bool held_up = rank->round > 0 && rank->number == victim &&
                          (rank->round + candidate) % NICBARR_CONTEST_BATCH == 0;
-    return with_noise(rank, candidate) + (held_up ? 4000 : 0);
+    return with_noise(rank, candidate) + (held_up ? 4000.0 / rank->repetitions : 0);
 }
 
 /* One candidate costs 10 us, all others at least 13: so whatever the noise of 10 % does to them,
  * it is the best by more than a tie. */
-static void choose_best(cost_fn cost, bool changing)
+static void choose_best(cost_fn cost, bool changing, double budget_us)
 {
     uint64_t random = crew_seed();
     for (int contest = 0; contest < 150; ++contest) {
-        prepare(some_ranks(&random), some_candidates(&random, 2), between(&random, 0, 1e5),
-                &random);
+        prepare(some_ranks(&random), some_candidates(&random, 2),
+                budget_us * between(&random, 1, 3), &random);
         const int best = (int)crew_below(&random, (uint32_t)world.count);
         for (int c = 0; c < world.count; ++c) {
             world.costs[c] = c == best ? 10 : between(&random, 13, 40);
@@ -276,20 +280,20 @@ static void choose_best(cost_fn cost, bool changing)
 static void noise(void **state)
 {
     (void)state;
-    choose_best(with_noise, false);
+    choose_best(with_noise, false, 5e4);
 }
 
 static void interruptions(void **state)
 {
     (void)state;
-    choose_best(with_interruptions, false);
+    choose_best(with_interruptions, false, 2e6);
 }
 
 /* Each round has another speed, for all candidates. */
 static void changing_machine(void **state)
 {
     (void)state;
-    choose_best(as_written, true);
+    choose_best(as_written, true, 2e5);
 }
 
 /* A round counts its slowest rank: a candidate that is fast for all but one of them is slow. */
@@ -307,6 +311,12 @@ static void slowest_rank_counts(void **state)
     assert_true(15 == ranks[0].contest->of[1].us.median);
     assert_int_equal(ranks[0].contest->chosen, 0);
     finish();
+}
+
+/* Rounds differ by far more than candidates. */
+static double with_much_noise(struct rank *rank, int candidate)
+{
+    return rank->world->costs[candidate] * between(&rank->random, 0.5, 2);
 }
 
 static void ties(void **state)
@@ -331,24 +341,92 @@ static void ties(void **state)
     }
 }
 
+/* Sure where each round says the same, and there were some; not where rounds differ by more than
+ * candidates. Nine rounds of the same sign come by chance once in 512 times. */
+static void confidence(void **state)
+{
+    (void)state;
+    prepare(2, 3, 50000, NULL);
+    static const double apart[] = {10.2, 10, 10.1};
+    memcpy(world.costs, apart, sizeof(apart));
+    assert_int_equal(run(), 0);
+    const int rounds = ranks[0].contest->of[0].rounds;
+    assert_true(ranks[0].contest->confidence == pow(1 - ldexp(1, -rounds), 2));
+    assert_false(ranks[0].contest->provisional);
+    finish();
+
+    prepare(1, 2, 220, NULL); /* a look; four repetitions fit, and then three rounds */
+    world.costs[0] = 12;
+    assert_int_equal(run(), 0);
+    assert_int_equal(ranks[0].contest->rounds, 3);
+    assert_true(ranks[0].contest->confidence == 1 - 1 / 8.0);
+    assert_true(ranks[0].contest->provisional);
+    finish();
+
+    prepare(1, 2, 50000, NULL);
+    world.cost = with_much_noise; /* the same in each run of this test */
+    assert_int_equal(run(), 0);
+    assert_true(ranks[0].contest->confidence > 0.1);
+    assert_true(ranks[0].contest->provisional);
+    finish();
+}
+
 /* ---- dropping ---- */
 
 static void slow_ones_are_dropped(void **state)
 {
     (void)state;
-    prepare(3, 5, 50000, NULL);
-    /* Never the first; after one batch; after two, when more is known; not at all. */
-    static const double costs[] = {100, 100, 13, 12, 10};
+    prepare(3, 7, 50000, NULL);
+    /* Never the first; after one round; after one batch; after two, when more is known; when it is
+     * known that it is no tie; not at all. */
+    static const double costs[] = {100, 100, 21, 13, 10.4, 10.2, 10};
     memcpy(world.costs, costs, sizeof(costs));
     assert_int_equal(run(), 0);
     const struct nicbarr_contestant *of = ranks[0].contest->of;
     assert_false(of[0].dropped);
-    assert_true(of[1].dropped && 3 == of[1].rounds && 100 == of[1].us.median);
-    assert_true(of[2].dropped && 6 == of[2].rounds);
-    assert_true(!of[3].dropped && of[3].rounds == of[0].rounds);
-    assert_true(!of[4].dropped && of[4].rounds == of[0].rounds && of[0].rounds > 6);
-    assert_int_equal(ranks[0].contest->chosen, 4);
+    assert_true(of[1].dropped && 1 == of[1].rounds && 100 == of[1].us.median);
+    assert_true(of[2].dropped && 3 == of[2].rounds);
+    assert_true(of[3].dropped && 6 == of[3].rounds);
+    assert_true(of[4].dropped && 12 == of[4].rounds);
+    assert_true(!of[5].dropped && of[5].rounds == of[0].rounds);
+    assert_true(!of[6].dropped && of[6].rounds == of[0].rounds && of[0].rounds > 12);
+    assert_int_equal(ranks[0].contest->chosen, 5);
     finish();
+}
+
+/* Candidates that take ten times the others' time do not use the budget up. */
+static void hopeless_ones(void **state)
+{
+    (void)state;
+    prepare(2, 20, 50000, NULL);
+    for (int c = 0; c < world.count; ++c) {
+        world.costs[c] = c % 2 ? 20 : 200;
+    }
+    assert_int_equal(run(), 0);
+    assert_in_range(ranks[0].contest->rounds, 18, ROUNDS);
+    assert_int_equal(ranks[0].contest->chosen, 1);
+    assert_false(ranks[0].contest->provisional);
+    finish();
+}
+
+/* One that was disturbed once, whenever that was, stays. */
+static double disturbed_once(struct rank *rank, int candidate)
+{
+    return 1 == candidate && rank->round == rank->world->victim ? 1e5 : 20.0 - candidate;
+}
+
+static void one_disturbance(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 12; ++round) {
+        prepare(2, 2, 2e6, NULL);
+        world.cost = disturbed_once;
+        world.victim = round;
+        assert_int_equal(run(), 0);
+        assert_false(ranks[0].contest->of[1].dropped);
+        assert_int_equal(ranks[0].contest->chosen, 1);
+        finish();
+    }
 }
 
 /* What was dropped while the machine was fast has better figures than all others then: it is out,
@@ -371,10 +449,9 @@ static void dropped_is_out(void **state)
 
 /* ---- the budget ---- */
 
-/* All candidates cost the same and none is dropped, so the rounds can be told beforehand: with 4 of
- * 10 us, calibration takes 4 * 4 * 10 us; a turn gets a 96th of the budget, 520 us, which is 52
- * repetitions; a batch takes 3 * 4 * 52 * 10 us; seven of them and the calibration end before
- * 50 ms, eight would not. */
+/* All candidates cost the same and none is dropped, so the rounds can be told beforehand. With 4 of
+ * 10 us the look takes 40 us; a turn gets a 96th of the budget, 520 us, which is 52 repetitions;
+ * 24 rounds of them end within 50 ms. A turn is begun if two repetitions more would fit. */
 static void budget(void **state)
 {
     (void)state;
@@ -384,20 +461,19 @@ static void budget(void **state)
         int repetitions, rounds;
         double spent_us;
     } cases[] = {
-        {4, 10, 0, 50000, 52, 21, 160 + 7 * 6240.0},
-        /* What went before counts. */
-        {4, 10, -20000, 50000, 52, 12, 20160 + 4 * 6240.0},
-        /* Nine rounds, as they fit into four budgets; and as they do not. */
-        {8, 300, 0, 50000, 4, 9, 9600 + 3 * 28800.0},
-        {8, 600, 0, 50000, 4, 9, 19200 + 3 * 57600.0},
-        {8, 640, 0, 50000, 4, 6, 20480 + 2 * 61440.0},
-        {8, 5000, 0, 50000, 4, 3, 160000 + 480000.0},
-        {4, 10, -180000, 50000, 52, 9, 180160 + 3 * 6240.0},
-        {4, 10, -190000, 50000, 52, 3, 190160 + 6240.0},
+        {4, 10, 0, 50000, 52, 24, 40 + 24 * 2080.0},
+        /* What went before counts: 14 rounds and a turn. */
+        {4, 10, -20000, 50000, 52, 14, 20040 + 14 * 2080 + 520.0},
+        {4, 10, -50000, 50000, 1, 0, 50000},
+        /* As many rounds as fit, though these are few. */
+        {8, 300, 0, 50000, 2, 9, 8 * 300 + 9 * 4800 + 6 * 600.0},
+        {8, 640, 0, 50000, 2, 4, 8 * 640 + 4 * 10240 + 2 * 1280.0},
+        {8, 5000, 0, 50000, 2, 0, 8 * 5000.0},
+        {8, 20000, 0, 50000, 1, 0, 3 * 20000.0},
         /* Neither budget nor clock moves: limits hold. */
-        {4, 10, 0, 0, 4, 3, 160 + 480.0},
-        {2, 1, 0, 1e12, 2000, 60, 8 + 60 * 4000.0},
-        {NICBARR_CONTESTANTS, 0, 0, 1, 4, 60, 0},
+        {4, 10, 0, 0, 1, 0, 0},
+        {2, 1, 0, 1e12, 2000, 60, 2 + 60 * 4000.0},
+        {NICBARR_CONTESTANTS, 0, 0, 1, 2, 60, 0},
         {NICBARR_CONTESTANTS, 0, 0, 1e12, 2000, 60, 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
@@ -408,15 +484,16 @@ static void budget(void **state)
         }
         assert_int_equal(run(), 0);
         const struct nicbarr_contest *contest = ranks[0].contest;
-        for (int c = 0; c < world.count; ++c) {
-            if (contest->of[c].rounds != cases[i].rounds ||
-                contest->of[c].repetitions != cases[i].repetitions) {
-                fail_msg("case %zu: %d rounds of %d", i, contest->of[c].rounds,
-                         contest->of[c].repetitions);
-            }
+        if (contest->rounds != cases[i].rounds ||
+            fabs(contest->spent_us - cases[i].spent_us) > 1e-3) {
+            fail_msg("case %zu: %d rounds in %g us", i, contest->rounds, contest->spent_us);
         }
-        assert_true(fabs(contest->spent_us - cases[i].spent_us) < 1e-3);
+        for (int c = 0; c < world.count; ++c) {
+            assert_int_equal(contest->of[c].rounds, cases[i].rounds);
+            assert_int_equal(contest->of[c].repetitions, cases[i].repetitions);
+        }
         assert_int_equal(contest->chosen, 0);
+        assert_true(contest->provisional == (cases[i].rounds < 9 || 0 == cases[i].cost_us));
         finish();
     }
 }
@@ -429,9 +506,30 @@ static void turns_are_alike(void **state)
     static const double costs[] = {10, 15, 0.1, 1e6};
     memcpy(world.costs, costs, sizeof(costs));
     assert_int_equal(run(), 0);
-    static const int repetitions[] = {100, 66, 2000, 4};
-    assert_memory_equal(ranks[0].repetitions, repetitions, sizeof(repetitions));
+    static const int repetitions[] = {100, 66, 2000, 1};
+    for (int c = 0; c < 4; ++c) {
+        assert_int_equal(ranks[0].contest->of[c].repetitions, repetitions[c]);
+    }
     finish();
+}
+
+/* Which portions there are: as many as the total allows, while the result is provisional. */
+static void portions(void **state)
+{
+    (void)state;
+    struct nicbarr_contest contest = {.count = 2, .provisional = true};
+    double sum = 0;
+    int portion = 0;
+    for (; nicbarr_contest_wants(&contest, portion); ++portion) {
+        sum += nicbarr_contest_portion_us(portion, 1000);
+    }
+    assert_true(NICBARR_CONTEST_TOTAL * 1000 == sum);
+    contest.provisional = false;
+    assert_true(nicbarr_contest_wants(&contest, 0));
+    assert_false(nicbarr_contest_wants(&contest, 1));
+    contest.provisional = true;
+    contest.rounds = ROUNDS;
+    assert_false(nicbarr_contest_wants(&contest, 1));
 }
 
 static void one_alone(void **state)
@@ -448,7 +546,7 @@ static void one_alone(void **state)
 
 /* ---- errors, and whatever else there may be ---- */
 
-/* Some ranks fail at some turn: all play that batch to its end and return the same error, one of
+/* Some ranks fail at some turn: all play that stretch to its end and return the same error, one of
  * those. */
 static void errors(void **state)
 {
@@ -466,9 +564,7 @@ static void errors(void **state)
         const int error = run();
         assert_in_range(abs(error), 1, failing);
         assert_int_equal(error, ranks[abs(error) - 1].error);
-        const int batches = (turn - 1 - count + 3 * count) / (3 * count); /* 0: calibration's */
-        assert_int_equal(ranks[0].turns, count + batches * 3 * count);
-        assert_int_equal(ranks[0].agrees, 1 + batches);
+        assert_in_range(ranks[0].turns, turn, turn + 3 * count);
         finish();
     }
 }
@@ -508,13 +604,16 @@ static void whatever_is_measured(void **state)
         assert_in_range(result->chosen, 0, world.count - 1);
         assert_false(chosen->dropped);
         assert_false(result->of[0].dropped);
+        assert_true(result->confidence >= 0 && result->confidence <= 1);
         for (int c = 0; c < world.count; ++c) {
             const struct nicbarr_contestant *one = &result->of[c];
             assert_in_range(one->rounds, 0, ROUNDS);
             assert_true(one->dropped ? one->rounds <= chosen->rounds
                                      : one->rounds == chosen->rounds);
-            assert_true(one->dropped || chosen->us.median <= 1.03 * one->us.median);
-            assert_true(one->dropped || c >= result->chosen || one->us.median > chosen->us.median);
+            if (result->rounds >= 9 && !one->dropped) {
+                assert_true(chosen->us.median <= 1.03 * one->us.median);
+                assert_true(c >= result->chosen || one->us.median > chosen->us.median);
+            }
         }
         finish();
     }
@@ -529,10 +628,14 @@ int main(void)
         cmocka_unit_test(changing_machine),
         cmocka_unit_test(slowest_rank_counts),
         cmocka_unit_test(ties),
+        cmocka_unit_test(confidence),
         cmocka_unit_test(slow_ones_are_dropped),
+        cmocka_unit_test(hopeless_ones),
+        cmocka_unit_test(one_disturbance),
         cmocka_unit_test(dropped_is_out),
         cmocka_unit_test(budget),
         cmocka_unit_test(turns_are_alike),
+        cmocka_unit_test(portions),
         cmocka_unit_test(one_alone),
         cmocka_unit_test(errors),
         cmocka_unit_test(agreement_fails),

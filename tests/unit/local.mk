@@ -12,7 +12,10 @@ unit_programs = \
     tests/unit/nics_test \
     tests/unit/hello_test \
     tests/unit/contest_test \
+    tests/unit/tuning_sim_test \
     tests/unit/cache_file_test \
+    tests/unit/evidence_test \
+    tests/unit/network_test \
     tests/unit/report_file_test \
     tests/unit/fits_test \
     tests/unit/options_test \
@@ -73,7 +76,7 @@ tests_unit_model_test_LDADD = $(unit_libs)
 
 tests_unit_statistics_test_SOURCES = tests/unit/statistics_test.c $(unit_common)
 tests_unit_statistics_test_CFLAGS = $(unit_cflags)
-tests_unit_statistics_test_LDADD = $(unit_libs)
+tests_unit_statistics_test_LDADD = $(unit_libs) -lm
 
 tests_unit_census_test_SOURCES = tests/unit/census_test.c $(unit_common)
 tests_unit_census_test_CFLAGS = $(unit_cflags)
@@ -95,10 +98,22 @@ tests_unit_contest_test_SOURCES = tests/unit/contest_test.c $(unit_common)
 tests_unit_contest_test_CFLAGS = $(unit_cflags)
 tests_unit_contest_test_LDADD = $(unit_libs) -lm
 
+tests_unit_tuning_sim_test_SOURCES = tests/unit/tuning_sim_test.c $(unit_common)
+tests_unit_tuning_sim_test_CFLAGS = $(unit_cflags)
+tests_unit_tuning_sim_test_LDADD = $(unit_libs) -lm
+
 tests_unit_cache_file_test_SOURCES = tests/unit/cache_file_test.c $(unit_common) \
     coll_nicbarr/cache_file.h coll_nicbarr/cache_file.c
 tests_unit_cache_file_test_CFLAGS = $(unit_cflags) $(JANSSON_CFLAGS)
 tests_unit_cache_file_test_LDADD = $(unit_libs) $(JANSSON_LIBS)
+
+tests_unit_evidence_test_SOURCES = tests/unit/evidence_test.c $(unit_common)
+tests_unit_evidence_test_CFLAGS = $(unit_cflags)
+tests_unit_evidence_test_LDADD = $(unit_libs) -lm
+
+tests_unit_network_test_SOURCES = tests/unit/network_test.c $(unit_common)
+tests_unit_network_test_CFLAGS = $(unit_cflags)
+tests_unit_network_test_LDADD = $(unit_libs)
 
 tests_unit_report_file_test_SOURCES = tests/unit/report_file_test.c $(unit_common) \
     coll_nicbarr/report_file.h coll_nicbarr/report_file.c

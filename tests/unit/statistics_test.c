@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Medians and quartiles against hand-computed ones. Invariant: the q-quantile of n samples is the
- * value at position q (n - 1) of the sorted samples, interpolated between its neighbours.
+ * value at position q (n - 1) of the sorted samples, interpolated between its neighbours. The rank
+ * test says the share of all ways to give the differences signs that speak no less clearly.
  */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
+#include <math.h>
 #include <stdlib.h>
 #include <cmocka.h>
 
@@ -62,12 +64,120 @@ static void any_order(void **state)
     }
 }
 
+/* ---- the rank test ---- */
+
+/* Pairs whose ratio is 1 + step / 64 or its inverse: so differences of the same step are equal, to
+ * the last bit, for powers of two that both sides are multiplied by. */
+static void make_pair(int step, bool positive, double scale, double *left, double *right)
+{
+    *left = scale * (positive ? 64 + step : 64);
+    *right = scale * (positive ? 64 : 64 + step);
+}
+
+/* Twice the rank of steps[i], as the definition has it: who is less, and half of who is equal. */
+static int twice_rank(const int *steps, int count, int i)
+{
+    int rank = 1;
+    for (int j = 0; j < count; ++j) {
+        rank += steps[j] < steps[i] ? 2 : steps[j] == steps[i] ? 1 : 0;
+    }
+    return rank;
+}
+
+/* For all signs that these steps may have, the test is what counting all of them says. */
+static void enumerate(const int *steps, int count, uint64_t *random)
+{
+    static int sum[1 << 10];
+    for (int signs = 0; signs < 1 << count; ++signs) {
+        sum[signs] = 0;
+        for (int i = 0; i < count; ++i) {
+            sum[signs] += signs >> i & 1 ? twice_rank(steps, count, i) : 0;
+        }
+    }
+    for (int signs = 0; signs < 1 << count; ++signs) {
+        double left[12], right[12];
+        int pairs = 0, as_clear = 0;
+        for (int i = 0; i < count; ++i) {
+            make_pair(steps[i], signs >> i & 1, 1 << crew_below(random, 8), &left[pairs],
+                      &right[pairs]);
+            ++pairs;
+        }
+        if (0 == crew_below(random, 2)) { /* it says nothing, and changes nothing */
+            left[pairs] = right[pairs] = 5;
+            ++pairs;
+        }
+        for (int other = 0; other < 1 << count; ++other) {
+            as_clear += sum[other] <= sum[signs];
+        }
+        const double expected = (double)as_clear / (1 << count);
+        const double is = nicbarr_rank_test(left, right, (size_t)pairs, 1);
+        if (fabs(is - expected) > 1e-12) {
+            fail_msg("%d pairs, signs %x: %g instead of %g", count, signs, is, expected);
+        }
+    }
+}
+
+static void all_signs(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed();
+    const int apart[] = {3, 9, 1, 4, 20, 8, 17, 2, 30}, equal[] = {5, 5, 5, 5, 5, 5, 5, 5, 5};
+    for (int count = 0; count <= 9; ++count) {
+        enumerate(apart, count, &random);
+        enumerate(equal, count, &random);
+    }
+    for (int round = 0; round < 100; ++round) {
+        int steps[8];
+        for (int i = 0; i < 8; ++i) {
+            steps[i] = 1 + (int)crew_below(&random, 6);
+        }
+        enumerate(steps, 8, &random);
+    }
+}
+
+/* The factor moves where no difference is. All pairs on one side: one of 2^n ways. */
+static void factor(void **state)
+{
+    (void)state;
+    double left[NICBARR_PAIRS], right[NICBARR_PAIRS];
+    for (int i = 0; i < NICBARR_PAIRS; ++i) {
+        right[i] = 1 + i;
+        left[i] = (1.02 + 0.0001 * i) * right[i];
+    }
+    for (size_t count = 1; count <= NICBARR_PAIRS; ++count) {
+        assert_true(1 == nicbarr_rank_test(left, right, count, 1));
+        assert_true(ldexp(1, -(int)count) == nicbarr_rank_test(left, right, count, 1.03));
+    }
+    assert_true(1 == nicbarr_rank_test(left, right, 0, 1));
+    assert_true(1 == nicbarr_rank_test(left, left, NICBARR_PAIRS, 1));
+}
+
+/* Where there is no difference, a chance of p or less is seen with at most that chance; and with
+ * many pairs, whose sums are many, hardly less seldom. */
+static void false_alarms(void **state)
+{
+    (void)state;
+    enum { TRIALS = 4000 };
+    uint64_t random = crew_seed();
+    int alarms = 0;
+    for (int trial = 0; trial < TRIALS; ++trial) {
+        double left[NICBARR_PAIRS], right[NICBARR_PAIRS];
+        for (int i = 0; i < NICBARR_PAIRS; ++i) {
+            left[i] = 1.0 / (1 + crew_below(&random, 1 << 30)); /* with a heavy tail */
+            right[i] = 1.0 / (1 + crew_below(&random, 1 << 30));
+        }
+        alarms += nicbarr_rank_test(left, right, NICBARR_PAIRS, 1) <= 0.05;
+    }
+    assert_in_range(alarms, 120, 280); /* 200 expected: six standard deviations */
+}
+
 int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hand_computed),
-        cmocka_unit_test(any_order),
+        cmocka_unit_test(hand_computed), cmocka_unit_test(any_order),
+        cmocka_unit_test(all_signs),     cmocka_unit_test(factor),
+        cmocka_unit_test(false_alarms),
     };
     return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);
 }

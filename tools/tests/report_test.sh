@@ -67,7 +67,9 @@ report "$here/across.json"
 works "a report across nodes" '^    raw limits +19\.7 us: to 1 node and back, soft NIC$' \
     '^ +35\.2 us: to 2 nodes and back, soft NIC$' '^ +4\.19 us: to 1 node and back, kernel NIC$' \
     '^    >  tree:2@kernel +19\.0 +18\.0 +51\.6 +5\.49 x +7\.1 +3  chosen$' \
-    '^       tree:2 +46\.0 .* 35\.2 +3$' '^       openmpi +104\.4 .* - +3 '
+    '^       tree:2 +46\.0 .* 35\.2 +3$' '^       openmpi +104\.4 .* - +3 ' \
+    '^    confidence +62 %; the choice is provisional' \
+    '^    machine +load 41\.2; a process lost its processor 312 times meanwhile$'
 grep -q 'one process to the next' out
 verdict $((1 - $?)) "what is not measured there is not shown"
 report "$here/shared.json"
@@ -75,7 +77,7 @@ works "a report of several communicators" '^\[3\]' '30 communicators'
 report "$here/collectives.json"
 works "a report of collectives that carry data" \
     '^    MPI_Allreduce    112  exchange       2\.25        9\.00  4\.00 x  measured$' \
-    '^    MPI_Allreduce    512  openmpi        12\.5        10\.0  0\.80 x  measured$' \
+    '^    MPI_Allreduce    512  openmpi        12\.5        10\.0  0\.80 x  measured, provisional \(25 %\)$' \
     '^    MPI_Bcast   1048576  ring            -           -     -  parameter$' \
     '^    MPI_Allreduce   4096  openmpi +- +- +-  same shape, 12 communicators$' \
     '^\[4\] no barriers$' '^    exchange +everybody writes' '^    ring +one writes' \
@@ -224,6 +226,14 @@ for field in communicator processes communicators collective bytes choice source
         sed "/\"collectives\": \[/,\$$change" "$here/collectives.json" >bad.json
         refuses_bad "a collective after $change" "collectives\[0\]\..*$field is"
     done
+done
+for field in provisional load involuntary_switches; do
+    sed "s/\"$field\":/\"x\":/" "$here/across.json" >bad.json
+    refuses_bad "confidence without $field" "communicators\[0\]\.$field is missing"
+done
+for value in -0.5 1.5 '""' null; do
+    sed "s/\"confidence\": .*/\"confidence\": $value,/" "$here/across.json" >bad.json
+    refuses_bad "a confidence of $value" 'communicators\[0\]\.confidence is not a number, or out of range'
 done
 for value in 3 '{}' null; do
     sed "s/\"collectives\": \[/\"collectives\": $value, \"x\": [/" "$here/collectives.json" >bad.json

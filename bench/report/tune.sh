@@ -1,0 +1,185 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What `nicbarr tune` runs: jobs of nicbarr_bench of each shape that is asked for, in which nicbarr measures its
+# algorithms thoroughly and adds what it finds to a tuning cache (docs/tuning-cache.md); then a table of what was chosen.
+#
+# Nothing is read from the cache meanwhile, so each job measures for itself. All shapes are measured once, then all of
+# them again: a minute in which the machine was busy spoils one time of several, not all of one shape.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+
+usage() {
+    cat << END
+Usage: nicbarr tune --write FILE [OPTION...] [-- MPIRUN-OPTION...]
+Measures which algorithms are best on this machine, or on several hosts, and writes
+that into FILE, a tuning cache for all jobs that come: coll_nicbarr_cache FILE,
+or auto,FILE. What FILE has from before stays. The machine should be idle.
+
+  --write FILE       where it goes; its folder must be there
+  --per-host LIST    processes on a host, such as 1,2,16 (default 2, 4, 8... and as
+                     many as there are processors; on several hosts: 1 and these)
+  --hosts LIST       on these hosts, such as node1,node2 (default: on this one alone)
+  --nodes LIST       on so many of them (default all)
+  --only LIST        these collectives only, of
+                     ${operations[*]}
+  --times N          measure each N times (default 5)
+  --budget MS        milliseconds to measure one thing once (default 1000)
+  --help             this text
+END
+}
+
+command_name='nicbarr tune'
+# shellcheck source=bench/report/command.sh
+. "$here/command.sh"
+
+# The collectives, and from which to which size they are measured: bytes of all ranks together, or of the message.
+declare -A sizes=([barrier]='' [allreduce]=32:4096 [reduce]=32:4096 [allgather]=32:4096 [gather]=32:4096
+    [bcast]=32:1048576 [scatter]=32:1048576)
+operations=(barrier allreduce bcast reduce allgather gather scatter)
+
+# ---- the command line
+file='' per_host=() hosts=() nodes=() times=5 budget=1000 more=()
+list() { # VALUE: as words
+    IFS=, read -ra words <<< "$1"
+    [ ${#words[@]} -gt 0 ] || bad "$option wants a list, such as 2,4"
+}
+numbers() { # VALUE MOST
+    local word
+    list "$1"
+    for word in "${words[@]}"; do number "$word" 1 "$2" "$option"; done
+}
+while [ $# -gt 0 ]; do
+    option=$1
+    case $option in
+        --write | --per-host | --hosts | --nodes | --only | --times | --budget)
+            [ $# -ge 2 ] || bad "$option wants a value"
+            shift ;;
+    esac
+    case $option in
+        --write) file=$1 ;;
+        --per-host) numbers "$1" 1000; per_host=("${words[@]}") ;;
+        --nodes) numbers "$1" 100000; nodes=("${words[@]}") ;;
+        --hosts) list "$1"; hosts=("${words[@]}") ;;
+        --only)
+            list "$1"
+            for one in "${words[@]}"; do
+                [[ -v sizes[$one] ]] || bad "there is no collective '$one'"
+            done
+            operations=("${words[@]}") ;;
+        --times) number "$1" 1 8 "$option"; times=$1 ;;
+        --budget) number "$1" 1 60000 "$option"; budget=$1 ;;
+        --help) usage; exit 0 ;;
+        --) shift; more=("$@"); break ;;
+        *) bad "what is '$option'?" ;;
+    esac
+    shift
+done
+[ -n "$file" ] || bad "where shall it go? --write FILE"
+case $file in
+    *,*) bad "the file's name must have no comma" ;;
+    auto | none | anew) file=./$file ;;
+esac
+[ ${#hosts[@]} -gt 0 ] || [ ${#nodes[@]} -eq 0 ] || bad "--nodes is for --hosts"
+[ ${#nodes[@]} -gt 0 ] || nodes=($((${#hosts[@]} > 0 ? ${#hosts[@]} : 1)))
+for count in "${nodes[@]}"; do
+    [ "$count" -le $((${#hosts[@]} > 0 ? ${#hosts[@]} : 1)) ] || bad "there are not $count hosts in --hosts"
+done
+if [ ${#per_host[@]} -eq 0 ]; then
+    processors=$(nproc)
+    [ ${#hosts[@]} -eq 0 ] || per_host=(1)
+    for ((count = 2; count < processors; count *= 2)); do per_host+=("$count"); done
+    per_host+=("$processors")
+fi
+
+# ---- what it takes
+need mpirun:openmpi-bin awk:mawk
+command -v nicbarr_bench > /dev/null ||
+    fail "there is no nicbarr_bench in the PATH; source env.sh of your nicbarr (PREFIX/share/nicbarr/env.sh)"
+[ -n "$(ompi_info --parsable --param coll nicbarr 2> /dev/null)" ] ||
+    fail "Open MPI does not find the component nicbarr; source env.sh (PREFIX/share/nicbarr/env.sh)"
+folder=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "there is no folder for '$file'"
+file=$folder/$(basename -- "$file")
+[ ! -e "$file" ] || [ -w "$file" ] || fail "'$file' cannot be written"
+[ -w "$folder" ] || fail "'$folder' cannot be written"
+# shellcheck source=ompi/jobs.sh
+. "$top/ompi/jobs.sh"
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# ---- the jobs
+shapes=()
+for count in "${nodes[@]}"; do
+    for each in "${per_host[@]}"; do
+        [ $((count * each)) -lt 2 ] || shapes+=("$count $each")
+    done
+done
+[ ${#shapes[@]} -gt 0 ] || fail "nothing to measure: one process alone has nobody to wait for"
+
+job() { # HOSTS PROCESSES-ON-EACH OPERATION: lines of nicbarr
+    local processes=$(($1 * $2)) where=() size=() low=${sizes[$3]%:*} high=${sizes[$3]#*:} host
+    for host in "${hosts[@]:0:$1}"; do where+=("$host:$2"); done
+    [ ${#hosts[@]} -eq 0 ] || where=(--host "$(IFS=,; echo "${where[*]}")" --map-by "ppr:$2:node")
+    case $3 in
+        barrier) ;;
+        allgather | gather | scatter) # (its sizes are those of one process's part)
+            low=$((low / processes)) high=$((high / processes))
+            size=(-m "$((low > 1 ? low : 1)):$((high > 1 ? high : 1))") ;;
+        *) size=(-m "$low:$high") ;;
+    esac
+    mpirun -np "$processes" "${where[@]}" "${more[@]}" --mca coll_nicbarr_cache "anew,$file" \
+        --mca coll_nicbarr_tune_budget "$budget" --mca coll_nicbarr_tune_after 20 \
+        --mca coll_nicbarr_verbose 1 nicbarr_bench "$3" "${size[@]}" -c 1 -i 1 -x 60 --no-validation
+}
+
+say() { # LINE: over the one before, where somebody looks
+    if [ -t 2 ]; then printf '\r\033[K%s' "$1" >&2; else echo "$1" >&2; fi
+}
+all=$((${#shapes[@]} * ${#operations[@]} * times)) began=$SECONDS finished=0 failed=0 left='a while'
+echo "${#shapes[@]} shapes, ${#operations[@]} collectives, $times times each: $all jobs; into $file" >&2
+for ((time = 1; time <= times; ++time)); do
+    for shape in "${shapes[@]}"; do
+        read -r count each <<< "$shape"
+        for operation in "${operations[@]}"; do
+            say "[$((finished + 1))/$all] $operation, $each processes on each of $count hosts; $left to go"
+            if ! job "$count" "$each" "$operation" < /dev/null > "$scratch/out" 2>&1; then
+                failed=$((failed + 1))
+                say "$operation, $each processes on each of $count hosts: the job failed, and is left out:"
+                { echo; tail -n 5 "$scratch/out"; } >&2
+            fi
+            grep -h 'nicbarr: ' "$scratch/out" >> "$scratch/lines"
+            finished=$((finished + 1))
+            left=$(clock $(((SECONDS - began) * (all - finished) / finished)))
+        done
+    done
+done
+say "$finished jobs in $(clock $((SECONDS - began)))"
+[ ! -t 2 ] || echo >&2
+
+# ---- the table: from lines "...nicbarr: WHAT on COMMUNICATOR, N processes on WHERE: CHOICE (measured, T us; ...: T us)"
+grep 'tuning cache' "$scratch/lines" | sed 's/.*nicbarr: //' | sort -u >&2
+sed -nE 's/.*nicbarr: (MPI_[A-Za-z]*( \(user\))?( up to [0-9]+ bytes)?) on .*, ([0-9]+ processes on [a-z0-9]+ nodes?): ([^ ]+) \(measured, ([0-9.]+) us.*own: ([0-9.]+) us.*/\4\t\1\t\5\t\6\t\7/p' \
+    "$scratch/lines" | awk -F '\t' '
+    {
+        row = $1 FS $2
+        if (!(row in seen)) { order[++rows] = row }
+        seen[row]++
+        if (!((row, $3) in chosen)) { names[row] = names[row] FS $3 }
+        chosen[row, $3]++
+        ours[row] += log($4 + 1e-3)
+        own[row] += log($5 + 1e-3)
+    }
+    END {
+        for (r = 1; r <= rows; ++r) {
+            row = order[r]
+            split(row, is, FS)
+            if (is[1] != shape) { shape = is[1]; printf "%s%s\n", (r > 1 ? "\n" : ""), shape }
+            split(substr(names[row], 2), list, FS)
+            best = ""
+            for (n in list) { if (best == "" || chosen[row, list[n]] > chosen[row, best]) best = list[n] }
+            printf "  %-34s %-22s %d of %d %12.3f us, Open MPI %12.3f us\n", is[2], best,
+                chosen[row, best], seen[row], exp(ours[row] / seen[row]), exp(own[row] / seen[row])
+        }
+        exit rows == 0
+    }' || fail "nothing was measured; one of the jobs says why: mpirun -np 2 --mca coll_nicbarr_verbose 1 nicbarr_bench"
+[ "$failed" = 0 ]

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What follows from several jobs' measurements (coll_nicbarr/evidence.c). Invariants. One
+ * measurement alone gives its contest's choice and confidence. A wrong one is outvoted by right
+ * ones, and until then nobody is sure. What is old weighs less, and is not sure for ever. Weighing
+ * does not depend on the speed of the machines, nor on the order of the measurements.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "coll_nicbarr/evidence.h"
+#include "tests/unit/crew.h"
+
+enum { DAY = 86400, HALF = NICBARR_EVIDENCE_DAYS * DAY, NOW = 2000000000 };
+static const char *const names[] = {"openmpi", "flags:4", "pairwise", "tree:4"};
+enum { NAMES = sizeof(names) / sizeof(names[0]) };
+
+static struct nicbarr_evidence evidence;
+static struct nicbarr_finding finding;
+
+/* Add a measurement; figures of 0 were not measured. */
+static void add(int64_t age, double confidence, uint32_t rounds, const double us[NAMES])
+{
+    struct nicbarr_measurement *m = &evidence.of[evidence.count++];
+    *m = (struct nicbarr_measurement){.when = NOW - age, .confidence = confidence};
+    for (uint32_t n = 0; n < NAMES; ++n) {
+        if (us[n] > 0) {
+            strcpy(m->of[m->count].name, names[n]);
+            m->of[m->count].rounds = rounds;
+            m->of[m->count++].us = (struct nicbarr_quartiles){us[n] / 2, us[n], 2 * us[n]};
+        }
+    }
+}
+
+static const double tree_best[NAMES] = {200, 180, 268, 150},
+                    pairwise_best[NAMES] = {100, 90, 60, 85};
+
+static void weigh(const char *name, bool sure)
+{
+    assert_true(nicbarr_evidence_weigh(&evidence, NOW, &finding));
+    assert_string_equal(finding.name, name);
+    assert_true(finding.confidence >= 0 && finding.confidence <= 1);
+    assert_int_equal(finding.sure, sure);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    evidence.count = 0;
+    return 0;
+}
+
+static bool close_to(double a, double b)
+{
+    return fabs(a - b) < 1e-9;
+}
+
+static void weights(void **state)
+{
+    (void)state;
+    assert_true(close_to(nicbarr_evidence_weight(NOW, NOW), 1));
+    assert_true(close_to(nicbarr_evidence_weight(NOW - HALF, NOW), 0.5));
+    assert_true(close_to(nicbarr_evidence_weight(NOW - 2 * HALF, NOW), 0.25));
+    assert_true(close_to(nicbarr_evidence_weight(NOW + HALF, NOW), 0.5)); /* a wrong clock */
+    assert_true(0 ==
+                nicbarr_evidence_weight(NOW - (int64_t)HALF * NICBARR_EVIDENCE_FORGOTTEN, NOW));
+    assert_true(0 == nicbarr_evidence_weight(INT64_MIN, INT64_MAX));
+}
+
+static void nothing(void **state)
+{
+    (void)state;
+    assert_false(nicbarr_evidence_weigh(&evidence, NOW, &finding));
+    add((int64_t)HALF * NICBARR_EVIDENCE_FORGOTTEN, 1, 9, tree_best);
+    assert_false(nicbarr_evidence_weigh(&evidence, NOW, &finding));
+}
+
+/* Alone it says what its contest said; but nobody is believed quite. */
+static void alone(void **state)
+{
+    static const double said[] = {0, 0.5, 0.9, 0.94, 0.96, 0.99, 1};
+    static const double heard[] = {0.5, 0.5, 0.9, 0.94, 0.96, 0.99, 0.99};
+    (void)state;
+    for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); ++i) {
+        evidence.count = 0;
+        add(0, said[i], 9, tree_best);
+        weigh("tree:4", heard[i] >= NICBARR_CONTEST_SURE);
+        assert_true(close_to(finding.confidence, heard[i]));
+    }
+}
+
+/* The simplest within 3 % of the best. */
+static void simplest(void **state)
+{
+    (void)state;
+    add(0, 1, 9, (double[]){103.1, 102.9, 101, 100});
+    weigh("flags:4", true);
+    add(0, 1, 9, (double[]){103.1, 103.3, 101, 100});
+    weigh("pairwise", true);
+}
+
+static void dropped(void **state)
+{
+    (void)state;
+    add(0, 1, 9, tree_best); /* the machine became slower when this one had been dropped */
+    evidence.of[0].of[1].rounds = 3;
+    evidence.of[0].of[1].us.median = 10;
+    weigh("tree:4", true);
+}
+
+/* Choices that were made in a bad minute. */
+static void outvoted(void **state)
+{
+    (void)state;
+    add(10 * DAY, 1, 9, pairwise_best);
+    weigh("pairwise", true);
+    add(5 * DAY, 1, 60, tree_best);
+    weigh("tree:4", false); /* two jobs say different things */
+    add(1 * DAY, 1, 60, tree_best);
+    weigh("tree:4", true);
+}
+
+/* Jobs that were never sure, but find the same each time. */
+static void together(void **state)
+{
+    (void)state;
+    add(0, 0.875, 3, tree_best);
+    weigh("tree:4", false);
+    add(0, 0.875, 3, tree_best);
+    weigh("tree:4", true);
+    add(0, 0.875, 3, pairwise_best);
+    weigh("tree:4", false);
+}
+
+static void aged(void **state)
+{
+    (void)state;
+    add(HALF / 2, 1, 9, tree_best);
+    weigh("tree:4", true);
+    evidence.count = 0;
+    add(HALF, 1, 9, tree_best);
+    weigh("tree:4", false);
+    add(HALF, 1, 9, tree_best); /* two jobs' lasts longer */
+    weigh("tree:4", true);
+    evidence.count = 0;
+    for (int i = 0; i < 8; ++i) { /* and that of an administrator's eight: more than a year */
+        add(3 * (int64_t)HALF, 1, 9, tree_best);
+    }
+    weigh("tree:4", true);
+    add(0, 1, 27, pairwise_best); /* what is new weighs more */
+    weigh("pairwise", false);
+}
+
+/* A candidate that few have looked at is not taken for it, whatever they say. */
+static void seldom_seen(void **state)
+{
+    (void)state;
+    add(0, 1, 60, (double[]){200, 180, 0, 150});
+    add(0, 1, 9, (double[]){200, 180, 20, 150});
+    weigh("tree:4", false);
+    add(0, 1, 60, (double[]){200, 180, 20, 150});
+    weigh("pairwise", true);
+}
+
+/* Neither speeds nor the order count. (Numbers are random, but the best is apart from the rest.) */
+static void invariances(void **state)
+{
+    uint64_t random = crew_seed();
+    (void)state;
+    for (int trial = 0; trial < 2000; ++trial) {
+        evidence.count = 0;
+        const uint32_t count = 1 + crew_below(&random, NICBARR_EVIDENCE_MOST);
+        for (uint32_t i = 0; i < count; ++i) {
+            double us[NAMES];
+            for (uint32_t n = 0; n < NAMES; ++n) {
+                us[n] = 1 + crew_below(&random, 1000);
+            }
+            add(crew_below(&random, 2 * HALF), crew_below(&random, 101) / 100.0,
+                3 * (1 + crew_below(&random, 20)), us);
+        }
+        assert_true(nicbarr_evidence_weigh(&evidence, NOW, &finding));
+        const struct nicbarr_finding before = finding;
+        for (uint32_t i = 0; i < count; ++i) {
+            struct nicbarr_measurement *one = &evidence.of[i];
+            struct nicbarr_measurement *other = &evidence.of[crew_below(&random, count)];
+            const struct nicbarr_measurement kept = *one;
+            *one = *other;
+            *other = kept;
+            for (uint32_t n = 0; n < one->count; ++n) {
+                one->of[n].us.median *= 2; /* exact */
+            }
+        }
+        assert_true(nicbarr_evidence_weigh(&evidence, NOW, &finding));
+        assert_string_equal(finding.name, before.name);
+        assert_true(close_to(finding.confidence, before.confidence));
+    }
+}
+
+int main(void)
+{
+    crew_watchdog();
+#define TEST(name) cmocka_unit_test_setup(name, begin)
+    const struct CMUnitTest tests[] = {
+        TEST(weights),  TEST(nothing),  TEST(alone), TEST(simplest),    TEST(dropped),
+        TEST(outvoted), TEST(together), TEST(aged),  TEST(seldom_seen), TEST(invariances),
+    };
+    return cmocka_run_group_tests_name("evidence", tests, NULL, NULL);
+}

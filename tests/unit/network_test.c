@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What network a host has (coll_nicbarr/network.c), read from folders that look like the kernel's.
+ * Invariant: the fastest real interface that is up is named, a software one only where there is no
+ * real one, and whatever is missing or garbled is no network, or one of unknown speed.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "coll_nicbarr/network.h"
+#include "tests/unit/crew.h"
+
+static char system_folder[200];
+
+/* Write a file, and make the folders that lead to it. */
+static void put(const char *name, const char *text)
+{
+    char path[500];
+    snprintf(path, sizeof(path), "%s/%s", system_folder, name);
+    for (char *slash = strchr(path + strlen(system_folder) + 1, '/'); NULL != slash;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0700);
+        *slash = '/';
+    }
+    crew_file_write(path, text, strlen(text));
+}
+
+static void put_interface(const char *name, bool real, const char *state, const char *type,
+                          const char *speed)
+{
+    char file[100];
+    snprintf(file, sizeof(file), "class/net/%s/operstate", name);
+    put(file, state);
+    snprintf(file, sizeof(file), "class/net/%s/type", name);
+    put(file, type);
+    snprintf(file, sizeof(file), "class/net/%s/speed", name);
+    put(file, speed);
+    if (real) {
+        snprintf(file, sizeof(file), "class/net/%s/device", name);
+        put(file, "");
+    }
+}
+
+static void expect(const char *wanted)
+{
+    char text[NICBARR_NETWORK_TEXT];
+    assert_string_equal(nicbarr_network_name(system_folder, text), wanted);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    crew_folder_make(system_folder, sizeof(system_folder));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    char command[300];
+    (void)state;
+    snprintf(command, sizeof(command), "rm -r '%s'", system_folder);
+    return system(command);
+}
+
+static void interfaces(void **state)
+{
+    (void)state;
+    expect("no network");
+    put_interface("lo", false, "unknown\n", "772\n", "");
+    put_interface("eth9", true, "down\n", "1\n", "400000\n");
+    put_interface("wwan0", true, "up\n", "519\n", "400000\n");
+    expect("no network");
+    put_interface("veth1", false, "up\n", "1\n", "10000\n");
+    put_interface("veth2", false, "up\n", "1\n", "1000\n");
+    expect("Ethernet at 10000 Mb/s");
+    put_interface("eth0", true, "up\n", "1\n", "-1\n"); /* a virtual machine's */
+    expect("Ethernet at unknown speed");
+    put_interface("eth1", true, "up\n", "1\n", "garbage\n");
+    expect("Ethernet at unknown speed");
+    put_interface("eth2", true, "up\n", "1\n", "1000\n");
+    expect("Ethernet at 1000 Mb/s");
+    put_interface("ib0", true, "up\n", "32\n", "56000\n");
+    expect("InfiniBand at 56000 Mb/s");
+}
+
+static void rdma_devices(void **state)
+{
+    (void)state;
+    put_interface("eth0", true, "up\n", "1\n", "25000\n");
+    put("class/infiniband/mlx5_0/ports/1/rate", "2.5 Gb/sec (1X SDR)\n");
+    put("class/infiniband/mlx5_1/ports/1/rate", "25 Gb/sec (1X EDR)\n");
+    put("class/infiniband/mlx5_2/ports/1/rate", "");
+    expect("Ethernet at 25000 Mb/s, RDMA at 25 Gb/sec (1X EDR)");
+}
+
+/* Of this very machine, whatever it has. */
+static void this_machine(void **state)
+{
+    char text[NICBARR_NETWORK_TEXT], again[NICBARR_NETWORK_TEXT];
+    (void)state;
+    assert_string_equal(nicbarr_network_name("/sys", text), nicbarr_network_name("/sys", again));
+    assert_string_not_equal(text, "");
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(interfaces, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rdma_devices, set_up, tear_down),
+        cmocka_unit_test(this_machine),
+    };
+    return cmocka_run_group_tests_name("network", tests, NULL, NULL);
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tuning, from the first portion of its contest (coll_nicbarr/contest.c) to the last, on simulated
+ * machines that make it hard. Nothing here depends on the machine that tests: each seed is one
+ * course of events.
+ *
+ * A machine says what a turn costs each rank: what the candidate really costs, times noise, and
+ * what disturbs it. All ranks set off together, so the machine's clock goes on by the slowest one's
+ * turn.
+ *
+ * Ranks run one after the other. The first one has the machine work out what all of them see, and
+ * agrees for all. The others play the same again with figures of their own, and are told what was
+ * agreed. Invariants: each of them plays the same turns, agrees as often, and comes to the same
+ * result. What is chosen in the end is hardly ever worse than the best. Budgets are kept.
+ *
+ * The seeds are always the same, so that figures that come from chance cannot fail by chance.
+ * NICBARR_SEEDS says how many each machine gets, NICBARR_FIRST_SEED where they begin.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "coll_nicbarr/contest.h"
+#include "tests/unit/crew.h"
+
+enum { RANKS = 4, MOST_EVENTS = 20000, SEEDS = 200 };
+
+static const double budget_us = 50000, pause_us = 200000;
+
+/* ---- machines ---- */
+
+struct machine {
+    uint64_t random;
+    double clock_us;
+    int count;
+    double costs[NICBARR_CONTESTANTS];
+    /* Which troubles it has: */
+    double spikes_per_us, spike_us; /* of one rank; their sizes have no bound */
+    double speed_period_us;         /* 0: none; half of it the machine takes twice the time */
+    double slow_rank;               /* a factor; 1: none */
+    double load_us;                 /* mean time that a load lasts, and stays away; 0: none */
+    bool loaded;
+    double load_changes_us;
+};
+
+static double uniform(uint64_t *random) /* above 0, below 1 */
+{
+    return (crew_below(random, 1 << 30) + 0.5) / (1 << 30);
+}
+
+static double exponential(uint64_t *random, double mean)
+{
+    return -mean * log(uniform(random));
+}
+
+static double bell(uint64_t *random) /* normal, mean 0, deviation 1 */
+{
+    return sqrt(exponential(random, 2)) * cos(2 * M_PI * uniform(random));
+}
+
+/* Costs from 1 to 10 times that of the best. Of the first two in each four one is the best. */
+static void make_machine(struct machine *machine, uint64_t seed)
+{
+    *machine = (struct machine){.random = seed, .slow_rank = 1};
+    uint64_t *random = &machine->random;
+    machine->count = 2 + (int)crew_below(random, 19);
+    const double best_us = 2 * pow(100, uniform(random)); /* to 200 us */
+    const int best = (int)crew_below(random, (uint32_t)machine->count);
+    for (int c = 0; c < machine->count; ++c) {
+        machine->costs[c] = c == best ? best_us : best_us * pow(10, uniform(random));
+    }
+    machine->spikes_per_us = 2e-5;
+    machine->spike_us = 20;
+}
+
+static void heavy_tails(struct machine *machine)
+{
+    machine->spikes_per_us = 2e-4;
+    machine->spike_us = 50;
+}
+
+static void changing_speed(struct machine *machine)
+{
+    machine->speed_period_us = 2e6;
+}
+
+static void changing_speed_fast(struct machine *machine)
+{
+    machine->speed_period_us = 10e3;
+}
+
+static void slow_rank(struct machine *machine)
+{
+    machine->slow_rank = 1.7;
+}
+
+static void load(struct machine *machine)
+{
+    machine->load_us = 30e3;
+}
+
+/* Two that are best, within 2 %, and all others at least 30 % behind. */
+static void close_ones(struct machine *machine)
+{
+    double best_us = machine->costs[0];
+    for (int c = 1; c < machine->count; ++c) {
+        best_us = fmin(best_us, machine->costs[c]);
+    }
+    const int one = (int)crew_below(&machine->random, (uint32_t)machine->count);
+    const int other = (one + 1) % machine->count;
+    for (int c = 0; c < machine->count; ++c) {
+        machine->costs[c] = fmax(machine->costs[c], 1.3 * best_us);
+    }
+    machine->costs[one] = best_us;
+    machine->costs[other] = best_us * (1 + 0.02 * uniform(&machine->random));
+}
+
+/* What a turn takes from now on, a repetition, as each rank sees it. */
+static void turn_of_all(struct machine *machine, int candidate, int repetitions, double us[RANKS])
+{
+    uint64_t *random = &machine->random;
+    while (machine->load_us > 0 && machine->clock_us > machine->load_changes_us) {
+        machine->loaded = !machine->loaded;
+        machine->load_changes_us += exponential(random, machine->load_us);
+    }
+    const bool slow =
+        machine->speed_period_us > 0 &&
+        fmod(machine->clock_us, machine->speed_period_us) > machine->speed_period_us / 2;
+    const double base_us = machine->costs[candidate] * (slow ? 2 : 1) * (machine->loaded ? 3 : 1);
+    const double length_us = base_us * (repetitions + 2);
+    double slowest = 0;
+    for (int r = 0; r < RANKS; ++r) {
+        double sum = base_us * repetitions * (1 + 0.02 * fabs(bell(random)));
+        sum *= r == RANKS - 1 ? machine->slow_rank : 1;
+        for (double at = exponential(random, 1 / machine->spikes_per_us); at < length_us;
+             at += exponential(random, 1 / machine->spikes_per_us)) {
+            sum += machine->spike_us * fmin(pow(uniform(random), -0.8), 1e3);
+        }
+        if (machine->loaded) { /* it waits for its processor, for time slices of 4 ms */
+            for (double at = exponential(random, 5e3); at < length_us;
+                 at += exponential(random, 5e3)) {
+                sum += 4e3 * uniform(random);
+            }
+        }
+        us[r] = sum / repetitions;
+        slowest = fmax(slowest, sum);
+    }
+    machine->clock_us += slowest + 2 * base_us;
+}
+
+static void agreement_of_all(struct machine *machine)
+{
+    machine->clock_us += 5 + exponential(&machine->random, 3);
+}
+
+/* ---- ranks ---- */
+
+/* What has happened, as the first rank has it; the others go along it. */
+struct event {
+    int candidate, repetitions; /* of a turn */
+    int count;                  /* of values that were agreed on; 0: it is a turn */
+    double us[RANKS], agreed[NICBARR_CONTEST_VALUES];
+    double clock_us; /* afterwards */
+};
+
+struct rank {
+    struct machine *machine; /* the first one's; NULL: another one's */
+    int number, next;        /* event */
+    int turns;               /* since the last agreement: events from next - turns on */
+    double clock_us, longest_us;
+    bool strayed;
+};
+
+static struct event events[MOST_EVENTS];
+static int recorded;
+
+static int turn(void *context, int candidate, int repetitions, double *us)
+{
+    struct rank *rank = context;
+    struct event *event = &events[rank->next];
+    if (NULL != rank->machine) {
+        assert_true(rank->next < MOST_EVENTS);
+        const double before_us = rank->machine->clock_us;
+        *event = (struct event){.candidate = candidate, .repetitions = repetitions};
+        turn_of_all(rank->machine, candidate, repetitions, event->us);
+        event->clock_us = rank->machine->clock_us;
+        recorded = rank->next + 1;
+        rank->longest_us = fmax(rank->longest_us, event->clock_us - before_us);
+    }
+    rank->strayed = rank->strayed || rank->next >= recorded || 0 != event->count ||
+                    event->candidate != candidate || event->repetitions != repetitions;
+    *us = event->us[rank->number];
+    rank->clock_us = event->clock_us;
+    ++rank->next;
+    ++rank->turns;
+    return 0;
+}
+
+/* Values are those of the turns since the last time, in their order, and three words more. */
+static int agree(void *context, double *values, int count)
+{
+    struct rank *rank = context;
+    struct event *event = &events[rank->next];
+    const struct event *turns = event - rank->turns;
+    bool same = count == rank->turns + 3;
+    for (int t = 0; same && t < rank->turns; ++t) {
+        same = values[t] == turns[t].us[rank->number];
+    }
+    rank->strayed = rank->strayed || !same;
+    if (NULL != rank->machine && !rank->strayed) {
+        assert_true(rank->next < MOST_EVENTS);
+        agreement_of_all(rank->machine);
+        *event = (struct event){.count = count, .clock_us = rank->machine->clock_us};
+        memcpy(event->agreed, values, (size_t)count * sizeof(*values));
+        for (int t = 0; t < rank->turns; ++t) {
+            for (int r = 0; r < RANKS; ++r) {
+                event->agreed[t] = fmax(event->agreed[t], turns[t].us[r]);
+            }
+        }
+        recorded = rank->next + 1;
+    }
+    rank->strayed = rank->strayed || rank->next >= recorded || event->count != count;
+    memcpy(values, event->agreed, (size_t)count * sizeof(*values));
+    rank->clock_us = event->clock_us;
+    ++rank->next;
+    rank->turns = 0;
+    return rank->strayed ? -1 : 0;
+}
+
+static double now_us(void *context)
+{
+    return ((struct rank *)context)->clock_us;
+}
+
+/* ---- tuning ---- */
+
+struct outcome {
+    double regret;       /* 0: the best was chosen */
+    double first_regret; /* after the first portion */
+    double spent_us;     /* in all portions */
+    double over_us;      /* most by which a portion went beyond its budget ... */
+    int portions;
+    bool provisional; /* in the end */
+};
+
+static double regret_of(const struct machine *machine, int chosen)
+{
+    double best = machine->costs[0];
+    for (int c = 1; c < machine->count; ++c) {
+        best = fmin(best, machine->costs[c]);
+    }
+    return machine->costs[chosen] / best - 1;
+}
+
+/* One portion on all ranks. */
+static void portion(struct machine *machine, struct nicbarr_contest contests[RANKS],
+                    double allowed_us, struct outcome *outcome)
+{
+    const double start_us = machine->clock_us;
+    recorded = 0;
+    for (int r = 0; r < RANKS; ++r) {
+        struct rank rank = {.machine = 0 == r ? machine : NULL, .number = r, .clock_us = start_us};
+        const struct nicbarr_contest_user user = {turn, agree, now_us, &rank};
+        assert_int_equal(nicbarr_contest_go_on(&contests[r], &user, start_us, allowed_us), 0);
+        assert_false(rank.strayed);
+        assert_int_equal(rank.next, recorded);
+        assert_memory_equal(&contests[r], &contests[0], sizeof(contests[0]));
+        if (0 == r) {
+            const double over_us = machine->clock_us - start_us - allowed_us - rank.longest_us;
+            outcome->over_us = fmax(outcome->over_us, over_us);
+        }
+    }
+    outcome->spent_us += machine->clock_us - start_us;
+}
+
+static struct outcome tune(struct machine *machine)
+{
+    static struct nicbarr_contest contests[RANKS];
+    struct outcome outcome = {0};
+    for (int r = 0; r < RANKS; ++r) {
+        nicbarr_contest_begin(&contests[r], machine->count);
+    }
+    for (int p = 0; nicbarr_contest_wants(&contests[0], p); ++p) {
+        portion(machine, contests, nicbarr_contest_portion_us(p, budget_us), &outcome);
+        machine->clock_us += pause_us * uniform(&machine->random);
+        outcome.first_regret =
+            0 == p ? regret_of(machine, contests[0].chosen) : outcome.first_regret;
+        outcome.portions = p + 1;
+    }
+    outcome.regret = regret_of(machine, contests[0].chosen);
+    outcome.provisional = contests[0].provisional;
+    return outcome;
+}
+
+/* ---- the tests ---- */
+
+static uint64_t setting(const char *name, uint64_t otherwise)
+{
+    const char *given = getenv(name);
+    return NULL == given ? otherwise : strtoull(given, NULL, 0);
+}
+
+static int ascending(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* What is chosen in the end costs at most 3 % more than the best in the median, and at most 5 %
+ * more in 99 of 100 cases (with few seeds: in all but one more). */
+static void tune_all(const char *name, void (*trouble)(struct machine *))
+{
+    const int count = (int)setting("NICBARR_SEEDS", SEEDS);
+    uint64_t seed = setting("NICBARR_FIRST_SEED", 1);
+    double *regrets = calloc((size_t)count, sizeof(*regrets));
+    double portions = 0, over_us = 0;
+    int provisional = 0, bad = 0, first_bad = 0;
+    assert_non_null(regrets);
+    for (int s = 0; s < count; ++s) {
+        struct machine machine;
+        make_machine(&machine, crew_random(&seed));
+        trouble(&machine);
+        const struct outcome outcome = tune(&machine);
+        regrets[s] = outcome.regret;
+        bad += outcome.regret > 0.05;
+        first_bad += outcome.first_regret > 0.05;
+        portions += outcome.portions;
+        provisional += outcome.provisional;
+        over_us = fmax(over_us, outcome.over_us);
+    }
+    qsort(regrets, (size_t)count, sizeof(*regrets), ascending);
+    print_message("%s: regret %.1f %% in the median, %.1f %% at worst; above 5 %%: %d of %d (%d "
+                  "after the first portion); %.1f portions; %d provisional; over by %.0f us\n",
+                  name, 100 * regrets[count / 2], 100 * regrets[count - 1], bad, count, first_bad,
+                  portions / count, provisional, over_us);
+    assert_true(regrets[count / 2] <= 0.03);
+    assert_true(bad <= (count < 1000 ? 1 : 0) + count / 100);
+    assert_true(over_us <= budget_us / 2 + 1e4);
+    free(regrets);
+}
+
+static void machines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        void (*trouble)(struct machine *);
+    } of[] = {
+        {"heavy tails", heavy_tails},
+        {"twice as slow every other second", changing_speed},
+        {"twice as slow every other 5 ms", changing_speed_fast},
+        {"one slow rank", slow_rank},
+        {"a load that comes and goes", load},
+        {"two within 2 %", close_ones},
+    };
+    for (size_t m = 0; m < sizeof(of) / sizeof(of[0]); ++m) {
+        tune_all(of[m].name, of[m].trouble);
+    }
+}
+
+int main(void)
+{
+    crew_watchdog();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(machines),
+    };
+    return cmocka_run_group_tests_name("tuning_sim", tests, NULL, NULL);
+}

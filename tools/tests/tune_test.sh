@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# `nicbarr tune` with an mpirun that measures nothing: which jobs it starts, and what it makes of their lines.
+# tests/component/tuning.sh has what such jobs do.
+#
+# Run by `make check`, in the build folder; NICBARR names another nicbarr to test.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+nicbarr=$(realpath "${NICBARR:-tools/nicbarr}")
+NICBARR_LIBEXECDIR=$(cd "$here/../.." && pwd)
+export NICBARR_LIBEXECDIR
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 99
+failed=0
+verdict() { # STATUS NAME
+    if [ "$1" = 0 ]; then echo "ok   $2"; return; fi
+    failed=$((failed + 1))
+    echo "FAIL $2"
+    sed 's/^/     | /' out err
+}
+
+# A job chooses pairwise, but in every third time flags:4; broadcasts fail where `broken` is there.
+mkdir bin
+cat > bin/mpirun << 'END'
+#!/bin/bash
+if [ "$1" = --version ]; then
+    echo 'mpirun (Open MPI) 4.1.99'
+    exit
+fi
+here=$(dirname "$0")/..
+echo "$*" >> "$here/jobs"
+where='one node'
+case "$*" in *"--host"*) where='2 nodes' ;; esac
+case "$*" in
+    *" barrier "*)
+        choice=pairwise
+        [ $(($(grep -c ' barrier ' "$here/jobs") % 3)) != 0 ] || choice=flags:4
+        echo "[h:1] nicbarr: MPI_Barrier on MPI_COMM_WORLD, $2 processes on $where: $choice (measured, 2.000 us; Open MPI's own: 8.000 us)"
+        echo "[h:1] nicbarr: MPI_Barrier on another, $2 processes on $where: $choice (same shape)" ;;
+    *)
+        [ ! -e "$here/broken" ] || exit 1
+        echo "[h:1] nicbarr: MPI_Bcast up to 32 bytes on x, $2 processes on $where: ring (measured, 1.500 us; Open MPI's own: 3.000 us)" ;;
+esac
+END
+printf '#!/bin/sh\necho "mca:coll:nicbarr:version"\n' > bin/ompi_info
+printf '#!/bin/sh\n' > bin/nicbarr_bench
+printf '#!/bin/sh\necho 6\n' > bin/nproc
+chmod +x bin/*
+PATH=$PWD/bin:$PATH
+
+run() { # ARGUMENT...: status, out, err, jobs
+    : > "jobs"
+    "$nicbarr" tune "$@" > out 2> err < /dev/null
+    status=$?
+}
+
+run --write cache.json --per-host 2,3 --times 3 --only barrier,bcast
+[ $status -eq 0 ] && [ "$(grep -c '' jobs)" = 12 ] && grep -q '^2 shapes, 2 collectives, 3 times each: 12 jobs' err
+verdict $? "a job for each shape and collective, each time"
+[ "$(grep -c "coll_nicbarr_cache anew,$PWD/cache.json .* nicbarr_bench" jobs)" = 12 ]
+verdict $? "all of them write the file, and do not read it"
+[ "$(cut -d ' ' -f 2 jobs | uniq | tr -d '\n')" = 232323 ]
+verdict $? "shapes take turns"
+grep -q '^\[12/12\] bcast, 3 processes on each of 1 hosts; [0-9]*:[0-9][0-9] to go$' err
+verdict $? "it says how long it takes"
+[ "$(sed -E 's/ +/ /g' out)" = "2 processes on one node
+ MPI_Barrier pairwise 2 of 3 2.001 us, Open MPI 8.001 us
+ MPI_Bcast up to 32 bytes ring 3 of 3 1.501 us, Open MPI 3.001 us
+
+3 processes on one node
+ MPI_Barrier pairwise 2 of 3 2.001 us, Open MPI 8.001 us
+ MPI_Bcast up to 32 bytes ring 3 of 3 1.501 us, Open MPI 3.001 us" ]
+verdict $? "the table says what was chosen, and how often"
+
+run --write cache.json --times 1 --only barrier
+[ $status -eq 0 ] && [ "$(cut -d ' ' -f 2 jobs | tr '\n' ' ')" = "2 4 6 " ]
+verdict $? "processes are what the machine has processors for"
+run --write cache.json --times 1 --only barrier,allgather --hosts a,b,c --nodes 2,3 --per-host 1,4 -- --tag x
+[ $status -eq 0 ] && [ "$(grep -c '^-np 2 --host a:1,b:1 --map-by ppr:1:node --tag x ' jobs)" = 2 ] &&
+    [ "$(grep -c '^-np 12 --host a:4,b:4,c:4 --map-by ppr:4:node --tag x ' jobs)" = 2 ] &&
+    [ "$(grep -c '' jobs)" = 8 ] && grep -q '^-np 8 .* allgather -m 4:512 ' jobs && grep -q '^8 processes on 2 nodes$' out
+verdict $? "hosts, and options of mpirun"
+
+touch broken
+run --write cache.json --times 1 --only barrier,bcast --per-host 2
+[ $status -eq 1 ] && grep -q 'the job failed, and is left out' err && grep -q 'MPI_Barrier' out
+verdict $? "a job that fails is left out, and said"
+run --write cache.json --times 1 --only bcast --per-host 2
+[ $status -eq 1 ] && grep -q '^nicbarr tune: nothing was measured' err && [ ! -s out ]
+verdict $? "nothing measured is an error"
+
+wrong() { # STATUS WHAT ARGUMENT...
+    run "${@:3}"
+    [ $status -eq "$1" ] && [ "$(grep -c '' err)" = 1 ] && grep -q "^nicbarr tune: .*$2" err && [ ! -s out ] && [ ! -s jobs ]
+    verdict $? "wrong: ${*:3}"
+}
+wrong 64 "where shall it go" --per-host 2
+wrong 64 "wants a value" --write
+wrong 64 "is a number from 1 to 1000" --write x --per-host 2,0
+wrong 64 "wants a list" --write x --per-host ""
+wrong 64 "no collective 'alltoall'" --write x --only barrier,alltoall
+wrong 64 "is for --hosts" --write x --nodes 2
+wrong 64 "there are not 3 hosts" --write x --hosts a,b --nodes 3
+wrong 64 "no comma" --write x,y
+wrong 64 "what is '--what'" --write x --what
+wrong 1 "there is no folder" --write nowhere/x
+wrong 1 "nobody to wait for" --write x --per-host 1
+run --help
+[ $status -eq 0 ] && grep -q '^Usage: nicbarr tune' out && grep -q 'allreduce' out && [ "$(wc -L < out)" -le 90 ]
+verdict $? "--help"
+[ "$failed" = 0 ]
