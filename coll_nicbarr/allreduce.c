@@ -94,15 +94,9 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_
 
 /* ---- MPI_Iallreduce, MPI_Ireduce ---- */
 
-/* Whose rounds it takes. */
-static struct nicbarr_reducer *reducer_of(const nicbarr_request_t *request)
-{
-    return NULL != request->persistent ? &request->persistent->reducer : &request->module->reducer;
-}
-
 static void begin(nicbarr_request_t *request)
 {
-    struct nicbarr_reducer *reducer = reducer_of(request);
+    struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     (void)nicbarr_reduction_begin(reducer, &request->of.reduction);
     atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
 }
@@ -110,15 +104,16 @@ static void begin(nicbarr_request_t *request)
 static bool complete_if(nicbarr_request_t *request, bool complete)
 {
     if (complete) {
-        atomic_fetch_sub_explicit(&reducer_of(request)->outstanding, 1, memory_order_release);
+        atomic_fetch_sub_explicit(&nicbarr_reducer_of(request)->outstanding, 1,
+                                  memory_order_release);
     }
     return complete;
 }
 
 static bool test(nicbarr_request_t *request)
 {
-    return complete_if(request,
-                       nicbarr_reduction_go_on(reducer_of(request), &request->of.reduction));
+    return complete_if(
+        request, nicbarr_reduction_go_on(nicbarr_reducer_of(request), &request->of.reduction));
 }
 
 static const struct nicbarr_operation reduce = {begin, test, NULL, NULL};
@@ -127,7 +122,7 @@ static const struct nicbarr_operation reduce = {begin, test, NULL, NULL};
 
 static void begin_users(nicbarr_request_t *request)
 {
-    struct nicbarr_reducer *reducer = reducer_of(request);
+    struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     request->of.user.started = false;
     nicbarr_user_op_begin(reducer, &request->of.user.reduction);
     atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
@@ -137,7 +132,7 @@ static void begin_users(nicbarr_request_t *request)
  * the function takes. */
 static bool test_users(nicbarr_request_t *request)
 {
-    struct nicbarr_reducer *reducer = reducer_of(request);
+    struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     struct nicbarr_user_op *user = &request->of.user.reduction;
     if (!request->of.user.started) {
         request->of.user.started = true;
@@ -187,7 +182,7 @@ int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *t
                        mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (!nicbarr_exchange_fits(reducible(count, type, op), comm) ||
+    if (!nicbarr_data_small(reducible(count, type, op), comm) ||
         !nicbarr_data_nonblocking_ours(module, comm, NICBARR_ALLREDUCE)) {
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);
@@ -200,7 +195,7 @@ int nicbarr_ireduce(const void *from, void *to, int count, ompi_datatype_t *type
                     mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (!nicbarr_exchange_fits(reducible(count, type, op), comm) ||
+    if (!nicbarr_data_small(reducible(count, type, op), comm) ||
         !nicbarr_data_nonblocking_ours(module, comm, NICBARR_REDUCE)) {
         return module->ireduce.function(from, to, count, type, op, root, comm, handle,
                                         module->ireduce.module);
@@ -267,7 +262,7 @@ int nicbarr_allreduce_init(const void *from, void *to, int count, ompi_datatype_
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     struct nicbarr_persistent what = {
         .from = from, .to = to, .count = count, .root = NICBARR_NO_ROOT, .type = type, .op = op};
-    if (!nicbarr_exchange_fits(reducible(count, type, op), comm) ||
+    if (!nicbarr_data_small(reducible(count, type, op), comm) ||
         !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
         return module->allreduce_init.function(from, to, count, type, op, comm, info, handle,
                                                module->allreduce_init.module);
@@ -282,7 +277,7 @@ int nicbarr_reduce_init(const void *from, void *to, int count, ompi_datatype_t *
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     struct nicbarr_persistent what = {
         .from = from, .to = to, .count = count, .root = root, .type = type, .op = op};
-    if (!nicbarr_exchange_fits(reducible(count, type, op), comm) ||
+    if (!nicbarr_data_small(reducible(count, type, op), comm) ||
         !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
         return module->reduce_init.function(from, to, count, type, op, root, comm, info, handle,
                                             module->reduce_init.module);

@@ -2,6 +2,7 @@
 /* Values of any type as bytes; see packing.h. */
 #include "coll_nicbarr/packing.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int nicbarr_to_bytes(const void *from, int count, const ompi_datatype_t *type, void *packed,
@@ -41,5 +42,31 @@ int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, int count,
         (void)opal_convertor_unpack(&convertor, &place, &places, &bytes);
     }
     OBJ_DESTRUCT(&convertor);
+    return rc;
+}
+
+/* (Open MPI's own ompi_datatype_sndrcv() takes a type that was made of MPI_PACKED by resizing for
+ * MPI_PACKED.) */
+int nicbarr_copy(const struct nicbarr_side *from, const struct nicbarr_side *to)
+{
+    const size_t bytes = nicbarr_packed_bytes(from->count, from->type);
+    if (bytes > nicbarr_packed_bytes(to->count, to->type)) {
+        return MPI_ERR_TRUNCATE;
+    }
+    if (nicbarr_is_dense(from->type)) {
+        return nicbarr_from_bytes(from->data, bytes, to->data, to->count, to->type);
+    }
+    if (nicbarr_is_dense(to->type)) {
+        return nicbarr_to_bytes(from->data, from->count, from->type, to->data, bytes);
+    }
+    void *packed = malloc(bytes);
+    int rc = NULL == packed ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    if (OMPI_SUCCESS == rc) {
+        rc = nicbarr_to_bytes(from->data, from->count, from->type, packed, bytes);
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = nicbarr_from_bytes(packed, bytes, to->data, to->count, to->type);
+    }
+    free(packed);
     return rc;
 }

@@ -46,4 +46,7 @@ int nicbarr_to_bytes(const void *from, int count, const ompi_datatype_t *type, v
 int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, int count,
                        const ompi_datatype_t *type);
 
+/* Copy a side's elements to another one of the same signature. Open MPI's error. */
+int nicbarr_copy(const struct nicbarr_side *from, const struct nicbarr_side *to);
+
 #endif
