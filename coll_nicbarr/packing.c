@@ -5,6 +5,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ALIGNMENT = 16 /* as malloc aligns */ };
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* What the vector takes in memory, and where that begins, seen from its address. */
+static size_t span(int count, const ompi_datatype_t *type, ptrdiff_t *begins)
+{
+    ptrdiff_t lower, extent, true_extent;
+    (void)ompi_datatype_get_extent(type, &lower, &extent);
+    (void)ompi_datatype_get_true_extent(type, begins, &true_extent);
+    const ptrdiff_t last = ((ptrdiff_t)count - 1) * extent;
+    *begins += last < 0 ? last : 0;
+    return (size_t)(true_extent + (last < 0 ? -last : last));
+}
+
+bool nicbarr_operands_open(struct nicbarr_operands *operands, int count,
+                           const ompi_datatype_t *type, size_t more)
+{
+    ptrdiff_t begins;
+    const size_t area = aligned(span(count, type, &begins) + ALIGNMENT);
+    uint8_t *memory = malloc(2 * area + more);
+    *operands = (struct nicbarr_operands){.memory = memory};
+    if (NULL == memory) {
+        return false;
+    }
+    /* A vector's address is aligned, wherever its values begin. */
+    operands->left = memory - (begins & ~(ptrdiff_t)(ALIGNMENT - 1));
+    operands->right = operands->left + area;
+    operands->more = memory + 2 * area;
+    return true;
+}
+
+void nicbarr_operands_close(struct nicbarr_operands *operands)
+{
+    free(operands->memory);
+    operands->memory = NULL;
+}
+
 int nicbarr_to_bytes(const void *from, int count, const ompi_datatype_t *type, void *packed,
                      size_t bytes)
 {
