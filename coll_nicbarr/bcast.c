@@ -73,7 +73,7 @@ int nicbarr_bcast_init(void *buffer, int count, ompi_datatype_t *type, int root,
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (nicbarr_data_small(nicbarr_packed_bytes(count, type), comm)) {
         const struct nicbarr_streamed what = stream_of(buffer, count, type, root, comm);
-        const int rc = nicbarr_streamed_init(module, comm, &what, handle);
+        const int rc = nicbarr_streamed_init(module, comm, NICBARR_BCAST, &what, handle);
         if (OMPI_SUCCESS != rc || NULL != *handle) {
             return rc;
         }

@@ -177,6 +177,12 @@ bool nicbarr_data_own_ring(mca_coll_nicbarr_module_t *module, ompi_communicator_
     return NULL != record;
 }
 
+bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_record *record)
+{
+    return 0 == record->note ||
+           NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
+}
+
 /* Has the ring pieces, where this class needs them? Where there is no room for them, all such
  * classes become Open MPI's own, on all members. */
 static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

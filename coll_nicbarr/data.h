@@ -123,12 +123,11 @@ bool nicbarr_data_own_ring(mca_coll_nicbarr_module_t *module, ompi_communicator_
 void nicbarr_reducer_leave(struct nicbarr_reducer *reducer);
 void nicbarr_streamer_leave(struct nicbarr_streamer *streamer);
 
-/* Did the first member that took up this exchange find more processes than processors? All hear the
- * same. */
-static inline bool nicbarr_reducer_crowded(const struct nicbarr_reducer *reducer)
-{
-    return 0 != reducer->exchange.record->note;
-}
+/* Is `collective` worth it where some go on at once, and others have to keep up with them? Open
+ * MPI's own lets them run ahead without bound, nicbarr's a window only. So with more processes than
+ * processors Open MPI's own may be faster. `record`: the first member that took it up says whether
+ * there are, so all hear the same. The person may want nicbarr's in any case. */
+bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_record *record);
 
 /* What MPI calls it. */
 const char *nicbarr_collective_name(enum nicbarr_collective collective);

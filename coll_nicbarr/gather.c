@@ -160,15 +160,6 @@ static void drop(nicbarr_request_t *request)
     free(request->of.gathering.packed);
 }
 
-/* Whoever gives a block to a root goes on at once. Open MPI's own lets it run ahead without bound,
- * nicbarr's a window only. So with more processes than processors, Open MPI's own is faster: 8
- * processes on 2 processors, up to 112 bytes, 0.3 to 0.9 times (MPI_Igather). */
-static bool worth_it(const struct nicbarr_reducer *reducer, enum nicbarr_collective collective)
-{
-    return NICBARR_GATHER != collective || !nicbarr_reducer_crowded(reducer) ||
-           NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
-}
-
 static const struct nicbarr_operation gathering = {begin, test, NULL, drop};
 
 static void drop_again(nicbarr_request_t *request)
@@ -230,19 +221,14 @@ static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
     return rc;
 }
 
-/* NULL in *handle: there is no room for it, or it is not worth it, on all members. */
+/* NULL in *handle: there is no room for it, on all members. */
 static int make(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                enum nicbarr_collective collective, const struct given *given,
-                ompi_request_t **handle)
+                const struct given *given, ompi_request_t **handle)
 {
     struct nicbarr_persistent what = {.type = given->own.type, .to_type = given->all.type};
     *handle = NULL;
     if (!nicbarr_data_small(given->bytes, comm) ||
         !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
-        return OMPI_SUCCESS;
-    }
-    if (!worth_it(&what.reducer, collective)) {
-        nicbarr_reducer_leave(&what.reducer);
         return OMPI_SUCCESS;
     }
     nicbarr_request_t *request = nicbarr_persistent_new(&gathering_again, module, comm, &what);
@@ -281,7 +267,7 @@ int nicbarr_igather(const void *from, int from_count, ompi_datatype_t *from_type
                                         root == ompi_comm_rank(comm), comm);
     if (!nicbarr_data_small(given.bytes, comm) ||
         !nicbarr_data_nonblocking_ours(module, comm, NICBARR_GATHER) ||
-        !worth_it(&module->reducer, NICBARR_GATHER)) {
+        !nicbarr_data_keeps_up(NICBARR_GATHER, module->reducer.exchange.record)) {
         return module->igather.function(from, from_count, from_type, to, to_count, to_type, root,
                                         comm, handle, module->igather.module);
     }
@@ -295,7 +281,7 @@ int nicbarr_allgather_init(const void *from, int from_count, ompi_datatype_t *fr
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const struct given given =
         given_of(from, from_count, from_type, to, to_count, to_type, true, comm);
-    const int rc = make(module, comm, NICBARR_ALLGATHER, &given, handle);
+    const int rc = make(module, comm, &given, handle);
     return OMPI_SUCCESS != rc || NULL != *handle
                ? rc
                : module->allgather_init.function(from, from_count, from_type, to, to_count, to_type,
@@ -309,7 +295,7 @@ int nicbarr_gather_init(const void *from, int from_count, ompi_datatype_t *from_
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const struct given given = given_of(from, from_count, from_type, to, to_count, to_type,
                                         root == ompi_comm_rank(comm), comm);
-    const int rc = make(module, comm, NICBARR_GATHER, &given, handle);
+    const int rc = make(module, comm, &given, handle);
     return OMPI_SUCCESS != rc || NULL != *handle
                ? rc
                : module->gather_init.function(from, from_count, from_type, to, to_count, to_type,

@@ -80,7 +80,8 @@ static const struct {
          "as measured by size), openmpi (Open MPI's own), or exchange (by lines of shared memory, "
          "across nodes by the NICs, up to 4096 bytes in all)"),
     TEXT(gather, "auto", 2,
-         "The same for MPI_Gather, MPI_Igather and persistent ones; across nodes it is openmpi"),
+         "The same for MPI_Gather and MPI_Igather, and with exchange for persistent ones; across "
+         "nodes it is openmpi"),
     TEXT(scatter, "auto", 2,
          "MPI_Scatter, and on one node MPI_Iscatter and persistent ones: auto (the faster one, as "
          "measured by size), openmpi (Open MPI's own), or ring (by shared memory, up to 1 MiB in "

@@ -131,13 +131,18 @@ int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_
 }
 
 int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          const struct nicbarr_streamed *what, ompi_request_t **handle)
+                          enum nicbarr_collective collective, const struct nicbarr_streamed *what,
+                          ompi_request_t **handle)
 {
     const bool sends = what->root, receives = NULL != what->received.data;
     struct nicbarr_persistent own = {.type = sends ? what->sent.type : NULL,
                                      .to_type = receives ? what->received.type : NULL};
     *handle = NULL;
     if (!nicbarr_data_own_ring(module, comm, &own.streamer)) {
+        return OMPI_SUCCESS;
+    }
+    if (!nicbarr_data_keeps_up(collective, own.streamer.ring.record)) {
+        nicbarr_streamer_leave(&own.streamer);
         return OMPI_SUCCESS;
     }
     nicbarr_request_t *request = nicbarr_persistent_new(&streamed_again, module, comm, &own);

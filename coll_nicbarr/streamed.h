@@ -16,9 +16,10 @@
 int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_streamed *what, ompi_request_t **handle);
 
-/* Make a persistent one. NULL in *handle: there is no room for it, on all members. Open MPI's
- * error. */
+/* Make a persistent one. NULL in *handle: there is no room for it, or it is not worth it, on all
+ * members. Open MPI's error. */
 int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          const struct nicbarr_streamed *what, ompi_request_t **handle);
+                          enum nicbarr_collective collective, const struct nicbarr_streamed *what,
+                          ompi_request_t **handle);
 
 #endif
