@@ -9,14 +9,14 @@
 
 #include "alloc.h"
 
-/* Persistent barriers came with MPI 4; Open MPI has them under that name since 5.0, while it still
- * calls itself MPI 3.1, and as an extension before. */
+/* Persistent collectives came with MPI 4; Open MPI has them under these names since 5.0, while it
+ * still calls itself MPI 3.1, and as an extension before. */
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
-#define PERSISTENT_BARRIER_INIT MPI_Barrier_init
+#define PERSISTENT(name) MPI_##name
 #elif defined(OPEN_MPI)
 #include <mpi-ext.h>
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define PERSISTENT_BARRIER_INIT MPIX_Barrier_init
+#define PERSISTENT(name) MPIX_##name
 #endif
 #endif
 
@@ -53,7 +53,7 @@ static void start_iallreduce(struct mpi_operation *operation)
 
 static void next_root(struct mpi_operation *operation)
 {
-    if (++operation->root == operation->size)
+    if (!operation->root_stays && ++operation->root == operation->size)
         operation->root = 0;
 }
 
@@ -90,6 +90,95 @@ static void start_scatter(struct mpi_operation *operation)
     next_root(operation);
 }
 
+static void start_ibcast(struct mpi_operation *operation)
+{
+    MPI_Ibcast(operation->send, operation->count, MPI_BYTE, operation->root, operation->comm,
+               &operation->request);
+    next_root(operation);
+}
+
+static void start_iallgather(struct mpi_operation *operation)
+{
+    MPI_Iallgather(operation->send, operation->count, MPI_BYTE, operation->receive,
+                   operation->count, MPI_BYTE, operation->comm, &operation->request);
+}
+
+static void start_igather(struct mpi_operation *operation)
+{
+    MPI_Igather(operation->send, operation->count, MPI_BYTE, operation->receive, operation->count,
+                MPI_BYTE, operation->root, operation->comm, &operation->request);
+    next_root(operation);
+}
+
+static void start_iscatter(struct mpi_operation *operation)
+{
+    MPI_Iscatter(operation->send, operation->count, MPI_BYTE, operation->receive, operation->count,
+                 MPI_BYTE, operation->root, operation->comm, &operation->request);
+    next_root(operation);
+}
+
+/* Make a persistent one, if it is: of the memory that there is now. */
+static void make_persistent(struct mpi_operation *operation)
+{
+#ifdef PERSISTENT
+    void *send = operation->send, *receive = operation->receive;
+    const int count = operation->count, root = operation->root;
+    MPI_Comm comm = operation->comm;
+    MPI_Request *request = &operation->request;
+    switch (operation->kind) {
+    case OPERATION_PERSISTENT:
+        PERSISTENT(Barrier_init)(comm, MPI_INFO_NULL, request);
+        break;
+    case OPERATION_ALLREDUCE_INIT:
+        PERSISTENT(Allreduce_init)
+        (send, receive, count, MPI_FLOAT, MPI_SUM, comm, MPI_INFO_NULL, request);
+        break;
+    case OPERATION_REDUCE_INIT:
+        PERSISTENT(Reduce_init)
+        (send, receive, count, MPI_FLOAT, MPI_SUM, root, comm, MPI_INFO_NULL, request);
+        break;
+    case OPERATION_BCAST_INIT:
+        PERSISTENT(Bcast_init)(send, count, MPI_BYTE, root, comm, MPI_INFO_NULL, request);
+        break;
+    case OPERATION_ALLGATHER_INIT:
+        PERSISTENT(Allgather_init)
+        (send, count, MPI_BYTE, receive, count, MPI_BYTE, comm, MPI_INFO_NULL, request);
+        break;
+    case OPERATION_GATHER_INIT:
+        PERSISTENT(Gather_init)
+        (send, count, MPI_BYTE, receive, count, MPI_BYTE, root, comm, MPI_INFO_NULL, request);
+        break;
+    case OPERATION_SCATTER_INIT:
+        PERSISTENT(Scatter_init)
+        (send, count, MPI_BYTE, receive, count, MPI_BYTE, root, comm, MPI_INFO_NULL, request);
+        break;
+    default:
+        break;
+    }
+#else
+    (void)operation;
+#endif
+}
+
+static void unmake_persistent(struct mpi_operation *operation)
+{
+    if (operation->request != MPI_REQUEST_NULL)
+        MPI_Request_free(&operation->request);
+}
+
+/* Does only the root get what is sent? */
+static bool is_for_root(const struct mpi_operation *operation)
+{
+    return operation->kind == OPERATION_REDUCE || operation->kind == OPERATION_REDUCE_INIT ||
+           operation->kind == OPERATION_GATHER || operation->kind == OPERATION_IGATHER ||
+           operation->kind == OPERATION_GATHER_INIT;
+}
+
+static bool gets(const struct mpi_operation *operation)
+{
+    return !is_for_root(operation) || operation->rank == operation->root;
+}
+
 static MPI_Comm duplicate(const struct mpi_operation *operation)
 {
     MPI_Comm comm;
@@ -124,7 +213,7 @@ static bool check_sum(struct mpi_operation *operation, unsigned round)
         for (unsigned place = 0; place < CONTRIBUTIONS; place++)
             sums[place] += contribution(rank, place);
 
-    const bool gets = operation->kind != OPERATION_REDUCE || operation->rank == operation->root;
+    const bool here = gets(operation);
     float *send = operation->send;
     const float *receive = operation->receive;
     memset(operation->receive, 0, (size_t)operation->count * sizeof(*receive));
@@ -132,7 +221,7 @@ static bool check_sum(struct mpi_operation *operation, unsigned round)
         send[i] = contribution((unsigned)operation->rank, i + round);
     mpi_operation_play(operation);
     bool right = true;
-    for (unsigned i = 0; i < (unsigned)operation->count && gets; i++)
+    for (unsigned i = 0; i < (unsigned)operation->count && here; i++)
         right &= receive[i] == sums[(i + round) % CONTRIBUTIONS];
     return right;
 }
@@ -158,7 +247,7 @@ static unsigned char gathered(unsigned rank, unsigned round, size_t place)
 
 static bool check_gather(struct mpi_operation *operation, unsigned round)
 {
-    const bool gets = operation->kind == OPERATION_ALLGATHER || operation->rank == operation->root;
+    const bool here = gets(operation);
     const size_t bytes = (size_t)operation->count, all = bytes * (size_t)operation->size;
     unsigned char *send = operation->send;
     const unsigned char *receive = operation->receive;
@@ -167,7 +256,7 @@ static bool check_gather(struct mpi_operation *operation, unsigned round)
         send[i] = gathered((unsigned)operation->rank, round, i);
     mpi_operation_play(operation);
     bool right = true;
-    for (size_t i = 0; i < all && gets; i++)
+    for (size_t i = 0; i < all && here; i++)
         right &= receive[i] == gathered((unsigned)(i / bytes), round, i % bytes);
     return right;
 }
@@ -214,30 +303,31 @@ static const struct {
     [OPERATION_PERSISTENT] = {start_persistent, true, NULL},
     [OPERATION_ALLREDUCE] = {start_allreduce, false, check_sum},
     [OPERATION_IALLREDUCE] = {start_iallreduce, true, check_sum},
+    [OPERATION_ALLREDUCE_INIT] = {start_persistent, true, check_sum},
     [OPERATION_REDUCE] = {start_reduce, false, check_sum},
+    [OPERATION_REDUCE_INIT] = {start_persistent, true, check_sum},
     [OPERATION_BCAST] = {start_bcast, false, check_bcast},
+    [OPERATION_IBCAST] = {start_ibcast, true, check_bcast},
+    [OPERATION_BCAST_INIT] = {start_persistent, true, check_bcast},
     [OPERATION_ALLGATHER] = {start_allgather, false, check_gather},
+    [OPERATION_IALLGATHER] = {start_iallgather, true, check_gather},
+    [OPERATION_ALLGATHER_INIT] = {start_persistent, true, check_gather},
     [OPERATION_GATHER] = {start_gather, false, check_gather},
+    [OPERATION_IGATHER] = {start_igather, true, check_gather},
+    [OPERATION_GATHER_INIT] = {start_persistent, true, check_gather},
     [OPERATION_SCATTER] = {start_scatter, false, check_scatter},
+    [OPERATION_ISCATTER] = {start_iscatter, true, check_scatter},
+    [OPERATION_SCATTER_INIT] = {start_persistent, true, check_scatter},
     [OPERATION_DUP] = {start_dup, false, check_dup},
 };
 
 bool mpi_operation_supported(enum operation kind)
 {
-#ifdef PERSISTENT_BARRIER_INIT
+#ifdef PERSISTENT
     (void)kind;
     return true;
 #else
-    return kind != OPERATION_PERSISTENT;
-#endif
-}
-
-static void init_persistent(struct mpi_operation *operation)
-{
-#ifdef PERSISTENT_BARRIER_INIT
-    PERSISTENT_BARRIER_INIT(operation->comm, MPI_INFO_NULL, &operation->request);
-#else
-    (void)operation;
+    return kinds[kind].start != start_persistent;
 #endif
 }
 
@@ -257,8 +347,8 @@ void mpi_operation_open(struct mpi_operation *operation, enum operation kind, MP
     operation->comm = duplicate(operation);
     MPI_Comm_rank(operation->comm, &operation->rank);
     MPI_Comm_size(operation->comm, &operation->size);
-    if (kind == OPERATION_PERSISTENT)
-        init_persistent(operation);
+    if (!operations[kind].unit)
+        make_persistent(operation);
 }
 
 static void free_memory(struct mpi_operation *operation)
@@ -269,8 +359,7 @@ static void free_memory(struct mpi_operation *operation)
 
 void mpi_operation_close(struct mpi_operation *operation)
 {
-    if (operation->request != MPI_REQUEST_NULL)
-        MPI_Request_free(&operation->request);
+    unmake_persistent(operation);
     if (operation->info != MPI_INFO_NULL)
         MPI_Info_free(&operation->info);
     free_memory(operation);
@@ -282,13 +371,21 @@ void mpi_operation_resize(struct mpi_operation *operation, size_t bytes)
     const unsigned unit = operations[operation->kind].unit;
     if (!unit)
         return;
+    unmake_persistent(operation);
     free_memory(operation);
     operation->count = (int)(bytes / unit);
     const size_t all = bytes * (size_t)operation->size;
-    const bool gathers =
-        operation->kind == OPERATION_ALLGATHER || operation->kind == OPERATION_GATHER;
-    operation->send = bench_alloc_pages(operation->kind == OPERATION_SCATTER ? all : bytes);
-    operation->receive = bench_alloc_pages(gathers ? all : bytes);
+    const bool blocks = kinds[operation->kind].check == check_gather;
+    const bool parts = kinds[operation->kind].check == check_scatter;
+    operation->send = bench_alloc_pages(parts ? all : bytes);
+    operation->receive = bench_alloc_pages(blocks ? all : bytes);
+    make_persistent(operation);
+}
+
+void mpi_operation_keep_root(struct mpi_operation *operation, unsigned root)
+{
+    operation->root = (int)(root % (unsigned)operation->size);
+    operation->root_stays = true;
 }
 
 bool mpi_operation_check(struct mpi_operation *operation)

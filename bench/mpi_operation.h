@@ -23,12 +23,13 @@ struct mpi_operation {
     MPI_Request request; /* persistent: the operation; else one that is under way */
 
     enum operation kind;
-    int rank, size; /* in comm */
-    MPI_Info info;  /* dup: of the duplicates; MPI_INFO_NULL: as MPI_Comm_dup makes them */
-    int root;       /* of the next one; it goes round */
-    int count;      /* elements of a message */
-    void *send;     /* bcast: sent and received; scatter: a message for each process */
-    void *receive;  /* gather, allgather: a message of each process */
+    int rank, size;  /* in comm */
+    MPI_Info info;   /* dup: of the duplicates; MPI_INFO_NULL: as MPI_Comm_dup makes them */
+    int root;        /* of the next one; it goes round, ... */
+    bool root_stays; /* ... unless it stays; a persistent one's stays */
+    int count;       /* elements of a message */
+    void *send;      /* bcast: sent and received; scatter: a message for each process */
+    void *receive;   /* gather, allgather: a message of each process */
 };
 
 /* Whether this MPI has the operation. */
@@ -39,6 +40,9 @@ bool mpi_operation_supported(enum operation kind);
 void mpi_operation_open(struct mpi_operation *operation, enum operation kind, MPI_Comm parent,
                         const char *preference);
 void mpi_operation_close(struct mpi_operation *operation);
+
+/* The root is this rank of as many as there are, and stays. Before the first of: */
+void mpi_operation_keep_root(struct mpi_operation *operation, unsigned root);
 
 /* Messages of that many bytes from now on, a multiple of the operation's unit; 0 until it is called
  * first. */

@@ -45,6 +45,8 @@ static void game_open(struct game *game, const struct options *options, const st
     if (options->beside != OPERATION_NONE)
         mpi_side_open(&game->sides[game->sides_count++], MPI_COMM_WORLD, options->beside,
                       options->preference[REPORT_A], options->tests);
+    for (size_t i = 0; i < game->sides_count && options->root_stays; i++)
+        mpi_operation_keep_root(&game->sides[i].operation, options->root);
     if (game->with_raw)
         raw_job_open(&game->raw, job);
 }
@@ -137,7 +139,7 @@ static bool supported(const struct options *options)
 static int run(const struct options *options, int rank)
 {
     if (!supported(options)) {
-        tell(rank, "this MPI library has no persistent barrier");
+        tell(rank, "this MPI library has no persistent collectives");
         return EXIT_FAILURE;
     }
     FILE *json;

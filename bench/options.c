@@ -5,6 +5,7 @@
 #include "options.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,10 @@ static const char usage[] =
     "  gather       MPI_Gather: the same; each rank is the root in turn\n"
     "  scatter      MPI_Scatter: a message for each process; each rank is the root in turn\n"
     "  dup          MPI_Comm_dup and MPI_Comm_free; duplicates keep the preference\n"
+    "  ibcast, iallgather, igather, iscatter\n"
+    "               the same and MPI_Wait, and their overlap with computation\n"
+    "  allreduce_init, reduce_init, bcast_init, allgather_init, gather_init, scatter_init\n"
+    "               persistent ones: a start and MPI_Wait; the root is rank 0\n"
     "\n"
     "  -a PREFERENCE          coll preference of A, such as nicbarr,tuned,basic,libnbc\n"
     "                         (default: none, A is what the job gives)\n"
@@ -42,15 +47,16 @@ static const char usage[] =
     "                         (default: 4, 8, 64, 512, 1024, 4096)\n"
     "  -f, --full             minimum and maximum over the ranks, too\n"
     "  -z, --tail-lat         50th, 90th and 99th percentile of single operations, too\n"
-    "  -t, --num_test_calls N MPI_Test calls while computing (ibarrier, iallreduce; default 0)\n"
+    "  -t, --num_test_calls N MPI_Test calls while computing (what overlaps; default 0)\n"
     "      --beside OPERATION that operation on a duplicate like A, too, in the same turns\n"
+    "      --root RANK        the root stays that rank\n"
     "      --no-validation    results are not checked; else they are, after the measurement\n"
     "      --raw              the raw limit of the same processes in shared memory, too:\n"
     "                         of a barrier\n"
     "      --json FILE        write the figures to FILE as well\n"
     "  -h, --help             this text\n";
 
-enum { LONG_RAW = 256, LONG_JSON, LONG_BESIDE, LONG_NO_VALIDATION };
+enum { LONG_RAW = 256, LONG_JSON, LONG_BESIDE, LONG_ROOT, LONG_NO_VALIDATION };
 
 static const struct option long_options[] = {
     {"chunks", required_argument, NULL, 'c'},
@@ -61,6 +67,7 @@ static const struct option long_options[] = {
     {"tail-lat", no_argument, NULL, 'z'},
     {"num_test_calls", required_argument, NULL, 't'},
     {"beside", required_argument, NULL, LONG_BESIDE},
+    {"root", required_argument, NULL, LONG_ROOT},
     {"no-validation", no_argument, NULL, LONG_NO_VALIDATION},
     {"raw", no_argument, NULL, LONG_RAW},
     {"json", required_argument, NULL, LONG_JSON},
@@ -122,7 +129,7 @@ static enum options_verdict bad(bool speak, const char *text, const char *expect
 enum options_verdict options_parse(int argc, char **argv, bool speak, struct options *options)
 {
     static const char known[] =
-        "barrier, ibarrier, persistent, allreduce, iallreduce, bcast or dup";
+        "barrier, ibarrier, persistent, allreduce, bcast, dup or another operation";
     const char *sizes = NULL;
     *options = (struct options){.beside = OPERATION_NONE,
                                 .sizes_count = DEFAULT_SIZES,
@@ -169,6 +176,11 @@ enum options_verdict options_parse(int argc, char **argv, bool speak, struct opt
         case LONG_BESIDE:
             if (!operation_find(optarg, &options->beside))
                 return bad(speak, optarg, known);
+            break;
+        case LONG_ROOT:
+            if (!number_parse(optarg, 0, INT_MAX, &options->root))
+                return bad(speak, optarg, "a rank");
+            options->root_stays = true;
             break;
         case LONG_NO_VALIDATION:
             options->unchecked = true;

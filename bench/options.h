@@ -27,6 +27,8 @@ struct options {
     unsigned tests;            /* MPI_Test calls while computing (non-blocking operations) */
     const char *preference[2]; /* of the communicators A and B; NULL: as the job gives them */
     bool unchecked;            /* results are not looked at */
+    bool root_stays;           /* else it goes round, where there is one */
+    unsigned root;
     bool full;
     bool tails;
     bool raw;

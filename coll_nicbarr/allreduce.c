@@ -12,27 +12,6 @@
 #include "coll_nicbarr/persistent.h"
 #include "coll_nicbarr/requests.h"
 
-static inline bool is_users(const ompi_op_t *op)
-{
-    return __builtin_expect(!ompi_op_is_intrinsic((ompi_op_t *)op), 0);
-}
-
-/* The bytes of a vector that nicbarr can reduce; 0: it cannot. */
-static size_t reducible(int count, ompi_datatype_t *type, ompi_op_t *op)
-{
-    ptrdiff_t lower, extent;
-    if (is_users(op)) {
-        return nicbarr_packed_bytes(count, type);
-    }
-    if (!ompi_datatype_is_predefined(type)) {
-        return 0;
-    }
-    (void)ompi_datatype_get_extent(type, &lower, &extent);
-    return 0 == lower && extent > 0 && extent <= MYR_SLOT_BYTES && count > 0
-               ? (size_t)count * (size_t)extent
-               : 0;
-}
-
 static __attribute__((noinline)) int reduce_users(struct nicbarr_reducer *reducer, const void *from,
                                                   void *to, int count, ompi_datatype_t *type,
                                                   ompi_op_t *op, int root)
@@ -53,7 +32,7 @@ static inline int reduce_now(struct nicbarr_reducer *reducer, const void *from, 
 {
     struct nicbarr_reduction reduction;
     nicbarr_reducer_settle(reducer);
-    if (is_users(op)) {
+    if (nicbarr_is_users(op)) {
         return reduce_users(reducer, from, to, count, type, op, root);
     }
     nicbarr_reduction_init(&reduction, from, to, count, type, op,
@@ -68,9 +47,9 @@ MYR_HOT int nicbarr_allreduce(const void *from, void *to, int count, ompi_dataty
                               mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t bytes = reducible(count, type, op);
+    const size_t bytes = nicbarr_reducible(count, type, op);
     const enum nicbarr_collective which =
-        is_users(op) ? NICBARR_ALLREDUCE_USERS : NICBARR_ALLREDUCE;
+        nicbarr_is_users(op) ? NICBARR_ALLREDUCE_USERS : NICBARR_ALLREDUCE;
     if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes)) {
         return module->allreduce.function(from, to, count, type, op, comm,
                                           module->allreduce.module);
@@ -83,8 +62,9 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_
                            mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t bytes = reducible(count, type, op);
-    const enum nicbarr_collective which = is_users(op) ? NICBARR_REDUCE_USERS : NICBARR_REDUCE;
+    const size_t bytes = nicbarr_reducible(count, type, op);
+    const enum nicbarr_collective which =
+        nicbarr_is_users(op) ? NICBARR_REDUCE_USERS : NICBARR_REDUCE;
     if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes)) {
         return module->reduce.function(from, to, count, type, op, root, comm,
                                        module->reduce.module);
@@ -94,15 +74,9 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_
 
 /* ---- MPI_Iallreduce, MPI_Ireduce ---- */
 
-/* Whose rounds it takes. */
-static struct nicbarr_reducer *reducer_of(const nicbarr_request_t *request)
-{
-    return NULL != request->persistent ? &request->persistent->reducer : &request->module->reducer;
-}
-
 static void begin(nicbarr_request_t *request)
 {
-    struct nicbarr_reducer *reducer = reducer_of(request);
+    struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     (void)nicbarr_reduction_begin(reducer, &request->of.reduction);
     atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
 }
@@ -110,15 +84,16 @@ static void begin(nicbarr_request_t *request)
 static bool complete_if(nicbarr_request_t *request, bool complete)
 {
     if (complete) {
-        atomic_fetch_sub_explicit(&reducer_of(request)->outstanding, 1, memory_order_release);
+        atomic_fetch_sub_explicit(&nicbarr_reducer_of(request)->outstanding, 1,
+                                  memory_order_release);
     }
     return complete;
 }
 
 static bool test(nicbarr_request_t *request)
 {
-    return complete_if(request,
-                       nicbarr_reduction_go_on(reducer_of(request), &request->of.reduction));
+    return complete_if(
+        request, nicbarr_reduction_go_on(nicbarr_reducer_of(request), &request->of.reduction));
 }
 
 static const struct nicbarr_operation reduce = {begin, test, NULL, NULL};
@@ -127,7 +102,7 @@ static const struct nicbarr_operation reduce = {begin, test, NULL, NULL};
 
 static void begin_users(nicbarr_request_t *request)
 {
-    struct nicbarr_reducer *reducer = reducer_of(request);
+    struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     request->of.user.started = false;
     nicbarr_user_op_begin(reducer, &request->of.user.reduction);
     atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
@@ -137,7 +112,7 @@ static void begin_users(nicbarr_request_t *request)
  * the function takes. */
 static bool test_users(nicbarr_request_t *request)
 {
-    struct nicbarr_reducer *reducer = reducer_of(request);
+    struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     struct nicbarr_user_op *user = &request->of.user.reduction;
     if (!request->of.user.started) {
         request->of.user.started = true;
@@ -160,13 +135,13 @@ static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, c
 {
     const struct myr_exchange *x = &module->reducer.exchange;
     nicbarr_request_t *request =
-        nicbarr_request_new(is_users(op) ? &reduce_by_users : &reduce, module, comm, false);
+        nicbarr_request_new(nicbarr_is_users(op) ? &reduce_by_users : &reduce, module, comm, false);
     int rc = OMPI_SUCCESS;
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     *handle = &request->super;
-    if (is_users(op)) {
+    if (nicbarr_is_users(op)) {
         struct nicbarr_user_op *user = &request->of.user.reduction;
         rc = nicbarr_user_op_open(user, x, to, count, type, op, root, nicbarr_requests_lock());
         rc = OMPI_SUCCESS == rc ? nicbarr_user_op_load(user, from) : rc;
@@ -187,7 +162,7 @@ int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *t
                        mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (!nicbarr_exchange_fits(reducible(count, type, op), comm) ||
+    if (!nicbarr_data_small(nicbarr_reducible(count, type, op), comm) ||
         !nicbarr_data_nonblocking_ours(module, comm, NICBARR_ALLREDUCE)) {
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);
@@ -200,7 +175,7 @@ int nicbarr_ireduce(const void *from, void *to, int count, ompi_datatype_t *type
                     mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (!nicbarr_exchange_fits(reducible(count, type, op), comm) ||
+    if (!nicbarr_data_small(nicbarr_reducible(count, type, op), comm) ||
         !nicbarr_data_nonblocking_ours(module, comm, NICBARR_REDUCE)) {
         return module->ireduce.function(from, to, count, type, op, root, comm, handle,
                                         module->ireduce.module);
@@ -241,7 +216,7 @@ static const struct nicbarr_operation reduce_by_users_again = {begin_users_again
 static int make_persistent(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_persistent *what, ompi_request_t **handle)
 {
-    const bool users = is_users(what->op);
+    const bool users = nicbarr_is_users(what->op);
     nicbarr_request_t *request =
         nicbarr_persistent_new(users ? &reduce_by_users_again : &reduce_again, module, comm, what);
     int rc = OMPI_SUCCESS;
@@ -267,7 +242,7 @@ int nicbarr_allreduce_init(const void *from, void *to, int count, ompi_datatype_
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     struct nicbarr_persistent what = {
         .from = from, .to = to, .count = count, .root = NICBARR_NO_ROOT, .type = type, .op = op};
-    if (!nicbarr_exchange_fits(reducible(count, type, op), comm) ||
+    if (!nicbarr_data_small(nicbarr_reducible(count, type, op), comm) ||
         !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
         return module->allreduce_init.function(from, to, count, type, op, comm, info, handle,
                                                module->allreduce_init.module);
@@ -282,7 +257,7 @@ int nicbarr_reduce_init(const void *from, void *to, int count, ompi_datatype_t *
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     struct nicbarr_persistent what = {
         .from = from, .to = to, .count = count, .root = root, .type = type, .op = op};
-    if (!nicbarr_exchange_fits(reducible(count, type, op), comm) ||
+    if (!nicbarr_data_small(nicbarr_reducible(count, type, op), comm) ||
         !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
         return module->reduce_init.function(from, to, count, type, op, root, comm, info, handle,
                                             module->reduce_init.module);

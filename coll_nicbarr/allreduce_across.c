@@ -4,10 +4,10 @@
  * exchange the parts (carrier.h).
  *
  * nicbarr does those of MPI's own operations on MPI's own types, as on one node; and of operations
- * that the program has defined, on types without gaps. Each process combines all nodes' pieces, so
- * such a function is called more often than by Open MPI, and not in large communicators. A function
- * of the program may take its locks, so no request runs one: MPI_Iallreduce leaves them to Open
- * MPI.
+ * that the program has defined, on types of any layout with small elements: these travel packed.
+ * Each process combines all nodes' pieces, so such a function is called more often than by Open
+ * MPI, and not in large communicators. A function of the program may take its locks, so no request
+ * runs one: MPI_Iallreduce leaves them to Open MPI.
  *
  * MPI_Iallreduce must not wait for anybody, so it can set up nothing. Where it is used often, the
  * next MPI_Allreduce or MPI_Barrier of the communicator does, of whatever size. MPI_Allreduce_init
@@ -26,15 +26,10 @@ enum { USERS_RANKS = 32 /* for a function of the program's */ };
 /* The bytes of a vector that can be carried; 0: it cannot. */
 static size_t carriable(int count, ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm)
 {
-    ptrdiff_t lower, extent;
-    if (ompi_op_is_intrinsic(op) ? !ompi_datatype_is_predefined(type)
-                                 : !nicbarr_is_dense(type) || ompi_comm_size(comm) > USERS_RANKS) {
-        return 0;
-    }
-    (void)ompi_datatype_get_extent(type, &lower, &extent);
-    return 0 == lower && extent > 0 && extent <= NICBARR_CARRIED_ELEMENT && count > 0
-               ? (size_t)count * (size_t)extent
-               : 0;
+    const bool too_much =
+        nicbarr_is_users(op) && (ompi_comm_size(comm) > USERS_RANKS ||
+                                 nicbarr_packed_bytes(1, type) > NICBARR_ELEMENT_MOST);
+    return too_much ? 0 : nicbarr_reducible(count, type, op);
 }
 
 int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -61,6 +56,33 @@ int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
     return carried->rc;
 }
 
+/* Of a type with gaps: by way of memory without. */
+static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *module,
+                                                  ompi_communicator_t *comm,
+                                                  struct nicbarr_carrier *carrier, const void *from,
+                                                  void *to, int count, ompi_datatype_t *type,
+                                                  ompi_op_t *op)
+{
+    const size_t bytes = nicbarr_packed_bytes(count, type);
+    struct nicbarr_operands gaps;
+    struct nicbarr_carried carried;
+    if (!nicbarr_operands_open(&gaps, count, type, bytes)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    const int packing =
+        nicbarr_to_bytes(MPI_IN_PLACE == from ? to : from, count, type, gaps.more, bytes);
+    /* (Whatever happened: the others wait.) */
+    nicbarr_carrier_begin(carrier, &carried, gaps.more, NULL == to ? NULL : gaps.more, count, type,
+                          op, &gaps);
+    int rc = nicbarr_carry(module, comm, carrier, &carried);
+    rc = OMPI_SUCCESS == rc ? packing : rc;
+    if (OMPI_SUCCESS == rc && NULL != to) {
+        rc = nicbarr_from_bytes(gaps.more, bytes, to, count, type);
+    }
+    nicbarr_operands_close(&gaps);
+    return rc;
+}
+
 int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_carrier *carrier, const void *from, void *to, int count,
                             ompi_datatype_t *type, ompi_op_t *op)
@@ -69,7 +91,10 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
     while (0 != myr_observe(&carrier->outstanding)) {
         opal_progress(); /* they come first, and the others have begun them */
     }
-    nicbarr_carrier_begin(carrier, &carried, from, to, count, type, op);
+    if (nicbarr_is_users(op) && !nicbarr_is_dense(type)) {
+        return carry_packed(module, comm, carrier, from, to, count, type, op);
+    }
+    nicbarr_carrier_begin(carrier, &carried, from, to, count, type, op, NULL);
     return nicbarr_carry(module, comm, carrier, &carried);
 }
 
@@ -124,7 +149,7 @@ static void begin(nicbarr_request_t *request)
     struct nicbarr_carrier *carrier = request->of.across.carrier;
     struct nicbarr_carried *given = &request->of.across.carried;
     nicbarr_carrier_begin(carrier, given, given->from, given->to, (int)given->left, given->type,
-                          given->op);
+                          given->op, NULL);
     request->of.across.returning = (struct nicbarr_returning){.begun = false};
     request->of.across.looked = false;
     atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);

@@ -45,7 +45,7 @@ bool nicbarr_carrier_open(struct nicbarr_carrier *carrier, const struct myr_nic_
         .stack_bytes = myr_whole_lines(most),
         .piece_most = most / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT,
     };
-    if (carrier->piece_most >= NICBARR_CARRIED_ELEMENT) {
+    if (carrier->piece_most >= NICBARR_ELEMENT_MOST) {
         carrier->stack = aligned_alloc(MYR_LINE, (size_t)order->depth * carrier->stack_bytes);
     }
     if (NULL == carrier->stack) {
@@ -83,6 +83,22 @@ static void stack_begin(const struct nicbarr_carrier *carrier, struct stack *sta
     }
 }
 
+/* Combine two values; the result is where the right one was. (Packing has no way to fail here that
+ * MPI would not have found out before.) */
+static void combine(const struct nicbarr_carried *carried, uint8_t *left, uint8_t *right)
+{
+    const struct nicbarr_operands *gaps = carried->gaps;
+    const int count = (int)carried->count;
+    if (NULL == gaps) {
+        ompi_op_reduce(carried->op, left, right, count, carried->type);
+        return;
+    }
+    (void)nicbarr_from_bytes(left, bytes_of(carried), gaps->left, count, carried->type);
+    (void)nicbarr_from_bytes(right, bytes_of(carried), gaps->right, count, carried->type);
+    ompi_op_reduce(carried->op, gaps->left, gaps->right, count, carried->type);
+    (void)nicbarr_to_bytes(gaps->right, count, carried->type, right, bytes_of(carried));
+}
+
 /* Put the value of a term on it, and combine as that says. */
 static void stack_push(struct stack *stack, const struct nicbarr_carried *carried,
                        const uint8_t *value, uint32_t merges)
@@ -91,7 +107,7 @@ static void stack_push(struct stack *stack, const struct nicbarr_carried *carrie
     for (; merges > 0; --merges) {
         uint8_t *right = stack->value[--stack->count];
         uint8_t *left = stack->value[stack->count - 1];
-        ompi_op_reduce(carried->op, left, right, (int)carried->count, carried->type);
+        combine(carried, left, right);
         stack->value[stack->count - 1] = right; /* it has the result */
         stack->value[stack->count] = left;
     }
@@ -129,7 +145,7 @@ static void build(void *context, uint32_t epoch, uint8_t *block)
 
 void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
                            const void *from, void *to, int count, ompi_datatype_t *type,
-                           ompi_op_t *op)
+                           ompi_op_t *op, const struct nicbarr_operands *gaps)
 {
     ptrdiff_t lower, extent;
     (void)ompi_datatype_get_extent(type, &lower, &extent);
@@ -138,7 +154,8 @@ void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carri
         .to = to,
         .op = op,
         .type = type,
-        .extent = (size_t)extent,
+        .gaps = gaps,
+        .extent = NULL == gaps ? (size_t)extent : nicbarr_packed_bytes(1, type),
         .left = (uint32_t)count,
         .turn = carrier->begun++,
     };

@@ -19,11 +19,9 @@
 #include "ompi/release.h"
 
 #include "coll_nicbarr/order.h"
+#include "coll_nicbarr/packing.h"
 #include "coll_nicbarr/schedule.h"
 #include "libmyr/nic_data.h"
-
-/* The largest element that always has room in an epoch: complex numbers of long doubles. */
-enum { NICBARR_CARRIED_ELEMENT = 32 /* bytes */ };
 
 struct nicbarr_carrier {
     struct myr_nic_group group; /* not joined: there is none (yet) */
@@ -47,9 +45,11 @@ struct nicbarr_carried {
     size_t apart; /* of a gathering: from one rank's vector to the next (bytes); 0: it is none */
     ompi_op_t *op;
     ompi_datatype_t *type;
-    size_t extent;  /* of an element, bytes */
-    uint32_t left;  /* elements */
-    uint32_t count; /* elements in the epoch under way; 0: none is */
+    const struct nicbarr_operands *gaps; /* elements are packed: where they are unpacked to be
+                                            combined; NULL: they are as in memory */
+    size_t extent;                       /* of an element, bytes */
+    uint32_t left;                       /* elements */
+    uint32_t count;                      /* elements in the epoch under way; 0: none is */
     uint32_t epoch;
     uint32_t turn;
     int rc; /* the first error of MPI's; it goes on nevertheless, to stay in step */
@@ -87,11 +87,12 @@ bool nicbarr_carrier_open(struct nicbarr_carrier *carrier, const struct myr_nic_
                           struct nicbarr_choice choice, const struct nicbarr_order *order);
 void nicbarr_carrier_close(struct nicbarr_carrier *carrier);
 
-/* Take a number for a reduction of `count` > 0 elements of type `type`, which is contiguous; an
- * element takes at most carrier->piece_most bytes. */
+/* Take a number for a reduction of `count` > 0 elements of type `type`; an element takes at most
+ * NICBARR_ELEMENT_MOST bytes, which always have room in an epoch. `gaps`: `from` and `to` are
+ * packed, and this has room for so many elements; NULL: the type is contiguous. */
 void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
                            const void *from, void *to, int count, ompi_datatype_t *type,
-                           ompi_op_t *op);
+                           ompi_op_t *op, const struct nicbarr_operands *gaps);
 
 /* The same for a gathering: `bytes` > 0 of each rank come to `to`, side by side. */
 void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,

@@ -25,8 +25,9 @@
  *   data_across.c when they are served, and is that faster?
  *   carrier.c     one of them under way                 order.c       the order of combining (pure)
  *   rooted.c      reductions that one process combines
- *   bcast.c       MPI_Bcast, MPI_Ibcast          gather.c   MPI_Allgather and its like
- *   stream.c      how it goes on one node        scatter.c  MPI_Scatter
+ *   bcast.c       MPI_Bcast, MPI_Ibcast          gather.c    MPI_Allgather and its like
+ *   scatter.c     MPI_Scatter and its like
+ *   stream.c      how both go on one node        streamed.c  ... and do not block
  *   layout.c      from a choice to a plan in a record's memory
  *   schedule.c    the algorithms (pure)              model.c  what they should cost (pure)
  *   shape.c       what a choice depends on (pure)    candidates.c  what is worth measuring (pure)
@@ -36,7 +37,7 @@
  *   round_trips.c what messages between nodes take, for the model
  *   pvars.c       the NICs' counters for MPI's tools interface
  *   cache.c       what earlier jobs have measured    cache_file.c  a file of it (pure)
- *   evidence.c    what follows from it (pure)        network.c     what network this host has (pure)
+ *   evidence.c    what follows from it (pure)        network.c     this host's network (pure)
  *   report.c      what was measured, as JSON         report_file.c the file (pure)
  *   this_host.c   this host's names                  digest.c      one number for data (pure)
  */
@@ -53,8 +54,8 @@
 #include "coll_nicbarr/reduction.h"
 #include "coll_nicbarr/schedule.h"
 #include "coll_nicbarr/shape.h"
+#include "coll_nicbarr/stream.h"
 #include "libmyr/group.h"
-#include "libmyr/ring.h"
 #include "libmyr/segment.h"
 
 /* Collectives that carry data (data.h), and who does them. */
@@ -100,12 +101,19 @@ enum nicbarr_source {
     NICBARR_FROM_CACHE /* by an earlier job */
 };
 
-/* The function of one collective that this component covers, and the module that goes with it. */
+/* The collectives that this component covers. */
+#define NICBARR_COVERED(each)                                                                      \
+    each(barrier) each(ibarrier) each(barrier_init) each(allreduce) each(iallreduce)               \
+        each(allreduce_init) each(reduce) each(ireduce) each(reduce_init) each(bcast) each(ibcast) \
+            each(bcast_init) each(allgather) each(iallgather) each(allgather_init) each(gather)    \
+                each(igather) each(gather_init) each(scatter) each(iscatter) each(scatter_init)
+
+/* The function of one of them that lies below, and the module that goes with it. */
 #define NICBARR_LOWER(collective)                                                                  \
     struct {                                                                                       \
         mca_coll_base_module_##collective##_fn_t function;                                         \
         mca_coll_base_module_t *module;                                                            \
-    }
+    } collective;
 
 /* A bit of what is to be decided on: there were many MPI_Ibarrier, which can set up nothing. */
 #define NICBARR_PENDING_BARRIER (UINT32_C(1) << 31)
@@ -114,22 +122,7 @@ enum { NICBARR_PENDING_BCAST = 8 /* the first of its bits */ };
 typedef struct mca_coll_nicbarr_module {
     mca_coll_base_module_t super;
     struct myr_group group; /* record NULL: not set up yet */
-    NICBARR_LOWER(barrier) barrier;
-    NICBARR_LOWER(ibarrier) ibarrier;
-    NICBARR_LOWER(barrier_init) barrier_init;
-    NICBARR_LOWER(allreduce) allreduce;
-    NICBARR_LOWER(iallreduce) iallreduce;
-    NICBARR_LOWER(reduce) reduce;
-    NICBARR_LOWER(ireduce) ireduce;
-    NICBARR_LOWER(bcast) bcast;
-    NICBARR_LOWER(ibcast) ibcast;
-    NICBARR_LOWER(allgather) allgather;
-    NICBARR_LOWER(iallgather) iallgather;
-    NICBARR_LOWER(gather) gather;
-    NICBARR_LOWER(scatter) scatter;
-    NICBARR_LOWER(allreduce_init) allreduce_init;
-    NICBARR_LOWER(reduce_init) reduce_init;
-    NICBARR_LOWER(bcast_init) bcast_init;
+    NICBARR_COVERED(NICBARR_LOWER)
     /* Collectives that carry data, by their bytes: */
     struct {
         enum nicbarr_way way;
@@ -138,17 +131,15 @@ typedef struct mca_coll_nicbarr_module {
     uint32_t nonblocking; /* calls, before they are ours */
     uint32_t pending; /* across nodes: what is to be decided on, as bits: classes of MPI_Allreduce
                          and (NICBARR_PENDING_BCAST) MPI_Bcast, and NICBARR_PENDING_BARRIER */
-    struct nicbarr_reducer reducer; /* all reductions' */
-    struct myr_ring ring;           /* MPI_Bcast's and MPI_Scatter's; no record: not set up (yet) */
-    uint32_t ibcasts;               /* of MPI_Ibcast that have been begun there */
-    myr_word ibcasts_done;          /* ... and are complete; they take turns */
-    bool declined;                  /* tried to set up, and all members went back to Open MPI's */
-    bool tuning;                    /* MPI_Barrier is being measured, by means of Open MPI's own */
-    struct nicbarr_tuner *tuner;    /* of a provisional choice (tune.c); NULL: there is none */
-    uint32_t until_tuning;          /* barriers until that goes on */
-    bool agreed;                    /* all members can be served; valid: */
-    uint64_t members_digest;        /* who is in the communicator */
-    uint32_t *homes;                /* by rank: the processors it is bound to, numbered from 0 */
+    struct nicbarr_reducer reducer;
+    struct nicbarr_streamer streamer;
+    bool declined;               /* tried to set up, and all members went back to Open MPI's */
+    bool tuning;                 /* MPI_Barrier is being measured, by means of Open MPI's own */
+    struct nicbarr_tuner *tuner; /* of a provisional choice (tune.c); NULL: there is none */
+    uint32_t until_tuning;       /* barriers until that goes on */
+    bool agreed;                 /* all members can be served; valid: */
+    uint64_t members_digest;     /* who is in the communicator */
+    uint32_t *homes;             /* by rank: the processors it is bound to, numbered from 0 */
     struct nicbarr_shape shape;
     struct nicbarr_choice choice;
     enum nicbarr_source source;

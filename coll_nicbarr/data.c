@@ -55,11 +55,17 @@ static void take_up(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
     }
 }
 
+/* What the first member says in a record's note. */
+static uint64_t crowded(void)
+{
+    return myr_waiter_oversubscribed(&mca_coll_nicbarr_component.waiter);
+}
+
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective)
 {
     const bool ring = nicbarr_data_by_ring(collective);
-    if (NULL != (ring ? module->ring.record : module->reducer.exchange.record)) {
+    if (NULL != (ring ? module->streamer.ring.record : module->reducer.exchange.record)) {
         return true;
     }
     const char *why = nicbarr_agree(module, comm);
@@ -72,7 +78,7 @@ bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     struct myr_error error = {0};
     struct myr_record *record =
         myr_record_join(mca_coll_nicbarr_component.segment, &key, size,
-                        ring ? myr_ring_bytes(size) : myr_exchange_bytes(size), 0, &error);
+                        ring ? myr_ring_bytes(size) : myr_exchange_bytes(size), crowded(), &error);
     if (NULL == record) {
         char name[NICBARR_COMM_TEXT];
         nicbarr_put_back_data(module, comm, collective);
@@ -86,7 +92,7 @@ bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         return false;
     }
     if (ring) {
-        myr_ring_init(&module->ring, record, &mca_coll_nicbarr_component.waiter, size,
+        myr_ring_init(&module->streamer.ring, record, &mca_coll_nicbarr_component.waiter, size,
                       (uint32_t)ompi_comm_rank(comm));
     } else {
         take_up(&module->reducer, comm, record);
@@ -102,15 +108,20 @@ void nicbarr_reducer_leave(struct nicbarr_reducer *reducer)
     }
 }
 
-void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
+void nicbarr_streamer_leave(struct nicbarr_streamer *streamer)
 {
-    nicbarr_reducer_leave(&module->reducer);
-    if (NULL != module->ring.record) {
-        myr_ring_leave(&module->ring, mca_coll_nicbarr_component.segment);
+    if (NULL != streamer->ring.record) {
+        myr_ring_leave(&streamer->ring, mca_coll_nicbarr_component.segment);
     }
 }
 
-/* Is there plenty of memory for one more exchange? Who comes first says so in a record, and all
+void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
+{
+    nicbarr_reducer_leave(&module->reducer);
+    nicbarr_streamer_leave(&module->streamer);
+}
+
+/* Is there plenty of memory for one more record? Who comes first says so in a small one, and all
  * members read that. */
 static bool plenty_for_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            size_t bytes)
@@ -127,25 +138,49 @@ static bool plenty_for_all(mca_coll_nicbarr_module_t *module, ompi_communicator_
     return plenty;
 }
 
-bool nicbarr_data_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                               struct nicbarr_reducer *reducer)
+/* A record for one persistent collective alone; NULL on all members, or on none. */
+static struct myr_record *own_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                     size_t bytes)
 {
     const char *why = nicbarr_agree(module, comm);
     if (NULL != why) {
         nicbarr_decline(module, comm, why);
-        return false;
+        return NULL;
     }
-    const uint32_t size = module->shape.processes;
-    const size_t bytes = myr_exchange_bytes(size);
     const struct myr_key key = nicbarr_record_key(module, comm, ++module->persistent);
+    return plenty_for_all(module, comm, bytes)
+               ? myr_record_join(mca_coll_nicbarr_component.segment, &key, module->shape.processes,
+                                 bytes, crowded(), NULL)
+               : NULL;
+}
+
+bool nicbarr_data_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               struct nicbarr_reducer *reducer)
+{
     struct myr_record *record =
-        plenty_for_all(module, comm, bytes)
-            ? myr_record_join(mca_coll_nicbarr_component.segment, &key, size, bytes, 0, NULL)
-            : NULL;
+        own_record(module, comm, myr_exchange_bytes((uint32_t)ompi_comm_size(comm)));
     if (NULL != record) {
         take_up(reducer, comm, record);
     }
     return NULL != record;
+}
+
+bool nicbarr_data_own_ring(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           struct nicbarr_streamer *streamer)
+{
+    const uint32_t size = (uint32_t)ompi_comm_size(comm);
+    struct myr_record *record = own_record(module, comm, myr_ring_bytes(size));
+    if (NULL != record) {
+        myr_ring_init(&streamer->ring, record, &mca_coll_nicbarr_component.waiter, size,
+                      (uint32_t)ompi_comm_rank(comm));
+    }
+    return NULL != record;
+}
+
+bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_record *record)
+{
+    return 0 == record->note ||
+           NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
 }
 
 /* Has the ring pieces, where this class needs them? Where there is no room for them, all such
@@ -155,7 +190,7 @@ static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicato
 {
     if (!nicbarr_data_by_ring(collective) ||
         nicbarr_size_classes[size_class] <= NICBARR_LINES_MOST ||
-        myr_ring_get_pieces(&module->ring, mca_coll_nicbarr_component.segment)) {
+        myr_ring_get_pieces(&module->streamer.ring, mca_coll_nicbarr_component.segment)) {
         return true;
     }
     for (uint32_t c = 0; c < nicbarr_data_classes(collective, false); ++c) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collectives that carry data, on one node: MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce,
- * MPI_Bcast, MPI_Ibcast, MPI_Allgather, MPI_Iallgather, MPI_Gather, MPI_Scatter, and persistent
- * ones.
+ * MPI_Bcast, MPI_Ibcast, MPI_Allgather, MPI_Iallgather, MPI_Gather, MPI_Igather, MPI_Scatter,
+ * MPI_Iscatter, and persistent ones.
  *
  * They are Open MPI's own until a communicator has called one so often that it is worth looking at
  * what else there is (coll_nicbarr_tune_after). Then they get their memory, and compete with Open
@@ -29,7 +29,6 @@ enum {
     NICBARR_REDUCTION_CLASSES = 6,
     NICBARR_ACROSS_CLASSES = NICBARR_REDUCTION_CLASSES,
     NICBARR_EXCHANGE_MOST = 4096, /* bytes: the last of them */
-    NICBARR_LINES_MOST = 512,     /* bytes by a ring's lines; more go by its pieces */
     NICBARR_DATA_PROCESSES =
         128, /* beyond that, reading everybody's line is not the shortest way */
 };
@@ -96,12 +95,12 @@ bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communica
 bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                    enum nicbarr_collective collective);
 
-/* Is so much for the exchange's non-blocking and persistent collectives? All of it has to be under
- * way at once, and nobody measures them against Open MPI's own. So the limits are where nicbarr's
- * are still faster: an idle EPYC, persistent ones, Open MPI 4.1.4; 3 processes with 1120 bytes 1.06
- * to 3.0 times, with 1344 bytes 0.87 to 2.6; 2 processes with 560 bytes 1.4 to 1.7, with 1008 bytes
- * 0.75 to 1.3. */
-static inline bool nicbarr_exchange_fits(size_t bytes, ompi_communicator_t *comm)
+/* Is so much for the exchange's non-blocking collectives, and for persistent ones? All of it has to
+ * be under way at once, and nobody measures them against Open MPI's own. So the limits are where
+ * nicbarr's are still faster: an idle EPYC, persistent ones, Open MPI 4.1.4; 3 processes with 1120
+ * bytes 1.06 to 3.0 times, with 1344 bytes 0.87 to 2.6; 2 processes with 560 bytes 1.4 to 1.7, with
+ * 1008 bytes 0.75 to 1.3. */
+static inline bool nicbarr_data_small(size_t bytes, ompi_communicator_t *comm)
 {
     const uint32_t slots = 2 == ompi_comm_size(comm) ? 5 : 10;
     _Static_assert(10 <= MYR_EXCHANGE_WINDOW, "under way at once");
@@ -114,19 +113,21 @@ bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
                          enum nicbarr_collective collective);
 void nicbarr_data_leave(mca_coll_nicbarr_module_t *module);
 
-/* Return when no MPI_Ibcast is under way on the ring. The others have begun them, too. */
-static inline void nicbarr_ring_settle(mca_coll_nicbarr_module_t *module)
-{
-    while (module->ibcasts != myr_observe(&module->ibcasts_done)) {
-        opal_progress();
-    }
-}
-
-/* An exchange for one persistent collective alone. False where there is not plenty of memory, on
- * all members. */
+/* An exchange, or a ring, for one persistent collective alone. False where there is not plenty of
+ * memory, on all members. */
 bool nicbarr_data_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                struct nicbarr_reducer *reducer);
-void nicbarr_reducer_leave(struct nicbarr_reducer *reducer); /* if it was set up */
+bool nicbarr_data_own_ring(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           struct nicbarr_streamer *streamer);
+/* If it was set up: */
+void nicbarr_reducer_leave(struct nicbarr_reducer *reducer);
+void nicbarr_streamer_leave(struct nicbarr_streamer *streamer);
+
+/* Is `collective` worth it where some go on at once, and others have to keep up with them? Open
+ * MPI's own lets them run ahead without bound, nicbarr's a window only. So with more processes than
+ * processors Open MPI's own may be faster. `record`: the first member that took it up says whether
+ * there are, so all hear the same. The person may want nicbarr's in any case. */
+bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_record *record);
 
 /* What MPI calls it. */
 const char *nicbarr_collective_name(enum nicbarr_collective collective);
@@ -285,5 +286,21 @@ int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *from_type,
 int nicbarr_scatter(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
                     int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
                     mca_coll_base_module_t *module);
+int nicbarr_igather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                    int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+                    ompi_request_t **request, mca_coll_base_module_t *module);
+int nicbarr_iscatter(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                     int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+                     ompi_request_t **request, mca_coll_base_module_t *module);
+int nicbarr_allgather_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                           int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
+                           MPI_Info info, ompi_request_t **request, mca_coll_base_module_t *module);
+int nicbarr_gather_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                        int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+                        MPI_Info info, ompi_request_t **request, mca_coll_base_module_t *module);
+int nicbarr_scatter_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                         int to_count, ompi_datatype_t *to_type, int root,
+                         ompi_communicator_t *comm, MPI_Info info, ompi_request_t **request,
+                         mca_coll_base_module_t *module);
 
 #endif

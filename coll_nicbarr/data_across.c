@@ -247,8 +247,8 @@ static size_t each_rank(const struct tuner *t, size_t bytes)
 static uint32_t unit_to_gather(const struct tuner *t, uint32_t bytes)
 {
     const size_t each = each_rank(t, bytes);
-    return nicbarr_carrier_unit(t->module->carriers->apart.most, each < NICBARR_CARRIED_ELEMENT
-                                                                     ? NICBARR_CARRIED_ELEMENT
+    return nicbarr_carrier_unit(t->module->carriers->apart.most, each < NICBARR_ELEMENT_MOST
+                                                                     ? NICBARR_ELEMENT_MOST
                                                                      : (uint32_t)each);
 }
 

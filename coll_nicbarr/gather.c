@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Allgather on one node and on several; MPI_Gather and MPI_Iallgather on one.
+ * MPI_Allgather on one node and on several; on one also MPI_Gather, MPI_Iallgather, MPI_Igather,
+ * MPI_Allgather_init and MPI_Gather_init.
  *
  * Like a reduction, but parts are put side by side: each process writes its block into the rounds
  * of the communicator's exchange, and reads all blocks. Of MPI_Gather only the root reads. Types of
@@ -13,6 +14,7 @@
 
 #include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/packing.h"
+#include "coll_nicbarr/persistent.h"
 #include "coll_nicbarr/requests.h"
 
 /* On one node: by the exchange. */
@@ -114,25 +116,40 @@ MYR_HOT int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *fr
     return gather(module, comm, &own, &all, is_root, block);
 }
 
-/* ---- MPI_Iallgather ---- */
+/* ---- MPI_Iallgather, MPI_Igather, and persistent ones: on one node ---- */
 
+/* Where a side has gaps, its bytes go by way of memory without: all blocks, and behind them the own
+ * one. (Packing has no way to fail here that MPI would not have found out before.) */
 static void begin(nicbarr_request_t *request)
 {
-    struct nicbarr_reducer *reducer = &request->module->reducer;
-    (void)nicbarr_reduction_begin(reducer, &request->of.copy.rounds);
+    struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
+    const struct nicbarr_side *own = &request->of.gathering.own, *all = &request->of.gathering.all;
+    const size_t block = request->of.gathering.block;
+    const bool gets = NULL != all->data;
+    uint8_t *packed = request->of.gathering.packed;
+    uint8_t *from = own->data, *to = gets && !nicbarr_is_dense(all->type) ? packed : all->data;
+    if (!nicbarr_is_dense(own->type)) {
+        from = packed + (gets ? block * reducer->exchange.size : 0);
+        (void)nicbarr_to_bytes(own->data, own->count, own->type, from, block);
+    }
+    request->of.gathering.taker = nicbarr_taker_of_all(to, block);
+    nicbarr_reduction_init_taken(&request->of.gathering.rounds, from, block,
+                                 &request->of.gathering.taker, gets);
+    (void)nicbarr_reduction_begin(reducer, &request->of.gathering.rounds);
     atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
 }
 
 static bool test(nicbarr_request_t *request)
 {
-    struct nicbarr_reducer *reducer = &request->module->reducer;
-    const struct nicbarr_side *to = &request->of.copy.to;
-    if (!nicbarr_reduction_go_on(reducer, &request->of.copy.rounds)) {
+    struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
+    const struct nicbarr_side *all = &request->of.gathering.all;
+    if (!nicbarr_reduction_go_on(reducer, &request->of.gathering.rounds)) {
         return false;
     }
-    if (NULL != to->data) {
-        (void)nicbarr_from_bytes(request->of.copy.packed, nicbarr_packed_bytes(to->count, to->type),
-                                 to->data, to->count, to->type);
+    if (NULL != all->data && !nicbarr_is_dense(all->type)) {
+        const uint32_t size = reducer->exchange.size;
+        (void)nicbarr_from_bytes(request->of.gathering.packed, request->of.gathering.block * size,
+                                 all->data, all->count * (int)size, all->type);
     }
     atomic_fetch_sub_explicit(&reducer->outstanding, 1, memory_order_release);
     return true;
@@ -140,44 +157,90 @@ static bool test(nicbarr_request_t *request)
 
 static void drop(nicbarr_request_t *request)
 {
-    free(request->of.copy.packed);
+    free(request->of.gathering.packed);
 }
 
 static const struct nicbarr_operation gathering = {begin, test, NULL, drop};
 
-/* Where a side has gaps, its bytes go by way of memory without: all blocks, and behind them the own
- * one. */
-static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                 const struct nicbarr_side *from, const struct nicbarr_side *to, size_t block,
-                 ompi_request_t **handle)
+static void drop_again(nicbarr_request_t *request)
 {
-    const int size = ompi_comm_size(comm);
-    const size_t bytes = block * (size_t)size;
-    const bool apart = !nicbarr_is_dense(to->type), packs = !nicbarr_is_dense(from->type);
+    drop(request);
+    nicbarr_persistent_drop(request);
+}
+
+static const struct nicbarr_operation gathering_again = {begin, test, NULL, drop_again};
+
+/* What a process was given. */
+struct given {
+    struct nicbarr_side own, all; /* as a request has them */
+    size_t block, bytes;          /* of one process, of all */
+};
+
+/* `gets`: the blocks come to this process, too. Only then the other side counts. */
+static struct given given_of(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                             int to_count, ompi_datatype_t *to_type, bool gets,
+                             ompi_communicator_t *comm)
+{
+    const struct nicbarr_side all = {to, to_count, to_type}, none = {NULL, 0, NULL};
+    const size_t block = gets ? nicbarr_packed_bytes(to_count, to_type)
+                              : nicbarr_packed_bytes(from_count, from_type);
+    return (struct given){
+        .own = own_of(from, from_count, from_type, &all, comm),
+        .all = gets ? all : none,
+        .block = block,
+        .bytes = block * (size_t)ompi_comm_size(comm),
+    };
+}
+
+static int fill_in(nicbarr_request_t *request, const struct given *given)
+{
+    const bool gets = NULL != given->all.data;
+    const bool gaps =
+        !nicbarr_is_dense(given->own.type) || (gets && !nicbarr_is_dense(given->all.type));
+    request->of.gathering.own = given->own;
+    request->of.gathering.all = given->all;
+    request->of.gathering.block = given->block;
+    request->of.gathering.packed = gaps ? malloc(given->block + (gets ? given->bytes : 0)) : NULL;
+    return gaps && NULL == request->of.gathering.packed ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+}
+
+static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                 const struct given *given, ompi_request_t **handle)
+{
     nicbarr_request_t *request = nicbarr_request_new(&gathering, module, comm, false);
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     *handle = &request->super;
-    uint8_t *packed = apart || packs ? malloc(bytes + block) : NULL;
-    int rc = (apart || packs) && NULL == packed ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
-    request->of.copy.packed = packed;
-    request->of.copy.to = (struct nicbarr_side){NULL, 0, NULL};
-    if (apart) {
-        request->of.copy.to = (struct nicbarr_side){to->data, size * to->count, to->type};
+    const int rc = fill_in(request, given);
+    if (OMPI_SUCCESS == rc) {
+        nicbarr_request_start(request);
+    } else {
+        (void)ompi_request_free(handle);
     }
-    if (OMPI_SUCCESS == rc && packs) {
-        rc = nicbarr_to_bytes(from->data, from->count, from->type, packed + bytes, block);
+    return rc;
+}
+
+/* NULL in *handle: there is no room for it, on all members. */
+static int make(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                const struct given *given, ompi_request_t **handle)
+{
+    struct nicbarr_persistent what = {.type = given->own.type, .to_type = given->all.type};
+    *handle = NULL;
+    if (!nicbarr_data_small(given->bytes, comm) ||
+        !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
+        return OMPI_SUCCESS;
     }
+    nicbarr_request_t *request = nicbarr_persistent_new(&gathering_again, module, comm, &what);
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    *handle = &request->super;
+    const int rc = fill_in(request, given);
     if (OMPI_SUCCESS != rc) {
         (void)ompi_request_free(handle);
-        return rc;
     }
-    request->of.copy.taker = nicbarr_taker_of_all(apart ? packed : to->data, block);
-    nicbarr_reduction_init_taken(&request->of.copy.rounds, packs ? packed + bytes : from->data,
-                                 block, &request->of.copy.taker, true);
-    nicbarr_request_start(request);
-    return OMPI_SUCCESS;
+    return rc;
 }
 
 int nicbarr_iallgather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
@@ -185,14 +248,56 @@ int nicbarr_iallgather(const void *from, int from_count, ompi_datatype_t *from_t
                        ompi_request_t **handle, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t block = nicbarr_packed_bytes(to_count, to_type);
-    const size_t bytes = block * (size_t)ompi_comm_size(comm);
-    if (!nicbarr_exchange_fits(bytes, comm) ||
+    const struct given given =
+        given_of(from, from_count, from_type, to, to_count, to_type, true, comm);
+    if (!nicbarr_data_small(given.bytes, comm) ||
         !nicbarr_data_nonblocking_ours(module, comm, NICBARR_ALLGATHER)) {
         return module->iallgather.function(from, from_count, from_type, to, to_count, to_type, comm,
                                            handle, module->iallgather.module);
     }
-    const struct nicbarr_side all = {to, to_count, to_type};
-    const struct nicbarr_side own = own_of(from, from_count, from_type, &all, comm);
-    return start(module, comm, &own, &all, block, handle);
+    return start(module, comm, &given, handle);
+}
+
+int nicbarr_igather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                    int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+                    ompi_request_t **handle, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const struct given given = given_of(from, from_count, from_type, to, to_count, to_type,
+                                        root == ompi_comm_rank(comm), comm);
+    if (!nicbarr_data_small(given.bytes, comm) ||
+        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_GATHER) ||
+        !nicbarr_data_keeps_up(NICBARR_GATHER, module->reducer.exchange.record)) {
+        return module->igather.function(from, from_count, from_type, to, to_count, to_type, root,
+                                        comm, handle, module->igather.module);
+    }
+    return start(module, comm, &given, handle);
+}
+
+int nicbarr_allgather_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                           int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
+                           MPI_Info info, ompi_request_t **handle, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const struct given given =
+        given_of(from, from_count, from_type, to, to_count, to_type, true, comm);
+    const int rc = make(module, comm, &given, handle);
+    return OMPI_SUCCESS != rc || NULL != *handle
+               ? rc
+               : module->allgather_init.function(from, from_count, from_type, to, to_count, to_type,
+                                                 comm, info, handle, module->allgather_init.module);
+}
+
+int nicbarr_gather_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                        int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+                        MPI_Info info, ompi_request_t **handle, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const struct given given = given_of(from, from_count, from_type, to, to_count, to_type,
+                                        root == ompi_comm_rank(comm), comm);
+    const int rc = make(module, comm, &given, handle);
+    return OMPI_SUCCESS != rc || NULL != *handle
+               ? rc
+               : module->gather_init.function(from, from_count, from_type, to, to_count, to_type,
+                                              root, comm, info, handle, module->gather_init.module);
 }

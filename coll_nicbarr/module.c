@@ -25,21 +25,19 @@
 
 /* ---- the functions below ---- */
 
-#define SAVE(module, comm, collective)                                                             \
-    do {                                                                                           \
-        (module)->collective.function = (comm)->c_coll->coll_##collective;                         \
-        (module)->collective.module = (comm)->c_coll->coll_##collective##_module;                  \
-        if (NULL != (module)->collective.module) {                                                 \
-            OBJ_RETAIN((module)->collective.module);                                               \
-        }                                                                                          \
-    } while (0)
+/* Of `module`, on `comm`. */
+#define SAVE(collective)                                                                           \
+    module->collective.function = comm->c_coll->coll_##collective;                                 \
+    module->collective.module = comm->c_coll->coll_##collective##_module;                          \
+    missing = missing || NULL == module->collective.module;                                        \
+    if (NULL != module->collective.module) {                                                       \
+        OBJ_RETAIN(module->collective.module);                                                     \
+    }
 
-#define FORGET(module, collective)                                                                 \
-    do {                                                                                           \
-        if (NULL != (module)->collective.module) {                                                 \
-            OBJ_RELEASE((module)->collective.module);                                              \
-        }                                                                                          \
-    } while (0)
+#define FORGET(collective)                                                                         \
+    if (NULL != module->collective.module) {                                                       \
+        OBJ_RELEASE(module->collective.module);                                                    \
+    }
 
 /* The slot in the communicator holds a reference to its module, and we hold one to the module
  * below. Our module lives as long as the communicator: Open MPI keeps a list of all modules. */
@@ -53,36 +51,21 @@
         }                                                                                          \
     } while (0)
 
+/* ... of all kinds. */
+#define PUT_BACK_ALL(module, comm, collective)                                                     \
+    do {                                                                                           \
+        PUT_BACK(module, comm, collective);                                                        \
+        PUT_BACK(module, comm, i##collective);                                                     \
+        PUT_BACK(module, comm, collective##_init);                                                 \
+    } while (0)
+
+/* Where there is nothing to fall back on, it leaves the communicator alone. */
 static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    SAVE(module, comm, barrier);
-    SAVE(module, comm, ibarrier);
-    SAVE(module, comm, barrier_init);
-    SAVE(module, comm, allreduce);
-    SAVE(module, comm, iallreduce);
-    SAVE(module, comm, reduce);
-    SAVE(module, comm, ireduce);
-    SAVE(module, comm, bcast);
-    SAVE(module, comm, ibcast);
-    SAVE(module, comm, allgather);
-    SAVE(module, comm, iallgather);
-    SAVE(module, comm, gather);
-    SAVE(module, comm, scatter);
-    SAVE(module, comm, allreduce_init);
-    SAVE(module, comm, reduce_init);
-    SAVE(module, comm, bcast_init);
-    if (NULL == module->barrier.module || NULL == module->ibarrier.module ||
-        NULL == module->barrier_init.module || NULL == module->allreduce.module ||
-        NULL == module->iallreduce.module || NULL == module->reduce.module ||
-        NULL == module->ireduce.module || NULL == module->bcast.module ||
-        NULL == module->ibcast.module || NULL == module->allgather.module ||
-        NULL == module->iallgather.module || NULL == module->gather.module ||
-        NULL == module->scatter.module || NULL == module->allreduce_init.module ||
-        NULL == module->reduce_init.module || NULL == module->bcast_init.module) {
-        return OMPI_ERR_NOT_FOUND; /* nothing to fall back on: leave this communicator alone */
-    }
-    return OMPI_SUCCESS;
+    bool missing = false;
+    NICBARR_COVERED(SAVE)
+    return missing ? OMPI_ERR_NOT_FOUND : OMPI_SUCCESS;
 }
 
 static void module_construct(mca_coll_nicbarr_module_t *module)
@@ -103,22 +86,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
     nicbarr_group_leave(&module->split);
     nicbarr_nodes_free(&module->nodes);
     free(module->homes);
-    FORGET(module, barrier);
-    FORGET(module, ibarrier);
-    FORGET(module, barrier_init);
-    FORGET(module, allreduce);
-    FORGET(module, iallreduce);
-    FORGET(module, reduce);
-    FORGET(module, ireduce);
-    FORGET(module, bcast);
-    FORGET(module, ibcast);
-    FORGET(module, allgather);
-    FORGET(module, iallgather);
-    FORGET(module, gather);
-    FORGET(module, scatter);
-    FORGET(module, allreduce_init);
-    FORGET(module, reduce_init);
-    FORGET(module, bcast_init);
+    NICBARR_COVERED(FORGET)
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_construct,
@@ -183,12 +151,18 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     if (nicbarr_data_wanted(NICBARR_ALLGATHER, across, ompi_comm_size(comm))) {
         module->super.coll_allgather = nicbarr_allgather;
         module->super.coll_iallgather = across ? NULL : nicbarr_iallgather;
+        module->super.coll_allgather_init = across ? NULL : nicbarr_allgather_init;
     }
     if (nicbarr_data_wanted(NICBARR_GATHER, across, ompi_comm_size(comm))) {
         module->super.coll_gather = nicbarr_gather;
+        module->super.coll_igather = nicbarr_igather;
+        module->super.coll_gather_init =
+            forced(component, NICBARR_GATHER) ? nicbarr_gather_init : NULL;
     }
     if (nicbarr_data_wanted(NICBARR_SCATTER, across, ompi_comm_size(comm))) {
         module->super.coll_scatter = nicbarr_scatter;
+        module->super.coll_iscatter = across ? NULL : nicbarr_iscatter;
+        module->super.coll_scatter_init = across ? NULL : nicbarr_scatter_init;
     }
     return &module->super;
 }
@@ -328,30 +302,23 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
     switch (collective) {
     case NICBARR_ALLREDUCE:
     case NICBARR_ALLREDUCE_USERS:
-        PUT_BACK(module, comm, allreduce);
-        PUT_BACK(module, comm, iallreduce);
-        PUT_BACK(module, comm, allreduce_init);
+        PUT_BACK_ALL(module, comm, allreduce);
         break;
     case NICBARR_REDUCE:
     case NICBARR_REDUCE_USERS:
-        PUT_BACK(module, comm, reduce);
-        PUT_BACK(module, comm, ireduce);
-        PUT_BACK(module, comm, reduce_init);
+        PUT_BACK_ALL(module, comm, reduce);
         break;
     case NICBARR_BCAST:
-        PUT_BACK(module, comm, bcast);
-        PUT_BACK(module, comm, ibcast);
-        PUT_BACK(module, comm, bcast_init);
+        PUT_BACK_ALL(module, comm, bcast);
         break;
     case NICBARR_ALLGATHER:
-        PUT_BACK(module, comm, allgather);
-        PUT_BACK(module, comm, iallgather);
+        PUT_BACK_ALL(module, comm, allgather);
         break;
     case NICBARR_GATHER:
-        PUT_BACK(module, comm, gather);
+        PUT_BACK_ALL(module, comm, gather);
         break;
     case NICBARR_SCATTER:
-        PUT_BACK(module, comm, scatter);
+        PUT_BACK_ALL(module, comm, scatter);
         break;
     case NICBARR_COLLECTIVES:
         break;
@@ -360,9 +327,7 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
 
 static void put_back(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    PUT_BACK(module, comm, barrier);
-    PUT_BACK(module, comm, ibarrier);
-    PUT_BACK(module, comm, barrier_init);
+    PUT_BACK_ALL(module, comm, barrier);
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
         nicbarr_put_back_data(module, comm, (enum nicbarr_collective)c);
     }

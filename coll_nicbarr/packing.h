@@ -10,6 +10,8 @@
 
 #include "ompi/release.h"
 
+#include <stdbool.h>
+
 /* Do elements lie in memory as they are packed? */
 static inline bool nicbarr_is_dense(const ompi_datatype_t *type)
 {
@@ -23,6 +25,45 @@ static inline size_t nicbarr_packed_bytes(int count, const ompi_datatype_t *type
     (void)ompi_datatype_type_size(type, &size);
     return size * (size_t)count;
 }
+
+/* An operation that the program has defined. */
+static inline bool nicbarr_is_users(const ompi_op_t *op)
+{
+    return __builtin_expect(!ompi_op_is_intrinsic((ompi_op_t *)op), 0);
+}
+
+/* The largest element of MPI's own types: complex numbers of long doubles. */
+enum { NICBARR_ELEMENT_MOST = 32 /* bytes */ };
+
+/* The bytes of a vector that nicbarr can reduce, as it carries them; 0: it cannot. MPI's own
+ * operations are for MPI's own types, whose elements it carries as they lie in memory. What the
+ * program has defined takes any type, and is packed. All members see the same. */
+static inline size_t nicbarr_reducible(int count, ompi_datatype_t *type, const ompi_op_t *op)
+{
+    ptrdiff_t lower, extent;
+    if (nicbarr_is_users(op)) {
+        return nicbarr_packed_bytes(count, type);
+    }
+    if (!ompi_datatype_is_predefined(type)) {
+        return 0;
+    }
+    (void)ompi_datatype_get_extent(type, &lower, &extent);
+    return 0 == lower && extent > 0 && extent <= NICBARR_ELEMENT_MOST && count > 0
+               ? (size_t)count * (size_t)extent
+               : 0;
+}
+
+/* Memory for two vectors of a type with any gaps, which a program's operation may combine. */
+struct nicbarr_operands {
+    void *memory;
+    uint8_t *left, *right; /* the first elements' addresses, as aligned as malloc's */
+    uint8_t *more;         /* bytes for the user */
+};
+
+/* False when out of memory. */
+bool nicbarr_operands_open(struct nicbarr_operands *operands, int count,
+                           const ompi_datatype_t *type, size_t more);
+void nicbarr_operands_close(struct nicbarr_operands *operands);
 
 /* A side of a gathering or scattering: so many elements of a type are a block. */
 struct nicbarr_side {
@@ -45,5 +86,8 @@ int nicbarr_to_bytes(const void *from, int count, const ompi_datatype_t *type, v
                      size_t bytes);
 int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, int count,
                        const ompi_datatype_t *type);
+
+/* Copy a side's elements to another one of the same signature. Open MPI's error. */
+int nicbarr_copy(const struct nicbarr_side *from, const struct nicbarr_side *to);
 
 #endif

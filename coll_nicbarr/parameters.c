@@ -78,14 +78,16 @@ static const struct {
          "openmpi (Open MPI's own), or ring (by shared memory, up to 1 MiB; across nodes by the "
          "NICs, up to 4096 bytes)"),
     TEXT(allgather, "auto", 2,
-         "MPI_Allgather, and on one node MPI_Iallgather: auto (the faster one, as measured by "
-         "size), openmpi (Open MPI's own), or exchange (by lines of shared memory, across nodes by "
-         "the NICs, up to 4096 bytes in all)"),
-    TEXT(gather, "auto", 2, "The same for MPI_Gather; across nodes it is openmpi"),
+         "MPI_Allgather, and on one node MPI_Iallgather and persistent ones: auto (the faster one, "
+         "as measured by size), openmpi (Open MPI's own), or exchange (by lines of shared memory, "
+         "across nodes by the NICs, up to 4096 bytes in all)"),
+    TEXT(gather, "auto", 2,
+         "The same for MPI_Gather and MPI_Igather, and with exchange for persistent ones; across "
+         "nodes it is openmpi"),
     TEXT(scatter, "auto", 2,
-         "MPI_Scatter: auto (the faster one, as measured by size), openmpi (Open MPI's own), or "
-         "ring (by shared memory, up to 1 MiB in all; across nodes by the NICs, up to 4096 bytes "
-         "in all)"),
+         "MPI_Scatter, and on one node MPI_Iscatter and persistent ones: auto (the faster one, as "
+         "measured by size), openmpi (Open MPI's own), or ring (by shared memory, up to 1 MiB in "
+         "all; across nodes by the NICs, up to 4096 bytes in all)"),
     NUMBER(spin, -1, -1, INT_MAX, 5,
            "How often to look before giving up the processor while waiting. -1: about 50 "
            "microseconds' worth with a processor each, not at all with more processes than "

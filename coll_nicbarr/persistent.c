@@ -6,6 +6,21 @@
 
 #include "coll_nicbarr/data.h"
 
+/* If there is one. */
+#define RETAIN(object)                                                                             \
+    do {                                                                                           \
+        if (NULL != (object)) {                                                                    \
+            OBJ_RETAIN(object);                                                                    \
+        }                                                                                          \
+    } while (0)
+
+#define RELEASE(object)                                                                            \
+    do {                                                                                           \
+        if (NULL != (object)) {                                                                    \
+            OBJ_RELEASE(object);                                                                   \
+        }                                                                                          \
+    } while (0)
+
 nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operation,
                                           mca_coll_nicbarr_module_t *module,
                                           ompi_communicator_t *comm,
@@ -19,10 +34,9 @@ nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operat
         return NULL;
     }
     *persistent = *what;
-    OBJ_RETAIN(persistent->type);
-    if (NULL != persistent->op) {
-        OBJ_RETAIN(persistent->op);
-    }
+    RETAIN(persistent->type);
+    RETAIN(persistent->to_type);
+    RETAIN(persistent->op);
     request->persistent = persistent;
     return request;
 }
@@ -31,10 +45,10 @@ void nicbarr_persistent_drop(nicbarr_request_t *request)
 {
     struct nicbarr_persistent *persistent = request->persistent;
     nicbarr_reducer_leave(&persistent->reducer);
+    nicbarr_streamer_leave(&persistent->streamer);
     nicbarr_carrier_close(&persistent->carrier);
-    OBJ_RELEASE(persistent->type);
-    if (NULL != persistent->op) {
-        OBJ_RELEASE(persistent->op);
-    }
+    RELEASE(persistent->type);
+    RELEASE(persistent->to_type);
+    RELEASE(persistent->op);
     free(persistent);
 }

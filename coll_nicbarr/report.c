@@ -191,9 +191,9 @@ static size_t data_bytes(const mca_coll_nicbarr_module_t *module,
                          enum nicbarr_collective collective, uint32_t size_class)
 {
     const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, collective, size_class);
-    const bool ring = nicbarr_data_by_ring(collective) && NULL != module->ring.record;
+    const bool ring = nicbarr_data_by_ring(collective) && NULL != module->streamer.ring.record;
     return NULL != carrier ? record_bytes(carrier->group.record)
-           : ring          ? myr_ring_taken(&module->ring)
+           : ring          ? myr_ring_taken(&module->streamer.ring)
                            : record_bytes(module->reducer.exchange.record);
 }
 

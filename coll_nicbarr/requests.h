@@ -54,9 +54,11 @@ struct nicbarr_request {
         struct {
             struct nicbarr_taker taker;
             struct nicbarr_reduction rounds;
-            void *packed;           /* as below */
-            struct nicbarr_side to; /* where it then goes, of a gathering; data NULL: nowhere */
-        } copy;
+            struct nicbarr_side own; /* what this process gives */
+            struct nicbarr_side all; /* where all blocks go; data NULL: they are for another one */
+            size_t block;            /* bytes */
+            uint8_t *packed; /* where a type has gaps, memory without: all blocks, the own one */
+        } gathering;
         struct {
             struct nicbarr_carrier *carrier;
             struct nicbarr_carried carried;
@@ -74,12 +76,12 @@ struct nicbarr_request {
             struct nicbarr_wait wait;
         } bcast;
         struct {
+            struct nicbarr_streamed what;
             struct nicbarr_rest rest; /* what is yet to be sent or received */
-            void *buffer, *packed;    /* as above */
-            int count, rc;
-            ompi_datatype_t *type;
-            uint32_t turn; /* the number of this MPI_Ibcast on its ring */
-            bool root;
+            struct nicbarr_part part;
+            uint8_t *packed; /* as above */
+            uint32_t turn;   /* its number on its ring */
+            int rc;
         } stream;
         struct {
             struct nicbarr_user_op reduction;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Scatter, on one node and on several.
+ * MPI_Scatter, on one node and on several; MPI_Iscatter and MPI_Scatter_init on one.
  *
  * It goes as a broadcast does, of all blocks together, and each process takes its own: on one node
  * by the ring (stream.h), on several by the NICs (bcast_across.c). So the root does not wait for
@@ -9,6 +9,8 @@
  *
  * Where the program is wrong, and a process expects another number of bytes than the root sends,
  * its error is that of a receive, and it is in step again.
+ *
+ * What does not block goes by the ring in steps (streamed.h).
  */
 #include "coll_nicbarr/data.h"
 
@@ -17,21 +19,7 @@
 #include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/packing.h"
 #include "coll_nicbarr/stream.h"
-
-/* The root's own block, from its memory to its memory. */
-static int keep(const struct nicbarr_side *from, const struct nicbarr_side *to)
-{
-    const size_t bytes = nicbarr_packed_bytes(from->count, from->type);
-    if (MPI_IN_PLACE == (void *)to->data) {
-        return OMPI_SUCCESS;
-    }
-    if (nicbarr_is_dense(from->type) && nicbarr_is_dense(to->type) &&
-        bytes == nicbarr_packed_bytes(to->count, to->type)) {
-        memcpy(to->data, from->data, bytes);
-        return OMPI_SUCCESS;
-    }
-    return ompi_datatype_sndrcv(from->data, from->count, from->type, to->data, to->count, to->type);
-}
+#include "coll_nicbarr/streamed.h"
 
 /* ---- on one node ---- */
 
@@ -125,15 +113,69 @@ MYR_HOT int nicbarr_scatter(const void *from, int from_count, ompi_datatype_t *f
         module->across ? nicbarr_data_carrier(module, NICBARR_SCATTER, nicbarr_size_class(bytes))
                        : NULL;
     const struct nicbarr_side own = {to, to_count, to_type};
-    nicbarr_ring_settle(module);
+    nicbarr_streamer_settle(&module->streamer);
     if (!is_root) {
         return NULL != carrier ? receive_across(module, comm, carrier, &own, block, root)
-                               : receive_own(&module->ring, &own, block);
+                               : receive_own(&module->streamer.ring, &own, block);
     }
     const struct nicbarr_side all = {(void *)from, from_count, from_type};
-    const struct nicbarr_side kept = nicbarr_block_of(&all, (uint32_t)root);
     const int rc = NULL != carrier ? send_across(module, comm, carrier, &all, block, root)
-                                   : send_all(&module->ring, &all, block);
-    const int keeping = keep(&kept, &own);
-    return OMPI_SUCCESS != rc ? rc : keeping;
+                                   : send_all(&module->streamer.ring, &all, block);
+    if (MPI_IN_PLACE == to || OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    const struct nicbarr_side kept = nicbarr_block_of(&all, (uint32_t)root);
+    return nicbarr_copy(&kept, &own);
+}
+
+/* ---- MPI_Iscatter, MPI_Scatter_init: on one node ---- */
+
+/* What this process is given, as a stream. */
+static struct nicbarr_streamed stream_of(const void *from, int from_count,
+                                         ompi_datatype_t *from_type, void *to, int to_count,
+                                         ompi_datatype_t *to_type, bool is_root)
+{
+    const struct nicbarr_side sent = {(void *)from, from_count, from_type},
+                              received = {to, to_count, to_type}, none = {NULL, 0, NULL};
+    return (struct nicbarr_streamed){
+        .sent = is_root ? sent : none,
+        .received = is_root && MPI_IN_PLACE == to ? none : received,
+        .part = is_root ? nicbarr_packed_bytes(from_count, from_type)
+                        : nicbarr_packed_bytes(to_count, to_type),
+        .root = is_root,
+    };
+}
+
+int nicbarr_iscatter(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                     int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+                     ompi_request_t **handle, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const struct nicbarr_streamed what =
+        stream_of(from, from_count, from_type, to, to_count, to_type, root == ompi_comm_rank(comm));
+    const size_t bytes = what.part * (size_t)ompi_comm_size(comm);
+    if (0 == bytes || bytes > NICBARR_STEPS_MOST ||
+        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_SCATTER)) {
+        return module->iscatter.function(from, from_count, from_type, to, to_count, to_type, root,
+                                         comm, handle, module->iscatter.module);
+    }
+    return nicbarr_streamed_start(module, comm, &what, handle);
+}
+
+int nicbarr_scatter_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                         int to_count, ompi_datatype_t *to_type, int root,
+                         ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
+                         mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const struct nicbarr_streamed what =
+        stream_of(from, from_count, from_type, to, to_count, to_type, root == ompi_comm_rank(comm));
+    if (nicbarr_data_small(what.part * (size_t)ompi_comm_size(comm), comm)) {
+        const int rc = nicbarr_streamed_init(module, comm, NICBARR_SCATTER, &what, handle);
+        if (OMPI_SUCCESS != rc || NULL != *handle) {
+            return rc;
+        }
+    }
+    return module->scatter_init.function(from, from_count, from_type, to, to_count, to_type, root,
+                                         comm, info, handle, module->scatter_init.module);
 }

@@ -17,8 +17,28 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "coll_nicbarr/data.h"
+#include "coll_nicbarr/packing.h"
 #include "libmyr/ring.h"
+
+enum {
+    NICBARR_LINES_MOST = 512,                 /* bytes by a ring's lines; more go by its pieces */
+    NICBARR_STEPS_MOST = 10 * MYR_SLOT_BYTES, /* ... of what goes on in steps: by lines alone */
+};
+
+/* What the broadcasts and scatterings of a communicator share. */
+struct nicbarr_streamer {
+    struct myr_ring ring; /* no record: not set up (yet) */
+    uint32_t begun;       /* of non-blocking ones */
+    myr_word done;        /* ... that are complete; they take turns */
+};
+
+/* Return when no non-blocking one is under way. The others have begun them, too. */
+static inline void nicbarr_streamer_settle(const struct nicbarr_streamer *streamer)
+{
+    while (streamer->begun != myr_observe(&streamer->done)) {
+        opal_progress();
+    }
+}
 
 /* What a slot's note says: how many bytes there are, and */
 enum {
@@ -126,41 +146,69 @@ static inline int nicbarr_stream_receive(struct myr_ring *ring, struct nicbarr_r
     return rc;
 }
 
-/* The same, of this process's part alone. The first round says how long a part is. */
+/* What is to come of a process's part. */
+struct nicbarr_part {
+    size_t before; /* bytes of the others that come first */
+    size_t left;   /* bytes of its own */
+    bool known;    /* the first round has come, which says how long a part is */
+};
+
+/* The same of this process's part. */
+static inline __attribute__((always_inline)) bool
+nicbarr_stream_receive_part_round(struct myr_ring *ring, struct nicbarr_rest *rest,
+                                  struct nicbarr_part *part, int *rc)
+{
+    const struct myr_slot *slot = myr_ring_await(ring);
+    const uint32_t note = myr_glance(&slot->note);
+    if (!part->known) {
+        const size_t each = myr_glance(&slot->part);
+        const bool longer = each > rest->bytes;
+        *rc = longer ? MPI_ERR_TRUNCATE : *rc;
+        *part = (struct nicbarr_part){each * ring->rank, longer ? 0 : each, true};
+    }
+    const size_t bytes = note & NICBARR_STREAM_BYTES;
+    const size_t skipped = part->before < bytes ? part->before : bytes;
+    const size_t own = part->left < bytes - skipped ? part->left : bytes - skipped;
+    if (0 != own) {
+        nicbarr_rest_put(rest, nicbarr_stream_at(ring, slot, note) + skipped, own);
+    }
+    part->before -= skipped;
+    part->left -= own;
+    myr_ring_pass(ring);
+    return 0 != (note & NICBARR_STREAM_LAST);
+}
+
 static inline int nicbarr_stream_receive_part(struct myr_ring *ring, struct nicbarr_rest rest,
                                               size_t *used)
 {
-    const size_t room = rest.bytes, part = myr_glance(&myr_ring_await(ring)->part);
-    size_t before = part * ring->rank;    /* bytes of the others that come first */
-    size_t left = part > room ? 0 : part; /* of its own that are to come */
-    uint32_t note;
-    do {
-        const struct myr_slot *slot = myr_ring_await(ring);
-        note = myr_glance(&slot->note);
-        const size_t bytes = note & NICBARR_STREAM_BYTES;
-        const size_t skipped = before < bytes ? before : bytes;
-        const size_t own = left < bytes - skipped ? left : bytes - skipped;
-        if (0 != own) {
-            nicbarr_rest_put(&rest, nicbarr_stream_at(ring, slot, note) + skipped, own);
-        }
-        before -= skipped;
-        left -= own;
-        myr_ring_pass(ring);
-    } while (0 == (note & NICBARR_STREAM_LAST));
+    const size_t room = rest.bytes;
+    struct nicbarr_part part = {.known = false};
+    int rc = OMPI_SUCCESS;
+    while (!nicbarr_stream_receive_part_round(ring, &rest, &part, &rc)) {
+    }
     *used = room - rest.bytes;
-    return part > room ? MPI_ERR_TRUNCATE : OMPI_SUCCESS;
+    return rc;
 }
+
+/* What a request is to do in steps (streamed.h). */
+struct nicbarr_streamed {
+    struct nicbarr_side sent;     /* the root's; of a scattering a block */
+    struct nicbarr_side received; /* the root's: where its own block goes; data NULL: nowhere */
+    size_t part;                  /* bytes for each process; 0: all of it is for all */
+    bool root;
+};
 
 /* ---- in steps: what can be done now; true: that was all ---- */
 
 /* By lines alone, so the ring needs no pieces for it. */
-static inline bool nicbarr_stream_send_on(struct myr_ring *ring, struct nicbarr_rest *rest)
+static inline bool nicbarr_stream_send_on(struct myr_ring *ring, struct nicbarr_rest *rest,
+                                          size_t part)
 {
     do {
         if (!myr_ring_room(ring)) {
             return false;
         }
-        nicbarr_stream_send_round(ring, rest, 0, false);
+        nicbarr_stream_send_round(ring, rest, part, false);
     } while (0 != rest->bytes);
     return true;
 }
@@ -173,6 +221,17 @@ static inline bool nicbarr_stream_receive_on(struct myr_ring *ring, struct nicba
             return false;
         }
     } while (!nicbarr_stream_receive_round(ring, rest, rc));
+    return true;
+}
+
+static inline bool nicbarr_stream_receive_part_on(struct myr_ring *ring, struct nicbarr_rest *rest,
+                                                  struct nicbarr_part *part, int *rc)
+{
+    do {
+        if (!myr_ring_has(ring)) {
+            return false;
+        }
+    } while (!nicbarr_stream_receive_part_round(ring, rest, part, rc));
     return true;
 }
 

@@ -7,12 +7,6 @@
  */
 #include "coll_nicbarr/user_op.h"
 
-#include <stdlib.h>
-
-#include "coll_nicbarr/packing.h"
-
-enum { ALIGNMENT = 16 /* as malloc aligns */ };
-
 /* ---- levels ---- */
 
 static uint32_t levels(const struct nicbarr_user_op *user)
@@ -107,22 +101,6 @@ static bool finish_level(struct nicbarr_user_op *user)
 
 /* ---- memory ---- */
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-/* What the vector takes in memory, and where that begins, seen from its address. */
-static size_t span(const struct nicbarr_user_op *user, ptrdiff_t *begins)
-{
-    ptrdiff_t lower, extent, true_extent;
-    (void)ompi_datatype_get_extent(user->type, &lower, &extent);
-    (void)ompi_datatype_get_true_extent(user->type, begins, &true_extent);
-    const ptrdiff_t last = ((ptrdiff_t)user->count - 1) * extent;
-    *begins += last < 0 ? last : 0;
-    return (size_t)(true_extent + (last < 0 ? -last : last));
-}
-
 int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange *x, void *to,
                          int count, ompi_datatype_t *type, ompi_op_t *op, int root,
                          opal_mutex_t *held)
@@ -137,17 +115,13 @@ int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange
         .rank = x->rank,
         .held = held,
     };
-    ptrdiff_t begins;
-    const size_t area = aligned(span(user, &begins) + ALIGNMENT);
     user->bytes = nicbarr_packed_bytes(count, type);
-    user->memory = malloc(2 * area + user->bytes);
-    if (NULL == user->memory) {
+    if (!nicbarr_operands_open(&user->operands, count, type, user->bytes)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    /* A vector's address is aligned, wherever its values begin. */
-    user->value = (uint8_t *)user->memory - (begins & ~(ptrdiff_t)(ALIGNMENT - 1));
-    user->other = user->value + area;
-    user->packed = (uint8_t *)user->memory + 2 * area;
+    user->value = user->operands.left;
+    user->other = user->operands.right;
+    user->packed = user->operands.more;
     return OMPI_SUCCESS;
 }
 
@@ -165,8 +139,7 @@ int nicbarr_user_op_load(struct nicbarr_user_op *user, const void *from)
 
 void nicbarr_user_op_close(struct nicbarr_user_op *user)
 {
-    free(user->memory);
-    user->memory = NULL;
+    nicbarr_operands_close(&user->operands);
 }
 
 /* ---- under way ---- */

@@ -18,6 +18,7 @@
 #ifndef NICBARR_USER_OP_H
 #define NICBARR_USER_OP_H
 
+#include "coll_nicbarr/packing.h"
 #include "coll_nicbarr/reduction.h"
 
 enum { NICBARR_NO_ROOT = -1 /* everybody gets the result */ };
@@ -32,10 +33,10 @@ struct nicbarr_user_op {
     int count, root;
     size_t bytes; /* packed */
     uint32_t processes, rank;
-    uint32_t level; /* blocks have 1 << level ranks */
-    void *memory;   /* of its own, for: */
-    uint8_t *value; /* of this block: the first element's address */
-    uint8_t *other; /* where the neighbouring block's goes */
+    uint32_t level;                   /* blocks have 1 << level ranks */
+    struct nicbarr_operands operands; /* memory of its own, for: */
+    uint8_t *value;                   /* of this block: the first element's address */
+    uint8_t *other;                   /* where the neighbouring block's goes */
     uint8_t *packed;
     opal_mutex_t *held; /* to be let go while the program's function runs; NULL: none */
 };

@@ -61,6 +61,14 @@ done
 check "iallreduce" bench iallreduce -m 20:50
 check "its columns" head_is "# Size Overall(us) Compute(us) Pure Comm.(us) Overlap(%) Validation B/A"
 check "its lines" lines 4 "$end" 20 40
+for operation in ibcast iallgather igather iscatter; do
+    check "$operation" bench $operation -m 8:8 --root 1
+    check "its lines" lines 4 "$end" 8
+done
+for operation in allreduce_init reduce_init bcast_init allgather_init gather_init scatter_init; do
+    check "$operation" bench $operation -m 4:8 --root 2
+    check "its lines" lines 1 "$end" 4 8
+done
 check "messages of single bytes" bench bcast -m 1:2 --no-validation
 check "unchecked" lines 2 "" 1 2
 processes=2 # raw barriers of three would wait for their time slices on two processors

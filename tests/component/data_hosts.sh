@@ -57,6 +57,10 @@ for game in "2 3" "4 1" "3 2 --loss 10 --duplicate 5 --reorder 10 --seed $seed";
         "${rooted[@]}" "${data[@]}" --steps $((($# > 2 ? 60 : 120) * longer / ($1 * $2)))
     check "for all" said "MPI_Allreduce up to .* on $1 nodes: rooted:$(($1 - 1))@soft (parameter"
 done
+# Of any layout, which may be another one in each process.
+user_ops=("$programs/user_ops" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))" --steps "$((60 * longer))")
+check "the program's operations" on_hosts 2 3 "${ours[@]}" --mca coll_nicbarr_algorithm pairwise "${user_ops[@]}"
+check "... which one process combines" on_hosts 3 1 "${rooted[@]}" "${user_ops[@]}"
 check "MPI_Ibcast, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --done
 check "MPI_Bcast_init, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --persistent --done
 # Rank 0 makes no call of MPI until the others are through.

@@ -10,8 +10,8 @@
  *  - back to back: one communicator again and again, where the last result is taken for this one;
  *  - round: broadcasts or scatterings whose root goes round;
  *  - ahead: hundreds of these while one process sleeps, or reductions while their root does;
- *  - many: up to 40 MPI_Iallreduce, MPI_Ireduce, MPI_Ibcast and others at once on one communicator,
- * and blocking calls meanwhile;
+ *  - many: up to 40 MPI_Iallreduce, MPI_Ireduce, MPI_Ibcast, MPI_Iscatter, MPI_Igather and others
+ *    at once on one communicator, and blocking calls meanwhile;
  *  - passing: communicators that are made, used and freed; MPI_Iallreduce as the first call does
  *    not wait.
  *
@@ -105,39 +105,46 @@ enum call {
     ALLGATHER,
     IALLGATHER,
     GATHER,
+    IGATHER,
     SCATTER,
+    ISCATTER,
     REDUCE,
     IREDUCE,
     BARRIER,
     IBARRIER,
     CALLS
 };
-static const char *const call_names[CALLS] = {"MPI_Allreduce", "MPI_Iallreduce", "MPI_Bcast",
-                                              "MPI_Ibcast",    "MPI_Allgather",  "MPI_Iallgather",
-                                              "MPI_Gather",    "MPI_Scatter",    "MPI_Reduce",
-                                              "MPI_Ireduce",   "MPI_Barrier",    "MPI_Ibarrier"};
+static const char *const call_names[CALLS] = {
+    "MPI_Allreduce",  "MPI_Iallreduce", "MPI_Bcast",   "MPI_Ibcast",  "MPI_Allgather",
+    "MPI_Iallgather", "MPI_Gather",     "MPI_Igather", "MPI_Scatter", "MPI_Iscatter",
+    "MPI_Reduce",     "MPI_Ireduce",    "MPI_Barrier", "MPI_Ibarrier"};
 
 /* Only one gets the result. */
 static bool has_root(enum call call)
 {
-    return call == REDUCE || call == IREDUCE || call == GATHER;
+    return call == REDUCE || call == IREDUCE || call == GATHER || call == IGATHER;
 }
 
 static bool gathers(enum call call)
 {
-    return call == ALLGATHER || call == IALLGATHER || call == GATHER;
+    return call == ALLGATHER || call == IALLGATHER || call == GATHER || call == IGATHER;
+}
+
+static bool scatters(enum call call)
+{
+    return call == SCATTER || call == ISCATTER;
 }
 
 /* Types of both sides may differ. */
 static bool has_two_sides(enum call call)
 {
-    return gathers(call) || call == SCATTER;
+    return gathers(call) || scatters(call);
 }
 
 static bool is_nonblocking(enum call call)
 {
     return call == IALLREDUCE || call == IREDUCE || call == IBCAST || call == IALLGATHER ||
-           call == IBARRIER;
+           call == IGATHER || call == ISCATTER || call == IBARRIER;
 }
 
 /* Where the elements of a buffer are: blocks of some that touch, a stride apart. What is gathered
@@ -364,7 +371,7 @@ static void expect_data(const struct operation *op, unsigned char *to)
         put_values(op, &op->layout, op->root, 0, to);
     else if (gathers(op->call) && (is_root || !has_root(op->call)))
         put_parts(op, &op->layout, to);
-    else if (op->call == SCATTER && !op->in_place)
+    else if (scatters(op->call) && !op->in_place)
         put_values(op, &op->layout, op->place->rank, 0, to);
 }
 
@@ -454,13 +461,13 @@ static void prepare(struct game *game, struct operation *op)
     const struct data_type *type = op->values.type;
     size_t count = (size_t)op->count;
     bool copies = op->call == BCAST || op->call == IBCAST, sides = has_two_sides(op->call);
-    bool is_root = op->place->rank == op->root, sends = op->call == SCATTER ? is_root : !copies;
+    bool is_root = op->place->rank == op->root, sends = scatters(op->call) ? is_root : !copies;
     op->values.key = data_hash(test.seed, op->place->identity, ++game->started);
     op->filling = (unsigned char)(op->values.key >> 16);
     op->layout = copies || sides ? any_layout(&game->mine, type, count) : plain_layout(type, count);
     op->sent_layout = sides ? any_layout(&game->mine, type, count) : plain_layout(type, count);
     if (sides) {
-        struct layout *all = op->call == SCATTER ? &op->sent_layout : &op->layout;
+        struct layout *all = scatters(op->call) ? &op->sent_layout : &op->layout;
         all->parts = (size_t)op->place->size;
         all->apart = part_extent(all);
     }
@@ -470,7 +477,7 @@ static void prepare(struct game *game, struct operation *op)
         buffer_make(&game->mine, op->sent_layout.type, sends ? span(&op->sent_layout) : 0, 0);
     if (copies && is_root)
         expect_data(op, op->receive.data);
-    else if (op->call == SCATTER && is_root)
+    else if (scatters(op->call) && is_root)
         put_parts(op, &op->sent_layout, op->send.data);
     else if (sends && op->call != BARRIER && op->call != IBARRIER)
         fill_own(op, op->in_place ? op->receive.data : op->send.data);
@@ -478,7 +485,7 @@ static void prepare(struct game *game, struct operation *op)
 }
 
 /* What does not count on this process is nothing that MPI could take. */
-static void scatter(const struct operation *op)
+static void scatter(const struct operation *op, MPI_Request *request)
 {
     struct layout sent = op->sent_layout, received = op->layout;
     const void *from = op->send.data;
@@ -490,8 +497,32 @@ static void scatter(const struct operation *op)
         received = (struct layout){.mpi = MPI_DATATYPE_NULL, .count = -1};
         to = MPI_IN_PLACE;
     }
-    MPI_Scatter(from, sent.count, sent.mpi, to, received.count, received.mpi, op->root,
-                op->place->comm);
+    if (op->call == ISCATTER)
+        MPI_Iscatter(from, sent.count, sent.mpi, to, received.count, received.mpi, op->root,
+                     op->place->comm, request);
+    else
+        MPI_Scatter(from, sent.count, sent.mpi, to, received.count, received.mpi, op->root,
+                    op->place->comm);
+}
+
+static void gather(const struct operation *op, MPI_Request *request)
+{
+    struct layout sent = op->sent_layout, received = op->layout;
+    const void *from = op->send.data;
+    void *to = op->receive.data;
+    if (op->place->rank != op->root) {
+        received = (struct layout){.mpi = MPI_DATATYPE_NULL, .count = -1};
+        to = NULL;
+    } else if (op->in_place) {
+        sent = (struct layout){.mpi = MPI_DATATYPE_NULL, .count = -1};
+        from = MPI_IN_PLACE;
+    }
+    if (op->call == IGATHER)
+        MPI_Igather(from, sent.count, sent.mpi, to, received.count, received.mpi, op->root,
+                    op->place->comm, request);
+    else
+        MPI_Gather(from, sent.count, sent.mpi, to, received.count, received.mpi, op->root,
+                   op->place->comm);
 }
 
 static void start(struct operation *op, MPI_Request *request)
@@ -523,10 +554,12 @@ static void start(struct operation *op, MPI_Request *request)
         MPI_Iallgather(from, sent->count, sent->mpi, to, layout->count, layout->mpi, comm, request);
         break;
     case GATHER:
-        MPI_Gather(from, sent->count, sent->mpi, to, layout->count, layout->mpi, op->root, comm);
+    case IGATHER:
+        gather(op, request);
         break;
     case SCATTER:
-        scatter(op);
+    case ISCATTER:
+        scatter(op, request);
         break;
     case REDUCE:
         MPI_Reduce(from, to, op->count, type, mpi_op, op->root, comm);
@@ -744,10 +777,10 @@ static struct operation nothing(const struct place *place, enum call call)
 
 static struct operation any_operation(struct rng *plan, const struct place *place)
 {
-    static const enum call calls[] = {ALLREDUCE,  ALLREDUCE, ALLREDUCE,  IALLREDUCE, IALLREDUCE,
-                                      IALLREDUCE, BCAST,     BCAST,      BCAST,      BCAST,
-                                      IBCAST,     ALLGATHER, IALLGATHER, GATHER,     SCATTER,
-                                      SCATTER,    REDUCE,    IREDUCE,    BARRIER,    IBARRIER};
+    static const enum call calls[] = {
+        ALLREDUCE, ALLREDUCE, ALLREDUCE, IALLREDUCE, IALLREDUCE, IALLREDUCE, BCAST,
+        BCAST,     BCAST,     BCAST,     IBCAST,     ALLGATHER,  IALLGATHER, GATHER,
+        IGATHER,   SCATTER,   ISCATTER,  REDUCE,     IREDUCE,    BARRIER,    IBARRIER};
     enum call call = calls[rng_below(plan, TEST_COUNT(calls))];
     switch (call) {
     case ALLREDUCE:
@@ -758,7 +791,9 @@ static struct operation any_operation(struct rng *plan, const struct place *plac
     case ALLGATHER:
     case IALLGATHER:
     case GATHER:
+    case IGATHER:
     case SCATTER:
+    case ISCATTER:
         return gathering(plan, place, call);
     case BARRIER:
     case IBARRIER:
@@ -783,7 +818,7 @@ static void back_to_back(struct game *game, const struct place *place)
 static struct operation spreading(struct rng *plan, const struct place *place)
 {
     return rng_below(plan, 2) ? copying(plan, place, rng_below(plan, 3) ? BCAST : IBCAST)
-                              : gathering(plan, place, SCATTER);
+                              : gathering(plan, place, rng_below(plan, 3) ? SCATTER : ISCATTER);
 }
 
 static void round_and_round(struct game *game, const struct place *place)
@@ -815,9 +850,22 @@ static void run_ahead(struct game *game, const struct place *place)
     }
 }
 
+static struct operation nonblocking(struct rng *plan, const struct place *place)
+{
+    static const enum call sided[] = {IALLGATHER, IGATHER, ISCATTER};
+    switch (rng_below(plan, 3)) {
+    case 0:
+        return copying(plan, place, IBCAST);
+    case 1:
+        return gathering(plan, place, sided[rng_below(plan, TEST_COUNT(sided))]);
+    default:
+        return reduction(plan, place, rng_below(plan, 4) ? IALLREDUCE : IREDUCE);
+    }
+}
+
 static void many_at_once(struct game *game, const struct place *place)
 {
-    static const enum call sided[] = {GATHER, ALLGATHER, SCATTER, IALLGATHER};
+    static const enum call sided[] = {GATHER, ALLGATHER, SCATTER};
     wait_for_all(game);
     for (int i = 0; i < MANY; i++) {
         if (rng_below(&game->plan, 16) == 0)
@@ -825,11 +873,8 @@ static void many_at_once(struct game *game, const struct place *place)
         if (rng_below(&game->plan, 16) == 0)
             play(game, copying(&game->plan, place, BCAST));
         if (rng_below(&game->plan, 16) == 0)
-            play(game, gathering(&game->plan, place, sided[rng_below(&game->plan, 4)]));
-        play(game,
-             rng_below(&game->plan, 3)
-                 ? reduction(&game->plan, place, rng_below(&game->plan, 4) ? IALLREDUCE : IREDUCE)
-                 : copying(&game->plan, place, IBCAST));
+            play(game, gathering(&game->plan, place, sided[rng_below(&game->plan, 3)]));
+        play(game, nonblocking(&game->plan, place));
         delay_random(&game->mine);
     }
     /* The rest stays outstanding, while this process goes on with other communicators. */

@@ -2,12 +2,13 @@
 /*
  * Persistent collectives that carry data give what a plain reference says, at each start.
  *
- * All processes follow one random plan: make persistent MPI_Allreduce, MPI_Reduce and MPI_Bcast on
- * communicators that overlap, start some of them, free some, and call other collectives meanwhile.
- * MPI matches persistent operations when they are made (MPI 4.0, 6.13). So each process starts them
- * in an order of its own, one by one or all at once. It also chooses for itself how it completes
- * them, how its buffers lie in memory, and when it is slow. Each start has new values. Each result
- * is compared with what data_types.h says, byte by byte, with guards on both sides and in gaps.
+ * All processes follow one random plan: make persistent MPI_Allreduce, MPI_Reduce, MPI_Bcast,
+ * MPI_Allgather, MPI_Gather and MPI_Scatter on communicators that overlap, start some of them, free
+ * some, and call other collectives meanwhile. MPI matches persistent operations when they are made
+ * (MPI 4.0, 6.13). So each process starts them in an order of its own, one by one or all at once.
+ * It also chooses for itself how it completes them, how its buffers lie in memory, and when it is
+ * slow. Each start has new values. Each result is compared with what data_types.h says, byte by
+ * byte, with guards on both sides and in gaps.
  *
  * A request that is not active must be as MPI says: it can be waited for at once, and gives an
  * empty status.
@@ -44,7 +45,8 @@ static const struct test_option options[] = {
      "reductions of up to so many bytes combine in the fixed order (0: any order is right)"},
     {"--ours", OPTION_FLAG, &ours, "small ones outlive what the program has made them of"},
     {"--hosts", OPTION_FLAG, &hosts,
-     "so much is not said of MPI_Reduce and of the program's operations: there are several hosts"},
+     "so much is said only of MPI_Bcast, and of MPI_Allreduce by MPI's own operations: there are "
+     "several hosts"},
     {"--requests", OPTION_LONG, &requests, "as many as there are at once (24, at most 1000)"},
 };
 
@@ -67,9 +69,10 @@ struct place {
     int rank, size;
 };
 
-enum call { ALLREDUCE, REDUCE, BCAST, CALLS };
+enum call { ALLREDUCE, REDUCE, BCAST, ALLGATHER, GATHER, SCATTER, CALLS };
 static const char *const call_names[CALLS] = {"MPI_Allreduce_init", "MPI_Reduce_init",
-                                              "MPI_Bcast_init"};
+                                              "MPI_Bcast_init",     "MPI_Allgather_init",
+                                              "MPI_Gather_init",    "MPI_Scatter_init"};
 
 /* A buffer with its guards. */
 struct buffer {
@@ -84,7 +87,7 @@ struct persistent {
     int count, root;
     bool in_place;
     MPI_Datatype type; /* of its own, or MPI_DATATYPE_NULL */
-    size_t stride;     /* from one element to the next */
+    size_t stride;     /* from one element to the next, where it is received */
     struct buffer send, receive, expected, sent;
     uint64_t number, starts; /* the same on all members */
     MPI_Request request;     /* MPI_REQUEST_NULL: not made */
@@ -99,14 +102,35 @@ static uint64_t made;
 
 /* ---- values ---- */
 
+static bool is_root(const struct persistent *p)
+{
+    return p->place.rank == p->root;
+}
+
 static bool copies(const struct persistent *p)
 {
-    return p->call == BCAST;
+    return p->call >= BCAST;
+}
+
+static bool gathers(const struct persistent *p)
+{
+    return p->call == ALLGATHER || p->call == GATHER;
 }
 
 static bool gets_result(const struct persistent *p)
 {
-    return p->call != REDUCE || p->place.rank == p->root;
+    return (p->call != REDUCE && p->call != GATHER) || is_root(p);
+}
+
+/* Parts of `count` elements. */
+static size_t parts_sent(const struct persistent *p)
+{
+    return p->call == SCATTER ? (size_t)p->place.size : 1;
+}
+
+static size_t parts_received(const struct persistent *p)
+{
+    return gathers(p) ? (size_t)p->place.size : 1;
 }
 
 static size_t bytes_of(const struct persistent *p)
@@ -131,9 +155,11 @@ static void expect_element(const struct persistent *p, size_t i, const unsigned 
 static void expect_copy(const struct persistent *p)
 {
     unsigned char value[64];
-    for (size_t i = 0; i < (size_t)p->count; i++) {
+    size_t count = (size_t)p->count;
+    for (size_t i = 0; i < parts_received(p) * count; i++) {
+        int rank = p->call == BCAST ? p->root : gathers(p) ? (int)(i / count) : p->place.rank;
         memset(value, 0, sizeof(value));
-        data_put(&p->values, p->root, i, value);
+        data_put(&p->values, rank, i % count, value);
         expect_element(p, i, value);
     }
 }
@@ -149,10 +175,25 @@ static void expect_reduction(const struct persistent *p)
     free(result);
 }
 
-static void put_own(const struct persistent *p, unsigned char *to)
+/* Values of a rank. */
+static void put(const struct persistent *p, int rank, unsigned char *to, size_t stride)
 {
     for (size_t i = 0; i < (size_t)p->count; i++)
-        data_put(&p->values, p->place.rank, i, to + i * p->stride);
+        data_put(&p->values, rank, i, to + i * stride);
+}
+
+/* What this process gives. */
+static void put_own(const struct persistent *p)
+{
+    size_t extent = p->values.type->extent, count = (size_t)p->count;
+    size_t first = gathers(p) ? (size_t)p->place.rank * count : 0;
+    if (p->call == SCATTER)
+        for (int rank = 0; rank < p->place.size && is_root(p); rank++)
+            put(p, rank, p->send.data + (size_t)rank * count * extent, extent);
+    else if (p->call == BCAST ? is_root(p) : p->in_place)
+        put(p, p->place.rank, p->receive.data + first * p->stride, p->stride);
+    else if (p->call != BCAST)
+        put(p, p->place.rank, p->send.data, extent);
 }
 
 /* ---- memory ---- */
@@ -180,7 +221,7 @@ static struct persistent choose(const struct place *place)
                                        10 * CHUNK, 2048,      4096, 8192};
     struct persistent p = {.call = (enum call)rng_below(&plan, CALLS), .place = *place};
     const struct data_type *type =
-        data_type((int)rng_below(&plan, (unsigned)(p.call == BCAST ? n_types : n_reducible)));
+        data_type((int)rng_below(&plan, (unsigned)(copies(&p) ? n_types : n_reducible)));
     unsigned lot = rng_below(&plan, 100), border = borders[rng_below(&plan, TEST_COUNT(borders))];
     unsigned more = rng_below(&plan, 3), any = rng_below(&plan, 16),
              op = rng_below(&plan, DATA_OPS);
@@ -200,7 +241,8 @@ static struct persistent choose(const struct place *place)
         p.values.rough = rough && data_can_be_rough(type, p.values.op) &&
                          (long)bytes_of(&p) <= bits && (p.call != REDUCE || !hosts);
     }
-    p.in_place = p.in_place && !copies(&p) && gets_result(&p);
+    p.in_place =
+        p.in_place && p.call != BCAST && (p.call == SCATTER ? is_root(&p) : gets_result(&p));
     p.number = ++made;
     return p;
 }
@@ -209,8 +251,11 @@ static struct persistent choose(const struct place *place)
  * size is not the same for all processes. */
 static bool is_ours(const struct persistent *p)
 {
-    bool not_across = p->call == REDUCE || p->values.op == DATA_COMPOSE || p->values.op == DATA_MIX;
-    return ours && p->count > 0 && bytes_of(p) <= SMALL && !(hosts && not_across);
+    bool not_across = (p->call != ALLREDUCE && p->call != BCAST) || p->values.op == DATA_COMPOSE ||
+                      p->values.op == DATA_MIX;
+    bool blocks = gathers(p) || p->call == SCATTER;
+    size_t bytes = bytes_of(p) * (blocks ? (size_t)test.size : 1);
+    return ours && p->count > 0 && bytes <= SMALL && !(hosts && not_across);
 }
 
 /* A type of the program that has gaps between elements, or one of MPI's. */
@@ -218,12 +263,16 @@ static MPI_Datatype make_type(struct persistent *p)
 {
     const struct data_type *type = p->values.type;
     bool cut = type->kind == DATA_COMPLEX && type->extent > 16; /* by Open MPI 4.1, see data.c */
+    MPI_Datatype inner;
     p->type = MPI_DATATYPE_NULL;
     p->stride = type->extent;
     if (!copies(p) || p->count == 0 || cut || rng_below(&mine, 2))
         return type->mpi;
     p->stride = (1 + rng_below(&mine, 3)) * type->extent;
-    MPI_Type_create_resized(type->mpi, 0, (MPI_Aint)p->stride, &p->type);
+    /* (Open MPI's own takes what is made of MPI_PACKED by resizing for MPI_PACKED.) */
+    MPI_Type_contiguous(1, type->mpi, &inner);
+    MPI_Type_create_resized(inner, 0, (MPI_Aint)p->stride, &p->type);
+    MPI_Type_free(&inner);
     MPI_Type_commit(&p->type);
     return p->type;
 }
@@ -260,12 +309,13 @@ static void check_inactive(struct persistent *p)
 
 static void make(struct persistent *p)
 {
-    MPI_Datatype type = make_type(p);
-    size_t bytes = (size_t)p->count * p->stride,
-           shift = rng_below(&mine, 4) * p->values.type->align;
+    MPI_Datatype type = make_type(p), plain = p->values.type->mpi;
+    size_t shift = rng_below(&mine, 4) * p->values.type->align;
+    size_t bytes = parts_sent(p) * bytes_of(p);
     p->send = buffer_make(bytes, shift);
     p->sent = buffer_make(bytes, shift);
     shift = rng_below(&mine, 4) * p->values.type->align;
+    bytes = parts_received(p) * (size_t)p->count * p->stride;
     p->receive = buffer_make(bytes, shift);
     p->expected = buffer_make(bytes, shift);
     const void *from = p->in_place ? MPI_IN_PLACE : p->send.data;
@@ -282,11 +332,26 @@ static void make(struct persistent *p)
         PERSISTENT(Reduce_init)
         (from, to, p->count, type, op, p->root, comm, MPI_INFO_NULL, &p->request);
         break;
-    default:
+    case BCAST:
         PERSISTENT(Bcast_init)(to, p->count, type, p->root, comm, MPI_INFO_NULL, &p->request);
         break;
+    case ALLGATHER:
+        PERSISTENT(Allgather_init)
+        (from, p->count, plain, to, p->count, type, comm, MPI_INFO_NULL, &p->request);
+        break;
+    case GATHER:
+        PERSISTENT(Gather_init)
+        (from, p->count, plain, is_root(p) ? to : NULL, p->count,
+         is_root(p) ? type : MPI_DATATYPE_NULL, p->root, comm, MPI_INFO_NULL, &p->request);
+        break;
+    default:
+        PERSISTENT(Scatter_init)
+        (is_root(p) ? p->send.data : NULL, p->count, is_root(p) ? plain : MPI_DATATYPE_NULL,
+         p->in_place ? MPI_IN_PLACE : to, p->count, type, p->root, comm, MPI_INFO_NULL,
+         &p->request);
+        break;
     }
-    if (is_ours(p))
+    if (is_ours(p) && p->place.size > 1) /* alone it is Open MPI's own */
         free_type(p);
     check_inactive(p);
 }
@@ -297,10 +362,7 @@ static void prepare(struct persistent *p)
     p->values.key = data_hash(test.seed, p->number, ++p->starts);
     fill(&p->send);
     fill(&p->receive);
-    if (copies(p) && p->place.rank == p->root)
-        put_own(p, p->receive.data);
-    else if (!copies(p))
-        put_own(p, p->in_place ? p->receive.data : p->send.data);
+    put_own(p);
     memcpy(p->expected.memory, p->receive.memory, p->receive.bytes);
     memcpy(p->sent.memory, p->send.memory, p->send.bytes);
     p->active = true;
@@ -313,9 +375,9 @@ static void finish(struct persistent *p)
     TEST_CHECK(p->request != MPI_REQUEST_NULL, call_names[p->call], "its request is gone");
     if (p->count > 0 && test.break_every > 0 && rng_below(&mine, (unsigned)test.break_every) == 0)
         p->receive.data[rng_below(&mine, (unsigned)bytes_of(p))] ^= 0xff;
-    if (copies(p))
+    if (copies(p) && gets_result(p) && !(p->call == SCATTER && p->in_place))
         expect_copy(p);
-    else if (gets_result(p))
+    else if (!copies(p) && gets_result(p))
         expect_reduction(p);
     size_t i = 0;
     while (i < p->receive.bytes && p->receive.memory[i] == p->expected.memory[i])
@@ -646,9 +708,10 @@ static void play(void)
 int main(int argc, char **argv)
 {
     test_begin(argc, argv, "persistent", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
-    if (requests < 4 || requests > 1000 || test.size > DATA_RANKS)
-        test_fail("options", "4 to 1000 requests, at most %d processes", DATA_RANKS);
 #ifdef PERSISTENT
+    if (requests < CALLS || requests > REQUESTS || test.size > DATA_RANKS)
+        test_fail("options", "%d to %d requests, at most %d processes", CALLS, REQUESTS,
+                  DATA_RANKS);
     n_types = data_types_open(&n_reducible);
 #endif
     play();
