@@ -3,8 +3,8 @@
 # The RDMA NIC on hosts with a soft-RoCE device each (verbshosts): barriers are barriers, found by
 # measurement or forced, with one process on a host or two. Where there is no device or no memory to
 # lock, a line says so, and Open MPI's own barrier carries on. A process that is stopped is waited for
-# without a word; one that is killed is named. Ways are librdmacm's, and without it
-# addresses are exchanged.
+# without a word; one that is killed is named, and so is one whose network card is removed. Ways are
+# librdmacm's, and without it addresses are exchanged.
 #
 # All of it runs in one virtual machine, whose processors are emulated.
 # shellcheck source=tests/component/verbs_common.sh
@@ -112,4 +112,37 @@ check "without a word" silent
 something 20 second KILL
 check "one that is killed is named" named "host2 (rank 1)"
 check "by the MPI error" said "MPI_ERR_"
+
+# ---- a device's network card is removed
+
+# (`rdma link delete` waits until no program has the device open, as soft-RoCE cannot be taken from one.)
+
+folder=$scratch/overdue
+all_have() { # FILE: has each of the three processes made it?
+    [ "$(find "$folder" -name "$1.?" | wc -l)" = 3 ]
+}
+until_all() { # FILE JOB
+    until all_have "$1" || ! kill -0 "$2" 2> /dev/null; do sleep 0.2; done
+}
+go_on_by_rdma() { [ $(($(packets 1) - first)) -ge 60 ]; } # 30 barriers' writes, and as many answers
+remove_one() { # (without its card no process ends well: Open MPI's own TCP has lost it, too)
+    local job
+    mkdir "$folder"
+    job_on 3 1 --mca coll_nicbarr_algorithm dissemination:1@verbs --mca coll_nicbarr_warn 5 \
+        --mca coll_nicbarr_timeout 20 "$programs/overdue" --folder "$folder" --ledger "$folder/ledger" \
+        --seed "$seed" --fails --apart --watchdog "$patience" &
+    job=$!
+    until_all pid "$job"
+    ip link delete rdma3 & # it is gone at once; the command ends when the job has
+    until_all failed "$job"
+    first=$(packets 1)
+    touch "$folder/resume"
+    until go_on_by_rdma || ! kill -0 "$job" 2> /dev/null; do sleep 0.2; done
+    pkill -TERM -x mpirun
+    wait "$job"
+}
+remove_one
+check "a card is removed: each process's barrier has failed" all_have failed
+check "the host is named" named "host3 (rank 2)"
+check "barriers of the others go on by RDMA" go_on_by_rdma
 finish
