@@ -353,7 +353,7 @@ int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_
     if (!nicbarr_contest_open(contest)) {
         return 0;
     }
-    /* Twice, to see how long it takes: that is the only hint at what a first turn may take. */
+    /* Twice, to see how long it takes: that is the only hint at what a first look may take. */
     int error = agree(user, stretch.us, 0, since_us, &before_us, 0);
     error = 0 == error ? agree(user, stretch.us, 0, since_us, &spent_us, 0) : error;
     const double agreement_us = spent_us - before_us;

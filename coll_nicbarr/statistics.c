@@ -102,7 +102,7 @@ static double chance(const size_t *ranks, size_t count, size_t most)
 
 double nicbarr_rank_test(const double *left, const double *right, size_t count, double factor)
 {
-    struct difference differences[NICBARR_PAIRS];
+    struct difference differences[NICBARR_PAIRS] = {{0, false}};
     size_t ranks[NICBARR_PAIRS];
     const size_t found = find_differences(differences, left, right, count, factor);
     const size_t positive = find_ranks(differences, found, ranks), all = found * (found + 1);

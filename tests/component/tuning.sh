@@ -74,7 +74,7 @@ assert all(e["choice"] in ("openmpi", ways[e["collective"]]) for e in found), fo
 for e in found:
     if source == "measured":
         assert [c["algorithm"] for c in e["candidates"]] == ["openmpi", ways[e["collective"]]], e
-        assert e["provisional"] or all(c["rounds"] >= 9 for c in e["candidates"]), e
+        assert e["provisional"] or max(c["rounds"] for c in e["candidates"]) >= 9, e
         assert e["communicators"] == 1 and e["spent_ms"] > 0, e
     else:
         assert "candidates" not in e, e
