@@ -125,7 +125,7 @@ static void begin(nicbarr_request_t *request)
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     const struct nicbarr_side *own = &request->of.gathering.own, *all = &request->of.gathering.all;
     const size_t block = request->of.gathering.block;
-    const bool gets = NULL != all->data;
+    const bool gets = NULL != all->type;
     uint8_t *packed = request->of.gathering.packed;
     uint8_t *from = own->data, *to = gets && !nicbarr_is_dense(all->type) ? packed : all->data;
     if (!nicbarr_is_dense(own->type)) {
@@ -146,7 +146,7 @@ static bool test(nicbarr_request_t *request)
     if (!nicbarr_reduction_go_on(reducer, &request->of.gathering.rounds)) {
         return false;
     }
-    if (NULL != all->data && !nicbarr_is_dense(all->type)) {
+    if (NULL != all->type && !nicbarr_is_dense(all->type)) {
         const uint32_t size = reducer->exchange.size;
         (void)nicbarr_from_bytes(request->of.gathering.packed, request->of.gathering.block * size,
                                  all->data, all->count * (int)size, all->type);
@@ -194,7 +194,7 @@ static struct given given_of(const void *from, int from_count, ompi_datatype_t *
 
 static int fill_in(nicbarr_request_t *request, const struct given *given)
 {
-    const bool gets = NULL != given->all.data;
+    const bool gets = NULL != given->all.type;
     const bool gaps =
         !nicbarr_is_dense(given->own.type) || (gets && !nicbarr_is_dense(given->all.type));
     request->of.gathering.own = given->own;

@@ -55,7 +55,7 @@ struct nicbarr_request {
             struct nicbarr_taker taker;
             struct nicbarr_reduction rounds;
             struct nicbarr_side own; /* what this process gives */
-            struct nicbarr_side all; /* where all blocks go; data NULL: they are for another one */
+            struct nicbarr_side all; /* where all blocks go; type NULL: they are for another one */
             size_t block;            /* bytes */
             uint8_t *packed; /* where a type has gaps, memory without: all blocks, the own one */
         } gathering;

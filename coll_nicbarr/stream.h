@@ -193,7 +193,7 @@ static inline int nicbarr_stream_receive_part(struct myr_ring *ring, struct nicb
 /* What a request is to do in steps (streamed.h). */
 struct nicbarr_streamed {
     struct nicbarr_side sent;     /* the root's; of a scattering a block */
-    struct nicbarr_side received; /* the root's: where its own block goes; data NULL: nowhere */
+    struct nicbarr_side received; /* the root's: where its own block goes; type NULL: nowhere */
     size_t part;                  /* bytes for each process; 0: all of it is for all */
     bool root;
 };

@@ -26,7 +26,7 @@ static struct nicbarr_side whole_of(const struct nicbarr_streamed *what, uint32_
 /* The root's own part, from its memory to its memory. */
 static int keep(const struct nicbarr_streamed *what, uint32_t rank)
 {
-    if (!what->root || NULL == what->received.data) {
+    if (!what->root || NULL == what->received.type) {
         return OMPI_SUCCESS;
     }
     const struct nicbarr_side own = nicbarr_block_of(&what->sent, rank);
@@ -134,7 +134,7 @@ int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t
                           enum nicbarr_collective collective, const struct nicbarr_streamed *what,
                           ompi_request_t **handle)
 {
-    const bool sends = what->root, receives = NULL != what->received.data;
+    const bool sends = what->root, receives = NULL != what->received.type;
     struct nicbarr_persistent own = {.type = sends ? what->sent.type : NULL,
                                      .to_type = receives ? what->received.type : NULL};
     *handle = NULL;

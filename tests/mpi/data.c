@@ -1061,6 +1061,38 @@ static void *game_main(void *argument)
     return NULL;
 }
 
+/* A type may have absolute addresses; then a buffer's own address is NULL. */
+static void use_absolute_addresses(void)
+{
+    static int all[DATA_RANKS];
+    int own, one = 1, rank = test.rank;
+    MPI_Aint at;
+    MPI_Datatype integer = MPI_INT, absolute, apart;
+    MPI_Request request;
+    MPI_Get_address(all, &at);
+    MPI_Type_create_struct(1, &one, &at, &integer, &absolute);
+    MPI_Type_create_resized(absolute, 0, (MPI_Aint)sizeof(int), &apart);
+    MPI_Type_commit(&apart);
+    test_phase("absolute addresses");
+    for (int i = 0; i < OFTEN; i++) {
+        int root = i % test.size;
+        own = 100 * i + rank;
+        memset(all, 0, sizeof(all));
+        if (i % 3 == 0)
+            MPI_Igather(&own, 1, MPI_INT, MPI_BOTTOM, 1, apart, root, MPI_COMM_WORLD, &request);
+        else
+            MPI_Iallgather(&own, 1, MPI_INT, MPI_BOTTOM, 1, apart, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int r = 0; r < test.size && (i % 3 != 0 || rank == root); r++)
+            TEST_CHECK(all[r] == 100 * i + r, "absolute addresses", "rank %d's is %d", r, all[r]);
+        MPI_Iscatter(MPI_BOTTOM, 1, apart, &own, 1, MPI_INT, root, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        TEST_CHECK(own == 100 * i + rank, "absolute addresses", "the own one is %d", own);
+    }
+    MPI_Type_free(&absolute);
+    MPI_Type_free(&apart);
+}
+
 /* ---- the digest ---- */
 
 static uint64_t digest_of(const struct operation *op, uint64_t so_far)
@@ -1137,8 +1169,10 @@ int main(int argc, char **argv)
     for (long i = 1; i < n_threads && !digest; i++)
         if (pthread_create(&games[i].thread, NULL, game_main, &games[i]) != 0)
             test_fail("threads", "cannot make a thread");
-    if (!digest)
+    if (!digest) {
         game_main(&games[0]);
+        use_absolute_addresses();
+    }
     unsigned long long operations = games[0].started;
     for (long i = 1; i < n_threads && !digest; i++) {
         pthread_join(games[i].thread, NULL);
