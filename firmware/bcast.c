@@ -62,7 +62,7 @@ MCP_ENGINE void mcp_bcast_message(struct mcp_group *group, uint32_t place, uint3
 INSIDE uint32_t parent(struct mcp_group *group, uint32_t root)
 {
     const uint32_t from_root = distance(group, root, group->node);
-    for (uint32_t w = 0; w < AT_MOST(group->nwaits, MCP_KERNEL_MESSAGES); ++w) {
+    for (uint32_t w = 0; BELOW(w, group->nwaits, MCP_KERNEL_MESSAGES); ++w) {
         const uint32_t place = group->nsends + w;
         const struct mcp_peer *from = peer_at(group, place);
         const uint32_t further = distance(group, from->node, group->node);
@@ -87,7 +87,7 @@ MCP_ENGINE bool mcp_bcast_ask(struct mcp_group *group, uint32_t root, uint32_t n
 /* The place of a child among the peers; UINT32_MAX if that node is none. */
 INSIDE uint32_t child(struct mcp_group *group, uint32_t node, uint32_t root)
 {
-    for (uint32_t s = 0; s < AT_MOST(group->nsends, MCP_KERNEL_MESSAGES); ++s) {
+    for (uint32_t s = 0; BELOW(s, group->nsends, MCP_KERNEL_MESSAGES); ++s) {
         if (peer_at(group, s)->node == node && mcp_bcast_child(group, s, root)) {
             return found(group, s);
         }

@@ -34,7 +34,7 @@ MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t n
         .node = (uint16_t)node,
         .last_node = (uint16_t)(nodes - 1),
     };
-    for (uint32_t w = 0; w < AT_MOST(nwaits, MCP_KERNEL_MESSAGES); ++w) {
+    for (uint32_t w = 0; BELOW(w, nwaits, MCP_KERNEL_MESSAGES); ++w) {
         *arrival_at(group, w) = epoch;
         *heard_at(group, w) = 0;
         *claim_at(group, w) = epoch;
@@ -118,7 +118,7 @@ MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t
     if (!myr_epoch_reached(group->started, epoch) || done(group) + 1 != epoch) {
         return MCP_IMPLAUSIBLE; /* we have not entered it */
     }
-    for (uint32_t w = 0; w < AT_MOST(group->nwaits, MCP_KERNEL_MESSAGES); ++w) {
+    for (uint32_t w = 0; BELOW(w, group->nwaits, MCP_KERNEL_MESSAGES); ++w) {
         uint32_t *arrival = arrival_at(group, w);
         if (!myr_epoch_reached(*arrival, epoch)) {
             *arrival = *claim_at(group, w) = epoch;
@@ -255,7 +255,7 @@ INSIDE uint32_t last_sent(const struct mcp_group *group, uint32_t place)
 MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot,
                                  uint32_t epoch, struct mcp_message *message)
 {
-    for (uint32_t s = 0; s < AT_MOST(group->nsends, MCP_KERNEL_MESSAGES); ++s) {
+    for (uint32_t s = 0; BELOW(s, group->nsends, MCP_KERNEL_MESSAGES); ++s) {
         const struct mcp_peer *to = peer_at(group, s);
         if (to->node == node && to->slot == slot) {
             const uint32_t last = last_sent(group, s);

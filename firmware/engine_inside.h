@@ -43,7 +43,8 @@ INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t place)
     return claims + (place & (MCP_KERNEL_MESSAGES - 1));
 }
 
-#define AT_MOST(count, most) ((count) < (most) ? (count) : (most))
+/* A loop goes on. Two comparisons, as older verifiers do not remember the smaller of two ends. */
+#define BELOW(place, count, most) ((place) < (most) && (place) < (count))
 
 /* A loop has found this place. The verifier would follow each place that it can find, but it does
  * not know what is in memory. */
@@ -82,7 +83,7 @@ INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t place)
     return &mcp_group_claims(group)[place];
 }
 
-#define AT_MOST(count, most) (count)
+#define BELOW(place, count, most) ((place) < (count))
 
 INSIDE uint32_t found(struct mcp_group *group, uint32_t place)
 {

@@ -30,6 +30,7 @@ if HAVE_KERNEL_NIC
 noinst_LTLIBRARIES += firmware/libkernel.la
 firmware_libkernel_la_SOURCES = \
     firmware/kernel/kernel.h \
+    firmware/kernel/hooks.h firmware/kernel/hooks.c \
     firmware/kernel/pages.h firmware/kernel/pages.c \
     firmware/kernel/owner.h firmware/kernel/owner.c
 nodist_firmware_libkernel_la_SOURCES = firmware/kernel/program.skel.h

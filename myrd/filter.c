@@ -149,6 +149,13 @@ static const struct call kernel[] = {
     {"ioctl", 1, INT, SIOCOUTQ},        /* what a client has left unread */
 };
 
+/* That of who removes the NIC's filters (kernel_guard.h). */
+static const struct call guard[] = {
+    {"exit_group", 0, 0, 0},
+    {"read", 0, 0, 0},
+    {"write", 0, 0, 0},
+};
+
 static int allow(scmp_filter_ctx filter, const struct call *calls, size_t count)
 {
     for (size_t c = 0; c < count; ++c) {
@@ -170,6 +177,18 @@ static int allow(scmp_filter_ctx filter, const struct call *calls, size_t count)
 
 #define ALLOW(filter, calls) allow(filter, calls, sizeof(calls) / sizeof((calls)[0]))
 
+static int allow_all(scmp_filter_ctx filter, enum myrd_filter_owner owner)
+{
+    if (MYRD_FILTER_GUARD == owner) {
+        return ALLOW(filter, guard);
+    }
+    const int rc = ALLOW(filter, both);
+    if (0 != rc) {
+        return rc;
+    }
+    return MYRD_FILTER_KERNEL == owner ? ALLOW(filter, kernel) : ALLOW(filter, soft);
+}
+
 static int load(scmp_filter_ctx filter, enum myrd_filter_owner owner)
 {
     int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1); /* all threads */
@@ -177,10 +196,7 @@ static int load(scmp_filter_ctx filter, enum myrd_filter_owner owner)
         /* Older kernels slow down whoever has a filter, in fear of code that others have written.
          * Here is none. */
         (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
-        rc = ALLOW(filter, both);
-    }
-    if (0 == rc) {
-        rc = MYRD_FILTER_KERNEL == owner ? ALLOW(filter, kernel) : ALLOW(filter, soft);
+        rc = allow_all(filter, owner);
     }
     return 0 == rc ? seccomp_load(filter) : rc;
 }

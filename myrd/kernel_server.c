@@ -25,6 +25,7 @@
 #include "myrd/filter.h"
 #include "myrd/kernel_clients.h"
 #include "myrd/kernel_groups.h"
+#include "myrd/kernel_guard.h"
 #include "myrd/kernel_hosts.h"
 #include "myrd/kernel_interface.h"
 #include "myrd/kernel_meeting.h"
@@ -50,6 +51,7 @@ struct myrd_kernel_server {
     struct myrd_interface interface;
     struct myr_nic_name name;
     struct mcp_kernel *kernel;
+    int guard; /* of what stays at the interface */
     struct myrd_groups *groups;
     struct myrd_meetings meetings;
     struct myrd_users users;
@@ -226,6 +228,7 @@ static void close_server(void *serving)
     if (NULL != server->groups) {
         myrd_groups_free(server->groups);
     }
+    myrd_guard_end(server->guard);
     if (NULL != server->kernel) {
         mcp_kernel_close(server->kernel);
     }
@@ -281,7 +284,7 @@ static void follow_name(struct myrd_kernel_server *server)
 static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error *error)
 {
     char why[MCP_KERNEL_WHY];
-    const enum myr_status status =
+    enum myr_status status =
         myrd_interface_open(&server->interface, mcp_kernel_interface(server->kernel),
                             server->name.address[0].ip, error);
     if (MYR_OK != status) {
@@ -290,6 +293,10 @@ static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error
     follow_name(server);
     if (mcp_kernel_stand(server->kernel, why) < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
+    }
+    status = myrd_guard_start(mcp_kernel_hooks(server->kernel), &server->guard, error);
+    if (MYR_OK != status) {
+        return status;
     }
     server->groups = myrd_groups_make(server->kernel, &server->users);
     server->clients.groups = server->groups;
@@ -308,7 +315,7 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     }
     server->place.lock = server->place.listening = -1;
     server->place.folder = server->place.spare = -1;
-    server->hosts.socket = server->interface.socket = -1;
+    server->hosts.socket = server->interface.socket = server->guard = -1;
     server->clients.place = &server->place;
     server->clients.users = &server->users;
     server->clients.meetings = &server->meetings;
@@ -342,7 +349,8 @@ static enum myr_status confine(struct myr_error *error)
     enum myr_status status = myrd_rights_leave_files(error);
     if (MYR_OK == status) {
         /* For groups' pages, which are maps. All else was for the beginning: to load programs
-         * (CAP_PERFMON) and to have them stand at the interface (CAP_NET_ADMIN). */
+         * (CAP_PERFMON) and to have them stand at the interface (CAP_NET_ADMIN). To leave it may
+         * take that again: see kernel_guard.h. */
         status = myrd_rights_keep(UINT64_C(1) << CAP_BPF, error);
     }
     return MYR_OK == status ? myrd_filter(MYRD_FILTER_KERNEL, error) : status;

@@ -18,6 +18,7 @@ myrd_kernel_sources = \
     myrd/kernel_plan.h myrd/kernel_plan.c \
     myrd/kernel_hosts.h myrd/kernel_hosts.c \
     myrd/kernel_interface.h myrd/kernel_interface.c \
+    myrd/kernel_guard.h myrd/kernel_guard.c \
     myrd/kernel_meeting.h myrd/kernel_meeting.c \
     myrd/share.h myrd/users.h myrd/users.c \
     myrd/kernel_groups.h myrd/kernel_groups.c \

@@ -3,11 +3,11 @@
  * The kernel as NIC: the part that its program in the kernel (program.bpf.c) shares with its owner
  * (owner.c), and the doorbell of the hosts.
  *
- * The program stands at one network interface. The collective engine plays each packet that comes
- * in (tcx ingress) for the NIC's UDP port. Its answers leave at once, and no process is woken
- * before the release. A host rings by a UDP packet of its own. It sends that packet to the NIC of
- * any peer. The packet gets as far as the interface (tcx egress), where the program takes it off
- * the wire. All NICs of a network have the same UDP port.
+ * The program stands at one network interface (hooks.h). The collective engine plays each packet
+ * that comes in for the NIC's UDP port. Its answers leave at once, and no process is woken before
+ * the release. A host rings by a UDP packet of its own. It sends that packet to the NIC of any
+ * peer. The packet gets as far as the interface, where the program takes it off the wire. All NICs
+ * of a network have the same UDP port.
  *
  * On the wire these are the soft NIC's packets (wire.h). Their UDP checksum is 0, as they have a
  * check of their own.

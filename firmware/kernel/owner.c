@@ -2,8 +2,8 @@
 /*
  * The owner of the kernel's NIC; see owner.h.
  *
- * Two links hold the program at the interface. They are descriptors of this process. When the
- * process ends they go, and the program with them. Nothing is pinned.
+ * What a kernel has is found by trying. Nothing is pinned: programs and maps go with the process,
+ * once they do not stand at an interface any more (hooks.h).
  */
 #define MCP_KERNEL_INSIDE /* groups are as the program has them */
 #include "firmware/kernel/owner.h"
@@ -21,14 +21,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "firmware/kernel/hooks.h"
 #include "firmware/kernel/pages.h"
 #include "firmware/kernel/program.skel.h"
-
-/* Of Linux 6.6; the system's headers may be older than its kernel. */
-enum { TCX_INGRESS = 46, TCX_EGRESS = 47, FIRST = 1 << 3 /* BPF_F_BEFORE */ };
 
 struct mcp_kernel {
     struct program *program;  /* the skeleton */
@@ -37,8 +34,8 @@ struct mcp_kernel {
     mcp_kernel_stuck_fn tell; /* while that is heard */
     void *context;
     struct mcp_kernel_place place;
-    int ingress, egress; /* links */
-    int bell;            /* a UDP socket to ring with */
+    struct mcp_hooks hooks;
+    int bell; /* a UDP socket to ring with */
     char interface[IF_NAMESIZE];
     struct mcp_pages *pages, *buffers;
     struct {
@@ -70,6 +67,20 @@ static int be_quiet(enum libbpf_print_level level, const char *format, va_list a
     return 0;
 }
 
+/* Tests have the NIC do without what this kernel has: NICBARR_KERNEL_WITHOUT names that, separated
+ * by commas (tcx, loop, timer, batch). */
+static bool may(const char *feature)
+{
+    const char *without = getenv("NICBARR_KERNEL_WITHOUT");
+    return NULL == without || NULL == strstr(without, feature);
+}
+
+/* Does this kernel's helper of that name exist? */
+static bool has_helper(enum bpf_func_id helper)
+{
+    return 1 == libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, helper, NULL);
+}
+
 /* With timers, or without. Returns 0, or the error. */
 static int try_load(struct program **program, const struct mcp_kernel_place *place, bool timed)
 {
@@ -79,6 +90,7 @@ static int try_load(struct program **program, const struct mcp_kernel_place *pla
     }
     memcpy((void *)&loading->rodata->place, place, sizeof(*place));
     loading->rodata->timed = timed;
+    loading->rodata->loops = may("loop") && has_helper(BPF_FUNC_loop);
     (void)bpf_program__set_autoload(loading->progs.mcp_begin, timed);
     const int err = program__load(loading);
     if (err < 0) {
@@ -94,32 +106,23 @@ static int load(struct program **program, const struct mcp_kernel_place *place, 
     if (NULL == getenv("NICBARR_KERNEL_DEBUG")) {
         libbpf_set_print(be_quiet);
     }
-    int err = try_load(program, place, NULL == getenv("NICBARR_KERNEL_UNTIMED"));
-    if (err < 0 && EPERM != -err && EACCES != -err) {
+    int err = try_load(program, place, may("timer"));
+    if (err < 0 && EPERM != -err) {
         err = try_load(program, place, false);
     }
-    if (err < 0) {
-        return EPERM == -err || EACCES == -err
-                   ? refuse(why,
-                            "may not load a program into the kernel: run as root, or with "
-                            "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON (in the first user namespace)")
-                   : refuse(why,
-                            "the kernel does not take the NIC's program: %s (it must have BPF, BTF "
-                            "and be Linux 6.6 or newer)",
-                            strerror(-err));
+    if (EPERM == -err) {
+        return refuse(why, "may not load a program into the kernel: run as root, or with "
+                           "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON (in the first user namespace)");
     }
-    return 0;
-}
-
-static int stand(const struct bpf_program *program, uint32_t interface, int hook)
-{
-    union bpf_attr attributes;
-    memset(&attributes, 0, sizeof(attributes));
-    attributes.link_create.prog_fd = (uint32_t)bpf_program__fd(program);
-    attributes.link_create.target_ifindex = interface;
-    attributes.link_create.attach_type = (uint32_t)hook;
-    attributes.link_create.flags = FIRST;
-    return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof(attributes));
+    if (err < 0 && !has_helper(BPF_FUNC_for_each_map_elem)) {
+        return refuse(why, "this kernel's BPF cannot run the NIC's program: it has no "
+                           "bpf_for_each_map_elem() (Linux 5.15 has all it takes)");
+    }
+    return err < 0 ? refuse(why,
+                            "the kernel does not take the NIC's program: %s (it must have BPF and "
+                            "BTF, as Linux 5.15 and newer ones do)",
+                            strerror(-err))
+                   : 0;
 }
 
 /* ---- the interface ---- */
@@ -182,7 +185,8 @@ int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
         return refuse(why, "out of memory");
     }
     loading->place = (struct mcp_kernel_place){.ip = ip, .port = port, .owner = geteuid()};
-    loading->ingress = loading->egress = loading->bell = -1;
+    loading->hooks = MCP_NO_HOOKS;
+    loading->bell = -1;
     if (find_place(ip, &loading->place, loading->interface, why) < 0 ||
         load(&loading->program, &loading->place, why) < 0) {
         mcp_kernel_close(loading);
@@ -193,9 +197,11 @@ int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
         mcp_kernel_close(loading);
         return refuse(why, "cannot tell how many processors this machine has");
     }
-    loading->pages = mcp_pages_make(bpf_map__fd(loading->program->maps.pages), &mcp_pages_of_lines);
+    const bool batch = may("batch");
+    loading->pages =
+        mcp_pages_make(bpf_map__fd(loading->program->maps.pages), &mcp_pages_of_lines, batch);
     loading->buffers =
-        mcp_pages_make(bpf_map__fd(loading->program->maps.buffers), &mcp_pages_of_buffers);
+        mcp_pages_make(bpf_map__fd(loading->program->maps.buffers), &mcp_pages_of_buffers, batch);
     if (NULL == loading->pages || NULL == loading->buffers) {
         mcp_kernel_close(loading);
         return refuse(why, "the kernel gives no pages for the NIC's groups: %s", strerror(errno));
@@ -249,26 +255,44 @@ static int begin_watch(struct mcp_kernel *kernel, char *why)
 int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
 {
     const struct program *program = kernel->program;
+    const int programs[MCP_WAYS] = {
+        [MCP_IN] = bpf_program__fd(program->progs.mcp_receive),
+        [MCP_OUT] = bpf_program__fd(program->progs.mcp_transmit),
+    };
+    char name[MCP_KERNEL_WHY];
     if (begin_watch(kernel, why) < 0) {
         return -1;
     }
+    snprintf(name, sizeof(name), "nicbarr-%s:%u", inet_ntoa((struct in_addr){kernel->place.ip}),
+             (unsigned)ntohs(kernel->place.port));
     kernel->bell = make_bell(kernel->place.ip);
-    kernel->ingress = stand(program->progs.mcp_receive, kernel->place.interface, TCX_INGRESS);
-    kernel->egress = stand(program->progs.mcp_transmit, kernel->place.interface, TCX_EGRESS);
-    return kernel->bell < 0 || kernel->ingress < 0 || kernel->egress < 0
-               ? refuse(why,
-                        "cannot stand at interface %s: %s (the kernel must be Linux 6.6 or newer)",
-                        kernel->interface, strerror(errno))
-               : 0;
+    if (kernel->bell < 0) {
+        return refuse(why, "no socket to ring for groups with: %s", strerror(errno));
+    }
+    if (mcp_hooks_stand(&kernel->hooks, kernel->place.interface, programs, name, may("tcx")) < 0) {
+        return EADDRINUSE == errno
+                   ? refuse(why,
+                            "cannot stand at interface %s: it has a qdisc of the kind \"ingress\" "
+                            "where this kernel's NIC needs \"clsact\", which can do the same (see "
+                            "tc -h)",
+                            kernel->interface)
+                   : refuse(why,
+                            "cannot stand at interface %s: %s (the kernel must have tcx or clsact)",
+                            kernel->interface, strerror(errno));
+    }
+    return 0;
+}
+
+struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel)
+{
+    return &kernel->hooks;
 }
 
 void mcp_kernel_close(struct mcp_kernel *kernel)
 {
-    const int descriptors[] = {kernel->ingress, kernel->egress, kernel->bell};
-    for (int d = 0; d < 3; ++d) {
-        if (descriptors[d] >= 0) {
-            close(descriptors[d]);
-        }
+    mcp_hooks_leave(&kernel->hooks);
+    if (kernel->bell >= 0) {
+        close(kernel->bell);
     }
     mcp_pages_free(kernel->pages);
     mcp_pages_free(kernel->buffers);

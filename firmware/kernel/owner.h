@@ -3,8 +3,8 @@
  * The owner's side of the kernel's NIC: loads its program, puts it at an interface, opens and
  * closes groups. For myrd and the tests. It needs CAP_BPF and CAP_NET_ADMIN, or root.
  *
- * The program goes when its owner closes it or dies in any way. Other programs at the interface are
- * not touched. Not for several threads at once.
+ * The program goes when its owner closes it. If the owner dies, it goes as hooks.h tells. Other
+ * programs at the interface are not touched. Not for several threads at once.
  *
  * Functions that can fail return 0, or -1 with a line in `why` that says what to do.
  */
@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "firmware/kernel/hooks.h"
 #include "firmware/kernel/kernel.h"
 
 struct mcp_kernel; /* one NIC */
@@ -31,6 +32,9 @@ int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
 /* Put it at the interface: from now on it plays. The caller has bound a socket to its port, so that
  * nobody else can. */
 int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY]);
+
+/* Where it stands. */
+struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel);
 void mcp_kernel_close(struct mcp_kernel *kernel);
 
 /* A group to be opened. Tables are as in engine.h. `peers` holds those sent to, then those waited

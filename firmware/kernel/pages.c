@@ -10,8 +10,9 @@
 #include "firmware/kernel/kernel.h"
 
 /* A change of the map of maps ends only when all programs that run have ended: some 10 ms. So pages
- * are put there many in a call, and at most 16 such calls are made in all. */
-enum { MADE_AT_ONCE = 64 };
+ * are put there many in a call, and at most 16 such calls are made in all. Older kernels take one
+ * page in a call (before 5.19), so fewer are made there at once. */
+enum { MADE_AT_ONCE = 64, MADE_ONE_BY_ONE = 16 };
 
 struct page {
     int map;
@@ -23,7 +24,8 @@ struct page {
 
 struct mcp_pages {
     const struct mcp_pages_kind *kind;
-    int map; /* of maps */
+    int map;    /* of maps */
+    bool batch; /* it takes many pages in a call */
     uint64_t spent;
     uint32_t count;
     struct page page[]; /* [kind->most] */
@@ -61,23 +63,38 @@ static int make_page(const struct mcp_pages_kind *kind)
     return page;
 }
 
+/* Put these pages at these places of the map of maps. Returns how many are there. */
+static uint32_t put(struct mcp_pages *pages, const uint32_t *place, const int *page, uint32_t count)
+{
+    const struct bpf_map_batch_opts options = {.sz = sizeof(options)};
+    uint32_t there = count;
+    if (pages->batch &&
+        (0 == bpf_map_update_batch(pages->map, place, page, &there, &options) || 0 != there)) {
+        return there;
+    }
+    pages->batch = false;
+    there = 0;
+    while (there < count && there < MADE_ONE_BY_ONE &&
+           0 == bpf_map_update_elem(pages->map, &place[there], &page[there], BPF_ANY)) {
+        ++there;
+    }
+    return there;
+}
+
 /* More pages, if there may be more. */
 static void make_more(struct mcp_pages *pages)
 {
-    const struct bpf_map_batch_opts options = {.sz = sizeof(options)};
     uint32_t place[MADE_AT_ONCE], made = 0;
+    const uint32_t most = pages->batch ? MADE_AT_ONCE : MADE_ONE_BY_ONE;
     int page[MADE_AT_ONCE];
-    while (made < MADE_AT_ONCE && pages->count + made < pages->kind->most &&
+    while (made < most && pages->count + made < pages->kind->most &&
            (page[made] = make_page(pages->kind)) >= 0) {
         place[made] = pages->count + made;
         ++made;
     }
-    uint32_t put = made;
-    if (0 != made) {
-        (void)bpf_map_update_batch(pages->map, place, page, &put, &options);
-    }
+    const uint32_t there = 0 == made ? 0 : put(pages, place, page, made);
     for (uint32_t p = 0; p < made; ++p) {
-        if (p < put) {
+        if (p < there) {
             pages->page[pages->count++] = (struct page){.map = page[p]};
         } else {
             close(page[p]);
@@ -85,7 +102,7 @@ static void make_more(struct mcp_pages *pages)
     }
 }
 
-struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind)
+struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind, bool batch)
 {
     struct mcp_pages *pages = calloc(1, sizeof(*pages) + kind->most * sizeof(pages->page[0]));
     if (NULL == pages) {
@@ -93,6 +110,7 @@ struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind)
     }
     pages->kind = kind;
     pages->map = map;
+    pages->batch = batch;
     make_more(pages);
     if (0 == pages->count) {
         const int err = errno;

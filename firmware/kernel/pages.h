@@ -35,15 +35,15 @@ struct mcp_pages_kind {
 };
 extern const struct mcp_pages_kind mcp_pages_of_lines, mcp_pages_of_buffers;
 
-/* The pages for this map of maps, which must outlive the result. NULL, with errno: there are
- * none. */
-struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind);
+/* The pages for this map of maps, which must outlive the result. `batch`: many may be put into it
+ * in one call, if the kernel can do that. NULL, with errno: there are none. */
+struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind, bool batch);
 void mcp_pages_free(struct mcp_pages *pages);
 
 /* Take a place for a group of this user. `place` gets its number among the places of all pages.
  * What the group before has left there is still there. Returns the page's descriptor, which stays
  * the pages' own; or -1 with errno: there is none. Some calls make more pages, which takes some 10
- * ms. */
+ * ms (and 16 times as long where the kernel takes one page in a call). */
 int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *place);
 
 /* No group has the place any more, and no program will write it. */

@@ -28,7 +28,9 @@
 #include "firmware/engine.c"
 #include "firmware/kernel/kernel.h"
 
-/* A program at this hook (tcx) returns one of these. Some systems' headers do not have them yet. */
+/* A program returns one of these. At tcx and at clsact they mean the same: whoever comes next
+ * (which may be nobody) looks at the packet; the packet goes on, and nobody else here looks at it;
+ * it does not go on. */
 enum { NEXT = -1, PASS = 0, DROP = 2 };
 
 /* The mark of the program's own packets. The hook on the way out takes it off. No process may give
@@ -39,6 +41,9 @@ const volatile struct mcp_kernel_place place;
 
 /* May programs have timers here? (A kernel for real time does not let them.) */
 const volatile bool timed;
+
+/* Has the kernel bpf_loop() (Linux 5.17)? */
+const volatile bool loops;
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -151,6 +156,10 @@ struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, MCP_KERNEL_TOLD);
 } stuck SEC(".maps");
+
+/* All functions that are under way have 512 bytes of stack together, and older kernels count each
+ * one's in steps of 32. So what is not needed at the same time is in functions of its own. */
+#define APART static __attribute__((noinline))
 
 #define COUNT(name) COUNT_MORE(name, 1)
 #define COUNT_MORE(name, more)                                                                     \
@@ -340,16 +349,27 @@ static __always_inline uint64_t check_of(const struct mcp_header *header,
                            header->payload_bytes / 8);
 }
 
-/* Keep the packet's payload. (The compiler must not make one comparison of both: the verifier would
- * not know the bounds of `bytes` then.) */
+/*
+ * Is it a payload's length? The verifier knows the bounds of what was compared, in the register
+ * where it was: so nothing comes in between, and each bound has a comparison of its own.
+ */
+#define IS_PAYLOAD(bytes)                                                                          \
+    ({                                                                                             \
+        barrier_var(bytes);                                                                        \
+        bool is_ = (bytes) >= MCP_BLOCK_UNIT;                                                      \
+        if (is_) {                                                                                 \
+            barrier_var(bytes);                                                                    \
+            is_ = (bytes) <= MCP_PAYLOAD_MOST;                                                     \
+        }                                                                                          \
+        is_;                                                                                       \
+    })
+
+/* Keep the packet's payload. */
 static __always_inline bool load_payload(struct __sk_buff *packet, uint32_t bytes)
 {
     struct payload *payload = own_payload();
-    if (!payload || bytes > MCP_PAYLOAD_MOST) {
-        return false;
-    }
-    barrier_var(bytes);
-    return bytes > 0 && 0 == bpf_skb_load_bytes(packet, sizeof(struct frame), payload, bytes);
+    return payload && IS_PAYLOAD(bytes) &&
+           0 == bpf_skb_load_bytes(packet, sizeof(struct frame), payload, bytes);
 }
 
 /* The packet becomes this frame, and this processor's payload of so many bytes behind it. */
@@ -366,7 +386,7 @@ static __always_inline bool put(struct __sk_buff *packet, const struct frame *fr
         return true;
     }
     const struct payload *payload = own_payload();
-    return payload && bytes <= MCP_PAYLOAD_MOST &&
+    return payload && IS_PAYLOAD(bytes) &&
            0 == bpf_skb_store_bytes(packet, sizeof(*frame), payload, bytes, 0);
 }
 
@@ -478,6 +498,42 @@ __attribute__((noinline)) int mcp_fetch(struct payload *payload, struct mcp_kern
  * come before the last one of the first, and they stand for the first, too. */
 enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_TURNS + 4 };
 
+/*
+ * Loops. Kernels before bpf_loop() can walk a map, which is an array of as many places as a loop
+ * has turns at the most. The verifier drops the way that this kernel does not go. A loop calls
+ *
+ *     static __always_inline long TURN(uint32_t turn, void *context)
+ *
+ * and ends early if that returns 1. The context begins with a struct play, and WALKED(TURN) stands
+ * behind the function. Loops may lie in each other.
+ */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, MCP_KERNEL_PEERS);
+    __type(key, uint32_t);
+    __type(value, uint32_t);
+} turns SEC(".maps");
+
+#define WALKED(turn)                                                                               \
+    static long turn##_walked(void *map, const uint32_t *place, void *value, struct play *context) \
+    {                                                                                              \
+        (void)map;                                                                                 \
+        (void)value;                                                                               \
+        return *place >= context->turns ? 1 : turn(*place, context);                               \
+    }
+#define LOOP(count, turn, play, context)                                                           \
+    do {                                                                                           \
+        const uint32_t count_ = (count);                                                           \
+        if (loops) {                                                                               \
+            bpf_loop(count_, turn, context, 0);                                                    \
+        } else {                                                                                   \
+            const uint32_t outer_ = (play)->turns;                                                 \
+            (play)->turns = count_;                                                                \
+            bpf_for_each_map_elem(&turns, turn##_walked, context, 0);                              \
+            (play)->turns = outer_;                                                                \
+        }                                                                                          \
+    } while (0)
+
 /* What a call of the program is at. */
 struct play {
     struct __sk_buff *packet;
@@ -485,11 +541,12 @@ struct play {
     struct mcp_burst burst;     /* to be sent; `first` is the next of them */
     uint32_t completed;         /* epochs, before this burst */
     struct mcp_message message; /* that is being sent: stacks are short */
+    uint32_t turns;             /* of the loop that walks */
 };
 
 /* Turn the packet into the message. (A broadcast's block is this processor's payload already.)
  * False: the receiver's hardware address is not known. */
-static __always_inline bool become(struct play *play)
+APART bool become(struct play *play)
 {
     struct mcp_message *message = &play->message;
     const struct mcp_kernel_group *group = play->group;
@@ -527,7 +584,7 @@ static __always_inline void next_message(struct play *play)
 }
 
 /* Send the next message. */
-static long send_on(uint32_t turn, void *context)
+static __always_inline long send_on(uint32_t turn, void *context)
 {
     struct play *play = context;
     (void)turn;
@@ -535,22 +592,24 @@ static long send_on(uint32_t turn, void *context)
     send_clone(play);
     return 0;
 }
+WALKED(send_on)
 
 /* Send the burst, and go on. Returns 1 when nothing is left to do. */
-static long play_on(uint32_t turn, void *context)
+static __always_inline long play_on(uint32_t turn, void *context)
 {
     struct play *play = context;
     (void)turn;
-    bpf_loop(play->burst.end - play->burst.first, send_on, play, 0);
+    LOOP(play->burst.end - play->burst.first, send_on, play, play);
     play->completed += play->burst.done;
     bpf_spin_lock(&play->group->lock);
     mcp_group_burst(&play->group->group, &play->burst);
     bpf_spin_unlock(&play->group->lock);
     return 0 == play->burst.more;
 }
+WALKED(play_on)
 
 /* Ask for the message that the present step waits for at place `wait`, if it is missing. */
-static long ask_on(uint32_t wait, void *context)
+static __always_inline long ask_on(uint32_t wait, void *context)
 {
     struct play *play = context;
     bpf_spin_lock(&play->group->lock);
@@ -562,6 +621,7 @@ static long ask_on(uint32_t wait, void *context)
     }
     return 0;
 }
+WALKED(ask_on)
 
 static __always_inline struct mcp_kernel_line *line_at(uint32_t place)
 {
@@ -624,8 +684,7 @@ static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key
 
 /* If a host sleeps on a socket, the packet becomes one for that socket. `incoming` as in play(): a
  * doorbell was going out, so it must be turned round. */
-static __always_inline int wake(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                bool incoming)
+APART int wake(struct __sk_buff *packet, struct mcp_kernel_group *group, bool incoming)
 {
     struct made_frame made = {0};
     struct frame *frame = &made.frame;
@@ -677,12 +736,12 @@ static __always_inline int play(struct play *play, bool incoming)
     struct __sk_buff *packet = play->packet;
     struct mcp_kernel_group *group = play->group;
     if (0 != play->burst.more) {
-        bpf_loop(BURSTS, play_on, play, 0);
+        LOOP(BURSTS, play_on, play, play);
     }
     const uint32_t completed = play->completed + play->burst.done;
     const uint32_t count = play->burst.end - play->burst.first;
     if (count > 1) {
-        bpf_loop(count - 1, send_on, play, 0);
+        LOOP(count - 1, send_on, play, play);
     }
     next_message(play);
     if (completed > 0) {
@@ -739,7 +798,7 @@ static __always_inline void next_child(struct handing *handing)
 }
 
 /* If that is a child, it is the next one. Whoever was so far gets its message. */
-static long hand_on(uint32_t place, void *context)
+static __always_inline long hand_on(uint32_t place, void *context)
 {
     struct handing *handing = context;
     if (mcp_bcast_child(&handing->play.group->group, place, handing->root)) {
@@ -751,6 +810,7 @@ static long hand_on(uint32_t place, void *context)
     }
     return 0;
 }
+WALKED(hand_on)
 
 /* Keep the block in its slot. A host that sees the number reads the block. So the number is
  * exchanged: that is a barrier, which a store is not. */
@@ -797,7 +857,7 @@ static __always_inline int take_block(struct handing *handing, bool incoming)
         return DROP;
     }
     COUNT(broadcasts);
-    bpf_loop(group->group.nsends & (2 * MCP_KERNEL_MESSAGES - 1), hand_on, handing, 0);
+    LOOP(group->group.nsends & (2 * MCP_KERNEL_MESSAGES - 1), hand_on, &handing->play, handing);
     const bool any = NO_CHILD != handing->child;
     if (any) {
         next_child(handing);
@@ -890,17 +950,17 @@ static __always_inline int receive_bcast(struct __sk_buff *packet, struct mcp_ke
 }
 
 /* The host is the root of a broadcast; or it misses one. */
-static __always_inline int ring_bcast(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                      const struct mcp_doorbell *bell)
+static __always_inline int ring_bcast(struct handing *handing, const struct mcp_doorbell *bell)
 {
-    struct handing handing = {.play = {.packet = packet, .group = group},
-                              .root = group->group.node,
-                              .number = bell->epoch};
+    struct play *playing = &handing->play;
+    struct __sk_buff *packet = playing->packet;
+    handing->root = playing->group->group.node;
+    handing->number = bell->epoch;
     if (MCP_RING_BCAST == bell->ring) {
-        return load_payload(packet, payload_bytes(packet)) ? take_block(&handing, false) : DROP;
+        return load_payload(packet, payload_bytes(packet)) ? take_block(handing, false) : DROP;
     }
-    const bool asks = ask_bcast(&handing.play, bell->root, bell->epoch);
-    return finish(packet, group, asks && become(&handing.play), false, false);
+    const bool asks = ask_bcast(playing, bell->root, bell->epoch);
+    return finish(packet, playing->group, asks && become(playing), false, false);
 }
 
 /* ---- who is stuck ---- */
@@ -945,12 +1005,17 @@ struct look {
     bool any;
 };
 
-static long look_at(void *map, const uint64_t *key, struct mcp_kernel_group *group,
+/* (Kernels before 6.2 let a lock be taken only in what has been looked up.) */
+static long look_at(void *map, const uint64_t *key, struct mcp_kernel_group *found,
                     struct look *look)
 {
-    struct mcp_kernel_watched *watched = &group->watched;
+    struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, key);
     (void)map;
-    (void)key;
+    (void)found;
+    if (!group) {
+        return 0;
+    }
+    struct mcp_kernel_watched *watched = &group->watched;
     bpf_spin_lock(&group->lock);
     const bool waits = mcp_group_waits_now(&group->group);
     const uint32_t done = myr_glance(&group->group.done);
@@ -1033,8 +1098,8 @@ static __always_inline bool genuine(struct __sk_buff *packet, const struct mcp_h
 /* Handle a packet for a group that is not open. A peer that asks for the last message of a closed
  * group hears that all have entered its epoch. If the group has failed, it hears that, and who was
  * missing (as in collective.c). */
-static __always_inline int receive_stranger(struct __sk_buff *packet, const uint8_t *from_mac,
-                                            uint32_t from_ip, struct mcp_header *header)
+APART int receive_stranger(struct __sk_buff *packet, const uint8_t *from_mac, uint32_t from_ip,
+                           struct mcp_header *header)
 {
     const uint64_t key = header->key;
     const struct mcp_kernel_late *last = bpf_map_lookup_elem(&late, &key);
@@ -1065,19 +1130,19 @@ static __always_inline int receive_stranger(struct __sk_buff *packet, const uint
 }
 
 /* Tell a peer that the group has failed. */
-static long fail_on(uint32_t peer, void *context)
+static __always_inline long fail_on(uint32_t peer, void *context)
 {
     struct play *play = context;
     mcp_group_failure(&play->group->group, peer, &play->message);
     send_clone(play);
     return 0;
 }
+WALKED(fail_on)
 
 /* The group fails, as this node is missing. Hosts and peers are told once (as in collective.c). */
-static __always_inline enum mcp_recorded fail(struct __sk_buff *packet,
-                                              struct mcp_kernel_group *group, uint32_t missing)
+static __always_inline enum mcp_recorded fail(struct play *playing, uint32_t missing)
 {
-    struct play playing = {.packet = packet, .group = group};
+    struct mcp_kernel_group *group = playing->group;
     const uint32_t place = group->line;
     struct mcp_kernel_line *line = line_at(place);
     bpf_spin_lock(&group->lock);
@@ -1090,8 +1155,8 @@ static __always_inline enum mcp_recorded fail(struct __sk_buff *packet,
         return recorded;
     }
     COUNT(failed);
-    bpf_loop((group->group.nsends + group->group.nwaits) & (2 * MCP_KERNEL_PEERS - 1), fail_on,
-             &playing, 0);
+    LOOP((group->group.nsends + group->group.nwaits) & (2 * MCP_KERNEL_PEERS - 1), fail_on, playing,
+         playing);
     return MCP_RECORDED;
 }
 
@@ -1108,7 +1173,8 @@ static __always_inline int take_note(struct __sk_buff *packet, struct mcp_kernel
     if (MCP_FAIL == header->type && 0 != group->leaves) {
         recorded = MCP_KNOWN;
     } else if (MCP_FAIL == header->type) {
-        recorded = fail(packet, group, part.node);
+        struct play playing = {.packet = packet, .group = group};
+        recorded = fail(&playing, part.node);
         if (MCP_RECORDED == recorded) {
             return wake(packet, group, true);
         }
@@ -1272,10 +1338,10 @@ static __always_inline void begin_with(struct mcp_kernel_group *group,
     }
 }
 
-static __always_inline int start(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                 uint32_t epoch)
+static __always_inline int start(struct play *playing, uint32_t epoch)
 {
-    struct play playing = {.packet = packet, .group = group};
+    struct __sk_buff *packet = playing->packet;
+    struct mcp_kernel_group *group = playing->group;
     const uint32_t place = group->buffer, bytes = payload_bytes(packet);
     struct mcp_kernel_buffer *buffer = 0 != group->group.places ? buffer_at(place) : NULL;
     const struct payload *block =
@@ -1287,13 +1353,13 @@ static __always_inline int start(struct __sk_buff *packet, struct mcp_kernel_gro
     } else if (block && place == group->buffer) {
         begin_with(group, buffer, epoch, block, bytes);
     }
-    mcp_group_burst(&group->group, &playing.burst);
+    mcp_group_burst(&group->group, &playing->burst);
     bpf_spin_unlock(&group->lock);
     watch_over(group);
     if (myr_epoch_reached(before, epoch)) {
         release(group); /* a second ring: the host has waited for long */
     }
-    return play(&playing, false);
+    return play(playing, false);
 }
 
 /* A doorbell shows itself by its destination port, the group's key, and the user of its socket. */
@@ -1306,22 +1372,24 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
     if (!group || (uid != group->uid && uid != place.owner)) {
         return NEXT;
     }
+    /* (One for all that may come: stacks are short.) */
+    struct handing handing = {.play = {.packet = packet, .group = group}};
+    struct play *playing = &handing.play;
     if (MCP_RING_FAREWELL == bell->ring) {
         group->leaves = 1;
     }
     if (MCP_RING_START == bell->ring || MCP_RING_FAREWELL == bell->ring) {
-        return start(packet, group, bell->epoch);
+        return start(playing, bell->epoch);
     }
     if (MCP_RING_BCAST == bell->ring || MCP_RING_BCAST_ASK == bell->ring) {
-        return ring_bcast(packet, group, bell);
+        return ring_bcast(&handing, bell);
     }
-    struct play playing = {.packet = packet, .group = group};
     if (MCP_RING_ASK == bell->ring) {
         release(group);
-        bpf_loop(MCP_KERNEL_MESSAGES, ask_on, &playing, 0);
+        LOOP(MCP_KERNEL_MESSAGES, ask_on, playing, playing);
     } else if (MCP_RING_SLEEP == bell->ring) {
         note_sleeper(packet, group, ip, from);
-    } else if (MCP_RING_FAIL == bell->ring && MCP_RECORDED == fail(packet, group, bell->epoch)) {
+    } else if (MCP_RING_FAIL == bell->ring && MCP_RECORDED == fail(playing, bell->epoch)) {
         return wake(packet, group, false);
     }
     return DROP;

@@ -210,6 +210,14 @@ int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
     return 0;
 }
 
+/* The double has none that stay. */
+struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel)
+{
+    static struct mcp_hooks none = MCP_NO_HOOKS;
+    (void)kernel;
+    return &none;
+}
+
 void mcp_kernel_close(struct mcp_kernel *kernel)
 {
     somebody_stands = somebody_stands && !kernel->stands;

@@ -2768,9 +2768,13 @@ static void without_timers(void **state)
     (void)state;
     char why[MCP_KERNEL_WHY];
     struct mcp_kernel *other;
-    setenv("NICBARR_KERNEL_UNTIMED", "1", 1);
+    const char *without = getenv("NICBARR_KERNEL_WITHOUT");
+    char before[80], now[90];
+    snprintf(before, sizeof(before), "%s", NULL == without ? "" : without);
+    snprintf(now, sizeof(now), "%s,timer", before);
+    setenv("NICBARR_KERNEL_WITHOUT", now, 1);
     assert_int_equal(mcp_kernel_load(ip_of(OWN), htons(OTHER_PORT), &other, why), 0);
-    unsetenv("NICBARR_KERNEL_UNTIMED");
+    setenv("NICBARR_KERNEL_WITHOUT", before, 1);
     assert_int_equal(mcp_kernel_stand(other, why), 0);
     assert_int_equal(mcp_kernel_watch(other), -1);
     mcp_kernel_close(other);

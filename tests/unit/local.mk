@@ -49,6 +49,7 @@ unit_programs = \
     tests/unit/unix_talk_test \
     tests/unit/kernel_nic_test \
     tests/unit/kernel_interface_test \
+    tests/unit/kernel_hooks_test \
     tests/unit/kernel_server_test
 if HAVE_KERNEL_NIC
 unit_programs += tests/unit/kernel_test
@@ -300,10 +301,20 @@ tests_unit_kernel_interface_test_SOURCES = tests/unit/kernel_interface_test.c $(
 tests_unit_kernel_interface_test_CFLAGS = $(unit_cflags)
 tests_unit_kernel_interface_test_LDADD = $(unit_libs)
 
+## Where that stands at an interface, and who cleans up there.
+tests_unit_kernel_hooks_test_SOURCES = tests/unit/kernel_hooks_test.c $(unit_common) \
+    firmware/kernel/hooks.h firmware/kernel/hooks.c \
+    myrd/kernel_guard.h myrd/kernel_guard.c myrd/rights.h myrd/rights.c $(myrd_filter_sources)
+tests_unit_kernel_hooks_test_CFLAGS = $(unit_cflags)
+tests_unit_kernel_hooks_test_LDADD = $(unit_libs) $(SECCOMP_LIBS)
+if HAVE_SECCOMP
+tests_unit_kernel_hooks_test_CPPFLAGS = $(AM_CPPFLAGS) -DHAVE_SECCOMP
+endif
+
 tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_common) \
     tests/unit/kernel_double.h tests/unit/kernel_double.c \
     myrd/place.h myrd/place.c myrd/rights.h myrd/rights.c $(myrd_kernel_sources) \
-    $(myrd_filter_sources)
+    firmware/kernel/hooks.h firmware/kernel/hooks.c $(myrd_filter_sources)
 tests_unit_kernel_server_test_CFLAGS = $(unit_cflags)
 tests_unit_kernel_server_test_LDADD = $(unit_libs) $(SECCOMP_LIBS)
 

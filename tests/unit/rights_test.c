@@ -112,7 +112,7 @@ static long make_a_process(void)
 static const struct attempt {
     const char *name;
     long (*make)(void);
-    int owners; /* to whom it is forbidden */
+    int owners; /* of the daemons: to whom it is forbidden; to the guard, all is */
 } attempts[] = {
     FORBIDDEN(BOTH, run_a_program),
     FORBIDDEN(BOTH, run_a_descriptor),
@@ -181,7 +181,7 @@ static void try_all(uint32_t owner, void *context)
     (void)context;
     confine((enum myrd_filter_owner)owner);
     for (size_t a = 0; a < ATTEMPTS; ++a) {
-        if (0 != (attempts[a].owners & 1 << owner)) {
+        if (MYRD_FILTER_GUARD == owner || 0 != (attempts[a].owners & 1 << owner)) {
             CREW_CHECK(refused(&attempts[a]), "%s: %s", attempts[a].name, strerror(errno));
         }
     }
@@ -207,6 +207,7 @@ static void the_filter_forbids_them(void **state)
     need_filter();
     assert_true(crew_join(crew_fork(try_all, MYRD_FILTER_SOFT, NULL)));
     assert_true(crew_join(crew_fork(try_all, MYRD_FILTER_KERNEL, NULL)));
+    assert_true(crew_join(crew_fork(try_all, MYRD_FILTER_GUARD, NULL)));
 }
 
 /* ---- what is not ---- */
@@ -244,12 +245,27 @@ static void do_work(uint32_t owner, void *context)
     }
 }
 
+/* It reads, writes, and ends. */
+static void guard_work(uint32_t rank, void *context)
+{
+    char word = 0;
+    int words[2];
+    (void)rank;
+    (void)context;
+    CREW_CHECK(0 == pipe2(words, O_CLOEXEC), "a pipe");
+    confine(MYRD_FILTER_GUARD);
+    CREW_CHECK(1 == write(words[1], &word, 1) && 1 == read(words[0], &word, 1), "a word");
+    CREW_CHECK(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0) < 0 && ENOSYS == errno, "a socket");
+    _exit(EXIT_SUCCESS);
+}
+
 static void work_goes_on(void **state)
 {
     (void)state;
     need_filter();
     assert_true(crew_join(crew_fork(do_work, MYRD_FILTER_SOFT, NULL)));
     assert_true(crew_join(crew_fork(do_work, MYRD_FILTER_KERNEL, NULL)));
+    assert_true(crew_join(crew_fork(guard_work, 0, NULL)));
 }
 
 /* ---- threads ---- */

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Standing at an interface; see hooks.h. The words of traffic control are those of rtnetlink(7). */
+#include "firmware/kernel/hooks.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- tcx ---- */
+
+/* Of Linux 6.6; the system's headers may be older than its kernel. */
+enum { TCX_INGRESS = 46, TCX_EGRESS = 47, FIRST = 1 << 3 /* BPF_F_BEFORE */ };
+
+static int link_program(int program, uint32_t interface, int hook)
+{
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof(attributes));
+    attributes.link_create.prog_fd = (uint32_t)program;
+    attributes.link_create.target_ifindex = interface;
+    attributes.link_create.attach_type = (uint32_t)hook;
+    attributes.link_create.flags = FIRST;
+    return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof(attributes));
+}
+
+/* False, with EINVAL: this kernel has no such hook. */
+static bool stand_by_tcx(struct mcp_hooks *hooks, const int program[MCP_WAYS])
+{
+    hooks->link[MCP_IN] = link_program(program[MCP_IN], hooks->interface, TCX_INGRESS);
+    if (hooks->link[MCP_IN] < 0) {
+        return false;
+    }
+    hooks->link[MCP_OUT] = link_program(program[MCP_OUT], hooks->interface, TCX_EGRESS);
+    return hooks->link[MCP_OUT] >= 0;
+}
+
+/* ---- talking to traffic control ---- */
+
+enum {
+    ATTRIBUTES = 256, /* bytes: more than all that is said here */
+    ANSWER = 32768,   /* bytes: more than the system puts into one message of many */
+};
+
+struct words {
+    struct nlmsghdr header;
+    struct tcmsg about;
+    uint8_t attributes[ATTRIBUTES];
+};
+
+static const uint32_t parents[MCP_WAYS] = {
+    TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS),
+    TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS),
+};
+
+/* Returns where the attribute is, so that others can be put into it. */
+static struct rtattr *put(struct words *words, int type, const void *data, size_t bytes)
+{
+    struct rtattr *attribute =
+        (struct rtattr *)(void *)((uint8_t *)words + NLMSG_ALIGN(words->header.nlmsg_len));
+    *attribute = (struct rtattr){(unsigned short)RTA_LENGTH(bytes), (unsigned short)type};
+    if (0 != bytes) {
+        memcpy(RTA_DATA(attribute), data, bytes);
+    }
+    words->header.nlmsg_len = NLMSG_ALIGN(words->header.nlmsg_len) + RTA_SPACE(bytes);
+    return attribute;
+}
+
+static struct words begin(uint16_t type, uint16_t flags, uint32_t interface, uint32_t parent,
+                          const char *kind)
+{
+    struct words words = {
+        .header = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct tcmsg)),
+                   .nlmsg_type = type,
+                   .nlmsg_flags = NLM_F_REQUEST | flags},
+        .about = {.tcm_family = AF_UNSPEC, .tcm_ifindex = (int)interface, .tcm_parent = parent},
+    };
+    if (NULL != kind) {
+        (void)put(&words, TCA_KIND, kind, strlen(kind) + 1);
+    }
+    return words;
+}
+
+/* What is to be done with each thing that the system lists. */
+typedef void (*list_fn)(void *context, const struct nlmsghdr *thing);
+
+/*
+ * Ask, and take the answer: 0, or -1 with errno. The system answers while it is asked, so nobody
+ * waits here. (Only read() and write(), as mcp_hooks_remove() promises.)
+ */
+static int ask(int socket, const struct words *words, list_fn list, void *context)
+{
+    _Alignas(struct nlmsghdr) static char answer[ANSWER];
+    if ((ssize_t)words->header.nlmsg_len != write(socket, words, words->header.nlmsg_len)) {
+        return -1;
+    }
+    for (;;) {
+        const ssize_t bytes = read(socket, answer, sizeof(answer));
+        if (bytes < 0) {
+            return -1;
+        }
+        size_t left = (size_t)bytes;
+        for (const struct nlmsghdr *one = (const void *)answer; NLMSG_OK(one, left);
+             one = NLMSG_NEXT(one, left)) {
+            if (NLMSG_ERROR == one->nlmsg_type || NLMSG_DONE == one->nlmsg_type) {
+                const int rc = *(const int *)NLMSG_DATA(one);
+                errno = -rc;
+                return 0 == rc ? 0 : -1;
+            }
+            if (NULL != list) {
+                list(context, one);
+            }
+        }
+    }
+}
+
+/* ---- clsact ---- */
+
+/* Have the interface have a clsact. Some have another qdisc in its place, "ingress", which takes
+ * filters for both ways and applies them to what comes in. The system compares a kind that is asked
+ * for with the one that is there. */
+static int have_clsact(const struct mcp_hooks *hooks)
+{
+    struct words words = begin(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
+                               hooks->interface, TC_H_CLSACT, "clsact");
+    words.about.tcm_handle = TC_H_MAKE(TC_H_CLSACT, 0);
+    if (0 == ask(hooks->socket, &words, NULL, NULL)) {
+        return 0;
+    }
+    if (EEXIST != errno) {
+        return -1;
+    }
+    words = begin(RTM_GETQDISC, NLM_F_ACK, hooks->interface, TC_H_CLSACT, "clsact");
+    if (0 != ask(hooks->socket, &words, NULL, NULL)) {
+        errno = EINVAL == errno ? EADDRINUSE : errno;
+        return -1;
+    }
+    return 0;
+}
+
+static int remove_filter(const struct mcp_hooks *hooks, enum mcp_way way,
+                         const struct mcp_filter *filter)
+{
+    struct words words = begin(RTM_DELTFILTER, NLM_F_ACK, hooks->interface, parents[way], "bpf");
+    words.about.tcm_handle = filter->handle;
+    words.about.tcm_info = filter->place;
+    return ask(hooks->socket, &words, NULL, NULL);
+}
+
+/* The attribute of this type among those in `bytes`; NULL: there is none. */
+static const struct rtattr *find(const struct rtattr *attribute, size_t bytes, unsigned short type)
+{
+    int left = (int)bytes;
+    while (RTA_OK(attribute, left)) {
+        if (type == (attribute->rta_type & NLA_TYPE_MASK)) {
+            return attribute;
+        }
+        attribute = RTA_NEXT(attribute, left);
+    }
+    return NULL;
+}
+
+static bool says(const struct rtattr *attribute, const char *text)
+{
+    return NULL != attribute && RTA_PAYLOAD(attribute) == strlen(text) + 1 &&
+           0 == memcmp(RTA_DATA(attribute), text, strlen(text) + 1);
+}
+
+/* A filter with this NIC's name. */
+struct old {
+    const char *name;
+    struct mcp_filter filter;
+};
+
+static void look_for_old(void *context, const struct nlmsghdr *thing)
+{
+    struct old *old = context;
+    const struct tcmsg *about = NLMSG_DATA(thing);
+    if (RTM_NEWTFILTER != thing->nlmsg_type || thing->nlmsg_len < NLMSG_SPACE(sizeof(*about))) {
+        return;
+    }
+    const struct rtattr *first = TCA_RTA(about);
+    const size_t bytes = thing->nlmsg_len - NLMSG_SPACE(sizeof(*about));
+    const struct rtattr *options = find(first, bytes, TCA_OPTIONS);
+    if (says(find(first, bytes, TCA_KIND), "bpf") && NULL != options &&
+        says(find(RTA_DATA(options), RTA_PAYLOAD(options), TCA_BPF_NAME), old->name)) {
+        old->filter = (struct mcp_filter){about->tcm_handle, about->tcm_info};
+    }
+}
+
+/* Remove what a killed NIC of this name has left. */
+static int remove_old(const struct mcp_hooks *hooks, enum mcp_way way, const char *name)
+{
+    const struct words words =
+        begin(RTM_GETTFILTER, NLM_F_DUMP, hooks->interface, parents[way], NULL);
+    for (;;) {
+        struct old old = {.name = name};
+        if (0 != ask(hooks->socket, &words, look_for_old, &old)) {
+            return -1;
+        }
+        if (0 == old.filter.handle) {
+            return 0;
+        }
+        if (0 != remove_filter(hooks, way, &old.filter)) {
+            return -1;
+        }
+    }
+}
+
+static int add_filter(const struct mcp_hooks *hooks, enum mcp_way way, int program,
+                      const char *name, const struct mcp_filter *filter)
+{
+    const uint32_t number = (uint32_t)program, direct = TCA_BPF_FLAG_ACT_DIRECT;
+    const uint32_t here = TCA_CLS_FLAGS_SKIP_HW;
+    struct words words = begin(RTM_NEWTFILTER, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
+                               hooks->interface, parents[way], "bpf");
+    words.about.tcm_handle = filter->handle;
+    words.about.tcm_info = filter->place;
+    struct rtattr *options = put(&words, TCA_OPTIONS, NULL, 0);
+    (void)put(&words, TCA_BPF_FD, &number, sizeof(number));
+    (void)put(&words, TCA_BPF_NAME, name, strlen(name) + 1);
+    (void)put(&words, TCA_BPF_FLAGS, &direct, sizeof(direct));
+    (void)put(&words, TCA_BPF_FLAGS_GEN, &here, sizeof(here));
+    options->rta_len =
+        (unsigned short)((uint8_t *)&words + words.header.nlmsg_len - (uint8_t *)options);
+    return ask(hooks->socket, &words, NULL, NULL);
+}
+
+/*
+ * Filters of one kind and protocol share a priority. The lowest one comes first, and in it the
+ * youngest filter. Where the first one is somebody's of another kind, the next one will do. Handles
+ * are numbers of each one's choice.
+ */
+enum { PRIORITIES = 8, HANDLES = 64, HANDLE = 0x6e620000 /* "nb" */ };
+
+static int stand_by_filter(struct mcp_hooks *hooks, enum mcp_way way, int program, const char *name)
+{
+    if (0 != remove_old(hooks, way, name)) {
+        return -1;
+    }
+    for (uint32_t priority = 1, more = 0; priority <= PRIORITIES && more < HANDLES;) {
+        const struct mcp_filter filter = {HANDLE + more,
+                                          TC_H_MAKE(priority << 16, htons(ETH_P_ALL))};
+        if (0 == add_filter(hooks, way, program, name, &filter)) {
+            hooks->filter[way] = filter;
+            return 0;
+        }
+        if (EINVAL == errno) {
+            ++priority;
+        } else if (EEXIST == errno) {
+            ++more;
+        } else {
+            return -1;
+        }
+    }
+    return -1;
+}
+
+static int stand_by_clsact(struct mcp_hooks *hooks, const int program[MCP_WAYS], const char *name)
+{
+    hooks->socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (hooks->socket < 0 || 0 != have_clsact(hooks)) {
+        return -1;
+    }
+    return 0 == stand_by_filter(hooks, MCP_OUT, program[MCP_OUT], name) &&
+                   0 == stand_by_filter(hooks, MCP_IN, program[MCP_IN], name)
+               ? 0
+               : -1;
+}
+
+/* ---- both ---- */
+
+int mcp_hooks_stand(struct mcp_hooks *hooks, uint32_t interface, const int program[MCP_WAYS],
+                    const char *name, bool tcx)
+{
+    *hooks = MCP_NO_HOOKS;
+    hooks->interface = interface;
+    if (tcx && stand_by_tcx(hooks, program)) {
+        return 0;
+    }
+    return tcx && EINVAL != errno ? -1 : stand_by_clsact(hooks, program, name);
+}
+
+bool mcp_hooks_stay(const struct mcp_hooks *hooks)
+{
+    return hooks->socket >= 0;
+}
+
+void mcp_hooks_remove(const struct mcp_hooks *hooks)
+{
+    for (int way = MCP_IN; way < MCP_WAYS; ++way) {
+        if (hooks->socket >= 0 && 0 != hooks->filter[way].handle) {
+            (void)remove_filter(hooks, (enum mcp_way)way, &hooks->filter[way]);
+        }
+    }
+}
+
+void mcp_hooks_forget(struct mcp_hooks *hooks)
+{
+    if (hooks->socket >= 0) {
+        close(hooks->socket);
+    }
+    hooks->socket = -1;
+}
+
+void mcp_hooks_leave(struct mcp_hooks *hooks)
+{
+    mcp_hooks_remove(hooks);
+    mcp_hooks_forget(hooks);
+    for (int way = MCP_IN; way < MCP_WAYS; ++way) {
+        if (hooks->link[way] >= 0) {
+            close(hooks->link[way]);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A child that removes filters; see kernel_guard.h. */
+#include "myrd/kernel_guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "myrd/filter.h"
+#include "myrd/rights.h"
+
+enum { DAEMON, CONTROL, KEPT }; /* the descriptors of the guard */
+
+static bool keep_two(int daemon, int control)
+{
+    const int daemon_apart = fcntl(daemon, F_DUPFD, KEPT);
+    const int control_apart = fcntl(control, F_DUPFD, KEPT);
+    if (dup2(daemon_apart, DAEMON) < 0 || dup2(control_apart, CONTROL) < 0) {
+        return false;
+    }
+    closefrom(KEPT);
+    return true;
+}
+
+/* The end of the daemon is the end of its socket. */
+static _Noreturn void guard_them(const struct mcp_hooks *hooks, int daemon)
+{
+    struct mcp_hooks own = *hooks;
+    struct myr_error error;
+    sigset_t all;
+    char word = 0;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    (void)prctl(PR_SET_NAME, "myrd-guard", 0, 0, 0);
+    if (keep_two(daemon, hooks->socket) &&
+        MYR_OK == myrd_rights_keep(UINT64_C(1) << CAP_NET_ADMIN, &error) &&
+        MYR_OK == myrd_filter(MYRD_FILTER_GUARD, &error) &&
+        sizeof(word) == write(DAEMON, &word, sizeof(word))) {
+        own.socket = CONTROL;
+        (void)!read(DAEMON, &word, sizeof(word));
+        mcp_hooks_remove(&own);
+    }
+    _exit(EXIT_SUCCESS);
+}
+
+enum myr_status myrd_guard_start(struct mcp_hooks *hooks, int *guard, struct myr_error *error)
+{
+    int pair[2];
+    char word;
+    *guard = -1;
+    if (!mcp_hooks_stay(hooks)) {
+        return MYR_OK;
+    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "no sockets to guard the NIC's filters with");
+    }
+    const pid_t child = fork();
+    if (0 == child) {
+        guard_them(hooks, pair[1]);
+    }
+    const int err = errno;
+    close(pair[1]);
+    if (child < 0 || sizeof(word) != read(pair[0], &word, sizeof(word))) {
+        close(pair[0]);
+        return myr_fail(error, MYR_ERR_SYSTEM, child < 0 ? err : 0,
+                        "cannot have a process guard the NIC's filters");
+    }
+    mcp_hooks_forget(hooks);
+    *guard = pair[0];
+    return MYR_OK;
+}
+
+void myrd_guard_end(int guard)
+{
+    char word;
+    if (guard >= 0) {
+        (void)shutdown(guard, SHUT_WR);
+        (void)!read(guard, &word, sizeof(word));
+        close(guard);
+    }
+}
