@@ -97,26 +97,8 @@ check "are not reported" grep -q '"collectives": \[\]' "$report"
 check "Open MPI's own" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_allreduce openmpi
 check "is not reported" bash -c "grep -q MPI_Bcast '$report' && ! grep -q MPI_Allreduce '$report'"
 
-# The cache: written, read, and not trusted. Budgets are large, so that there is something to keep. What a contest was sure of depends on the machine's load, so the tests
-# say how sure it is: rewrite FROM TO HOW-SURE [CHOICE [AGE]], with another name for the fastest, measured days ago.
+# The cache: written, read, and not trusted. Budgets are large, so that there is something to keep.
 cache=$scratch/tuning.json
-rewrite() {
-    python3 - "$@" << 'PYTHON'
-import json, sys, time
-given = dict(enumerate(sys.argv))
-cache = json.load(open(given[1]))
-assert cache["format"] == "nicbarr tuning cache 2"
-for measurements in cache["shapes"].values():
-    measurements[:] = measurements[-1:]
-    one = measurements[0]
-    one["confidence"] = float(given[3])
-    one["when"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 86400 * int(given.get(5, 0))))
-    if given.get(4):
-        rounds = one["candidates"][0]["rounds"]
-        one["candidates"][1] = {"choice": given[4], "rounds": rounds, "us": [1e-3, 1e-3, 1e-3]}
-json.dump(cache, open(given[2], "w"))
-PYTHON
-}
 measurements() { grep -c '"when":' "$1"; }
 with_cache() { # FILES PROCESSES
     works "$2" --mca coll_nicbarr_cache "$1" --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_budget 500
@@ -125,7 +107,7 @@ check "a cache is written" with_cache "$cache" 3
 check "after measuring" said "(measured"
 check "and is there" grep -q '"format": "nicbarr tuning cache 2"' "$cache"
 check "and has no host's name in it" bash -c "! grep -q -F '$(hostname)' '$cache'"
-check "it can be sure" rewrite "$cache" "$cache.sure" 0.99
+check "it can be sure" rewrite_cache "$cache" "$cache.sure" 0.99
 check "the next job" with_cache "$cache.sure" 3
 check "goes by it" said "(cache)"
 check "and does not measure" bash -c "! grep -q measured '$scratch/out'"
@@ -136,7 +118,7 @@ check "and the cache has both" test "$(grep -c '| MPI_Barrier"' "$cache.sure")" 
 # Who is not sure measures anew, and adds what it finds.
 for doubt in "0.9" "0.99 pairwise 100"; do
     # shellcheck disable=SC2086 # several words
-    check "it can be unsure ($doubt)" rewrite "$cache" "$cache.unsure" $doubt
+    check "it can be unsure ($doubt)" rewrite_cache "$cache" "$cache.unsure" $doubt
     before=$(measurements "$cache.unsure")
     check "a job that finds it so" with_cache "$cache.unsure" 3
     check "measures" said "(measured"
@@ -146,7 +128,7 @@ check "a job that must not measure" works 3 --mca coll_nicbarr_cache "$cache.uns
     --mca coll_nicbarr_tune_budget 0 --mca coll_nicbarr_verbose 1
 check "goes by what there is" said "(cache)"
 
-check "another one can be the best" rewrite "$cache" "$cache.edited" 0.99 pairwise
+check "another one can be the best" rewrite_cache "$cache" "$cache.edited" 0.99 pairwise
 check "a cache that says so" with_cache "$cache.edited" 3
 check "is gone by" said "pairwise (cache)"
 
@@ -174,7 +156,7 @@ carried=$scratch/carried.json
 check "data is measured" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_tune_budget 2000 \
     --mca coll_nicbarr_cache "$carried"
 check "and kept" grep -q '| MPI_Bcast up to 1152 bytes"' "$carried"
-check "for sure" rewrite "$carried" "$carried.sure" 0.99
+check "for sure" rewrite_cache "$carried" "$carried.sure" 0.99
 check "the next job with data" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_cache "$carried.sure"
 check "goes by that" said "MPI_Bcast up to 1152 bytes on MPI_COMM_WORLD, 3 .*(cache"
 check "and measures none of it" bash -c "! grep -q 'bytes on .*measured' '$scratch/out'"
@@ -197,10 +179,10 @@ echo '{"format": "nicbarr tuning cache 1", "entries": {}}' > "$scratch/old.json"
 check "a cache of the first version" with_cache "$scratch/old.json" 3
 check "makes room" grep -q '"format": "nicbarr tuning cache 2"' "$scratch/old.json"
 check "without a word" silent_cache
-rewrite "$cache" "$cache.magic" 0.99 magic:7
+rewrite_cache "$cache" "$cache.magic" 0.99 magic:7
 check "an unknown algorithm in the cache works" works 3 --mca coll_nicbarr_cache "$cache.magic"
 check "is complained of" said_once "is an algorithm that does not exist"
-rewrite "$cache" "$cache.kernel" 0.99 tree:4@kernel
+rewrite_cache "$cache" "$cache.kernel" 0.99 tree:4@kernel
 check "the kernel's NIC in the cache of one node works" works 3 --mca coll_nicbarr_cache "$cache.kernel"
 check "is complained of" said_once "is a NIC's that is not there"
 
