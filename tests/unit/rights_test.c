@@ -109,6 +109,13 @@ static long make_a_process(void)
     {                                                                                              \
 #name, name, owners                                                                        \
     }
+/* AddressSanitizer maps memory behind the program's back, which the guard may not. */
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZED = true };
+#else
+enum { SANITIZED = false };
+#endif
+
 static const struct attempt {
     const char *name;
     long (*make)(void);
@@ -207,7 +214,9 @@ static void the_filter_forbids_them(void **state)
     need_filter();
     assert_true(crew_join(crew_fork(try_all, MYRD_FILTER_SOFT, NULL)));
     assert_true(crew_join(crew_fork(try_all, MYRD_FILTER_KERNEL, NULL)));
-    assert_true(crew_join(crew_fork(try_all, MYRD_FILTER_GUARD, NULL)));
+    if (!SANITIZED) {
+        assert_true(crew_join(crew_fork(try_all, MYRD_FILTER_GUARD, NULL)));
+    }
 }
 
 /* ---- what is not ---- */
@@ -265,7 +274,9 @@ static void work_goes_on(void **state)
     need_filter();
     assert_true(crew_join(crew_fork(do_work, MYRD_FILTER_SOFT, NULL)));
     assert_true(crew_join(crew_fork(do_work, MYRD_FILTER_KERNEL, NULL)));
-    assert_true(crew_join(crew_fork(guard_work, 0, NULL)));
+    if (!SANITIZED) {
+        assert_true(crew_join(crew_fork(guard_work, 0, NULL)));
+    }
 }
 
 /* ---- threads ---- */
