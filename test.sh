@@ -212,10 +212,12 @@ for name in $threaded; do
 done
 
 say "valgrind"
-under_valgrind() { # errors and leaks with a function of ours in their stack
+# Errors and leaks with a function of ours in their stack. (Libraries come and go, and ours may lie where
+# another one was: so valgrind is to remember those that are gone.)
+under_valgrind() {
     . ./env.sh
     OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_report=$logs/valgrind.json \
-        timeout 600 mpirun -np 2 valgrind --quiet --leak-check=full --num-callers=30 --fullpath-after= \
+        timeout 600 mpirun -np 2 valgrind --quiet --leak-check=full --num-callers=30 --keep-debuginfo=yes --fullpath-after= \
         --log-file="$logs/valgrind.%p" _build/tests/mpi/barrier_shapes --alive 40 --steps 200 ||
         return 1
     ! grep -H -B 12 -A 4 '/coll_nicbarr/\|/libmyr/\|/firmware/\|mca_coll_nicbarr' "$logs"/valgrind.[0-9]*
