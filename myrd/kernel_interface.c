@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "os/netlink.h"
+
 enum {
     TOLD_A_TURN = 32,      /* at the most, before all else has its turn */
     TOLD_BYTES = 16384,    /* of one message: a few thousand at the most */
@@ -102,19 +104,6 @@ enum myr_status myrd_interface_open(struct myrd_interface *interface, const char
 
 /* ---- what the system tells ---- */
 
-/* The attribute of this type among those of a message; NULL: there is none. `bytes` are left. */
-static const struct rtattr *find(const struct rtattr *attribute, size_t bytes, uint16_t type)
-{
-    int left = (int)bytes;
-    while (RTA_OK(attribute, left)) {
-        if (type == (attribute->rta_type & NLA_TYPE_MASK)) {
-            return attribute;
-        }
-        attribute = RTA_NEXT(attribute, left);
-    }
-    return NULL;
-}
-
 /* (A bridge tells of its ports in the same way, as of another family: one that leaves the bridge
  * looks as if it were deleted.) */
 static void hear_link(struct myrd_interface *interface, bool gone, const struct ifinfomsg *about,
@@ -123,9 +112,9 @@ static void hear_link(struct myrd_interface *interface, bool gone, const struct 
     if (AF_UNSPEC != about->ifi_family || (int)interface->index != about->ifi_index) {
         return;
     }
-    const struct rtattr *name = find(IFLA_RTA(about), bytes, IFLA_IFNAME);
+    const struct rtattr *name = os_find_attribute(IFLA_RTA(about), bytes, IFLA_IFNAME);
     if (gone) {
-        interface->end = NULL == find(IFLA_RTA(about), bytes, IFLA_NEW_NETNSID)
+        interface->end = NULL == os_find_attribute(IFLA_RTA(about), bytes, IFLA_NEW_NETNSID)
                              ? MYRD_INTERFACE_DELETED
                              : MYRD_INTERFACE_MOVED;
     } else if (NULL != name) {
@@ -137,7 +126,7 @@ static void hear_link(struct myrd_interface *interface, bool gone, const struct 
 static void hear_address(struct myrd_interface *interface, bool gone, const struct ifaddrmsg *about,
                          size_t bytes, uint64_t now_ms)
 {
-    const struct rtattr *address = find(IFA_RTA(about), bytes, IFA_LOCAL);
+    const struct rtattr *address = os_find_attribute(IFA_RTA(about), bytes, IFA_LOCAL);
     if (AF_INET != about->ifa_family || interface->index != about->ifa_index || NULL == address ||
         sizeof(interface->ip) != RTA_PAYLOAD(address) ||
         0 != memcmp(&interface->ip, RTA_DATA(address), sizeof(interface->ip))) {

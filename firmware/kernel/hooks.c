@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os/netlink.h"
+
 /* ---- tcx ---- */
 
 /* Of Linux 6.6; the system's headers may be older than its kernel. */
@@ -154,19 +156,6 @@ static int remove_filter(const struct mcp_hooks *hooks, enum mcp_way way,
     return ask(hooks->socket, &words, NULL, NULL);
 }
 
-/* The attribute of this type among those in `bytes`; NULL: there is none. */
-static const struct rtattr *find(const struct rtattr *attribute, size_t bytes, unsigned short type)
-{
-    int left = (int)bytes;
-    while (RTA_OK(attribute, left)) {
-        if (type == (attribute->rta_type & NLA_TYPE_MASK)) {
-            return attribute;
-        }
-        attribute = RTA_NEXT(attribute, left);
-    }
-    return NULL;
-}
-
 static bool says(const struct rtattr *attribute, const char *text)
 {
     return NULL != attribute && RTA_PAYLOAD(attribute) == strlen(text) + 1 &&
@@ -188,9 +177,9 @@ static void look_for_old(void *context, const struct nlmsghdr *thing)
     }
     const struct rtattr *first = TCA_RTA(about);
     const size_t bytes = thing->nlmsg_len - NLMSG_SPACE(sizeof(*about));
-    const struct rtattr *options = find(first, bytes, TCA_OPTIONS);
-    if (says(find(first, bytes, TCA_KIND), "bpf") && NULL != options &&
-        says(find(RTA_DATA(options), RTA_PAYLOAD(options), TCA_BPF_NAME), old->name)) {
+    const struct rtattr *options = os_find_attribute(first, bytes, TCA_OPTIONS);
+    if (says(os_find_attribute(first, bytes, TCA_KIND), "bpf") && NULL != options &&
+        says(os_find_attribute(RTA_DATA(options), RTA_PAYLOAD(options), TCA_BPF_NAME), old->name)) {
         old->filter = (struct mcp_filter){about->tcm_handle, about->tcm_info};
     }
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the system says of network interfaces and their filters (rtnetlink(7)). Any thread may call
+ * this.
+ */
+#ifndef OS_NETLINK_H
+#define OS_NETLINK_H
+
+#include <linux/rtnetlink.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The attribute of this type among those that begin at `attribute`, of so many bytes together;
+ * NULL: there is none. What does not fit into them is not looked at. */
+static inline const struct rtattr *os_find_attribute(const struct rtattr *attribute, size_t bytes,
+                                                     uint16_t type)
+{
+    int left = (int)bytes;
+    while (RTA_OK(attribute, left)) {
+        if (type == (attribute->rta_type & NLA_TYPE_MASK)) {
+            return attribute;
+        }
+        attribute = RTA_NEXT(attribute, left);
+    }
+    return NULL;
+}
+
+#endif
