@@ -236,9 +236,3 @@ void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
     }
     nicbarr_cache_add_names(shape, what, names, contest);
 }
-
-const char *nicbarr_cache_what(const char *collective, size_t bytes, char text[NICBARR_WHAT_TEXT])
-{
-    snprintf(text, NICBARR_WHAT_TEXT, "%s up to %zu bytes", collective, bytes);
-    return text;
-}

@@ -30,8 +30,4 @@ bool nicbarr_cache_read_name(const struct nicbarr_shape *shape, const char *what
 void nicbarr_cache_add_names(const struct nicbarr_shape *shape, const char *what,
                              const char *const *names, const struct nicbarr_contest *contest);
 
-/* What the cache calls a collective of a class of size; returns text. */
-enum { NICBARR_WHAT_TEXT = 60 };
-const char *nicbarr_cache_what(const char *collective, size_t bytes, char text[NICBARR_WHAT_TEXT]);
-
 #endif

@@ -19,6 +19,14 @@ const char *nicbarr_collective_name(enum nicbarr_collective collective)
     return names[collective];
 }
 
+const char *nicbarr_class_name(enum nicbarr_collective collective, uint32_t size_class,
+                               char text[NICBARR_CLASS_TEXT])
+{
+    snprintf(text, NICBARR_CLASS_TEXT, "%s up to %u bytes", nicbarr_collective_name(collective),
+             nicbarr_size_classes[size_class]);
+    return text;
+}
+
 const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_way way)
 {
     if (NICBARR_WAY_OURS != way) {

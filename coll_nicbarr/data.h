@@ -132,6 +132,12 @@ bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_
 /* What MPI calls it. */
 const char *nicbarr_collective_name(enum nicbarr_collective collective);
 
+/* The same with a class of size, as people, the report's lines and the cache have it; returns text.
+ */
+enum { NICBARR_CLASS_TEXT = 60 };
+const char *nicbarr_class_name(enum nicbarr_collective collective, uint32_t size_class,
+                               char text[NICBARR_CLASS_TEXT]);
+
 /* How it is done: "exchange", "ring" or "openmpi", as parameters and the report have it. */
 const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_way way);
 

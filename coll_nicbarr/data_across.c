@@ -10,7 +10,6 @@
  */
 #include "coll_nicbarr/data.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "coll_nicbarr/across.h"
@@ -378,18 +377,11 @@ static uint64_t note_key(const struct nicbarr_shape *shape, enum nicbarr_collect
     return nicbarr_digest(nicbarr_shape_key(shape), what, sizeof(what)) | UINT64_C(1) << 63;
 }
 
-/* The same in the cache of later jobs. */
-static const char *what_of(enum nicbarr_collective collective, uint32_t size_class, char *text)
-{
-    return nicbarr_cache_what(nicbarr_collective_name(collective), nicbarr_size_classes[size_class],
-                              text);
-}
-
 /* What rank 0 knows of a class; 0: nothing. */
 static uint64_t recall(const struct nicbarr_shape *shape, enum nicbarr_collective collective,
                        uint32_t size_class)
 {
-    char text[NICBARR_WHAT_TEXT];
+    char text[NICBARR_CLASS_TEXT];
     struct nicbarr_choice choice;
     bool sure;
     const uint64_t note =
@@ -397,19 +389,21 @@ static uint64_t recall(const struct nicbarr_shape *shape, enum nicbarr_collectiv
     if (0 != note) {
         return note;
     }
-    return nicbarr_cache_read(shape, what_of(collective, size_class, text), &choice, &sure) && sure
+    return nicbarr_cache_read(shape, nicbarr_class_name(collective, size_class, text), &choice,
+                              &sure) &&
+                   sure
                ? nicbarr_pack(choice, NICBARR_FROM_CACHE)
                : 0;
 }
 
 static void remember(const struct tuner *t, enum nicbarr_collective collective, uint32_t size_class)
 {
-    char text[NICBARR_WHAT_TEXT];
+    char text[NICBARR_CLASS_TEXT];
     const struct nicbarr_shape *shape = &t->module->shape;
     const struct nicbarr_choice choice = t->entrants.choice[t->contest.chosen];
     (void)myr_note_set(mca_coll_nicbarr_component.segment, note_key(shape, collective, size_class),
                        nicbarr_pack(choice, NICBARR_FROM_JOB));
-    nicbarr_cache_add(shape, what_of(collective, size_class, text), t->entrants.choice,
+    nicbarr_cache_add(shape, nicbarr_class_name(collective, size_class, text), t->entrants.choice,
                       &t->contest);
 }
 

@@ -90,13 +90,7 @@ static int call(void *context, int candidate, int number)
 
 /* ---- what is remembered ---- */
 
-/* What the cache calls the class, and the contestants. */
-static const char *what_of(const struct tuner *t, uint32_t size_class, char *text)
-{
-    return nicbarr_cache_what(nicbarr_collective_name(t->collective),
-                              nicbarr_size_classes[size_class], text);
-}
-
+/* What the cache calls the contestants. */
 static void name_ways(const struct tuner *t, const char *names[CONTESTANTS])
 {
     names[OWN] = nicbarr_way_name(t->collective, NICBARR_WAY_OWN);
@@ -116,13 +110,14 @@ static uint64_t recall(const struct tuner *t, uint64_t key, uint32_t size_class,
                        enum nicbarr_source *source)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
-    char text[NICBARR_WHAT_TEXT], name[NICBARR_CHOICE_TEXT];
+    char text[NICBARR_CLASS_TEXT], name[NICBARR_CHOICE_TEXT];
     const char *names[CONTESTANTS];
     const uint64_t note = myr_note_get(segment, key);
     bool sure;
     *source = NICBARR_FROM_JOB;
     if (0 != note ||
-        !nicbarr_cache_read_name(&t->module->shape, what_of(t, size_class, text), name, &sure) ||
+        !nicbarr_cache_read_name(
+            &t->module->shape, nicbarr_class_name(t->collective, size_class, text), name, &sure) ||
         !sure) {
         return note;
     }
@@ -147,12 +142,13 @@ static int ask_root(const struct tuner *t, uint64_t key, uint32_t size_class, ui
 /* Tell what was measured to those who come later, in this job or others, and to people. */
 static void publish(const struct tuner *t, uint64_t key, enum nicbarr_way way, uint32_t size_class)
 {
-    char text[NICBARR_WHAT_TEXT];
+    char text[NICBARR_CLASS_TEXT];
     const char *names[CONTESTANTS];
     if (0 == ompi_comm_rank(t->comm)) {
         (void)myr_note_set(mca_coll_nicbarr_component.segment, key, (uint64_t)way);
         name_ways(t, names);
-        nicbarr_cache_add_names(&t->module->shape, what_of(t, size_class, text), names,
+        nicbarr_cache_add_names(&t->module->shape,
+                                nicbarr_class_name(t->collective, size_class, text), names,
                                 &t->contest);
         nicbarr_report_data(t->module, t->comm, t->collective, size_class, NICBARR_MEASURED,
                             &t->contest, NULL);

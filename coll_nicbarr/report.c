@@ -296,9 +296,8 @@ static void say_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_
                      enum nicbarr_collective collective, uint32_t size_class,
                      enum nicbarr_source source, const struct nicbarr_contest *contest)
 {
-    char what[60], figures[FIGURES_TEXT] = "", text[NICBARR_CHOICE_TEXT];
-    snprintf(what, sizeof(what), "%s up to %u bytes", nicbarr_collective_name(collective),
-             nicbarr_size_classes[size_class]);
+    char what[NICBARR_CLASS_TEXT], figures[FIGURES_TEXT] = "", text[NICBARR_CHOICE_TEXT];
+    (void)nicbarr_class_name(collective, size_class, what);
     if (NULL != contest) {
         write_figures(figures, contest->of[contest->chosen].us, contest->of[0].us,
                       contest->confidence, contest->provisional);
