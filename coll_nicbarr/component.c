@@ -288,9 +288,22 @@ static int component_init_query(bool enable_progress_threads, bool enable_mpi_th
     return OMPI_SUCCESS;
 }
 
+/*
+ * Open MPI's progress yields at the end of a call that has moved nothing, where it was told so
+ * (more processes than processors). Who waits by us yields anyway, and judges by a call's processor
+ * time whether something has moved: a yield has been seen to take 5 us of it. Threads may do this
+ * at once: only who saw `true` writes it back.
+ */
 void nicbarr_progress(void)
 {
+    const bool yields = opal_progress_yield_when_idle;
+    if (yields) {
+        opal_progress_yield_when_idle = false;
+    }
     opal_progress();
+    if (yields) {
+        opal_progress_yield_when_idle = true;
+    }
 }
 
 /* ---- what is said ---- */

@@ -14,7 +14,8 @@
 enum {
     LOOK_EVERY = 256, /* waits after which the node's load is looked up anew, a power of two */
     AFTERGLOW = 20,   /* microseconds of looking after other traffic at the end of each sleep */
-    BUSY = 3000,      /* nanoseconds of processor time after which progress has moved something */
+    BUSY = 3000,      /* nanoseconds of processor time after which progress has moved something, */
+    BUSY_TIMES = 2,   /* unless it never took less than half of what it took */
 };
 
 void myr_wake_slow(myr_word *word)
@@ -28,6 +29,7 @@ void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, voi
     waiter->segment = segment;
     waiter->progress = progress;
     waiter->patience = *patience;
+    waiter->idle_ns = INT64_MAX;
     waiter->population = myr_observe(myr_segment_population(segment)) - 1; /* look at first use */
     waiter->oversubscribed = false;
 }
@@ -93,17 +95,23 @@ static int64_t processor_time_ns(void)
 /*
  * Has this call of progress moved anything? Open MPI does not say, so we judge by the processor
  * time it took. A process that sleeps while a neighbour sends large messages would let them pass at
- * one a slice.
+ * one a slice. There are machines where even reading this clock takes longer than that (sandboxes,
+ * emulated processors), so a call that moves nothing is known by the least that any has taken.
  */
-static bool progress_moves(const struct myr_waiter *waiter)
+static bool progress_moves(struct myr_waiter *waiter)
 {
     const int64_t start = processor_time_ns();
     waiter->progress();
-    return processor_time_ns() - start >= BUSY;
+    const int64_t took = processor_time_ns() - start;
+    const int64_t idle = atomic_load_explicit(&waiter->idle_ns, memory_order_relaxed);
+    if (took < idle) {
+        atomic_store_explicit(&waiter->idle_ns, took, memory_order_relaxed);
+    }
+    return took >= BUSY && took / BUSY_TIMES >= idle;
 }
 
 /* Until patience ends; it begins anew when something has moved. True if the word was reached. */
-static bool progress_for(const struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
+static bool progress_for(struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
 {
     uint64_t end_us = myr_patience_end(&waiter->patience, os_now_us());
     do {
@@ -120,8 +128,7 @@ static bool progress_for(const struct myr_waiter *waiter, const myr_word *word, 
 
 /* The same at the end of a sleep, and only for a moment; true if anything has moved. On a slow
  * machine that may be so every time, so it looks at the word as well. */
-static bool look_after_traffic(const struct myr_waiter *waiter, const myr_word *word,
-                               uint32_t epoch)
+static bool look_after_traffic(struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
 {
     bool moved = false;
     waiter->progress(); /* the first call after a sleep takes its time in any case */
@@ -137,7 +144,7 @@ static bool look_after_traffic(const struct myr_waiter *waiter, const myr_word *
 
 static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t epoch)
 {
-    const struct myr_waiter *waiter = watch->waiter;
+    struct myr_waiter *waiter = watch->waiter;
     struct myr_slices slices = myr_slices_begin(&waiter->patience);
     /* Somebody may have bound us to other processors meanwhile: tell the others. */
     (void)myr_segment_oversubscribed(waiter->segment);

@@ -17,10 +17,12 @@ struct myr_segment;
 
 struct myr_waiter {
     struct myr_segment *segment;
-    void (*progress)(void); /* keeps the host's other traffic going; called while waiting */
+    void (*progress)(void); /* keeps the host's other traffic going; called while waiting. It
+                             * must not yield: its processor time tells whether it had work. */
     struct myr_patience patience;
     myr_word population; /* the node's, when `oversubscribed` was found out */
     _Atomic bool oversubscribed;
+    _Atomic int64_t idle_ns; /* the least processor time that a call of progress has taken */
 };
 
 void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, void (*progress)(void),

@@ -122,15 +122,18 @@ static void handle_yields(void)
 
 /* A thread's processor time as the waiter sees it. It may be real. It may stand still: then nothing
  * has moved in a call of progress, however slow the machine is. Or it may race: then something has
- * moved in each call, and no time goes by between two of them. */
-static enum { TIME_RUNS, TIME_STANDS, TIME_RACES } processor_time;
+ * moved in each call but the first, and no time goes by between two of them. Or each look at it may
+ * take long, though nothing moves. */
+static enum { TIME_RUNS, TIME_STANDS, TIME_RACES, TIME_IS_DEAR } processor_time;
 
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
-    static _Thread_local long seconds;
+    static _Thread_local long us;
     if (TIME_RUNS != processor_time && CLOCK_THREAD_CPUTIME_ID == clock) {
-        seconds += TIME_RACES == processor_time;
-        *time = (struct timespec){seconds, 0};
+        us += TIME_IS_DEAR == processor_time                       ? 50
+              : TIME_RACES == processor_time && notes.progress > 1 ? 1000
+                                                                   : 0;
+        *time = (struct timespec){us / 1000000, us % 1000000 * 1000};
         return 0;
     }
     if (TIME_RACES == processor_time) {
@@ -295,11 +298,12 @@ static void sleeps_in_slices(void **state)
         int32_t slice;
         uint32_t us[8];
     } cases[] = {{1000, {50, 100, 200, 400, 800, 1000, 1000, 1000}},
+                 {1000, {50, 100, 200, 400, 800, 1000, 1000, 1000}},
                  {70, {50, 70, 70, 70, 70, 70, 70, 70}},
                  {20, {20, 20, 20, 20, 20, 20, 20, 20}}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         bench_begin(NULL, 0, 0, cases[i].slice);
-        processor_time = TIME_STANDS;
+        processor_time = i % 2 ? TIME_IS_DEAR : TIME_STANDS;
         plot.at_sleep = 8;
         myr_wait(&bench.watch, bench.word, 1);
         assert_true(notes.progress >= 8); /* one while yielding, some after each sleep */
