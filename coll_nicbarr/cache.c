@@ -163,6 +163,7 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
     if (known && nicbarr_playable(shape, *choice)) {
         return true;
     }
+    *sure = false;
     if (nicbarr_say_once(NICBARR_SAID_CACHE)) {
         opal_output(0,
                     "nicbarr: the tuning cache %s is not gone by: what is best there is %s. It is "
