@@ -14,6 +14,7 @@
 #include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/report.h"
 #include "coll_nicbarr/tune.h"
+#include "coll_nicbarr/watch.h"
 
 static int own_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
@@ -75,6 +76,65 @@ int nicbarr_barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_
     return OMPI_SUCCESS;
 }
 
+/* ---- watched: the same, and they count ---- */
+
+/* Is the next duel due? (Within tuning, where this may be called by a collective that it uses, it
+ * is put off by a barrier.) */
+static inline bool due(mca_coll_nicbarr_module_t *module)
+{
+    return __builtin_expect(0 == --module->until_tuning, 0);
+}
+
+static int begin_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    if (module->tuning) {
+        module->until_tuning = 1;
+        return own_barrier(module, comm);
+    }
+    return nicbarr_watch_duel(module, comm);
+}
+
+MYR_HOT int nicbarr_barrier_watched_slots(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    if (due(module)) {
+        return begin_duel(module, comm);
+    }
+    myr_group_barrier_slots(&module->group);
+    return OMPI_SUCCESS;
+}
+
+MYR_HOT int nicbarr_barrier_watched_counter(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    if (due(module)) {
+        return begin_duel(module, comm);
+    }
+    myr_group_barrier_counter(&module->group);
+    return OMPI_SUCCESS;
+}
+
+int nicbarr_barrier_watched_own(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    if (module->across) {
+        nicbarr_data_attend(module, comm);
+    }
+    return due(module) ? begin_duel(module, comm) : own_barrier(module, comm);
+}
+
+int nicbarr_barrier_dueling(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    if (module->tuning) { /* as above */
+        return own_barrier(module, comm);
+    }
+    if (module->across) {
+        nicbarr_data_attend(module, comm);
+    }
+    return nicbarr_watch_play(module, comm);
+}
+
 int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     nicbarr_set_up((mca_coll_nicbarr_module_t *)module, comm);
@@ -96,6 +156,13 @@ MYR_HOT int nicbarr_barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     nicbarr_data_attend(module, comm);
     return nicbarr_nic_barrier(module, comm, &module->nic);
+}
+
+MYR_HOT int nicbarr_barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    nicbarr_data_attend(module, comm);
+    return due(module) ? begin_duel(module, comm) : nicbarr_nic_barrier(module, comm, &module->nic);
 }
 
 /* A barrier before this one has been given up (overdue.c). */

@@ -15,10 +15,14 @@ int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *mod
 int nicbarr_barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_barrier_counter(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_barrier_watched_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_barrier_watched_counter(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 /* ---- barrier.c: on one node or on several ---- */
 
 int nicbarr_barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_barrier_watched_own(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_barrier_dueling(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 /* ---- barrier.c: on several ---- */
 
@@ -26,6 +30,7 @@ int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module
 int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int nicbarr_barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_barrier_failed(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 /* ---- ibarrier.c ---- */

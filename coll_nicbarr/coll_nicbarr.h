@@ -94,11 +94,12 @@ OMPI_DECLSPEC extern mca_coll_nicbarr_component_t mca_coll_nicbarr_component;
 
 /* Why a module does what it does; the report says it in words. */
 enum nicbarr_source {
-    NICBARR_UNDECIDED, /* the default algorithm, until it has been measured */
-    NICBARR_FORCED,    /* by coll_nicbarr_algorithm */
-    NICBARR_MEASURED,  /* on this very communicator */
-    NICBARR_FROM_JOB,  /* on another one of the same shape */
-    NICBARR_FROM_CACHE /* by an earlier job */
+    NICBARR_UNDECIDED,  /* the default algorithm, until it has been measured */
+    NICBARR_FORCED,     /* by coll_nicbarr_algorithm */
+    NICBARR_MEASURED,   /* on this very communicator */
+    NICBARR_FROM_JOB,   /* on another one of the same shape */
+    NICBARR_FROM_CACHE, /* by an earlier job */
+    NICBARR_DUELLED     /* it has won a duel on this communicator (watch.c) */
 };
 
 /* The collectives that this component covers. */
@@ -136,10 +137,17 @@ typedef struct mca_coll_nicbarr_module {
     bool declined;               /* tried to set up, and all members went back to Open MPI's */
     bool tuning;                 /* MPI_Barrier is being measured, by means of Open MPI's own */
     struct nicbarr_tuner *tuner; /* of a provisional choice (tune.c); NULL: there is none */
-    uint32_t until_tuning;       /* barriers until that goes on */
-    bool agreed;                 /* all members can be served; valid: */
-    uint64_t members_digest;     /* who is in the communicator */
-    uint32_t *homes;             /* by rank: the processors it is bound to, numbered from 0 */
+    uint32_t until_tuning;       /* barriers until that goes on, or until the next duel */
+    struct {                     /* watch.c */
+        uint32_t pause;          /* barriers between two duels; 0: not known yet */
+        uint32_t next;           /* candidate to be challenged to the next one */
+        uint32_t begun, duels, switches;
+        struct nicbarr_dueling *dueling; /* NULL: no duel is under way */
+    } watch;
+    struct json_t *entry;    /* of the report, that is about this communicator alone */
+    bool agreed;             /* all members can be served; valid: */
+    uint64_t members_digest; /* who is in the communicator */
+    uint32_t *homes;         /* by rank: the processors it is bound to, numbered from 0 */
     struct nicbarr_shape shape;
     struct nicbarr_choice choice;
     enum nicbarr_source source;

@@ -12,6 +12,7 @@ coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/census.h coll_nicbarr/census.c \
     coll_nicbarr/candidates.h coll_nicbarr/candidates.c \
     coll_nicbarr/contest.h coll_nicbarr/contest.c \
+    coll_nicbarr/duel.h coll_nicbarr/duel.c \
     coll_nicbarr/order.h coll_nicbarr/order.c \
     coll_nicbarr/statistics.h coll_nicbarr/statistics.c \
     coll_nicbarr/evidence.h coll_nicbarr/evidence.c \
@@ -46,6 +47,7 @@ coll_nicbarr_sources = \
     coll_nicbarr/carrier.h coll_nicbarr/carrier.c \
     coll_nicbarr/layout.h coll_nicbarr/layout.c \
     coll_nicbarr/tuning.h coll_nicbarr/tune.h coll_nicbarr/tune.c \
+    coll_nicbarr/watch.h coll_nicbarr/watch.c \
     coll_nicbarr/together.h coll_nicbarr/together.c \
     coll_nicbarr/limits.h coll_nicbarr/limits.c coll_nicbarr/round_trips.c \
     coll_nicbarr/pvars.h coll_nicbarr/pvars.c \

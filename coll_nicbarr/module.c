@@ -22,6 +22,7 @@
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/report.h"
 #include "coll_nicbarr/tune.h"
+#include "coll_nicbarr/watch.h"
 
 /* ---- the functions below ---- */
 
@@ -80,6 +81,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
         myr_record_leave(mca_coll_nicbarr_component.segment, module->group.record);
     }
     nicbarr_tune_end(module);
+    nicbarr_watch_end(module);
     nicbarr_data_leave(module);
     nicbarr_carriers_free(module);
     nicbarr_group_leave(&module->nic);
@@ -281,12 +283,13 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
     return source;
 }
 
-/* Bytes for `choice`, or, while that is still open, for every candidate. */
+/* Bytes for `choice`, or, where that is open or may be challenged, for every candidate. */
 static struct nicbarr_bytes bytes_needed(const struct nicbarr_shape *shape,
                                          enum nicbarr_source source, struct nicbarr_choice choice)
 {
     struct nicbarr_choice candidates[NICBARR_CANDIDATES];
-    const int count = NICBARR_UNDECIDED == source ? nicbarr_candidates(shape, candidates) : 0;
+    const bool open = NICBARR_UNDECIDED == source || nicbarr_watched(source);
+    const int count = open ? nicbarr_candidates(shape, candidates) : 0;
     struct nicbarr_bytes most = nicbarr_layout_bytes(shape, choice);
     for (int c = 0; c < count; ++c) {
         const struct nicbarr_bytes bytes = nicbarr_layout_bytes(shape, candidates[c]);
@@ -343,15 +346,25 @@ void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicato
 {
     if (NULL != module->tuner) {
         comm->c_coll->coll_barrier = nicbarr_barrier_provisional;
-    } else if (NICBARR_OPENMPI == module->choice.algorithm) {
-        PUT_BACK(module, comm, barrier);
+        return;
+    }
+    const bool watched = nicbarr_watch_begin(module);
+    if (NICBARR_OPENMPI == module->choice.algorithm) {
+        if (watched) {
+            comm->c_coll->coll_barrier = nicbarr_barrier_watched_own;
+        } else {
+            PUT_BACK(module, comm, barrier);
+        }
     } else if (module->across) {
-        comm->c_coll->coll_barrier = nicbarr_barrier_nic;
+        comm->c_coll->coll_barrier = watched ? nicbarr_barrier_watched_nic : nicbarr_barrier_nic;
     } else if (NICBARR_UNDECIDED == module->source) {
         comm->c_coll->coll_barrier = nicbarr_barrier_undecided;
+    } else if (NULL != module->group.plan.leaf) {
+        comm->c_coll->coll_barrier =
+            watched ? nicbarr_barrier_watched_counter : nicbarr_barrier_counter;
     } else {
         comm->c_coll->coll_barrier =
-            NULL != module->group.plan.leaf ? nicbarr_barrier_counter : nicbarr_barrier_slots;
+            watched ? nicbarr_barrier_watched_slots : nicbarr_barrier_slots;
     }
 }
 

@@ -50,6 +50,9 @@ static const struct {
     NUMBER(tune_budget, 50, 0, 60000, 4,
            "How long measuring may take, once for each shape of communicator (milliseconds). 0: do "
            "not measure, use the default algorithm or what the cache knows"),
+    FLAG(tune_watch, true, 4,
+         "Whether the chosen barrier is challenged from time to time, in the program's own "
+         "barriers, and given up where another one is faster"),
     NUMBER(
         join_after, 100, 0, INT_MAX, 4,
         "How many barriers a communicator on several nodes does by Open MPI's own function before "

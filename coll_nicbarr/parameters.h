@@ -19,6 +19,7 @@ struct nicbarr_parameters {
     int priority, verbose;
     char *algorithm;
     int tune_after, tune_budget, join_after;
+    bool tune_watch;
     char *cache, *report;
     int memory; /* MiB */
     bool nonblocking;

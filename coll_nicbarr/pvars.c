@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The NICs' counters as performance variables of MPI's tools interface (MPI_T_pvar_...), named
- * coll_nicbarr_<kind>_<counter>. One list says which there are: firmware/counters.h.
+ * Performance variables of MPI's tools interface (MPI_T_pvar_...).
  *
- * They count since the NIC was opened, for all processes that share it; of a NIC that is not there
- * they stay 0.
+ * The NICs' counters are coll_nicbarr_<kind>_<counter>. One list says which there are:
+ * firmware/counters.h. They count since the NIC was opened, for all processes that share it; of a
+ * NIC that is not there they stay 0.
+ *
+ * coll_nicbarr_duels and coll_nicbarr_switches count what watching (watch.c) has done to this
+ * process's communicators.
  */
 #include "coll_nicbarr/pvars.h"
 
@@ -13,6 +16,7 @@
 #include <string.h>
 
 #include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/watch.h"
 
 static const struct {
     const char *name, *text;
@@ -46,25 +50,52 @@ static int read_counter(const struct mca_base_pvar_t *pvar, void *value, void *o
     return OPAL_SUCCESS;
 }
 
-static void register_one(uint32_t nic, size_t counter)
+static int read_duels(const struct mca_base_pvar_t *pvar, void *value, void *object)
 {
-    const mca_base_component_t *component = &mca_coll_nicbarr_component.super.collm_version;
+    (void)pvar;
+    (void)object;
+    *(unsigned long long *)value = nicbarr_watch_count().duels;
+    return OPAL_SUCCESS;
+}
+
+static int read_switches(const struct mca_base_pvar_t *pvar, void *value, void *object)
+{
+    (void)pvar;
+    (void)object;
+    *(unsigned long long *)value = nicbarr_watch_count().switches;
+    return OPAL_SUCCESS;
+}
+
+static void register_counter(const char *name, const char *text,
+                             int (*read)(const struct mca_base_pvar_t *pvar, void *value,
+                                         void *object),
+                             void *context)
+{
+    (void)mca_base_component_pvar_register(
+        &mca_coll_nicbarr_component.super.collm_version, name, text, OPAL_INFO_LVL_4,
+        MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL,
+        MCA_BASE_VAR_BIND_NO_OBJECT, MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS,
+        read, NULL, NULL, context);
+}
+
+static void register_nic(uint32_t nic, size_t counter)
+{
     char name[NAME_BYTES];
     struct variable *variable = &variables[nic][counter];
     *variable = (struct variable){nic, counters[counter].offset};
     snprintf(name, sizeof(name), "%s_%s", nicbarr_kind(nic)->name, counters[counter].name);
-    (void)mca_base_component_pvar_register(
-        component, name, counters[counter].text, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER,
-        MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
-        MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read_counter, NULL, NULL,
-        variable);
+    register_counter(name, counters[counter].text, read_counter, variable);
 }
 
 void nicbarr_pvars_register(void)
 {
+    register_counter("duels", "duels of a chosen barrier with others, in the program's barriers",
+                     read_duels, NULL);
+    register_counter("switches", "duels in which another barrier has won, and was taken",
+                     read_switches, NULL);
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         for (size_t counter = 0; counter < COUNTERS; ++counter) {
-            register_one(nic, counter);
+            register_nic(nic, counter);
         }
     }
 }

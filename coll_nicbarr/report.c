@@ -16,6 +16,7 @@
 #include "coll_nicbarr/contest.h"
 #include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/data.h"
+#include "coll_nicbarr/duel.h"
 #include "coll_nicbarr/report_file.h"
 #include "coll_nicbarr/this_host.h"
 #include "coll_nicbarr/tuning.h"
@@ -45,6 +46,8 @@ static const char *source_name(enum nicbarr_source source)
         return "same shape";
     case NICBARR_FROM_CACHE:
         return "cache";
+    case NICBARR_DUELLED:
+        return "duel";
     }
     return "";
 }
@@ -158,6 +161,12 @@ static void add_bytes(json_t *entry, size_t bytes)
     json_object_set_new(entry, "record_bytes", json_integer((json_int_t)bytes));
 }
 
+static void add_duels(json_t *entry, const mca_coll_nicbarr_module_t *module)
+{
+    json_object_set_new(entry, "duels", json_integer(module->watch.duels));
+    json_object_set_new(entry, "switches", json_integer(module->watch.switches));
+}
+
 static json_t *barrier_json(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const char *declined)
 {
@@ -174,6 +183,9 @@ static json_t *barrier_json(const mca_coll_nicbarr_module_t *module, ompi_commun
         json_object_set_new(entry, "secret", json_string(module->sealed ? "sealed" : "clear"));
     }
     add_bytes(entry, record_bytes(module->across ? module->nic.record : module->group.record));
+    if (0 != module->watch.duels) {
+        add_duels(entry, module);
+    }
     return entry;
 }
 
@@ -308,8 +320,8 @@ static void say_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_
 
 /* ---- what the component calls ---- */
 
-void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         struct nicbarr_tuning *tuning, const char *declined)
+void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const struct nicbarr_tuning *tuning, const char *declined)
 {
     const bool in_between = NULL != tuning && tuning->in_between;
     if (0 != ompi_comm_rank(comm)) {
@@ -325,10 +337,62 @@ void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communica
     if (NULL != tuning) {
         add_tuning(entry, tuning);
     }
-    keep(entry, NULL != tuning, NULL == tuning ? NULL : tuning->entry);
+    keep(entry, NULL != tuning, NULL == tuning ? NULL : module->entry);
     if (NULL != tuning) {
-        tuning->entry = entry; /* the list of entries holds it */
+        module->entry = entry; /* the list of entries holds it */
     }
+}
+
+static void say_switch(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                       const struct nicbarr_duel *duel, const struct nicbarr_choice *choices)
+{
+    char name[NICBARR_CHOICE_TEXT], before[NICBARR_CHOICE_TEXT], figures[FIGURES_TEXT];
+    snprintf(figures, sizeof(figures), ", %.3f us; before, %s: %.3f us",
+             nicbarr_duel_us(duel, duel->winner), nicbarr_choice_name(choices[0], before),
+             nicbarr_duel_us(duel, 0));
+    say(comm, module->shape.nodes, "MPI_Barrier", nicbarr_choice_name(module->choice, name),
+        module->source, figures);
+}
+
+static json_t *duelists_json(const struct nicbarr_duel *duel, const struct nicbarr_choice *choices)
+{
+    char name[NICBARR_CHOICE_TEXT];
+    json_t *list = json_array();
+    for (int d = 0; d < duel->count; ++d) {
+        json_array_append_new(list, json_pack("{s:s, s:f}", "algorithm",
+                                              nicbarr_choice_name(choices[d], name), "median_us",
+                                              nicbarr_duel_us(duel, d)));
+    }
+    return list;
+}
+
+void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const struct nicbarr_duel *duel, const struct nicbarr_choice *choices)
+{
+    char name[NICBARR_CHOICE_TEXT];
+    if (0 != ompi_comm_rank(comm)) {
+        return;
+    }
+    if (0 != duel->winner) {
+        say_switch(module, comm, duel, choices);
+    }
+    if (!nicbarr_report_wanted()) {
+        return;
+    }
+    if (NULL == module->entry) {
+        module->entry = barrier_json(module, comm, NULL);
+        keep(module->entry, true, NULL);
+    }
+    pthread_mutex_lock(&lock);
+    if (place_of(module->entry) < json_array_size(entries)) { /* else the report is closed */
+        json_object_set_new(module->entry, "choice",
+                            json_string(nicbarr_choice_name(module->choice, name)));
+        json_object_set_new(module->entry, "source", json_string(source_name(module->source)));
+        add_duels(module->entry, module);
+        json_object_set_new(module->entry, "duelists", duelists_json(duel, choices));
+        changed = true;
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 void nicbarr_report_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -12,6 +12,7 @@
 
 struct nicbarr_tuning;  /* see tuning.h */
 struct nicbarr_contest; /* see contest.h */
+struct nicbarr_duel;    /* see duel.h */
 
 /* Where the report goes; all of this must outlive nicbarr_report_close(). */
 struct nicbarr_report_site {
@@ -27,14 +28,19 @@ void nicbarr_report_open(const struct nicbarr_report_site *site);
 bool nicbarr_report_wanted(void);
 
 /* Note which barrier `comm` uses, once it is known, with what was measured, if anything; `declined`
- * says why Open MPI's own runs. What the same tuning has noted before is replaced. Only rank 0's
- * process does anything. */
-void nicbarr_report_note(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         struct nicbarr_tuning *tuning, const char *declined);
+ * says why Open MPI's own runs. What the communicator's tuning has noted before is replaced. Only
+ * rank 0's process does anything. */
+void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const struct nicbarr_tuning *tuning, const char *declined);
 
 /* Take back what nicbarr_report_note() noted without tuning, as `comm` has learnt better since. */
 void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const char *declined);
+
+/* A duel of these `choices` is over, the first of which was in use, and `comm` goes by its winner.
+ * (What was noted of a communicator that shares an entry was taken back.) Likewise. */
+void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const struct nicbarr_duel *duel, const struct nicbarr_choice *choices);
 
 /* Note how `comm` does `collective` in this class of size, once the module's `ways` say so; with
  * the contest between Open MPI's own (the first) and nicbarr's, if it was measured here. `choices`

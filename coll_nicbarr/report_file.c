@@ -17,9 +17,9 @@ enum { LOCK_MOST_MS = 30000 }; /* for all processes of a large job, one after th
 /* Do two entries differ in nothing but their names and counts? */
 static bool alike(const json_t *left, const json_t *right)
 {
-    static const char *fields[] = {"collective", "bytes",          "processes",   "nodes",
-                                   "choice",     "source",         "reason",      "processors",
-                                   "bound_sets", "oversubscribed", "record_bytes"};
+    static const char *fields[] = {"collective", "bytes",          "processes",    "nodes",
+                                   "choice",     "source",         "reason",       "processors",
+                                   "bound_sets", "oversubscribed", "record_bytes", "duels"};
     for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); ++f) {
         const json_t *a = json_object_get(left, fields[f]), *b = json_object_get(right, fields[f]);
         if (a != b && !json_equal(a, b)) {

@@ -18,7 +18,7 @@ double nicbarr_now_us(void);
 int nicbarr_meet(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Each of `values` becomes the greatest that any rank has; nobody is done before all have come. */
-enum { NICBARR_MOST_VALUES = 80 };
+enum { NICBARR_MOST_VALUES = 128 };
 int nicbarr_maximum(ompi_communicator_t *comm, double *values, int count);
 
 /*

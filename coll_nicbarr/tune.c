@@ -261,7 +261,7 @@ static void leave_dropped(struct nicbarr_tuner *tuner)
 /* Tell what was measured to those who come later, in this job, and to people. */
 static void publish(struct nicbarr_tuner *tuner)
 {
-    const mca_coll_nicbarr_module_t *module = tuner->module;
+    mca_coll_nicbarr_module_t *module = tuner->module;
     predict(module, &tuner->tuning);
     nicbarr_remember(&module->shape, module->choice);
     nicbarr_report_note(module, tuner->comm, &tuner->tuning, NULL);
@@ -393,6 +393,13 @@ static int measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     }
     free_tuner(tuner);
     return rc;
+}
+
+int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    nicbarr_group_leave(&module->nic);
+    module->nic = (struct myr_nic_group){0};
+    return measure(module, comm);
 }
 
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)

@@ -13,6 +13,9 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 /* The same once more, where the choice is provisional: the module has a tuner. */
 int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
+/* Measure what nobody has measured on this communicator before; another choice is in use. */
+int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
 /* The communicator ends, or is declined: what is known by now is all. Local. */
 void nicbarr_tune_end(mca_coll_nicbarr_module_t *module);
 

@@ -31,7 +31,6 @@ struct nicbarr_tuning {
     /* Was the machine busy? The system's load (of a minute) where it was highest; and how often a
      * process lost its processor while it measured, in each portion the one that lost it most. */
     double load, switches;
-    struct json_t *entry; /* of the report; NULL: none yet */
 };
 
 /* ---- round_trips.c ---- */

@@ -14,6 +14,7 @@ mpi_programs = \
     tests/mpi/pt2pt \
     tests/mpi/cputime \
     tests/mpi/pvars \
+    tests/mpi/watched \
     tests/mpi/data \
     tests/mpi/user_ops \
     tests/mpi/persistent \
@@ -61,6 +62,9 @@ tests_mpi_cputime_LDADD = $(MPI_LIBS)
 tests_mpi_pvars_SOURCES = tests/mpi/pvars.c $(mpi_common)
 tests_mpi_pvars_CFLAGS = $(mpi_cflags)
 tests_mpi_pvars_LDADD = $(MPI_LIBS)
+tests_mpi_watched_SOURCES = tests/mpi/watched.c $(mpi_common)
+tests_mpi_watched_CFLAGS = $(mpi_cflags)
+tests_mpi_watched_LDADD = $(MPI_LIBS)
 tests_mpi_data_SOURCES = tests/mpi/data.c tests/mpi/data_types.h tests/mpi/data_types.c $(mpi_common)
 tests_mpi_data_CFLAGS = $(mpi_cflags)
 tests_mpi_data_LDADD = $(MPI_LIBS) -lm

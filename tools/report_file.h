@@ -20,6 +20,7 @@ enum report_source {
     REPORT_CACHE,      /* by an earlier job */
     REPORT_PARAMETER,  /* coll_nicbarr_algorithm */
     REPORT_DEFAULT,    /* not measured */
+    REPORT_DUEL,       /* it has won a duel on this communicator */
     REPORT_DECLINED,   /* nicbarr cannot serve this communicator */
     REPORT_SOURCES
 };
@@ -44,6 +45,12 @@ struct report_round_trip {
     double least_us, median_us;
 };
 
+/* Who took part in a communicator's last duel. */
+struct report_duelist {
+    char *algorithm;
+    double median_us; /* 0: it was too slow to be measured */
+};
+
 /* What one communicator, or several alike, use for MPI_Barrier, or for a collective with data. */
 struct report_entry {
     char *name;       /* of the (first) communicator */
@@ -57,6 +64,9 @@ struct report_entry {
     int nodes, processors, bound_sets;
     bool oversubscribed;
     double record_bytes;
+    int duels, turned; /* so many with others, and in so many of them another one was taken */
+    size_t duelist_count;
+    struct report_duelist *duelists;
     size_t count; /* of candidates; 0: not measured here, and nothing below */
     struct report_candidate *candidates; /* fastest first */
     double spent_ms;

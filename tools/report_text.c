@@ -65,6 +65,8 @@ static const char *source_words(enum report_source source)
     case REPORT_DEFAULT:
         return "the default: not measured, as there were too few barriers (see "
                "coll_nicbarr_tune_after and coll_nicbarr_tune_budget)";
+    case REPORT_DUEL:
+        return "the winner of a duel in this communicator's own barriers";
     case REPORT_DECLINED:
     case REPORT_SOURCES:
         break;
@@ -185,6 +187,28 @@ static void print_confidence(const struct report_entry *entry, FILE *out)
     say(out, "machine", text);
 }
 
+/* How often the choice was challenged, and how it went the last time. */
+static void print_duels(const struct report_entry *entry, FILE *out)
+{
+    char text[512];
+    size_t slow = 0;
+    int length = snprintf(text, sizeof(text), "%d duel%s with others, %d of them lost",
+                          entry->duels, plural(entry->duels), entry->turned);
+    for (size_t d = 0; d < entry->duelist_count; ++d) {
+        const struct report_duelist *duelist = &entry->duelists[d];
+        slow += 0 == duelist->median_us;
+        if (duelist->median_us > 0 && length < (int)sizeof(text)) {
+            length += snprintf(text + length, sizeof(text) - (size_t)length, "%s %s %.*f us",
+                               slow == d ? "; in the last one" : ",", duelist->algorithm,
+                               report_decimals(duelist->median_us), duelist->median_us);
+        }
+    }
+    if (slow > 0 && length < (int)sizeof(text)) {
+        snprintf(text + length, sizeof(text) - (size_t)length, "; %zu clearly slower", slow);
+    }
+    say(out, "watched", text);
+}
+
 static void print_heading(const struct report_entry *entry, size_t number, FILE *out)
 {
     char text[256];
@@ -202,6 +226,9 @@ static void print_barrier(const struct report_entry *entry, FILE *out)
         say(out, "shared by", text);
     }
     print_choice(entry, out);
+    if (0 < entry->duels) {
+        print_duels(entry, out);
+    }
     if (REPORT_DECLINED != entry->source) {
         snprintf(text, sizeof(text), "%.0f bytes of shared memory a communicator",
                  entry->record_bytes);

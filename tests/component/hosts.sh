@@ -83,6 +83,20 @@ check "enough of them" on_hosts 2 1 --mca coll_nicbarr_report "$scratch/report" 
     "$programs/barrier_ledger" --iterations 400 --ledger "$scratch/ledger" --seed "$seed"
 check "has a report that can be read" readable
 check "and says no such thing" bash -c '! grep "too few barriers" "$1"' - "$scratch/text"
+# A choice that comes from the cache is challenged.
+watched() { # CHOICE NETHOSTS-ARGUMENT...
+    rewrite_cache "$scratch/measured" "$scratch/watched" 0.99 "$1"
+    on_hosts "${@:2}" --mca coll_nicbarr_cache "$scratch/watched" --mca coll_nicbarr_verbose 1 \
+        --mca coll_nicbarr_join_after 20 "$programs/watched" --barriers 800 --least 1 --seed "$seed"
+}
+check "a shape is measured" on_hosts 2 2 --mca coll_nicbarr_cache "$scratch/measured" \
+    --mca coll_nicbarr_tune_budget 500 "$programs/watched" --barriers 100 --seed "$seed"
+for choice in pairwise@soft openmpi; do
+    check "$choice from the cache is challenged" watched $choice 2 2
+    grep '^ok' "$scratch/out"
+done
+check "so it is where packets are lost" watched tree:2@soft --loss 5 --reorder 5 --duplicate 5 2 2
+
 check "communicators within a host are served there" on_hosts 2 3 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm counter \
     "$programs/barrier_shapes" --steps 300 --alive 50 --ledger "$scratch/ledger" --seed "$seed"

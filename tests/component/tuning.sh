@@ -101,7 +101,8 @@ check "is not reported" bash -c "grep -q MPI_Bcast '$report' && ! grep -q MPI_Al
 cache=$scratch/tuning.json
 measurements() { grep -c '"when":' "$1"; }
 with_cache() { # FILES PROCESSES
-    works "$2" --mca coll_nicbarr_cache "$1" --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_budget 500
+    works "$2" --mca coll_nicbarr_cache "$1" --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_budget 500 \
+        --mca coll_nicbarr_tune_watch 0
 }
 check "a cache is written" with_cache "$cache" 3
 check "after measuring" said "(measured"
@@ -131,6 +132,23 @@ check "goes by what there is" said "(cache)"
 check "another one can be the best" rewrite_cache "$cache" "$cache.edited" 0.99 pairwise
 check "a cache that says so" with_cache "$cache.edited" 3
 check "is gone by" said "pairwise (cache)"
+
+# What comes from a cache is challenged in the program's own barriers: whoever wins, they are barriers.
+watched() { # CHOICE PROCESSES ARGUMENT...
+    rewrite_cache "$cache" "$cache.watched" 0.99 "$1"
+    job "$2" --mca coll_nicbarr_cache "$cache.watched" --mca coll_nicbarr_report "$report" "${@:3}" &&
+        said "^ok"
+}
+for choice in pairwise counter:1 flags:4 openmpi; do
+    check "$choice is challenged" watched $choice 3 "$programs/watched" --least 1
+    grep '^ok' "$scratch/out"
+    check "which is reported" grep -q '"duels": ' "$report"
+    check "and can be read" bash -c "'$builddir/tools/nicbarr' report '$report' | grep 'watched .* duel'"
+done
+check "so it is where processes come late" watched pairwise 3 "$programs/watched" --least 1 --late
+check "but not unwatched" watched pairwise 3 --mca coll_nicbarr_tune_watch 0 "$programs/watched" --most 0
+check "nor where nothing may be measured" watched pairwise 3 --mca coll_nicbarr_tune_budget 0 \
+    "$programs/watched" --most 0
 
 # Several files: all are read, the first that can be written is.
 check "a shipped cache" with_cache "$scratch/own.json,$cache.edited" 3

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tuning, from the first portion of its contest (coll_nicbarr/contest.c) to the last, on simulated
- * machines that make it hard. Nothing here depends on the machine that tests: each seed is one
- * course of events.
+ * Tuning, from the first portion of its contest (coll_nicbarr/contest.c) to the last, and watching
+ * (coll_nicbarr/duel.c), on simulated machines that make it hard. Nothing here depends on the
+ * machine that tests: each seed is one course of events.
  *
  * A machine says what a turn costs each rank: what the candidate really costs, times noise, and
  * what disturbs it. All ranks set off together, so the machine's clock goes on by the slowest one's
@@ -27,6 +27,7 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/contest.h"
+#include "coll_nicbarr/duel.h"
 #include "tests/unit/crew.h"
 
 enum { RANKS = 4, MOST_EVENTS = 20000, SEEDS = 200 };
@@ -47,6 +48,7 @@ struct machine {
     double load_us;                 /* mean time that a load lasts, and stays away; 0: none */
     bool loaded;
     double load_changes_us;
+    double skew_us; /* how late ranks come to a program's barrier, in the mean */
 };
 
 static double uniform(uint64_t *random) /* above 0, below 1 */
@@ -119,6 +121,12 @@ static void close_ones(struct machine *machine)
     }
     machine->costs[one] = best_us;
     machine->costs[other] = best_us * (1 + 0.02 * uniform(&machine->random));
+}
+
+/* To a program's barriers, at times as long as a barrier and longer. */
+static void skewed(struct machine *machine)
+{
+    machine->skew_us = 50;
 }
 
 /* What a turn takes from now on, a repetition, as each rank sees it. */
@@ -279,7 +287,8 @@ static void portion(struct machine *machine, struct nicbarr_contest contests[RAN
     outcome->spent_us += machine->clock_us - start_us;
 }
 
-static struct outcome tune(struct machine *machine)
+/* All portions. Returns the candidate that was chosen. */
+static int tune(struct machine *machine, struct outcome *result)
 {
     static struct nicbarr_contest contests[RANKS];
     struct outcome outcome = {0};
@@ -295,7 +304,137 @@ static struct outcome tune(struct machine *machine)
     }
     outcome.regret = regret_of(machine, contests[0].chosen);
     outcome.provisional = contests[0].provisional;
-    return outcome;
+    *result = outcome;
+    return contests[0].chosen;
+}
+
+/* ---- watching ---- */
+
+/* A program's barrier: when each rank comes and leaves, by a clock of its own. */
+static void barrier_of_all(struct machine *machine, int candidate, double come_us[RANKS],
+                           double left_us[RANKS], const double clocks_us[RANKS])
+{
+    double us[RANKS], last_us = 0, end_us = 0;
+    for (int r = 0; r < RANKS; ++r) {
+        come_us[r] = machine->clock_us +
+                     (machine->skew_us > 0 ? exponential(&machine->random, machine->skew_us) : 0);
+        last_us = fmax(last_us, come_us[r]);
+    }
+    turn_of_all(machine, candidate, 1, us);
+    for (int r = 0; r < RANKS; ++r) {
+        left_us[r] = last_us + us[r] + clocks_us[r];
+        come_us[r] += clocks_us[r];
+        end_us = fmax(end_us, last_us + us[r]);
+    }
+    machine->clock_us = end_us;
+}
+
+/* Ranks agree, and all of them go on alike. */
+static void end_round_of_all(struct machine *machine, struct nicbarr_duel duels[RANKS])
+{
+    double agreed[NICBARR_DUEL_VALUES], values[NICBARR_DUEL_VALUES];
+    const int count = nicbarr_duel_values(&duels[0], agreed);
+    assert_in_range(count, 1, NICBARR_DUEL_VALUES);
+    for (int r = 1; r < RANKS; ++r) {
+        assert_int_equal(nicbarr_duel_values(&duels[r], values), count);
+        for (int v = 0; v < count; ++v) {
+            agreed[v] = fmax(agreed[v], values[v]);
+        }
+    }
+    for (int r = 0; r < RANKS; ++r) {
+        nicbarr_duel_agreed(&duels[r], agreed);
+        memset(duels[r].sample, 0, sizeof(duels[r].sample)); /* each rank's own */
+        assert_memory_equal(&duels[r], &duels[0], sizeof(duels[0]));
+    }
+    agreement_of_all(machine);
+}
+
+/* One duel. Returns the candidate that has won; `*barriers` grows by those that it took,
+ * `*extra_us` by what they cost more than the chosen one's would have, on a machine without
+ * troubles. */
+static int duel_of_all(struct machine *machine, const int *candidates, int count, bool shared_clock,
+                       const double clocks_us[RANKS], long *barriers, double *extra_us)
+{
+    static struct nicbarr_duel duels[RANKS];
+    double come_us[RANKS], left_us[RANKS];
+    for (int r = 0; r < RANKS; ++r) {
+        nicbarr_duel_begin(&duels[r], count, shared_clock);
+    }
+    while (!duels[0].over) {
+        const int next = nicbarr_duel_next(&duels[0]);
+        int ends = 0;
+        const int played = NICBARR_DUEL_APART == next ? 0 : candidates[next];
+        barrier_of_all(machine, played, come_us, left_us, clocks_us);
+        ++*barriers;
+        *extra_us += machine->costs[played] - machine->costs[candidates[0]];
+        for (int r = 0; r < RANKS; ++r) {
+            assert_int_equal(nicbarr_duel_next(&duels[r]), next);
+            ends += nicbarr_duel_note(&duels[r], come_us[r], left_us[r]);
+        }
+        assert_true(0 == ends || RANKS == ends);
+        if (0 != ends) {
+            const double start_us = machine->clock_us;
+            end_round_of_all(machine, duels);
+            *extra_us += machine->clock_us - start_us;
+        }
+    }
+    assert_in_range(duels[0].winner, 0, count - 1);
+    assert_false(duels[0].out[duels[0].winner]);
+    return candidates[duels[0].winner];
+}
+
+struct watch {
+    int chosen;
+    bool measured;  /* on this communicator */
+    uint32_t pause; /* barriers until the next duel */
+    int next;       /* to be challenged */
+    bool shared_clock;
+    double clocks_us[RANKS];
+    long barriers, duels, switches; /* so far */
+    double extra_us;                /* that duels have cost */
+};
+
+static struct watch begin_watch(struct machine *machine, int chosen, bool measured)
+{
+    struct watch watch = {.chosen = chosen, .measured = measured};
+    watch.pause = measured ? NICBARR_PAUSE_MEASURED : NICBARR_PAUSE_UNKNOWN;
+    watch.shared_clock = crew_below(&machine->random, 2);
+    for (int r = 0; r < RANKS && !watch.shared_clock; ++r) {
+        watch.clocks_us[r] = 1e9 * uniform(&machine->random);
+    }
+    return watch;
+}
+
+/* Barriers until the next duel, then that one, as coll_nicbarr/watch.c has it. */
+static void watch_on(struct machine *machine, struct watch *watch)
+{
+    int candidates[NICBARR_DUELISTS], count = 0;
+    candidates[count++] = watch->chosen;
+    if (0 != watch->chosen) {
+        candidates[count++] = 0;
+    }
+    for (int c = 1; c < machine->count && count < NICBARR_DUELISTS; ++c) {
+        const int next = 1 + watch->next++ % (machine->count - 1);
+        if (next != watch->chosen) {
+            candidates[count++] = next;
+        }
+    }
+    machine->clock_us += watch->pause * machine->costs[watch->chosen];
+    watch->barriers += watch->pause;
+    const int winner = duel_of_all(machine, candidates, count, watch->shared_clock,
+                                   watch->clocks_us, &watch->barriers, &watch->extra_us);
+    const bool lost = winner != watch->chosen;
+    ++watch->duels;
+    watch->switches += lost;
+    watch->chosen = winner;
+    watch->pause = lost ? NICBARR_PAUSE_UNKNOWN
+                        : nicbarr_duel_pause(watch->pause, watch->next >= machine->count - 1);
+    if (lost && !watch->measured) {
+        struct outcome outcome;
+        watch->chosen = tune(machine, &outcome);
+        watch->measured = true;
+        watch->pause = NICBARR_PAUSE_MEASURED;
+    }
 }
 
 /* ---- the tests ---- */
@@ -326,7 +465,8 @@ static void tune_all(const char *name, void (*trouble)(struct machine *))
         struct machine machine;
         make_machine(&machine, crew_random(&seed));
         trouble(&machine);
-        const struct outcome outcome = tune(&machine);
+        struct outcome outcome;
+        (void)tune(&machine, &outcome);
         regrets[s] = outcome.regret;
         bad += outcome.regret > 0.05;
         first_bad += outcome.first_regret > 0.05;
@@ -345,23 +485,158 @@ static void tune_all(const char *name, void (*trouble)(struct machine *))
     free(regrets);
 }
 
+static const struct {
+    const char *name;
+    void (*trouble)(struct machine *);
+} of[] = {
+    {"heavy tails", heavy_tails},
+    {"twice as slow every other second", changing_speed},
+    {"twice as slow every other 5 ms", changing_speed_fast},
+    {"one slow rank", slow_rank},
+    {"a load that comes and goes", load},
+    {"two within 2 %", close_ones},
+    {"ranks that come late", skewed},
+};
+
+enum { MACHINES = sizeof(of) / sizeof(of[0]) };
+
 static void machines(void **state)
 {
     (void)state;
-    static const struct {
-        const char *name;
-        void (*trouble)(struct machine *);
-    } of[] = {
-        {"heavy tails", heavy_tails},
-        {"twice as slow every other second", changing_speed},
-        {"twice as slow every other 5 ms", changing_speed_fast},
-        {"one slow rank", slow_rank},
-        {"a load that comes and goes", load},
-        {"two within 2 %", close_ones},
-    };
-    for (size_t m = 0; m < sizeof(of) / sizeof(of[0]); ++m) {
+    for (size_t m = 0; m < MACHINES; ++m) {
         tune_all(of[m].name, of[m].trouble);
     }
+}
+
+/* Which one costs at least 30 % more than the best; -1: none does. */
+static int find_bad(struct machine *machine)
+{
+    const int first = (int)crew_below(&machine->random, (uint32_t)machine->count);
+    for (int c = 0; c < machine->count; ++c) {
+        const int candidate = (first + c) % machine->count;
+        if (regret_of(machine, candidate) > 0.3) {
+            return candidate;
+        }
+    }
+    return -1;
+}
+
+/* A choice that an earlier job has made in a bad minute is given up within 2,000 barriers, and
+ * measured anew. Where a machine changes its speed as fast as duelists take turns, a duel more may
+ * be needed. */
+static void recovers(const char *name, void (*trouble)(struct machine *))
+{
+    const int count = (int)setting("NICBARR_SEEDS", SEEDS);
+    uint64_t seed = setting("NICBARR_FIRST_SEED", 1);
+    int poisoned = 0, late = 0;
+    double sum = 0;
+    for (int s = 0; s < count; ++s) {
+        struct machine machine;
+        make_machine(&machine, crew_random(&seed));
+        trouble(&machine);
+        const int bad = find_bad(&machine);
+        if (bad < 0) {
+            continue;
+        }
+        struct watch watch = begin_watch(&machine, bad, false);
+        while (regret_of(&machine, watch.chosen) > 0.05 && watch.barriers < 100000) {
+            watch_on(&machine, &watch);
+        }
+        ++poisoned;
+        late += watch.barriers > 2000;
+        sum += (double)watch.barriers;
+    }
+    print_message("%s: a bad choice is given up after %.0f barriers; after more than 2,000: %d of "
+                  "%d\n",
+                  name, sum / poisoned, late, poisoned);
+    assert_true(late <= 1 + poisoned / (changing_speed_fast == trouble ? 10 : 50));
+}
+
+static void given_up_if_bad(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < MACHINES; ++m) {
+        recovers(of[m].name, of[m].trouble);
+    }
+}
+
+/* The best one stays, or gives way to one that is hardly worse. What watching costs is a small part
+ * of the barriers' time. */
+static void stays(const char *name, void (*trouble)(struct machine *), bool measured, long barriers,
+                  double most_cost)
+{
+    const int count = (int)setting("NICBARR_SEEDS", SEEDS);
+    uint64_t seed = setting("NICBARR_FIRST_SEED", 1);
+    long switches = 0, bad = 0, duels = 0;
+    double cost = 0, most = 0;
+    for (int s = 0; s < count; ++s) {
+        struct machine machine;
+        make_machine(&machine, crew_random(&seed));
+        trouble(&machine);
+        int best = 0;
+        for (int c = 1; c < machine.count; ++c) {
+            best = machine.costs[c] < machine.costs[best] ? c : best;
+        }
+        struct watch watch = begin_watch(&machine, best, measured);
+        while (watch.barriers < barriers) {
+            watch_on(&machine, &watch);
+        }
+        const double share = watch.extra_us / (machine.costs[best] * (double)watch.barriers);
+        cost += share / count;
+        most = fmax(most, share);
+        switches += watch.switches;
+        duels += watch.duels;
+        bad += regret_of(&machine, watch.chosen) > 0.05;
+    }
+    print_message("%s, %s: the best one was given up in %ld of %ld duels, for one more than 5 %% "
+                  "worse in %ld of %d jobs; watching took %.2f %% (%.2f %% at most)\n",
+                  name, measured ? "measured" : "cached", switches, duels, bad, count, 100 * cost,
+                  100 * most);
+    assert_true(bad <= 1 + count / 100);
+    assert_true(cost < most_cost);
+}
+
+/* Where a choice comes from the cache, all others challenge it soon, which takes some 300 barriers'
+ * time, and more where ranks come late: then the hopeless are not so easily told. */
+static void stays_if_good(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < MACHINES; ++m) {
+        stays(of[m].name, of[m].trouble, true, 500000, 0.01);
+        stays(of[m].name, of[m].trouble, false, 20000, 0.1);
+    }
+}
+
+/* The machine becomes another one in the middle of a job. */
+static void follows_the_machine(void **state)
+{
+    (void)state;
+    const int count = (int)setting("NICBARR_SEEDS", SEEDS);
+    uint64_t seed = setting("NICBARR_FIRST_SEED", 1);
+    int late = 0, changed = 0;
+    double sum = 0;
+    for (int s = 0; s < count; ++s) {
+        struct machine machine, other;
+        make_machine(&machine, crew_random(&seed));
+        make_machine(&other, crew_random(&seed));
+        const int bad = find_bad(&other);
+        if (bad < 0) {
+            continue;
+        }
+        other.clock_us = machine.clock_us;
+        struct watch watch = begin_watch(&other, bad, true);
+        watch.pause = NICBARR_PAUSE_MOST; /* it was watched for long */
+        while (regret_of(&other, watch.chosen) > 0.05 && watch.barriers < 4 * NICBARR_PAUSE_MOST) {
+            watch_on(&other, &watch);
+        }
+        ++changed;
+        late += watch.barriers > NICBARR_PAUSE_MOST + 10000;
+        sum += (double)watch.barriers;
+    }
+    print_message("a machine that changes: noticed and followed after %.0f barriers (a duel each "
+                  "%d); more than 10,000 after that duel: %d of %d\n",
+                  sum / changed, NICBARR_PAUSE_MOST, late, changed);
+    assert_true(late <= 1 + changed / 25);
 }
 
 int main(void)
@@ -369,6 +644,9 @@ int main(void)
     crew_watchdog();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(machines),
+        cmocka_unit_test(given_up_if_bad),
+        cmocka_unit_test(stays_if_good),
+        cmocka_unit_test(follows_the_machine),
     };
     return cmocka_run_group_tests_name("tuning_sim", tests, NULL, NULL);
 }

@@ -61,6 +61,19 @@ report "$here/every_source.json"
 grep -q @kernel out
 verdict $((1 - $?)) "without such a one the kernel is not spoken of"
 
+duels='"duels": 3, "switches": 1, "duelists": [{"algorithm": "tree:3", "median_us": 2.5}, '
+duels="$duels"'{"algorithm": "openmpi", "median_us": 0}, {"algorithm": "flags:4", "median_us": 12.25}]'
+changed "s/\"choice\": \"tree:3\"/&, $duels/; s/\"parameter\"/\"duel\"/" >duels.json
+report duels.json
+works "a choice that was challenged" 'tree:3, the winner of a duel in this communicator' \
+    '^    watched +3 duels with others, 1 of them lost; in the last one tree:3 2\.50 us, flags:4' \
+    '12\.2 us; 1 clearly slower$'
+for change in 's/"switches": 1/"x": 1/' 's/"duels": 3/"duels": 0/' 's/"duelists": \[/&3, /' \
+    's/"duelists": \[.*\]/"duelists": 3/' 's/12.25/-1/' 's/12.25}/2, "algorithm": "9"}/'; do
+    sed "$change" duels.json >bad.json
+    refuses_bad "duels after $change" 'communicators\[3\]\.(switches|duels|duelists)'
+done
+
 report "$here/bound.json"
 works "a report of bound processes" '4 processes on 2 processors, oversubscribed, bound to 2 sets'
 report "$here/across.json"

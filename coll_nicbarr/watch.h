@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Watching a choice: see watch.c. Called within MPI_Barrier, by all members.
+ */
+#ifndef NICBARR_WATCH_H
+#define NICBARR_WATCH_H
+
+#include "coll_nicbarr/coll_nicbarr.h"
+
+/* Are choices that come from there watched? The same on all processes. */
+bool nicbarr_watched(enum nicbarr_source source);
+
+/* Is the choice, which is about to be installed, to be watched? Then barriers until the first duel
+ * are counted from now on. Local, and the same on all members. */
+bool nicbarr_watch_begin(mca_coll_nicbarr_module_t *module);
+
+/* It is time for a duel: have its contestants, then play this barrier. Collective over `comm`; Open
+ * MPI's error. */
+int nicbarr_watch_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
+/* A barrier of a duel. Likewise. */
+int nicbarr_watch_play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
+/* The communicator ends: leave what a duel has. Local. */
+void nicbarr_watch_end(mca_coll_nicbarr_module_t *module);
+
+/* Duels and switches of this process's communicators so far; any thread. */
+struct nicbarr_watch_counters {
+    unsigned long long duels, switches;
+};
+struct nicbarr_watch_counters nicbarr_watch_count(void);
+
+#endif
