@@ -133,22 +133,24 @@ component_tests = \
     tests/component/double.sh \
     tests/component/spawn.sh \
     tests/component/overdue.sh \
+    tests/component/programs.sh \
+    tests/component/btl.sh \
+    tests/component/myrd_kernel.sh \
+    tests/component/kernel.sh
+## What lies below Open MPI: NICs, daemons, tools. It is the same whatever release runs above it.
+below_tests = \
     tests/component/lossy.sh \
     tests/component/strangers.sh \
     tests/component/network.sh \
-    tests/component/programs.sh \
     tests/component/experiments.sh \
     tests/component/bench.sh \
-    tests/component/btl.sh \
     tests/component/myrd.sh \
-    tests/component/myrd_kernel.sh \
     tests/component/units.sh \
-    tests/component/kernel.sh \
     tests/component/neighbour.sh
 ## One that takes a virtual machine, and mpirun of Open MPI 4.1.
 machine_tests = tests/component/verbs.sh
-TESTS += $(component_tests) $(machine_tests)
-EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(machine_tests) tests/component/common.sh tests/debian13.sh \
+TESTS += $(component_tests) $(below_tests) $(machine_tests)
+EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(machine_tests) tests/component/common.sh tests/debian13.sh \
     tests/component/verbs_common.sh tests/component/verbs_kernels.sh tests/component/verbs_many.sh \
     tests/component/hosts_common.sh tests/component/playing_common.sh \
     tests/component/inside.sh tests/component/programs_common.sh \
