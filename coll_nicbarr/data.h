@@ -183,8 +183,8 @@ struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *mo
                                                    size_t bytes);
 /* One more of the kind that a class goes by, for a persistent collective of so many bytes (0: none
  * that could be carried) alone. The class is decided now, unless that was done. Not joined, on all
- * members: Open MPI's own or a rooted one (rooted.h) is faster, or somebody has no room for it.
- * Collective; Open MPI's error. */
+ * members: Open MPI's own is faster, or somebody has no room for it. Collective; Open MPI's error.
+ */
 int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, size_t bytes,
                              struct nicbarr_carrier *own);

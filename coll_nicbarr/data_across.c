@@ -79,26 +79,50 @@ static int join_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
     return nicbarr_across_join_one(module, comm, &joining);
 }
 
-int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                             enum nicbarr_collective collective, size_t bytes,
-                             struct nicbarr_carrier *own)
+/* Have a carrier like this one. What has no group here has none on any member. */
+static int open_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                     const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
 {
     struct myr_nic_group group = {.player = NULL};
-    *own = (struct nicbarr_carrier){.group = group};
-    if (!nicbarr_data_ours_at_once(module, comm, collective, bytes)) {
-        return OMPI_SUCCESS;
-    }
-    const struct nicbarr_carrier *like =
-        nicbarr_data_carrier(module, collective, nicbarr_size_class(bytes));
-    if (NULL != like->back) { /* it takes two groups */
-        return OMPI_SUCCESS;
-    }
     const int rc = join_like(module, comm, like, &group);
     if (OMPI_SUCCESS != rc || !myr_nic_group_joined(&group)) {
         return rc;
     }
     return nicbarr_carrier_open(own, &group, like->choice, like->order) ? OMPI_SUCCESS
                                                                         : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+/* The same of the one that its results come back by, if it is rooted; or it is closed. */
+static int open_back_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
+{
+    if (NULL == like->back || !myr_nic_group_joined(&own->group)) {
+        return OMPI_SUCCESS;
+    }
+    struct nicbarr_carrier *back = calloc(1, sizeof(*back));
+    const int rc =
+        NULL == back ? OMPI_ERR_OUT_OF_RESOURCE : open_like(module, comm, like->back, back);
+    if (OMPI_SUCCESS == rc && myr_nic_group_joined(&back->group)) {
+        nicbarr_rooted_put_together(own, back, like->combiner);
+    } else {
+        free(back);
+        nicbarr_carrier_close(own);
+    }
+    return rc;
+}
+
+int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             enum nicbarr_collective collective, size_t bytes,
+                             struct nicbarr_carrier *own)
+{
+    *own = (struct nicbarr_carrier){.stack = NULL};
+    if (!nicbarr_data_ours_at_once(module, comm, collective, bytes)) {
+        return OMPI_SUCCESS;
+    }
+    const struct nicbarr_carrier *like =
+        nicbarr_data_carrier(module, collective, nicbarr_size_class(bytes));
+    const int rc = open_like(module, comm, like, own);
+    return OMPI_SUCCESS == rc ? open_back_like(module, comm, like, own) : rc;
 }
 
 const struct nicbarr_carrier *nicbarr_carrier_with(const mca_coll_nicbarr_module_t *module,
