@@ -98,6 +98,13 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
 /* Begin it. It is handed to the progress engine unless that was all. */
 void nicbarr_request_start(nicbarr_request_t *request);
 
+/* Give it to the program: fill in what it is to do, and begin it, unless it is persistent.
+ * `fill_in` returns Open MPI's error, as this does; then there is no request. NULL: it was out of
+ * memory. */
+int nicbarr_request_hand_out(nicbarr_request_t *request,
+                             int (*fill_in)(nicbarr_request_t *request, const void *what),
+                             const void *what, ompi_request_t **handle);
+
 opal_mutex_t *nicbarr_requests_lock(void);
 
 int nicbarr_requests_open(void);
