@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/report.h"
 
@@ -33,6 +34,14 @@ const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_wa
         return "openmpi";
     }
     return nicbarr_data_by_ring(collective) ? "ring" : "exchange";
+}
+
+uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,
+                               enum nicbarr_collective collective, uint32_t size_class)
+{
+    const uint32_t what[] = {(uint32_t)collective, size_class, module->across};
+    const uint64_t digest = nicbarr_digest(nicbarr_shape_key(&module->shape), what, sizeof(what));
+    return digest | UINT64_C(1) << 63; /* as that of a shape */
 }
 
 bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes)

@@ -141,6 +141,10 @@ const char *nicbarr_class_name(enum nicbarr_collective collective, uint32_t size
 /* How it is done: "exchange", "ring" or "openmpi", as parameters and the report have it. */
 const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_way way);
 
+/* The note by which a job remembers what is best for a class, in communicators of this shape. */
+uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,
+                               enum nicbarr_collective collective, uint32_t size_class);
+
 /* ---- data_tune.c ---- */
 
 /* Measure nicbarr's against Open MPI's own with payloads of this class, or adopt what was measured

@@ -16,7 +16,6 @@
 #include "coll_nicbarr/cache.h"
 #include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/contest.h"
-#include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/entrants.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/module.h"
@@ -394,22 +393,16 @@ static void list_candidates(struct tuner *t)
 
 /* ---- what is remembered ---- */
 
-static uint64_t note_key(const struct nicbarr_shape *shape, enum nicbarr_collective collective,
-                         uint32_t size_class)
-{
-    const uint32_t what[] = {(uint32_t)collective, size_class, 1};
-    return nicbarr_digest(nicbarr_shape_key(shape), what, sizeof(what)) | UINT64_C(1) << 63;
-}
-
 /* What rank 0 knows of a class; 0: nothing. */
-static uint64_t recall(const struct nicbarr_shape *shape, enum nicbarr_collective collective,
+static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                        uint32_t size_class)
 {
     char text[NICBARR_CLASS_TEXT];
+    const struct nicbarr_shape *shape = &module->shape;
     struct nicbarr_choice choice;
     bool sure;
-    const uint64_t note =
-        myr_note_get(mca_coll_nicbarr_component.segment, note_key(shape, collective, size_class));
+    const uint64_t note = myr_note_get(mca_coll_nicbarr_component.segment,
+                                       nicbarr_data_note_key(module, collective, size_class));
     if (0 != note) {
         return note;
     }
@@ -425,7 +418,8 @@ static void remember(const struct tuner *t, enum nicbarr_collective collective, 
     char text[NICBARR_CLASS_TEXT];
     const struct nicbarr_shape *shape = &t->module->shape;
     const struct nicbarr_choice choice = t->entrants.choice[t->contest.chosen];
-    (void)myr_note_set(mca_coll_nicbarr_component.segment, note_key(shape, collective, size_class),
+    (void)myr_note_set(mca_coll_nicbarr_component.segment,
+                       nicbarr_data_note_key(t->module, collective, size_class),
                        nicbarr_pack(choice, NICBARR_FROM_JOB));
     nicbarr_cache_add(shape, nicbarr_class_name(collective, size_class, text), t->entrants.choice,
                       &t->contest);
@@ -435,7 +429,7 @@ static void remember(const struct tuner *t, enum nicbarr_collective collective, 
 static int ask_root(const struct tuner *t, enum nicbarr_collective collective, uint32_t size_class,
                     uint64_t *known)
 {
-    *known = 0 == ompi_comm_rank(t->comm) ? recall(&t->module->shape, collective, size_class) : 0;
+    *known = 0 == ompi_comm_rank(t->comm) ? recall(t->module, collective, size_class) : 0;
     return t->comm->c_coll->coll_bcast(known, 1, MPI_UINT64_T, 0, t->comm,
                                        t->comm->c_coll->coll_bcast_module);
 }

@@ -13,7 +13,6 @@
 
 #include "coll_nicbarr/cache.h"
 #include "coll_nicbarr/contest.h"
-#include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/report.h"
 #include "coll_nicbarr/together.h"
 
@@ -97,13 +96,6 @@ static void name_ways(const struct tuner *t, const char *names[CONTESTANTS])
     names[OURS] = nicbarr_way_name(t->collective, NICBARR_WAY_OURS);
 }
 
-static uint64_t note_key(const struct nicbarr_shape *shape, enum nicbarr_collective collective,
-                         uint32_t size_class)
-{
-    const uint32_t what[] = {(uint32_t)collective, size_class};
-    return nicbarr_digest(nicbarr_shape_key(shape), what, sizeof(what)) | UINT64_C(1) << 63;
-}
-
 /* What rank 0 knows of a class, from this job or, if that is sure, from earlier ones; 0: nothing.
  */
 static uint64_t recall(const struct tuner *t, uint64_t key, uint32_t size_class,
@@ -163,7 +155,7 @@ static int run(struct tuner *t, enum nicbarr_way *way, uint32_t size_class)
     const struct nicbarr_race race = {t->module, t->comm, call, t};
     const double budget_us = mca_coll_nicbarr_component.parameters.tune_budget * 1e3 /
                              nicbarr_data_classes(t->collective, false);
-    const uint64_t key = note_key(&t->module->shape, t->collective, size_class);
+    const uint64_t key = nicbarr_data_note_key(t->module, t->collective, size_class);
     enum nicbarr_source source = NICBARR_FROM_JOB;
     uint64_t known = 0;
     int rc = ask_root(t, key, size_class, &known, &source);
