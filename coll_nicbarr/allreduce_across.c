@@ -242,8 +242,7 @@ static void begin_again(nicbarr_request_t *request)
     begin(request);
 }
 
-static const struct nicbarr_operation across_again = {begin_again, test, remind,
-                                                      nicbarr_persistent_drop};
+static const struct nicbarr_operation across_again = {begin_again, test, remind, NULL};
 
 int nicbarr_allreduce_init_across(const void *from, void *to, int count, ompi_datatype_t *type,
                                   ompi_op_t *op, ompi_communicator_t *comm, MPI_Info info,

@@ -281,14 +281,6 @@ int nicbarr_ibcast_across(void *buffer, int count, ompi_datatype_t *type, int ro
 
 /* ---- MPI_Bcast_init ---- */
 
-static void drop_again(nicbarr_request_t *request)
-{
-    drop(request);
-    nicbarr_persistent_drop(request);
-}
-
-static const struct nicbarr_operation across_again = {begin_request, test, remind, drop_again};
-
 int nicbarr_bcast_init_across(void *buffer, int count, ompi_datatype_t *type, int root,
                               ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
                               mca_coll_base_module_t *base)
@@ -304,7 +296,7 @@ int nicbarr_bcast_init_across(void *buffer, int count, ompi_datatype_t *type, in
         return module->bcast_init.function(buffer, count, type, root, comm, info, handle,
                                            module->bcast_init.module);
     }
-    nicbarr_request_t *request = nicbarr_persistent_new(&across_again, module, comm, &what);
+    nicbarr_request_t *request = nicbarr_persistent_new(&across, module, comm, &what);
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }

@@ -162,14 +162,6 @@ static void drop(nicbarr_request_t *request)
 
 static const struct nicbarr_operation gathering = {begin, test, NULL, drop};
 
-static void drop_again(nicbarr_request_t *request)
-{
-    drop(request);
-    nicbarr_persistent_drop(request);
-}
-
-static const struct nicbarr_operation gathering_again = {begin, test, NULL, drop_again};
-
 /* What a process was given. */
 struct given {
     struct nicbarr_side own, all; /* as a request has them */
@@ -222,7 +214,7 @@ static int make(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
         !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
         return OMPI_SUCCESS;
     }
-    return nicbarr_request_hand_out(nicbarr_persistent_new(&gathering_again, module, comm, &what),
+    return nicbarr_request_hand_out(nicbarr_persistent_new(&gathering, module, comm, &what),
                                     fill_in, given, handle);
 }
 

@@ -94,14 +94,6 @@ static void drop(nicbarr_request_t *request)
 
 static const struct nicbarr_operation streamed = {begin, test, NULL, drop};
 
-static void drop_again(nicbarr_request_t *request)
-{
-    drop(request);
-    nicbarr_persistent_drop(request);
-}
-
-static const struct nicbarr_operation streamed_again = {begin, test, NULL, drop_again};
-
 /* What it is to do. Where its type has gaps, bytes go by way of memory without. */
 static int fill_in(nicbarr_request_t *request, const void *given)
 {
@@ -136,6 +128,6 @@ int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         nicbarr_streamer_leave(&own.streamer);
         return OMPI_SUCCESS;
     }
-    return nicbarr_request_hand_out(nicbarr_persistent_new(&streamed_again, module, comm, &own),
-                                    fill_in, what, handle);
+    return nicbarr_request_hand_out(nicbarr_persistent_new(&streamed, module, comm, &own), fill_in,
+                                    what, handle);
 }
