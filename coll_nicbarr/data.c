@@ -285,7 +285,10 @@ static void decide_one_pending(mca_coll_nicbarr_module_t *module, ompi_communica
 void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (!module->tuning && 0 != (module->pending & NICBARR_PENDING_BARRIER)) {
-        (void)comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
+        /* (One that is set up, or provisional, has nothing to do here, and would come back.) */
+        if (NULL == module->tuner && !myr_nic_group_joined(&module->split)) {
+            (void)comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
+        }
         module->pending &= ~NICBARR_PENDING_BARRIER;
     }
     for (uint32_t c = 0; !module->tuning && 0 != module->pending && c < NICBARR_ACROSS_CLASSES;

@@ -97,7 +97,7 @@ check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll
 for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
     check "of $call, which is said" said "$call up to .*, 3 processes on 3 nodes: .* (measured, "
 done
-check "a small budget" on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 0 \
+check "a small budget" on_hosts 3 2 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 0 \
     --mca coll_nicbarr_tune_budget 1 "$programs/short_job" --allreduces 3000
 check "goes on until the class is decided" said_before "MPI_Allreduce up to 32 bytes on MPI_COMM_WORLD, .*measured, " \
     "MPI_Barrier on MPI_COMM_WORLD"
