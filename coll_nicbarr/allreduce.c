@@ -193,8 +193,7 @@ static void begin_again(nicbarr_request_t *request)
     begin(request);
 }
 
-static const struct nicbarr_operation reduce_again = {begin_again, test, NULL,
-                                                      nicbarr_persistent_drop};
+static const struct nicbarr_operation reduce_again = {begin_again, test, NULL, NULL};
 
 /* (Packing has no way to fail here that MPI would not have found out before.) */
 static void begin_users_again(nicbarr_request_t *request)
@@ -203,14 +202,8 @@ static void begin_users_again(nicbarr_request_t *request)
     begin_users(request);
 }
 
-static void drop_users_again(nicbarr_request_t *request)
-{
-    drop_users(request);
-    nicbarr_persistent_drop(request);
-}
-
 static const struct nicbarr_operation reduce_by_users_again = {begin_users_again, test_users, NULL,
-                                                               drop_users_again};
+                                                               drop_users};
 
 /* `what` has an exchange. */
 static int make_persistent(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -151,13 +151,11 @@ static void begin(nicbarr_request_t *request)
     nicbarr_carrier_begin(carrier, given, given->from, given->to, (int)given->left, given->type,
                           given->op, NULL);
     request->of.across.returning = (struct nicbarr_returning){.begun = false};
-    request->of.across.looked = false;
     atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
 }
 
-static void end(nicbarr_request_t *request, int rc)
+static void end(nicbarr_request_t *request)
 {
-    request->super.req_status.MPI_ERROR = rc;
     atomic_fetch_sub_explicit(&request->of.across.carrier->outstanding, 1, memory_order_release);
 }
 
@@ -183,45 +181,30 @@ static bool test(nicbarr_request_t *request)
 {
     const struct myr_nic_group *group = group_of(request);
     const bool complete = go_on(request);
-    if (request->of.across.looked && (complete || group != group_of(request))) {
-        nicbarr_overdue_end(request->super.req_mpi_object.comm, group, &request->of.across.wait);
-        request->of.across.looked = false;
+    if (request->reminded && (complete || group != group_of(request))) {
+        nicbarr_request_came(request, group);
     }
     if (!complete) {
         return false;
     }
-    end(request, request->of.across.carried.rc);
+    request->super.req_status.MPI_ERROR = request->of.across.carried.rc;
+    end(request);
     return true;
 }
 
-/* As MPI_Ibarrier's. */
 static bool remind(nicbarr_request_t *request, bool look)
 {
     const struct nicbarr_returning *returning = &request->of.across.returning;
-    struct myr_nic_group *group = group_of(request);
-    const bool block = returning->begun && returning->handed.sent;
-    int rc = OMPI_SUCCESS;
-    if (block) {
-        myr_nic_bcast_remind(group);
-    } else {
-        myr_nic_group_remind(group);
+    const struct nicbarr_wait wait = {
+        .epoch = request->of.across.carried.epoch,
+        .nic = request->of.across.carrier->choice.nic,
+        .block = returning->begun && returning->handed.sent,
+    };
+    if (!nicbarr_request_remind(request, group_of(request), wait, look)) {
+        return false;
     }
-    if (!request->of.across.looked) {
-        request->of.across.looked = true;
-        request->of.across.wait =
-            (struct nicbarr_wait){.began_ms = nicbarr_now_ms(),
-                                  .epoch = request->of.across.carried.epoch,
-                                  .nic = request->of.across.carrier->choice.nic};
-    }
-    request->of.across.wait.block = block;
-    if (look || myr_nic_group_over(group)) {
-        rc = nicbarr_overdue_look(request->module, request->super.req_mpi_object.comm, group,
-                                  &request->of.across.wait);
-    }
-    if (OMPI_SUCCESS != rc) {
-        end(request, rc);
-    }
-    return OMPI_SUCCESS != rc;
+    end(request);
+    return true;
 }
 
 static const struct nicbarr_operation across = {begin, test, remind, NULL};
@@ -259,8 +242,7 @@ static void begin_again(nicbarr_request_t *request)
     begin(request);
 }
 
-static const struct nicbarr_operation across_again = {begin_again, test, remind,
-                                                      nicbarr_persistent_drop};
+static const struct nicbarr_operation across_again = {begin_again, test, remind, NULL};
 
 int nicbarr_allreduce_init_across(const void *from, void *to, int count, ompi_datatype_t *type,
                                   ompi_op_t *op, ompi_communicator_t *comm, MPI_Info info,

@@ -184,13 +184,11 @@ static void begin_request(nicbarr_request_t *request)
     if (handed->root && NULL != packed) { /* (whatever happens: the others wait) */
         handed->rc = nicbarr_to_bytes(buffer, count, type, packed, bytes);
     }
-    request->of.bcast.looked = false;
     atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
 }
 
-static void end(nicbarr_request_t *request, int rc)
+static void end(nicbarr_request_t *request)
 {
-    request->super.req_status.MPI_ERROR = rc;
     atomic_fetch_sub_explicit(&request->of.bcast.carrier->outstanding, 1, memory_order_release);
 }
 
@@ -212,44 +210,27 @@ static bool test(nicbarr_request_t *request)
     if (!nicbarr_handed_go_on(request->of.bcast.carrier, &request->of.bcast.handed)) {
         return false;
     }
-    if (request->of.bcast.looked) {
-        nicbarr_overdue_end(request->super.req_mpi_object.comm, &request->of.bcast.carrier->group,
-                            &request->of.bcast.wait);
+    if (request->reminded) {
+        nicbarr_request_came(request, &request->of.bcast.carrier->group);
     }
-    end(request, unpack(request));
+    request->super.req_status.MPI_ERROR = unpack(request);
+    end(request);
     return true;
 }
 
-/* As MPI_Iallreduce's. The oldest one alone has begun; the others wait for it. */
+/* The oldest one alone has begun; the others wait for it. */
 static bool remind(nicbarr_request_t *request, bool look)
 {
     struct nicbarr_carrier *carrier = request->of.bcast.carrier;
     const struct nicbarr_handed *handed = &request->of.bcast.handed;
-    struct myr_nic_group *group = &carrier->group;
-    int rc = OMPI_SUCCESS;
-    if (handed->turn != carrier->served) {
+    const struct nicbarr_wait wait = {.nic = carrier->choice.nic, .block = handed->sent};
+    if (handed->turn != carrier->served ||
+        !nicbarr_request_remind(request, &carrier->group, wait, look)) {
         return false;
     }
-    if (handed->sent) {
-        myr_nic_bcast_remind(group);
-    } else {
-        myr_nic_group_remind(group);
-    }
-    if (!request->of.bcast.looked) {
-        request->of.bcast.looked = true;
-        request->of.bcast.wait =
-            (struct nicbarr_wait){.began_ms = nicbarr_now_ms(), .nic = carrier->choice.nic};
-    }
-    request->of.bcast.wait.block = handed->sent;
-    if (look || myr_nic_group_over(group)) {
-        rc = nicbarr_overdue_look(request->module, request->super.req_mpi_object.comm, group,
-                                  &request->of.bcast.wait);
-    }
-    if (OMPI_SUCCESS != rc) {
-        ++carrier->served;
-        end(request, rc);
-    }
-    return OMPI_SUCCESS != rc;
+    ++carrier->served;
+    end(request);
+    return true;
 }
 
 static void drop(nicbarr_request_t *request)
@@ -300,14 +281,6 @@ int nicbarr_ibcast_across(void *buffer, int count, ompi_datatype_t *type, int ro
 
 /* ---- MPI_Bcast_init ---- */
 
-static void drop_again(nicbarr_request_t *request)
-{
-    drop(request);
-    nicbarr_persistent_drop(request);
-}
-
-static const struct nicbarr_operation across_again = {begin_request, test, remind, drop_again};
-
 int nicbarr_bcast_init_across(void *buffer, int count, ompi_datatype_t *type, int root,
                               ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
                               mca_coll_base_module_t *base)
@@ -323,7 +296,7 @@ int nicbarr_bcast_init_across(void *buffer, int count, ompi_datatype_t *type, in
         return module->bcast_init.function(buffer, count, type, root, comm, info, handle,
                                            module->bcast_init.module);
     }
-    nicbarr_request_t *request = nicbarr_persistent_new(&across_again, module, comm, &what);
+    nicbarr_request_t *request = nicbarr_persistent_new(&across, module, comm, &what);
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }

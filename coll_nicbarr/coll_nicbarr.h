@@ -129,7 +129,8 @@ typedef struct mca_coll_nicbarr_module {
         enum nicbarr_way way;
         uint32_t calls; /* while it is open */
     } ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
-    uint32_t nonblocking; /* calls, before they are ours */
+    struct nicbarr_trial *trials; /* of classes whose choice is provisional (trial.h) */
+    uint32_t nonblocking;         /* calls, before they are ours */
     uint32_t pending; /* across nodes: what is to be decided on, as bits: classes of MPI_Allreduce
                          and (NICBARR_PENDING_BCAST) MPI_Bcast, and NICBARR_PENDING_BARRIER */
     struct nicbarr_reducer reducer;

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/report.h"
+#include "coll_nicbarr/trial.h"
 
 /* In the keys of records, apart from what is persistent, which is numbered from 1. */
 static const uint64_t first_sequence = UINT64_C(1) << 63;
@@ -33,6 +35,14 @@ const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_wa
         return "openmpi";
     }
     return nicbarr_data_by_ring(collective) ? "ring" : "exchange";
+}
+
+uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,
+                               enum nicbarr_collective collective, uint32_t size_class)
+{
+    const uint32_t what[] = {(uint32_t)collective, size_class, module->across};
+    const uint64_t digest = nicbarr_digest(nicbarr_shape_key(&module->shape), what, sizeof(what));
+    return digest | UINT64_C(1) << 63; /* as that of a shape */
 }
 
 bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes)
@@ -246,6 +256,14 @@ static void decide_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     }
 }
 
+/* Is it neither decided nor tried? */
+static bool is_untried(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                       uint32_t size_class)
+{
+    return NICBARR_WAY_OPEN == module->ways[collective][size_class].way &&
+           NULL == nicbarr_trial_of(module, collective, size_class);
+}
+
 /* Which bit of what is pending is this? */
 static uint32_t pending_bit(enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -258,7 +276,7 @@ static void decide_one_pending(mca_coll_nicbarr_module_t *module, ompi_communica
     const uint32_t bit = pending_bit(collective, size_class);
     if (0 != (module->pending & bit)) {
         module->pending &= ~bit;
-        if (NICBARR_WAY_OPEN == module->ways[collective][size_class].way && !module->declined) {
+        if (is_untried(module, collective, size_class) && !module->declined) {
             decide_across(module, comm, collective, size_class);
         }
     }
@@ -267,7 +285,10 @@ static void decide_one_pending(mca_coll_nicbarr_module_t *module, ompi_communica
 void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (!module->tuning && 0 != (module->pending & NICBARR_PENDING_BARRIER)) {
-        (void)comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
+        /* (One that is set up, or provisional, has nothing to do here, and would come back.) */
+        if (NULL == module->tuner && !myr_nic_group_joined(&module->split)) {
+            (void)comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
+        }
         module->pending &= ~NICBARR_PENDING_BARRIER;
     }
     for (uint32_t c = 0; !module->tuning && 0 != module->pending && c < NICBARR_ACROSS_CLASSES;
@@ -291,7 +312,7 @@ static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collect
 void nicbarr_data_note_call(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                             uint32_t size_class)
 {
-    if (NICBARR_WAY_OPEN == module->ways[collective][size_class].way &&
+    if (is_untried(module, collective, size_class) &&
         worth_a_look(module, collective, size_class)) {
         module->pending |= pending_bit(collective, size_class);
     }
@@ -319,30 +340,41 @@ bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_commu
            nicbarr_data_set_up(module, comm, collective);
 }
 
-bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         enum nicbarr_collective collective, uint32_t size_class)
+/* The first time. */
+static void decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                   enum nicbarr_collective collective, uint32_t size_class)
 {
-    const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     enum nicbarr_way *way = &module->ways[collective][size_class].way;
-    const bool forced = NICBARR_WAY_OURS == component->forced_ways[collective];
-    /* Tuning uses collectives, too. */
-    if (module->tuning || !worth_a_look(module, collective, size_class)) {
-        return false;
-    }
     if (module->across) {
         decide_across(module, comm, collective, size_class);
-        return NICBARR_WAY_OURS == *way;
+        return;
     }
     if (!nicbarr_data_set_up(module, comm, collective) ||
         !pieces_if_needed(module, comm, collective, size_class)) {
-        return false;
+        return;
     }
-    if (forced) {
+    if (NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective]) {
         *way = NICBARR_WAY_OURS;
         nicbarr_report_data(module, comm, collective, size_class, NICBARR_FORCED, NULL, NULL);
     } else if (OMPI_SUCCESS != nicbarr_data_tune(module, comm, collective, size_class)) {
         *way = NICBARR_WAY_OWN; /* whose error this is says so itself, in this very call */
     }
     give_up_if_all_own(module, comm, collective);
-    return NICBARR_WAY_OURS == *way;
+}
+
+bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective, uint32_t size_class)
+{
+    if (module->tuning) { /* that uses collectives, too */
+        return false;
+    }
+    struct nicbarr_trial *trial = nicbarr_trial_of(module, collective, size_class);
+    if (NULL == trial && worth_a_look(module, collective, size_class)) {
+        decide(module, comm, collective, size_class);
+    } else if (NULL != trial && nicbarr_trial_call(trial)) {
+        give_up_if_all_own(module, comm, collective);
+    }
+    trial = nicbarr_trial_of(module, collective, size_class);
+    return NICBARR_WAY_OURS ==
+           (NULL != trial ? trial->way : module->ways[collective][size_class].way);
 }

@@ -141,6 +141,10 @@ const char *nicbarr_class_name(enum nicbarr_collective collective, uint32_t size
 /* How it is done: "exchange", "ring" or "openmpi", as parameters and the report have it. */
 const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_way way);
 
+/* The note by which a job remembers what is best for a class, in communicators of this shape. */
+uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,
+                               enum nicbarr_collective collective, uint32_t size_class);
+
 /* ---- data_tune.c ---- */
 
 /* Measure nicbarr's against Open MPI's own with payloads of this class, or adopt what was measured
@@ -183,8 +187,8 @@ struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *mo
                                                    size_t bytes);
 /* One more of the kind that a class goes by, for a persistent collective of so many bytes (0: none
  * that could be carried) alone. The class is decided now, unless that was done. Not joined, on all
- * members: Open MPI's own or a rooted one (rooted.h) is faster, or somebody has no room for it.
- * Collective; Open MPI's error. */
+ * members: Open MPI's own is faster, or somebody has no room for it. Collective; Open MPI's error.
+ */
 int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, size_t bytes,
                              struct nicbarr_carrier *own);

@@ -3,10 +3,10 @@
  * Collectives that carry data, on several nodes: which NICs could do a class of size, and is one of
  * them faster than Open MPI's own?
  *
- * All of it happens within a blocking collective of all members, once for each class that a program
- * uses often. Each candidate has a group of its own; the fastest keeps it. What was measured is
- * remembered for the job and for later ones, by the communicator's shape. A class has its share of
- * coll_nicbarr_tune_budget.
+ * All of it happens within blocking collectives of all members, for each class that a program uses
+ * often (trial.h). Each candidate has a group of its own; the fastest keeps it. What was measured
+ * is remembered for the job and for later ones, by the communicator's shape. A class has its share
+ * of coll_nicbarr_tune_budget.
  */
 #include "coll_nicbarr/data.h"
 
@@ -15,14 +15,13 @@
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/cache.h"
 #include "coll_nicbarr/carrier.h"
-#include "coll_nicbarr/contest.h"
-#include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/entrants.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/report.h"
 #include "coll_nicbarr/rooted.h"
 #include "coll_nicbarr/together.h"
+#include "coll_nicbarr/trial.h"
 #include "libmyr/nic_bcast.h"
 
 /* Collectives of a family go by the same groups. */
@@ -79,26 +78,50 @@ static int join_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
     return nicbarr_across_join_one(module, comm, &joining);
 }
 
-int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                             enum nicbarr_collective collective, size_t bytes,
-                             struct nicbarr_carrier *own)
+/* Have a carrier like this one. What has no group here has none on any member. */
+static int open_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                     const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
 {
     struct myr_nic_group group = {.player = NULL};
-    *own = (struct nicbarr_carrier){.group = group};
-    if (!nicbarr_data_ours_at_once(module, comm, collective, bytes)) {
-        return OMPI_SUCCESS;
-    }
-    const struct nicbarr_carrier *like =
-        nicbarr_data_carrier(module, collective, nicbarr_size_class(bytes));
-    if (NULL != like->back) { /* it takes two groups */
-        return OMPI_SUCCESS;
-    }
     const int rc = join_like(module, comm, like, &group);
     if (OMPI_SUCCESS != rc || !myr_nic_group_joined(&group)) {
         return rc;
     }
     return nicbarr_carrier_open(own, &group, like->choice, like->order) ? OMPI_SUCCESS
                                                                         : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+/* The same of the one that its results come back by, if it is rooted; or it is closed. */
+static int open_back_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
+{
+    if (NULL == like->back || !myr_nic_group_joined(&own->group)) {
+        return OMPI_SUCCESS;
+    }
+    struct nicbarr_carrier *back = calloc(1, sizeof(*back));
+    const int rc =
+        NULL == back ? OMPI_ERR_OUT_OF_RESOURCE : open_like(module, comm, like->back, back);
+    if (OMPI_SUCCESS == rc && myr_nic_group_joined(&back->group)) {
+        nicbarr_rooted_put_together(own, back, like->combiner);
+    } else {
+        free(back);
+        nicbarr_carrier_close(own);
+    }
+    return rc;
+}
+
+int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             enum nicbarr_collective collective, size_t bytes,
+                             struct nicbarr_carrier *own)
+{
+    *own = (struct nicbarr_carrier){.stack = NULL};
+    if (!nicbarr_data_ours_at_once(module, comm, collective, bytes)) {
+        return OMPI_SUCCESS;
+    }
+    const struct nicbarr_carrier *like =
+        nicbarr_data_carrier(module, collective, nicbarr_size_class(bytes));
+    const int rc = open_like(module, comm, like, own);
+    return OMPI_SUCCESS == rc ? open_back_like(module, comm, like, own) : rc;
 }
 
 const struct nicbarr_carrier *nicbarr_carrier_with(const mca_coll_nicbarr_module_t *module,
@@ -159,15 +182,15 @@ static int make_carriers(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 /* ---- measuring ---- */
 
 struct tuner {
-    mca_coll_nicbarr_module_t *module;
-    ompi_communicator_t *comm;
+    struct nicbarr_trial trial;
     const struct style *style;
+    bool forced; /* the person wants nicbarr's */
     size_t bytes;
     int count; /* of doubles */
     double *from, *to;
     struct nicbarr_entrants entrants;
     struct nicbarr_carrier carriers[NICBARR_CANDIDATES];
-    struct nicbarr_contest contest;
+    int lent; /* candidate whose carrier is the module's; 0: none */
 };
 
 /* What is different for a family. */
@@ -185,28 +208,28 @@ struct style {
 
 static uint32_t unit_to_reduce(const struct tuner *t, uint32_t bytes)
 {
-    return nicbarr_carrier_unit(t->module->carriers->order.most, bytes);
+    return nicbarr_carrier_unit(t->trial.module->carriers->order.most, bytes);
 }
 
 static bool open_to_reduce(const struct tuner *t, const struct myr_nic_group *group,
                            struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
 {
-    return nicbarr_carrier_open(carrier, group, choice, &t->module->carriers->order);
+    return nicbarr_carrier_open(carrier, group, choice, &t->trial.module->carriers->order);
 }
 
 static int own_allreduce(const struct tuner *t, int number)
 {
-    mca_coll_nicbarr_module_t *module = t->module;
+    mca_coll_nicbarr_module_t *module = t->trial.module;
     (void)number;
-    return module->allreduce.function(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, t->comm,
+    return module->allreduce.function(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, t->trial.comm,
                                       module->allreduce.module);
 }
 
 static int our_allreduce(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
 {
     (void)number;
-    return nicbarr_carry_reduction(t->module, t->comm, carrier, t->from, t->to, t->count,
-                                   MPI_DOUBLE, MPI_SUM);
+    return nicbarr_carry_reduction(t->trial.module, t->trial.comm, carrier, t->from, t->to,
+                                   t->count, MPI_DOUBLE, MPI_SUM);
 }
 
 static uint32_t unit_to_bcast(const struct tuner *t, uint32_t bytes)
@@ -225,68 +248,69 @@ static bool open_to_bcast(const struct tuner *t, const struct myr_nic_group *gro
 /* (The root goes round.) */
 static int own_bcast(const struct tuner *t, int number)
 {
-    mca_coll_nicbarr_module_t *module = t->module;
-    return module->bcast.function(t->to, t->count, MPI_DOUBLE, number % ompi_comm_size(t->comm),
-                                  t->comm, module->bcast.module);
+    mca_coll_nicbarr_module_t *module = t->trial.module;
+    return module->bcast.function(t->to, t->count, MPI_DOUBLE,
+                                  number % ompi_comm_size(t->trial.comm), t->trial.comm,
+                                  module->bcast.module);
 }
 
 static int our_bcast(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
 {
     size_t bytes = t->bytes;
-    return nicbarr_carry_bcast(t->module, t->comm, carrier, t->to, &bytes,
-                               number % ompi_comm_size(t->comm));
+    return nicbarr_carry_bcast(t->trial.module, t->trial.comm, carrier, t->to, &bytes,
+                               number % ompi_comm_size(t->trial.comm));
 }
 
 /* (A class is of all ranks' bytes.) */
 static size_t each_rank(const struct tuner *t, size_t bytes)
 {
-    return bytes / (size_t)ompi_comm_size(t->comm);
+    return bytes / (size_t)ompi_comm_size(t->trial.comm);
 }
 
 static uint32_t unit_to_gather(const struct tuner *t, uint32_t bytes)
 {
     const size_t each = each_rank(t, bytes);
-    return nicbarr_carrier_unit(t->module->carriers->apart.most, each < NICBARR_ELEMENT_MOST
-                                                                     ? NICBARR_ELEMENT_MOST
-                                                                     : (uint32_t)each);
+    return nicbarr_carrier_unit(t->trial.module->carriers->apart.most, each < NICBARR_ELEMENT_MOST
+                                                                           ? NICBARR_ELEMENT_MOST
+                                                                           : (uint32_t)each);
 }
 
 static bool open_to_gather(const struct tuner *t, const struct myr_nic_group *group,
                            struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
 {
-    return nicbarr_carrier_open(carrier, group, choice, &t->module->carriers->apart);
+    return nicbarr_carrier_open(carrier, group, choice, &t->trial.module->carriers->apart);
 }
 
 static int own_allgather(const struct tuner *t, int number)
 {
-    mca_coll_nicbarr_module_t *module = t->module;
+    mca_coll_nicbarr_module_t *module = t->trial.module;
     const int each = (int)each_rank(t, t->bytes);
     (void)number;
-    return module->allgather.function(t->from, each, MPI_BYTE, t->to, each, MPI_BYTE, t->comm,
+    return module->allgather.function(t->from, each, MPI_BYTE, t->to, each, MPI_BYTE, t->trial.comm,
                                       module->allgather.module);
 }
 
 static int our_allgather(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
 {
     (void)number;
-    return nicbarr_carry_gathering(t->module, t->comm, carrier, t->from, t->to,
+    return nicbarr_carry_gathering(t->trial.module, t->trial.comm, carrier, t->from, t->to,
                                    each_rank(t, t->bytes));
 }
 
 static int own_scatter(const struct tuner *t, int number)
 {
-    mca_coll_nicbarr_module_t *module = t->module;
+    mca_coll_nicbarr_module_t *module = t->trial.module;
     const int each = (int)each_rank(t, t->bytes);
     return module->scatter.function(t->from, each, MPI_BYTE, t->to, each, MPI_BYTE,
-                                    number % ompi_comm_size(t->comm), t->comm,
+                                    number % ompi_comm_size(t->trial.comm), t->trial.comm,
                                     module->scatter.module);
 }
 
 static int our_scatter(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
 {
     size_t each = each_rank(t, t->bytes);
-    return nicbarr_carry_scattering(t->module, t->comm, carrier, t->from, t->to, &each,
-                                    number % ompi_comm_size(t->comm));
+    return nicbarr_carry_scattering(t->trial.module, t->trial.comm, carrier, t->from, t->to, &each,
+                                    number % ompi_comm_size(t->trial.comm));
 }
 
 static const struct style styles[FAMILIES] = {
@@ -296,9 +320,9 @@ static const struct style styles[FAMILIES] = {
     [SCATTERINGS] = {true, false, unit_to_bcast, open_to_bcast, own_scatter, our_scatter},
 };
 
-static int call(void *context, int candidate, int number)
+static int call(void *trial, int candidate, int number)
 {
-    struct tuner *t = context;
+    struct tuner *t = trial;
     return 0 == candidate ? t->style->own(t, number)
                           : t->style->ours(t, &t->carriers[candidate], number);
 }
@@ -315,9 +339,9 @@ static int open_carriers(struct tuner *t, uint32_t number)
         failed[c] = !t->style->open(t, &entrants->group[c], entrants->choice[c], &t->carriers[c]);
         entrants->group[c] = (struct myr_nic_group){0};
     }
-    rc = nicbarr_rooted_join(t->module, t->comm, number, (uint32_t)t->bytes, t->carriers,
-                             entrants->count, failed, entrants->errors);
-    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(t->comm, failed, entrants->count) : rc;
+    rc = nicbarr_rooted_join(t->trial.module, t->trial.comm, number, (uint32_t)t->bytes,
+                             t->carriers, entrants->count, failed, entrants->errors);
+    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(t->trial.comm, failed, entrants->count) : rc;
     for (int c = 1; OMPI_SUCCESS == rc && c < entrants->count; ++c) {
         if (0 != failed[c]) {
             nicbarr_carrier_close(&t->carriers[c]);
@@ -345,7 +369,7 @@ static bool does(const struct style *style, enum nicbarr_algorithm algorithm)
 /* All that could be, or the one that the person wants for barriers, if that can carry data. */
 static void list_candidates(struct tuner *t)
 {
-    const struct nicbarr_shape *shape = &t->module->shape;
+    const struct nicbarr_shape *shape = &t->trial.module->shape;
     struct nicbarr_choice choice = mca_coll_nicbarr_component.forced;
     struct nicbarr_entrants *entrants = &t->entrants;
     entrants->count = nicbarr_data_candidates(
@@ -370,107 +394,164 @@ static void list_candidates(struct tuner *t)
 
 /* ---- what is remembered ---- */
 
-static uint64_t note_key(const struct nicbarr_shape *shape, enum nicbarr_collective collective,
-                         uint32_t size_class)
-{
-    const uint32_t what[] = {(uint32_t)collective, size_class, 1};
-    return nicbarr_digest(nicbarr_shape_key(shape), what, sizeof(what)) | UINT64_C(1) << 63;
-}
-
 /* What rank 0 knows of a class; 0: nothing. */
-static uint64_t recall(const struct nicbarr_shape *shape, enum nicbarr_collective collective,
-                       uint32_t size_class)
+static uint64_t recall(const struct nicbarr_trial *trial)
 {
     char text[NICBARR_CLASS_TEXT];
+    const struct nicbarr_shape *shape = &trial->module->shape;
     struct nicbarr_choice choice;
     bool sure;
     const uint64_t note =
-        myr_note_get(mca_coll_nicbarr_component.segment, note_key(shape, collective, size_class));
+        myr_note_get(mca_coll_nicbarr_component.segment,
+                     nicbarr_data_note_key(trial->module, trial->collective, trial->size_class));
     if (0 != note) {
         return note;
     }
-    return nicbarr_cache_read(shape, nicbarr_class_name(collective, size_class, text), &choice,
-                              &sure) &&
+    return nicbarr_cache_read(shape, nicbarr_class_name(trial->collective, trial->size_class, text),
+                              &choice, &sure) &&
                    sure
                ? nicbarr_pack(choice, NICBARR_FROM_CACHE)
                : 0;
 }
 
-static void remember(const struct tuner *t, enum nicbarr_collective collective, uint32_t size_class)
+/* Where the person decides, nothing is known, and nothing is to be learnt for others. */
+static bool is_free(const struct tuner *t)
 {
-    char text[NICBARR_CLASS_TEXT];
-    const struct nicbarr_shape *shape = &t->module->shape;
-    const struct nicbarr_choice choice = t->entrants.choice[t->contest.chosen];
-    (void)myr_note_set(mca_coll_nicbarr_component.segment, note_key(shape, collective, size_class),
-                       nicbarr_pack(choice, NICBARR_FROM_JOB));
-    nicbarr_cache_add(shape, nicbarr_class_name(collective, size_class, text), t->entrants.choice,
-                      &t->contest);
+    return !t->forced && NICBARR_ALGORITHMS == mca_coll_nicbarr_component.forced.algorithm;
 }
 
 /* Rank 0 knows; the others go by what it says. */
-static int ask_root(const struct tuner *t, enum nicbarr_collective collective, uint32_t size_class,
-                    uint64_t *known)
+static int ask_root(const struct tuner *t, uint64_t *known)
 {
-    *known = 0 == ompi_comm_rank(t->comm) ? recall(&t->module->shape, collective, size_class) : 0;
-    return t->comm->c_coll->coll_bcast(known, 1, MPI_UINT64_T, 0, t->comm,
-                                       t->comm->c_coll->coll_bcast_module);
+    ompi_communicator_t *comm = t->trial.comm;
+    *known = 0;
+    if (!is_free(t)) {
+        return OMPI_SUCCESS;
+    }
+    if (0 == ompi_comm_rank(comm)) {
+        *known = recall(&t->trial);
+    }
+    return comm->c_coll->coll_bcast(known, 1, MPI_UINT64_T, 0, comm,
+                                    comm->c_coll->coll_bcast_module);
 }
 
-/* ---- the whole of it ---- */
+static uint64_t word(const struct nicbarr_trial *trial)
+{
+    const struct tuner *t = (const struct tuner *)trial;
+    return is_free(t) ? nicbarr_pack(t->entrants.choice[trial->contest.chosen], NICBARR_FROM_JOB)
+                      : 0;
+}
+
+static void publish(const struct nicbarr_trial *trial)
+{
+    const struct tuner *t = (const struct tuner *)trial;
+    char text[NICBARR_CLASS_TEXT];
+    if (is_free(t)) {
+        nicbarr_cache_add(&trial->module->shape,
+                          nicbarr_class_name(trial->collective, trial->size_class, text),
+                          t->entrants.choice, &trial->contest);
+    }
+    nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
+                        t->forced ? NICBARR_FORCED : NICBARR_MEASURED, &trial->contest,
+                        t->entrants.choice);
+    nicbarr_report_write();
+}
+
+/* ---- the winner ---- */
+
+static struct nicbarr_carrier *in_use(const struct nicbarr_trial *trial)
+{
+    return &trial->module->carriers->of[family_of(trial->collective)][trial->size_class];
+}
+
+/* Have the class go by this candidate. */
+static void lend(struct tuner *t, int candidate)
+{
+    t->lent = candidate;
+    t->trial.way = 0 == candidate ? NICBARR_WAY_OWN : NICBARR_WAY_OURS;
+    if (0 != candidate) {
+        *in_use(&t->trial) = t->carriers[candidate];
+        t->carriers[candidate] = (struct nicbarr_carrier){.stack = NULL};
+    }
+}
+
+/* (Non-blocking ones come first, and the others have begun them.) */
+static void take_back(struct nicbarr_trial *trial)
+{
+    struct tuner *t = (struct tuner *)trial;
+    struct nicbarr_carrier *lent = in_use(trial);
+    if (0 == t->lent) {
+        return;
+    }
+    while (0 != myr_observe(&lent->outstanding)) {
+        opal_progress();
+    }
+    t->carriers[t->lent] = *lent;
+    *lent = (struct nicbarr_carrier){.stack = NULL};
+}
 
 /* The fastest of all, or of nicbarr's alone. */
-static int best(const struct tuner *t, bool forced)
+static int best(const struct tuner *t)
 {
-    int chosen = forced ? 1 : t->contest.chosen;
-    for (int c = 2; forced && c < t->entrants.count; ++c) {
-        chosen = t->contest.of[c].us.median < t->contest.of[chosen].us.median ? c : chosen;
+    const struct nicbarr_contest *contest = &t->trial.contest;
+    int chosen = t->forced ? 1 : contest->chosen;
+    for (int c = 2; t->forced && c < t->entrants.count; ++c) {
+        chosen = contest->of[c].us.median < contest->of[chosen].us.median ? c : chosen;
     }
     return chosen;
 }
 
-static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t size_class,
-                  bool forced, int *chosen, enum nicbarr_source *source)
+/* The NICs' memory is not to be kept by those who are out of it. */
+static void install(struct nicbarr_trial *trial)
 {
-    const struct nicbarr_race race = {t->module, t->comm, call, t};
-    const uint32_t bytes = nicbarr_size_classes[size_class];
-    const double start_us = nicbarr_now_us();
-    const double budget_us =
-        mca_coll_nicbarr_component.parameters.tune_budget * 1e3 / NICBARR_ACROSS_CLASSES;
+    struct tuner *t = (struct tuner *)trial;
+    trial->contest.chosen = best(t);
+    lend(t, trial->contest.chosen);
+    for (int c = 1; !t->forced && c < t->entrants.count; ++c) {
+        if (trial->contest.of[c].dropped) {
+            nicbarr_carrier_close(&t->carriers[c]);
+        }
+    }
+}
+
+static void free_tuner(struct nicbarr_trial *trial)
+{
+    struct tuner *t = (struct tuner *)trial;
+    for (int c = 1; c < NICBARR_CANDIDATES; ++c) {
+        nicbarr_carrier_close(&t->carriers[c]);
+    }
+    nicbarr_entrants_leave(&t->entrants);
+    free(t);
+}
+
+static const struct nicbarr_trial_kind across_nodes = {call, take_back, install,
+                                                       word, publish,   free_tuner};
+
+/* ---- the whole of it ---- */
+
+/* Have all that could compete, or what is known to be best alone. */
+static int enter(struct tuner *t, uint64_t *known)
+{
     const uint32_t number =
-        NICBARR_GROUP_DATA + NICBARR_CANDIDATES * (collective * NICBARR_SIZE_CLASSES + size_class);
-    uint64_t known = 0;
-    /* Where the person decides, nothing is known, and nothing is to be learnt for others. */
-    const bool free_choice =
-        !forced && NICBARR_ALGORITHMS == mca_coll_nicbarr_component.forced.algorithm;
-    list_candidates(t);
-    int rc = free_choice ? ask_root(t, collective, size_class, &known) : OMPI_SUCCESS;
-    *chosen = 0;
-    *source = NICBARR_MEASURED;
+        NICBARR_GROUP_DATA +
+        NICBARR_CANDIDATES * (t->trial.collective * NICBARR_SIZE_CLASSES + t->trial.size_class);
+    struct nicbarr_entrants *entrants = &t->entrants;
     struct nicbarr_choice choice;
-    const enum nicbarr_source known_by = nicbarr_unpack(known, &choice);
-    if (0 != known && NICBARR_OPENMPI != choice.algorithm && !does(t->style, choice.algorithm)) {
-        known = 0; /* somebody has written into the cache */
+    list_candidates(t);
+    int rc = ask_root(t, known);
+    (void)nicbarr_unpack(*known, &choice);
+    if (0 != *known && NICBARR_OPENMPI != choice.algorithm && !does(t->style, choice.algorithm)) {
+        *known = 0; /* somebody has written into the cache */
     }
-    if (OMPI_SUCCESS == rc && 0 != known) {
-        *source = known_by;
-        t->entrants.choice[1] = choice;
-        t->entrants.count = NICBARR_OPENMPI == choice.algorithm ? 1 : 2;
+    if (OMPI_SUCCESS == rc && 0 != *known) {
+        entrants->choice[1] = choice;
+        entrants->count = NICBARR_OPENMPI == choice.algorithm ? 1 : 2;
     }
-    if (OMPI_SUCCESS == rc && t->entrants.count > 1) {
-        rc = nicbarr_entrants_join(t->module, t->comm, number, t->style->unit(t, bytes),
-                                   t->style->broadcasts, &t->entrants);
+    if (OMPI_SUCCESS == rc && entrants->count > 1) {
+        rc = nicbarr_entrants_join(t->trial.module, t->trial.comm, number,
+                                   t->style->unit(t, (uint32_t)t->bytes), t->style->broadcasts,
+                                   entrants);
         rc = OMPI_SUCCESS == rc ? open_carriers(t, number) : rc;
-    }
-    if (OMPI_SUCCESS != rc || 1 == t->entrants.count) {
-        return rc;
-    }
-    *chosen = 1;
-    if (0 == known) {
-        rc = nicbarr_race_run(&t->contest, &race, t->entrants.count, start_us, budget_us);
-        *chosen = t->contest.chosen = OMPI_SUCCESS == rc ? best(t, forced) : 0;
-    }
-    if (OMPI_SUCCESS == rc && 0 == known && free_choice && 0 == ompi_comm_rank(t->comm)) {
-        remember(t, collective, size_class);
     }
     return rc;
 }
@@ -480,55 +561,66 @@ static int choose(struct tuner *t, enum nicbarr_collective collective, uint32_t 
  * again. Where packets do not come through, and nobody has found that out before, that goes for
  * barriers, too.
  */
-static void give_up(struct tuner *t, enum nicbarr_collective collective)
+static void give_up(struct tuner *t)
 {
-    mca_coll_nicbarr_module_t *module = t->module;
+    mca_coll_nicbarr_module_t *module = t->trial.module;
     for (uint32_t c = 0; c < NICBARR_ACROSS_CLASSES; ++c) {
-        if (NICBARR_WAY_OPEN == module->ways[collective][c].way) {
-            module->ways[collective][c].way = NICBARR_WAY_OWN;
+        enum nicbarr_way *way = &module->ways[t->trial.collective][c].way;
+        if (NICBARR_WAY_OPEN == *way && NULL == nicbarr_trial_of(module, t->trial.collective, c)) {
+            *way = NICBARR_WAY_OWN;
         }
     }
     if (t->entrants.tried && !myr_nic_group_joined(&module->nic)) {
-        nicbarr_across_decline(module, t->comm,
+        nicbarr_across_decline(module, t->trial.comm,
                                &t->entrants.errors[__builtin_ctz(module->shape.players)]);
     }
 }
 
-/* Decide, and keep the winner's group. */
-static int decide(struct tuner *t, enum nicbarr_collective collective, uint32_t size_class,
-                  bool forced)
+/* Decide, and keep the winner's group. `t` is freed, now or at the end of its trial. */
+static int decide(struct tuner *t)
 {
-    mca_coll_nicbarr_module_t *module = t->module;
-    enum nicbarr_source source;
-    int chosen;
-    const int rc = choose(t, collective, size_class, forced, &chosen, &source);
-    const bool any = t->entrants.count > 1 || NICBARR_OPENMPI == t->entrants.choice[1].algorithm;
-    const bool measured = OMPI_SUCCESS == rc && 0 != t->contest.count;
-    module->ways[collective][size_class].way = 0 == chosen ? NICBARR_WAY_OWN : NICBARR_WAY_OURS;
-    if (OMPI_SUCCESS == rc && 0 != chosen) {
-        module->carriers->of[family_of(collective)][size_class] = t->carriers[chosen];
-        t->carriers[chosen] = (struct nicbarr_carrier){.stack = NULL};
+    struct nicbarr_trial *trial = &t->trial;
+    const double start_us = nicbarr_now_us();
+    uint64_t known;
+    struct nicbarr_choice choice;
+    const int rc = enter(t, &known);
+    const int count = t->entrants.count;
+    if (OMPI_SUCCESS == rc && 0 == known && count > 1) {
+        trial->once = t->forced && 2 == count;
+        return nicbarr_trial_begin(trial, count, start_us);
     }
-    for (int c = 1; c < NICBARR_CANDIDATES; ++c) {
-        nicbarr_carrier_close(&t->carriers[c]);
+    lend(t, OMPI_SUCCESS == rc && count > 1 ? 1 : 0);
+    trial->module->ways[trial->collective][trial->size_class].way = trial->way;
+    if (OMPI_SUCCESS == rc && 1 == count && NICBARR_OPENMPI != t->entrants.choice[1].algorithm) {
+        give_up(t);
     }
-    nicbarr_entrants_leave(&t->entrants);
-    if (OMPI_SUCCESS == rc && !any) {
-        give_up(t, collective);
-    }
-    if (OMPI_SUCCESS == rc && (measured || NICBARR_MEASURED != source)) {
-        nicbarr_report_data(module, t->comm, collective, size_class,
-                            forced ? NICBARR_FORCED : source, measured ? &t->contest : NULL,
-                            t->entrants.choice);
+    if (OMPI_SUCCESS == rc && 0 != known) {
+        nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
+                            nicbarr_unpack(known, &choice), NULL, t->entrants.choice);
         nicbarr_report_write();
     }
+    free_tuner(trial);
     return rc;
+}
+
+/* Another collective of the family that goes by the same groups is to be sure of them. */
+static void end_related(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                        uint32_t size_class)
+{
+    for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
+        const enum nicbarr_collective other = (enum nicbarr_collective)c;
+        struct nicbarr_trial *trial = nicbarr_trial_of(module, other, size_class);
+        if (NULL != trial && family_of(other) == family_of(collective)) {
+            nicbarr_trial_end(trial);
+        }
+    }
 }
 
 int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, uint32_t size_class, bool forced)
 {
     const size_t bytes = nicbarr_size_classes[size_class];
+    end_related(module, collective, size_class);
     if (NULL !=
         nicbarr_data_carrier(module, collective, size_class)) { /* another collective's will do */
         module->ways[collective][size_class].way = NICBARR_WAY_OURS;
@@ -546,19 +638,23 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
             rc = make_carriers(module, comm);
         }
     }
-    if (OMPI_SUCCESS == rc && NULL == module->carriers) { /* nobody can play, or it is in doubt */
-        module->ways[collective][size_class].way = NICBARR_WAY_OWN;
-    } else if (OMPI_SUCCESS == rc) {
-        t->module = module;
-        t->comm = comm;
+    if (OMPI_SUCCESS == rc && NULL != module->carriers) {
+        t->trial = (struct nicbarr_trial){.kind = &across_nodes,
+                                          .module = module,
+                                          .comm = comm,
+                                          .collective = collective,
+                                          .size_class = size_class};
         t->style = &styles[family_of(collective)];
+        t->forced = forced;
         t->bytes = bytes;
         t->count = (int)(bytes / sizeof(double));
         t->from = (double *)(t + 1);
         t->to = t->from + t->count;
-        rc = decide(t, collective, size_class, forced);
+        rc = decide(t);
+    } else { /* nobody can play, or it is in doubt */
+        module->ways[collective][size_class].way = NICBARR_WAY_OWN;
+        free(t);
     }
-    free(t);
     module->tuning = false;
     return rc;
 }

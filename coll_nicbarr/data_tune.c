@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which is faster for a collective that carries data, nicbarr's or Open MPI's own? A contest
- * (contest.h) of the two on the real communicator, with a payload at the upper end of the class.
+ * Which is faster for a collective that carries data, nicbarr's or Open MPI's own? A trial
+ * (trial.h) of the two on the real communicator, with a payload at the upper end of the class.
  *
  * A class has its share of coll_nicbarr_tune_budget. What was measured is remembered for the job
  * and for later ones, by the communicator's shape.
@@ -12,23 +12,24 @@
 #include <string.h>
 
 #include "coll_nicbarr/cache.h"
-#include "coll_nicbarr/contest.h"
-#include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/report.h"
 #include "coll_nicbarr/together.h"
+#include "coll_nicbarr/trial.h"
 
 enum { OWN, OURS, CONTESTANTS };
 
 struct tuner {
-    mca_coll_nicbarr_module_t *module;
-    ompi_communicator_t *comm;
-    enum nicbarr_collective collective;
+    struct nicbarr_trial trial;
     int count; /* of elements; a block has so many */
     ompi_datatype_t *type;
     ompi_op_t *op;
     void *from, *to;
-    struct nicbarr_contest contest;
 };
+
+static bool by_users(enum nicbarr_collective collective)
+{
+    return NICBARR_ALLREDUCE_USERS == collective || NICBARR_REDUCE_USERS == collective;
+}
 
 /* Does each process have a block of its own? */
 static bool has_blocks(enum nicbarr_collective collective)
@@ -49,41 +50,42 @@ static void sum(void *left, void *right, int *count, MPI_Datatype *type)
 }
 
 /* One call; the root goes round. */
-static int call(void *context, int candidate, int number)
+static int call(void *trial, int candidate, int number)
 {
-    const struct tuner *t = context;
+    const struct tuner *t = trial;
     const bool ours = OURS == candidate;
-    mca_coll_nicbarr_module_t *module = t->module;
+    mca_coll_nicbarr_module_t *module = t->trial.module;
+    ompi_communicator_t *comm = t->trial.comm;
     mca_coll_base_module_t *base = &module->super;
-    const int root = number % ompi_comm_size(t->comm);
-    switch (t->collective) {
+    const int root = number % ompi_comm_size(comm);
+    switch (t->trial.collective) {
     case NICBARR_BCAST:
-        return ours ? nicbarr_bcast(t->to, t->count, t->type, root, t->comm, base)
-                    : module->bcast.function(t->to, t->count, t->type, root, t->comm,
+        return ours ? nicbarr_bcast(t->to, t->count, t->type, root, comm, base)
+                    : module->bcast.function(t->to, t->count, t->type, root, comm,
                                              module->bcast.module);
     case NICBARR_REDUCE:
     case NICBARR_REDUCE_USERS:
-        return ours ? nicbarr_reduce(t->from, t->to, t->count, t->type, t->op, root, t->comm, base)
-                    : module->reduce.function(t->from, t->to, t->count, t->type, t->op, root,
-                                              t->comm, module->reduce.module);
+        return ours ? nicbarr_reduce(t->from, t->to, t->count, t->type, t->op, root, comm, base)
+                    : module->reduce.function(t->from, t->to, t->count, t->type, t->op, root, comm,
+                                              module->reduce.module);
     case NICBARR_ALLGATHER:
-        return ours ? nicbarr_allgather(t->from, t->count, t->type, t->to, t->count, t->type,
-                                        t->comm, base)
+        return ours ? nicbarr_allgather(t->from, t->count, t->type, t->to, t->count, t->type, comm,
+                                        base)
                     : module->allgather.function(t->from, t->count, t->type, t->to, t->count,
-                                                 t->type, t->comm, module->allgather.module);
+                                                 t->type, comm, module->allgather.module);
     case NICBARR_GATHER:
         return ours ? nicbarr_gather(t->from, t->count, t->type, t->to, t->count, t->type, root,
-                                     t->comm, base)
+                                     comm, base)
                     : module->gather.function(t->from, t->count, t->type, t->to, t->count, t->type,
-                                              root, t->comm, module->gather.module);
+                                              root, comm, module->gather.module);
     case NICBARR_SCATTER:
         return ours ? nicbarr_scatter(t->from, t->count, t->type, t->to, t->count, t->type, root,
-                                      t->comm, base)
+                                      comm, base)
                     : module->scatter.function(t->from, t->count, t->type, t->to, t->count, t->type,
-                                               root, t->comm, module->scatter.module);
+                                               root, comm, module->scatter.module);
     default:
-        return ours ? nicbarr_allreduce(t->from, t->to, t->count, t->type, t->op, t->comm, base)
-                    : module->allreduce.function(t->from, t->to, t->count, t->type, t->op, t->comm,
+        return ours ? nicbarr_allreduce(t->from, t->to, t->count, t->type, t->op, comm, base)
+                    : module->allreduce.function(t->from, t->to, t->count, t->type, t->op, comm,
                                                  module->allreduce.module);
     }
 }
@@ -91,37 +93,31 @@ static int call(void *context, int candidate, int number)
 /* ---- what is remembered ---- */
 
 /* What the cache calls the contestants. */
-static void name_ways(const struct tuner *t, const char *names[CONTESTANTS])
+static void name_ways(enum nicbarr_collective collective, const char *names[CONTESTANTS])
 {
-    names[OWN] = nicbarr_way_name(t->collective, NICBARR_WAY_OWN);
-    names[OURS] = nicbarr_way_name(t->collective, NICBARR_WAY_OURS);
-}
-
-static uint64_t note_key(const struct nicbarr_shape *shape, enum nicbarr_collective collective,
-                         uint32_t size_class)
-{
-    const uint32_t what[] = {(uint32_t)collective, size_class};
-    return nicbarr_digest(nicbarr_shape_key(shape), what, sizeof(what)) | UINT64_C(1) << 63;
+    names[OWN] = nicbarr_way_name(collective, NICBARR_WAY_OWN);
+    names[OURS] = nicbarr_way_name(collective, NICBARR_WAY_OURS);
 }
 
 /* What rank 0 knows of a class, from this job or, if that is sure, from earlier ones; 0: nothing.
  */
-static uint64_t recall(const struct tuner *t, uint64_t key, uint32_t size_class,
-                       enum nicbarr_source *source)
+static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                       uint32_t size_class, enum nicbarr_source *source)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
     char text[NICBARR_CLASS_TEXT], name[NICBARR_CHOICE_TEXT];
     const char *names[CONTESTANTS];
+    const uint64_t key = nicbarr_data_note_key(module, collective, size_class);
     const uint64_t note = myr_note_get(segment, key);
     bool sure;
     *source = NICBARR_FROM_JOB;
     if (0 != note ||
-        !nicbarr_cache_read_name(
-            &t->module->shape, nicbarr_class_name(t->collective, size_class, text), name, &sure) ||
+        !nicbarr_cache_read_name(&module->shape, nicbarr_class_name(collective, size_class, text),
+                                 name, &sure) ||
         !sure) {
         return note;
     }
-    name_ways(t, names);
+    name_ways(collective, names);
     *source = NICBARR_FROM_CACHE;
     const uint64_t way = 0 == strcmp(name, names[OURS])  ? NICBARR_WAY_OURS
                          : 0 == strcmp(name, names[OWN]) ? NICBARR_WAY_OWN
@@ -130,60 +126,42 @@ static uint64_t recall(const struct tuner *t, uint64_t key, uint32_t size_class,
     return way;
 }
 
-/* Rank 0 knows; the others go by what it says. */
-static int ask_root(const struct tuner *t, uint64_t key, uint32_t size_class, uint64_t *known,
-                    enum nicbarr_source *source)
+static uint64_t word(const struct nicbarr_trial *trial)
 {
-    const mca_coll_nicbarr_module_t *module = t->module;
-    *known = 0 == ompi_comm_rank(t->comm) ? recall(t, key, size_class, source) : 0;
-    return module->bcast.function(known, 1, MPI_UINT64_T, 0, t->comm, module->bcast.module);
+    return (uint64_t)trial->way;
 }
 
-/* Tell what was measured to those who come later, in this job or others, and to people. */
-static void publish(const struct tuner *t, uint64_t key, enum nicbarr_way way, uint32_t size_class)
+static void publish(const struct nicbarr_trial *trial)
 {
     char text[NICBARR_CLASS_TEXT];
     const char *names[CONTESTANTS];
-    if (0 == ompi_comm_rank(t->comm)) {
-        (void)myr_note_set(mca_coll_nicbarr_component.segment, key, (uint64_t)way);
-        name_ways(t, names);
-        nicbarr_cache_add_names(&t->module->shape,
-                                nicbarr_class_name(t->collective, size_class, text), names,
-                                &t->contest);
-        nicbarr_report_data(t->module, t->comm, t->collective, size_class, NICBARR_MEASURED,
-                            &t->contest, NULL);
-        nicbarr_report_write();
-    }
+    name_ways(trial->collective, names);
+    nicbarr_cache_add_names(&trial->module->shape,
+                            nicbarr_class_name(trial->collective, trial->size_class, text), names,
+                            &trial->contest);
+    nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
+                        NICBARR_MEASURED, &trial->contest, NULL);
+    nicbarr_report_write();
 }
 
 /* ---- the whole of it ---- */
 
-static int run(struct tuner *t, enum nicbarr_way *way, uint32_t size_class)
+static void install(struct nicbarr_trial *trial)
 {
-    const struct nicbarr_race race = {t->module, t->comm, call, t};
-    const double budget_us = mca_coll_nicbarr_component.parameters.tune_budget * 1e3 /
-                             nicbarr_data_classes(t->collective, false);
-    const uint64_t key = note_key(&t->module->shape, t->collective, size_class);
-    enum nicbarr_source source = NICBARR_FROM_JOB;
-    uint64_t known = 0;
-    int rc = ask_root(t, key, size_class, &known, &source);
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
-    if (0 != known) {
-        *way = (enum nicbarr_way)known;
-        nicbarr_report_data(t->module, t->comm, t->collective, size_class, source, NULL, NULL);
-        return rc;
-    }
-    /* While it competes, calls of this class are ours. */
-    *way = NICBARR_WAY_OURS;
-    rc = nicbarr_race_run(&t->contest, &race, CONTESTANTS, nicbarr_now_us(), budget_us);
-    *way = OURS == t->contest.chosen ? NICBARR_WAY_OURS : NICBARR_WAY_OWN;
-    if (OMPI_SUCCESS == rc) {
-        publish(t, key, *way, size_class);
-    }
-    return rc;
+    trial->way = OURS == trial->contest.chosen ? NICBARR_WAY_OURS : NICBARR_WAY_OWN;
 }
+
+static void free_tuner(struct nicbarr_trial *trial)
+{
+    struct tuner *t = (struct tuner *)trial;
+    if (by_users(trial->collective)) {
+        OBJ_RELEASE(t->op);
+    }
+    free(t);
+}
+
+static const struct nicbarr_trial_kind on_one_node = {call, NULL,    install,
+                                                      word, publish, free_tuner};
 
 /* The smallest class may have less than a byte for each process: it gets one. */
 static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective collective,
@@ -194,35 +172,56 @@ static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective c
     return has_blocks(collective) && bytes < processes ? processes : bytes;
 }
 
+/* NULL when out of memory. */
+static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                enum nicbarr_collective collective, uint32_t size_class)
+{
+    const size_t bytes = payload(comm, collective, size_class);
+    const bool blocks = has_blocks(collective);
+    struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
+    ompi_op_t *op = by_users(collective)
+                        ? ompi_op_create_user(true, (ompi_op_fortran_handler_fn_t *)sum)
+                        : MPI_SUM;
+    if (NULL == t || NULL == op) {
+        free(t);
+        return NULL;
+    }
+    t->trial = (struct nicbarr_trial){.kind = &on_one_node,
+                                      .module = module,
+                                      .comm = comm,
+                                      .collective = collective,
+                                      .size_class = size_class};
+    t->count = (int)bytes / (blocks ? ompi_comm_size(comm) : (int)sizeof(double));
+    t->type = blocks ? MPI_BYTE : MPI_DOUBLE;
+    t->op = op;
+    t->from = t + 1;
+    t->to = (uint8_t *)(t + 1) + bytes;
+    return t;
+}
+
+static int try_it(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                  enum nicbarr_collective collective, uint32_t size_class)
+{
+    struct tuner *t = make_tuner(module, comm, collective, size_class);
+    return NULL == t ? OMPI_ERR_OUT_OF_RESOURCE
+                     : nicbarr_trial_begin(&t->trial, CONTESTANTS, nicbarr_now_us());
+}
+
+/* Rank 0 knows; the others go by what it says. */
 int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       enum nicbarr_collective collective, uint32_t size_class)
 {
-    const size_t bytes = payload(comm, collective, size_class);
-    const bool users = NICBARR_ALLREDUCE_USERS == collective || NICBARR_REDUCE_USERS == collective;
-    struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
-    ompi_op_t *op =
-        users ? ompi_op_create_user(true, (ompi_op_fortran_handler_fn_t *)sum) : MPI_SUM;
-    int rc = OMPI_ERR_OUT_OF_RESOURCE;
-    if (NULL != t && NULL != op) {
-        *t = (struct tuner){.module = module,
-                            .comm = comm,
-                            .collective = collective,
-                            .count = (int)(bytes / sizeof(double)),
-                            .type = MPI_DOUBLE,
-                            .op = op,
-                            .from = t + 1,
-                            .to = (uint8_t *)(t + 1) + bytes};
-        if (has_blocks(collective)) {
-            t->type = MPI_BYTE;
-            t->count = (int)bytes / ompi_comm_size(comm);
-        }
-        module->tuning = true;
-        rc = run(t, &module->ways[collective][size_class].way, size_class);
-        module->tuning = false;
+    enum nicbarr_source source = NICBARR_FROM_JOB;
+    uint64_t known =
+        0 == ompi_comm_rank(comm) ? recall(module, collective, size_class, &source) : 0;
+    module->tuning = true;
+    int rc = module->bcast.function(&known, 1, MPI_UINT64_T, 0, comm, module->bcast.module);
+    if (OMPI_SUCCESS == rc && 0 != known) {
+        module->ways[collective][size_class].way = (enum nicbarr_way)known;
+        nicbarr_report_data(module, comm, collective, size_class, source, NULL, NULL);
+    } else if (OMPI_SUCCESS == rc) {
+        rc = try_it(module, comm, collective, size_class);
     }
-    if (users && NULL != op) {
-        OBJ_RELEASE(op);
-    }
-    free(t);
+    module->tuning = false;
     return rc;
 }

@@ -162,14 +162,6 @@ static void drop(nicbarr_request_t *request)
 
 static const struct nicbarr_operation gathering = {begin, test, NULL, drop};
 
-static void drop_again(nicbarr_request_t *request)
-{
-    drop(request);
-    nicbarr_persistent_drop(request);
-}
-
-static const struct nicbarr_operation gathering_again = {begin, test, NULL, drop_again};
-
 /* What a process was given. */
 struct given {
     struct nicbarr_side own, all; /* as a request has them */
@@ -192,8 +184,9 @@ static struct given given_of(const void *from, int from_count, ompi_datatype_t *
     };
 }
 
-static int fill_in(nicbarr_request_t *request, const struct given *given)
+static int fill_in(nicbarr_request_t *request, const void *what)
 {
+    const struct given *given = what;
     const bool gets = NULL != given->all.type;
     const bool gaps =
         !nicbarr_is_dense(given->own.type) || (gets && !nicbarr_is_dense(given->all.type));
@@ -207,18 +200,8 @@ static int fill_in(nicbarr_request_t *request, const struct given *given)
 static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                  const struct given *given, ompi_request_t **handle)
 {
-    nicbarr_request_t *request = nicbarr_request_new(&gathering, module, comm, false);
-    if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    *handle = &request->super;
-    const int rc = fill_in(request, given);
-    if (OMPI_SUCCESS == rc) {
-        nicbarr_request_start(request);
-    } else {
-        (void)ompi_request_free(handle);
-    }
-    return rc;
+    return nicbarr_request_hand_out(nicbarr_request_new(&gathering, module, comm, false), fill_in,
+                                    given, handle);
 }
 
 /* NULL in *handle: there is no room for it, on all members. */
@@ -231,16 +214,8 @@ static int make(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
         !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
         return OMPI_SUCCESS;
     }
-    nicbarr_request_t *request = nicbarr_persistent_new(&gathering_again, module, comm, &what);
-    if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    *handle = &request->super;
-    const int rc = fill_in(request, given);
-    if (OMPI_SUCCESS != rc) {
-        (void)ompi_request_free(handle);
-    }
-    return rc;
+    return nicbarr_request_hand_out(nicbarr_persistent_new(&gathering, module, comm, &what),
+                                    fill_in, given, handle);
 }
 
 int nicbarr_iallgather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,

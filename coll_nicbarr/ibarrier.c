@@ -18,7 +18,6 @@
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/module.h"
-#include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/requests.h"
 
 /* ---- on one node ---- */
@@ -53,7 +52,6 @@ static struct myr_nic_group *group_of(const nicbarr_request_t *request)
 
 static void arrive_across(nicbarr_request_t *request)
 {
-    request->of.barrier.looked = false;
     request->of.barrier.epoch = myr_nic_group_arrive(group_of(request));
 }
 
@@ -61,27 +59,16 @@ static bool test_across(nicbarr_request_t *request)
 {
     const struct myr_nic_group *group = group_of(request);
     const bool done = myr_nic_group_test(group, request->of.barrier.epoch);
-    if (done && request->of.barrier.looked) {
-        nicbarr_overdue_end(request->super.req_mpi_object.comm, group, &request->of.barrier.wait);
+    if (done && request->reminded) {
+        nicbarr_request_came(request, group);
     }
     return done;
 }
 
-/* It takes a while: ask for what is missing, and once in a second see whether it will ever come. */
 static bool remind_across(nicbarr_request_t *request, bool look)
 {
-    struct myr_nic_group *group = group_of(request);
-    myr_nic_group_remind(group);
-    if (!request->of.barrier.looked) {
-        request->of.barrier.looked = true;
-        request->of.barrier.wait =
-            (struct nicbarr_wait){.began_ms = nicbarr_now_ms(), .epoch = request->of.barrier.epoch};
-    }
-    if (look || myr_nic_group_over(group)) {
-        request->super.req_status.MPI_ERROR = nicbarr_overdue_look(
-            request->module, request->super.req_mpi_object.comm, group, &request->of.barrier.wait);
-    }
-    return OMPI_SUCCESS != request->super.req_status.MPI_ERROR;
+    const struct nicbarr_wait wait = {.epoch = request->of.barrier.epoch};
+    return nicbarr_request_remind(request, group_of(request), wait, look);
 }
 
 static void drop_across(nicbarr_request_t *request)

@@ -21,6 +21,7 @@
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/report.h"
+#include "coll_nicbarr/trial.h"
 #include "coll_nicbarr/tune.h"
 #include "coll_nicbarr/watch.h"
 
@@ -76,6 +77,7 @@ static void module_construct(mca_coll_nicbarr_module_t *module)
 
 static void module_destruct(mca_coll_nicbarr_module_t *module)
 {
+    nicbarr_trials_end(module);
     if (NULL != module->group.record) {
         myr_plan_destroy(&module->group.plan);
         myr_record_leave(mca_coll_nicbarr_component.segment, module->group.record);

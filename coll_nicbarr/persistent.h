@@ -28,6 +28,7 @@ struct nicbarr_persistent {
     int count, root;
     ompi_datatype_t *type, *to_type; /* of any; NULL: has none */
     ompi_op_t *op;                   /* the same */
+    ompi_request_free_fn_t free;     /* of requests that keep nothing */
 };
 
 /* Whose rounds a request takes, of those that go by an exchange. */
@@ -37,14 +38,12 @@ static inline struct nicbarr_reducer *nicbarr_reducer_of(const nicbarr_request_t
 }
 
 /* A request that is `what`, and not active; NULL when out of memory. `of` is the caller's to fill
- * in. The program may free the type and the operation: MPI keeps them as long as it needs them.
- * (Open MPI's own requests do not.) */
+ * in. When it is freed, so is all of `what`, and then what the operation drops. The program may
+ * free the type and the operation: MPI keeps them as long as it needs them. (Open MPI's own
+ * requests do not.) */
 nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operation,
                                           mca_coll_nicbarr_module_t *module,
                                           ompi_communicator_t *comm,
                                           const struct nicbarr_persistent *what);
-
-/* Give back all of it but what is in `of`. */
-void nicbarr_persistent_drop(nicbarr_request_t *request);
 
 #endif

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "libmyr/nic_bcast.h"
+
 enum { REMIND_EVERY = 64 /* calls of progress, a power of two */ };
 
 static opal_free_list_t requests;
@@ -89,6 +91,40 @@ void nicbarr_request_start(nicbarr_request_t *request)
     OPAL_THREAD_UNLOCK(&lock);
 }
 
+/* ---- what takes long ---- */
+
+bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *group,
+                            struct nicbarr_wait wait, bool look)
+{
+    int rc = OMPI_SUCCESS;
+    if (wait.block) {
+        myr_nic_bcast_remind(group);
+    } else {
+        myr_nic_group_remind(group);
+    }
+    if (!request->reminded) {
+        request->reminded = true;
+        request->wait = wait;
+        request->wait.began_ms = nicbarr_now_ms();
+    }
+    request->wait.block = wait.block;
+    if (look || myr_nic_group_over(group)) {
+        rc = nicbarr_overdue_look(request->module, request->super.req_mpi_object.comm, group,
+                                  &request->wait);
+    }
+    if (OMPI_SUCCESS != rc) {
+        request->super.req_status.MPI_ERROR = rc;
+        request->reminded = false;
+    }
+    return OMPI_SUCCESS != rc;
+}
+
+void nicbarr_request_came(nicbarr_request_t *request, const struct myr_nic_group *group)
+{
+    nicbarr_overdue_end(request->super.req_mpi_object.comm, group, &request->wait);
+    request->reminded = false;
+}
+
 /* ---- what Open MPI does with a request ---- */
 
 static int request_start(size_t count, ompi_request_t **list)
@@ -126,6 +162,7 @@ static void request_construct(nicbarr_request_t *request)
     request->super.req_free = request_free;
     request->super.req_cancel = request_cancel;
     request->super.req_start = request_start;
+    request->reminded = false;
 }
 
 static OBJ_CLASS_INSTANCE(nicbarr_request_t, ompi_coll_base_nbc_request_t, request_construct, NULL);
@@ -146,6 +183,23 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
         request->persistent = NULL;
     }
     return request;
+}
+
+int nicbarr_request_hand_out(nicbarr_request_t *request,
+                             int (*fill_in)(nicbarr_request_t *request, const void *what),
+                             const void *what, ompi_request_t **handle)
+{
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    *handle = &request->super;
+    const int rc = fill_in(request, what);
+    if (OMPI_SUCCESS != rc) {
+        (void)ompi_request_free(handle);
+    } else if (!request->super.req_persistent) {
+        nicbarr_request_start(request);
+    }
+    return rc;
 }
 
 opal_mutex_t *nicbarr_requests_lock(void)

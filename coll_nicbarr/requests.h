@@ -41,14 +41,14 @@ struct nicbarr_request {
     const struct nicbarr_operation *operation;
     mca_coll_nicbarr_module_t *module;
     struct nicbarr_persistent *persistent; /* NULL: it is none, or a barrier */
+    bool reminded;                         /* across nodes, of what it waits for; valid: */
+    struct nicbarr_wait wait;
     union {
         struct {
             struct myr_arrival arrival;
             struct myr_group own;      /* a persistent barrier's; else its record is NULL */
             struct myr_nic_group *nic; /* across nodes, a persistent one's; NULL: the module's */
             uint32_t epoch;            /* ... which that group must reach */
-            bool looked;               /* the clock has been looked at: `wait` is valid */
-            struct nicbarr_wait wait;
         } barrier;
         struct nicbarr_reduction reduction;
         struct {
@@ -63,8 +63,6 @@ struct nicbarr_request {
             struct nicbarr_carrier *carrier;
             struct nicbarr_carried carried;
             struct nicbarr_returning returning; /* if the carrier is rooted */
-            bool looked;                        /* as above */
-            struct nicbarr_wait wait;
         } across;
         struct {
             struct nicbarr_carrier *carrier;
@@ -72,8 +70,6 @@ struct nicbarr_request {
             void *buffer, *packed; /* of a type with gaps: memory without; else NULL */
             int count, root;
             ompi_datatype_t *type;
-            bool looked; /* as above */
-            struct nicbarr_wait wait;
         } bcast;
         struct {
             struct nicbarr_streamed what;
@@ -97,6 +93,22 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
 
 /* Begin it. It is handed to the progress engine unless that was all. */
 void nicbarr_request_start(nicbarr_request_t *request);
+
+/*
+ * What `remind` is across nodes: ask for what is missing in the group that it waits for, and once
+ * in a second see whether it will ever come. `wait` says what that is. Where a request was reminded
+ * that has come, or waits for another group from now on: nicbarr_request_came().
+ */
+bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *group,
+                            struct nicbarr_wait wait, bool look);
+void nicbarr_request_came(nicbarr_request_t *request, const struct myr_nic_group *group);
+
+/* Give it to the program: fill in what it is to do, and begin it, unless it is persistent.
+ * `fill_in` returns Open MPI's error, as this does; then there is no request. NULL: it was out of
+ * memory. */
+int nicbarr_request_hand_out(nicbarr_request_t *request,
+                             int (*fill_in)(nicbarr_request_t *request, const void *what),
+                             const void *what, ompi_request_t **handle);
 
 opal_mutex_t *nicbarr_requests_lock(void);
 

@@ -23,8 +23,8 @@ static int lowest_rank_of_first_node(const mca_coll_nicbarr_module_t *module)
 }
 
 /* (A piece and one byte more fit into a block, so no empty block follows; see bcast_across.c.) */
-static void put_together(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
-                         int combiner)
+void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
+                                 int combiner)
 {
     const uint32_t most = (myr_nic_bcast_most(&back->group) - 1) / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT;
     carrier->back = back;
@@ -81,7 +81,8 @@ int nicbarr_rooted_join(const mca_coll_nicbarr_module_t *module, ompi_communicat
             free(back[j]);
         } else {
             back[j]->choice = list[j].choice;
-            put_together(&carriers[of[j]], back[j], lowest_rank_of_first_node(module));
+            nicbarr_rooted_put_together(&carriers[of[j]], back[j],
+                                        lowest_rank_of_first_node(module));
         }
     }
     return OMPI_SUCCESS == rc ? try_out(comm, carriers, count, failed, errors) : rc;

@@ -30,6 +30,11 @@ int nicbarr_rooted_join(const mca_coll_nicbarr_module_t *module, ompi_communicat
                         uint32_t number, uint32_t bytes, struct nicbarr_carrier carriers[],
                         int count, double failed[], struct myr_error errors[NICBARR_NICS_MOST]);
 
+/* Have results of `carrier` come back by `back`, of which it is the owner then, from rank
+ * `combiner`. */
+void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
+                                 int combiner);
+
 /* The epoch under way is complete at this node: combine it or wait for its result, and go behind
  * it. Returns an error of MPI's. */
 int nicbarr_rooted_finish(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -94,17 +94,10 @@ static void drop(nicbarr_request_t *request)
 
 static const struct nicbarr_operation streamed = {begin, test, NULL, drop};
 
-static void drop_again(nicbarr_request_t *request)
-{
-    drop(request);
-    nicbarr_persistent_drop(request);
-}
-
-static const struct nicbarr_operation streamed_again = {begin, test, NULL, drop_again};
-
 /* What it is to do. Where its type has gaps, bytes go by way of memory without. */
-static int fill_in(nicbarr_request_t *request, const struct nicbarr_streamed *what)
+static int fill_in(nicbarr_request_t *request, const void *given)
 {
+    const struct nicbarr_streamed *what = given;
     const struct nicbarr_side whole = whole_of(what, streamer_of(request)->ring.size);
     const bool dense = nicbarr_is_dense(whole.type);
     void *packed = dense ? NULL : malloc(nicbarr_packed_bytes(whole.count, whole.type));
@@ -116,18 +109,8 @@ static int fill_in(nicbarr_request_t *request, const struct nicbarr_streamed *wh
 int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_streamed *what, ompi_request_t **handle)
 {
-    nicbarr_request_t *request = nicbarr_request_new(&streamed, module, comm, false);
-    if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    *handle = &request->super;
-    const int rc = fill_in(request, what);
-    if (OMPI_SUCCESS == rc) {
-        nicbarr_request_start(request);
-    } else {
-        (void)ompi_request_free(handle);
-    }
-    return rc;
+    return nicbarr_request_hand_out(nicbarr_request_new(&streamed, module, comm, false), fill_in,
+                                    what, handle);
 }
 
 int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -145,14 +128,6 @@ int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         nicbarr_streamer_leave(&own.streamer);
         return OMPI_SUCCESS;
     }
-    nicbarr_request_t *request = nicbarr_persistent_new(&streamed_again, module, comm, &own);
-    if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    *handle = &request->super;
-    const int rc = fill_in(request, what);
-    if (OMPI_SUCCESS != rc) {
-        (void)ompi_request_free(handle);
-    }
-    return rc;
+    return nicbarr_request_hand_out(nicbarr_persistent_new(&streamed, module, comm, &own), fill_in,
+                                    what, handle);
 }

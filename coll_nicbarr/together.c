@@ -56,20 +56,3 @@ int nicbarr_race_go_on(struct nicbarr_contest *contest, const struct nicbarr_rac
     const struct nicbarr_contest_user user = {take_turn, agree, now_us, (void *)race};
     return nicbarr_contest_go_on(contest, &user, since_us, budget_us);
 }
-
-int nicbarr_race_run(struct nicbarr_contest *contest, const struct nicbarr_race *race, int count,
-                     double since_us, double budget_us)
-{
-    int rc = OMPI_SUCCESS;
-    double allowed_us = 0;
-    nicbarr_contest_begin(contest, count);
-    for (int p = 0; OMPI_SUCCESS == rc && nicbarr_contest_wants(contest, p); ++p) {
-        const double portion_us = nicbarr_contest_portion_us(p, budget_us);
-        allowed_us += portion_us;
-        if (allowed_us > NICBARR_AT_ONCE * budget_us) {
-            break;
-        }
-        rc = nicbarr_race_go_on(contest, race, 0 == p ? since_us : nicbarr_now_us(), portion_us);
-    }
-    return rc;
-}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the ranks of a communicator do together while they measure. These go by Open MPI's own
- * functions, as they have to work whatever becomes of ours. Called by tune.c, data_tune.c,
+ * functions, as they have to work whatever becomes of ours. Called by tune.c, trial.c,
  * data_across.c, entrants.c, limits.c and round_trips.c. All ranks of `comm` call them at the same
  * places, with module->tuning set. They return Open MPI's codes.
  */
@@ -36,13 +36,5 @@ struct nicbarr_race {
 /* One portion of a contest that has begun: nicbarr_contest_go_on(). */
 int nicbarr_race_go_on(struct nicbarr_contest *contest, const struct nicbarr_race *race,
                        double since_us, double budget_us);
-
-/*
- * A whole contest of `count` candidates at once, where it cannot be continued later: while it is
- * provisional, other portions follow, up to NICBARR_AT_ONCE budgets in all.
- */
-enum { NICBARR_AT_ONCE = 4 };
-int nicbarr_race_run(struct nicbarr_contest *contest, const struct nicbarr_race *race, int count,
-                     double since_us, double budget_us);
 
 #endif

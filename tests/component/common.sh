@@ -58,6 +58,10 @@ check() {
 }
 
 said() { grep -q -- "$1" "$scratch/out"; }
+said_before() { # WHAT OTHER: both, in this order
+    awk -v what="$1" -v other="$2" '!a && $0 ~ what { a = NR } !b && $0 ~ other { b = NR }
+        END { exit !(a && b && a < b) }' "$scratch/out"
+}
 said_once() { [ "$(grep -c -- "$1" "$scratch/out")" = 1 ]; }
 # Of no communicator is it said twice that its barriers stay Open MPI's own.
 told_once() { [ -z "$(grep -o "barriers on .* stay Open MPI's own" "$scratch/out" | sort | uniq -d)" ]; }

@@ -50,12 +50,20 @@ done
 # One process combines, and results come back by a broadcast.
 rooted=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce rooted
     --mca coll_nicbarr_reduce exchange)
+persistent=("$programs/persistent" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))")
 for game in "2 3" "4 1" "3 2 --loss 10 --duplicate 5 --reorder 10 --seed $seed"; do
     # shellcheck disable=SC2086 # words
     set -- $game
     check "one process of $1 hosts with $2 each combines ${3+over a bad network}" on_hosts "${@:3}" "$1" "$2" \
         "${rooted[@]}" "${data[@]}" --steps $((($# > 2 ? 60 : 120) * longer / ($1 * $2)))
     check "for all" said "MPI_Allreduce up to .* on $1 nodes: rooted:$(($1 - 1))@soft (parameter"
+    check "... of persistent ones" on_hosts "${@:3}" "$1" "$2" "${rooted[@]}" --mca coll_nicbarr_bcast ring \
+        "${persistent[@]}" --bits 1024 --ours --hosts --steps $((120 * longer / ($1 * $2)))
+done
+for kind in "" --persistent; do
+    # shellcheck disable=SC2086 # nothing or a word
+    check "the result of MPI_Iallreduce comes back by a broadcast ${kind:+($kind)}" on_hosts 2 2 "${rooted[@]}" \
+        "$programs/pvars" --iallreduce --done $kind
 done
 # Of any layout, which may be another one in each process.
 user_ops=("$programs/user_ops" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))" --steps "$((60 * longer))")
@@ -75,7 +83,6 @@ for operation in "" --allreduce; do
         --mca coll_nicbarr_thread 1 "${ours[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
         "$programs/asynchronous" $operation
 done
-persistent=("$programs/persistent" --seed "$seed" --watchdog "$((${watchdog:-300} - 10))")
 for game in "2 1 pairwise" "3 2 dissemination:1"; do
     # shellcheck disable=SC2086 # words
     set -- $game
@@ -90,6 +97,10 @@ check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll
 for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
     check "of $call, which is said" said "$call up to .*, 3 processes on 3 nodes: .* (measured, "
 done
+check "a small budget" on_hosts 3 2 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 0 \
+    --mca coll_nicbarr_tune_budget 1 "$programs/short_job" --allreduces 3000
+check "goes on until the class is decided" said_before "MPI_Allreduce up to 32 bytes on MPI_COMM_WORLD, .*measured, " \
+    "MPI_Barrier on MPI_COMM_WORLD"
 with_cache() { # FILE STEPS MPIRUN-ARGUMENT...: the budget is large, so that there is something to keep
     on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 --mca coll_nicbarr_tune_budget 500 \
         --mca coll_nicbarr_cache "$1" "${@:3}" "$programs/data" --seed "$seed" --steps "$2"

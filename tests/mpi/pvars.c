@@ -7,7 +7,8 @@
  * forced); without it, nothing is said about how much is counted. With --ibarrier or --persistent
  * there is no MPI_Barrier before them: an MPI_Allreduce sets up for the first, the second for
  * itself. With --ibcast an MPI_Bcast sets up, and a NIC counts the broadcasts that come to it; with
- * --persistent as well, they are persistent.
+ * --iallreduce the same of MPI_Allreduce, where results come back by broadcasts. With --persistent
+ * as well, these are persistent.
  */
 #include "common.h"
 
@@ -15,13 +16,15 @@
 #include <string.h>
 
 static const char *nic = "soft";
-static long done, nonblocking, persistent, broadcast;
+static long done, nonblocking, persistent, broadcast, reduction;
 static const struct test_option options[] = {
     {"--nic", OPTION_TEXT, &nic, "whose barriers are looked at (soft)"},
     {"--done", OPTION_FLAG, &done, "it does the barriers, so they must be counted"},
     {"--ibarrier", OPTION_FLAG, &nonblocking, "they are MPI_Ibarrier"},
     {"--persistent", OPTION_FLAG, &persistent, "they are persistent"},
     {"--ibcast", OPTION_FLAG, &broadcast, "they are MPI_Ibcast, and broadcasts are counted"},
+    {"--iallreduce", OPTION_FLAG, &reduction,
+     "they are MPI_Iallreduce, and broadcasts are counted"},
 };
 
 enum { BARRIERS = 200, TEXT = 256, LEAST = 10 };
@@ -53,7 +56,8 @@ static int look_at_all(void)
 {
     char name[TEXT], wanted[TEXT];
     int count = 0, found = 0, barriers = -1;
-    snprintf(wanted, sizeof(wanted), "%s%s_%s", prefix, nic, broadcast ? "broadcasts" : "barriers");
+    snprintf(wanted, sizeof(wanted), "%s%s_%s", prefix, nic,
+             broadcast || reduction ? "broadcasts" : "barriers");
     MPI_T_pvar_get_num(&count);
     for (int i = 0; i < count; ++i) {
         if (ours(i, name)) {
@@ -80,7 +84,7 @@ static unsigned long long read_value(MPI_T_pvar_session session, MPI_T_pvar_hand
 
 static MPI_Request request = MPI_REQUEST_NULL; /* the persistent one */
 
-static char data[64];
+static char data[64], sum[64];
 
 static void one_barrier(void)
 {
@@ -94,6 +98,9 @@ static void one_barrier(void)
     } else if (broadcast) {
         MPI_Ibcast(data, sizeof(data), MPI_BYTE, 0, MPI_COMM_WORLD, &started);
         MPI_Wait(&started, MPI_STATUS_IGNORE);
+    } else if (reduction) {
+        MPI_Iallreduce(data, sum, sizeof(data), MPI_BYTE, MPI_BOR, MPI_COMM_WORLD, &started);
+        MPI_Wait(&started, MPI_STATUS_IGNORE);
     } else {
         MPI_Barrier(MPI_COMM_WORLD);
     }
@@ -102,12 +109,14 @@ static void one_barrier(void)
 /* Have the NICs' groups set up. False: there are no such barriers here. */
 static bool set_up(void)
 {
-    int one = 1, sum;
     if (persistent) {
 #ifdef PERSISTENT
         if (broadcast) {
             PERSISTENT(Bcast_init)
             (data, sizeof(data), MPI_BYTE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        } else if (reduction) {
+            PERSISTENT(Allreduce_init)
+            (data, sum, sizeof(data), MPI_BYTE, MPI_BOR, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
         } else {
             PERSISTENT(Barrier_init)(MPI_COMM_WORLD, MPI_INFO_NULL, &request);
         }
@@ -119,8 +128,8 @@ static bool set_up(void)
     if (broadcast && !persistent) {
         MPI_Bcast(data, sizeof(data), MPI_BYTE, 0, MPI_COMM_WORLD);
     }
-    if (nonblocking) {
-        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (nonblocking || (reduction && !persistent)) {
+        MPI_Allreduce(data, sum, sizeof(data), MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
     }
     return true;
 }
@@ -128,7 +137,7 @@ static bool set_up(void)
 /* A root would begin while others have not looked yet. */
 static void meet(void)
 {
-    if (broadcast) {
+    if (broadcast || reduction) {
         MPI_Barrier(MPI_COMM_WORLD);
     }
 }

@@ -6,6 +6,8 @@
  * while other jobs keep the machine busy (tests/component/short_jobs.sh). Results are checked on
  * the way, so that a job that did nothing cannot pass.
  *
+ * --allreduces N calls MPI_Allreduce so often on MPI_COMM_WORLD before anything else: what has been
+ * decided then has been decided in these calls.
  * --leave frees no communicators, windows of messages and persistent requests in the end. Some
  * programs leave that to MPI_Finalize.
  * --tools opens MPI's tools interface before MPI_Init and closes it before MPI_Finalize;
@@ -20,6 +22,7 @@
 #include <string.h>
 
 static long rounds = 4;
+static long allreduces;
 static long leave;
 static long tools;
 static long tools_twice;
@@ -27,6 +30,7 @@ static long crash;
 
 static const struct test_option options[] = {
     {"--rounds", OPTION_LONG, &rounds, "how often communicators are made and used (4)"},
+    {"--allreduces", OPTION_LONG, &allreduces, "so many at first, one after the other (0)"},
     {"--leave", OPTION_FLAG, &leave, "leave communicators and requests to MPI_Finalize"},
     {"--tools", OPTION_FLAG, &tools, "have the tools interface open from before MPI_Init"},
     {"--tools-twice", OPTION_FLAG, &tools_twice, "open and close it once before that"},
@@ -62,6 +66,16 @@ static void reductions(MPI_Comm comm, MPI_Op ends, MPI_Datatype pair)
                rank);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
     TEST_CHECK(sum == size * (size - 1) / 2, "allreduce", "the sum is %d", sum);
+}
+
+static void reduce_often(void)
+{
+    for (long i = 0; i < allreduces; i++) {
+        int mine = (int)i * (test.rank + 1), sum = 0;
+        MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        TEST_CHECK(sum == (int)i * test.size * (test.size + 1) / 2, "allreduce",
+                   "sum number %ld is %d", i, sum);
+    }
 }
 
 static void barriers(MPI_Comm comm)
@@ -130,6 +144,7 @@ int main(int argc, char **argv)
     MPI_Op_create(join_ends, 0, &ends);
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
+    reduce_often();
     reductions(MPI_COMM_WORLD, ends, pair);
     barriers(MPI_COMM_WORLD);
     use(ends, pair);

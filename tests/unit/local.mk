@@ -12,6 +12,7 @@ unit_programs = \
     tests/unit/nics_test \
     tests/unit/hello_test \
     tests/unit/contest_test \
+    tests/unit/portions_test \
     tests/unit/tuning_sim_test \
     tests/unit/cache_file_test \
     tests/unit/evidence_test \
@@ -98,6 +99,9 @@ tests_unit_candidates_test_LDADD = $(unit_libs)
 tests_unit_contest_test_SOURCES = tests/unit/contest_test.c $(unit_common)
 tests_unit_contest_test_CFLAGS = $(unit_cflags)
 tests_unit_contest_test_LDADD = $(unit_libs) -lm
+tests_unit_portions_test_SOURCES = tests/unit/portions_test.c $(unit_common)
+tests_unit_portions_test_CFLAGS = $(unit_cflags)
+tests_unit_portions_test_LDADD = $(unit_libs) -lm
 
 tests_unit_tuning_sim_test_SOURCES = tests/unit/tuning_sim_test.c $(unit_common)
 tests_unit_tuning_sim_test_CFLAGS = $(unit_cflags)

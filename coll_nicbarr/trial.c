@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Trials of classes of size; see trial.h. */
+#include "coll_nicbarr/trial.h"
+
+#include "coll_nicbarr/data.h"
+#include "coll_nicbarr/together.h"
+
+enum {
+    AT_ONCE = 4,     /* budgets */
+    LEAST_PAUSE = 10 /* calls between two portions, as of barriers */
+};
+
+static enum nicbarr_way *way_of(const struct nicbarr_trial *trial)
+{
+    return &trial->module->ways[trial->collective][trial->size_class].way;
+}
+
+static bool is_root(const struct nicbarr_trial *trial)
+{
+    return 0 == ompi_comm_rank(trial->comm);
+}
+
+static void remember(const struct nicbarr_trial *trial)
+{
+    const uint64_t word = trial->kind->word(trial);
+    if (0 != word) {
+        (void)myr_note_set(
+            mca_coll_nicbarr_component.segment,
+            nicbarr_data_note_key(trial->module, trial->collective, trial->size_class), word);
+    }
+}
+
+static void take_out(struct nicbarr_trial *trial)
+{
+    struct nicbarr_trial **place = &trial->module->trials;
+    while (trial != *place) {
+        place = &(*place)->next;
+    }
+    *place = trial->next;
+}
+
+void nicbarr_trial_end(struct nicbarr_trial *trial)
+{
+    take_out(trial);
+    *way_of(trial) = trial->way;
+    if (is_root(trial) && !trial->module->declined) {
+        trial->kind->publish(trial);
+    }
+    trial->kind->free(trial);
+}
+
+void nicbarr_trials_end(mca_coll_nicbarr_module_t *module)
+{
+    while (NULL != module->trials) {
+        nicbarr_trial_end(module->trials);
+    }
+}
+
+/* Nothing is known: whose error that is says so itself, in this very call. */
+static void fail(struct nicbarr_trial *trial)
+{
+    take_out(trial);
+    *way_of(trial) = NICBARR_WAY_OWN;
+    trial->kind->free(trial);
+}
+
+/* Play a portion; and others behind it, as long as they take no more than this in all. */
+static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us)
+{
+    const struct nicbarr_race race = {trial->module, trial->comm, trial->kind->call, trial};
+    struct nicbarr_portions *portions = &trial->portions;
+    bool more = false;
+    int rc;
+    *way_of(trial) = NICBARR_WAY_OURS; /* of calls that compete */
+    do {
+        const double portion_us = nicbarr_portions_next_us(portions);
+        rc = nicbarr_race_go_on(&trial->contest, &race, since_us, portion_us);
+        nicbarr_portions_note(portions, &trial->contest);
+        more = !trial->once && nicbarr_portions_left(portions, &trial->contest);
+        at_once_us -= portion_us;
+        since_us = nicbarr_now_us();
+    } while (OMPI_SUCCESS == rc && more && nicbarr_portions_next_us(portions) <= at_once_us);
+    if (OMPI_SUCCESS != rc) {
+        fail(trial);
+        return rc;
+    }
+    trial->kind->install(trial);
+    if (is_root(trial) && trial->contest.rounds > 0) {
+        remember(trial);
+    }
+    if (more) {
+        nicbarr_portions_pause(portions);
+        *way_of(trial) = NICBARR_WAY_OPEN;
+    } else {
+        nicbarr_trial_end(trial);
+    }
+    return rc;
+}
+
+int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us)
+{
+    mca_coll_nicbarr_module_t *module = trial->module;
+    const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
+    const double budget_us =
+        parameters->tune_budget * 1e3 / nicbarr_data_classes(trial->collective, module->across);
+    const int pause = parameters->tune_after / 2;
+    nicbarr_contest_begin(&trial->contest, candidates);
+    nicbarr_portions_begin(&trial->portions, budget_us,
+                           (uint32_t)(pause > LEAST_PAUSE ? pause : LEAST_PAUSE));
+    trial->next = module->trials;
+    module->trials = trial;
+    return go_on(trial, since_us, AT_ONCE * budget_us);
+}
+
+struct nicbarr_trial *nicbarr_trial_of(const mca_coll_nicbarr_module_t *module,
+                                       enum nicbarr_collective collective, uint32_t size_class)
+{
+    struct nicbarr_trial *trial = module->trials;
+    while (NULL != trial && (collective != trial->collective || size_class != trial->size_class)) {
+        trial = trial->next;
+    }
+    return trial;
+}
+
+bool nicbarr_trial_call(struct nicbarr_trial *trial)
+{
+    mca_coll_nicbarr_module_t *module = trial->module;
+    if (!nicbarr_portions_due(&trial->portions)) {
+        return false;
+    }
+    module->tuning = true; /* collectives below may call our functions on this communicator */
+    if (NULL != trial->kind->take_back) {
+        trial->kind->take_back(trial);
+    }
+    (void)go_on(trial, nicbarr_now_us(), 0);
+    module->tuning = false;
+    return true;
+}
