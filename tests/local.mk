@@ -144,7 +144,7 @@ component_tests = \
 ## One that takes a virtual machine, and mpirun of Open MPI 4.1.
 machine_tests = tests/component/verbs.sh
 TESTS += $(component_tests) $(machine_tests)
-EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(machine_tests) tests/component/common.sh tests/debian13.sh \
+EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(machine_tests) tests/component/common.sh tests/chroot.sh tests/debian13.sh tests/packages.sh \
     tests/component/verbs_common.sh tests/component/verbs_kernels.sh tests/component/verbs_many.sh \
     tests/component/hosts_common.sh tests/component/playing_common.sh \
     tests/component/inside.sh tests/component/programs_common.sh \
