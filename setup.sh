@@ -10,11 +10,11 @@
 set -eu
 cd "$(dirname "$0")"
 
-packages="autoconf automake bpftool clang g++ gcc gnuplot-nox iproute2 lammps libbpf-dev libjansson-dev libopenmpi-dev
-    libseccomp-dev libsodium-dev libtool make openmpi-bin pkg-config"
+packages="autoconf automake bpftool clang g++ gcc gnuplot-nox help2man iproute2 lammps libbpf-dev libjansson-dev
+    libopenmpi-dev libseccomp-dev libsodium-dev libtool make openmpi-bin pkg-config"
 if [ "${1-build}" = check ]; then
     packages="$packages busybox-static clang-format clang-tidy cpio cppcheck git hpcc ibverbs-providers
-        kmod libbenchmark-dev libcmocka-dev libgsl-dev libibverbs-dev librdmacm-dev libxml2-utils
+        kmod libbenchmark-dev libcmocka-dev libgsl-dev libibverbs-dev librdmacm-dev libxml2-utils man-db
         mmdebstrap procps python3-mpi4py qemu-system-x86 shellcheck spin systemd valgrind xz-utils"
 fi
 
@@ -23,7 +23,7 @@ say() { echo "== $*"; }
 if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
     # One line, with other distributions' names: what it takes to build, then what more can be had.
     cat >&2 << 'EOS'
-setup.sh: there is no apt here, so install what follows and build as README.md says under "Elsewhere". Fedora: autoconf automake libtool gcc gcc-c++ make pkgconf-pkg-config openmpi-devel jansson-devel libseccomp-devel libsodium-devel gnuplot; for the kernel's NIC clang bpftool libbpf-devel iproute, for RDMA rdma-core-devel, for `make check` libcmocka-devel. Ubuntu: as Debian (bpftool: linux-tools-common).
+setup.sh: there is no apt here, so install what follows and build as README.md says under "Elsewhere". Fedora: autoconf automake libtool gcc gcc-c++ make pkgconf-pkg-config openmpi-devel jansson-devel libseccomp-devel libsodium-devel gnuplot help2man; for the kernel's NIC clang bpftool libbpf-devel iproute, for RDMA rdma-core-devel, for `make check` libcmocka-devel. Ubuntu: as Debian (bpftool: linux-tools-common).
 EOS
     exit 1
 fi

@@ -29,6 +29,10 @@ struct settings {
 
 /* ---- options ---- */
 
+/* libc looks for it by name, which -fvisibility=hidden would hide. */
+__attribute__((visibility("default"))) const char *argp_program_version =
+    "nicbarr_p2p " NICBARR_VERSION;
+
 static const struct argp_option argp_options[] = {
     {"latency", 'l', "BYTES", 0, "Size of the messages that go to and fro (default 8)", 0},
     {"bandwidth", 'b', "BYTES", 0, "Size of the messages of a window (default 1048576)", 0},

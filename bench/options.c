@@ -31,32 +31,33 @@ static const char usage[] =
     "  gather       MPI_Gather: the same; each rank is the root in turn\n"
     "  scatter      MPI_Scatter: a message for each process; each rank is the root in turn\n"
     "  dup          MPI_Comm_dup and MPI_Comm_free; duplicates keep the preference\n"
-    "  ibcast, iallgather, igather, iscatter\n"
-    "               the same and MPI_Wait, and their overlap with computation\n"
-    "  allreduce_init, reduce_init, bcast_init, allgather_init, gather_init, scatter_init\n"
-    "               persistent ones: a start and MPI_Wait; the root is rank 0\n"
+    "  i...         ibcast, iallgather, igather, iscatter: the same and MPI_Wait, and\n"
+    "               their overlap with computation\n"
+    "  ..._init     allreduce_init, reduce_init, bcast_init, allgather_init, gather_init,\n"
+    "               scatter_init: persistent ones, a start and MPI_Wait; the root is rank 0\n"
     "\n"
-    "  -a PREFERENCE          coll preference of A, such as nicbarr,tuned,basic,libnbc\n"
-    "                         (default: none, A is what the job gives)\n"
-    "  -b PREFERENCE          coll preference of B (default: ^nicbarr); '' is none\n"
-    "  -c, --chunks N         samples of A and of B (default 300), of each size\n"
-    "  -i, --iterations N     operations in a chunk (default: what fits 0.2 ms)\n"
-    "  -x, --warmup N         operations before the first chunk (default 1000), of each size\n"
+    "  -a PREFERENCE           coll preference of A, such as nicbarr,tuned,basic,libnbc\n"
+    "                          (default: none, A is what the job gives)\n"
+    "  -b PREFERENCE           coll preference of B (default: ^nicbarr); '' is none\n"
+    "  -c, --chunks N          samples of A and of B (default 300), of each size\n"
+    "  -i, --iterations N      operations in a chunk (default: what fits 0.2 ms)\n"
+    "  -x, --warmup N          operations before the first chunk (default 1000), of each size\n"
     "  -m, --message-size [MIN:]MAX\n"
-    "                         bytes: MIN (default 4), doubled up to MAX\n"
-    "                         (default: 4, 8, 64, 512, 1024, 4096)\n"
-    "  -f, --full             minimum and maximum over the ranks, too\n"
-    "  -z, --tail-lat         50th, 90th and 99th percentile of single operations, too\n"
-    "  -t, --num_test_calls N MPI_Test calls while computing (what overlaps; default 0)\n"
-    "      --beside OPERATION that operation on a duplicate like A, too, in the same turns\n"
-    "      --root RANK        the root stays that rank\n"
-    "      --no-validation    results are not checked; else they are, after the measurement\n"
-    "      --raw              the raw limit of the same processes in shared memory, too:\n"
-    "                         of a barrier\n"
-    "      --json FILE        write the figures to FILE as well\n"
-    "  -h, --help             this text\n";
+    "                          bytes: MIN (default 4), doubled up to MAX\n"
+    "                          (default: 4, 8, 64, 512, 1024, 4096)\n"
+    "  -f, --full              minimum and maximum over the ranks, too\n"
+    "  -z, --tail-lat          50th, 90th and 99th percentile of single operations, too\n"
+    "  -t, --num_test_calls N  MPI_Test calls while computing (what overlaps; default 0)\n"
+    "      --beside OPERATION  that operation on a duplicate like A, too, in the same turns\n"
+    "      --root RANK         the root stays that rank\n"
+    "      --no-validation     results are not checked; else they are, after the measurement\n"
+    "      --raw               the raw limit of the same processes in shared memory, too:\n"
+    "                          of a barrier\n"
+    "      --json FILE         write the figures to FILE as well\n"
+    "  -h, --help              this text\n"
+    "      --version           the version\n";
 
-enum { LONG_RAW = 256, LONG_JSON, LONG_BESIDE, LONG_ROOT, LONG_NO_VALIDATION };
+enum { LONG_RAW = 256, LONG_JSON, LONG_BESIDE, LONG_ROOT, LONG_NO_VALIDATION, LONG_VERSION };
 
 static const struct option long_options[] = {
     {"chunks", required_argument, NULL, 'c'},
@@ -72,6 +73,7 @@ static const struct option long_options[] = {
     {"raw", no_argument, NULL, LONG_RAW},
     {"json", required_argument, NULL, LONG_JSON},
     {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, LONG_VERSION},
     {0},
 };
 
@@ -194,6 +196,10 @@ enum options_verdict options_parse(int argc, char **argv, bool speak, struct opt
         case 'h':
             if (speak)
                 fputs(usage, stdout);
+            return OPTIONS_HELPED;
+        case LONG_VERSION:
+            if (speak)
+                puts("nicbarr_bench " NICBARR_VERSION);
             return OPTIONS_HELPED;
         default:
             return OPTIONS_BAD; /* getopt_long told */

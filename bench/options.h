@@ -37,7 +37,7 @@ struct options {
 
 enum options_verdict {
     OPTIONS_RUN,
-    OPTIONS_HELPED, /* help was asked for and printed */
+    OPTIONS_HELPED, /* help or the version was asked for and printed */
     OPTIONS_BAD,    /* told in one line */
 };
 

@@ -43,6 +43,10 @@ struct results {
 
 /* ---- options ---- */
 
+/* libc looks for it by name, which -fvisibility=hidden would hide. */
+__attribute__((visibility("default"))) const char *argp_program_version =
+    "nicbarr_raw_limit " NICBARR_VERSION;
+
 static const struct argp_option argp_options[] = {
     {"processes", 'n', "N", 0, "Number of processes (default 2)", 0},
     {"bind", 'b', NULL, 0, "Keep process i on allowed processor i modulo their number", 0},

@@ -60,6 +60,10 @@ static _Noreturn void fail(const char *what)
 
 /* ---- options ---- */
 
+/* libc looks for it by name, which -fvisibility=hidden would hide. */
+__attribute__((visibility("default"))) const char *argp_program_version =
+    "nicbarr_raw_udp " NICBARR_VERSION;
+
 static const struct argp_option argp_options[] = {
     {"to", 't', "ADDRESS", 0, "Measure with the one who answers there (default: answer)", 0},
     {"chunks", 'c', "N", 0, "Samples of each way to wait (default 300)", 0},

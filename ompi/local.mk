@@ -13,7 +13,9 @@ ompi_libompi_release_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 ## library that is gone there are no names, and test.sh looks for ours.
 stay_loaded = -Wl,-z,nodelete
 
+if HAVE_ENV_SH
 pkgdata_DATA += ompi/env.sh
+endif
 nobase_dist_libexecdata_DATA += ompi/jobs.sh
 
 EXTRA_DIST += ompi/env.sh.in \

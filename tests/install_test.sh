@@ -26,7 +26,25 @@ holds "both components" ls "$components/mca_coll_nicbarr.so" "$components/mca_bt
 holds "and nothing else there" [ "$(find "$components" -mindepth 1 | wc -l)" = 2 ]
 holds "nethosts is a link that stays within" [ "$(realpath "$prefix/bin/nethosts")" = "$prefix/libexec/nicbarr/nethosts/nethosts" ]
 holds "nethosts runs from there" "$prefix/bin/nethosts" --help
-holds "nicbarr, too" "$prefix/bin/nicbarr" --version
+says_version() { # NAME COMMAND...
+    [ "$("${@:2}" --version)" = "$1 $(cat "$top/VERSION")" ]
+}
+export NICBARR_LIBEXECDIR=$prefix/libexec/nicbarr
+for program in "$prefix"/bin/*; do
+    name=${program##*/}
+    holds "$name --help" "$program" --help
+    holds "$name --version" says_version "$name" "$program"
+    case $name in # as the page is called, too: its subcommands
+        nicbarr) commands=$("$program" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p') ;;
+        nicsim) commands=report ;;
+        *) commands='' ;;
+    esac
+    for command in $commands; do
+        holds "$name $command --help" "$program" "$command" --help
+        holds "$name $command --version" [ "$("$program" "$command" --version | grep -cE "^$name( $command)? $(cat "$top/VERSION")$")" = 1 ]
+    done
+done
+unset NICBARR_LIBEXECDIR
 holds "nobody knows the staging folder" eval "! grep -rIl '$scratch' '$prefix'"
 find "$scratch/root" | sort > first
 made install

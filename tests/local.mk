@@ -150,14 +150,14 @@ below_tests = \
 ## One that takes a virtual machine, and mpirun of Open MPI 4.1.
 machine_tests = tests/component/verbs.sh
 TESTS += $(component_tests) $(below_tests) $(machine_tests)
-EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(machine_tests) tests/component/common.sh tests/debian13.sh \
+EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(machine_tests) tests/component/common.sh tests/chroot.sh tests/debian13.sh tests/packages.sh \
     tests/component/verbs_common.sh tests/component/verbs_kernels.sh tests/component/verbs_many.sh \
     tests/component/hosts_common.sh tests/component/playing_common.sh \
     tests/component/inside.sh tests/component/programs_common.sh \
     tests/mpi/mpi4py_same.py tests/mpi/run_broken.sh tests/mpi/run_killed.sh
 
-## What the scripts say of themselves, what `configure` says, what is installed; starts no job.
-script_tests = tests/scripts_test.sh tests/install_test.sh
+## What the scripts say of themselves, what `configure` says, what is installed, man pages; starts no job.
+script_tests = tests/scripts_test.sh tests/install_test.sh tests/man_test.sh
 TESTS += $(script_tests)
 EXTRA_DIST += $(script_tests)
 

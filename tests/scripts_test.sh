@@ -21,6 +21,30 @@ for script in nethosts/nethosts verbshosts/verbshosts bench/{data,data_hosts,for
     verdict $? "$script --wibble"
 done
 
+# ---- completion
+
+completes() { # NAME PATTERN WORD...: one of what it says for the last of the words is this
+    COMP_WORDS=("${@:3}") COMP_CWORD=$(($# - 3)) COMPREPLY=()
+    _nicbarr 2> err
+    printf '%s\n' "${COMPREPLY[@]}" > out
+    grep -qxE -e "$2" out && [ ! -s err ]
+    verdict $? "$1"
+}
+# shellcheck source=tools/completion.bash
+. "$top/tools/completion.bash"
+build=$(cd "${builddir:-$top/_build}" && pwd)
+export NICBARR_LIBEXECDIR=$top
+completes "a command of nicbarr's" status "$build/tools/nicbarr" st
+completes "a command of nicsim's" barrier "$build/bench/nicsim/nicsim" b
+completes "an option of myrd's" --kernel "$build/myrd/myrd" --k
+completes "an option of nethosts'" --duplicate "$top/nethosts/nethosts" --d
+completes "an option of a command's" --json "$build/tools/nicbarr" status --
+completes "an option of a script's" --write "$build/tools/nicbarr" tune --w
+completes "nothing for a file" '' "$build/tools/nicbarr" report so
+[ "$(wc -l < out)" = 1 ]
+verdict $? "and no other"
+unset NICBARR_LIBEXECDIR
+
 # ---- env.sh
 
 # An Open MPI of any release, as far as env.sh looks.

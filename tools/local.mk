@@ -13,6 +13,17 @@ tools_nicbarr_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 tools_nicbarr_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 tools_nicbarr_LDADD = libmyr/libmyr.la $(JANSSON_LIBS) -lm
 
+## Completion in bash, which looks for a file by the command's name.
+bashcompletiondir = $(datadir)/bash-completion/completions
+completed = nicsim nethosts myrd
+EXTRA_DIST += tools/completion.bash
+install-data-local:
+	$(MKDIR_P) '$(DESTDIR)$(bashcompletiondir)'
+	$(INSTALL_DATA) '$(srcdir)/tools/completion.bash' '$(DESTDIR)$(bashcompletiondir)/nicbarr'
+	cd '$(DESTDIR)$(bashcompletiondir)' && for command in $(completed); do ln -sf nicbarr $$command; done
+uninstall-local:
+	-cd '$(DESTDIR)$(bashcompletiondir)' && rm -f nicbarr $(completed)
+
 tools_report_sources = \
     tools/alloc.h \
     tools/text.h tools/text.c \

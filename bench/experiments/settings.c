@@ -38,9 +38,10 @@ static const char usage_options[] =
     "      --budget SECONDS   measuring time, about (default 10)\n"
     "      --algorithm NAME   what both sides of overhead play: pairwise (default), tree:4,\n"
     "                         dissemination:2, ...\n"
-    "  -h, --help             this text\n";
+    "  -h, --help             this text\n"
+    "      --version          the version\n";
 
-enum { LONG_CSV = 256, LONG_SEED, LONG_BUDGET, LONG_ALGORITHM };
+enum { LONG_CSV = 256, LONG_SEED, LONG_BUDGET, LONG_ALGORITHM, LONG_VERSION };
 
 static const struct option long_options[] = {
     {"csv", required_argument, NULL, LONG_CSV},
@@ -48,6 +49,7 @@ static const struct option long_options[] = {
     {"budget", required_argument, NULL, LONG_BUDGET},
     {"algorithm", required_argument, NULL, LONG_ALGORITHM},
     {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, LONG_VERSION},
     {0},
 };
 
@@ -140,6 +142,11 @@ enum settings_verdict settings_parse(int argc, char **argv, bool speak,
             break;
         case 'h':
             return help(speak, experiments, count);
+        case LONG_VERSION:
+            if (speak) {
+                puts("nicbarr_experiments " NICBARR_VERSION);
+            }
+            return SETTINGS_HELPED;
         default:
             return SETTINGS_BAD; /* getopt_long told */
         }

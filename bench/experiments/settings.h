@@ -35,7 +35,7 @@ struct settings {
 
 enum settings_verdict {
     SETTINGS_RUN,
-    SETTINGS_HELPED, /* help was asked for and printed */
+    SETTINGS_HELPED, /* help or the version was asked for and printed */
     SETTINGS_BAD,    /* told in one line */
 };
 

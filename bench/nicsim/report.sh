@@ -36,6 +36,7 @@ memory against the number of nodes, broadcasts, and the papers' evaluation of MP
   --jobs N           so many simulations at a time (default: as many as processors)
   --data FOLDER      machines and figures, instead of those installed
   --help             this text
+  --version          the version
 END
 }
 
@@ -57,6 +58,7 @@ while [ $# -gt 0 ]; do
         --output) output=$1 ;;
         --force) force=yes ;;
         --help) usage; exit 0 ;;
+        --version) tell_version; exit 0 ;;
         *) bad "what is '$option'?" ;;
     esac
     shift

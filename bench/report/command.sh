@@ -9,6 +9,7 @@
 #     may_write FOLDER LOG FORCE WHAT   fail() if the folder has files that are not WHAT's. A page's folder is known by
 #                                       its LOG: nothing else is written over, unless FORCE is yes
 #     begin_folder FOLDER LOG           makes the folder, and in it an empty LOG: answers with its absolute path
+#     tell_version                      as our programs do (script_run() has set NICBARR_VERSION)
 #     clock SECONDS                     as minutes and seconds
 # shellcheck shell=bash
 fail() { echo "$command_name: $1" >&2; exit "${2-1}"; }
@@ -38,5 +39,7 @@ may_write() { # FOLDER LOG FORCE WHAT
 begin_folder() { # FOLDER LOG
     { mkdir -p -- "$1" && cd -- "$1" && : > "$2" && pwd; } 2> /dev/null || fail "cannot write into '$1'"
 }
+
+tell_version() { echo "$command_name $NICBARR_VERSION"; }
 
 clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }

@@ -29,6 +29,7 @@ writes a page with plots, tables and raw data.
   --output DIR       where the page goes (default nicbarr-evaluation)
   --force            also into a folder with files that are not an evaluation's
   --help             this text
+  --version          the version
 END
 }
 
@@ -129,6 +130,7 @@ while [ $# -gt 0 ]; do
         --output) output=$1 ;;
         --force) force=yes ;;
         --help) usage; exit 0 ;;
+        --version) tell_version; exit 0 ;;
         *) bad "what is '$option'?" ;;
     esac
     shift

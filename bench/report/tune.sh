@@ -26,6 +26,7 @@ or auto,FILE. What FILE has from before stays. The machine should be idle.
   --times N          measure each N times (default 5)
   --budget MS        milliseconds to measure one thing once (default 1000)
   --help             this text
+  --version          the version
 END
 }
 
@@ -70,6 +71,7 @@ while [ $# -gt 0 ]; do
         --times) number "$1" 1 8 "$option"; times=$1 ;;
         --budget) number "$1" 1 60000 "$option"; budget=$1 ;;
         --help) usage; exit 0 ;;
+        --version) tell_version; exit 0 ;;
         --) shift; more=("$@"); break ;;
         *) bad "what is '$option'?" ;;
     esac

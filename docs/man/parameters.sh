@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Write nicbarr(7), the page of all MCA parameters, on the standard output. What it says of a parameter
+# is what Open MPI's ompi_info says of the component that was just built. Called by make:
+#
+#     docs/man/parameters.sh OMPI_INFO BUILD-FOLDER VERSION
+set -eu
+ompi_info=$1 build=$2 version=$3
+
+# Neither the environment nor a file of the person's may change what the defaults are. (5.0 has PMIx
+# look for its own components in the same path, and complain, unless it has one of its own.)
+list() { # FRAMEWORK COMPONENT: items of its parameters
+    env -i PATH="$PATH" HOME=/nonexistent PMIX_MCA_mca_base_component_path=: \
+        OMPI_MCA_mca_base_param_files=none OMPI_MCA_mca_base_component_path="$build/$1_$2/.libs:SYSTEM_DEFAULT" \
+        "$ompi_info" --param "$1" "$2" --level 9 --parsable |
+        awk -v component="mca:$1:$2:param:" '
+            function roff(text) { # nothing in it is a request
+                gsub(/\\/, "\\e", text)
+                gsub(/-/, "\\-", text)
+                return text
+            }
+            index($0, component) == 1 { # mca:coll:nicbarr:param:NAME:WHAT:TEXT
+                rest = substr($0, length(component) + 1)
+                name = substr(rest, 1, index(rest, ":") - 1)
+                rest = substr(rest, length(name) + 2)
+                what = substr(rest, 1, index(rest, ":") - 1)
+                of[what] = substr(rest, length(what) + 2)
+                if (what == "source" && of[what] != "default") exit 1
+                if (what == "disabled") { # the last that is said of it
+                    count++
+                    value = of["value"] == "" ? "empty" : of["value"]
+                    printf ".TP\n\\fB%s\\fR (%s, default %s, level %s)\n\\&%s.\n", roff(name), of["type"],
+                        roff(value), of["level"], roff(of["help"] ~ /\.$/ ? substr(of["help"], 1, length(of["help"]) - 1) : of["help"])
+                }
+            }
+            END { exit count == 0 }' || {
+        echo "parameters.sh: $ompi_info lists no parameters of $build/$1_$2/.libs" >&2
+        return 1
+    }
+}
+coll=$(list coll nicbarr)
+btl=$(list btl myr)
+
+cat << END
+.TH NICBARR 7 "$(LC_ALL=C date -u -d "@${SOURCE_DATE_EPOCH:-$(date +%s)}" '+%B %Y')" "nicbarr $version" "Open MPI components"
+.SH NAME
+nicbarr \- MPI_Barrier and small collectives for Open MPI, chosen by measurement
+.SH SYNOPSIS
+\fBmpirun\fR [\fB\-\-mca coll_nicbarr_\fINAME VALUE\fR]... \fIPROGRAM\fR
+.PP
+\fBmpirun \-\-mca coll ^nicbarr\fR \fIPROGRAM\fR (without it)
+.PP
+\fBmpirun \-\-mca pml ob1 \-\-mca btl myr,self\fR \fIPROGRAM\fR (messages go by the NIC, too)
+.SH DESCRIPTION
+Open MPI loads the component coll/nicbarr by itself.
+At the first barriers of a communicator it measures several algorithms, Open MPI's own among them,
+and from then on runs the fastest.
+It does the same for MPI_Allreduce, MPI_Allgather, MPI_Bcast, MPI_Scatter, MPI_Reduce and MPI_Gather
+with small payloads.
+On one node, processes meet in shared memory.
+Across nodes, NICs play the barriers: the soft one over UDP, the kernel's where \fBmyrd \-\-kernel\fR
+runs, or RDMA cards.
+.PP
+A parameter is set by \fB\-\-mca\fR \fINAME VALUE\fR of mpirun, by the environment
+(\fBOMPI_MCA_\fINAME\fB=\fIVALUE\fR), or in a file (see \fBFILES\fR).
+\fBompi_info \-\-param coll nicbarr \-\-level 9\fR lists the same as this page.
+.SH PARAMETERS OF COLL/NICBARR
+$coll
+.SH PARAMETERS OF BTL/MYR
+$btl
+.SH FILES
+.TP
+.I ~/.openmpi/mca\-params.conf
+Parameters of the user, one a line: \fINAME\fR = \fIVALUE\fR.
+Open MPI has a file openmpi\-mca\-params.conf for all users.
+.TP
+.I ~/.cache/nicbarr/tuning.json
+What was measured, for the next jobs (coll_nicbarr_cache).
+.SH SEE ALSO
+.BR nicbarr (1),
+.BR nicbarr_bench (1),
+.BR myrd (8),
+.BR mpirun (1)
+END

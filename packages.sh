@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Build Debian packages of this checkout, for the release of Debian that this machine has:
+#
+#     ./packages.sh [FOLDER]       # they go into FOLDER, _packages if none is named
+#
+# Installs the packages that it takes to build them, as root or by sudo. It builds in a copy, so the
+# checkout stays as it is.
+set -eu
+cd "$(dirname "$0")"
+case ${1-} in -*) sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64 ;; esac
+folder=${1-_packages}
+give_up() { echo "packages.sh: $1" >&2; exit 1; }
+command -v apt-get > /dev/null || give_up "there is no apt here; README.md says under \"Elsewhere\" how to install without packages"
+[ "$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" = "$(cat VERSION)" ] ||
+    give_up "debian/changelog begins with another version than VERSION"
+
+if ! dpkg-checkbuilddeps 2> /dev/null; then
+    as_root=()
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo > /dev/null || give_up "packages are missing and there is no sudo; as root, run: apt-get build-dep $PWD"
+        as_root=(sudo)
+    fi
+    echo "== installing what it takes to build packages"
+    "${as_root[@]}" apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get build-dep -y -qq --no-install-recommends "$PWD" > _apt.log 2>&1 ||
+        { tail -n 20 _apt.log >&2; give_up "apt-get failed; see _apt.log"; }
+fi
+
+echo "== building packages"
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+rm -rf "$folder"/nicbarr-build "$folder"/*.deb
+mkdir "$folder/nicbarr-build"
+tar -c --exclude='./_*' --exclude=./.git --exclude=./autom4te.cache . | tar -x -C "$folder/nicbarr-build"
+(cd "$folder/nicbarr-build" && DEB_BUILD_OPTIONS="noautodbgsym ${DEB_BUILD_OPTIONS-}" dpkg-buildpackage --build=binary --no-sign -j"$(nproc)") > "$folder/build.log" 2>&1 ||
+    { tail -n 40 "$folder/build.log" >&2; give_up "the build failed; see $folder/build.log"; }
+rm -rf "$folder/nicbarr-build"
+ls "$folder"/*.deb

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Man pages say what the programs say: each program that is installed and each subcommand has a page with all
+# its options, nicbarr(7) has all parameters of the components' source, and man has nothing to complain of.
+# Run by `make check`; starts no job.
+top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
+build=$(cd "${builddir:-$top/_build}" && pwd)
+pages=$build/docs/man
+command -v man > /dev/null || { echo "there is no man"; exit 77; }
+[ -e "$pages/nicbarr.1" ] || { echo "no pages were built: there is no help2man"; exit 77; }
+# shellcheck source=tests/tap.sh
+. "$top/tests/tap.sh"
+export NICBARR_LIBEXECDIR=$top
+
+items_of() { # PAGE: its items, a line each: what follows .TP
+    sed -n '/^\.TP$/{n; s/^\.[BI] //; s/\\f[BIR]//g; s/\\-/-/g; p}' "$1"
+}
+
+has_all() { # PAGE COMMAND...: the long options of its --help, as items
+    local page=$pages/$1 name=${2##*/} option status=0
+    [ $# -eq 2 ] || name="$name $3"
+    items_of "$page" > items
+    "${@:2}" --help > out 2> err || status=1
+    grep -oE '^ *(-[a-zA-Z?], )?--[a-z_-]+' out | grep -oE -- '--.*' | sort -u > options
+    [ -s options ] || status=1
+    while read -r option; do
+        # (In front of it others may be, behind it others and one word. More is no item of help2man's.)
+        grep -qE "^((-[a-zA-Z?]|--[a-z_-]+),? )*$option(, --[a-z_-]+)*([= ][^ ]+)?$" items ||
+            { status=1; echo "# no item of the page: $option"; }
+    done < options
+    grep -q "^$(basename "${page%.?}") \\\\- ." "$page" || status=1
+    verdict $status "the page of $name"
+}
+
+programs=$(make -s -C "$build" --no-print-directory --eval 'listed: ; @echo $(bin_PROGRAMS)' listed | tail -n 1)
+for program in $programs; do
+    name=${program##*/}
+    page=$(cd "$pages" && echo "$name".[18])
+    has_all "$page" "$build/$program"
+done
+has_all nethosts.1 "$top/nethosts/nethosts"
+has_all nicsim-report.1 "$build/bench/nicsim/nicsim" report
+for command in $("$build/tools/nicbarr" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p'); do
+    has_all "nicbarr-$command.1" "$build/tools/nicbarr" "$command"
+done
+
+items_of "$pages/nicbarr.7" > items
+{
+    sed -n '/^} table\[\]/,/^};/p' "$top/coll_nicbarr/parameters.c" | tr -d ' \n' |
+        grep -oE '(NUMBER|FLAG|TEXT)\([a-z_]+,' | sed 's/.*(\(.*\),/coll_nicbarr_\1/'
+    sed -n 's/^    add("\([a-z_]*\)",.*/btl_myr_\1/p' "$top/btl_myr/component.c"
+} > parameters
+lacking=0
+[ "$(wc -l < parameters)" -gt 20 ] || lacking=1
+while read -r parameter; do
+    grep -q "^$parameter (" items || { lacking=1; echo "# no item of the page: $parameter"; }
+done < parameters
+verdict $lacking "nicbarr(7) has all parameters"
+
+for page in "$pages"/*.[178]; do
+    LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l "$page" > out 2> err && [ -s out ] && [ ! -s err ]
+    verdict $? "man shows ${page##*/}"
+done
+
+finish

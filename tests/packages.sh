@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The Debian packages do what they promise: ./packages.sh builds them, lintian finds nothing to warn of, and in
+# a bare Debian of this machine's release they are installed, used and removed. A user there starts jobs by plain
+# mpirun: nicbarr plays the barriers, with nothing set. Nothing is left behind.
+#
+# By hand, as root (the suite has no time for it: four minutes). The chroot is kept in _cache/bare.
+top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
+[ "$(id -u)" = 0 ] || { echo "a chroot needs root"; exit 77; }
+for program in lintian mmdebstrap; do
+    command -v $program > /dev/null || { echo "there is no $program"; exit 77; }
+done
+# shellcheck source=tests/tap.sh
+. "$top/tests/tap.sh"
+# shellcheck source=tests/chroot.sh
+. "$top/tests/chroot.sh"
+built=$top/_packages
+root=$top/_cache/bare
+codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+ours="openmpi-nicbarr nicbarr-tools myrd"
+limit=300 # seconds, for what could hang
+
+# ---- build
+"$top/packages.sh" "$built" > out 2> err
+verdict $? "the packages are built"
+lintian --fail-on error,warning --tag-display-limit 0 "$built"/*.changes > out 2> err
+verdict $? "lintian finds no errors and no warnings"
+for package in $ours; do
+    ls "$built/$package"_*.deb > out 2> err
+    verdict $? "there is $package"
+done
+
+# ---- install
+chroot_make "$root" "$codename" openmpi-bin || exit 99
+rm -rf "$root/packages"
+mkdir "$root/packages"
+cp "$built"/*.deb "$root/packages"
+inside() { # COMMAND...: status, out, err
+    chroot_run "$root" env DEBIAN_FRONTEND=noninteractive timeout "$limit" "$@" > out 2> err
+    status=$?
+}
+as_user() { # COMMAND...: likewise, by a user who has nothing set
+    inside su --login tester -c "$*"
+}
+files() { # all of the chroot's, but what others write whenever packages come and go, and what the user has
+    (cd "$root" && find . -xdev \( -path ./packages -o -path ./var/log -o -path ./var/cache -o -path ./var/lib/apt -o \
+        -path ./var/lib/dpkg -o -path ./home -o -path ./tmp -o -path ./proc -o -path ./sys -o -path ./dev \) -prune -o -print) | sort
+}
+rm -rf "$root/home/tester" # what an earlier run has measured
+chroot_run "$root" id tester > /dev/null 2>&1 || chroot_run "$root" useradd tester --shell /bin/bash
+chroot_run "$root" install -d -o tester -g tester /home/tester
+# What they depend on comes first, so that what they leave behind can be told from what that does.
+apt_install="apt-get install -y -qq --no-install-recommends"
+inside bash -c "
+    dpkg --purge $ours; apt-get update -qq &&
+    $apt_install \$($apt_install --simulate /packages/*.deb | sed -n 's/^Inst \([^ ]*\) .*/\1/p' |
+        grep -vxE '${ours// /|}')"
+verdict $status "what they depend on is installed"
+files > before
+inside bash -c "$apt_install /packages/*.deb"
+verdict $status "they are installed"
+files > with
+for file in usr/bin/nicbarr usr/bin/myrd usr/share/man/man1/nicbarr.1.gz usr/share/man/man7/nicbarr.7.gz usr/share/man/man8/myrd.8.gz; do
+    grep -qx "./$file" with
+    verdict $? "there is /$file"
+done
+grep -qE '/systemd/user/myrd\.service$' with && grep -qE '/systemd/system/myrd-kernel\.service$' with
+verdict $? "there are both services"
+! grep -E '^\./etc/systemd/.*myrd' with
+verdict $? "none of them is switched on"
+grep -qs 'stop.*myrd-kernel\.service' "$root/var/lib/dpkg/info/myrd.prerm"
+verdict $? "and what runs is stopped before the package goes"
+
+# ---- use
+version=$(cat "$top/VERSION")
+as_user nicbarr --version
+works "nicbarr --version" "^nicbarr $version$"
+bench() { # OPTION...: 2 processes that have hundreds of barriers
+    as_user mpirun -np 2 --oversubscribe --mca coll_nicbarr_verbose 1 "$@" nicbarr_bench --chunks 20 -x 100
+}
+bench --mca coll_nicbarr_report report.json
+[ "$status" = 0 ] && grep -q 'nicbarr: MPI_Barrier on .*, 2 processes on one node: ' err
+verdict $? "plain mpirun has nicbarr choose a barrier"
+as_user nicbarr report report.json
+works "its report says what it measured" '^[ >]*pairwise' '^[ >]*openmpi'
+bench --mca coll_nicbarr_algorithm dissemination:2 # whatever is faster on this machine at present
+[ "$status" = 0 ] && grep -q 'nicbarr: MPI_Barrier on .*, 2 processes on one node: dissemination' err
+verdict $? "and it plays the one that is asked for"
+as_user mpirun -np 2 --oversubscribe --mca pml ob1 --mca btl myr,self nicbarr_p2p --chunks 20
+[ "$status" = 0 ]
+verdict $? "messages go by btl/myr"
+as_user nicbarr status
+works "nicbarr status without a job" .
+as_user 'myrd --foreground & myrd=$!
+    tries=0
+    until nicbarr status | grep -q "myrd.*$myrd\|$myrd.*myrd" || [ $tries = 100 ]; do tries=$((tries + 1)); sleep 0.1; done
+    nicbarr status; kill $myrd; wait $myrd'
+works "nicbarr status shows the daemon" 'myrd'
+as_user nicsim barrier --nodes 8
+works "nicsim finds its machines" 'us'
+as_user nicbarr evaluate --help
+works "and nicbarr its scripts" '^Usage: nicbarr evaluate'
+
+# ---- remove
+inside bash -c "apt-get purge -y -qq $ours"
+verdict $status "they are removed"
+files > after
+diff before after > out 2> err
+verdict $? "nothing is left"
+as_user mpirun -np 2 --oversubscribe hostname
+works "mpirun works as before" .
+as_user ompi_info
+[ "$status" = 0 ] && ! grep -E 'nicbarr|myr' out
+verdict $? "Open MPI knows nothing of it"
+
+finish
