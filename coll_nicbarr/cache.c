@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tuning cache as the component has it. Which files are they (coll_nicbarr_cache)? What do
- * their measurements depend on? What is said of them, once on a node? A file itself is
+ * The tuning cache as the component has it. What do its measurements depend on? What is said of
+ * its files, once on a node? Which files there are is cache_places.c's, a file itself
  * cache_file.c's, and what follows from it evidence.c's.
  *
  * What a measurement depends on has no host's name in it: hosts that are alike share what one of
@@ -9,63 +9,18 @@
  */
 #include "coll_nicbarr/cache.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "coll_nicbarr/cache_file.h"
+#include "coll_nicbarr/cache_places.h"
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/network.h"
 #include "coll_nicbarr/this_host.h"
 #include "firmware/wire.h"
-
-/* ---- which files ---- */
-
-/* A file of the list. */
-struct place {
-    bool anew;            /* no file, but the word for it: nothing is read from here on */
-    char path[PATH_MAX];  /* empty: "none" */
-    char below[PATH_MAX]; /* where missing folders are made; empty: nowhere */
-};
-
-/* The person's own. False where nobody knows where that is. */
-static bool find_own(struct place *place)
-{
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length = 0;
-    if (NULL != xdg && '/' == *xdg) {
-        length = snprintf(place->path, PATH_MAX, "%s/nicbarr/tuning.json", xdg);
-        snprintf(place->below, PATH_MAX, "%.*s", (int)(strrchr(xdg, '/') - xdg), xdg);
-    } else if (NULL != home && '/' == *home) {
-        length = snprintf(place->path, PATH_MAX, "%s/.cache/nicbarr/tuning.json", home);
-    }
-    return 0 < length && length < PATH_MAX;
-}
-
-/* Take the next word off `list`, which moves on. False at its end, or where it is no file. */
-static bool next_place(const char **list, struct place *place)
-{
-    const char *home = getenv("HOME");
-    bool found = false;
-    while (!found && NULL != *list && '\0' != **list) {
-        const size_t length = strcspn(*list, ",");
-        *place = (struct place){.anew = 4 == length && 0 == strncmp(*list, "anew", length)};
-        snprintf(place->below, PATH_MAX, "%s", NULL == home ? "" : home);
-        if (4 == length && 0 == strncmp(*list, "auto", length)) {
-            found = find_own(place);
-        } else if (place->anew || (4 == length && 0 == strncmp(*list, "none", length))) {
-            found = true;
-        } else if (0 < length && length < PATH_MAX) {
-            snprintf(place->path, PATH_MAX, "%.*s", (int)length, *list);
-            found = true;
-        }
-        *list += length + (',' == (*list)[length]);
-    }
-    return found;
-}
 
 /* ---- what measurements depend on ---- */
 
@@ -84,8 +39,8 @@ static void describe_machine(const struct nicbarr_shape *shape, char machine[MAC
              (unsigned long long)nicbarr_digest(nicbarr_schedules_digest(), &wire, sizeof(wire)));
 }
 
-static struct nicbarr_cache_file file_of(const struct place *place, const char *machine,
-                                         const char *what)
+static struct nicbarr_cache_file file_of(const struct nicbarr_cache_place *place,
+                                         const char *machine, const char *what)
 {
     return (struct nicbarr_cache_file){place->path, '\0' == place->below[0] ? NULL : place->below,
                                        machine, what};
@@ -124,10 +79,10 @@ static void gather(const struct nicbarr_shape *shape, const char *what,
                    struct nicbarr_evidence *evidence)
 {
     char machine[MACHINE_BYTES];
-    struct place place;
+    struct nicbarr_cache_place place;
     const char *list = mca_coll_nicbarr_component.parameters.cache;
     describe_machine(shape, machine);
-    while (next_place(&list, &place) && !place.anew) {
+    while (nicbarr_cache_next_place(&list, &place) && !place.anew) {
         const struct nicbarr_cache_file file = file_of(&place, machine, what);
         struct myr_error error = {.text = ""};
         if ('\0' != place.path[0] && !nicbarr_cache_file_read(&file, shape, evidence, &error)) {
@@ -184,12 +139,12 @@ static void add(const struct nicbarr_shape *shape, const char *what,
                 const struct nicbarr_measurement *measurement)
 {
     char machine[MACHINE_BYTES], first[PATH_MAX] = "";
-    struct place place;
+    struct nicbarr_cache_place place;
     struct myr_error why = {.text = ""};
     const char *list = mca_coll_nicbarr_component.parameters.cache;
     bool written = false;
     describe_machine(shape, machine);
-    while (!written && next_place(&list, &place)) {
+    while (!written && nicbarr_cache_next_place(&list, &place)) {
         const struct nicbarr_cache_file file = file_of(&place, machine, what);
         struct myr_error error = {.text = ""};
         const bool none = '\0' == place.path[0] && !place.anew;

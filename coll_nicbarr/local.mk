@@ -18,7 +18,8 @@ coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/statistics.h coll_nicbarr/statistics.c \
     coll_nicbarr/evidence.h coll_nicbarr/evidence.c \
     coll_nicbarr/network.h coll_nicbarr/network.c \
-    coll_nicbarr/regular_file.h coll_nicbarr/regular_file.c
+    coll_nicbarr/regular_file.h coll_nicbarr/regular_file.c \
+    coll_nicbarr/cache_places.h coll_nicbarr/cache_places.c
 coll_nicbarr_libnicbarr_pure_la_LIBADD = -lm
 
 ## All but the list of kinds of NICs, which tests replace.

@@ -61,6 +61,8 @@ struct myr_nic_kind {
     const char *title;  /* for sentences: "the soft NIC" */
     const char *help;   /* what it is, for the person who chooses */
     const char *absent; /* what the person may look for where a node has none; NULL: nothing */
+    /* What the person may look at where its packets do not come through between two hosts. */
+    const char *blocked;
     /* Other words for it, each of which is a way to have it that open() knows; NULL ends them. */
     const char *const *ways;
     const struct myr_option *options; /* its parameters; a name of NULL ends them */

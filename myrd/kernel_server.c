@@ -305,11 +305,11 @@ static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error
 }
 
 /* Load the program before making anything: a caller without the rights would otherwise hear of
- * folders first. */
-static enum myr_status open_server(const struct myrd_options *options, void **serving,
-                                   struct myr_error *error)
+ * folders first. Afterwards there is a server to be closed, unless it is NULL. */
+static enum myr_status begin(const struct myrd_options *options, struct myrd_kernel_server **begun,
+                             struct myr_error *error)
 {
-    struct myrd_kernel_server *server = calloc(1, sizeof(*server));
+    struct myrd_kernel_server *server = *begun = calloc(1, sizeof(*server));
     if (NULL == server) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
@@ -322,10 +322,26 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     server->clients.attend = attend;
     server->clients.context = server;
     myrd_clients_allow(&server->clients);
-    enum myr_status status = find_address(server, options->nic.network, options->nic.port, error);
-    if (MYR_OK == status) {
-        status = load(server, error);
+    const enum myr_status status =
+        find_address(server, options->nic.network, options->nic.port, error);
+    return MYR_OK == status ? load(server, error) : status;
+}
+
+static enum myr_status check(const struct myrd_options *options, struct myr_error *error)
+{
+    struct myrd_kernel_server *server;
+    const enum myr_status status = begin(options, &server, error);
+    if (NULL != server) {
+        close_server(server);
     }
+    return status;
+}
+
+static enum myr_status open_server(const struct myrd_options *options, void **serving,
+                                   struct myr_error *error)
+{
+    struct myrd_kernel_server *server;
+    enum myr_status status = begin(options, &server, error);
     if (MYR_OK == status) {
         status = listen_there(server, options->socket, error);
     }
@@ -336,7 +352,9 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
         status = stand(server, error);
     }
     if (MYR_OK != status) {
-        close_server(server);
+        if (NULL != server) {
+            close_server(server);
+        }
         return status;
     }
     *serving = server;
@@ -479,6 +497,7 @@ const struct myrd_owner myrd_kernel_owner = {
     .name = "kernel",
     .letter = 'k',
     .help = "Have the kernel be the NIC, for all users of this host (for root)",
+    .check = check,
     .open = open_server,
     .confine = confine,
     .run = run_server,

@@ -28,6 +28,9 @@ static const struct myrd_owner *const owners[] = {&myrd_soft_owner, &myrd_kernel
 enum { OWNERS = sizeof(owners) / sizeof(owners[0]) };
 
 static const struct argp_option common_options[] = {
+    {"check", 'c', NULL, 0,
+     "Only find out whether this host can have such a NIC: say so, and end. Nothing is left of it",
+     0},
     {"foreground", 'f', NULL, 0, "Stay in the foreground (for systemd)", 0},
     {"socket", 's', "PATH", 0,
      "Where to listen (default: $XDG_RUNTIME_DIR/nicbarr/myrd.sock, or below $TMPDIR or /tmp; with "
@@ -60,7 +63,7 @@ static const char doc[] =
 struct settings {
     struct myrd_options options;
     const struct myrd_owner *owner;
-    bool foreground;
+    bool check, foreground;
     int words; /* of go_to_background() */
     int null;  /* what becomes of the terminal then */
 };
@@ -90,6 +93,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
     switch (key) {
+    case 'c':
+        settings->check = true;
+        return 0;
     case 'f':
         settings->foreground = true;
         return 0;
@@ -184,6 +190,15 @@ static enum myr_status serve(const struct settings *settings, int end, struct my
     return status;
 }
 
+static enum myr_status check(const struct settings *settings, struct myr_error *error)
+{
+    const enum myr_status status = settings->owner->check(&settings->options, error);
+    if (MYR_OK == status) {
+        puts("myrd: this host can have such a NIC");
+    }
+    return status;
+}
+
 /* The options of the command line: one for each owner with a name, then those of all owners. */
 static void make_options(struct argp_option *options)
 {
@@ -196,6 +211,15 @@ static void make_options(struct argp_option *options)
     memcpy(options, common_options, sizeof(common_options));
 }
 
+static int result(enum myr_status status, const struct myr_error *error)
+{
+    if (MYR_OK == status) {
+        return EXIT_SUCCESS;
+    }
+    fprintf(stderr, "myrd: %s\n", error->text);
+    return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     struct argp_option options[OWNERS + sizeof(common_options) / sizeof(common_options[0])];
@@ -204,12 +228,11 @@ int main(int argc, char **argv)
     struct myr_error error = {0};
     make_options(options);
     argp_parse(&argp, argc, argv, 0, NULL, &settings);
+    if (settings.check) {
+        return result(check(&settings, &error), &error);
+    }
     settings.words = settings.foreground ? -1 : go_to_background();
     settings.null = settings.foreground ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
     const int end = end_by_signal(); /* before there are threads */
-    if (MYR_OK != serve(&settings, end, &error)) {
-        fprintf(stderr, "myrd: %s\n", error.text);
-        return EXIT_FAILURE;
-    }
-    return EXIT_SUCCESS;
+    return result(serve(&settings, end, &error), &error);
 }

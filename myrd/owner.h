@@ -27,6 +27,9 @@ struct myrd_owner {
     int letter;
     const char *help;
 
+    /* Can this host have such a NIC? Tries as much of open() as nobody else notices: MYR_OK, or an
+     * error with a line that says what to do. */
+    enum myr_status (*check)(const struct myrd_options *options, struct myr_error *error);
     /* Have a NIC and begin to listen. Only one owner of a kind at a time does so at a place.
      * `serving` is for the functions below. MYR_OK, or an error with a line that says what to
      * do. */

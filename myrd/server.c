@@ -249,6 +249,14 @@ static void close_server(void *serving)
     free(server);
 }
 
+static enum myr_status check(const struct myrd_options *options, struct myr_error *error)
+{
+    struct myrd_server server = {.options = *options};
+    const enum myr_status status = open_nic(&server, error);
+    close_nic(&server);
+    return status;
+}
+
 static enum myr_status open_server(const struct myrd_options *options, void **serving,
                                    struct myr_error *error)
 {
@@ -326,6 +334,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
 }
 
 const struct myrd_owner myrd_soft_owner = {
+    .check = check,
     .open = open_server,
     .confine = confine,
     .run = run_server,

@@ -103,6 +103,10 @@ tests_component_worst_user_SOURCES = tests/component/worst_user.c
 tests_component_worst_user_CFLAGS = $(AM_CFLAGS) -pthread
 tests_component_worst_user_LDADD = libmyr/libmyr.la
 
+## Runs a command without some system calls.
+check_PROGRAMS += tests/component/without
+tests_component_without_SOURCES = tests/component/without.c
+
 ## The time of day is set, for a program that this is preloaded into.
 check_LTLIBRARIES = tests/component/clock_jumps.la tests/component/wrong_results.la
 tests_component_clock_jumps_la_SOURCES = tests/component/clock_jumps.c
@@ -128,6 +132,7 @@ component_tests = \
     tests/component/parameters.sh \
     tests/component/tuning.sh \
     tests/component/declining.sh \
+    tests/component/doctor.sh \
     tests/component/hosts.sh \
     tests/component/waiting.sh \
     tests/component/double.sh \

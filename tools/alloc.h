@@ -9,6 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static inline _Noreturn void tool_no_memory(void)
+{
+    fputs("nicbarr: out of memory\n", stderr);
+    exit(EXIT_FAILURE);
+}
+
 static inline void *tool_alloc(size_t count, size_t size)
 {
     void *memory = calloc(0 == count ? 1 : count, size);

@@ -8,8 +8,11 @@ tools_nicbarr_SOURCES = \
     tools/report.c \
     tools/segments.h tools/segments.c tools/status.c \
     tools/waiting.h tools/waiting.c \
+    tools/run.h tools/run.c tools/findings.h tools/findings.c \
+    tools/doctor.h tools/doctor.c tools/doctor_ompi.c tools/doctor_job.c tools/probe/probe.h \
     $(tools_report_sources)
-tools_nicbarr_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
+tools_nicbarr_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBEXECDIR='"$(pkglibexecdir)"' \
+    -DPKGDATADIR='"$(pkgdatadir)"'
 tools_nicbarr_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 tools_nicbarr_LDADD = libmyr/libmyr.la $(JANSSON_LIBS) -lm
 
@@ -23,6 +26,18 @@ install-data-local:
 	cd '$(DESTDIR)$(bashcompletiondir)' && for command in $(completed); do ln -sf nicbarr $$command; done
 uninstall-local:
 	-cd '$(DESTDIR)$(bashcompletiondir)' && rm -f nicbarr $(completed)
+
+## The job of `nicbarr doctor`, and how it is started.
+nobase_dist_pkglibexec_SCRIPTS += tools/job.sh
+nobase_pkglibexec_PROGRAMS += tools/probe/nicbarr_probe
+tools_probe_nicbarr_probe_SOURCES = \
+    tools/probe/probe.h tools/probe/probe.c tools/probe/pairs.c tools/probe/tournament.h tools/probe/tournament.c \
+    tools/findings.h tools/findings.c \
+    tools/alloc.h tools/text.h tools/text.c \
+    coll_nicbarr/cache_file.h coll_nicbarr/cache_file.c coll_nicbarr/kinds.c
+tools_probe_nicbarr_probe_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) $(JANSSON_CFLAGS)
+tools_probe_nicbarr_probe_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la \
+    $(MPI_LIBS) $(JANSSON_LIBS) -lm
 
 tools_report_sources = \
     tools/alloc.h \
@@ -56,7 +71,8 @@ tools_tests_status_subject_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr
 if HAVE_CMOCKA
 check_PROGRAMS += tools/tests/tools_test
 TESTS += tools/tests/tools_test
-tools_tests_tools_test_SOURCES = tools/tests/tools_test.c $(tools_report_sources)
+tools_tests_tools_test_SOURCES = tools/tests/tools_test.c $(tools_report_sources) \
+    tools/probe/tournament.h tools/probe/tournament.c tools/findings.h tools/findings.c
 tools_tests_tools_test_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 tools_tests_tools_test_LDADD = $(JANSSON_LIBS) $(CMOCKA_LIBS) -lm
 endif

@@ -18,6 +18,7 @@ static const struct {
     int (*run)(int argc, char **argv);
     char *title; /* argv[0] of the subcommand */
 } commands[] = {
+    {"doctor", doctor_command, (char *)"nicbarr doctor"},
     {"evaluate", evaluate_command, (char *)"nicbarr evaluate"},
     {"report", report_command, (char *)"nicbarr report"},
     {"status", status_command, (char *)"nicbarr status"},
@@ -28,6 +29,8 @@ static const char doc[] =
     "Shows what nicbarr, a faster MPI_Barrier for Open MPI, has measured and chosen."
     "\v"
     "Commands:\n"
+    "  doctor         looks at what nicbarr finds on this machine, or between these\n"
+    "                 hosts: what works, what does not, and what to do about it\n"
     "  evaluate       measures NIC-based barriers against Open MPI's own on this\n"
     "                 machine as the papers did: a page with plots and raw data\n"
     "  report FILE    which barrier a job's communicators use, and why: a table,\n"

@@ -8,14 +8,18 @@
 #include <string.h>
 #include <unistd.h>
 
-int script_run(const char *script, char **argv)
+char *script_path(const char *file)
 {
     const char *folder = getenv("NICBARR_LIBEXECDIR");
-    if (NULL == folder) {
-        folder = PKGLIBEXECDIR;
-    }
     char *path;
-    if (-1 == asprintf(&path, "%s/%s", folder, script)) {
+    return asprintf(&path, "%s/%s", NULL == folder ? PKGLIBEXECDIR : folder, file) < 0 ? NULL
+                                                                                       : path;
+}
+
+int script_run(const char *script, char **argv)
+{
+    char *path = script_path(script);
+    if (NULL == path) {
         fprintf(stderr, "%s: no memory\n", argv[0]);
         return EXIT_FAILURE;
     }

@@ -3,6 +3,7 @@
 ## gives it, and what NAME.SECTION.h2m adds. nicbarr(7) is what ompi_info says of the components.
 man_of_programs = \
     docs/man/nicbarr.1 \
+    docs/man/nicbarr-doctor.1 \
     docs/man/nicbarr-evaluate.1 \
     docs/man/nicbarr-report.1 \
     docs/man/nicbarr-status.1 \

@@ -168,6 +168,8 @@ const struct myr_nic_kind myr_verbs_kind = {
     .title = "the RDMA NIC",
     .help = "RDMA writes by InfiniBand or RoCE cards (libibverbs)",
     .absent = "does each node have an RDMA device that is active (ibv_devinfo)?",
+    .blocked = "can these hosts reach each other by RDMA at all (ibv_rc_pingpong, rping)? Other "
+               "ports may be named with coll_nicbarr_verbs_devices",
     .ways = ways,
     .options = options,
     .caps =

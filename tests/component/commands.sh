@@ -22,6 +22,7 @@ reason() { # COMMAND
     case $1 in
         ./demo.sh* | ./test.sh* | ". ./env.sh") echo "it is the way to here" ;;
         "nicbarr evaluate"*) echo "tools/tests/evaluate_test.sh runs it" ;;
+        "nicbarr doctor"*) echo "tests/component/doctor.sh runs it" ;;
         nicsim*) echo "bench/nicsim/tests run it, on the data of the source tree" ;;
         nethosts*) # which needs rights
             { unshare --net true && nethosts --shell 2 true && [[ $1 != *--kernel* ]]; } > /dev/null 2>&1 ||

@@ -47,6 +47,8 @@ until_more_barriers() {
     until_status "sum(x['nic']['counters']['barriers'] for x in s) > $before + 20"
 }
 
+could_be() { on 1 "$myrd" --check && ! on 1 "$myrd" --check --network nosuch0 && said "nosuch0"; } > "$scratch/out" 2>&1
+check "a look at whether a host can have one" could_be
 both_start() { on 1 "$myrd" && on 2 "$myrd"; } > "$scratch/out" 2>&1
 check "a daemon on each host" both_start
 check "their NICs are there, and run by them" [ "$(status '[x["nic"]["run_by"] for x in s]')" = "['daemon', 'daemon']" ]

@@ -67,6 +67,9 @@ a_second() { ! on 1 "$myrd" --kernel && said "runs already"; } > "$scratch/out" 
 check "a second one is refused" a_second
 same_port() { ! on 1 "$myrd" --kernel --socket "$scratch/2/sock" && said "UDP port 7077 .*--port" && [ ! -e "$scratch/2/sock" ]; } > "$scratch/out" 2>&1
 check "nobody else gets its port" same_port
+could_be() { on 2 "$myrd" --kernel --check --network 10.77.0.0/24 && said "this host can have such a NIC"; } > "$scratch/out" 2>&1
+check "a look at whether the host can have it" could_be
+check "which has none yet" [ "$(kernel 2 k)" = None ]
 no_network() { ! on 2 "$myrd" --kernel --network nosuch0 && said "nosuch0"; } > "$scratch/out" 2>&1
 check "no network: a line says so" no_network
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the tool's parts: text, table, the report's reader, the plot's script. By cmocka. */
+/* Tests of the tool's parts: text, table, the report's reader, the plot's script, the doctor's
+ * findings, who meets whom. By cmocka. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/findings.h"
 #include "tools/plot.h"
 #include "tools/report_file.h"
 #include "tools/report_text.h"
 #include "tools/table.h"
 #include "tools/text.h"
+#include "tools/probe/tournament.h"
 
 /* ---- text ---- */
 
@@ -244,6 +247,63 @@ static void scales_are_logarithmic_beyond_ten_times(void **state)
     }
 }
 
+/* ---- the doctor's findings ---- */
+
+static void findings_of_several_hosts_are_one_line(void **state)
+{
+    (void)state;
+    json_t *list = json_array();
+    json_array_append_new(list, finding("a", "this", FINDING_OK, NULL, "seen"));
+    json_array_append_new(list, finding("a", "that", FINDING_NOTE, "do it", "number %d", 1));
+    json_array_append_new(list, finding("b", "this", FINDING_OK, NULL, "seen"));
+    json_array_append_new(list, finding("b", "that", FINDING_NOTE, "do it", "number %d", 2));
+    json_array_append_new(list, finding(NULL, "all", FINDING_PROBLEM, "do \x1b it", "bad"));
+    char *text = PRINTED(out, findings_print(list, out));
+    assert_string_equal(text, "ok       a, b, this: seen\n"
+                              "note     a, that: number 1\n"
+                              "         > do it\n"
+                              "note     b, that: number 2\n"
+                              "         > do it\n"
+                              "problem  all: bad\n"
+                              "         > do ? it\n"
+                              "\n1 problem, 2 notes.\n");
+    free(text);
+    assert_int_equal(findings_count(list, FINDING_OK), 2);
+    assert_true(finding_is(json_array_get(list, 0)));
+    json_object_set_new(json_array_get(list, 0), "state", json_string("fine"));
+    assert_false(finding_is(json_array_get(list, 0)));
+    assert_false(finding_is(list));
+    assert_false(finding_is(NULL));
+    json_decref(list);
+}
+
+/* ---- who meets whom ---- */
+
+static void everybody_meets_everybody_once(void **state)
+{
+    (void)state;
+    enum { MOST = 33 };
+    for (int hosts = 1; hosts <= MOST; ++hosts) {
+        int met[MOST][MOST] = {{0}};
+        for (int round = 0; round < tournament_rounds(hosts); ++round) {
+            for (int host = 0; host < hosts; ++host) {
+                const int other = tournament_opponent(host, hosts, round);
+                assert_int_not_equal(other, host);
+                if (other >= 0) {
+                    assert_in_range(other, 0, hosts - 1);
+                    assert_int_equal(tournament_opponent(other, hosts, round), host);
+                    ++met[host][other];
+                }
+            }
+        }
+        for (int host = 0; host < hosts; ++host) {
+            for (int other = 0; other < hosts; ++other) {
+                assert_int_equal(met[host][other], host != other);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +319,8 @@ int main(void)
         cmocka_unit_test(decimals_leave_three_digits),
         cmocka_unit_test(plots_have_a_kind),
         cmocka_unit_test(scales_are_logarithmic_beyond_ten_times),
+        cmocka_unit_test(findings_of_several_hosts_are_one_line),
+        cmocka_unit_test(everybody_meets_everybody_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# `nicbarr doctor` on set-ups that are well, and on such that were broken on purpose: it says what is
+# broken, and nothing else, with what to do about it.
+. "$(dirname "$0")/common.sh"
+
+# As it is installed: programs of the build, scripts of the source tree.
+libexec=$scratch/libexec
+mkdir -p "$libexec/tools/probe" "$scratch/empty"
+ln -s "$srcdir/ompi" "$libexec/"
+ln -s "$srcdir/tools/job.sh" "$libexec/tools/"
+ln -s "$builddir/tools/probe/nicbarr_probe" "$libexec/tools/probe/"
+export NICBARR_LIBEXECDIR=$libexec PATH=$builddir/tools:$builddir/myrd:$PATH
+without=$builddir/tests/component/without
+unset OMPI_MCA_coll_nicbarr_cache # that is below XDG_CACHE_HOME
+export OMPI_MCA_coll_nicbarr_network=lo XDG_RUNTIME_DIR=$scratch/empty NICBARR_KERNEL_SOCKET=$scratch/empty/none
+
+doctor() { # STATUS COMMAND...: it ends with that status, and has written JSON
+    local wanted=$1
+    shift
+    timeout -k 5 "${watchdog:-300}" "$@" > "$scratch/out" 2> "$scratch/err"
+    [ $? = "$wanted" ] && read_back
+}
+# The JSON is whole, and counts its findings right. What works has nothing to do, all else has.
+read_back() { holds 'whole["format"] == "nicbarr doctor 1" and len(all_of_them) > 0' && holds '
+    all(set(f) == {"host", "what", "state", "seen", "do"} and f["what"] and f["seen"] for f in all_of_them) and
+    all(f["state"] in ("ok", "note", "problem") and (f["do"] is None) == (f["state"] == "ok") for f in all_of_them) and
+    whole["problems"] == len(problems) and whole["notes"] == sum(f["state"] == "note" for f in all_of_them)'; }
+holds() { # EXPRESSION, with the findings by what was looked at
+    EXPRESSION=$1 python3 -c '
+import json, os, sys
+whole = json.load(open(sys.argv[1]))
+all_of_them = whole["findings"]
+problems = [f["what"] for f in all_of_them if f["state"] == "problem"]
+def state(what): return {f["state"] for f in all_of_them if f["what"] == what}
+def seen(what): return " ".join(f["seen"] for f in all_of_them if f["what"] == what)
+sys.exit(not eval(os.environ["EXPRESSION"].replace("\n", " ")))' "$scratch/out"
+}
+
+check "all is well" doctor 0 nicbarr doctor --json
+check "no problem" holds 'problems == []'
+check "the component" holds 'state("component coll/nicbarr") == state("component") == {"ok"}'
+check "the soft NIC" holds 'state("NIC soft") == {"ok"} and "127.0.0.1 UDP port" in seen("NIC soft")'
+check "daemons that do not run" holds 'state("NIC daemon") == state("NIC kernel") == {"note"}'
+check "the cache is not there yet" holds 'state("tuning cache") == {"ok"} and "can be made" in seen("tuning cache")'
+check "and was not made" [ ! -e "$XDG_CACHE_HOME" ]
+can_load=$(holds 'state("kernel as NIC") == {"ok"}' && echo yes)
+
+# ---- what processes may not do; a cache that is none
+
+mkdir -p "$XDG_CACHE_HOME/nicbarr"
+echo garbage > "$XDG_CACHE_HOME/nicbarr/tuning.json"
+"$without" bpf,pidfd_getfd true
+if [ $? = 77 ]; then
+    echo "skip: no filter of system calls can be had here"
+else
+    check "no pidfd_getfd, no BPF, little locked memory, a bad cache" \
+        doctor 1 prlimit --memlock=65536 "$without" bpf,pidfd_getfd nicbarr doctor --json
+    check "these are the problems" holds 'sorted(problems) == ["NIC soft", "tuning cache"]'
+    check "pidfd_getfd is named" holds '"pidfd_getfd is not permitted" in seen("NIC soft")'
+    check "the cache is named, and why" holds '"tuning.json is not used" in seen("tuning cache") and "line 1" in seen("tuning cache")'
+    check "locked memory" holds 'state("locked memory") == {"note"} and " 64 KiB" in seen("locked memory")'
+    check "BPF" holds 'state("kernel as NIC") == {"note"}'
+    [ -z "$can_load" ] || check "and why" holds '"may not load a program" in seen("kernel as NIC")'
+fi
+check "the bad cache is left as it is" grep -qx garbage "$XDG_CACHE_HOME/nicbarr/tuning.json"
+rm -r "$XDG_CACHE_HOME"
+
+# ---- Open MPI
+
+mkdir "$scratch/broken" "$scratch/bin"
+echo garbage > "$scratch/broken/mca_coll_nicbarr.so"
+check "a component that is none" doctor 1 env OMPI_MCA_mca_base_component_path="$scratch/broken:SYSTEM_DEFAULT" \
+    nicbarr doctor --json
+check "Open MPI's own words" holds 'state("component coll/nicbarr") == {"problem"} and "file too short" in seen("component coll/nicbarr")'
+check "that is the problem" holds 'problems == ["component coll/nicbarr"]'
+check "a job's processes have NICs all the same" holds 'state("NIC soft") == {"ok"}'
+
+check "a component that is switched off" doctor 1 env OMPI_MCA_coll=^nicbarr nicbarr doctor --json
+check "a job's processes do not have it" holds 'problems == ["component"]'
+
+cat > "$scratch/bin/mpirun" << 'EOS'
+#!/bin/bash
+case $1 in --version) echo "mpirun (Open MPI) 3.1.4" ;; *) exec "${@: -1}" ;; esac
+EOS
+chmod +x "$scratch/bin/mpirun"
+check "an mpirun of another Open MPI" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
+check "which is named" holds 'problems == ["Open MPI"] and "different MPIs" in seen("Open MPI")'
+
+printf '#!/bin/sh\nexit 127\n' > "$scratch/bin/mpirun"
+check "no mpirun" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
+check "which says so" holds 'problems == ["mpirun"] and "PATH" in seen("mpirun")'
+
+# ---- in words; with a port that is in use
+
+in_words() {
+    local status
+    mkfifo "$scratch/taken" "$scratch/end"
+    python3 -c '
+import socket, sys
+taken = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+taken.bind(("127.0.0.1", 0))
+open(sys.argv[1], "w").write(str(taken.getsockname()[1]))
+open(sys.argv[2]).read()' "$scratch/taken" "$scratch/end" &
+    port=$(cat "$scratch/taken")
+    OMPI_MCA_coll_nicbarr_port=$port nicbarr doctor > "$scratch/out" 2> "$scratch/err"
+    status=$?
+    : > "$scratch/end"
+    wait $!
+    return "$status"
+}
+check "in words" in_words
+check "what works" said "^ok       component coll/nicbarr: Open MPI finds version"
+check "what does not" said "^note     .*, NIC soft: cannot open UDP port $port"
+check "and what to do, each time" [ "$(grep -c "^note " "$scratch/out")" = "$(grep -c "^         > " "$scratch/out")" ]
+check "a line that counts" said "^0 problems, [0-9]* notes"
+misused() { # ARGUMENT...
+    nicbarr doctor "$@" > "$scratch/out" 2>&1
+    [ $? = 2 ] && said "^nicbarr doctor: "
+}
+check "a word that it does not know" misused all
+check "one host" misused --hosts here
+check "a host twice" misused --hosts a,b,a
+
+# ---- between hosts
+
+. "$(dirname "$0")/hosts_common.sh"
+unset OMPI_MCA_coll_nicbarr_network NICBARR_KERNEL_SOCKET
+cat > "$scratch/between.sh" << 'EOS'
+#!/bin/bash
+here=$srcdir/nethosts
+. "$here/launcher.sh"
+exec "$NETHOSTS_RUN" 1 nicbarr doctor --json --hosts "$(sed 's/:[0-9]*//g' <<< "$list")" -- "${launcher[@]}"
+EOS
+export srcdir
+between() { # STATUS NETHOSTS-OPTION...: each launch may hang, in 5.0
+    local launch wanted=$1
+    shift
+    for launch in $(seq "$launches"); do
+        doctor "$wanted" "$nethosts" "$@" --shell 3 2 bash "$scratch/between.sh" && return
+        holds '"job" in problems' || return
+    done
+    return 1
+}
+check "a cut between two of them" between 1 --cut 1-3
+check "each has told" holds '{f["host"] for f in all_of_them if f["what"] == "NIC soft"} == {"host1", "host2", "host3"}'
+check "the cut is named, and no other pair" holds 'problems == ["NIC soft between host1 and host3"]'
+check "the others get through" holds 'seen("NIC soft between hosts") == "it gets through between 2 pairs of hosts"'
+finish

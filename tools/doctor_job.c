@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a job finds: starts nicbarr_probe (probe/probe.c) by mpirun, on this host or on those of
+ * --hosts, and makes findings of its lines; see doctor.h.
+ *
+ * What the processes did not say is told as well: hosts that did not start, and pairs of hosts of
+ * which nothing was heard.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/alloc.h"
+#include "tools/doctor.h"
+#include "tools/findings.h"
+#include "tools/probe/probe.h"
+#include "tools/run.h"
+#include "tools/script.h"
+
+/* Seconds that the job may take: to start, and for each host that a host meets (each NIC that does
+ * not get through takes 5). */
+enum { START_S = 60, MEETING_S = 40, FIXED = 16 /* words of the command */ };
+
+static char *format(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
+static char *format(const char *pattern, ...)
+{
+    char *text;
+    va_list arguments;
+    va_start(arguments, pattern);
+    if (vasprintf(&text, pattern, arguments) < 0) {
+        tool_no_memory();
+    }
+    va_end(arguments);
+    return text;
+}
+
+/* "a:2,b:2" */
+static char *host_list(const struct doctor *doctor)
+{
+    char *list = format("%s", "");
+    for (size_t h = 0; h < doctor->count; ++h) {
+        char *longer =
+            format("%s%s%s:%d", list, 0 == h ? "" : ",", doctor->hosts[h], (int)PROBE_PER_HOST);
+        free(list);
+        list = longer;
+    }
+    return list;
+}
+
+static void start(const struct doctor *doctor, struct run *run)
+{
+    const size_t hosts = 0 == doctor->count ? 1 : doctor->count;
+    size_t given = 0, words = 0;
+    while (NULL != doctor->more[given]) {
+        ++given;
+    }
+    char **argv = tool_alloc(FIXED + given, sizeof(*argv));
+    char *owned[] = {script_path("tools/job.sh"),
+                     script_path("tools/probe/nicbarr_probe"),
+                     format("%zu", START_S + MEETING_S * (hosts - 1)),
+                     format("%zu", PROBE_PER_HOST * hosts),
+                     host_list(doctor),
+                     format("ppr:%d:node", (int)PROBE_PER_HOST)};
+    if (NULL == owned[0] || NULL == owned[1]) {
+        tool_no_memory();
+    }
+    argv[words++] = owned[0];
+    argv[words++] = owned[2];
+    argv[words++] = (char *)"-np";
+    argv[words++] = owned[3];
+    if (0 != doctor->count) {
+        argv[words++] = (char *)"--host";
+        argv[words++] = owned[4];
+        argv[words++] = (char *)"--map-by";
+        argv[words++] = owned[5];
+    }
+    /* The probe's own NICs need their port. */
+    argv[words++] = (char *)"--mca";
+    argv[words++] = (char *)"coll_nicbarr_nic";
+    argv[words++] = (char *)"none";
+    memcpy(&argv[words], doctor->more, given * sizeof(*argv));
+    argv[words + given] = owned[1];
+    run_program(argv, run);
+    for (size_t o = 0; o < sizeof(owned) / sizeof(owned[0]); ++o) {
+        free(owned[o]);
+    }
+    free(argv);
+}
+
+/* ---- what the processes say ---- */
+
+static const char *field(const json_t *json, const char *name)
+{
+    const char *text = json_string_value(json_object_get(json, name));
+    return NULL == text ? "" : text;
+}
+
+/* What the job has said. */
+struct told {
+    json_t *findings, *tries; /* arrays */
+    char **host;              /* that have said anything, in order */
+    size_t hosts;
+};
+
+static int in_order(const void *one, const void *other)
+{
+    return strverscmp(*(char *const *)one, *(char *const *)other);
+}
+
+static void note_host(struct told *told, const char *host)
+{
+    for (size_t h = 0; h < told->hosts; ++h) {
+        if (0 == strcmp(told->host[h], host)) {
+            return;
+        }
+    }
+    told->host = realloc(told->host, (told->hosts + 1) * sizeof(*told->host));
+    if (NULL == told->host) {
+        tool_no_memory();
+    }
+    told->host[told->hosts++] = format("%s", host);
+}
+
+/* The lines are findings and tries; others may stand between them. */
+static void read_lines(const char *text, struct told *told)
+{
+    *told = (struct told){.findings = json_array(), .tries = json_array()};
+    while ('\0' != *text) {
+        const size_t length = strcspn(text, "\n");
+        json_t *line = json_loadb(text, length, 0, NULL);
+        if (finding_is(line)) {
+            note_host(told, field(line, "host"));
+            json_array_append(told->findings, line);
+        } else if (NULL != json_object_get(line, "nic")) {
+            json_array_append(told->tries, line);
+        }
+        json_decref(line);
+        text += length + ('\n' == text[length]);
+    }
+    if (0 != told->hosts) {
+        qsort(told->host, told->hosts, sizeof(*told->host), in_order);
+    }
+}
+
+static void free_told(struct told *told)
+{
+    for (size_t h = 0; h < told->hosts; ++h) {
+        free(told->host[h]);
+    }
+    free(told->host);
+    json_decref(told->findings);
+    json_decref(told->tries);
+}
+
+/* Take over the findings, host by host. Where Open MPI itself has not found the component, this
+ * host's processes cannot have it either. */
+static void take_over(struct doctor *doctor, const struct told *told)
+{
+    for (size_t h = 0; h < told->hosts; ++h) {
+        for (size_t f = 0; f < json_array_size(told->findings); ++f) {
+            json_t *one = json_array_get(told->findings, f);
+            const bool again = 0 == doctor->count && !doctor->has_component &&
+                               0 == strcmp(field(one, "what"), PROBE_COMPONENT);
+            if (0 == strcmp(field(one, "host"), told->host[h]) && !again) {
+                json_array_append(doctor->findings, one);
+            }
+        }
+    }
+}
+
+/* ---- pairs of hosts ---- */
+
+/* What `host` has said of its try with `peer`; NULL: nothing. */
+static const json_t *find_try(const json_t *tries, const char *nic, const char *host,
+                              const char *peer)
+{
+    for (size_t t = 0; t < json_array_size(tries); ++t) {
+        const json_t *one = json_array_get(tries, t);
+        if (0 == strcmp(field(one, "nic"), nic) && 0 == strcmp(field(one, "host"), host) &&
+            0 == strcmp(field(one, "peer"), peer)) {
+            return one;
+        }
+    }
+    return NULL;
+}
+
+/* What a host says of a try that has failed: "HOST: LINE", to be freed; "" where the other host
+ * knows better. */
+static char *its_word(const json_t *one, const char *host)
+{
+    const char *line = NULL == one ? "it has not told" : field(one, "failed");
+    return '\0' == *line ? format("%s", "") : format("%s: %s", host, line);
+}
+
+/* Both sides' tries of a NIC; a side may be missing. True if it gets through. */
+static bool judge(struct doctor *doctor, const char *nic, const json_t *side[2],
+                  const char *const host[2])
+{
+    if (NULL != side[0] && NULL != side[1] && json_is_null(json_object_get(side[0], "failed")) &&
+        json_is_null(json_object_get(side[1], "failed"))) {
+        return true;
+    }
+    char *what = format("NIC %s between %s and %s", nic, host[0], host[1]);
+    char *first = its_word(side[0], host[0]), *second = its_word(side[1], host[1]);
+    json_array_append_new(doctor->findings,
+                          finding(NULL, what, FINDING_PROBLEM,
+                                  field(NULL == side[0] ? side[1] : side[0], "do"), "%s%s%s", first,
+                                  '\0' != *first && '\0' != *second ? "; " : "", second));
+    free(what);
+    free(first);
+    free(second);
+    return false;
+}
+
+/* All NICs of two hosts. What gets through is counted in `good`, by the NIC. */
+static void tell_of_pair(struct doctor *doctor, const json_t *tries, const char *const host[2],
+                         json_t *good)
+{
+    const char *nic;
+    json_t *count;
+    bool any = false;
+    json_object_foreach(good, nic, count)
+    {
+        const json_t *side[2] = {find_try(tries, nic, host[0], host[1]),
+                                 find_try(tries, nic, host[1], host[0])};
+        if (NULL != side[0] || NULL != side[1]) {
+            any = true;
+            json_integer_set(count, json_integer_value(count) + judge(doctor, nic, side, host));
+        }
+    }
+    if (!any) {
+        char *what = format("NICs between %s and %s", host[0], host[1]);
+        json_array_append_new(doctor->findings,
+                              finding(NULL, what, FINDING_PROBLEM,
+                                      "mend what else is said of these two hosts, and try again",
+                                      "none was tried: there is none that both have, or they "
+                                      "could not speak to each other"));
+        free(what);
+    }
+}
+
+static void tell_of_pairs(struct doctor *doctor, const struct told *told)
+{
+    json_t *good = json_object(), *count;
+    const char *nic;
+    for (size_t t = 0; t < json_array_size(told->tries); ++t) {
+        json_object_set_new(good, field(json_array_get(told->tries, t), "nic"), json_integer(0));
+    }
+    for (size_t one = 0; one < told->hosts; ++one) {
+        for (size_t other = one + 1; other < told->hosts; ++other) {
+            const char *const pair[2] = {told->host[one], told->host[other]};
+            tell_of_pair(doctor, told->tries, pair, good);
+        }
+    }
+    json_object_foreach(good, nic, count)
+    {
+        char *what = format("NIC %s between hosts", nic);
+        if (0 != json_integer_value(count)) {
+            json_array_append_new(doctor->findings,
+                                  finding(NULL, what, FINDING_OK, NULL,
+                                          "it gets through between %lld pairs of hosts",
+                                          (long long)json_integer_value(count)));
+        }
+        free(what);
+    }
+    json_decref(good);
+}
+
+/* ---- what mpirun and the component say ---- */
+
+/* Does a line say what a finding says already? */
+static bool known(const struct doctor *doctor, const char *line)
+{
+    bool found = false;
+    for (size_t f = 0; !found && f < json_array_size(doctor->findings); ++f) {
+        found = NULL != strstr(line, field(json_array_get(doctor->findings, f), "seen"));
+    }
+    return found;
+}
+
+/* Lines of the component's own. */
+static void tell_of_lines(struct doctor *doctor, const char *text)
+{
+    static const char mark[] = "] nicbarr: "; /* behind host and process */
+    for (const char *at = strstr(text, mark); NULL != at; at = strstr(at, mark)) {
+        at += sizeof(mark) - 1;
+        char *line = run_first_line(at);
+        if (!known(doctor, line)) {
+            json_array_append_new(doctor->findings,
+                                  finding(NULL, "component's own words", FINDING_PROBLEM,
+                                          "mend what it says", "%s", line));
+        }
+        free(line);
+    }
+}
+
+/* The beginning of a text, in one line without rulers, to be freed. (Causes come first, advice of a
+ * general kind last.) */
+static char *first_words(const char *text)
+{
+    enum { MOST = 400 };
+    char *words = tool_alloc(MOST + 1, 1);
+    size_t length = 0;
+    while ('\0' != *text && length < MOST) {
+        const size_t ruler = strspn(text, "-");
+        text += ruler > 2 ? ruler : 0;
+        if ('\0' != *text) {
+            words[length++] = (unsigned char)*text < ' ' ? ' ' : *text;
+            ++text;
+        }
+    }
+    return words;
+}
+
+static void tell_of_end(struct doctor *doctor, const struct run *run, size_t hosts_heard)
+{
+    const size_t hosts = 0 == doctor->count ? 1 : doctor->count;
+    if (124 == run->status) {
+        json_array_append_new(doctor->findings,
+                              finding(NULL, "job", FINDING_PROBLEM,
+                                      "do these hosts reach each other by TCP, and has each the "
+                                      "same nicbarr in the same place?",
+                                      "it hung, and was ended"));
+    } else if (0 != run->status) {
+        char *words = first_words(run->err);
+        json_array_append_new(doctor->findings,
+                              finding(NULL, "job", FINDING_PROBLEM,
+                                      "mend what mpirun says; can it start `hostname' there? "
+                                      "nicbarr must be in the same place on all hosts",
+                                      "it failed (status %d): %s", run->status, words));
+        free(words);
+    } else if (hosts_heard < hosts) {
+        json_array_append_new(doctor->findings,
+                              finding(NULL, "job", FINDING_PROBLEM,
+                                      "do two of the names stand for one host?",
+                                      "%zu of %zu hosts have taken part", hosts_heard, hosts));
+    }
+}
+
+/* The library that programs have must be of the release that mpirun is of. */
+static void compare_releases(struct doctor *doctor, const json_t *from_job)
+{
+    for (size_t f = 0; f < json_array_size(from_job); ++f) {
+        const json_t *one = json_array_get(from_job, f);
+        const char *seen = field(one, "seen");
+        if (0 == strcmp(field(one, "what"), PROBE_LIBRARY) &&
+            NULL == strstr(seen, doctor->release)) {
+            json_array_append_new(doctor->findings,
+                                  finding(field(one, "host"), "release", FINDING_PROBLEM,
+                                          probe_same_mpi, "programs run with %s, and mpirun is %s",
+                                          seen, doctor->release));
+        }
+    }
+}
+
+void doctor_job(struct doctor *doctor)
+{
+    struct told told;
+    struct run run;
+    start(doctor, &run);
+    read_lines(run.out, &told);
+    compare_releases(doctor, told.findings);
+    take_over(doctor, &told);
+    tell_of_lines(doctor, run.err);
+    tell_of_end(doctor, &run, told.hosts);
+    tell_of_pairs(doctor, &told);
+    free_told(&told);
+    run_free(&run);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What Open MPI's own commands say; see doctor.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/alloc.h"
+#include "tools/doctor.h"
+#include "tools/findings.h"
+#include "tools/run.h"
+
+static const char component[] = "component coll/nicbarr", env[] = PKGDATADIR "/env.sh";
+
+/* The rest of the line behind `begin`, to be freed; NULL: there is no such line. */
+static char *line_behind(const char *text, const char *begin)
+{
+    const char *at = strstr(text, begin);
+    return NULL == at ? NULL : run_first_line(at + strlen(begin));
+}
+
+static bool look_at_mpirun(struct doctor *doctor)
+{
+    char *argv[] = {(char *)"mpirun", (char *)"--version", NULL};
+    struct run run;
+    run_program(argv, &run);
+    char *line = run_first_line(run.out);
+    const bool there = 127 != run.status, fits = NULL != strstr(line, "(Open MPI)");
+    json_array_append_new(
+        doctor->findings,
+        !there  ? finding(NULL, "mpirun", FINDING_PROBLEM,
+                          "install Open MPI 4.1 or 5.0 (on Debian: apt-get install openmpi-bin), or "
+                           "put its folder into the PATH (module load)",
+                          "there is none in the PATH")
+        : !fits ? finding(NULL, "mpirun", FINDING_PROBLEM,
+                          "put the mpirun of Open MPI 4.1 or 5.0 first in the PATH",
+                          "it is not Open MPI's: %s", line)
+                : finding(NULL, "mpirun", FINDING_OK, NULL, "%s", line));
+    doctor->release = line_behind(line, "(Open MPI) ");
+    free(line);
+    run_free(&run);
+    return NULL != doctor->release;
+}
+
+/* env.sh looks which of the installed components fit the mpirun in the PATH. It says why if none
+ * does. */
+static void tell_that_it_is_missing(struct doctor *doctor, const char *trouble)
+{
+    char command[sizeof(env) + 20];
+    snprintf(command, sizeof(command), ". '%s'", env);
+    char *argv[] = {(char *)"sh", (char *)"-c", command, NULL};
+    struct run run;
+    run_program(argv, &run);
+    char *line = run_first_line(run.err);
+    const bool fits = 0 == run.status;
+    char todo[2 * sizeof(env) + 200];
+    snprintf(todo, sizeof(todo),
+             fits ? "source env.sh in the shell that starts jobs:  . %s"
+                  : "build nicbarr with the mpicc that belongs to this mpirun (./configure "
+                    "MPICC=...), or put another mpirun first in the PATH; then source  %s",
+             env);
+    json_array_append_new(doctor->findings,
+                          NULL != trouble
+                              ? finding(NULL, component, FINDING_PROBLEM,
+                                        "install nicbarr anew, for this Open MPI, and source its "
+                                        "env.sh",
+                                        "Open MPI cannot load it: %s", trouble)
+                              : finding(NULL, component, FINDING_PROBLEM, todo,
+                                        "Open MPI does not find it%s%s",
+                                        fits ? "" : "; env.sh: ", fits ? "" : line));
+    free(line);
+    run_free(&run);
+}
+
+static void look_at_component(struct doctor *doctor)
+{
+    char *argv[] = {(char *)"ompi_info",
+                    (char *)"--parsable",
+                    (char *)"--mca",
+                    (char *)"mca_base_component_show_load_errors",
+                    (char *)"1",
+                    (char *)"--param",
+                    (char *)"coll",
+                    (char *)"nicbarr",
+                    NULL};
+    struct run run;
+    run_program(argv, &run);
+    char *version = line_behind(run.out, "mca:coll:nicbarr:version:\"component:");
+    char *trouble = line_behind(run.err, "unable to open mca_coll_nicbarr: ");
+    if (127 == run.status) {
+        json_array_append_new(doctor->findings,
+                              finding(NULL, component, FINDING_NOTE,
+                                      "install it with Open MPI (on Debian: openmpi-bin)",
+                                      "there is no ompi_info to ask whether Open MPI finds it"));
+    } else if (NULL == version) {
+        tell_that_it_is_missing(doctor, trouble);
+    } else {
+        version[strcspn(version, "\"")] = '\0';
+        doctor->has_component = true;
+        const bool same = 0 == strcmp(version, NICBARR_VERSION);
+        json_array_append_new(doctor->findings,
+                              finding(NULL, component, same ? FINDING_OK : FINDING_PROBLEM,
+                                      same ? NULL
+                                           : "there are two installations of nicbarr: source the "
+                                             "env.sh of the one that you want",
+                                      "Open MPI finds version %s%s", version,
+                                      same ? "" : ", and this command is " NICBARR_VERSION));
+    }
+    free(version);
+    free(trouble);
+    run_free(&run);
+}
+
+bool doctor_ompi(struct doctor *doctor)
+{
+    const bool there = look_at_mpirun(doctor);
+    if (there) {
+        look_at_component(doctor);
+    }
+    return there;
+}

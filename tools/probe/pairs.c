@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Each host's NICs with each other host's; see probe.h. */
+#include <errno.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "coll_nicbarr/schedule.h"
+#include "libmyr/secrets.h"
+#include "libmyr/segment.h"
+#include "os/clock.h"
+#include "tools/findings.h"
+#include "tools/probe/probe.h"
+#include "tools/probe/tournament.h"
+
+enum {
+    TAG = 2,
+    TRY_US = 5000000,   /* a barrier of two hosts, which both enter at about the same time */
+    CONTACT_MS = 20000, /* to find the other host, for each round before: it may be held up there */
+};
+
+/* What two hosts tell each other first. */
+struct letter {
+    char host[64];
+    uint8_t has[PROBE_NICS];
+    struct myr_nic_name name[PROBE_NICS];
+    struct mcp_secret secret; /* that of the lower host counts */
+    uint32_t process;         /* its index in its segment */
+};
+
+/* The two hosts' processes that try a NIC. */
+struct pair {
+    struct probe *probe;
+    struct probe_nic *nic;
+    int peer; /* rank */
+    struct letter own, other;
+    bool lost; /* the other one cannot be spoken to by MPI */
+};
+
+/* Both send the other one `bytes`; the NIC plays on meanwhile, as the other may still want
+ * something of it. False if nothing comes for so long. */
+static bool swap(struct pair *pair, const void *own, void *other, size_t bytes, uint64_t patience)
+{
+    const struct timespec nap = {.tv_nsec = 100000};
+    const uint64_t end = os_now_ms() + patience;
+    MPI_Request requests[2];
+    int done = 0;
+    MPI_Irecv(other, (int)bytes, MPI_BYTE, pair->peer, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(own, (int)bytes, MPI_BYTE, pair->peer, TAG, MPI_COMM_WORLD, &requests[1]);
+    for (;;) {
+        MPI_Testall(2, requests, &done, MPI_STATUSES_IGNORE);
+        if (done) {
+            return true;
+        }
+        if (os_now_ms() > end) {
+            MPI_Cancel(&requests[0]);
+            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+            MPI_Request_free(&requests[1]); /* so few bytes have been copied by now */
+            pair->lost = true;
+            return false;
+        }
+        if (NULL != pair->nic && NULL != pair->nic->kind->poll) {
+            (void)pair->nic->kind->poll(pair->nic->nic);
+        }
+        nanosleep(&nap, NULL);
+    }
+}
+
+/* Does it go well on both sides? */
+static bool agree(struct pair *pair, bool own)
+{
+    bool other = false;
+    return swap(pair, &own, &other, sizeof(own), CONTACT_MS) && own && other;
+}
+
+/* What a node tells the other one of its part of a group. */
+struct part {
+    bool good;
+    uint8_t blob[MYR_BLOB_MOST];
+};
+
+static bool prepare(struct pair *pair, const struct myr_nic_members *members,
+                    const struct nicbarr_among *among, struct myr_nic_group *group, uint8_t *blobs,
+                    struct myr_error *error)
+{
+    const struct probe_nic *nic = pair->nic;
+    struct part own = {.good = true}, other = {.good = false};
+    const size_t bytes = nic->kind->caps.blob;
+    if (NULL == nic->kind->prepare) {
+        return true;
+    }
+    own.good = MYR_OK == nic->kind->prepare(nic->nic, &pair->probe->site, members,
+                                            nicbarr_schedule_of, among, group, own.blob, error);
+    const bool both = swap(pair, &own, &other, sizeof(own), CONTACT_MS) && own.good && other.good;
+    memcpy(blobs + members->node * bytes, own.blob, bytes);
+    memcpy(blobs + (1 - members->node) * bytes, other.blob, bytes);
+    if (own.good && !both) {
+        myr_nic_group_leave(group);
+    }
+    return both;
+}
+
+/* A barrier of the two hosts. False with a line in `error`; an empty one: the other host has it. */
+static bool play(struct pair *pair, const struct myr_nic_members *members, struct myr_error *error)
+{
+    static const struct nicbarr_among among = {{NICBARR_PAIRWISE, 0, 0}, 2};
+    const struct probe_nic *nic = pair->nic;
+    struct myr_nic_group group = {.player = NULL};
+    uint8_t blobs[2 * MYR_BLOB_MOST];
+    if (!prepare(pair, members, &among, &group, blobs, error)) {
+        return false;
+    }
+    const bool joined =
+        MYR_OK == nic->kind->connect(nic->nic, &pair->probe->site, members, nicbarr_schedule_of,
+                                     &among, NULL == nic->kind->prepare ? NULL : blobs, &group,
+                                     error);
+    bool good = agree(pair, joined);
+    if (good) {
+        good = myr_nic_group_wait(&group, myr_nic_group_arrive(&group), TRY_US);
+        if (!good) {
+            (void)myr_fail(error, MYR_ERR_GONE, 0, "nothing of %s came within %d s",
+                           pair->other.host, TRY_US / 1000000);
+        }
+        good = agree(pair, good) && good;
+    }
+    if (joined) {
+        myr_nic_group_leave(&group);
+    }
+    return good;
+}
+
+static void try_nic(struct pair *pair, int number)
+{
+    struct probe *probe = pair->probe;
+    const struct letter *own = &pair->own, *other = &pair->other;
+    const uint32_t node = probe->index * PROBE_PER_HOST < pair->peer ? 0 : 1;
+    const struct letter *letters[2] = {0 == node ? own : other, 0 == node ? other : own};
+    const struct myr_nic_name *names[2] = {&letters[0]->name[number], &letters[1]->name[number]};
+    const uint32_t firsts[2] = {letters[0]->process, letters[1]->process};
+    struct myr_nic_members members = {
+        .nodes = 2, .node = node, .locals = 1, .local = 0, .names = names, .firsts = firsts};
+    struct myr_error error = {.text = ""};
+    members.key = myr_secret_derive(&letters[0]->secret, (uint64_t)number, &members.secret);
+    pair->nic = &probe->nic[number];
+    const bool good = play(pair, &members, &error);
+    probe_print(json_pack("{s:s, s:s, s:s, s:s?, s:s?}", "nic", pair->nic->way, "host", probe->host,
+                          "peer", other->host, "failed", good ? NULL : error.text, "do",
+                          pair->nic->kind->blocked));
+    pair->nic = NULL;
+}
+
+static void write_letter(const struct probe *probe, struct letter *letter)
+{
+    *letter =
+        (struct letter){.process = NULL == probe->segment ? 0 : myr_segment_index(probe->segment)};
+    memcpy(letter->host, probe->host, sizeof(letter->host));
+    for (int n = 0; n < probe->nics; ++n) {
+        letter->has[n] = NULL != probe->nic[n].nic;
+        letter->name[n] = probe->nic[n].name;
+    }
+    if (!myr_secret_draw(&letter->secret)) {
+        perror("nicbarr_probe: no random numbers");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+/* False if the other host cannot be spoken to. */
+static bool try_host(struct probe *probe, int host, int round)
+{
+    struct pair pair = {.probe = probe, .peer = host * PROBE_PER_HOST};
+    write_letter(probe, &pair.own);
+    if (!swap(&pair, &pair.own, &pair.other, sizeof(pair.own),
+              (uint64_t)CONTACT_MS * (uint64_t)(round + 1))) {
+        probe_print(finding(probe->host, "Open MPI's messages", FINDING_PROBLEM,
+                            "let TCP pass between these hosts (see btl_tcp_if_include)",
+                            "none comes from the job's host number %d", host + 1));
+    }
+    for (int n = 0; !pair.lost && n < probe->nics; ++n) {
+        if (pair.own.has[n] && pair.other.has[n]) {
+            try_nic(&pair, n);
+        }
+    }
+    return !pair.lost;
+}
+
+bool probe_pairs(struct probe *probe)
+{
+    bool all = true;
+    for (int round = 0; round < tournament_rounds(probe->hosts); ++round) {
+        const int other = tournament_opponent(probe->index, probe->hosts, round);
+        if (other >= 0) {
+            all = try_host(probe, other, round) && all;
+        }
+    }
+    return all;
+}

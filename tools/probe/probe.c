@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nicbarr_probe: the job that `nicbarr doctor` starts, with PROBE_PER_HOST processes on each host.
+ * It looks at what only a job's processes see: whether they have the component, what they may do,
+ * which NICs they get, and whether these reach each other.
+ *
+ * Each finding is a line of JSON on the standard output (findings.h), printed as soon as it is
+ * known. MPI messages go from one process to one other only, and each host's first process says
+ * what it has found by itself: so one host that cannot be spoken to hides nothing of the others.
+ *
+ * What the person has set is read by MPI_T, as the component has it.
+ */
+#include "tools/probe/probe.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "coll_nicbarr/cache_file.h"
+#include "coll_nicbarr/cache_places.h"
+#include "coll_nicbarr/nics.h"
+#include "libmyr/segment.h"
+#include "libmyr/waiter.h"
+#include "tools/alloc.h"
+#include "tools/findings.h"
+
+enum { VALUE_BYTES = 4096, TAG = 1 };
+
+void probe_print(json_t *json)
+{
+    char *line = json_dumps(json, JSON_COMPACT);
+    if (NULL == line) {
+        tool_no_memory();
+    }
+    printf("%s\n", line);
+    fflush(stdout);
+    free(line);
+    json_decref(json);
+}
+
+/* ---- what the person has set ---- */
+
+/* Read the component's parameter into `value`; false if there is no such. */
+static bool read_parameter(const char *name, void *value)
+{
+    char full[100];
+    int index, count;
+    MPI_T_cvar_handle handle;
+    snprintf(full, sizeof(full), "coll_nicbarr_%s", name);
+    if (MPI_SUCCESS != MPI_T_cvar_get_index(full, &index) ||
+        MPI_SUCCESS != MPI_T_cvar_handle_alloc(index, NULL, &handle, &count)) {
+        return false;
+    }
+    const bool read = MPI_SUCCESS == MPI_T_cvar_read(handle, value);
+    MPI_T_cvar_handle_free(&handle);
+    return read;
+}
+
+/* A text, to be freed; NULL: there is no such parameter. */
+static char *read_text(const char *name)
+{
+    char *value = tool_alloc(VALUE_BYTES, 1);
+    if (!read_parameter(name, value)) {
+        free(value);
+        return NULL;
+    }
+    return value;
+}
+
+static void read_values(const struct myr_nic_kind *kind, union myr_value *values)
+{
+    for (int o = 0; NULL != kind->options[o].name; ++o) {
+        const struct myr_option *option = &kind->options[o];
+        int number;
+        values[o] = option->usual;
+        if (MYR_OPTION_TEXT == option->type) {
+            values[o].text = read_text(option->name);
+        } else if (read_parameter(option->name, &number)) {
+            if (MYR_OPTION_FLAG == option->type) {
+                values[o].flag = 0 != number;
+            } else {
+                values[o].number = number;
+            }
+        }
+    }
+}
+
+static void free_values(const struct myr_nic_kind *kind, union myr_value *values)
+{
+    for (int o = 0; NULL != kind->options[o].name; ++o) {
+        if (MYR_OPTION_TEXT == kind->options[o].type) {
+            free(values[o].text);
+        }
+    }
+}
+
+/* ---- Open MPI, and the component ---- */
+
+/* (The doctor compares it with mpirun's.) */
+static void look_at_library(const char *host)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, ",")] = '\0';
+    probe_print(finding(host, PROBE_LIBRARY, FINDING_OK, NULL, "%s", version));
+}
+
+static void look_at_component(const char *host)
+{
+    int priority;
+    if (!read_parameter("priority", &priority)) {
+        probe_print(finding(host, PROBE_COMPONENT, FINDING_PROBLEM,
+                            "does OMPI_MCA_coll, or \"coll\" in openmpi-mca-params.conf, leave it "
+                            "out? Is nicbarr in the same place on that host?",
+                            "the processes of a job do not have coll/nicbarr"));
+    } else if (priority < 0) {
+        probe_print(finding(host, PROBE_COMPONENT, FINDING_PROBLEM,
+                            "take coll_nicbarr_priority away where it is set",
+                            "it is switched off by coll_nicbarr_priority %d", priority));
+    } else {
+        probe_print(finding(host, PROBE_COMPONENT, FINDING_OK, NULL,
+                            "the processes of a job have coll/nicbarr, with priority %d",
+                            priority));
+    }
+}
+
+/* ---- the tuning cache ---- */
+
+static bool may_make(const struct nicbarr_cache_place *place)
+{
+    char folder[PATH_MAX];
+    const size_t below = strlen(place->below);
+    snprintf(folder, sizeof(folder), "%s", place->path);
+    for (char *slash = strrchr(folder, '/'); NULL != slash; slash = strrchr(folder, '/')) {
+        *slash = '\0';
+        if (0 == access('\0' == *folder ? "/" : folder, F_OK)) {
+            return 0 == access('\0' == *folder ? "/" : folder, W_OK);
+        }
+        if (0 == below || 0 != strncmp(folder, place->below, below)) {
+            return false; /* nobody makes it */
+        }
+    }
+    return 0 == access(".", W_OK);
+}
+
+static void look_at_cache_file(const char *host, const struct nicbarr_cache_place *place)
+{
+    static const struct nicbarr_shape any = {.processes = 2, .processors = 1, .homes = 1};
+    static struct nicbarr_evidence evidence; /* large */
+    const struct nicbarr_cache_file file = {place->path, NULL, "", NULL};
+    const bool there = 0 == access(place->path, F_OK);
+    struct myr_error error = {.text = ""};
+    if (!nicbarr_cache_file_read(&file, &any, &evidence, &error)) {
+        probe_print(finding(host, "tuning cache", FINDING_PROBLEM,
+                            "remove it, or choose another file with coll_nicbarr_cache FILE (or "
+                            "none): until then each job measures anew",
+                            "%s is not used, and left as it is: %s", place->path, error.text));
+    } else if (there ? 0 == access(place->path, W_OK) : may_make(place)) {
+        probe_print(finding(host, "tuning cache", FINDING_OK, NULL, "%s can be %s", place->path,
+                            there ? "read and written" : "made, when something is measured"));
+    } else {
+        probe_print(finding(host, "tuning cache", FINDING_NOTE,
+                            there ? "nothing, if another file of coll_nicbarr_cache is to be "
+                                    "written, or nobody is to add anything"
+                                  : "make its folder, or let this user write there, or choose "
+                                    "another file with coll_nicbarr_cache FILE (or none)",
+                            there ? "%s can be read, but not written"
+                                  : "%s is not there, and cannot be made",
+                            place->path));
+    }
+}
+
+static void look_at_cache(const char *host)
+{
+    char *value = read_text("cache");
+    const char *list = value;
+    struct nicbarr_cache_place place;
+    while (nicbarr_cache_next_place(&list, &place)) {
+        if ('\0' != place.path[0]) {
+            look_at_cache_file(host, &place);
+        } else if (!place.anew) {
+            probe_print(finding(host, "tuning cache", FINDING_NOTE,
+                                "nothing, if each job is to measure anew; else take "
+                                "coll_nicbarr_cache none away where it is set",
+                                "none is kept (coll_nicbarr_cache %s)", value));
+        }
+    }
+    free(value);
+}
+
+/* ---- limits ---- */
+
+/* What Linux gives by itself since 5.16. */
+enum { LOCKED_USUAL = 8 << 20 };
+
+static void look_at_limits(const char *host, bool rdma)
+{
+    struct rlimit locked;
+    if (getrlimit(RLIMIT_MEMLOCK, &locked) < 0) {
+        return;
+    }
+    char size[40];
+    if (RLIM_INFINITY == locked.rlim_cur) {
+        snprintf(size, sizeof(size), "any amount");
+    } else {
+        snprintf(size, sizeof(size), "%llu KiB", (unsigned long long)locked.rlim_cur >> 10);
+    }
+    const bool enough = RLIM_INFINITY == locked.rlim_cur || locked.rlim_cur >= LOCKED_USUAL;
+    probe_print(finding(
+        host, "locked memory",
+        enough ? FINDING_OK
+        : rdma ? FINDING_PROBLEM
+               : FINDING_NOTE,
+        enough ? NULL
+               : "RDMA cards take locked memory: raise `ulimit -l' (memlock in "
+                 "/etc/security/limits.conf, LimitMEMLOCK= of what starts jobs, such as slurmd). "
+                 "Without such a card there is nothing to do",
+        "a process of a job may lock %s", size));
+}
+
+/* ---- NICs ---- */
+
+static void no_progress(void) {}
+
+static char said[240]; /* what a kind has said besides */
+
+static void hear(int level, const char *line)
+{
+    (void)level;
+    snprintf(said, sizeof(said), "; %s", line);
+}
+
+/* Where a NIC is, in words. */
+static const char *place_of(const struct probe_nic *nic, char *text, size_t bytes)
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (uint32_t a = 0; a < nic->name.count && length < bytes; ++a) {
+        char ip[INET_ADDRSTRLEN];
+        inet_ntop(AF_INET, &nic->name.address[a].ip, ip, sizeof(ip));
+        length +=
+            (size_t)snprintf(text + length, bytes - length, " %s %s UDP port %u",
+                             0 == a ? "at" : "and", ip, (unsigned)ntohs(nic->name.address[a].port));
+    }
+    return text;
+}
+
+static const char sharing_todo[] =
+    "allow processes of one user the call pidfd_getfd: in a container by --cap-add SYS_PTRACE, or "
+    "a seccomp profile that has it; outside by kernel.yama.ptrace_scope 1 or 0. Or start myrd on "
+    "each host, which hands its NIC over";
+
+/* Where it is not there. A kind that says nothing of that is there wherever there is a network. */
+static void tell_of_absence(const struct probe *probe, const struct probe_nic *nic,
+                            const char *what, const char *why)
+{
+    const char *absent = nic->kind->absent;
+    const bool expected = NULL == absent && nic->way == nic->kind->name;
+    char todo[300];
+    snprintf(todo, sizeof(todo), "nothing, unless you want this NIC%s%s",
+             NULL == absent ? "" : ": ", NULL == absent ? "" : absent);
+    probe_print(finding(probe->host, what,
+                        expected && probe->hosts > 1 ? FINDING_PROBLEM : FINDING_NOTE,
+                        expected ? "jobs on this host alone need none; for those on several hosts "
+                                   "see coll_nicbarr_network and coll_nicbarr_port"
+                                 : todo,
+                        "%s%s", why, said));
+}
+
+static void tell_of_nic(const struct probe *probe, const struct probe_nic *nic, int process,
+                        enum myr_status status, const struct myr_error *error)
+{
+    char what[100], place[200];
+    snprintf(what, sizeof(what), "NIC %s", nic->way);
+    if (MYR_OK == status && 0 == process) {
+        probe_print(finding(probe->host, what, FINDING_OK, NULL, "it is there%s%s",
+                            place_of(nic, place, sizeof(place)), said));
+    } else if (MYR_OK != status && 0 != process) {
+        probe_print(finding(probe->host, what, FINDING_PROBLEM, sharing_todo,
+                            "the host's first process has it, the second one does not: %s",
+                            error->text));
+    } else if (nic->absent) {
+        tell_of_absence(probe, nic, what, error->text);
+    } else if (MYR_OK != status) {
+        probe_print(finding(probe->host, what, FINDING_PROBLEM,
+                            "mend that, or do without this NIC (coll_nicbarr_nic names those that "
+                            "jobs may use)",
+                            "it is there, and cannot be had: %s%s", error->text, said));
+    }
+}
+
+/* Open all NICs, each by each of its words, and tell of them; of what the first process of the host
+ * does not have, the second one does not tell again. */
+static void open_nics(struct probe *probe, int process, const char *first_has)
+{
+    for (int k = 0; NULL != nicbarr_kinds[k]; ++k) {
+        const struct myr_nic_kind *kind = nicbarr_kinds[k];
+        union myr_value values[MYR_OPTIONS_MOST];
+        read_values(kind, values);
+        const char *way = kind->name;
+        for (int w = 0; NULL != way && probe->nics < PROBE_NICS; way = kind->ways[w++]) {
+            struct probe_nic *nic = &probe->nic[probe->nics++];
+            struct myr_error error = {.text = ""};
+            *nic = (struct probe_nic){.kind = kind, .way = way};
+            said[0] = '\0';
+            const enum myr_status status = kind->open(&probe->site, way, values, &nic->nic, &error);
+            nic->absent = MYR_ERR_NOT_THERE == status;
+            if (MYR_OK == status) {
+                kind->query(nic->nic, &nic->name);
+            } else {
+                nic->nic = NULL;
+            }
+            if (0 == process || first_has[probe->nics - 1]) {
+                tell_of_nic(probe, nic, process, status, &error);
+            }
+        }
+        free_values(kind, values);
+    }
+}
+
+static void close_nics(struct probe *probe)
+{
+    for (int n = 0; n < probe->nics; ++n) {
+        if (NULL != probe->nic[n].nic) {
+            probe->nic[n].kind->close(probe->nic[n].nic);
+        }
+    }
+}
+
+/* ---- the host's processes ---- */
+
+/* What the first process of a host tells the others. */
+struct welcome {
+    char folder[200];
+    char has[PROBE_NICS];
+};
+
+static bool join(struct probe *probe, const char *folder)
+{
+    static struct myr_waiter waiter;
+    static const struct myr_patience patience = {.spin = -1, .sleep_after = 500, .slice = 1000};
+    enum { LIMIT = 64 << 20 };
+    struct myr_error error = {.text = ""};
+    if (MYR_OK != myr_segment_join(folder, LIMIT, &probe->segment, &error)) {
+        probe_print(finding(probe->host, "shared memory", FINDING_PROBLEM,
+                            "processes of one host must see each other's numbers and descriptors "
+                            "in /proc: put all ranks of a host into one container",
+                            "%s", error.text));
+        return false;
+    }
+    myr_waiter_init(&waiter, probe->segment, no_progress, &patience);
+    probe->site = (struct myr_site){probe->segment, &waiter, hear, false};
+    return true;
+}
+
+/* Who has a blob has memory registered with a card. */
+static bool locks_memory(const struct probe_nic *nic)
+{
+    return !nic->absent && 0 != nic->kind->caps.blob;
+}
+
+/* The first process of a host makes everything, and stays until the other has had its share. */
+static bool lead(struct probe *probe, int rank)
+{
+    struct welcome welcome = {.folder = ""};
+    const char *temporary = getenv("TMPDIR");
+    char done;
+    look_at_library(probe->host);
+    look_at_component(probe->host);
+    look_at_cache(probe->host);
+    snprintf(welcome.folder, sizeof(welcome.folder), "%s/nicbarr-probe.XXXXXX",
+             NULL == temporary ? "/tmp" : temporary);
+    if (NULL == mkdtemp(welcome.folder)) {
+        probe_print(finding(probe->host, "temporary files", FINDING_PROBLEM,
+                            "name a folder that can be written with TMPDIR", "cannot make %s: %s",
+                            welcome.folder, strerror(errno)));
+    } else if (join(probe, welcome.folder)) {
+        open_nics(probe, 0, NULL);
+    }
+    bool rdma = false;
+    for (int n = 0; n < probe->nics; ++n) {
+        welcome.has[n] = NULL != probe->nic[n].nic;
+        rdma = rdma || locks_memory(&probe->nic[n]);
+    }
+    look_at_limits(probe->host, rdma);
+    MPI_Send(&welcome, sizeof(welcome), MPI_BYTE, rank + 1, TAG, MPI_COMM_WORLD);
+    MPI_Recv(&done, 1, MPI_BYTE, rank + 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    const bool all = probe_pairs(probe);
+    close_nics(probe);
+    if (NULL != probe->segment) {
+        myr_segment_leave(probe->segment);
+    }
+    (void)rmdir(welcome.folder);
+    return all;
+}
+
+static void follow(struct probe *probe, int rank)
+{
+    struct welcome welcome;
+    const char done = 1;
+    MPI_Recv(&welcome, sizeof(welcome), MPI_BYTE, rank - 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (join(probe, welcome.folder)) {
+        open_nics(probe, 1, welcome.has);
+        close_nics(probe);
+        myr_segment_leave(probe->segment);
+    }
+    MPI_Send(&done, 1, MPI_BYTE, rank - 1, TAG, MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    struct probe probe = {.host = ""};
+    int rank, size, provided;
+    bool all = true;
+    MPI_Init(&argc, &argv);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    gethostname(probe.host, sizeof(probe.host) - 1);
+    probe.index = rank / PROBE_PER_HOST;
+    probe.hosts = size / PROBE_PER_HOST;
+    if (0 == probe.hosts) {
+        probe_print(finding(probe.host, "Open MPI", FINDING_PROBLEM, probe_same_mpi,
+                            "each process is a job of its own: mpirun and the programs are of "
+                            "different MPIs"));
+    } else if (0 == rank % PROBE_PER_HOST) {
+        all = lead(&probe, rank);
+    } else {
+        follow(&probe, rank);
+    }
+    if (1 == probe.hosts) {
+        MPI_Barrier(MPI_COMM_WORLD); /* the component says so if it does not serve */
+    }
+    if (all) {
+        MPI_T_finalize();
+        MPI_Finalize();
+    }
+    return EXIT_SUCCESS;
+}

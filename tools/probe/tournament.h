@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who meets whom, where each of some hosts is to meet each other one, in rounds in which nobody has
+ * two others to meet (the circle method). Pure functions; called by pairs.c.
+ */
+#ifndef TOOLS_PROBE_TOURNAMENT_H
+#define TOOLS_PROBE_TOURNAMENT_H
+
+int tournament_rounds(int hosts);
+
+/* Of 0 to hosts - 1; -1: nobody in this round. */
+int tournament_opponent(int host, int hosts, int round);
+
+#endif
