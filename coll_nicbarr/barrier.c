@@ -62,10 +62,9 @@ int nicbarr_barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_
     if (module->across) {
         nicbarr_data_attend(module, comm);
     }
-    if (0 == module->until_tuning) {
+    if (nicbarr_tune_due(module)) {
         return nicbarr_tune_on(module, comm);
     }
-    --module->until_tuning;
     if (NICBARR_OPENMPI == module->choice.algorithm) {
         return own_barrier(module, comm);
     }
@@ -82,13 +81,13 @@ int nicbarr_barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_
  * is put off by a barrier.) */
 static inline bool due(mca_coll_nicbarr_module_t *module)
 {
-    return __builtin_expect(0 == --module->until_tuning, 0);
+    return __builtin_expect(0 == --module->watch.until, 0);
 }
 
 static int begin_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (module->tuning) {
-        module->until_tuning = 1;
+        module->watch.until = 1;
         return own_barrier(module, comm);
     }
     return nicbarr_watch_duel(module, comm);

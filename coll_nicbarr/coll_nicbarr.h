@@ -138,8 +138,8 @@ typedef struct mca_coll_nicbarr_module {
     bool declined;               /* tried to set up, and all members went back to Open MPI's */
     bool tuning;                 /* MPI_Barrier is being measured, by means of Open MPI's own */
     struct nicbarr_tuner *tuner; /* of a provisional choice (tune.c); NULL: there is none */
-    uint32_t until_tuning;       /* barriers until that goes on, or until the next duel */
     struct {                     /* watch.c */
+        uint32_t until;          /* barriers until the next duel */
         uint32_t pause;          /* barriers between two duels; 0: not known yet */
         uint32_t next;           /* candidate to be challenged to the next one */
         uint32_t begun, duels, switches;

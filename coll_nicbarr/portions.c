@@ -2,15 +2,20 @@
 /* When a contest is continued; see portions.h. */
 #include "coll_nicbarr/portions.h"
 
+enum { LEAST_PAUSE = 10 };
+
 /* It grows with each turn. */
 static int place_of(const struct nicbarr_contest *contest)
 {
     return (contest->rounds + contest->looked) * NICBARR_CONTESTANTS + contest->next;
 }
 
-void nicbarr_portions_begin(struct nicbarr_portions *portions, double budget_us, uint32_t pause)
+void nicbarr_portions_begin(struct nicbarr_portions *portions, double budget_us, int tune_after)
 {
-    *portions = (struct nicbarr_portions){.budget_us = budget_us, .pause = pause};
+    *portions = (struct nicbarr_portions){.budget_us = budget_us, .pause = LEAST_PAUSE};
+    if (tune_after / 2 > LEAST_PAUSE) {
+        portions->pause = (uint32_t)tune_after / 2;
+    }
 }
 
 double nicbarr_portions_next_us(const struct nicbarr_portions *portions)

@@ -6,8 +6,8 @@
  * Where ranks take longer to agree than a portion lasts, no turn fits into it. The next one is
  * twice as long then. So on the slowest machine, too, a contest comes to rounds.
  *
- * trial.c asks it. It knows nothing of calls and ranks. All ranks count alike, and hold the same
- * figures after a portion, so they come to the same.
+ * tune.c and trial.c ask it. It knows nothing of calls and ranks. All ranks count alike, and hold
+ * the same figures after a portion, so they come to the same.
  */
 #ifndef NICBARR_PORTIONS_H
 #define NICBARR_PORTIONS_H
@@ -23,8 +23,9 @@ struct nicbarr_portions {
     uint32_t pause, until; /* calls between two portions, calls until the next one */
 };
 
-/* For a contest that has begun; `pause` calls are to be between the first two portions. */
-void nicbarr_portions_begin(struct nicbarr_portions *portions, double budget_us, uint32_t pause);
+/* For a contest that has begun in call number `tune_after`. Half as many are to be between the
+ * first two portions, but at least 10. */
+void nicbarr_portions_begin(struct nicbarr_portions *portions, double budget_us, int tune_after);
 
 /* The budget of the next one (microseconds). */
 double nicbarr_portions_next_us(const struct nicbarr_portions *portions);

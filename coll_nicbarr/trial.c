@@ -5,10 +5,7 @@
 #include "coll_nicbarr/data.h"
 #include "coll_nicbarr/together.h"
 
-enum {
-    AT_ONCE = 4,     /* budgets */
-    LEAST_PAUSE = 10 /* calls between two portions, as of barriers */
-};
+enum { AT_ONCE = 4 /* budgets */ };
 
 static enum nicbarr_way *way_of(const struct nicbarr_trial *trial)
 {
@@ -103,10 +100,8 @@ int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double sinc
     const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
     const double budget_us =
         parameters->tune_budget * 1e3 / nicbarr_data_classes(trial->collective, module->across);
-    const int pause = parameters->tune_after / 2;
     nicbarr_contest_begin(&trial->contest, candidates);
-    nicbarr_portions_begin(&trial->portions, budget_us,
-                           (uint32_t)(pause > LEAST_PAUSE ? pause : LEAST_PAUSE));
+    nicbarr_portions_begin(&trial->portions, budget_us, parameters->tune_after);
     trial->next = module->trials;
     module->trials = trial;
     return go_on(trial, since_us, AT_ONCE * budget_us);

@@ -30,6 +30,7 @@
 #include "coll_nicbarr/limits.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/overdue.h"
+#include "coll_nicbarr/portions.h"
 #include "coll_nicbarr/report.h"
 #include "coll_nicbarr/together.h"
 #include "coll_nicbarr/tuning.h"
@@ -39,8 +40,6 @@ _Static_assert((int)NICBARR_CONTEST_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr
 
 /* ---- measuring ---- */
 
-enum { LEAST_PAUSE = 10 /* barriers between two portions */ };
-
 struct nicbarr_tuner {
     mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
@@ -49,9 +48,8 @@ struct nicbarr_tuner {
     struct myr_plan plans[NICBARR_CANDIDATES]; /* on one node */
     struct nicbarr_entrants entrants;          /* on several */
     struct nicbarr_contest contest;
-    int portions;   /* that have been played */
-    int lent;       /* candidate whose plan or group is the module's */
-    uint32_t pause; /* barriers until the next portion */
+    struct nicbarr_portions portions;
+    int lent; /* candidate whose plan or group is the module's */
 };
 
 static bool is_own(const struct nicbarr_tuner *tuner, int candidate)
@@ -168,9 +166,10 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
     const struct nicbarr_race race = {tuner->module, tuner->comm, enter_barrier, tuner};
     struct nicbarr_contest *contest = &tuner->contest;
     struct nicbarr_tuning *tuning = &tuner->tuning;
-    const double budget_us = nicbarr_contest_portion_us(tuner->portions++, tuning->budget_ms * 1e3);
     double busy[] = {0, -involuntary_switches()};
-    int rc = nicbarr_race_go_on(contest, &race, start_us, budget_us);
+    int rc =
+        nicbarr_race_go_on(contest, &race, start_us, nicbarr_portions_next_us(&tuner->portions));
+    nicbarr_portions_note(&tuner->portions, contest);
     (void)getloadavg(&busy[0], 1);
     busy[1] += involuntary_switches();
     if (OMPI_SUCCESS == rc) { /* and all have done with the last one's plan */
@@ -297,11 +296,10 @@ static int settle(struct nicbarr_tuner *tuner)
     int rc = OMPI_SUCCESS;
     lend(tuner);
     leave_dropped(tuner);
-    const bool more = nicbarr_contest_wants(&tuner->contest, tuner->portions);
+    const bool more = nicbarr_portions_left(&tuner->portions, &tuner->contest);
     module->tuner = more ? tuner : NULL;
-    module->until_tuning = tuner->pause;
-    tuner->tuning.in_between = more && 1 < tuner->portions;
-    tuner->pause += tuner->pause / 2;
+    tuner->tuning.in_between = more && 1 < tuner->portions.played;
+    nicbarr_portions_pause(&tuner->portions);
     if (module->across && !myr_nic_group_joined(&module->split)) {
         rc = nicbarr_across_install(module, tuner->comm);
     } else {
@@ -319,6 +317,11 @@ static int settle(struct nicbarr_tuner *tuner)
         free_tuner(tuner);
     }
     return rc;
+}
+
+bool nicbarr_tune_due(const mca_coll_nicbarr_module_t *module)
+{
+    return nicbarr_portions_due(&module->tuner->portions);
 }
 
 int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
@@ -380,10 +383,7 @@ static int measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     tuner->comm = comm;
     tuner->root = 0 == ompi_comm_rank(comm);
     tuner->tuning.budget_ms = parameters->tune_budget;
-    tuner->pause = LEAST_PAUSE;
-    if (parameters->tune_after / 2 > LEAST_PAUSE) {
-        tuner->pause = (uint32_t)parameters->tune_after / 2;
-    }
+    nicbarr_portions_begin(&tuner->portions, parameters->tune_budget * 1e3, parameters->tune_after);
     const int rc = begin(tuner);
     if (OMPI_SUCCESS == rc && 1 < tuner->tuning.count) {
         return settle(tuner);

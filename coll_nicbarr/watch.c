@@ -81,7 +81,7 @@ bool nicbarr_watch_begin(mca_coll_nicbarr_module_t *module)
         module->watch.pause = known || NICBARR_DUELLED == module->source ? NICBARR_PAUSE_UNKNOWN
                                                                          : NICBARR_PAUSE_MEASURED;
     }
-    module->until_tuning = module->watch.pause;
+    module->watch.until = module->watch.pause;
     return true;
 }
 
@@ -317,7 +317,7 @@ int nicbarr_watch_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     }
     if (NULL == module->watch.dueling) {
         module->watch.pause = next_pause(module);
-        module->until_tuning = module->watch.pause;
+        module->watch.until = module->watch.pause;
         return nicbarr_meet(module, comm);
     }
     comm->c_coll->coll_barrier = nicbarr_barrier_dueling;

@@ -55,7 +55,7 @@ static int play_all(struct machine *machine, double budget_us, struct nicbarr_co
 {
     struct nicbarr_portions portions;
     nicbarr_contest_begin(contest, 2);
-    nicbarr_portions_begin(&portions, budget_us, 10);
+    nicbarr_portions_begin(&portions, budget_us, 20);
     do {
         play(machine, &portions, contest);
     } while (nicbarr_portions_left(&portions, contest));
@@ -74,12 +74,16 @@ static int calls_until_due(struct nicbarr_portions *portions)
 static void pauses(void **state)
 {
     (void)state;
-    static const int calls[] = {10, 15, 22, 33, 49};
-    struct nicbarr_portions portions;
-    nicbarr_portions_begin(&portions, 1000, 10);
-    for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); ++i) {
-        nicbarr_portions_pause(&portions);
-        assert_int_equal(calls_until_due(&portions), calls[i]);
+    static const int tune_after[] = {0, 20, 101};
+    static const int calls[][5] = {
+        {10, 15, 22, 33, 49}, {10, 15, 22, 33, 49}, {50, 75, 112, 168, 252}};
+    for (size_t a = 0; a < sizeof(tune_after) / sizeof(*tune_after); ++a) {
+        struct nicbarr_portions portions;
+        nicbarr_portions_begin(&portions, 1000, tune_after[a]);
+        for (size_t i = 0; i < sizeof(calls[a]) / sizeof(*calls[a]); ++i) {
+            nicbarr_portions_pause(&portions);
+            assert_int_equal(calls_until_due(&portions), calls[a][i]);
+        }
     }
 }
 
@@ -91,7 +95,7 @@ static void fast(void **state)
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
     nicbarr_contest_begin(&contest, 2);
-    nicbarr_portions_begin(&portions, 8000, 10);
+    nicbarr_portions_begin(&portions, 8000, 20);
     assert_true(8000 == nicbarr_portions_next_us(&portions));
     play(&machine, &portions, &contest);
     assert_true(4000 == nicbarr_portions_next_us(&portions));
@@ -108,7 +112,7 @@ static void nothing_fits(void **state)
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
     nicbarr_contest_begin(&contest, 2);
-    nicbarr_portions_begin(&portions, 8000, 10);
+    nicbarr_portions_begin(&portions, 8000, 20);
     play(&machine, &portions, &contest);
     assert_true(8000 == nicbarr_portions_next_us(&portions));
     play(&machine, &portions, &contest);

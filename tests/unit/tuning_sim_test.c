@@ -28,6 +28,7 @@
 
 #include "coll_nicbarr/contest.h"
 #include "coll_nicbarr/duel.h"
+#include "coll_nicbarr/portions.h"
 #include "tests/unit/crew.h"
 
 enum { RANKS = 4, MOST_EVENTS = 20000, SEEDS = 200 };
@@ -292,16 +293,19 @@ static int tune(struct machine *machine, struct outcome *result)
 {
     static struct nicbarr_contest contests[RANKS];
     struct outcome outcome = {0};
+    struct nicbarr_portions portions;
     for (int r = 0; r < RANKS; ++r) {
         nicbarr_contest_begin(&contests[r], machine->count);
     }
-    for (int p = 0; nicbarr_contest_wants(&contests[0], p); ++p) {
-        portion(machine, contests, nicbarr_contest_portion_us(p, budget_us), &outcome);
+    nicbarr_portions_begin(&portions, budget_us, 20);
+    do {
+        portion(machine, contests, nicbarr_portions_next_us(&portions), &outcome);
+        nicbarr_portions_note(&portions, &contests[0]);
         machine->clock_us += pause_us * uniform(&machine->random);
         outcome.first_regret =
-            0 == p ? regret_of(machine, contests[0].chosen) : outcome.first_regret;
-        outcome.portions = p + 1;
-    }
+            1 == portions.played ? regret_of(machine, contests[0].chosen) : outcome.first_regret;
+    } while (nicbarr_portions_left(&portions, &contests[0]));
+    outcome.portions = portions.played;
     outcome.regret = regret_of(machine, contests[0].chosen);
     outcome.provisional = contests[0].provisional;
     *result = outcome;
