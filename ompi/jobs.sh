@@ -12,9 +12,15 @@ export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 # One machine needs no network, and 5.0's tcp complains about loopback. 4.1 must have it: without, its
 # one-sided communication falls back to osc/pt2pt, whose MPI_Win_unlock returns before the data has
 # arrived (seen with plain Open MPI 4.1.4).
+transports=${OMPI_MCA_btl-}
 case $(mpirun --version 2> /dev/null) in
     *"(Open MPI) 5."*) export OMPI_MCA_btl=sm,self ;;
 esac
+# Several hosts need one: the person's own choice again, if there is one.
+on_several_hosts() {
+    export OMPI_MCA_btl=$transports
+    [ -n "$transports" ] || unset OMPI_MCA_btl
+}
 
 # Options for mpirun that bind processes to processors: no more than one to each as long as they
 # last.

@@ -6,12 +6,9 @@
 set -eu
 limit=$1
 shift
-transports=${OMPI_MCA_btl-}
 # shellcheck source=ompi/jobs.sh
 . "$(dirname "$0")/../ompi/jobs.sh"
 case " $* " in
-    *" --host "*) # then the person's own transports, not what is best on one machine
-        export OMPI_MCA_btl=$transports
-        [ -n "$transports" ] || unset OMPI_MCA_btl ;;
+    *" --host "*) on_several_hosts ;;
 esac
 exec timeout --foreground -k 5 "$limit" mpirun "$@"

@@ -106,6 +106,7 @@ file=$folder/$(basename -- "$file")
 [ -w "$folder" ] || fail "'$folder' cannot be written"
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
+[ ${#hosts[@]} = 0 ] || on_several_hosts
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
