@@ -80,7 +80,7 @@ sanitized() {
     local flags="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined"
     flags="$flags -fno-omit-frame-pointer"
     mkdir -p _build-asan && cd _build-asan &&
-        { [ -e config.status ] || ../configure --quiet --prefix="$PWD/../_install-asan" \
+        { [ -e config.status ] || ../configure --quiet --disable-man --prefix="$PWD/../_install-asan" \
             CFLAGS="$flags" CXXFLAGS="$flags"; } &&
         make -s --no-print-directory -j"$(nproc)" && make -s -j"$(nproc)" check TESTS=
 }

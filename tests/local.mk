@@ -134,16 +134,16 @@ component_tests = \
     tests/component/declining.sh \
     tests/component/doctor.sh \
     tests/component/hosts.sh \
-    tests/component/waiting.sh \
-    tests/component/double.sh \
     tests/component/spawn.sh \
-    tests/component/overdue.sh \
     tests/component/programs.sh \
-    tests/component/btl.sh \
-    tests/component/myrd_kernel.sh \
-    tests/component/kernel.sh
+    tests/component/btl.sh
 ## What lies below Open MPI: NICs, daemons, tools. It is the same whatever release runs above it.
 below_tests = \
+    tests/component/waiting.sh \
+    tests/component/double.sh \
+    tests/component/overdue.sh \
+    tests/component/myrd_kernel.sh \
+    tests/component/kernel.sh \
     tests/component/lossy.sh \
     tests/component/strangers.sh \
     tests/component/network.sh \
@@ -155,7 +155,7 @@ below_tests = \
 ## One that takes a virtual machine, and mpirun of Open MPI 4.1.
 machine_tests = tests/component/verbs.sh
 TESTS += $(component_tests) $(below_tests) $(machine_tests)
-EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(machine_tests) tests/component/common.sh tests/chroot.sh tests/debian13.sh tests/packages.sh \
+EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(machine_tests) tests/component/common.sh tests/rewrite_cache.sh tests/chroot.sh tests/debian13.sh tests/packages.sh \
     tests/component/verbs_common.sh tests/component/verbs_kernels.sh tests/component/verbs_many.sh \
     tests/component/hosts_common.sh tests/component/playing_common.sh \
     tests/component/inside.sh tests/component/programs_common.sh \

@@ -67,26 +67,7 @@ said_once() { [ "$(grep -c -- "$1" "$scratch/out")" = 1 ]; }
 told_once() { [ -z "$(grep -o "barriers on .* stay Open MPI's own" "$scratch/out" | sort | uniq -d)" ]; }
 silent() { ! said "nicbarr:"; }
 
-# A tuning cache as if each last measurement had been HOW-SURE (0 to 1) and DAYS old, with CHOICE as the
-# fastest. What a contest was sure of depends on the machine's load, and no test may.
-rewrite_cache() { # FROM TO HOW-SURE [CHOICE [DAYS]]
-    python3 - "$@" << 'PYTHON'
-import json, sys, time
-given = dict(enumerate(sys.argv))
-cache = json.load(open(given[1]))
-assert cache["format"] == "nicbarr tuning cache 2"
-for measurements in cache["shapes"].values():
-    measurements[:] = measurements[-1:]
-    one = measurements[0]
-    one["confidence"] = float(given[3])
-    one["when"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 86400 * int(given.get(5, 0))))
-    if given.get(4):
-        place = 0 if given[4] == "openmpi" else 1
-        rounds = one["candidates"][0]["rounds"]
-        one["candidates"][place] = {"choice": given[4], "rounds": rounds, "us": [1e-3, 1e-3, 1e-3]}
-json.dump(cache, open(given[2], "w"))
-PYTHON
-}
+. "$srcdir/tests/rewrite_cache.sh"
 
 finish() {
     echo "$passed passed, $failed failed"
