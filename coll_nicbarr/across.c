@@ -237,6 +237,15 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
     return rc;
 }
 
+int nicbarr_install_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    if (module->across && !myr_nic_group_joined(&module->split)) {
+        return nicbarr_across_install(module, comm);
+    }
+    nicbarr_install_barrier(module, comm);
+    return OMPI_SUCCESS;
+}
+
 /* (Its packets come through, as those of others do that play the same.) */
 int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_joining *joining)

@@ -26,6 +26,10 @@ int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator
 /* Install what was chosen: the NICs' barrier over module->nic, or Open MPI's own. Collective. */
 int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
+/* The same on one node or on several; where MPI_Ibarrier has its group already, only MPI_Barrier
+ * changes. */
+int nicbarr_install_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
 /* Join one more group, for a persistent collective. Not joined on all members where somebody has no
  * room for it. Collective. */
 int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -77,13 +77,13 @@ int nicbarr_barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_
 
 /* ---- watched: the same, and they count ---- */
 
-/* Is the next duel due? (Within tuning, where this may be called by a collective that it uses, it
- * is put off by a barrier.) */
+/* Is the next duel due? */
 static inline bool due(mca_coll_nicbarr_module_t *module)
 {
     return __builtin_expect(0 == --module->watch.until, 0);
 }
 
+/* Within tuning, where a collective that it uses may call this, it is put off by a barrier. */
 static int begin_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (module->tuning) {

@@ -193,7 +193,26 @@ double nicbarr_duel_us(const struct nicbarr_duel *duel, int duelist)
     return complete ? median(us, duel->rounds) : 0;
 }
 
-uint32_t nicbarr_duel_pause(uint32_t before, bool all)
+int nicbarr_duel_challengers(int chosen, int all, uint32_t *next,
+                             int challengers[NICBARR_DUELISTS - 1])
 {
-    return !all ? before : before < NICBARR_PAUSE_MOST / 2 ? 2 * before : NICBARR_PAUSE_MOST;
+    int count = 0;
+    if (0 != chosen) {
+        challengers[count++] = 0;
+    }
+    for (int c = 1; c < all && count < NICBARR_DUELISTS - 1; ++c) {
+        const int candidate = 1 + (int)((*next)++ % (uint32_t)(all - 1));
+        if (candidate != chosen) {
+            challengers[count++] = candidate;
+        }
+    }
+    return count;
+}
+
+uint32_t nicbarr_duel_pause(uint32_t before, uint32_t next, int all)
+{
+    if (next < (uint32_t)(all - 1)) {
+        return before;
+    }
+    return before < NICBARR_PAUSE_MOST / 2 ? 2 * before : NICBARR_PAUSE_MOST;
 }

@@ -66,15 +66,23 @@ void nicbarr_duel_agreed(struct nicbarr_duel *duel, const double *values);
 double nicbarr_duel_us(const struct nicbarr_duel *duel, int duelist);
 
 /*
+ * Who challenges candidate number `chosen` of `all` (-1: it is none of them): the first, which is
+ * Open MPI's own, and as many others as have a place. Each duel goes on in the list where the one
+ * before has stopped: `*next` counts, from 0 on. Returns how many.
+ */
+int nicbarr_duel_challengers(int chosen, int all, uint32_t *next,
+                             int challengers[NICBARR_DUELISTS - 1]);
+
+/*
  * Barriers until the next duel: few at first where a choice was measured elsewhere, or has just
- * been made by a duel, until `all` candidates have been challengers once; then twice as many each
- * time.
+ * been made by a duel, until all candidates have been challengers once (`next` and `all` as above);
+ * then twice as many each time.
  */
 enum {
     NICBARR_PAUSE_UNKNOWN = 400,
     NICBARR_PAUSE_MEASURED = 20000,
     NICBARR_PAUSE_MOST = 1 << 18 /* a change of the machine is noticed within so many */
 };
-uint32_t nicbarr_duel_pause(uint32_t before, bool all);
+uint32_t nicbarr_duel_pause(uint32_t before, uint32_t next, int all);
 
 #endif

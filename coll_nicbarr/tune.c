@@ -300,11 +300,7 @@ static int settle(struct nicbarr_tuner *tuner)
     module->tuner = more ? tuner : NULL;
     tuner->tuning.in_between = more && 1 < tuner->portions.played;
     nicbarr_portions_pause(&tuner->portions);
-    if (module->across && !myr_nic_group_joined(&module->split)) {
-        rc = nicbarr_across_install(module, tuner->comm);
-    } else {
-        nicbarr_install_barrier(module, tuner->comm);
-    }
+    rc = nicbarr_install_choice(module, tuner->comm);
     /* What could not be installed has been declined, and reported as that. */
     if (OMPI_SUCCESS == rc && !module->declined && tuner->root) {
         publish(tuner);
@@ -360,11 +356,7 @@ static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, u
 {
     int rc = nicbarr_adopt(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
     rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;
-    if (OMPI_SUCCESS == rc && module->across) {
-        rc = nicbarr_across_install(module, comm);
-    } else if (OMPI_SUCCESS == rc) {
-        nicbarr_install_barrier(module, comm);
-    }
+    rc = OMPI_SUCCESS == rc ? nicbarr_install_choice(module, comm) : rc;
     if (OMPI_SUCCESS == rc && !module->declined) {
         nicbarr_report_note(module, comm, NULL, NULL);
     }
@@ -398,7 +390,6 @@ static int measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     nicbarr_group_leave(&module->nic);
-    module->nic = (struct myr_nic_group){0};
     return measure(module, comm);
 }
 

@@ -43,8 +43,7 @@ struct nicbarr_dueling {
     struct nicbarr_choice choice[NICBARR_DUELISTS]; /* the first is the chosen one */
     struct myr_plan plans[NICBARR_DUELISTS];        /* on one node, of all but the one in use */
     int in_use;
-    struct nicbarr_entrants entrants; /* on several, of all but the chosen one */
-    int entrant[NICBARR_DUELISTS];    /* each one's place there */
+    struct nicbarr_entrants entrants; /* on several; see first_entrant() */
 };
 
 static _Atomic unsigned long long duels, switches;
@@ -88,31 +87,29 @@ bool nicbarr_watch_begin(mca_coll_nicbarr_module_t *module)
 static uint32_t next_pause(const mca_coll_nicbarr_module_t *module)
 {
     struct nicbarr_choice candidates[NICBARR_CANDIDATES];
-    const uint32_t all = (uint32_t)nicbarr_candidates(&module->shape, candidates);
-    return nicbarr_duel_pause(module->watch.pause, module->watch.next >= all - 1);
+    return nicbarr_duel_pause(module->watch.pause, module->watch.next,
+                              nicbarr_candidates(&module->shape, candidates));
 }
 
 /* ---- who takes part ---- */
 
-/* The chosen one, Open MPI's own, and as many others as have a place. Each duel goes on in the list
- * of candidates where the one before has stopped. */
+/* The chosen one, and its challengers. */
 static int choose_duelists(mca_coll_nicbarr_module_t *module,
                            struct nicbarr_choice choice[NICBARR_DUELISTS])
 {
     struct nicbarr_choice candidates[NICBARR_CANDIDATES];
+    int challengers[NICBARR_DUELISTS - 1];
     const int all = nicbarr_candidates(&module->shape, candidates);
-    int count = 0;
-    choice[count++] = module->choice;
-    if (NICBARR_OPENMPI != module->choice.algorithm) {
-        choice[count++] = candidates[0];
+    int chosen = all - 1;
+    while (chosen >= 0 && !nicbarr_choice_equal(candidates[chosen], module->choice)) {
+        --chosen;
     }
-    for (int c = 1; c < all && count < NICBARR_DUELISTS; ++c) {
-        const int next = 1 + (int)(module->watch.next++ % (uint32_t)(all - 1));
-        if (!nicbarr_choice_equal(candidates[next], module->choice)) {
-            choice[count++] = candidates[next];
-        }
+    const int count = nicbarr_duel_challengers(chosen, all, &module->watch.next, challengers);
+    choice[0] = module->choice;
+    for (int c = 0; c < count; ++c) {
+        choice[1 + c] = candidates[challengers[c]];
     }
-    return count;
+    return 1 + count;
 }
 
 static bool make_plans(const mca_coll_nicbarr_module_t *module, struct nicbarr_dueling *dueling,
@@ -127,23 +124,25 @@ static bool make_plans(const mca_coll_nicbarr_module_t *module, struct nicbarr_d
     return made;
 }
 
+/* The duelist that is the first entrant: Open MPI's own. The chosen one, if it is another, has its
+ * group already. */
+static int first_entrant(const struct nicbarr_dueling *dueling)
+{
+    return NICBARR_OPENMPI == dueling->choice[0].algorithm ? 0 : 1;
+}
+
 /* Those that are left are the duelists. Open MPI's error. */
 static int make_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                        struct nicbarr_dueling *dueling, int *count)
 {
     struct nicbarr_entrants *entrants = &dueling->entrants;
-    const bool own_chosen = NICBARR_OPENMPI == module->choice.algorithm;
-    entrants->count = *count - !own_chosen;
-    for (int c = 0; c < entrants->count; ++c) {
-        entrants->choice[c] = dueling->choice[c + !own_chosen];
-    }
+    struct nicbarr_choice *choice = &dueling->choice[first_entrant(dueling)];
+    entrants->count = *count - first_entrant(dueling);
+    memcpy(entrants->choice, choice, (size_t)entrants->count * sizeof(*choice));
     const uint32_t number = NICBARR_GROUP_DUEL + NICBARR_DUELISTS * (module->watch.begun++ % APART);
     const int rc = nicbarr_entrants_join(module, comm, number, 0, false, entrants);
-    *count = entrants->count + !own_chosen;
-    for (int c = 0; c < entrants->count; ++c) {
-        dueling->choice[c + !own_chosen] = entrants->choice[c];
-        dueling->entrant[c + !own_chosen] = c;
-    }
+    *count = entrants->count + first_entrant(dueling);
+    memcpy(choice, entrants->choice, (size_t)entrants->count * sizeof(*choice));
     return rc;
 }
 
@@ -175,6 +174,13 @@ static void take_memory(mca_coll_nicbarr_module_t *module, struct nicbarr_duelin
     dueling->in_use = d;
 }
 
+/* Across nodes, of one that is not Open MPI's own. */
+static struct myr_nic_group *group_of(mca_coll_nicbarr_module_t *module,
+                                      struct nicbarr_dueling *dueling, int d)
+{
+    return 0 == d ? &module->nic : &dueling->entrants.group[d - first_entrant(dueling)];
+}
+
 static int play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, int d)
 {
     struct nicbarr_dueling *dueling = module->watch.dueling;
@@ -182,8 +188,7 @@ static int play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, in
         return nicbarr_meet(module, comm);
     }
     if (module->across) {
-        return nicbarr_nic_barrier(
-            module, comm, 0 == d ? &module->nic : &dueling->entrants.group[dueling->entrant[d]]);
+        return nicbarr_nic_barrier(module, comm, group_of(module, dueling, d));
     }
     if (d != dueling->in_use) {
         take_memory(module, dueling, d);
@@ -203,23 +208,13 @@ static void take_winner(mca_coll_nicbarr_module_t *module, struct nicbarr_duelin
         take_memory(module, dueling, winner);
     } else if (0 != winner) {
         nicbarr_group_leave(&module->nic);
-        module->nic = (struct myr_nic_group){0};
         if (!own) {
-            struct myr_nic_group *group = &dueling->entrants.group[dueling->entrant[winner]];
+            struct myr_nic_group *group = group_of(module, dueling, winner);
             module->nic = *group;
             *group = (struct myr_nic_group){0};
         }
     }
     module->choice = dueling->choice[winner];
-}
-
-static int install(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
-{
-    if (module->across && !myr_nic_group_joined(&module->split)) {
-        return nicbarr_across_install(module, comm);
-    }
-    nicbarr_install_barrier(module, comm);
-    return OMPI_SUCCESS;
 }
 
 /* Its choice is refuted, or stands. */
@@ -248,7 +243,7 @@ static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
         rc = nicbarr_tune_anew(module, comm);
     } else {
         nicbarr_remember(&module->shape, module->choice);
-        rc = install(module, comm);
+        rc = nicbarr_install_choice(module, comm);
     }
     return rc;
 }

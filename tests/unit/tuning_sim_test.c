@@ -391,7 +391,7 @@ struct watch {
     int chosen;
     bool measured;  /* on this communicator */
     uint32_t pause; /* barriers until the next duel */
-    int next;       /* to be challenged */
+    uint32_t next;  /* challenger */
     bool shared_clock;
     double clocks_us[RANKS];
     long barriers, duels, switches; /* so far */
@@ -412,17 +412,9 @@ static struct watch begin_watch(struct machine *machine, int chosen, bool measur
 /* Barriers until the next duel, then that one, as coll_nicbarr/watch.c has it. */
 static void watch_on(struct machine *machine, struct watch *watch)
 {
-    int candidates[NICBARR_DUELISTS], count = 0;
-    candidates[count++] = watch->chosen;
-    if (0 != watch->chosen) {
-        candidates[count++] = 0;
-    }
-    for (int c = 1; c < machine->count && count < NICBARR_DUELISTS; ++c) {
-        const int next = 1 + watch->next++ % (machine->count - 1);
-        if (next != watch->chosen) {
-            candidates[count++] = next;
-        }
-    }
+    int candidates[NICBARR_DUELISTS] = {watch->chosen};
+    const int count =
+        1 + nicbarr_duel_challengers(watch->chosen, machine->count, &watch->next, &candidates[1]);
     machine->clock_us += watch->pause * machine->costs[watch->chosen];
     watch->barriers += watch->pause;
     const int winner = duel_of_all(machine, candidates, count, watch->shared_clock,
@@ -432,7 +424,7 @@ static void watch_on(struct machine *machine, struct watch *watch)
     watch->switches += lost;
     watch->chosen = winner;
     watch->pause = lost ? NICBARR_PAUSE_UNKNOWN
-                        : nicbarr_duel_pause(watch->pause, watch->next >= machine->count - 1);
+                        : nicbarr_duel_pause(watch->pause, watch->next, machine->count);
     if (lost && !watch->measured) {
         struct outcome outcome;
         watch->chosen = tune(machine, &outcome);
