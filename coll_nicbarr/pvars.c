@@ -50,19 +50,13 @@ static int read_counter(const struct mca_base_pvar_t *pvar, void *value, void *o
     return OPAL_SUCCESS;
 }
 
-static int read_duels(const struct mca_base_pvar_t *pvar, void *value, void *object)
+/* One of watching's; its context is where it is in struct nicbarr_watch_counters. */
+static int read_watch(const struct mca_base_pvar_t *pvar, void *value, void *object)
 {
-    (void)pvar;
+    const struct nicbarr_watch_counters counted = nicbarr_watch_count();
     (void)object;
-    *(unsigned long long *)value = nicbarr_watch_count().duels;
-    return OPAL_SUCCESS;
-}
-
-static int read_switches(const struct mca_base_pvar_t *pvar, void *value, void *object)
-{
-    (void)pvar;
-    (void)object;
-    *(unsigned long long *)value = nicbarr_watch_count().switches;
+    memcpy(value, (const uint8_t *)&counted + *(const size_t *)pvar->ctx,
+           sizeof(unsigned long long));
     return OPAL_SUCCESS;
 }
 
@@ -89,10 +83,12 @@ static void register_nic(uint32_t nic, size_t counter)
 
 void nicbarr_pvars_register(void)
 {
+    static size_t duels = offsetof(struct nicbarr_watch_counters, duels);
+    static size_t switches = offsetof(struct nicbarr_watch_counters, switches);
     register_counter("duels", "duels of a chosen barrier with others, in the program's barriers",
-                     read_duels, NULL);
+                     read_watch, &duels);
     register_counter("switches", "duels in which another barrier has won, and was taken",
-                     read_switches, NULL);
+                     read_watch, &switches);
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         for (size_t counter = 0; counter < COUNTERS; ++counter) {
             register_nic(nic, counter);

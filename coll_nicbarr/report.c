@@ -161,12 +161,6 @@ static void add_bytes(json_t *entry, size_t bytes)
     json_object_set_new(entry, "record_bytes", json_integer((json_int_t)bytes));
 }
 
-static void add_duels(json_t *entry, const mca_coll_nicbarr_module_t *module)
-{
-    json_object_set_new(entry, "duels", json_integer(module->watch.duels));
-    json_object_set_new(entry, "switches", json_integer(module->watch.switches));
-}
-
 static json_t *barrier_json(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const char *declined)
 {
@@ -184,7 +178,8 @@ static json_t *barrier_json(const mca_coll_nicbarr_module_t *module, ompi_commun
     }
     add_bytes(entry, record_bytes(module->across ? module->nic.record : module->group.record));
     if (0 != module->watch.duels) {
-        add_duels(entry, module);
+        json_object_set_new(entry, "duels", json_integer(module->watch.duels));
+        json_object_set_new(entry, "switches", json_integer(module->watch.switches));
     }
     return entry;
 }
@@ -369,7 +364,6 @@ static json_t *duelists_json(const struct nicbarr_duel *duel, const struct nicba
 void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          const struct nicbarr_duel *duel, const struct nicbarr_choice *choices)
 {
-    char name[NICBARR_CHOICE_TEXT];
     if (0 != ompi_comm_rank(comm)) {
         return;
     }
@@ -379,20 +373,20 @@ void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     if (!nicbarr_report_wanted()) {
         return;
     }
+    json_t *entry = barrier_json(module, comm, NULL);
+    json_object_set_new(entry, "duelists", duelists_json(duel, choices));
     if (NULL == module->entry) {
-        module->entry = barrier_json(module, comm, NULL);
-        keep(module->entry, true, NULL);
+        module->entry = entry; /* the list of entries holds it */
+        keep(entry, true, NULL);
+        return;
     }
     pthread_mutex_lock(&lock);
     if (place_of(module->entry) < json_array_size(entries)) { /* else the report is closed */
-        json_object_set_new(module->entry, "choice",
-                            json_string(nicbarr_choice_name(module->choice, name)));
-        json_object_set_new(module->entry, "source", json_string(source_name(module->source)));
-        add_duels(module->entry, module);
-        json_object_set_new(module->entry, "duelists", duelists_json(duel, choices));
+        json_object_update(module->entry, entry);             /* what was measured stays */
         changed = true;
     }
     pthread_mutex_unlock(&lock);
+    json_decref(entry);
 }
 
 void nicbarr_report_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
