@@ -25,12 +25,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ ${#jobs[@]} != 0 ] || jobs=(2 4 8 16)
-if ! command -v nicbarr_bench > /dev/null; then
-    [ -e "$top/_install" ] || { echo "data.sh: nothing is built; run ./setup.sh" >&2; exit 1; }
-    cd "$top"
-    # shellcheck source=env.sh
-    . ./env.sh
-fi
+# shellcheck source=bench/built.sh
+. "$top/bench/built.sh"
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
 # What earlier jobs have measured is left out of it.

@@ -29,12 +29,8 @@ while [ $# -gt 0 ]; do
 done
 [ ${#layouts[@]} != 0 ] || layouts=(2x1 4x1 8x1 16x1 4x4)
 [ "$nic" = soft ] || hosts=(--kernel)
-if ! command -v nicbarr_bench > /dev/null; then
-    [ -e "$top/_install" ] || { echo "data_hosts.sh: nothing is built; run ./setup.sh" >&2; exit 1; }
-    cd "$top"
-    # shellcheck source=env.sh
-    . ./env.sh
-fi
+# shellcheck source=bench/built.sh
+. "$top/bench/built.sh"
 # shellcheck source=bench/data_table.sh
 . "$top/bench/data_table.sh"
 # What earlier jobs have measured is left out of it.

@@ -33,12 +33,8 @@ while [ $# -gt 0 ]; do
 done
 [ ${#layouts[@]} != 0 ] || layouts=(2x1 4x1 8x1)
 [ "$nic" = soft ] || hosts=(--kernel)
-if ! command -v nicbarr > /dev/null; then
-    [ -e "$top/_install" ] || { echo "petsc.sh: nothing is built; run ./setup.sh" >&2; exit 1; }
-    cd "$top"
-    # shellcheck source=env.sh
-    . ./env.sh
-fi
+# shellcheck source=bench/built.sh
+. "$top/bench/built.sh"
 source=$(find /usr/share/petsc -path '*/examples/src/ksp/ksp/tutorials/ex2.c' 2> /dev/null | head -n 1)
 if [ -z "$source" ] || ! pkg-config --exists PETSc; then
     echo "petsc.sh: PETSc is not here; apt install libpetsc-real-dev libpetsc3.18-dev-examples" >&2

@@ -28,12 +28,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ ${#layouts[@]} != 0 ] || layouts=(2 4 4x1)
-if ! command -v nicbarr_bench > /dev/null; then
-    [ -e "$top/_install" ] || { echo "regret.sh: nothing is built; run ./setup.sh" >&2; exit 1; }
-    cd "$top"
-    # shellcheck source=env.sh
-    . ./env.sh
-fi
+# shellcheck source=bench/built.sh
+. "$top/bench/built.sh"
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
 # shellcheck source=bench/quantiles.sh
