@@ -59,6 +59,15 @@ static void once(void *self)
 
 /* ---- chunks ---- */
 
+/* All begin a chunk together. Operations alone do not see to that: in one with a root, who only gives
+ * is ahead. Then what the chunk before it has left would count, and most against whom nobody may
+ * be far ahead of. */
+static double begin(const struct mpi_side *side)
+{
+    MPI_Barrier(side->operation.comm);
+    return chunk_clock();
+}
+
 /* As osu_ibarrier does it: a computation as long as the operation takes alone, once between start
  * and wait, once without any communication. All ranks compute as long as the slowest rank's
  * operation took. Loops are timed as a whole, since clocks inside would count as communication. */
@@ -69,7 +78,7 @@ static void measure_overlap(struct mpi_side *side, unsigned iterations, double f
     unsigned long steps = (unsigned long)(pure * side->work_rate);
 
     repeat_overlapped(side, chunk_approach(iterations), steps);
-    double start = chunk_clock();
+    double start = begin(side);
     repeat_overlapped(side, iterations, steps);
     figures[FIGURE_OVERALL] = (chunk_clock() - start) / iterations;
 
@@ -83,7 +92,7 @@ static void run(void *self, unsigned iterations, double figures[FIGURES])
 {
     struct mpi_side *side = self;
     repeat(side, chunk_approach(iterations));
-    double start = chunk_clock();
+    const double start = begin(side);
     repeat(side, iterations);
     figures[FIGURE_LATENCY] = (chunk_clock() - start) / iterations;
     if (side->overlaps)
