@@ -74,13 +74,13 @@ may_write "$output" "$log_name" $force "a report's"
 if [ -e "$output/$log_name" ]; then # what an earlier one has left there would pass for this one's
     for machine in "${known[@]}" "${machines[@]}"; do
         rm -f -- "$output/$machine"/{scale,latency,optimum,lop,formula,bcast_bytes,bcast_nodes}.csv \
-            "$output/$machine"/{latency,factor,optimum,lop,formula,bcast_bytes,bcast_root,bcast_nodes}.svg \
+            "$output/$machine"/{latency,factor,optimum,lop,formula,bcast_bytes,bcast_root,bcast_nodes}.{svg,pdf} \
             "$output/$machine/mpi"/{latency,granularity,efficiency,arrival,applications}.csv \
-            "$output/$machine/mpi"/{latency,granularity,efficiency,arrival,difference,applications}.svg
+            "$output/$machine/mpi"/{latency,granularity,efficiency,arrival,difference,applications}.{svg,pdf}
         rmdir -- "$output/$machine/mpi" "$output/$machine" 2> /dev/null
     done
     rm -f -- "$output/index.html" "$output"/{figures,conclusions,memory,factors,machines,groups,packets,ports}.csv \
-        "$output"/{figures,errors,factors,groups,packets,ports}.svg
+        "$output"/{figures,errors,factors,groups,packets,ports}.{svg,pdf}
 fi
 data=$(cd -- "$data" && pwd) || exit 1
 output=$(begin_folder "$output" "$log_name") || exit 1

@@ -158,7 +158,7 @@ if [ -e "$output/$log_name" ]; then
     for part in node oversubscribed hosts; do
         for experiment in "${!title[@]}"; do
             for name in ${tables[$experiment]-$experiment}; do
-                rm -f -- "$output/$part/$name.csv" "$output/$part/$name"{,_*}.svg
+                rm -f -- "$output/$part/$name.csv" "$output/$part/$name"{,_*}.{svg,pdf}
             done
         done
         rmdir -- "$output/$part" 2> /dev/null

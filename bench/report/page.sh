@@ -18,7 +18,8 @@
 #     page_plot NAME SCRIPT CAPTION CSV...
 #                                       a plot, NAME.svg: what gnuplot says when it runs SCRIPT with the CSVs as
 #                                       ARG1, ARG2, ... SCRIPT may be anywhere; load 'style.gp' in it finds the
-#                                       one in this folder
+#                                       one in this folder. NAME.pdf beside it where gnuplot can. None where the
+#                                       first CSV has one row: a point says no more than the table
 #     page_link FILE TEXT               a line that links to a file
 #     page_raw CSV...                   links to the files, and what is in them to unfold
 #     page_details SUMMARY              standard input as it is, to unfold
@@ -101,6 +102,7 @@ $(page_escape < "$page_folder/$csv" | page_labels=$labels awk -F , '
             if (text ~ /^-?nan$/) return "none"
             if (text !~ /^-?[0-9]*\.[0-9]+([eE][-+]?[0-9]+)?$/) return text
             size = text < 0 ? -text : text + 0
+            if (size < 0.0005) return "0.000" # whatever its sign is
             return sprintf(size >= 99.95 ? "%.0f" : size >= 9.995 ? "%.1f" : size >= 0.9995 ? "%.2f" : "%.3f", text)
         }
         function heading(name,   unit) {
@@ -153,18 +155,26 @@ page_inlined() { # SVG PREFIX
 }
 
 page_plot() { # NAME SCRIPT CAPTION CSV...
-    local name=$1 script=$2 caption said csv files=()
+    local name=$1 script=$2 caption said csv files=() pdf
     local svg=$page_folder/$name.svg
     caption=$(page_escaped "$3")
     shift 3
     for csv; do
         files+=("$page_folder/$csv")
     done
+    [ "$(grep -vc '^#' "${files[0]}")" != 2 ] || return 0
     if ! said=$(GNUPLOT_LIB=$page_home gnuplot -c "$script" "${files[@]}" 2>&1 > "$svg") || [ ! -s "$svg" ]; then
         rm -f "$svg"
         # gnuplot shows the line first, and then says what is wrong with it
         page_failure "No plot of ${name##*/}: gnuplot says: $(grep -v '^ *^\?$' <<< "$said" | tail -n 1)"
         return 1
+    fi
+    pdf=$page_folder/$name.pdf
+    if GNUPLOT_LIB=$page_home gnuplot -e "kind = 'pdf'" -c "$script" "${files[@]}" > "$pdf" 2> /dev/null; then
+        pdf=" <a href=\"$(page_escaped "$name").pdf\">PDF</a>"
+    else
+        rm -f "$pdf"
+        pdf=
     fi
     name=$(page_escaped "$name")
     page_put "<figure>
@@ -173,7 +183,7 @@ $(page_inlined "$svg" "plot-$(tr -c 'A-Za-z0-9\n' - <<< "$name")" |
             { gsub(/<title>gnuplot_[^<]*<\/title>/, "") }
             !titled && /<title>/ { $0 = "<title>" ENVIRON["page_caption"] "</title>"; titled = 1 }
             { print }')
-<figcaption>$caption <a href=\"$name.svg\">SVG</a></figcaption>
+<figcaption>$caption <a href=\"$name.svg\">SVG</a>$pdf</figcaption>
 </figure>"
 }
 
