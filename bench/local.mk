@@ -58,7 +58,7 @@ nobase_dist_libexecdata_DATA += \
     bench/report/applications.gp bench/report/applications_factor.gp bench/report/applications_efficiency.gp \
     bench/report/rtt.gp bench/report/rtt_per_peer.gp \
     bench/report/bcast.gp bench/report/bcast_factor.gp \
-    bench/report/fuzzy.gp
+    bench/report/fuzzy.gp bench/report/tuned.gp
 
 EXTRA_DIST += bench/report/page_checks.sh bench/report/svg_texts.py
 

@@ -284,18 +284,11 @@ for part in "${parts[@]}"; do
 done
 
 # ---- the page
-machine() {
-    local model version
-    model=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)
-    version=$(mpirun --version | sed -n '1s/.*(Open MPI) *//p')
+facts() {
     printf '%s\t%s\n' "Date" "$date, took $(clock $((SECONDS - started))) minutes" \
-        "Host" "$(uname -n)" \
-        "Processor" "${model:-$(uname -m)}, $(nproc) of them" \
-        "Kernel" "$(uname -sr)" \
-        "Load" "$load_before before, $(cut -d ' ' -f 1-3 /proc/loadavg) after (1, 5 and 15 minutes)" \
-        "Open MPI" "${version:-unknown}" \
-        "nicbarr" "${NICBARR_VERSION:-unknown}" \
-        "Seed" "$seed" \
+        "Load" "$load_before before, $(cut -d ' ' -f 1-3 /proc/loadavg) after (1, 5 and 15 minutes)"
+    machine
+    printf '%s\t%s\n' "Seed" "$seed" \
         "Command" "nicbarr evaluate${arguments:+ $arguments}"
 }
 
@@ -339,7 +332,7 @@ summary() {
 page_begin "$output/index.html" "An evaluation of NIC-based barriers" \
     "nicbarr against Open MPI's own MPI_Barrier, in turns in the same jobs"
 page_section "Machine and versions"
-machine | page_facts
+facts | page_facts
 page_text "Figures are medians, with quartiles beside them; plots show quartiles as bands or bars. All times are in \
 microseconds. Figures of two runs should not be compared: machines change their speed from minute to minute, which \
 within a job meets both sides alike."

@@ -20,6 +20,7 @@
 #                                       ARG1, ARG2, ... SCRIPT may be anywhere; load 'style.gp' in it finds the
 #                                       one in this folder. NAME.pdf beside it where gnuplot can. None where the
 #                                       first CSV has one row: a point says no more than the table
+#     page_picture NAME CAPTION         a picture of gnuplot's that is there: NAME.svg, and perhaps NAME.pdf
 #     page_link FILE TEXT               a line that links to a file
 #     page_raw CSV...                   links to the files, and what is in them to unfold
 #     page_details SUMMARY              standard input as it is, to unfold
@@ -155,9 +156,8 @@ page_inlined() { # SVG PREFIX
 }
 
 page_plot() { # NAME SCRIPT CAPTION CSV...
-    local name=$1 script=$2 caption said csv files=() pdf
-    local svg=$page_folder/$name.svg
-    caption=$(page_escaped "$3")
+    local name=$1 script=$2 caption=$3 said csv files=()
+    local svg=$page_folder/$name.svg pdf=$page_folder/$name.pdf
     shift 3
     for csv; do
         files+=("$page_folder/$csv")
@@ -169,14 +169,14 @@ page_plot() { # NAME SCRIPT CAPTION CSV...
         page_failure "No plot of ${name##*/}: gnuplot says: $(grep -v '^ *^\?$' <<< "$said" | tail -n 1)"
         return 1
     fi
-    pdf=$page_folder/$name.pdf
-    if GNUPLOT_LIB=$page_home gnuplot -e "kind = 'pdf'" -c "$script" "${files[@]}" > "$pdf" 2> /dev/null; then
-        pdf=" <a href=\"$(page_escaped "$name").pdf\">PDF</a>"
-    else
-        rm -f "$pdf"
-        pdf=
-    fi
-    name=$(page_escaped "$name")
+    GNUPLOT_LIB=$page_home gnuplot -e "kind = 'pdf'" -c "$script" "${files[@]}" > "$pdf" 2> /dev/null || rm -f "$pdf"
+    page_picture "$name" "$caption"
+}
+
+page_picture() { # NAME CAPTION
+    local name svg=$page_folder/$1.svg caption pdf=
+    name=$(page_escaped "$1") caption=$(page_escaped "$2")
+    [ ! -s "$page_folder/$1.pdf" ] || pdf=" <a href=\"$name.pdf\">PDF</a>"
     page_put "<figure>
 $(page_inlined "$svg" "plot-$(tr -c 'A-Za-z0-9\n' - <<< "$name")" |
         page_caption=$caption awk '
