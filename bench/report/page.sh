@@ -12,9 +12,11 @@
 #     page_text PARAGRAPH...            plain text; what is in `backquotes` is shown as code
 #     page_facts                        a list from standard input: a line is NAME, tab, VALUE
 #     page_failure TEXT                 one line that something did not work out
+#     page_worthless TEXT               likewise, that figures mean nothing, in red
 #     page_table CSV [NAME=LABEL...]    a table. Columns NAME_us and NAME_percent get their unit, and a LABEL in
 #                                       place of their NAME; one that is followed by NAME_q1 and NAME_q3 is shown
-#                                       with these quartiles in one cell. Comments are its caption
+#                                       with these quartiles in one cell, which is struck out if they are more
+#                                       than three times apart. Comments are its caption
 #     page_plot NAME SCRIPT CAPTION CSV...
 #                                       a plot, NAME.svg: what gnuplot says when it runs SCRIPT with the CSVs as
 #                                       ARG1, ARG2, ... SCRIPT may be anywhere; load 'style.gp' in it finds the
@@ -67,6 +69,8 @@ page_text() { # PARAGRAPH...
 }
 
 page_failure() { page_put "<p class=\"failure\">$(page_escaped "$1")</p>"; }
+
+page_worthless() { page_put "<p class=\"worthless\">$(page_escaped "$1")</p>"; }
 
 page_facts() {
     page_put "<table class=\"facts\"><tbody>
@@ -139,7 +143,8 @@ $(page_escape < "$page_folder/$csv" | page_labels=$labels awk -F , '
         {
             printf "<tr>"
             for (i = 1; i <= columns; i += quartiles[i] ? 3 : 1) {
-                printf "<td>%s", shown($i)
+                unsure = quartiles[i] && $(i + 1) > 0 && $(i + 2) > 3 * $(i + 1)
+                printf "<td%s>%s", unsure ? " class=\"unsure\"" : "", shown($i)
                 if (quartiles[i]) printf " <span>%s to %s</span>", shown($(i + 1)), shown($(i + 2))
                 printf "</td>"
             }
