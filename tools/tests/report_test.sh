@@ -180,6 +180,8 @@ if command -v gnuplot >gnuplot-path; then
             python3 "$here/../../bench/report/svg_texts.py" p.svg >out
             verdict $? "texts of ${sample##*/}'s plot"
         done
+        python3 "$here/../../bench/report/svg_texts.py" "$here"/../../docs/pictures/*.svg >out
+        verdict $? "texts of the README's pictures"
         ! grep -q 'raw limits' p.svg && grep -q '3 processes on 3 nodes of 2 processors' p.svg
         verdict $? "a plot says what was measured, and where"
         sed 's/viewBox="0 0 [0-9]*/viewBox="0 0 300/' p.svg >cut.svg
