@@ -49,7 +49,7 @@ EXTRA_DIST += bench/lj.in bench/built.sh bench/data.sh bench/data_table.sh bench
 ## What `nicbarr evaluate` and `nicbarr tune` run; with nethosts it is installed in the order of the source tree.
 nobase_dist_pkglibexec_SCRIPTS += bench/report/evaluate.sh bench/report/tune.sh
 nobase_dist_libexecdata_DATA += \
-    bench/report/page.sh bench/report/page.css bench/report/command.sh \
+    bench/report/page.sh bench/report/page.css bench/report/papers.sh bench/report/command.sh \
     bench/report/style.gp \
     bench/report/latency.gp bench/report/latency_factor.gp \
     bench/report/overhead.gp bench/report/overhead_difference.gp \
@@ -58,9 +58,9 @@ nobase_dist_libexecdata_DATA += \
     bench/report/applications.gp bench/report/applications_factor.gp bench/report/applications_efficiency.gp \
     bench/report/rtt.gp bench/report/rtt_per_peer.gp \
     bench/report/bcast.gp bench/report/bcast_factor.gp \
-    bench/report/fuzzy.gp
+    bench/report/fuzzy.gp bench/report/tuned.gp
 
-EXTRA_DIST += bench/report/page_checks.sh
+EXTRA_DIST += bench/report/page_checks.sh bench/report/svg_texts.py
 
 ## Benchmarks of the parts, with Google Benchmark; C++ only where that wants it.
 if HAVE_BENCHMARK

@@ -10,6 +10,8 @@ EXTRA_DIST += \
     docs/cluster-on-a-laptop.md \
     docs/figures.md \
     docs/kernel-nic.md \
+    docs/pictures/hosts.svg \
+    docs/pictures/report.svg \
     docs/protocol.md \
     docs/rdma-nic.md \
     docs/report.md \

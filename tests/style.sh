@@ -19,7 +19,7 @@ licences() {
             echo "$file: its first lines lack SPDX-License-Identifier: $licence"
             bad=1
         }
-    done < <(git ls-files | grep -vE '^\.|\.(md|json|csv|txt)$|^(LICENSE|VERSION|debian/(changelog|copyright|source/format))$') # no data, no documents
+    done < <(git ls-files | grep -vE '^\.|\.(md|json|csv|svg|txt)$|^(LICENSE|VERSION|debian/(changelog|copyright|source/format))$') # no data, no documents
     return $bad
 }
 

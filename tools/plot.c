@@ -23,18 +23,22 @@
 
 enum {
     HEAD = 118, /* heights */
-    TITLE = 62,
+    TITLE = 76,
     ROW = 30,
-    FOOT = 112,
-    COLUMN = 900, /* widths */
-    LEFT = 176,
+    FOOT = 68,
+    NOTE = 20,
+    MARGIN = 20, /* widths */
+    DRAWING = 490,
     RIGHT = 240,  /* room for the figures */
+    LEAST = 860,  /* of a column: the head's words need it */
     MEDIAN = 150, /* where columns of figures end, from the right */
     GAIN = 86,
     CHOSEN = 72, /* where that word begins */
     MOST_ROWS = 32,
+    MOST_NOTES = 6,
     SHARP = 2, /* pixels of a PNG for each of these */
 };
+static const double character = 9; /* width of one of ordinary text, at most, as a rule */
 
 static const char *const colour_chosen = "#1f9e89", *const colour_own = "#e07a3f",
                          *const colour_other = "#b4c3d4", *const colour_model = "#3b2f6b",
@@ -44,15 +48,26 @@ struct canvas {
     FILE *out;
     enum plot_kind kind;
     double width, height;
+    double column, left; /* widths: of a panel, and of its algorithms' names */
     const char *font;
     double size;  /* of ordinary text */
     double point; /* of marks, in what the terminal takes for their size */
+};
+
+/* Of an axis. */
+struct range {
+    double low, high;
+    bool logarithmic;
+    bool cut; /* an error bar goes on beyond it */
 };
 
 struct panel {
     const struct report_entry *entry;
     size_t number; /* of the entry, from 1 */
     size_t rows;
+    struct range range;
+    size_t notes; /* lines below the axis */
+    char note[MOST_NOTES][160];
     double left, top, height;
 };
 
@@ -60,8 +75,10 @@ bool plot_kind_of(const char *path, enum plot_kind *kind)
 {
     const size_t length = strlen(path);
     const char *ending = length > 4 ? path + length - 4 : "";
-    *kind = 0 == strcasecmp(ending, ".png") ? PLOT_PNG : PLOT_SVG;
-    return PLOT_PNG == *kind || 0 == strcasecmp(ending, ".svg");
+    *kind = 0 == strcasecmp(ending, ".png")   ? PLOT_PNG
+            : 0 == strcasecmp(ending, ".pdf") ? PLOT_PDF
+                                              : PLOT_SVG;
+    return PLOT_SVG != *kind || 0 == strcasecmp(ending, ".svg");
 }
 
 /* ---- pieces of script ---- */
@@ -81,6 +98,7 @@ static void put_place(const struct canvas *canvas, double x, double y)
     fprintf(canvas->out, "screen %.5f, screen %.5f", x / canvas->width, 1 - y / canvas->height);
 }
 
+/* No longer than a column is wide: texts that may be long begin at its left. */
 __attribute__((format(printf, 8, 9))) static void label(const struct canvas *canvas, double x,
                                                         double y, const char *side,
                                                         const char *weight, double size,
@@ -91,7 +109,8 @@ __attribute__((format(printf, 8, 9))) static void label(const struct canvas *can
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    char *printable = text_printable(text, 160);
+    const double room = (canvas->column - 2 * MARGIN) / (character * size);
+    char *printable = text_printable(text, (size_t)room);
     fprintf(canvas->out, "set label ");
     put_quoted(canvas->out, printable);
     fprintf(canvas->out, " at ");
@@ -116,13 +135,14 @@ static void head(const struct canvas *canvas, const struct report *report, size_
 {
     const size_t measured = report_measured(report);
     const double y = 96;
-    label(canvas, 20, 24, "left", ":Bold", 1.3, colour_text,
+    label(canvas, MARGIN, 24, "left", ":Bold", 1.3, colour_text,
           "MPI_Barrier: what nicbarr measured and chose");
-    label(canvas, 20, 48, "left", "", 1, colour_faint, "%s (%s)", report->host, report->processor);
-    label(canvas, 20, 69, "left", "", 1, colour_faint, "Open MPI %s, nicbarr %s, %s%s",
+    label(canvas, MARGIN, 48, "left", "", 1, colour_faint, "%s (%s)", report->host,
+          report->processor);
+    label(canvas, MARGIN, 69, "left", "", 1, colour_faint, "Open MPI %s, nicbarr %s, %s%s",
           report->open_mpi, report->nicbarr, report->time,
           measured > shown ? "; more was measured than is shown" : "");
-    key(canvas, 20, y, colour_chosen, "chosen");
+    key(canvas, MARGIN, y, colour_chosen, "chosen");
     key(canvas, 122, y, colour_own, "Open MPI's own");
     key(canvas, 286, y, colour_other, "other candidates");
     fprintf(canvas->out, "set label '' at ");
@@ -141,18 +161,15 @@ static void head(const struct canvas *canvas, const struct report *report, size_
 
 /* ---- a panel ---- */
 
-struct range {
-    double low, high;
-    bool logarithmic;
-    bool cut; /* an error bar goes on beyond it */
-};
-
 /* Room for all bars and marks, and for error bars unless one would dwarf the rest. */
 static struct range find_range(const struct panel *panel)
 {
     double least = HUGE_VAL, most = 0, fastest = HUGE_VAL, slowest = 0, highest = 0;
     for (size_t r = 0; r < panel->rows; ++r) {
         const struct report_candidate *candidate = &panel->entry->candidates[r];
+        if (!(candidate->median_us > 0)) {
+            continue;
+        }
         const double model = candidate->model_us > 0 ? candidate->model_us : candidate->median_us;
         fastest = fmin(fastest, candidate->median_us);
         slowest = fmax(slowest, candidate->median_us);
@@ -185,19 +202,21 @@ static void logarithmic_tics(FILE *out, struct range range)
     fprintf(out, ")\n");
 }
 
-static void frame(const struct canvas *canvas, const struct panel *panel, struct range range)
+static void frame(const struct canvas *canvas, const struct panel *panel)
 {
     FILE *out = canvas->out;
+    const struct range range = panel->range;
     const double top = panel->top + TITLE, bottom = panel->top + TITLE + (double)panel->rows * ROW;
     fprintf(out, "set lmargin at screen %.5f\nset rmargin at screen %.5f\n",
-            (panel->left + LEFT) / canvas->width, (panel->left + COLUMN - RIGHT) / canvas->width);
+            (panel->left + canvas->left) / canvas->width,
+            (panel->left + canvas->column - RIGHT) / canvas->width);
     fprintf(out, "set tmargin at screen %.5f\nset bmargin at screen %.5f\n",
             1 - top / canvas->height, 1 - bottom / canvas->height);
     fprintf(out, "set xrange [%.9g:%.9g]\nset yrange [%.1f:-0.5]\n", range.low, range.high,
             (double)panel->rows - 0.5);
-    fprintf(out, "unset logscale\nset xtics autofreq\n");
+    fprintf(out, "unset logscale\nset xtics autofreq\nset grid xtics noytics\n");
     if (range.logarithmic) {
-        fprintf(out, "set logscale x\n");
+        fprintf(out, "set logscale x\nset grid ytics\n");
         logarithmic_tics(out, range);
     }
     fprintf(out, "set xtics offset 0,%.1f format '%%g'\n", PLOT_SVG == canvas->kind ? 0.3 : 0.0);
@@ -208,47 +227,44 @@ static void frame(const struct canvas *canvas, const struct panel *panel, struct
     fprintf(out, ")\n");
 }
 
-static void words(const struct canvas *canvas, const struct panel *panel, struct range range)
+static void words(const struct canvas *canvas, const struct panel *panel)
 {
     const struct report_entry *entry = panel->entry;
+    const double left = panel->left + MARGIN;
     const double bottom = panel->top + TITLE + (double)panel->rows * ROW;
     char shape[160];
     report_shape(entry, shape, sizeof(shape));
-    label(canvas, panel->left + 20, panel->top + 20, "left", ":Bold", 1.1, colour_text, "[%zu] %s",
+    label(canvas, left, panel->top + 20, "left", ":Bold", 1.1, colour_text, "[%zu] %s",
           panel->number, entry->name);
-    label(canvas, panel->left + 20, panel->top + 43, "left", "", 1, colour_faint, "%s", shape);
-    label(canvas, panel->left + (LEFT + COLUMN - RIGHT) / 2.0, bottom + 46, "center", "", 1,
-          colour_text, "time of a barrier (microseconds%s)",
-          range.logarithmic ? ", logarithmic" : "");
-    label(canvas, panel->left + 26, (panel->top + TITLE + bottom) / 2, "rotate by 90 center", "", 1,
-          colour_text, "algorithm");
-    char line[80] = "";
-    if (entry->line_us > 0) {
-        snprintf(line, sizeof(line), "%.*f µs for a cache line from rank 0 to rank 1; ",
-                 report_decimals(entry->line_us), entry->line_us);
-    }
-    label(canvas, panel->left + 20, bottom + 73, "left", "", 0.95, colour_faint,
-          "raw limits: %s%.*f µs from one process to the next on a processor", line,
-          report_decimals(entry->switch_us), entry->switch_us);
-    if (range.cut) {
-        label(canvas, panel->left + 20, bottom + 93, "left", "", 0.95, colour_faint,
-              "error bars that reach the edge go on beyond it");
+    label(canvas, left, panel->top + 43, "left", "", 1, colour_faint, "%s", shape);
+    label(canvas, panel->left + (canvas->left + canvas->column - RIGHT) / 2, bottom + 46, "center",
+          "", 1, colour_text, "time of a barrier (microseconds%s)",
+          panel->range.logarithmic ? ", logarithmic" : "");
+    for (size_t n = 0; n < panel->notes; ++n) {
+        label(canvas, left, bottom + FOOT + 5 + (double)n * NOTE, "left", "", 0.95, colour_faint,
+              "%s", panel->note[n]);
     }
 }
 
 /* In columns to the right, so that none can be taken for the place of a mark. */
 static void figures(const struct canvas *canvas, const struct panel *panel)
 {
-    const double right = panel->left + COLUMN;
+    const double right = panel->left + canvas->column;
     const int decimals = report_decimals(panel->entry->candidates[0].median_us);
     const double above = panel->top + TITLE - 8;
+    label(canvas, panel->left + canvas->left - 10, above, "right", "", 0.9, colour_faint,
+          "algorithm");
     label(canvas, right - MEDIAN, above, "right", "", 0.9, colour_faint, "median");
     label(canvas, right - GAIN, above, "right", "", 0.9, colour_faint, "gain");
     for (size_t r = 0; r < panel->rows; ++r) {
         const struct report_candidate *candidate = &panel->entry->candidates[r];
         const double y = panel->top + TITLE + ((double)r + 0.5) * ROW;
-        label(canvas, right - MEDIAN, y, "right", "", 1, colour_text, "%.*f µs", decimals,
-              candidate->median_us);
+        if (candidate->median_us > 0) {
+            label(canvas, right - MEDIAN, y, "right", "", 1, colour_text, "%.*f µs", decimals,
+                  candidate->median_us);
+        } else {
+            label(canvas, right - MEDIAN, y, "right", "", 1, colour_faint, "not measured");
+        }
         if (candidate->gain > 0) {
             label(canvas, right - GAIN, y, "right", "", 1, colour_text, "%.2f ×", candidate->gain);
         }
@@ -258,7 +274,18 @@ static void figures(const struct canvas *canvas, const struct panel *panel)
     }
 }
 
-static void bars(const struct canvas *canvas, const struct panel *panel, struct range range)
+/* NaN, which gnuplot leaves out, where `known` is 0. */
+static void put_figure(FILE *out, double known, double figure)
+{
+    if (known > 0) {
+        fprintf(out, "%.9g ", figure);
+    } else {
+        fprintf(out, "NaN ");
+    }
+}
+
+/* Bars begin at zero, which a logarithmic axis does not have: there a point is the median. */
+static void medians(const struct canvas *canvas, const struct panel *panel)
 {
     FILE *out = canvas->out;
     bool any_model = false;
@@ -268,21 +295,24 @@ static void bars(const struct canvas *canvas, const struct panel *panel, struct 
         const char *colour = candidate->own      ? colour_own
                              : candidate->chosen ? colour_chosen
                                                  : colour_other;
-        fprintf(out, "%zu %.9g %.9g %.9g ", r, candidate->median_us, candidate->q1_us,
-                candidate->q3_us);
-        if (candidate->model_us > 0) {
-            fprintf(out, "%.9g", candidate->model_us);
-            any_model = true;
-        } else {
-            fprintf(out, "NaN");
-        }
-        fprintf(out, " 0x%s\n", colour + 1);
+        fprintf(out, "%zu ", r);
+        put_figure(out, candidate->median_us, candidate->median_us);
+        put_figure(out, candidate->median_us, candidate->q1_us);
+        put_figure(out, candidate->median_us, candidate->q3_us);
+        put_figure(out, candidate->model_us, candidate->model_us);
+        any_model = any_model || candidate->model_us > 0;
+        fprintf(out, "0x%s\n", colour + 1);
     }
-    fprintf(out, "end\n");
-    fprintf(out,
-            "plot $candidates using 2:1:(%.9g):2:($1-0.34):($1+0.34):6 with boxxyerror "
-            "fillstyle solid noborder linecolor rgb variable notitle",
-            range.low);
+    fprintf(out, "end\nplot ");
+    if (panel->range.logarithmic) {
+        fprintf(out,
+                "$candidates using 2:1:6 with points pointtype 7 pointsize %.1f linecolor rgb "
+                "variable notitle",
+                1.6 * canvas->point);
+    } else {
+        fprintf(out, "$candidates using 2:1:(0):2:($1-0.34):($1+0.34):6 with boxxyerror "
+                     "fillstyle solid noborder linecolor rgb variable notitle");
+    }
     fprintf(out,
             ", $candidates using 2:1:3:4 with xerrorbars pointtype -1 linewidth 1.5 linecolor "
             "rgb '%s' notitle",
@@ -296,30 +326,108 @@ static void bars(const struct canvas *canvas, const struct panel *panel, struct 
     fprintf(out, "\n");
 }
 
+/* ---- notes ---- */
+
+__attribute__((format(printf, 2, 3))) static void note(struct panel *panel, const char *format, ...)
+{
+    if (panel->notes < MOST_NOTES) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(panel->note[panel->notes++], sizeof(panel->note[0]), format, arguments);
+        va_end(arguments);
+    }
+}
+
+/* What was measured on one node; either may be missing. */
+static void note_limits(struct panel *panel)
+{
+    const struct report_entry *entry = panel->entry;
+    char line[80] = "", change[80] = "";
+    if (entry->line_us > 0) {
+        snprintf(line, sizeof(line), "%.*f µs for a cache line from rank 0 to rank 1",
+                 report_decimals(entry->line_us), entry->line_us);
+    }
+    if (entry->switch_us > 0) {
+        snprintf(change, sizeof(change), "%.*f µs for a change of process",
+                 report_decimals(entry->switch_us), entry->switch_us);
+    }
+    if ('\0' != line[0] || '\0' != change[0]) {
+        note(panel, "raw limits: %s%s%s", line, '\0' != line[0] && '\0' != change[0] ? "; " : "",
+             change);
+    }
+}
+
+/* And across nodes: a line for each kind of NIC, whose round trips follow each other. */
+static void note_round_trips(struct panel *panel)
+{
+    const struct report_entry *entry = panel->entry;
+    for (size_t t = 0; t < entry->trips;) {
+        const char *nic = entry->round_trips[t].nic;
+        char text[128] = "";
+        size_t length = 0;
+        for (; t < entry->trips && 0 == strcmp(nic, entry->round_trips[t].nic); ++t) {
+            const struct report_round_trip *trip = &entry->round_trips[t];
+            if (length < sizeof(text)) {
+                length +=
+                    (size_t)snprintf(text + length, sizeof(text) - length, "%s%.*f µs to %d%s",
+                                     0 == length ? "" : ", ", report_decimals(trip->least_us),
+                                     trip->least_us, trip->peers,
+                                     0 != length        ? ""
+                                     : 1 == trip->peers ? " node and back"
+                                                        : " nodes and back");
+            }
+        }
+        note(panel, "raw limits, %s NIC: %s", nic, text);
+    }
+}
+
+static void make_notes(struct panel *panel)
+{
+    const struct report_entry *entry = panel->entry;
+    if (panel->range.cut) {
+        note(panel, "error bars that reach the edge go on beyond it");
+    }
+    if (entry->has_confidence && entry->provisional) {
+        note(panel, "the choice is provisional: %.0f %% sure; load of the machine %.1f",
+             100 * entry->confidence, entry->load);
+    }
+    note_limits(panel);
+    note_round_trips(panel);
+}
+
 /* ---- the whole ---- */
 
 /* Two columns where there are more than two panels; each row as high as its highest. Returns how
  * many panels there are. */
 static size_t place(const struct report *report, struct panel *panels, struct canvas *canvas)
 {
-    size_t count = 0;
+    size_t count = 0, longest = 0;
     for (size_t e = 0; e < report->count && count < PLOT_PANELS; ++e) {
         const struct report_entry *entry = &report->entries[e];
         if (0 < entry->count) {
-            const size_t rows = entry->count < MOST_ROWS ? entry->count : MOST_ROWS;
-            panels[count++] = (struct panel){.entry = entry,
-                                             .number = e + 1,
-                                             .rows = rows,
-                                             .height = TITLE + (double)rows * ROW + FOOT};
+            struct panel *panel = &panels[count++];
+            *panel = (struct panel){.entry = entry,
+                                    .number = e + 1,
+                                    .rows = entry->count < MOST_ROWS ? entry->count : MOST_ROWS};
+            panel->range = find_range(panel);
+            make_notes(panel);
+            panel->height =
+                TITLE + (double)panel->rows * ROW + FOOT + (double)panel->notes * NOTE + 10;
+            for (size_t r = 0; r < panel->rows; ++r) {
+                const size_t length = strlen(entry->candidates[r].algorithm);
+                longest = length > longest ? length : longest;
+            }
         }
     }
+    canvas->left = MARGIN + 10 + character * (double)longest;
+    canvas->column = fmax(canvas->left + DRAWING + RIGHT, LEAST);
     const size_t columns = count > 2 ? 2 : 1;
-    canvas->width = (double)columns * COLUMN;
+    canvas->width = (double)columns * canvas->column;
     canvas->height = HEAD;
     for (size_t first = 0; first < count; first += columns) {
         double height = 0;
         for (size_t p = first; p < count && p < first + columns; ++p) {
-            panels[p].left = (double)(p - first) * COLUMN;
+            panels[p].left = (double)(p - first) * canvas->column;
             panels[p].top = canvas->height;
             height = fmax(height, panels[p].height);
         }
@@ -331,16 +439,25 @@ static size_t place(const struct report *report, struct panel *panels, struct ca
 static void terminal(struct canvas *canvas)
 {
     const bool svg = PLOT_SVG == canvas->kind;
-    const int sharp = svg ? 1 : SHARP;
+    FILE *out = canvas->out;
     canvas->font = svg ? "sans-serif" : "Sans";
     canvas->size = svg ? 14 : 10.5; /* pixels; points */
-    canvas->point = svg ? 0.8 : 1.5;
-    fprintf(canvas->out,
-            "set encoding utf8\nset terminal %s size %.0f,%.0f %s %d font '%s,%.1f' linewidth %d "
-            "noenhanced background '#ffffff'\n",
-            svg ? "svg" : "pngcairo", canvas->width * sharp, canvas->height * sharp,
-            svg ? "dynamic fontscale" : "pointscale 2 fontscale", sharp, canvas->font, canvas->size,
-            sharp);
+    canvas->point = svg ? 0.8 : PLOT_PDF == canvas->kind ? 1.1 : 1.5;
+    fprintf(out, "set encoding utf8\nset terminal ");
+    switch (canvas->kind) {
+    case PLOT_SVG:
+        fprintf(out, "svg size %.0f,%.0f dynamic", canvas->width, canvas->height);
+        break;
+    case PLOT_PNG:
+        fprintf(out, "pngcairo size %.0f,%.0f pointscale 2 fontscale %d linewidth %d",
+                canvas->width * SHARP, canvas->height * SHARP, SHARP, SHARP);
+        break;
+    case PLOT_PDF: /* 96 pixels to the inch, as elsewhere */
+        fprintf(out, "pdfcairo size %.3fin,%.3fin fontscale 0.75 linewidth 1.5", canvas->width / 96,
+                canvas->height / 96);
+        break;
+    }
+    fprintf(out, " font '%s,%.1f' noenhanced background '#ffffff'\n", canvas->font, canvas->size);
 }
 
 void plot_script(const struct report *report, enum plot_kind kind, FILE *out)
@@ -352,14 +469,14 @@ void plot_script(const struct report *report, enum plot_kind kind, FILE *out)
     fprintf(out, "set multiplot\nunset key\nset border 3 linecolor rgb '%s'\n", colour_faint);
     fprintf(out, "set tics out nomirror scale 0.6 textcolor rgb '%s'\n", colour_text);
     fprintf(out, "set grid xtics linetype 1 linewidth 0.6 linecolor rgb '#dddddd'\n");
-    fprintf(out, "set ytics scale 0\nset errorbars 0.7\n");
+    /* (gnuplot 6 leaves room around marks, and so would hide short whiskers) */
+    fprintf(out, "set ytics scale 0\nset errorbars 0.7\nset pointintervalbox 0\n");
     head(&canvas, report, count);
     for (size_t p = 0; p < count; ++p) {
-        const struct range range = find_range(&panels[p]);
-        frame(&canvas, &panels[p], range);
-        words(&canvas, &panels[p], range);
+        frame(&canvas, &panels[p]);
+        words(&canvas, &panels[p]);
         figures(&canvas, &panels[p]);
-        bars(&canvas, &panels[p], range);
+        medians(&canvas, &panels[p]);
         fprintf(out, "unset label\nunset object\nunset arrow\n");
     }
     fprintf(out, "unset multiplot\nunset output\n");

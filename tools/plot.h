@@ -16,9 +16,9 @@
 
 enum { PLOT_PANELS = 8 /* entries that a plot shows at most: the first measured ones */ };
 
-enum plot_kind { PLOT_SVG, PLOT_PNG };
+enum plot_kind { PLOT_SVG, PLOT_PNG, PLOT_PDF };
 
-/* The kind by a file name's ending, .svg or .png in either case; false if it is neither. */
+/* The kind by a file name's ending: .svg, .png, .pdf, in either case; false if it is another. */
 bool plot_kind_of(const char *path, enum plot_kind *kind);
 
 /* Write the gnuplot script that draws the report to its standard output. At least one entry has

@@ -27,7 +27,7 @@ struct settings {
 };
 
 static const struct argp_option options[] = {
-    {"plot", 'p', "OUT", 0, "Make a plot, too: OUT.svg or OUT.png (needs gnuplot)", 0},
+    {"plot", 'p', "OUT", 0, "Make a plot, too: OUT.svg, OUT.png or OUT.pdf (needs gnuplot)", 0},
     {"csv", 'c', NULL, 0, "Print the candidates as CSV instead, times in microseconds", 0},
     {0},
 };
@@ -47,7 +47,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'p':
         settings->plot = argument;
         if (!plot_kind_of(argument, &settings->kind)) {
-            argp_error(state, "the plot's name must end in .svg or .png: '%s'", argument);
+            argp_error(state, "the plot's name must end in .svg, .png or .pdf: '%s'", argument);
         }
         return 0;
     case 'c':

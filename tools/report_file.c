@@ -160,12 +160,14 @@ static void read_candidate(struct reader *reader, const json_t *json,
     candidate->own = 0 == strcmp(candidate->algorithm, "openmpi");
 }
 
-/* Fastest first; equals in the order of the file, which is that of simplicity. */
+/* Fastest first, and who has no figure last; equals in the order of the file, which is that of
+ * simplicity. */
 static int faster(const void *left, const void *right)
 {
     const struct report_candidate *a = left, *b = right;
     if (a->median_us != b->median_us) {
-        return a->median_us < b->median_us ? -1 : 1;
+        const bool first = 0 == b->median_us || (a->median_us < b->median_us && 0 != a->median_us);
+        return first ? -1 : 1;
     }
     return a->position < b->position ? -1 : 1;
 }

@@ -29,9 +29,9 @@ extern const char *const report_source_names[REPORT_SOURCES]; /* in the file */
 /* An algorithm that was measured; microseconds of a barrier. */
 struct report_candidate {
     char *algorithm; /* lower-case letters, then perhaps ':' and a number, '@' and letters */
-    double q1_us, median_us, q3_us;
-    double model_us; /* prediction; 0: none */
-    double gain;     /* Open MPI's own median over this one; 0: unknown */
+    double q1_us, median_us, q3_us; /* 0: the machine was too busy to measure it */
+    double model_us;                /* prediction; 0: none */
+    double gain;                    /* Open MPI's own median over this one; 0: unknown */
     int rounds;
     bool own;        /* Open MPI's own function */
     bool chosen;     /* by the entry */

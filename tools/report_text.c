@@ -39,9 +39,12 @@ int report_decimals(double smallest)
 
 void report_shape(const struct report_entry *entry, char *text, size_t bytes)
 {
-    char where[80] = "", bound[80] = "";
+    char where[80] = "", bound[80] = "", nodes[40] = "on";
     if (REPORT_DECLINED != entry->source) {
-        snprintf(where, sizeof(where), " on %d processor%s%s", entry->processors,
+        if (entry->nodes > 1) { /* the processors are those of one of them */
+            snprintf(nodes, sizeof(nodes), "on %d nodes of", entry->nodes);
+        }
+        snprintf(where, sizeof(where), " %s %d processor%s%s", nodes, entry->processors,
                  plural(entry->processors), entry->oversubscribed ? ", oversubscribed" : "");
         snprintf(bound, sizeof(bound),
                  1 == entry->bound_sets ? ", not bound" : ", bound to %d sets of processors",
@@ -120,9 +123,14 @@ static void print_candidates(const struct report_entry *entry, FILE *out)
         const struct report_candidate *candidate = &entry->candidates[c];
         table_cell(&table, "%s", candidate->chosen ? ">" : "");
         table_cell(&table, "%s", candidate->algorithm);
-        table_cell(&table, "%.*f", decimals, candidate->median_us);
-        table_cell(&table, "%.*f", decimals, candidate->q1_us);
-        table_cell(&table, "%.*f", decimals, candidate->q3_us);
+        const double figures[] = {candidate->median_us, candidate->q1_us, candidate->q3_us};
+        for (size_t f = 0; f < sizeof(figures) / sizeof(figures[0]); ++f) {
+            if (candidate->median_us > 0) {
+                table_cell(&table, "%.*f", decimals, figures[f]);
+            } else {
+                table_cell(&table, "-");
+            }
+        }
         if (candidate->gain > 0) {
             table_cell(&table, "%.2f x", candidate->gain);
         } else {

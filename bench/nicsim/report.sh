@@ -19,6 +19,8 @@ command_name='nicsim report'
 . "$here/../report/command.sh"
 # shellcheck source=bench/report/page.sh
 . "$here/../report/page.sh"
+# shellcheck source=bench/report/papers.sh
+. "$here/../report/papers.sh"
 
 usage() {
     cat << END
@@ -74,13 +76,13 @@ may_write "$output" "$log_name" $force "a report's"
 if [ -e "$output/$log_name" ]; then # what an earlier one has left there would pass for this one's
     for machine in "${known[@]}" "${machines[@]}"; do
         rm -f -- "$output/$machine"/{scale,latency,optimum,lop,formula,bcast_bytes,bcast_nodes}.csv \
-            "$output/$machine"/{latency,factor,optimum,lop,formula,bcast_bytes,bcast_root,bcast_nodes}.svg \
+            "$output/$machine"/{latency,factor,optimum,lop,formula,bcast_bytes,bcast_root,bcast_nodes}.{svg,pdf} \
             "$output/$machine/mpi"/{latency,granularity,efficiency,arrival,applications}.csv \
-            "$output/$machine/mpi"/{latency,granularity,efficiency,arrival,difference,applications}.svg
+            "$output/$machine/mpi"/{latency,granularity,efficiency,arrival,difference,applications}.{svg,pdf}
         rmdir -- "$output/$machine/mpi" "$output/$machine" 2> /dev/null
     done
     rm -f -- "$output/index.html" "$output"/{figures,conclusions,memory,factors,machines,groups,packets,ports}.csv \
-        "$output"/{figures,errors,factors,groups,packets,ports}.svg
+        "$output"/{figures,errors,factors,groups,packets,ports}.{svg,pdf}
 fi
 data=$(cd -- "$data" && pwd) || exit 1
 output=$(begin_folder "$output" "$log_name") || exit 1
@@ -358,10 +360,34 @@ failed() { # RUN TITLE: true after a line on the page, if it did
 about() { # MACHINE
     sed -n 's/^ *"about": *"\(.*\)",$/\1/p' "$data/machines/$1.json"
 }
-zhang="Zhang's thesis on MPI-NP II+"
-buntinas_gm="Buntinas, Panda and Sadayappan, \"Fast NIC-based barrier over Myrinet/GM\""
-buntinas_mpi="Buntinas, Panda and Sadayappan, \"Performance benefits of NIC-based barrier on Myrinet/GM\""
-
+# Figures as a person reads them: barrier:LANai4.3:gm:PE:16:nic_us is "barrier, LANai 4.3, GM, pairwise exchange, 16
+# nodes, NICs".
+named_figures() {
+    awk -F , -v OFS=, '
+        function who(text) {
+            if (text == "overhead_us" || text == "latency_us") return ""
+            if (text == "factor") return "; factor of improvement"
+            return (text ~ /^host/ ? "; hosts" : "; NICs") (text ~ /case2/ ? " (case 2)" : "")
+        }
+        BEGIN {
+            way["PE"] = "pairwise exchange"; way["GB"] = "gather-broadcast"; way["GB-binary"] = "binary gather-broadcast"
+            level["gm"] = "GM"; level["mpi"] = "MPI"
+        }
+        NR > 1 {
+            n = split($1, is, ":")
+            nic = is[2]; sub(/LANai/, "LANai ", nic)
+            if (is[1] == "barrier") name = "barrier; " nic "; " level[is[3]] "; " way[is[4]] "; " is[5] " nodes"
+            else if (is[1] == "bcast") name = "broadcast; " nic "; " is[3] " bytes; " is[4] " nodes"
+            else if (is[1] == "root") name = "root of a broadcast; " nic "; " is[3] " bytes; " is[4] " nodes"
+            else if (is[1] == "create") name = "MPI_Comm_create; " nic "; " is[3] " nodes"
+            else if (is[1] == "granularity") name = "loop of efficiency " is[3] "; " nic "; " is[4] " nodes"
+            else if (is[1] == "overhead") name = "overhead of MPI; " nic "; " is[3] " nodes"
+            else if (is[1] == "unicast") name = "message; " nic "; " is[3] " bytes"
+            else name = $1
+            $1 = name (name == $1 ? "" : who(is[n]))
+        }
+        { print }' figures.csv
+}
 show_calibration() {
     page_section "The papers' figures"
     page_text "Every latency, factor and loop time that the papers state, beside the simulator's. Parameters were \
@@ -371,7 +397,8 @@ parameters. $(grep '^mean error' "$(said figures)" | sed 's/^mean/Mean/; s/$/./'
     [ -s figures.csv ] || return
     plot figures figures "Simulated against stated: the diagonal, and 10 % on either side" figures.csv
     plot errors errors "The same as errors" figures.csv
-    page_table figures.csv paper="the paper" formula="closed formula"
+    named_figures > .named.said
+    page_table .named.said paper="the paper" formula="closed formula"
     page_raw figures.csv
     page_subsection "The papers' conclusions"
     page_text "What the papers say in words, tried on the simulated machines."
@@ -503,6 +530,7 @@ done
 for machine in "${machines[@]}"; do
     ! is_evaluated "$machine" || show_evaluation "$machine"
 done
+page_papers
 rm -f "$output"/.*.said
 page_end || fail "cannot write $output/index.html"
 echo "The page: $output/index.html"

@@ -10,6 +10,7 @@
 #                                       its LOG: nothing else is written over, unless FORCE is yes
 #     begin_folder FOLDER LOG           makes the folder, and in it an empty LOG: answers with its absolute path
 #     tell_version                      as our programs do (script_run() has set NICBARR_VERSION)
+#     machine                           a line for each fact of it and of what runs on it: NAME, tab, VALUE
 #     clock SECONDS                     as minutes and seconds
 # shellcheck shell=bash
 fail() { echo "$command_name: $1" >&2; exit "${2-1}"; }
@@ -41,5 +42,16 @@ begin_folder() { # FOLDER LOG
 }
 
 tell_version() { echo "$command_name $NICBARR_VERSION"; }
+
+machine() {
+    local model version
+    model=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)
+    version=$(mpirun --version | sed -n '1s/.*(Open MPI) *//p')
+    printf '%s\t%s\n' "Host" "$(uname -n)" \
+        "Processor" "${model:-$(uname -m)}, $(nproc) of them" \
+        "Kernel" "$(uname -sr)" \
+        "Open MPI" "${version:-unknown}" \
+        "nicbarr" "${NICBARR_VERSION:-unknown}"
+}
 
 clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }

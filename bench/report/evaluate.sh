@@ -36,53 +36,55 @@ END
 command_name='nicbarr evaluate'
 # shellcheck source=bench/report/command.sh
 . "$here/command.sh"
+# shellcheck source=bench/report/page.sh
+. "$here/page.sh"
+# shellcheck source=bench/report/papers.sh
+. "$here/papers.sh"
 
 # ---- the experiments: what was measured, whose idea it is, what is shown of it
 declare -A title prose plots tables
 # (-myr: the same over btl/myr, in place of what Open MPI takes by itself)
 experiments=(latency overhead granularity arrival applications bcast rtt rtt-myr fuzzy)
-buntinas="Buntinas, Panda and Sadayappan, \"Performance benefits of NIC-based barrier on Myrinet/GM\""
 title[latency]="Barrier latency"
 prose[latency]="Consecutive barriers of growing numbers of processes: what one takes with nicbarr and with Open \
-MPI's own function, and how many times faster nicbarr is. Follows section 4.2 of $buntinas (figures 4 and 5)."
+MPI's own function, and how many times faster nicbarr is. Follows section 4.2 of $buntinas_mpi (figures 4 and 5)."
 plots[latency]="latency=Barrier latency over the number of processes
 latency_factor=Factor of improvement over the number of processes"
 title[overhead]="MPI's overhead"
 prose[overhead]="The same barrier, played by the library without MPI and called as MPI_Barrier. The difference is \
-what the way through MPI costs. Follows section 4.1 of $buntinas (figure 3)."
+what the way through MPI costs. Follows section 4.1 of $buntinas_mpi (figure 3)."
 plots[overhead]="overhead=The barrier by the library alone and by MPI_Barrier
 overhead_difference=What MPI adds"
 title[granularity]="Granularity of computation"
 prose[granularity]="A loop of computation and a barrier, with computation of growing length; and how much \
 computation it takes for a program to spend a given share of its time computing (its efficiency). The faster the \
-barrier, the finer the grain that pays. Follows section 4.3 of $buntinas (figures 6 and 7)."
+barrier, the finer the grain that pays. Follows section 4.3 of $buntinas_mpi (figures 6 and 7)."
 plots[granularity]="granularity=Time of a loop over its computation
 efficiency=Least computation between barriers for an efficiency"
 tables[granularity]="granularity efficiency"
 title[arrival]="Varying arrival times"
 prose[arrival]="The same loop, but each process computes for a time that differs from the mean at random, by up to \
-the given percentage. Who waits for the last one saves less by a fast barrier. Follows section 4.4 of $buntinas \
+the given percentage. Who waits for the last one saves less by a fast barrier. Follows section 4.4 of $buntinas_mpi \
 (figures 8 and 9)."
 plots[arrival]="arrival=Time of a loop at the largest variation
 arrival_difference=What nicbarr saves in each loop, at each variation"
 title[applications]="Synthetic applications"
 prose[applications]="Three programs of several steps, each of which computes and then has a barrier: much \
 communication (360 µs of computation in 8 steps), mixed (2100 µs in 20) and much computation (9450 µs in 10); each \
-process's computation varies by 10 %. Follows section 4.5 of $buntinas (figure 10)."
+process's computation varies by 10 %. Follows section 4.5 of $buntinas_mpi (figure 10)."
 plots[applications]="applications=Time of a run
 applications_factor=Factor of improvement
 applications_efficiency=Efficiency: computation in the whole time"
 title[bcast]="Broadcasts"
 prose[bcast]="MPI_Bcast of growing messages: what it takes until the root has an answer of the last process, with \
-nicbarr and with Open MPI's own function, and how many times faster nicbarr is. Follows section 4.4 of Zhang's thesis \
-on MPI-NP II+ (table 4.4), which subtracts the answer's time; here it stays in."
+nicbarr and with Open MPI's own function, and how many times faster nicbarr is. Follows section 4.4 of $zhang \
+(table 4.4), which subtracts the answer's time; here it stays in."
 plots[bcast]="bcast=Broadcast and answer over the size of the message
 bcast_factor=Factor of improvement over the size of the message"
 title[rtt]="Round trips to several peers"
 prose[rtt]="One process sends a message to each of P peers, all of which answer at once: what it takes until the \
 last answer is there, and a model fitted to the least of them. If it grows slower than P, it pays to send to \
-several peers in each round, as the n-way dissemination barrier does. Follows section 2 of Hoefler, Mehlan, Mietke \
-and Rehm, \"Fast barrier synchronization for InfiniBand\" (figures 2 to 4)."
+several peers in each round, as the n-way dissemination barrier does. Follows section 2 of $hoefler (figures 2 to 4)."
 plots[rtt]="rtt=Round trip to all peers
 rtt_per_peer=Round trip divided by the number of peers"
 title[rtt-myr]="Round trips to several peers over btl/myr"
@@ -92,8 +94,7 @@ rtt-myr_per_peer=Round trip divided by the number of peers, over btl/myr"
 title[fuzzy]="Fuzzy barriers"
 prose[fuzzy]="MPI_Ibarrier, computation, then its wait: how much of the barrier hides behind the computation. A \
 NIC-based barrier goes on without the host. For comparison: the same computation after nicbarr's blocking barrier. \
-Follows the fuzzy barrier of sections 1 and 5.2 of Buntinas, Panda and Sadayappan, \"Fast NIC-based barrier over \
-Myrinet/GM\"."
+Follows the fuzzy barrier of sections 1 and 5.2 of $buntinas_gm."
 plots[fuzzy]="fuzzy=Barrier and computation together over the length of the computation"
 labels=(a=nicbarr "b=Open MPI's own" "factor=times faster" library="library alone" mpi=MPI_Barrier overhead="MPI adds"
     difference=saved work=computation a_work="computation with nicbarr" b_work="computation with Open MPI's own"
@@ -158,7 +159,7 @@ if [ -e "$output/$log_name" ]; then
     for part in node oversubscribed hosts; do
         for experiment in "${!title[@]}"; do
             for name in ${tables[$experiment]-$experiment}; do
-                rm -f -- "$output/$part/$name.csv" "$output/$part/$name"{,_*}.svg
+                rm -f -- "$output/$part/$name.csv" "$output/$part/$name"{,_*}.{svg,pdf}
             done
         done
         rmdir -- "$output/$part" 2> /dev/null
@@ -170,8 +171,6 @@ log=$output/$log_name
 
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
-# shellcheck source=bench/report/page.sh
-. "$here/page.sh"
 export OMPI_MCA_coll_nicbarr_cache=none # what earlier jobs have measured is left out of it
 
 # ---- the parts: where the experiments run
@@ -236,9 +235,13 @@ run() { # PART EXPERIMENT
     job=$!
     wait $job
     status=$?
-    job=
+    while [ -n "$stopped" ] && kill -0 $job 2> /dev/null; do # (a signal has ended the first wait)
+        wait $job
+    done
     { printf '\n$ %s\n' "${command[*]}"; cat "$said"; echo "status $status"; } >> "$log"
-    if [ $status = 124 ] || [ $status = 137 ]; then
+    if [ -n "$stopped" ]; then
+        why[$run]="interrupted"
+    elif [ $status = 124 ] || [ $status = 137 ]; then
         why[$run]="it did not end in $((5 * share + 60)) s"
     elif [ $status != 0 ]; then
         why[$run]="status $status: $(reason "$said")"
@@ -249,21 +252,26 @@ run() { # PART EXPERIMENT
     fi
     printed[$run]=$(cat "$said")
     rm -f "$said"
+    job=
     [ -z "${why[$run]-}" ]
 }
 
 # ---- running
 job= # that runs
+stopped= # by whoever has had enough: there is a page of what was measured
 interrupted() {
-    [ -z "$job" ] || { kill "$job"; wait "$job"; } 2> /dev/null
-    rm -f "$output"/*/.said
-    echo
-    fail "interrupted; there is no page, but what was measured is in $output" 130
+    stopped=yes
+    [ -z "$job" ] || kill "$job" 2> /dev/null
 }
 trap interrupted INT TERM
 load_before=$(cut -d ' ' -f 1-3 /proc/loadavg)
 date=$(date '+%Y-%m-%d %H:%M:%S %Z')
 echo "nicbarr evaluate $arguments, $date" >> "$log"
+busy= # is the machine, with something else?
+if awk -v load="${load_before%% *}" -v processors="$(nproc)" 'BEGIN { exit !(load > processors / 2) }'; then
+    busy="The machine is busy: load ${load_before%% *} on $(nproc) processors. Figures mean little"
+    echo "$busy."
+fi
 echo "$runs experiments, about $(clock $expected) minutes"
 [ -z "$hosts_why" ] || echo "(no hosts: $(tail -n 1 <<< "$hosts_why"))"
 n=0 failures=0
@@ -271,6 +279,10 @@ for part in "${parts[@]}"; do
     mkdir -p "$output/$part"
     for experiment in "${experiments[@]}"; do
         n=$((n + 1))
+        if [ -n "$stopped" ]; then
+            why[$part/$experiment]="not run, as the evaluation was interrupted"
+            continue
+        fi
         printf '%3d of %d  %-14s %-12s  %s of %s gone' $n $runs "$part" "$experiment" \
             "$(clock $((SECONDS - started)))" "$(clock $expected)"
         since=$SECONDS
@@ -284,42 +296,44 @@ for part in "${parts[@]}"; do
 done
 
 # ---- the page
-machine() {
-    local model version
-    model=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)
-    version=$(mpirun --version | sed -n '1s/.*(Open MPI) *//p')
+facts() {
     printf '%s\t%s\n' "Date" "$date, took $(clock $((SECONDS - started))) minutes" \
-        "Host" "$(uname -n)" \
-        "Processor" "${model:-$(uname -m)}, $(nproc) of them" \
-        "Kernel" "$(uname -sr)" \
-        "Load" "$load_before before, $(cut -d ' ' -f 1-3 /proc/loadavg) after (1, 5 and 15 minutes)" \
-        "Open MPI" "${version:-unknown}" \
-        "nicbarr" "${NICBARR_VERSION:-unknown}" \
-        "Seed" "$seed" \
+        "Load" "$load_before before, $(cut -d ' ' -f 1-3 /proc/loadavg) after (1, 5 and 15 minutes)"
+    machine
+    printf '%s\t%s\n' "Seed" "$seed" \
         "Command" "nicbarr evaluate${arguments:+ $arguments}"
 }
 
-show() { # PART EXPERIMENT
+# Say it where "times faster" cannot be believed: its quartiles are more than three times apart.
+unsure() { # CSV
+    local worst
+    worst=$(awk -F , '
+        /^#/ { next }
+        !column { column = -1; for (i = 1; i < NF - 1; i++) if ($i == "factor" && $(i + 1) == "factor_q1") column = i; next }
+        column > 0 && $(column + 2) > 3 * $(column + 1) { bad++; ratio = $(column + 2) / ($(column + 1) + 1e-9)
+            if (ratio > most) { most = ratio; text = sprintf("%.2g to %.2g", $(column + 1), $(column + 2)) } }
+        END { if (bad) print bad " of them: quartiles are as far apart as " text }' "$output/$1")
+    [ -z "$worst" ] || page_worthless "Factors that are struck out are worthless, $worst. The machine did something else \
+meanwhile."
+}
+
+show() { # PART EXPERIMENT: of one that failed, what there is
     local part=$1 run=$1/$2 plot caption name
     page_subsection "${title[$2]}"
     page_text "${prose[$2]}"
-    if [ -n "${why[$run]-}" ]; then
-        page_failure "${title[$2]} failed: ${why[$run]}"
-        for name in ${tables[$2]-$2}; do
-            ! has_rows "$output/$part/$name.csv" || page_raw "$part/$name.csv" # as far as it came
-        done
-        page_details "What the experiment printed" <<< "${printed[$run]}"
-        return
-    fi
+    [ -z "${why[$run]-}" ] || page_failure "${title[$2]} failed: ${why[$run]}"
     while IFS='=' read -r plot caption; do
         # latency_factor.gp draws from latency.csv
-        page_plot "$part/$plot" "$here/${plot/-myr/}.gp" "$caption" "$part/${plot%%_*}.csv" || failures=$((failures + 1))
+        ! has_rows "$output/$part/${plot%%_*}.csv" ||
+            page_plot "$part/$plot" "$here/${plot/-myr/}.gp" "$caption" "$part/${plot%%_*}.csv" || failures=$((failures + 1))
     done <<< "${plots[$2]}"
     for name in ${tables[$2]-$2}; do
+        has_rows "$output/$part/$name.csv" || continue
+        unsure "$part/$name.csv"
         page_table "$part/$name.csv" "${labels[@]}"
         page_raw "$part/$name.csv"
     done
-    page_details "What the experiment printed" <<< "${printed[$run]}"
+    [ -z "${printed[$run]-}" ] || page_details "What the experiment printed" <<< "${printed[$run]}"
 }
 
 # The latencies of the most processes in each part, as CSV; nothing if there are none.
@@ -339,16 +353,18 @@ summary() {
 page_begin "$output/index.html" "An evaluation of NIC-based barriers" \
     "nicbarr against Open MPI's own MPI_Barrier, in turns in the same jobs"
 page_section "Machine and versions"
-machine | page_facts
+facts | page_facts
 page_text "Figures are medians, with quartiles beside them; plots show quartiles as bands or bars. All times are in \
 microseconds. Figures of two runs should not be compared: machines change their speed from minute to minute, which \
 within a job meets both sides alike."
 for run in "${parts[@]}"; do
     for experiment in "${experiments[@]}"; do
-        echo "${commands[$run/$experiment]}"
+        [ -z "${commands[$run/$experiment]-}" ] || echo "${commands[$run/$experiment]}"
     done
 done | page_details "The commands that were run"
 page_link "$log_name" "What they printed"
+[ -z "$stopped" ] || page_failure "The evaluation was interrupted: this is what there was of it."
+[ -z "$busy" ] || page_worthless "$busy: measure again when nothing else runs."
 [ -z "$hosts_why" ] ||
     page_failure "Several hosts were left out: $(tail -n 1 <<< "$hosts_why")"
 if [[ " ${experiments[*]} " = *" latency "* ]]; then
@@ -356,6 +372,7 @@ if [[ " ${experiments[*]} " = *" latency "* ]]; then
     if [ -s "$output/summary.csv" ]; then
         page_section "In short"
         page_text "MPI_Barrier of the most processes in each place; what else was measured is below."
+        unsure summary.csv
         page_table summary.csv "${labels[@]}"
         page_raw summary.csv
     else
@@ -369,8 +386,10 @@ for part in "${parts[@]}"; do
         show "$part" "$experiment"
     done
 done
+page_papers
 page_end || fail "cannot write $output/index.html"
 echo "The page: $output/index.html"
+[ -z "$stopped" ] || fail "interrupted; the page has what was measured until then" 130
 if [ $failures != 0 ]; then
     fail "$failures of the page's experiments and plots failed; it says why"
 fi

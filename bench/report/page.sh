@@ -12,13 +12,17 @@
 #     page_text PARAGRAPH...            plain text; what is in `backquotes` is shown as code
 #     page_facts                        a list from standard input: a line is NAME, tab, VALUE
 #     page_failure TEXT                 one line that something did not work out
+#     page_worthless TEXT               likewise, that figures mean nothing, in red
 #     page_table CSV [NAME=LABEL...]    a table. Columns NAME_us and NAME_percent get their unit, and a LABEL in
 #                                       place of their NAME; one that is followed by NAME_q1 and NAME_q3 is shown
-#                                       with these quartiles in one cell. Comments are its caption
+#                                       with these quartiles in one cell, which is struck out if they are more
+#                                       than three times apart. Comments are its caption
 #     page_plot NAME SCRIPT CAPTION CSV...
 #                                       a plot, NAME.svg: what gnuplot says when it runs SCRIPT with the CSVs as
 #                                       ARG1, ARG2, ... SCRIPT may be anywhere; load 'style.gp' in it finds the
-#                                       one in this folder
+#                                       one in this folder. NAME.pdf beside it where gnuplot can. None where the
+#                                       first CSV has one row: a point says no more than the table
+#     page_picture NAME CAPTION         a picture of gnuplot's that is there: NAME.svg, and perhaps NAME.pdf
 #     page_link FILE TEXT               a line that links to a file
 #     page_raw CSV...                   links to the files, and what is in them to unfold
 #     page_details SUMMARY              standard input as it is, to unfold
@@ -66,6 +70,8 @@ page_text() { # PARAGRAPH...
 
 page_failure() { page_put "<p class=\"failure\">$(page_escaped "$1")</p>"; }
 
+page_worthless() { page_put "<p class=\"worthless\">$(page_escaped "$1")</p>"; }
+
 page_facts() {
     page_put "<table class=\"facts\"><tbody>
 $(page_escape | sed 's|^\([^\t]*\)\t\(.*\)|<tr><th>\1</th><td>\2</td></tr>|')
@@ -101,6 +107,7 @@ $(page_escape < "$page_folder/$csv" | page_labels=$labels awk -F , '
             if (text ~ /^-?nan$/) return "none"
             if (text !~ /^-?[0-9]*\.[0-9]+([eE][-+]?[0-9]+)?$/) return text
             size = text < 0 ? -text : text + 0
+            if (size < 0.0005) return "0.000" # whatever its sign is
             return sprintf(size >= 99.95 ? "%.0f" : size >= 9.995 ? "%.1f" : size >= 0.9995 ? "%.2f" : "%.3f", text)
         }
         function heading(name,   unit) {
@@ -136,7 +143,8 @@ $(page_escape < "$page_folder/$csv" | page_labels=$labels awk -F , '
         {
             printf "<tr>"
             for (i = 1; i <= columns; i += quartiles[i] ? 3 : 1) {
-                printf "<td>%s", shown($i)
+                unsure = quartiles[i] && $(i + 1) > 0 && $(i + 2) > 3 * $(i + 1)
+                printf "<td%s>%s", unsure ? " class=\"unsure\"" : "", shown($i)
                 if (quartiles[i]) printf " <span>%s to %s</span>", shown($(i + 1)), shown($(i + 2))
                 printf "</td>"
             }
@@ -153,27 +161,34 @@ page_inlined() { # SVG PREFIX
 }
 
 page_plot() { # NAME SCRIPT CAPTION CSV...
-    local name=$1 script=$2 caption said csv files=()
-    local svg=$page_folder/$name.svg
-    caption=$(page_escaped "$3")
+    local name=$1 script=$2 caption=$3 said csv files=()
+    local svg=$page_folder/$name.svg pdf=$page_folder/$name.pdf
     shift 3
     for csv; do
         files+=("$page_folder/$csv")
     done
+    [ "$(grep -vc '^#' "${files[0]}")" != 2 ] || return 0
     if ! said=$(GNUPLOT_LIB=$page_home gnuplot -c "$script" "${files[@]}" 2>&1 > "$svg") || [ ! -s "$svg" ]; then
         rm -f "$svg"
         # gnuplot shows the line first, and then says what is wrong with it
         page_failure "No plot of ${name##*/}: gnuplot says: $(grep -v '^ *^\?$' <<< "$said" | tail -n 1)"
         return 1
     fi
-    name=$(page_escaped "$name")
+    GNUPLOT_LIB=$page_home gnuplot -e "kind = 'pdf'" -c "$script" "${files[@]}" > "$pdf" 2> /dev/null || rm -f "$pdf"
+    page_picture "$name" "$caption"
+}
+
+page_picture() { # NAME CAPTION
+    local name svg=$page_folder/$1.svg caption pdf=
+    name=$(page_escaped "$1") caption=$(page_escaped "$2")
+    [ ! -s "$page_folder/$1.pdf" ] || pdf=" <a href=\"$name.pdf\">PDF</a>"
     page_put "<figure>
 $(page_inlined "$svg" "plot-$(tr -c 'A-Za-z0-9\n' - <<< "$name")" |
         page_caption=$caption awk '
             { gsub(/<title>gnuplot_[^<]*<\/title>/, "") }
             !titled && /<title>/ { $0 = "<title>" ENVIRON["page_caption"] "</title>"; titled = 1 }
             { print }')
-<figcaption>$caption <a href=\"$name.svg\">SVG</a></figcaption>
+<figcaption>$caption <a href=\"$name.svg\">SVG</a>$pdf</figcaption>
 </figure>"
 }
 

@@ -2,8 +2,9 @@
 # What tests of commands that write a page have in common (page.sh); to be sourced by bash. The test has
 # a function `run ARGUMENT...` that runs the command: status, out, err.
 # shellcheck shell=bash
+page_checks=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/tap.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../../tests/tap.sh"
+. "$page_checks/../../tests/tap.sh"
 
 check() { # NAME COMMAND...
     local name=$1
@@ -18,6 +19,10 @@ count_of() { # PATTERN FILE
 # What a page with so many plots must be.
 is_page() { # FOLDER PLOTS
     local page=$1/index.html total=$2 prefixes
+    if gnuplot -e 'set terminal pdfcairo' 2> /dev/null; then
+        [ "$(find "$1" -name '*.pdf' -size +1k | wc -l)" -eq "$total" ]
+        verdict $? "$1: as PDF, too"
+    fi
     if command -v xmllint > /dev/null; then
         check "$1: well-formed" xmllint --noout --nonet "$page"
     fi
@@ -25,6 +30,10 @@ is_page() { # FOLDER PLOTS
     verdict $? "$1: $total plots are in it"
     [ "$(find "$1" -name '*.svg' | wc -l)" -eq "$total" ]
     verdict $? "$1: they are beside it, too"
+    if command -v python3 > /dev/null && [ "$total" -gt 0 ]; then
+        ! find "$1" -name '*.svg' -exec python3 "$page_checks/svg_texts.py" {} + 2>&1 | sed 's/^/# /' | grep .
+        verdict $? "$1: their texts can be read"
+    fi
     # (of an id in a loop of gnuplot's there are several in one plot)
     prefixes=$(grep -o 'id="plot-[a-z0-9-]*gnuplot_canvas"' "$page" | sort -u | wc -l)
     [ "$prefixes" -eq "$total" ] && ! grep -Eq " id=[\"'](gp|gnuplot)|href=[\"']#gp|url\(#gp" "$page"

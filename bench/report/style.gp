@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the plots have in common; a script begins with: load 'style.gp'. It is run as
 #     gnuplot -c SCRIPT CSV... > SVG
+# or, for a PDF, as
+#     gnuplot -e "kind = 'pdf'" -c SCRIPT CSV... > PDF
 # Colours are those of Okabe and Ito, which colour-blind people tell apart; points and dashes differ, too. The legend is
 # above the plot, where no data is. Texts are taken as they are (noenhanced): an underscore is one.
 set encoding utf8
-set terminal svg size 600,420 dynamic noenhanced font 'sans-serif,14' background rgb 'white' linewidth 1.2
+# eval picture(WIDTH, HEIGHT): in pixels, of which 96 are an inch of a PDF
+if (!exists('kind')) kind = 'svg'
+picture(width, height) = kind eq 'pdf' ? \
+    sprintf("set terminal pdfcairo size %.3fin,%.3fin noenhanced font 'Sans,10.5' fontscale 0.75 linewidth 1.8", width / 96.0, height / 96.0) : \
+    sprintf("set terminal svg size %d,%d dynamic noenhanced font 'sans-serif,14' background rgb 'white' linewidth 1.2", width, height)
+eval picture(600, 420)
 set datafile separator comma
 set datafile missing NaN
 set datafile columnheaders
@@ -22,12 +29,13 @@ set style line 6 linecolor rgb '#56B4E9' pointtype 15 pointsize 0.8 linewidth 1.
 set style line 9 linecolor rgb neutral linewidth 1.2 dashtype (2, 3)
 set style fill transparent solid 0.18 noborder
 set errorbars small
+set pointintervalbox 0 # gnuplot 6 would leave room around points, and hide short whiskers
 
 set border 3 linecolor rgb '#444444'
 set grid linecolor rgb '#dddddd' linewidth 0.8
 set tics nomirror scale 0.6
 set format '%g'
-set key outside top center horizontal samplen 3 noopaque
+set key outside top center horizontal Left reverse samplen 2.5 noopaque
 set lmargin 10
 set rmargin 3
 

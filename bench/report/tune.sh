@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What `nicbarr tune` runs: jobs of nicbarr_bench of each shape that is asked for, in which nicbarr measures its
-# algorithms thoroughly and adds what it finds to a tuning cache (docs/tuning-cache.md); then a table of what was chosen.
+# algorithms thoroughly and adds what it finds to a tuning cache (docs/tuning-cache.md); then a table of what was chosen,
+# and a page with plots of it (page.sh).
 #
 # Nothing is read from the cache meanwhile, so each job measures for itself. All shapes are measured once, then all of
 # them again: a minute in which the machine was busy spoils one time of several, not all of one shape.
@@ -25,6 +26,7 @@ or auto,FILE. What FILE has from before stays. The machine should be idle.
                      ${operations[*]}
   --times N          measure each N times (default 5)
   --budget MS        milliseconds to measure one thing once (default 1000)
+  --output DIR       where a page with plots goes (default nicbarr-tuning; needs gnuplot)
   --help             this text
   --version          the version
 END
@@ -40,7 +42,9 @@ declare -A sizes=([barrier]='' [allreduce]=32:4096 [reduce]=32:4096 [allgather]=
 operations=(barrier allreduce bcast reduce allgather gather scatter)
 
 # ---- the command line
-file='' per_host=() hosts=() nodes=() times=5 budget=1000 more=()
+file='' per_host=() hosts=() nodes=() times=5 budget=1000 more=() output=nicbarr-tuning
+log_name=tuning.log
+arguments=$*
 list() { # VALUE: as words
     IFS=, read -ra words <<< "$1"
     [ ${#words[@]} -gt 0 ] || bad "$option wants a list, such as 2,4"
@@ -53,7 +57,7 @@ numbers() { # VALUE MOST
 while [ $# -gt 0 ]; do
     option=$1
     case $option in
-        --write | --per-host | --hosts | --nodes | --only | --times | --budget)
+        --write | --per-host | --hosts | --nodes | --only | --times | --budget | --output)
             [ $# -ge 2 ] || bad "$option wants a value"
             shift ;;
     esac
@@ -70,6 +74,7 @@ while [ $# -gt 0 ]; do
             operations=("${words[@]}") ;;
         --times) number "$1" 1 8 "$option"; times=$1 ;;
         --budget) number "$1" 1 60000 "$option"; budget=$1 ;;
+        --output) output=$1 ;;
         --help) usage; exit 0 ;;
         --version) tell_version; exit 0 ;;
         --) shift; more=("$@"); break ;;
@@ -104,11 +109,13 @@ folder=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "there is no
 file=$folder/$(basename -- "$file")
 [ ! -e "$file" ] || [ -w "$file" ] || fail "'$file' cannot be written"
 [ -w "$folder" ] || fail "'$folder' cannot be written"
+may_write "$output" "$log_name" no "a tuning's"
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
 [ ${#hosts[@]} = 0 ] || on_several_hosts
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
+: > "$scratch/lines"
 
 # ---- the jobs
 shapes=()
@@ -118,9 +125,12 @@ for count in "${nodes[@]}"; do
     done
 done
 [ ${#shapes[@]} -gt 0 ] || fail "nothing to measure: one process alone has nobody to wait for"
+[ ! -e "$output/$log_name" ] || rm -f -- "$output"/shape-*.{csv,json,svg,pdf} "$output/index.html" # an earlier tuning's
+output=$(begin_folder "$output" "$log_name") || exit 1
+log=$output/$log_name
 
 job() { # HOSTS PROCESSES-ON-EACH OPERATION: lines of nicbarr
-    local processes=$(($1 * $2)) where=() size=() low=${sizes[$3]%:*} high=${sizes[$3]#*:} host
+    local processes=$(($1 * $2)) where=() size=() report=() low=${sizes[$3]%:*} high=${sizes[$3]#*:} host
     for host in "${hosts[@]:0:$1}"; do where+=("$host:$2"); done
     [ ${#hosts[@]} -eq 0 ] || where=(--host "$(IFS=,; echo "${where[*]}")" --map-by "ppr:$2:node")
     case $3 in
@@ -130,7 +140,9 @@ job() { # HOSTS PROCESSES-ON-EACH OPERATION: lines of nicbarr
             size=(-m "$((low > 1 ? low : 1)):$((high > 1 ? high : 1))") ;;
         *) size=(-m "$low:$high") ;;
     esac
-    mpirun -np "$processes" "${where[@]}" "${more[@]}" --mca coll_nicbarr_cache "anew,$file" \
+    # (of barriers there is a plot: of the last job of each shape)
+    [ "$3" != barrier ] || report=(--mca coll_nicbarr_report "$output/shape-$1x$2.json")
+    mpirun -np "$processes" "${where[@]}" "${more[@]}" "${report[@]}" --mca coll_nicbarr_cache "anew,$file" \
         --mca coll_nicbarr_tune_budget "$budget" --mca coll_nicbarr_tune_after 20 \
         --mca coll_nicbarr_verbose 1 nicbarr_bench "$3" "${size[@]}" -c 1 -i 1 -x 60 --no-validation
 }
@@ -138,14 +150,23 @@ job() { # HOSTS PROCESSES-ON-EACH OPERATION: lines of nicbarr
 say() { # LINE: over the one before, where somebody looks
     if [ -t 2 ]; then printf '\r\033[K%s' "$1" >&2; else echo "$1" >&2; fi
 }
+stopped= # by whoever has had enough: there is a page of what was measured
+trap 'stopped=yes' INT TERM
 all=$((${#shapes[@]} * ${#operations[@]} * times)) began=$SECONDS finished=0 failed=0 left='a while'
+date=$(date '+%Y-%m-%d %H:%M:%S %Z') load_before=$(cut -d ' ' -f 1-3 /proc/loadavg)
 echo "${#shapes[@]} shapes, ${#operations[@]} collectives, $times times each: $all jobs; into $file" >&2
+echo "nicbarr tune $arguments, $date" >> "$log"
 for ((time = 1; time <= times; ++time)); do
     for shape in "${shapes[@]}"; do
         read -r count each <<< "$shape"
         for operation in "${operations[@]}"; do
             say "[$((finished + 1))/$all] $operation, $each processes on each of $count hosts; $left to go"
-            if ! job "$count" "$each" "$operation" < /dev/null > "$scratch/out" 2>&1; then
+            job "$count" "$each" "$operation" < /dev/null > "$scratch/out" 2>&1
+            status=$?
+            { printf '\n%s, %s processes on each of %s hosts: status %s\n' "$operation" "$each" "$count" $status
+                cat "$scratch/out"; } >> "$log"
+            [ -z "$stopped" ] || break 3
+            if [ $status != 0 ]; then
                 failed=$((failed + 1))
                 say "$operation, $each processes on each of $count hosts: the job failed, and is left out:"
                 { echo; tail -n 5 "$scratch/out"; } >&2
@@ -156,10 +177,13 @@ for ((time = 1; time <= times; ++time)); do
         done
     done
 done
+trap - INT TERM
 say "$finished jobs in $(clock $((SECONDS - began)))"
 [ ! -t 2 ] || echo >&2
+[ -z "$stopped" ] || [ $finished = 0 ] || echo "interrupted: what follows is of $finished of $all jobs" >&2
 
-# ---- the table: from lines "...nicbarr: WHAT on COMMUNICATOR, N processes on WHERE: CHOICE (measured, T us; ...: T us)"
+# ---- what was chosen: from lines "...nicbarr: WHAT on COMMUNICATOR, N processes on WHERE: CHOICE (measured, T us; ...: T us)"
+# to rows of SHAPE, WHAT, CHOICE, how often, of how many, and the two times, with tabs between
 grep 'tuning cache' "$scratch/lines" | sed 's/.*nicbarr: //' | sort -u >&2
 sed -nE 's/.*nicbarr: (MPI_[A-Za-z]*( \(user\))?( up to [0-9]+ bytes)?) on .*, ([0-9]+ processes on [a-z0-9]+ nodes?): ([^ ]+) \(measured, ([0-9.]+) us.*own: ([0-9.]+) us.*/\4\t\1\t\5\t\6\t\7/p' \
     "$scratch/lines" | awk -F '\t' '
@@ -175,14 +199,71 @@ sed -nE 's/.*nicbarr: (MPI_[A-Za-z]*( \(user\))?( up to [0-9]+ bytes)?) on .*, (
     END {
         for (r = 1; r <= rows; ++r) {
             row = order[r]
-            split(row, is, FS)
-            if (is[1] != shape) { shape = is[1]; printf "%s%s\n", (r > 1 ? "\n" : ""), shape }
             split(substr(names[row], 2), list, FS)
             best = ""
             for (n in list) { if (best == "" || chosen[row, list[n]] > chosen[row, best]) best = list[n] }
-            printf "  %-34s %-22s %d of %d %12.3f us, Open MPI %12.3f us\n", is[2], best,
-                chosen[row, best], seen[row], exp(ours[row] / seen[row]), exp(own[row] / seen[row])
+            printf "%s\t%s\t%d\t%d\t%.3f\t%.3f\n", row, best, chosen[row, best], seen[row],
+                exp(ours[row] / seen[row]), exp(own[row] / seen[row])
         }
         exit rows == 0
-    }' || fail "nothing was measured; one of the jobs says why: mpirun -np 2 --mca coll_nicbarr_verbose 1 nicbarr_bench"
+    }' > "$scratch/rows" || {
+    [ -z "$stopped" ] || fail "interrupted before anything was measured" 130
+    fail "nothing was measured; one of the jobs says why: mpirun -np 2 --mca coll_nicbarr_verbose 1 nicbarr_bench"
+}
+awk -F '\t' '
+    $1 != shape { shape = $1; printf "%s%s\n", (NR > 1 ? "\n" : ""), shape }
+    { printf "  %-34s %-22s %d of %d %12.3f us, Open MPI %12.3f us\n", $2, $3, $4, $5, $6, $7 }' "$scratch/rows"
+
+# ---- the page: the same as tables and plots, and of each shape's barrier what the report has
+facts() {
+    printf '%s\t%s\n' "Date" "$date, took $(clock $((SECONDS - began))) minutes" \
+        "Load" "$load_before before, $(cut -d ' ' -f 1-3 /proc/loadavg) after (1, 5 and 15 minutes)"
+    machine
+    printf '%s\t%s\n' "Tuning cache" "$file" "Command" "nicbarr tune${arguments:+ $arguments}"
+}
+show() { # HOSTS PROCESSES-ON-EACH
+    local name=shape-$1x$2 title
+    title="$(($1 * $2)) processes on $([ "$1" = 1 ] && echo "one node" || echo "$1 nodes")"
+    page_section "$title"
+    awk -F '\t' -v OFS=, -v shape="$title" '
+        BEGIN { print "what", "chosen", "times", "chosen_us", "openmpi_us", "factor" }
+        $1 == shape { print $2, $3, $4 " of " $5, $6, $7, sprintf("%.3f", $7 / $6) }' "$scratch/rows" > "$output/$name.csv"
+    if [ "$(wc -l < "$output/$name.csv")" -lt 2 ]; then
+        rm "$output/$name.csv"
+        page_failure "Nothing was measured."
+        return
+    fi
+    page_plot "$name" "$here/tuned.gp" "How many times faster than Open MPI's own is what was chosen" "$name.csv"
+    page_table "$name.csv" what=collective chosen=chosen times="chosen in" openmpi="Open MPI's own" factor="times faster"
+    page_raw "$name.csv"
+    [ -s "$output/$name.json" ] || return
+    if nicbarr report "$output/$name.json" --plot "$output/$name-barrier.svg" > "$scratch/report" 2>&1; then
+        nicbarr report "$output/$name.json" --plot "$output/$name-barrier.pdf" > /dev/null 2>&1
+        page_picture "$name-barrier" "All candidates for MPI_Barrier, in the last of these jobs"
+    fi
+    page_link "$name.json" "The report of that job"
+    page_details "What nicbarr report says of it" < "$scratch/report"
+}
+if command -v gnuplot > /dev/null; then
+    # shellcheck source=bench/report/page.sh
+    . "$here/page.sh"
+    page_begin "$output/index.html" "What nicbarr tune has measured" \
+        "nicbarr's ways against Open MPI's own functions, in turns in the same jobs"
+    page_section "Machine and versions"
+    facts | page_facts
+    [ -z "$stopped" ] || page_failure "Interrupted: this is of $finished of $all jobs."
+    [ "$failed" = 0 ] || page_failure "$failed of $finished jobs failed, and are left out; the log says why."
+    page_text "A time is the geometric mean over the jobs of the median in each. The choice is the one that most of \
+the jobs have made. Jobs that come weigh all that is in the tuning cache."
+    page_link "$log_name" "What the jobs printed"
+    for shape in "${shapes[@]}"; do
+        read -r count each <<< "$shape"
+        show "$count" "$each"
+    done
+    page_end || fail "cannot write $output/index.html"
+    echo "The page: $output/index.html" >&2
+else
+    echo "no page with plots: there is no gnuplot (on Debian: apt-get install gnuplot-nox)" >&2
+fi
+[ -z "$stopped" ] || exit 130
 [ "$failed" = 0 ]

@@ -143,6 +143,10 @@ if command -v gnuplot >gnuplot-path; then
     works "a plot as PNG" '^Plot: a\.PNG$'
     [ "$(head -c 8 a.PNG | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
     verdict $? "the PNG is one"
+    report "$here/bound.json" -p a.pdf
+    works "a plot as PDF" '^Plot: a\.pdf$'
+    [ "$(head -c 5 a.pdf)" = %PDF- ]
+    verdict $? "the PDF is one"
     report --csv "$here/bound.json" --plot b.svg
     works "a plot beside CSV" '^entry,'
     ! grep -q Plot out && [ -s b.svg ]
@@ -162,6 +166,32 @@ if command -v gnuplot >gnuplot-path; then
         report zero.json --plot z.svg
         works "a plot after $zero"
     done
+
+    # All texts are where they can be read; also long ones.
+    if command -v python3 >python-path; then
+        long=$(printf '%064d' 0 | tr 0 n)
+        sed "s/\"communicator\": \"[^\"]*\"/\"communicator\": \"$long\"/
+            s/\"\(host\|processor\)\": \"[^\"]*\"/\"\1\": \"$long\"/
+            s/\"tree:2@kernel\"/\"dissemination:4096@kernel\"/" "$here/across.json" >long.json
+        sed 's/"round_trips": \[/"round_trips": [], "x": [/' "$here/across.json" >limitless.json
+        for sample in "$here"/across.json "$here"/bound.json "$here"/every_source.json \
+            "$here"/shared.json long.json limitless.json; do
+            report "$sample" --plot p.svg
+            python3 "$here/../../bench/report/svg_texts.py" p.svg >out
+            verdict $? "texts of ${sample##*/}'s plot"
+        done
+        python3 "$here/../../bench/report/svg_texts.py" "$here"/../../docs/pictures/*.svg >out
+        verdict $? "texts of the README's pictures"
+        ! grep -q 'raw limits' p.svg && grep -q '3 processes on 3 nodes of 2 processors' p.svg
+        verdict $? "a plot says what was measured, and where"
+        sed 's/viewBox="0 0 [0-9]*/viewBox="0 0 300/' p.svg >cut.svg
+        python3 "$here/../../bench/report/svg_texts.py" cut.svg >out
+        [ $? -eq 1 ] && grep -q "leaves the picture" out
+        verdict $? "a text that is cut off is found"
+    else
+        count=$((count + 1))
+        echo "ok $count - texts of plots # SKIP there is no python3"
+    fi
 
     report empty.json --plot c.svg
     [ "$status" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -e c.svg ] && grep -q 'nothing to plot' err
@@ -314,7 +344,7 @@ usage "an unknown command" wibble
 usage "no file" report
 usage "two files" report a b
 usage "an unknown option" report --wibble a
-usage "a plot of another kind" report a --plot a.pdf
+usage "a plot of another kind" report a --plot a.gif
 usage "a plot without a name" report a --plot .svg
 for arguments in --help --version 'report --help' 'report --version'; do
     # shellcheck disable=SC2086

@@ -7,6 +7,8 @@
 #
 # SAMPLE_FAILS: the experiment that fails; SAMPLE_LATE: the one that does after it has written its data;
 # SAMPLE_EMPTY: the one that writes nothing and does not say so. SAMPLE_PROCESSES: of how many it tells.
+# SAMPLE_SPREAD: how far above the median third quartiles are. SAMPLE_HANGS: the experiment that does not end; before
+# that, it tells its process in the file `pid`.
 set -eu
 experiment=$1 seed=0 csv=
 shift
@@ -24,11 +26,15 @@ fail() {
     exit 3
 }
 [ "$experiment" != "${SAMPLE_FAILS-}" ] || fail
+if [ "$experiment" = "${SAMPLE_HANGS-}" ]; then
+    echo $$ > pid
+    exec sleep 600
+fi
 [ "$experiment" != "${SAMPLE_EMPTY-}" ] || exit 0
 
 # A value with quartiles a few percent around it; the barriers' latencies.
 functions='
-function q(value) { return sprintf("%.3f,%.3f,%.3f", value, value * 0.96, value * 1.07) }
+function q(value) { return sprintf("%.3f,%.3f,%.3f", value, value * 0.96, value * spread) }
 function a(p) { return 1.8 + 6.2 * log(p) / log(2) + 0.15 * p }
 function b(p) { return 4.1 + 13 * log(p) / log(2) + 0.9 * p }
 '
@@ -38,7 +44,7 @@ write() { # EXPERIMENT HEADER PROGRAM: the program in awk prints rows
     {
         printf '# experiment: %s\n# seed: %s\n# processes: %s\n# nodes: 1\n' "$1" "$seed" "$processes"
         printf '# open_mpi: 4.1.4\n# nicbarr: 0.1.0\n# a: nicbarr\n# b: ^nicbarr\n# oversubscribed: no\n%s\n' "$2"
-        awk -v p="$processes" "$functions BEGIN { $3 }"
+        awk -v p="$processes" -v spread="${SAMPLE_SPREAD-1.07}" "$functions BEGIN { $3 }"
     } > "$file"
 }
 processes=${SAMPLE_PROCESSES-16}

@@ -218,7 +218,8 @@ static void plots_have_a_kind(void **state)
     assert_true(plot_kind_of("a.b/c.Png", &kind) && PLOT_PNG == kind);
     assert_false(plot_kind_of(".png", &kind));
     assert_false(plot_kind_of("png", &kind));
-    assert_false(plot_kind_of("a.pdf", &kind));
+    assert_true(plot_kind_of("a.PDF", &kind) && PLOT_PDF == kind);
+    assert_false(plot_kind_of("a.gif", &kind));
     assert_false(plot_kind_of("", &kind));
 }
 
@@ -242,9 +243,34 @@ static void scales_are_logarithmic_beyond_ten_times(void **state)
         assert_null(read_text(cases[c].text, &report));
         char *script = PRINTED(out, plot_script(&report, PLOT_SVG, out));
         assert_int_equal(NULL != strstr(script, "\nset logscale x"), cases[c].logarithmic);
+        assert_int_equal(NULL == strstr(script, "boxxyerror"), cases[c].logarithmic);
         free(script);
         report_free(&report);
     }
+}
+
+static void who_was_not_measured_is_last_and_has_no_figures(void **state)
+{
+    (void)state;
+    struct report report;
+    assert_null(
+        read_text(HEAD ENTRY CANDIDATE("openmpi", 0) "," CANDIDATE("flags:4", 5) TAIL, &report));
+    assert_string_equal(report.entries[0].candidates[1].algorithm, "openmpi");
+    char *text = PRINTED(out, report_print(&report, out));
+    char median[8] = "", q1[8] = "", q3[8] = "";
+    const char *own = strstr(text, " openmpi ");
+    assert_non_null(own);
+    assert_int_equal(sscanf(own, " openmpi %7s %7s %7s", median, q1, q3), 3);
+    assert_string_equal(median, "-");
+    assert_string_equal(q1, "-");
+    assert_string_equal(q3, "-");
+    free(text);
+    text = PRINTED(out, plot_script(&report, PLOT_SVG, out));
+    assert_non_null(strstr(text, "'not measured'"));
+    assert_non_null(strstr(text, "\n1 NaN NaN NaN NaN 0x"));
+    assert_non_null(strstr(text, "\n0 5 0 1000 NaN 0x"));
+    free(text);
+    report_free(&report);
 }
 
 /* ---- the doctor's findings ---- */
@@ -319,6 +345,7 @@ int main(void)
         cmocka_unit_test(decimals_leave_three_digits),
         cmocka_unit_test(plots_have_a_kind),
         cmocka_unit_test(scales_are_logarithmic_beyond_ten_times),
+        cmocka_unit_test(who_was_not_measured_is_last_and_has_no_figures),
         cmocka_unit_test(findings_of_several_hosts_are_one_line),
         cmocka_unit_test(everybody_meets_everybody_once),
     };

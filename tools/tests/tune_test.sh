@@ -7,21 +7,16 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 nicbarr=$(realpath "${NICBARR:-tools/nicbarr}")
+command -v gnuplot > /dev/null || { echo "there is no gnuplot"; exit 77; }
 NICBARR_LIBEXECDIR=$(cd "$here/../.." && pwd)
 export NICBARR_LIBEXECDIR
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 99
-failed=0
-verdict() { # STATUS NAME
-    if [ "$1" = 0 ]; then echo "ok   $2"; return; fi
-    failed=$((failed + 1))
-    echo "FAIL $2"
-    sed 's/^/     | /' out err
-}
+# shellcheck source=bench/report/page_checks.sh
+. "$here/../../bench/report/page_checks.sh"
 
 # A job chooses pairwise, but in every third time flags:4; broadcasts fail where `broken` is there.
 mkdir bin
+ln -s "$nicbarr" bin/nicbarr
+export sample=$here/bound.json
 cat > bin/mpirun << 'END'
 #!/bin/bash
 if [ "$1" = --version ]; then
@@ -35,6 +30,8 @@ case "$*" in *"--host"*) where='2 nodes' ;; esac
 case "$*" in
     *" barrier "*)
         choice=pairwise
+        cp "$sample" "$(sed 's/.*coll_nicbarr_report \([^ ]*\).*/\1/' <<< "$*")"
+        [ ! -e "$here/slow" ] || { kill "$PPID"; rm "$here/slow"; }
         [ $(($(grep -c ' barrier ' "$here/jobs") % 3)) != 0 ] || choice=flags:4
         echo "[h:1] nicbarr: MPI_Barrier on MPI_COMM_WORLD, $2 processes on $where: $choice (measured, 2.000 us; Open MPI's own: 8.000 us)"
         echo "[h:1] nicbarr: MPI_Barrier on another, $2 processes on $where: $choice (same shape)" ;;
@@ -72,6 +69,22 @@ verdict $? "it says how long it takes"
  MPI_Barrier pairwise 2 of 3 2.001 us, Open MPI 8.001 us
  MPI_Bcast up to 32 bytes ring 3 of 3 1.501 us, Open MPI 3.001 us" ]
 verdict $? "the table says what was chosen, and how often"
+is_page nicbarr-tuning 4
+says nicbarr-tuning 'Tuning cache</th><td>.*/cache.json<' 'Open MPI</th><td>4\.1\.99<' '>3 processes on one node</h2>' \
+    '<td>MPI_Bcast up to 32 bytes</td><td>ring</td><td>3 of 3</td><td>1\.50</td><td>3\.00</td><td>2\.00</td>' \
+    'href="shape-1x2.json"' 'MPI COMMUNICATOR 3 DUP FROM 0'
+
+touch slow
+run --write cache.json --per-host 2,3 --times 3 --only barrier,bcast
+[ $status -eq 130 ] && grep -q '^nicbarr tune: interrupted before anything was measured' err
+verdict $? "interrupted at once"
+sed -i 's/\[ ! -e "$here\/broken" \] || exit 1/&; kill "$PPID"/' bin/mpirun
+run --write cache.json --per-host 2,3 --times 3 --only barrier,bcast
+[ $status -eq 130 ] && grep -q '^interrupted: what follows is of 1 of 12 jobs' err && grep -q 'pairwise .* 1 of 1' out
+verdict $? "interrupted later"
+is_page nicbarr-tuning 1
+says nicbarr-tuning 'Interrupted: this is of 1 of 12 jobs' 'class="failure">Nothing was measured'
+sed -i 's/; kill "$PPID"$//' bin/mpirun
 
 run --write cache.json --times 1 --only barrier
 [ $status -eq 0 ] && [ "$(cut -d ' ' -f 2 jobs | tr '\n' ' ')" = "2 4 6 " ]
@@ -104,9 +117,12 @@ wrong 64 "is for --hosts" --write x --nodes 2
 wrong 64 "there are not 3 hosts" --write x --hosts a,b --nodes 3
 wrong 64 "no comma" --write x,y
 wrong 64 "what is '--what'" --write x --what
+mkdir foreign
+touch foreign/file
+wrong 1 "has files that are not a tuning's" --write x --output foreign
 wrong 1 "there is no folder" --write nowhere/x
 wrong 1 "nobody to wait for" --write x --per-host 1
 run --help
 [ $status -eq 0 ] && grep -q '^Usage: nicbarr tune' out && grep -q 'allreduce' out && [ "$(wc -L < out)" -le 90 ]
 verdict $? "--help"
-[ "$failed" = 0 ]
+finish

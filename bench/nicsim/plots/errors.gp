@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The simulator's errors over the papers' figures, from figures.csv.
 load 'style.gp'
-set terminal svg size 600,600
+eval picture(600, 600)
 used(use) = strcol('use') eq use ? column('error_percent') : NaN
 set logscale x 10
 set xlabel 'the paper (µs, or times)'

@@ -5,7 +5,7 @@ eval process_axis
 set xlabel 'nodes'
 set ylabel 'hosts / NICs'
 set yrange [0:*]
-set key maxrows 2 width -4 samplen 2.5
+set key maxrows 2
 plot ARG1 using 1:'factor':xtic(1) with linespoints linestyle 5 title 'best against best', \
     '' using 1:(column('host_pairwise_us') / column('nic_pairwise_us')) with linespoints linestyle 1 title 'pairwise', \
     '' using 1:(column('host_dissemination_us') / column('nic_dissemination_us')) \

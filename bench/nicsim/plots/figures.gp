@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The papers' figures against the simulator's, from figures.csv.
 load 'style.gp'
-set terminal svg size 600,600
+eval picture(600, 600)
 used(use) = strcol('use') eq use ? column('simulated') : NaN
 set logscale xy 10
 set xrange [1:3000]

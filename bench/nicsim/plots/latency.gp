@@ -5,7 +5,7 @@ eval process_axis
 eval log_axis('y', 'nic_pairwise_us', 'host_tree_us')
 set xlabel 'nodes'
 set ylabel 'latency (µs)'
-set key maxrows 3 width -6 samplen 2.5
+set key maxrows 3 width -4
 kinds = 'pairwise dissemination tree'
 plot for [k = 1:3] ARG1 using 1:'nic_'.word(kinds, k).'_us':xtic(1) with linespoints linestyle k dashtype solid \
         title 'NICs: '.word(kinds, k), \

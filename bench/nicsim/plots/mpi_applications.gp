@@ -7,6 +7,6 @@ set xlabel 'nodes'
 set ylabel 'hosts / NICs'
 set yrange [0.9:*]
 names = 'communication-intensive mixed computation-intensive'
-set key maxrows 2 width -10 samplen 2.5
+set key maxrows 2 width -4
 plot for [a = 1:3] ARG1 using 2:(of(word(names, a))):xtic(2) with linespoints linestyle a title word(names, a), \
     1 with lines linestyle 9 title 'no difference'

@@ -5,7 +5,7 @@ eval process_axis
 eval log_axis('y', 'nic_25_us', 'host_90_us')
 set xlabel 'nodes'
 set ylabel 'shortest loop (µs)'
-set key maxrows 2 width -4 samplen 2.5
+set key maxrows 2
 percents = '25 50 75 90'
 plot for [e = 1:4] ARG1 using 1:'nic_'.word(percents, e).'_us':xtic(1) with linespoints linestyle e dashtype solid \
         title 'NICs, 0.'.word(percents, e), \

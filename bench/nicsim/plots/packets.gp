@@ -5,7 +5,7 @@ eval process_axis
 set logscale y 10
 set xlabel 'nodes'
 set ylabel 'packets for a barrier'
-set key maxrows 4 width -8 samplen 2.5
+set key maxrows 4 width -4
 stats ARG1 name 'all' nooutput
 each = (all_columns - 1) / 2
 named(a) = system(sprintf("sed -n '1s/nics_/NICs: /g; s/hosts_/hosts: /g; 1p' '%s' | cut -d , -f %d", ARG1, a))

@@ -5,7 +5,7 @@ eval process_axis
 set logscale y 10
 set xlabel 'nodes'
 set ylabel 'bytes'
-set key maxrows 3 width -8 samplen 2.5
+set key maxrows 3 width -4
 algorithms = 'pairwise dissemination:4 tree:8'
 named(kind, a) = kind.'_'.word(algorithms, a)
 plot for [a = 1:3] ARG1 using 1:(column(named('connections', a)) + column(named('port', a))):xtic(1) \

@@ -28,10 +28,10 @@ run --nodes 16
 verdict $? "a report of all machines"
 is_page nicsim-report $((6 + 6 * 8 + 2 * 6))
 says nicsim-report 'Command</th><td>nicsim report --data' 'Mean error: [0-9.]* % of what was fitted' \
-    '<td>barrier:LANai4.3:gm:PE:16:nic_us</td>' 'holds</th><td>pairwise exchange beats' \
+    '<td>barrier; LANai 4.3; GM; pairwise exchange; 16 nodes; NICs</td>' 'holds</th><td>pairwise exchange beats' \
     'NOT</th><td>gather-broadcast on 2 NICs loses to that on 2 hosts: the paper gives no figure' \
     'Ethernet card whose firmware is' '<td>lanai43</td>' 'at the level of MPI' '<td>computation-intensive</td>' \
-    '<pre>what,number,bytes$' 'Broadcasts, npii' '<td>bcast:LANai4.x:4:8:nic_us</td>'
+    '<pre>what,number,bytes$' 'Broadcasts, npii' '<td>broadcast; LANai 4.x; 4 bytes; 8 nodes; NICs</td>'
 [ "$(grep -c '^ *[0-9]* of 16 ' out)" -eq 16 ] && [ "$(grep -c '^status 0$' nicsim-report/simulation.log)" -eq 16 ]
 verdict $? "16 simulations"
 

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The papers that pages refer to: short names for their prose, and page_papers(), which lists them in full. To be
+# sourced by bash, after page.sh.
+# shellcheck shell=bash
+buntinas_gm="Buntinas, Panda and Sadayappan, \"Fast NIC-based barrier over Myrinet/GM\""
+buntinas_mpi="Buntinas, Panda and Sadayappan, \"Performance benefits of NIC-based barrier on Myrinet/GM\""
+hoefler="Hoefler, Mehlan, Mietke and Rehm, \"Fast barrier synchronization for InfiniBand\""
+zhang="Zhang's thesis on MPI-NP II+"
+
+page_papers() {
+    page_section "Papers"
+    page_text "Darius Buntinas, Dhabaleswar K. Panda, P. Sadayappan: Fast NIC-based barrier over Myrinet/GM. In: \
+International Parallel and Distributed Processing Symposium (IPDPS), 2001." \
+        "Darius Buntinas, Dhabaleswar K. Panda, P. Sadayappan: Performance benefits of NIC-based barrier on \
+Myrinet/GM. In: Proceedings of the 15th International Parallel and Distributed Processing Symposium (IPDPS), April 2001, \
+pages 166-167, IEEE Computer Society." \
+        "Torsten Hoefler, Torsten Mehlan, Frank Mietke, Wolfgang Rehm: Fast barrier synchronization for InfiniBand. \
+Chemnitz University of Technology." \
+        "Qianfeng Zhang: MPI collective operations over Myrinet. Master's thesis, University of British Columbia, \
+June 2002."
+}
