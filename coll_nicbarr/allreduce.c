@@ -50,7 +50,7 @@ MYR_HOT int nicbarr_allreduce(const void *from, void *to, int count, ompi_dataty
     const size_t bytes = nicbarr_reducible(count, type, op);
     const enum nicbarr_collective which =
         nicbarr_is_users(op) ? NICBARR_ALLREDUCE_USERS : NICBARR_ALLREDUCE;
-    if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes)) {
+    if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes, NICBARR_NO_ROOT)) {
         return module->allreduce.function(from, to, count, type, op, comm,
                                           module->allreduce.module);
     }
@@ -65,7 +65,7 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_
     const size_t bytes = nicbarr_reducible(count, type, op);
     const enum nicbarr_collective which =
         nicbarr_is_users(op) ? NICBARR_REDUCE_USERS : NICBARR_REDUCE;
-    if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes)) {
+    if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes, root)) {
         return module->reduce.function(from, to, count, type, op, root, comm,
                                        module->reduce.module);
     }

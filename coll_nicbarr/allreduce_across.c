@@ -112,7 +112,7 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, int count, ompi
     nicbarr_data_attend(module, comm);
     /* (While something is measured, what all agree on goes by Open MPI's own.) */
     if (0 == bytes || module->tuning ||
-        !nicbarr_data_ours(module, comm, NICBARR_ALLREDUCE, bytes)) {
+        !nicbarr_data_ours(module, comm, NICBARR_ALLREDUCE, bytes, NICBARR_NO_ROOT)) {
         return module->allreduce.function(from, to, count, type, op, comm,
                                           module->allreduce.module);
     }
@@ -127,7 +127,8 @@ int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = carriable(count, type, op, comm);
     nicbarr_data_attend(module, comm);
-    if (0 == bytes || module->tuning || !nicbarr_data_ours(module, comm, NICBARR_REDUCE, bytes)) {
+    if (0 == bytes || module->tuning ||
+        !nicbarr_data_ours(module, comm, NICBARR_REDUCE, bytes, root)) {
         return module->reduce.function(from, to, count, type, op, root, comm,
                                        module->reduce.module);
     }
@@ -215,7 +216,7 @@ int nicbarr_iallreduce_across(const void *from, void *to, int count, ompi_dataty
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     struct nicbarr_carrier *carrier = nicbarr_data_carrier_noted(
-        module, NICBARR_ALLREDUCE, carriable_later(count, type, op, comm));
+        module, NICBARR_ALLREDUCE, carriable_later(count, type, op, comm), NICBARR_NO_ROOT);
     if (NULL == carrier) {
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);

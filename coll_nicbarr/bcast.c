@@ -22,7 +22,7 @@ MYR_HOT int nicbarr_bcast(void *buffer, int count, ompi_datatype_t *type, int ro
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     size_t bytes = nicbarr_packed_bytes(count, type);
-    if (0 == bytes || !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes)) {
+    if (0 == bytes || !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes, root)) {
         return module->bcast.function(buffer, count, type, root, comm, module->bcast.module);
     }
     struct myr_ring *ring = &module->streamer.ring;

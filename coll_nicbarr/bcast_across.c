@@ -159,7 +159,8 @@ MYR_HOT int nicbarr_bcast_across(void *buffer, int count, ompi_datatype_t *type,
     size_t bytes = nicbarr_packed_bytes(count, type);
     nicbarr_data_attend(module, comm);
     /* (While something is measured, what all agree on goes by Open MPI's own.) */
-    if (0 == bytes || module->tuning || !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes)) {
+    if (0 == bytes || module->tuning ||
+        !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes, root)) {
         return module->bcast.function(buffer, count, type, root, comm, module->bcast.module);
     }
     struct nicbarr_carrier *carrier =
@@ -264,7 +265,7 @@ int nicbarr_ibcast_across(void *buffer, int count, ompi_datatype_t *type, int ro
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     struct nicbarr_carrier *carrier =
-        nicbarr_data_carrier_noted(module, NICBARR_BCAST, nicbarr_packed_bytes(count, type));
+        nicbarr_data_carrier_noted(module, NICBARR_BCAST, nicbarr_packed_bytes(count, type), root);
     if (NULL == carrier) {
         return module->ibcast.function(buffer, count, type, root, comm, handle,
                                        module->ibcast.module);

@@ -128,6 +128,7 @@ typedef struct mca_coll_nicbarr_module {
     struct {
         enum nicbarr_way way;
         uint32_t calls; /* while it is open */
+        int root_seen;  /* the same; see nicbarr_data_one_root() */
     } ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
     struct nicbarr_trial *trials; /* of classes whose choice is provisional (trial.h) */
     uint32_t nonblocking;         /* calls, before they are ours */

@@ -21,11 +21,13 @@ const char *nicbarr_collective_name(enum nicbarr_collective collective)
     return names[collective];
 }
 
-const char *nicbarr_class_name(enum nicbarr_collective collective, uint32_t size_class,
+const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
+                               enum nicbarr_collective collective, uint32_t size_class,
                                char text[NICBARR_CLASS_TEXT])
 {
-    snprintf(text, NICBARR_CLASS_TEXT, "%s up to %u bytes", nicbarr_collective_name(collective),
-             nicbarr_size_classes[size_class]);
+    const bool one_root = NICBARR_NO_ROOT != nicbarr_data_one_root(module, collective, size_class);
+    snprintf(text, NICBARR_CLASS_TEXT, "%s%s up to %u bytes", nicbarr_collective_name(collective),
+             one_root ? " (one root)" : "", nicbarr_size_classes[size_class]);
     return text;
 }
 
@@ -40,7 +42,8 @@ const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_wa
 uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class)
 {
-    const uint32_t what[] = {(uint32_t)collective, size_class, module->across};
+    const bool one_root = NICBARR_NO_ROOT != nicbarr_data_one_root(module, collective, size_class);
+    const uint32_t what[] = {(uint32_t)collective, size_class, module->across, one_root};
     const uint64_t digest = nicbarr_digest(nicbarr_shape_key(&module->shape), what, sizeof(what));
     return digest | UINT64_C(1) << 63; /* as that of a shape */
 }
@@ -309,12 +312,32 @@ static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collect
             ++*calls > (uint32_t)component->parameters.tune_after);
 }
 
-void nicbarr_data_note_call(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                            uint32_t size_class)
+/* What nicbarr_data_one_root() goes by: the root of all calls so far, counted from 1; 0: none yet.
+ */
+enum { ROOTS_DIFFER = -1 };
+
+static void note_root(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                      uint32_t size_class, int root)
 {
-    if (is_untried(module, collective, size_class) &&
-        worth_a_look(module, collective, size_class)) {
-        module->pending |= pending_bit(collective, size_class);
+    int *seen = &module->ways[collective][size_class].root_seen;
+    *seen = 0 == *seen || root + 1 == *seen ? root + 1 : ROOTS_DIFFER;
+}
+
+int nicbarr_data_one_root(const mca_coll_nicbarr_module_t *module,
+                          enum nicbarr_collective collective, uint32_t size_class)
+{
+    const int seen = module->ways[collective][size_class].root_seen;
+    return seen > 0 ? seen - 1 : NICBARR_NO_ROOT;
+}
+
+void nicbarr_data_note_call(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                            uint32_t size_class, int root)
+{
+    if (is_untried(module, collective, size_class)) {
+        note_root(module, collective, size_class, root);
+        if (worth_a_look(module, collective, size_class)) {
+            module->pending |= pending_bit(collective, size_class);
+        }
     }
 }
 
@@ -327,7 +350,7 @@ bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communica
     }
     uint32_t *calls = &module->ways[collective][nicbarr_size_class(bytes)].calls;
     *calls = *calls < enough ? enough : *calls;
-    return nicbarr_data_ours(module, comm, collective, bytes);
+    return nicbarr_data_ours(module, comm, collective, bytes, NICBARR_NO_ROOT);
 }
 
 bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -363,12 +386,15 @@ static void decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 }
 
 bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         enum nicbarr_collective collective, uint32_t size_class)
+                         enum nicbarr_collective collective, uint32_t size_class, int root)
 {
     if (module->tuning) { /* that uses collectives, too */
         return false;
     }
     struct nicbarr_trial *trial = nicbarr_trial_of(module, collective, size_class);
+    if (NULL == trial) {
+        note_root(module, collective, size_class, root);
+    }
     if (NULL == trial && worth_a_look(module, collective, size_class)) {
         decide(module, comm, collective, size_class);
     } else if (NULL != trial && nicbarr_trial_call(trial)) {

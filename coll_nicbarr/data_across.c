@@ -52,13 +52,14 @@ struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *mo
 }
 
 struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *module,
-                                                   enum nicbarr_collective collective, size_t bytes)
+                                                   enum nicbarr_collective collective, size_t bytes,
+                                                   int root)
 {
     if (0 == bytes || bytes > nicbarr_size_classes[NICBARR_ACROSS_CLASSES - 1] || module->tuning) {
         return NULL;
     }
     const uint32_t size_class = nicbarr_size_class(bytes);
-    nicbarr_data_note_call(module, collective, size_class);
+    nicbarr_data_note_call(module, collective, size_class, root);
     return nicbarr_data_carrier(module, collective, size_class);
 }
 
@@ -245,12 +246,11 @@ static bool open_to_bcast(const struct tuner *t, const struct myr_nic_group *gro
     return nicbarr_carrier_open(carrier, group, choice, NULL);
 }
 
-/* (The root goes round.) */
 static int own_bcast(const struct tuner *t, int number)
 {
     mca_coll_nicbarr_module_t *module = t->trial.module;
     return module->bcast.function(t->to, t->count, MPI_DOUBLE,
-                                  number % ompi_comm_size(t->trial.comm), t->trial.comm,
+                                  nicbarr_trial_root(&t->trial, number), t->trial.comm,
                                   module->bcast.module);
 }
 
@@ -258,7 +258,7 @@ static int our_bcast(const struct tuner *t, struct nicbarr_carrier *carrier, int
 {
     size_t bytes = t->bytes;
     return nicbarr_carry_bcast(t->trial.module, t->trial.comm, carrier, t->to, &bytes,
-                               number % ompi_comm_size(t->trial.comm));
+                               nicbarr_trial_root(&t->trial, number));
 }
 
 /* (A class is of all ranks' bytes.) */
@@ -302,7 +302,7 @@ static int own_scatter(const struct tuner *t, int number)
     mca_coll_nicbarr_module_t *module = t->trial.module;
     const int each = (int)each_rank(t, t->bytes);
     return module->scatter.function(t->from, each, MPI_BYTE, t->to, each, MPI_BYTE,
-                                    number % ompi_comm_size(t->trial.comm), t->trial.comm,
+                                    nicbarr_trial_root(&t->trial, number), t->trial.comm,
                                     module->scatter.module);
 }
 
@@ -310,7 +310,7 @@ static int our_scatter(const struct tuner *t, struct nicbarr_carrier *carrier, i
 {
     size_t each = each_rank(t, t->bytes);
     return nicbarr_carry_scattering(t->trial.module, t->trial.comm, carrier, t->from, t->to, &each,
-                                    number % ompi_comm_size(t->trial.comm));
+                                    nicbarr_trial_root(&t->trial, number));
 }
 
 static const struct style styles[FAMILIES] = {
@@ -407,8 +407,9 @@ static uint64_t recall(const struct nicbarr_trial *trial)
     if (0 != note) {
         return note;
     }
-    return nicbarr_cache_read(shape, nicbarr_class_name(trial->collective, trial->size_class, text),
-                              &choice, &sure) &&
+    return nicbarr_cache_read(
+               shape, nicbarr_class_name(trial->module, trial->collective, trial->size_class, text),
+               &choice, &sure) &&
                    sure
                ? nicbarr_pack(choice, NICBARR_FROM_CACHE)
                : 0;
@@ -447,9 +448,10 @@ static void publish(const struct nicbarr_trial *trial)
     const struct tuner *t = (const struct tuner *)trial;
     char text[NICBARR_CLASS_TEXT];
     if (is_free(t)) {
-        nicbarr_cache_add(&trial->module->shape,
-                          nicbarr_class_name(trial->collective, trial->size_class, text),
-                          t->entrants.choice, &trial->contest);
+        nicbarr_cache_add(
+            &trial->module->shape,
+            nicbarr_class_name(trial->module, trial->collective, trial->size_class, text),
+            t->entrants.choice, &trial->contest);
     }
     nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
                         t->forced ? NICBARR_FORCED : NICBARR_MEASURED, &trial->contest,

@@ -49,7 +49,7 @@ static void sum(void *left, void *right, int *count, MPI_Datatype *type)
     }
 }
 
-/* One call; the root goes round. */
+/* One call. */
 static int call(void *trial, int candidate, int number)
 {
     const struct tuner *t = trial;
@@ -57,7 +57,7 @@ static int call(void *trial, int candidate, int number)
     mca_coll_nicbarr_module_t *module = t->trial.module;
     ompi_communicator_t *comm = t->trial.comm;
     mca_coll_base_module_t *base = &module->super;
-    const int root = number % ompi_comm_size(comm);
+    const int root = nicbarr_trial_root(&t->trial, number);
     switch (t->trial.collective) {
     case NICBARR_BCAST:
         return ours ? nicbarr_bcast(t->to, t->count, t->type, root, comm, base)
@@ -112,8 +112,9 @@ static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_col
     bool sure;
     *source = NICBARR_FROM_JOB;
     if (0 != note ||
-        !nicbarr_cache_read_name(&module->shape, nicbarr_class_name(collective, size_class, text),
-                                 name, &sure) ||
+        !nicbarr_cache_read_name(&module->shape,
+                                 nicbarr_class_name(module, collective, size_class, text), name,
+                                 &sure) ||
         !sure) {
         return note;
     }
@@ -136,9 +137,10 @@ static void publish(const struct nicbarr_trial *trial)
     char text[NICBARR_CLASS_TEXT];
     const char *names[CONTESTANTS];
     name_ways(trial->collective, names);
-    nicbarr_cache_add_names(&trial->module->shape,
-                            nicbarr_class_name(trial->collective, trial->size_class, text), names,
-                            &trial->contest);
+    nicbarr_cache_add_names(
+        &trial->module->shape,
+        nicbarr_class_name(trial->module, trial->collective, trial->size_class, text), names,
+        &trial->contest);
     nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
                         NICBARR_MEASURED, &trial->contest, NULL);
     nicbarr_report_write();

@@ -89,7 +89,7 @@ MYR_HOT int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t 
     nicbarr_data_attend(module, comm);
     /* (While something is measured across nodes, what all agree on goes by Open MPI's own.) */
     if (0 == bytes || (module->across && module->tuning) ||
-        !nicbarr_data_ours(module, comm, NICBARR_ALLGATHER, bytes)) {
+        !nicbarr_data_ours(module, comm, NICBARR_ALLGATHER, bytes, NICBARR_NO_ROOT)) {
         return module->allgather.function(from, from_count, from_type, to, to_count, to_type, comm,
                                           module->allgather.module);
     }
@@ -107,7 +107,7 @@ MYR_HOT int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *fr
     const size_t block = is_root ? nicbarr_packed_bytes(to_count, to_type)
                                  : nicbarr_packed_bytes(from_count, from_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
-    if (0 == bytes || !nicbarr_data_ours(module, comm, NICBARR_GATHER, bytes)) {
+    if (0 == bytes || !nicbarr_data_ours(module, comm, NICBARR_GATHER, bytes, root)) {
         return module->gather.function(from, from_count, from_type, to, to_count, to_type, root,
                                        comm, module->gather.module);
     }

@@ -28,6 +28,8 @@
 
 #include "libmyr/exchange.h"
 
+enum { NICBARR_NO_ROOT = -1 /* all processes get the result */ };
+
 /* What the reductions of a communicator share. */
 struct nicbarr_reducer {
     struct myr_exchange exchange; /* no record: not set up (yet) */

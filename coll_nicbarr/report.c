@@ -304,7 +304,7 @@ static void say_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_
                      enum nicbarr_source source, const struct nicbarr_contest *contest)
 {
     char what[NICBARR_CLASS_TEXT], figures[FIGURES_TEXT] = "", text[NICBARR_CHOICE_TEXT];
-    (void)nicbarr_class_name(collective, size_class, what);
+    (void)nicbarr_class_name(module, collective, size_class, what);
     if (NULL != contest) {
         write_figures(figures, contest->of[contest->chosen].us, contest->of[0].us,
                       contest->confidence, contest->provisional);

@@ -105,7 +105,7 @@ MYR_HOT int nicbarr_scatter(const void *from, int from_count, ompi_datatype_t *f
     nicbarr_data_attend(module, comm);
     /* (While something is measured across nodes, what all agree on goes by Open MPI's own.) */
     if (0 == bytes || (module->across && module->tuning) ||
-        !nicbarr_data_ours(module, comm, NICBARR_SCATTER, bytes)) {
+        !nicbarr_data_ours(module, comm, NICBARR_SCATTER, bytes, root)) {
         return module->scatter.function(from, from_count, from_type, to, to_count, to_type, root,
                                         comm, module->scatter.module);
     }

@@ -107,6 +107,12 @@ int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double sinc
     return go_on(trial, since_us, AT_ONCE * budget_us);
 }
 
+int nicbarr_trial_root(const struct nicbarr_trial *trial, int number)
+{
+    const int root = nicbarr_data_one_root(trial->module, trial->collective, trial->size_class);
+    return NICBARR_NO_ROOT != root ? root : number % ompi_comm_size(trial->comm);
+}
+
 struct nicbarr_trial *nicbarr_trial_of(const mca_coll_nicbarr_module_t *module,
                                        enum nicbarr_collective collective, uint32_t size_class)
 {

@@ -55,6 +55,10 @@ struct nicbarr_trial_kind {
  */
 int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us);
 
+/* Who is the root of the `number`-th call that competes: who is of all the program's calls, or it
+ * goes round. */
+int nicbarr_trial_root(const struct nicbarr_trial *trial, int number);
+
 /* The one of a class; NULL: there is none. */
 struct nicbarr_trial *nicbarr_trial_of(const mca_coll_nicbarr_module_t *module,
                                        enum nicbarr_collective collective, uint32_t size_class);

@@ -21,8 +21,6 @@
 #include "coll_nicbarr/packing.h"
 #include "coll_nicbarr/reduction.h"
 
-enum { NICBARR_NO_ROOT = -1 /* everybody gets the result */ };
-
 struct nicbarr_user_op {
     struct nicbarr_taker taker;
     struct nicbarr_reduction rounds; /* of this level: */
