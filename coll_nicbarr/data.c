@@ -21,13 +21,24 @@ const char *nicbarr_collective_name(enum nicbarr_collective collective)
     return names[collective];
 }
 
+const char *nicbarr_class_collective(const mca_coll_nicbarr_module_t *module,
+                                     enum nicbarr_collective collective, uint32_t size_class,
+                                     char text[NICBARR_CLASS_TEXT])
+{
+    const bool one_root = NICBARR_NO_ROOT != nicbarr_data_one_root(module, collective, size_class);
+    snprintf(text, NICBARR_CLASS_TEXT, "%s%s", nicbarr_collective_name(collective),
+             one_root ? " (one root)" : "");
+    return text;
+}
+
 const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class,
                                char text[NICBARR_CLASS_TEXT])
 {
-    const bool one_root = NICBARR_NO_ROOT != nicbarr_data_one_root(module, collective, size_class);
-    snprintf(text, NICBARR_CLASS_TEXT, "%s%s up to %u bytes", nicbarr_collective_name(collective),
-             one_root ? " (one root)" : "", nicbarr_size_classes[size_class]);
+    char what[NICBARR_CLASS_TEXT];
+    snprintf(text, NICBARR_CLASS_TEXT, "%.35s up to %u bytes",
+             nicbarr_class_collective(module, collective, size_class, what),
+             nicbarr_size_classes[size_class]);
     return text;
 }
 

@@ -142,9 +142,12 @@ bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_
 /* What MPI calls it. */
 const char *nicbarr_collective_name(enum nicbarr_collective collective);
 
-/* The same with a class of size, as people, the report's lines and the cache have it; returns text.
- */
+/* The same of a class: whether it was measured with one root is said, too; and with its size. So
+ * people, the report and the cache have it. Both return text. */
 enum { NICBARR_CLASS_TEXT = 60 };
+const char *nicbarr_class_collective(const mca_coll_nicbarr_module_t *module,
+                                     enum nicbarr_collective collective, uint32_t size_class,
+                                     char text[NICBARR_CLASS_TEXT]);
 const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class,
                                char text[NICBARR_CLASS_TEXT]);

@@ -208,9 +208,11 @@ static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communica
                          enum nicbarr_collective collective, uint32_t size_class,
                          enum nicbarr_source source)
 {
-    char text[NICBARR_CHOICE_TEXT];
+    char text[NICBARR_CHOICE_TEXT], what[NICBARR_CLASS_TEXT];
     json_t *entry = new_entry(comm);
-    json_object_set_new(entry, "collective", json_string(nicbarr_collective_name(collective)));
+    json_object_set_new(
+        entry, "collective",
+        json_string(nicbarr_class_collective(module, collective, size_class, what)));
     json_object_set_new(entry, "bytes", json_integer(nicbarr_size_classes[size_class]));
     add_choice(entry, &module->shape, data_way(module, collective, size_class, text), source);
     add_bytes(entry, data_bytes(module, collective, size_class));

@@ -22,7 +22,7 @@ enum {
     LONGEST_NAME = 64, /* characters; what MPI allows a communicator's name, too */
     LONGEST_REASON = 300,
     LONGEST_ALGORITHM = 31,
-    LONGEST_COLLECTIVE = 20,
+    LONGEST_COLLECTIVE = 40,
     LONGEST_PROCESS = 80,
 };
 

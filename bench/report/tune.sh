@@ -37,8 +37,8 @@ command_name='nicbarr tune'
 . "$here/command.sh"
 
 # The collectives, and from which to which size they are measured: bytes of all ranks together, or of the message.
-declare -A sizes=([barrier]='' [allreduce]=32:4096 [reduce]=32:4096 [allgather]=32:4096 [gather]=32:4096
-    [bcast]=32:1048576 [scatter]=32:1048576)
+declare -A sizes=([barrier]='' [allreduce]=8:4096 [reduce]=8:4096 [allgather]=8:4096 [gather]=8:4096
+    [bcast]=8:1048576 [scatter]=8:1048576)
 operations=(barrier allreduce bcast reduce allgather gather scatter)
 
 # ---- the command line
@@ -118,6 +118,11 @@ trap 'rm -rf "$scratch"' EXIT
 : > "$scratch/lines"
 
 # ---- the jobs
+calls=() # what nicbarr_bench is to call; what has a root also with one that stays, as that is a class of its own
+for operation in "${operations[@]}"; do
+    calls+=("$operation")
+    case $operation in reduce | gather | bcast | scatter) calls+=("$operation --root 0") ;; esac
+done
 shapes=()
 for count in "${nodes[@]}"; do
     for each in "${per_host[@]}"; do
@@ -129,11 +134,13 @@ done
 output=$(begin_folder "$output" "$log_name") || exit 1
 log=$output/$log_name
 
-job() { # HOSTS PROCESSES-ON-EACH OPERATION: lines of nicbarr
-    local processes=$(($1 * $2)) where=() size=() report=() low=${sizes[$3]%:*} high=${sizes[$3]#*:} host
+job() { # HOSTS PROCESSES-ON-EACH CALL: lines of nicbarr
+    local processes=$(($1 * $2)) where=() size=() report=() low high host call
+    read -ra call <<< "$3"
+    low=${sizes[${call[0]}]%:*} high=${sizes[${call[0]}]#*:}
     for host in "${hosts[@]:0:$1}"; do where+=("$host:$2"); done
     [ ${#hosts[@]} -eq 0 ] || where=(--host "$(IFS=,; echo "${where[*]}")" --map-by "ppr:$2:node")
-    case $3 in
+    case ${call[0]} in
         barrier) ;;
         allgather | gather | scatter) # (its sizes are those of one process's part)
             low=$((low / processes)) high=$((high / processes))
@@ -144,7 +151,7 @@ job() { # HOSTS PROCESSES-ON-EACH OPERATION: lines of nicbarr
     [ "$3" != barrier ] || report=(--mca coll_nicbarr_report "$output/shape-$1x$2.json")
     mpirun -np "$processes" "${where[@]}" "${more[@]}" "${report[@]}" --mca coll_nicbarr_cache "anew,$file" \
         --mca coll_nicbarr_tune_budget "$budget" --mca coll_nicbarr_tune_after 20 \
-        --mca coll_nicbarr_verbose 1 nicbarr_bench "$3" "${size[@]}" -c 1 -i 1 -x 60 --no-validation
+        --mca coll_nicbarr_verbose 1 nicbarr_bench "${call[@]}" "${size[@]}" -c 1 -i 1 -x 60 --no-validation
 }
 
 say() { # LINE: over the one before, where somebody looks
@@ -152,23 +159,23 @@ say() { # LINE: over the one before, where somebody looks
 }
 stopped= # by whoever has had enough: there is a page of what was measured
 trap 'stopped=yes' INT TERM
-all=$((${#shapes[@]} * ${#operations[@]} * times)) began=$SECONDS finished=0 failed=0 left='a while'
+all=$((${#shapes[@]} * ${#calls[@]} * times)) began=$SECONDS finished=0 failed=0 left='a while'
 date=$(date '+%Y-%m-%d %H:%M:%S %Z') load_before=$(cut -d ' ' -f 1-3 /proc/loadavg)
-echo "${#shapes[@]} shapes, ${#operations[@]} collectives, $times times each: $all jobs; into $file" >&2
+echo "${#shapes[@]} shapes, ${#operations[@]} collectives (${#calls[@]} with fixed roots), $times times each: $all jobs; into $file" >&2
 echo "nicbarr tune $arguments, $date" >> "$log"
 for ((time = 1; time <= times; ++time)); do
     for shape in "${shapes[@]}"; do
         read -r count each <<< "$shape"
-        for operation in "${operations[@]}"; do
-            say "[$((finished + 1))/$all] $operation, $each processes on each of $count hosts; $left to go"
-            job "$count" "$each" "$operation" < /dev/null > "$scratch/out" 2>&1
+        for call in "${calls[@]}"; do
+            say "[$((finished + 1))/$all] $call, $each processes on each of $count hosts; $left to go"
+            job "$count" "$each" "$call" < /dev/null > "$scratch/out" 2>&1
             status=$?
-            { printf '\n%s, %s processes on each of %s hosts: status %s\n' "$operation" "$each" "$count" $status
+            { printf '\n%s, %s processes on each of %s hosts: status %s\n' "$call" "$each" "$count" $status
                 cat "$scratch/out"; } >> "$log"
             [ -z "$stopped" ] || break 3
             if [ $status != 0 ]; then
                 failed=$((failed + 1))
-                say "$operation, $each processes on each of $count hosts: the job failed, and is left out:"
+                say "$call, $each processes on each of $count hosts: the job failed, and is left out:"
                 { echo; tail -n 5 "$scratch/out"; } >&2
             fi
             grep -h 'nicbarr: ' "$scratch/out" >> "$scratch/lines"
@@ -185,7 +192,7 @@ say "$finished jobs in $(clock $((SECONDS - began)))"
 # ---- what was chosen: from lines "...nicbarr: WHAT on COMMUNICATOR, N processes on WHERE: CHOICE (measured, T us; ...: T us)"
 # to rows of SHAPE, WHAT, CHOICE, how often, of how many, and the two times, with tabs between
 grep 'tuning cache' "$scratch/lines" | sed 's/.*nicbarr: //' | sort -u >&2
-sed -nE 's/.*nicbarr: (MPI_[A-Za-z]*( \(user\))?( up to [0-9]+ bytes)?) on .*, ([0-9]+ processes on [a-z0-9]+ nodes?): ([^ ]+) \(measured, ([0-9.]+) us.*own: ([0-9.]+) us.*/\4\t\1\t\5\t\6\t\7/p' \
+sed -nE 's/.*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ bytes)?) on .*, ([0-9]+ processes on [a-z0-9]+ nodes?): ([^ ]+) \(measured, ([0-9.]+) us.*own: ([0-9.]+) us.*/\4\t\1\t\5\t\6\t\7/p' \
     "$scratch/lines" | awk -F '\t' '
     {
         row = $1 FS $2

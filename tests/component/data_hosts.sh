@@ -95,11 +95,11 @@ check "at once" said "MPI_Allreduce up to .*, 2 processes on 2 nodes: .* (measur
 check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
     --mca coll_nicbarr_report "$scratch/report" "$programs/data" --seed "$seed" --steps $((60 * longer))
 for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
-    check "of $call, which is said" said "$call up to .*, 3 processes on 3 nodes: .* (measured, "
+    check "of $call, which is said" said "$call.* up to .*, 3 processes on 3 nodes: .* (measured, "
 done
 check "a small budget" on_hosts 3 2 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 0 \
     --mca coll_nicbarr_tune_budget 1 "$programs/short_job" --allreduces 3000
-check "goes on until the class is decided" said_before "MPI_Allreduce up to 32 bytes on MPI_COMM_WORLD, .*measured, " \
+check "goes on until the class is decided" said_before "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, .*measured, " \
     "MPI_Barrier on MPI_COMM_WORLD"
 with_cache() { # FILE STEPS MPIRUN-ARGUMENT...: the budget is large, so that there is something to keep
     on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 --mca coll_nicbarr_tune_budget 500 \
@@ -111,7 +111,7 @@ check "by one" said "MPI_Allreduce up to .* (measured, "
 check "which may be sure" rewrite_cache "$cache" "$cache.sure" 0.99
 check "a later job" with_cache "$cache.sure" 60
 for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
-    check "goes by it, $call" said "$call up to .* (cache"
+    check "goes by it, $call" said "$call.* up to .* (cache"
 done
 check "or of Open MPI's own" rewrite_cache "$cache" "$cache.own" 0.99 openmpi
 check "a later job" with_cache "$cache.own" 20 --mca coll_nicbarr_report "$scratch/report"
