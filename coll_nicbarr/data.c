@@ -331,6 +331,9 @@ static void note_root(mca_coll_nicbarr_module_t *module, enum nicbarr_collective
                       uint32_t size_class, int root)
 {
     int *seen = &module->ways[collective][size_class].root_seen;
+    if (NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective]) {
+        return; /* it is not measured */
+    }
     *seen = 0 == *seen || root + 1 == *seen ? root + 1 : ROOTS_DIFFER;
 }
 

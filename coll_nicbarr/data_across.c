@@ -207,9 +207,16 @@ struct style {
     int (*ours)(const struct tuner *t, struct nicbarr_carrier *carrier, int number);
 };
 
+/* (A carrier has room for an element of whatever type.) */
+static uint32_t unit_of(uint32_t pieces, size_t bytes)
+{
+    return nicbarr_carrier_unit(pieces, bytes < NICBARR_ELEMENT_MOST ? NICBARR_ELEMENT_MOST
+                                                                     : (uint32_t)bytes);
+}
+
 static uint32_t unit_to_reduce(const struct tuner *t, uint32_t bytes)
 {
-    return nicbarr_carrier_unit(t->trial.module->carriers->order.most, bytes);
+    return unit_of(t->trial.module->carriers->order.most, bytes);
 }
 
 static bool open_to_reduce(const struct tuner *t, const struct myr_nic_group *group,
@@ -269,10 +276,7 @@ static size_t each_rank(const struct tuner *t, size_t bytes)
 
 static uint32_t unit_to_gather(const struct tuner *t, uint32_t bytes)
 {
-    const size_t each = each_rank(t, bytes);
-    return nicbarr_carrier_unit(t->trial.module->carriers->apart.most, each < NICBARR_ELEMENT_MOST
-                                                                           ? NICBARR_ELEMENT_MOST
-                                                                           : (uint32_t)each);
+    return unit_of(t->trial.module->carriers->apart.most, each_rank(t, bytes));
 }
 
 static bool open_to_gather(const struct tuner *t, const struct myr_nic_group *group,
