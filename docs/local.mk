@@ -8,6 +8,7 @@ docs_example_LDADD = libmyr/libmyr.la
 EXTRA_DIST += \
     docs/architecture.md \
     docs/cluster-on-a-laptop.md \
+    docs/cluster.md \
     docs/figures.md \
     docs/kernel-nic.md \
     docs/pictures/hosts.svg \

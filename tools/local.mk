@@ -7,7 +7,7 @@ tools_nicbarr_SOURCES = \
     tools/script.h tools/script.c tools/evaluate.c \
     tools/report.c \
     tools/segments.h tools/segments.c tools/status.c \
-    tools/waiting.h tools/waiting.c \
+    tools/waiting.h tools/waiting.c tools/metrics.h tools/metrics.c \
     tools/run.h tools/run.c tools/findings.h tools/findings.c \
     tools/doctor.h tools/doctor.c tools/doctor_ompi.c tools/doctor_job.c tools/probe/probe.h \
     $(tools_report_sources)

@@ -25,8 +25,10 @@
 #include "os/clock.h"
 #include "tools/alloc.h"
 #include "tools/commands.h"
+#include "tools/metrics.h"
 #include "tools/segments.h"
 #include "tools/table.h"
+#include "tools/text.h"
 #include "tools/waiting.h"
 
 enum { GROUPS_SHOWN = 8, COUNTERS = sizeof(struct mcp_counters) / sizeof(uint64_t) };
@@ -40,8 +42,9 @@ static const struct {
 };
 
 struct settings {
-    bool json;
+    enum { TEXT, JSON, PROMETHEUS } form;
     bool all;        /* also groups that have not waited for long */
+    bool counters;   /* also those that are zero */
     const char *job; /* its processes alone; NULL: everybody's */
     double watch;    /* seconds; 0: once */
 };
@@ -176,6 +179,19 @@ static const char *runner_words(const struct myr_nic_view *nic)
 
 /* ---- text ---- */
 
+/* In the largest unit that has at least one of it. */
+static void print_bytes(uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    for (; value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0]); ++unit) {
+        value /= 1024;
+    }
+    printf(value < 100 && value != (double)(uint64_t)value ? "%.1f %s" : "%.0f %s", value,
+           units[unit]);
+}
+
 static void print_processes(const struct segment *segment)
 {
     for (size_t p = 0; p < segment->count; ++p) {
@@ -239,7 +255,7 @@ static void print_groups(const struct myr_nic_view *nic)
     printf("%s\n", nic->groups > GROUPS_SHOWN ? ", ..." : "");
 }
 
-static void print_counters(const struct myr_nic_view *nic)
+static void print_counters(const struct myr_nic_view *nic, bool zeros)
 {
     static const struct table_column columns[] = {
         {"count", "", true}, {"counter", "", false}, {"of what", "", false}};
@@ -248,11 +264,17 @@ static void print_counters(const struct myr_nic_view *nic)
     counts_of(&nic->counters, counts);
     table_begin(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (int c = 0; c < COUNTERS; ++c) {
-        table_cell(&table, "%" PRIu64, counts[c]);
-        table_cell(&table, "%s", counters[c].name);
-        table_cell(&table, "%s", counters[c].text);
+        if (zeros || 0 != counts[c]) {
+            table_cell(&table, "%" PRIu64, counts[c]);
+            table_cell(&table, "%s", counters[c].name);
+            table_cell(&table, "%s", counters[c].text);
+        }
     }
-    table_print(&table, stdout, 2);
+    if (0 == table.count) {
+        puts("  counters   all are zero");
+    } else {
+        table_print(&table, stdout, 2);
+    }
     table_end(&table);
 }
 
@@ -270,24 +292,29 @@ static void print_rdma(const struct segment *segment)
         if (0 != nic->broken) {
             printf(" (%u have failed)", (unsigned)nic->broken);
         }
-        printf(", %u KiB registered; it plays %u groups: %" PRIu64 " barriers, %" PRIu64
+        printf(", ");
+        print_bytes(nic->registered);
+        printf(" registered; it plays %u groups: %" PRIu64 " barriers, %" PRIu64
                " blocks of broadcasts, %" PRIu64 " writes, %" PRIu64 " groups failed\n",
-               (unsigned)(nic->registered >> 10), (unsigned)nic->groups, nic->counters.barriers,
-               nic->counters.broadcasts, nic->counters.packets_sent, nic->counters.failed);
+               (unsigned)nic->groups, nic->counters.barriers, nic->counters.broadcasts,
+               nic->counters.packets_sent, nic->counters.failed);
     }
     free(list);
 }
 
-static void print_segment(const struct segment *segment, const struct sights *sights, bool all)
+static void print_segment(const struct segment *segment, const struct sights *sights,
+                          const struct settings *settings)
 {
     const struct sight *sight = &sights->now;
     if (MYR_ERR_NOT_THERE == sight->segment_status) {
         return; /* somebody else's file of that name */
     }
     if (MYR_OK == sight->segment_status) {
-        printf("Memory %016" PRIx64 ": %u KiB of at most %u%s\n", sight->segment.identity,
-               (unsigned)sight->segment.bytes >> 10, (unsigned)sight->segment.limit >> 10,
-               sight->segment.full ? ", used up" : "");
+        printf("Memory %016" PRIx64 ": ", sight->segment.identity);
+        print_bytes(sight->segment.bytes);
+        printf(" of at most ");
+        print_bytes(sight->segment.limit);
+        printf("%s\n", sight->segment.full ? ", used up" : "");
     } else {
         printf("Memory: %s\n", sight->error.text);
     }
@@ -296,8 +323,8 @@ static void print_segment(const struct segment *segment, const struct sights *si
         print_nic(&sight->nic);
         print_secrets();
         print_groups(&sight->nic);
-        waiting_print(&sight->nic, &sights->earlier.nic, segment, all, os_now_ns());
-        print_counters(&sight->nic);
+        waiting_print(&sight->nic, &sights->earlier.nic, segment, settings->all, os_now_ns());
+        print_counters(&sight->nic, settings->counters);
     } else if (MYR_OK == sight->segment_status) {
         printf("  NIC        none: %s\n",
                MYR_OK == sight->nic_status ? sight->nic.why
@@ -311,7 +338,7 @@ static void print_segment(const struct segment *segment, const struct sights *si
     putchar('\n');
 }
 
-static void print_kernel(const struct kernel_sight *sight, bool all)
+static void print_kernel(const struct kernel_sight *sight, const struct settings *settings)
 {
     if (MYR_ERR_NOT_THERE == sight->status) {
         return;
@@ -326,25 +353,25 @@ static void print_kernel(const struct kernel_sight *sight, bool all)
     printf("  run by     the kernel\n");
     print_secrets();
     print_groups(&sight->nic);
-    waiting_print(&sight->nic, NULL, NULL, all, os_now_ns());
+    waiting_print(&sight->nic, NULL, NULL, settings->all, os_now_ns());
     printf("  closed     %u, whose last epochs are kept for peers that ask\n",
            (unsigned)sight->report.closed);
     printf("  refused    %" PRIu64 " connections\n", sight->report.refused);
-    print_counters(&sight->nic);
+    print_counters(&sight->nic, settings->counters);
     putchar('\n');
 }
 
 static void print_all(const struct segments *segments, const struct kernel_sight *kernel,
                       const struct settings *settings)
 {
-    print_kernel(kernel, settings->all);
+    print_kernel(kernel, settings);
     if (0 == segments->count && MYR_OK != kernel->status) {
         printf("No process%s%s that you may look into uses nicbarr at present.\n",
                NULL == settings->job ? "" : " of job ", NULL == settings->job ? "" : settings->job);
     }
     struct sights *sights = look_twice(segments, settings->all);
     for (size_t s = 0; s < segments->count; ++s) {
-        print_segment(&segments->segment[s], &sights[s], settings->all);
+        print_segment(&segments->segment[s], &sights[s], settings);
         myr_nic_view_free(&sights[s].now.nic);
         myr_nic_view_free(&sights[s].earlier.nic);
     }
@@ -484,24 +511,164 @@ static void print_json(const struct segments *segments, const struct kernel_sigh
     json_decref(whole);
 }
 
+/* ---- Prometheus ---- */
+
+enum { NIC_TEXT = 96 };
+
+static void add_counters(struct metrics *metrics, const struct mcp_counters *counted,
+                         const char *labels)
+{
+    uint64_t counts[COUNTERS];
+    counts_of(counted, counts);
+    for (int c = 0; c < COUNTERS; ++c) {
+        char name[64];
+        snprintf(name, sizeof(name), "nicbarr_%s_total", counters[c].name);
+        metrics_add(metrics, name, "counter", counters[c].text, labels, (double)counts[c]);
+    }
+}
+
+static void add_groups(struct metrics *metrics, uint32_t groups, const char *labels)
+{
+    metrics_add(metrics, "nicbarr_groups", "gauge", "groups (communicators) that the NIC has open",
+                labels, groups);
+}
+
+/* What soft and kernel's NICs have. Returns the labels, with the NIC's kind and name, to be freed.
+ */
+static char *add_nic(struct metrics *metrics, const struct myr_nic_view *nic, const char *kind,
+                     char *labels)
+{
+    char name[NIC_TEXT] = "";
+    if (0 != nic->name.count) {
+        char text[INET_ADDRSTRLEN];
+        const struct in_addr address = {nic->name.address[0].ip};
+        inet_ntop(AF_INET, &address, text, sizeof(text));
+        snprintf(name, sizeof(name), "%s:%u", text, (unsigned)ntohs(nic->name.address[0].port));
+    }
+    labels = metrics_label(metrics_label(labels, "kind", kind), "nic", name);
+    add_groups(metrics, nic->groups, labels);
+    metrics_add(metrics, "nicbarr_groups_in_a_barrier", "gauge",
+                "groups whose barrier, or other collective, is under way", labels,
+                groups_in_a_barrier(nic));
+    metrics_add(metrics, "nicbarr_waiting_seconds", "gauge",
+                "for how long a group has waited for other nodes, at the most", labels,
+                waiting_longest(nic, os_now_ns()));
+    metrics_add(metrics, "nicbarr_broken", "gauge",
+                "1: a process was killed while it ran the NIC, which is of no use any more", labels,
+                nic->broken);
+    add_counters(metrics, &nic->counters, labels);
+    return labels;
+}
+
+static void add_rdma(struct metrics *metrics, const struct segment *segment, const char *whose)
+{
+    uint32_t count;
+    struct myr_verbs_shown *list = myr_look_at_rdma(segment->fd, &count);
+    for (uint32_t i = 0; i < count; ++i) {
+        const struct myr_verbs_shown *nic = &list[i];
+        char name[NIC_TEXT], pid[16];
+        char *device = text_printable(nic->device, sizeof(nic->device));
+        snprintf(name, sizeof(name), "%.80s:%u", device, (unsigned)nic->port);
+        snprintf(pid, sizeof(pid), "%u", (unsigned)nic->pid);
+        free(device);
+        char *labels = metrics_label(strdup(whose), "kind", "verbs");
+        labels = metrics_label(metrics_label(labels, "nic", name), "pid", pid);
+        add_groups(metrics, nic->groups, labels);
+        metrics_add(metrics, "nicbarr_queue_pairs", "gauge", "queue pairs of an RDMA NIC", labels,
+                    nic->links);
+        metrics_add(metrics, "nicbarr_queue_pairs_failed", "gauge",
+                    "queue pairs of an RDMA NIC that have failed", labels, nic->broken);
+        metrics_add(metrics, "nicbarr_registered_bytes", "gauge",
+                    "memory that an RDMA NIC has registered", labels, (double)nic->registered);
+        add_counters(metrics, &nic->counters, labels);
+        free(labels);
+    }
+    free(list);
+}
+
+/* The job of all its processes; "" where they are of several, as a daemon's are. */
+static const char *job_of(const struct segment *segment)
+{
+    const char *job = 0 == segment->count ? "" : segment->processes[0].job;
+    for (size_t p = 1; p < segment->count; ++p) {
+        job = 0 == strcmp(job, segment->processes[p].job) ? job : "";
+    }
+    return job;
+}
+
+static void add_segment(struct metrics *metrics, const struct segment *segment)
+{
+    struct sight sight;
+    look(segment, &sight);
+    if (MYR_OK == sight.segment_status) {
+        char identity[17];
+        snprintf(identity, sizeof(identity), "%016" PRIx64, sight.segment.identity);
+        char *labels = metrics_label(NULL, "memory", identity);
+        labels = metrics_label(labels, "job", job_of(segment));
+        metrics_add(metrics, "nicbarr_memory_bytes", "gauge", "memory that processes share", labels,
+                    sight.segment.bytes);
+        metrics_add(metrics, "nicbarr_memory_limit_bytes", "gauge",
+                    "the most memory that these processes may share", labels, sight.segment.limit);
+        add_rdma(metrics, segment, labels);
+        if (MYR_OK == sight.nic_status && sight.nic.there) {
+            const char *kind = MYR_NIC_DAEMON == sight.nic.runs_as ? "daemon" : "soft";
+            labels = add_nic(metrics, &sight.nic, kind, labels);
+        }
+        free(labels);
+    }
+    myr_nic_view_free(&sight.nic);
+}
+
+static void add_kernel(struct metrics *metrics, const struct kernel_sight *sight)
+{
+    if (MYR_OK != sight->status) {
+        return;
+    }
+    char *labels = metrics_label(NULL, "interface", sight->report.interface);
+    labels = add_nic(metrics, &sight->nic, "kernel", labels);
+    metrics_add(metrics, "nicbarr_groups_closed", "gauge",
+                "closed groups whose last epochs are kept for peers that ask", labels,
+                sight->report.closed);
+    metrics_add(metrics, "nicbarr_connections_refused_total", "counter",
+                "connections that the daemon of the kernel's NIC has refused", labels,
+                (double)sight->report.refused);
+    free(labels);
+}
+
+static void print_metrics(const struct segments *segments, const struct kernel_sight *kernel)
+{
+    struct metrics metrics;
+    metrics_begin(&metrics);
+    add_kernel(&metrics, kernel);
+    for (size_t s = 0; s < segments->count; ++s) {
+        add_segment(&metrics, &segments->segment[s]);
+    }
+    metrics_print(&metrics, stdout);
+    metrics_end(&metrics);
+}
+
 /* ---- the command ---- */
 
 enum { JOB = 256 };
 
 static const struct argp_option options[] = {
     {"all", 'a', NULL, 0, "Also groups that have not waited for more than a second", 0},
+    {"counters", 'c', NULL, 0, "Also the counters that are zero", 0},
     {"job", JOB, "NAME", 0,
      "Only the NICs of this job's processes, as the line `processes' calls it; not the kernel's "
      "NIC",
      0},
     {"json", 'j', NULL, 0, "Print JSON, on one line", 0},
+    {"prometheus", 'p', NULL, 0,
+     "Print all figures in Prometheus' text format, for the node exporter's textfile collector", 0},
     {"watch", 'w', "SECONDS", 0, "Again and again, until it is interrupted", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
 static const char doc[] =
     "Shows which processes of this machine use nicbarr, the NICs that they have, and what these "
-    "have counted: of your own processes, or as root of everybody's. Also the kernel's NIC, where "
+    "have counted (counters that are zero are left out, see --counters): of your own processes, or "
+    "as root of everybody's. Also the kernel's NIC, where "
     "myrd --kernel runs."
     "\v"
     "A line `waiting' tells of a group (a communicator, as the NICs know it) whose barrier does "
@@ -520,11 +687,17 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'a':
         settings->all = true;
         return 0;
+    case 'c':
+        settings->counters = true;
+        return 0;
     case JOB:
         settings->job = argument;
         return 0;
     case 'j':
-        settings->json = true;
+        settings->form = JSON;
+        return 0;
+    case 'p':
+        settings->form = PROMETHEUS;
         return 0;
     case 'w':
         settings->watch = strtod(argument, &end);
@@ -532,6 +705,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             !(settings->watch >= 0.01 && settings->watch <= 1e6)) {
             argp_error(state, "--watch is a number of seconds, 0.01 to 1000000, not '%s'",
                        argument);
+        }
+        return 0;
+    case ARGP_KEY_END:
+        if (PROMETHEUS == settings->form && 0 != settings->watch) {
+            argp_error(state, "--prometheus prints one page of figures: leave --watch out");
         }
         return 0;
     default:
@@ -550,8 +728,10 @@ static void show(const struct settings *settings)
     } else {
         look_at_kernel(&kernel);
     }
-    if (settings->json) {
+    if (JSON == settings->form) {
         print_json(&segments, &kernel);
+    } else if (PROMETHEUS == settings->form) {
+        print_metrics(&segments, &kernel);
     } else {
         if (0 != settings->watch && isatty(STDOUT_FILENO)) {
             fputs("\033[H\033[2J", stdout); /* a clean screen */

@@ -30,6 +30,16 @@ static uint32_t heard_ms_ago(const struct myr_node_view *node, uint64_t now_ns)
     return ago > UINT32_MAX / 2 ? 0 : ago;
 }
 
+double waiting_longest(const struct myr_nic_view *nic, uint64_t now_ns)
+{
+    uint64_t longest = 0;
+    for (uint32_t g = 0; g < nic->groups; ++g) {
+        const uint64_t ms = waits(&nic->group[g]) ? waited_ms(&nic->group[g], now_ns) : 0;
+        longest = ms > longest ? ms : longest;
+    }
+    return (double)longest / 1000;
+}
+
 /* ---- text ---- */
 
 static void print_time(uint64_t ms)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who waits for whom, in words and in JSON: called by status.c for each NIC. Knows nothing of where
- * groups are found.
+ * Who waits for whom, in words, in JSON and as a figure: called by status.c for each NIC. Knows
+ * nothing of where groups are found.
  */
 #ifndef TOOLS_WAITING_H
 #define TOOLS_WAITING_H
@@ -26,6 +26,9 @@ void waiting_print(const struct myr_nic_view *nic, const struct myr_nic_view *ea
 
 /* Does a group wait for processes of this node? */
 bool waiting_here(const struct myr_nic_view *nic);
+
+/* For how many seconds the NIC's groups have waited for other nodes at the most; 0: none does. */
+double waiting_longest(const struct myr_nic_view *nic, uint64_t now_ns);
 
 /* What the group waits for, with everybody who is known; null: it does not wait. */
 json_t *waiting_json(const struct myr_group_view *group, uint64_t now_ns);

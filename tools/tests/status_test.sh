@@ -89,7 +89,10 @@ jobs "nor in words" --job job8 0
 grep -q "^No process of job job8 that you may look into" out
 verdict $? "which say so"
 text "and in words" "soft, 127.0.0.1/8 port [0-9]+" "2 open, 1 in a barrier; barriers done:" \
-    "^ +3  barriers +barriers completed" "run by     the processes that wait" "rank 3 of job job7"
+    "^ +3  barriers +barriers completed" "run by     the processes that wait" "^Memory [0-9a-f]{16}: [0-9.]+ KiB of at most 1 MiB$" "rank 3 of job job7"
+! grep -q "^ *0  " out
+verdict $? "without counters that are zero"
+shown --counters "which another option shows" "^ +0  retransmissions +message packets sent again"
 if [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null; then
     setpriv --reuid 65534 --regid 65534 --clear-groups "$nicbarr" status --json > out 2> err
     ! grep -q "\"pid\":$pid," out
@@ -132,6 +135,10 @@ holds "a NIC that a thread runs" 'n["run_by"] == "thread" and n["runner"] == int
 text "and in words" "a thread of process $pid"
 end
 
+begin here
+text "a NIC that has counted nothing" "^  counters   all are zero"
+end
+
 begin nowhere
 holds "a NIC that could not be made" 'n is None and "nosuch0" in s["trouble"]'
 text "and in words" "NIC        none: there is no network to use.*nosuch0"
@@ -152,6 +159,8 @@ for kind in garbage circle; do
     begin $kind
     holds "bad memory does no harm: $kind" 's is not None'
     text "and in words: $kind" "$pid"
+    "$nicbarr" status --prometheus > out 2> err
+    verdict $? "and for Prometheus: $kind"
     end
 done
 
@@ -161,6 +170,48 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 done
 holds "memory that changes all the time" 'n["counters"]["barriers"] >= 3 and len(n["groups"]) < 1000'
 end
+
+# Prometheus' text format, as its readers want it: a metric's lines together, behind its help and its
+# type; no figure twice. All of the NIC's counters are there, with the values that JSON has.
+PMIX_NAMESPACE='job "7" of \me' PMIX_RANK=0 begin nic
+"$nicbarr" status --json > json && "$nicbarr" status --prometheus > out 2> err &&
+    PID=$pid python3 -c '
+import json, os, re
+lines = open("out").read().split("\n")
+assert lines.pop() == ""
+seen, types, figures = [], {}, {}
+for line in lines:
+    if line.startswith("# HELP "):
+        name, text = line[7:].split(" ", 1)
+        assert name not in seen and text, line
+        seen.append(name)
+    elif line.startswith("# TYPE "):
+        name, type = line[7:].split(" ")
+        assert name == seen[-1] and type == ("counter" if name.endswith("_total") else "gauge"), line
+        types[name] = type
+    else:
+        label = r"[a-z]+=\"(?:[^\"\\]|\\[\\\"n])*\""
+        name, labels, value = re.fullmatch(
+            r"(nicbarr_[a-z_]+)\{((?:%s(?:,(?!\}))?)*)\} ([0-9.e+-]+)" % label, line).groups()
+        assert name == seen[-1] and name in types and (name, labels) not in figures, line
+        figures[name, labels] = float(value)
+s, = [s for s in json.load(open("json"))["segments"]
+      if any(p["pid"] == int(os.environ["PID"]) for p in s["processes"])]
+address = s["nic"]["addresses"][0]
+whose = "memory=\"%s\",job=\"job \\\"7\\\" of \\\\me\"" % s["memory"]
+own = "%s,kind=\"soft\",nic=\"%s:%d\"" % (whose, address["address"], address["port"])
+assert figures["nicbarr_memory_limit_bytes", whose] == s["limit"]
+for name, value in s["nic"]["counters"].items():
+    assert figures["nicbarr_%s_total" % name, own] == value, name
+assert figures["nicbarr_barriers_total", own] == 3
+assert figures["nicbarr_groups", own] == 2 and figures["nicbarr_groups_in_a_barrier", own] == 1
+assert figures["nicbarr_waiting_seconds", own] > 0 and figures["nicbarr_broken", own] == 0
+' 2> err
+verdict $? "figures for Prometheus"
+end
+"$nicbarr" status --prometheus --watch 1 > out 2> err
+[ $? = 64 ] && grep -q "leave --watch out" err
+verdict $? "which are one page"
 
 "$nicbarr" status --watch never > out 2> err
 [ $? = 64 ] && grep -q "number of seconds" err
