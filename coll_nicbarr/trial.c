@@ -7,6 +7,9 @@
 
 enum { AT_ONCE = 4 /* budgets */ };
 
+/* What is left after some parts of a budget is not exact. */
+static const double rounding = 1 + 1e-9;
+
 static enum nicbarr_way *way_of(const struct nicbarr_trial *trial)
 {
     return &trial->module->ways[trial->collective][trial->size_class].way;
@@ -76,7 +79,8 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
         more = !trial->once && nicbarr_portions_left(portions, &trial->contest);
         at_once_us -= portion_us;
         since_us = nicbarr_now_us();
-    } while (OMPI_SUCCESS == rc && more && nicbarr_portions_next_us(portions) <= at_once_us);
+    } while (OMPI_SUCCESS == rc && more &&
+             nicbarr_portions_next_us(portions) <= rounding * at_once_us);
     if (OMPI_SUCCESS != rc) {
         fail(trial);
         return rc;

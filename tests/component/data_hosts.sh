@@ -98,7 +98,7 @@ for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
     check "of $call, which is said" said "$call.* up to .*, 3 processes on 3 nodes: .* (measured, "
 done
 check "a small budget" on_hosts 3 2 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 0 \
-    --mca coll_nicbarr_tune_budget 2 "$programs/short_job" --allreduces 3000
+    --mca coll_nicbarr_tune_budget 1 "$programs/short_job" --allreduces 5000
 check "goes on until the class is decided" said_before "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, .*measured, " \
     "MPI_Barrier on MPI_COMM_WORLD"
 with_cache() { # FILE STEPS MPIRUN-ARGUMENT...: the budget is large, so that there is something to keep
