@@ -59,9 +59,9 @@ static void once(void *self)
 
 /* ---- chunks ---- */
 
-/* All begin a chunk together. Operations alone do not see to that: in one with a root, who only gives
- * is ahead. Then what the chunk before it has left would count, and most against whom nobody may
- * be far ahead of. */
+/* All begin a chunk together. Operations alone do not see to that: in one with a root, who only
+ * gives is ahead. Then what the chunk before it has left would count, and most against whom nobody
+ * may be far ahead of. */
 static double begin(const struct mpi_side *side)
 {
     MPI_Barrier(side->operation.comm);
