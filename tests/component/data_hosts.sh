@@ -102,7 +102,7 @@ check "a small budget" on_hosts 3 2 --mca coll_nicbarr_verbose 1 --mca coll_nicb
 check "goes on until the class is decided" said_before "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, .*measured, " \
     "MPI_Barrier on MPI_COMM_WORLD"
 with_cache() { # FILE STEPS MPIRUN-ARGUMENT...: the budget is large, so that there is something to keep
-    on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 --mca coll_nicbarr_tune_budget 500 \
+    on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 --mca coll_nicbarr_tune_budget 2000 \
         --mca coll_nicbarr_cache "$1" "${@:3}" "$programs/data" --seed "$seed" --steps "$2"
 }
 cache=$scratch/cache
