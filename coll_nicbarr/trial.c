@@ -7,9 +7,6 @@
 
 enum { AT_ONCE = 4 /* budgets */ };
 
-/* What is left after some parts of a budget is not exact. */
-static const double rounding = 1 + 1e-9;
-
 static enum nicbarr_way *way_of(const struct nicbarr_trial *trial)
 {
     return &trial->module->ways[trial->collective][trial->size_class].way;
@@ -79,8 +76,7 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
         more = !trial->once && nicbarr_portions_left(portions, &trial->contest);
         at_once_us -= portion_us;
         since_us = nicbarr_now_us();
-    } while (OMPI_SUCCESS == rc && more &&
-             nicbarr_portions_next_us(portions) <= rounding * at_once_us);
+    } while (OMPI_SUCCESS == rc && more && nicbarr_portions_next_us(portions) <= at_once_us);
     if (OMPI_SUCCESS != rc) {
         fail(trial);
         return rc;
@@ -102,8 +98,9 @@ int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double sinc
 {
     mca_coll_nicbarr_module_t *module = trial->module;
     const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
-    const double budget_us =
-        parameters->tune_budget * 1e3 / nicbarr_data_classes(trial->collective, module->across);
+    /* Whole microseconds: so what is left after some halves of it is exact. */
+    const double budget_us = parameters->tune_budget * 1000 /
+                             (int)nicbarr_data_classes(trial->collective, module->across);
     nicbarr_contest_begin(&trial->contest, candidates);
     nicbarr_portions_begin(&trial->portions, budget_us, parameters->tune_after);
     trial->next = module->trials;
