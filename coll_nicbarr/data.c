@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/module.h"
@@ -35,9 +36,8 @@ const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class,
                                char text[NICBARR_CLASS_TEXT])
 {
-    char what[NICBARR_CLASS_TEXT];
-    snprintf(text, NICBARR_CLASS_TEXT, "%.35s up to %u bytes",
-             nicbarr_class_collective(module, collective, size_class, what),
+    const size_t length = strlen(nicbarr_class_collective(module, collective, size_class, text));
+    snprintf(text + length, NICBARR_CLASS_TEXT - length, " up to %u bytes",
              nicbarr_size_classes[size_class]);
     return text;
 }
@@ -211,8 +211,7 @@ bool nicbarr_data_own_ring(mca_coll_nicbarr_module_t *module, ompi_communicator_
 
 bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_record *record)
 {
-    return 0 == record->note ||
-           NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
+    return 0 == record->note || nicbarr_data_forced(collective);
 }
 
 /* Has the ring pieces, where this class needs them? Where there is no room for them, all such
@@ -261,7 +260,7 @@ static void give_up_if_all_own(mca_coll_nicbarr_module_t *module, ompi_communica
 static void decide_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           enum nicbarr_collective collective, uint32_t size_class)
 {
-    const bool forced = NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
+    const bool forced = nicbarr_data_forced(collective);
     if (OMPI_SUCCESS != nicbarr_data_across_decide(module, comm, collective, size_class, forced)) {
         module->ways[collective][size_class].way = NICBARR_WAY_OWN; /* as below */
     }
@@ -318,7 +317,7 @@ static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collect
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     uint32_t *calls = &module->ways[collective][size_class].calls;
-    return NICBARR_WAY_OURS == component->forced_ways[collective] ||
+    return nicbarr_data_forced(collective) ||
            (0 != component->parameters.tune_budget &&
             ++*calls > (uint32_t)component->parameters.tune_after);
 }
@@ -331,10 +330,9 @@ static void note_root(mca_coll_nicbarr_module_t *module, enum nicbarr_collective
                       uint32_t size_class, int root)
 {
     int *seen = &module->ways[collective][size_class].root_seen;
-    if (NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective]) {
-        return; /* it is not measured */
+    if (!nicbarr_data_forced(collective)) {
+        *seen = 0 == *seen || root + 1 == *seen ? root + 1 : ROOTS_DIFFER;
     }
-    *seen = 0 == *seen || root + 1 == *seen ? root + 1 : ROOTS_DIFFER;
 }
 
 int nicbarr_data_one_root(const mca_coll_nicbarr_module_t *module,
@@ -371,8 +369,7 @@ bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_commu
                                    enum nicbarr_collective collective)
 {
     enum { NOT_WORTH_IT = 8 /* calls: two or three communicators */ };
-    const bool forced = NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
-    return (forced || module->nonblocking >= NOT_WORTH_IT ||
+    return (nicbarr_data_forced(collective) || module->nonblocking >= NOT_WORTH_IT ||
             ++module->nonblocking == NOT_WORTH_IT) &&
            nicbarr_data_set_up(module, comm, collective);
 }
@@ -390,7 +387,7 @@ static void decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
         !pieces_if_needed(module, comm, collective, size_class)) {
         return;
     }
-    if (NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective]) {
+    if (nicbarr_data_forced(collective)) {
         *way = NICBARR_WAY_OURS;
         nicbarr_report_data(module, comm, collective, size_class, NICBARR_FORCED, NULL, NULL);
     } else if (OMPI_SUCCESS != nicbarr_data_tune(module, comm, collective, size_class)) {

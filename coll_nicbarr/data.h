@@ -38,6 +38,12 @@ enum {
  * where only Open MPI can read it (on a GPU). */
 bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes);
 
+/* Does a person want nicbarr's? Then it is not measured. */
+static inline bool nicbarr_data_forced(enum nicbarr_collective collective)
+{
+    return NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
+}
+
 /* Not decided yet: is this call to be nicbarr's? Some calls on the way to that take time: they get
  * memory, and measure. */
 bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -96,12 +96,6 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
 OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_construct,
                    module_destruct);
 
-static bool forced(const mca_coll_nicbarr_component_t *component,
-                   enum nicbarr_collective collective)
-{
-    return NICBARR_WAY_OURS == component->forced_ways[collective];
-}
-
 mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *priority)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -148,7 +142,7 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
         module->super.coll_bcast = across ? nicbarr_bcast_across : nicbarr_bcast;
         module->super.coll_ibcast = across ? nicbarr_ibcast_across : nicbarr_ibcast;
         module->super.coll_bcast_init = !across ? nicbarr_bcast_init
-                                        : forced(component, NICBARR_BCAST)
+                                        : nicbarr_data_forced(NICBARR_BCAST)
                                             ? nicbarr_bcast_init_across
                                             : NULL;
     }
@@ -161,7 +155,7 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
         module->super.coll_gather = nicbarr_gather;
         module->super.coll_igather = nicbarr_igather;
         module->super.coll_gather_init =
-            forced(component, NICBARR_GATHER) ? nicbarr_gather_init : NULL;
+            nicbarr_data_forced(NICBARR_GATHER) ? nicbarr_gather_init : NULL;
     }
     if (nicbarr_data_wanted(NICBARR_SCATTER, across, ompi_comm_size(comm))) {
         module->super.coll_scatter = nicbarr_scatter;
