@@ -208,10 +208,9 @@ static void print_addresses(const struct myr_nic_view *nic, const char *kind)
 {
     for (uint32_t a = 0; a < nic->name.count; ++a) {
         char text[INET_ADDRSTRLEN];
-        const struct in_addr address = {nic->name.address[a].ip};
-        inet_ntop(AF_INET, &address, text, sizeof(text));
-        printf("%s%s%s/%u port %u", 0 == a ? "  NIC        " : "", 0 == a ? kind : ", ", text,
-               (unsigned)nic->name.address[a].prefix, (unsigned)ntohs(nic->name.address[a].port));
+        printf("%s%s%s/%u port %u", 0 == a ? "  NIC        " : "", 0 == a ? kind : ", ",
+               text_ip(nic->name.address[a].ip, text), (unsigned)nic->name.address[a].prefix,
+               (unsigned)ntohs(nic->name.address[a].port));
     }
     putchar('\n');
 }
@@ -410,9 +409,8 @@ static json_t *json_of_nic(const struct myr_nic_view *nic, const char *kind, con
     const uint64_t now = os_now_ns();
     for (uint32_t a = 0; a < nic->name.count; ++a) {
         char text[INET_ADDRSTRLEN];
-        const struct in_addr address = {nic->name.address[a].ip};
-        inet_ntop(AF_INET, &address, text, sizeof(text));
-        json_array_append_new(addresses, json_pack("{s:s, s:i, s:i}", "address", text, "prefix",
+        json_array_append_new(addresses, json_pack("{s:s, s:i, s:i}", "address",
+                                                   text_ip(nic->name.address[a].ip, text), "prefix",
                                                    (int)nic->name.address[a].prefix, "port",
                                                    (int)ntohs(nic->name.address[a].port)));
     }
@@ -541,9 +539,8 @@ static char *add_nic(struct metrics *metrics, const struct myr_nic_view *nic, co
     char name[NIC_TEXT] = "";
     if (0 != nic->name.count) {
         char text[INET_ADDRSTRLEN];
-        const struct in_addr address = {nic->name.address[0].ip};
-        inet_ntop(AF_INET, &address, text, sizeof(text));
-        snprintf(name, sizeof(name), "%s:%u", text, (unsigned)ntohs(nic->name.address[0].port));
+        snprintf(name, sizeof(name), "%s:%u", text_ip(nic->name.address[0].ip, text),
+                 (unsigned)ntohs(nic->name.address[0].port));
     }
     labels = metrics_label(metrics_label(labels, "kind", kind), "nic", name);
     add_groups(metrics, nic->groups, labels);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Text from files, made fit for a terminal: called by the reader (report_file.c) for what comes in
+ * Text, made fit for a terminal: called by the reader (report_file.c) for what comes in from files
  * and by the printers for what goes out. Pure functions; what they return is UTF-8 without control
  * characters, so a file cannot steer the terminal, and a message is one line.
  */
 #ifndef TOOLS_TEXT_H
 #define TOOLS_TEXT_H
 
+#include <arpa/inet.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* A copy, to be freed. What cannot be printed is '?' there: control characters, characters that
@@ -21,5 +23,8 @@ size_t text_columns(const char *text);
 /* Print words up to column `width`; the text begins in column `indent`, and so does every further
  * line. Ends the line. A word that is longer than a line stands out. */
 void text_wrap(FILE *out, const char *text, size_t indent, size_t width);
+
+/* An IPv4 address as words of memory have it, in network byte order; returns text. */
+const char *text_ip(uint32_t ip, char text[INET_ADDRSTRLEN]);
 
 #endif

@@ -2,12 +2,12 @@
 /* See waiting.h. */
 #include "tools/waiting.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "tools/alloc.h"
+#include "tools/text.h"
 
 enum { LONG_MS = 1000 };
 
@@ -54,16 +54,10 @@ static void print_time(uint64_t ms)
     }
 }
 
-static void address_of(const struct myr_node_view *node, char text[INET_ADDRSTRLEN])
-{
-    const struct in_addr address = {node->ip};
-    inet_ntop(AF_INET, &address, text, INET_ADDRSTRLEN);
-}
-
 static void print_node(const struct myr_node_view *node)
 {
     char text[INET_ADDRSTRLEN];
-    address_of(node, text);
+    text_ip(node->ip, text);
     printf("node %u (%s", (unsigned)node->node, 0 == node->ip ? "unknown address" : text);
 }
 
@@ -204,7 +198,7 @@ bool waiting_here(const struct myr_nic_view *nic)
 static json_t *json_of_node(const struct myr_node_view *node)
 {
     char text[INET_ADDRSTRLEN];
-    address_of(node, text);
+    text_ip(node->ip, text);
     return json_pack("{s:I, s:o}", "node", (json_int_t)node->node, "address",
                      0 == node->ip ? json_null() : json_string(text));
 }
