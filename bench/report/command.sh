@@ -10,7 +10,9 @@
 #                                       its LOG: nothing else is written over, unless FORCE is yes
 #     begin_folder FOLDER LOG           makes the folder, and in it an empty LOG: answers with its absolute path
 #     tell_version                      as our programs do (script_run() has set NICBARR_VERSION)
-#     machine                           a line for each fact of it and of what runs on it: NAME, tab, VALUE
+#     run_begins                        from now on: date, load_before
+#     run_facts SECONDS                 a line for each fact of a run that took so long, of the machine, and of what runs
+#                                       on it: NAME, tab, VALUE
 #     clock SECONDS                     as minutes and seconds
 # shellcheck shell=bash
 fail() { echo "$command_name: $1" >&2; exit "${2-1}"; }
@@ -43,11 +45,15 @@ begin_folder() { # FOLDER LOG
 
 tell_version() { echo "$command_name $NICBARR_VERSION"; }
 
-machine() {
+run_begins() { date=$(date '+%Y-%m-%d %H:%M:%S %Z') load_before=$(cut -d ' ' -f 1-3 /proc/loadavg); }
+
+run_facts() { # SECONDS
     local model version
     model=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)
     version=$(mpirun --version | sed -n '1s/.*(Open MPI) *//p')
-    printf '%s\t%s\n' "Host" "$(uname -n)" \
+    printf '%s\t%s\n' "Date" "$date, took $(clock "$1") minutes" \
+        "Load" "$load_before before, $(cut -d ' ' -f 1-3 /proc/loadavg) after (1, 5 and 15 minutes)" \
+        "Host" "$(uname -n)" \
         "Processor" "${model:-$(uname -m)}, $(nproc) of them" \
         "Kernel" "$(uname -sr)" \
         "Open MPI" "${version:-unknown}" \

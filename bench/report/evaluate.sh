@@ -264,8 +264,7 @@ interrupted() {
     [ -z "$job" ] || kill "$job" 2> /dev/null
 }
 trap interrupted INT TERM
-load_before=$(cut -d ' ' -f 1-3 /proc/loadavg)
-date=$(date '+%Y-%m-%d %H:%M:%S %Z')
+run_begins
 echo "nicbarr evaluate $arguments, $date" >> "$log"
 busy= # is the machine, with something else?
 if awk -v load="${load_before%% *}" -v processors="$(nproc)" 'BEGIN { exit !(load > processors / 2) }'; then
@@ -297,20 +296,18 @@ done
 
 # ---- the page
 facts() {
-    printf '%s\t%s\n' "Date" "$date, took $(clock $((SECONDS - started))) minutes" \
-        "Load" "$load_before before, $(cut -d ' ' -f 1-3 /proc/loadavg) after (1, 5 and 15 minutes)"
-    machine
+    run_facts $((SECONDS - started))
     printf '%s\t%s\n' "Seed" "$seed" \
         "Command" "nicbarr evaluate${arguments:+ $arguments}"
 }
 
-# Say it where "times faster" cannot be believed: its quartiles are more than three times apart.
+# Say it where "times faster" cannot be believed: the page strikes it out.
 unsure() { # CSV
     local worst
-    worst=$(awk -F , '
+    worst=$(awk -F , -v apart="$page_apart" '
         /^#/ { next }
         !column { column = -1; for (i = 1; i < NF - 1; i++) if ($i == "factor" && $(i + 1) == "factor_q1") column = i; next }
-        column > 0 && $(column + 2) > 3 * $(column + 1) { bad++; ratio = $(column + 2) / ($(column + 1) + 1e-9)
+        column > 0 && $(column + 2) > apart * $(column + 1) { bad++; ratio = $(column + 2) / ($(column + 1) + 1e-9)
             if (ratio > most) { most = ratio; text = sprintf("%.2g to %.2g", $(column + 1), $(column + 2)) } }
         END { if (bad) print bad " of them: quartiles are as far apart as " text }' "$output/$1")
     [ -z "$worst" ] || page_worthless "Factors that are struck out are worthless, $worst. The machine did something else \

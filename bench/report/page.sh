@@ -40,6 +40,8 @@ page_escape() {
 }
 page_escaped() { printf '%s' "$1" | page_escape; }
 
+page_apart=3 # times: quartiles that are farther apart than that say nothing
+
 # Into a file, as some functions below are at the end of pipes, and so in processes of their own.
 page_put() { printf '%s\n' "$1" >> "$page_file.body"; }
 
@@ -101,7 +103,7 @@ page_table() { # CSV [NAME=LABEL...]
     shift
     labels=$(printf '%s\n' "$@" | page_escape)
     page_put "<div class=\"wide\"><table class=\"data\">
-$(page_escape < "$page_folder/$csv" | page_labels=$labels awk -F , '
+$(page_escape < "$page_folder/$csv" | page_labels=$labels awk -F , -v apart=$page_apart '
         # Three digits or so; what is no fraction stays what it is.
         function shown(text) {
             if (text ~ /^-?nan$/) return "none"
@@ -143,7 +145,7 @@ $(page_escape < "$page_folder/$csv" | page_labels=$labels awk -F , '
         {
             printf "<tr>"
             for (i = 1; i <= columns; i += quartiles[i] ? 3 : 1) {
-                unsure = quartiles[i] && $(i + 1) > 0 && $(i + 2) > 3 * $(i + 1)
+                unsure = quartiles[i] && $(i + 1) > 0 && $(i + 2) > apart * $(i + 1)
                 printf "<td%s>%s", unsure ? " class=\"unsure\"" : "", shown($i)
                 if (quartiles[i]) printf " <span>%s to %s</span>", shown($(i + 1)), shown($(i + 2))
                 printf "</td>"

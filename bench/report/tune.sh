@@ -160,7 +160,7 @@ say() { # LINE: over the one before, where somebody looks
 stopped= # by whoever has had enough: there is a page of what was measured
 trap 'stopped=yes' INT TERM
 all=$((${#shapes[@]} * ${#calls[@]} * times)) began=$SECONDS finished=0 failed=0 left='a while'
-date=$(date '+%Y-%m-%d %H:%M:%S %Z') load_before=$(cut -d ' ' -f 1-3 /proc/loadavg)
+run_begins
 echo "${#shapes[@]} shapes, ${#operations[@]} collectives (${#calls[@]} with fixed roots), $times times each: $all jobs; into $file" >&2
 echo "nicbarr tune $arguments, $date" >> "$log"
 for ((time = 1; time <= times; ++time)); do
@@ -223,9 +223,7 @@ awk -F '\t' '
 
 # ---- the page: the same as tables and plots, and of each shape's barrier what the report has
 facts() {
-    printf '%s\t%s\n' "Date" "$date, took $(clock $((SECONDS - began))) minutes" \
-        "Load" "$load_before before, $(cut -d ' ' -f 1-3 /proc/loadavg) after (1, 5 and 15 minutes)"
-    machine
+    run_facts $((SECONDS - began))
     printf '%s\t%s\n' "Tuning cache" "$file" "Command" "nicbarr tune${arguments:+ $arguments}"
 }
 show() { # HOSTS PROCESSES-ON-EACH
