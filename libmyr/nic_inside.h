@@ -83,8 +83,10 @@ const struct mcp_nic *myr_nic_describe(const void *copy, struct myr_nic_view *vi
 uint32_t myr_nic_ip_of(const void *copy, mcp_link link);
 
 /* Groups that no host has any more, and that are not closed yet, the oldest first: offsets of their
- * records in the segment. Between enter() and leave(). */
-enum { MYR_NIC_LINGERING = 32 };
+ * records in the segment. Where there are too many, the oldest is closed, and a peer that misses
+ * something of it fails. So there are as many as a program may free at once: some dozens for each
+ * communicator that has carried data of several sizes. Between enter() and leave(). */
+enum { MYR_NIC_LINGERING = 256 };
 struct myr_nic_lingering {
     uint32_t record[MYR_NIC_LINGERING];
     uint32_t count;

@@ -295,7 +295,7 @@ static void open_nic(struct member *member, struct world *world, uint32_t rank)
     };
     atomic_store(&world->pid[rank], (uint32_t)getpid());
     CREW_CHECK(MYR_OK ==
-                   myr_segment_join(world->folder[member->node], 1 << 20, &member->segment, &error),
+                   myr_segment_join(world->folder[member->node], 4 << 20, &member->segment, &error),
                "%s", error.text);
     myr_waiter_init(&member->waiter, member->segment, no_progress, world->patience);
     CREW_CHECK(MYR_OK == myr_nic_open(member->segment, &loopback, &member->nic, &error), "%s",
