@@ -79,9 +79,21 @@ check "all have run" test "$(grep -c '^job ' "$log")" -ge "$jobs"
 finds() { one_job 0 --crash > "$scratch/out" 2>&1; grep -q '^job 0: .*status [1-9]' "$scratch/out"; }
 check "a crash at the end would be found" finds
 
-sessions() { # MPIRUN-OPTION...: components are closed and opened again; 4.1 has no sessions
-    job 3 "$@" "$programs/sessions"
-    said "^ok sessions" || said "^skip sessions"
+# Components are closed and opened again; 4.1 has no sessions.
+#
+# Open MPI 5.0.7 itself can hang between two sessions, with no component of ours, about once in 300
+# jobs: one process waits for a fence in MPI_Session_init, the others are past it, in
+# PMIx_Group_construct. So another job is tried if all three say that they stand outside of our code.
+stands_elsewhere() {
+    [ "$(grep -c 'a process stands here' "$scratch/out")" = 3 ] && ! said "/mca_\(coll_nicbarr\|btl_myr\).so"
+}
+sessions() { # MPIRUN-OPTION...
+    for _ in 1 2 3; do
+        watchdog=130 job 3 "$@" "$programs/sessions"
+        ! said "^ok sessions" && ! said "^skip sessions" || return 0
+        stands_elsewhere || return
+    done
+    return 1
 }
 check "sessions one after the other" sessions
 unset OMPI_MCA_btl

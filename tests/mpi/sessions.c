@@ -4,11 +4,16 @@
  * components, and opens them again with the next. Each time barriers of all kinds work, and no
  * memory stays open (memfd; Open MPI 5.0.7 itself leaves some pipes and events open each time).
  *
+ * Who is not through after PATIENCE seconds says where it stands, and stays there.
+ *
  * It does not call MPI_Init, which would keep the components open, so it uses nothing of common.h
  * but its exit status.
  */
 #include "common.h"
 
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +27,22 @@ int main(void)
 }
 #else
 
-enum { SESSIONS = 5, BARRIERS = 50, DESCRIPTORS = 4096 };
+enum { SESSIONS = 5, BARRIERS = 50, DESCRIPTORS = 4096, PATIENCE = 100, FRAMES = 64 };
+
+static pthread_t main_thread;
+
+/* The signal may come to a thread of Open MPI's. */
+static void say_where(int signal)
+{
+    static const char line[] = "sessions: a process stands here:\n";
+    void *frames[FRAMES];
+    if (!pthread_equal(pthread_self(), main_thread)) {
+        pthread_kill(main_thread, signal);
+        return;
+    }
+    if (write(STDOUT_FILENO, line, sizeof(line) - 1) > 0)
+        backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDOUT_FILENO);
+}
 
 static int memories(void)
 {
@@ -77,6 +97,9 @@ static int one_session(void)
 
 int main(void)
 {
+    main_thread = pthread_self();
+    signal(SIGALRM, say_where);
+    alarm(PATIENCE);
     for (int s = 1; s <= SESSIONS; s++) {
         const int rank = one_session(), open = memories();
         if (open != 0) {
