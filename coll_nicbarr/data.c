@@ -214,14 +214,15 @@ bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_
     return 0 == record->note || nicbarr_data_forced(collective);
 }
 
-/* Has the ring pieces, where this class needs them? Where there is no room for them, all such
- * classes become Open MPI's own, on all members. */
+/* Has the ring pieces, where this class needs them? What is more than a line asks for them. Where
+ * there is no room for them, what is more than a few lines becomes Open MPI's own, on all members.
+ */
 static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, uint32_t size_class)
 {
-    if (!nicbarr_data_by_ring(collective) ||
-        nicbarr_size_classes[size_class] <= NICBARR_LINES_MOST ||
-        myr_ring_get_pieces(&module->streamer.ring, mca_coll_nicbarr_component.segment)) {
+    if (!nicbarr_data_by_ring(collective) || nicbarr_size_classes[size_class] <= MYR_SLOT_BYTES ||
+        myr_ring_get_pieces(&module->streamer.ring, mca_coll_nicbarr_component.segment) ||
+        nicbarr_size_classes[size_class] <= NICBARR_LINES_MOST) {
         return true;
     }
     for (uint32_t c = 0; c < nicbarr_data_classes(collective, false); ++c) {
