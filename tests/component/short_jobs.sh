@@ -81,7 +81,7 @@ check "a crash at the end would be found" finds
 
 # Components are closed and opened again; 4.1 has no sessions.
 #
-# Open MPI 5.0.7 itself can hang between two sessions, with no component of ours, about once in 300
+# Open MPI 5.0.7 itself can hang between two sessions, with no component of ours, in up to 3 of 150
 # jobs: one process waits for a fence in MPI_Session_init, the others are past it, in
 # PMIx_Group_construct. So another job is tried if all three say that they stand outside of our code.
 stands_elsewhere() {
