@@ -58,7 +58,8 @@ int nicbarr_ibcast(void *buffer, int count, ompi_datatype_t *type, int root,
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = nicbarr_packed_bytes(count, type);
     if (0 == bytes || bytes > NICBARR_STEPS_MOST ||
-        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_BCAST)) {
+        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_BCAST) ||
+        !nicbarr_streamed_fits(module, bytes)) {
         return module->ibcast.function(buffer, count, type, root, comm, handle,
                                        module->ibcast.module);
     }

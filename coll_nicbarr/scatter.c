@@ -155,7 +155,8 @@ int nicbarr_iscatter(const void *from, int from_count, ompi_datatype_t *from_typ
         stream_of(from, from_count, from_type, to, to_count, to_type, root == ompi_comm_rank(comm));
     const size_t bytes = what.part * (size_t)ompi_comm_size(comm);
     if (0 == bytes || bytes > NICBARR_STEPS_MOST ||
-        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_SCATTER)) {
+        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_SCATTER) ||
+        !nicbarr_streamed_fits(module, bytes)) {
         return module->iscatter.function(from, from_count, from_type, to, to_count, to_type, root,
                                          comm, handle, module->iscatter.module);
     }

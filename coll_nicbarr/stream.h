@@ -25,8 +25,9 @@
 #include "libmyr/ring.h"
 
 enum {
-    NICBARR_LINES_MOST = 512,                 /* bytes by a ring's lines, if it has no pieces */
-    NICBARR_STEPS_MOST = 10 * MYR_SLOT_BYTES, /* ... of what goes on in steps: by lines alone */
+    NICBARR_LINES_MOST = 512,                  /* bytes by a ring's lines, if it has no pieces */
+    NICBARR_STEPS_LINES = 10 * MYR_SLOT_BYTES, /* the same, of what goes on in steps */
+    NICBARR_STEPS_MOST = MYR_RING_PIECE,       /* ... if it has pieces: one of them */
 };
 
 /* What the broadcasts and scatterings of a communicator share. */
@@ -90,6 +91,12 @@ static inline void nicbarr_rest_put(struct nicbarr_rest *rest, const void *from,
     rest->bytes -= bytes;
 }
 
+/* Does so much go by the ring's pieces? */
+static inline bool nicbarr_stream_apart(const struct myr_ring *ring, size_t bytes)
+{
+    return bytes > MYR_SLOT_BYTES && NULL != ring->pieces;
+}
+
 /* Send one round, by the ring's piece or by a line. */
 static inline __attribute__((always_inline)) void
 nicbarr_stream_send_round(struct myr_ring *ring, struct nicbarr_rest *rest, size_t part, bool apart)
@@ -107,7 +114,7 @@ nicbarr_stream_send_round(struct myr_ring *ring, struct nicbarr_rest *rest, size
 /* `part`: bytes for each process; 0: all of it is for all. */
 static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_rest rest, size_t part)
 {
-    const bool apart = rest.bytes > MYR_SLOT_BYTES && NULL != ring->pieces;
+    const bool apart = nicbarr_stream_apart(ring, rest.bytes);
     do {
         nicbarr_stream_send_round(ring, &rest, part, apart);
     } while (0 != rest.bytes);
@@ -204,7 +211,6 @@ struct nicbarr_streamed {
 
 /* ---- in steps: what can be done now; true: that was all ---- */
 
-/* By lines alone, so the ring needs no pieces for it. */
 static inline bool nicbarr_stream_send_on(struct myr_ring *ring, struct nicbarr_rest *rest,
                                           size_t part)
 {
@@ -212,7 +218,7 @@ static inline bool nicbarr_stream_send_on(struct myr_ring *ring, struct nicbarr_
         if (!myr_ring_room(ring)) {
             return false;
         }
-        nicbarr_stream_send_round(ring, rest, part, false);
+        nicbarr_stream_send_round(ring, rest, part, nicbarr_stream_apart(ring, rest->bytes));
     } while (0 != rest->bytes);
     return true;
 }

@@ -106,6 +106,17 @@ static int fill_in(nicbarr_request_t *request, const void *given)
     return dense || NULL != packed ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
+bool nicbarr_streamed_fits(mca_coll_nicbarr_module_t *module, size_t bytes)
+{
+    struct myr_ring *ring = &module->streamer.ring;
+    if (bytes > MYR_SLOT_BYTES && NULL == ring->pieces) {
+        OPAL_THREAD_LOCK(nicbarr_requests_lock());
+        (void)myr_ring_get_pieces(ring, mca_coll_nicbarr_component.segment);
+        OPAL_THREAD_UNLOCK(nicbarr_requests_lock());
+    }
+    return bytes <= NICBARR_STEPS_LINES || NULL != ring->pieces;
+}
+
 int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_streamed *what, ompi_request_t **handle)
 {

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI_Ibcast, MPI_Iscatter, MPI_Bcast_init and MPI_Scatter_init on one node: requests that go by a
- * ring, a step at a time (stream.h), by lines alone.
+ * ring, a step at a time (stream.h).
  *
  * The root writes what there is room for, the others take what has come. What a communicator's ring
  * has under way takes turns, and what blocks waits for it: so the ring's rounds are in the order of
- * the calls. A persistent one has a ring of its own (persistent.h).
+ * the calls. A persistent one has a ring of its own, without pieces (persistent.h).
  */
 #ifndef NICBARR_STREAMED_H
 #define NICBARR_STREAMED_H
 
 #include "coll_nicbarr/requests.h"
+
+/* Can the communicator's ring take so much (bytes, of all blocks together)? It gets pieces for more
+ * than a line. The answer is the same on all members. Nobody measures these against Open MPI's own:
+ * an idle EPYC, Open MPI 4.1.4, 2 and 4 processes, 2 to 8 KiB, root 0: MPI_Ibcast 4 to 19 times as
+ * fast, MPI_Iscatter 4 to 18 times, 12 or 300 in a row. */
+bool nicbarr_streamed_fits(mca_coll_nicbarr_module_t *module, size_t bytes);
 
 /* Begin one on the communicator's ring. Open MPI's error. */
 int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

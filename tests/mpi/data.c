@@ -686,8 +686,8 @@ static void play(struct game *game, struct operation op)
 /* How many elements: mostly few, often a size at which something changes. */
 static int choose_count(struct rng *plan, const struct data_type *type)
 {
-    static const unsigned borders[] = {CHUNK, 2 * CHUNK, 3 * CHUNK, 512,       BLOCK, WINDOW,
-                                       2048,  2 * BLOCK, 3 * BLOCK, 3 * BLOCK, 4096,  8192};
+    static const unsigned borders[] = {CHUNK,     2 * CHUNK, 3 * CHUNK, 512,  BLOCK, WINDOW, 2048,
+                                       2 * BLOCK, 3 * BLOCK, 3 * BLOCK, 4096, 8192,  16256};
     unsigned lot = rng_below(plan, 100), border = borders[rng_below(plan, TEST_COUNT(borders))];
     unsigned more = rng_below(plan, 3), any = rng_below(plan, 1000);
     unsigned long bytes = border;

@@ -15,7 +15,7 @@ static const struct test_option options[] = {
     {"--hosts", OPTION_FLAG, &hosts, "the sizes for several hosts"},
 };
 
-enum { AFTERWARDS = 100, MOST = 40000, STEPS_MOST = 1120, PROCESSES = 8 };
+enum { AFTERWARDS = 100, MOST = 40000, STEPS_MOST = 16256, PROCESSES = 8 };
 
 static unsigned char buffer[MOST], gaps[2 * MOST], all[MOST + PROCESSES];
 
@@ -70,10 +70,11 @@ static void call(enum kind kind, int sent, int expected, bool with_gaps, int num
 
 /* Few bytes and many take another way. Each has its limit where nicbarr cuts; across hosts both
  * must be of one class of size. */
-static const int on_one_host[][2] = {
-    {100, 60},      {60, 100},      {500, 250},     {250, 500},    {500, 500},  {20000, 200},
-    {200, 20000},   {113, 112},     {112, 113},     {1112, 100},   {100, 1112}, {32512, 20000},
-    {20000, 32512}, {16257, 16256}, {16256, 16257}, {40000, 40000}};
+static const int on_one_host[][2] = {{100, 60},      {60, 100},      {500, 250},     {250, 500},
+                                     {500, 500},     {20000, 200},   {200, 20000},   {113, 112},
+                                     {112, 113},     {1112, 100},    {100, 1112},    {32512, 20000},
+                                     {20000, 32512}, {16257, 16256}, {16256, 16257}, {40000, 40000},
+                                     {16000, 100},   {100, 16000},   {4096, 1500},   {1500, 4096}};
 static const int across[][2] = {{100, 60},    {60, 100},    {500, 250},   {250, 500},
                                 {500, 500},   {1153, 2000}, {2000, 1153}, {1208, 1209},
                                 {1209, 1208}, {2400, 3624}, {3624, 2400}, {2416, 2415},
