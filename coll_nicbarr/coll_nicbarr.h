@@ -75,7 +75,7 @@ enum nicbarr_way {
     NICBARR_WAY_OURS,
     NICBARR_WAY_OWN /* Open MPI's */
 };
-enum { NICBARR_SIZE_CLASSES = 10 /* see data.h */ };
+enum { NICBARR_SIZE_CLASSES = 11 /* see data.h */ };
 
 typedef struct mca_coll_nicbarr_component {
     mca_coll_base_component_t super;
