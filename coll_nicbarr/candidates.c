@@ -26,13 +26,33 @@ static void add(struct candidates *candidates, uint32_t size, enum nicbarr_algor
     }
 }
 
+/* Rounds of dissemination: each one multiplies by n + 1 how many have been heard of. */
+static uint32_t rounds_of(uint32_t n, uint32_t size)
+{
+    uint32_t rounds = 0;
+    for (uint64_t heard = 1; heard < size; heard *= n + 1) {
+        ++rounds;
+    }
+    return rounds;
+}
+
+/* Of those n that take as many rounds the smallest: a larger one sends no fewer messages in all. */
+static void add_disseminations(struct candidates *candidates, uint32_t size)
+{
+    uint32_t rounds = UINT32_MAX;
+    for (uint32_t n = 1; n <= 7 && n < size; ++n) {
+        if (rounds_of(n, size) < rounds) {
+            rounds = rounds_of(n, size);
+            add(candidates, size, NICBARR_DISSEMINATION, n);
+        }
+    }
+}
+
 /* Those that are played by messages among `size` nodes, or processes. */
 static void add_messages(struct candidates *candidates, uint32_t size)
 {
     add(candidates, size, NICBARR_PAIRWISE, 0);
-    for (uint32_t n = 1; n <= 7 && n < size; n = 2 * n + 1) { /* n + 1 = 2, 4, 8 */
-        add(candidates, size, NICBARR_DISSEMINATION, n);
-    }
+    add_disseminations(candidates, size);
     for (uint32_t degree = 2; degree <= 16 && degree < size; degree *= 2) {
         add(candidates, size, NICBARR_TREE, degree);
     }

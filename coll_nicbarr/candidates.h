@@ -11,7 +11,7 @@
 
 #include "coll_nicbarr/shape.h"
 
-enum { NICBARR_CANDIDATES = 24 };
+enum { NICBARR_CANDIDATES = 28 };
 
 /* Write all algorithms worth trying for `shape` to candidates[NICBARR_CANDIDATES]: simplest first,
  * Open MPI's own before all, none twice, none that nobody can play. Returns how many, at least 1.

@@ -30,7 +30,7 @@
 #include "coll_nicbarr/statistics.h"
 
 enum {
-    NICBARR_CONTESTANTS = 24,    /* at most */
+    NICBARR_CONTESTANTS = 28,    /* at most */
     NICBARR_CONTEST_BATCH = 3,   /* rounds between two times when candidates are dropped */
     NICBARR_CONTEST_ROUNDS = 60, /* at most; a multiple of the batch */
     NICBARR_CONTEST_VALUES = NICBARR_CONTESTANTS * NICBARR_CONTEST_BATCH + 3, /* in one agree() */

@@ -151,15 +151,15 @@ static enum myr_status create_or_attach(struct myr_nic *nic, const struct myr_ni
     enum myr_status status = MYR_OK;
     if (MYR_NIC_NEW == shared->state) {
         struct myr_error trouble = {0};
-        status = create(nic, options, &trouble);
+        shared->status = create(nic, options, &trouble);
         shared->layout = myr_nic_layout();
-        shared->state = MYR_OK == status ? MYR_NIC_OPEN : MYR_NIC_NONE;
+        shared->state = MYR_OK == shared->status ? MYR_NIC_OPEN : MYR_NIC_NONE;
         memcpy(shared->why, trouble.text, sizeof(shared->why));
     } else if (MYR_NIC_OPEN == shared->state) {
         status = attach(nic, given, error);
     }
     if (MYR_NIC_NONE == shared->state) {
-        status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "%s", shared->why);
+        status = myr_fail(error, (enum myr_status)shared->status, 0, "%s", shared->why);
     }
     if (MYR_OK == status) {
         hold(nic);

@@ -51,7 +51,8 @@ struct myr_shared_nic {
     uint32_t runs_as;                    /* enum myr_nic_runner, of the runner */
     uint32_t runner_pid;                 /* for people */
     uint32_t state;                      /* enum myr_nic_state */
-    char why[sizeof(((struct myr_error *)0)->text)]; /* there is none */
+    uint32_t status;                     /* enum myr_status, of making it, */
+    char why[sizeof(((struct myr_error *)0)->text)]; /* ... and why there is none */
     struct myr_nic_name name;
     struct {
         uint32_t process; /* 0: free entry */

@@ -38,6 +38,17 @@ check "3 hosts, by measurement" on_hosts 3 1 "${ledger[@]}"
 check "measured" said "MPI_Barrier on .* 3 nodes: .*(measured"
 check "non-blocking ones" on_hosts 2 2 --mca coll_nicbarr_algorithm pairwise@verbs "$programs/ibarrier" \
     --steps 60 --rounds 1 --seed "$seed"
+# The first host has two devices. Ranks go to the hosts in turn, so each of its processes is the first one
+# there of a half of them all; --until has all communicators play.
+two_devices() { # PROGRAM...
+    # shellcheck disable=SC2016 # expanded there
+    on_hosts 2 2 --map-by node --mca coll_nicbarr_algorithm dissemination:1@verbs \
+        bash -c '[ "$(hostname)" != host1 ] || export OMPI_MCA_coll_nicbarr_verbs_devices=rxe1,rxe3
+        exec "$@"' bash "$@"
+}
+first=$(packets 1) third=$(packets 3)
+check "processes of a host share its two devices out" two_devices "${ledger[@]}" --until /dev/null
+check "both write" test "$(packets 1)" -gt "$first" -a "$(packets 3)" -gt "$third"
 check "librdmacm is there" has_librdmacm
 mv /dev/infiniband/rdma_cm /dev/infiniband/hidden
 check "communicators come and go, without librdmacm" on_hosts 3 1 --mca coll_nicbarr_algorithm dissemination:2@verbs \

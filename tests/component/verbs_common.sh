@@ -8,7 +8,12 @@ on_machine() { # VERBSHOSTS-ARGUMENT...
     srcdir=$(cd "${srcdir:-.}" && pwd)
     builddir=$(cd "${builddir:-.}" && pwd)
     export srcdir builddir
-    [ -x "$builddir/tests/unit/verbs_test" ] ||
+    local component=$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so
+    if [ ! -e "$component" ] || [ ! -x "$builddir/tests/mpi/data" ]; then
+        echo "no component, or no programs of the tests in $builddir: run this by make check, or 'make check TESTS=' before it" >&2
+        exit 1
+    fi
+    grep -q 'libibverbs\.so' "$component" || # the name that it loads
         { echo "nicbarr was built without libibverbs (libibverbs-dev)"; exit 77; }
     exec "$srcdir/verbshosts/verbshosts" --shell "$@" bash "$0" inside
 }

@@ -15,6 +15,7 @@
 
 #include "coll_nicbarr/candidates.h"
 #include "coll_nicbarr/nics.h"
+#include "libmyr/group_player.h"
 #include "libmyr/spread.h"
 #include "tests/unit/crew.h"
 
@@ -84,20 +85,23 @@ static void written_down(void **state)
            "dissemination:1 dissemination:3 tree:2");
     expect(on_one_node(128, 1),
            "openmpi counter:1 flags:4 flags:64 flags:128 pairwise dissemination:1 "
-           "dissemination:3 dissemination:7 tree:2 tree:4 tree:8 tree:16");
+           "dissemination:2 dissemination:3 dissemination:5 tree:2 tree:4 tree:8 tree:16");
     expect(on_one_node(129, 1), /* too many flags to read */
-           "openmpi counter:1 pairwise dissemination:1 dissemination:3 dissemination:7 "
-           "tree:2 tree:4 tree:8 tree:16");
+           "openmpi counter:1 pairwise dissemination:1 dissemination:2 dissemination:3 "
+           "dissemination:5 tree:2 tree:4 tree:8 tree:16");
     /* What counts is the number of nodes. */
     expect(across(2, 4, SOFT), "openmpi pairwise@soft dissemination:1@soft");
     expect(
         across(4, 16, SOFT),
         "openmpi pairwise@soft dissemination:1@soft dissemination:3@soft tree:2@soft tree:3@soft");
+    expect(across(8, 1, SOFT),
+           "openmpi pairwise@soft dissemination:1@soft dissemination:2@soft dissemination:7@soft "
+           "tree:2@soft tree:4@soft tree:7@soft");
     expect(across(64, 1, SOFT),
-           "openmpi pairwise@soft dissemination:1@soft dissemination:3@soft dissemination:7@soft "
-           "tree:2@soft tree:4@soft tree:8@soft tree:16@soft tree:63@soft");
+           "openmpi pairwise@soft dissemination:1@soft dissemination:2@soft dissemination:3@soft "
+           "dissemination:7@soft tree:2@soft tree:4@soft tree:8@soft tree:16@soft tree:63@soft");
     expect(across(65, 1, SOFT),
-           "openmpi pairwise@soft dissemination:1@soft dissemination:3@soft dissemination:7@soft "
+           "openmpi pairwise@soft dissemination:1@soft dissemination:2@soft dissemination:4@soft "
            "tree:2@soft tree:4@soft tree:8@soft tree:16@soft");
     expect(across(4, 1, KERNEL),
            "openmpi pairwise@kernel dissemination:1@kernel dissemination:3@kernel tree:3@kernel");
@@ -210,6 +214,41 @@ static void every_shape(void **state)
     }
 }
 
+static uint32_t messages_of(uint32_t n, uint32_t nodes, uint32_t *rounds)
+{
+    struct myr_schedule schedule;
+    const struct nicbarr_choice choice = {NICBARR_DISSEMINATION, n, 0};
+    assert_true(nicbarr_schedule_create(choice, nodes, 0, &schedule));
+    const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
+    *rounds = lengths.steps;
+    nicbarr_schedule_destroy(&schedule);
+    return lengths.sends;
+}
+
+/* Of the n up to 7 that do not compete none has fewer rounds than one that does, or as many and
+ * fewer messages. */
+static void no_better_dissemination(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 2; nodes <= 300; ++nodes) {
+        struct nicbarr_choice choices[NICBARR_CANDIDATES];
+        const struct nicbarr_shape shape = across(nodes, 1, SOFT);
+        const int count = nicbarr_candidates(&shape, choices);
+        for (uint32_t n = 1; n <= 7 && n < nodes; ++n) {
+            uint32_t rounds, own_rounds;
+            const uint32_t messages = messages_of(n, nodes, &rounds);
+            bool matched = false;
+            for (int c = 0; c < count; ++c) {
+                matched =
+                    matched || (NICBARR_DISSEMINATION == choices[c].algorithm &&
+                                messages_of(choices[c].parameter, nodes, &own_rounds) <= messages &&
+                                own_rounds <= rounds);
+            }
+            assert_true(matched);
+        }
+    }
+}
+
 /* What a communicator begins with is one that will be measured as well: it has room in the record.
  */
 static void beginning(void **state)
@@ -240,9 +279,8 @@ int main(void)
     nicbarr_choice_nics(nicbarr_nic_names());
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_down),
-        cmocka_unit_test(data_written_down),
-        cmocka_unit_test(every_shape),
+        cmocka_unit_test(written_down), cmocka_unit_test(data_written_down),
+        cmocka_unit_test(every_shape),  cmocka_unit_test(no_better_dissemination),
         cmocka_unit_test(beginning),
     };
     return cmocka_run_group_tests_name("candidates", tests, NULL, NULL);

@@ -291,7 +291,7 @@ static void tell_of_nic(const struct probe *probe, const struct probe_nic *nic, 
         probe_print(finding(probe->host, what, FINDING_PROBLEM,
                             "mend that, or do without this NIC (coll_nicbarr_nic names those that "
                             "jobs may use)",
-                            "it is there, and cannot be had: %s%s", error->text, said));
+                            "it cannot be had: %s%s", error->text, said));
     }
 }
 
