@@ -187,20 +187,20 @@ static bool connect_all(struct myr_barrier *barrier, const struct myr_nic_member
            myr_refuse(why, "%s", error.text);
 }
 
-/* Tell all how it went here, and hear how it went everywhere. */
-static bool all_good(const struct myr_barrier *barrier, bool good, struct letter *own,
+/* Tell all how it went here, and hear how it went everywhere. False: no exchange is possible. */
+static bool hear_all(const struct myr_barrier *barrier, bool *good, struct letter *own,
                      struct letter *letters, char *why)
 {
     const struct myr_members *members = &barrier->members;
-    own->good = good;
+    own->good = *good;
     if (!members->allgather(members->context, own, letters, sizeof(*own))) {
-        return good && myr_refuse(why, "the program's exchange has failed");
+        return myr_refuse(why, "the program's exchange has failed");
     }
-    for (uint32_t r = 0; good && r < members->size; ++r) {
-        good = 0 != letters[r].good ||
-               myr_refuse(why, "process %u could not create its part of the barrier", r);
+    for (uint32_t r = 0; *good && r < members->size; ++r) {
+        *good = 0 != letters[r].good ||
+                myr_refuse(why, "process %u could not create its part of the barrier", r);
     }
-    return good;
+    return true;
 }
 
 /* ---- creating ---- */
@@ -225,9 +225,11 @@ static bool join(struct myr_barrier *barrier, struct creation *with, char *why)
            find_nodes(barrier, with->cards, with->names, why);
     const struct myr_nic_members group = group_members(barrier, &with->cards[0].secret);
     good = good && prepare(barrier, &group, letter->blob, why);
-    good = all_good(barrier, good, letter, with->letters, why);
+    if (!hear_all(barrier, &good, letter, with->letters, why)) {
+        return false;
+    }
     good = good && connect_all(barrier, &group, with->letters, why);
-    return all_good(barrier, good, letter, with->letters, why);
+    return hear_all(barrier, &good, letter, with->letters, why) && good;
 }
 
 static bool understand(struct myr_barrier *barrier, const char *algorithm, char *why)
