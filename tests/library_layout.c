@@ -7,25 +7,27 @@
 #include <myr/myr.h>
 
 #define IS(what, number) _Static_assert((what) == (number), #what " is not " #number)
-#define LIES(type, member, offset) IS(offsetof(struct type, member), offset)
+#define LIES(type, member, offset, bytes)                                                          \
+    IS(offsetof(struct type, member), offset);                                                     \
+    IS(sizeof(((struct type *)0)->member), bytes)
 
 #ifdef __LP64__
 IS(sizeof(struct myr_options), 32);
-LIES(myr_options, nic, 0);
-LIES(myr_options, settings, 8);
-LIES(myr_options, folder, 16);
-LIES(myr_options, memory, 24);
+LIES(myr_options, nic, 0, 8);
+LIES(myr_options, settings, 8, 8);
+LIES(myr_options, folder, 16, 8);
+LIES(myr_options, memory, 24, 4);
 
 IS(sizeof(struct myr_members), 24);
-LIES(myr_members, size, 0);
-LIES(myr_members, rank, 4);
-LIES(myr_members, allgather, 8);
-LIES(myr_members, context, 16);
+LIES(myr_members, size, 0, 4);
+LIES(myr_members, rank, 4, 4);
+LIES(myr_members, allgather, 8, 8);
+LIES(myr_members, context, 16, 8);
 #endif
 
 IS(sizeof(struct myr_missing), 8);
-LIES(myr_missing, rank, 0);
-LIES(myr_missing, silent_ms, 4);
+LIES(myr_missing, rank, 0, 4);
+LIES(myr_missing, silent_ms, 4, 4);
 
 IS(sizeof(enum myr_outcome), 4);
 IS(MYR_DONE, 0);
