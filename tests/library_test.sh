@@ -28,10 +28,11 @@ cc() { # SOURCE OPTION...: as a program elsewhere does it
 root=$scratch/root
 holds "it is installed" make -C "$build" --no-print-directory DESTDIR="$root" \
     install-libLTLIBRARIES install-myrincludeHEADERS install-pkgconfigDATA
-prefix=$(realpath -m "$root$(variable prefix)")
-export PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
+library=$(find "$root" -name libmyr.so.0)
+header=$(find "$root" -name myr.h)
+libdir=${library%/*}
+export PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_LIBDIR=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir
 holds "pkg-config knows the version" [ "$(pkg-config --modversion myr)" = "$(cat "$top/VERSION")" ]
-library=$prefix/lib/libmyr.so.0
 holds "it is called libmyr.so.0" grep -q 'SONAME.*\[libmyr\.so\.0\]' <(readelf -d "$library")
 readelf -d "$library" | grep NEEDED | grep -vE '\[(libc|libsodium|ld-linux.*|libasan|libubsan|libtsan)\.so\.[0-9]*\]' > out
 [ ! -s out ]
@@ -43,7 +44,7 @@ awk '/^[A-Z]/ { node = $1 } /^ *[a-z_]*;$/ { sub(";", "", $1); print $1 "@@" nod
 nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort > exported
 equal "what is exported is what the map says" map exported
 holds "and that is not nothing" grep -q . map
-cp "$prefix/include/myr/myr.h" header.h
+cp "$header" header.h
 holds "the header stands by itself, in C99" gcc -std=c99 -pedantic -Wall -Wextra -Werror -fsyntax-only -aux-info declared header.h
 holds "and in C++" g++ -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ header.h
 sed -n 's/^.*header\.h:.* \*\{0,1\}\([a-z_]*\) (.*$/\1/p' declared | sort > declared_names

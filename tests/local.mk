@@ -103,6 +103,11 @@ tests_component_worst_user_SOURCES = tests/component/worst_user.c
 tests_component_worst_user_CFLAGS = $(AM_CFLAGS) -pthread
 tests_component_worst_user_LDADD = libmyr/libmyr.la
 
+## A process of a program without MPI.
+check_PROGRAMS += tests/component/members
+tests_component_members_SOURCES = tests/component/members.c
+tests_component_members_LDADD = myr/libmyr.la
+
 ## Runs a command without some system calls.
 check_PROGRAMS += tests/component/without
 tests_component_without_SOURCES = tests/component/without.c
@@ -146,6 +151,7 @@ below_tests = \
     tests/component/kernel.sh \
     tests/component/lossy.sh \
     tests/component/strangers.sh \
+    tests/component/library.sh \
     tests/component/network.sh \
     tests/component/experiments.sh \
     tests/component/bench.sh \
