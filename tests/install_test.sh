@@ -62,7 +62,7 @@ touch "$prefix/share/others" "$prefix/lib/nicbarr/openmpi-9.9/mca_coll_nicbarr.s
 made uninstall
 holds "nothing is left but what is others'" [ "$(find "$scratch/root" -not -type d | sort)" = "$prefix/lib/nicbarr/openmpi-9.9/mca_coll_nicbarr.so
 $prefix/share/others" ]
-holds "no folder of ours" [ "$(find "$scratch/root" -name 'nicbarr*' -o -name myr)" = "$prefix/lib/nicbarr" ]
+holds "no folder of ours" [ "$(find "$prefix" -mindepth 1 \( -name 'nicbarr*' -o -name myr \))" = "$prefix/lib/nicbarr" ]
 
 # ---- configure
 

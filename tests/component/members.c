@@ -17,7 +17,7 @@
 
 #include "myr/myr.h"
 
-enum { EPOCHS = 2000, MOST = 64, PATH_BYTES = 300, POLL_US = 1000 };
+enum { EPOCHS = 500, MOST = 64, PATH_BYTES = 300, POLL_US = 1000 };
 
 struct member {
     const char *folder;
