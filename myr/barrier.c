@@ -94,6 +94,7 @@ static enum nicbarr_counted count_nodes(struct myr_barrier *barrier, const struc
     const bool by_segment = 0 != (nicbarr_kind(nic)->caps.flags & MYR_SHARES_SEGMENT);
     struct nicbarr_met met = {.segments = size};
     struct nicbarr_peer *peers = calloc(size, sizeof(*peers));
+    /* (They are pointers, as meant.) NOLINTNEXTLINE(bugprone-sizeof-expression) */
     const struct nicbarr_peer **list = calloc(size, sizeof(*list));
     enum nicbarr_counted counted = NICBARR_NO_MEMORY;
     met.nics[nic] = size;
@@ -272,6 +273,7 @@ bool myr_barrier_create(struct myr_host *host, const struct myr_members *members
     if (good) {
         struct creation with = {
             .cards = calloc(members->size + UINT32_C(1), sizeof(*with.cards)),
+            /* (As above.) NOLINTNEXTLINE(bugprone-sizeof-expression) */
             .names = calloc(members->size, sizeof(*with.names)),
             .letters = calloc(members->size + UINT32_C(1), sizeof(*with.letters)),
         };
