@@ -1,169 +1,138 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libmyr without MPI: two nodes, a message and a barrier played by their NICs.
+ * libmyr without MPI: processes whose NICs play barriers.
  *
- *     docs/example [NETWORK]        (default: lo)
+ *     cc example.c $(pkg-config --cflags --libs myr) -o example
+ *     ./example [NIC [SETTINGS]]        (default: soft network=lo)
  *
- * Each node is a process here, with a segment and a NIC of its own; with NETWORK "eth0" they could
- * as well be on two machines, if they told each other their names by other means than a pipe. Built
- * and run by the tests.
+ * Each process is a node of its own here, with a NIC of its own, and they speak by sockets to the
+ * first one. With the setting "network=eth0" they could as well be on several machines, if these
+ * connections went there.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libmyr/nic_group.h"
-#include "libmyr/port.h"
-#include "libmyr/secrets.h"
-#include "libmyr/segment.h"
+#include <myr/myr.h>
 
-enum { BARRIERS = 1000, BYTES = 64 };
+enum { PROCESSES = 3, EPOCHS = 1000 };
 
-static void give_up(const struct myr_error *error)
+/* The program's own connections: the first process has one to each other, and these have one to it.
+ */
+struct wires {
+    uint32_t rank;
+    int to[PROCESSES];
+};
+
+static bool hand(int to, const void *bytes, size_t count)
 {
-    fprintf(stderr, "example: %s\n", error->text);
-    exit(1);
+    return (ssize_t)count == send(to, bytes, count, MSG_NOSIGNAL);
 }
 
-/* Whatever else this process has to keep going while it waits. */
-static void nothing(void) {}
-
-/* The way of node `node` through a barrier of two: send to the other, wait for the other. */
-static bool two_nodes(const void *context, uint32_t node, struct myr_schedule *schedule)
+static bool take(int from, void *bytes, size_t count)
 {
-    (void)context;
-    struct mcp_step *step = malloc(sizeof(*step) + 2 * sizeof(uint32_t));
-    if (NULL == step) {
-        return false;
+    return (ssize_t)count == recv(from, bytes, count, MSG_WAITALL);
+}
+
+/* Everybody's bytes go to the first process, and all of them back. */
+static bool allgather(void *context, const void *mine, void *all, size_t bytes)
+{
+    const struct wires *wires = context;
+    bool good = true;
+    if (0 != wires->rank) {
+        return hand(wires->to[0], mine, bytes) && take(wires->to[0], all, PROCESSES * bytes);
     }
-    uint32_t *peers = (uint32_t *)(step + 1);
-    *step = (struct mcp_step){.sends = 1, .waits = 1};
-    peers[0] = peers[1] = 1 - node;
-    *schedule = (struct myr_schedule){1, step, 2, peers};
-    return true;
-}
-
-static void sent(struct myr_port *port, void *context, void *buffer, enum myr_status status)
-{
-    (void)port;
-    (void)buffer;
-    *(bool *)context = MYR_OK == status;
-}
-
-/* Node 0 greets node 1, which prints it. */
-static void greet(struct myr_port *port, const struct myr_port_name *other, uint32_t node)
-{
-    struct myr_error error;
-    struct myr_received received;
-    struct myr_remote remote;
-    char *buffer = myr_port_alloc(port, BYTES);
-    if (NULL == buffer || MYR_OK != myr_port_connect(port, other, &remote, &error)) {
-        give_up(&error);
+    memcpy(all, mine, bytes);
+    for (int r = 1; good && r < PROCESSES; ++r) {
+        good = take(wires->to[r], (char *)all + (size_t)r * bytes, bytes);
     }
-    if (0 == node) {
-        bool done = false;
-        snprintf(buffer, BYTES, "hello from node 0");
-        (void)myr_port_send(port, &remote, buffer, strlen(buffer) + 1, sent, &done);
-        while (!done) {
-            (void)myr_port_receive(port, &received); /* runs the NIC, and calls sent() */
-        }
-    } else {
-        (void)myr_port_provide(port, buffer, BYTES);
-        while (!myr_port_receive(port, &received)) {
-        }
-        printf("node 1 received: %s\n", (char *)received.buffer);
+    for (int r = 1; good && r < PROCESSES; ++r) {
+        good = hand(wires->to[r], all, PROCESSES * bytes);
     }
-    myr_port_free(port, buffer);
+    return good;
 }
 
-/* Arrive, compute, and only then ask whether all have come: the fuzzy barrier. */
-static void synchronise(struct myr_nic_group *group, uint32_t node)
+/* Arrive, compute, and only then wait for the others: the fuzzy barrier. */
+static bool synchronise(struct myr_barrier *barrier)
 {
     volatile uint64_t computed = 0;
-    for (int b = 0; b < BARRIERS; ++b) {
-        const uint32_t epoch = myr_nic_group_arrive(group);
-        for (int i = 0; i < 100; ++i) {
-            computed += (uint64_t)i;
+    enum myr_outcome outcome = MYR_DONE;
+    for (int e = 0; MYR_DONE == outcome && e < EPOCHS; ++e) {
+        const uint32_t epoch = myr_barrier_arrive(barrier);
+        for (uint64_t i = 0; i < 100; ++i) {
+            computed += i;
         }
-        if (!myr_nic_group_wait(group, epoch, 0)) {
-            fprintf(stderr, "example: the barrier has failed\n");
-            exit(1);
-        }
+        outcome = myr_barrier_wait(barrier, epoch, 0);
     }
-    printf("node %u did %d barriers\n", node, BARRIERS);
+    return MYR_DONE == outcome;
 }
 
-static int run(const char *network, uint32_t node, int pipe, const struct mcp_secret *secret)
+static int run(const struct myr_options *options, struct wires *wires)
 {
-    const struct myr_nic_options nic_options = {.network = network};
-    const struct myr_port_options port_options = {.number = MYR_ANY_PORT};
-    const struct myr_patience patience = {.spin = -1, .sleep_after = 500, .slice = 1000};
-    struct myr_error error = {0};
-    struct myr_segment *segment;
-    struct myr_nic *nic;
-    struct myr_port *port;
-    if (MYR_OK != myr_segment_join(NULL, 64 << 20, &segment, &error) ||
-        MYR_OK != myr_nic_open(segment, &nic_options, &nic, &error) ||
-        MYR_OK != myr_port_open(nic, &port_options, &port, &error)) {
-        give_up(&error);
-    }
-
-    struct myr_port_name names[2];
-    myr_port_get_name(port, &names[node]);
-    if (sizeof(names[0]) != write(pipe, &names[node], sizeof(names[0])) ||
-        sizeof(names[0]) != recv(pipe, &names[1 - node], sizeof(names[0]), MSG_WAITALL)) {
+    const struct myr_members members = {
+        .size = PROCESSES,
+        .rank = wires->rank,
+        .allgather = allgather,
+        .context = wires,
+    };
+    struct myr_host *host;
+    struct myr_barrier *barrier;
+    char why[MYR_WHY];
+    if (!myr_host_open(options, &host, why)) {
+        fprintf(stderr, "example: %s\n", why);
         return 1;
     }
-    greet(port, &names[1 - node], node);
-
-    struct myr_waiter waiter;
-    struct myr_nic_group group;
-    const struct myr_nic_name *const nics[2] = {&names[0].nic, &names[1].nic};
-    struct myr_nic_members members = {.nodes = 2, .node = node, .locals = 1, .names = nics};
-    members.key = myr_secret_derive(secret, 0, &members.secret);
-    myr_waiter_init(&waiter, segment, nothing, &patience);
-    if (MYR_OK != myr_nic_group_join(&group, nic, &waiter, &members, two_nodes, NULL, &error)) {
-        give_up(&error);
-    }
-    synchronise(&group, node);
-
-    /* The other NIC may have lost our last message: serve until it says that it needs nothing more.
-     */
-    char bye = 'b';
-    if (1 != write(pipe, &bye, 1)) {
+    if (!myr_barrier_create(host, &members, "dissemination:1", &barrier, why)) {
+        fprintf(stderr, "example: %s\n", why);
+        myr_host_close(host);
         return 1;
     }
-    while (recv(pipe, &bye, 1, MSG_DONTWAIT) < 0) {
-        (void)myr_nic_poll(nic);
+    const bool good = synchronise(barrier);
+    if (good) {
+        printf("process %u did %d barriers\n", wires->rank, EPOCHS);
+    } else {
+        fprintf(stderr, "example: the barrier is over\n");
     }
-    myr_nic_group_leave(&group);
-    myr_port_close(port);
-    myr_nic_close(nic);
-    myr_segment_leave(segment);
-    return 0;
+    myr_barrier_free(barrier);
+    myr_host_close(host);
+    return good ? 0 : 1;
 }
 
 int main(int argc, char **argv)
 {
-    const char *network = argc > 1 ? argv[1] : "lo";
-    int ends[2];
-    struct mcp_secret secret;
-    if (!myr_secret_draw(&secret) || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) {
-        perror("example");
-        return 1;
+    const struct myr_options options = {
+        .nic = argc > 1 ? argv[1] : "soft",
+        .settings = argc > 2   ? argv[2]
+                    : argc > 1 ? NULL
+                               : "network=lo",
+    };
+    struct wires first = {.rank = 0};
+    for (uint32_t r = 1; r < PROCESSES; ++r) {
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) {
+            perror("example");
+            return 1;
+        }
+        if (0 == fork()) {
+            struct wires others = {.rank = r, .to = {ends[1]}};
+            for (uint32_t before = 1; before < r; ++before) {
+                close(first.to[before]);
+            }
+            close(ends[0]);
+            return run(&options, &others);
+        }
+        close(ends[1]);
+        first.to[r] = ends[0];
     }
-    const pid_t child = fork();
-    if (0 == child) {
-        close(ends[0]);
-        return run(network, 1, ends[1], &secret);
+    int failed = run(&options, &first), status;
+    for (int r = 1; r < PROCESSES; ++r) {
+        close(first.to[r]); /* who still waits for this process hears that it is gone */
     }
-    close(ends[1]);
-    const int own = run(network, 0, ends[0], &secret);
-    int status = 1;
-    waitpid(child, &status, 0);
-    return 0 != own || 0 != status;
+    while (wait(&status) > 0) {
+        failed = failed || 0 != status;
+    }
+    return failed;
 }

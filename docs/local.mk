@@ -3,7 +3,7 @@
 check_PROGRAMS += docs/example
 TESTS += docs/example
 docs_example_SOURCES = docs/example.c
-docs_example_LDADD = libmyr/libmyr.la
+docs_example_LDADD = myr/libmyr.la
 
 EXTRA_DIST += \
     docs/architecture.md \

@@ -13,19 +13,26 @@ ompi_libompi_release_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 ## library that is gone there are no names, and test.sh looks for ours.
 stay_loaded = -Wl,-z,nodelete
 
+modulefiledir = $(datadir)/modulefiles/nicbarr
+modulefile = ompi/$(VERSION)-openmpi-$(OMPI_SERIES)
 if HAVE_ENV_SH
 pkgdata_DATA += ompi/env.sh
+modulefile_DATA = $(modulefile)
 endif
 nobase_dist_libexecdata_DATA += ompi/jobs.sh
 
-EXTRA_DIST += ompi/env.sh.in \
+EXTRA_DIST += ompi/env.sh.in ompi/modulefile.in \
     ompi/shim/ompi/mpi/fortran/base/fint_2_int.h \
     ompi/shim/opal/mca/threads/pthreads/threads_pthreads_mutex.h \
     ompi/shim/opal/mca/threads/pthreads/threads_pthreads_threads.h \
     ompi/shim/opal/mca/threads/pthreads/threads_pthreads_tsd.h
-CLEANFILES += ompi/env.sh
+CLEANFILES += ompi/env.sh $(modulefile)
 
+say_where = sed -e 's|[@]libdir[@]|$(libdir)|' -e 's|[@]bindir[@]|$(bindir)|' \
+    -e 's|[@]componentdir[@]|$(componentdir)|' -e 's|[@]OMPI_SERIES[@]|$(OMPI_SERIES)|'
 ompi/env.sh: $(srcdir)/ompi/env.sh.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) ompi && \
-	sed -e 's|[@]libdir[@]|$(libdir)|' -e 's|[@]bindir[@]|$(bindir)|' \
-	    $(srcdir)/ompi/env.sh.in > $@
+	@$(MKDIR_P) ompi
+	$(AM_V_GEN)$(say_where) $(srcdir)/ompi/env.sh.in > $@
+$(modulefile): $(srcdir)/ompi/modulefile.in Makefile
+	@$(MKDIR_P) ompi
+	$(AM_V_GEN)$(say_where) $(srcdir)/ompi/modulefile.in > $@

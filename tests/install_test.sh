@@ -46,6 +46,13 @@ for program in "$prefix"/bin/*; do
 done
 unset NICBARR_LIBEXECDIR
 holds "nobody knows the staging folder" eval "! grep -rIl '$scratch' '$prefix'"
+modulefile=$prefix/share/modulefiles/nicbarr/$(cat "$top/VERSION")-openmpi-$series
+named=$(sed -n 's/^[a-z]*-path [A-Za-z_]* \//\//p' "$modulefile")
+holds "the module file names folders" [ "$(wc -l <<< "$named")" = 4 ]
+for folder in $named; do
+    holds "${folder##*/} is there" [ -d "$(realpath -m "$scratch/root$folder")" ]
+done
+holds "and the release" grep -q "\"$series\" eq " "$modulefile"
 find "$scratch/root" | sort > first
 made install
 find "$scratch/root" | sort | cmp first - > out 2> err
@@ -55,7 +62,7 @@ touch "$prefix/share/others" "$prefix/lib/nicbarr/openmpi-9.9/mca_coll_nicbarr.s
 made uninstall
 holds "nothing is left but what is others'" [ "$(find "$scratch/root" -not -type d | sort)" = "$prefix/lib/nicbarr/openmpi-9.9/mca_coll_nicbarr.so
 $prefix/share/others" ]
-holds "no folder of ours" [ "$(find "$scratch/root" -name 'nicbarr*')" = "$prefix/lib/nicbarr" ]
+holds "no folder of ours" [ "$(find "$prefix" -mindepth 1 \( -name 'nicbarr*' -o -name myr \))" = "$prefix/lib/nicbarr" ]
 
 # ---- configure
 

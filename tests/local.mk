@@ -103,6 +103,11 @@ tests_component_worst_user_SOURCES = tests/component/worst_user.c
 tests_component_worst_user_CFLAGS = $(AM_CFLAGS) -pthread
 tests_component_worst_user_LDADD = libmyr/libmyr.la
 
+## A process of a program without MPI.
+check_PROGRAMS += tests/component/members
+tests_component_members_SOURCES = tests/component/members.c
+tests_component_members_LDADD = myr/libmyr.la
+
 ## Runs a command without some system calls.
 check_PROGRAMS += tests/component/without
 tests_component_without_SOURCES = tests/component/without.c
@@ -146,6 +151,7 @@ below_tests = \
     tests/component/kernel.sh \
     tests/component/lossy.sh \
     tests/component/strangers.sh \
+    tests/component/library.sh \
     tests/component/network.sh \
     tests/component/experiments.sh \
     tests/component/bench.sh \
@@ -161,10 +167,11 @@ EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(ma
     tests/component/inside.sh tests/component/programs_common.sh \
     tests/mpi/mpi4py_same.py tests/mpi/run_broken.sh tests/mpi/run_killed.sh
 
-## What the scripts say of themselves, what `configure` says, what is installed, man pages; starts no job.
-script_tests = tests/scripts_test.sh tests/install_test.sh tests/man_test.sh
+## What the scripts say of themselves, what `configure` says, what is installed, man pages, libmyr for other
+## programs; starts no job.
+script_tests = tests/scripts_test.sh tests/install_test.sh tests/man_test.sh tests/library_test.sh
 TESTS += $(script_tests)
-EXTRA_DIST += $(script_tests)
+EXTRA_DIST += $(script_tests) tests/library_layout.c
 
 ## Those whose result may depend on the release of Open MPI.
 check-mpi:

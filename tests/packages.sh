@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The Debian packages do what they promise: ./packages.sh builds them, lintian finds nothing to warn of, and in
 # a bare Debian of this machine's release they are installed, used and removed. A user there starts jobs by plain
-# mpirun: nicbarr plays the barriers, with nothing set. Nothing is left behind.
+# mpirun: nicbarr plays the barriers, with nothing set. A programmer builds the example of libmyr. Nothing is left
+# behind.
 #
-# By hand, as root (the suite has no time for it: four minutes). The chroot is kept in _cache/bare.
+# By hand, as root (the suite has no time for it: four minutes):
+#
+#     tests/packages.sh [CODENAME]    # another Debian, such as trixie: they are also built in a chroot of it
+#
+# Chroots are kept in _cache.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 [ "$(id -u)" = 0 ] || { echo "a chroot needs root"; exit 77; }
 for program in lintian mmdebstrap; do
@@ -14,14 +19,22 @@ done
 . "$top/tests/tap.sh"
 # shellcheck source=tests/chroot.sh
 . "$top/tests/chroot.sh"
+own=$(. /etc/os-release && echo "$VERSION_CODENAME")
+codename=${1-$own}
 built=$top/_packages
 root=$top/_cache/bare
-codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
-ours="openmpi-nicbarr nicbarr-tools myrd"
+[ "$codename" = "$own" ] || { built=$built-$codename; root=$root-$codename; }
+ours="openmpi-nicbarr nicbarr-tools myrd libmyr0 libmyr-dev"
 limit=300 # seconds, for what could hang
 
 # ---- build
-"$top/packages.sh" "$built" > out 2> err
+if [ "$codename" = "$own" ]; then
+    "$top/packages.sh" "$built" > out 2> err
+else
+    builder=$top/_cache/builder-$codename
+    chroot_make "$builder" "$codename" dpkg-dev || exit 99
+    chroot_run "$builder" "/nicbarr/packages.sh" "/nicbarr/${built##*/}" > out 2> err
+fi
 verdict $? "the packages are built"
 lintian --fail-on error,warning --tag-display-limit 0 "$built"/*.changes > out 2> err
 verdict $? "lintian finds no errors and no warnings"
@@ -31,7 +44,7 @@ for package in $ours; do
 done
 
 # ---- install
-chroot_make "$root" "$codename" openmpi-bin || exit 99
+chroot_make "$root" "$codename" "gcc,libc6-dev,openmpi-bin,pkg-config" || exit 99
 rm -rf "$root/packages"
 mkdir "$root/packages"
 cp "$built"/*.deb "$root/packages"
@@ -60,7 +73,7 @@ files > before
 inside bash -c "$apt_install /packages/*.deb"
 verdict $status "they are installed"
 files > with
-for file in usr/bin/nicbarr usr/bin/myrd usr/share/man/man1/nicbarr.1.gz usr/share/man/man7/nicbarr.7.gz usr/share/man/man8/myrd.8.gz; do
+for file in usr/bin/nicbarr usr/bin/myrd usr/include/myr/myr.h usr/share/man/man1/nicbarr.1.gz usr/share/man/man7/nicbarr.7.gz usr/share/man/man8/myrd.8.gz; do
     grep -qx "./$file" with
     verdict $? "there is /$file"
 done
@@ -100,6 +113,11 @@ as_user nicsim barrier --nodes 8
 works "nicsim finds its machines" 'us'
 as_user nicbarr evaluate --help
 works "and nicbarr its scripts" '^Usage: nicbarr evaluate'
+
+as_user 'cc /usr/share/doc/libmyr-dev/examples/example.c $(pkg-config --cflags --libs myr) -o example'
+works "the example of libmyr is built"
+as_user ./example
+works "and runs" '^process 0 did 1000 barriers$'
 
 # ---- remove
 inside bash -c "apt-get purge -y -qq $ours"

@@ -23,6 +23,7 @@ reason() { # COMMAND
     case $1 in
         ./demo.sh* | ./test.sh* | ". ./env.sh") echo "it is the way to here" ;;
         ./packages.sh* | sudo*) echo "tests/packages.sh runs it, in a chroot" ;;
+        "cc example.c"* | ./example) echo "tests/library_test.sh runs it" ;;
         "nicbarr evaluate"*) echo "tools/tests/evaluate_test.sh runs it" ;;
         "nicbarr doctor"*) echo "tests/component/doctor.sh runs it" ;;
         nicsim*) echo "bench/nicsim/tests run it, on the data of the source tree" ;;

@@ -51,7 +51,8 @@ unit_programs = \
     tests/unit/kernel_nic_test \
     tests/unit/kernel_interface_test \
     tests/unit/kernel_hooks_test \
-    tests/unit/kernel_server_test
+    tests/unit/kernel_server_test \
+    tests/unit/library_test
 if HAVE_KERNEL_NIC
 unit_programs += tests/unit/kernel_test
 endif
@@ -166,6 +167,11 @@ tests_unit_exchange_test_LDADD = $(unit_libs)
 tests_unit_ring_test_SOURCES = tests/unit/ring_test.c $(unit_slots) $(unit_common)
 tests_unit_ring_test_CFLAGS = $(unit_cflags)
 tests_unit_ring_test_LDADD = $(unit_libs)
+
+## As other programs are linked.
+tests_unit_library_test_SOURCES = tests/unit/library_test.c $(unit_common)
+tests_unit_library_test_CFLAGS = $(unit_cflags)
+tests_unit_library_test_LDADD = myr/libmyr.la $(CMOCKA_LIBS)
 
 tests_unit_segment_test_SOURCES = tests/unit/segment_test.c $(unit_common)
 tests_unit_segment_test_CFLAGS = $(unit_cflags)

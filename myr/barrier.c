@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Barriers of a group of processes; see myr.h.
+ *
+ * Members agree by exchanges of equal bytes, in each of which all say how it went. All look at the
+ * same bytes, so all go on, or give up, alike.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll_nicbarr/census.h"
+#include "coll_nicbarr/schedule.h"
+#include "firmware/wire.h"
+#include "libmyr/secrets.h"
+#include "myr/inside.h"
+#include "os/clock.h"
+
+enum { SIZE_MOST = NICBARR_DATA_RANKS, LISTED = 64 };
+
+struct myr_barrier {
+    struct myr_host *host;
+    struct myr_members members;
+    struct nicbarr_nodes nodes;
+    struct nicbarr_among plays; /* the algorithm, among the nodes */
+    struct myr_nic_group group;
+};
+
+/* ---- what members tell each other first ---- */
+
+struct card {
+    uint32_t version, size, nic; /* equal on all, as the algorithm */
+    enum nicbarr_algorithm algorithm;
+    uint32_t parameter;
+    uint32_t index;           /* in its segment, */
+    uint64_t segment;         /* which is this one */
+    struct myr_nic_name name; /* of its NIC */
+    struct mcp_secret secret; /* the one of process 0 counts */
+};
+
+static bool write_card(const struct myr_barrier *barrier, struct card *card)
+{
+    const struct myr_host *host = barrier->host;
+    memset(card, 0, sizeof(*card)); /* also between its fields, as it travels */
+    card->version = MCP_WIRE_VERSION;
+    card->size = barrier->members.size;
+    card->nic = host->nic;
+    card->algorithm = barrier->plays.choice.algorithm;
+    card->parameter = barrier->plays.choice.parameter;
+    card->index = myr_segment_index(host->segment);
+    card->segment = myr_segment_identity(host->segment);
+    nicbarr_kind(host->nic)->query(host->nics.nic[host->nic], &card->name);
+    return myr_secret_draw(&card->secret);
+}
+
+static bool agree(const struct card *cards, uint32_t size, char *why)
+{
+    for (uint32_t r = 0; r < size; ++r) {
+        if (0 != memcmp(&cards[r], &cards[0], offsetof(struct card, index))) {
+            return myr_refuse(why,
+                              "process %u came with another size, algorithm or NIC than process 0, "
+                              "or with another version of libmyr",
+                              r);
+        }
+    }
+    return true;
+}
+
+/* ---- nodes ---- */
+
+/* The first process that has the same: processes with equal numbers share it. From 1 on. */
+static uint32_t number_of_segment(const struct card *cards, uint32_t rank)
+{
+    uint32_t first = 0;
+    while (cards[first].segment != cards[rank].segment) {
+        ++first;
+    }
+    return first + 1;
+}
+
+static uint32_t number_of_nic(const struct card *cards, uint32_t rank)
+{
+    uint32_t first = 0;
+    while (cards[first].name.key != cards[rank].name.key) {
+        ++first;
+    }
+    return first + 1;
+}
+
+/* `names` are the cards', by rank: they stay as long as `nodes`. */
+static enum nicbarr_counted count_nodes(struct myr_barrier *barrier, const struct card *cards,
+                                        const struct myr_nic_name **names)
+{
+    const uint32_t size = barrier->members.size, nic = barrier->host->nic;
+    const bool by_segment = 0 != (nicbarr_kind(nic)->caps.flags & MYR_SHARES_SEGMENT);
+    struct nicbarr_met met = {.segments = size};
+    struct nicbarr_peer *peers = calloc(size, sizeof(*peers));
+    /* (They are pointers, as meant.) NOLINTNEXTLINE(bugprone-sizeof-expression) */
+    const struct nicbarr_peer **list = calloc(size, sizeof(*list));
+    enum nicbarr_counted counted = NICBARR_NO_MEMORY;
+    met.nics[nic] = size;
+    met.names[nic] = names;
+    if (NULL != peers && NULL != list) {
+        for (uint32_t r = 0; r < size; ++r) {
+            peers[r].segment = number_of_segment(cards, r);
+            peers[r].index = cards[r].index;
+            peers[r].nic[nic] = number_of_nic(cards, r);
+            list[r] = &peers[r];
+            names[r] = &cards[r].name;
+        }
+        counted = nicbarr_census(list, size, barrier->members.rank, &met,
+                                 (by_segment ? UINT32_C(1) : 0) << nic, &barrier->nodes);
+    }
+    free(list);
+    free(peers);
+    return counted;
+}
+
+static bool find_nodes(struct myr_barrier *barrier, const struct card *cards,
+                       const struct myr_nic_name **names, char *why)
+{
+    switch (count_nodes(barrier, cards, names)) {
+    case NICBARR_NO_MEMORY:
+        return myr_refuse(why, "out of memory");
+    case NICBARR_NO_COMMON_NIC:
+    case NICBARR_MIXED:
+        return myr_refuse(why,
+                          "processes share %s, but not the memory of their node: give those of "
+                          "one node the same folder",
+                          nicbarr_kind(barrier->host->nic)->title);
+    case NICBARR_COUNTED:
+        break;
+    }
+    barrier->plays.size = barrier->nodes.nodes;
+    return true;
+}
+
+/* ---- joining the NIC's group, in two phases (nic_kind.h) ---- */
+
+/* How it went in a phase, and what prepare gives. */
+struct letter {
+    uint32_t good;
+    uint8_t blob[MYR_BLOB_MOST];
+};
+
+static struct myr_nic_members group_members(const struct myr_barrier *barrier,
+                                            const struct mcp_secret *secret)
+{
+    const struct nicbarr_nodes *nodes = &barrier->nodes;
+    struct myr_nic_members members = {
+        .nodes = nodes->nodes,
+        .node = nodes->node,
+        .locals = nodes->locals,
+        .local = nodes->local,
+        .names = nodes->names[barrier->host->nic],
+        .firsts = nodes->firsts,
+    };
+    members.key = myr_secret_derive(secret, 0, &members.secret);
+    return members;
+}
+
+static bool prepare(struct myr_barrier *barrier, const struct myr_nic_members *members,
+                    uint8_t *blob, char *why)
+{
+    struct nicbarr_nics *nics = &barrier->host->nics;
+    const uint32_t nic = barrier->host->nic;
+    struct myr_error error = {0};
+    return NULL == nicbarr_kind(nic)->prepare ||
+           MYR_OK == nicbarr_kind(nic)->prepare(nics->nic[nic], &nics->site, members,
+                                                nicbarr_schedule_of, &barrier->plays,
+                                                &barrier->group, blob, &error) ||
+           myr_refuse(why, "%s", error.text);
+}
+
+/* The blobs of the nodes, one behind the other, are put at the beginning of the letters. */
+static bool connect_all(struct myr_barrier *barrier, const struct myr_nic_members *members,
+                        struct letter *letters, char *why)
+{
+    struct nicbarr_nics *nics = &barrier->host->nics;
+    const uint32_t nic = barrier->host->nic, bytes = nicbarr_kind(nic)->caps.blob;
+    uint8_t *blobs = (uint8_t *)letters;
+    struct myr_error error = {0};
+    for (uint32_t n = 0; n < members->nodes; ++n) { /* never in front of where they come from */
+        memmove(blobs + (size_t)n * bytes, letters[barrier->nodes.ranks[n]].blob, bytes);
+    }
+    return MYR_OK == nicbarr_kind(nic)->connect(
+                         nics->nic[nic], &nics->site, members, nicbarr_schedule_of, &barrier->plays,
+                         0 == bytes ? NULL : blobs, &barrier->group, &error) ||
+           myr_refuse(why, "%s", error.text);
+}
+
+/* Tell all how it went here, and hear how it went everywhere. False: no exchange is possible. */
+static bool hear_all(const struct myr_barrier *barrier, bool *good, struct letter *own,
+                     struct letter *letters, char *why)
+{
+    const struct myr_members *members = &barrier->members;
+    own->good = *good;
+    if (!members->allgather(members->context, own, letters, sizeof(*own))) {
+        return myr_refuse(why, "the program's exchange has failed");
+    }
+    for (uint32_t r = 0; *good && r < members->size; ++r) {
+        *good = 0 != letters[r].good ||
+                myr_refuse(why, "process %u could not create its part of the barrier", r);
+    }
+    return true;
+}
+
+/* ---- creating ---- */
+
+/* What is needed while one is created. */
+struct creation {
+    struct card *cards;                /* [size], and the own one behind them; the letters alike */
+    const struct myr_nic_name **names; /* [size] */
+    struct letter *letters;
+};
+
+static bool join(struct myr_barrier *barrier, struct creation *with, char *why)
+{
+    const struct myr_members *members = &barrier->members;
+    struct card *card = &with->cards[members->size];
+    struct letter *letter = &with->letters[members->size];
+    bool good = write_card(barrier, card) || myr_refuse(why, "the system gives no random numbers");
+    if (!members->allgather(members->context, card, with->cards, sizeof(*card))) {
+        return myr_refuse(why, "the program's exchange has failed");
+    }
+    good = good && agree(with->cards, members->size, why) &&
+           find_nodes(barrier, with->cards, with->names, why);
+    const struct myr_nic_members group = group_members(barrier, &with->cards[0].secret);
+    good = good && prepare(barrier, &group, letter->blob, why);
+    if (!hear_all(barrier, &good, letter, with->letters, why)) {
+        return false;
+    }
+    good = good && connect_all(barrier, &group, with->letters, why);
+    return hear_all(barrier, &good, letter, with->letters, why) && good;
+}
+
+static bool understand(struct myr_barrier *barrier, const char *algorithm, char *why)
+{
+    const struct myr_members *members = &barrier->members;
+    struct nicbarr_choice *choice = &barrier->plays.choice;
+    if (0 == members->size || members->size > SIZE_MOST || members->rank >= members->size) {
+        return myr_refuse(why, "a barrier has 1 to %d processes, and this is process %u of %u",
+                          SIZE_MOST, members->rank, members->size);
+    }
+    return (nicbarr_choice_parse(NULL == algorithm ? "dissemination" : algorithm, choice) &&
+            nicbarr_algorithm_messages(choice->algorithm)) ||
+           myr_refuse(why,
+                      "\"%.40s\" is no algorithm for NICs: it is tree:N, dissemination:N or "
+                      "pairwise",
+                      algorithm);
+}
+
+/* Give back what there is of one. */
+static void dissolve(struct myr_barrier *barrier)
+{
+    if (myr_nic_group_joined(&barrier->group)) {
+        myr_nic_group_leave(&barrier->group);
+    }
+    nicbarr_nodes_free(&barrier->nodes);
+    free(barrier);
+}
+
+bool myr_barrier_create(struct myr_host *host, const struct myr_members *members,
+                        const char *algorithm, struct myr_barrier **barrier, char *why)
+{
+    struct myr_barrier *made = calloc(1, sizeof(*made));
+    *barrier = NULL;
+    if (NULL == made) {
+        return myr_refuse(why, "out of memory");
+    }
+    made->host = host;
+    made->members = *members;
+    bool good = understand(made, algorithm, why);
+    if (good) {
+        struct creation with = {
+            .cards = calloc(members->size + UINT32_C(1), sizeof(*with.cards)),
+            /* (As above.) NOLINTNEXTLINE(bugprone-sizeof-expression) */
+            .names = calloc(members->size, sizeof(*with.names)),
+            .letters = calloc(members->size + UINT32_C(1), sizeof(*with.letters)),
+        };
+        good = NULL != with.cards && NULL != with.names && NULL != with.letters
+                   ? join(made, &with, why)
+                   : myr_refuse(why, "out of memory");
+        free(with.letters);
+        free(with.names);
+        free(with.cards);
+    }
+    if (good) {
+        *barrier = made;
+    } else {
+        dissolve(made);
+    }
+    return good;
+}
+
+void myr_barrier_free(struct myr_barrier *barrier)
+{
+    const struct myr_members *members = &barrier->members;
+    uint8_t own = 0, *all = malloc(members->size);
+    /* It is nothing that anybody wants to know, so a failure is none either. */
+    if (NULL != all && !myr_nic_group_over(&barrier->group)) {
+        (void)members->allgather(members->context, &own, all, sizeof(own));
+    }
+    free(all);
+    dissolve(barrier);
+}
+
+/* ---- using it ---- */
+
+uint32_t myr_barrier_arrive(struct myr_barrier *barrier)
+{
+    return myr_nic_group_arrive(&barrier->group);
+}
+
+static enum myr_outcome outcome(const struct myr_barrier *barrier, uint32_t epoch)
+{
+    const bool over = myr_nic_group_over(&barrier->group); /* what completes before that counts */
+    return myr_nic_group_test(&barrier->group, epoch) ? MYR_DONE : over ? MYR_OVER : MYR_LATE;
+}
+
+enum myr_outcome myr_barrier_test(struct myr_barrier *barrier, uint32_t epoch)
+{
+    if (!myr_nic_group_test(&barrier->group, epoch)) {
+        (void)nicbarr_nics_run(&barrier->host->nics, true);
+        myr_nic_group_remind(&barrier->group);
+    }
+    return outcome(barrier, epoch);
+}
+
+enum myr_outcome myr_barrier_wait(struct myr_barrier *barrier, uint32_t epoch, uint32_t timeout_us)
+{
+    return myr_nic_group_wait(&barrier->group, epoch, timeout_us) ? MYR_DONE
+                                                                  : outcome(barrier, epoch);
+}
+
+uint32_t myr_barrier_missing(struct myr_barrier *barrier, struct myr_missing *list, uint32_t most)
+{
+    struct mcp_missing nodes[LISTED];
+    const uint32_t count =
+        myr_nic_group_missing(&barrier->group, nodes, most < LISTED ? most : LISTED);
+    const uint32_t now_ms = (uint32_t)os_now_ms();
+    for (uint32_t m = 0; m < count; ++m) {
+        list[m].rank = barrier->nodes.ranks[nodes[m].node];
+        list[m].silent_ms = 0 == nodes[m].heard_ms ? UINT32_MAX : now_ms - nodes[m].heard_ms;
+    }
+    return count;
+}
+
+void myr_barrier_give_up(struct myr_barrier *barrier, uint32_t rank)
+{
+    myr_nic_group_fail(&barrier->group, barrier->nodes.of[rank]);
+}
+
+bool myr_barrier_failed(const struct myr_barrier *barrier, uint32_t *rank)
+{
+    uint32_t node;
+    const bool failed = myr_nic_group_failed(&barrier->group, &node);
+    *rank = failed ? barrier->nodes.ranks[node] : 0;
+    return failed;
+}

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# libmyr without MPI, on several hosts: by the soft NIC and the kernel's, with several processes on a host, and
+# with losses. A ledger tells whether each barrier is one.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+
+export members=$builddir/tests/component/members folder=$scratch/members
+cat > "$scratch/start.sh" << 'EOS'
+#!/bin/bash
+# HOSTS LOCALS NIC ALGORITHM [alone]: all members, LOCALS on each host; alone: they share no memory
+rank=0 started=()
+for host in $(seq "$1"); do
+    mkdir -p "$folder/host$host"
+    for _ in $(seq "$2"); do
+        shared=("$folder/host$host")
+        [ -z "${5-}" ] || shared=()
+        "$NETHOSTS_RUN" "$host" "$members" "$folder" $(($1 * $2)) $rank "$3" "$4" "${shared[@]}" &
+        started+=($!)
+        rank=$((rank + 1))
+    done
+done
+bad=0
+for pid in "${started[@]}"; do wait "$pid" || bad=1; done
+exit $bad
+EOS
+chmod +x "$scratch/start.sh"
+started() { # NETHOSTS-OPTION... -- HOSTS LOCALS NIC ALGORITHM [alone]
+    local options=()
+    while [ "$1" != -- ]; do options+=("$1"); shift; done
+    shift
+    rm -rf "$folder"
+    mkdir "$folder"
+    timeout -k 5 "${watchdog:-300}" "$nethosts" "${options[@]}" --shell "$1" "$scratch/start.sh" "$@" > "$scratch/out" 2>&1
+}
+meets() { # as started: and all did
+    started "$@" || return
+    while [ "$1" != -- ]; do shift; done
+    [ "$(grep -cx ok "$scratch/out")" = $(($2 * $3)) ]
+}
+
+check "soft NIC, 3 hosts" meets -- 3 1 soft dissemination:1
+check "4 hosts with 2 processes each" meets -- 4 2 soft tree:2
+check "each process a node of its own" meets -- 2 2 soft pairwise alone
+check "10 % loss" meets --loss 10 --seed "$seed" -- 3 2 soft dissemination:1
+
+if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
+    check "the kernel's NIC, 3 hosts" meets --kernel -- 3 1 kernel dissemination:1
+    check "4 hosts with 2 processes each" meets --kernel -- 4 2 kernel tree:2
+    check "10 % loss" meets --kernel --loss 10 --seed "$seed" -- 3 2 kernel dissemination:1
+    started --kernel -- 2 2 kernel tree:2 alone
+    check "processes that share it must share memory" [ "$(grep -c 'give those of one node the same folder' "$scratch/out")" = 4 ]
+fi
+finish

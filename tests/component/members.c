@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A process of a program without MPI, whose barriers are libmyr's; for library.sh, which starts all
+ * of them on the hosts that it has made.
+ *
+ *     members FOLDER SIZE RANK NIC ALGORITHM [NODE-FOLDER]
+ *
+ * Hosts share the machine's files: members exchange bytes, and keep a ledger of who has arrived, in
+ * FOLDER. Prints ok if nobody has left a barrier early.
+ */
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "myr/myr.h"
+
+enum { EPOCHS = 500, MOST = 64, PATH_BYTES = 300, POLL_US = 1000 };
+
+struct member {
+    const char *folder;
+    uint32_t size, rank;
+    uint32_t exchanges;
+    _Atomic uint32_t *arrived; /* [MOST] of all, in a file */
+};
+
+static void give_up(const char *why)
+{
+    fprintf(stderr, "members: %s\n", why);
+    exit(1);
+}
+
+/* A file for each process and exchange: it gets its name when it is whole. */
+static bool exchange(void *context, const void *mine, void *all, size_t bytes)
+{
+    struct member *member = context;
+    char path[PATH_BYTES], whole[PATH_BYTES];
+    const uint32_t number = ++member->exchanges;
+    snprintf(path, sizeof(path), "%s/%u.new", member->folder, member->rank);
+    snprintf(whole, sizeof(whole), "%s/%u.%u", member->folder, number, member->rank);
+    FILE *file = fopen(path, "w");
+    if (NULL == file || 1 != fwrite(mine, bytes, 1, file) || 0 != fclose(file) ||
+        0 != rename(path, whole)) {
+        return false;
+    }
+    for (uint32_t r = 0; r < member->size; ++r) {
+        snprintf(whole, sizeof(whole), "%s/%u.%u", member->folder, number, r);
+        while (NULL == (file = fopen(whole, "r"))) {
+            usleep(POLL_US);
+        }
+        const bool good = 1 == fread((char *)all + r * bytes, bytes, 1, file);
+        fclose(file);
+        if (!good) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void open_ledger(struct member *member)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof(path), "%s/ledger", member->folder);
+    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    const size_t bytes = MOST * sizeof(*member->arrived);
+    if (file < 0 || 0 != ftruncate(file, (off_t)bytes)) {
+        give_up("cannot make the ledger");
+    }
+    member->arrived = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (MAP_FAILED == (void *)member->arrived) {
+        give_up("cannot map the ledger");
+    }
+}
+
+static void meet(const struct member *member, struct myr_barrier *barrier)
+{
+    for (uint32_t e = 1; e <= EPOCHS; ++e) {
+        atomic_store(&member->arrived[member->rank], e);
+        if (MYR_DONE != myr_barrier_wait(barrier, myr_barrier_arrive(barrier), 0)) {
+            give_up("the barrier is over");
+        }
+        for (uint32_t r = 0; r < member->size; ++r) {
+            if (atomic_load(&member->arrived[r]) < e) {
+                give_up("a barrier was left before all had arrived");
+            }
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 6) {
+        give_up("FOLDER SIZE RANK NIC ALGORITHM [NODE-FOLDER]");
+    }
+    struct member member = {
+        .folder = argv[1],
+        .size = (uint32_t)strtoul(argv[2], NULL, 10),
+        .rank = (uint32_t)strtoul(argv[3], NULL, 10),
+    };
+    const struct myr_options options = {.nic = argv[4], .folder = argv[6]};
+    const struct myr_members members = {member.size, member.rank, exchange, &member};
+    struct myr_host *host;
+    struct myr_barrier *barrier;
+    char why[MYR_WHY];
+    if (member.size > MOST) {
+        give_up("too many members");
+    }
+    open_ledger(&member);
+    if (!myr_host_open(&options, &host, why) ||
+        !myr_barrier_create(host, &members, argv[5], &barrier, why)) {
+        give_up(why);
+    }
+    meet(&member, barrier);
+    myr_barrier_free(barrier);
+    myr_host_close(host);
+    puts("ok");
+    return 0;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * libmyr as other programs have it (myr/myr.h): this test is linked with the shared library, and
+ * knows nothing else. Each member is a process; the program's own exchange is in memory that they
+ * share. Nobody leaves a barrier early, what cannot be is refused alike, and a node that is missing
+ * is named and given up.
+ */
+#include <sched.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <setjmp.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "myr/myr.h"
+#include "tests/unit/crew.h"
+
+enum { MOST = 6, EPOCHS = 200, BYTES = 512 };
+
+/* What the members of one test share. */
+struct table {
+    uint32_t size;
+    uint32_t node[MOST];          /* of each member; 0: one of its own */
+    const char *algorithm[MOST];  /* of each member */
+    char folder[MOST][64];        /* of each node */
+    uint32_t breaks;              /* the exchange of this number fails; 0: none */
+    _Atomic uint32_t there[MOST]; /* exchanges that each has begun */
+    uint8_t bytes[2][MOST][BYTES];
+    _Atomic uint32_t arrived[MOST]; /* epochs that each has arrived in */
+};
+
+/* A member. */
+struct member {
+    struct table *table;
+    uint32_t rank, exchanges;
+    struct myr_host *host;
+    struct myr_barrier *barrier;
+};
+
+/* Who begins the exchange after the next one knows that all have read this one. */
+static bool exchange(void *context, const void *mine, void *all, size_t bytes)
+{
+    struct member *member = context;
+    struct table *table = member->table;
+    uint8_t(*place)[BYTES] = table->bytes[member->exchanges++ % 2];
+    CREW_CHECK(bytes <= BYTES, "%zu", bytes);
+    if (table->breaks == member->exchanges) {
+        return false;
+    }
+    memcpy(place[member->rank], mine, bytes);
+    atomic_store(&table->there[member->rank], member->exchanges);
+    for (uint32_t r = 0; r < table->size; ++r) {
+        while (atomic_load(&table->there[r]) < member->exchanges) {
+            sched_yield();
+        }
+        memcpy((uint8_t *)all + r * bytes, place[r], bytes);
+    }
+    return true;
+}
+
+static void open_host(struct member *member)
+{
+    const struct table *table = member->table;
+    const uint32_t node = table->node[member->rank];
+    const struct myr_options options = {
+        .settings = "network=lo",
+        .folder = 0 == node ? NULL : table->folder[node],
+        .memory = 8,
+    };
+    char why[MYR_WHY];
+    CREW_CHECK(myr_host_open(&options, &member->host, why), "%s", why);
+}
+
+static bool create(struct member *member, char *why)
+{
+    const struct myr_members members = {
+        .size = member->table->size,
+        .rank = member->rank,
+        .allgather = exchange,
+        .context = member,
+    };
+    return myr_barrier_create(member->host, &members, member->table->algorithm[member->rank],
+                              &member->barrier, why);
+}
+
+static struct table *new_table(uint32_t size, const char *algorithm)
+{
+    struct table *table = crew_memory(sizeof(*table));
+    table->size = size;
+    for (uint32_t r = 0; r < size; ++r) {
+        table->algorithm[r] = algorithm;
+    }
+    return table;
+}
+
+/* ---- barriers ---- */
+
+static void check_all_arrived(const struct member *member, uint32_t epoch)
+{
+    for (uint32_t r = 0; r < member->table->size; ++r) {
+        CREW_CHECK(atomic_load(&member->table->arrived[r]) >= epoch,
+                   "epoch %u is complete, and process %u has not arrived", epoch, r);
+    }
+}
+
+static uint32_t arrive(struct member *member)
+{
+    atomic_fetch_add(&member->table->arrived[member->rank], 1);
+    return myr_barrier_arrive(member->barrier);
+}
+
+/* One after the other; two under way; and tested instead of waited for. */
+static void meet(uint32_t rank, void *context)
+{
+    struct member member = {.table = context, .rank = rank};
+    char why[MYR_WHY];
+    uint64_t random = crew_seed() + rank;
+    uint32_t failed;
+    open_host(&member);
+    CREW_CHECK(create(&member, why), "%s", why);
+    for (uint32_t e = 1; e <= EPOCHS; e += 2) {
+        const uint32_t first = arrive(&member), second = arrive(&member);
+        CREW_CHECK(e == first && e + 1 == second, "epochs %u and %u", first, second);
+        if (0 == crew_below(&random, 10)) {
+            crew_dawdle(&random);
+        }
+        while (MYR_DONE != myr_barrier_test(member.barrier, first)) {
+            sched_yield();
+        }
+        check_all_arrived(&member, first);
+        CREW_CHECK(MYR_DONE == myr_barrier_wait(member.barrier, second, 0), "no second");
+        check_all_arrived(&member, second);
+    }
+    CREW_CHECK(!myr_barrier_failed(member.barrier, &failed), "it has failed");
+    myr_barrier_free(member.barrier);
+    CREW_CHECK(create(&member, why), "another one: %s", why);
+    CREW_CHECK(1 == myr_barrier_arrive(member.barrier), "its epochs begin anew");
+    myr_barrier_free(member.barrier); /* as late as the last one has arrived */
+    myr_host_close(member.host);
+}
+
+static void nobody_leaves_early(void **state)
+{
+    static const char *const algorithms[] = {NULL, "dissemination:2", "tree:2", "pairwise"};
+    static const uint32_t nodes[][MOST] = {{0}, {1, 2, 1, 2, 1}, {1, 0, 1, 0, 1}, {1, 1, 1, 1, 1}};
+    static const uint32_t sizes[] = {1, 2, 5};
+    (void)state;
+    for (uint32_t a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
+        for (uint32_t n = 0; n < sizeof(nodes) / sizeof(nodes[0]); ++n) {
+            struct table *table = new_table(sizes[(a + n) % 3], algorithms[a]);
+            memcpy(table->node, nodes[n], sizeof(table->node));
+            crew_folder_make(table->folder[1], sizeof(table->folder[1]));
+            crew_folder_make(table->folder[2], sizeof(table->folder[2]));
+            assert_true(crew_run(table->size, meet, table));
+            crew_folder_remove(table->folder[1]);
+            crew_folder_remove(table->folder[2]);
+            crew_memory_free(table, sizeof(*table));
+        }
+    }
+}
+
+/* ---- what cannot be ---- */
+
+static void refused(uint32_t rank, void *context)
+{
+    struct member member = {.table = context, .rank = rank};
+    char why[MYR_WHY] = "";
+    open_host(&member);
+    CREW_CHECK(!create(&member, why) && NULL == member.barrier, "it was created");
+    CREW_CHECK(NULL != strstr(why, 0 == member.table->breaks
+                                       ? "process 1 came with another size, algorithm or NIC"
+                                       : "the program's exchange has failed"),
+               "%s", why);
+    myr_host_close(member.host);
+}
+
+static void members_disagree(void **state)
+{
+    struct table *table = new_table(3, "tree:2");
+    (void)state;
+    table->algorithm[1] = "tree:3";
+    assert_true(crew_run(table->size, refused, table));
+    crew_memory_free(table, sizeof(*table));
+}
+
+static void exchange_breaks(void **state)
+{
+    (void)state;
+    for (uint32_t breaks = 1; breaks <= 3; ++breaks) {
+        struct table *table = new_table(2, NULL);
+        table->breaks = breaks;
+        assert_true(crew_run(table->size, refused, table));
+        crew_memory_free(table, sizeof(*table));
+    }
+}
+
+static void no_such_host(void **state)
+{
+    static const struct {
+        struct myr_options options;
+        const char *why;
+    } cases[] = {
+        {{.nic = "myrinet"}, "\"myrinet\" is no NIC: it is soft, daemon, kernel or verbs"},
+        {{.nic = "auto"}, "\"auto\" is no NIC"},
+        {{.nic = "none"}, "\"none\" is no NIC"},
+        {{.nic = "soft,kernel"}, "\"soft,kernel\" is no NIC"},
+        {{.settings = "speed=2"}, "the soft NIC has no setting \"speed\""},
+        {{.settings = "port"}, "the soft NIC has no setting \"port\" (a setting is NAME=VALUE)"},
+        {{.settings = "network=lo port=65536"}, "port=65536: it goes from 0 to 65535"},
+        {{.settings = "port=7k"}, "port=7k"},
+        {{.settings = "thread=2"}, "thread=2: it goes from 0 to 1"},
+        {{.settings = "network=203.0.113.0/24"}, "203.0.113.0/24"},
+        {{.folder = "/nowhere/at/all"}, "/nowhere/at/all"},
+        {{.memory = 1025}, "memory goes from 1 to 1024 MiB, and is 1025"},
+    };
+    (void)state;
+    for (uint32_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
+        struct myr_host *host = (struct myr_host *)&cases;
+        char why[MYR_WHY] = "";
+        assert_false(myr_host_open(&cases[c].options, &host, why));
+        assert_null(host);
+        if (NULL == strstr(why, cases[c].why)) {
+            fail_msg("\"%s\" does not say \"%s\"", why, cases[c].why);
+        }
+    }
+}
+
+static void no_such_barrier(void **state)
+{
+    static const struct {
+        uint32_t size, rank;
+        const char *algorithm, *why;
+    } cases[] = {
+        {0, 0, NULL, "a barrier has 1 to 4096 processes, and this is process 0 of 0"},
+        {2, 2, NULL, "this is process 2 of 2"},
+        {4097, 0, NULL, "of 4097"},
+        {1, 0, "bus", "\"bus\" is no algorithm for NICs"},
+        {1, 0, "tree:0", "\"tree:0\" is no algorithm"},
+        {1, 0, "counter", "\"counter\" is no algorithm"}, /* (for processes of one node) */
+        {1, 0, "openmpi", "\"openmpi\" is no algorithm"},
+        {1, 0, "rooted", "\"rooted\" is no algorithm"}, /* (for reductions) */
+    };
+    struct myr_host *host;
+    char why[MYR_WHY];
+    (void)state;
+    assert_true(myr_host_open(&(struct myr_options){.settings = "network=lo"}, &host, why));
+    for (uint32_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
+        const struct myr_members members = {.size = cases[c].size, .rank = cases[c].rank};
+        struct myr_barrier *barrier;
+        assert_false(myr_barrier_create(host, &members, cases[c].algorithm, &barrier, why));
+        assert_null(barrier);
+        if (NULL == strstr(why, cases[c].why)) {
+            fail_msg("\"%s\" does not say \"%s\"", why, cases[c].why);
+        }
+    }
+    myr_host_close(host);
+}
+
+/* ---- a process dies ---- */
+
+enum { VICTIM = 2, JUDGE = 0 };
+
+/* The victim is gone after the first barrier. One of the others waits until it is named, and gives
+ * it up; all others wait in vain then. */
+static void lose_one(uint32_t rank, void *context)
+{
+    struct member member = {.table = context, .rank = rank};
+    struct myr_missing missing[MOST];
+    char why[MYR_WHY];
+    uint32_t failed = 0;
+    open_host(&member);
+    CREW_CHECK(create(&member, why), "%s", why);
+    CREW_CHECK(MYR_DONE == myr_barrier_wait(member.barrier, arrive(&member), 0), "no first");
+    if (VICTIM == rank) {
+        _exit(0);
+    }
+    const uint32_t epoch = arrive(&member);
+    while (JUDGE == rank && !(1 == myr_barrier_missing(member.barrier, missing, MOST) &&
+                              VICTIM == missing[0].rank)) {
+        CREW_CHECK(MYR_LATE == myr_barrier_wait(member.barrier, epoch, 10000), "not late");
+    }
+    if (JUDGE == rank) {
+        CREW_CHECK(MYR_LATE == myr_barrier_test(member.barrier, epoch), "not late");
+        myr_barrier_give_up(member.barrier, VICTIM);
+    }
+    CREW_CHECK(MYR_OVER == myr_barrier_wait(member.barrier, epoch, 0), "it is not over");
+    CREW_CHECK(MYR_OVER == myr_barrier_test(member.barrier, epoch), "it is not over");
+    CREW_CHECK(MYR_DONE == myr_barrier_test(member.barrier, 1), "and what was complete is not");
+    CREW_CHECK(myr_barrier_failed(member.barrier, &failed) && VICTIM == failed, "%u", failed);
+    myr_barrier_free(member.barrier);
+    myr_host_close(member.host);
+}
+
+/* With a star, the root waits for the victim, and the others for the root. */
+static void missing_node_is_given_up(void **state)
+{
+    struct table *table = new_table(4, "tree:4");
+    (void)state;
+    assert_true(crew_run(table->size, lose_one, table));
+    crew_memory_free(table, sizeof(*table));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_leaves_early), cmocka_unit_test(members_disagree),
+        cmocka_unit_test(exchange_breaks),     cmocka_unit_test(no_such_host),
+        cmocka_unit_test(no_such_barrier),     cmocka_unit_test(missing_node_is_given_up),
+    };
+    crew_watchdog();
+    (void)crew_seed(); /* members draw from one */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
