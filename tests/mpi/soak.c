@@ -40,7 +40,7 @@ enum { ALIVE = 8 };
 /* ---- what a process holds ---- */
 
 struct holdings {
-    long rss_kib, descriptors, mappings, shared_kib;
+    long rss_kib, descriptors, mappings, shared_kib, pinned_kib; /* (the last: by RDMA devices) */
 };
 
 static long count_descriptors(void)
@@ -72,8 +72,10 @@ static struct holdings look(void)
     if (file)
         fclose(file);
     file = fopen("/proc/self/status", "r");
-    while (file && fgets(line, sizeof(line), file))
+    while (file && fgets(line, sizeof(line), file)) {
         sscanf(line, "VmRSS: %ld", &holdings.rss_kib);
+        sscanf(line, "VmPin: %ld", &holdings.pinned_kib);
+    }
     if (file)
         fclose(file);
     return holdings;
@@ -199,6 +201,7 @@ int main(int argc, char **argv)
     compare_figure("open descriptors", warm.descriptors, end.descriptors, 0);
     compare_figure("mappings", warm.mappings, end.mappings, max_mappings);
     compare_figure("shared mappings, KiB", warm.shared_kib, end.shared_kib, 0);
+    compare_figure("pinned memory, KiB", warm.pinned_kib, end.pinned_kib, 0);
 
     for (int place = 0; place < ALIVE; place++)
         ledger_close(&on_dups[place]);
