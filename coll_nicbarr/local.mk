@@ -14,6 +14,7 @@ coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/contest.h coll_nicbarr/contest.c \
     coll_nicbarr/duel.h coll_nicbarr/duel.c \
     coll_nicbarr/portions.h coll_nicbarr/portions.c \
+    coll_nicbarr/anew.h coll_nicbarr/anew.c \
     coll_nicbarr/order.h coll_nicbarr/order.c \
     coll_nicbarr/statistics.h coll_nicbarr/statistics.c \
     coll_nicbarr/evidence.h coll_nicbarr/evidence.c \
