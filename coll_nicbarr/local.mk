@@ -45,6 +45,7 @@ coll_nicbarr_sources = \
     coll_nicbarr/packing.h coll_nicbarr/packing.c coll_nicbarr/stream.h coll_nicbarr/stream.c \
     coll_nicbarr/streamed.h coll_nicbarr/streamed.c \
     coll_nicbarr/data.h coll_nicbarr/data.c coll_nicbarr/data_tune.c \
+    coll_nicbarr/data_watch.h coll_nicbarr/data_watch.c \
     coll_nicbarr/trial.h coll_nicbarr/trial.c \
     coll_nicbarr/allreduce.c coll_nicbarr/bcast.c coll_nicbarr/gather.c coll_nicbarr/scatter.c \
     coll_nicbarr/data_across.c coll_nicbarr/allreduce_across.c coll_nicbarr/bcast_across.c \
