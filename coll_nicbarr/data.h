@@ -112,10 +112,18 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
         return false;
     }
     const uint32_t size_class = nicbarr_size_class(bytes);
-    const enum nicbarr_way way = module->ways[collective][size_class].way;
-    return NICBARR_WAY_OURS == way ||
-           (NICBARR_WAY_OWN != way &&
-            nicbarr_data_counted(module, comm, collective, size_class, root));
+    struct nicbarr_class *class = &module->ways[collective][size_class];
+    if (NICBARR_WAY_OURS == class->way) {
+        return true;
+    }
+    /* (What most calls of a watched class are: their root, if any, is nothing new.) */
+    if (NICBARR_WAY_WATCHED == class->way && 0 != class->until &&
+        (class->root_seen <= 0 || root + 1 == class->root_seen)) {
+        --class->until;
+        return NICBARR_WAY_OURS == class->now;
+    }
+    return NICBARR_WAY_OWN != class->way &&
+           nicbarr_data_counted(module, comm, collective, size_class, root);
 }
 
 /* The same of what will be called often: it is decided now. 0 bytes: it is not. */
