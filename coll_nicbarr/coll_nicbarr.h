@@ -17,6 +17,7 @@
  *   persistent.c  what persistent ones that carry data have of their own
  *   data.c        collectives that carry data, on one node: when they are served
  *   data_tune.c   are they faster than Open MPI's own?
+ *   data_watch.c  ... and still?
  *   allreduce.c   MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce
  *   reduction.c   one of them under way          user_op.c  by an operation of the program's
  *   packing.c     values of any type as bytes
@@ -32,6 +33,7 @@
  *   schedule.c    the algorithms (pure)              model.c  what they should cost (pure)
  *   shape.c       what a choice depends on (pure)    candidates.c  what is worth measuring (pure)
  *   contest.c     which candidate is best (pure)     statistics.c  medians and quartiles (pure)
+ *   portions.c    when a contest goes on (pure)      anew.c        when another one begins (pure)
  *   tune.c        has the candidates compete         together.c    what ranks do together meanwhile
  *   limits.c      what the node's memory and processors take, for the model
  *   round_trips.c what messages between nodes take, for the model
@@ -73,7 +75,8 @@ enum nicbarr_collective {
 enum nicbarr_way {
     NICBARR_WAY_OPEN, /* not decided: Open MPI's own, for the time being */
     NICBARR_WAY_OURS,
-    NICBARR_WAY_OWN /* Open MPI's */
+    NICBARR_WAY_OWN,    /* Open MPI's */
+    NICBARR_WAY_WATCHED /* one of these two, and calls are counted (data_watch.h) */
 };
 enum { NICBARR_SIZE_CLASSES = 11 /* see data.h */ };
 
@@ -120,16 +123,24 @@ enum nicbarr_source {
 #define NICBARR_PENDING_BARRIER (UINT32_C(1) << 31)
 enum { NICBARR_PENDING_BCAST = 8 /* the first of its bits */ };
 
+/* How a collective is done, in a class of size. */
+struct nicbarr_class {
+    enum nicbarr_way way;
+    uint32_t calls; /* while it is open */
+    int root_seen;  /* the same, and while it is watched; see nicbarr_data_one_root() */
+    /* data_watch.c: */
+    enum nicbarr_way now;    /* of one that is watched: ours or Open MPI's own */
+    uint32_t until, pause;   /* calls until it may be measured anew; between two such times */
+    uint16_t anew, switches; /* how often it was, and another one was taken */
+    struct json_t *entry;    /* of the report; NULL: none (yet) */
+};
+
 typedef struct mca_coll_nicbarr_module {
     mca_coll_base_module_t super;
     struct myr_group group; /* record NULL: not set up yet */
     NICBARR_COVERED(NICBARR_LOWER)
     /* Collectives that carry data, by their bytes: */
-    struct {
-        enum nicbarr_way way;
-        uint32_t calls; /* while it is open */
-        int root_seen;  /* the same; see nicbarr_data_one_root() */
-    } ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
+    struct nicbarr_class ways[NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
     struct nicbarr_trial *trials; /* of classes whose choice is provisional (trial.h) */
     uint32_t nonblocking;         /* calls, before they are ours */
     uint32_t pending; /* across nodes: what is to be decided on, as bits: classes of MPI_Allreduce

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "coll_nicbarr/data.h"
+#include "coll_nicbarr/data_watch.h"
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/pvars.h"
@@ -254,6 +255,7 @@ static int component_open(void)
             open_nics(&hello, true);
         }
     }
+    nicbarr_data_watch_open();
     nicbarr_report_open(&(struct nicbarr_report_site){component->parameters.report,
                                                       component->segment, component->output});
     const int rc = nicbarr_requests_open();

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll_nicbarr/data_watch.h"
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/report.h"
@@ -397,22 +398,54 @@ static void decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
     give_up_if_all_own(module, comm, collective);
 }
 
-bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         enum nicbarr_collective collective, uint32_t size_class, int root)
+/* It is watched, and enough calls were counted. */
+static void decide_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        enum nicbarr_collective collective, uint32_t size_class)
 {
-    if (module->tuning) { /* that uses collectives, too */
-        return false;
+    if (!nicbarr_data_watch_due(module, comm, collective, size_class)) {
+        return;
     }
+    const int rc = module->across ? nicbarr_data_across_anew(module, comm, collective, size_class)
+                                  : nicbarr_data_tune_anew(module, comm, collective, size_class);
+    if (OMPI_SUCCESS != rc) {
+        module->ways[collective][size_class].way = NICBARR_WAY_OWN; /* as above */
+    }
+    give_up_if_all_own(module, comm, collective);
+}
+
+static __attribute__((noinline)) bool decide_or_try(mca_coll_nicbarr_module_t *module,
+                                                    ompi_communicator_t *comm,
+                                                    enum nicbarr_collective collective,
+                                                    uint32_t size_class, int root)
+{
+    const bool watched = NICBARR_WAY_WATCHED == module->ways[collective][size_class].way;
     struct nicbarr_trial *trial = nicbarr_trial_of(module, collective, size_class);
-    if (NULL == trial) {
+    if (NULL == trial && !watched) {
         note_root(module, collective, size_class, root);
     }
-    if (NULL == trial && worth_a_look(module, collective, size_class)) {
+    if (watched) {
+        decide_anew(module, comm, collective, size_class);
+    } else if (NULL == trial && worth_a_look(module, collective, size_class)) {
         decide(module, comm, collective, size_class);
     } else if (NULL != trial && nicbarr_trial_call(trial)) {
         give_up_if_all_own(module, comm, collective);
     }
     trial = nicbarr_trial_of(module, collective, size_class);
     return NICBARR_WAY_OURS ==
-           (NULL != trial ? trial->way : module->ways[collective][size_class].way);
+           (NULL != trial ? trial->way : nicbarr_data_way(module, collective, size_class));
+}
+
+MYR_HOT bool nicbarr_data_counted(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                  enum nicbarr_collective collective, uint32_t size_class, int root)
+{
+    struct nicbarr_class *class = &module->ways[collective][size_class];
+    if (NICBARR_WAY_WATCHED == class->way && 0 != class->until) {
+        --class->until;
+        note_root(module, collective, size_class, root);
+        return NICBARR_WAY_OURS == class->now;
+    }
+    if (module->tuning) { /* that uses collectives, too */
+        return NICBARR_WAY_OURS == nicbarr_data_way(module, collective, size_class);
+    }
+    return decide_or_try(module, comm, collective, size_class, root);
 }

@@ -45,10 +45,19 @@ static inline bool nicbarr_data_forced(enum nicbarr_collective collective)
     return NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
 }
 
-/* Not decided yet: is this call to be nicbarr's? Some calls on the way to that take time: they get
- * memory, and measure. */
-bool nicbarr_data_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         enum nicbarr_collective collective, uint32_t size_class, int root);
+/* Not decided yet, or watched: is this call to be nicbarr's? It is counted. Some calls take time:
+ * they get memory, and measure. */
+bool nicbarr_data_counted(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          enum nicbarr_collective collective, uint32_t size_class, int root);
+
+/* The way of a class, watched or not. */
+static inline enum nicbarr_way nicbarr_data_way(const mca_coll_nicbarr_module_t *module,
+                                                enum nicbarr_collective collective,
+                                                uint32_t size_class)
+{
+    const struct nicbarr_class *class = &module->ways[collective][size_class];
+    return NICBARR_WAY_WATCHED == class->way ? class->now : class->way;
+}
 
 /* Whose all calls of this class were, until it was tried: it is measured with that root. A program
  * that always names the same one has another best way than one whose root goes round. There the
@@ -87,6 +96,15 @@ static inline size_t nicbarr_data_most(enum nicbarr_collective collective, bool 
     return nicbarr_size_classes[nicbarr_data_classes(collective, across) - 1];
 }
 
+/* What measuring a class may take at first (microseconds). */
+static inline double nicbarr_data_budget_us(const mca_coll_nicbarr_module_t *module,
+                                            enum nicbarr_collective collective)
+{
+    /* Whole microseconds: so what is left after some halves of it is exact. */
+    return mca_coll_nicbarr_component.parameters.tune_budget * 1000 /
+           (int)nicbarr_data_classes(collective, module->across);
+}
+
 /* Is a call with so many bytes, and this root (or NICBARR_NO_ROOT), nicbarr's? */
 static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective, size_t bytes, int root)
@@ -95,10 +113,18 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
         return false;
     }
     const uint32_t size_class = nicbarr_size_class(bytes);
-    const enum nicbarr_way way = module->ways[collective][size_class].way;
-    return NICBARR_WAY_OURS == way ||
-           (NICBARR_WAY_OPEN == way &&
-            nicbarr_data_decide(module, comm, collective, size_class, root));
+    struct nicbarr_class *class = &module->ways[collective][size_class];
+    if (NICBARR_WAY_OURS == class->way) {
+        return true;
+    }
+    /* (What most calls of a watched class are: their root, if any, is nothing new.) */
+    if (NICBARR_WAY_WATCHED == class->way && 0 != class->until &&
+        (class->root_seen <= 0 || root + 1 == class->root_seen)) {
+        --class->until;
+        return NICBARR_WAY_OURS == class->now;
+    }
+    return NICBARR_WAY_OWN != class->way &&
+           nicbarr_data_counted(module, comm, collective, size_class, root);
 }
 
 /* The same of what will be called often: it is decided now. 0 bytes: it is not. */
@@ -162,7 +188,9 @@ const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
 /* How it is done: "exchange", "ring" or "openmpi", as parameters and the report have it. */
 const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_way way);
 
-/* The note by which a job remembers what is best for a class, in communicators of this shape. */
+/* The note by which a job remembers what is best for a class, in communicators of this shape. A bit
+ * of it says that nobody is sure of that. */
+#define NICBARR_DOUBTFUL (UINT64_C(1) << 62)
 uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class);
 
@@ -173,6 +201,10 @@ uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,
 int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       enum nicbarr_collective collective, uint32_t size_class);
 
+/* Measure a class that is decided once more. Likewise. */
+int nicbarr_data_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           enum nicbarr_collective collective, uint32_t size_class);
+
 /* ---- data_across.c: on several nodes ---- */
 
 struct nicbarr_carrier;
@@ -182,6 +214,10 @@ struct nicbarr_carrier;
 int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, uint32_t size_class,
                                bool forced);
+
+/* Measure a class that is decided once more, the carrier in use and some others. Likewise. */
+int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             enum nicbarr_collective collective, uint32_t size_class);
 
 /* A non-blocking call has come. It can set up nothing; so where it is worth a look, the next
  * blocking collective does, by nicbarr_data_decide_pending(). All members count the same calls. */

@@ -7,14 +7,20 @@
  * often (trial.h). Each candidate has a group of its own; the fastest keeps it. What was measured
  * is remembered for the job and for later ones, by the communicator's shape. A class has its share
  * of coll_nicbarr_tune_budget.
+ *
+ * Where a class is measured anew (data_watch.h), its carrier competes with Open MPI's own and with
+ * a few others; those take turns, so all come up. To join many groups takes long.
  */
 #include "coll_nicbarr/data.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/cache.h"
 #include "coll_nicbarr/carrier.h"
+#include "coll_nicbarr/data_watch.h"
+#include "coll_nicbarr/duel.h"
 #include "coll_nicbarr/entrants.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/module.h"
@@ -535,12 +541,22 @@ static const struct nicbarr_trial_kind across_nodes = {call, take_back, install,
 
 /* ---- the whole of it ---- */
 
+/* Have carriers for all candidates but the first, as far as that can be. `anew`: how often that was
+ * done before. */
+static int join(struct tuner *t, uint32_t anew)
+{
+    const uint32_t number =
+        NICBARR_GROUP_ANEW * anew + NICBARR_GROUP_DATA +
+        NICBARR_CANDIDATES * (t->trial.collective * NICBARR_SIZE_CLASSES + t->trial.size_class);
+    const int rc = nicbarr_entrants_join(t->trial.module, t->trial.comm, number,
+                                         t->style->unit(t, (uint32_t)t->bytes),
+                                         t->style->broadcasts, &t->entrants);
+    return OMPI_SUCCESS == rc ? open_carriers(t, number) : rc;
+}
+
 /* Have all that could compete, or what is known to be best alone. */
 static int enter(struct tuner *t, uint64_t *known)
 {
-    const uint32_t number =
-        NICBARR_GROUP_DATA +
-        NICBARR_CANDIDATES * (t->trial.collective * NICBARR_SIZE_CLASSES + t->trial.size_class);
     struct nicbarr_entrants *entrants = &t->entrants;
     struct nicbarr_choice choice;
     list_candidates(t);
@@ -553,11 +569,56 @@ static int enter(struct tuner *t, uint64_t *known)
         entrants->choice[1] = choice;
         entrants->count = NICBARR_OPENMPI == choice.algorithm ? 1 : 2;
     }
-    if (OMPI_SUCCESS == rc && entrants->count > 1) {
-        rc = nicbarr_entrants_join(t->trial.module, t->trial.comm, number,
-                                   t->style->unit(t, (uint32_t)t->bytes), t->style->broadcasts,
-                                   entrants);
-        rc = OMPI_SUCCESS == rc ? open_carriers(t, number) : rc;
+    return OMPI_SUCCESS == rc && entrants->count > 1 ? join(t, 0) : rc;
+}
+
+/* Who challenges what is in use: `entrants` are all candidates, and become these. */
+static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t anew,
+                               struct nicbarr_entrants *entrants)
+{
+    struct nicbarr_choice all[NICBARR_CANDIDATES];
+    int challengers[NICBARR_DUELISTS - 1], chosen = NULL == standing ? 0 : entrants->count - 1;
+    uint32_t next = anew * (NICBARR_DUELISTS - 1);
+    memcpy(all, entrants->choice, sizeof(all));
+    while (chosen > 0 && !nicbarr_choice_equal(all[chosen], standing->choice)) {
+        --chosen;
+    }
+    chosen = NULL != standing && 0 == chosen ? -1 : chosen;
+    const int count = nicbarr_duel_challengers(chosen, entrants->count, &next, challengers);
+    entrants->count = 1; /* Open MPI's own, which is the first */
+    for (int c = 0; c < count; ++c) {
+        if (0 != challengers[c]) {
+            entrants->choice[entrants->count++] = all[challengers[c]];
+        }
+    }
+}
+
+/* Have the carrier in use compete, as the first that is not Open MPI's own: so it stays where
+ * others are no better. */
+static void enter_standing(struct tuner *t, const struct nicbarr_carrier *standing)
+{
+    struct nicbarr_entrants *entrants = &t->entrants;
+    for (int c = entrants->count++; c > 1; --c) {
+        t->carriers[c] = t->carriers[c - 1];
+        entrants->choice[c] = entrants->choice[c - 1];
+    }
+    t->carriers[1] = (struct nicbarr_carrier){.stack = NULL}; /* until it is taken back */
+    entrants->choice[1] = standing->choice;
+    t->lent = t->trial.standing = 1;
+}
+
+/* Have what is in use and its challengers. */
+static int enter_anew(struct tuner *t)
+{
+    const struct nicbarr_trial *trial = &t->trial;
+    const uint32_t anew = 1 + trial->module->ways[trial->collective][trial->size_class].anew;
+    const struct nicbarr_carrier *standing =
+        nicbarr_data_carrier(trial->module, trial->collective, trial->size_class);
+    list_candidates(t);
+    choose_challengers(standing, anew, &t->entrants);
+    const int rc = t->entrants.count > 1 ? join(t, anew) : OMPI_SUCCESS;
+    if (OMPI_SUCCESS == rc && NULL != standing) {
+        enter_standing(t, standing);
     }
     return rc;
 }
@@ -597,6 +658,11 @@ static int decide(struct tuner *t)
     }
     lend(t, OMPI_SUCCESS == rc && count > 1 ? 1 : 0);
     trial->module->ways[trial->collective][trial->size_class].way = trial->way;
+    if (OMPI_SUCCESS == rc && 0 != known && trial->watched) {
+        nicbarr_data_watch(trial->module, trial->collective, trial->size_class, trial->way,
+                           NICBARR_FROM_JOB == nicbarr_unpack(known, &choice) &&
+                               0 == (known & NICBARR_DOUBTFUL));
+    }
     if (OMPI_SUCCESS == rc && 1 == count && NICBARR_OPENMPI != t->entrants.choice[1].algorithm) {
         give_up(t);
     }
@@ -606,6 +672,60 @@ static int decide(struct tuner *t)
         nicbarr_report_write();
     }
     free_tuner(trial);
+    return rc;
+}
+
+/* Have somebody measure the class. NULL on all members where one has no memory for that. */
+static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                enum nicbarr_collective collective, uint32_t size_class,
+                                bool forced)
+{
+    const size_t bytes = nicbarr_size_classes[size_class];
+    struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
+    double failed = NULL == t;
+    if (OMPI_SUCCESS != nicbarr_maximum(comm, &failed, 1) || 0 != failed) {
+        free(t);
+        return NULL;
+    }
+    t->trial = (struct nicbarr_trial){.kind = &across_nodes,
+                                      .module = module,
+                                      .comm = comm,
+                                      .collective = collective,
+                                      .size_class = size_class};
+    t->style = &styles[family_of(collective)];
+    t->forced = forced;
+    t->bytes = bytes;
+    t->count = (int)(bytes / sizeof(double));
+    t->from = (double *)(t + 1);
+    t->to = t->from + t->count;
+    /* (Where MPI_Reduce is to be nicbarr's in any case, it may go by the same carrier.) */
+    t->trial.watched =
+        is_free(t) && !(REDUCTIONS == family_of(collective) && nicbarr_data_forced(NICBARR_REDUCE));
+    return t;
+}
+
+int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             enum nicbarr_collective collective, uint32_t size_class)
+{
+    const enum nicbarr_way way = nicbarr_data_way(module, collective, size_class);
+    const double start_us = nicbarr_now_us();
+    int rc = OMPI_SUCCESS;
+    module->tuning = true; /* collectives below may call our functions on `comm` */
+    struct tuner *t = make_tuner(module, comm, collective, size_class, false);
+    if (NULL != t) {
+        t->trial.anew = true;
+        t->trial.way = way;
+        rc = enter_anew(t);
+    }
+    if (NULL == t) { /* what is in use stays */
+        nicbarr_data_watch(module, collective, size_class, way, false);
+    } else if (OMPI_SUCCESS == rc && t->entrants.count > 1) {
+        rc = nicbarr_trial_begin(&t->trial, t->entrants.count, start_us);
+    } else { /* nobody can challenge Open MPI's own, or it is in doubt */
+        module->ways[collective][size_class].way = NICBARR_WAY_OWN;
+        free_tuner(&t->trial);
+    }
+    module->tuning = false;
     return rc;
 }
 
@@ -625,19 +745,16 @@ static void end_related(mca_coll_nicbarr_module_t *module, enum nicbarr_collecti
 int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, uint32_t size_class, bool forced)
 {
-    const size_t bytes = nicbarr_size_classes[size_class];
     end_related(module, collective, size_class);
     if (NULL !=
         nicbarr_data_carrier(module, collective, size_class)) { /* another collective's will do */
         module->ways[collective][size_class].way = NICBARR_WAY_OURS;
         return OMPI_SUCCESS;
     }
-    struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
-    double failed = NULL == t;
     bool left_out = false;
     module->tuning = true; /* collectives below may call our functions on `comm` */
-    int rc = nicbarr_maximum(comm, &failed, 1);
-    rc = OMPI_SUCCESS == rc && 0 != failed ? OMPI_ERR_OUT_OF_RESOURCE : rc;
+    struct tuner *t = make_tuner(module, comm, collective, size_class, forced);
+    int rc = NULL == t ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     if (OMPI_SUCCESS == rc && NULL == module->carriers) {
         rc = nicbarr_across_acquaint(module, comm, &left_out);
         if (OMPI_SUCCESS == rc && !module->declined && !left_out) {
@@ -645,17 +762,6 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
         }
     }
     if (OMPI_SUCCESS == rc && NULL != module->carriers) {
-        t->trial = (struct nicbarr_trial){.kind = &across_nodes,
-                                          .module = module,
-                                          .comm = comm,
-                                          .collective = collective,
-                                          .size_class = size_class};
-        t->style = &styles[family_of(collective)];
-        t->forced = forced;
-        t->bytes = bytes;
-        t->count = (int)(bytes / sizeof(double));
-        t->from = (double *)(t + 1);
-        t->to = t->from + t->count;
         rc = decide(t);
     } else { /* nobody can play, or it is in doubt */
         module->ways[collective][size_class].way = NICBARR_WAY_OWN;

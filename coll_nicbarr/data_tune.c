@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "coll_nicbarr/cache.h"
+#include "coll_nicbarr/data_watch.h"
 #include "coll_nicbarr/report.h"
 #include "coll_nicbarr/together.h"
 #include "coll_nicbarr/trial.h"
@@ -99,10 +100,16 @@ static void name_ways(enum nicbarr_collective collective, const char *names[CONT
     names[OURS] = nicbarr_way_name(collective, NICBARR_WAY_OURS);
 }
 
+/* A word has a way, and where it comes from. */
+static uint64_t word_of(enum nicbarr_way way, enum nicbarr_source source)
+{
+    return (uint64_t)source << 8 | (uint64_t)way;
+}
+
 /* What rank 0 knows of a class, from this job or, if that is sure, from earlier ones; 0: nothing.
  */
 static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                       uint32_t size_class, enum nicbarr_source *source)
+                       uint32_t size_class)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
     char text[NICBARR_CLASS_TEXT], name[NICBARR_CHOICE_TEXT];
@@ -110,7 +117,6 @@ static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_col
     const uint64_t key = nicbarr_data_note_key(module, collective, size_class);
     const uint64_t note = myr_note_get(segment, key);
     bool sure;
-    *source = NICBARR_FROM_JOB;
     if (0 != note ||
         !nicbarr_cache_read_name(&module->shape,
                                  nicbarr_class_name(module, collective, size_class, text), name,
@@ -119,17 +125,17 @@ static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_col
         return note;
     }
     name_ways(collective, names);
-    *source = NICBARR_FROM_CACHE;
-    const uint64_t way = 0 == strcmp(name, names[OURS])  ? NICBARR_WAY_OURS
-                         : 0 == strcmp(name, names[OWN]) ? NICBARR_WAY_OWN
-                                                         : 0;
-    (void)myr_note_set(segment, key, way);
-    return way;
+    const uint64_t word =
+        0 == strcmp(name, names[OURS])  ? word_of(NICBARR_WAY_OURS, NICBARR_FROM_CACHE)
+        : 0 == strcmp(name, names[OWN]) ? word_of(NICBARR_WAY_OWN, NICBARR_FROM_CACHE)
+                                        : 0;
+    (void)myr_note_set(segment, key, word);
+    return word;
 }
 
 static uint64_t word(const struct nicbarr_trial *trial)
 {
-    return (uint64_t)trial->way;
+    return word_of(trial->way, NICBARR_FROM_JOB);
 }
 
 static void publish(const struct nicbarr_trial *trial)
@@ -192,7 +198,8 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
                                       .module = module,
                                       .comm = comm,
                                       .collective = collective,
-                                      .size_class = size_class};
+                                      .size_class = size_class,
+                                      .watched = true};
     t->count = (int)bytes / (blocks ? ompi_comm_size(comm) : (int)sizeof(double));
     t->type = blocks ? MPI_BYTE : MPI_DOUBLE;
     t->op = op;
@@ -209,21 +216,52 @@ static int try_it(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                      : nicbarr_trial_begin(&t->trial, CONTESTANTS, nicbarr_now_us());
 }
 
+/* What is in use is known to work: it stays where anybody has no memory to measure. */
+static int try_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                    enum nicbarr_collective collective, uint32_t size_class)
+{
+    const enum nicbarr_way way = nicbarr_data_way(module, collective, size_class);
+    const double start_us = nicbarr_now_us();
+    struct tuner *t = make_tuner(module, comm, collective, size_class);
+    double failed = NULL == t;
+    const int rc = nicbarr_maximum(comm, &failed, 1);
+    if (OMPI_SUCCESS == rc && 0 == failed) {
+        t->trial.anew = true;
+        t->trial.way = way;
+        t->trial.standing = NICBARR_WAY_OURS == way ? OURS : OWN;
+        return nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
+    }
+    if (NULL != t) {
+        free_tuner(&t->trial);
+    }
+    nicbarr_data_watch(module, collective, size_class, way, false);
+    return rc;
+}
+
 /* Rank 0 knows; the others go by what it says. */
 int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       enum nicbarr_collective collective, uint32_t size_class)
 {
-    enum nicbarr_source source = NICBARR_FROM_JOB;
-    uint64_t known =
-        0 == ompi_comm_rank(comm) ? recall(module, collective, size_class, &source) : 0;
+    uint64_t known = 0 == ompi_comm_rank(comm) ? recall(module, collective, size_class) : 0;
     module->tuning = true;
     int rc = module->bcast.function(&known, 1, MPI_UINT64_T, 0, comm, module->bcast.module);
     if (OMPI_SUCCESS == rc && 0 != known) {
-        module->ways[collective][size_class].way = (enum nicbarr_way)known;
+        const enum nicbarr_source source = (enum nicbarr_source)(known >> 8 & 0xff);
+        nicbarr_data_watch(module, collective, size_class, (enum nicbarr_way)(known & 0xff),
+                           NICBARR_FROM_JOB == source && 0 == (known & NICBARR_DOUBTFUL));
         nicbarr_report_data(module, comm, collective, size_class, source, NULL, NULL);
     } else if (OMPI_SUCCESS == rc) {
         rc = try_it(module, comm, collective, size_class);
     }
+    module->tuning = false;
+    return rc;
+}
+
+int nicbarr_data_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           enum nicbarr_collective collective, uint32_t size_class)
+{
+    module->tuning = true;
+    const int rc = try_anew(module, comm, collective, size_class);
     module->tuning = false;
     return rc;
 }

@@ -25,10 +25,11 @@ enum nicbarr_group_number {
     NICBARR_GROUP_SPLIT,
     NICBARR_GROUP_BARRIER, /* and one for each candidate */
     NICBARR_GROUP_PING_PONG = 64,
-    NICBARR_GROUP_DATA = 1024,         /* and for each class of size one for each candidate */
-    NICBARR_GROUP_DUEL = 1 << 18,      /* and for each duel one for each duelist */
-    NICBARR_GROUP_BACK = 1 << 19,      /* and for those that are rooted one more */
-    NICBARR_GROUP_PERSISTENT = 1 << 20 /* and one for each such collective */
+    NICBARR_GROUP_DATA = 1024,          /* and for each class of size one for each candidate */
+    NICBARR_GROUP_DUEL = 1 << 18,       /* and for each duel one for each duelist */
+    NICBARR_GROUP_BACK = 1 << 19,       /* and for those that are rooted one more */
+    NICBARR_GROUP_PERSISTENT = 1 << 20, /* and one for each such collective */
+    NICBARR_GROUP_ANEW = 1 << 21        /* so far apart: each time that a class is measured */
 };
 
 /*

@@ -14,6 +14,7 @@ coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/contest.h coll_nicbarr/contest.c \
     coll_nicbarr/duel.h coll_nicbarr/duel.c \
     coll_nicbarr/portions.h coll_nicbarr/portions.c \
+    coll_nicbarr/anew.h coll_nicbarr/anew.c \
     coll_nicbarr/order.h coll_nicbarr/order.c \
     coll_nicbarr/statistics.h coll_nicbarr/statistics.c \
     coll_nicbarr/evidence.h coll_nicbarr/evidence.c \
@@ -44,6 +45,7 @@ coll_nicbarr_sources = \
     coll_nicbarr/packing.h coll_nicbarr/packing.c coll_nicbarr/stream.h coll_nicbarr/stream.c \
     coll_nicbarr/streamed.h coll_nicbarr/streamed.c \
     coll_nicbarr/data.h coll_nicbarr/data.c coll_nicbarr/data_tune.c \
+    coll_nicbarr/data_watch.h coll_nicbarr/data_watch.c \
     coll_nicbarr/trial.h coll_nicbarr/trial.c \
     coll_nicbarr/allreduce.c coll_nicbarr/bcast.c coll_nicbarr/gather.c coll_nicbarr/scatter.c \
     coll_nicbarr/data_across.c coll_nicbarr/allreduce_across.c coll_nicbarr/bcast_across.c \

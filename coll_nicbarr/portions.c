@@ -43,6 +43,11 @@ void nicbarr_portions_pause(struct nicbarr_portions *portions)
     portions->pause += portions->pause / 2;
 }
 
+void nicbarr_portions_put_off(struct nicbarr_portions *portions, uint32_t calls)
+{
+    portions->until = calls;
+}
+
 bool nicbarr_portions_due(struct nicbarr_portions *portions)
 {
     const bool due = 0 == portions->until;

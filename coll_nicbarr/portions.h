@@ -40,6 +40,8 @@ bool nicbarr_portions_left(const struct nicbarr_portions *portions,
 
 /* From now on calls are counted until then. */
 void nicbarr_portions_pause(struct nicbarr_portions *portions);
+/* The same, until there were so many. */
+void nicbarr_portions_put_off(struct nicbarr_portions *portions, uint32_t calls);
 /* One more call: is it time? */
 bool nicbarr_portions_due(struct nicbarr_portions *portions);
 

@@ -6,8 +6,9 @@
  * firmware/counters.h. They count since the NIC was opened, for all processes that share it; of a
  * NIC that is not there they stay 0.
  *
- * coll_nicbarr_duels and coll_nicbarr_switches count what watching (watch.c) has done to this
- * process's communicators.
+ * coll_nicbarr_duels and coll_nicbarr_switches count what watching barriers (watch.c) has done to
+ * this process's communicators; coll_nicbarr_anew and coll_nicbarr_anew_switches what watching
+ * collectives that carry data (data_watch.c) has.
  */
 #include "coll_nicbarr/pvars.h"
 
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/data_watch.h"
 #include "coll_nicbarr/watch.h"
 
 static const struct {
@@ -60,6 +62,16 @@ static int read_watch(const struct mca_base_pvar_t *pvar, void *value, void *obj
     return OPAL_SUCCESS;
 }
 
+/* The same of data. */
+static int read_anew(const struct mca_base_pvar_t *pvar, void *value, void *object)
+{
+    const struct nicbarr_anew_counters counted = nicbarr_data_watch_count();
+    (void)object;
+    memcpy(value, (const uint8_t *)&counted + *(const size_t *)pvar->ctx,
+           sizeof(unsigned long long));
+    return OPAL_SUCCESS;
+}
+
 static void register_counter(const char *name, const char *text,
                              int (*read)(const struct mca_base_pvar_t *pvar, void *value,
                                          void *object),
@@ -89,6 +101,13 @@ void nicbarr_pvars_register(void)
                      read_watch, &duels);
     register_counter("switches", "duels in which another barrier has won, and was taken",
                      read_watch, &switches);
+    static size_t anew = offsetof(struct nicbarr_anew_counters, anew);
+    static size_t anew_switches = offsetof(struct nicbarr_anew_counters, switches);
+    register_counter("anew",
+                     "how often a choice for a collective that carries data was measured anew",
+                     read_anew, &anew);
+    register_counter("anew_switches", "in how many of these another way was better, and taken",
+                     read_anew, &anew_switches);
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         for (size_t counter = 0; counter < COUNTERS; ++counter) {
             register_nic(nic, counter);

@@ -190,8 +190,9 @@ static const char *data_way(const mca_coll_nicbarr_module_t *module,
                             char text[NICBARR_CHOICE_TEXT])
 {
     const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, collective, size_class);
-    return NULL != carrier ? nicbarr_choice_name(carrier->choice, text)
-                           : nicbarr_way_name(collective, module->ways[collective][size_class].way);
+    return NULL != carrier
+               ? nicbarr_choice_name(carrier->choice, text)
+               : nicbarr_way_name(collective, nicbarr_data_way(module, collective, size_class));
 }
 
 static size_t data_bytes(const mca_coll_nicbarr_module_t *module,
@@ -209,6 +210,7 @@ static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communica
                          enum nicbarr_source source)
 {
     char text[NICBARR_CHOICE_TEXT], what[NICBARR_CLASS_TEXT];
+    const struct nicbarr_class *class = &module->ways[collective][size_class];
     json_t *entry = new_entry(comm);
     json_object_set_new(
         entry, "collective",
@@ -216,6 +218,10 @@ static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communica
     json_object_set_new(entry, "bytes", json_integer(nicbarr_size_classes[size_class]));
     add_choice(entry, &module->shape, data_way(module, collective, size_class, text), source);
     add_bytes(entry, data_bytes(module, collective, size_class));
+    if (0 != class->anew) {
+        json_object_set_new(entry, "anew", json_integer(class->anew));
+        json_object_set_new(entry, "switches", json_integer(class->switches));
+    }
     return entry;
 }
 
@@ -229,25 +235,37 @@ static size_t place_of(const json_t *entry)
     return place;
 }
 
-/* Keep an entry of the report, in place of `before` if that was kept. One that was not measured may
- * be counted with others. */
-static void keep(json_t *entry, bool measured, const json_t *before)
+/* Is it about one communicator alone? */
+static bool is_single(const json_t *entry)
 {
+    return 1 == json_integer_value(json_object_get(entry, "communicators"));
+}
+
+/* Keep an entry of the report, in place of `before` if that was kept. One that was not measured may
+ * be counted with others. Returns where it is, which the list of entries holds. */
+static json_t *keep(json_t *entry, bool measured, const json_t *before)
+{
+    json_t *kept = entry;
     pthread_mutex_lock(&lock);
     if (0 == job) {
         job = nicbarr_job_identity();
     }
     entries = NULL == entries ? json_array() : entries;
-    if (NULL != before && place_of(before) < json_array_size(entries)) {
+    const bool replaces = NULL != before && place_of(before) < json_array_size(entries);
+    if (replaces && is_single(before)) {
         json_array_set(entries, place_of(before), entry);
     } else if (measured) {
         json_array_append(entries, entry);
     } else {
-        nicbarr_entries_add(entries, entry);
+        kept = nicbarr_entries_add(entries, entry);
+    }
+    if (replaces && !is_single(before)) {
+        nicbarr_entries_take_back(entries, before);
     }
     changed = true;
     pthread_mutex_unlock(&lock);
     json_decref(entry);
+    return kept;
 }
 
 bool nicbarr_report_wanted(void)
@@ -334,7 +352,7 @@ void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     if (NULL != tuning) {
         add_tuning(entry, tuning);
     }
-    keep(entry, NULL != tuning, NULL == tuning ? NULL : module->entry);
+    (void)keep(entry, NULL != tuning, NULL == tuning ? NULL : module->entry);
     if (NULL != tuning) {
         module->entry = entry; /* the list of entries holds it */
     }
@@ -379,7 +397,7 @@ void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     json_object_set_new(entry, "duelists", duelists_json(duel, choices));
     if (NULL == module->entry) {
         module->entry = entry; /* the list of entries holds it */
-        keep(entry, true, NULL);
+        (void)keep(entry, true, NULL);
         return;
     }
     pthread_mutex_lock(&lock);
@@ -391,7 +409,7 @@ void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     json_decref(entry);
 }
 
-void nicbarr_report_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+void nicbarr_report_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective, uint32_t size_class,
                          enum nicbarr_source source, const struct nicbarr_contest *contest,
                          const struct nicbarr_choice *choices)
@@ -407,7 +425,8 @@ void nicbarr_report_data(const mca_coll_nicbarr_module_t *module, ompi_communica
     if (NULL != contest) {
         add_contest(entry, contest, collective, choices);
     }
-    keep(entry, NULL != contest, NULL);
+    json_t **kept = &module->ways[collective][size_class].entry;
+    *kept = keep(entry, NULL != contest, *kept);
 }
 
 void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -44,8 +44,9 @@ void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 
 /* Note how `comm` does `collective` in this class of size, once the module's `ways` say so; with
  * the contest between Open MPI's own (the first) and nicbarr's, if it was measured here. `choices`
- * are the candidates across nodes, NULL on one. Only rank 0's process does anything. */
-void nicbarr_report_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+ * are the candidates across nodes, NULL on one. What was noted of it before is replaced. Only rank
+ * 0's process does anything. */
+void nicbarr_report_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective, uint32_t size_class,
                          enum nicbarr_source source, const struct nicbarr_contest *contest,
                          const struct nicbarr_choice *choices);

@@ -52,14 +52,15 @@ static void count(json_t *entries, size_t index, int more)
     }
 }
 
-void nicbarr_entries_add(json_t *entries, json_t *entry)
+json_t *nicbarr_entries_add(json_t *entries, json_t *entry)
 {
     const size_t known = find_alike(entries, entry);
     if (SIZE_MAX == known) {
         json_array_append(entries, entry);
-    } else {
-        count(entries, known, 1);
+        return entry;
     }
+    count(entries, known, 1);
+    return json_array_get(entries, known);
 }
 
 void nicbarr_entries_take_back(json_t *entries, const json_t *entry)

@@ -18,8 +18,8 @@
 #include "libmyr/status.h"
 
 /* Add `entry` to the array `entries`. Where that has one that differs from it only by names and
- * figures, the communicator is counted there instead. */
-void nicbarr_entries_add(json_t *entries, json_t *entry);
+ * figures, the communicator is counted there instead. Returns where it is counted. */
+json_t *nicbarr_entries_add(json_t *entries, json_t *entry);
 
 /* Count one communicator less in the entry like `entry`; the last one takes it away. */
 void nicbarr_entries_take_back(json_t *entries, const json_t *entry);

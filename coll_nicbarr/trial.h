@@ -9,6 +9,10 @@
  * is best so far. The class's way is open until the end, so that its calls are counted: whoever
  * finds it open asks for a trial. Classes that are decided do not notice.
  *
+ * A class that is watched may be tried anew (data_watch.h). Then each portion has to
+ * be affordable, there are as many as it takes to be sure, or until all rounds have been, and what
+ * is in use stays until another one is better for sure.
+ *
  * All of it happens within blocking collectives of all members. Each counts the same calls, and all
  * agree on the figures. So they go on, choose and end alike.
  *
@@ -27,18 +31,22 @@ struct nicbarr_trial {
     ompi_communicator_t *comm;
     enum nicbarr_collective collective;
     uint32_t size_class;
-    bool once; /* nothing but figures can come of it: it is not continued */
+    bool once;    /* nothing but figures can come of it: it is not continued */
+    bool watched; /* the class is to be watched afterwards */
+    bool anew;    /* it was decided before; this candidate is in use: */
+    int standing;
+    enum nicbarr_way way; /* that calls go by meanwhile, if it is anew; else install() says it */
     /* The rest is trial.c's: */
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
-    enum nicbarr_way way;       /* that calls go by meanwhile; install() says which */
+    uint32_t pause;             /* of one anew: calls until the next portion may be affordable */
     struct nicbarr_trial *next; /* of the module's */
 };
 
 struct nicbarr_trial_kind {
     /* As that of struct nicbarr_race; `trial` is the context. */
     int (*call)(void *trial, int candidate, int number);
-    /* What was installed, before it goes on; NULL: nothing to do. */
+    /* What was installed, or stands, before it goes on; NULL: nothing to do. */
     void (*take_back)(struct nicbarr_trial *trial);
     void (*install)(struct nicbarr_trial *trial); /* contest.chosen, or what the person wants */
     /* Both by rank 0: what the job's other communicators of this shape are told, once there was a

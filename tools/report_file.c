@@ -277,6 +277,15 @@ static void read_duels(struct reader *reader, const json_t *json, struct report_
     snprintf(reader->where, sizeof(reader->where), "%s", where);
 }
 
+/* The same of a collective that carries data. */
+static void read_anew(struct reader *reader, const json_t *json, struct report_entry *entry)
+{
+    if (NULL != entry->collective && NULL != json_object_get(json, "anew")) {
+        entry->anew = integer(reader, json, "anew", 1);
+        entry->turned = integer(reader, json, "switches", 0);
+    }
+}
+
 static void read_entry(struct reader *reader, const json_t *json, bool has_data,
                        struct report_entry *entry)
 {
@@ -303,6 +312,7 @@ static void read_entry(struct reader *reader, const json_t *json, bool has_data,
     entry->oversubscribed = boolean(reader, json, "oversubscribed");
     entry->record_bytes = number(reader, json, "record_bytes", most_bytes);
     read_duels(reader, json, entry);
+    read_anew(reader, json, entry);
     read_tuning(reader, json, entry);
 }
 

@@ -65,6 +65,7 @@ struct report_entry {
     bool oversubscribed;
     double record_bytes;
     int duels, turned; /* so many with others, and in so many of them another one was taken */
+    int anew;          /* of data: how often it was measured anew, with turned as above */
     size_t duelist_count;
     struct report_duelist *duelists;
     size_t count; /* of candidates; 0: not measured here, and nothing below */

@@ -269,12 +269,16 @@ static void print_median(struct table *table, const struct report_candidate *can
 static void print_data_row(struct table *table, const struct report_entry *entry)
 {
     const struct report_candidate *ours = report_ours(entry), *own = report_own(entry);
-    char shared[40] = "", doubt[40] = "";
+    char shared[40] = "", doubt[40] = "", anew[60] = "";
     if (entry->provisional) {
         snprintf(doubt, sizeof(doubt), ", provisional (%.0f %%)", 100 * entry->confidence);
     }
     if (entry->communicators > 1) {
         snprintf(shared, sizeof(shared), ", %d communicators", entry->communicators);
+    }
+    if (entry->anew > 0) {
+        snprintf(anew, sizeof(anew), ", anew %d time%s, %d switch%s", entry->anew,
+                 plural(entry->anew), entry->turned, 1 == entry->turned ? "" : "es");
     }
     table_cell(table, "%s", entry->collective);
     table_cell(table, "%d", entry->bytes);
@@ -286,7 +290,7 @@ static void print_data_row(struct table *table, const struct report_entry *entry
     } else {
         table_cell(table, "-");
     }
-    table_cell(table, "%s%s%s", report_source_names[entry->source], doubt, shared);
+    table_cell(table, "%s%s%s%s", report_source_names[entry->source], anew, doubt, shared);
     table_end_row(table);
 }
 

@@ -118,6 +118,25 @@ check "a later job" with_cache "$cache.own" 20 --mca coll_nicbarr_report "$scrat
 check "goes by it, and reports it" said "MPI_Bcast.* up to .*: openmpi (cache"
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
 check "in a report that can be read" readable
+# It is measured anew in the end, whatever the cache says.
+watched() { # FROM CHOICE NETHOSTS-ARGUMENT...
+    rewrite_cache "$1" "$1.watched" 0.99 "$2"
+    on_hosts "${@:3}" --mca coll_nicbarr_cache "$1.watched" --mca coll_nicbarr_report "$scratch/report" \
+        "$programs/watched" --data --seed "$seed" --watchdog "$((${watchdog:-300} - 10))" "${limits[@]}"
+}
+check "a shape is measured" on_hosts 2 2 --mca coll_nicbarr_cache "$cache.shape" --mca coll_nicbarr_tune_budget 500 \
+    "$programs/watched" --data --calls 200 --most 0 --seed "$seed"
+rm "$scratch/report"
+limits=(--least 1)
+for choice in openmpi slowest; do
+    check "$choice from the cache is measured anew" watched "$cache.shape" $choice 2 2
+    grep '^ok' "$scratch/out"
+    check "in a report that can be read" readable
+    check "and says so" grep -q "measured, anew [1-9]" "$scratch/text"
+done
+check "so it is where packets are lost" watched "$cache.shape" openmpi --loss 5 --reorder 5 --duplicate 5 2 2
+limits=(--calls 800 --most 0)
+check "but not unwatched" watched "$cache.shape" openmpi 2 2 --mca coll_nicbarr_tune_watch 0
 
 # ---- played by the kernels, where they may have programs
 

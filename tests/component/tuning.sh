@@ -186,6 +186,46 @@ check "goes by that" said "MPI_Bcast (one root) up to 1152 bytes on MPI_COMM_WOR
 check "and measures none of it" bash -c "! grep -q 'bytes on .*measured' '$scratch/out'"
 check "its report says so" reported cache
 
+# They are watched, too: what comes from a cache is measured anew in the end, whatever it says, and
+# what is better for sure is taken.
+data_watched() { # FROM CHOICE PROCESSES ARGUMENT...
+    rewrite_cache "$1" "$1.watched" 0.99 "$2"
+    job "$3" --mca coll_nicbarr_cache "$1.watched" --mca coll_nicbarr_report "$report" "${@:4}" && said "^ok"
+}
+anew() { # CHOICE: it was in use in all classes; counts are sound, and the best as measured is in use
+    "$builddir/tools/nicbarr" report "$report" > "$scratch/text" &&
+        grep -q "measured, anew [1-9]" "$scratch/text" && python3 - "$report" "$1" << 'PYTHON'
+import json, sys
+report, choice = sys.argv[1:]
+found = [e for e in json.load(open(report))["collectives"] if "anew" in e]
+assert found
+names = [(e["communicator"], e["process"], e["collective"], e["bytes"]) for e in found]
+assert len(set(names)) == len(names), names # what is known later replaces what was known
+for e in found:
+    assert 0 <= e["switches"] <= e["anew"] and e["communicators"] == 1, e
+    medians = {c["algorithm"]: c["median_us"] for c in e["candidates"]}
+    assert e["source"] == "measured", e
+    assert e["provisional"] or medians[e["choice"]] <= 1.031 * min(medians.values()), e
+    assert e["anew"] > 1 or (e["switches"] == 0) == ((e["choice"] == "openmpi") == (choice == "openmpi")), e
+PYTHON
+}
+works_on_data() { # PROCESSES: with a large budget, so that there is something to keep
+    job "$1" --mca coll_nicbarr_cache "$scratch/data" --mca coll_nicbarr_tune_budget 500 \
+        "$programs/watched" --data --calls 200 --most 0 && said "^ok"
+}
+check "data of 3 processes" works_on_data 3
+for choice in openmpi slowest; do
+    check "$choice is measured anew" data_watched "$scratch/data" $choice 3 "$programs/watched" --data --least 1
+    grep '^ok' "$scratch/out"
+    check "which is reported" anew $choice
+done
+check "so it is where processes come late" data_watched "$scratch/data" openmpi 3 \
+    "$programs/watched" --data --least 1 --late
+check "but not unwatched" data_watched "$scratch/data" openmpi 3 --mca coll_nicbarr_tune_watch 0 \
+    "$programs/watched" --data --calls 3000 --most 0
+check "nor where nothing may be measured" data_watched "$scratch/data" openmpi 3 \
+    --mca coll_nicbarr_tune_budget 0 "$programs/watched" --data --calls 3000 --most 0
+
 bad() { # NAME CONTENTS
     printf '%s' "$2" > "$scratch/bad.json"
     cp "$scratch/bad.json" "$scratch/bad.copy"

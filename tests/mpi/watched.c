@@ -5,15 +5,23 @@
  *
  * --least N: there must have been so many duels. --most N: and no more. Whether a duel is lost
  * depends on the machine, so nothing is said about that; the report line tells.
+ *
+ * --data: the same of collectives that carry data, whose choices are measured anew. Results are
+ * compared bit by bit, also of what does not block meanwhile, and of communicators that come and
+ * go. How soon there is time for that depends on the machine. So calls go on until it was done
+ * --least times, or there were --calls.
  */
 #include "common.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static long barriers = 3000, least, most = -1, late;
+static long barriers = 3000, calls = 2000000000, least, most = -1, late, data;
 static const struct test_option options[] = {
     {"--barriers", OPTION_LONG, &barriers, "barriers on MPI_COMM_WORLD (3000)"},
+    {"--data", OPTION_FLAG, &data, "collectives that carry data instead"},
+    {"--calls", OPTION_LONG, &calls, "of each of these, at most"},
     {"--least", OPTION_LONG, &least, "duels that there must be (0)"},
     {"--most", OPTION_LONG, &most, "and no more than so many"},
     {"--late", OPTION_FLAG, &late, "processes come late, by random times"},
@@ -50,28 +58,140 @@ static void check_same(const char *name, unsigned long long mine)
     TEST_CHECK(low == high, name, "%llu here, from %llu to %llu on the processes", mine, low, high);
 }
 
-int main(int argc, char **argv)
+static void play_barriers(struct rng *mine)
 {
     struct arena arena;
     struct ledger world;
+    arena_open(&arena, MPI_COMM_WORLD, 1);
+    ledger_open(&world, &arena, 0, MPI_COMM_WORLD, "MPI_COMM_WORLD");
+    test_phase("barriers");
+    for (long i = 0; i < barriers; ++i) {
+        if (late && 0 == rng_below(mine, 4))
+            delay_random(mine);
+        checked_barrier(&world);
+    }
+    ledger_close(&world);
+    arena_close(&arena);
+}
+
+/* ---- collectives that carry data ---- */
+
+enum { LONGER = 40 /* doubles, another class of size */, SEVERAL = 500 /* calls */ };
+
+/* What `rank` gives to call number `i`. Sums of these are exact. */
+static double given(long i, int rank)
+{
+    return (double)(i % 1000 * 64 + rank);
+}
+
+static double sum_of_given(long i)
+{
+    double sum = 0;
+    for (int r = 0; r < test.size; ++r)
+        sum += given(i, r);
+    return sum;
+}
+
+static void check_all(const double *values, int count, double expected, const char *what, long i)
+{
+    for (int v = 0; v < count; ++v)
+        TEST_CHECK(0 == memcmp(&values[v], &expected, sizeof(expected)), what,
+                   "number %ld has %f at %d, not %f", i, values[v], v, expected);
+}
+
+static void reduce_and_check(MPI_Comm comm, long i, int count)
+{
+    double mine[LONGER], all[LONGER];
+    for (int v = 0; v < count; ++v)
+        mine[v] = given(i, test.rank);
+    MPI_Allreduce(mine, all, count, MPI_DOUBLE, MPI_SUM, comm);
+    check_all(all, count, sum_of_given(i), "allreduce", i);
+}
+
+/* One of each, with a root that stays and with one that goes round. */
+static void call_and_check(long i)
+{
+    const int turn = (int)(i % test.size);
+    double mine = given(i, test.rank), sum = 0, *all = malloc((size_t)test.size * sizeof(*all));
+    TEST_CHECK(all != NULL, "memory", "there is none");
+    reduce_and_check(MPI_COMM_WORLD, i, 1);
+    reduce_and_check(MPI_COMM_WORLD, i, LONGER);
+    MPI_Reduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    check_all(&sum, 0 == test.rank, sum_of_given(i), "reduce", i);
+    sum = test.rank == turn ? mine : 0;
+    MPI_Bcast(&sum, 1, MPI_DOUBLE, turn, MPI_COMM_WORLD);
+    check_all(&sum, 1, given(i, turn), "bcast", i);
+    MPI_Allgather(&mine, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, MPI_COMM_WORLD);
+    for (int r = 0; r < test.size; ++r)
+        check_all(&all[r], 1, given(i, r), "allgather", i);
+    MPI_Scatter(all, 1, MPI_DOUBLE, &sum, 1, MPI_DOUBLE, turn, MPI_COMM_WORLD);
+    check_all(&sum, 1, mine, "scatter", i);
+    memset(all, 0, (size_t)test.size * sizeof(*all));
+    MPI_Gather(&mine, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    for (int r = 0; r < test.size && 0 == test.rank; ++r)
+        check_all(&all[r], 1, given(i, r), "gather", i);
+    free(all);
+}
+
+/* ... while others are under way. */
+static void call_within(long i)
+{
+    MPI_Request pending[2];
+    double mine = given(i, test.rank), sum = 0, sent = 0 == test.rank ? mine : 0;
+    MPI_Iallreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &pending[0]);
+    MPI_Ibcast(&sent, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD, &pending[1]);
+    call_and_check(i);
+    MPI_Waitall(2, pending, MPI_STATUSES_IGNORE);
+    check_all(&sum, 1, sum_of_given(i), "iallreduce", i);
+    check_all(&sent, 1, given(i, 0), "ibcast", i);
+}
+
+static void come_and_go(long i)
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (long n = 0; n < SEVERAL; ++n)
+        reduce_and_check(comm, i + n, 1);
+    MPI_Comm_free(&comm);
+}
+
+/* Each rank knows when to stop, as all have counted the same. */
+static void play_data(MPI_T_pvar_session session, MPI_T_pvar_handle anew, struct rng *mine)
+{
+    test_phase("collectives that carry data");
+    for (long i = 0; i < calls; ++i) {
+        if (late && 0 == rng_below(mine, 20))
+            delay_random(mine);
+        if (0 == i % 3)
+            call_within(i);
+        else
+            call_and_check(i);
+        if (SEVERAL - 1 == i % SEVERAL) {
+            const unsigned long long times = read_counter(session, anew);
+            check_same("measured anew", times);
+            if (times >= (unsigned long long)least && most < 0)
+                return;
+            if (i < 8 * SEVERAL)
+                come_and_go(i);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
     MPI_T_pvar_session session;
     int provided;
     char note[80];
     test_begin(argc, argv, "watched", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
     TEST_CHECK(MPI_SUCCESS == MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), "init", "it fails");
     TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_session_create(&session), "session", "it fails");
-    MPI_T_pvar_handle of_duels = counter(session, "duels");
-    MPI_T_pvar_handle of_switches = counter(session, "switches");
-    arena_open(&arena, MPI_COMM_WORLD, 1);
-    ledger_open(&world, &arena, 0, MPI_COMM_WORLD, "MPI_COMM_WORLD");
-
+    MPI_T_pvar_handle of_duels = counter(session, data ? "anew" : "duels");
+    MPI_T_pvar_handle of_switches = counter(session, data ? "anew_switches" : "switches");
     struct rng mine = rng_make(STREAM_PRIVATE + (uint64_t)test.rank);
-    test_phase("barriers");
-    for (long i = 0; i < barriers; ++i) {
-        if (late && 0 == rng_below(&mine, 4))
-            delay_random(&mine);
-        checked_barrier(&world);
-    }
+    if (data)
+        play_data(session, of_duels, &mine);
+    else
+        play_barriers(&mine);
 
     const unsigned long long duels = read_counter(session, of_duels);
     const unsigned long long switches = read_counter(session, of_switches);
@@ -86,8 +206,6 @@ int main(int argc, char **argv)
     MPI_T_pvar_handle_free(session, &of_switches);
     MPI_T_pvar_session_free(&session);
     MPI_T_finalize();
-    ledger_close(&world);
-    arena_close(&arena);
-    snprintf(note, sizeof(note), "duels=%llu switches=%llu", duels, switches);
+    snprintf(note, sizeof(note), "%s=%llu switches=%llu", data ? "anew" : "duels", duels, switches);
     return test_end(note);
 }

@@ -95,6 +95,13 @@ works "a report of collectives that carry data" \
     '^    MPI_Allreduce   4096  openmpi +- +- +-  same shape, 12 communicators$' \
     '^\[4\] no barriers$' '^    exchange +everybody writes' '^    ring +one writes' \
     '3 communicators with a chosen barrier: 3 nicbarr'
+sed '0,/"source": "measured"/s//&, "anew": 2, "switches": 1/' "$here/collectives.json" >anew.json
+report anew.json
+works "one that was measured anew" \
+    '^    MPI_Allreduce    112  exchange .* measured, anew 2 times, 1 switch$'
+sed 's/"anew": 2/"anew": 0/' anew.json >bad.json
+refuses_bad "anew after none" 'collectives\[0\]\.anew'
+report "$here/collectives.json"
 rows=$(awk '/^\[/ { number = $1 } /^    MPI_/ { print number $1 $2 }' out | tr '\n' ' ')
 [ "$rows" = "[1]MPI_Allreduce112 [1]MPI_Allreduce512 [2]MPI_Allreduce112 [3]MPI_Bcast1048576\
  [4]MPI_Bcast4096 [4]MPI_Allreduce4096 " ]
