@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The whole test suite, from a bare checkout: installs and builds what is missing (setup.sh), then runs
-#   - all tests against this machine's Open MPI (make check);
+#   - all tests against this machine's Open MPI (make check), two of them on virtual machines (need root);
 #   - the unit tests and the heart of the MPI-level ones under AddressSanitizer and UBSan, the
 #     lock-free parts under ThreadSanitizer, and one MPI-level test under valgrind;
 #   - fuzzers, the models of the protocol and of memory, static analysis and formatting;

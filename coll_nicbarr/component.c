@@ -329,14 +329,27 @@ const char *nicbarr_comm_name(const ompi_communicator_t *comm, char *text)
     return text;
 }
 
+/* The first member that has the component. */
+static bool speaks_first(ompi_communicator_t *comm)
+{
+    const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
+    int first = 0;
+    while (NULL != peers && first < ompi_comm_rank(comm) &&
+           NICBARR_NO_COMPONENT == peers[first]->trouble) {
+        ++first;
+    }
+    free(peers);
+    return first == ompi_comm_rank(comm);
+}
+
 void nicbarr_explain(ompi_communicator_t *comm, const char *why)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     char name[NICBARR_COMM_TEXT];
     /* All have found the same: one line is enough for all nodes and containers. */
-    const bool speak = 0 == ompi_comm_rank(comm) &&
-                       (NULL != component->segment ? nicbarr_say_once(NICBARR_SAID_DECLINED)
-                                                   : !component->explained);
+    const bool speak =
+        speaks_first(comm) && (NULL != component->segment ? nicbarr_say_once(NICBARR_SAID_DECLINED)
+                                                          : !component->explained);
     if (speak) {
         component->explained = true;
         opal_output(0, "nicbarr: barriers on %s (%d processes) stay Open MPI's own: %s",

@@ -7,13 +7,13 @@ program=$programs/barrier_ledger
 works() { job "$@" && said "^ok"; }
 why() { check "$1: said once" said_once "stay Open MPI's own: .*$2"; }
 
-# odd.sh SETTING PROGRAM...: rank 2 runs with a setting in its environment, or under a limit, that
+# odd.sh SETTING PROGRAM...: one rank, 2 or $odd_rank, runs with a setting in its environment, or under a limit, that
 # the others do not have.
 cat > "$scratch/odd.sh" << 'EOF'
 #!/bin/bash
 setting=$1
 shift
-if [ "${OMPI_COMM_WORLD_RANK-${PMIX_RANK-}}" = 2 ]; then
+if [ "${OMPI_COMM_WORLD_RANK-${PMIX_RANK-}}" = "${odd_rank-2}" ]; then
     case $setting in
         *=*) export "${setting?}" ;;
         *) ulimit -v "$setting" ;;
@@ -28,6 +28,10 @@ check "one process with other parameters" odd OMPI_MCA_coll_nicbarr_tune_after=7
 why "other parameters" "process [0-3] has other coll_nicbarr parameters"
 check "one process without the component" odd OMPI_MCA_coll=^nicbarr
 why "without the component" "process 2 does not have the component"
+# It is the first one of all communicators that the program makes of both.
+odd_rank=0 check "the first of two without it" works 2 "$scratch/odd.sh" OMPI_MCA_coll=^nicbarr \
+    "$programs/soak" --cycles 300
+why "the first of two without it" "process 0 does not have the component"
 # A process with a /proc of its own, as in another container.
 if unshare --pid --fork --propagation unchanged --mount-proc true 2> /dev/null; then
     cat > "$scratch/container.sh" << 'EOF'

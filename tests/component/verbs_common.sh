@@ -26,10 +26,8 @@ begin() {
     echo "NICBARR_SEED=$seed"
     verbs=(--mca pml ob1 --mca coll_nicbarr_nic verbs --mca coll_nicbarr_verbose 1)
     patience=$((${watchdog:-300} - 10))
-    # Collectives that carry data, and the program that checks each bit of them.
-    ours=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_reduce exchange --mca coll_nicbarr_bcast ring
-        --mca coll_nicbarr_allgather exchange --mca coll_nicbarr_scatter ring)
-    data=("$programs/data" --seed "$seed" --bits 1024 --any-ireduce 1 --watchdog "$patience")
+    # shellcheck source=tests/component/carried_common.sh
+    . "$(dirname "$0")/carried_common.sh"
 }
 
 # A job, and a program of tests/mpi that runs well.
@@ -39,12 +37,6 @@ job_on() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
 }
 on_hosts() { job_on "$@" && said "^ok"; }
 packets() { cat "/sys/class/infiniband/rxe$1/ports/1/hw_counters/sent_pkts"; }
-carried() { # HOSTS SCHEDULE COLLECTIVE...: all of them
-    local collective
-    for collective in "${@:3}"; do
-        said "MPI_$collective up to .* on $1 nodes: $2@verbs (parameter" || return
-    done
-}
 no_librdmacm="the RDMA NIC exchanges addresses"
 has_librdmacm() { ! said "$no_librdmacm"; }
 

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What the test scripts share whose jobs have collectives that carry data between hosts; to be sourced after
+# common.sh and `seed` and `patience` are set.
+# shellcheck shell=bash disable=SC2154
+
+# Collectives that carry data by nicbarr, and the program that checks each bit of them.
+ours=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_reduce exchange --mca coll_nicbarr_bcast ring
+    --mca coll_nicbarr_allgather exchange --mca coll_nicbarr_scatter ring)
+data=("$programs/data" --seed "$seed" --bits 1024 --any-ireduce 1 --watchdog "$patience")
+
+carried() { # HOSTS SCHEDULE@NIC COLLECTIVE...: all of them
+    local collective
+    for collective in "${@:3}"; do
+        said "MPI_$collective up to .* on $1 nodes: $2 (parameter" || return
+    done
+}

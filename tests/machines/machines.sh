@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nicbarr on machines that are apart: two kernels, Debian 12's and Debian 13's, each with a network card
+# and a wire between them. mpirun starts jobs by ssh and hosts' names. Each barrier is one, and each bit
+# right, by the soft NIC and by the kernels' NICs; a cable that is pulled and put back loses nothing; a
+# machine that is gone is named.
+#
+# NICBARR_MACHINES_LONGER=N makes each game N times as long; NICBARR_MACHINES_CARD is the network card
+# (machines).
+longer=${NICBARR_MACHINES_LONGER:-1}
+if [ "${1-}" != inside ]; then
+    srcdir=$(cd "${srcdir:-.}" && pwd)
+    builddir=$(cd "${builddir:-.}" && pwd)
+    export srcdir builddir
+    case $(mpirun --version) in
+        *"(Open MPI) 4."*) ;;
+        *) echo "it starts jobs by Open MPI 4.1 only"; exit 77 ;;
+    esac
+    exec "$srcdir/tests/machines/machines" --card "${NICBARR_MACHINES_CARD:-virtio-net-pci}" \
+        "${watchdog:-$((900 * longer))}" bash "$0" inside
+fi
+TMPDIR=$MACHINES_OUT # what both machines see
+export TMPDIR
+# shellcheck source=tests/component/common.sh
+. "$(dirname "$0")/../component/common.sh"
+unset TMPDIR
+seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
+echo "NICBARR_SEED=$seed"
+patience=$((120 * longer))
+# shellcheck source=tests/component/carried_common.sh
+. "$(dirname "$0")/../component/carried_common.sh"
+ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
+
+# A job with so many processes on each machine. Its ledger is memory that both machines see.
+start() { # PER-MACHINE MPIRUN-ARGUMENT...
+    truncate -s 0 "$MACHINES_OUT/ledger"
+    truncate -s 16M "$MACHINES_OUT/ledger"
+    timeout -k 5 $patience mpirun -np $((2 * $1)) --host "machine1:$1,machine2:$1" --mca coll_nicbarr_verbose 1 \
+        "${@:2}" > "$scratch/out" 2>&1
+}
+runs() { start "$@" && said "^ok"; }
+usual=(--seed "$seed" --watchdog "$patience")
+ledger=("$programs/barrier_ledger" --iterations $((400 * longer)) --ledger "$MACHINES_LEDGER" "${usual[@]}")
+shapes=("$programs/barrier_shapes" --steps $((40 * longer)) --alive 15 --ledger "$MACHINES_LEDGER" "${usual[@]}")
+ibarrier=("$programs/ibarrier" --blocking --steps $((60 * longer)) --rounds 1 --ledger "$MACHINES_LEDGER" "${usual[@]}")
+played() { # PER-MACHINE ALGORITHM MPIRUN-ARGUMENT...
+    runs "$1" --mca coll_nicbarr_algorithm "$2" "${@:3}" && said "MPI_Barrier on .* 2 nodes: $2"
+}
+on_both() { # WORD...
+    # shellcheck disable=SC2029 # expanded here
+    "$@" && ssh machine2 "$*"
+}
+by() { # NIC
+    check "barriers by the $1 NIC" played 2 "dissemination:1@$1" "${ledger[@]}"
+    check "communicators come and go" played 1 "pairwise@$1" "${shapes[@]}"
+    check "non-blocking ones" played 2 "tree:2@$1" "${ibarrier[@]}"
+    check "data, bit by bit" runs 1 --mca coll_nicbarr_nic "$1" "${ours[@]}" \
+        --mca coll_nicbarr_algorithm dissemination:1 "${data[@]}" --steps $((60 * longer))
+    check "the $1 NIC carries it" carried 2 "dissemination:1@$1" Allreduce Allgather Bcast Scatter
+}
+
+on_both uname -r > "$scratch/out"
+check "two kernels" grep -q '^6\.1\..*6\.12\.' <(paste -s "$scratch/out")
+caught() { ! NICBARR_TEST_BREAK=3 start 1 -x NICBARR_TEST_BREAK "${ledger[@]}" && said "^FAIL barrier_ledger"; }
+check "a barrier that is none is found" caught
+
+# ---- the soft NIC
+
+by soft
+check "messages" runs 1 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds "$longer" --largest 100000 --flood 200 \
+    "${usual[@]}"
+
+# ---- the second machine has another setting, and no NIC serves
+
+odd() { # VARIABLE=VALUE
+    # shellcheck disable=SC2016 # expanded there
+    runs 1 bash -c '[ "$(hostname)" != machine2 ] || export "$1"; shift; exec "$@"' bash "$1" "${ledger[@]}"
+}
+own() { said "barriers on .* (2 processes) stay Open MPI's own: process $1" && told_once; }
+check "the second machine is without nicbarr" odd OMPI_MCA_coll=^nicbarr
+check "a line says so" own "1 does not have the component"
+version=$(cat "$srcdir/VERSION")
+mkdir "$scratch/other"
+sed "s/${version//./\\.}/${version//[0-9]/9}/g" "$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so" \
+    > "$scratch/other/mca_coll_nicbarr.so"
+check "it has another version" odd "OMPI_MCA_mca_base_component_path=$scratch/other:SYSTEM_DEFAULT"
+check "a line says so" own "[01] has other coll_nicbarr parameters or another version"
+
+# ---- the kernels' NICs
+
+daemons() { on_both "$builddir/myrd/myrd" --kernel --network 10.79.0.0/24; } > "$scratch/out" 2>&1
+check "the kernel's NIC on both machines" daemons
+on_both tc filter show dev eth0 ingress > "$scratch/out" 2>&1
+check "by traffic control in the older kernel alone" said_once "nicbarr-10\.79\.0\.1:"
+by kernel
+check "chosen by measurement" runs 1 --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_report "$scratch/report" \
+    "${ledger[@]}"
+check "with a word" said "MPI_Barrier on .*, 2 processes on 2 nodes: .*(measured"
+"$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/out" 2>&1
+both() { said "@soft" && said "@kernel"; }
+check "of both kinds of NIC" both
+
+# ---- the second machine's cable
+
+# A job that has barriers until there is a file, and nothing of Open MPI's own between the machines.
+# `job` is its number.
+begun() { # NIC MPIRUN-ARGUMENT...
+    rm -f "$scratch/end"
+    : > "$scratch/out"
+    start 1 --mca coll_nicbarr_nic "$1" --mca coll_nicbarr_algorithm dissemination:1 "${ours[@]}" "${@:2}" \
+        "${ledger[@]}" --until "$scratch/end" &
+    job=$!
+    until_said "all communicators are set up"
+}
+until_said() { # WHAT
+    until said "$1" || ! kill -0 "$job" 2> /dev/null; do sleep 0.2; done
+}
+cable() { "$MACHINES_MONITOR" 2 set_link wire "$1"; }
+pulled() { # NIC
+    begun "$1" --mca coll_nicbarr_warn 8
+    cable off
+    sleep 1
+    cable on
+    cable off
+    until_said "without a sign of life of machine"
+    cable on
+    until_said "goes on now"
+    touch "$scratch/end"
+    wait "$job" && said "^ok" && said "without a sign of life of machine" && said "goes on now"
+}
+for nic in soft kernel; do
+    check "a cable is pulled, for a second and until it is said: nothing is lost by the $nic NIC" pulled $nic
+done
+
+# ---- the second machine has no current any more
+
+# (mpirun then waits for its own daemon there.)
+begun soft --mca coll_nicbarr_warn 5 --mca coll_nicbarr_timeout 10
+"$MACHINES_MONITOR" 2 quit
+until_said "will not be completed"
+while pgrep -x barrier_ledger > /dev/null && kill -0 "$job" 2> /dev/null; do sleep 0.2; done
+pkill -KILL -x mpirun
+wait "$job"
+check "a machine is gone: it is named" said "will not be completed: no sign of life, or the end, of machine2 (rank 1)"
+ended() { ! said "Forwarding signal"; } # of the watchdog's, that is
+check "the job's other process ends by itself" ended
+finish
