@@ -52,12 +52,9 @@ inside() { # COMMAND...: status, out, err
     chroot_run "$root" env DEBIAN_FRONTEND=noninteractive timeout "$limit" "$@" > out 2> err
     status=$?
 }
-as_user() { # COMMAND...: likewise, by a user who has nothing set but what docs/using.md says of Debian 13
-    inside su --login tester -c "$set_first $*"
+as_user() { # COMMAND...: likewise, by a user who has nothing set
+    inside su --login tester -c "$*"
 }
-set_first=
-[ "$codename" != trixie ] ||
-    set_first='export OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT PMIX_MCA_mca_base_component_path=: ;'
 files() { # all of the chroot's, but what others write whenever packages come and go, and what the user has
     (cd "$root" && find . -xdev \( -path ./packages -o -path ./var/log -o -path ./var/cache -o -path ./var/lib/apt -o \
         -path ./var/lib/dpkg -o -path ./home -o -path ./tmp -o -path ./proc -o -path ./sys -o -path ./dev \) -prune -o -print) | sort
