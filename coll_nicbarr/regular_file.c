@@ -4,10 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "os/lock.h"
 
 int nicbarr_open_regular(const char *path, int flags, unsigned mode, struct myr_error *error)
 {
@@ -31,17 +31,13 @@ int nicbarr_open_regular(const char *path, int flags, unsigned mode, struct myr_
 
 bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error)
 {
-    unsigned waited = 0;
-    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        if (EWOULDBLOCK != errno && EINTR != errno) {
-            myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be locked");
-            return false;
-        }
-        if (waited++ >= most_ms) {
-            myr_write_error(error, MYR_ERR_FULL, 0, "another process keeps it locked");
-            return false;
-        }
-        (void)poll(NULL, 0, 1);
+    if (os_lock(fd, most_ms)) {
+        return true;
     }
-    return true;
+    if (EWOULDBLOCK == errno) {
+        myr_write_error(error, MYR_ERR_FULL, 0, "another process keeps it locked");
+    } else {
+        myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be locked");
+    }
+    return false;
 }

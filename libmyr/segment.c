@@ -14,12 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "libmyr/process.h"
+#include "os/lock.h"
 #include "os/random.h"
 
 #ifndef MFD_NOEXEC_SEAL
@@ -238,7 +238,10 @@ static unsigned long namespace_of(const char *name)
     return stat(path, &about) < 0 ? 0 : (unsigned long)about.st_ino;
 }
 
-/* Find or create the segment. The folder's lock lets one process at a time do this. */
+unsigned myr_door_ms = 30000;
+
+/* Find or create the segment. The folder's lock lets one process at a time do this. (Other users
+ * can lock it, too, if the folder is /tmp, as with some launchers.) */
 static enum myr_status meet(struct myr_segment *segment, const char *folder, uint32_t limit,
                             struct myr_error *error)
 {
@@ -248,9 +251,11 @@ static enum myr_status meet(struct myr_segment *segment, const char *folder, uin
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     const int door = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (door < 0 || flock(door, LOCK_EX) < 0) {
+    if (door < 0 || !os_lock(door, myr_door_ms)) {
+        const bool kept = door >= 0 && EWOULDBLOCK == errno;
         const enum myr_status status =
-            myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot lock the session folder %s", folder);
+            myr_fail(error, MYR_ERR_SYSTEM, kept ? 0 : errno, "cannot lock the session folder %s%s",
+                     folder, kept ? ": another process keeps it locked" : "");
         if (door >= 0) {
             close(door);
         }

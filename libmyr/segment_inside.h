@@ -24,6 +24,9 @@ struct myr_segment {
     uint32_t index, number;
 };
 
+/* How long a process waits for the session folder's lock (milliseconds); tests change it. */
+extern unsigned myr_door_ms;
+
 /* Have the system give memory for the bytes from `offset` on. */
 bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes);
 

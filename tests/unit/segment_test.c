@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -28,7 +29,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "libmyr/segment.h"
+#include "libmyr/segment_inside.h"
 #include "tests/unit/crew.h"
 
 enum { LIMIT = 1 << 20, SMALL = 0 /* the least there is */ };
@@ -716,6 +717,24 @@ static void no_folder(void **state)
     memset(path, 'x', sizeof(path));
     path[sizeof(path) - 1] = '\0';
     expect_refused(path, MYR_ERR_SYSTEM, "a long name");
+}
+
+/* As another user could do it in /tmp. */
+static void folder_kept_locked(void **state)
+{
+    (void)state;
+    struct myr_segment *segment = NULL;
+    struct myr_error error = {0};
+    const unsigned usual = myr_door_ms;
+    const int door = open(folder, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(door, LOCK_EX), 0);
+    myr_door_ms = 10;
+    assert_int_equal(myr_segment_join(folder, LIMIT, &segment, &error), MYR_ERR_SYSTEM);
+    assert_non_null(strstr(error.text, "another process keeps it locked"));
+    myr_door_ms = usual;
+    close(door);
+    segment = join(folder, LIMIT);
+    myr_segment_leave(segment);
 }
 
 /* An earlier job's sign may point to another job's segment today: that one is not this folder's. */
@@ -1553,6 +1572,7 @@ int main(void)
         IN_A_FOLDER(something_else),
         IN_A_FOLDER(something_like_it),
         IN_A_FOLDER(no_folder),
+        IN_A_FOLDER(folder_kept_locked),
         IN_A_FOLDER(another_jobs),
         IN_A_FOLDER(dangling),
         IN_A_FOLDER(other_numbers),
