@@ -8,6 +8,7 @@
 #include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/carrier.h"
 #include "coll_nicbarr/data.h"
+#include "coll_nicbarr/watch.h"
 #include "libmyr/nic_bcast.h"
 #include "os/clock.h"
 
@@ -192,11 +193,15 @@ static uint32_t nic_of(const mca_coll_nicbarr_module_t *module, const struct myr
                        const struct nicbarr_wait *wait)
 {
     const struct nicbarr_carrier *carrier = nicbarr_carrier_with(module, group);
+    const uint32_t challenger = nicbarr_watch_nic(module, group);
     if (0 != wait->nic) {
         return wait->nic;
     }
     if (NULL != carrier) {
         return carrier->choice.nic;
+    }
+    if (0 != challenger) {
+        return challenger;
     }
     return 0 == module->choice.nic ? module->nodes.by : module->choice.nic;
 }

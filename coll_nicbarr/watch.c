@@ -181,6 +181,18 @@ static struct myr_nic_group *group_of(mca_coll_nicbarr_module_t *module,
     return 0 == d ? &module->nic : &dueling->entrants.group[d - first_entrant(dueling)];
 }
 
+uint32_t nicbarr_watch_nic(const mca_coll_nicbarr_module_t *module,
+                           const struct myr_nic_group *group)
+{
+    const struct nicbarr_dueling *dueling = module->watch.dueling;
+    for (int e = 0; NULL != dueling && e < dueling->entrants.count; ++e) {
+        if (group == &dueling->entrants.group[e]) {
+            return dueling->entrants.choice[e].nic;
+        }
+    }
+    return 0;
+}
+
 static int play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, int d)
 {
     struct nicbarr_dueling *dueling = module->watch.dueling;
