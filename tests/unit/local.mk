@@ -284,9 +284,10 @@ tests_unit_place_test_LDADD = $(unit_libs)
 tests_unit_rights_test_SOURCES = tests/unit/rights_test.c $(unit_common) \
     myrd/rights.h myrd/rights.c $(myrd_filter_sources)
 tests_unit_rights_test_CFLAGS = $(unit_cflags)
+tests_unit_rights_test_CPPFLAGS = $(AM_CPPFLAGS) $(with_seccomp)
 tests_unit_rights_test_LDADD = $(unit_libs) $(SECCOMP_LIBS)
 if HAVE_SECCOMP
-tests_unit_rights_test_CPPFLAGS = $(AM_CPPFLAGS) -DHAVE_SECCOMP
+with_seccomp = -DHAVE_SECCOMP
 endif
 
 tests_unit_unix_talk_test_SOURCES = tests/unit/unix_talk_test.c $(unit_common)
@@ -316,10 +317,8 @@ tests_unit_kernel_hooks_test_SOURCES = tests/unit/kernel_hooks_test.c $(unit_com
     firmware/kernel/hooks.h firmware/kernel/hooks.c \
     myrd/kernel_guard.h myrd/kernel_guard.c myrd/rights.h myrd/rights.c $(myrd_filter_sources)
 tests_unit_kernel_hooks_test_CFLAGS = $(unit_cflags)
+tests_unit_kernel_hooks_test_CPPFLAGS = $(AM_CPPFLAGS) $(with_seccomp)
 tests_unit_kernel_hooks_test_LDADD = $(unit_libs) $(SECCOMP_LIBS)
-if HAVE_SECCOMP
-tests_unit_kernel_hooks_test_CPPFLAGS = $(AM_CPPFLAGS) -DHAVE_SECCOMP
-endif
 
 tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_common) \
     tests/unit/kernel_double.h tests/unit/kernel_double.c \
