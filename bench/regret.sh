@@ -8,8 +8,11 @@
 # First the shape is measured. Then three sorts of jobs take turns: with that cache; with one that has the
 # slowest candidate for the best, unwatched; the same watched. In each, nicbarr and Open MPI's own take
 # turns after 4,000 barriers (nicbarr_bench), so jobs are compared by times faster than Open MPI's own:
-# medians and quartiles of these over the runs. Uses what ./setup.sh has built, or the components and
-# commands of the environment.
+# medians and quartiles of these over the runs. Where each process has a processor there are longer jobs, too,
+# with the right cache, watched and unwatched, in whose middle others begin to want the processors: all of
+# them, or the first one alone, so that one rank is late. (Where processes share processors, each barrier
+# then takes as long as the system's turns.) Uses what ./setup.sh has built, or the components and commands of
+# the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=nethosts/usage.sh
@@ -39,38 +42,68 @@ done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-job() { # LAYOUT CACHE MPIRUN-ARGUMENT...: how many times faster
+job() { # LAYOUT CACHE MPIRUN-ARGUMENT...: how many times faster, over $chunks chunks
     # shellcheck disable=SC2206 # words
     local start=(mpirun -np "$1" $bound)
     [ "$1" = "${1%x*}" ] || start=("$top/nethosts/nethosts" "${1%x*}" "${1#*x}")
-    "${start[@]}" --mca coll_nicbarr_cache "$2" "${@:3}" nicbarr_bench barrier -x 4000 -c 100 2> /dev/null |
+    "${start[@]}" --mca coll_nicbarr_cache "$2" "${@:3}" nicbarr_bench barrier -x 4000 -c "$chunks" 2> /dev/null |
         awk '$1 == "B/A" { print $(NF - 1) }'
 }
+chunks=100
+
+# The same, a longer one, while somebody else wants these processors from its first second on.
+crowded() { # PROCESSORS LAYOUT CACHE MPIRUN-ARGUMENT...
+    local processor others=()
+    for processor in $1; do
+        (sleep 1 && exec taskset -c "$processor" bash -c 'while :; do :; done') &
+        others+=($!)
+    done
+    chunks=4000 job "${@:2}"
+    kill "${others[@]}"
+    wait "${others[@]}" 2> /dev/null || true
+}
+all=$(seq -s ' ' 0 $(($(nproc) - 1)))
 
 layout() { # LAYOUT
+    local cache=$scratch/cache watch
     rm -f "$scratch"/*
     job "$1" "$scratch/good" --mca coll_nicbarr_tune_budget 1000 > /dev/null
-    rewrite_cache "$scratch/good" "$scratch/sure" 0.99
+    rewrite_cache "$scratch/good" "$scratch/right" 0.99
     rewrite_cache "$scratch/good" "$scratch/wrong" 0.99 slowest
     for ((run = 0; run < runs; ++run)); do
-        cp "$scratch/wrong" "$scratch/unwatched.cache"
-        cp "$scratch/wrong" "$scratch/watched.cache"
-        job "$1" "$scratch/sure" >> "$scratch/right.log"
-        job "$1" "$scratch/unwatched.cache" --mca coll_nicbarr_tune_watch 0 >> "$scratch/unwatched.log"
-        job "$1" "$scratch/watched.cache" >> "$scratch/watched.log"
+        cp "$scratch/right" "$cache"
+        job "$1" "$cache" >> "$scratch/right.1"
+        for watch in 0 1; do
+            cp "$scratch/wrong" "$cache"
+            job "$1" "$cache" --mca coll_nicbarr_tune_watch $watch >> "$scratch/wrong.$watch"
+            [ "$1" -le "$(nproc)" ] 2> /dev/null || continue
+            cp "$scratch/right" "$cache"
+            crowded "$all" "$1" "$cache" --mca coll_nicbarr_tune_watch $watch >> "$scratch/all.$watch"
+            cp "$scratch/right" "$cache"
+            crowded 0 "$1" "$cache" --mca coll_nicbarr_tune_watch $watch >> "$scratch/one.$watch"
+        done
     done
-    for sort in right unwatched watched; do
-        awk -v layout="$1" -v kind=$sort "$quantiles"'
-            { values[++n] = $1 }
-            END {
-                sort(values, n)
-                printf "%9s  %-16s %6.2f (%.2f to %.2f)\n", layout, kind, quantile(values, n, 0.5),
-                    quantile(values, n, 0.25), quantile(values, n, 0.75)
-            }' "$scratch/$sort.log"
-    done
+    show "$1" right.1 "right"
+    show "$1" wrong.0 "wrong, unwatched"
+    show "$1" wrong.1 "wrong, watched"
+    show "$1" all.0 "right, all processors wanted, unwatched"
+    show "$1" all.1 "right, all processors wanted, watched"
+    show "$1" one.0 "right, one processor wanted, unwatched"
+    show "$1" one.1 "right, one processor wanted, watched"
 }
 
-echo "   layout  cache            times faster than Open MPI's own (quartiles)"
+show() { # LAYOUT FILE WORDS
+    [ -e "$scratch/$2" ] || return 0
+    awk -v layout="$1" -v words="$3" "$quantiles"'
+        { values[++n] = $1 }
+        END {
+            sort(values, n)
+            printf "%9s  %-40s %6.2f (%.2f to %.2f)\n", layout, words, quantile(values, n, 0.5),
+                quantile(values, n, 0.25), quantile(values, n, 0.75)
+        }' "$scratch/$2"
+}
+
+printf '%9s  %-40s %s\n' layout cache "times faster than Open MPI's own (quartiles)"
 for each in "${layouts[@]}"; do
     layout "$each"
 done
