@@ -141,7 +141,7 @@ until_said "will not be completed"
 while pgrep -x barrier_ledger > /dev/null && kill -0 "$job" 2> /dev/null; do sleep 0.2; done
 pkill -KILL -x mpirun
 wait "$job"
-check "a machine is gone: it is named" said "will not be completed: no sign of life, or the end, of machine2 (rank 1)"
+check "a machine is gone: it is named" said "will not be completed: no sign of life, or the end, of machine2 (rank [01])"
 ended() { ! said "Forwarding signal"; } # of the watchdog's, that is
 check "the job's other process ends by itself" ended
 finish
