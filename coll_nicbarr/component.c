@@ -329,16 +329,20 @@ const char *nicbarr_comm_name(const ompi_communicator_t *comm, char *text)
     return text;
 }
 
+static bool has_component(ompi_communicator_t *comm, int rank)
+{
+    const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, rank);
+    const struct nicbarr_peer *peer = nicbarr_peer(&name);
+    return NULL == peer || NICBARR_NO_COMPONENT != peer->trouble;
+}
+
 /* The first member that has the component. */
 static bool speaks_first(ompi_communicator_t *comm)
 {
-    const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     int first = 0;
-    while (NULL != peers && first < ompi_comm_rank(comm) &&
-           NICBARR_NO_COMPONENT == peers[first]->trouble) {
+    while (first < ompi_comm_rank(comm) && !has_component(comm, first)) {
         ++first;
     }
-    free(peers);
     return first == ompi_comm_rank(comm);
 }
 
