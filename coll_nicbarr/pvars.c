@@ -52,24 +52,26 @@ static int read_counter(const struct mca_base_pvar_t *pvar, void *value, void *o
     return OPAL_SUCCESS;
 }
 
-/* One of watching's; its context is where it is in struct nicbarr_watch_counters. */
-static int read_watch(const struct mca_base_pvar_t *pvar, void *value, void *object)
+/* One of watching's, of a structure of such counters: its context is where it is there. */
+static int give(const void *counted, const struct mca_base_pvar_t *pvar, void *value)
 {
-    const struct nicbarr_watch_counters counted = nicbarr_watch_count();
-    (void)object;
-    memcpy(value, (const uint8_t *)&counted + *(const size_t *)pvar->ctx,
+    memcpy(value, (const uint8_t *)counted + *(const size_t *)pvar->ctx,
            sizeof(unsigned long long));
     return OPAL_SUCCESS;
 }
 
-/* The same of data. */
+static int read_watch(const struct mca_base_pvar_t *pvar, void *value, void *object)
+{
+    const struct nicbarr_watch_counters counted = nicbarr_watch_count();
+    (void)object;
+    return give(&counted, pvar, value);
+}
+
 static int read_anew(const struct mca_base_pvar_t *pvar, void *value, void *object)
 {
     const struct nicbarr_anew_counters counted = nicbarr_data_watch_count();
     (void)object;
-    memcpy(value, (const uint8_t *)&counted + *(const size_t *)pvar->ctx,
-           sizeof(unsigned long long));
-    return OPAL_SUCCESS;
+    return give(&counted, pvar, value);
 }
 
 static void register_counter(const char *name, const char *text,
