@@ -54,8 +54,8 @@ __attribute__((no_sanitize("thread"))) static void touch_pieces(const uint8_t *p
 bool myr_ring_get_pieces(struct myr_ring *ring, struct myr_segment *segment)
 {
     myr_word *word = &ring->lines->apart.pieces;
-    uint32_t said = NOT_ASKED_FOR;
-    if (atomic_compare_exchange_strong(word, &said, TAKING)) {
+    uint32_t said = myr_observe(word); /* whoever asks again takes the line from nobody */
+    if (NOT_ASKED_FOR == said && atomic_compare_exchange_strong(word, &said, TAKING)) {
         myr_publish(word, take_pieces(segment));
         myr_wake(&ring->watch, word);
     } else {
