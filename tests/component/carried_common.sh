@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the test scripts share whose jobs have collectives that carry data between hosts; to be sourced after
-# common.sh and `seed` and `patience` are set.
+# common.sh and `seed` and `data_patience` (seconds) are set.
 # shellcheck shell=bash disable=SC2154
 
 # Collectives that carry data by nicbarr, and the program that checks each bit of them.
-ours=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_reduce exchange --mca coll_nicbarr_bcast ring
-    --mca coll_nicbarr_allgather exchange --mca coll_nicbarr_scatter ring)
-data=("$programs/data" --seed "$seed" --bits 1024 --any-ireduce 1 --watchdog "$patience")
+reductions=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_reduce exchange)
+ours=("${reductions[@]}" --mca coll_nicbarr_bcast ring --mca coll_nicbarr_allgather exchange
+    --mca coll_nicbarr_scatter ring)
+data=("$programs/data" --seed "$seed" --bits 1024 --any-ireduce 1 --watchdog "$data_patience")
 
 carried() { # HOSTS SCHEDULE@NIC COLLECTIVE...: all of them
     local collective

@@ -14,21 +14,14 @@ case $(mpirun --version) in
     *"(Open MPI) 4."*) ;;
     *) export OMPI_MCA_coll=^han ;;
 esac
-data=("$programs/data" --seed "$seed" --bits 1024 --any-ireduce 1 --watchdog "$((${watchdog:-300} - 10))")
-reductions=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce exchange
-    --mca coll_nicbarr_reduce exchange)
-ours=("${reductions[@]}" --mca coll_nicbarr_bcast ring --mca coll_nicbarr_allgather exchange
-    --mca coll_nicbarr_scatter ring)
-mismatched=("$programs/mismatched" --hosts --watchdog "$((${watchdog:-300} - 10))")
-carried() { # HOSTS SCHEDULE NIC
-    said "MPI_Allreduce up to .* on $1 nodes: $2@$3 (parameter" &&
-        said "MPI_Allgather up to .* on $1 nodes: $2@$3 (parameter"
-}
-
-handed_on() { # HOSTS SCHEDULE NIC
-    said "MPI_Bcast up to .* on $1 nodes: $2@$3 (parameter" &&
-        said "MPI_Scatter up to .* on $1 nodes: $2@$3 (parameter"
-}
+data_patience=$((${watchdog:-300} - 10))
+# shellcheck source=tests/component/carried_common.sh
+. "$(dirname "$0")/carried_common.sh"
+soft=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft)
+reductions=("${soft[@]}" "${reductions[@]}")
+ours=("${soft[@]}" "${ours[@]}")
+mismatched=("$programs/mismatched" --hosts --watchdog "$data_patience")
+handed_on() { carried "$@" Bcast Scatter; } # HOSTS SCHEDULE@NIC
 
 did() { grep -qE "^switch: .* $1 [1-9]" "$scratch/out"; }
 
@@ -41,10 +34,10 @@ for game in "2 1 pairwise" "3 2 tree:2" "4 1 dissemination:1" "2 3 dissemination
     set -- $game
     check "$1 hosts with $2 processes each, $3, bit by bit" on_hosts "$1" "$2" "${ours[@]}" \
         --mca coll_nicbarr_algorithm "$3" "${data[@]}" --steps $((240 * longer / ($1 * $2)))
-    check "the NICs carry it" carried "$1" "$3" soft
+    check "the NICs carry it" carried "$1" "$3@soft" Allreduce Allgather
     case $3 in
-        dissemination*) check "they hand broadcasts on" handed_on "$1" "$3" soft ;;
-        *) check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]" soft ;;
+        dissemination*) check "they hand broadcasts on" handed_on "$1" "$3@soft" ;;
+        *) check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]@soft" ;;
     esac
 done
 # One process combines, and results come back by a broadcast.
@@ -152,8 +145,8 @@ else
         set -- $game
         check "kernels of $1 hosts with $2 processes each, $3" by_kernels $((120 / ($1 * $2))) "$1" "$2" \
             --mca coll_nicbarr_algorithm "$3"
-        check "they carry it" carried "$1" "$3" kernel
-        check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]" kernel
+        check "they carry it" carried "$1" "$3@kernel" Allreduce Allgather
+        check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]@kernel"
     done
     check "the kernel goes on while a process computes" computing --kernel 3 1 "${ours[@]/#soft/kernel}" \
         --mca coll_nicbarr_algorithm dissemination:1 "$programs/asynchronous" --allreduce

@@ -26,6 +26,7 @@ begin() {
     echo "NICBARR_SEED=$seed"
     verbs=(--mca pml ob1 --mca coll_nicbarr_nic verbs --mca coll_nicbarr_verbose 1)
     patience=$((${watchdog:-300} - 10))
+    data_patience=$patience
     # shellcheck source=tests/component/carried_common.sh
     . "$(dirname "$0")/carried_common.sh"
 }

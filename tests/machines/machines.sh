@@ -26,7 +26,7 @@ export TMPDIR
 unset TMPDIR
 seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
 echo "NICBARR_SEED=$seed"
-patience=$((120 * longer))
+patience=$((120 * longer)) data_patience=$((120 * longer))
 # shellcheck source=tests/component/carried_common.sh
 . "$(dirname "$0")/../component/carried_common.sh"
 ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
