@@ -32,7 +32,12 @@
 #include "coll_nicbarr/portions.h"
 #include "tests/unit/crew.h"
 
-enum { RANKS = 4, MOST_EVENTS = 20000, SEEDS = 200 };
+enum {
+    RANKS = 4,
+    MOST_EVENTS = 20000,
+    SEEDS = 200,
+    DATA_CLASSES = 7 /* of data.h, that share a budget */
+};
 
 static const double budget_us = 50000, pause_us = 200000;
 
@@ -289,19 +294,31 @@ static void portion(struct machine *machine, struct nicbarr_contest contests[RAN
     outcome->spent_us += machine->clock_us - start_us;
 }
 
+static void begin_all(const struct machine *machine, struct nicbarr_contest *contests,
+                      double first_us, struct nicbarr_portions *portions)
+{
+    for (int r = 0; r < RANKS; ++r) {
+        nicbarr_contest_begin(&contests[r], machine->count);
+    }
+    nicbarr_portions_begin(portions, first_us, 20);
+}
+
+static void next_portion(struct machine *machine, struct nicbarr_contest *contests,
+                         struct nicbarr_portions *portions, struct outcome *outcome)
+{
+    portion(machine, contests, nicbarr_portions_next_us(portions), outcome);
+    nicbarr_portions_note(portions, &contests[0]);
+}
+
 /* All portions. Returns the candidate that was chosen. */
 static int tune(struct machine *machine, struct outcome *result)
 {
     static struct nicbarr_contest contests[RANKS];
     struct outcome outcome = {0};
     struct nicbarr_portions portions;
-    for (int r = 0; r < RANKS; ++r) {
-        nicbarr_contest_begin(&contests[r], machine->count);
-    }
-    nicbarr_portions_begin(&portions, budget_us, 20);
+    begin_all(machine, contests, budget_us, &portions);
     do {
-        portion(machine, contests, nicbarr_portions_next_us(&portions), &outcome);
-        nicbarr_portions_note(&portions, &contests[0]);
+        next_portion(machine, contests, &portions, &outcome);
         machine->clock_us += pause_us * uniform(&machine->random);
         outcome.first_regret =
             1 == portions.played ? regret_of(machine, contests[0].chosen) : outcome.first_regret;
@@ -465,17 +482,13 @@ static void watch_data_on(struct machine *machine, struct data_watch *watch)
     static struct nicbarr_contest contests[RANKS];
     struct outcome outcome = {0};
     struct nicbarr_portions portions;
-    for (int r = 0; r < RANKS; ++r) {
-        nicbarr_contest_begin(&contests[r], machine->count);
-    }
-    nicbarr_portions_begin(&portions, budget_us / 7, 20);
+    begin_all(machine, contests, budget_us / DATA_CLASSES, &portions);
     call_often(machine, watch, watch->pause);
     afford(machine, watch, &watch->pause, nicbarr_portions_next_us(&portions));
     do {
         const double before_us = outcome.spent_us;
         uint32_t pause = nicbarr_anew_pause(0, false);
-        portion(machine, contests, nicbarr_portions_next_us(&portions), &outcome);
-        nicbarr_portions_note(&portions, &contests[0]);
+        next_portion(machine, contests, &portions, &outcome);
         watch->spent_us += outcome.spent_us - before_us;
         call_often(machine, watch, pause);
         afford(machine, watch, &pause, nicbarr_portions_next_us(&portions));
