@@ -159,12 +159,17 @@ static void install(struct nicbarr_trial *trial)
     trial->way = OURS == trial->contest.chosen ? NICBARR_WAY_OURS : NICBARR_WAY_OWN;
 }
 
+static void release_op(enum nicbarr_collective collective, ompi_op_t *op)
+{
+    if (by_users(collective) && NULL != op) {
+        OBJ_RELEASE(op);
+    }
+}
+
 static void free_tuner(struct nicbarr_trial *trial)
 {
     struct tuner *t = (struct tuner *)trial;
-    if (by_users(trial->collective)) {
-        OBJ_RELEASE(t->op);
-    }
+    release_op(trial->collective, t->op);
     free(t);
 }
 
@@ -180,7 +185,7 @@ static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective c
     return has_blocks(collective) && bytes < processes ? processes : bytes;
 }
 
-/* NULL when out of memory. */
+/* NULL on all members where one has no memory for it. */
 static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -190,7 +195,9 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
     ompi_op_t *op = by_users(collective)
                         ? ompi_op_create_user(true, (ompi_op_fortran_handler_fn_t *)sum)
                         : MPI_SUM;
-    if (NULL == t || NULL == op) {
+    double failed = NULL == t || NULL == op;
+    if (OMPI_SUCCESS != nicbarr_maximum(comm, &failed, 1) || 0 != failed) {
+        release_op(collective, op);
         free(t);
         return NULL;
     }
@@ -211,9 +218,10 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
 static int try_it(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                   enum nicbarr_collective collective, uint32_t size_class)
 {
+    const double start_us = nicbarr_now_us();
     struct tuner *t = make_tuner(module, comm, collective, size_class);
     return NULL == t ? OMPI_ERR_OUT_OF_RESOURCE
-                     : nicbarr_trial_begin(&t->trial, CONTESTANTS, nicbarr_now_us());
+                     : nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
 }
 
 /* What is in use is known to work: it stays where anybody has no memory to measure. */
@@ -223,19 +231,14 @@ static int try_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     const enum nicbarr_way way = nicbarr_data_way(module, collective, size_class);
     const double start_us = nicbarr_now_us();
     struct tuner *t = make_tuner(module, comm, collective, size_class);
-    double failed = NULL == t;
-    const int rc = nicbarr_maximum(comm, &failed, 1);
-    if (OMPI_SUCCESS == rc && 0 == failed) {
-        t->trial.anew = true;
-        t->trial.way = way;
-        t->trial.standing = NICBARR_WAY_OURS == way ? OURS : OWN;
-        return nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
+    if (NULL == t) {
+        nicbarr_data_watch(module, collective, size_class, way, false);
+        return OMPI_SUCCESS;
     }
-    if (NULL != t) {
-        free_tuner(&t->trial);
-    }
-    nicbarr_data_watch(module, collective, size_class, way, false);
-    return rc;
+    t->trial.anew = true;
+    t->trial.way = way;
+    t->trial.standing = NICBARR_WAY_OURS == way ? OURS : OWN;
+    return nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
 }
 
 /* Rank 0 knows; the others go by what it says. */
