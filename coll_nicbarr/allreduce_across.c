@@ -98,9 +98,10 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
     return nicbarr_carry(module, comm, carrier, &carried);
 }
 
-static struct nicbarr_carrier *carrier_of(const mca_coll_nicbarr_module_t *module, size_t bytes)
+static struct nicbarr_carrier *carrier_of(const mca_coll_nicbarr_module_t *module,
+                                          enum nicbarr_collective collective, size_t bytes)
 {
-    return nicbarr_data_carrier(module, NICBARR_ALLREDUCE, nicbarr_size_class(bytes));
+    return nicbarr_data_carrier(module, collective, nicbarr_size_class(bytes));
 }
 
 MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
@@ -116,8 +117,8 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, int count, ompi
         return module->allreduce.function(from, to, count, type, op, comm,
                                           module->allreduce.module);
     }
-    return nicbarr_carry_reduction(module, comm, carrier_of(module, bytes), from, to, count, type,
-                                   op);
+    return nicbarr_carry_reduction(module, comm, carrier_of(module, NICBARR_ALLREDUCE, bytes), from,
+                                   to, count, type, op);
 }
 
 int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
@@ -132,7 +133,7 @@ int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t
         return module->reduce.function(from, to, count, type, op, root, comm,
                                        module->reduce.module);
     }
-    return nicbarr_carry_reduction(module, comm, carrier_of(module, bytes), from,
+    return nicbarr_carry_reduction(module, comm, carrier_of(module, NICBARR_REDUCE, bytes), from,
                                    root == ompi_comm_rank(comm) ? to : NULL, count, type, op);
 }
 

@@ -127,7 +127,9 @@ enum { NICBARR_PENDING_BCAST = 8 /* the first of its bits */ };
 struct nicbarr_class {
     enum nicbarr_way way;
     uint32_t calls; /* while it is open */
-    int root_seen;  /* the same, and while it is watched; see nicbarr_data_one_root() */
+    /* The same, and while it is watched; see nicbarr_data_one_root(): */
+    int root_seen;
+    uint32_t root_changes; /* calls whose root was not that of the call before */
     /* data_watch.c: */
     enum nicbarr_way now;    /* of one that is watched: ours or Open MPI's own */
     uint32_t until, pause;   /* calls until it may be measured anew; between two such times */

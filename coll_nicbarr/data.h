@@ -59,11 +59,11 @@ static inline enum nicbarr_way nicbarr_data_way(const mca_coll_nicbarr_module_t 
     return NICBARR_WAY_WATCHED == class->way ? class->now : class->way;
 }
 
-/* Whose all calls of this class were, until it was tried: it is measured with that root. A program
- * that always names the same one has another best way than one whose root goes round. There the
+/* Whose most calls of this class were, until it was tried: it is measured with that root. A program
+ * that goes on naming the same one has another best way than one whose root goes round. There the
  * others can run ahead, and Open MPI's own lets them do so without bound (4 processes on 2
  * processors, MPI_Reduce of 8 bytes, 300 in a row: nicbarr's 0.45 times as fast). NICBARR_NO_ROOT:
- * they differ, or there is none. */
+ * in more than half of the calls it was another one than in the call before, or there is none. */
 int nicbarr_data_one_root(const mca_coll_nicbarr_module_t *module,
                           enum nicbarr_collective collective, uint32_t size_class);
 
@@ -232,7 +232,7 @@ static inline void nicbarr_data_attend(mca_coll_nicbarr_module_t *module, ompi_c
     }
 }
 
-/* What a class goes by, once that is nicbarr's; NULL: none. All reductions have the same. */
+/* What a class goes by, once that is nicbarr's; NULL: none. */
 struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
                                              enum nicbarr_collective collective,
                                              uint32_t size_class);

@@ -30,21 +30,10 @@
 #include "coll_nicbarr/trial.h"
 #include "libmyr/nic_bcast.h"
 
-/* Collectives of a family go by the same groups. */
-enum family { REDUCTIONS, BROADCASTS, GATHERINGS, SCATTERINGS, FAMILIES };
-
 struct nicbarr_carriers {
     struct nicbarr_order order, apart; /* of reductions, of gatherings */
-    struct nicbarr_carrier of[FAMILIES][NICBARR_ACROSS_CLASSES];
+    struct nicbarr_carrier of[NICBARR_COLLECTIVES][NICBARR_ACROSS_CLASSES];
 };
-
-static enum family family_of(enum nicbarr_collective collective)
-{
-    return NICBARR_BCAST == collective       ? BROADCASTS
-           : NICBARR_ALLGATHER == collective ? GATHERINGS
-           : NICBARR_SCATTER == collective   ? SCATTERINGS
-                                             : REDUCTIONS;
-}
 
 struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
                                              enum nicbarr_collective collective,
@@ -53,7 +42,7 @@ struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *mo
     struct nicbarr_carrier *carrier =
         NULL == module->carriers || size_class >= NICBARR_ACROSS_CLASSES
             ? NULL
-            : &module->carriers->of[family_of(collective)][size_class];
+            : &module->carriers->of[collective][size_class];
     return NULL != carrier && myr_nic_group_joined(&carrier->group) ? carrier : NULL;
 }
 
@@ -134,7 +123,8 @@ int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicato
 const struct nicbarr_carrier *nicbarr_carrier_with(const mca_coll_nicbarr_module_t *module,
                                                    const struct myr_nic_group *group)
 {
-    for (int c = 0; NULL != module->carriers && c < FAMILIES * NICBARR_ACROSS_CLASSES; ++c) {
+    for (int c = 0; NULL != module->carriers && c < NICBARR_COLLECTIVES * NICBARR_ACROSS_CLASSES;
+         ++c) {
         const struct nicbarr_carrier *carrier =
             &module->carriers->of[c / NICBARR_ACROSS_CLASSES][c % NICBARR_ACROSS_CLASSES];
         if (group == &carrier->group) {
@@ -158,7 +148,7 @@ void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module)
     if (NULL == module->carriers) {
         return;
     }
-    for (int c = 0; c < FAMILIES * NICBARR_ACROSS_CLASSES; ++c) {
+    for (int c = 0; c < NICBARR_COLLECTIVES * NICBARR_ACROSS_CLASSES; ++c) {
         nicbarr_carrier_close(
             &module->carriers->of[c / NICBARR_ACROSS_CLASSES][c % NICBARR_ACROSS_CLASSES]);
     }
@@ -200,7 +190,7 @@ struct tuner {
     int lent; /* candidate whose carrier is the module's; 0: none */
 };
 
-/* What is different for a family. */
+/* What is different for a collective. */
 struct style {
     bool broadcasts, combines;
     /* Bytes of a block, for a class of so many. */
@@ -244,6 +234,26 @@ static int our_allreduce(const struct tuner *t, struct nicbarr_carrier *carrier,
     (void)number;
     return nicbarr_carry_reduction(t->trial.module, t->trial.comm, carrier, t->from, t->to,
                                    t->count, MPI_DOUBLE, MPI_SUM);
+}
+
+static bool is_root(const struct tuner *t, int number)
+{
+    return nicbarr_trial_root(&t->trial, number) == ompi_comm_rank(t->trial.comm);
+}
+
+static int own_reduce(const struct tuner *t, int number)
+{
+    mca_coll_nicbarr_module_t *module = t->trial.module;
+    return module->reduce.function(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM,
+                                   nicbarr_trial_root(&t->trial, number), t->trial.comm,
+                                   module->reduce.module);
+}
+
+static int our_reduce(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
+{
+    return nicbarr_carry_reduction(t->trial.module, t->trial.comm, carrier, t->from,
+                                   is_root(t, number) ? t->to : NULL, t->count, MPI_DOUBLE,
+                                   MPI_SUM);
 }
 
 static uint32_t unit_to_bcast(const struct tuner *t, uint32_t bytes)
@@ -307,6 +317,21 @@ static int our_allgather(const struct tuner *t, struct nicbarr_carrier *carrier,
                                    each_rank(t, t->bytes));
 }
 
+static int own_gather(const struct tuner *t, int number)
+{
+    mca_coll_nicbarr_module_t *module = t->trial.module;
+    const int each = (int)each_rank(t, t->bytes);
+    return module->gather.function(t->from, each, MPI_BYTE, t->to, each, MPI_BYTE,
+                                   nicbarr_trial_root(&t->trial, number), t->trial.comm,
+                                   module->gather.module);
+}
+
+static int our_gather(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
+{
+    return nicbarr_carry_gathering(t->trial.module, t->trial.comm, carrier, t->from,
+                                   is_root(t, number) ? t->to : NULL, each_rank(t, t->bytes));
+}
+
 static int own_scatter(const struct tuner *t, int number)
 {
     mca_coll_nicbarr_module_t *module = t->trial.module;
@@ -323,11 +348,15 @@ static int our_scatter(const struct tuner *t, struct nicbarr_carrier *carrier, i
                                     nicbarr_trial_root(&t->trial, number));
 }
 
-static const struct style styles[FAMILIES] = {
-    [REDUCTIONS] = {false, true, unit_to_reduce, open_to_reduce, own_allreduce, our_allreduce},
-    [BROADCASTS] = {true, false, unit_to_bcast, open_to_bcast, own_bcast, our_bcast},
-    [GATHERINGS] = {false, false, unit_to_gather, open_to_gather, own_allgather, our_allgather},
-    [SCATTERINGS] = {true, false, unit_to_bcast, open_to_bcast, own_scatter, our_scatter},
+static const struct style styles[NICBARR_COLLECTIVES] = {
+    [NICBARR_ALLREDUCE] = {false, true, unit_to_reduce, open_to_reduce, own_allreduce,
+                           our_allreduce},
+    [NICBARR_REDUCE] = {false, true, unit_to_reduce, open_to_reduce, own_reduce, our_reduce},
+    [NICBARR_BCAST] = {true, false, unit_to_bcast, open_to_bcast, own_bcast, our_bcast},
+    [NICBARR_ALLGATHER] = {false, false, unit_to_gather, open_to_gather, own_allgather,
+                           our_allgather},
+    [NICBARR_GATHER] = {false, false, unit_to_gather, open_to_gather, own_gather, our_gather},
+    [NICBARR_SCATTER] = {true, false, unit_to_bcast, open_to_bcast, own_scatter, our_scatter},
 };
 
 static int call(void *trial, int candidate, int number)
@@ -368,7 +397,7 @@ static int open_carriers(struct tuner *t, uint32_t number)
     return rc;
 }
 
-/* Does the algorithm do for this family? */
+/* Does the algorithm do for this collective? */
 static bool does(const struct style *style, enum nicbarr_algorithm algorithm)
 {
     return style->broadcasts ? NICBARR_DISSEMINATION == algorithm
@@ -473,7 +502,7 @@ static void publish(const struct nicbarr_trial *trial)
 
 static struct nicbarr_carrier *in_use(const struct nicbarr_trial *trial)
 {
-    return &trial->module->carriers->of[family_of(trial->collective)][trial->size_class];
+    return &trial->module->carriers->of[trial->collective][trial->size_class];
 }
 
 /* Have the class go by this candidate. */
@@ -692,15 +721,13 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
                                       .comm = comm,
                                       .collective = collective,
                                       .size_class = size_class};
-    t->style = &styles[family_of(collective)];
+    t->style = &styles[collective];
     t->forced = forced;
     t->bytes = bytes;
     t->count = (int)(bytes / sizeof(double));
     t->from = (double *)(t + 1);
     t->to = t->from + t->count;
-    /* (Where MPI_Reduce is to be nicbarr's in any case, it may go by the same carrier.) */
-    t->trial.watched =
-        is_free(t) && !(REDUCTIONS == family_of(collective) && nicbarr_data_forced(NICBARR_REDUCE));
+    t->trial.watched = is_free(t);
     return t;
 }
 
@@ -729,28 +756,9 @@ int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicato
     return rc;
 }
 
-/* Another collective of the family that goes by the same groups is to be sure of them. */
-static void end_related(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                        uint32_t size_class)
-{
-    for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
-        const enum nicbarr_collective other = (enum nicbarr_collective)c;
-        struct nicbarr_trial *trial = nicbarr_trial_of(module, other, size_class);
-        if (NULL != trial && family_of(other) == family_of(collective)) {
-            nicbarr_trial_end(trial);
-        }
-    }
-}
-
 int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, uint32_t size_class, bool forced)
 {
-    end_related(module, collective, size_class);
-    if (NULL !=
-        nicbarr_data_carrier(module, collective, size_class)) { /* another collective's will do */
-        module->ways[collective][size_class].way = NICBARR_WAY_OURS;
-        return OMPI_SUCCESS;
-    }
     bool left_out = false;
     module->tuning = true; /* collectives below may call our functions on `comm` */
     struct tuner *t = make_tuner(module, comm, collective, size_class, forced);

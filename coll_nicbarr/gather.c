@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Allgather on one node and on several; on one also MPI_Gather, MPI_Iallgather, MPI_Igather,
+ * MPI_Allgather and MPI_Gather on one node and on several; on one also MPI_Iallgather, MPI_Igather,
  * MPI_Allgather_init and MPI_Gather_init.
  *
  * Like a reduction, but parts are put side by side: each process writes its block into the rounds
@@ -38,37 +38,45 @@ int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator
     return nicbarr_carry(module, comm, carrier, &carried);
 }
 
-static int move(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const void *own,
-                uint8_t *all, size_t block, bool gets)
+/* Which of the two it is, and whose. */
+struct gathering {
+    mca_coll_nicbarr_module_t *module;
+    ompi_communicator_t *comm;
+    enum nicbarr_collective collective;
+    bool gets; /* this process gets the blocks */
+    size_t block;
+};
+
+static int move(const struct gathering *g, const void *own, uint8_t *all)
 {
-    if (!module->across) {
-        exchange(&module->reducer, own, all, block, gets);
+    if (!g->module->across) {
+        exchange(&g->module->reducer, own, all, g->block, g->gets);
         return OMPI_SUCCESS;
     }
-    const uint32_t size_class = nicbarr_size_class(block * (size_t)ompi_comm_size(comm));
-    return nicbarr_carry_gathering(
-        module, comm, nicbarr_data_carrier(module, NICBARR_ALLGATHER, size_class), own, all, block);
+    const uint32_t size_class = nicbarr_size_class(g->block * (size_t)ompi_comm_size(g->comm));
+    return nicbarr_carry_gathering(g->module, g->comm,
+                                   nicbarr_data_carrier(g->module, g->collective, size_class), own,
+                                   g->gets ? all : NULL, g->block);
 }
 
 /* `to` counts only where this process gets them. */
-static int gather(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                  const struct nicbarr_side *from, const struct nicbarr_side *to, bool gets,
-                  size_t block)
+static int gather(const struct gathering *g, const struct nicbarr_side *from,
+                  const struct nicbarr_side *to)
 {
-    const int size = ompi_comm_size(comm);
+    const int size = ompi_comm_size(g->comm);
     uint8_t packed[NICBARR_EXCHANGE_MOST], all[NICBARR_EXCHANGE_MOST];
-    const bool direct = gets && nicbarr_is_dense(to->type);
+    const bool direct = g->gets && nicbarr_is_dense(to->type);
     const void *own = from->data;
     int packing = OMPI_SUCCESS;
     if (!nicbarr_is_dense(from->type)) {
-        packing = nicbarr_to_bytes(from->data, from->count, from->type, packed, block);
+        packing = nicbarr_to_bytes(from->data, from->count, from->type, packed, g->block);
         own = packed; /* whatever happens: the others wait */
     }
-    const int rc = move(module, comm, own, direct ? to->data : all, block, gets);
-    if (OMPI_SUCCESS != rc || OMPI_SUCCESS != packing || !gets || direct) {
+    const int rc = move(g, own, direct ? to->data : all);
+    if (OMPI_SUCCESS != rc || OMPI_SUCCESS != packing || !g->gets || direct) {
         return OMPI_SUCCESS != rc ? rc : packing;
     }
-    return nicbarr_from_bytes(all, (size_t)size * block, to->data, size * to->count, to->type);
+    return nicbarr_from_bytes(all, (size_t)size * g->block, to->data, size * to->count, to->type);
 }
 
 /* What this process contributes. */
@@ -95,7 +103,7 @@ MYR_HOT int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t 
     }
     const struct nicbarr_side all = {to, to_count, to_type};
     const struct nicbarr_side own = own_of(from, from_count, from_type, &all, comm);
-    return gather(module, comm, &own, &all, true, block);
+    return gather(&(struct gathering){module, comm, NICBARR_ALLGATHER, true, block}, &own, &all);
 }
 
 MYR_HOT int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
@@ -107,13 +115,15 @@ MYR_HOT int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *fr
     const size_t block = is_root ? nicbarr_packed_bytes(to_count, to_type)
                                  : nicbarr_packed_bytes(from_count, from_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
-    if (0 == bytes || !nicbarr_data_ours(module, comm, NICBARR_GATHER, bytes, root)) {
+    nicbarr_data_attend(module, comm);
+    if (0 == bytes || (module->across && module->tuning) || /* as above */
+        !nicbarr_data_ours(module, comm, NICBARR_GATHER, bytes, root)) {
         return module->gather.function(from, from_count, from_type, to, to_count, to_type, root,
                                        comm, module->gather.module);
     }
     const struct nicbarr_side all = {to, to_count, to_type};
     const struct nicbarr_side own = own_of(from, from_count, from_type, &all, comm);
-    return gather(module, comm, &own, &all, is_root, block);
+    return gather(&(struct gathering){module, comm, NICBARR_GATHER, is_root, block}, &own, &all);
 }
 
 /* ---- MPI_Iallgather, MPI_Igather, and persistent ones: on one node ---- */

@@ -153,9 +153,9 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     }
     if (nicbarr_data_wanted(NICBARR_GATHER, across, ompi_comm_size(comm))) {
         module->super.coll_gather = nicbarr_gather;
-        module->super.coll_igather = nicbarr_igather;
+        module->super.coll_igather = across ? NULL : nicbarr_igather;
         module->super.coll_gather_init =
-            nicbarr_data_forced(NICBARR_GATHER) ? nicbarr_gather_init : NULL;
+            !across && nicbarr_data_forced(NICBARR_GATHER) ? nicbarr_gather_init : NULL;
     }
     if (nicbarr_data_wanted(NICBARR_SCATTER, across, ompi_comm_size(comm))) {
         module->super.coll_scatter = nicbarr_scatter;

@@ -76,7 +76,8 @@ static const struct {
          "(Open MPI's own), exchange (by lines of shared memory, across nodes by the NICs, up to "
          "4096 bytes), or rooted (exchange, but across nodes one process combines)"),
     TEXT(reduce, "auto", 2,
-         "The same for MPI_Reduce, and on one node for MPI_Ireduce; across nodes auto is openmpi"),
+         "The same for MPI_Reduce, and on one node for MPI_Ireduce; across nodes auto is openmpi "
+         "where most calls have the root of the call before"),
     TEXT(bcast, "auto", 2,
          "MPI_Bcast and MPI_Ibcast: auto (the faster one, as measured by size), "
          "openmpi (Open MPI's own), or ring (by shared memory, up to 1 MiB; across nodes by the "
@@ -86,8 +87,9 @@ static const struct {
          "as measured by size), openmpi (Open MPI's own), or exchange (by lines of shared memory, "
          "across nodes by the NICs, up to 4096 bytes in all)"),
     TEXT(gather, "auto", 2,
-         "The same for MPI_Gather and MPI_Igather, and with exchange for persistent ones; across "
-         "nodes it is openmpi"),
+         "The same for MPI_Gather, and on one node for MPI_Igather, and with exchange for "
+         "persistent "
+         "ones; across nodes auto is openmpi where most calls have the root of the call before"),
     TEXT(scatter, "auto", 2,
          "MPI_Scatter, and on one node MPI_Iscatter and persistent ones: auto (the faster one, as "
          "measured by size), openmpi (Open MPI's own), or ring (by shared memory, up to 1 MiB in "

@@ -6,7 +6,7 @@
 # Collectives that carry data by nicbarr, and the program that checks each bit of them.
 reductions=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_reduce exchange)
 ours=("${reductions[@]}" --mca coll_nicbarr_bcast ring --mca coll_nicbarr_allgather exchange
-    --mca coll_nicbarr_scatter ring)
+    --mca coll_nicbarr_gather exchange --mca coll_nicbarr_scatter ring)
 data=("$programs/data" --seed "$seed" --bits 1024 --any-ireduce 1 --watchdog "$data_patience")
 
 carried() { # HOSTS SCHEDULE@NIC COLLECTIVE...: all of them

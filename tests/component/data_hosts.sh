@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Allgather, MPI_Bcast and MPI_Scatter across hosts, by the NICs: the right bits, on
+# MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Allgather, MPI_Gather, MPI_Bcast and MPI_Scatter across hosts, by the NICs: the right bits, on
 # each schedule, in any placement, by soft NICs and by kernels, over a bad network, with processes that are late;
 # reductions give the same bits as on one node.
 #
@@ -34,7 +34,7 @@ for game in "2 1 pairwise" "3 2 tree:2" "4 1 dissemination:1" "2 3 dissemination
     set -- $game
     check "$1 hosts with $2 processes each, $3, bit by bit" on_hosts "$1" "$2" "${ours[@]}" \
         --mca coll_nicbarr_algorithm "$3" "${data[@]}" --steps $((240 * longer / ($1 * $2)))
-    check "the NICs carry it" carried "$1" "$3@soft" Allreduce Allgather
+    check "the NICs carry it" carried "$1" "$3@soft" Allreduce Reduce Allgather Gather
     case $3 in
         dissemination*) check "they hand broadcasts on" handed_on "$1" "$3@soft" ;;
         *) check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]@soft" ;;
@@ -89,6 +89,19 @@ check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll
     --mca coll_nicbarr_report "$scratch/report" "$programs/data" --seed "$seed" --steps $((60 * longer))
 for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
     check "of $call, which is said" said "$call.* up to .*, 3 processes on 3 nodes: .* (measured, "
+done
+# Where the root is always the same, Open MPI's own lets the others run ahead.
+to_roots() { # OPERATION OPTION...
+    on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft "$builddir/bench/nicbarr_bench" "$1" \
+        -m 8:8 -c 20 -x 100 -i 20 "${@:2}"
+    said "^A .* Pass"
+}
+unsaid() { ! said "$1"; }
+for operation in Reduce Gather; do
+    check "MPI_$operation, whose root goes round" to_roots "${operation,}"
+    check "is measured" said "MPI_$operation up to .*, 3 processes on 3 nodes: .* (measured, "
+    check "MPI_$operation, whose root stays" to_roots "${operation,}" --root 1
+    check "stays Open MPI's own" unsaid "MPI_$operation "
 done
 check "a small budget" on_hosts 3 2 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 0 \
     --mca coll_nicbarr_tune_budget 1 "$programs/short_job" --allreduces 5000
@@ -145,7 +158,7 @@ else
         set -- $game
         check "kernels of $1 hosts with $2 processes each, $3" by_kernels $((120 / ($1 * $2))) "$1" "$2" \
             --mca coll_nicbarr_algorithm "$3"
-        check "they carry it" carried "$1" "$3@kernel" Allreduce Allgather
+        check "they carry it" carried "$1" "$3@kernel" Allreduce Reduce Allgather Gather
         check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]@kernel"
     done
     check "the kernel goes on while a process computes" computing --kernel 3 1 "${ours[@]/#soft/kernel}" \
