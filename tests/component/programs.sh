@@ -10,6 +10,24 @@ served="processes on [23] nodes: [^o]"
 compare_mpi4py --mca coll_nicbarr_algorithm pairwise -- --steps 200 --ledger "$scratch/ledger"
 compare_lammps
 
+# The same bits wherever six processes are, as nicbarr combines in one order from the first call on.
+placed() { # HOSTS PER-HOST
+    timeout -k 5 "${watchdog:-300}" "$nethosts" "$1" "$2" --mca coll_nicbarr_allreduce exchange \
+        --mca coll_nicbarr_reduce exchange lmp -in "$srcdir/bench/lj.in" -log none > "$scratch/out" 2>&1 &&
+        energies "$scratch/out" > "$scratch/$1-hosts"
+}
+if command -v lmp > /dev/null; then
+    for game in "1 6" "2 3" "6 1"; do
+        # shellcheck disable=SC2086 # words
+        check "LAMMPS, HOSTS PER-HOST $game" placed $game
+    done
+    cp "$scratch/1-hosts" "$scratch/without"
+    for hosts in 2 6; do
+        cp "$scratch/$hosts-hosts" "$scratch/with"
+        check "computes the same on $hosts hosts as on one" same
+    done
+fi
+
 # HPL's input, in the lines that it wants: N 240 in blocks of 24, on 2 x 3 processes; its report goes
 # to a file. What was computed is compared, and not how fast. The parallel RandomAccess is left out:
 # chance says which updates it loses, and so whether it calls that a success.
