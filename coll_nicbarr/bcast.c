@@ -72,9 +72,10 @@ int nicbarr_bcast_init(void *buffer, int count, ompi_datatype_t *type, int root,
                        mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (nicbarr_data_small(nicbarr_packed_bytes(count, type), comm)) {
+    const size_t bytes = nicbarr_packed_bytes(count, type);
+    if (0 != bytes) {
         const struct nicbarr_streamed what = stream_of(buffer, count, type, root, comm);
-        const int rc = nicbarr_streamed_init(module, comm, NICBARR_BCAST, &what, handle);
+        const int rc = nicbarr_streamed_init(module, comm, NICBARR_BCAST, bytes, &what, handle);
         if (OMPI_SUCCESS != rc || NULL != *handle) {
             return rc;
         }

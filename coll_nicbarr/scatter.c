@@ -171,8 +171,9 @@ int nicbarr_scatter_init(const void *from, int from_count, ompi_datatype_t *from
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const struct nicbarr_streamed what =
         stream_of(from, from_count, from_type, to, to_count, to_type, root == ompi_comm_rank(comm));
-    if (nicbarr_data_small(what.part * (size_t)ompi_comm_size(comm), comm)) {
-        const int rc = nicbarr_streamed_init(module, comm, NICBARR_SCATTER, &what, handle);
+    const size_t bytes = what.part * (size_t)ompi_comm_size(comm);
+    if (0 != bytes) {
+        const int rc = nicbarr_streamed_init(module, comm, NICBARR_SCATTER, bytes, &what, handle);
         if (OMPI_SUCCESS != rc || NULL != *handle) {
             return rc;
         }

@@ -125,17 +125,21 @@ int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_
 }
 
 int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          enum nicbarr_collective collective, const struct nicbarr_streamed *what,
-                          ompi_request_t **handle)
+                          enum nicbarr_collective collective, size_t bytes,
+                          const struct nicbarr_streamed *what, ompi_request_t **handle)
 {
     const bool sends = what->root, receives = NULL != what->received.type;
     struct nicbarr_persistent own = {.type = sends ? what->sent.type : NULL,
                                      .to_type = receives ? what->received.type : NULL};
     *handle = NULL;
-    if (!nicbarr_data_own_ring(module, comm, &own.streamer)) {
+    if (bytes > NICBARR_STEPS_MOST || !nicbarr_data_own_ring(module, comm, &own.streamer)) {
         return OMPI_SUCCESS;
     }
-    if (!nicbarr_data_keeps_up(collective, own.streamer.ring.record)) {
+    struct myr_ring *ring = &own.streamer.ring;
+    const bool worth_it = nicbarr_data_small(bytes, comm)
+                              ? nicbarr_data_keeps_up(collective, ring->record)
+                              : myr_ring_get_pieces(ring, mca_coll_nicbarr_component.segment);
+    if (!worth_it) {
         nicbarr_streamer_leave(&own.streamer);
         return OMPI_SUCCESS;
     }

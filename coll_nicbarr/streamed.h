@@ -5,7 +5,8 @@
  *
  * The root writes what there is room for, the others take what has come. What a communicator's ring
  * has under way takes turns, and what blocks waits for it: so the ring's rounds are in the order of
- * the calls. A persistent one has a ring of its own, without pieces (persistent.h).
+ * the calls. A persistent one has a ring of its own (persistent.h), which has pieces only where
+ * that many bytes need them.
  */
 #ifndef NICBARR_STREAMED_H
 #define NICBARR_STREAMED_H
@@ -22,10 +23,10 @@ bool nicbarr_streamed_fits(mca_coll_nicbarr_module_t *module, size_t bytes);
 int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_streamed *what, ompi_request_t **handle);
 
-/* Make a persistent one. NULL in *handle: there is no room for it, or it is not worth it, on all
- * members. Open MPI's error. */
+/* Make a persistent one of so many bytes, of all blocks together. NULL in *handle: there is no room
+ * for it, or it is not worth it, on all members. Open MPI's error. */
 int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          enum nicbarr_collective collective, const struct nicbarr_streamed *what,
-                          ompi_request_t **handle);
+                          enum nicbarr_collective collective, size_t bytes,
+                          const struct nicbarr_streamed *what, ompi_request_t **handle);
 
 #endif

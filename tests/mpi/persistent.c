@@ -55,12 +55,13 @@ static const struct test_option options[] = {
 enum {
     PLACES = 5,
     REQUESTS = 1000,
-    AT_ONCE = 12, /* started in one step */
-    OFTEN = 200,  /* starts in a row of the same */
-    SMALL = 512,  /* bytes of what --ours is about: nicbarr's for any number of processes */
-    CHUNK = 112,  /* nicbarr's: sizes around multiples of it are tried */
-    BLOCK = 1208, /* what broadcasts across nodes are cut into */
-    GUARD = 64    /* bytes before and after each buffer */
+    AT_ONCE = 12,  /* started in one step */
+    OFTEN = 200,   /* starts in a row of the same */
+    SMALL = 512,   /* bytes of what --ours is about: nicbarr's for any number of processes */
+    CHUNK = 112,   /* nicbarr's: sizes around multiples of it are tried */
+    BLOCK = 1208,  /* what broadcasts across nodes are cut into */
+    PIECE = 16256, /* what a ring has at most for one */
+    GUARD = 64     /* bytes before and after each buffer */
 };
 
 struct place {
@@ -218,7 +219,7 @@ static void fill(const struct buffer *buffer)
 static struct persistent choose(const struct place *place)
 {
     static const unsigned borders[] = {CHUNK,      2 * CHUNK, 512,  BLOCK, 5 * CHUNK,
-                                       10 * CHUNK, 2048,      4096, 8192};
+                                       10 * CHUNK, 2048,      4096, 8192,  PIECE};
     struct persistent p = {.call = (enum call)rng_below(&plan, CALLS), .place = *place};
     const struct data_type *type =
         data_type((int)rng_below(&plan, (unsigned)(copies(&p) ? n_types : n_reducible)));
