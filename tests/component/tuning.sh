@@ -91,6 +91,9 @@ check "allreduces and broadcasts" calls --mca coll_nicbarr_tune_after 0 --mca co
     --mca coll_nicbarr_cache "$carried"
 check "say what was measured" said "MPI_Bcast (one root) up to 1152 bytes on MPI_COMM_WORLD, 3 .*(measured, "
 check "and what was adopted" said "MPI_Allreduce up to 8 bytes on .*(same shape)"
+check "broadcasts, once of another root" job 3 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_cache none \
+    "$programs/short_job" --bcasts 50
+check "are measured with one" said "MPI_Bcast (one root) up to 8 bytes on MPI_COMM_WORLD, 3 .*(measured, "
 check "the report has what was measured" reported measured
 check "and what was adopted" reported "same shape"
 check "and shows it" grep -q "^    MPI_Allreduce *8 .* x  measured" "$scratch/text"

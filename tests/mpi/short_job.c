@@ -8,6 +8,7 @@
  *
  * --allreduces N calls MPI_Allreduce so often on MPI_COMM_WORLD before anything else: what has been
  * decided then has been decided in these calls.
+ * --bcasts N does the same with MPI_Bcast. Its root is rank 0, and once another one.
  * --leave frees no communicators, windows of messages and persistent requests in the end. Some
  * programs leave that to MPI_Finalize.
  * --tools opens MPI's tools interface before MPI_Init and closes it before MPI_Finalize;
@@ -23,6 +24,7 @@
 
 static long rounds = 4;
 static long allreduces;
+static long bcasts;
 static long leave;
 static long tools;
 static long tools_twice;
@@ -31,6 +33,7 @@ static long crash;
 static const struct test_option options[] = {
     {"--rounds", OPTION_LONG, &rounds, "how often communicators are made and used (4)"},
     {"--allreduces", OPTION_LONG, &allreduces, "so many at first, one after the other (0)"},
+    {"--bcasts", OPTION_LONG, &bcasts, "the same (0)"},
     {"--leave", OPTION_FLAG, &leave, "leave communicators and requests to MPI_Finalize"},
     {"--tools", OPTION_FLAG, &tools, "have the tools interface open from before MPI_Init"},
     {"--tools-twice", OPTION_FLAG, &tools_twice, "open and close it once before that"},
@@ -75,6 +78,17 @@ static void reduce_often(void)
         MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         TEST_CHECK(sum == (int)i * test.size * (test.size + 1) / 2, "allreduce",
                    "sum number %ld is %d", i, sum);
+    }
+}
+
+static void broadcast_often(void)
+{
+    enum { OTHER_ROOT = 2 /* in this call */ };
+    for (long i = 0; i < bcasts; i++) {
+        int root = OTHER_ROOT == i ? test.size - 1 : 0;
+        long number = test.rank == root ? i : -1;
+        MPI_Bcast(&number, 1, MPI_LONG, root, MPI_COMM_WORLD);
+        TEST_CHECK(number == i, "bcast", "number %ld is %ld", i, number);
     }
 }
 
@@ -145,6 +159,7 @@ int main(int argc, char **argv)
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
     reduce_often();
+    broadcast_often();
     reductions(MPI_COMM_WORLD, ends, pair);
     barriers(MPI_COMM_WORLD);
     use(ends, pair);
