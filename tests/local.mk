@@ -157,7 +157,8 @@ below_tests = \
     tests/component/bench.sh \
     tests/component/myrd.sh \
     tests/component/units.sh \
-    tests/component/neighbour.sh
+    tests/component/neighbour.sh \
+    tests/component/trace.sh
 ## Those that take virtual machines, and mpirun of Open MPI 4.1.
 machine_tests = tests/component/verbs.sh tests/machines/machines.sh
 TESTS += $(component_tests) $(below_tests) $(machine_tests)
