@@ -18,7 +18,7 @@ rm -f "$scratch/end"
 "$NETHOSTS_MPIRUN" --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm "dissemination:1@$nic" "$@" \
     --until "$scratch/end" > "$scratch/job" 2>&1 &
 until grep -q "all communicators are set up" "$scratch/job" || ! kill -0 $!; do sleep 0.1; done
-"$NETHOSTS_RUN" 1 "$nicbarr" trace --raw traced > "$scratch/events"
+"$NETHOSTS_RUN" 1 "$nicbarr" trace --for 1000 --raw traced > "$scratch/events"
 status=$?
 grep ' nicbarr-' /proc/self/mounts && echo "left behind"
 touch "$scratch/end"
@@ -38,7 +38,10 @@ adds_up() {
             if ($1 == "all") { all = $2 } else { sum += $2; ++stages } }
         END { exit !(stages == 7 && all > 0 && sum > all - 0.4 && sum < all + 0.4) }' "$scratch/out"
 }
-came() { awk -v want="$1" 'match($0, /[0-9.]+ messages came/) { n = substr($0, RSTART) + 0 } END { exit !(n > want - 0.3 && n < want + 0.3) }' "$scratch/out"; }
+came() { # LEAST MOST: messages in a barrier
+    awk -v least="$1" -v most="$2" 'match($0, /[0-9.]+ messages came/) { n = substr($0, RSTART) + 0 }
+        END { exit !(n > least && n < most) }' "$scratch/out"
+}
 clean() { ! said "left behind"; }
 "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1
 kernel=$?
@@ -55,14 +58,15 @@ for nic in soft kernel; do
     check "a job on the $nic NIC is traced" [ $status = 0 ]
     check "nothing is left behind" clean
     check "it says where the time goes" told
-    check "one message a barrier" came 1
+    check "one message a barrier" came 0.7 1.3
     check "the times add up" adds_up
     check "of one barrier, from sending to sending" said_before "barrier_ledger.* sends" "the host sends again"
 done
 [ $kernel = 77 ] || {
     traced kernel --kernel 4 1
     told
-    check "two messages a barrier on four hosts" came 2
+    # (Some of its communicators are of fewer hosts.)
+    check "more on four hosts" came 1.3 2.1
     check "the times add up" adds_up
 }
 finish
