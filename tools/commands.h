@@ -10,9 +10,10 @@
 #define TOOLS_COMMANDS_H
 
 int doctor_command(int argc, char **argv);   /* doctor.c; wrong usage: 2, as 1 tells of problems */
-int evaluate_command(int argc, char **argv); /* evaluate.c */
+int evaluate_command(int argc, char **argv); /* by_script.c */
 int report_command(int argc, char **argv);   /* report.c */
 int status_command(int argc, char **argv);   /* status.c */
-int tune_command(int argc, char **argv);     /* evaluate.c */
+int trace_command(int argc, char **argv);    /* by_script.c */
+int tune_command(int argc, char **argv);     /* by_script.c */
 
 #endif

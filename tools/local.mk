@@ -4,7 +4,7 @@ bin_PROGRAMS += tools/nicbarr
 tools_nicbarr_SOURCES = \
     tools/nicbarr.c \
     tools/commands.h \
-    tools/script.h tools/script.c tools/evaluate.c \
+    tools/script.h tools/script.c tools/by_script.c \
     tools/report.c \
     tools/segments.h tools/segments.c tools/status.c \
     tools/waiting.h tools/waiting.c tools/metrics.h tools/metrics.c \
@@ -26,6 +26,9 @@ install-data-local:
 	cd '$(DESTDIR)$(bashcompletiondir)' && for command in $(completed); do ln -sf nicbarr $$command; done
 uninstall-local:
 	-cd '$(DESTDIR)$(bashcompletiondir)' && rm -f nicbarr $(completed)
+
+## What `nicbarr trace` runs.
+nobase_dist_pkglibexec_SCRIPTS += tools/trace.sh
 
 ## The job of `nicbarr doctor`, and how it is started.
 nobase_dist_pkglibexec_SCRIPTS += tools/job.sh
@@ -49,13 +52,14 @@ tools_report_sources = \
 
 ## Their tests: the whole by a script, on the program in $NICBARR or the one just built (automake
 ## runs tests where its Makefile is); the parts by cmocka.
-TESTS += tools/tests/report_test.sh tools/tests/status_test.sh tools/tests/evaluate_test.sh \
+TESTS += tools/tests/report_test.sh tools/tests/status_test.sh tools/tests/trace_test.sh tools/tests/evaluate_test.sh \
     tools/tests/tune_test.sh
 EXTRA_DIST += \
     tools/tests/tune_test.sh \
     tools/tests/evaluate_test.sh \
     tools/tests/sample_experiments.sh \
     tools/tests/status_test.sh \
+    tools/tests/trace_test.sh \
     tools/tests/report_test.sh \
     tools/tests/across.json \
     tools/tests/bound.json \

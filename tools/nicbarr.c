@@ -22,6 +22,7 @@ static const struct {
     {"evaluate", evaluate_command, (char *)"nicbarr evaluate"},
     {"report", report_command, (char *)"nicbarr report"},
     {"status", status_command, (char *)"nicbarr status"},
+    {"trace", trace_command, (char *)"nicbarr trace"},
     {"tune", tune_command, (char *)"nicbarr tune"},
 };
 
@@ -37,6 +38,9 @@ static const char doc[] =
     "                 a plot, or CSV, from a file that a job has written\n"
     "  status         the NICs that this machine's processes have at present, and\n"
     "                 what they count\n"
+    "  trace INTERFACE\n"
+    "                 where the time of a barrier goes on this host, from the system\n"
+    "                 call to the release\n"
     "  tune           measures which algorithms are best on this machine, or these\n"
     "                 hosts, and writes a tuning cache for all jobs that come\n"
     "\n"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the commands that write a page have in common (evaluate.sh, and nicsim's report.sh); to be sourced by bash.
+# What the commands that are scripts have in common (evaluate.sh, tune.sh, nicsim's report.sh, tools/trace.sh); to be
+# sourced by bash.
 # Before, command_name says what an error calls the command.
 #
 #     fail TEXT [STATUS]                one line that says what to do, and the end

@@ -7,6 +7,7 @@ man_of_programs = \
     docs/man/nicbarr-evaluate.1 \
     docs/man/nicbarr-report.1 \
     docs/man/nicbarr-status.1 \
+    docs/man/nicbarr-trace.1 \
     docs/man/nicbarr-tune.1 \
     docs/man/nicbarr_bench.1 \
     docs/man/nicbarr_experiments.1 \

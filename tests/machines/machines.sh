@@ -5,6 +5,7 @@
 # right, by the soft NIC and by the kernels' NICs; a cable that is pulled and put back loses nothing; a
 # machine that is gone is named.
 #
+# With the argument `all` it also tries what clusters have besides (launching.sh).
 # NICBARR_MACHINES_LONGER=N makes each game N times as long; NICBARR_MACHINES_CARD is the network card
 # (machines).
 longer=${NICBARR_MACHINES_LONGER:-1}
@@ -17,7 +18,7 @@ if [ "${1-}" != inside ]; then
         *) echo "it starts jobs by Open MPI 4.1 only"; exit 77 ;;
     esac
     exec "$srcdir/tests/machines/machines" --card "${NICBARR_MACHINES_CARD:-virtio-net-pci}" \
-        "${watchdog:-$((900 * longer))}" bash "$0" inside
+        "${watchdog:-$(($([ "${1-}" = all ] && echo 1800 || echo 900) * longer))}" bash "$0" inside "$@"
 fi
 TMPDIR=$MACHINES_OUT # what both machines see
 export TMPDIR
@@ -131,6 +132,25 @@ pulled() { # NIC
 for nic in soft kernel; do
     check "a cable is pulled, for a second and until it is said: nothing is lost by the $nic NIC" pulled $nic
 done
+
+# ---- where the time goes
+
+traced() { # NIC: both machines' times
+    begun "$1"
+    on_both env NICBARR_LIBEXECDIR="$srcdir" "$builddir/tools/nicbarr" trace --for 2000 eth0 > "$scratch/traced" 2>&1
+    touch "$scratch/end"
+    wait "$job" && said "^ok" || return
+    mv "$scratch/traced" "$scratch/out"
+    [ "$(grep -c "Linux .*, driver .* barriers\.$" "$scratch/out")" = 2 ] && [ "$(grep -c "^all  *[0-9]" "$scratch/out")" = 2 ]
+}
+for nic in soft kernel; do
+    check "barriers of the $nic NIC are traced on both machines" traced $nic
+done
+
+if [ "${2-}" = all ]; then
+    # shellcheck source=tests/machines/launching.sh
+    . "$srcdir/tests/machines/launching.sh"
+fi
 
 # ---- the second machine has no current any more
 

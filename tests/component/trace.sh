@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# `nicbarr trace` while a job runs: its times add up, its messages are those of the schedule, nothing is left behind.
+# Hosts of one kernel write into one trace, so the first one's interface has a name of its own.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+export nicbarr=$builddir/tools/nicbarr NICBARR_LIBEXECDIR=$srcdir
+cat > "$scratch/traced.sh" << 'EOS'
+#!/bin/bash
+scratch=$1
+nic=$2
+shift 2
+"$NETHOSTS_RUN" 1 ip link set eth0 down
+"$NETHOSTS_RUN" 1 ip link set eth0 name traced
+"$NETHOSTS_RUN" 1 ip link set traced up
+rm -f "$scratch/end"
+: > "$scratch/job"
+"$NETHOSTS_MPIRUN" --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm "dissemination:1@$nic" "$@" \
+    --until "$scratch/end" > "$scratch/job" 2>&1 &
+until grep -q "all communicators are set up" "$scratch/job" || ! kill -0 $!; do sleep 0.1; done
+"$NETHOSTS_RUN" 1 "$nicbarr" trace --for 1000 --raw traced > "$scratch/events"
+status=$?
+grep ' nicbarr-' /proc/self/mounts && echo "left behind"
+touch "$scratch/end"
+wait $! || status=$?
+cat "$scratch/job"
+exit $status
+EOS
+chmod +x "$scratch/traced.sh"
+traced() { # NIC NETHOSTS-ARGUMENT...
+    on_hosts --shell "${@:2}" "$scratch/traced.sh" "$scratch" "$1" "$programs/barrier_ledger" --iterations 400 \
+        --ledger "$scratch/ledger" --seed "$seed"
+}
+# Each stage's microseconds, and how many messages came in a barrier.
+told() { "$nicbarr" trace --read "$scratch/events" > "$scratch/out" 2>&1; }
+adds_up() {
+    awk '$1 ~ /^(call|driver|away|interrupt|stack|program|host|all)$/ && $2 ~ /^[0-9.]+$/ {
+            if ($1 == "all") { all = $2 } else { sum += $2; ++stages } }
+        END { exit !(stages == 7 && all > 0 && sum > all - 0.4 && sum < all + 0.4) }' "$scratch/out"
+}
+came() { # LEAST MOST: messages in a barrier
+    awk -v least="$1" -v most="$2" 'match($0, /[0-9.]+ messages came/) { n = substr($0, RSTART) + 0 }
+        END { exit !(n > least && n < most) }' "$scratch/out"
+}
+clean() { ! said "left behind"; }
+"$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1
+kernel=$?
+for nic in soft kernel; do
+    [ $nic = soft ] || [ $kernel != 77 ] || continue
+    more=()
+    [ $nic = soft ] || more=(--kernel)
+    traced $nic "${more[@]}" 2 1
+    status=$?
+    if [ $status != 0 ] && grep -q "cannot mount tracefs\|does not tell of\|gives no instance" "$scratch/out"; then
+        echo "skip: $(grep "nicbarr trace:" "$scratch/out")"
+        exit 77
+    fi
+    check "a job on the $nic NIC is traced" [ $status = 0 ]
+    check "nothing is left behind" clean
+    check "it says where the time goes" told
+    check "one message a barrier" came 0.7 1.3
+    check "the times add up" adds_up
+    check "of one barrier, from sending to sending" said_before "barrier_ledger.* sends" "the host sends again"
+done
+[ $kernel = 77 ] || {
+    traced kernel --kernel 4 1
+    told
+    # (Some of its communicators are of fewer hosts.)
+    check "more on four hosts" came 1.3 2.1
+    check "the times add up" adds_up
+}
+finish

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What clusters have besides two hosts with a card each: firewalls, interfaces of other kinds, interfaces that
+# change while a job runs, clocks that differ, a cache in a home that all hosts see, a host that reboots. To be
+# sourced by machines.sh, while both machines are up and have a myrd --kernel.
+# shellcheck shell=bash disable=SC2154
+
+# mpirun and Open MPI's own messages keep to ssh's network.
+export OMPI_MCA_oob_tcp_if_include=10.79.0.0/24 OMPI_MCA_btl_tcp_if_include=10.79.0.0/24
+there() { # COMMAND...
+    # shellcheck disable=SC2029 # expanded here
+    ssh machine2 "$*"
+}
+no_daemons() {
+    on_both pkill -x myrd
+    until ! pgrep -x myrd && ! there pgrep -x myrd; do sleep 0.2; done
+} > /dev/null 2>&1
+daemons_at() { # NETWORK
+    no_daemons
+    on_both "$builddir/myrd/myrd" --kernel --network "$1" > "$scratch/out" 2>&1
+}
+# Both NICs play where the network is another one than ssh's.
+by_both() { # WHAT NETWORK
+    check "$1: a myrd --kernel on both" daemons_at "$2"
+    for nic in soft kernel; do
+        check "$1: barriers by the $nic NIC" played 1 "dissemination:1@$nic" --mca coll_nicbarr_network "$2" "${ledger[@]}"
+    done
+}
+# Something happens while a job runs. It loses nothing.
+meanwhile() { meanwhile_on 10.79.0.0/24 "$@"; }
+meanwhile_on() { # NETWORK NIC COMMAND...
+    begun "$2" --mca coll_nicbarr_network "$1"
+    "${@:3}"
+    sleep 1
+    touch "$scratch/end"
+    wait "$job" && said "^ok"
+}
+
+# ---- what happens while a job runs
+
+down_and_up() { there "ip link set eth0 down; sleep 1; ip link set eth0 up"; }
+new_mac() { there ip link set eth0 address 02:4e:49:43:02:99; }
+small_mtu() { there ip link set eth0 mtu 1400; }
+later() { there date -s +1hour; } > /dev/null
+for nic in soft kernel; do
+    check "interface down and up: nothing is lost by the $nic NIC" meanwhile $nic down_and_up
+    check "a clock that is put forward: nothing is lost by the $nic NIC" meanwhile $nic later
+    check "another hardware address: nothing is lost by the $nic NIC" meanwhile $nic new_mac
+    there ip link set eth0 address 02:4e:49:43:02:02
+    check "another MTU: nothing is lost by the $nic NIC" meanwhile $nic small_mtu
+    check "with a smaller MTU on one side: data by the $nic NIC" runs 1 --mca coll_nicbarr_nic $nic "${ours[@]}" \
+        --mca coll_nicbarr_algorithm dissemination:1 "${data[@]}" --steps 40
+    there ip link set eth0 mtu 1500
+done
+
+# ---- a firewall on the second machine that drops UDP
+
+there "nft add table inet f; nft add chain inet f in '{ type filter hook input priority 0; }'; nft add rule inet f in meta l4proto udp drop" \
+    > "$scratch/out" 2>&1
+check "a firewall" [ ! -s "$scratch/out" ]
+for nic in soft kernel; do
+    began=$SECONDS
+    check "it drops UDP: Open MPI's own barrier carries on, $nic NIC" runs 1 --mca coll_nicbarr_nic $nic \
+        --mca coll_nicbarr_tune_after 1 "${ledger[@]}"
+    echo "     (after $((SECONDS - began)) s)"
+    check "it says so, once" said "firewall"
+done
+there nft delete table inet f
+
+# ---- a cache in a home that both see
+
+cached() {
+    XDG_CACHE_HOME=$MACHINES_OUT/home runs 1 --mca coll_nicbarr_cache auto --mca coll_nicbarr_tune_after 3 -x XDG_CACHE_HOME \
+        "${ledger[@]}"
+}
+check "the cache is in a home that all hosts see" cached
+check "measured" said "MPI_Barrier on .*, 2 processes on 2 nodes: .*(measured"
+home=$MACHINES_OUT/home/nicbarr/tuning.json
+check "it is there" rewrite_cache "$home" "$home" 0.99 pairwise@soft
+check "once more" cached
+check "from the cache" said "MPI_Barrier on .*, 2 processes on 2 nodes: pairwise@soft (cache)"
+
+# ---- a host that reboots
+
+"$MACHINES_MONITOR" 2 quit
+"$MACHINES_MONITOR" 2 start
+until there true 2> /dev/null; do sleep 0.5; done
+there "$builddir/myrd/myrd" --kernel --network 10.79.0.0/24
+for nic in soft kernel; do
+    check "it reboots: barriers by the $nic NIC" played 1 "dissemination:1@$nic" "${ledger[@]}"
+done
+
+# ---- other interfaces
+
+both_do() { # COMMAND: # is the machine's number
+    eval "${1//#/1}" && there "${1//#/2}"
+}
+# (With two addresses on one interface Open MPI 4.1 does not connect by TCP: it knows one of them only.)
+both_do "ip link set eth1 up; ip address add 10.81.0.#/24 dev eth1"
+by_both "two addresses" 10.81.0.0/24
+both_do "ip address del 10.81.0.#/24 dev eth1"
+
+both_do "ip link add link eth0 name eth0.5 type vlan id 5; ip address add 10.80.0.#/24 dev eth0.5; ip link set eth0.5 up"
+by_both "a VLAN" 10.80.0.0/24
+no_daemons
+both_do "ip link del eth0.5"
+
+both_do "ip link add br0 type bridge; ip link set eth1 master br0; ip link set eth1 up; ip address add 10.82.0.#/24 dev br0; ip link set br0 up"
+by_both "a bridge, the card below it" 10.82.0.0/24
+no_daemons
+both_do "ip link del br0; ip link set eth1 down"
+
+# The bond has eth1 and a card of the first wire's VLAN: mpirun needs eth0 itself.
+both_do "ip link add link eth0 name eth0.6 type vlan id 6; ip link set eth0.6 down; ip link add bond1 type bond mode active-backup miimon 100 fail_over_mac active; ip link set eth1 master bond1; ip link set eth0.6 master bond1; ip address add 10.83.0.#/24 dev bond1; ip link set bond1 up; ip link set bond1 type bond active_slave eth1"
+by_both "a bond" 10.83.0.0/24
+fail_over() { "$MACHINES_MONITOR" 1 set_link spare off && "$MACHINES_MONITOR" 2 set_link spare off; }
+for nic in soft kernel; do
+    check "its first cable is pulled: nothing is lost by the $nic NIC" meanwhile_on 10.83.0.0/24 $nic fail_over
+    "$MACHINES_MONITOR" 1 set_link spare on
+    "$MACHINES_MONITOR" 2 set_link spare on
+    both_do "ip link set bond1 type bond active_slave eth1"
+done
+no_daemons
+both_do "ip link del bond1; ip link del eth0.6"
+check "the cards again" daemons

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# `nicbarr trace` on what kernels have written down: what it makes of that, and of what is not there. Jobs are traced in
+# tests/component/trace.sh.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+nicbarr=$(realpath "${NICBARR:-tools/nicbarr}")
+NICBARR_LIBEXECDIR=$(cd "$here/../.." && pwd)
+export NICBARR_LIBEXECDIR
+# shellcheck source=tests/tap.sh
+. "$here/../../tests/tap.sh"
+
+run() { # ARGUMENT...
+    "$nicbarr" trace "$@" > out 2> err
+    status=$?
+}
+
+# Barriers of one message, each like the other: the times of the stages are what the events say.
+events() { # FIRST LAST
+    echo "# host1, Linux 6.1.0; interface eth0, driver virtio_net"
+    local barrier
+    for ((barrier = $1; barrier <= $2; ++barrier)); do
+        awk -F '|' -v at="$((barrier * 100))" '{ printf "%16s [00%d] d.h1. %11.6f: %s\n", $1, $2, 50 + (at + $3) / 1e6, $4 }' << 'END'
+my job:2-17|1|0|sys_sendto(fd: 0x18, buff: 0x7ffeb7ddd950, len: 0x20, flags: 0x4040, addr: 0, addr_len: 0)
+my job:2-17|1|12|net_dev_queue: dev=eth0 skbaddr=00000000bb912013 len=74
+my job:2-17|1|15|net_dev_xmit: dev=eth0 skbaddr=00000000bb912013 len=74 rc=0
+<idle>-0|0|20|irq_handler_entry: irq=25 name=virtio0-requests
+<idle>-0|0|21|irq_handler_exit: irq=25 ret=handled
+<idle>-0|0|45|irq_handler_entry: irq=29 name=virtio3-input.0
+<idle>-0|0|46|softirq_raise: vec=3 [action=NET_RX]
+<idle>-0|0|47|irq_handler_exit: irq=29 ret=handled
+<idle>-0|0|49|softirq_entry: vec=3 [action=NET_RX]
+<idle>-0|0|56|netif_receive_skb: dev=eth0 skbaddr=00000000bb912015 len=60
+<idle>-0|0|62|kfree_skb: skbaddr=00000000bb912015 protocol=2048 location=0 reason: TC_INGRESS
+<idle>-0|0|64|softirq_exit: vec=3 [action=NET_RX]
+END
+    done
+}
+events 1 101 > whole
+run --read whole
+works "where the time goes" "^host1, Linux 6.1.0; interface eth0, driver virtio_net: 96 barriers\.$" "; 1\.0 messages came:$" \
+    "^call  +12\.0 " "^driver  +3\.0 " "^away  +30\.0 " "^interrupt  +4\.0 " "^stack  +7\.0 " "^program  +6\.0 " \
+    "^host  +38\.0 " "^all  +100\.0$"
+works "one of them" "^ +0 +1 +my job:2-17 sends$" "^ +45 +0 +away +interrupt of virtio3-input\.0$" \
+    "^ +62 +0 +program +kfree_skb$" "^ +100 +1 +host +the host sends again$"
+
+# A message that has come before its barrier began here, as its sender was faster.
+{ events 1 1 && sed -n '2,4p' <(events 2 2) && events 3 101; } > early
+run --read early
+works "a barrier whose message comes with the next one's" "^all  +10[0-9]\.[0-9]$"
+events 1 20 > few
+run --read few
+refuses "too few" "no barriers were seen there: .*nicbarr status"
+: > nothing
+run --read nothing
+refuses "none" "no barriers were seen"
+run --read not/there
+refuses "no such file" "cannot read 'not/there'"
+run
+refuses "no interface" "of which interface.*--help" 64
+run eth0 eth1
+refuses "two" "one interface, not 'eth0' and 'eth1'" 64
+run --for 0 eth0
+refuses "no time" "^nicbarr trace: --for is a number from 1 to 10000, not '0'" 64
+run --wibble eth0
+refuses "another option" "there is no option '--wibble'" 64
+run no-such-interface
+refuses "no such interface" "there is no interface no-such-interface"
+run --help
+works "--help" "^Usage: nicbarr trace " "^  --raw "
+run --version
+works "--version" "^nicbarr trace [0-9]+\."
+finish

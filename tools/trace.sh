@@ -1,0 +1,239 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What `nicbarr trace` runs: it has the kernel write down events of the network for a moment (tracefs), and says in which
+# of them the time of a barrier went.
+#
+# A barrier begins with the system call by which a host sends, and lasts until the next such call. The kernel's NIC is
+# rung once in a barrier; the soft NIC sends once in each of its rounds, so with it a "barrier" is a round. Messages are
+# known by their length. What is written down is an instance of our own: others who trace are not disturbed, and nothing
+# is left behind. Without it, nothing of this costs anything.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+
+usage() {
+    cat << END
+Usage: nicbarr trace [OPTION...] INTERFACE
+   or: nicbarr trace --read FILE
+Says where the time of a barrier goes on this host, while a job runs whose barriers
+the soft NIC or the kernel's plays: the system call, the driver, the wire and the
+other hosts, the interrupt, the way to the interface, the NIC's program, and the
+host again. Send the text of each host when barriers are slower than they should be.
+
+INTERFACE is the network card's, such as eth0 (of a bond or a VLAN, the card below it).
+
+  --for MS         milliseconds to write down (default 200)
+  --raw            print what the kernel has written down, not what it means
+  --read FILE      say what that means, which was printed with --raw before
+  --help           this text
+  --version        the version
+
+It needs root, and a kernel with tracefs, as distributions build it.
+END
+}
+
+command_name='nicbarr trace'
+# shellcheck source=bench/report/command.sh
+. "$here/../bench/report/command.sh"
+
+interface='' milliseconds=200 raw=no read=''
+while [ $# -gt 0 ]; do
+    case $1 in
+        --for | --read)
+            [ $# -ge 2 ] || bad "$1 wants a value"
+            case $1 in
+                --for) number "$2" 1 10000 "$1" && milliseconds=$2 ;;
+                --read) read=$2 ;;
+            esac
+            shift ;;
+        --raw) raw=yes ;;
+        --help) usage && exit ;;
+        --version) tell_version && exit ;;
+        -*) bad "there is no option '$1'" ;;
+        *)
+            [ -z "$interface" ] || bad "one interface, not '$interface' and '$1'"
+            interface=$1 ;;
+    esac
+    shift
+done
+[ -n "$read" ] || [ -n "$interface" ] || bad "of which interface?"
+[ -z "$read" ] || [ -r "$read" ] || fail "cannot read '$read'"
+
+work=$(mktemp -d) || exit 1
+trace=$work/tracefs/instances/nicbarr-$$
+leave() {
+    [ ! -d "$trace" ] || rmdir "$trace"
+    ! mountpoint -q "$work/tracefs" || umount "$work/tracefs"
+    rm -rf "$work"
+}
+trap leave EXIT
+trap 'exit 143' TERM HUP
+trap 'exit 130' INT
+
+# An event, and of which of these to tell. A message without data has 74 bytes, 60 of them behind the Ethernet header.
+watch() { # EVENT [FILTER]
+    { echo "${2-0}" > "$trace/events/$1/filter" && echo 1 > "$trace/events/$1/enable"; } 2> /dev/null ||
+        fail "this kernel does not tell of $1"
+}
+
+record() {
+    grep -qF " $interface:" <(sed 's/^ */ /' /proc/net/dev) || fail "there is no interface $interface (ip link lists them)"
+    mkdir "$work/tracefs"
+    mount -t tracefs tracefs "$work/tracefs" 2> /dev/null ||
+        fail "cannot mount tracefs: run as root; the kernel must have it, and a container the right to (CAP_SYS_ADMIN)"
+    mkdir "$trace" 2> /dev/null || fail "this kernel gives no instance of its trace"
+    echo 0 > "$trace/tracing_on"
+    echo mono > "$trace/trace_clock"
+    echo 8192 > "$trace/buffer_size_kb"
+    watch syscalls/sys_enter_sendto "len == 32"
+    watch net/net_dev_queue "len == 74 && name == \"$interface\""
+    watch net/net_dev_xmit "len == 74 && name == \"$interface\""
+    watch irq/irq_handler_entry
+    watch irq/irq_handler_exit
+    watch irq/softirq_raise "vec == 3"
+    watch irq/softirq_entry "vec == 3"
+    watch net/netif_receive_skb "len == 60 && name == \"$interface\""
+    watch skb/kfree_skb "protocol == 2048"
+    watch irq/softirq_exit "vec == 3"
+    echo 1 > "$trace/tracing_on"
+    sleep "$((milliseconds / 1000)).$(printf %03d $((milliseconds % 1000)))"
+    echo 0 > "$trace/tracing_on"
+    echo "# $(uname -n), Linux $(uname -r), $(nproc) processors; interface $interface$(driver)"
+    cat "$trace/trace"
+}
+driver() {
+    local link
+    link=$(readlink "/sys/class/net/$interface/device/driver")
+    echo "${link:+, driver ${link##*/}}"
+}
+
+# Events become a line for each run of barriers: microseconds, messages that came, microseconds of each stage, and the
+# story of the last barrier. The stages share out the time: each event ends one of them. (A message may come before its
+# barrier has begun here. So single barriers are not compared.)
+runs() {
+    awk -v stages="$stages" -v run=$run '
+        function mark(stage, at, event) {
+            if (at > now) {
+                spent[stage] += at - now
+                now = at
+            }
+            story = story sprintf("|%8.0f  %3d  %-10s %s", at - begun, cpu, stage, event)
+        }
+        function finish(at,    s) {
+            if (begun) {
+                mark("host", at, "the host sends again")
+                took += at - begun
+                if (++barriers % run == 0) {
+                    printf "%.0f %d", took, came
+                    for (s = 1; s <= count; ++s) { printf " %.0f", spent[name[s]] }
+                    print " " story
+                    split("", spent)
+                    took = came = 0
+                }
+            }
+            begun = now = at
+            story = sprintf("|%8.0f  %3d  %-10s %s", 0, cpu, "", who[cpu] " sends")
+        }
+        BEGIN { count = split(stages, name, " ") }
+        /^#/ || !match($0, /\[[0-9]+\] +[^ ]+ +[0-9]+\.[0-9]+: /) { next }
+        {
+            split(substr($0, RSTART, RLENGTH), head, " ")
+            cpu = substr(head[1], 2) + 0
+            at = head[3] * 1e6
+            event = substr($0, RSTART + RLENGTH)
+            kind = event
+            sub(/[:(].*/, "", kind)
+        }
+        kind == "irq_handler_entry" {
+            handler[cpu] = at
+            sub(/.*name=/, "", event)
+            card[cpu] = event
+            next
+        }
+        kind == "irq_handler_exit" { delete handler[cpu]; next }
+        kind == "softirq_raise" {
+            if (cpu in handler) {
+                interrupt[cpu] = handler[cpu]
+                which[cpu] = card[cpu]
+            }
+            next
+        }
+        kind == "sys_sendto" {
+            bell[cpu] = at
+            who[cpu] = substr($0, 1, RSTART - 1)
+            gsub(/^ +| +$/, "", who[cpu])
+            next
+        }
+        (cpu in inside) {
+            mark("program", at, kind)
+            delete inside[cpu]
+        }
+        kind == "softirq_entry" { soft[cpu] = at; delete bell[cpu] }
+        kind == "softirq_exit" { delete soft[cpu]; delete interrupt[cpu] }
+        kind == "net_dev_queue" && (cpu in bell) {
+            finish(bell[cpu])
+            delete bell[cpu]
+        }
+        kind == "net_dev_queue" && begun { mark((cpu in soft) ? "program" : "call", at, kind) }
+        kind == "net_dev_xmit" && begun { mark("driver", at, kind) }
+        kind == "netif_receive_skb" && begun {
+            if (cpu in interrupt) {
+                mark("away", interrupt[cpu], "interrupt of " which[cpu])
+                mark("interrupt", soft[cpu], "softirq_entry")
+                delete interrupt[cpu]
+            } else if (soft[cpu] > now) {
+                mark("away", soft[cpu], "softirq_entry")
+            }
+            mark((cpu in soft) ? "stack" : "away", at, kind)
+            inside[cpu] = 1
+            ++came
+        }'
+}
+
+# What the half of the runs in the middle are like.
+tell() {
+    sort -n | awk -v stages="$stages" -v run=$run -v where="$where" '
+        { line[NR] = $0 }
+        END {
+            if (NR < 4) { exit 1 }
+            first = int(NR / 4) + 1
+            last = NR - int(NR / 4)
+            barriers = (last - first + 1) * run
+            for (r = first; r <= last; ++r) {
+                split(line[r], part, " ")
+                all += part[1]
+                came += part[2]
+                for (s = 1; s <= 7; ++s) { sum[s] += part[s + 2] }
+            }
+            what["call"] = "the system call of the last process: UDP, IP, the NIC on the way out"
+            what["driver"] = "the driver has the card send"
+            what["away"] = "the wire and the other hosts"
+            what["interrupt"] = "the interrupt, until packets are looked at (softirq)"
+            what["stack"] = "driver and network, until the packet is at the interface"
+            what["program"] = "the NIC there (the soft NIC: UDP, until it is in the socket)"
+            what["host"] = "the host sees it, and comes to its next barrier"
+            count = split(stages, name, " ")
+            printf "%s: %d barriers.\n", where, NR * run
+            printf "Microseconds of one, means of the %d of these in the middle; %.1f messages came:\n", barriers, came / barriers
+            for (s = 1; s <= count; ++s) { printf "%-10s %9.1f  %s\n", name[s], sum[s] / barriers, what[name[s]] }
+            printf "%-10s %9.1f\n\nOne of them (us, processor, what the time was, until):\n", "all", all / barriers
+            story = line[int((first + last) / 2)]
+            sub(/^[^|]*\|/, "", story)
+            gsub(/\|/, "\n", story)
+            print story
+        }'
+}
+
+stages='call driver away interrupt stack program host' run=8
+if [ -n "$read" ]; then
+    events=$read
+else
+    events=$work/events
+    record > "$events"
+fi
+if [ "$raw" = yes ]; then
+    cat "$events"
+    exit
+fi
+where=$(sed -n '1s/^# //p' "$events")
+runs < "$events" | tell ||
+    fail "no barriers were seen there: is it the job's interface, and does a NIC play its barriers (nicbarr status)?"
