@@ -234,10 +234,9 @@ static bool join_segment(struct nicbarr_hello *hello)
 static int component_open(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    if (!nicbarr_right_release()) {
-        nicbarr_complain("built for Open MPI " NICBARR_SERIES
-                         ", but another one is running: not used. Source the env.sh that goes with "
-                         "this mpirun");
+    const char *wrong = nicbarr_wrong_release();
+    if (NULL != wrong) {
+        nicbarr_complain("%s", wrong);
         return OMPI_ERR_NOT_AVAILABLE;
     }
     take_parameters();

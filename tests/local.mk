@@ -113,7 +113,7 @@ check_PROGRAMS += tests/component/without
 tests_component_without_SOURCES = tests/component/without.c
 
 ## The time of day is set, for a program that this is preloaded into.
-check_LTLIBRARIES = tests/component/clock_jumps.la tests/component/wrong_results.la
+check_LTLIBRARIES = tests/component/clock_jumps.la tests/component/wrong_results.la tests/component/other_structures.la
 tests_component_clock_jumps_la_SOURCES = tests/component/clock_jumps.c
 tests_component_clock_jumps_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
@@ -122,6 +122,13 @@ tests_component_wrong_results_la_SOURCES = tests/component/wrong_results.c
 tests_component_wrong_results_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_component_wrong_results_la_LIBADD = $(MPI_LIBS)
 tests_component_wrong_results_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+
+## An Open MPI of another release, for a component that this is preloaded beside.
+tests_component_other_structures_la_SOURCES = tests/component/other_structures.c
+tests_component_other_structures_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+tests_component_other_structures_la_CFLAGS = $(AM_CFLAGS) $(OMPI_CFLAGS)
+tests_component_other_structures_la_LIBADD = $(MPI_LIBS)
+tests_component_other_structures_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
 component_tests = \
     tests/component/commands.sh \

@@ -48,6 +48,13 @@ else
     echo "skip another container: no right to unshare"
 fi
 
+# A release of Open MPI whose structures are others than those that the component was built with.
+others=$builddir/tests/component/.libs/other_structures.so
+check "another release's structures" works 2 -x LD_PRELOAD="$others" --mca coll_nicbarr_verbose 1 "$program"
+check "another release's structures: said" said "nicbarr: built for Open MPI .*has other structures: not used"
+! said "MPI_Barrier on"
+verdict $? "another release's structures: no barrier is nicbarr's"
+
 # So little address space that Open MPI works, but not with 256 MiB more.
 for address_space in 300000 400000 500000 600000 800000 1000000 1200000; do
     OMPI_MCA_coll=^nicbarr odd "$address_space" && break
