@@ -20,6 +20,8 @@
 #include "coll_nicbarr/pvars.h"
 #include "coll_nicbarr/report.h"
 #include "coll_nicbarr/requests.h"
+#include "coll_nicbarr/shape.h"
+#include "firmware/wire.h"
 #include "ompi/node.h"
 
 static int component_register(void);
@@ -119,8 +121,9 @@ static void take_parameters(void)
         take_way(NICBARR_SCATTER, "scatter", component->parameters.scatter);
 }
 
-/* What must be equal in all processes of a communicator, or they would act differently. */
-static uint64_t parameters_digest(void)
+/* What must be equal in all processes of a communicator, or they would act differently. Versions
+ * may differ where it is. */
+static uint64_t digest_of_what_counts(void)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const struct nicbarr_parameters *p = &component->parameters;
@@ -138,9 +141,9 @@ static uint64_t parameters_digest(void)
                          (int)component->forced_ways[NICBARR_GATHER],
                          (int)component->forced_ways[NICBARR_SCATTER],
                          component->forced_rooted,
-                         nicbarr_host_memory_only()};
-    return nicbarr_digest(nicbarr_digest(0, NICBARR_VERSION, sizeof(NICBARR_VERSION)), alike,
-                          sizeof(alike));
+                         nicbarr_host_memory_only(),
+                         MCP_WIRE_VERSION};
+    return nicbarr_digest(nicbarr_schedules_digest(), alike, sizeof(alike));
 }
 
 /* ---- the NICs ---- */
@@ -243,7 +246,7 @@ static int component_open(void)
     component->output = opal_output_open(NULL);
     opal_output_set_verbosity(component->output, component->parameters.verbose);
 
-    struct nicbarr_hello hello = {.digest = parameters_digest()};
+    struct nicbarr_hello hello = {.digest = digest_of_what_counts()};
     struct myr_key_pair keys = {0};
     if (join_segment(&hello) && nicbarr_nics_wanted(&component->nics)) {
         myr_key_pair_of(component->segment, &keys);
