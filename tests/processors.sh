@@ -6,6 +6,7 @@
 #     tests/processors.sh s390x      # of which this one has the other byte order
 #     tests/processors.sh ppc64el
 #     tests/processors.sh armhf      # 32 bits
+#     tests/processors.sh arm64 tests/unit/wire_test tests/unit/nic_test
 #
 # All is built, the components as well; what is tested starts no job. It is done in a chroot (hence as root) with
 # Debian 12, its compiler for that processor, and that processor's libraries. The chroot is made once (a minute,
@@ -59,7 +60,7 @@ chroot_make "$root" bookworm "$packages" --architectures="amd64,$1" \
     "--customize-hook=chroot \"\$1\" sh -c '$headers'" || exit 99
 
 # shellcheck disable=SC2016 # for the shell inside
-chroot_run "$root" env triplet="$triplet" qemu="$qemu" limits="$(limits | grep -E "^($1|all) ")" bash -eu -c '
+chroot_run "$root" env triplet="$triplet" qemu="$qemu" programs="${*:2}" limits="$(limits | grep -E "^($1|all) ")" bash -eu -c '
     mkdir -p /build
     cd /build
     if [ ! config.status -nt /nicbarr/configure ]; then
@@ -69,7 +70,7 @@ chroot_run "$root" env triplet="$triplet" qemu="$qemu" limits="$(limits | grep -
         PKG_CONFIG_LIBDIR=/usr/lib/$triplet/pkgconfig:/usr/share/pkgconfig /nicbarr/configure --quiet \
             --host="$triplet" --disable-kernel-nic --enable-werror MPICC=/build/mpicc
     fi
-    programs=$(make -s --no-print-directory --eval "list: ; @echo \$(unit_programs)" list)
+    programs=${programs:-$(make -s --no-print-directory --eval "list: ; @echo \$(unit_programs)" list)}
     make -s -j"$(nproc)" all $programs > build.log 2>&1 || { tail -n 40 build.log; exit 1; }
     "$triplet-gcc" -D_GNU_SOURCE -shared -fPIC -o emulated.so /nicbarr/tests/unit/emulated.c
     failed=0
