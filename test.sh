@@ -4,6 +4,7 @@
 #   - all tests against this machine's Open MPI (make check), two of them on virtual machines (need root);
 #   - the unit tests and the heart of the MPI-level ones under AddressSanitizer and UBSan, the
 #     lock-free parts under ThreadSanitizer, and one MPI-level test under valgrind;
+#   - the unit tests for two other processors, by qemu (needs root);
 #   - fuzzers, the models of the protocol and of memory, static analysis and formatting;
 #   - the tests with MPI against Open MPI 5.0, in a Debian 13 chroot (needs root; --quick leaves it out).
 # The tests mostly wait, so what only computes runs beside them, behind them in turn (nice).
@@ -85,6 +86,9 @@ sanitized() {
         make -s --no-print-directory -j"$(nproc)" && make -s -j"$(nproc)" check TESTS=
 }
 
+# One of 64 bits, and one of the other byte order; by hand also others.
+processors="arm64 s390x"
+
 # The members of a group as threads of one process, so that what they share is seen.
 threaded="plan layout waiter group exchange ring segment inlet port nic"
 with_threads() {
@@ -134,6 +138,9 @@ beside() {
     step "sanitized build" bash -c "$(declare -f sanitized); sanitized"
     step "threaded build" bash -c "threaded='$threaded'; $(declare -f with_threads); with_threads"
     analysed
+    for processor in $processors; do
+        step "processor $processor" tests/processors.sh "$processor"
+    done
     searched
     [ -z "$chroot_tests" ] || in_chroot "$built" > "$logs/chroot.log" 2>&1 # a failure is seen again, below
 }
@@ -168,8 +175,8 @@ else
     chroot_tests=$(listed component_tests)
 fi
 # shellcheck disable=SC2046,SC2086 # words
-all=$(($(count $suite_tests $chroot_tests) + $(grep -c '^ *step ' "$0") - 3 + $(count $(listed search_tests)) +
-    $(count tools_test $(listed unit_programs) $threaded)))
+all=$(($(count $suite_tests $chroot_tests) + $(grep -c '^ *step ' "$0") - 4 + $(count $(listed search_tests)) +
+    $(count tools_test $(listed unit_programs) $threaded $processors)))
 
 step "tarball" tarball
 say "tests with $(mpirun --version | head -n 1); beside them builds, static analysis and searches"

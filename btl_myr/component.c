@@ -173,9 +173,9 @@ static int component_open(void)
     if (!asked_for(opal_btl_base_framework.framework_selection)) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    if (!nicbarr_right_release()) {
-        complain("built for Open MPI " NICBARR_SERIES ", but another one is running: not used. "
-                 "Source the env.sh that goes with this mpirun");
+    const char *wrong = nicbarr_wrong_release();
+    if (NULL != wrong) {
+        complain("%s", wrong);
         return OPAL_ERR_NOT_AVAILABLE;
     }
     /* The library stays loaded when it is closed: an earlier opening may have left its state. */

@@ -20,6 +20,8 @@
 #include "coll_nicbarr/pvars.h"
 #include "coll_nicbarr/report.h"
 #include "coll_nicbarr/requests.h"
+#include "coll_nicbarr/shape.h"
+#include "firmware/wire.h"
 #include "ompi/node.h"
 
 static int component_register(void);
@@ -119,8 +121,9 @@ static void take_parameters(void)
         take_way(NICBARR_SCATTER, "scatter", component->parameters.scatter);
 }
 
-/* What must be equal in all processes of a communicator, or they would act differently. */
-static uint64_t parameters_digest(void)
+/* What must be equal in all processes of a communicator, or they would act differently. Versions
+ * may differ where it is. */
+static uint64_t digest_of_what_counts(void)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const struct nicbarr_parameters *p = &component->parameters;
@@ -138,9 +141,9 @@ static uint64_t parameters_digest(void)
                          (int)component->forced_ways[NICBARR_GATHER],
                          (int)component->forced_ways[NICBARR_SCATTER],
                          component->forced_rooted,
-                         nicbarr_host_memory_only()};
-    return nicbarr_digest(nicbarr_digest(0, NICBARR_VERSION, sizeof(NICBARR_VERSION)), alike,
-                          sizeof(alike));
+                         nicbarr_host_memory_only(),
+                         MCP_WIRE_VERSION};
+    return nicbarr_digest(nicbarr_schedules_digest(), alike, sizeof(alike));
 }
 
 /* ---- the NICs ---- */
@@ -234,17 +237,16 @@ static bool join_segment(struct nicbarr_hello *hello)
 static int component_open(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
-    if (!nicbarr_right_release()) {
-        nicbarr_complain("built for Open MPI " NICBARR_SERIES
-                         ", but another one is running: not used. Source the env.sh that goes with "
-                         "this mpirun");
+    const char *wrong = nicbarr_wrong_release();
+    if (NULL != wrong) {
+        nicbarr_complain("%s", wrong);
         return OMPI_ERR_NOT_AVAILABLE;
     }
     take_parameters();
     component->output = opal_output_open(NULL);
     opal_output_set_verbosity(component->output, component->parameters.verbose);
 
-    struct nicbarr_hello hello = {.digest = parameters_digest()};
+    struct nicbarr_hello hello = {.digest = digest_of_what_counts()};
     struct myr_key_pair keys = {0};
     if (join_segment(&hello) && nicbarr_nics_wanted(&component->nics)) {
         myr_key_pair_of(component->segment, &keys);

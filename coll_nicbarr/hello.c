@@ -7,8 +7,9 @@
 /* How they travel: this, then the public key if there is one, then the names of the NICs that there
  * are, then why there is none. */
 struct head {
-    uint64_t identity, digest;
+    uint32_t format; /* NICBARR_HELLO_FORMAT, in the sender's byte order, as all the rest */
     uint32_t index;
+    uint64_t identity, digest;
     uint8_t there; /* bit n: NIC n; bit 0: a public key */
     uint8_t later;
     uint16_t why; /* bytes */
@@ -19,6 +20,7 @@ _Static_assert(NICBARR_NICS_MOST <= 8 && sizeof(struct head) <= 32, "the head of
 size_t nicbarr_hello_write(const struct nicbarr_hello *hello, uint8_t *bytes)
 {
     struct head head = {
+        .format = NICBARR_HELLO_FORMAT,
         .identity = hello->identity,
         .digest = hello->digest,
         .index = hello->index,
@@ -52,7 +54,8 @@ bool nicbarr_hello_read(const uint8_t *bytes, size_t count, struct nicbarr_hello
     memcpy(&head, bytes, sizeof(head));
     const size_t key_bytes = 0 != (head.there & 1) ? sizeof(hello->key) : 0;
     const uint32_t names = (uint32_t)__builtin_popcount(head.there >> 1);
-    if (0 != head.there >> NICBARR_NICS_MOST || head.why >= sizeof(hello->why) ||
+    if (NICBARR_HELLO_FORMAT != head.format || 0 != head.there >> NICBARR_NICS_MOST ||
+        head.why >= sizeof(hello->why) ||
         count != sizeof(head) + key_bytes + names * sizeof(hello->nic[0]) + head.why) {
         return false;
     }

@@ -212,7 +212,9 @@ const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct n
         text[0] = '\0';
         break;
     case NICBARR_NO_COMPONENT:
-        snprintf(text, bytes, "process %u does not have the component, or another version of it",
+        snprintf(text, bytes,
+                 "process %u does not have the component, or another version of it, or a processor "
+                 "of the other byte order",
                  process);
         break;
     case NICBARR_OTHER_PARAMETERS:

@@ -125,7 +125,9 @@ enum { MCP_CHECK_ROUNDS = 1, MCP_CHECK_LAST_ROUNDS = 3 };
 /*
  * The check is the SipHash-1-3 of these bytes: the part of the header that belongs to the type, the
  * payload, zeros up to a multiple of 8, and the first seven bytes of the header. (The eighth is 0,
- * as no datagram is that long.) The key needs no place in it, as it names the secret.
+ * as no datagram is that long.) Each eight of them are a word in the sender's order; the last word
+ * is made of values (mcp_last_word), whatever that order is. The key needs no place in it, as it
+ * names the secret.
  */
 static inline uint64_t mcp_last_word(const struct mcp_header *header, size_t bytes_before)
 {
@@ -133,11 +135,15 @@ static inline uint64_t mcp_last_word(const struct mcp_header *header, size_t byt
            (uint64_t)header->payload_bytes << 32 | (uint64_t)(bytes_before + 7) << 56;
 }
 
-/* The part of a collective packet as a word. */
+/* The part of a collective packet as a word, of its bytes in this processor's order. */
 static inline uint64_t mcp_collective_word(const struct mcp_header *header)
 {
     const struct mcp_collective_part *part = &header->collective;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     return part->epoch | (uint64_t)part->slot << 32 | (uint64_t)part->node << 48;
+#else
+    return (uint64_t)part->epoch << 32 | (uint64_t)part->slot << 16 | part->node;
+#endif
 }
 
 /* The check of a collective packet without payload: two words. */

@@ -5,12 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool nicbarr_right_release(void)
+/* Their classes know how large they are in the library that is running. */
+static bool same_structures(void)
+{
+#define SAME(type) (sizeof(type) == OBJ_CLASS(type)->cls_sizeof)
+    return SAME(mca_coll_base_module_t) && SAME(ompi_communicator_t) && SAME(ompi_group_t) &&
+           SAME(ompi_proc_t) && SAME(ompi_request_t) && SAME(opal_convertor_t) &&
+           SAME(opal_free_list_t) && SAME(opal_free_list_item_t);
+#undef SAME
+}
+
+const char *nicbarr_wrong_release(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
     MPI_Get_library_version(version, &length);
-    return NULL != strstr(version, "v" NICBARR_SERIES ".");
+    if (NULL == strstr(version, "v" NICBARR_SERIES ".")) {
+        return "built for Open MPI " NICBARR_SERIES ", but another one is running: not used. "
+               "Source the env.sh that goes with this mpirun";
+    }
+    if (!same_structures()) {
+        return "built for Open MPI " NICBARR_BUILT_FOR ", and the one that is running has other "
+               "structures: not used. Build nicbarr with its mpicc";
+    }
+    return NULL;
 }
 
 char *nicbarr_node_folder(void)

@@ -8,8 +8,10 @@
 
 #include "ompi/release.h"
 
-/* Components are built for one release series; Open MPI itself does not always notice. */
-bool nicbarr_right_release(void);
+/* Components are built for one release series, and within it for those releases whose structures
+ * are those of its headers (5.0.7 and 5.0.10 added a field). Open MPI itself does not notice.
+ * Returns NULL, or why this component is not for the one that is running. */
+const char *nicbarr_wrong_release(void);
 
 /* The folder that all processes of the job on this node share, and the jobs it spawns with them; to
  * be freed. NULL: there is none, the process is alone (a singleton). */

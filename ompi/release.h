@@ -52,10 +52,12 @@
 #error "nicbarr is written for Open MPI 4.1 and 5.0"
 #endif
 
-/* "4.1" or "5.0": what a component is built for. */
+/* "4.1" or "5.0": what a component is built for; and the release whose headers it was built with.
+ */
 #define NICBARR_TEXT_(x) #x
 #define NICBARR_TEXT(x) NICBARR_TEXT_(x)
 #define NICBARR_SERIES NICBARR_TEXT(OMPI_MAJOR_VERSION) "." NICBARR_TEXT(OMPI_MINOR_VERSION)
+#define NICBARR_BUILT_FOR NICBARR_SERIES "." NICBARR_TEXT(OMPI_RELEASE_VERSION)
 
 /*
  * The name of a communicator, the same on all its members. Disjoint communicators may have equal

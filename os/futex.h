@@ -16,18 +16,25 @@
 
 #include "os/clock.h"
 
+/* The call that takes this C library's timespec: its seconds may have more bits than `long`. */
+#ifdef SYS_futex_time64
+enum { OS_FUTEX = sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex };
+#else
+enum { OS_FUTEX = SYS_futex };
+#endif
+
 /* Sleep until somebody wakes us, at most for `timeout_us`; not at all if `word` is not `seen`. The
  * sleep may also end for no reason: look at the word again. */
 static inline void os_futex_wait(const void *word, uint32_t seen, uint32_t timeout_us)
 {
     const struct timespec timeout = os_timespec_of_us(timeout_us);
-    syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
+    syscall(OS_FUTEX, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
 }
 
 /* Wake all who sleep on `word`. */
 static inline void os_futex_wake(const void *word)
 {
-    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    syscall(OS_FUTEX, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 #endif

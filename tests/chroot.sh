@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Debian in a folder, to be sourced by bash (debian13.sh, packages.sh).
 #
-#     chroot_make FOLDER CODENAME PACKAGES    by mmdebstrap, from the mirror that this machine's own apt uses.
-#                                             One that was made for the same list of packages stays
+#     chroot_make FOLDER CODENAME PACKAGES [OPTION...]    by mmdebstrap, from the mirror that this machine's own
+#                                             apt uses. One that was made for the same list of packages stays
 #     chroot_run FOLDER COMMAND...            in it, with this checkout at /nicbarr. What is mounted there is
 #                                             gone with the command
 # shellcheck shell=bash
@@ -12,7 +12,7 @@ chroot_mirror() { # of Debian itself (not of its security updates), whichever re
     apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1
 }
 
-chroot_make() { # FOLDER CODENAME PACKAGES
+chroot_make() { # FOLDER CODENAME PACKAGES [OPTION...]
     local url
     # The file lists the packages, so that a chroot made for an earlier list is made anew.
     [ "$(cat "$1/made-by-nicbarr" 2> /dev/null)" != "$3" ] || return 0
@@ -21,7 +21,7 @@ chroot_make() { # FOLDER CODENAME PACKAGES
     rm -rf --one-file-system "$1"
     mkdir -p "$(dirname "$1")"
     echo "making a Debian ($2) in ${1#"$chroot_top"/} ..." >&2
-    mmdebstrap --quiet --variant=minbase --include="$3" "$2" "$1" "$url" >&2 || return
+    mmdebstrap --quiet --variant=minbase --include="$3" "${@:4}" "$2" "$1" "$url" >&2 || return
     echo "$3" > "$1/made-by-nicbarr"
 }
 

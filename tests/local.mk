@@ -113,7 +113,7 @@ check_PROGRAMS += tests/component/without
 tests_component_without_SOURCES = tests/component/without.c
 
 ## The time of day is set, for a program that this is preloaded into.
-check_LTLIBRARIES = tests/component/clock_jumps.la tests/component/wrong_results.la
+check_LTLIBRARIES = tests/component/clock_jumps.la tests/component/wrong_results.la tests/component/other_structures.la
 tests_component_clock_jumps_la_SOURCES = tests/component/clock_jumps.c
 tests_component_clock_jumps_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
@@ -122,6 +122,13 @@ tests_component_wrong_results_la_SOURCES = tests/component/wrong_results.c
 tests_component_wrong_results_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_component_wrong_results_la_LIBADD = $(MPI_LIBS)
 tests_component_wrong_results_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+
+## An Open MPI of another release, for a component that this is preloaded beside.
+tests_component_other_structures_la_SOURCES = tests/component/other_structures.c
+tests_component_other_structures_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+tests_component_other_structures_la_CFLAGS = $(AM_CFLAGS) $(OMPI_CFLAGS)
+tests_component_other_structures_la_LIBADD = $(MPI_LIBS)
+tests_component_other_structures_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
 component_tests = \
     tests/component/commands.sh \
@@ -162,7 +169,7 @@ below_tests = \
 ## Those that take virtual machines, and mpirun of Open MPI 4.1.
 machine_tests = tests/component/verbs.sh tests/machines/machines.sh
 TESTS += $(component_tests) $(below_tests) $(machine_tests)
-EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(machine_tests) tests/component/common.sh tests/rewrite_cache.sh tests/chroot.sh tests/debian13.sh tests/packages.sh \
+EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(machine_tests) tests/component/common.sh tests/rewrite_cache.sh tests/chroot.sh tests/debian13.sh tests/packages.sh tests/processors.sh tests/unit/emulated.c \
     tests/component/verbs_common.sh tests/component/verbs_kernels.sh tests/component/verbs_many.sh \
     tests/machines/machines tests/machines/packages tests/machines/inside tests/machines/launching.sh tests/machines/monitor \
     tests/component/hosts_common.sh tests/component/playing_common.sh tests/component/carried_common.sh \

@@ -28,6 +28,19 @@ check "one process with other parameters" odd OMPI_MCA_coll_nicbarr_tune_after=7
 why "other parameters" "process [0-3] has other coll_nicbarr parameters"
 check "one process without the component" odd OMPI_MCA_coll=^nicbarr
 why "without the component" "process 2 does not have the component"
+# Another version (VERSION), and another one of what processes tell each other (NICBARR_HELLO_FORMAT).
+version=$(cat "$srcdir/VERSION")
+changed() { # WHAT SED-COMMAND: a folder with a component that differs by that
+    mkdir "$scratch/$1"
+    LC_ALL=C sed "$2" "$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so" > "$scratch/$1/mca_coll_nicbarr.so"
+    check "$1: differs" eval "! cmp -s '$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so' '$scratch/$1/mca_coll_nicbarr.so'"
+}
+changed version "s/${version//./\\.}/${version//[0-9]/9}/g"
+changed format 's/\x01\x00BN/\x02\x00BN/g'
+OMPI_MCA_coll_nicbarr_verbose=1 check "one process with another version" odd "OMPI_MCA_mca_base_component_path=$scratch/version:SYSTEM_DEFAULT"
+check "another version: served all the same" said "one node: .*(measured"
+check "one process with another format" odd "OMPI_MCA_mca_base_component_path=$scratch/format:SYSTEM_DEFAULT"
+why "another format" "process [0-3] does not have the component, or another version of it"
 # It is the first one of all communicators that the program makes of both.
 odd_rank=0 check "the first of two without it" works 2 "$scratch/odd.sh" OMPI_MCA_coll=^nicbarr \
     "$programs/soak" --cycles 300
@@ -47,6 +60,13 @@ EOF
 else
     echo "skip another container: no right to unshare"
 fi
+
+# A release of Open MPI whose structures are others than those that the component was built with.
+others=$builddir/tests/component/.libs/other_structures.so
+check "another release's structures" works 2 -x LD_PRELOAD="$others" --mca coll_nicbarr_verbose 1 "$program"
+check "another release's structures: said" said "nicbarr: built for Open MPI .*has other structures: not used"
+! said "MPI_Barrier on"
+verdict $? "another release's structures: no barrier is nicbarr's"
 
 # So little address space that Open MPI works, but not with 256 MiB more.
 for address_space in 300000 400000 500000 600000 800000 1000000 1200000; do

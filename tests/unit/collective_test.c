@@ -573,9 +573,13 @@ static void damaged(void **state)
     begin(2, flags);
     open_all(0);
     start(0, 1);
-    static const uint8_t noise[60] = {0x59, 0x4d, MCP_WIRE_VERSION, MCP_ARRIVE};
+    static const struct {
+        uint16_t magic;
+        uint8_t version, type;
+        uint8_t rest[56];
+    } noise = {MCP_MAGIC, MCP_WIRE_VERSION, MCP_ARRIVE, {0}};
     for (size_t bytes = 0; bytes <= sizeof(noise); ++bytes) {
-        wire_inject(&wire, &wire.nics[1], &wire.nics[0], noise, bytes);
+        wire_inject(&wire, &wire.nics[1], &wire.nics[0], &noise, bytes);
     }
     settle();
     assert_int_equal(counters(0)->packets_received, sizeof(noise) + 1);

@@ -103,6 +103,29 @@ static void of_another_length(void **state)
     assert_false(read_them(bytes, count + 1, &back));
 }
 
+/* Those of a machine with the other byte order, and of another format. */
+static void of_another_order(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed();
+    uint8_t bytes[NICBARR_HELLO_BYTES];
+    struct nicbarr_hello back;
+    const struct nicbarr_hello hello = some_hello(&random, 0, 0);
+    const size_t count = nicbarr_hello_write(&hello, bytes);
+    for (uint32_t b = 0; b < 32; ++b) {
+        bytes[b / 8] ^= (uint8_t)(1 << b % 8);
+        assert_false(read_them(bytes, count, &back));
+        bytes[b / 8] ^= (uint8_t)(1 << b % 8);
+    }
+    assert_true(read_them(bytes, count, &back));
+    for (uint32_t b = 0; b < 2; ++b) {
+        const uint8_t first = bytes[b];
+        bytes[b] = bytes[3 - b];
+        bytes[3 - b] = first;
+    }
+    assert_false(read_them(bytes, count, &back));
+}
+
 /* All is within its bounds, wherever the bytes come from. */
 static void expect_bounds(const struct nicbarr_hello *hello)
 {
@@ -148,6 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comes_back),
         cmocka_unit_test(of_another_length),
+        cmocka_unit_test(of_another_order),
         cmocka_unit_test(garbage),
     };
     return cmocka_run_group_tests_name("hello", tests, NULL, NULL);

@@ -41,14 +41,14 @@ static const struct mcp_secret counting = {{0x0706050403020100, 0x0f0e0d0c0b0a09
 static uint64_t sum_of(const struct mcp_secret *secret, const uint8_t *bytes, size_t count)
 {
     struct mcp_sip sip = mcp_sip_begin(secret);
-    const size_t whole = count / 8 * 8;
-    uint64_t word = 0;
-    for (size_t done = 0; done < whole; done += 8) {
-        memcpy(&word, bytes + done, 8);
-        mcp_sip_word(&sip, 2, word);
+    uint64_t word = 0; /* of bytes, the first one lowest */
+    for (size_t b = 0; b < count; ++b) {
+        word |= (uint64_t)bytes[b] << 8 * (b % 8);
+        if (7 == b % 8) {
+            mcp_sip_word(&sip, 2, word);
+            word = 0;
+        }
     }
-    word = 0;
-    memcpy(&word, bytes + whole, count - whole);
     return mcp_sip_end(sip, 2, 4, word | (uint64_t)count << 56);
 }
 

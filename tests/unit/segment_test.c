@@ -106,7 +106,12 @@ int fallocate(int fd, int mode, off_t offset, off_t bytes)
         return -1;
     }
     memory_left -= memory_left >= 0 ? bytes : 0;
+#if 4 == __SIZEOF_LONG__ /* two words each */
+    return (int)syscall(SYS_fallocate, fd, mode, (long)offset, (long)(offset >> 32), (long)bytes,
+                        (long)(bytes >> 32));
+#else
     return (int)syscall(SYS_fallocate, fd, mode, offset, bytes);
+#endif
 }
 
 int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
@@ -1037,8 +1042,16 @@ static void full(void **state)
 static void too_large(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {LIMIT,        (size_t)64 << 20, (size_t)1 << 32,
-                                   SIZE_MAX / 2, SIZE_MAX - 4096,  SIZE_MAX};
+    static const size_t sizes[] = {
+        LIMIT,
+        (size_t)64 << 20,
+        SIZE_MAX / 2,
+        SIZE_MAX - 4096,
+        SIZE_MAX,
+#if SIZE_MAX > UINT32_MAX
+        (size_t)1 << 32,
+#endif
+    };
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
         struct myr_segment *segment = join(NULL, LIMIT);
         expect_none(segment, 1, sizes[i]);

@@ -35,6 +35,7 @@
 
 #include "libmyr/segment.h"
 #include "libmyr/waiter.h"
+#include "os/futex.h"
 #include "tests/unit/crew.h"
 
 /* ---- what the waiter under test does, as seen from below ---- */
@@ -152,7 +153,7 @@ long syscall(long number, ...)
         a[i] = va_arg(arguments, long);
     }
     va_end(arguments);
-    if (SYS_futex == number && FUTEX_WAIT == (int)a[1]) {
+    if (OS_FUTEX == number && FUTEX_WAIT == (int)a[1]) {
         const struct timespec *timeout = (const struct timespec *)a[3];
         if (notes.sleeps < MOST_SLEEPS && NULL != timeout) {
             notes.sleep_us[notes.sleeps] =
@@ -163,7 +164,7 @@ long syscall(long number, ...)
         }
         notes.slept_on = (const void *)a[0];
         a[3] = never_time_out ? 0 : a[3];
-    } else if (SYS_futex == number && FUTEX_WAKE == (int)a[1]) {
+    } else if (OS_FUTEX == number && FUTEX_WAKE == (int)a[1]) {
         ++notes.wakes;
         notes.woken_at_most = (int)a[2];
         notes.woken_for = (const void *)a[0];
