@@ -30,6 +30,7 @@
 #include "myrd/kernel_interface.h"
 #include "myrd/kernel_meeting.h"
 #include "myrd/kernel_plan.h"
+#include "myrd/log.h"
 #include "myrd/owner.h"
 #include "myrd/place.h"
 #include "myrd/rights.h"
@@ -431,8 +432,13 @@ static enum myr_status follow_interface(struct myrd_kernel_server *server, struc
 {
     const uint64_t now = os_now_ms();
     if (0 != server->watched[4].revents) {
+        char before[IF_NAMESIZE];
+        memcpy(before, server->interface.name, sizeof(before));
         myrd_interface_hear(&server->interface, now);
         follow_name(server);
+        if (0 != strcmp(before, server->interface.name)) {
+            myrd_log(MYRD_NOTICE, "interface %s is called %s now", before, server->interface.name);
+        }
     }
     return myrd_interface_judge(&server->interface, now, error);
 }
@@ -461,6 +467,10 @@ static int timeout(struct myrd_kernel_server *server)
 static enum myr_status run_server(void *serving, int end, struct myr_error *error)
 {
     struct myrd_kernel_server *server = serving;
+    char what[100];
+    snprintf(what, sizeof(what), "serves as the kernel's NIC at interface %s",
+             server->interface.name);
+    myrd_log_serves(what, &server->name, &server->place);
     for (;;) {
         myrd_users_turn(&server->users);
         watch_all(server, end);

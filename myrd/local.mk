@@ -5,6 +5,7 @@
 bin_PROGRAMS += myrd/myrd
 myrd_myrd_SOURCES = \
     myrd/place.h myrd/place.c \
+    myrd/log.h myrd/log.c \
     myrd/owner.h myrd/server.c \
     myrd/rights.h myrd/rights.c \
     myrd/main.c $(myrd_filter_sources)
