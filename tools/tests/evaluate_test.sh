@@ -49,6 +49,7 @@ run --nodes 1 --seed 7
 [ $status -eq 0 ] && [ ! -s err ] && grep -q '^The page: .*/nicbarr-evaluation/index.html$' out
 verdict $? "an evaluation of this node"
 is_page nicbarr-evaluation 36
+are_readable nicbarr-evaluation
 says nicbarr-evaluation 'Open MPI</th><td>4\.1\.99<' "nicbarr</th><td>[0-9]" 'Seed</th><td>7<' 'Kernel</th><td>Linux' \
     'Load</th><td>[0-9]' \
     'In short' 'oversubscribed/latency.csv' '<td>This node: [0-9]* processes</td>' \
@@ -190,4 +191,6 @@ else
     echo "ok $count - hosts # SKIP $(tail -n 1 out)"
 fi
 
+[ ! -d hosts ] || set -- hosts
+are_readable two failing unplotted 'an <odd> & "quoted" name' interrupted worthless "$@"
 finish
