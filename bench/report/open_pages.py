@@ -128,7 +128,9 @@ class Browser:
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=HEIGHT, deviceScaleFactor=1, mobile=False)
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.loaded = False
-        self.ask("Page.navigate", url=pathlib.Path(page).resolve().as_uri())
+        answer = self.ask("Page.navigate", url=pathlib.Path(page).resolve().as_uri())
+        if "errorText" in answer:
+            sys.exit("open_pages.py: %s: %s" % (page, answer["errorText"]))
         while not self.loaded:
             self.hear()
 

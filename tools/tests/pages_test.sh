@@ -45,7 +45,6 @@ page '<style>@media (prefers-color-scheme: dark) { body { background: #000; } }<
 finds "one that does not where pages are dark" "dark: 'unseen' stands out by 1.0 only" 2
 page 'good'
 look missing.html
-[ "$status" = 1 ]
-verdict $? "no page"
+refuses "no page" "missing.html: net::ERR_FILE_NOT_FOUND"
 
 finish
