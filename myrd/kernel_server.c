@@ -170,10 +170,11 @@ static enum myr_status find_address(struct myrd_kernel_server *server, const cha
     struct mcp_local_address address;
     const bool any = NULL == network || '\0' == *network;
     if (0 == mcp_local_addresses(network, &address, 1)) {
-        return myr_fail(
-            error, MYR_ERR_NOT_THERE, 0, "there is no interface to stand at (%s%s): give --network",
-            any ? "none but loopback has an IPv4 address" : "no address of this machine is in ",
-            any ? "" : network);
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0,
+                        "there is no interface to stand at (%s%s): give --network",
+                        any ? "none but loopback has an IPv4 address"
+                            : "no IPv4 address of this machine is in ",
+                        any ? "" : network);
     }
     if (!os_draw_key(&server->name.key, sizeof(server->name.key))) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the NIC's key");
