@@ -17,7 +17,7 @@ if [ "${1-}" != inside ]; then
         *) echo "it starts jobs by Open MPI 4.1 only"; exit 77 ;;
     esac
     exec "$srcdir/tests/machines/machines" --card "${NICBARR_MACHINES_CARD:-virtio-net-pci}" \
-        "${watchdog:-$((900 * longer))}" bash "$0" inside
+        "${watchdog:-$((1050 * longer))}" bash "$0" inside
 fi
 TMPDIR=$MACHINES_OUT # what both machines see
 export TMPDIR
