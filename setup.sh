@@ -12,7 +12,9 @@ cd "$(dirname "$0")"
 
 packages="autoconf automake bpftool clang g++ gcc gnuplot-nox help2man iproute2 lammps libbpf-dev libjansson-dev
     libopenmpi-dev libseccomp-dev libsodium-dev libtool make openmpi-bin pkg-config"
+large= # what tests do without, where it cannot be had
 if [ "${1-build}" = check ]; then
+    large=chromium
     packages="$packages busybox-static clang-format clang-tidy cpio cppcheck git hpcc ibverbs-providers
         kmod libbenchmark-dev libcmocka-dev libgsl-dev libibverbs-dev librdmacm-dev libxml2-utils man-db
         mmdebstrap procps python3-mpi4py qemu-system-x86 shellcheck spin systemd valgrind xz-utils"
@@ -28,27 +30,33 @@ EOS
     exit 1
 fi
 
+is_missing() { ! dpkg-query -W -f '${db:Status-Status}\n' "$1" 2> /dev/null | grep -qx installed; }
+install_packages() { # PACKAGE...
+    export DEBIAN_FRONTEND=noninteractive
+    { $as_root apt-get update -qq && $as_root apt-get install -y -qq --no-install-recommends "$@"; } > _apt.log 2>&1
+}
 missing=
 for package in $packages; do
-    dpkg-query -W -f '${db:Status-Status}\n' "$package" 2> /dev/null | grep -qx installed ||
-        missing="$missing $package"
+    ! is_missing "$package" || missing="$missing $package"
 done
+as_root=
+[ "$(id -u)" = 0 ] || as_root=sudo
 if [ -n "$missing" ]; then
-    as_root=
-    if [ "$(id -u)" != 0 ]; then
-        as_root=sudo
+    if [ -n "$as_root" ]; then
         command -v sudo > /dev/null || {
             echo "setup.sh: packages are missing and there is no sudo; as root, run: apt-get update && apt-get install -y --no-install-recommends$missing" >&2
             exit 1
         }
     fi
     say "installing$missing"
-    export DEBIAN_FRONTEND=noninteractive
-    $as_root apt-get update -qq
     # shellcheck disable=SC2086 # a list of words
-    $as_root apt-get install -y -qq --no-install-recommends $missing > _apt.log 2>&1 ||
+    install_packages $missing ||
         { tail -n 20 _apt.log >&2; echo "setup.sh: apt-get failed; see _apt.log" >&2; exit 1; }
     rm -f _build/config.status # more may be built now: the kernel's NIC, the tests
+fi
+if [ -n "$large" ] && is_missing $large; then
+    say "installing $large"
+    install_packages $large || say "it cannot be had, and tests do without"
 fi
 
 build_in() { # FOLDER CONFIGURE-ARGUMENTS...

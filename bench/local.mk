@@ -60,7 +60,7 @@ nobase_dist_libexecdata_DATA += \
     bench/report/bcast.gp bench/report/bcast_factor.gp \
     bench/report/fuzzy.gp bench/report/tuned.gp
 
-EXTRA_DIST += bench/report/page_checks.sh bench/report/svg_texts.py
+EXTRA_DIST += bench/report/page_checks.sh bench/report/svg_texts.py bench/report/open_pages.py
 
 ## Benchmarks of the parts, with Google Benchmark; C++ only where that wants it.
 if HAVE_BENCHMARK

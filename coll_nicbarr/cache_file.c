@@ -184,27 +184,33 @@ bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
 /* ---- writing ---- */
 
 /* Create the folders that lead to `path`, as far as they are missing within `below`. Who has made
- * that folder for another user is not to put his own ones there. */
-static void make_folders(const char *path, const char *below)
+ * that folder for another user is not to put his own ones there. Returns why the first one that
+ * could not be created was not (errno), or 0. */
+static int make_folders(const char *path, const char *below)
 {
     char folder[PATH_BYTES];
     struct stat about;
     const size_t skip = NULL == below ? 0 : strlen(below);
     if (0 == skip || 0 != strncmp(path, below, skip) || '/' != path[skip] ||
         0 != stat(below, &about) || about.st_uid != geteuid()) {
-        return;
+        return 0;
     }
     snprintf(folder, sizeof(folder), "%s", path);
+    int why = 0;
     for (char *slash = strchr(folder + skip + 1, '/'); NULL != slash;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        (void)mkdir(folder, 0700); /* what cannot be created shows when the file is */
+        if (mkdir(folder, 0700) < 0 && EEXIST != errno && 0 == why) {
+            why = errno;
+        }
         *slash = '/';
     }
+    return why;
 }
 
-/* The lock's descriptor; it is locked until that is closed. -1 otherwise. */
-static int lock(const char *path, struct myr_error *error)
+/* The lock's descriptor; it is locked until that is closed. -1 otherwise. Folders are missing
+ * because of `no_folders` (errno), or because nobody has made them (0). */
+static int lock(const char *path, int no_folders, struct myr_error *error)
 {
     char name[PATH_BYTES], folder[PATH_BYTES];
     struct stat about;
@@ -212,7 +218,8 @@ static int lock(const char *path, struct myr_error *error)
     const int door = nicbarr_open_regular(name, O_RDWR | O_CREAT | O_NOFOLLOW, 0666, error);
     if (door < 0) {
         if (MYR_ERR_NOT_THERE == error->status) {
-            myr_write_error(error, MYR_ERR_NOT_THERE, errno, "its folder");
+            myr_write_error(error, MYR_ERR_NOT_THERE, 0 == no_folders ? errno : no_folders,
+                            "its folder");
         }
         return -1;
     }
@@ -288,8 +295,8 @@ bool nicbarr_cache_file_add(const struct nicbarr_cache_file *file,
     char key[KEY_BYTES], fresh[PATH_BYTES];
     bool written = false;
     make_key(file, shape, key);
-    make_folders(file->path, file->below);
-    const int door = lock(file->path, error);
+    const int no_folders = make_folders(file->path, file->below);
+    const int door = lock(file->path, no_folders, error);
     if (door < 0) {
         return false;
     }

@@ -56,16 +56,17 @@ static enum myr_status create(struct myr_nic *nic, const struct myr_nic_options 
         .count = mcp_local_addresses(options->network, addresses, MYR_NIC_ADDRESSES)};
     char wrong[MCP_NETWORK_WORD];
     if (mcp_networks_wrong(options->network, wrong)) {
-        return myr_fail(error, MYR_ERR_NOT_THERE, 0,
-                        "there is no network to use (\"%s\" is neither an interface nor a network "
-                        "such as 10.0.0.0/8)",
-                        wrong);
+        return myr_fail(
+            error, MYR_ERR_NOT_THERE, 0,
+            "there is no network to use (\"%s\" is neither an interface nor an IPv4 network "
+            "such as 10.0.0.0/8)",
+            wrong);
     }
     if (0 == name.count) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0, "there is no network to use (%s%s)",
                         NULL == options->network || '\0' == *options->network
                             ? "no interface but loopback has an IPv4 address"
-                            : "no address of this machine is in ",
+                            : "no IPv4 address of this machine is in ",
                         NULL == options->network ? "" : options->network);
     }
     /* With one address there is no need to listen on others. */

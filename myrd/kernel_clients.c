@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "libmyr/unix_talk.h"
+#include "myrd/log.h"
 #include "myrd/share.h"
 #include "os/clock.h"
 
@@ -158,6 +159,12 @@ static bool has_room_for(struct myrd_clients *clients, uid_t uid, bool comes_in)
     return has_room_now(clients, uid, comes_in);
 }
 
+static void refused(struct myrd_clients *clients, const struct myrd_visitor *visitor,
+                    const char *why)
+{
+    myrd_log_refusal(visitor, why, ++clients->refused);
+}
+
 /*
  * Somebody wants to come in. False: nobody does. A refusal is memory of the daemon's until it is
  * read, so it counts as a connection until then. For whoever has no more room it would be
@@ -177,7 +184,9 @@ static bool accept_client(struct myrd_clients *clients)
     }
     const bool kept =
         !myrd_place_short(clients->place) && has_room_for(clients, client.visitor.uid, NULL == why);
-    clients->refused += NULL != why || !kept;
+    if (NULL != why || !kept) {
+        refused(clients, &client.visitor, NULL != why ? why : "refuses: there is no room for it");
+    }
     if (!kept) {
         myrd_visitor_leave(&client.visitor);
         return true;
@@ -215,8 +224,9 @@ static bool hear(struct myrd_clients *clients, uint32_t number)
     if (bytes <= 0 || (!unanswered && leaves_unread(client))) {
         bury(clients, number);
     } else if (!known || !clients->attend(clients->context, client, &question)) {
-        myrd_client_answer(client, MYR_ERR_FOREIGN,
-                           "myrd --kernel is of another version of nicbarr", NULL, NULL);
+        static const char why[] = "myrd --kernel is of another version of nicbarr";
+        myrd_client_answer(client, MYR_ERR_FOREIGN, why, NULL, NULL);
+        refused(clients, &client->visitor, why);
         bury(clients, number);
     }
     return true;

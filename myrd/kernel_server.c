@@ -30,6 +30,7 @@
 #include "myrd/kernel_interface.h"
 #include "myrd/kernel_meeting.h"
 #include "myrd/kernel_plan.h"
+#include "myrd/log.h"
 #include "myrd/owner.h"
 #include "myrd/place.h"
 #include "myrd/rights.h"
@@ -169,10 +170,11 @@ static enum myr_status find_address(struct myrd_kernel_server *server, const cha
     struct mcp_local_address address;
     const bool any = NULL == network || '\0' == *network;
     if (0 == mcp_local_addresses(network, &address, 1)) {
-        return myr_fail(
-            error, MYR_ERR_NOT_THERE, 0, "there is no interface to stand at (%s%s): give --network",
-            any ? "none but loopback has an IPv4 address" : "no address of this machine is in ",
-            any ? "" : network);
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0,
+                        "there is no interface to stand at (%s%s): give --network",
+                        any ? "none but loopback has an IPv4 address"
+                            : "no IPv4 address of this machine is in ",
+                        any ? "" : network);
     }
     if (!os_draw_key(&server->name.key, sizeof(server->name.key))) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the NIC's key");
@@ -431,8 +433,13 @@ static enum myr_status follow_interface(struct myrd_kernel_server *server, struc
 {
     const uint64_t now = os_now_ms();
     if (0 != server->watched[4].revents) {
+        char before[IF_NAMESIZE];
+        memcpy(before, server->interface.name, sizeof(before));
         myrd_interface_hear(&server->interface, now);
         follow_name(server);
+        if (0 != strcmp(before, server->interface.name)) {
+            myrd_log(MYRD_NOTICE, "interface %s is called %s now", before, server->interface.name);
+        }
     }
     return myrd_interface_judge(&server->interface, now, error);
 }
@@ -461,6 +468,10 @@ static int timeout(struct myrd_kernel_server *server)
 static enum myr_status run_server(void *serving, int end, struct myr_error *error)
 {
     struct myrd_kernel_server *server = serving;
+    char what[100];
+    snprintf(what, sizeof(what), "serves as the kernel's NIC at interface %s",
+             server->interface.name);
+    myrd_log_serves(what, &server->name, &server->place);
     for (;;) {
         myrd_users_turn(&server->users);
         watch_all(server, end);

@@ -5,6 +5,7 @@
 bin_PROGRAMS += myrd/myrd
 myrd_myrd_SOURCES = \
     myrd/place.h myrd/place.c \
+    myrd/log.h myrd/log.c \
     myrd/owner.h myrd/server.c \
     myrd/rights.h myrd/rights.c \
     myrd/main.c $(myrd_filter_sources)
@@ -37,11 +38,14 @@ if HAVE_KERNEL_NIC
 systemunitdir = $(prefix)/lib/systemd/system
 systemunit_DATA = myrd/myrd-kernel.service
 endif
+## systemd takes no file whose path goes through `..`.
+make_unit = $(AM_V_GEN)sed "s|@""bindir@|$$(realpath -m $(bindir))|; s|@""sysconfdir@|$$(realpath -m $(sysconfdir))|" \
+    $(srcdir)/$@.in > $@.tmp && mv $@.tmp $@
 CLEANFILES += myrd/myrd.service myrd/myrd-kernel.service
 EXTRA_DIST += myrd/myrd.service.in myrd/myrd-kernel.service.in
 myrd/myrd.service: myrd/myrd.service.in Makefile
 	@$(MKDIR_P) myrd
-	$(AM_V_GEN)sed 's|@''bindir@|$(bindir)|' $(srcdir)/$@.in > $@.tmp && mv $@.tmp $@
+	$(make_unit)
 myrd/myrd-kernel.service: myrd/myrd-kernel.service.in Makefile
 	@$(MKDIR_P) myrd
-	$(AM_V_GEN)sed 's|@''bindir@|$(bindir)|' $(srcdir)/$@.in > $@.tmp && mv $@.tmp $@
+	$(make_unit)

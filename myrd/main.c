@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "libmyr/kernel_words.h"
+#include "myrd/log.h"
 #include "myrd/owner.h"
 
 /* libc looks for it by name, which -fvisibility=hidden would hide. */
@@ -185,6 +186,9 @@ static enum myr_status serve(const struct settings *settings, int end, struct my
     if (MYR_OK == status) {
         say_that_it_runs(settings);
         status = owner->run(serving, end, error);
+        if (MYR_OK == status) {
+            myrd_log(MYRD_INFO, "ends, as it was told to");
+        }
     }
     owner->close(serving);
     return status;
@@ -216,7 +220,7 @@ static int result(enum myr_status status, const struct myr_error *error)
     if (MYR_OK == status) {
         return EXIT_SUCCESS;
     }
-    fprintf(stderr, "myrd: %s\n", error->text);
+    myrd_log(MYRD_ERROR, "%s", error->text);
     return EXIT_FAILURE;
 }
 
@@ -226,6 +230,7 @@ int main(int argc, char **argv)
     const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
     struct settings settings = {.options.memory = UINT32_C(256) << 20, .owner = owners[0]};
     struct myr_error error = {0};
+    myrd_log_begin();
     make_options(options);
     argp_parse(&argp, argc, argv, 0, NULL, &settings);
     if (settings.check) {

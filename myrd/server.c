@@ -25,6 +25,7 @@
 #include "libmyr/port.h"
 #include "libmyr/unix_talk.h"
 #include "myrd/filter.h"
+#include "myrd/log.h"
 #include "myrd/place.h"
 #include "myrd/rights.h"
 
@@ -47,7 +48,8 @@ struct myrd_server {
     struct myr_nic *nic;
     struct myr_nic_thread *thread;
     uint32_t generation;
-    bool stale; /* somebody has died: see renew() */
+    bool stale;       /* somebody has died: see renew() */
+    uint64_t refused; /* connections since the daemon began */
     uint32_t count;
     struct client client[CLIENTS_MOST];
     struct pollfd watched[FIXED + OF_EACH * CLIENTS_MOST];
@@ -84,6 +86,13 @@ static enum myr_status open_nic(struct myrd_server *server, struct myr_error *er
     return status;
 }
 
+static void tell_that_it_serves(const struct myrd_server *server)
+{
+    struct myr_nic_name name;
+    myr_nic_get_name(server->nic, &name);
+    myrd_log_serves("serves as the user's soft NIC", &name, &server->place);
+}
+
 /*
  * Make a new NIC where the present one is of no use to newcomers. It may be broken, as a client was
  * killed while it ran the NIC. Or nobody is left after deaths: groups that some members never
@@ -94,8 +103,15 @@ static enum myr_status renew(struct myrd_server *server, struct myr_error *error
     if (!myr_nic_broken(server->nic) && !(server->stale && 0 == server->count)) {
         return MYR_OK;
     }
+    const bool broken = myr_nic_broken(server->nic);
     close_nic(server);
-    return open_nic(server, error);
+    const enum myr_status status = open_nic(server, error);
+    if (MYR_OK == status && broken) {
+        myrd_log(MYRD_WARNING, "a process was killed while it ran the NIC, which is of no use any "
+                               "more: jobs that have it go back to Open MPI's own functions");
+        tell_that_it_serves(server);
+    }
+    return status;
 }
 
 /* ---- clients ---- */
@@ -134,6 +150,13 @@ static void answer(int connection, enum myr_status status, const char *why, cons
                         NULL == descriptors ? 0 : MYR_DAEMON_DESCRIPTORS, MSG_DONTWAIT);
 }
 
+static void refuse(struct myrd_server *server, const struct myrd_visitor *visitor,
+                   enum myr_status status, const char *why)
+{
+    answer(visitor->connection, status, why, NULL);
+    myrd_log_refusal(visitor, why, ++server->refused);
+}
+
 /* Somebody wants to come in. */
 static void accept_client(struct myrd_server *server)
 {
@@ -148,7 +171,7 @@ static void accept_client(struct myrd_server *server)
         why = "myrd refuses: it has too many clients";
     }
     if (NULL != why) {
-        answer(visitor.connection, MYR_ERR_SYSTEM, why, NULL);
+        refuse(server, &visitor, MYR_ERR_SYSTEM, why);
         myrd_visitor_leave(&visitor);
         return;
     }
@@ -176,7 +199,7 @@ static enum myr_status welcome(struct myrd_server *server, struct client *client
     enum myr_status status;
     const char *why = obstacle(client, hello, &status);
     if (NULL != why) {
-        answer(client->visitor.connection, status, why, NULL);
+        refuse(server, &client->visitor, status, why);
         return MYR_OK;
     }
     if (myr_nic_broken(server->nic)) {
@@ -305,6 +328,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
 {
     struct myrd_server *server = serving;
     enum myr_status status = MYR_OK;
+    tell_that_it_serves(server);
     while (MYR_OK == status) {
         watch_all(server, end);
         const int timeout = myrd_place_timeout(&server->place, -1);

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # How much of their time applications compute, from applications.csv.
 load 'style.gp'
-set xtics font 'sans-serif,12'
 set grid noxtics
+set bmargin 4 # names have two lines
 set offsets 0.2, 0.2, 0, 0
 set yrange [0:1]
 set boxwidth 0.3
 set style fill solid 0.5 border
 set ylabel 'efficiency (computation / whole time)'
-plot ARG1 using (column(0) - 0.16):(column('a_efficiency')):xtic(1) with boxes linestyle 1 title 'nicbarr', \
+plot ARG1 using (column(0) - 0.16):(column('a_efficiency')):xtic(in_lines(strcol(1))) with boxes linestyle 1 title 'nicbarr', \
     '' using (column(0) + 0.16):(column('b_efficiency')) with boxes linestyle 2 dashtype solid title "Open MPI's own"

@@ -282,8 +282,9 @@ for part in "${parts[@]}"; do
             why[$part/$experiment]="not run, as the evaluation was interrupted"
             continue
         fi
-        printf '%3d of %d  %-14s %-12s  %s of %s gone' $n $runs "$part" "$experiment" \
-            "$(clock $((SECONDS - started)))" "$(clock $expected)"
+        gone=$((SECONDS - started))
+        [ $n = 1 ] || expected=$((gone * runs / (n - 1))) # as those before took
+        printf '%3d of %d  %-14s %-12s  %s to go' $n $runs "$part" "$experiment" "$(clock $((expected - gone)))"
         since=$SECONDS
         if run "$part" "$experiment"; then
             echo ", $((SECONDS - since)) s"

@@ -40,6 +40,7 @@ page_escape() {
 }
 page_escaped() { printf '%s' "$1" | page_escape; }
 
+page_narrow=640 # pixels: a wider picture has more room, and does not shrink as far
 page_apart=3 # times: quartiles that are farther apart than that say nothing
 
 # Into a file, as some functions below are at the end of pipes, and so in processes of their own.
@@ -181,10 +182,11 @@ page_plot() { # NAME SCRIPT CAPTION CSV...
 }
 
 page_picture() { # NAME CAPTION
-    local name svg=$page_folder/$1.svg caption pdf=
+    local name svg=$page_folder/$1.svg caption pdf='' wide=''
     name=$(page_escaped "$1") caption=$(page_escaped "$2")
     [ ! -s "$page_folder/$1.pdf" ] || pdf=" <a href=\"$name.pdf\">PDF</a>"
-    page_put "<figure>
+    [ "$(sed -n 's/.*viewBox="0 0 \([0-9]*\).*/\1/p' "$svg" | head -n 1)" -le "$page_narrow" ] || wide=' class="wide"'
+    page_put "<figure$wide>
 $(page_inlined "$svg" "plot-$(tr -c 'A-Za-z0-9\n' - <<< "$name")" |
         page_caption=$caption awk '
             { gsub(/<title>gnuplot_[^<]*<\/title>/, "") }

@@ -51,6 +51,19 @@ is_page() { # FOLDER PLOTS
     [ -z "$(find "$1" -name '*.new' -o -name '*.body' -o -name '.said')" ]
     verdict $? "$1: nothing else is left"
 }
+# These folders' pages are to be read in a browser, wide and narrow, light and dark.
+are_readable() { # FOLDER...
+    local status
+    python3 "$page_checks/open_pages.py" "${@/%//index.html}" > complaints 2>&1
+    status=$?
+    if [ $status = 77 ]; then
+        count=$((count + 1))
+        echo "ok $count - in a browser # SKIP $(tail -n 1 complaints)"
+    else
+        sed 's/^/# /' complaints
+        verdict $status "in a browser"
+    fi
+}
 says() { # FOLDER PATTERN...: each is on the page
     local page=$1/index.html expected
     shift

@@ -10,12 +10,14 @@ zhang="Zhang's thesis on MPI-NP II+"
 page_papers() {
     page_section "Papers"
     page_text "Darius Buntinas, Dhabaleswar K. Panda, P. Sadayappan: Fast NIC-based barrier over Myrinet/GM. In: \
-International Parallel and Distributed Processing Symposium (IPDPS), 2001." \
+Proceedings of the 15th International Parallel and Distributed Processing Symposium (IPDPS), San Francisco, April 2001. \
+doi:10.1109/IPDPS.2001.924993." \
         "Darius Buntinas, Dhabaleswar K. Panda, P. Sadayappan: Performance benefits of NIC-based barrier on \
 Myrinet/GM. In: Proceedings of the 15th International Parallel and Distributed Processing Symposium (IPDPS), April 2001, \
 pages 166-167, IEEE Computer Society." \
         "Torsten Hoefler, Torsten Mehlan, Frank Mietke, Wolfgang Rehm: Fast barrier synchronization for InfiniBand. \
-Chemnitz University of Technology." \
+In: Proceedings of the 20th IEEE International Parallel and Distributed Processing Symposium (IPDPS), workshop CAC'06, \
+Rhodes, April 2006." \
         "Qianfeng Zhang: MPI collective operations over Myrinet. Master's thesis, University of British Columbia, \
 June 2002."
 }

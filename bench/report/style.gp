@@ -56,3 +56,6 @@ log_axis(axis, low, high) = sprintf("stats ARG1 using '%s' name 'low' nooutput; 
 # An axis of numbers of processes: each that was measured has its tic, by xtic(counted(column(1))), and a few have labels.
 process_axis = "set logscale x 2; set xlabel 'processes'"
 counted(n) = n <= 8 || int(n) % 4 == 0 ? sprintf('%d', n) : ''
+
+# A long name of two words, for a tic: the second word below the first.
+in_lines(name) = (hyphen = strstrt(name, '-'), hyphen ? name[1:hyphen]."\n".name[hyphen + 1:*] : name)

@@ -16,7 +16,7 @@ experiment() { # NAME [ARGUMENT...]
 table() { # NAME EXPERIMENT ROWS COLUMN...
     awk -F , -v keys="$keys" -v experiment="$2" -v rows="$3" -v columns="${*:4}" '
         function fail(why) { print FILENAME ": " why; bad = 1 }
-        function is_number(text) { return text ~ /^-?[0-9]+(\.[0-9]+)?$/ }
+        function is_number(text) { return text ~ /^-?[0-9]+(\.[0-9]+)?$/ && text !~ /^-[0.]+$/ } # (never -0.000)
         BEGIN {
             n = split(columns, names, " ")
             for (i = 1; i <= n; i++) {

@@ -200,27 +200,60 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups perl
     check "a stranger in the daemon's place is not spoken to" stranger
 fi
 
+# In the foreground it tells what it does.
+told=$scratch/told
+begin_telling() { # NAME=VALUE...: with this environment
+    env "$@" "$myrd" --foreground --socket "$scratch/open/myrd.sock" --network lo > "$told" 2>&1 &
+    telling=$!
+    until grep -q "serves" "$told"; do
+        kill -0 "$telling" && sleep 0.05 || return 1
+    done
+}
+tells() { # PREFIX-OF-NOTICES PREFIX-OF-REMARKS
+    kill -TERM "$telling" && wait "$telling" || return 1
+    grep -Eqx "$1serves as the user's soft NIC at 127.0.0.1/8 port [0-9]+; jobs find it by $scratch/open/myrd.sock" "$told" &&
+        [ "$(tail -n 1 "$told")" = "$2ends, as it was told to" ]
+}
+mkdir -m 755 "$scratch/open"
+touch "$told"
+check "in systemd's hands" begin_telling JOURNAL_STREAM="$(stat -c %d:%i "$told")"
+check "what it tells has levels" tells "<5>" "<6>"
+check "otherwise" begin_telling JOURNAL_STREAM=1:2
 # Who may not. The file's rights alone keep others out, so these are taken away for the test.
-other_user() {
+other_user() { # TIMES
     chmod 711 "$scratch"
-    mkdir -m 755 "$scratch/open"
-    "$myrd" --socket "$scratch/open/myrd.sock" --network lo || return 1
     chmod 777 "$scratch/open/myrd.sock"
     setpriv --reuid 65534 --regid 65534 --clear-groups perl -MSocket -e '
-        socket(S, AF_UNIX, SOCK_SEQPACKET, 0) && connect(S, sockaddr_un($ARGV[0])) or die "$!\n";
-        recv(S, $welcome, 1000, 0);
-        print substr($welcome, 8);' "$scratch/open/myrd.sock"
+        for (1 .. $ARGV[1]) {
+            socket(S, AF_UNIX, SOCK_SEQPACKET, 0) && connect(S, sockaddr_un($ARGV[0])) or die "$!\n";
+            recv(S, $welcome, 1000, 0);
+        }
+        print substr($welcome, 8);' "$scratch/open/myrd.sock" "$1"
 }
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups perl -MSocket -e '' 2> /dev/null; then
-    other_user > "$scratch/out" 2>&1
+    other_user 12 > "$scratch/out" 2>&1
     check "another user is refused" said "another user's"
+    refused() { # NUMBER
+        grep -q "^myrd: refuses: it is another user's (to process [0-9]* of user 65534; connection $1 that is refused)$" "$told"
+    }
+    check "which it tells once" refused 1
+    check "and again when they are ten" refused 10
+    check "and not each time" [ "$(grep -c refuses "$told")" = 2 ]
 fi
+check "it has them for people" tells "myrd: " "myrd: "
 bad_folder() {
     mkdir "$scratch/bad" && mkdir -m 777 "$scratch/bad/nicbarr" && chmod 777 "$scratch/bad/nicbarr"
     XDG_RUNTIME_DIR=$scratch/bad "$myrd"
     [ $? = 1 ] && said "not a folder of yours alone"
 } > "$scratch/out" 2>&1
 check "a folder that others can write to is refused" bad_folder
+no_ipv4() {
+    # shellcheck disable=SC2016 # expanded there
+    unshare --net bash -c 'ip link set lo up && ip link add v0 type veth peer name v1 && ip link set v0 up &&
+        ip address add fd00::1/64 dev v0 && ! "$1" --check 2>&1' bash "$myrd" > "$scratch/out" 2>&1 &&
+        said "no interface but loopback has an IPv4 address"
+}
+check "a host with nothing but IPv6: a line says so" no_ipv4
 no_network() { ! "$myrd" --socket "$scratch/no.sock" --network nosuch0 && said "nosuch0" && [ ! -e "$scratch/no.sock" ]; } \
     > "$scratch/out" 2>&1
 check "no network: a line says so" no_network

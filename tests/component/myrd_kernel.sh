@@ -138,12 +138,14 @@ ended() { # LINE
     local status
     wait "$daemon"
     status=$?
-    [ "$status" = 1 ] && said "^myrd: interface .*$1.*start myrd --kernel" &&
-        [ "$(wc -l < "$scratch/out")" = 1 ] && [ ! -e "$scratch/1/sock" ]
+    [ "$status" = 1 ] && tail -n 1 "$scratch/out" | grep -q "^myrd: interface .*$1.*start myrd --kernel" &&
+        [ "$(grep -c "start myrd" "$scratch/out")" = 1 ] && [ ! -e "$scratch/1/sock" ]
 }
 check "it stands at an interface of its own" cable
+check "and tells so" said "^myrd: serves as the kernel's NIC at interface nic0 at 10.78.0.1/24 port 7077; jobs find it by $scratch/1/sock$"
 renamed() { on_cable link set nic0 name nic1 && is_at nic1; }
 check "which gets another name: it follows" renamed
+check "and tells so, too" said "^myrd: interface nic0 is called nic1 now$"
 # What it is told comes in order: who has heard of the last has heard of all.
 shaken() {
     on_cable -batch - << 'EOS' && is_at nic2

@@ -27,6 +27,9 @@ check "no NIC plays" not_said "$plays"
 check "no such interface" on_three --mca coll_nicbarr_network eth7
 said_so "there is no network to use"
 check "no NIC plays" not_said "$plays"
+check "a network of IPv6" on_three --mca coll_nicbarr_network fd00::/64
+said_so '"fd00::/64" is neither an interface nor an IPv4 network'
+check "no NIC plays" not_said "$plays"
 check "loopback alone" on_three --mca coll_nicbarr_network lo
 said_so "do not come through"
 check "no NIC plays" not_said "$plays"

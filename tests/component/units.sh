@@ -1,10 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The daemon's units, as systemd judges them without running them: how much could a service do that was
-# taken over (0: nothing, 10: all)?
+# The daemon's units, as systemd judges them without running them: does it understand them, and how much could
+# a service do that was taken over (0: nothing, 10: all)?
 . "$(dirname "$0")/common.sh"
 command -v systemd-analyze > /dev/null || { echo "skip: no systemd-analyze (install systemd)"; exit 77; }
 systemd-analyze --help | grep -q -- --offline || { echo "skip: systemd-analyze is older than 250"; exit 77; }
+
+verified() { # UNIT: as systemd reads it, with the program that was built
+    sed "s|^ExecStart=[^ ]*|ExecStart=$builddir/myrd/myrd|" "$builddir/myrd/$1" > "$scratch/$1"
+    systemd-analyze verify --man=no "$scratch/$1" > "$scratch/out" 2>&1 && [ ! -s "$scratch/out" ]
+}
+for unit in myrd.service myrd-kernel.service; do
+    check "systemd understands $unit" verified $unit
+done
 
 below() { # TENTHS UNIT
     systemd-analyze security --no-pager --offline=true --threshold="$1" "$2" > "$scratch/out" 2>&1

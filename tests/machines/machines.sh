@@ -18,7 +18,7 @@ if [ "${1-}" != inside ]; then
         *) echo "it starts jobs by Open MPI 4.1 only"; exit 77 ;;
     esac
     exec "$srcdir/tests/machines/machines" --card "${NICBARR_MACHINES_CARD:-virtio-net-pci}" \
-        "${watchdog:-$(($([ "${1-}" = all ] && echo 1800 || echo 900) * longer))}" bash "$0" inside "$@"
+        "${watchdog:-$(($([ "${1-}" = all ] && echo 1800 || echo 1050) * longer))}" bash "$0" inside "$@"
 fi
 TMPDIR=$MACHINES_OUT # what both machines see
 export TMPDIR
@@ -98,6 +98,38 @@ check "with a word" said "MPI_Barrier on .*, 2 processes on 2 nodes: .*(measured
 "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/out" 2>&1
 both() { said "@soft" && said "@kernel"; }
 check "of both kinds of NIC" both
+
+# ---- who may trace whom
+
+# For processes without CAP_SYS_PTRACE, which root's have.
+yama() { on_both eval "echo $1 > /proc/sys/kernel/yama/ptrace_scope"; } > "$scratch/out" 2>&1
+untraced=(setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace)
+only_to_tracers() { yama 1 && played 2 "dissemination:1@soft" "${untraced[@]}" "${ledger[@]}"; }
+check "Yama's ptrace_scope 1: processes share their NIC" only_to_tracers
+to_nobody() {
+    yama 2 && runs 2 --mca coll_nicbarr_nic soft "${untraced[@]}" "${ledger[@]}" &&
+        said "stay Open MPI's own: .*pidfd_getfd is not permitted"
+}
+check "ptrace_scope 2: they do not, and a line says so" to_nobody
+check "as before" yama 0
+
+# ---- a VLAN
+
+vlan() {
+    on_both ip link add link eth0 name eth0.5 type vlan id 5 && on_both ip link set eth0.5 up &&
+        ip address add 10.80.0.1/24 dev eth0.5 && ssh machine2 ip address add 10.80.0.2/24 dev eth0.5
+} > "$scratch/out" 2>&1
+check "an interface of a VLAN on both machines" vlan
+by_vlan() { # NIC MPIRUN-ARGUMENT...: nothing of Open MPI's own goes there
+    local before
+    before=$(cat /sys/class/net/eth0.5/statistics/tx_packets)
+    played 2 "dissemination:1@$1" --mca btl_tcp_if_include eth0 "${@:2}" "${ledger[@]}" &&
+        [ "$(cat /sys/class/net/eth0.5/statistics/tx_packets)" -gt $((before + 300)) ]
+}
+check "barriers by the soft NIC on a VLAN" by_vlan soft --mca coll_nicbarr_network 10.80.0.0/24
+vlan_daemons() { on_both "$builddir/myrd/myrd" --kernel --network 10.80.0.0/24 --socket /run/vlan.sock; } > "$scratch/out" 2>&1
+check "the kernel's NIC at the VLAN's interface" vlan_daemons
+check "barriers by it" by_vlan kernel -x NICBARR_KERNEL_SOCKET=/run/vlan.sock
 
 # ---- the second machine's cable
 

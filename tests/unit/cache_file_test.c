@@ -471,6 +471,32 @@ static void read_only_folder(void **state)
     assert_int_equal(files_in_folder(), 1);
 }
 
+/* As somebody who may not make the folder: that is the reason, and not that it is missing. */
+static void make_none(uint32_t rank, void *context)
+{
+    struct myr_error error;
+    (void)rank;
+    (void)context;
+    CREW_CHECK(0 != getuid() || 0 == setuid(NOBODY), "setuid");
+    CREW_CHECK(!add(shape_of(5), 4, &error), "written");
+    CREW_CHECK(MYR_ERR_NOT_THERE == error.status, "%d", (int)error.status);
+    CREW_CHECK(NULL != strstr(error.text, "its folder: ") &&
+                   NULL != strstr(error.text, strerror(EACCES)),
+               "%s", error.text);
+}
+
+static void unmakeable_folder(void **state)
+{
+    (void)state;
+    snprintf(path, sizeof(path), "%s/a/b/tuning.json", folder);
+    assert_true(0 != getuid() || 0 == chown(folder, NOBODY, NOBODY));
+    assert_int_equal(chmod(folder, 0555), 0);
+    const bool well = crew_join(crew_fork(make_none, 0, NULL));
+    assert_int_equal(chmod(folder, 0700), 0);
+    assert_true(well);
+    assert_int_equal(files_in_folder(), 0);
+}
+
 /* ---- several at once ---- */
 
 /* To a shape of its own, and to one that all add to. */
@@ -554,23 +580,15 @@ int main(void)
     crew_watchdog();
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(missing),
-        TEST(added_and_read),
-        TEST(several_files),
-        TEST(newest),
-        TEST(not_ours),
-        TEST(earlier_format),
-        TEST(edited),
-        TEST(makes_folders),
-        TEST(makes_no_folders),
-        TEST(no_folder),
-        TEST(no_regular_file),
-        TEST(no_regular_file_beside_it),
-        TEST(lock_elsewhere),
-        TEST(locked_by_a_stranger),
-        TEST(read_only_folder),
-        TEST(at_once),
-        TEST(killed_in_the_middle),
+        TEST(missing),          TEST(added_and_read),
+        TEST(several_files),    TEST(newest),
+        TEST(not_ours),         TEST(earlier_format),
+        TEST(edited),           TEST(makes_folders),
+        TEST(makes_no_folders), TEST(no_folder),
+        TEST(no_regular_file),  TEST(no_regular_file_beside_it),
+        TEST(lock_elsewhere),   TEST(locked_by_a_stranger),
+        TEST(read_only_folder), TEST(unmakeable_folder),
+        TEST(at_once),          TEST(killed_in_the_middle),
     };
     return cmocka_run_group_tests_name("cache file", tests, NULL, NULL);
 }

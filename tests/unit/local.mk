@@ -322,7 +322,7 @@ tests_unit_kernel_hooks_test_LDADD = $(unit_libs) $(SECCOMP_LIBS)
 
 tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_common) \
     tests/unit/kernel_double.h tests/unit/kernel_double.c \
-    myrd/place.h myrd/place.c myrd/rights.h myrd/rights.c $(myrd_kernel_sources) \
+    myrd/place.h myrd/place.c myrd/log.h myrd/log.c myrd/rights.h myrd/rights.c $(myrd_kernel_sources) \
     firmware/kernel/hooks.h firmware/kernel/hooks.c $(myrd_filter_sources)
 tests_unit_kernel_server_test_CFLAGS = $(unit_cflags)
 tests_unit_kernel_server_test_LDADD = $(unit_libs) $(SECCOMP_LIBS)

@@ -49,6 +49,7 @@ run --nodes 1 --seed 7
 [ $status -eq 0 ] && [ ! -s err ] && grep -q '^The page: .*/nicbarr-evaluation/index.html$' out
 verdict $? "an evaluation of this node"
 is_page nicbarr-evaluation 36
+are_readable nicbarr-evaluation
 says nicbarr-evaluation 'Open MPI</th><td>4\.1\.99<' "nicbarr</th><td>[0-9]" 'Seed</th><td>7<' 'Kernel</th><td>Linux' \
     'Load</th><td>[0-9]' \
     'In short' 'oversubscribed/latency.csv' '<td>This node: [0-9]* processes</td>' \
@@ -59,7 +60,7 @@ says nicbarr-evaluation 'Open MPI</th><td>4\.1\.99<' "nicbarr</th><td>[0-9]" 'Se
 [ "$(grep -c '' jobs)" -eq 18 ] && [ "$(grep -c -- '--seed 7 --csv' jobs)" -eq 18 ]
 verdict $? "18 jobs, all with the seed"
 check "the log has what they were" grep -q 'mpirun -np .* nicbarr_experiments rtt --budget' nicbarr-evaluation/evaluation.log
-grep -q ' 18 of 18  oversubscribed *fuzzy ' out
+[ "$(grep -Ec '^ *[0-9]+ of 18  .*  [0-9]+:[0-9]{2} to go, [0-9]+ s$' out)" = 18 ] && grep -q ' 18 of 18  oversubscribed *fuzzy ' out
 verdict $? "progress was shown"
 
 run --nodes 1 --only rtt,latency --budget 1
@@ -190,4 +191,6 @@ else
     echo "ok $count - hosts # SKIP $(tail -n 1 out)"
 fi
 
+[ ! -d hosts ] || set -- hosts
+are_readable two failing unplotted 'an <odd> & "quoted" name' interrupted worthless "$@"
 finish

@@ -70,6 +70,7 @@ verdict $? "it says how long it takes"
  MPI_Bcast up to 32 bytes ring 6 of 6 1.501 us, Open MPI 3.001 us" ]
 verdict $? "the table says what was chosen, and how often"
 is_page nicbarr-tuning 4
+are_readable nicbarr-tuning
 says nicbarr-tuning 'Tuning cache</th><td>.*/cache.json<' 'Open MPI</th><td>4\.1\.99<' '>3 processes on one node</h2>' \
     '<td>MPI_Bcast up to 32 bytes</td><td>ring</td><td>6 of 6</td><td>1\.50</td><td>3\.00</td><td>2\.00</td>' \
     'href="shape-1x2.json"' 'MPI COMMUNICATOR 3 DUP FROM 0'

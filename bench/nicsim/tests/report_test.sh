@@ -27,6 +27,7 @@ run --nodes 16
 [ $status -eq 0 ] && [ ! -s err ] && grep -q '^The page: .*/nicsim-report/index.html$' out
 verdict $? "a report of all machines"
 is_page nicsim-report $((6 + 6 * 8 + 2 * 6))
+are_readable nicsim-report
 says nicsim-report 'Command</th><td>nicsim report --data' 'Mean error: [0-9.]* % of what was fitted' \
     '<td>barrier; LANai 4.3; GM; pairwise exchange; 16 nodes; NICs</td>' 'holds</th><td>pairwise exchange beats' \
     'NOT</th><td>gather-broadcast on 2 NICs loses to that on 2 hosts: the paper gives no figure' \

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See log.h. */
+#include "myrd/log.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINE_BYTES = 512, WHERE_BYTES = 200 };
+
+static bool to_journal;
+
+/* systemd names the journal's end by device and file, as the variable may reach others, too. */
+void myrd_log_begin(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    struct stat about;
+    uint64_t device, file;
+    to_journal = NULL != stream && 2 == sscanf(stream, "%" SCNu64 ":%" SCNu64, &device, &file) &&
+                 0 == fstat(STDERR_FILENO, &about) && device == about.st_dev &&
+                 file == about.st_ino;
+}
+
+/* By one write, so that lines of several processes do not mix. (The journal knows the name.) */
+void myrd_log(enum myrd_level level, const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list arguments;
+    const int begin = to_journal ? snprintf(line, sizeof(line), "<%d>", (int)level)
+                                 : snprintf(line, sizeof(line), "myrd: ");
+    va_start(arguments, format);
+    vsnprintf(line + begin, sizeof(line) - (size_t)begin - 1, format, arguments);
+    va_end(arguments);
+    strcat(line, "\n");
+    (void)!write(STDERR_FILENO, line, strlen(line));
+}
+
+void myrd_log_serves(const char *what, const struct myr_nic_name *name,
+                     const struct myrd_place *place)
+{
+    char where[WHERE_BYTES] = "", ip[INET_ADDRSTRLEN];
+    size_t length = 0;
+    for (uint32_t a = 0; a < name->count && length < sizeof(where); ++a) {
+        const struct in_addr address = {.s_addr = name->address[a].ip};
+        length += (size_t)snprintf(where + length, sizeof(where) - length, "%s%s/%u port %u",
+                                   0 == a ? "" : ", ", inet_ntop(AF_INET, &address, ip, sizeof(ip)),
+                                   (unsigned)name->address[a].prefix,
+                                   (unsigned)ntohs(name->address[a].port));
+    }
+    myrd_log(MYRD_NOTICE, "%s at %s; jobs find it by %s", what, where, place->address.sun_path);
+}
+
+static bool is_power_of_ten(uint64_t number)
+{
+    while (0 != number && 0 == number % 10) {
+        number /= 10;
+    }
+    return 1 == number;
+}
+
+/* (What clients are told begins with who says it.) */
+void myrd_log_refusal(const struct myrd_visitor *visitor, const char *why, uint64_t count)
+{
+    static const char who[] = "myrd ";
+    if (is_power_of_ten(count)) {
+        myrd_log(MYRD_WARNING,
+                 "%s (to process %d of user %u; connection %" PRIu64 " that is refused)",
+                 0 == strncmp(why, who, strlen(who)) ? why + strlen(who) : why, (int)visitor->pid,
+                 (unsigned)visitor->uid, count);
+    }
+}

@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Jobs that Slurm starts, on two hosts (network namespaces) with a slurmd and a /tmp each: processes of a node
+# meet, steps that run at once do not mix, a cancelled one does no harm, and a prolog starts the user's daemon.
+# Slurm is fetched, and laid over this machine's /usr and /etc for this script alone.
+hosts=(2 2) patience=400
+if [ -z "${1-}" ]; then
+    [ "$(id -u)" = 0 ] || { echo "skip: Slurm's daemons are root's"; exit 77; }
+    slurm=$("${srcdir:-.}/tests/fetched" slurm slurmd slurmctld slurm-client munge) || exit 77
+    export slurm
+    exec unshare --mount bash "$0" laid
+fi
+if [ "$1" = laid ]; then # in a namespace of mounts of its own
+    mount --make-rprivate / && mount -t tmpfs none /mnt || exit 77
+    for folder in usr etc; do
+        mkdir -p /mnt/$folder /mnt/$folder.work
+        mount -t overlay -o "lowerdir=$slurm/$folder:/$folder,upperdir=/mnt/$folder,workdir=/mnt/$folder.work" \
+            overlay /$folder || exit 77
+    done
+    ldconfig
+fi
+. "$(dirname "$0")/inside.sh"
+. "$(dirname "$0")/common.sh"
+chmod 755 "$scratch"
+myrd=$builddir/myrd/myrd
+on() { "$NETHOSTS_RUN" "$@"; }
+
+# ---- a cluster
+
+user=60997
+echo "nicbarr-slurm:x:$user:$user::/nonexistent:/bin/sh" >> /etc/passwd
+for daemon in slurmctld slurmd slurmstepd; do # as they call each other
+    ln -sf $daemon-wlm /usr/sbin/$daemon
+done
+mkdir -p /etc/slurm /etc/munge "$scratch/state" "$scratch/spool.host1" "$scratch/spool.host2"
+head -c 1024 /dev/urandom > /etc/munge/munge.key
+chmod 400 /etc/munge/munge.key
+cat > /etc/slurm/slurm.conf << EOS
+ClusterName=nicbarr
+SlurmctldHost=host1(10.77.0.1)
+AuthType=auth/munge
+AuthInfo=socket=$scratch/munge.sock
+SlurmUser=root
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SelectType=select/linear
+ReturnToService=2
+Prolog=$scratch/prolog
+Epilog=$scratch/epilog
+PrologFlags=Alloc
+TmpFS=/tmp
+SlurmctldPidFile=$scratch/slurmctld.pid
+SlurmctldLogFile=$scratch/slurmctld.log
+StateSaveLocation=$scratch/state
+SlurmdPidFile=$scratch/slurmd.%n.pid
+SlurmdLogFile=$scratch/slurmd.%n.log
+SlurmdSpoolDir=$scratch/spool.%n
+NodeName=host1 NodeAddr=10.77.0.1 NodeHostname=host1 CPUs=2
+NodeName=host2 NodeAddr=10.77.0.2 NodeHostname=host2 CPUs=2
+PartitionName=all Nodes=host1,host2 Default=YES OverSubscribe=YES:4
+EOS
+# A node's own /tmp, in which the test's folder is the same.
+cat > "$scratch/node" << 'EOS'
+mkdir -p /mnt/test && mount --rbind "$2" /mnt/test && mount -t tmpfs -o mode=1777 none /tmp &&
+    mkdir -p "$2" && mount --move /mnt/test "$2" && exec slurmd -N "$1"
+EOS
+# As docs/cluster.md has it, with a switch.
+cat > "$scratch/prolog" << EOS
+#!/bin/sh
+[ -e $scratch/with-daemon ] || exit 0
+setpriv --reuid "\$SLURM_JOB_UID" --regid "\$SLURM_JOB_GID" --clear-groups \\
+    env -u XDG_RUNTIME_DIR $myrd --network 10.77.0.0/24 || true
+EOS
+cat > "$scratch/epilog" << EOS
+#!/bin/sh
+pkill -TERM -x -U "\$SLURM_JOB_UID" --ns \$\$ --nslist net myrd || true
+EOS
+chmod 755 "$scratch/prolog" "$scratch/epilog"
+stop() {
+    local file
+    for file in "$scratch"/*.pid; do
+        kill "$(cat "$file")" 2> /dev/null
+    done
+    rm -rf "$scratch"
+}
+trap stop EXIT
+begins() {
+    munged --force -S "$scratch/munge.sock" --pid-file "$scratch/munged.pid" --log-file "$scratch/munged.log" \
+        --seed-file "$scratch/munge.seed" > /dev/null 2>&1 && on 1 slurmctld || return 1
+    local host
+    for host in 1 2; do
+        on "$host" unshare --mount bash "$scratch/node" "host$host" "$scratch" || return 1
+    done
+    until [ "$(on 1 sinfo -h -t idle -o %D)" = 2 ]; do
+        kill -0 "$(cat "$scratch/slurmctld.pid")" && sleep 0.1 || return 1
+    done
+} > "$scratch/out" 2>&1
+check "Slurm, on two nodes" begins
+
+# ---- jobs
+
+# As a user whose environment nobody has prepared.
+as_user() { # COMMAND...
+    on 1 env -u TMPDIR -u XDG_RUNTIME_DIR -u XDG_CACHE_HOME HOME=/nonexistent OMPI_MCA_coll_nicbarr_verbose=1 \
+        OMPI_MCA_coll_nicbarr_algorithm=dissemination:1 OMPI_MCA_coll_nicbarr_nic="${nic:-soft}" \
+        setpriv --reuid "$user" --regid "$user" --clear-groups timeout -k 5 100 "$@" < /dev/null
+}
+ledger=0
+steps() { # HOW-MANY SRUN-ARGUMENT...: at once
+    local number pids=()
+    : > "$scratch/out"
+    for number in $(seq "$1"); do
+        ledger=$((ledger + 1))
+        as_user srun --mpi=pmix "${@:2}" "$programs/barrier_ledger" --iterations 300 \
+            --ledger "/dev/shm/nicbarr-slurm.$$.$ledger" > "$scratch/out.$number" 2>&1 &
+        pids+=($!)
+    done
+    wait "${pids[@]}"
+    cat "$scratch"/out.[0-9]* > "$scratch/out"
+    rm -f "$scratch"/out.[0-9]* /dev/shm/nicbarr-slurm.$$.*
+    [ "$(grep -c '^ok' "$scratch/out")" = "$1" ]
+}
+on_nodes() { # WHERE
+    said "MPI_Barrier on MPI_COMM_WORLD, $1: dissemination:1@soft (parameter)"
+}
+check "processes of two nodes" steps 1 -N 2 -n 4
+check "meet, and play" on_nodes "4 processes on 2 nodes"
+check "also on each node" said "2 processes on one node: dissemination:1 (parameter)"
+check "not the same number on each node" steps 1 -N 2 -n 3
+check "meet, and play" on_nodes "3 processes on 2 nodes"
+in_an_allocation() { # two steps of one job, at once
+    : > "$scratch/both"
+    chmod 666 "$scratch/both"
+    as_user salloc -N 2 -n 4 bash -c 'for n in 1 2; do
+            srun --overlap --mpi=pmix -N 2 -n 4 "$1" --iterations 300 --ledger "/dev/shm/nicbarr-slurm.$2.$n" &
+        done; wait' bash "$programs/barrier_ledger" $$ > "$scratch/out" 2>&1
+    rm -f /dev/shm/nicbarr-slurm.$$.*
+    [ "$(grep -c '^ok' "$scratch/out")" = 2 ]
+}
+check "two steps of a job at once" in_an_allocation
+check "do not mix" on_nodes "4 processes on 2 nodes"
+by_mpirun() {
+    as_user salloc -N 2 -n 4 mpirun --mca mca_base_component_path "$OMPI_MCA_mca_base_component_path" "$programs/barrier_ledger" \
+        --iterations 300 --ledger "/dev/shm/nicbarr-slurm.$$.m" > "$scratch/out" 2>&1
+    rm -f "/dev/shm/nicbarr-slurm.$$.m"
+    said "^ok"
+}
+check "mpirun in an allocation" by_mpirun
+check "they meet, and play" on_nodes "4 processes on 2 nodes"
+
+# ---- a step is cancelled
+
+cancelled() {
+    as_user srun --mpi=pmix -N 2 -n 4 "$programs/barrier_ledger" --iterations 100000000 \
+        --ledger "/dev/shm/nicbarr-slurm.$$.c" > "$scratch/out" 2>&1 &
+    local step=$!
+    until said "MPI_Barrier on MPI_COMM_WORLD"; do kill -0 "$step" && sleep 0.1 || return 1; done
+    as_user scancel -u nicbarr-slurm
+    ! wait "$step"
+    rm -f "/dev/shm/nicbarr-slurm.$$.c"
+}
+check "a step is cancelled" cancelled
+check "another one" steps 1 -N 2 -n 4
+check "meets and plays" on_nodes "4 processes on 2 nodes"
+
+# ---- a daemon of the user's, from prolog to epilog
+
+daemons() { pgrep -c -x -U "$user" myrd; }
+touch "$scratch/with-daemon"
+nic=daemon
+check "with a daemon from the prolog" steps 1 -N 2 -n 4
+check "they play by it" on_nodes "4 processes on 2 nodes"
+ended() { until [ "$(daemons)" = 0 ]; do sleep 0.1; done; }
+check "which the epilog ends" ended
+finish
