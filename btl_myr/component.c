@@ -185,6 +185,8 @@ static int component_open(void)
     OBJ_CONSTRUCT(&component->table_lock, opal_mutex_t);
     OBJ_CONSTRUCT(&component->waiting, opal_list_t);
     OBJ_CONSTRUCT(&component->sent, opal_list_t);
+    OBJ_CONSTRUCT(&component->tasks, opal_list_t);
+    OBJ_CONSTRUCT(&component->spare_tasks, opal_free_list_t);
     component->asked_for = true;
     return OPAL_SUCCESS;
 }
@@ -250,6 +252,19 @@ static void make_copying_module(void)
     copying->btl_rndv_eager_limit = copying->btl_eager_limit;
 }
 
+/* How many modules there are: the one for windows is the last. */
+static int make_other_modules(void)
+{
+    make_copying_module();
+    if (0 == NICBARR_BTL_ONESIDED) {
+        return MCA_BTL_MYR_ONESIDED;
+    }
+    mca_btl_base_module_t *onesided = &mca_btl_myr_module[MCA_BTL_MYR_ONESIDED].super;
+    *onesided = mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
+    mca_btl_myr_onesided_open(onesided);
+    return MCA_BTL_MYR_MODULES;
+}
+
 static mca_btl_base_module_t **component_init(int *count, bool progress_threads, bool mpi_threads)
 {
     (void)progress_threads;
@@ -268,16 +283,16 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
         complain("not used: %s", error.text);
         return NULL;
     }
-    make_copying_module();
-    mca_btl_base_module_t **modules = calloc(MCA_BTL_MYR_MODULES, sizeof(*modules));
+    const int made = make_other_modules();
+    mca_btl_base_module_t **modules = calloc((size_t)made, sizeof(mca_btl_base_module_t *));
     if (NULL == modules || OMPI_SUCCESS != tell_others()) {
         free(modules);
         return NULL;
     }
-    for (int m = 0; m < MCA_BTL_MYR_MODULES; ++m) {
+    for (int m = 0; m < made; ++m) {
         modules[m] = &mca_btl_myr_module[m].super;
     }
-    *count = MCA_BTL_MYR_MODULES;
+    *count = made;
     return modules;
 }
 
@@ -288,6 +303,7 @@ static int component_close(void)
         return OPAL_SUCCESS;
     }
     component->asked_for = false;
+    mca_btl_myr_onesided_close();
     mca_btl_myr_memory_close();
     mca_btl_myr_endpoints_free();
     if (NULL != component->port) {
@@ -304,6 +320,8 @@ static int component_close(void)
     component->port = NULL;
     component->nic = NULL;
     component->segment = NULL;
+    OBJ_DESTRUCT(&component->spare_tasks);
+    OBJ_DESTRUCT(&component->tasks);
     OBJ_DESTRUCT(&component->sent);
     OBJ_DESTRUCT(&component->waiting);
     OBJ_DESTRUCT(&component->table_lock);
