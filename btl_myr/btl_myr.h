@@ -10,7 +10,7 @@
  *   progress.c   what has come: messages, and fragments that were sent
  *   direct.c     reading and writing another process's memory
  *   onesided.c   windows: puts, gets and atomic operations, asked for and answered
- *   atomic.c     what an atomic operation does to a word
+ *   held.c       locks of osc/rdma that this process holds
  *
  * Three modules share one port. Two carry ob1's messages. `direct` reaches processes of this node
  * where each side can read the other's memory. It announces btl_get, and ob1 has large messages
@@ -250,22 +250,21 @@ int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
 void mca_btl_myr_onesided_open(mca_btl_base_module_t *module);
 void mca_btl_myr_onesided_close(void);
 
-/* ---- atomic.c ---- */
-
-enum { MCA_BTL_MYR_COMPARE_AND_SWAP = 0x80 }; /* beside Open MPI's atomic operations */
-
+/* What is done to a word of 64 bits, in one step for all processors. */
 struct mca_btl_myr_atomic {
-    uint8_t operation; /* enum mca_btl_base_atomic_op_t, or the one above */
-    bool half;         /* 32 bits, not 64 */
-    uint64_t operand;  /* what is swapped in, added, ... */
-    uint64_t compare;  /* of a compare-and-swap */
+    bool swaps;            /* puts the operand there, if `compare` is there; else it adds it */
+    bool waits_for_itself; /* held.c */
+    uint64_t operand, compare;
 };
 
-/* Can it be done as osc/rdma means it? */
-bool mca_btl_myr_atomic_is_known(mca_btl_base_atomic_op_t operation, int flags);
+/* ---- held.c ---- */
 
-/* Do it to the word at `address` of this process, in one step for all processors. Returns what was
- * there before. */
-uint64_t mca_btl_myr_atomic_do(uint64_t address, const struct mca_btl_myr_atomic *atomic);
+/* Before an atomic operation: does this process try in vain to share a lock that it holds alone? */
+bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
+                                  const struct mca_btl_myr_atomic *atomic);
+
+/* After it: what osc/rdma is told that was found. */
+uint64_t mca_btl_myr_found(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
+                           const struct mca_btl_myr_atomic *atomic, uint64_t found);
 
 #endif

@@ -9,6 +9,12 @@
  * put is answered. So the order of letters does not matter. Atomic operations on a process's memory
  * are all done by that process, or by those who have mapped it, with the processor's instructions.
  *
+ * Of atomic operations there are two, on words of 64 bits: those that osc/rdma cannot do without.
+ * It does all others by a lock, a get and a put. That is right where osc/rdma of 4.1 is not: it
+ * does not say whether a number has a sign, and hands the wrong bytes to who gets and accumulates
+ * more than 4096 bytes, if the BTL can do the operation. It is no slower, either, but for a single
+ * number.
+ *
  * Nothing is lost and memory is bounded. What has not been sent is a task. There are so many for
  * puts and gets; then osc/rdma tries again. Atomic operations always get one, since osc/rdma asks
  * for them in callbacks, too, where it cannot wait; but it has at most one of them under way for
@@ -187,6 +193,17 @@ static void answer(const opal_process_name_t *to, const struct letter *letter, c
     send_task(task);
 }
 
+static uint64_t change(uint64_t address, const struct mca_btl_myr_atomic *atomic)
+{
+    uint64_t *word = (uint64_t *)(uintptr_t)address, found = atomic->compare;
+    if (!atomic->swaps) {
+        return __atomic_fetch_add(word, atomic->operand, __ATOMIC_SEQ_CST);
+    }
+    (void)__atomic_compare_exchange_n(word, &found, atomic->operand, false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_SEQ_CST);
+    return found;
+}
+
 static void be_asked(const opal_process_name_t *by, const struct letter *letter, const void *data)
 {
     struct letter back = {.bytes = letter->bytes, .task = letter->task};
@@ -202,8 +219,7 @@ static void be_asked(const opal_process_name_t *by, const struct letter *letter,
         return;
     default:
         back.what = WORD;
-        back.atomic.half = letter->atomic.half;
-        back.atomic.operand = mca_btl_myr_atomic_do(letter->address, &letter->atomic);
+        back.atomic.operand = change(letter->address, &letter->atomic);
         answer(by, &back, NULL, 0);
     }
 }
@@ -249,11 +265,12 @@ static int send_asking(task_t *task, void *local_address,
 }
 
 /* Store what an atomic operation has found. */
-static void store(void *local, uint64_t found, bool half)
+static void tell_found(const struct mca_btl_base_endpoint_t *endpoint, void *local,
+                       uint64_t address, const struct mca_btl_myr_atomic *atomic, uint64_t found)
 {
-    const uint32_t lower = (uint32_t)found;
+    const uint64_t told = mca_btl_myr_found(endpoint, address, atomic, found);
     if (NULL != local) {
-        memcpy(local, half ? (const void *)&lower : &found, half ? sizeof(lower) : sizeof(found));
+        memcpy(local, &told, sizeof(told));
     }
 }
 
@@ -264,7 +281,8 @@ static void be_answered(const struct letter *letter, const void *data)
     if (DATA == letter->what) {
         memcpy((uint8_t *)task->local + letter->address, data, letter->bytes);
     } else if (WORD == letter->what) {
-        store(task->local, letter->atomic.operand, letter->atomic.half);
+        tell_found(task->endpoint, task->local, task->letter.address, &task->letter.atomic,
+                   letter->atomic.operand);
     }
     task->unanswered -= letter->bytes;
     if (0 != task->unanswered) {
@@ -345,11 +363,12 @@ static int get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpo
 static int act(struct mca_btl_base_endpoint_t *endpoint, void *local_address,
                uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
                const mca_btl_base_registration_handle_t *remote_handle,
-               const struct mca_btl_myr_atomic *atomic, mca_btl_base_rdma_completion_fn_t callback,
+               struct mca_btl_myr_atomic *atomic, mca_btl_base_rdma_completion_fn_t callback,
                void *context, void *data)
 {
+    atomic->waits_for_itself = mca_btl_myr_waits_for_itself(endpoint, remote_address, atomic);
     if (is_here(endpoint, remote_handle)) {
-        store(local_address, mca_btl_myr_atomic_do(remote_address, atomic), atomic->half);
+        tell_found(endpoint, local_address, remote_address, atomic, change(remote_address, atomic));
         callback(&mca_btl_myr_module[MCA_BTL_MYR_ONESIDED].super, endpoint, local_address,
                  local_handle, context, data, OPAL_SUCCESS);
         return OPAL_SUCCESS;
@@ -370,12 +389,10 @@ static int fetch_and_op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint
 {
     (void)btl;
     (void)order;
-    if (!mca_btl_myr_atomic_is_known(operation, flags)) {
+    if (MCA_BTL_ATOMIC_ADD != operation || 0 != flags) {
         return OPAL_ERR_NOT_SUPPORTED;
     }
-    const struct mca_btl_myr_atomic atomic = {.operation = (uint8_t)operation,
-                                              .half = flags & MCA_BTL_ATOMIC_FLAG_32BIT,
-                                              .operand = operand};
+    struct mca_btl_myr_atomic atomic = {.operand = operand};
     return act(endpoint, local_address, remote_address, local_handle, remote_handle, &atomic,
                callback, context, data);
 }
@@ -398,10 +415,10 @@ static int compare_and_swap(mca_btl_base_module_t *btl, struct mca_btl_base_endp
 {
     (void)btl;
     (void)order;
-    const struct mca_btl_myr_atomic atomic = {.operation = MCA_BTL_MYR_COMPARE_AND_SWAP,
-                                              .half = flags & MCA_BTL_ATOMIC_FLAG_32BIT,
-                                              .operand = value,
-                                              .compare = compare};
+    if (0 != flags) {
+        return OPAL_ERR_NOT_SUPPORTED;
+    }
+    struct mca_btl_myr_atomic atomic = {.swaps = true, .operand = value, .compare = compare};
     return act(endpoint, local_address, remote_address, local_handle, remote_handle, &atomic,
                callback, context, data);
 }
@@ -428,11 +445,7 @@ static int deregister_memory(mca_btl_base_module_t *btl, mca_btl_base_registrati
 void mca_btl_myr_onesided_open(mca_btl_base_module_t *module)
 {
     module->btl_flags = NICBARR_BTL_ONESIDED;
-    module->btl_atomic_flags = MCA_BTL_ATOMIC_SUPPORTS_ADD | MCA_BTL_ATOMIC_SUPPORTS_AND |
-                               MCA_BTL_ATOMIC_SUPPORTS_OR | MCA_BTL_ATOMIC_SUPPORTS_XOR |
-                               MCA_BTL_ATOMIC_SUPPORTS_LAND | MCA_BTL_ATOMIC_SUPPORTS_LOR |
-                               MCA_BTL_ATOMIC_SUPPORTS_LXOR | MCA_BTL_ATOMIC_SUPPORTS_SWAP |
-                               MCA_BTL_ATOMIC_SUPPORTS_CSWAP | MCA_BTL_ATOMIC_SUPPORTS_32BIT;
+    module->btl_atomic_flags = MCA_BTL_ATOMIC_SUPPORTS_ADD | MCA_BTL_ATOMIC_SUPPORTS_CSWAP;
     /* ob1 reckons with the largest of these, and shares messages out by the sum of bandwidths. */
     module->btl_min_rdma_pipeline_size = 0;
     module->btl_rdma_pipeline_send_length = 0;
