@@ -145,7 +145,8 @@ component_tests = \
     tests/component/hosts.sh \
     tests/component/spawn.sh \
     tests/component/programs.sh \
-    tests/component/btl.sh
+    tests/component/btl.sh \
+    tests/component/windows.sh
 ## What lies below Open MPI: NICs, daemons, tools. It is the same whatever release runs above it.
 below_tests = \
     tests/component/waiting.sh \
