@@ -252,17 +252,11 @@ static void make_copying_module(void)
     copying->btl_rndv_eager_limit = copying->btl_eager_limit;
 }
 
-/* How many modules there are: the one for windows is the last. */
-static int make_other_modules(void)
+static void make_onesided_module(void)
 {
-    make_copying_module();
-    if (0 == NICBARR_BTL_ONESIDED) {
-        return MCA_BTL_MYR_ONESIDED;
-    }
     mca_btl_base_module_t *onesided = &mca_btl_myr_module[MCA_BTL_MYR_ONESIDED].super;
     *onesided = mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
     mca_btl_myr_onesided_open(onesided);
-    return MCA_BTL_MYR_MODULES;
 }
 
 static mca_btl_base_module_t **component_init(int *count, bool progress_threads, bool mpi_threads)
@@ -283,16 +277,17 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
         complain("not used: %s", error.text);
         return NULL;
     }
-    const int made = make_other_modules();
-    mca_btl_base_module_t **modules = calloc((size_t)made, sizeof(mca_btl_base_module_t *));
+    make_copying_module();
+    make_onesided_module();
+    mca_btl_base_module_t **modules = calloc(MCA_BTL_MYR_MODULES, sizeof(*modules));
     if (NULL == modules || OMPI_SUCCESS != tell_others()) {
         free(modules);
         return NULL;
     }
-    for (int m = 0; m < made; ++m) {
+    for (int m = 0; m < MCA_BTL_MYR_MODULES; ++m) {
         modules[m] = &mca_btl_myr_module[m].super;
     }
-    *count = made;
+    *count = MCA_BTL_MYR_MODULES;
     return modules;
 }
 

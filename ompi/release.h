@@ -128,14 +128,16 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
 }
 
 /*
- * What a module that is there for osc/rdma alone has among its flags; 0: no such module is wanted,
- * as Open MPI plays one-sided communication by messages itself. ob1 passes it by.
+ * What a module that is there for osc/rdma alone has among its flags. ob1 passes it by. (5.0 would
+ * play one-sided communication by messages itself, but 5.0.7 computes wrongly there.)
  */
 #if OMPI_MAJOR_VERSION == 4
 #define NICBARR_BTL_ONESIDED                                                                       \
     (MCA_BTL_FLAGS_RDMA | MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS)
 #else
-#define NICBARR_BTL_ONESIDED 0
+#define NICBARR_BTL_ONESIDED                                                                       \
+    (MCA_BTL_FLAGS_RDMA | MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS |                   \
+     MCA_BTL_FLAGS_RDMA_REMOTE_COMPLETION)
 #endif
 
 /* Define what mca_btl_base_active_message_trigger[] calls with a message for a tag: it hands the
