@@ -3,17 +3,22 @@
  * btl/myr, the inside: ob1's messages from process to process, as messages from port to port.
  *
  *   component.c  what Open MPI loads: parameters, opening the port, telling the others
- *   module.c     the two modules: which peers each reaches, errors, the end
+ *   module.c     the modules: which peers each reaches, errors, the end
  *   endpoint.c   peers: what they told about themselves, the way to their ports
  *   fragment.c   descriptors with registered memory, of two sizes
  *   send.c       short messages into others' inlets, fragments to the port and back
  *   progress.c   what has come: messages, and fragments that were sent
- *   direct.c     reading another process's memory
+ *   direct.c     reading and writing another process's memory
+ *   onesided.c   windows: puts, gets and atomic operations, asked for and answered
+ *   held.c       locks of osc/rdma that this process holds
  *
- * Two modules share one port. `direct` reaches processes of this node where each side can read the
- * other's memory. It announces btl_get, and ob1 has large messages copied once. `copying` reaches
- * all others, on this node or not. It cuts large messages into fragments. Both sides must use the
- * same module. They conclude from the same words which one it is.
+ * Three modules share one port. Two carry ob1's messages. `direct` reaches processes of this node
+ * where each side can read the other's memory. It announces btl_get, and ob1 has large messages
+ * copied once. `copying` reaches all others, on this node or not. It cuts large messages into
+ * fragments. Both sides must use the same module. They conclude from the same words which one it
+ * is. `onesided` carries no message of ob1's. It serves one-sided communication by Open MPI's
+ * osc/rdma, which wants one module that reaches all processes of a window, also the process itself.
+ * So it has endpoints of its own.
  *
  * Short messages within the node go past the NIC (libmyr/inlet.h). They may overtake others by
  * that. ob1 puts messages in order by numbers of its own, as several BTLs may serve one peer.
@@ -33,6 +38,7 @@
 enum {
     MCA_BTL_MYR_DIRECT,
     MCA_BTL_MYR_COPYING,
+    MCA_BTL_MYR_ONESIDED,
     MCA_BTL_MYR_MODULES,
 };
 
@@ -57,16 +63,26 @@ struct mca_btl_myr_hello {
     struct myr_port_name port;
     uint64_t process_namespace, user_namespace; /* in which its numbers mean something */
     uint32_t pid, user;
-    uint32_t readable; /* whether its memory can be read, and it can read others' */
+    uint32_t readable; /* whether others can read and write its memory, and it can theirs */
     uint32_t buffer_bytes;
 };
 
+/* How a process comes at another one's memory. */
+enum mca_btl_myr_reach {
+    MCA_BTL_MYR_BY_MESSAGES,
+    MCA_BTL_MYR_BY_CALLS, /* of the system, such as process_vm_readv */
+    MCA_BTL_MYR_ITSELF,
+};
+
+/* There is one for each process and use: messages, or windows (module is MCA_BTL_MYR_ONESIDED). */
 struct mca_btl_base_endpoint_t {
     struct mca_btl_base_endpoint_t *next; /* in its bucket */
     opal_proc_t *proc;                    /* NULL: ob1 has taken leave of it */
+    bool left; /* of one for windows: the same. The fragments sent there come back all the same */
     opal_process_name_t name;
     struct myr_remote remote;
     int module;
+    enum mca_btl_myr_reach reach;
     pid_t pid;
 };
 
@@ -113,13 +129,17 @@ typedef struct mca_btl_myr_component {
     struct myr_intake intake; /* short messages from this node; progress.c */
     struct mca_btl_myr_hello self;
     struct mca_btl_myr_pool eager, large;
+    struct mca_btl_myr_pool letter, piece; /* of windows: without and with much data */
     bool pools;
     uint8_t *arena; /* registered memory for all buffers and fragments, up to `arena_end` */
     uint8_t *arena_end;
 
     opal_mutex_t lock;
-    opal_list_t waiting;       /* fragments that have no send token yet, in order */
-    opal_list_t sent;          /* fragments whose callback is due */
+    opal_list_t waiting; /* fragments that have no send token yet, in order */
+    opal_list_t sent;    /* fragments whose callback is due */
+    opal_list_t tasks;   /* of windows: what has not been sent altogether */
+    opal_free_list_t spare_tasks;
+    uint32_t asked;            /* operations that were asked of others and are not over */
     uint32_t in_flight;        /* fragments from btl_send to their callback */
     uint32_t without_callback; /* those of them, from the eager pool, that nobody waits for */
     bool talks_to_others;      /* there are endpoints on other nodes */
@@ -143,14 +163,18 @@ void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint, enum myr_s
 /* The same for all: the NIC itself is of no use any more. */
 void mca_btl_myr_broken(void);
 
+/* A window's request cannot be answered. */
+void mca_btl_myr_no_answer(const opal_process_name_t *to);
+
 /* ---- endpoint.c ---- */
 
-/* The endpoint for a process: the one that there is, else a new one. NULL if it cannot be reached.
- */
-struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc);
+/* The endpoint for a process, for windows or for messages: the one that there is, else a new one.
+ * NULL if it cannot be reached. */
+struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool for_windows);
 
 /* The same for one that is known by name only, because it has sent something. */
-struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name);
+struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name,
+                                                           bool for_windows);
 
 /* A NIC has sent something to this node that nobody here knows: look for it among the job's
  * processes. Each is looked at once. (Those of other jobs come by way of MPI's own calls.) False if
@@ -164,6 +188,10 @@ void mca_btl_myr_endpoints_free(void);
 /* Take memory for everything, provide the receive buffers, make the fragments. */
 enum myr_status mca_btl_myr_memory_open(struct myr_error *error);
 void mca_btl_myr_memory_close(void);
+
+/* A fragment for `size` bytes, which the pool's are large enough for. NULL: all are in use. */
+mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(struct mca_btl_myr_pool *pool, size_t size,
+                                                  uint8_t order, uint32_t flags);
 
 mca_btl_base_descriptor_t *mca_btl_myr_alloc(mca_btl_base_module_t *btl,
                                              struct mca_btl_base_endpoint_t *endpoint,
@@ -203,11 +231,40 @@ void mca_btl_myr_direct_hello(struct mca_btl_myr_hello *hello);
 bool mca_btl_myr_direct_possible(const struct mca_btl_myr_hello *one,
                                  const struct mca_btl_myr_hello *other);
 
+/* Copy `bytes` between this process's memory and that of process `pid`. False if the system refuses
+ * it, maybe after a part of them. */
+bool mca_btl_myr_read(pid_t pid, void *to, uint64_t from, size_t bytes);
+bool mca_btl_myr_write(pid_t pid, const void *from, uint64_t to, size_t bytes);
+
+/* ob1's btl_get, of the module `direct`. */
 int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                     void *local_address, uint64_t remote_address,
                     mca_btl_base_registration_handle_t *local_handle,
                     mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
                     int order, mca_btl_base_rdma_completion_fn_t callback, void *context,
                     void *data);
+
+/* ---- onesided.c ---- */
+
+/* Fill in the module for windows, which has the others' limits. Have its requests come here. */
+void mca_btl_myr_onesided_open(mca_btl_base_module_t *module);
+void mca_btl_myr_onesided_close(void);
+
+/* What is done to a word of 64 bits, in one step for all processors. */
+struct mca_btl_myr_atomic {
+    bool swaps;            /* puts the operand there, if `compare` is there; else it adds it */
+    bool waits_for_itself; /* held.c */
+    uint64_t operand, compare;
+};
+
+/* ---- held.c ---- */
+
+/* Before an atomic operation: does this process try in vain to share a lock that it holds alone? */
+bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
+                                  const struct mca_btl_myr_atomic *atomic);
+
+/* After it: what osc/rdma is told that was found. */
+uint64_t mca_btl_myr_found(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
+                           const struct mca_btl_myr_atomic *atomic, uint64_t found);
 
 #endif

@@ -185,6 +185,8 @@ static int component_open(void)
     OBJ_CONSTRUCT(&component->table_lock, opal_mutex_t);
     OBJ_CONSTRUCT(&component->waiting, opal_list_t);
     OBJ_CONSTRUCT(&component->sent, opal_list_t);
+    OBJ_CONSTRUCT(&component->tasks, opal_list_t);
+    OBJ_CONSTRUCT(&component->spare_tasks, opal_free_list_t);
     component->asked_for = true;
     return OPAL_SUCCESS;
 }
@@ -250,6 +252,13 @@ static void make_copying_module(void)
     copying->btl_rndv_eager_limit = copying->btl_eager_limit;
 }
 
+static void make_onesided_module(void)
+{
+    mca_btl_base_module_t *onesided = &mca_btl_myr_module[MCA_BTL_MYR_ONESIDED].super;
+    *onesided = mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
+    mca_btl_myr_onesided_open(onesided);
+}
+
 static mca_btl_base_module_t **component_init(int *count, bool progress_threads, bool mpi_threads)
 {
     (void)progress_threads;
@@ -269,6 +278,7 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
         return NULL;
     }
     make_copying_module();
+    make_onesided_module();
     mca_btl_base_module_t **modules = calloc(MCA_BTL_MYR_MODULES, sizeof(*modules));
     if (NULL == modules || OMPI_SUCCESS != tell_others()) {
         free(modules);
@@ -288,6 +298,7 @@ static int component_close(void)
         return OPAL_SUCCESS;
     }
     component->asked_for = false;
+    mca_btl_myr_onesided_close();
     mca_btl_myr_memory_close();
     mca_btl_myr_endpoints_free();
     if (NULL != component->port) {
@@ -304,6 +315,8 @@ static int component_close(void)
     component->port = NULL;
     component->nic = NULL;
     component->segment = NULL;
+    OBJ_DESTRUCT(&component->spare_tasks);
+    OBJ_DESTRUCT(&component->tasks);
     OBJ_DESTRUCT(&component->sent);
     OBJ_DESTRUCT(&component->waiting);
     OBJ_DESTRUCT(&component->table_lock);

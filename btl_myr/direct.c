@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading another process's memory: a large message on one node is copied once, by its receiver.
+ * Reading and writing another process's memory: a large message on one node is copied once, by its
+ * receiver; what is put into a window or got from it, by who asks.
  *
  * Is that possible? Both sides decide it from what both have told, so they decide alike. Where the
- * system refuses nevertheless, ob1 is told and sends fragments instead.
+ * system refuses nevertheless, it goes by messages.
  */
 #include "btl_myr/btl_myr.h"
 
@@ -68,6 +69,36 @@ bool mca_btl_myr_direct_possible(const struct mca_btl_myr_hello *one,
            one->user_namespace == other->user_namespace;
 }
 
+typedef ssize_t (*copy_fn)(pid_t pid, const struct iovec *local, unsigned long locals,
+                           const struct iovec *remote, unsigned long remotes, unsigned long flags);
+
+static bool copy(copy_fn call, pid_t pid, void *here, uint64_t there, size_t bytes)
+{
+    struct iovec local = {.iov_base = here, .iov_len = bytes};
+    struct iovec remote = {.iov_base = (void *)(uintptr_t)there, .iov_len = bytes};
+    while (local.iov_len > 0) { /* a call copies 2 GiB at the most */
+        const ssize_t copied = call(pid, &local, 1, &remote, 1, 0);
+        if (copied <= 0) {
+            return false;
+        }
+        local.iov_base = (uint8_t *)local.iov_base + copied;
+        local.iov_len -= (size_t)copied;
+        remote.iov_base = (uint8_t *)remote.iov_base + copied;
+        remote.iov_len -= (size_t)copied;
+    }
+    return true;
+}
+
+bool mca_btl_myr_read(pid_t pid, void *to, uint64_t from, size_t bytes)
+{
+    return copy(process_vm_readv, pid, to, from, bytes);
+}
+
+bool mca_btl_myr_write(pid_t pid, const void *from, uint64_t to, size_t bytes)
+{
+    return copy(process_vm_writev, pid, (void *)(uintptr_t)from, to, bytes);
+}
+
 int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                     void *local_address, uint64_t remote_address,
                     mca_btl_base_registration_handle_t *local_handle,
@@ -78,17 +109,8 @@ int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
     (void)remote_handle;
     (void)flags;
     (void)order;
-    struct iovec local = {.iov_base = local_address, .iov_len = size};
-    struct iovec remote = {.iov_base = (void *)(uintptr_t)remote_address, .iov_len = size};
-    while (local.iov_len > 0) { /* a call reads 2 GiB at the most */
-        const ssize_t bytes = process_vm_readv(endpoint->pid, &local, 1, &remote, 1, 0);
-        if (bytes <= 0) {
-            return OPAL_ERROR; /* ob1 has it sent in fragments */
-        }
-        local.iov_base = (uint8_t *)local.iov_base + bytes;
-        local.iov_len -= (size_t)bytes;
-        remote.iov_base = (uint8_t *)remote.iov_base + bytes;
-        remote.iov_len -= (size_t)bytes;
+    if (!mca_btl_myr_read(endpoint->pid, local_address, remote_address, size)) {
+        return OPAL_ERROR; /* ob1 has it sent in fragments */
     }
     callback(btl, endpoint, local_address, local_handle, context, data, OPAL_SUCCESS);
     return OPAL_SUCCESS;

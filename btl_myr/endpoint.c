@@ -3,8 +3,11 @@
  * Peers: what they told about themselves, and the way to their ports.
  *
  * Called when Open MPI asks who can be reached. Also called for a message whose sender nobody has
- * asked for yet, but which must be answered (one-sided communication in 5.0). There is one endpoint
- * for each process, whoever asks. It is kept until the component is closed.
+ * asked for yet, but which must be answered (one-sided communication). There is one endpoint for
+ * each process and use, whoever asks. It is kept until the component is closed.
+ *
+ * Endpoints for windows are apart from those for messages, since ob1 takes a module whose endpoint
+ * is that of its messages for one that is to copy large messages.
  */
 #include "btl_myr/btl_myr.h"
 
@@ -24,11 +27,18 @@ static bool same_name(const opal_process_name_t *one, const opal_process_name_t 
     return one->jobid == other->jobid && one->vpid == other->vpid;
 }
 
-static struct mca_btl_base_endpoint_t *find(const opal_process_name_t *name)
+static bool is_it(const struct mca_btl_base_endpoint_t *endpoint, const opal_process_name_t *name,
+                  bool for_windows)
+{
+    return same_name(&endpoint->name, name) &&
+           (MCA_BTL_MYR_ONESIDED == endpoint->module) == for_windows;
+}
+
+static struct mca_btl_base_endpoint_t *find(const opal_process_name_t *name, bool for_windows)
 {
     OPAL_THREAD_LOCK(&mca_btl_myr_component.table_lock);
     struct mca_btl_base_endpoint_t *endpoint = *bucket_of(name);
-    while (NULL != endpoint && !same_name(&endpoint->name, name)) {
+    while (NULL != endpoint && !is_it(endpoint, name, for_windows)) {
         endpoint = endpoint->next;
     }
     OPAL_THREAD_UNLOCK(&mca_btl_myr_component.table_lock);
@@ -50,9 +60,24 @@ static bool ask_modex(const opal_process_name_t *name, struct mca_btl_myr_hello 
            nicbarr_modex_get(&mca_btl_myr_component.super.btl_version, name, hello, sizeof(*hello));
 }
 
-static struct mca_btl_base_endpoint_t *make(opal_proc_t *proc)
+/* For windows a process has one to itself, too. */
+static struct mca_btl_base_endpoint_t *make_own(opal_proc_t *proc)
+{
+    struct mca_btl_base_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
+    if (NULL != endpoint) {
+        endpoint->name = proc->proc_name;
+        endpoint->module = MCA_BTL_MYR_ONESIDED;
+        endpoint->reach = MCA_BTL_MYR_ITSELF;
+    }
+    return endpoint;
+}
+
+static struct mca_btl_base_endpoint_t *make(opal_proc_t *proc, bool for_windows)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    if (proc == opal_proc_local_get()) {
+        return for_windows ? make_own(proc) : NULL;
+    }
     struct mca_btl_myr_hello hello;
     struct myr_error error = {0};
     if (!ask_modex(&proc->proc_name, &hello)) {
@@ -86,27 +111,30 @@ static struct mca_btl_base_endpoint_t *make(opal_proc_t *proc)
     }
     endpoint->name = proc->proc_name;
     endpoint->pid = (pid_t)hello.pid;
-    endpoint->module =
-        endpoint->remote.same_nic && mca_btl_myr_direct_possible(&component->self, &hello)
-            ? MCA_BTL_MYR_DIRECT
-            : MCA_BTL_MYR_COPYING;
+    const bool direct =
+        endpoint->remote.same_nic && mca_btl_myr_direct_possible(&component->self, &hello);
+    endpoint->reach = direct ? MCA_BTL_MYR_BY_CALLS : MCA_BTL_MYR_BY_MESSAGES;
+    endpoint->module = for_windows ? MCA_BTL_MYR_ONESIDED
+                       : direct    ? MCA_BTL_MYR_DIRECT
+                                   : MCA_BTL_MYR_COPYING;
     return endpoint;
 }
 
-struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc)
+struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool for_windows)
 {
-    struct mca_btl_base_endpoint_t *endpoint = find(&proc->proc_name);
+    struct mca_btl_base_endpoint_t *endpoint = find(&proc->proc_name, for_windows);
     if (NULL != endpoint) {
         return endpoint;
     }
-    struct mca_btl_base_endpoint_t *made = make(proc); /* may wait, so nothing is locked */
+    struct mca_btl_base_endpoint_t *made =
+        make(proc, for_windows); /* may wait, so nothing is locked */
     if (NULL == made) {
         return NULL;
     }
     OPAL_THREAD_LOCK(&mca_btl_myr_component.table_lock);
     struct mca_btl_base_endpoint_t **bucket = bucket_of(&made->name);
     for (endpoint = *bucket; NULL != endpoint; endpoint = endpoint->next) {
-        if (same_name(&endpoint->name, &made->name)) {
+        if (is_it(endpoint, &made->name, for_windows)) {
             break; /* another thread was faster */
         }
     }
@@ -122,12 +150,13 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc)
     return endpoint;
 }
 
-struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name)
+struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name,
+                                                           bool for_windows)
 {
-    struct mca_btl_base_endpoint_t *endpoint = find(name);
+    struct mca_btl_base_endpoint_t *endpoint = find(name, for_windows);
     if (NULL == endpoint) {
         opal_proc_t *proc = opal_proc_for_name(*name);
-        endpoint = NULL == proc ? NULL : mca_btl_myr_endpoint_of(proc);
+        endpoint = NULL == proc ? NULL : mca_btl_myr_endpoint_of(proc, for_windows);
     }
     return endpoint;
 }

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registered memory: receive buffers, and descriptors for messages, of two sizes.
+ * Registered memory: receive buffers, and descriptors for messages, of two sizes; and the same for
+ * windows.
  *
  * All of it is taken at once and given out in slices. The port takes it back when it is closed.
  * The number of fragments is fixed. There are twice as many small ones as send tokens. When ob1
  * cannot send something, it tries again after another fragment of its own was sent. So small
- * fragments whose end nobody is told may take one half only (send.c).
+ * fragments whose end nobody is told may take one half only (send.c). Windows have fragments of
+ * their own for the same reason. These are so many that by default all of it still takes 4 MiB.
  */
 #include "btl_myr/btl_myr.h"
 
 OBJ_CLASS_INSTANCE(mca_btl_myr_fragment_t, mca_btl_base_descriptor_t, NULL, NULL);
 
-enum { LARGE_FRAGMENTS = 32 /* a pipeline of some messages, each of 3 or so fragments */ };
+enum {
+    LARGE_FRAGMENTS = 32, /* a pipeline of some messages, each of 3 or so fragments */
+    LETTERS = 120,
+    PIECES = 15,
+    LETTER_BYTES = MYR_SHORT_BYTES - sizeof(struct mca_btl_myr_header),
+};
 
 static size_t slice_bytes(size_t payload)
 {
@@ -62,8 +69,9 @@ enum myr_status mca_btl_myr_memory_open(struct myr_error *error)
     const mca_btl_base_module_t *direct = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
     const size_t small = direct->btl_eager_limit, large = direct->btl_max_send_size;
     const int buffers = component->parameters.buffers, tokens = component->parameters.tokens;
-    const size_t bytes = (size_t)(buffers + LARGE_FRAGMENTS) * slice_bytes(large) +
-                         (size_t)(2 * tokens) * slice_bytes(small);
+    const size_t bytes = (size_t)(buffers + LARGE_FRAGMENTS + PIECES) * slice_bytes(large) +
+                         (size_t)(2 * tokens) * slice_bytes(small) +
+                         LETTERS * slice_bytes(LETTER_BYTES);
     component->arena = myr_port_alloc(component->port, bytes);
     if (NULL == component->arena) {
         return myr_fail(error, MYR_ERR_FULL, 0,
@@ -77,7 +85,9 @@ enum myr_status mca_btl_myr_memory_open(struct myr_error *error)
     }
     component->pools = true;
     const bool made = open_pool(&component->eager, small, 2 * tokens) &
-                      open_pool(&component->large, large, LARGE_FRAGMENTS);
+                      open_pool(&component->large, large, LARGE_FRAGMENTS) &
+                      open_pool(&component->letter, LETTER_BYTES, LETTERS) &
+                      open_pool(&component->piece, large, PIECES);
     return made ? MYR_OK : myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
 }
 
@@ -85,10 +95,28 @@ void mca_btl_myr_memory_close(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     if (component->pools) {
+        OBJ_DESTRUCT(&component->piece.list);
+        OBJ_DESTRUCT(&component->letter.list);
         OBJ_DESTRUCT(&component->large.list);
         OBJ_DESTRUCT(&component->eager.list);
         component->pools = false;
     }
+}
+
+mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(struct mca_btl_myr_pool *pool, size_t size,
+                                                  uint8_t order, uint32_t flags)
+{
+    mca_btl_myr_fragment_t *fragment = (mca_btl_myr_fragment_t *)opal_free_list_get(&pool->list);
+    if (NULL == fragment) {
+        return NULL;
+    }
+    fragment->segment.seg_addr.pval = fragment->header + 1;
+    fragment->segment.seg_len = size;
+    fragment->base.des_cbfunc = NULL; /* not all who send set it */
+    fragment->base.des_flags = flags;
+    fragment->base.order = order;
+    fragment->counted = false;
+    return fragment;
 }
 
 mca_btl_base_descriptor_t *mca_btl_myr_alloc(mca_btl_base_module_t *btl,
@@ -100,20 +128,10 @@ mca_btl_base_descriptor_t *mca_btl_myr_alloc(mca_btl_base_module_t *btl,
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     struct mca_btl_myr_pool *pool =
         size <= component->eager.payload ? &component->eager : &component->large;
-    if (size > pool->payload) {
-        return NULL;
-    }
-    mca_btl_myr_fragment_t *fragment = (mca_btl_myr_fragment_t *)opal_free_list_get(&pool->list);
-    if (NULL == fragment) {
-        return NULL;
-    }
-    fragment->segment.seg_addr.pval = fragment->header + 1;
-    fragment->segment.seg_len = size;
-    fragment->base.des_cbfunc = NULL; /* not all who send set it */
-    fragment->base.des_flags = flags;
-    fragment->base.order = order;
-    fragment->counted = false;
-    return &fragment->base;
+    /* The descriptor is the fragment's beginning, so NULL stays NULL. */
+    return size > pool->payload
+               ? NULL
+               : (mca_btl_base_descriptor_t *)mca_btl_myr_take_fragment(pool, size, order, flags);
 }
 
 int mca_btl_myr_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)

@@ -9,7 +9,9 @@ btl_myr_mca_btl_myr_la_SOURCES = \
     btl_myr/fragment.c \
     btl_myr/send.c \
     btl_myr/progress.c \
-    btl_myr/direct.c
+    btl_myr/direct.c \
+    btl_myr/onesided.c \
+    btl_myr/held.c
 btl_myr_mca_btl_myr_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 btl_myr_mca_btl_myr_la_CFLAGS = $(AM_CFLAGS) $(OMPI_CFLAGS)
 btl_myr_mca_btl_myr_la_LDFLAGS = -module -avoid-version -no-undefined -Wl,-z,defs $(stay_loaded) $(OMPI_LDFLAGS) \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The two modules: which peers each reaches, what happens when a message is lost, the end.
+ * The modules: which peers each reaches, what happens when a message is lost, the end.
  *
- * Open MPI asks both modules about every process; each takes those whose endpoint is of its kind.
+ * Open MPI asks each module about every process. Those for messages take the processes whose
+ * endpoint is of their kind; the one for windows takes all.
  */
 #include "btl_myr/btl_myr.h"
 
@@ -12,12 +13,11 @@
 static int add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                      struct mca_btl_base_endpoint_t **endpoints, struct opal_bitmap_t *reachable)
 {
-    const int self = btl == &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super ? MCA_BTL_MYR_DIRECT
-                                                                          : MCA_BTL_MYR_COPYING;
+    const int self = (int)((struct mca_btl_myr_module *)btl - mca_btl_myr_module);
     for (size_t p = 0; p < count; ++p) {
         endpoints[p] = NULL;
         struct mca_btl_base_endpoint_t *endpoint =
-            procs[p] == opal_proc_local_get() ? NULL : mca_btl_myr_endpoint_of(procs[p]);
+            mca_btl_myr_endpoint_of(procs[p], MCA_BTL_MYR_ONESIDED == self);
         if (NULL == endpoint || self != endpoint->module) {
             continue;
         }
@@ -25,6 +25,7 @@ static int add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **pro
             return OPAL_ERR_OUT_OF_RESOURCE;
         }
         endpoint->proc = procs[p];
+        endpoint->left = false;
         endpoints[p] = endpoint;
     }
     return OPAL_SUCCESS;
@@ -34,13 +35,18 @@ static int add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **pro
 static int del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                      struct mca_btl_base_endpoint_t **endpoints)
 {
-    (void)btl;
+    const bool for_windows = btl == &mca_btl_myr_module[MCA_BTL_MYR_ONESIDED].super;
     (void)procs;
     for (size_t p = 0; p < count; ++p) {
-        if (NULL != endpoints[p]) {
-            endpoints[p]->proc = NULL;
-            endpoints[p] = NULL;
+        if (NULL == endpoints[p]) {
+            continue;
         }
+        if (for_windows) {
+            endpoints[p]->left = true;
+        } else {
+            endpoints[p]->proc = NULL;
+        }
+        endpoints[p] = NULL;
     }
     return OPAL_SUCCESS;
 }
@@ -60,10 +66,21 @@ static int finalize(mca_btl_base_module_t *btl)
     return OPAL_SUCCESS;
 }
 
+/* Say it, and have ob1 end the job. */
+static void give_up(struct mca_btl_myr_module *module, opal_proc_t *proc, char *text)
+{
+    opal_output(0, "%s", text);
+    if (NULL != module->error) {
+        module->error(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, proc, text);
+    }
+}
+
 void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint, enum myr_status status)
 {
-    struct mca_btl_myr_module *module = &mca_btl_myr_module[endpoint->module];
     char text[400];
+    if (endpoint->left) {
+        return;
+    }
     snprintf(
         text, sizeof(text),
         "nicbarr: btl myr: a message to process %s was lost: %s. Has that process ended, or is "
@@ -71,24 +88,28 @@ void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint, enum myr_s
         OPAL_NAME_PRINT(endpoint->name),
         MYR_ERR_GONE == status ? "its node cannot be reached any more"
                                : "its port is closed or refuses it");
-    opal_output(0, "%s", text);
-    if (NULL != module->error) {
-        module->error(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, endpoint->proc, text);
-    }
+    give_up(&mca_btl_myr_module[endpoint->module], endpoint->proc, text);
+}
+
+void mca_btl_myr_no_answer(const opal_process_name_t *to)
+{
+    char text[200];
+    snprintf(text, sizeof(text),
+             "nicbarr: btl myr: what process %s asks of a window cannot be answered: it cannot be "
+             "reached, or memory is used up",
+             OPAL_NAME_PRINT(*to));
+    give_up(&mca_btl_myr_module[MCA_BTL_MYR_ONESIDED], NULL, text);
 }
 
 void mca_btl_myr_broken(void)
 {
-    static const char text[] =
+    static char text[] =
         "nicbarr: btl myr: messages cannot go on: a process was killed while it ran the node's NIC";
     struct mca_btl_myr_module *module = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT];
     if (NULL == module->error) {
         module = &mca_btl_myr_module[MCA_BTL_MYR_COPYING];
     }
-    opal_output(0, "%s", text);
-    if (NULL != module->error) {
-        module->error(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, NULL, (char *)text);
-    }
+    give_up(module, NULL, text);
 }
 
 struct mca_btl_myr_module mca_btl_myr_module[MCA_BTL_MYR_MODULES] = {

@@ -76,7 +76,8 @@ static void deliver(const void *message, uint32_t bytes)
         return;
     }
     struct mca_btl_base_endpoint_t *endpoint =
-        nicbarr_btl_wants_endpoint(header->tag) ? mca_btl_myr_endpoint_named(&header->from) : NULL;
+        nicbarr_btl_wants_endpoint(header->tag) ? mca_btl_myr_endpoint_named(&header->from, false)
+                                                : NULL;
     mca_btl_base_segment_t segment = {.seg_addr = {.pval = (void *)(header + 1)},
                                       .seg_len = bytes - sizeof(*header)};
     (void)nicbarr_btl_deliver(&mca_btl_myr_module[header->module].super, endpoint, header->tag,

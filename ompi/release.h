@@ -129,6 +129,41 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
     return true;
 }
 
+/*
+ * What a module that is there for osc/rdma alone has among its flags. ob1 passes it by. (5.0 would
+ * play one-sided communication by messages itself, but 5.0.7 computes wrongly there.)
+ */
+#if OMPI_MAJOR_VERSION == 4
+#define NICBARR_BTL_ONESIDED                                                                       \
+    (MCA_BTL_FLAGS_RDMA | MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS)
+#else
+#define NICBARR_BTL_ONESIDED                                                                       \
+    (MCA_BTL_FLAGS_RDMA | MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS |                   \
+     MCA_BTL_FLAGS_RDMA_REMOTE_COMPLETION)
+#endif
+
+/* Define what mca_btl_base_active_message_trigger[] calls with a message for a tag: it hands the
+ * message's segment to `receive`. */
+#if OMPI_MAJOR_VERSION == 4
+#define NICBARR_BTL_RECEIVER(name, receive)                                                        \
+    static void name(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,                           \
+                     mca_btl_base_descriptor_t *descriptor, void *data)                            \
+    {                                                                                              \
+        (void)btl;                                                                                 \
+        (void)tag;                                                                                 \
+        (void)data;                                                                                \
+        receive(descriptor->des_segments);                                                         \
+    }
+#else
+#define NICBARR_BTL_RECEIVER(name, receive)                                                        \
+    static void name(mca_btl_base_module_t *btl,                                                   \
+                     const mca_btl_base_receive_descriptor_t *descriptor)                          \
+    {                                                                                              \
+        (void)btl;                                                                                 \
+        receive(descriptor->des_segments);                                                         \
+    }
+#endif
+
 /* 5.0 plays one-sided communication by messages, and answers through the endpoint. */
 static inline bool nicbarr_btl_wants_endpoint(mca_btl_base_tag_t tag)
 {

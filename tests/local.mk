@@ -12,6 +12,7 @@ mpi_programs = \
     tests/mpi/overdue \
     tests/mpi/asynchronous \
     tests/mpi/pt2pt \
+    tests/mpi/windows \
     tests/mpi/cputime \
     tests/mpi/pvars \
     tests/mpi/watched \
@@ -56,6 +57,9 @@ tests_mpi_asynchronous_LDADD = $(MPI_LIBS)
 tests_mpi_pt2pt_SOURCES = tests/mpi/pt2pt.c $(mpi_common)
 tests_mpi_pt2pt_CFLAGS = $(mpi_cflags)
 tests_mpi_pt2pt_LDADD = $(MPI_LIBS)
+tests_mpi_windows_SOURCES = tests/mpi/windows.c $(mpi_common)
+tests_mpi_windows_CFLAGS = $(mpi_cflags)
+tests_mpi_windows_LDADD = $(MPI_LIBS)
 tests_mpi_cputime_SOURCES = tests/mpi/cputime.c $(mpi_common)
 tests_mpi_cputime_CFLAGS = $(mpi_cflags)
 tests_mpi_cputime_LDADD = $(MPI_LIBS)
@@ -148,7 +152,8 @@ component_tests = \
     tests/component/hosts.sh \
     tests/component/spawn.sh \
     tests/component/programs.sh \
-    tests/component/btl.sh
+    tests/component/btl.sh \
+    tests/component/windows.sh
 ## What lies below Open MPI: NICs, daemons, tools. It is the same whatever release runs above it.
 below_tests = \
     tests/component/waiting.sh \

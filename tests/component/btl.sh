@@ -7,12 +7,8 @@ ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
 nethosts=$srcdir/nethosts/nethosts
 myr="--mca pml ob1 --mca btl myr,self"
 case $(mpirun --version) in
-    *"(Open MPI) 4."*)
-        release=4.1 usual=self,vader,tcp
-        # Debian leaves it out, and 4.1 has no other one-sided communication for BTLs without atomics.
-        windows="--mca osc pt2pt,sm,rdma"
-        ;;
-    *) release=5.0 usual=self,sm,tcp windows= ;;
+    *"(Open MPI) 4."*) release=4.1 usual=self,vader,tcp ;;
+    *) release=5.0 usual=self,sm,tcp ;;
 esac
 unset OMPI_MCA_btl
 
@@ -22,7 +18,7 @@ over_myr() { # PROCESSES PROGRAM...
     local processes=$1
     shift
     # shellcheck disable=SC2086 # options
-    ok "$processes" $myr $windows "$@"
+    ok "$processes" $myr "$@"
 }
 
 check "messages, 2 processes" over_myr 2 "$programs/pt2pt"
@@ -51,9 +47,7 @@ for coll in nicbarr,tuned,basic,libnbc,inter,sync,self,sm ^nicbarr; do
         check "$program, coll $coll" over_myr 4 --mca coll $coll "$programs"/$program
     done
 done
-if [ $release = 5.0 ]; then # 4.1's osc/pt2pt does not do with threads
-    check "progress" over_myr 3 "$programs/progress"
-fi
+check "progress" over_myr 3 "$programs/progress"
 
 same() { test -s "$1" && cmp "$1" "$2"; }
 python=/usr/bin/python3
@@ -63,7 +57,7 @@ if $python -c 'import mpi4py' 2> /dev/null; then
             $python "$srcdir/tests/mpi/mpi4py_same.py"
         grep "^digest" "$scratch/out" > "$scratch/usual"
         # shellcheck disable=SC2086 # options
-        check "mpi4py, myr, coll $coll" job 4 --mca coll $coll $myr $windows \
+        check "mpi4py, myr, coll $coll" job 4 --mca coll $coll $myr \
             $python "$srcdir/tests/mpi/mpi4py_same.py"
         grep "^digest" "$scratch/out" > "$scratch/myr"
         check "computes the same" same "$scratch/usual" "$scratch/myr"
@@ -111,7 +105,7 @@ if [ $release = 4.1 ] && "$nethosts" 2 true > /dev/null 2>&1; then
         local hosts=$1 per_host=$2
         shift 2
         # shellcheck disable=SC2086 # options
-        timeout -k 5 "${watchdog:-300}" "$nethosts" "$hosts" "$per_host" $myr $windows "$@" \
+        timeout -k 5 "${watchdog:-300}" "$nethosts" "$hosts" "$per_host" $myr "$@" \
             > "$scratch/out" 2>&1 && said "^ok"
     }
     check "2 hosts" on_hosts 2 1 "$programs/pt2pt" --rounds 8

@@ -124,6 +124,10 @@ void rng_permutation(struct rng *rng, int *order, int n);
 /* Lets a random time pass: mostly none, often some computing, seldom a sleep of up to 2 ms. */
 void delay_random(struct rng *rng);
 
+/* From now on process_vm_readv() and process_vm_writev() are refused to this process. Skips the
+ * test where that cannot be. */
+void forbid_reading(void);
+
 /* ---- the ledger ---- */
 
 /* Memory that all processes of base map, cut into slots; every process has one cell in each slot. A

@@ -3,11 +3,11 @@
  * A job in which one process dies at a random moment: the program that run_killed.sh watches from
  * outside.
  *
- * All processes do barriers on several communicators, or reductions and broadcasts, for ever. A
- * timer ends the chosen one (by SIGKILL to itself, or MPI_Abort), wherever it is by then: in a
- * barrier, between two, making or freeing a communicator, in the middle of a set-up of shared
- * memory. What must hold afterwards (mpirun ends by itself with a non-zero status, nothing is left
- * of the job) cannot be checked from inside.
+ * All processes do barriers on several communicators, or reductions and broadcasts, or put into
+ * each other's windows, for ever. A timer ends the chosen one (by SIGKILL to itself, or MPI_Abort),
+ * wherever it is by then: in a barrier, between two, making or freeing a communicator, in the
+ * middle of a set-up of shared memory. What must hold afterwards (mpirun ends by itself with a
+ * non-zero status, nothing is left of the job) cannot be checked from inside.
  *
  * --pretend makes the script's own checks fail on purpose: "nobody-dies" (the job ends well),
  * "leftover" (a file whose name contains nicbarr stays in /dev/shm), "orphan" (a process stays).
@@ -19,6 +19,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -32,7 +33,8 @@ static long victim = -1;
 static long after_us = -1;
 
 static const struct test_option options[] = {
-    {"--mode", OPTION_TEXT, &mode, "barrier, ibarrier, dup, data (each with SIGKILL) or abort"},
+    {"--mode", OPTION_TEXT, &mode,
+     "barrier, ibarrier, dup, data, windows (each with SIGKILL) or abort"},
     {"--victim", OPTION_LONG, &victim, "the rank that dies (default: by the seed)"},
     {"--after-us", OPTION_LONG, &after_us,
      "when it dies (default: within 5 or 300 ms, by the seed)"},
@@ -118,6 +120,25 @@ static void carry_data(const struct ledger *ledger, long number)
     TEST_CHECK(sum == size, ledger->name, "expected %d, found %g", size, sum);
 }
 
+/* In place of a barrier. Each process has a part of everybody's window, and a counter is shared. */
+static void use_windows(long number)
+{
+    static MPI_Win window;
+    static long *memory, given[LARGE];
+    const int other = (int)(number % test.size);
+    const long one = 1;
+    if (number == 0) {
+        memory = calloc((size_t)test.size * LARGE + 1, sizeof(long));
+        MPI_Win_create(memory, ((MPI_Aint)test.size * LARGE + 1) * (MPI_Aint)sizeof(long),
+                       sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    }
+    MPI_Win_lock(number % 3 == 0 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, other, 0, window);
+    MPI_Put(given, LARGE, MPI_LONG, other, 1 + (MPI_Aint)test.rank * LARGE, LARGE, MPI_LONG,
+            window);
+    MPI_Accumulate(&one, 1, MPI_LONG, other, 0, 1, MPI_LONG, MPI_SUM, window);
+    MPI_Win_unlock(other, window);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(argc, argv, "killed", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
@@ -136,14 +157,16 @@ int main(int argc, char **argv)
 
     bool nobody_dies = strcmp(pretend, "nobody-dies") == 0;
     bool often_make = strcmp(mode, "dup") == 0, nonblocking = strcmp(mode, "ibarrier") == 0;
-    bool data = strcmp(mode, "data") == 0;
+    bool data = strcmp(mode, "data") == 0, windows = strcmp(mode, "windows") == 0;
     test_phase("waiting for somebody to die");
     for (long i = 0; !nobody_dies || i < 1000; i++) {
         if (abort_now)
             MPI_Abort(MPI_COMM_WORLD, 7);
         struct ledger *ledger = &usual[rng_below(&plan, USUAL_COMMUNICATORS)];
         delay_random(&mine);
-        if (rng_below(&plan, 50) < (often_make ? 48 : 1))
+        if (windows)
+            use_windows(i);
+        else if (rng_below(&plan, 50) < (often_make ? 48 : 1))
             make_use_free(&on_dup, &on_half);
         else if (data)
             carry_data(ledger, i);

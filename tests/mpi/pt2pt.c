@@ -19,14 +19,10 @@
 #endif
 #include "common.h"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { TAG = 5, TAG_PROBED = 6, TAG_FLOOD = 7, TAG_THREAD = 100, MOST_THREADS = 16, CHILDREN = 2 };
@@ -478,20 +474,6 @@ static void connected(void)
 }
 
 /* ---- the program ---- */
-
-/* process_vm_readv() is refused from now on. */
-static void forbid_reading(void)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1 /* EPERM */),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog program = {TEST_COUNT(filter), filter};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program))
-        test_skip("system calls cannot be forbidden here (seccomp)");
-}
 
 static int level_wanted(int argc, char **argv)
 {

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Windows: what osc/rdma asks of a BTL. Puts, gets and atomic operations on other processes'
+ * memory, each with a callback when it is over there.
+ *
+ * How it is done. Puts and gets within the node are the system's copies from process to process,
+ * where it allows them. All else goes by letters: a request, which the target's progress carries
+ * out, and its answer. Data travel in pieces, each with a letter of its own, and each piece of a
+ * put is answered. So the order of letters does not matter. Atomic operations on a process's memory
+ * are all done by that process, or by those who have mapped it, with the processor's instructions.
+ *
+ * Of atomic operations there are two, on words of 64 bits: those that osc/rdma cannot do without.
+ * It does all others by a lock, a get and a put. That is right where osc/rdma of 4.1 is not: it
+ * does not say whether a number has a sign, and hands the wrong bytes to who gets and accumulates
+ * more than 4096 bytes, if the BTL can do the operation. It is no slower, either, but for a single
+ * number.
+ *
+ * Nothing is lost and memory is bounded. What has not been sent is a task. There are so many for
+ * puts and gets; then osc/rdma tries again. Atomic operations always get one, since osc/rdma asks
+ * for them in callbacks, too, where it cannot wait; but it has at most one of them under way for
+ * each thread and each process. An answer is a task of its own, so there are no more of these than
+ * all others may ask. Fragments are windows' own (fragment.c). Each one that comes back takes the
+ * next piece of the first task, which then goes to the end of the list. Answers wait for nothing
+ * but fragments, and these come back as long as the other process receives. So no two processes
+ * wait for each other.
+ *
+ * Handles of registered memory say nothing but that there is one. osc/rdma gives none for memory
+ * that the asking process has mapped itself: its own, or with MPI_Win_allocate its neighbours'.
+ * Then the address is one of this process. (osc/rdma of 4.1.4 means it so, and forgets that a
+ * compare-and-swap goes to a BTL all the same.) There is no btl_flush, as callbacks tell all.
+ */
+#include "btl_myr/btl_myr.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum {
+    TAG = MCA_BTL_TAG_BTL + 24, /* of letters; Open MPI's BTLs use the first four */
+    MOST_ASKED = 1024,          /* puts and gets that a process may have under way */
+};
+
+enum what {
+    PUT,    /* answered by DONE for each piece */
+    GET,    /* answered by DATA, in pieces */
+    ATOMIC, /* answered by WORD */
+    DONE,
+    DATA,
+    WORD,
+};
+
+/* Data may follow. */
+struct letter {
+    uint8_t what;
+    bool zero[7];
+    uint64_t address; /* at the target; of DATA: how far from the beginning of what was asked for */
+    uint64_t bytes;   /* that it is about */
+    uint64_t task;    /* of who asked */
+    struct mca_btl_myr_atomic atomic; /* of WORD: the operand is what was there before */
+};
+
+/* Something to send. One that asks lasts until all of it was answered. */
+typedef struct task {
+    opal_free_list_item_t super;
+    struct mca_btl_base_endpoint_t *endpoint;
+    struct letter letter; /* to be sent next */
+    const uint8_t *data;  /* what goes with it; NULL: nothing */
+    size_t left;          /* bytes of data that have not been sent */
+    bool asks;
+
+    /* Of a task that asks. */
+    uint64_t unanswered; /* bytes; 1 for a word */
+    void *local;         /* where the answer goes */
+    mca_btl_base_registration_handle_t *handle;
+    mca_btl_base_rdma_completion_fn_t callback;
+    void *context, *data_of_callback;
+} task_t;
+static OBJ_CLASS_INSTANCE(task_t, opal_free_list_item_t, NULL, NULL);
+
+struct mca_btl_base_registration_handle_t {
+    uint64_t registered;
+};
+static struct mca_btl_base_registration_handle_t registration = {.registered = 1};
+
+/* ---- sending ---- */
+
+/* One fragment's worth of a task. */
+struct part {
+    mca_btl_myr_fragment_t *fragment;
+    struct mca_btl_base_endpoint_t *endpoint;
+    struct letter letter;
+    const uint8_t *data;
+    size_t bytes;
+};
+
+static void sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                 mca_btl_base_descriptor_t *descriptor, int status);
+
+/* Take what the next fragment carries off the first task. False if there is no task, or no
+ * fragment. Locked. */
+static bool take_part(struct part *part)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    if (opal_list_is_empty(&component->tasks)) {
+        return false;
+    }
+    task_t *task = (task_t *)opal_list_get_first(&component->tasks);
+    struct mca_btl_myr_pool *pool = sizeof(struct letter) + task->left <= component->letter.payload
+                                        ? &component->letter
+                                        : &component->piece;
+    const size_t room = pool->payload - sizeof(struct letter);
+    const size_t bytes = task->left < room ? task->left : room;
+    part->fragment =
+        mca_btl_myr_take_fragment(pool, sizeof(struct letter) + bytes, MCA_BTL_NO_ORDER, 0);
+    if (NULL == part->fragment) {
+        return false;
+    }
+    part->endpoint = task->endpoint;
+    part->letter = task->letter;
+    part->data = task->data;
+    part->bytes = bytes;
+    opal_list_remove_first(&component->tasks);
+    if (NULL != task->data) {
+        part->letter.bytes = bytes;
+        task->letter.address += bytes;
+        task->data += bytes;
+        task->left -= bytes;
+    }
+    if (0 != task->left) {
+        opal_list_append(&component->tasks, &task->super.super);
+    } else if (!task->asks) {
+        opal_free_list_return(&component->spare_tasks, &task->super);
+    }
+    return true;
+}
+
+/* Send what there are fragments for. */
+static void go_on(void)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    struct part part;
+    for (;;) {
+        OPAL_THREAD_LOCK(&component->lock);
+        const bool more = take_part(&part);
+        OPAL_THREAD_UNLOCK(&component->lock);
+        if (!more) {
+            return;
+        }
+        uint8_t *payload = part.fragment->segment.seg_addr.pval;
+        memcpy(payload, &part.letter, sizeof(part.letter));
+        if (0 != part.bytes) {
+            memcpy(payload + sizeof(part.letter), part.data, part.bytes);
+        }
+        part.fragment->base.des_cbfunc = sent;
+        (void)mca_btl_myr_send(NULL, part.endpoint, &part.fragment->base, TAG);
+    }
+}
+
+static void sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                 mca_btl_base_descriptor_t *descriptor, int status)
+{
+    (void)endpoint;
+    (void)status; /* the error has been told */
+    mca_btl_myr_free(btl, descriptor);
+    go_on();
+}
+
+static void send_task(task_t *task)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    OPAL_THREAD_LOCK(&component->lock);
+    opal_list_append(&component->tasks, &task->super.super);
+    OPAL_THREAD_UNLOCK(&component->lock);
+    go_on();
+}
+
+/* ---- the target ---- */
+
+static void answer(const opal_process_name_t *to, const struct letter *letter, const void *data,
+                   size_t bytes)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    struct mca_btl_base_endpoint_t *endpoint = mca_btl_myr_endpoint_named(to, true);
+    task_t *task = NULL == endpoint ? NULL : (task_t *)opal_free_list_get(&component->spare_tasks);
+    if (NULL == task) {
+        mca_btl_myr_no_answer(to);
+        return;
+    }
+    task->endpoint = endpoint;
+    task->letter = *letter;
+    task->data = data;
+    task->left = bytes;
+    task->asks = false;
+    send_task(task);
+}
+
+static uint64_t change(uint64_t address, const struct mca_btl_myr_atomic *atomic)
+{
+    uint64_t *word = (uint64_t *)(uintptr_t)address, found = atomic->compare;
+    if (!atomic->swaps) {
+        return __atomic_fetch_add(word, atomic->operand, __ATOMIC_SEQ_CST);
+    }
+    (void)__atomic_compare_exchange_n(word, &found, atomic->operand, false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_SEQ_CST);
+    return found;
+}
+
+static void be_asked(const opal_process_name_t *by, const struct letter *letter, const void *data)
+{
+    struct letter back = {.bytes = letter->bytes, .task = letter->task};
+    switch (letter->what) {
+    case PUT:
+        memcpy((void *)(uintptr_t)letter->address, data, letter->bytes);
+        back.what = DONE;
+        answer(by, &back, NULL, 0);
+        return;
+    case GET:
+        back.what = DATA;
+        answer(by, &back, (const void *)(uintptr_t)letter->address, letter->bytes);
+        return;
+    default:
+        back.what = WORD;
+        back.atomic.operand = change(letter->address, &letter->atomic);
+        answer(by, &back, NULL, 0);
+    }
+}
+
+/* ---- who asks ---- */
+
+/* A task that asks. NULL: there are too many, or there is no memory. */
+static task_t *ask(struct mca_btl_base_endpoint_t *endpoint, uint8_t what, uint64_t address,
+                   uint64_t bytes)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    OPAL_THREAD_LOCK(&component->lock);
+    const bool may = ATOMIC == what || component->asked < MOST_ASKED;
+    task_t *task = may ? (task_t *)opal_free_list_get(&component->spare_tasks) : NULL;
+    component->asked += NULL != task;
+    OPAL_THREAD_UNLOCK(&component->lock);
+    if (NULL != task) {
+        task->endpoint = endpoint;
+        task->letter = (struct letter){
+            .what = what, .address = address, .bytes = bytes, .task = (uint64_t)(uintptr_t)task};
+        task->data = NULL;
+        task->left = 0;
+        task->asks = true;
+        task->unanswered = bytes;
+    }
+    return task;
+}
+
+static int send_asking(task_t *task, void *local_address,
+                       mca_btl_base_registration_handle_t *handle,
+                       mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
+{
+    if (NULL == task) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    task->local = local_address;
+    task->handle = handle;
+    task->callback = callback;
+    task->context = context;
+    task->data_of_callback = data;
+    send_task(task);
+    return OPAL_SUCCESS;
+}
+
+/* Store what an atomic operation has found. */
+static void tell_found(const struct mca_btl_base_endpoint_t *endpoint, void *local,
+                       uint64_t address, const struct mca_btl_myr_atomic *atomic, uint64_t found)
+{
+    const uint64_t told = mca_btl_myr_found(endpoint, address, atomic, found);
+    if (NULL != local) {
+        memcpy(local, &told, sizeof(told));
+    }
+}
+
+static void be_answered(const struct letter *letter, const void *data)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    task_t *task = (task_t *)(uintptr_t)letter->task;
+    if (DATA == letter->what) {
+        memcpy((uint8_t *)task->local + letter->address, data, letter->bytes);
+    } else if (WORD == letter->what) {
+        tell_found(task->endpoint, task->local, task->letter.address, &task->letter.atomic,
+                   letter->atomic.operand);
+    }
+    task->unanswered -= letter->bytes;
+    if (0 != task->unanswered) {
+        return;
+    }
+    task->callback(&mca_btl_myr_module[MCA_BTL_MYR_ONESIDED].super, task->endpoint, task->local,
+                   task->handle, task->context, task->data_of_callback, OPAL_SUCCESS);
+    OPAL_THREAD_LOCK(&component->lock);
+    --component->asked;
+    opal_free_list_return(&component->spare_tasks, &task->super);
+    OPAL_THREAD_UNLOCK(&component->lock);
+}
+
+static void receive(const mca_btl_base_segment_t *segment)
+{
+    const struct letter *letter = segment->seg_addr.pval;
+    const struct mca_btl_myr_header *header = segment->seg_addr.pval;
+    if (letter->what <= ATOMIC) {
+        be_asked(&header[-1].from, letter, letter + 1);
+    } else {
+        be_answered(letter, letter + 1);
+    }
+}
+NICBARR_BTL_RECEIVER(received, receive)
+
+/* ---- what Open MPI calls ---- */
+
+/* Is the address one of this process? */
+static bool is_here(const struct mca_btl_base_endpoint_t *endpoint,
+                    const mca_btl_base_registration_handle_t *remote_handle)
+{
+    return NULL == remote_handle || MCA_BTL_MYR_ITSELF == endpoint->reach;
+}
+
+static int put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+               void *local_address, uint64_t remote_address,
+               mca_btl_base_registration_handle_t *local_handle,
+               mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
+               mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
+{
+    (void)flags;
+    (void)order;
+    if (is_here(endpoint, remote_handle)) {
+        memcpy((void *)(uintptr_t)remote_address, local_address, size);
+    } else if (MCA_BTL_MYR_BY_CALLS != endpoint->reach ||
+               !mca_btl_myr_write(endpoint->pid, local_address, remote_address, size)) {
+        task_t *task = ask(endpoint, PUT, remote_address, size);
+        if (NULL != task) {
+            task->data = local_address;
+            task->left = size;
+        }
+        return send_asking(task, local_address, local_handle, callback, context, data);
+    }
+    callback(btl, endpoint, local_address, local_handle, context, data, OPAL_SUCCESS);
+    return OPAL_SUCCESS;
+}
+
+static int get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+               void *local_address, uint64_t remote_address,
+               mca_btl_base_registration_handle_t *local_handle,
+               mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
+               mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
+{
+    (void)flags;
+    (void)order;
+    if (is_here(endpoint, remote_handle)) {
+        memcpy(local_address, (const void *)(uintptr_t)remote_address, size);
+    } else if (MCA_BTL_MYR_BY_CALLS != endpoint->reach ||
+               !mca_btl_myr_read(endpoint->pid, local_address, remote_address, size)) {
+        return send_asking(ask(endpoint, GET, remote_address, size), local_address, local_handle,
+                           callback, context, data);
+    }
+    callback(btl, endpoint, local_address, local_handle, context, data, OPAL_SUCCESS);
+    return OPAL_SUCCESS;
+}
+
+/* An atomic operation; what was there before goes to `local_address`, unless that is NULL. */
+static int act(struct mca_btl_base_endpoint_t *endpoint, void *local_address,
+               uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
+               const mca_btl_base_registration_handle_t *remote_handle,
+               struct mca_btl_myr_atomic *atomic, mca_btl_base_rdma_completion_fn_t callback,
+               void *context, void *data)
+{
+    atomic->waits_for_itself = mca_btl_myr_waits_for_itself(endpoint, remote_address, atomic);
+    if (is_here(endpoint, remote_handle)) {
+        tell_found(endpoint, local_address, remote_address, atomic, change(remote_address, atomic));
+        callback(&mca_btl_myr_module[MCA_BTL_MYR_ONESIDED].super, endpoint, local_address,
+                 local_handle, context, data, OPAL_SUCCESS);
+        return OPAL_SUCCESS;
+    }
+    task_t *task = ask(endpoint, ATOMIC, remote_address, 1);
+    if (NULL != task) {
+        task->letter.atomic = *atomic;
+    }
+    return send_asking(task, local_address, local_handle, callback, context, data);
+}
+
+static int fetch_and_op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                        void *local_address, uint64_t remote_address,
+                        mca_btl_base_registration_handle_t *local_handle,
+                        mca_btl_base_registration_handle_t *remote_handle,
+                        mca_btl_base_atomic_op_t operation, uint64_t operand, int flags, int order,
+                        mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
+{
+    (void)btl;
+    (void)order;
+    if (MCA_BTL_ATOMIC_ADD != operation || 0 != flags) {
+        return OPAL_ERR_NOT_SUPPORTED;
+    }
+    struct mca_btl_myr_atomic atomic = {.operand = operand};
+    return act(endpoint, local_address, remote_address, local_handle, remote_handle, &atomic,
+               callback, context, data);
+}
+
+static int op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+              uint64_t remote_address, mca_btl_base_registration_handle_t *remote_handle,
+              mca_btl_base_atomic_op_t operation, uint64_t operand, int flags, int order,
+              mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
+{
+    return fetch_and_op(btl, endpoint, NULL, remote_address, NULL, remote_handle, operation,
+                        operand, flags, order, callback, context, data);
+}
+
+static int compare_and_swap(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                            void *local_address, uint64_t remote_address,
+                            mca_btl_base_registration_handle_t *local_handle,
+                            mca_btl_base_registration_handle_t *remote_handle, uint64_t compare,
+                            uint64_t value, int flags, int order,
+                            mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
+{
+    (void)btl;
+    (void)order;
+    if (0 != flags) {
+        return OPAL_ERR_NOT_SUPPORTED;
+    }
+    struct mca_btl_myr_atomic atomic = {.swaps = true, .operand = value, .compare = compare};
+    return act(endpoint, local_address, remote_address, local_handle, remote_handle, &atomic,
+               callback, context, data);
+}
+
+static mca_btl_base_registration_handle_t *register_memory(mca_btl_base_module_t *btl,
+                                                           struct mca_btl_base_endpoint_t *endpoint,
+                                                           void *base, size_t size, uint32_t flags)
+{
+    (void)btl;
+    (void)endpoint;
+    (void)base;
+    (void)size;
+    (void)flags;
+    return &registration;
+}
+
+static int deregister_memory(mca_btl_base_module_t *btl, mca_btl_base_registration_handle_t *handle)
+{
+    (void)btl;
+    (void)handle;
+    return OPAL_SUCCESS;
+}
+
+void mca_btl_myr_onesided_open(mca_btl_base_module_t *module)
+{
+    module->btl_flags = NICBARR_BTL_ONESIDED;
+    module->btl_atomic_flags = MCA_BTL_ATOMIC_SUPPORTS_ADD | MCA_BTL_ATOMIC_SUPPORTS_CSWAP;
+    /* ob1 reckons with the largest of these, and shares messages out by the sum of bandwidths. */
+    module->btl_min_rdma_pipeline_size = 0;
+    module->btl_rdma_pipeline_send_length = 0;
+    module->btl_bandwidth = 0;
+    module->btl_put_limit = SIZE_MAX;
+    module->btl_get_limit = SIZE_MAX;
+    /* Own memory need not be registered. */
+    module->btl_put_local_registration_threshold = SIZE_MAX;
+    module->btl_get_local_registration_threshold = SIZE_MAX;
+    module->btl_registration_handle_size = sizeof(registration);
+    module->btl_register_mem = register_memory;
+    module->btl_deregister_mem = deregister_memory;
+    module->btl_put = put;
+    module->btl_get = get;
+    module->btl_atomic_op = op;
+    module->btl_atomic_fop = fetch_and_op;
+    module->btl_atomic_cswap = compare_and_swap;
+    (void)opal_free_list_init(&mca_btl_myr_component.spare_tasks, sizeof(task_t), MYR_LINE,
+                              OBJ_CLASS(task_t), 0, 0, 0, -1, 64, NULL, 0, NULL, NULL, NULL);
+    mca_btl_base_active_message_trigger[TAG].cbfunc = received;
+}
+
+void mca_btl_myr_onesided_close(void)
+{
+    mca_btl_base_active_message_trigger[TAG].cbfunc = NULL;
+}

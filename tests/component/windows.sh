@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Windows (one-sided communication) over btl/myr: on one node, where processes may copy from each other and
+# where they may not, and between hosts, also with losses. And ob1 passes by the module that is there for them.
+. "$(dirname "$0")/common.sh"
+ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
+nethosts=$srcdir/nethosts/nethosts
+myr="--mca pml ob1 --mca btl myr,self"
+case $(mpirun --version) in
+    *"(Open MPI) 4."*) release=4.1 ;;
+    *) release=5.0 ;;
+esac
+unset OMPI_MCA_btl
+
+play() { # PROCESSES [MPIRUN-OPTION...] ARGUMENTS: of the program, as one word
+    local processes=$1 arguments=${!#}
+    # shellcheck disable=SC2086 # options
+    job "$processes" $myr "${@:2:$#-2}" "$programs/windows" $arguments && said "^ok windows"
+}
+by_letters="--mca btl_myr_flags send"
+
+for processes in 1 2 4; do
+    check "windows, $processes processes" play $processes ""
+done
+# shellcheck disable=SC2086 # options
+{
+    check "no reading of others' memory" play 3 "--no-read"
+    check "no reading from the start" play 3 $by_letters ""
+    check "all by the NIC" play 3 $by_letters --mca btl_myr_inlet 0 ""
+    check "few tokens and buffers" play 4 $by_letters --mca btl_myr_tokens 8 --mca btl_myr_buffers 8 ""
+    check "small fragments" play 3 $by_letters --mca btl_myr_eager_limit 256 \
+        --mca btl_myr_far_eager_limit 300 --mca btl_myr_max_send_size 1000 ""
+    check "large windows" play 2 $by_letters "--windows 3 --rounds 3 --largest 8000000"
+}
+spoilt() { ! play 2 "--spoil" && said "FAIL windows"; }
+check "a spoilt window is found" spoilt
+check "several threads" job 3 --mca pml ob1 --mca btl myr,self "$programs/progress"
+
+export NPS="3" MODES="windows" MPIRUN="mpirun $myr"
+check "killed at any moment" bash -c "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' 3 \
+    > '$scratch/out' 2>&1"
+
+if [ $release = 4.1 ] && "$nethosts" 2 true > /dev/null 2>&1; then
+    hosts() { # [NETHOSTS-OPTION...] HOSTS PER-HOST ARGUMENTS: of the program, as one word
+        local arguments=${!#}
+        # shellcheck disable=SC2086 # options
+        timeout -k 5 "${watchdog:-300}" "$nethosts" "${@:1:$#-1}" $myr "$programs/windows" $arguments \
+            > "$scratch/out" 2>&1 && said "^ok windows"
+    }
+    check "2 hosts" hosts 2 1 ""
+    check "3 hosts" hosts 3 1 "--windows 6"
+    check "2 hosts with 2 processes each" hosts 2 2 "--windows 6"
+    check "2 hosts, losses" hosts --loss 10 --reorder 5 --seed 7 2 1 \
+        "--windows 6 --rounds 3 --largest 60000"
+    check "3 hosts, losses and doubles" hosts --loss 5 --duplicate 5 --seed 8 3 1 \
+        "--windows 3 --rounds 3 --largest 60000"
+    gone() { # mpirun ends the job and says that a process was killed
+        # shellcheck disable=SC2086 # options
+        ! timeout -k 5 "${watchdog:-100}" "$nethosts" 3 1 $myr "$programs/killed" --mode windows \
+            --after-us 300000 > "$scratch/out" 2>&1 && said "exited on signal 9"
+    }
+    check "3 hosts, a process is killed" gone
+else
+    echo "skip hosts: nethosts needs root and 4.1's launcher"
+fi
+finish
