@@ -67,7 +67,7 @@ if HAVE_BENCHMARK
 noinst_PROGRAMS += bench/parts
 bench_parts_SOURCES = bench/parts.h bench/parts.c bench/parts.cpp
 bench_parts_CXXFLAGS = $(AM_CXXFLAGS) $(BENCHMARK_CFLAGS)
-bench_parts_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la $(BENCHMARK_LIBS)
+bench_parts_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la firmware/libmcp.la $(BENCHMARK_LIBS)
 endif
 
 ## nicsim: barriers on simulated clusters, and the papers' figures beside them.

@@ -35,6 +35,7 @@ unit_programs = \
     tests/unit/collective_test \
     tests/unit/collective_model_test \
     tests/unit/bcast_test \
+    tests/unit/match_test \
     tests/unit/messages_test \
     tests/unit/inlet_test \
     tests/unit/port_test \
@@ -215,6 +216,10 @@ tests_unit_collective_model_test_LDADD = $(firmware_libs)
 tests_unit_bcast_test_SOURCES = tests/unit/bcast_test.c $(unit_common) $(unit_groups)
 tests_unit_bcast_test_CFLAGS = $(unit_cflags)
 tests_unit_bcast_test_LDADD = $(firmware_libs)
+
+tests_unit_match_test_SOURCES = tests/unit/match_test.c $(unit_common)
+tests_unit_match_test_CFLAGS = $(unit_cflags)
+tests_unit_match_test_LDADD = firmware/libmcp.la $(CMOCKA_LIBS)
 
 tests_unit_messages_test_SOURCES = tests/unit/messages_test.c $(unit_common) $(unit_wire)
 tests_unit_messages_test_CFLAGS = $(unit_cflags)

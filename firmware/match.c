@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lanes, and who waits in them; see match.h.
+ *
+ * Invariants: a lane is in the table of hashes if and only if something waits in it. All that waits
+ * in a lane are receives, or all are messages, in order. A receive is in one lane. A message is in
+ * the lanes of all four classes, or of those two that name a tag if its own is hidden. Places and
+ * lanes that are free are in lists, the last one first, as its lines are still in the cache.
+ */
+#include "firmware/match.h"
+
+#include "firmware/atomics.h"
+
+enum { NONE = MCP_NO_PLACE };
+
+/* A place's neighbours in a lane. */
+struct link {
+    uint32_t next, before; /* places */
+    uint32_t lane;         /* NONE: it is in no lane of this class */
+};
+
+struct place {
+    uint64_t number; /* of receives, in the order of posting */
+    struct mcp_envelope envelope;
+    uint32_t what;
+    bool receive;
+    struct link link[MCP_MATCH_CLASSES];
+};
+
+struct lane {
+    struct mcp_envelope name; /* what its class leaves open is 0 */
+    uint32_t open;
+    uint32_t first, last; /* places */
+    uint32_t next;        /* lane of its bucket; of a free one: the next free one */
+    bool receives;
+};
+
+struct mcp_match {
+    uint64_t posted;
+    uint32_t lanes_of_receives[MCP_MATCH_CLASSES];
+    uint32_t receives, messages;
+    uint32_t receives_most, messages_most;
+    uint32_t free_place, free_lane;
+    uint32_t nlanes, buckets; /* a power of two */
+};
+
+/* ---- where the tables lie ---- */
+
+static uint32_t lanes_for(uint32_t receives, uint32_t messages)
+{
+    return receives + MCP_MATCH_CLASSES * messages;
+}
+
+static uint32_t buckets_for(uint32_t lanes)
+{
+    uint32_t buckets = 1;
+    while (buckets < lanes) {
+        buckets *= 2;
+    }
+    return buckets;
+}
+
+static size_t places_at(void)
+{
+    return myr_whole_lines(sizeof(struct mcp_match));
+}
+
+static size_t lanes_at(uint32_t places)
+{
+    return places_at() + myr_whole_lines(places * sizeof(struct place));
+}
+
+static size_t buckets_at(uint32_t places, uint32_t lanes)
+{
+    return lanes_at(places) + myr_whole_lines(lanes * sizeof(struct lane));
+}
+
+size_t mcp_match_bytes(uint32_t receives, uint32_t messages)
+{
+    if (0 == receives || receives > MCP_MATCH_MOST || 0 == messages || messages > MCP_MATCH_MOST) {
+        return 0;
+    }
+    const uint32_t lanes = lanes_for(receives, messages);
+    return buckets_at(receives + messages, lanes) + buckets_for(lanes) * sizeof(uint32_t);
+}
+
+static struct place *place_at(const struct mcp_match *match, uint32_t place)
+{
+    return (struct place *)((uint8_t *)match + places_at()) + place;
+}
+
+static struct lane *lane_at(const struct mcp_match *match, uint32_t lane)
+{
+    const uint32_t places = match->receives_most + match->messages_most;
+    return (struct lane *)((uint8_t *)match + lanes_at(places)) + lane;
+}
+
+static uint32_t *bucket_at(const struct mcp_match *match, uint32_t bucket)
+{
+    const uint32_t places = match->receives_most + match->messages_most;
+    return (uint32_t *)((uint8_t *)match + buckets_at(places, match->nlanes)) + bucket;
+}
+
+void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t messages)
+{
+    const uint32_t places = receives + messages, lanes = lanes_for(receives, messages);
+    *match = (struct mcp_match){
+        .receives_most = receives,
+        .messages_most = messages,
+        .nlanes = lanes,
+        .buckets = buckets_for(lanes),
+    };
+    for (uint32_t place = 0; place < places; ++place) {
+        place_at(match, place)->link[0].next = place + 1 < places ? place + 1 : NONE;
+    }
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+        lane_at(match, lane)->next = lane + 1 < lanes ? lane + 1 : NONE;
+    }
+    for (uint32_t bucket = 0; bucket < match->buckets; ++bucket) {
+        *bucket_at(match, bucket) = NONE;
+    }
+}
+
+/* ---- lanes ---- */
+
+static bool is_hidden(uint32_t tag)
+{
+    return 0 != tag >> MCP_HIDDEN_TAG_BIT;
+}
+
+/* The name of the lane of a class. */
+static struct mcp_envelope name_of(const struct mcp_envelope *envelope, uint32_t open)
+{
+    return (struct mcp_envelope){
+        .context = envelope->context,
+        .source = 0 != (open & MCP_OPEN_SOURCE) ? 0 : envelope->source,
+        .tag = 0 != (open & MCP_OPEN_TAG) ? 0 : envelope->tag,
+    };
+}
+
+static uint32_t *bucket_of(const struct mcp_match *match, const struct mcp_envelope *name,
+                           uint32_t open)
+{
+    /* Odd numbers of 64 bits with their bits well mixed; the upper half of a product depends on all
+     * bits of its factors. */
+    uint64_t hash = (((uint64_t)name->context << 32) | name->source) * UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 32;
+    hash = (hash ^ (((uint64_t)open << 32) | name->tag)) * UINT64_C(0xd6e8feb86659fd93);
+    return bucket_at(match, (uint32_t)(hash >> 32) & (match->buckets - 1));
+}
+
+/* The word that says where the lane is, or would be. */
+static uint32_t *find(const struct mcp_match *match, const struct mcp_envelope *name, uint32_t open)
+{
+    uint32_t *at = bucket_of(match, name, open);
+    while (NONE != *at) {
+        struct lane *lane = lane_at(match, *at);
+        if (name->tag == lane->name.tag && name->source == lane->name.source &&
+            name->context == lane->name.context && open == lane->open) {
+            break;
+        }
+        at = &lane->next;
+    }
+    return at;
+}
+
+/* Put a place at the end of its lane of a class. */
+static void join(struct mcp_match *match, uint32_t place, uint32_t open)
+{
+    struct place *joining = place_at(match, place);
+    const struct mcp_envelope name = name_of(&joining->envelope, open);
+    uint32_t *at = find(match, &name, open);
+    if (NONE == *at) {
+        const uint32_t opened = match->free_lane;
+        struct lane *lane = lane_at(match, opened);
+        match->free_lane = lane->next;
+        *lane = (struct lane){
+            .name = name,
+            .open = open,
+            .first = NONE,
+            .last = NONE,
+            .next = NONE,
+            .receives = joining->receive,
+        };
+        match->lanes_of_receives[open] += joining->receive;
+        *at = opened;
+    }
+    struct lane *lane = lane_at(match, *at);
+    joining->link[open] = (struct link){.next = NONE, .before = lane->last, .lane = *at};
+    *(NONE == lane->last ? &lane->first : &place_at(match, lane->last)->link[open].next) = place;
+    lane->last = place;
+}
+
+static void close(struct mcp_match *match, uint32_t number)
+{
+    struct lane *lane = lane_at(match, number);
+    uint32_t *at = find(match, &lane->name, lane->open);
+    match->lanes_of_receives[lane->open] -= lane->receives;
+    *at = lane->next;
+    lane->next = match->free_lane;
+    match->free_lane = number;
+}
+
+static void leave(struct mcp_match *match, const struct place *leaving, uint32_t open)
+{
+    const struct link link = leaving->link[open];
+    struct lane *lane = lane_at(match, link.lane);
+    *(NONE == link.before ? &lane->first : &place_at(match, link.before)->link[open].next) =
+        link.next;
+    *(NONE == link.next ? &lane->last : &place_at(match, link.next)->link[open].before) =
+        link.before;
+    if (NONE == lane->first) {
+        close(match, link.lane);
+    }
+}
+
+/* ---- places ---- */
+
+/* There is a free one: receives and messages are counted. */
+static uint32_t keep(struct mcp_match *match, const struct mcp_envelope *envelope, uint32_t what,
+                     bool receive)
+{
+    const uint32_t number = match->free_place;
+    struct place *place = place_at(match, number);
+    match->free_place = place->link[0].next;
+    place->envelope = *envelope;
+    place->what = what;
+    place->receive = receive;
+    for (uint32_t open = 0; open < MCP_MATCH_CLASSES; ++open) {
+        place->link[open].lane = NONE;
+    }
+    return number;
+}
+
+void mcp_match_remove(struct mcp_match *match, mcp_match_place number)
+{
+    struct place *place = place_at(match, number);
+    for (uint32_t open = 0; open < MCP_MATCH_CLASSES; ++open) {
+        if (NONE != place->link[open].lane) {
+            leave(match, place, open);
+        }
+    }
+    --*(place->receive ? &match->receives : &match->messages);
+    place->link[0].next = match->free_place;
+    match->free_place = number;
+}
+
+uint32_t mcp_match_what(const struct mcp_match *match, mcp_match_place place)
+{
+    return place_at(match, place)->what;
+}
+
+struct mcp_envelope mcp_match_envelope(const struct mcp_match *match, mcp_match_place place)
+{
+    return place_at(match, place)->envelope;
+}
+
+uint32_t mcp_match_receives(const struct mcp_match *match)
+{
+    return match->receives;
+}
+
+uint32_t mcp_match_messages(const struct mcp_match *match)
+{
+    return match->messages;
+}
+
+/* ---- matching ---- */
+
+static enum mcp_matched matched(struct mcp_match *match, uint32_t place, uint32_t *other)
+{
+    *other = mcp_match_what(match, place);
+    mcp_match_remove(match, place);
+    return MCP_MATCHED;
+}
+
+mcp_match_place mcp_match_probe(const struct mcp_match *match, const struct mcp_pattern *pattern)
+{
+    if (0 == match->messages) {
+        return NONE;
+    }
+    const struct mcp_envelope name = name_of(&pattern->envelope, pattern->open);
+    const uint32_t lane = *find(match, &name, pattern->open);
+    return NONE == lane || lane_at(match, lane)->receives ? NONE : lane_at(match, lane)->first;
+}
+
+enum mcp_matched mcp_match_post(struct mcp_match *match, const struct mcp_pattern *pattern,
+                                uint32_t what, uint32_t *other, mcp_match_place *place)
+{
+    const uint32_t message = mcp_match_probe(match, pattern);
+    if (NONE != message) {
+        return matched(match, message, other);
+    }
+    if (match->receives == match->receives_most) {
+        return MCP_NO_ROOM;
+    }
+    *place = keep(match, &pattern->envelope, what, true);
+    place_at(match, *place)->number = match->posted++;
+    join(match, *place, pattern->open);
+    ++match->receives;
+    return MCP_WAITS;
+}
+
+/* The receive that was posted first, of those that take this message. */
+static uint32_t first_receive(const struct mcp_match *match, const struct mcp_envelope *envelope)
+{
+    const uint32_t classes = is_hidden(envelope->tag) ? MCP_OPEN_TAG : MCP_MATCH_CLASSES;
+    uint32_t first = NONE;
+    for (uint32_t open = 0; open < classes; ++open) {
+        if (0 == match->lanes_of_receives[open]) {
+            continue;
+        }
+        const struct mcp_envelope name = name_of(envelope, open);
+        const uint32_t lane = *find(match, &name, open);
+        if (NONE != lane && lane_at(match, lane)->receives) {
+            const uint32_t head = lane_at(match, lane)->first;
+            if (NONE == first || place_at(match, head)->number < place_at(match, first)->number) {
+                first = head;
+            }
+        }
+    }
+    return first;
+}
+
+enum mcp_matched mcp_match_arrive(struct mcp_match *match, const struct mcp_envelope *envelope,
+                                  uint32_t what, uint32_t *other, mcp_match_place *place)
+{
+    const uint32_t receive = first_receive(match, envelope);
+    if (NONE != receive) {
+        return matched(match, receive, other);
+    }
+    if (match->messages == match->messages_most) {
+        return MCP_NO_ROOM;
+    }
+    *place = keep(match, envelope, what, false);
+    const uint32_t classes = is_hidden(envelope->tag) ? MCP_OPEN_TAG : MCP_MATCH_CLASSES;
+    for (uint32_t open = 0; open < classes; ++open) {
+        join(match, *place, open);
+    }
+    ++match->messages;
+    return MCP_WAITS;
+}
