@@ -505,13 +505,12 @@ struct parts_match *parts_match_open(uint32_t waiting, uint32_t sources)
         return NULL;
     }
     mcp_match_init(match->table, room, room);
-    uint32_t other;
     mcp_match_place place;
     for (uint32_t i = 0; i < waiting; ++i) {
         const struct mcp_pattern receive = {.envelope = {HERE, i % sources, i}};
         const struct mcp_envelope message = {ELSEWHERE, i % sources, i};
-        (void)mcp_match_post(match->table, &receive, i, &other, &place);
-        (void)mcp_match_arrive(match->table, &message, i, &other, &place);
+        (void)mcp_match_post(match->table, &receive, &place);
+        (void)mcp_match_arrive(match->table, &message, &place);
     }
     return match;
 }
@@ -522,14 +521,13 @@ bool parts_match_play(struct parts_match *match, enum parts_match_way way)
     const struct mcp_envelope message = {HERE, match->next, PLAYED_TAG};
     const struct mcp_pattern receive = {.envelope = message,
                                         .open = PARTS_MATCH_OPEN == way ? MCP_OPEN_SOURCE : 0};
-    uint32_t other = 0;
     mcp_match_place place;
     if (PARTS_MATCH_UNEXPECTED == way) {
-        return MCP_WAITS == mcp_match_arrive(match->table, &message, 1, &other, &place) &&
-               MCP_MATCHED == mcp_match_post(match->table, &receive, 2, &other, &place);
+        return MCP_WAITS == mcp_match_arrive(match->table, &message, &place) &&
+               MCP_MATCHED == mcp_match_post(match->table, &receive, &place);
     }
-    return MCP_WAITS == mcp_match_post(match->table, &receive, 2, &other, &place) &&
-           MCP_MATCHED == mcp_match_arrive(match->table, &message, 1, &other, &place);
+    return MCP_WAITS == mcp_match_post(match->table, &receive, &place) &&
+           MCP_MATCHED == mcp_match_arrive(match->table, &message, &place);
 }
 
 void parts_match_close(struct parts_match *match)

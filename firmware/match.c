@@ -22,7 +22,6 @@ struct link {
 struct place {
     uint64_t number; /* of receives, in the order of posting */
     struct mcp_envelope envelope;
-    uint32_t what;
     bool receive;
     struct link link[MCP_MATCH_CLASSES];
 };
@@ -217,14 +216,12 @@ static void leave(struct mcp_match *match, const struct place *leaving, uint32_t
 /* ---- places ---- */
 
 /* There is a free one: receives and messages are counted. */
-static uint32_t keep(struct mcp_match *match, const struct mcp_envelope *envelope, uint32_t what,
-                     bool receive)
+static uint32_t keep(struct mcp_match *match, const struct mcp_envelope *envelope, bool receive)
 {
     const uint32_t number = match->free_place;
     struct place *place = place_at(match, number);
     match->free_place = place->link[0].next;
     place->envelope = *envelope;
-    place->what = what;
     place->receive = receive;
     for (uint32_t open = 0; open < MCP_MATCH_CLASSES; ++open) {
         place->link[open].lane = NONE;
@@ -245,16 +242,6 @@ void mcp_match_remove(struct mcp_match *match, mcp_match_place number)
     match->free_place = number;
 }
 
-uint32_t mcp_match_what(const struct mcp_match *match, mcp_match_place place)
-{
-    return place_at(match, place)->what;
-}
-
-struct mcp_envelope mcp_match_envelope(const struct mcp_match *match, mcp_match_place place)
-{
-    return place_at(match, place)->envelope;
-}
-
 uint32_t mcp_match_receives(const struct mcp_match *match)
 {
     return match->receives;
@@ -267,13 +254,6 @@ uint32_t mcp_match_messages(const struct mcp_match *match)
 
 /* ---- matching ---- */
 
-static enum mcp_matched matched(struct mcp_match *match, uint32_t place, uint32_t *other)
-{
-    *other = mcp_match_what(match, place);
-    mcp_match_remove(match, place);
-    return MCP_MATCHED;
-}
-
 mcp_match_place mcp_match_probe(const struct mcp_match *match, const struct mcp_pattern *pattern)
 {
     if (0 == match->messages) {
@@ -285,16 +265,17 @@ mcp_match_place mcp_match_probe(const struct mcp_match *match, const struct mcp_
 }
 
 enum mcp_matched mcp_match_post(struct mcp_match *match, const struct mcp_pattern *pattern,
-                                uint32_t what, uint32_t *other, mcp_match_place *place)
+                                mcp_match_place *place)
 {
-    const uint32_t message = mcp_match_probe(match, pattern);
-    if (NONE != message) {
-        return matched(match, message, other);
+    *place = mcp_match_probe(match, pattern);
+    if (NONE != *place) {
+        mcp_match_remove(match, *place);
+        return MCP_MATCHED;
     }
     if (match->receives == match->receives_most) {
         return MCP_NO_ROOM;
     }
-    *place = keep(match, &pattern->envelope, what, true);
+    *place = keep(match, &pattern->envelope, true);
     place_at(match, *place)->number = match->posted++;
     join(match, *place, pattern->open);
     ++match->receives;
@@ -323,16 +304,17 @@ static uint32_t first_receive(const struct mcp_match *match, const struct mcp_en
 }
 
 enum mcp_matched mcp_match_arrive(struct mcp_match *match, const struct mcp_envelope *envelope,
-                                  uint32_t what, uint32_t *other, mcp_match_place *place)
+                                  mcp_match_place *place)
 {
-    const uint32_t receive = first_receive(match, envelope);
-    if (NONE != receive) {
-        return matched(match, receive, other);
+    *place = first_receive(match, envelope);
+    if (NONE != *place) {
+        mcp_match_remove(match, *place);
+        return MCP_MATCHED;
     }
     if (match->messages == match->messages_most) {
         return MCP_NO_ROOM;
     }
-    *place = keep(match, envelope, what, false);
+    *place = keep(match, envelope, false);
     const uint32_t classes = is_hidden(envelope->tag) ? MCP_OPEN_TAG : MCP_MATCH_CLASSES;
     for (uint32_t open = 0; open < classes; ++open) {
         join(match, *place, open);

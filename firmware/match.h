@@ -50,7 +50,8 @@ struct mcp_pattern {
     uint32_t open; /* of enum mcp_open */
 };
 
-/* A place of the table: what waits there keeps it. */
+/* A place of the table, below the sum of both limits. What waits keeps its place. So what the
+ * caller must know of it can lie in an array. */
 typedef uint32_t mcp_match_place;
 enum { MCP_NO_PLACE = 0xffffffff };
 
@@ -65,28 +66,21 @@ size_t mcp_match_bytes(uint32_t receives, uint32_t messages);
 void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t messages);
 
 enum mcp_matched {
-    MCP_MATCHED, /* `*other` says with what */
+    MCP_MATCHED, /* `*place` says with what: it has left */
     MCP_WAITS,   /* `*place` says where */
     MCP_NO_ROOM, /* nothing matches, and it cannot wait; nothing has changed */
 };
 
-/*
- * A receive is posted. `what` is the caller's name for it, and so is that of a message. If a
- * message waits that it takes, the message that came first leaves.
- */
+/* A receive is posted. If a message waits that it takes, the message that came first leaves. */
 enum mcp_matched mcp_match_post(struct mcp_match *match, const struct mcp_pattern *pattern,
-                                uint32_t what, uint32_t *other, mcp_match_place *place);
+                                mcp_match_place *place);
 
 /* A message has come. If a receive waits that takes it, the one that was posted first leaves. */
 enum mcp_matched mcp_match_arrive(struct mcp_match *match, const struct mcp_envelope *envelope,
-                                  uint32_t what, uint32_t *other, mcp_match_place *place);
+                                  mcp_match_place *place);
 
 /* The message that a receive with this pattern would get now. MCP_NO_PLACE: none waits. */
 mcp_match_place mcp_match_probe(const struct mcp_match *match, const struct mcp_pattern *pattern);
-
-/* Of what waits at a place: the caller's name for it, and a message's envelope. */
-uint32_t mcp_match_what(const struct mcp_match *match, mcp_match_place place);
-struct mcp_envelope mcp_match_envelope(const struct mcp_match *match, mcp_match_place place);
 
 /* Take out what waits at a place: a receive that is cancelled, or a message that was probed for. */
 void mcp_match_remove(struct mcp_match *match, mcp_match_place place);
