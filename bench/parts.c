@@ -498,12 +498,13 @@ struct parts_match *parts_match_open(uint32_t waiting, uint32_t sources)
     if (NULL == match) {
         return NULL;
     }
-    *match = (struct parts_match){
-        aligned_alloc(MYR_LINE, myr_whole_lines(mcp_match_bytes(room, room))), sources, 0};
+    const size_t bytes = myr_whole_lines(mcp_match_bytes(room, room));
+    *match = (struct parts_match){aligned_alloc(MYR_LINE, bytes), sources, 0};
     if (NULL == match->table) {
         free(match);
         return NULL;
     }
+    memset(match->table, 0, bytes);
     mcp_match_init(match->table, room, room);
     mcp_match_place place;
     for (uint32_t i = 0; i < waiting; ++i) {

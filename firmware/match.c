@@ -5,7 +5,8 @@
  * Invariants: a lane is in the table of hashes if and only if something waits in it. All that waits
  * in a lane are receives, or all are messages, in order. A receive is in one lane. A message is in
  * the lanes of all four classes, or of those two that name a tag if its own is hidden. Places and
- * lanes that are free are in lists, the last one first, as its lines are still in the cache.
+ * lanes that were used and are free are in lists, the last one first, as its lines are still in the
+ * cache. Others are taken in order. Words that name a lane are 0 where there is none.
  */
 #include "firmware/match.h"
 
@@ -16,7 +17,7 @@ enum { NONE = MCP_NO_PLACE };
 /* A place's neighbours in a lane. */
 struct link {
     uint32_t next, before; /* places */
-    uint32_t lane;         /* NONE: it is in no lane of this class */
+    uint32_t lane;         /* number + 1; 0: it is in no lane of this class */
 };
 
 struct place {
@@ -30,7 +31,7 @@ struct lane {
     struct mcp_envelope name; /* what its class leaves open is 0 */
     uint32_t open;
     uint32_t first, last; /* places */
-    uint32_t next;        /* lane of its bucket; of a free one: the next free one */
+    uint32_t next;        /* of its bucket, or free one: number + 1 */
     bool receives;
 };
 
@@ -39,8 +40,9 @@ struct mcp_match {
     uint32_t lanes_of_receives[MCP_MATCH_CLASSES];
     uint32_t receives, messages;
     uint32_t receives_most, messages_most;
-    uint32_t free_place, free_lane;
-    uint32_t nlanes, buckets; /* a power of two */
+    uint32_t free_place, free_lane; /* number + 1 */
+    uint32_t places_used, lanes_used;
+    uint32_t buckets; /* a power of two */
 };
 
 /* ---- where the tables lie ---- */
@@ -97,27 +99,15 @@ static struct lane *lane_at(const struct mcp_match *match, uint32_t lane)
 static uint32_t *bucket_at(const struct mcp_match *match, uint32_t bucket)
 {
     const uint32_t places = match->receives_most + match->messages_most;
-    return (uint32_t *)((uint8_t *)match + buckets_at(places, match->nlanes)) + bucket;
+    const uint32_t lanes = lanes_for(match->receives_most, match->messages_most);
+    return (uint32_t *)((uint8_t *)match + buckets_at(places, lanes)) + bucket;
 }
 
 void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t messages)
 {
-    const uint32_t places = receives + messages, lanes = lanes_for(receives, messages);
-    *match = (struct mcp_match){
-        .receives_most = receives,
-        .messages_most = messages,
-        .nlanes = lanes,
-        .buckets = buckets_for(lanes),
-    };
-    for (uint32_t place = 0; place < places; ++place) {
-        place_at(match, place)->link[0].next = place + 1 < places ? place + 1 : NONE;
-    }
-    for (uint32_t lane = 0; lane < lanes; ++lane) {
-        lane_at(match, lane)->next = lane + 1 < lanes ? lane + 1 : NONE;
-    }
-    for (uint32_t bucket = 0; bucket < match->buckets; ++bucket) {
-        *bucket_at(match, bucket) = NONE;
-    }
+    match->receives_most = receives;
+    match->messages_most = messages;
+    match->buckets = buckets_for(lanes_for(receives, messages));
 }
 
 /* ---- lanes ---- */
@@ -148,12 +138,12 @@ static uint32_t *bucket_of(const struct mcp_match *match, const struct mcp_envel
     return bucket_at(match, (uint32_t)(hash >> 32) & (match->buckets - 1));
 }
 
-/* The word that says where the lane is, or would be. */
+/* The word that names the lane, or would. */
 static uint32_t *find(const struct mcp_match *match, const struct mcp_envelope *name, uint32_t open)
 {
     uint32_t *at = bucket_of(match, name, open);
-    while (NONE != *at) {
-        struct lane *lane = lane_at(match, *at);
+    while (0 != *at) {
+        struct lane *lane = lane_at(match, *at - 1);
         if (name->tag == lane->name.tag && name->source == lane->name.source &&
             name->context == lane->name.context && open == lane->open) {
             break;
@@ -163,53 +153,60 @@ static uint32_t *find(const struct mcp_match *match, const struct mcp_envelope *
     return at;
 }
 
+/* Take a lane. There is one: each of those that wait is in no more lanes than it has classes. */
+static uint32_t open_lane(struct mcp_match *match)
+{
+    const uint32_t opened = match->free_lane;
+    if (0 == opened) {
+        return ++match->lanes_used;
+    }
+    match->free_lane = lane_at(match, opened - 1)->next;
+    return opened;
+}
+
 /* Put a place at the end of its lane of a class. */
 static void join(struct mcp_match *match, uint32_t place, uint32_t open)
 {
     struct place *joining = place_at(match, place);
     const struct mcp_envelope name = name_of(&joining->envelope, open);
     uint32_t *at = find(match, &name, open);
-    if (NONE == *at) {
-        const uint32_t opened = match->free_lane;
-        struct lane *lane = lane_at(match, opened);
-        match->free_lane = lane->next;
-        *lane = (struct lane){
+    if (0 == *at) {
+        *at = open_lane(match);
+        *lane_at(match, *at - 1) = (struct lane){
             .name = name,
             .open = open,
             .first = NONE,
             .last = NONE,
-            .next = NONE,
             .receives = joining->receive,
         };
         match->lanes_of_receives[open] += joining->receive;
-        *at = opened;
     }
-    struct lane *lane = lane_at(match, *at);
+    struct lane *lane = lane_at(match, *at - 1);
     joining->link[open] = (struct link){.next = NONE, .before = lane->last, .lane = *at};
     *(NONE == lane->last ? &lane->first : &place_at(match, lane->last)->link[open].next) = place;
     lane->last = place;
 }
 
-static void close(struct mcp_match *match, uint32_t number)
+static void close_lane(struct mcp_match *match, struct lane *lane)
 {
-    struct lane *lane = lane_at(match, number);
     uint32_t *at = find(match, &lane->name, lane->open);
+    const uint32_t closed = *at;
     match->lanes_of_receives[lane->open] -= lane->receives;
     *at = lane->next;
     lane->next = match->free_lane;
-    match->free_lane = number;
+    match->free_lane = closed;
 }
 
 static void leave(struct mcp_match *match, const struct place *leaving, uint32_t open)
 {
     const struct link link = leaving->link[open];
-    struct lane *lane = lane_at(match, link.lane);
+    struct lane *lane = lane_at(match, link.lane - 1);
     *(NONE == link.before ? &lane->first : &place_at(match, link.before)->link[open].next) =
         link.next;
     *(NONE == link.next ? &lane->last : &place_at(match, link.next)->link[open].before) =
         link.before;
     if (NONE == lane->first) {
-        close(match, link.lane);
+        close_lane(match, lane);
     }
 }
 
@@ -218,13 +215,18 @@ static void leave(struct mcp_match *match, const struct place *leaving, uint32_t
 /* There is a free one: receives and messages are counted. */
 static uint32_t keep(struct mcp_match *match, const struct mcp_envelope *envelope, bool receive)
 {
-    const uint32_t number = match->free_place;
+    uint32_t number = match->places_used;
+    if (0 == match->free_place) {
+        ++match->places_used;
+    } else {
+        number = match->free_place - 1;
+        match->free_place = place_at(match, number)->link[0].next;
+    }
     struct place *place = place_at(match, number);
-    match->free_place = place->link[0].next;
     place->envelope = *envelope;
     place->receive = receive;
     for (uint32_t open = 0; open < MCP_MATCH_CLASSES; ++open) {
-        place->link[open].lane = NONE;
+        place->link[open].lane = 0;
     }
     return number;
 }
@@ -233,13 +235,13 @@ void mcp_match_remove(struct mcp_match *match, mcp_match_place number)
 {
     struct place *place = place_at(match, number);
     for (uint32_t open = 0; open < MCP_MATCH_CLASSES; ++open) {
-        if (NONE != place->link[open].lane) {
+        if (0 != place->link[open].lane) {
             leave(match, place, open);
         }
     }
     --*(place->receive ? &match->receives : &match->messages);
     place->link[0].next = match->free_place;
-    match->free_place = number;
+    match->free_place = number + 1;
 }
 
 uint32_t mcp_match_receives(const struct mcp_match *match)
@@ -261,7 +263,7 @@ mcp_match_place mcp_match_probe(const struct mcp_match *match, const struct mcp_
     }
     const struct mcp_envelope name = name_of(&pattern->envelope, pattern->open);
     const uint32_t lane = *find(match, &name, pattern->open);
-    return NONE == lane || lane_at(match, lane)->receives ? NONE : lane_at(match, lane)->first;
+    return 0 == lane || lane_at(match, lane - 1)->receives ? NONE : lane_at(match, lane - 1)->first;
 }
 
 enum mcp_matched mcp_match_post(struct mcp_match *match, const struct mcp_pattern *pattern,
@@ -293,8 +295,8 @@ static uint32_t first_receive(const struct mcp_match *match, const struct mcp_en
         }
         const struct mcp_envelope name = name_of(envelope, open);
         const uint32_t lane = *find(match, &name, open);
-        if (NONE != lane && lane_at(match, lane)->receives) {
-            const uint32_t head = lane_at(match, lane)->first;
+        if (0 != lane && lane_at(match, lane - 1)->receives) {
+            const uint32_t head = lane_at(match, lane - 1)->first;
             if (NONE == first || place_at(match, head)->number < place_at(match, first)->number) {
                 first = head;
             }

@@ -62,7 +62,8 @@ struct mcp_match;
 /* Bytes for so many receives and so many messages that wait; 0 if they are too many or none. */
 size_t mcp_match_bytes(uint32_t receives, uint32_t messages);
 
-/* Set it up in memory of that size, which must be aligned to 64. What was there does not matter. */
+/* Set it up in memory of that size, which is all 0 and aligned to MYR_LINE. It touches more of it
+ * only as more waits. */
 void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t messages);
 
 enum mcp_matched {

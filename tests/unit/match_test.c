@@ -74,7 +74,7 @@ static struct both *begin(uint32_t receives, uint32_t messages)
     assert_non_null(both->match);
     assert_non_null(both->receives.first);
     assert_non_null(both->messages.first);
-    memset(both->match, 0xa5, bytes);
+    memset(both->match, 0, bytes);
     mcp_match_init(both->match, receives, messages);
     return both;
 }
@@ -207,6 +207,7 @@ static void every_short_story(void **state)
     }
     struct both *both = begin(2, 2); /* so that some find no room */
     for (uint32_t story = 0; story < stories; ++story) {
+        memset(both->match, 0, mcp_match_bytes(2, 2));
         mcp_match_init(both->match, 2, 2);
         both->receives.count = both->messages.count = 0;
         for (uint32_t i = 0, rest = story; i < STORY; ++i, rest /= ACTS) {
