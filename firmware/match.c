@@ -14,6 +14,8 @@
 
 enum { NONE = MCP_NO_PLACE };
 
+enum kind { FREE, RECEIVE, MESSAGE };
+
 /* A place's neighbours in a lane. */
 struct link {
     uint32_t next, before; /* places */
@@ -23,7 +25,7 @@ struct link {
 struct place {
     uint64_t number; /* of receives, in the order of posting */
     struct mcp_envelope envelope;
-    bool receive;
+    uint8_t kind; /* enum kind */
     struct link link[MCP_MATCH_CLASSES];
 };
 
@@ -177,9 +179,9 @@ static void join(struct mcp_match *match, uint32_t place, uint32_t open)
             .open = open,
             .first = NONE,
             .last = NONE,
-            .receives = joining->receive,
+            .receives = RECEIVE == joining->kind,
         };
-        match->lanes_of_receives[open] += joining->receive;
+        match->lanes_of_receives[open] += RECEIVE == joining->kind;
     }
     struct lane *lane = lane_at(match, *at - 1);
     joining->link[open] = (struct link){.next = NONE, .before = lane->last, .lane = *at};
@@ -213,7 +215,7 @@ static void leave(struct mcp_match *match, const struct place *leaving, uint32_t
 /* ---- places ---- */
 
 /* There is a free one: receives and messages are counted. */
-static uint32_t keep(struct mcp_match *match, const struct mcp_envelope *envelope, bool receive)
+static uint32_t keep(struct mcp_match *match, const struct mcp_envelope *envelope, uint8_t kind)
 {
     uint32_t number = match->places_used;
     if (0 == match->free_place) {
@@ -224,7 +226,7 @@ static uint32_t keep(struct mcp_match *match, const struct mcp_envelope *envelop
     }
     struct place *place = place_at(match, number);
     place->envelope = *envelope;
-    place->receive = receive;
+    place->kind = kind;
     for (uint32_t open = 0; open < MCP_MATCH_CLASSES; ++open) {
         place->link[open].lane = 0;
     }
@@ -239,9 +241,20 @@ void mcp_match_remove(struct mcp_match *match, mcp_match_place number)
             leave(match, place, open);
         }
     }
-    --*(place->receive ? &match->receives : &match->messages);
+    --*(RECEIVE == place->kind ? &match->receives : &match->messages);
+    place->kind = FREE;
     place->link[0].next = match->free_place;
     match->free_place = number + 1;
+}
+
+bool mcp_match_is_message(const struct mcp_match *match, mcp_match_place place)
+{
+    return MESSAGE == place_at(match, place)->kind;
+}
+
+uint32_t mcp_match_used(const struct mcp_match *match)
+{
+    return match->places_used;
 }
 
 uint32_t mcp_match_receives(const struct mcp_match *match)
@@ -277,7 +290,7 @@ enum mcp_matched mcp_match_post(struct mcp_match *match, const struct mcp_patter
     if (match->receives == match->receives_most) {
         return MCP_NO_ROOM;
     }
-    *place = keep(match, &pattern->envelope, true);
+    *place = keep(match, &pattern->envelope, RECEIVE);
     place_at(match, *place)->number = match->posted++;
     join(match, *place, pattern->open);
     ++match->receives;
@@ -316,7 +329,7 @@ enum mcp_matched mcp_match_arrive(struct mcp_match *match, const struct mcp_enve
     if (match->messages == match->messages_most) {
         return MCP_NO_ROOM;
     }
-    *place = keep(match, envelope, false);
+    *place = keep(match, envelope, MESSAGE);
     const uint32_t classes = is_hidden(envelope->tag) ? MCP_OPEN_TAG : MCP_MATCH_CLASSES;
     for (uint32_t open = 0; open < classes; ++open) {
         join(match, *place, open);

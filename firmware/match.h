@@ -86,6 +86,10 @@ mcp_match_place mcp_match_probe(const struct mcp_match *match, const struct mcp_
 /* Take out what waits at a place: a receive that is cancelled, or a message that was probed for. */
 void mcp_match_remove(struct mcp_match *match, mcp_match_place place);
 
+/* Does a message wait at this place? Places from mcp_match_used() on were never used. */
+bool mcp_match_is_message(const struct mcp_match *match, mcp_match_place place);
+uint32_t mcp_match_used(const struct mcp_match *match);
+
 /* How many wait. */
 uint32_t mcp_match_receives(const struct mcp_match *match);
 uint32_t mcp_match_messages(const struct mcp_match *match);

@@ -39,6 +39,7 @@ unit_programs = \
     tests/unit/messages_test \
     tests/unit/inlet_test \
     tests/unit/port_test \
+    tests/unit/tagged_test \
     tests/unit/addresses_test \
     tests/unit/udp_test \
     tests/unit/nic_test \
@@ -233,9 +234,14 @@ tests_unit_inlet_test_SOURCES = tests/unit/inlet_test.c $(unit_common)
 tests_unit_inlet_test_CFLAGS = $(unit_cflags)
 tests_unit_inlet_test_LDADD = libmyr/libmyr.la $(CMOCKA_LIBS)
 
-tests_unit_port_test_SOURCES = tests/unit/port_test.c $(unit_common) $(unit_wire)
+unit_nics = tests/unit/nics_double.h tests/unit/nics_double.c $(unit_wire)
+tests_unit_port_test_SOURCES = tests/unit/port_test.c $(unit_common) $(unit_nics)
 tests_unit_port_test_CFLAGS = $(unit_cflags)
 tests_unit_port_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
+
+tests_unit_tagged_test_SOURCES = tests/unit/tagged_test.c $(unit_common) $(unit_nics)
+tests_unit_tagged_test_CFLAGS = $(unit_cflags)
+tests_unit_tagged_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
 
 tests_unit_addresses_test_SOURCES = tests/unit/addresses_test.c
 tests_unit_addresses_test_CFLAGS = $(unit_cflags)
