@@ -278,6 +278,11 @@ struct myr_tagged_peer *myr_tagged_peer(const struct myr_tagged *t, uint64_t id)
     return peer;
 }
 
+bool myr_tagged_is_near(const struct myr_tagged_peer *peer)
+{
+    return peer->remote.same_nic;
+}
+
 struct myr_tagged_peer *tagged_peer_for(struct myr_tagged *t, uint64_t id)
 {
     struct myr_tagged_peer *peer = myr_tagged_peer(t, id);

@@ -80,6 +80,9 @@ enum myr_status myr_tagged_connect(struct myr_tagged *tagged, uint64_t id,
 /* The peer with that number; NULL: nobody has connected to it. */
 struct myr_tagged_peer *myr_tagged_peer(const struct myr_tagged *tagged, uint64_t id);
 
+/* Is it on this node? */
+bool myr_tagged_is_near(const struct myr_tagged_peer *peer);
+
 /* A send or a receive, from its start until it is done. The memory is the caller's. */
 struct myr_tagged_request {
     /* Of one that is done. */

@@ -11,6 +11,10 @@
 /* Components are built for one release series; Open MPI itself does not always notice. */
 bool nicbarr_right_release(void);
 
+/* Does a framework's list of components (such as `--mca btl myr,self`) name this one? Not where the
+ * list says which ones to leave out, or is NULL. */
+bool nicbarr_asked_for(const char *list, const char *component);
+
 /* The folder that all processes of the job on this node share, and the jobs it spawns with them; to
  * be freed. NULL: there is none, the process is alone (a singleton). */
 char *nicbarr_node_folder(void);
