@@ -30,7 +30,7 @@ bench_nicbarr_raw_limit_LDADD = coll_nicbarr/libnicbarr_pure.la -lm
 
 bench_nicbarr_p2p_SOURCES = \
     bench/nicbarr_p2p.c bench/alloc.h bench/argp_number.h bench/number.h \
-    bench/chunk.h bench/chunk.c \
+    bench/chunk.h bench/chunk.c bench/work.h bench/work.c \
     bench/stats.h bench/stats.c
 bench_nicbarr_p2p_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 bench_nicbarr_p2p_LDADD = coll_nicbarr/libnicbarr_pure.la $(MPI_LIBS) -lm

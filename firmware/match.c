@@ -6,7 +6,8 @@
  * in a lane are receives, or all are messages, in order. A receive is in one lane. A message is in
  * the lanes of all four classes, or of those two that name a tag if its own is hidden. Places and
  * lanes that were used and are free are in lists, the last one first, as its lines are still in the
- * cache. Others are taken in order. Words that name a lane are 0 where there is none.
+ * cache. Others are taken in order. Words that name a lane are 0 where there is none. In a free
+ * lane nobody is the first.
  */
 #include "firmware/match.h"
 
@@ -164,6 +165,28 @@ static uint32_t open_lane(struct mcp_match *match)
     }
     match->free_lane = lane_at(match, opened - 1)->next;
     return opened;
+}
+
+void mcp_match_move(struct mcp_match *larger, const struct mcp_match *match)
+{
+    const uint32_t receives = larger->receives_most, messages = larger->messages_most;
+    const uint32_t buckets = larger->buckets;
+    *larger = *match;
+    larger->receives_most = receives;
+    larger->messages_most = messages;
+    larger->buckets = buckets;
+    __builtin_memcpy(place_at(larger, 0), place_at(match, 0),
+                     match->places_used * sizeof(struct place));
+    __builtin_memcpy(lane_at(larger, 0), lane_at(match, 0),
+                     match->lanes_used * sizeof(struct lane));
+    for (uint32_t number = 1; number <= larger->lanes_used; ++number) {
+        struct lane *lane = lane_at(larger, number - 1);
+        if (NONE != lane->first) {
+            uint32_t *bucket = bucket_of(larger, &lane->name, lane->open);
+            lane->next = *bucket;
+            *bucket = number;
+        }
+    }
 }
 
 /* Put a place at the end of its lane of a class. */

@@ -66,6 +66,12 @@ size_t mcp_match_bytes(uint32_t receives, uint32_t messages);
  * only as more waits. */
 void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t messages);
 
+/*
+ * Move all that waits from a table to a larger one, which was just set up. Places stay the same.
+ * The old one is of no use any more.
+ */
+void mcp_match_move(struct mcp_match *larger, const struct mcp_match *match);
+
 enum mcp_matched {
     MCP_MATCHED, /* `*place` says with what: it has left */
     MCP_WAITS,   /* `*place` says where */

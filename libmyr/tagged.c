@@ -14,8 +14,8 @@
 #include "libmyr/segment.h"
 
 enum {
-    RECEIVES = 65536,
     MESSAGES = 65536,
+    TABLE_FIRST = 256, /* receives, and messages */
     BUFFERS = 64,
     BUFFER_BYTES = 32768,
     INDEX_BITS = 20,
@@ -48,22 +48,6 @@ struct myr_tagged_request *tagged_first(struct tagged_requests *list)
         }
     }
     return request;
-}
-
-static bool take_out(struct tagged_requests *list, const struct myr_tagged_request *request)
-{
-    struct myr_tagged_request **at = &list->first;
-    while (NULL != *at && *at != request) {
-        at = &(*at)->next;
-    }
-    if (NULL == *at) {
-        return false;
-    }
-    *at = request->next;
-    if (NULL == *at) {
-        list->last = at;
-    }
-    return true;
 }
 
 /* ---- numbers ---- */
@@ -135,24 +119,54 @@ static void set_usual(uint32_t *option, uint32_t usual)
     }
 }
 
+/* Have a table of this size, with all that waits. False: there is no memory. */
+static bool resize(struct myr_tagged *t, uint32_t receives, uint32_t messages)
+{
+    const size_t bytes = mcp_match_bytes(receives, messages);
+    /* Places stay the same, so does what is known of them. */
+    void **waiting = realloc(t->waiting, ((size_t)receives + messages) * sizeof(*t->waiting));
+    t->waiting = NULL == waiting ? t->waiting : waiting;
+    /* (It must be all 0. calloc takes large pieces from the system, which are so without being
+     * touched. It aligns to 16 only.) */
+    void *table = NULL == waiting || 0 == bytes ? NULL : calloc(1, bytes + MYR_LINE);
+    if (NULL == table) {
+        return false;
+    }
+    struct mcp_match *match = (struct mcp_match *)myr_whole_lines((uintptr_t)table);
+    mcp_match_init(match, receives, messages);
+    if (NULL != t->match) {
+        mcp_match_move(match, t->match);
+    }
+    free(t->table);
+    t->table = table;
+    t->match = match;
+    t->receives = receives;
+    t->messages = messages;
+    return true;
+}
+
+static uint32_t twice(uint32_t count, uint32_t most)
+{
+    return count < most / 2 ? 2 * count : most;
+}
+
+bool tagged_grow(struct myr_tagged *t, bool messages)
+{
+    const uint32_t most = messages ? t->options.messages : MCP_MATCH_MOST;
+    const uint32_t now = messages ? t->messages : t->receives;
+    return now < most && resize(t, messages ? t->receives : twice(now, most),
+                                messages ? twice(now, most) : t->messages);
+}
+
 static enum myr_status open_table(struct myr_tagged *t, struct myr_error *error)
 {
-    const uint32_t receives = t->options.receives, messages = t->options.messages;
-    const size_t bytes = mcp_match_bytes(receives, messages);
-    if (0 == bytes) {
-        return myr_fail(error, MYR_ERR_FULL, 0, "a table for matching holds 1 to %d of either sort",
+    if (t->options.messages > MCP_MATCH_MOST) {
+        return myr_fail(error, MYR_ERR_FULL, 0, "at most %d messages may wait",
                         (int)MCP_MATCH_MOST);
     }
-    /* Pages that are all 0 and are taken as they are touched; so from calloc, which sees to that
-     * where it takes them from the system. It aligns to 16 only. */
-    t->table = calloc(1, bytes + MYR_LINE);
-    t->waiting = calloc((size_t)receives + messages, sizeof(*t->waiting));
-    if (NULL == t->table || NULL == t->waiting) {
-        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
-    }
-    t->match = (struct mcp_match *)myr_whole_lines((uintptr_t)t->table);
-    mcp_match_init(t->match, receives, messages);
-    return MYR_OK;
+    return resize(t, TABLE_FIRST, twice(TABLE_FIRST / 2, t->options.messages))
+               ? MYR_OK
+               : myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
 }
 
 static enum myr_status open_it(struct myr_tagged *t, struct myr_error *error)
@@ -186,7 +200,6 @@ enum myr_status myr_tagged_open(struct myr_nic *nic, const struct myr_tagged_opt
     }
     t->nic = nic;
     t->options = *options;
-    set_usual(&t->options.receives, RECEIVES);
     set_usual(&t->options.messages, MESSAGES);
     set_usual(&t->options.buffers, BUFFERS);
     set_usual(&t->options.buffer_bytes, BUFFER_BYTES);
@@ -195,7 +208,6 @@ enum myr_status myr_tagged_open(struct myr_nic *nic, const struct myr_tagged_opt
     if (t->options.direct) {
         myr_direct_describe(&t->own);
     }
-    clear(&t->later);
     clear(&t->done);
     clear(&t->pulled);
     const enum myr_status status = open_it(t, error);
@@ -286,7 +298,9 @@ bool myr_tagged_is_near(const struct myr_tagged_peer *peer)
 struct myr_tagged_peer *tagged_peer_for(struct myr_tagged *t, uint64_t id)
 {
     struct myr_tagged_peer *peer = myr_tagged_peer(t, id);
-    return NULL != peer || NULL == t->options.meet ? peer : t->options.meet(t->options.context, id);
+    return NULL != peer || !t->by_host || NULL == t->options.meet
+               ? peer
+               : t->options.meet(t->options.context, id);
 }
 
 enum myr_status myr_tagged_connect(struct myr_tagged *t, uint64_t id,
@@ -320,66 +334,48 @@ enum myr_status myr_tagged_connect(struct myr_tagged *t, uint64_t id,
 
 /* ---- receives ---- */
 
-/* False: there is no room in the table. Where a message was there, *done says whether that is all.
- */
-static bool post(struct myr_tagged *t, struct myr_tagged_request *request, bool *done)
+/* True: it is done. */
+static bool post(struct myr_tagged *t, struct myr_tagged_request *request,
+                 const struct mcp_pattern *pattern)
 {
-    const struct mcp_pattern pattern = {.envelope = request->envelope, .open = request->there};
-    *done = false;
-    switch (mcp_match_post(t->match, &pattern, &request->place)) {
+    switch (mcp_match_post(t->match, pattern, &request->place)) {
     case MCP_MATCHED: {
         struct myr_tagged_message *message = t->waiting[request->place];
-        *done = tagged_deliver(t, request, message);
+        const bool done = tagged_deliver(t, request, message);
         free(message);
-        return true;
+        return done;
     }
     case MCP_WAITS:
         t->waiting[request->place] = request;
         request->state = TAGGED_POSTED;
-        return true;
-    default:
         return false;
+    default:
+        if (tagged_grow(t, false)) {
+            return post(t, request, pattern);
+        }
+        request->status = MYR_ERR_OUT_OF_MEMORY;
+        return true;
     }
 }
 
 bool myr_tagged_receive(struct myr_tagged *t, const struct mcp_pattern *pattern, void *buffer,
                         uint64_t room, struct myr_tagged_request *request)
 {
-    bool done = false;
     request->cancelled = false;
     request->buffer = buffer;
     request->wanted = room;
-    request->envelope = pattern->envelope; /* until it is matched */
-    request->there = pattern->open;        /* the same */
-    if (NULL != t->later.first || !post(t, request, &done)) {
-        request->state = TAGGED_LATER;
-        tagged_append(&t->later, request);
-    }
+    t->by_host = true;
+    const bool done = post(t, request, pattern);
+    t->by_host = false;
     return done;
-}
-
-/* Receives that had no room in the table. */
-static void post_later(struct myr_tagged *t)
-{
-    struct myr_tagged_request *request;
-    bool done;
-    while (NULL != (request = t->later.first) &&
-           mcp_match_receives(t->match) < t->options.receives) {
-        (void)tagged_first(&t->later);
-        (void)post(t, request, &done);
-        if (done) {
-            tagged_append(&t->done, request);
-        }
-    }
 }
 
 bool myr_tagged_cancel(struct myr_tagged *t, struct myr_tagged_request *request)
 {
-    if (TAGGED_POSTED == request->state) {
-        mcp_match_remove(t->match, request->place);
-    } else if (TAGGED_LATER != request->state || !take_out(&t->later, request)) {
+    if (TAGGED_POSTED != request->state) {
         return false;
     }
+    mcp_match_remove(t->match, request->place);
     request->cancelled = true;
     request->status = MYR_OK;
     request->bytes = 0;
@@ -390,12 +386,10 @@ bool myr_tagged_cancel(struct myr_tagged *t, struct myr_tagged_request *request)
 
 /* ---- probing ---- */
 
-/* While receives wait for room in the table, nobody sees a message that might be theirs. */
 static mcp_match_place find(const struct myr_tagged *t, const struct mcp_pattern *pattern,
                             struct mcp_envelope *envelope, uint64_t *bytes)
 {
-    const mcp_match_place place =
-        NULL != t->later.first ? MCP_NO_PLACE : mcp_match_probe(t->match, pattern);
+    const mcp_match_place place = mcp_match_probe(t->match, pattern);
     if (MCP_NO_PLACE != place) {
         const struct myr_tagged_message *message = t->waiting[place];
         *envelope = message->head.envelope;
@@ -427,14 +421,16 @@ bool myr_tagged_receive_taken(struct myr_tagged *t, struct myr_tagged_message *m
     request->cancelled = false;
     request->buffer = buffer;
     request->wanted = room;
+    t->by_host = true;
     const bool done = tagged_deliver(t, request, message);
+    t->by_host = false;
     free(message);
     return done;
 }
 
 /* ---- progress ---- */
 
-uint32_t myr_tagged_progress(struct myr_tagged *t)
+static uint32_t go_on(struct myr_tagged *t)
 {
     uint32_t steps = 0;
     while (steps < BURST && tagged_take_short(t)) {
@@ -443,12 +439,31 @@ uint32_t myr_tagged_progress(struct myr_tagged *t)
     while (steps < BURST && tagged_take_long(t)) {
         ++steps;
     }
-    tagged_send_waiting(t);
-    post_later(t);
+    if (NULL != t->waiting_peers || NULL != t->pulled.first) {
+        tagged_send_waiting(t);
+    }
     if (0 == steps && 0 != myr_pace_poll(&t->pace, t->nic) && tagged_take_long(t)) {
         steps = 1;
     }
     return steps;
+}
+
+uint32_t myr_tagged_progress(struct myr_tagged *t)
+{
+    t->by_host = true;
+    const uint32_t steps = go_on(t);
+    t->by_host = false;
+    if (MYR_OK != t->lost) {
+        const enum myr_status lost = t->lost;
+        t->lost = MYR_OK;
+        t->options.lost(t->options.context, t->lost_id, lost);
+    }
+    return steps;
+}
+
+uint32_t myr_tagged_run(struct myr_tagged *t)
+{
+    return go_on(t);
 }
 
 struct myr_tagged_request *myr_tagged_done(struct myr_tagged *t)

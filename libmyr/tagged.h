@@ -15,9 +15,9 @@
  *
  * A synchronous send is always an offer, which is done when it is matched. What came before its
  * receive is kept in this process's memory, and that is bounded. A peer on another node has
- * MYR_TAGGED_CREDITS eager messages that are not matched yet; beyond that it sends offers only. The
- * table holds so many messages; when it is full, the endpoint takes nothing more from its port, and
- * senders wait.
+ * MYR_TAGGED_CREDITS eager messages that are not matched yet; beyond that it sends offers only.
+ * When as many messages wait as may, the endpoint takes nothing more from its port, and senders
+ * wait.
  *
  * Threads: one thread at a time uses an endpoint, with all of its peers and requests.
  */
@@ -51,15 +51,14 @@ struct myr_tagged_name {
 
 struct myr_tagged_options {
     uint64_t id;           /* the own endpoint's: any number, another one in each process */
-    uint32_t receives;     /* that the table holds; 0: 65536 */
-    uint32_t messages;     /* that the table holds; 0: 65536 */
+    uint32_t messages;     /* that wait for a receive, at the most; 0: 65536 */
     uint32_t buffers;      /* for messages that come, and for those that leave; 0: 64 */
     uint32_t buffer_bytes; /* of each; 0: 32 KiB */
     bool direct;           /* read others' memory where that is possible */
     /* A message has come from a process that nobody has connected to yet: connect to it. NULL if
      * that cannot be. */
     struct myr_tagged_peer *(*meet)(void *context, uint64_t id);
-    /* A message to this process was lost for good. */
+    /* Messages to this process were lost for good. */
     void (*lost)(void *context, uint64_t id, enum myr_status status);
     void *context;
 };
@@ -130,6 +129,10 @@ bool myr_tagged_receive_taken(struct myr_tagged *tagged, struct myr_tagged_messa
 
 /* Take what has come and send what can be sent. Returns how many messages have come. */
 uint32_t myr_tagged_progress(struct myr_tagged *tagged);
+
+/* The same for a thread that runs the endpoint while its host computes. It calls none of the host's
+ * functions. What needs one waits for the host. */
+uint32_t myr_tagged_run(struct myr_tagged *tagged);
 
 /* The next request that is done. NULL: there is none. */
 struct myr_tagged_request *myr_tagged_done(struct myr_tagged *tagged);

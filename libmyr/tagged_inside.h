@@ -115,8 +115,7 @@ struct tagged_number {
 };
 
 enum tagged_state {
-    TAGGED_POSTED = 1, /* a receive that waits in the table, */
-    TAGGED_LATER,      /* or for room there */
+    TAGGED_POSTED = 1, /* a receive that waits in the table */
     TAGGED_MOVING,     /* matched, or a send */
     TAGGED_OVER,
 };
@@ -136,10 +135,10 @@ struct myr_tagged {
     uint8_t *base; /* of the segment */
     size_t segment_bytes;
 
-    void *table; /* `match` with what it is aligned by */
+    void *table; /* `match`, and what it is aligned by */
     struct mcp_match *match;
+    uint32_t receives, messages; /* that the table holds at present */
     void **waiting; /* by place: struct myr_tagged_request, or struct myr_tagged_message */
-    struct tagged_requests later; /* receives that have no room in the table */
     struct tagged_requests done;
 
     struct tagged_number *number;
@@ -151,6 +150,9 @@ struct myr_tagged {
     struct tagged_buffer *buffers;         /* all of them */
     struct tagged_buffer *small, *large;   /* free ones */
     uint32_t busy_buffers;
+    bool by_host;         /* it may ask its caller for peers */
+    enum myr_status lost; /* why messages to this peer were lost; the host hears of it */
+    uint64_t lost_id;
     struct myr_received held; /* has come by the port; there was no room */
     bool holds;
 
@@ -167,6 +169,10 @@ bool tagged_number_give(struct myr_tagged *t, enum tagged_owner kind, void *owne
 void *tagged_number_owner(const struct myr_tagged *t, enum tagged_owner kind, uint32_t number);
 
 void tagged_number_end(struct myr_tagged *t, uint32_t number);
+
+/* Make the table twice as large for receives, or for messages. False: there is no memory, or that
+ * would be too many. */
+bool tagged_grow(struct myr_tagged *t, bool messages);
 
 /* The peer with that number: an existing one, or one that is connected to now. */
 struct myr_tagged_peer *tagged_peer_for(struct myr_tagged *t, uint64_t id);

@@ -160,7 +160,7 @@ static bool match(struct myr_tagged *t, const struct myr_tagged_message *message
         }
         return true;
     default:
-        return false;
+        return tagged_grow(t, true) && match(t, message);
     }
 }
 
@@ -231,6 +231,10 @@ static bool take(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool
     }
     memcpy(&message.head, what, sizeof(message.head));
     const struct tagged_head *head = &message.head;
+    if ((far || TAGGED_EAGER != head->kind) && NULL == tagged_peer_for(t, head->from) &&
+        !t->by_host) {
+        return false; /* it will have to be answered: the host gets to know the peer first */
+    }
     if (TAGGED_EAGER == head->kind) {
         message.data = what + sizeof(*head);
         message.more.bytes = bytes - sizeof(*head);

@@ -100,9 +100,10 @@ static void port_sent(struct myr_port *port, void *context, void *memory, enum m
     (void)port;
     (void)memory;
     struct tagged_buffer *buffer = context;
-    const struct myr_tagged *t = buffer->tagged;
-    if (MYR_OK != status && NULL != t->options.lost) {
-        t->options.lost(t->options.context, buffer->peer->id, status);
+    struct myr_tagged *t = buffer->tagged;
+    if (MYR_OK != status) {
+        t->lost = status;
+        t->lost_id = buffer->peer->id;
     }
     tagged_buffer_end(buffer);
 }

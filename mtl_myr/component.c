@@ -88,9 +88,9 @@ static int component_register(void)
     component->parameters.network = (char *)"";
     component->parameters.port = 0;
     component->parameters.buffers = 64;
-    component->parameters.receives = 65536;
     component->parameters.messages = 65536;
     component->parameters.direct = true;
+    component->parameters.runner = false;
     add("memory", MCA_BASE_VAR_TYPE_INT, &component->parameters.memory,
         "The most shared memory that all processes of a job on one node take together (MiB, 16 to "
         "1024). Where coll/nicbarr was first, its parameter counts",
@@ -106,17 +106,18 @@ static int component_register(void)
         "How many buffers of 32 KiB a process has for messages that come, and half as many for "
         "those that leave (8 to 4096)",
         OPAL_INFO_LVL_5);
-    add("receives", MCA_BASE_VAR_TYPE_INT, &component->parameters.receives,
-        "How many receives the table for matching holds (1 to 1048576). Others wait for room",
-        OPAL_INFO_LVL_5);
     add("messages", MCA_BASE_VAR_TYPE_INT, &component->parameters.messages,
-        "How many messages the table for matching holds before they are received (1 to 1048576). "
-        "When it is full, senders wait",
+        "How many messages may wait for their receives at a process (1 to 1048576). Beyond that "
+        "senders wait",
         OPAL_INFO_LVL_5);
     add("direct", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.direct,
         "Have a long message from this node read from its sender's memory, where the system lets "
         "us (default: yes)",
         OPAL_INFO_LVL_5);
+    add("runner", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.runner,
+        "Have a thread of each process match and move messages while the process computes "
+        "(default: no). It wants a processor of its own",
+        OPAL_INFO_LVL_2);
     return OMPI_SUCCESS;
 }
 
@@ -149,7 +150,6 @@ static bool check_parameters(void)
     return within("memory", component->parameters.memory, 16, 1024) &&
            within("port", component->parameters.port, 0, 65535) &&
            within("buffers", component->parameters.buffers, 8, 4096) &&
-           within("receives", component->parameters.receives, 1, MCP_MATCH_MOST) &&
            within("messages", component->parameters.messages, 1, MCP_MATCH_MOST);
 }
 
@@ -195,7 +195,6 @@ static enum myr_status open_endpoint(struct myr_error *error)
     }
     const struct myr_tagged_options options = {
         .id = mca_mtl_myr_id(OMPI_PROC_MY_NAME),
-        .receives = (uint32_t)component->parameters.receives,
         .messages = (uint32_t)component->parameters.messages,
         .buffers = (uint32_t)component->parameters.buffers,
         .direct = component->parameters.direct,
@@ -252,6 +251,10 @@ static mca_mtl_base_module_t *init(void)
         return NULL;
     }
     OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
+    if (component->parameters.runner && OMPI_SUCCESS != mca_mtl_myr_runner_start()) {
+        complain(
+            "there is no thread to be had for mtl_myr_runner: messages move within calls only");
+    }
     opal_progress_register(mca_mtl_myr_progress);
     return &mca_mtl_myr_module;
 }
@@ -294,6 +297,7 @@ static int finalize(mca_mtl_base_module_t *mtl)
     (void)mtl;
     if (NULL != mca_mtl_myr_component.endpoint) {
         opal_progress_unregister(mca_mtl_myr_progress);
+        mca_mtl_myr_runner_stop();
         mca_mtl_myr_drain();
         close_endpoint();
         OBJ_DESTRUCT(&mca_mtl_myr_component.lock);

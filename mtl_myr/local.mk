@@ -6,7 +6,8 @@ mtl_myr_mca_mtl_myr_la_SOURCES = \
     mtl_myr/component.c \
     mtl_myr/peers.c \
     mtl_myr/messages.c \
-    mtl_myr/progress.c
+    mtl_myr/progress.c \
+    mtl_myr/runner.c
 mtl_myr_mca_mtl_myr_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 mtl_myr_mca_mtl_myr_la_CFLAGS = $(AM_CFLAGS) $(OMPI_CFLAGS)
 mtl_myr_mca_mtl_myr_la_LDFLAGS = -module -avoid-version -no-undefined -Wl,-z,defs $(stay_loaded) $(OMPI_LDFLAGS) \

@@ -101,13 +101,13 @@ int mca_mtl_myr_isend(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *co
     if (!find_packed(request, convertor, &buffer, &bytes)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    OPAL_THREAD_LOCK(&component->lock);
+    mca_mtl_myr_lock();
     struct myr_tagged_peer *peer = mca_mtl_myr_peer(comm, dest);
     if (NULL != peer) {
         done = myr_tagged_send(component->endpoint, peer, &envelope, buffer, bytes,
                                MCA_PML_BASE_SEND_SYNCHRONOUS == mode, &request->tagged);
     }
-    OPAL_THREAD_UNLOCK(&component->lock);
+    mca_mtl_myr_unlock();
     if (NULL == peer) {
         free(request->packed);
         return OMPI_ERR_UNREACH;
@@ -156,10 +156,10 @@ int mca_mtl_myr_irecv(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *co
     if (!find_buffer(request, convertor, &buffer, &bytes)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    OPAL_THREAD_LOCK(&component->lock);
+    mca_mtl_myr_lock();
     const bool done =
         myr_tagged_receive(component->endpoint, &pattern, buffer, bytes, &request->tagged);
-    OPAL_THREAD_UNLOCK(&component->lock);
+    mca_mtl_myr_unlock();
     if (done) {
         mca_mtl_myr_complete(request);
     }
@@ -179,10 +179,10 @@ int mca_mtl_myr_imrecv(mca_mtl_base_module_t *mtl, struct opal_convertor_t *conv
     if (!find_buffer(request, convertor, &buffer, &bytes)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    OPAL_THREAD_LOCK(&component->lock);
+    mca_mtl_myr_lock();
     const bool done = myr_tagged_receive_taken(component->endpoint, (*message)->req_ptr, buffer,
                                                bytes, &request->tagged);
-    OPAL_THREAD_UNLOCK(&component->lock);
+    mca_mtl_myr_unlock();
     ompi_message_return(*message);
     *message = MPI_MESSAGE_NULL;
     if (done) {
@@ -207,9 +207,9 @@ int mca_mtl_myr_iprobe(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *c
         if (0 != tries) {
             opal_progress();
         }
-        OPAL_THREAD_LOCK(&component->lock);
+        mca_mtl_myr_lock();
         found = myr_tagged_probe(component->endpoint, &pattern, &envelope, &bytes);
-        OPAL_THREAD_UNLOCK(&component->lock);
+        mca_mtl_myr_unlock();
     }
     *flag = found;
     if (found && MPI_STATUS_IGNORE != status) {
@@ -236,9 +236,9 @@ int mca_mtl_myr_improbe(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *
         if (0 != tries) {
             opal_progress();
         }
-        OPAL_THREAD_LOCK(&component->lock);
+        mca_mtl_myr_lock();
         handle->req_ptr = myr_tagged_take(component->endpoint, &pattern, &envelope, &bytes);
-        OPAL_THREAD_UNLOCK(&component->lock);
+        mca_mtl_myr_unlock();
     }
     *matched = NULL != handle->req_ptr;
     if (!*matched) {
@@ -265,9 +265,9 @@ int mca_mtl_myr_cancel(mca_mtl_base_module_t *mtl, mca_mtl_request_t *mtl_reques
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
     struct mca_mtl_myr_request *request = (struct mca_mtl_myr_request *)mtl_request;
     if (request->receive) {
-        OPAL_THREAD_LOCK(&component->lock);
+        mca_mtl_myr_lock();
         (void)myr_tagged_cancel(component->endpoint, &request->tagged);
-        OPAL_THREAD_UNLOCK(&component->lock);
+        mca_mtl_myr_unlock();
         (void)mca_mtl_myr_progress();
     }
     return OMPI_SUCCESS;

@@ -7,6 +7,7 @@
  *   peers.c      the way to other processes
  *   messages.c   sends, receives, probes, cancelling
  *   progress.c   requests that are done, and the end
+ *   runner.c     a thread that goes on while the host computes
  *
  * Zhang's MPI-NP II+ is of this kind: the library hands over envelopes, and what lies below
  * matches. An envelope's context is the communicator's number, its source is a rank there.
@@ -18,6 +19,8 @@
 #define MTL_MYR_H
 
 #include "ompi/release.h"
+
+#include <stdatomic.h>
 
 #include "ompi/mca/mtl/base/base.h"
 #include "ompi/mca/mtl/mtl.h"
@@ -31,8 +34,9 @@ typedef struct mca_mtl_myr_component {
         char *network;
         int port;
         int buffers;
-        int receives, messages;
+        int messages;
         bool direct;
+        bool runner;
     } parameters;
 
     /* All that follows is of one opening. */
@@ -40,8 +44,9 @@ typedef struct mca_mtl_myr_component {
     struct myr_nic *nic;
     struct myr_tagged *endpoint;
     opal_mutex_t lock;
-    uint32_t met;         /* processes of this job, from rank 0 on, whose NICs were met */
-    bool talks_to_others; /* there are peers on other nodes */
+    _Atomic uint32_t calls; /* of the host, where there is a runner */
+    uint32_t met;           /* processes of this job, from rank 0 on, whose NICs were met */
+    bool talks_to_others;   /* there are peers on other nodes */
 } mca_mtl_myr_component_t;
 
 OMPI_DECLSPEC extern mca_mtl_myr_component_t mca_mtl_myr_component;
@@ -55,6 +60,31 @@ struct mca_mtl_myr_request {
     void *packed;                       /* a copy without gaps, to be freed; NULL: there is none */
     bool receive;
 };
+
+/* Open MPI's own locks do nothing as long as the program has one thread. A runner is another. */
+static inline bool mca_mtl_myr_locks(void)
+{
+    return mca_mtl_myr_component.parameters.runner || opal_using_threads();
+}
+
+static inline void mca_mtl_myr_lock(void)
+{
+    if (mca_mtl_myr_locks()) {
+        opal_mutex_lock(&mca_mtl_myr_component.lock);
+    }
+}
+
+static inline bool mca_mtl_myr_try_lock(void)
+{
+    return !mca_mtl_myr_locks() || 0 == opal_mutex_trylock(&mca_mtl_myr_component.lock);
+}
+
+static inline void mca_mtl_myr_unlock(void)
+{
+    if (mca_mtl_myr_locks()) {
+        opal_mutex_unlock(&mca_mtl_myr_component.lock);
+    }
+}
 
 /* ---- peers.c ---- */
 
@@ -104,5 +134,10 @@ void mca_mtl_myr_lost(void *context, uint64_t id, enum myr_status status);
 
 /* Wait until nothing is under way any more, but not for ever. */
 void mca_mtl_myr_drain(void);
+
+/* ---- runner.c ---- */
+
+int mca_mtl_myr_runner_start(void);
+void mca_mtl_myr_runner_stop(void);
 
 #endif

@@ -61,7 +61,12 @@ static struct mca_mtl_myr_request *request_of(struct myr_tagged_request *tagged)
 int mca_mtl_myr_progress(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    if (OPAL_THREAD_TRYLOCK(&component->lock)) {
+    if (component->parameters.runner) {
+        atomic_store_explicit(&component->calls,
+                              atomic_load_explicit(&component->calls, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+    }
+    if (!mca_mtl_myr_try_lock()) {
         return 0;
     }
     int steps = (int)myr_tagged_progress(component->endpoint);
@@ -70,13 +75,13 @@ int mca_mtl_myr_progress(void)
     }
     struct myr_tagged_request *done = myr_tagged_done(component->endpoint);
     while (NULL != done) {
-        OPAL_THREAD_UNLOCK(&component->lock);
+        mca_mtl_myr_unlock();
         ++steps;
         mca_mtl_myr_complete(request_of(done));
-        OPAL_THREAD_LOCK(&component->lock);
+        mca_mtl_myr_lock();
         done = myr_tagged_done(component->endpoint);
     }
-    OPAL_THREAD_UNLOCK(&component->lock);
+    mca_mtl_myr_unlock();
     return steps;
 }
 

@@ -79,18 +79,38 @@ static struct both *begin(uint32_t receives, uint32_t messages)
     return both;
 }
 
+static void counts_agree(const struct both *both)
+{
+    assert_int_equal(mcp_match_receives(both->match), both->receives.count);
+    assert_int_equal(mcp_match_messages(both->match), both->messages.count);
+}
+
+/* Move to a table of another size. */
+static void move(struct both *both, uint32_t receives, uint32_t messages)
+{
+    const size_t bytes = myr_whole_lines(mcp_match_bytes(receives, messages));
+    struct mcp_match *larger = aligned_alloc(MYR_LINE, bytes);
+    assert_non_null(larger);
+    memset(larger, 0, bytes);
+    mcp_match_init(larger, receives, messages);
+    mcp_match_move(larger, both->match);
+    free(both->match);
+    both->match = larger;
+    both->receives.first = realloc(both->receives.first, receives * sizeof(struct waiting));
+    both->messages.first = realloc(both->messages.first, messages * sizeof(struct waiting));
+    assert_non_null(both->receives.first);
+    assert_non_null(both->messages.first);
+    both->receives.most = receives;
+    both->messages.most = messages;
+    counts_agree(both);
+}
+
 static void end(struct both *both)
 {
     free(both->match);
     free(both->receives.first);
     free(both->messages.first);
     free(both);
-}
-
-static void counts_agree(const struct both *both)
-{
-    assert_int_equal(mcp_match_receives(both->match), both->receives.count);
-    assert_int_equal(mcp_match_messages(both->match), both->messages.count);
 }
 
 /* What both say of a receive or a message that comes to `others`, and else waits in `own`. */
@@ -275,7 +295,11 @@ static void long_games(void **state)
     uint64_t random = crew_seed();
     for (uint32_t game = 0; game < 200; ++game) {
         struct both *both = begin(1 + crew_below(&random, 100), 1 + crew_below(&random, 100));
-        play(both, &random, 1 + crew_below(&random, 12), 2000);
+        const uint32_t values = 1 + crew_below(&random, 12);
+        play(both, &random, values, 2000);
+        move(both, both->receives.most + crew_below(&random, 200),
+             both->messages.most + crew_below(&random, 200));
+        play(both, &random, values, 2000);
         room_is_whole(both, &random);
         end(both);
     }
