@@ -14,7 +14,8 @@
 #include "libmyr/segment.h"
 
 enum {
-    MESSAGES = 65536,
+    MESSAGES = 16384,
+    MESSAGES_MOST = UINT16_MAX,
     TABLE_FIRST = 256, /* receives, and messages */
     BUFFERS = 64,
     BUFFER_BYTES = 32768,
@@ -145,28 +146,11 @@ static bool resize(struct myr_tagged *t, uint32_t receives, uint32_t messages)
     return true;
 }
 
-static uint32_t twice(uint32_t count, uint32_t most)
-{
-    return count < most / 2 ? 2 * count : most;
-}
-
 bool tagged_grow(struct myr_tagged *t, bool messages)
 {
-    const uint32_t most = messages ? t->options.messages : MCP_MATCH_MOST;
     const uint32_t now = messages ? t->messages : t->receives;
-    return now < most && resize(t, messages ? t->receives : twice(now, most),
-                                messages ? twice(now, most) : t->messages);
-}
-
-static enum myr_status open_table(struct myr_tagged *t, struct myr_error *error)
-{
-    if (t->options.messages > MCP_MATCH_MOST) {
-        return myr_fail(error, MYR_ERR_FULL, 0, "at most %d messages may wait",
-                        (int)MCP_MATCH_MOST);
-    }
-    return resize(t, TABLE_FIRST, twice(TABLE_FIRST / 2, t->options.messages))
-               ? MYR_OK
-               : myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    return now < MCP_MATCH_MOST &&
+           resize(t, messages ? t->receives : 2 * now, messages ? 2 * now : t->messages);
 }
 
 static enum myr_status open_it(struct myr_tagged *t, struct myr_error *error)
@@ -178,11 +162,14 @@ static enum myr_status open_it(struct myr_tagged *t, struct myr_error *error)
         .receive_tokens = buffers,
         .inlet = true,
     };
-    enum myr_status status = open_table(t, error);
-    if (MYR_OK != status) {
-        return status;
+    if (t->options.messages > MESSAGES_MOST) {
+        return myr_fail(error, MYR_ERR_FULL, 0, "at most %d messages of a peer may wait",
+                        (int)MESSAGES_MOST);
     }
-    status = myr_port_open(t->nic, &options, &t->port, error);
+    if (!resize(t, TABLE_FIRST, TABLE_FIRST)) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    const enum myr_status status = myr_port_open(t->nic, &options, &t->port, error);
     if (MYR_OK != status) {
         t->port = NULL;
         return status;
@@ -232,7 +219,8 @@ static void free_peers(struct myr_tagged_peer *peer)
 {
     while (NULL != peer) {
         struct myr_tagged_peer *next = peer->next;
-        free_outs(peer->queue.first);
+        free_outs(peer->answers.first);
+        free_outs(peer->messages.first);
         free(peer);
         peer = next;
     }
@@ -271,6 +259,7 @@ void myr_tagged_get_name(const struct myr_tagged *t, struct myr_tagged_name *nam
     myr_port_get_name(t->port, &name->port);
     name->direct = t->own;
     name->buffer_bytes = t->options.buffer_bytes;
+    name->messages = t->options.messages;
 }
 
 /* ---- peers ---- */
@@ -297,10 +286,15 @@ bool myr_tagged_is_near(const struct myr_tagged_peer *peer)
 
 struct myr_tagged_peer *tagged_peer_for(struct myr_tagged *t, uint64_t id)
 {
+    if (NULL != t->last && id == t->last->id) {
+        return t->last;
+    }
     struct myr_tagged_peer *peer = myr_tagged_peer(t, id);
-    return NULL != peer || !t->by_host || NULL == t->options.meet
-               ? peer
-               : t->options.meet(t->options.context, id);
+    if (NULL == peer && t->by_host && NULL != t->options.meet) {
+        peer = t->options.meet(t->options.context, id);
+    }
+    t->last = peer;
+    return peer;
 }
 
 enum myr_status myr_tagged_connect(struct myr_tagged *t, uint64_t id,
@@ -326,6 +320,7 @@ enum myr_status myr_tagged_connect(struct myr_tagged *t, uint64_t id,
     peer->near = NULL != peer->remote.outlet.inlet;
     peer->direct = peer->near && myr_direct_possible(&t->own, &name->direct);
     peer->credits = MYR_TAGGED_CREDITS;
+    peer->slots = peer->slots_most = name->messages;
     peer->next = *bucket_of(t, id);
     *bucket_of(t, id) = peer;
     *connected = peer;

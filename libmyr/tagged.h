@@ -13,11 +13,12 @@
  *   more                      the receiver reads the sender's   the receiver asks (PULL), the
  *                             memory, if it may                 sender sends fragments (DATA)
  *
- * A synchronous send is always an offer, which is done when it is matched. What came before its
- * receive is kept in this process's memory, and that is bounded. A peer on another node has
- * MYR_TAGGED_CREDITS eager messages that are not matched yet; beyond that it sends offers only.
- * When as many messages wait as may, the endpoint takes nothing more from its port, and senders
- * wait.
+ * A synchronous send is always an offer, which is done when it is matched.
+ *
+ * Between two endpoints there is a channel with credits, as in MPI-NP II (thesis, section 2.4): so
+ * many messages of a sender wait at a receiver, and those beyond wait at the sender. So no sender
+ * holds up another one, and what a receiver has to keep is bounded. Between nodes no more than
+ * MYR_TAGGED_CREDITS of them are eager; others are offers, of which the receiver keeps a line only.
  *
  * Threads: one thread at a time uses an endpoint, with all of its peers and requests.
  */
@@ -46,12 +47,12 @@ struct myr_tagged_name {
     struct myr_port_name port;
     struct myr_direct direct;
     uint32_t buffer_bytes; /* must be the same on both sides */
-    uint32_t zero;
+    uint32_t messages;     /* from each peer that may wait there */
 };
 
 struct myr_tagged_options {
     uint64_t id;           /* the own endpoint's: any number, another one in each process */
-    uint32_t messages;     /* that wait for a receive, at the most; 0: 65536 */
+    uint32_t messages;     /* from each peer that wait for a receive, 1 to 65535; 0: 16384 */
     uint32_t buffers;      /* for messages that come, and for those that leave; 0: 64 */
     uint32_t buffer_bytes; /* of each; 0: 32 KiB */
     bool direct;           /* read others' memory where that is possible */

@@ -14,7 +14,7 @@
  *   PULL    the receiver of OFFER `there` wants `bytes` of it as DATA for number `other`
  *   DATA    a piece for number `there`, from offset `at` on; it follows
  *   DONE    the receiver of OFFER or STORED `there` has read it
- *   CREDIT  nothing but credits
+ *   CREDIT  nothing but credits and slots
  */
 #ifndef MYR_TAGGED_INSIDE_H
 #define MYR_TAGGED_INSIDE_H
@@ -34,8 +34,8 @@ enum tagged_kind {
 
 struct tagged_head {
     uint8_t kind;
-    uint8_t zero;
-    uint16_t credits; /* the sender may send so many eager messages more */
+    uint8_t credits; /* the other side may send so many eager messages more */
+    uint16_t slots;  /* the same of messages, which then wait for a receive */
     struct mcp_envelope envelope;
     uint64_t from; /* the endpoint */
 };
@@ -71,15 +71,20 @@ struct tagged_queue {
 
 struct myr_tagged_peer {
     struct myr_tagged_peer *next;         /* of its bucket */
-    struct myr_tagged_peer *next_waiting; /* of those whose queue is not empty */
+    struct myr_tagged_peer *next_waiting; /* of those that something waits for */
+    bool waits;                           /* is one of them */
     uint64_t id;
     struct myr_remote remote;
     uint32_t pid;
-    bool near;        /* by its inlet */
-    bool direct;      /* its memory can be read */
-    uint32_t credits; /* eager messages that may be sent */
-    uint32_t owed;    /* credits that it is to get */
-    struct tagged_queue queue;
+    bool near;           /* by its inlet */
+    bool direct;         /* its memory can be read */
+    uint32_t slots_most; /* messages from here that may wait there, */
+    uint32_t slots;   /* messages that may be sent: so many that wait there are not received yet */
+    uint32_t credits; /* eager ones between nodes */
+    uint32_t owed_slots; /* that it is to get */
+    uint32_t owed_credits;
+    struct tagged_queue answers;  /* go first, and need no order among them */
+    struct tagged_queue messages; /* in order */
 };
 
 /* A buffer of registered memory for something that leaves. */
@@ -137,7 +142,8 @@ struct myr_tagged {
 
     void *table; /* `match`, and what it is aligned by */
     struct mcp_match *match;
-    uint32_t receives, messages; /* that the table holds at present */
+    uint32_t receives, messages;  /* that the table holds at present */
+    struct myr_tagged_peer *last; /* who was looked for last */
     void **waiting; /* by place: struct myr_tagged_request, or struct myr_tagged_message */
     struct tagged_requests done;
 

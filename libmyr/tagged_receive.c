@@ -25,13 +25,18 @@ static void copy(struct myr_tagged_request *request, const void *data)
     }
 }
 
-/* Its receive has it, so its sender may send another one. */
-static void owe(struct myr_tagged *t, uint64_t from)
+/* Its receive has it, so its sender may send another one. It hears of that with the next thing that
+ * leaves, or when it has used up half. */
+static void owe(struct myr_tagged *t, const struct myr_tagged_message *message)
 {
-    struct myr_tagged_peer *peer = tagged_peer_for(t, from);
-    if (NULL != peer && ++peer->owed >= MYR_TAGGED_CREDITS / 2) {
-        (void)tagged_answer(t, peer, TAGGED_CREDIT,
-                            NULL); /* else with the next thing that leaves */
+    struct myr_tagged_peer *peer = tagged_peer_for(t, message->head.from);
+    if (NULL == peer) {
+        return;
+    }
+    ++peer->owed_slots;
+    peer->owed_credits += message->far && TAGGED_EAGER == message->head.kind;
+    if (peer->owed_slots > t->options.messages / 2 || peer->owed_credits > MYR_TAGGED_CREDITS / 2) {
+        (void)tagged_answer(t, peer, TAGGED_CREDIT, NULL);
     }
 }
 
@@ -108,12 +113,10 @@ bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
     request->status = request->bytes > room ? MYR_ERR_TOO_LONG : MYR_OK;
     request->wanted = request->bytes > room ? room : request->bytes;
     request->state = TAGGED_MOVING;
+    owe(t, message);
     switch (message->head.kind) {
     case TAGGED_EAGER:
         copy(request, message->data);
-        if (message->far) {
-            owe(t, message->head.from);
-        }
         return over(request);
     case TAGGED_STORED:
         deliver_stored(t, request, message);
@@ -207,8 +210,10 @@ static void take_done(struct myr_tagged *t, const struct tagged_more *more)
 static void take_credits(struct myr_tagged *t, const struct tagged_head *head)
 {
     struct myr_tagged_peer *peer = tagged_peer_for(t, head->from);
-    if (NULL != peer && head->credits <= MYR_TAGGED_CREDITS - peer->credits) {
+    if (NULL != peer && head->credits <= MYR_TAGGED_CREDITS - peer->credits &&
+        head->slots <= peer->slots_most - peer->slots) {
         peer->credits += head->credits;
+        peer->slots += head->slots;
     }
 }
 
@@ -231,8 +236,7 @@ static bool take(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool
     }
     memcpy(&message.head, what, sizeof(message.head));
     const struct tagged_head *head = &message.head;
-    if ((far || TAGGED_EAGER != head->kind) && NULL == tagged_peer_for(t, head->from) &&
-        !t->by_host) {
+    if (NULL == tagged_peer_for(t, head->from) && !t->by_host) {
         return false; /* it will have to be answered: the host gets to know the peer first */
     }
     if (TAGGED_EAGER == head->kind) {
@@ -244,7 +248,7 @@ static bool take(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool
     if (head->kind <= TAGGED_OFFER && !match(t, &message)) {
         return false;
     }
-    if (0 != head->credits) {
+    if (0 != head->credits || 0 != head->slots) {
         take_credits(t, head);
     }
     switch (head->kind) {

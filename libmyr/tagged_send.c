@@ -144,18 +144,32 @@ static struct tagged_head head_of(const struct myr_tagged *t, uint8_t kind)
     return (struct tagged_head){.kind = kind, .from = t->options.id};
 }
 
-/* Let it leave, if there is room. `head->credits` is set here. */
+static bool is_message(uint8_t kind)
+{
+    return kind <= TAGGED_OFFER;
+}
+
+static uint32_t least(uint32_t one, uint32_t other)
+{
+    return one < other ? one : other;
+}
+
+/* Let it leave, if there is room here and there. What the other side is owed goes along. */
 static bool leave(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_head *head,
                   const struct tagged_more *more, const void *data, uint32_t bytes)
 {
-    if (peer->near) {
-        return leave_by_inlet(peer, head, more, data, bytes);
-    }
-    head->credits = (uint16_t)(peer->owed < UINT16_MAX ? peer->owed : UINT16_MAX);
-    if (!leave_by_port(t, peer, head, more, data, bytes)) {
+    if (is_message(head->kind) && 0 == peer->slots) {
         return false;
     }
-    peer->owed -= head->credits;
+    head->credits = (uint8_t)least(peer->owed_credits, UINT8_MAX);
+    head->slots = (uint16_t)least(peer->owed_slots, UINT16_MAX);
+    if (!(peer->near ? leave_by_inlet(peer, head, more, data, bytes)
+                     : leave_by_port(t, peer, head, more, data, bytes))) {
+        return false;
+    }
+    peer->owed_credits -= head->credits;
+    peer->owed_slots -= head->slots;
+    peer->slots -= is_message(head->kind);
     return true;
 }
 
@@ -173,14 +187,18 @@ static struct tagged_out *new_out(struct myr_tagged *t)
 
 static void enqueue(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_out *out)
 {
-    if (NULL == peer->queue.first) {
-        peer->queue.last = &peer->queue.first;
+    struct tagged_queue *queue = is_message(out->head.kind) ? &peer->messages : &peer->answers;
+    if (!peer->waits) {
+        peer->waits = true;
         peer->next_waiting = t->waiting_peers;
         t->waiting_peers = peer;
     }
+    if (NULL == queue->first) {
+        queue->last = &queue->first;
+    }
     out->next = NULL;
-    *peer->queue.last = out;
-    peer->queue.last = &out->next;
+    *queue->last = out;
+    queue->last = &out->next;
 }
 
 static bool leave_queued(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_out *out)
@@ -196,11 +214,12 @@ static bool leave_queued(struct myr_tagged *t, struct myr_tagged_peer *peer, str
     return true;
 }
 
-static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer)
+static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                       struct tagged_queue *queue)
 {
     struct tagged_out *out;
-    while (NULL != (out = peer->queue.first) && leave_queued(t, peer, out)) {
-        peer->queue.first = out->next;
+    while (NULL != (out = queue->first) && leave_queued(t, peer, out)) {
+        queue->first = out->next;
         out->next = t->free_out;
         t->free_out = out;
     }
@@ -210,7 +229,8 @@ static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer)
 static bool leave_or_wait(struct myr_tagged *t, struct myr_tagged_peer *peer,
                           struct tagged_head *head, const struct tagged_more *more)
 {
-    if (NULL == peer->queue.first && leave(t, peer, head, more, NULL, 0)) {
+    const bool waits = is_message(head->kind) && NULL != peer->messages.first;
+    if (!waits && leave(t, peer, head, more, NULL, 0)) {
         return true;
     }
     struct tagged_out *out = new_out(t);
@@ -272,8 +292,10 @@ void tagged_send_waiting(struct myr_tagged *t)
     struct myr_tagged_peer **at = &t->waiting_peers;
     while (NULL != *at) {
         struct myr_tagged_peer *peer = *at;
-        send_queue(t, peer);
-        if (NULL == peer->queue.first) {
+        send_queue(t, peer, &peer->answers);
+        send_queue(t, peer, &peer->messages);
+        if (NULL == peer->answers.first && NULL == peer->messages.first) {
+            peer->waits = false;
             *at = peer->next_waiting;
         } else {
             at = &peer->next_waiting;
@@ -290,7 +312,7 @@ static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
 {
     head->kind = TAGGED_EAGER;
     peer->credits -= !peer->near;
-    if (NULL == peer->queue.first &&
+    if (NULL == peer->messages.first &&
         leave(t, peer, head, NULL, request->buffer, (uint32_t)request->wanted)) {
         return true;
     }

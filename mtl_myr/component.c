@@ -88,7 +88,7 @@ static int component_register(void)
     component->parameters.network = (char *)"";
     component->parameters.port = 0;
     component->parameters.buffers = 64;
-    component->parameters.messages = 65536;
+    component->parameters.messages = 16384;
     component->parameters.direct = true;
     component->parameters.runner = false;
     add("memory", MCA_BASE_VAR_TYPE_INT, &component->parameters.memory,
@@ -107,8 +107,8 @@ static int component_register(void)
         "those that leave (8 to 4096)",
         OPAL_INFO_LVL_5);
     add("messages", MCA_BASE_VAR_TYPE_INT, &component->parameters.messages,
-        "How many messages may wait for their receives at a process (1 to 1048576). Beyond that "
-        "senders wait",
+        "How many messages of one process may wait for their receives at another one (1 to 65535). "
+        "Those beyond wait at their sender",
         OPAL_INFO_LVL_5);
     add("direct", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.direct,
         "Have a long message from this node read from its sender's memory, where the system lets "
@@ -150,7 +150,7 @@ static bool check_parameters(void)
     return within("memory", component->parameters.memory, 16, 1024) &&
            within("port", component->parameters.port, 0, 65535) &&
            within("buffers", component->parameters.buffers, 8, 4096) &&
-           within("messages", component->parameters.messages, 1, MCP_MATCH_MOST);
+           within("messages", component->parameters.messages, 1, 65535);
 }
 
 /* ---- opening and closing ---- */

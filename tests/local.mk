@@ -20,6 +20,7 @@ mpi_programs = \
     tests/mpi/persistent \
     tests/mpi/short_job \
     tests/mpi/matching \
+    tests/mpi/moving \
     tests/mpi/mismatched \
     tests/mpi/sessions \
     tests/mpi/spawned
@@ -82,6 +83,9 @@ tests_mpi_short_job_LDADD = $(MPI_LIBS)
 tests_mpi_matching_SOURCES = tests/mpi/matching.c $(mpi_common)
 tests_mpi_matching_CFLAGS = $(mpi_cflags)
 tests_mpi_matching_LDADD = $(MPI_LIBS)
+tests_mpi_moving_SOURCES = tests/mpi/moving.c $(mpi_common)
+tests_mpi_moving_CFLAGS = $(mpi_cflags)
+tests_mpi_moving_LDADD = $(MPI_LIBS)
 tests_mpi_mismatched_SOURCES = tests/mpi/mismatched.c $(mpi_common)
 tests_mpi_mismatched_CFLAGS = $(mpi_cflags)
 tests_mpi_mismatched_LDADD = $(MPI_LIBS)
