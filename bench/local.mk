@@ -30,7 +30,7 @@ bench_nicbarr_raw_limit_LDADD = coll_nicbarr/libnicbarr_pure.la -lm
 
 bench_nicbarr_p2p_SOURCES = \
     bench/nicbarr_p2p.c bench/alloc.h bench/argp_number.h bench/number.h \
-    bench/chunk.h bench/chunk.c \
+    bench/chunk.h bench/chunk.c bench/work.h bench/work.c \
     bench/stats.h bench/stats.c
 bench_nicbarr_p2p_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 bench_nicbarr_p2p_LDADD = coll_nicbarr/libnicbarr_pure.la $(MPI_LIBS) -lm
@@ -67,7 +67,7 @@ if HAVE_BENCHMARK
 noinst_PROGRAMS += bench/parts
 bench_parts_SOURCES = bench/parts.h bench/parts.c bench/parts.cpp
 bench_parts_CXXFLAGS = $(AM_CXXFLAGS) $(BENCHMARK_CFLAGS)
-bench_parts_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la $(BENCHMARK_LIBS)
+bench_parts_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la firmware/libmcp.la $(BENCHMARK_LIBS)
 endif
 
 ## nicsim: barriers on simulated clusters, and the papers' figures beside them.

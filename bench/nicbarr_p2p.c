@@ -6,7 +6,9 @@
  * the job's own, and p2p.sh has short jobs take turns. Ranks 0 and 1 measure; others look on.
  *
  * Latency is half a round trip. Bandwidth is that of windows of messages, each answered by an empty
- * one when all have come. Medians and quartiles over chunks, as everywhere here.
+ * one when all have come. Overlap is the part of a message's time that is hidden behind computation
+ * as long as that: between the calls that start the message and those that wait for its end, either
+ * rank or both compute. Medians and quartiles over chunks, as everywhere here.
  */
 #include <argp.h>
 #include <mpi.h>
@@ -18,13 +20,24 @@
 #include "argp_number.h"
 #include "chunk.h"
 #include "stats.h"
+#include "work.h"
 
-enum { MOST_WINDOW = 1024, MESSAGE = 1, ANSWER = 2 };
+enum {
+    MOST_WINDOW = 1024,
+    MESSAGE = 1, /* tags; those of receives that wait in vain come behind them */
+    ANSWER = 2,
+    IN_VAIN = 3,
+    SENDER = 1, /* who computes: bits by rank */
+    RECEIVER = 2,
+};
 
 struct settings {
     unsigned latency_bytes, bandwidth_bytes;
     unsigned window;
     unsigned chunks;
+    unsigned overlap_bytes; /* 0: not measured */
+    unsigned posted;        /* receives that wait for something else meanwhile */
+    int source;             /* of receives: the other rank, or MPI_ANY_SOURCE */
 };
 
 /* ---- options ---- */
@@ -37,6 +50,12 @@ static const struct argp_option argp_options[] = {
     {"latency", 'l', "BYTES", 0, "Size of the messages that go to and fro (default 8)", 0},
     {"bandwidth", 'b', "BYTES", 0, "Size of the messages of a window (default 1048576)", 0},
     {"window", 'w', "N", 0, "Messages in a window (default 16)", 0},
+    {"overlap", 'o', "BYTES", 0,
+     "Measure what part of a message's time is hidden behind computation of the receiver, of the "
+     "sender, and of both",
+     0},
+    {"posted", 'p', "N", 0, "Receives that each process has posted and that get nothing", 0},
+    {"any-source", 'a', NULL, 0, "Receive from any source", 0},
     {"chunks", 'c', "N", 0, "Samples of each (default 300)", 0},
     {0},
 };
@@ -57,6 +76,15 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case 'c':
         settings->chunks = number(state, argument, 1, 100000);
         return 0;
+    case 'o':
+        settings->overlap_bytes = number(state, argument, 1, 1 << 30);
+        return 0;
+    case 'p':
+        settings->posted = number(state, argument, 0, 1 << 20);
+        return 0;
+    case 'a':
+        settings->source = MPI_ANY_SOURCE;
+        return 0;
     case ARGP_KEY_ARG:
         argp_usage(state);
         return 0;
@@ -69,31 +97,39 @@ static const struct argp argp = {
     argp_options,
     take_option,
     NULL,
-    "Measure messages from rank 0 to rank 1: latency (microseconds) and bandwidth (MB/s).",
+    "Measure messages from rank 0 to rank 1: latency (microseconds), bandwidth (MB/s), and overlap "
+    "(percent).",
     NULL,
     NULL,
     NULL};
 
 /* ---- measuring ---- */
 
-static void pong(int rank, char *buffer, int bytes, unsigned times)
+/* Who sends to a rank, as its receives say. */
+static int source_for(const struct settings *settings, int rank)
 {
-    const int peer = 1 - rank;
+    return MPI_ANY_SOURCE == settings->source ? MPI_ANY_SOURCE : 1 - rank;
+}
+
+static void pong(const struct settings *settings, int rank, char *buffer, int bytes, unsigned times)
+{
+    const int peer = 1 - rank, source = source_for(settings, rank);
     for (unsigned i = 0; i < times; i++) {
         if (rank == 0)
             MPI_Send(buffer, bytes, MPI_BYTE, peer, MESSAGE, MPI_COMM_WORLD);
-        MPI_Recv(buffer, bytes, MPI_BYTE, peer, MESSAGE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(buffer, bytes, MPI_BYTE, source, MESSAGE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (rank == 1)
             MPI_Send(buffer, bytes, MPI_BYTE, peer, MESSAGE, MPI_COMM_WORLD);
     }
 }
 
 /* Microseconds of so many round trips, the same on both ranks. */
-static double pong_time(int rank, char *buffer, int bytes, unsigned times)
+static double pong_time(const struct settings *settings, int rank, char *buffer, unsigned times)
 {
-    pong(rank, buffer, bytes, chunk_approach(times));
+    const int bytes = (int)settings->latency_bytes;
+    pong(settings, rank, buffer, bytes, chunk_approach(times));
     const double start = chunk_clock();
-    pong(rank, buffer, bytes, times);
+    pong(settings, rank, buffer, bytes, times);
     double elapsed = chunk_clock() - start;
     if (rank == 0)
         MPI_Send(&elapsed, 1, MPI_DOUBLE, 1, ANSWER, MPI_COMM_WORLD);
@@ -104,13 +140,13 @@ static double pong_time(int rank, char *buffer, int bytes, unsigned times)
 
 static void measure_latency(const struct settings *settings, int rank, double *samples)
 {
-    const int bytes = (int)settings->latency_bytes;
-    char *buffer = bench_alloc((size_t)bytes, 1);
+    char *buffer = bench_alloc(settings->latency_bytes, 1);
     struct chunk_search search = chunk_search();
-    while (!chunk_found(&search, pong_time(rank, buffer, bytes, search.iterations)))
+    while (!chunk_found(&search, pong_time(settings, rank, buffer, search.iterations)))
         ;
     for (unsigned c = 0; c < settings->chunks; c++)
-        samples[c] = pong_time(rank, buffer, bytes, search.iterations) / (2.0 * search.iterations);
+        samples[c] =
+            pong_time(settings, rank, buffer, search.iterations) / (2.0 * search.iterations);
     free(buffer);
 }
 
@@ -123,7 +159,8 @@ static void window(const struct settings *settings, int rank, char *buffers)
         if (rank == 0)
             MPI_Isend(buffer, bytes, MPI_BYTE, 1, MESSAGE, MPI_COMM_WORLD, &requests[i]);
         else
-            MPI_Irecv(buffer, bytes, MPI_BYTE, 0, MESSAGE, MPI_COMM_WORLD, &requests[i]);
+            MPI_Irecv(buffer, bytes, MPI_BYTE, source_for(settings, rank), MESSAGE, MPI_COMM_WORLD,
+                      &requests[i]);
     }
     MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
     if (rank == 0)
@@ -147,6 +184,91 @@ static void measure_bandwidth(const struct settings *settings, int rank, double 
     free(buffers);
 }
 
+/* ---- overlap ---- */
+
+/* Both ranks begin at once, as far as a message tells. */
+static void begin_together(int rank)
+{
+    if (rank == 0) {
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, ANSWER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Send(NULL, 0, MPI_BYTE, 0, ANSWER, MPI_COMM_WORLD);
+    }
+}
+
+/* The longer one of both ranks' times. */
+static double longer(int rank, double mine)
+{
+    double other;
+    MPI_Sendrecv(&mine, 1, MPI_DOUBLE, 1 - rank, ANSWER, &other, 1, MPI_DOUBLE, 1 - rank, ANSWER,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return mine > other ? mine : other;
+}
+
+/* A message, and `steps` of computation at each rank while it is under way (0: none). */
+static double message_time(const struct settings *settings, int rank, char *buffer,
+                           unsigned long steps)
+{
+    MPI_Request request;
+    const int bytes = (int)settings->overlap_bytes;
+    begin_together(rank);
+    const double start = chunk_clock();
+    if (rank == 0)
+        MPI_Isend(buffer, bytes, MPI_BYTE, 1, MESSAGE, MPI_COMM_WORLD, &request);
+    else
+        MPI_Irecv(buffer, bytes, MPI_BYTE, source_for(settings, rank), MESSAGE, MPI_COMM_WORLD,
+                  &request);
+    work_do(steps);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return longer(rank, chunk_clock() - start);
+}
+
+static double work_time(int rank, unsigned long steps)
+{
+    begin_together(rank);
+    const double start = chunk_clock();
+    work_do(steps);
+    return longer(rank, chunk_clock() - start);
+}
+
+/* Computation is as long as the message just before it took. */
+static void measure_overlap(const struct settings *settings, int rank, int computes, double rate,
+                            double *samples)
+{
+    char *buffer = bench_alloc(settings->overlap_bytes, 1);
+    memset(buffer, rank, settings->overlap_bytes);
+    (void)message_time(settings, rank, buffer, 0);
+    for (unsigned c = 0; c < settings->chunks; c++) {
+        const double alone = message_time(settings, rank, buffer, 0);
+        const unsigned long steps =
+            computes & (rank == 0 ? SENDER : RECEIVER) ? (unsigned long)(alone * rate) : 0;
+        const double work = work_time(rank, steps);
+        const double both = message_time(settings, rank, buffer, steps);
+        const double hidden = 100 * (1 - (both - work) / alone);
+        samples[c] = hidden < 0 ? 0 : hidden > 100 ? 100 : hidden;
+    }
+    free(buffer);
+}
+
+/* ---- receives that wait for something else ---- */
+
+static MPI_Request *post_in_vain(const struct settings *settings, int rank)
+{
+    MPI_Request *requests = bench_alloc(settings->posted, sizeof(*requests));
+    for (unsigned i = 0; i < settings->posted; i++)
+        MPI_Irecv(NULL, 0, MPI_BYTE, 1 - rank, IN_VAIN + (int)i, MPI_COMM_WORLD, &requests[i]);
+    return requests;
+}
+
+static void cancel(const struct settings *settings, MPI_Request *requests)
+{
+    for (unsigned i = 0; i < settings->posted; i++) {
+        MPI_Cancel(&requests[i]);
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    }
+    free(requests);
+}
+
 /* ---- report ---- */
 
 static void print(const char *what, unsigned bytes, const char *unit, const double *samples,
@@ -157,7 +279,7 @@ static void print(const char *what, unsigned bytes, const char *unit, const doub
            quartiles.q3);
 }
 
-static void report(const struct settings *settings, const double *latency, const double *bandwidth)
+static void report_head(const struct settings *settings)
 {
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
@@ -166,8 +288,37 @@ static void report(const struct settings *settings, const double *latency, const
     printf("# nicbarr_p2p, %s, %u chunks of each, windows of %u messages\n", library,
            settings->chunks, settings->window);
     printf("# %-10s%10s%8s%12s%12s%12s\n", "", "bytes", "", "q1", "median", "q3");
-    print("latency", settings->latency_bytes, "us", latency, settings->chunks);
-    print("bandwidth", settings->bandwidth_bytes, "MB/s", bandwidth, settings->chunks);
+}
+
+/* ---- all of it ---- */
+
+static void measure(const struct settings *settings, int rank)
+{
+    static const struct {
+        const char *name;
+        int computes;
+    } overlaps[] = {
+        {"hidden-recv", RECEIVER}, {"hidden-send", SENDER}, {"hidden-both", SENDER | RECEIVER}};
+    double *samples = bench_alloc(settings->chunks, sizeof(*samples));
+    MPI_Request *in_vain = post_in_vain(settings, rank);
+    if (rank == 0)
+        report_head(settings);
+    measure_latency(settings, rank, samples);
+    if (rank == 0)
+        print("latency", settings->latency_bytes, "us", samples, settings->chunks);
+    measure_bandwidth(settings, rank, samples);
+    if (rank == 0)
+        print("bandwidth", settings->bandwidth_bytes, "MB/s", samples, settings->chunks);
+    if (0 != settings->overlap_bytes) {
+        const double rate = work_rate();
+        for (size_t i = 0; i < sizeof(overlaps) / sizeof(overlaps[0]); i++) {
+            measure_overlap(settings, rank, overlaps[i].computes, rate, samples);
+            if (rank == 0)
+                print(overlaps[i].name, settings->overlap_bytes, "%", samples, settings->chunks);
+        }
+    }
+    cancel(settings, in_vain);
+    free(samples);
 }
 
 int main(int argc, char **argv)
@@ -183,16 +334,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "nicbarr_p2p: one process: nothing to measure\n");
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
-    if (rank < 2) {
-        double *latency = bench_alloc(settings.chunks, sizeof(*latency));
-        double *bandwidth = bench_alloc(settings.chunks, sizeof(*bandwidth));
-        measure_latency(&settings, rank, latency);
-        measure_bandwidth(&settings, rank, bandwidth);
-        if (rank == 0)
-            report(&settings, latency, bandwidth);
-        free(latency);
-        free(bandwidth);
-    }
+    if (rank < 2)
+        measure(&settings, rank);
     MPI_Finalize();
     return EXIT_SUCCESS;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "coll_nicbarr/schedule.h"
+#include "firmware/match.h"
 #include "libmyr/group.h"
 #include "libmyr/nic_kind.h"
 #include "libmyr/segment.h"
@@ -479,6 +480,61 @@ bool parts_nics_play(struct parts_nics *nics)
         done = myr_nic_group_wait(&nics->node[n].group, epoch, MOST_US) && done;
     }
     return done;
+}
+
+/* ---- matching ---- */
+
+struct parts_match {
+    struct mcp_match *table;
+    uint32_t sources, next; /* of the messages, in turn */
+};
+
+enum { HERE = 1, ELSEWHERE = 2, PLAYED_TAG = 0x1000000 }; /* contexts, and a tag */
+
+struct parts_match *parts_match_open(uint32_t waiting, uint32_t sources)
+{
+    struct parts_match *match = malloc(sizeof(*match));
+    const uint32_t room = waiting + 1;
+    if (NULL == match) {
+        return NULL;
+    }
+    const size_t bytes = myr_whole_lines(mcp_match_bytes(room, room));
+    *match = (struct parts_match){aligned_alloc(MYR_LINE, bytes), sources, 0};
+    if (NULL == match->table) {
+        free(match);
+        return NULL;
+    }
+    memset(match->table, 0, bytes);
+    mcp_match_init(match->table, room, room);
+    mcp_match_place place;
+    for (uint32_t i = 0; i < waiting; ++i) {
+        const struct mcp_pattern receive = {.envelope = {HERE, i % sources, i}};
+        const struct mcp_envelope message = {ELSEWHERE, i % sources, i};
+        (void)mcp_match_post(match->table, &receive, &place);
+        (void)mcp_match_arrive(match->table, &message, &place);
+    }
+    return match;
+}
+
+bool parts_match_play(struct parts_match *match, enum parts_match_way way)
+{
+    match->next = match->next + 1 < match->sources ? match->next + 1 : 0;
+    const struct mcp_envelope message = {HERE, match->next, PLAYED_TAG};
+    const struct mcp_pattern receive = {.envelope = message,
+                                        .open = PARTS_MATCH_OPEN == way ? MCP_OPEN_SOURCE : 0};
+    mcp_match_place place;
+    if (PARTS_MATCH_UNEXPECTED == way) {
+        return MCP_WAITS == mcp_match_arrive(match->table, &message, &place) &&
+               MCP_MATCHED == mcp_match_post(match->table, &receive, &place);
+    }
+    return MCP_WAITS == mcp_match_post(match->table, &receive, &place) &&
+           MCP_MATCHED == mcp_match_arrive(match->table, &message, &place);
+}
+
+void parts_match_close(struct parts_match *match)
+{
+    free(match->table);
+    free(match);
 }
 
 /* ---- setting up ---- */

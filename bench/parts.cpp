@@ -102,6 +102,31 @@ void nics(benchmark::State &state, const char *kind, bool (*act)(parts_nics *))
     parts_nics_close(pair);
 }
 
+// ---- matching ----
+
+const struct {
+    const char *name;
+    parts_match_way way;
+} matches[] = {{"posted", PARTS_MATCH_POSTED},
+               {"unexpected", PARTS_MATCH_UNEXPECTED},
+               {"open_source", PARTS_MATCH_OPEN}};
+
+void match(benchmark::State &state, parts_match_way way)
+{
+    parts_match *table = parts_match_open(state.range(0), state.range(1));
+    if (nullptr == table) {
+        state.SkipWithError("no memory");
+        return;
+    }
+    for (auto _ : state) {
+        if (!parts_match_play(table, way)) {
+            state.SkipWithError("a pair was not matched");
+            break;
+        }
+    }
+    parts_match_close(table);
+}
+
 // ---- setting up ----
 
 void schedule(benchmark::State &state, const char *choice)
@@ -175,6 +200,11 @@ void register_all()
                                      parts_nics_play);
         benchmark::RegisterBenchmark((std::string("nics_poll/") + kind).c_str(), nics, kind,
                                      look_of);
+    }
+    for (const auto &way : matches) {
+        benchmark::RegisterBenchmark((std::string("match/") + way.name).c_str(), match, way.way)
+            ->ArgNames({"waiting", "sources"})
+            ->ArgsProduct({{1, 1000, 10000}, {1, 15}});
     }
     for (const char *choice : schedules) {
         benchmark::RegisterBenchmark((std::string("schedule/") + choice).c_str(), schedule, choice)

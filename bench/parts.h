@@ -65,6 +65,20 @@ bool parts_nics_play(struct parts_nics *nics);        /* one barrier; false: a p
 void parts_nics_poll(struct parts_nics *nics);        /* a look in vain */
 void parts_nics_close(struct parts_nics *nics);
 
+/* ---- matching ---- */
+
+/* Receives and messages wait, each with a tag of its own; messages come from `sources` senders in
+ * turn. A play matches one pair, which costs the same whatever else waits. */
+enum parts_match_way {
+    PARTS_MATCH_POSTED,     /* a receive that named its source is there first */
+    PARTS_MATCH_UNEXPECTED, /* the message is there first */
+    PARTS_MATCH_OPEN,       /* a receive from any source is there first */
+};
+struct parts_match;
+struct parts_match *parts_match_open(uint32_t waiting, uint32_t sources);
+bool parts_match_play(struct parts_match *match, enum parts_match_way way);
+void parts_match_close(struct parts_match *match);
+
 /* ---- setting up ---- */
 
 /* Compute the schedule of the last of `size` ranks; returns how many messages it has. */

@@ -31,7 +31,9 @@
 
 #include "ompi/release.h"
 
+#include "libmyr/direct.h"
 #include "libmyr/nic.h"
+#include "libmyr/pace.h"
 #include "libmyr/port.h"
 #include "libmyr/segment.h"
 
@@ -61,10 +63,9 @@ _Static_assert(16 == sizeof(struct mca_btl_myr_header), "payloads are aligned to
 /* What a process tells the others. */
 struct mca_btl_myr_hello {
     struct myr_port_name port;
-    uint64_t process_namespace, user_namespace; /* in which its numbers mean something */
-    uint32_t pid, user;
-    uint32_t readable; /* whether others can read and write its memory, and it can theirs */
+    struct myr_direct direct;
     uint32_t buffer_bytes;
+    uint32_t zero;
 };
 
 /* How a process comes at another one's memory. */
@@ -83,7 +84,7 @@ struct mca_btl_base_endpoint_t {
     struct myr_remote remote;
     int module;
     enum mca_btl_myr_reach reach;
-    pid_t pid;
+    uint32_t pid;
 };
 
 /* A list of fragments of one size. */
@@ -145,8 +146,7 @@ typedef struct mca_btl_myr_component {
     bool talks_to_others;      /* there are endpoints on other nodes */
     uint32_t met;              /* processes of this job, from rank 0 on, whose NICs were met */
     void *spent;               /* a buffer that is to be provided again */
-    uint32_t far;              /* how often yet to ask the network before it counts as quiet */
-    uint32_t idle;             /* calls without anything to do */
+    struct myr_pace pace;
 
     opal_mutex_t table_lock;
     struct mca_btl_base_endpoint_t *endpoint[MCA_BTL_MYR_BUCKETS];
@@ -223,18 +223,6 @@ int mca_btl_myr_progress(void);
 void mca_btl_myr_drain(void);
 
 /* ---- direct.c ---- */
-
-/* Fill in what tells others whether this process's memory can be read. */
-void mca_btl_myr_direct_hello(struct mca_btl_myr_hello *hello);
-
-/* Whether two processes of one NIC can read each other's memory: both come to the same answer. */
-bool mca_btl_myr_direct_possible(const struct mca_btl_myr_hello *one,
-                                 const struct mca_btl_myr_hello *other);
-
-/* Copy `bytes` between this process's memory and that of process `pid`. False if the system refuses
- * it, maybe after a part of them. */
-bool mca_btl_myr_read(pid_t pid, void *to, uint64_t from, size_t bytes);
-bool mca_btl_myr_write(pid_t pid, const void *from, uint64_t to, size_t bytes);
 
 /* ob1's btl_get, of the module `direct`. */
 int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,

@@ -151,26 +151,10 @@ static bool check_parameters(void)
 
 /* ---- opening and closing ---- */
 
-/* Does the list of components that the person gave name us? */
-static bool asked_for(const char *list)
-{
-    if (NULL == list || '^' == *list) {
-        return false;
-    }
-    const size_t length = strlen("myr");
-    for (const char *name = list; '\0' != *name; name += strcspn(name, ",")) {
-        name += strspn(name, ", ");
-        if (0 == strncmp(name, "myr", length) && NULL != strchr(", ", name[length])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int component_open(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    if (!asked_for(opal_btl_base_framework.framework_selection)) {
+    if (!nicbarr_asked_for(opal_btl_base_framework.framework_selection, "myr")) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
     const char *wrong = nicbarr_wrong_release();
@@ -235,7 +219,7 @@ static int tell_others(void)
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     myr_port_get_name(component->port, &component->self.port);
     if (mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super.btl_flags & MCA_BTL_FLAGS_GET) {
-        mca_btl_myr_direct_hello(&component->self);
+        myr_direct_describe(&component->self.direct);
     }
     return nicbarr_modex_put(&component->super.btl_version, &component->self,
                              sizeof(component->self));

@@ -110,9 +110,9 @@ static struct mca_btl_base_endpoint_t *make(opal_proc_t *proc, bool for_windows)
                             OPAL_NAME_PRINT(proc->proc_name));
     }
     endpoint->name = proc->proc_name;
-    endpoint->pid = (pid_t)hello.pid;
+    endpoint->pid = hello.direct.pid;
     const bool direct =
-        endpoint->remote.same_nic && mca_btl_myr_direct_possible(&component->self, &hello);
+        endpoint->remote.same_nic && myr_direct_possible(&component->self.direct, &hello.direct);
     endpoint->reach = direct ? MCA_BTL_MYR_BY_CALLS : MCA_BTL_MYR_BY_MESSAGES;
     endpoint->module = for_windows ? MCA_BTL_MYR_ONESIDED
                        : direct    ? MCA_BTL_MYR_DIRECT

@@ -328,7 +328,7 @@ static int put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpo
     if (is_here(endpoint, remote_handle)) {
         memcpy((void *)(uintptr_t)remote_address, local_address, size);
     } else if (MCA_BTL_MYR_BY_CALLS != endpoint->reach ||
-               !mca_btl_myr_write(endpoint->pid, local_address, remote_address, size)) {
+               !myr_direct_write(endpoint->pid, local_address, remote_address, size)) {
         task_t *task = ask(endpoint, PUT, remote_address, size);
         if (NULL != task) {
             task->data = local_address;
@@ -351,7 +351,7 @@ static int get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpo
     if (is_here(endpoint, remote_handle)) {
         memcpy(local_address, (const void *)(uintptr_t)remote_address, size);
     } else if (MCA_BTL_MYR_BY_CALLS != endpoint->reach ||
-               !mca_btl_myr_read(endpoint->pid, local_address, remote_address, size)) {
+               !myr_direct_read(endpoint->pid, local_address, remote_address, size)) {
         return send_asking(ask(endpoint, GET, remote_address, size), local_address, local_handle,
                            callback, context, data);
     }

@@ -12,10 +12,7 @@
 #include "os/clock.h"
 
 enum {
-    FAR_POLLS = 10000, /* without a packet, before the network counts as quiet: some milliseconds */
-    QUIET = 64,        /* calls with nothing to do between two looks at the clock */
-    DOUBT = 64 * QUIET, /* ... and whether the NIC is still of use */
-    BURST = 16,         /* messages in one call, before others have their turn */
+    BURST = 16, /* messages in one call, before others have their turn */
 };
 
 static atomic_int busy;
@@ -124,35 +121,24 @@ static bool step(void)
     return any;
 }
 
-/*
- * Have the NIC look at the network, which is a system call: each time while other nodes are talked
- * to, else now and then. Messages from this node come without it. Returns whether something came.
- */
+/* Have the NIC look at the network (libmyr/pace.h). Returns whether something came. */
 static bool run_nic(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    uint32_t packets = 0;
-    if (0 != component->far) {
-        --component->far;
-        packets = myr_nic_poll(component->nic);
-    } else if (0 == ++component->idle % QUIET) {
-        packets = myr_nic_poll_now_and_then(component->nic);
-        if (0 == component->idle % DOUBT && myr_nic_broken(component->nic)) {
-            mca_btl_myr_broken(); /* by another job of this user: it does not end this one */
-        }
-    }
-    if (0 != packets) {
-        component->far = FAR_POLLS;
+    const bool any = 0 != myr_pace_poll(&component->pace, component->nic);
+    if (any) {
         component->talks_to_others = true;
+    } else if (myr_pace_broken(&component->pace, component->nic)) {
+        mca_btl_myr_broken(); /* by another job of this user: it does not end this one */
     }
-    return 0 != packets;
+    return any;
 }
 
 /* Another NIC has something for this one, which waits until it is known: it sends again at once. */
 static void let_in(void)
 {
     if (mca_btl_myr_meet()) {
-        mca_btl_myr_component.far = FAR_POLLS;
+        myr_pace_expect(&mca_btl_myr_component.pace);
     }
 }
 

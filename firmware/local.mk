@@ -9,6 +9,7 @@ firmware_libmcp_la_SOURCES = \
     firmware/bcast.h firmware/bcast.c \
     firmware/collective.h firmware/collective_inside.h firmware/collective.c \
     firmware/collective_bcast.c \
+    firmware/match.h firmware/match.c \
     firmware/port.h firmware/port.c \
     firmware/messages.h firmware/connection.h firmware/connection.c \
     firmware/sdma.c firmware/send.c firmware/recv.c firmware/rdma.c \

@@ -27,6 +27,9 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/kernel_words.h libmyr/kernel_nic.h libmyr/kernel_inside.h libmyr/kernel_nic.c \
     libmyr/inlet.h libmyr/inlet.c \
     libmyr/port.h libmyr/port.c \
+    libmyr/direct.h libmyr/direct.c libmyr/pace.h libmyr/pace.c \
+    libmyr/tagged.h libmyr/tagged_inside.h \
+    libmyr/tagged.c libmyr/tagged_send.c libmyr/tagged_receive.c \
     libmyr/nic_thread.h libmyr/nic_thread.c \
     libmyr/nic_look.h libmyr/nic_look.c libmyr/verbs/shown.h \
     libmyr/daemon_words.h libmyr/nic_daemon.h libmyr/nic_daemon.c

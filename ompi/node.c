@@ -31,6 +31,21 @@ const char *nicbarr_wrong_release(void)
     return NULL;
 }
 
+bool nicbarr_asked_for(const char *list, const char *component)
+{
+    if (NULL == list || '^' == *list) {
+        return false;
+    }
+    const size_t length = strlen(component);
+    for (const char *name = list; '\0' != *name; name += strcspn(name, ",")) {
+        name += strspn(name, ", ");
+        if (0 == strncmp(name, component, length) && NULL != strchr(", ", name[length])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 char *nicbarr_node_folder(void)
 {
     /* The job's folder lies in one that the jobs it spawns share with it. */

@@ -13,6 +13,10 @@
  * Returns NULL, or why this component is not for the one that is running. */
 const char *nicbarr_wrong_release(void);
 
+/* Does a framework's list of components (such as `--mca btl myr,self`) name this one? Not where the
+ * list says which ones to leave out, or is NULL. */
+bool nicbarr_asked_for(const char *list, const char *component);
+
 /* The folder that all processes of the job on this node share, and the jobs it spawns with them; to
  * be freed. NULL: there is none, the process is alone (a singleton). */
 char *nicbarr_node_folder(void);

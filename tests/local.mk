@@ -20,6 +20,8 @@ mpi_programs = \
     tests/mpi/user_ops \
     tests/mpi/persistent \
     tests/mpi/short_job \
+    tests/mpi/matching \
+    tests/mpi/moving \
     tests/mpi/mismatched \
     tests/mpi/sessions \
     tests/mpi/spawned
@@ -82,6 +84,12 @@ tests_mpi_short_job_SOURCES = tests/mpi/short_job.c $(mpi_common)
 tests_mpi_short_job_CFLAGS = $(mpi_cflags)
 tests_mpi_short_job_LDADD = $(MPI_LIBS)
 
+tests_mpi_matching_SOURCES = tests/mpi/matching.c $(mpi_common)
+tests_mpi_matching_CFLAGS = $(mpi_cflags)
+tests_mpi_matching_LDADD = $(MPI_LIBS)
+tests_mpi_moving_SOURCES = tests/mpi/moving.c $(mpi_common)
+tests_mpi_moving_CFLAGS = $(mpi_cflags)
+tests_mpi_moving_LDADD = $(MPI_LIBS)
 tests_mpi_mismatched_SOURCES = tests/mpi/mismatched.c $(mpi_common)
 tests_mpi_mismatched_CFLAGS = $(mpi_cflags)
 tests_mpi_mismatched_LDADD = $(MPI_LIBS)
@@ -153,7 +161,8 @@ component_tests = \
     tests/component/spawn.sh \
     tests/component/programs.sh \
     tests/component/btl.sh \
-    tests/component/windows.sh
+    tests/component/windows.sh \
+    tests/component/mtl.sh
 ## What lies below Open MPI: NICs, daemons, tools. It is the same whatever release runs above it.
 below_tests = \
     tests/component/waiting.sh \

@@ -35,9 +35,11 @@ unit_programs = \
     tests/unit/collective_test \
     tests/unit/collective_model_test \
     tests/unit/bcast_test \
+    tests/unit/match_test \
     tests/unit/messages_test \
     tests/unit/inlet_test \
     tests/unit/port_test \
+    tests/unit/tagged_test \
     tests/unit/addresses_test \
     tests/unit/udp_test \
     tests/unit/nic_test \
@@ -216,6 +218,10 @@ tests_unit_bcast_test_SOURCES = tests/unit/bcast_test.c $(unit_common) $(unit_gr
 tests_unit_bcast_test_CFLAGS = $(unit_cflags)
 tests_unit_bcast_test_LDADD = $(firmware_libs)
 
+tests_unit_match_test_SOURCES = tests/unit/match_test.c $(unit_common)
+tests_unit_match_test_CFLAGS = $(unit_cflags)
+tests_unit_match_test_LDADD = firmware/libmcp.la $(CMOCKA_LIBS)
+
 tests_unit_messages_test_SOURCES = tests/unit/messages_test.c $(unit_common) $(unit_wire)
 tests_unit_messages_test_CFLAGS = $(unit_cflags)
 tests_unit_messages_test_LDADD = firmware/libmcp.la $(CMOCKA_LIBS)
@@ -228,9 +234,14 @@ tests_unit_inlet_test_SOURCES = tests/unit/inlet_test.c $(unit_common)
 tests_unit_inlet_test_CFLAGS = $(unit_cflags)
 tests_unit_inlet_test_LDADD = libmyr/libmyr.la $(CMOCKA_LIBS)
 
-tests_unit_port_test_SOURCES = tests/unit/port_test.c $(unit_common) $(unit_wire)
+unit_nics = tests/unit/nics_double.h tests/unit/nics_double.c $(unit_wire)
+tests_unit_port_test_SOURCES = tests/unit/port_test.c $(unit_common) $(unit_nics)
 tests_unit_port_test_CFLAGS = $(unit_cflags)
 tests_unit_port_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
+
+tests_unit_tagged_test_SOURCES = tests/unit/tagged_test.c $(unit_common) $(unit_nics)
+tests_unit_tagged_test_CFLAGS = $(unit_cflags)
+tests_unit_tagged_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
 
 tests_unit_addresses_test_SOURCES = tests/unit/addresses_test.c
 tests_unit_addresses_test_CFLAGS = $(unit_cflags)

@@ -4,8 +4,7 @@
  * when its buffer is free again. Tokens come back, and no more than those. Registered memory is
  * given back when a port is closed, whoever closes it. Errors are told as such, with a line.
  *
- * The NICs are doubles: their control program is the real one, on the wire's test double, and
- * registered memory is that of real segments.
+ * The NICs are doubles (nics_double.h).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,121 +21,7 @@
 #include "libmyr/port.h"
 #include "libmyr/segment.h"
 #include "tests/unit/crew.h"
-#include "tests/unit/wire_double.h"
-
-enum { NICS = 2, MEMORY = 64 << 20 };
-
-/* ---- a NIC ---- */
-
-struct myr_nic {
-    struct wire_nic *below;
-    struct myr_segment *segment;
-    uint8_t *memory; /* the double's own, which the segment stands in for */
-    myr_word *lock;  /* shared by all who were forked meanwhile */
-    uint32_t entries, polls;
-};
-
-struct mcp_nic *myr_nic_enter(struct myr_nic *nic, struct mcp_board **board)
-{
-    uint32_t nobody = 0;
-    while (!atomic_compare_exchange_strong(nic->lock, &nobody, 1)) {
-        nobody = 0;
-        sched_yield();
-    }
-    ++nic->entries;
-    *board = &nic->below->board;
-    return nic->below->mcp;
-}
-
-void myr_nic_leave(struct myr_nic *nic)
-{
-    CREW_CHECK(1 == myr_observe(nic->lock), "left without being entered");
-    myr_publish(nic->lock, 0);
-}
-
-enum myr_status myr_nic_is_broken(struct myr_error *error)
-{
-    return myr_fail(error, MYR_ERR_GONE, 0, "the NIC is broken");
-}
-
-void myr_nic_expect_messages(struct myr_nic *nic)
-{
-    (void)nic;
-}
-
-struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
-{
-    return nic->segment;
-}
-
-void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name)
-{
-    *name = (struct myr_nic_name){.key = nic->below->mcp->key, .count = 1};
-    name->address[0].ip = nic->below->link;
-}
-
-mcp_link myr_nic_link(struct myr_nic *nic, const struct myr_nic_name *name)
-{
-    assert_int_not_equal(myr_observe(nic->lock), 0);
-    return 0 == name->count ? MCP_LINK_SENDER : wire_hold(nic->below, name->address[0].ip);
-}
-
-uint32_t myr_nic_mtu(const struct myr_nic *nic, const struct myr_nic_name *name)
-{
-    (void)nic;
-    (void)name;
-    return 0;
-}
-
-/* Whoever polls lets one thing happen on the wire. */
-uint32_t myr_nic_poll(struct myr_nic *nic)
-{
-    assert_int_equal(myr_observe(nic->lock), 0);
-    ++nic->polls;
-    return wire_next(nic->below->wire);
-}
-
-/* ---- two of them ---- */
-
-struct world {
-    struct wire wire;
-    struct myr_nic nics[NICS];
-};
-
-static struct world *begin(void)
-{
-    struct world *w = calloc(1, sizeof(*w));
-    wire_begin(&w->wire, NICS, MEMORY, crew_seed());
-    for (int n = 0; n < NICS; ++n) {
-        struct myr_nic *nic = &w->nics[n];
-        struct wire_nic *below = &w->wire.nics[n];
-        *nic = (struct myr_nic){.below = below, .memory = below->board.memory};
-        nic->lock = crew_memory(sizeof(*nic->lock));
-        assert_int_equal(myr_segment_join(NULL, MEMORY, &nic->segment, NULL), MYR_OK);
-        below->board.memory = myr_segment_base(nic->segment);
-        below->board.memory_bytes = (uint32_t)myr_segment_size(nic->segment);
-        const uint64_t key = below->mcp->key;
-        const size_t bytes = mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS);
-        below->mcp = myr_segment_alloc(nic->segment, bytes);
-        memset(below->mcp, 0, bytes);
-        mcp_init(below->mcp, key, WIRE_PORTS, WIRE_CONNECTIONS);
-        struct myr_key_pair pair;
-        myr_key_pair_of(nic->segment, &pair);
-        below->mcp->messages.known_only = myr_has_key(&pair.public);
-    }
-    return w;
-}
-
-static void end(struct world *w)
-{
-    for (int n = 0; n < NICS; ++n) {
-        w->nics[n].below->board.memory = w->nics[n].memory;
-        myr_segment_leave(w->nics[n].segment);
-        crew_memory_free(w->nics[n].lock, sizeof(*w->nics[n].lock));
-    }
-    wire_end(&w->wire);
-    free(w);
-}
+#include "tests/unit/nics_double.h"
 
 static struct myr_port *open_port(struct myr_nic *nic, uint32_t tokens)
 {
@@ -206,7 +91,7 @@ static void hear_soon(struct myr_port *port, const struct heard *heard, uint32_t
 static void there_and_back(void **state)
 {
     (void)state;
-    struct world *w = begin();
+    struct nics_double *w = nics_begin(crew_seed());
     for (int to = 0; to < NICS; ++to) { /* on the same NIC, on the other */
         struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[to], 4);
         const struct myr_remote remote = connect(a, b);
@@ -241,14 +126,14 @@ static void there_and_back(void **state)
         myr_port_close(a);
         myr_port_close(b);
     }
-    end(w);
+    nics_end(w);
 }
 
 /* Between ports of a NIC nobody needs to poll, and who looks does not enter the NIC. */
 static void looking(void **state)
 {
     (void)state;
-    struct world *w = begin();
+    struct nics_double *w = nics_begin(crew_seed());
     struct myr_nic *nic = &w->nics[0];
     struct myr_port *a = open_port(nic, 4), *b = open_port(nic, 4);
     const struct myr_remote remote = connect(a, b);
@@ -270,13 +155,13 @@ static void looking(void **state)
     assert_int_equal(nic->polls, 0);
     myr_port_close(a);
     myr_port_close(b);
-    end(w);
+    nics_end(w);
 }
 
 static void tokens(void **state)
 {
     (void)state;
-    struct world *w = begin();
+    struct nics_double *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 5), *b = open_port(&w->nics[1], 3);
     const struct myr_remote remote = connect(a, b);
     uint8_t *out = myr_port_alloc(a, 64), *in = myr_port_alloc(b, 3 * 64);
@@ -299,7 +184,7 @@ static void tokens(void **state)
     assert_int_equal(myr_port_send_tokens(a), 5);
     myr_port_close(a);
     myr_port_close(b);
-    end(w);
+    nics_end(w);
 }
 
 /* Whoever has its buffer back sends it again, from within the callback. */
@@ -322,7 +207,7 @@ static void send_on(struct myr_port *port, void *context, void *buffer, enum myr
 static void callbacks_send(void **state)
 {
     (void)state;
-    struct world *w = begin();
+    struct nics_double *w = nics_begin(crew_seed());
     for (int to = 0; to < NICS; ++to) {
         struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[to], 2);
         struct again again = {connect(a, b), 50};
@@ -341,13 +226,13 @@ static void callbacks_send(void **state)
         myr_port_close(a);
         myr_port_close(b);
     }
-    end(w);
+    nics_end(w);
 }
 
 static void refusals(void **state)
 {
     (void)state;
-    struct world *w = begin();
+    struct nics_double *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[1], 4);
     const struct myr_remote remote = connect(a, b);
     uint8_t *out = myr_port_alloc(a, 200), *in = myr_port_alloc(b, 100);
@@ -388,7 +273,7 @@ static void refusals(void **state)
     assert_non_null(strstr(error.text, "16"));
     myr_port_close(a);
     myr_port_close(b);
-    end(w);
+    nics_end(w);
 }
 
 /* Packets between NICs that have keys are signed. A NIC hears another one once it is connected to
@@ -396,7 +281,7 @@ static void refusals(void **state)
 static void signed_packets(void **state)
 {
     (void)state;
-    struct world *w = begin();
+    struct nics_double *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[1], 1);
     const struct myr_remote remote = connect_one_way(a, b);
     const struct mcp_messages *messages = &w->nics[1].below->mcp->messages;
@@ -439,14 +324,14 @@ static void signed_packets(void **state)
     }
     myr_port_close(a);
     myr_port_close(b);
-    end(w);
+    nics_end(w);
 }
 
 /* A NIC of a process that had no libsodium: nobody has a key for it, and nothing is signed. */
 static void no_keys(void **state)
 {
     (void)state;
-    struct world *w = begin();
+    struct nics_double *w = nics_begin(crew_seed());
     w->nics[0].below->mcp->messages.known_only = false;
     struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[1], 1);
     struct myr_port_name name;
@@ -463,13 +348,13 @@ static void no_keys(void **state)
     hear_soon(a, &heard, 1);
     myr_port_close(a);
     myr_port_close(b);
-    end(w);
+    nics_end(w);
 }
 
 static void numbers(void **state)
 {
     (void)state;
-    struct world *w = begin();
+    struct nics_double *w = nics_begin(crew_seed());
     struct myr_port *ports[WIRE_PORTS], *one;
     struct myr_port_name name, before;
     struct myr_error error;
@@ -499,7 +384,7 @@ static void numbers(void **state)
     for (uint32_t i = 0; i < WIRE_PORTS; ++i) {
         myr_port_close(ports[i]);
     }
-    end(w);
+    nics_end(w);
 }
 
 /* A process that takes all memory there is, in two ports, and dies. */
@@ -518,7 +403,7 @@ static void take_all(uint32_t rank, void *context)
 static void memory(void **state)
 {
     (void)state;
-    struct world *w = begin();
+    struct nics_double *w = nics_begin(crew_seed());
     struct myr_nic *nic = &w->nics[0];
     uint64_t random = crew_seed();
     for (uint32_t round = 0; round < 10; ++round) {
@@ -546,7 +431,7 @@ static void memory(void **state)
         assert_int_equal(mcp_port_at(nic->below->mcp, 0)->owner, getpid());
         myr_port_close(port);
     }
-    end(w);
+    nics_end(w);
 }
 
 /* ---- inlets ---- */
@@ -567,7 +452,7 @@ static void one_and_die(uint32_t rank, void *context)
 static void inlets(void **state)
 {
     (void)state;
-    struct world *w = begin();
+    struct nics_double *w = nics_begin(crew_seed());
     const struct myr_port_options without = {MYR_ANY_PORT, 1, 1, false};
     struct myr_port *port = open_port(&w->nics[0], 1), *other = open_port(&w->nics[0], 1);
     struct myr_port *far = open_port(&w->nics[1], 1), *plain;
@@ -608,7 +493,7 @@ static void inlets(void **state)
     myr_port_close(far);
     myr_port_close(plain);
     myr_port_close(port);
-    end(w);
+    nics_end(w);
 }
 
 /* A sender is in the middle of a message when the port is closed: the memory where it writes is
@@ -616,7 +501,7 @@ static void inlets(void **state)
 static void an_inlet_is_closed_under_a_sender(void **state)
 {
     (void)state;
-    struct world *w = begin();
+    struct nics_double *w = nics_begin(crew_seed());
     struct myr_port *port = open_port(&w->nics[0], 1), *other = open_port(&w->nics[0], 1);
     struct myr_remote remote = connect(port, other);
     const struct myr_inlet *inlet = remote.outlet.inlet;
@@ -644,7 +529,7 @@ static void an_inlet_is_closed_under_a_sender(void **state)
     assert_ptr_equal(connect(port, other).outlet.inlet, inlet);
     myr_port_close(other);
     myr_port_close(port);
-    end(w);
+    nics_end(w);
 }
 
 /* ---- several processes on one NIC ---- */
@@ -751,7 +636,7 @@ static void take_part(uint32_t rank, void *context)
 static void several_processes(void **state)
 {
     (void)state;
-    struct world *w = begin();
+    struct nics_double *w = nics_begin(crew_seed());
     struct meeting meeting = {.nic = &w->nics[0], .seed = crew_seed()};
     meeting.table = crew_memory(sizeof(*meeting.table));
     assert_true(crew_run(MEMBERS, take_part, &meeting));
@@ -759,7 +644,7 @@ static void several_processes(void **state)
     assert_int_equal(counters->messages_local, MEMBERS * MESSAGES);
     assert_int_equal(counters->bad_tokens, 0);
     crew_memory_free(meeting.table, sizeof(*meeting.table));
-    end(w);
+    nics_end(w);
 }
 
 int main(void)

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lanes, and who waits in them; see match.h.
+ *
+ * Invariants: a lane is in the table of hashes if and only if something waits in it. All that waits
+ * in a lane are receives, or all are messages, in order. A receive is in one lane. A message is in
+ * the lanes of all four classes, or of those two that name a tag if its own is hidden. Places and
+ * lanes that were used and are free are in lists, the last one first, as its lines are still in the
+ * cache. Others are taken in order. Words that name a lane are 0 where there is none. In a free
+ * lane nobody is the first.
+ */
+#include "firmware/match.h"
+
+#include "firmware/atomics.h"
+
+enum { NONE = MCP_NO_PLACE };
+
+enum kind { FREE, RECEIVE, MESSAGE };
+
+/* A place's neighbours in a lane. */
+struct link {
+    uint32_t next, before; /* places */
+    uint32_t lane;         /* number + 1; 0: it is in no lane of this class */
+};
+
+struct place {
+    uint64_t number; /* of receives, in the order of posting */
+    struct mcp_envelope envelope;
+    uint8_t kind; /* enum kind */
+    struct link link[MCP_MATCH_CLASSES];
+};
+
+struct lane {
+    struct mcp_envelope name; /* what its class leaves open is 0 */
+    uint32_t open;
+    uint32_t first, last; /* places */
+    uint32_t next;        /* of its bucket, or free one: number + 1 */
+    bool receives;
+};
+
+struct mcp_match {
+    uint64_t posted;
+    uint32_t lanes_of_receives[MCP_MATCH_CLASSES];
+    uint32_t receives, messages;
+    uint32_t receives_most, messages_most;
+    uint32_t free_place, free_lane; /* number + 1 */
+    uint32_t places_used, lanes_used;
+    uint32_t buckets; /* a power of two */
+};
+
+/* ---- where the tables lie ---- */
+
+static uint32_t lanes_for(uint32_t receives, uint32_t messages)
+{
+    return receives + MCP_MATCH_CLASSES * messages;
+}
+
+static uint32_t buckets_for(uint32_t lanes)
+{
+    uint32_t buckets = 1;
+    while (buckets < lanes) {
+        buckets *= 2;
+    }
+    return buckets;
+}
+
+static size_t places_at(void)
+{
+    return myr_whole_lines(sizeof(struct mcp_match));
+}
+
+static size_t lanes_at(uint32_t places)
+{
+    return places_at() + myr_whole_lines(places * sizeof(struct place));
+}
+
+static size_t buckets_at(uint32_t places, uint32_t lanes)
+{
+    return lanes_at(places) + myr_whole_lines(lanes * sizeof(struct lane));
+}
+
+size_t mcp_match_bytes(uint32_t receives, uint32_t messages)
+{
+    if (0 == receives || receives > MCP_MATCH_MOST || 0 == messages || messages > MCP_MATCH_MOST) {
+        return 0;
+    }
+    const uint32_t lanes = lanes_for(receives, messages);
+    return buckets_at(receives + messages, lanes) + buckets_for(lanes) * sizeof(uint32_t);
+}
+
+static struct place *place_at(const struct mcp_match *match, uint32_t place)
+{
+    return (struct place *)((uint8_t *)match + places_at()) + place;
+}
+
+static struct lane *lane_at(const struct mcp_match *match, uint32_t lane)
+{
+    const uint32_t places = match->receives_most + match->messages_most;
+    return (struct lane *)((uint8_t *)match + lanes_at(places)) + lane;
+}
+
+static uint32_t *bucket_at(const struct mcp_match *match, uint32_t bucket)
+{
+    const uint32_t places = match->receives_most + match->messages_most;
+    const uint32_t lanes = lanes_for(match->receives_most, match->messages_most);
+    return (uint32_t *)((uint8_t *)match + buckets_at(places, lanes)) + bucket;
+}
+
+void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t messages)
+{
+    match->receives_most = receives;
+    match->messages_most = messages;
+    match->buckets = buckets_for(lanes_for(receives, messages));
+}
+
+/* ---- lanes ---- */
+
+static bool is_hidden(uint32_t tag)
+{
+    return 0 != tag >> MCP_HIDDEN_TAG_BIT;
+}
+
+/* The name of the lane of a class. */
+static struct mcp_envelope name_of(const struct mcp_envelope *envelope, uint32_t open)
+{
+    return (struct mcp_envelope){
+        .context = envelope->context,
+        .source = 0 != (open & MCP_OPEN_SOURCE) ? 0 : envelope->source,
+        .tag = 0 != (open & MCP_OPEN_TAG) ? 0 : envelope->tag,
+    };
+}
+
+static uint32_t *bucket_of(const struct mcp_match *match, const struct mcp_envelope *name,
+                           uint32_t open)
+{
+    /* Odd numbers of 64 bits with their bits well mixed; the upper half of a product depends on all
+     * bits of its factors. */
+    uint64_t hash = (((uint64_t)name->context << 32) | name->source) * UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 32;
+    hash = (hash ^ (((uint64_t)open << 32) | name->tag)) * UINT64_C(0xd6e8feb86659fd93);
+    return bucket_at(match, (uint32_t)(hash >> 32) & (match->buckets - 1));
+}
+
+/* The word that names the lane, or would. */
+static uint32_t *find(const struct mcp_match *match, const struct mcp_envelope *name, uint32_t open)
+{
+    uint32_t *at = bucket_of(match, name, open);
+    while (0 != *at) {
+        struct lane *lane = lane_at(match, *at - 1);
+        if (name->tag == lane->name.tag && name->source == lane->name.source &&
+            name->context == lane->name.context && open == lane->open) {
+            break;
+        }
+        at = &lane->next;
+    }
+    return at;
+}
+
+/* Take a lane. There is one: each of those that wait is in no more lanes than it has classes. */
+static uint32_t open_lane(struct mcp_match *match)
+{
+    const uint32_t opened = match->free_lane;
+    if (0 == opened) {
+        return ++match->lanes_used;
+    }
+    match->free_lane = lane_at(match, opened - 1)->next;
+    return opened;
+}
+
+void mcp_match_move(struct mcp_match *larger, const struct mcp_match *match)
+{
+    const uint32_t receives = larger->receives_most, messages = larger->messages_most;
+    const uint32_t buckets = larger->buckets;
+    *larger = *match;
+    larger->receives_most = receives;
+    larger->messages_most = messages;
+    larger->buckets = buckets;
+    __builtin_memcpy(place_at(larger, 0), place_at(match, 0),
+                     match->places_used * sizeof(struct place));
+    __builtin_memcpy(lane_at(larger, 0), lane_at(match, 0),
+                     match->lanes_used * sizeof(struct lane));
+    for (uint32_t number = 1; number <= larger->lanes_used; ++number) {
+        struct lane *lane = lane_at(larger, number - 1);
+        if (NONE != lane->first) {
+            uint32_t *bucket = bucket_of(larger, &lane->name, lane->open);
+            lane->next = *bucket;
+            *bucket = number;
+        }
+    }
+}
+
+/* Put a place at the end of its lane of a class. */
+static void join(struct mcp_match *match, uint32_t place, uint32_t open)
+{
+    struct place *joining = place_at(match, place);
+    const struct mcp_envelope name = name_of(&joining->envelope, open);
+    uint32_t *at = find(match, &name, open);
+    if (0 == *at) {
+        *at = open_lane(match);
+        *lane_at(match, *at - 1) = (struct lane){
+            .name = name,
+            .open = open,
+            .first = NONE,
+            .last = NONE,
+            .receives = RECEIVE == joining->kind,
+        };
+        match->lanes_of_receives[open] += RECEIVE == joining->kind;
+    }
+    struct lane *lane = lane_at(match, *at - 1);
+    joining->link[open] = (struct link){.next = NONE, .before = lane->last, .lane = *at};
+    *(NONE == lane->last ? &lane->first : &place_at(match, lane->last)->link[open].next) = place;
+    lane->last = place;
+}
+
+static void close_lane(struct mcp_match *match, struct lane *lane)
+{
+    uint32_t *at = find(match, &lane->name, lane->open);
+    const uint32_t closed = *at;
+    match->lanes_of_receives[lane->open] -= lane->receives;
+    *at = lane->next;
+    lane->next = match->free_lane;
+    match->free_lane = closed;
+}
+
+static void leave(struct mcp_match *match, const struct place *leaving, uint32_t open)
+{
+    const struct link link = leaving->link[open];
+    struct lane *lane = lane_at(match, link.lane - 1);
+    *(NONE == link.before ? &lane->first : &place_at(match, link.before)->link[open].next) =
+        link.next;
+    *(NONE == link.next ? &lane->last : &place_at(match, link.next)->link[open].before) =
+        link.before;
+    if (NONE == lane->first) {
+        close_lane(match, lane);
+    }
+}
+
+/* ---- places ---- */
+
+/* There is a free one: receives and messages are counted. */
+static uint32_t keep(struct mcp_match *match, const struct mcp_envelope *envelope, uint8_t kind)
+{
+    uint32_t number = match->places_used;
+    if (0 == match->free_place) {
+        ++match->places_used;
+    } else {
+        number = match->free_place - 1;
+        match->free_place = place_at(match, number)->link[0].next;
+    }
+    struct place *place = place_at(match, number);
+    place->envelope = *envelope;
+    place->kind = kind;
+    for (uint32_t open = 0; open < MCP_MATCH_CLASSES; ++open) {
+        place->link[open].lane = 0;
+    }
+    return number;
+}
+
+void mcp_match_remove(struct mcp_match *match, mcp_match_place number)
+{
+    struct place *place = place_at(match, number);
+    for (uint32_t open = 0; open < MCP_MATCH_CLASSES; ++open) {
+        if (0 != place->link[open].lane) {
+            leave(match, place, open);
+        }
+    }
+    --*(RECEIVE == place->kind ? &match->receives : &match->messages);
+    place->kind = FREE;
+    place->link[0].next = match->free_place;
+    match->free_place = number + 1;
+}
+
+bool mcp_match_is_message(const struct mcp_match *match, mcp_match_place place)
+{
+    return MESSAGE == place_at(match, place)->kind;
+}
+
+uint32_t mcp_match_used(const struct mcp_match *match)
+{
+    return match->places_used;
+}
+
+uint32_t mcp_match_receives(const struct mcp_match *match)
+{
+    return match->receives;
+}
+
+uint32_t mcp_match_messages(const struct mcp_match *match)
+{
+    return match->messages;
+}
+
+/* ---- matching ---- */
+
+mcp_match_place mcp_match_probe(const struct mcp_match *match, const struct mcp_pattern *pattern)
+{
+    if (0 == match->messages) {
+        return NONE;
+    }
+    const struct mcp_envelope name = name_of(&pattern->envelope, pattern->open);
+    const uint32_t lane = *find(match, &name, pattern->open);
+    return 0 == lane || lane_at(match, lane - 1)->receives ? NONE : lane_at(match, lane - 1)->first;
+}
+
+enum mcp_matched mcp_match_post(struct mcp_match *match, const struct mcp_pattern *pattern,
+                                mcp_match_place *place)
+{
+    *place = mcp_match_probe(match, pattern);
+    if (NONE != *place) {
+        mcp_match_remove(match, *place);
+        return MCP_MATCHED;
+    }
+    if (match->receives == match->receives_most) {
+        return MCP_NO_ROOM;
+    }
+    *place = keep(match, &pattern->envelope, RECEIVE);
+    place_at(match, *place)->number = match->posted++;
+    join(match, *place, pattern->open);
+    ++match->receives;
+    return MCP_WAITS;
+}
+
+/* The receive that was posted first, of those that take this message. */
+static uint32_t first_receive(const struct mcp_match *match, const struct mcp_envelope *envelope)
+{
+    const uint32_t classes = is_hidden(envelope->tag) ? MCP_OPEN_TAG : MCP_MATCH_CLASSES;
+    uint32_t first = NONE;
+    for (uint32_t open = 0; open < classes; ++open) {
+        if (0 == match->lanes_of_receives[open]) {
+            continue;
+        }
+        const struct mcp_envelope name = name_of(envelope, open);
+        const uint32_t lane = *find(match, &name, open);
+        if (0 != lane && lane_at(match, lane - 1)->receives) {
+            const uint32_t head = lane_at(match, lane - 1)->first;
+            if (NONE == first || place_at(match, head)->number < place_at(match, first)->number) {
+                first = head;
+            }
+        }
+    }
+    return first;
+}
+
+enum mcp_matched mcp_match_arrive(struct mcp_match *match, const struct mcp_envelope *envelope,
+                                  mcp_match_place *place)
+{
+    *place = first_receive(match, envelope);
+    if (NONE != *place) {
+        mcp_match_remove(match, *place);
+        return MCP_MATCHED;
+    }
+    if (match->messages == match->messages_most) {
+        return MCP_NO_ROOM;
+    }
+    *place = keep(match, envelope, MESSAGE);
+    const uint32_t classes = is_hidden(envelope->tag) ? MCP_OPEN_TAG : MCP_MATCH_CLASSES;
+    for (uint32_t open = 0; open < classes; ++open) {
+        join(match, *place, open);
+    }
+    ++match->messages;
+    return MCP_WAITS;
+}

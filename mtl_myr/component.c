@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What Open MPI loads: the component's parameters, its opening and closing.
+ *
+ * It serves only who asks for it by `--mca mtl myr`. If it is asked for and cannot open the NIC, it
+ * says so, and Open MPI takes another PML.
+ */
+#include "mtl_myr/mtl_myr.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libmyr/segment.h"
+#include "ompi/modex.h"
+#include "ompi/node.h"
+
+static int component_register(void);
+static int component_open(void);
+static int component_close(void);
+static int component_query(mca_base_module_t **module, int *priority);
+#if OMPI_MAJOR_VERSION == 4
+static mca_mtl_base_module_t *component_init(bool progress_threads, bool mpi_threads);
+#else
+static mca_mtl_base_module_t *component_init(bool progress_threads, bool mpi_threads,
+                                             bool *accelerators);
+#endif
+static int add_comm(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm);
+static int del_comm(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm);
+static int finalize(mca_mtl_base_module_t *mtl);
+
+enum {
+    PRIORITY = 90,                /* of all PMLs: it was asked for */
+    CONTEXT_MOST = (1 << 30) - 1, /* numbers of communicators */
+    TAG_MOST = 0x7fffffff,        /* greater ones are Open MPI's own, which are negative there */
+};
+
+mca_mtl_myr_component_t mca_mtl_myr_component = {
+    .super =
+        {
+            .mtl_version =
+                {
+                    MCA_MTL_BASE_VERSION_2_0_0,
+                    .mca_component_name = "myr",
+                    MCA_BASE_MAKE_VERSION(component, NICBARR_MAJOR, NICBARR_MINOR, NICBARR_RELEASE),
+                    .mca_open_component = component_open,
+                    .mca_close_component = component_close,
+                    .mca_query_component = component_query,
+                    .mca_register_component_params = component_register,
+                },
+            .mtl_data = {MCA_BASE_METADATA_PARAM_NONE},
+            .mtl_init = component_init,
+        },
+};
+
+mca_mtl_base_module_t mca_mtl_myr_module = {
+    .mtl_max_contextid = CONTEXT_MOST,
+    .mtl_max_tag = TAG_MOST,
+    .mtl_request_size = sizeof(struct mca_mtl_myr_request),
+    .mtl_add_procs = mca_mtl_myr_add_procs,
+    .mtl_del_procs = mca_mtl_myr_del_procs,
+    .mtl_finalize = finalize,
+    .mtl_send = mca_mtl_myr_send,
+    .mtl_isend = mca_mtl_myr_isend,
+    .mtl_irecv = mca_mtl_myr_irecv,
+    .mtl_iprobe = mca_mtl_myr_iprobe,
+    .mtl_imrecv = mca_mtl_myr_imrecv,
+    .mtl_improbe = mca_mtl_myr_improbe,
+    .mtl_cancel = mca_mtl_myr_cancel,
+    .mtl_add_comm = add_comm,
+    .mtl_del_comm = del_comm,
+};
+
+/* ---- parameters ---- */
+
+static void add(const char *name, mca_base_var_type_t type, void *value, const char *help,
+                int level)
+{
+    mca_base_component_var_register(&mca_mtl_myr_component.super.mtl_version, name, help, type,
+                                    NULL, 0, 0, level, MCA_BASE_VAR_SCOPE_READONLY, value);
+}
+
+static int component_register(void)
+{
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    component->parameters.memory = 256;
+    component->parameters.network = (char *)"";
+    component->parameters.port = 0;
+    component->parameters.buffers = 64;
+    component->parameters.messages = 16384;
+    component->parameters.direct = true;
+    component->parameters.runner = false;
+    add("memory", MCA_BASE_VAR_TYPE_INT, &component->parameters.memory,
+        "The most shared memory that all processes of a job on one node take together (MiB, 16 to "
+        "1024). Where coll/nicbarr was first, its parameter counts",
+        OPAL_INFO_LVL_5);
+    add("network", MCA_BASE_VAR_TYPE_STRING, &component->parameters.network,
+        "Networks or interfaces that the NIC uses, such as \"10.0.0.0/8,eth1\" (default: all but "
+        "loopback). Where coll/nicbarr was first, its parameter counts",
+        OPAL_INFO_LVL_2);
+    add("port", MCA_BASE_VAR_TYPE_INT, &component->parameters.port,
+        "The NIC's UDP port (0: any). Where coll/nicbarr was first, its parameter counts",
+        OPAL_INFO_LVL_5);
+    add("buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
+        "How many buffers of 32 KiB a process has for messages that come, and half as many for "
+        "those that leave (8 to 4096)",
+        OPAL_INFO_LVL_5);
+    add("messages", MCA_BASE_VAR_TYPE_INT, &component->parameters.messages,
+        "How many messages of one process may wait for their receives at another one (1 to 65535). "
+        "Those beyond wait at their sender",
+        OPAL_INFO_LVL_5);
+    add("direct", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.direct,
+        "Have a long message from this node read from its sender's memory, where the system lets "
+        "us (default: yes)",
+        OPAL_INFO_LVL_5);
+    add("runner", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.runner,
+        "Have a thread of each process match and move messages while the process computes "
+        "(default: no). It wants a processor of its own",
+        OPAL_INFO_LVL_2);
+    return OMPI_SUCCESS;
+}
+
+/* One process of each node says it, as all find the same. */
+static void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void complain(const char *format, ...)
+{
+    if (0 == ompi_process_info.my_local_rank) {
+        char text[400];
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(text, sizeof(text), format, arguments);
+        va_end(arguments);
+        opal_output(0, "nicbarr: mtl myr: %s", text);
+    }
+}
+
+static bool within(const char *name, int value, int least, int most)
+{
+    if (value < least || value > most) {
+        complain("mtl_myr_%s is %d, but goes from %d to %d: not used", name, value, least, most);
+        return false;
+    }
+    return true;
+}
+
+static bool check_parameters(void)
+{
+    const mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    return within("memory", component->parameters.memory, 16, 1024) &&
+           within("port", component->parameters.port, 0, 65535) &&
+           within("buffers", component->parameters.buffers, 8, 4096) &&
+           within("messages", component->parameters.messages, 1, 65535);
+}
+
+/* ---- opening and closing ---- */
+
+static int component_open(void)
+{
+    if (!nicbarr_asked_for(ompi_mtl_base_framework.framework_selection, "myr")) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    const char *wrong = nicbarr_wrong_release();
+    if (NULL != wrong) {
+        complain("%s", wrong);
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    return OMPI_SUCCESS;
+}
+
+static int component_query(mca_base_module_t **module, int *priority)
+{
+    *module = (mca_base_module_t *)&mca_mtl_myr_module;
+    *priority = PRIORITY;
+    return OMPI_SUCCESS;
+}
+
+static enum myr_status open_endpoint(struct myr_error *error)
+{
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    char *folder = nicbarr_node_folder();
+    enum myr_status status = myr_segment_join(folder, (uint32_t)component->parameters.memory << 20,
+                                              &component->segment, error);
+    free(folder);
+    if (MYR_OK != status) {
+        component->segment = NULL;
+        return status;
+    }
+    const struct myr_nic_options below = {.network = component->parameters.network,
+                                          .port = (uint16_t)component->parameters.port};
+    status = myr_nic_open(component->segment, &below, &component->nic, error);
+    if (MYR_OK != status) {
+        component->nic = NULL;
+        return status;
+    }
+    const struct myr_tagged_options options = {
+        .id = mca_mtl_myr_id(OMPI_PROC_MY_NAME),
+        .messages = (uint32_t)component->parameters.messages,
+        .buffers = (uint32_t)component->parameters.buffers,
+        .direct = component->parameters.direct,
+        .meet = mca_mtl_myr_meet,
+        .lost = mca_mtl_myr_lost,
+    };
+    status = myr_tagged_open(component->nic, &options, &component->endpoint, error);
+    if (MYR_OK != status) {
+        component->endpoint = NULL;
+    }
+    return status;
+}
+
+static void close_endpoint(void)
+{
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    if (NULL != component->endpoint) {
+        myr_tagged_close(component->endpoint);
+    }
+    if (NULL != component->nic) {
+        myr_nic_close(component->nic);
+    }
+    if (NULL != component->segment) {
+        myr_segment_leave(component->segment);
+    }
+    component->endpoint = NULL;
+    component->nic = NULL;
+    component->segment = NULL;
+}
+
+static int tell_others(void)
+{
+    struct myr_tagged_name name;
+    myr_tagged_get_name(mca_mtl_myr_component.endpoint, &name);
+    return nicbarr_modex_put(&mca_mtl_myr_component.super.mtl_version, &name, sizeof(name));
+}
+
+static mca_mtl_base_module_t *init(void)
+{
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    struct myr_error error = {0};
+    if (!check_parameters()) {
+        return NULL;
+    }
+    component->met = 0;
+    component->talks_to_others = false;
+    if (MYR_OK != open_endpoint(&error)) {
+        complain("not used: %s", error.text);
+        close_endpoint();
+        return NULL;
+    }
+    if (OMPI_SUCCESS != tell_others()) {
+        close_endpoint();
+        return NULL;
+    }
+    OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
+    if (component->parameters.runner && OMPI_SUCCESS != mca_mtl_myr_runner_start()) {
+        complain(
+            "there is no thread to be had for mtl_myr_runner: messages move within calls only");
+    }
+    opal_progress_register(mca_mtl_myr_progress);
+    return &mca_mtl_myr_module;
+}
+
+#if OMPI_MAJOR_VERSION == 4
+static mca_mtl_base_module_t *component_init(bool progress_threads, bool mpi_threads)
+{
+    (void)progress_threads;
+    (void)mpi_threads;
+    return init();
+}
+#else
+static mca_mtl_base_module_t *component_init(bool progress_threads, bool mpi_threads,
+                                             bool *accelerators)
+{
+    (void)progress_threads;
+    (void)mpi_threads;
+    *accelerators = false;
+    return init();
+}
+#endif
+
+/* A communicator is a number in envelopes, and nothing else. */
+static int add_comm(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm)
+{
+    (void)mtl;
+    (void)comm;
+    return OMPI_SUCCESS;
+}
+
+static int del_comm(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm)
+{
+    (void)mtl;
+    (void)comm;
+    return OMPI_SUCCESS;
+}
+
+static int finalize(mca_mtl_base_module_t *mtl)
+{
+    (void)mtl;
+    if (NULL != mca_mtl_myr_component.endpoint) {
+        opal_progress_unregister(mca_mtl_myr_progress);
+        mca_mtl_myr_runner_stop();
+        mca_mtl_myr_drain();
+        close_endpoint();
+        OBJ_DESTRUCT(&mca_mtl_myr_component.lock);
+    }
+    return OMPI_SUCCESS;
+}
+
+static int component_close(void)
+{
+    return OMPI_SUCCESS;
+}

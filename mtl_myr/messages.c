@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sends, receives, probes, cancelling: Open MPI's calls as those of the endpoint.
+ *
+ * Types with gaps are packed into a copy, and unpacked from one.
+ */
+#include "mtl_myr/mtl_myr.h"
+
+#include <stdlib.h>
+
+#include "ompi/message/message.h"
+
+/* ---- words ---- */
+
+static uint32_t context_of(struct ompi_communicator_t *comm)
+{
+    uint64_t scope, id;
+    nicbarr_comm_identity(comm, &scope, &id);
+    (void)scope;
+    return (uint32_t)id;
+}
+
+static struct mcp_pattern pattern_of(struct ompi_communicator_t *comm, int source, int tag)
+{
+    return (struct mcp_pattern){
+        .envelope = {context_of(comm), (uint32_t)source, (uint32_t)tag},
+        .open = (MPI_ANY_SOURCE == source ? MCP_OPEN_SOURCE : 0) |
+                (MPI_ANY_TAG == tag ? MCP_OPEN_TAG : 0),
+    };
+}
+
+static void write_status(struct ompi_status_public_t *status, const struct mcp_envelope *envelope,
+                         uint64_t bytes)
+{
+    status->MPI_SOURCE = (int)envelope->source;
+    status->MPI_TAG = (int)envelope->tag;
+    status->MPI_ERROR = MPI_SUCCESS;
+    status->_ucount = bytes;
+    status->_cancelled = 0;
+}
+
+/* ---- memory ---- */
+
+/*
+ * Where a type lies without gaps; else memory for a copy. False: there is none. (Of a type without
+ * gaps pml/cm prepares a convertor in part only: its buffer is where the data begin. Other
+ * convertors know what they were prepared for.)
+ */
+static bool find_buffer(struct mca_mtl_myr_request *request, struct opal_convertor_t *convertor,
+                        void **buffer, size_t *bytes)
+{
+    request->packed = NULL;
+    *buffer = NULL;
+    if (0 == (convertor->flags & (CONVERTOR_SEND | CONVERTOR_RECV))) {
+        *buffer = convertor->pBaseBuf;
+        *bytes = convertor->local_size;
+        return true;
+    }
+    opal_convertor_get_packed_size(convertor, bytes);
+    if (0 == *bytes) {
+        return true;
+    }
+    if (!opal_convertor_need_buffers(convertor)) {
+        opal_convertor_get_current_pointer(convertor, buffer);
+        return true;
+    }
+    *buffer = request->packed = malloc(*bytes);
+    return NULL != *buffer;
+}
+
+static bool find_packed(struct mca_mtl_myr_request *request, struct opal_convertor_t *convertor,
+                        void **buffer, size_t *bytes)
+{
+    if (!find_buffer(request, convertor, buffer, bytes)) {
+        return false;
+    }
+    if (NULL != request->packed) {
+        struct iovec to = {.iov_base = request->packed, .iov_len = *bytes};
+        uint32_t pieces = 1;
+        (void)opal_convertor_pack(convertor, &to, &pieces, bytes);
+    }
+    return true;
+}
+
+/* ---- sends ---- */
+
+int mca_mtl_myr_isend(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int dest,
+                      int tag, struct opal_convertor_t *convertor, mca_pml_base_send_mode_t mode,
+                      bool blocking, mca_mtl_request_t *mtl_request)
+{
+    (void)mtl;
+    (void)blocking;
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    struct mca_mtl_myr_request *request = (struct mca_mtl_myr_request *)mtl_request;
+    const struct mcp_envelope envelope = {context_of(comm), (uint32_t)ompi_comm_rank(comm),
+                                          (uint32_t)tag};
+    void *buffer;
+    size_t bytes;
+    bool done = false;
+    request->receive = false;
+    if (!find_packed(request, convertor, &buffer, &bytes)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    mca_mtl_myr_lock();
+    struct myr_tagged_peer *peer = mca_mtl_myr_peer(comm, dest);
+    if (NULL != peer) {
+        done = myr_tagged_send(component->endpoint, peer, &envelope, buffer, bytes,
+                               MCA_PML_BASE_SEND_SYNCHRONOUS == mode, &request->tagged);
+    }
+    mca_mtl_myr_unlock();
+    if (NULL == peer) {
+        free(request->packed);
+        return OMPI_ERR_UNREACH;
+    }
+    if (done) {
+        mca_mtl_myr_complete(request);
+    }
+    return OMPI_SUCCESS;
+}
+
+static void note_end(mca_mtl_request_t *request)
+{
+    request->ompi_req = NULL;
+}
+
+int mca_mtl_myr_send(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int dest,
+                     int tag, struct opal_convertor_t *convertor, mca_pml_base_send_mode_t mode)
+{
+    struct ompi_request_t end; /* for its status only */
+    struct mca_mtl_myr_request request = {
+        .super = {.ompi_req = &end, .completion_callback = note_end}};
+    const int status =
+        mca_mtl_myr_isend(mtl, comm, dest, tag, convertor, mode, true, &request.super);
+    if (OMPI_SUCCESS != status) {
+        return status;
+    }
+    while (NULL != *(struct ompi_request_t *volatile *)&request.super.ompi_req) {
+        opal_progress();
+    }
+    return end.req_status.MPI_ERROR;
+}
+
+/* ---- receives ---- */
+
+int mca_mtl_myr_irecv(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int source,
+                      int tag, struct opal_convertor_t *convertor, mca_mtl_request_t *mtl_request)
+{
+    (void)mtl;
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    struct mca_mtl_myr_request *request = (struct mca_mtl_myr_request *)mtl_request;
+    const struct mcp_pattern pattern = pattern_of(comm, source, tag);
+    void *buffer;
+    size_t bytes;
+    request->receive = true;
+    request->convertor = convertor;
+    if (!find_buffer(request, convertor, &buffer, &bytes)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    mca_mtl_myr_lock();
+    const bool done =
+        myr_tagged_receive(component->endpoint, &pattern, buffer, bytes, &request->tagged);
+    mca_mtl_myr_unlock();
+    if (done) {
+        mca_mtl_myr_complete(request);
+    }
+    return OMPI_SUCCESS;
+}
+
+int mca_mtl_myr_imrecv(mca_mtl_base_module_t *mtl, struct opal_convertor_t *convertor,
+                       struct ompi_message_t **message, mca_mtl_request_t *mtl_request)
+{
+    (void)mtl;
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    struct mca_mtl_myr_request *request = (struct mca_mtl_myr_request *)mtl_request;
+    void *buffer;
+    size_t bytes;
+    request->receive = true;
+    request->convertor = convertor;
+    if (!find_buffer(request, convertor, &buffer, &bytes)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    mca_mtl_myr_lock();
+    const bool done = myr_tagged_receive_taken(component->endpoint, (*message)->req_ptr, buffer,
+                                               bytes, &request->tagged);
+    mca_mtl_myr_unlock();
+    ompi_message_return(*message);
+    *message = MPI_MESSAGE_NULL;
+    if (done) {
+        mca_mtl_myr_complete(request);
+    }
+    return OMPI_SUCCESS;
+}
+
+/* ---- probes ---- */
+
+/* Where nothing is there at once, what has just come is looked at. */
+int mca_mtl_myr_iprobe(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int source,
+                       int tag, int *flag, struct ompi_status_public_t *status)
+{
+    (void)mtl;
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    const struct mcp_pattern pattern = pattern_of(comm, source, tag);
+    struct mcp_envelope envelope;
+    uint64_t bytes;
+    bool found = false;
+    for (int tries = 0; !found && tries < 2; ++tries) {
+        if (0 != tries) {
+            opal_progress();
+        }
+        mca_mtl_myr_lock();
+        found = myr_tagged_probe(component->endpoint, &pattern, &envelope, &bytes);
+        mca_mtl_myr_unlock();
+    }
+    *flag = found;
+    if (found && MPI_STATUS_IGNORE != status) {
+        write_status(status, &envelope, bytes);
+    }
+    return OMPI_SUCCESS;
+}
+
+int mca_mtl_myr_improbe(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int source,
+                        int tag, int *matched, struct ompi_message_t **message,
+                        struct ompi_status_public_t *status)
+{
+    (void)mtl;
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    const struct mcp_pattern pattern = pattern_of(comm, source, tag);
+    struct mcp_envelope envelope = {0};
+    uint64_t bytes = 0;
+    struct ompi_message_t *handle = ompi_message_alloc();
+    if (NULL == handle) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    handle->req_ptr = NULL;
+    for (int tries = 0; NULL == handle->req_ptr && tries < 2; ++tries) {
+        if (0 != tries) {
+            opal_progress();
+        }
+        mca_mtl_myr_lock();
+        handle->req_ptr = myr_tagged_take(component->endpoint, &pattern, &envelope, &bytes);
+        mca_mtl_myr_unlock();
+    }
+    *matched = NULL != handle->req_ptr;
+    if (!*matched) {
+        ompi_message_return(handle);
+        return OMPI_SUCCESS;
+    }
+    handle->comm = comm;
+    handle->peer = (int)envelope.source;
+    handle->count = bytes;
+    *message = handle;
+    if (MPI_STATUS_IGNORE != status) {
+        write_status(status, &envelope, bytes);
+    }
+    return OMPI_SUCCESS;
+}
+
+/* ---- cancelling ---- */
+
+/* Receives only, as MPI 4.0 wants it (section 3.8.4). */
+int mca_mtl_myr_cancel(mca_mtl_base_module_t *mtl, mca_mtl_request_t *mtl_request, int flag)
+{
+    (void)mtl;
+    (void)flag;
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    struct mca_mtl_myr_request *request = (struct mca_mtl_myr_request *)mtl_request;
+    if (request->receive) {
+        mca_mtl_myr_lock();
+        (void)myr_tagged_cancel(component->endpoint, &request->tagged);
+        mca_mtl_myr_unlock();
+        (void)mca_mtl_myr_progress();
+    }
+    return OMPI_SUCCESS;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mtl/myr, the inside: MPI's point-to-point messages by way of pml/cm, matched and moved by
+ * libmyr's tagged messages (libmyr/tagged.h).
+ *
+ *   component.c  what Open MPI loads: parameters, opening the endpoint, telling the others
+ *   peers.c      the way to other processes
+ *   messages.c   sends, receives, probes, cancelling
+ *   progress.c   requests that are done, and the end
+ *   runner.c     a thread that goes on while the host computes
+ *
+ * Zhang's MPI-NP II+ is of this kind: the library hands over envelopes, and what lies below
+ * matches. An envelope's context is the communicator's number, its source is a rank there.
+ *
+ * Threads: who uses the endpoint holds `lock`. Nobody completes a request of Open MPI's while it
+ * holds the lock, as that may call back into here.
+ */
+#ifndef MTL_MYR_H
+#define MTL_MYR_H
+
+#include "ompi/release.h"
+
+#include <stdatomic.h>
+
+#include "ompi/mca/mtl/base/base.h"
+#include "ompi/mca/mtl/mtl.h"
+
+#include "libmyr/tagged.h"
+
+typedef struct mca_mtl_myr_component {
+    mca_mtl_base_component_t super;
+    struct {
+        int memory;
+        char *network;
+        int port;
+        int buffers;
+        int messages;
+        bool direct;
+        bool runner;
+    } parameters;
+
+    /* All that follows is of one opening. */
+    struct myr_segment *segment; /* NULL: none, as for the NIC and the endpoint */
+    struct myr_nic *nic;
+    struct myr_tagged *endpoint;
+    opal_mutex_t lock;
+    _Atomic uint32_t calls; /* of the host, where there is a runner */
+    uint32_t met;           /* processes of this job, from rank 0 on, whose NICs were met */
+    bool talks_to_others;   /* there are peers on other nodes */
+} mca_mtl_myr_component_t;
+
+OMPI_DECLSPEC extern mca_mtl_myr_component_t mca_mtl_myr_component;
+extern mca_mtl_base_module_t mca_mtl_myr_module;
+
+/* Open MPI's request, and ours. pml/cm keeps room for it behind its own. */
+struct mca_mtl_myr_request {
+    mca_mtl_request_t super;
+    struct myr_tagged_request tagged;
+    struct opal_convertor_t *convertor; /* of a receive into `packed` */
+    void *packed;                       /* a copy without gaps, to be freed; NULL: there is none */
+    bool receive;
+};
+
+/* Open MPI's own locks do nothing as long as the program has one thread. A runner is another. */
+static inline bool mca_mtl_myr_locks(void)
+{
+    return mca_mtl_myr_component.parameters.runner || opal_using_threads();
+}
+
+static inline void mca_mtl_myr_lock(void)
+{
+    if (mca_mtl_myr_locks()) {
+        opal_mutex_lock(&mca_mtl_myr_component.lock);
+    }
+}
+
+static inline bool mca_mtl_myr_try_lock(void)
+{
+    return !mca_mtl_myr_locks() || 0 == opal_mutex_trylock(&mca_mtl_myr_component.lock);
+}
+
+static inline void mca_mtl_myr_unlock(void)
+{
+    if (mca_mtl_myr_locks()) {
+        opal_mutex_unlock(&mca_mtl_myr_component.lock);
+    }
+}
+
+/* ---- peers.c ---- */
+
+int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs);
+int mca_mtl_myr_del_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs);
+
+/* A process by its rank in a communicator. It is connected to at first use. NULL: it cannot be; a
+ * line has said why. Locked. */
+struct myr_tagged_peer *mca_mtl_myr_peer(struct ompi_communicator_t *comm, int rank);
+
+/* For libmyr: the same for a process that has sent something. */
+struct myr_tagged_peer *mca_mtl_myr_meet(void *context, uint64_t id);
+
+/* A NIC has sent something to this node that nobody here knows: look for it among the job's
+ * processes. Each is looked at once. Locked. */
+void mca_mtl_myr_let_in(void);
+
+uint64_t mca_mtl_myr_id(const opal_process_name_t *name);
+
+/* ---- messages.c ---- */
+
+int mca_mtl_myr_send(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int dest,
+                     int tag, struct opal_convertor_t *convertor, mca_pml_base_send_mode_t mode);
+int mca_mtl_myr_isend(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int dest,
+                      int tag, struct opal_convertor_t *convertor, mca_pml_base_send_mode_t mode,
+                      bool blocking, mca_mtl_request_t *request);
+int mca_mtl_myr_irecv(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int source,
+                      int tag, struct opal_convertor_t *convertor, mca_mtl_request_t *request);
+int mca_mtl_myr_iprobe(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int source,
+                       int tag, int *flag, struct ompi_status_public_t *status);
+int mca_mtl_myr_improbe(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int source,
+                        int tag, int *matched, struct ompi_message_t **message,
+                        struct ompi_status_public_t *status);
+int mca_mtl_myr_imrecv(mca_mtl_base_module_t *mtl, struct opal_convertor_t *convertor,
+                       struct ompi_message_t **message, mca_mtl_request_t *request);
+int mca_mtl_myr_cancel(mca_mtl_base_module_t *mtl, mca_mtl_request_t *request, int flag);
+
+/* ---- progress.c ---- */
+
+int mca_mtl_myr_progress(void);
+
+/* A request is done: tell Open MPI. Not locked. */
+void mca_mtl_myr_complete(struct mca_mtl_myr_request *request);
+
+/* For libmyr: messages to a process were lost. */
+void mca_mtl_myr_lost(void *context, uint64_t id, enum myr_status status);
+
+/* Wait until nothing is under way any more, but not for ever. */
+void mca_mtl_myr_drain(void);
+
+/* ---- runner.c ---- */
+
+int mca_mtl_myr_runner_start(void);
+void mca_mtl_myr_runner_stop(void);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The way to other processes. Open MPI tells of processes at the beginning; most of them never hear
+ * from each other. So a process is connected to when it is first sent to, or answered.
+ */
+#include "mtl_myr/mtl_myr.h"
+
+#include "ompi/modex.h"
+
+uint64_t mca_mtl_myr_id(const opal_process_name_t *name)
+{
+    return (uint64_t)name->jobid << 32 | name->vpid;
+}
+
+static void complain(const opal_process_name_t *name, const char *why)
+{
+    opal_output(0, "nicbarr: mtl myr cannot reach process %s: %s. Leave out --mca pml cm",
+                OPAL_NAME_PRINT(*name), why);
+}
+
+/* False if the process has said nothing, or in another version's words. */
+static bool ask_modex(const opal_process_name_t *name, struct myr_tagged_name *said)
+{
+    return sizeof(*said) ==
+           nicbarr_modex_get(&mca_mtl_myr_component.super.mtl_version, name, said, sizeof(*said));
+}
+
+static struct myr_tagged_peer *connect_to(const opal_process_name_t *name)
+{
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    struct myr_tagged_name said;
+    struct myr_tagged_peer *peer;
+    struct myr_error error = {0};
+    if (!ask_modex(name, &said)) {
+        complain(name, "it has no endpoint, or that of another version");
+        return NULL;
+    }
+    if (MYR_OK !=
+        myr_tagged_connect(component->endpoint, mca_mtl_myr_id(name), &said, &peer, &error)) {
+        complain(name, error.text);
+        return NULL;
+    }
+    component->talks_to_others = component->talks_to_others || !myr_tagged_is_near(peer);
+    return peer;
+}
+
+static struct myr_tagged_peer *peer_named(const opal_process_name_t *name)
+{
+    struct myr_tagged_peer *peer =
+        myr_tagged_peer(mca_mtl_myr_component.endpoint, mca_mtl_myr_id(name));
+    return NULL != peer ? peer : connect_to(name);
+}
+
+struct myr_tagged_peer *mca_mtl_myr_peer(struct ompi_communicator_t *comm, int rank)
+{
+    struct ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank);
+    struct myr_tagged_peer **place =
+        (struct myr_tagged_peer **)&proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_MTL];
+    if (NULL == *place) {
+        *place = peer_named(&proc->super.proc_name);
+    }
+    return *place;
+}
+
+struct myr_tagged_peer *mca_mtl_myr_meet(void *context, uint64_t id)
+{
+    (void)context;
+    const opal_process_name_t name = {.jobid = (uint32_t)(id >> 32), .vpid = (uint32_t)id};
+    return connect_to(&name);
+}
+
+void mca_mtl_myr_let_in(void)
+{
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    opal_process_name_t name = *OMPI_PROC_MY_NAME;
+    while (component->met < ompi_process_info.num_procs && myr_nic_knocked(component->nic)) {
+        name.vpid = component->met++;
+        (void)peer_named(&name);
+    }
+}
+
+int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs)
+{
+    (void)mtl;
+    for (size_t p = 0; p < count; ++p) {
+        if (procs[p]->super.proc_arch != opal_proc_local_get()->proc_arch) {
+            complain(&procs[p]->super.proc_name, "its processor is another");
+            return OMPI_ERR_UNREACH;
+        }
+        procs[p]->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_MTL] = NULL;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Peers stay: what is under way needs them, and so does a process that comes back. */
+int mca_mtl_myr_del_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs)
+{
+    (void)mtl;
+    for (size_t p = 0; p < count; ++p) {
+        procs[p]->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_MTL] = NULL;
+    }
+    return OMPI_SUCCESS;
+}

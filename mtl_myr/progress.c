@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests that are done, messages that are lost, and the end. */
+#include "mtl_myr/mtl_myr.h"
+
+#include <stdlib.h>
+
+#include "ompi/runtime/mpiruntime.h"
+#include "os/clock.h"
+
+/* ---- requests ---- */
+
+static int error_of(enum myr_status status)
+{
+    switch (status) {
+    case MYR_OK:
+        return MPI_SUCCESS;
+    case MYR_ERR_TOO_LONG:
+        return MPI_ERR_TRUNCATE;
+    case MYR_ERR_OUT_OF_MEMORY:
+        return MPI_ERR_NO_MEM;
+    default:
+        return MPI_ERR_OTHER;
+    }
+}
+
+static void unpack(struct mca_mtl_myr_request *request)
+{
+    size_t bytes = request->tagged.wanted;
+    struct iovec from = {.iov_base = request->packed, .iov_len = bytes};
+    uint32_t pieces = 1;
+    if (0 != bytes) {
+        (void)opal_convertor_unpack(request->convertor, &from, &pieces, &bytes);
+    }
+}
+
+void mca_mtl_myr_complete(struct mca_mtl_myr_request *request)
+{
+    struct ompi_status_public_t *status = &request->super.ompi_req->req_status;
+    const struct myr_tagged_request *tagged = &request->tagged;
+    status->MPI_ERROR = error_of(tagged->status);
+    status->_cancelled = tagged->cancelled;
+    if (request->receive && !tagged->cancelled) {
+        status->MPI_SOURCE = (int)tagged->envelope.source;
+        status->MPI_TAG = (int)tagged->envelope.tag;
+        status->_ucount = tagged->bytes;
+        if (NULL != request->packed) {
+            unpack(request);
+        }
+    }
+    free(request->packed);
+    request->packed = NULL;
+    request->super.completion_callback(&request->super);
+}
+
+static void broken(void)
+{
+    opal_output(0, "nicbarr: mtl myr: messages cannot go on: a process was killed while it ran the "
+                   "node's NIC");
+    (void)ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
+}
+
+static struct mca_mtl_myr_request *request_of(struct myr_tagged_request *tagged)
+{
+    return (struct mca_mtl_myr_request *)((uint8_t *)tagged -
+                                          offsetof(struct mca_mtl_myr_request, tagged));
+}
+
+int mca_mtl_myr_progress(void)
+{
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    if (component->parameters.runner) {
+        atomic_store_explicit(&component->calls,
+                              atomic_load_explicit(&component->calls, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+    }
+    if (!mca_mtl_myr_try_lock()) {
+        return 0;
+    }
+    int steps = (int)myr_tagged_progress(component->endpoint);
+    if (0 == steps && myr_nic_knocked(component->nic)) {
+        mca_mtl_myr_let_in();
+    }
+    if (0 == steps && myr_tagged_broken(component->endpoint)) {
+        broken();
+    }
+    struct myr_tagged_request *done = myr_tagged_done(component->endpoint);
+    while (NULL != done) {
+        mca_mtl_myr_unlock();
+        ++steps;
+        mca_mtl_myr_complete(request_of(done));
+        mca_mtl_myr_lock();
+        done = myr_tagged_done(component->endpoint);
+    }
+    mca_mtl_myr_unlock();
+    return steps;
+}
+
+/* ---- losses ---- */
+
+void mca_mtl_myr_lost(void *context, uint64_t id, enum myr_status status)
+{
+    (void)context;
+    const opal_process_name_t name = {.jobid = (uint32_t)(id >> 32), .vpid = (uint32_t)id};
+    opal_output(
+        0,
+        "nicbarr: mtl myr: a message to process %s was lost: %s. Has that process ended, or "
+        "is there a firewall between the nodes (UDP; see mtl_myr_network and mtl_myr_port)?",
+        OPAL_NAME_PRINT(name),
+        MYR_ERR_GONE == status ? "its node cannot be reached any more"
+                               : "its port is closed or refuses it");
+    (void)ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
+}
+
+/* ---- the end ---- */
+
+enum { LINGER_US = 2000, DRAIN_US = 200 * 1000 };
+
+/*
+ * When this is called, all processes have come to the end and have got all that they wanted. What
+ * has not been acknowledged yet only looks lost. Acknowledgements wait a little for another packet
+ * that can carry them. So who has received from other nodes runs its NIC until it has sent them.
+ */
+void mca_mtl_myr_drain(void)
+{
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    const uint64_t begin = os_now_us();
+    const uint64_t least = component->talks_to_others ? begin + LINGER_US : begin;
+    uint64_t now = begin;
+    while (now < least || (myr_tagged_busy(component->endpoint) && now < begin + DRAIN_US)) {
+        (void)myr_nic_poll(component->nic);
+        (void)myr_tagged_progress(component->endpoint);
+        now = os_now_us();
+    }
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Matching, against two plain lists that are searched from their beginning. Invariants: each
+ * message goes to the receive that MPI wants, and each receive gets that message; a probe finds
+ * what a receive would get; what is taken out is gone; nothing is lost or kept when there is no
+ * room; once all is gone, all the room is there again.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "firmware/atomics.h"
+#include "firmware/match.h"
+#include "tests/unit/crew.h"
+
+enum { HIDDEN = 0xfffffff0 }; /* a tag */
+
+/* ---- the reference ---- */
+
+struct waiting {
+    struct mcp_pattern pattern; /* of a message: its envelope, nothing open */
+    mcp_match_place place;
+};
+
+struct list {
+    struct waiting *first;
+    uint32_t count, most;
+};
+
+struct both {
+    struct mcp_match *match;
+    struct list receives, messages;
+};
+
+static bool takes(const struct mcp_pattern *pattern, const struct mcp_envelope *envelope)
+{
+    const bool tag = 0 != (pattern->open & MCP_OPEN_TAG) ? 0 == envelope->tag >> MCP_HIDDEN_TAG_BIT
+                                                         : pattern->envelope.tag == envelope->tag;
+    return tag && pattern->envelope.context == envelope->context &&
+           (0 != (pattern->open & MCP_OPEN_SOURCE) || pattern->envelope.source == envelope->source);
+}
+
+static uint32_t search(const struct list *list, const struct mcp_pattern *receive,
+                       const struct mcp_envelope *message)
+{
+    uint32_t i = 0;
+    while (i < list->count &&
+           !takes(NULL != receive ? receive : &list->first[i].pattern,
+                  NULL != message ? message : &list->first[i].pattern.envelope)) {
+        ++i;
+    }
+    return i;
+}
+
+static void drop(struct list *list, uint32_t i)
+{
+    --list->count;
+    memmove(&list->first[i], &list->first[i + 1], (list->count - i) * sizeof(list->first[0]));
+}
+
+static struct both *begin(uint32_t receives, uint32_t messages)
+{
+    struct both *both = calloc(1, sizeof(*both));
+    const size_t bytes = mcp_match_bytes(receives, messages);
+    assert_non_null(both);
+    assert_int_not_equal(bytes, 0);
+    both->match = aligned_alloc(MYR_LINE, myr_whole_lines(bytes));
+    both->receives = (struct list){calloc(receives, sizeof(struct waiting)), 0, receives};
+    both->messages = (struct list){calloc(messages, sizeof(struct waiting)), 0, messages};
+    assert_non_null(both->match);
+    assert_non_null(both->receives.first);
+    assert_non_null(both->messages.first);
+    memset(both->match, 0, bytes);
+    mcp_match_init(both->match, receives, messages);
+    return both;
+}
+
+static void counts_agree(const struct both *both)
+{
+    assert_int_equal(mcp_match_receives(both->match), both->receives.count);
+    assert_int_equal(mcp_match_messages(both->match), both->messages.count);
+}
+
+/* Move to a table of another size. */
+static void move(struct both *both, uint32_t receives, uint32_t messages)
+{
+    const size_t bytes = myr_whole_lines(mcp_match_bytes(receives, messages));
+    struct mcp_match *larger = aligned_alloc(MYR_LINE, bytes);
+    assert_non_null(larger);
+    memset(larger, 0, bytes);
+    mcp_match_init(larger, receives, messages);
+    mcp_match_move(larger, both->match);
+    free(both->match);
+    both->match = larger;
+    both->receives.first = realloc(both->receives.first, receives * sizeof(struct waiting));
+    both->messages.first = realloc(both->messages.first, messages * sizeof(struct waiting));
+    assert_non_null(both->receives.first);
+    assert_non_null(both->messages.first);
+    both->receives.most = receives;
+    both->messages.most = messages;
+    counts_agree(both);
+}
+
+static void end(struct both *both)
+{
+    free(both->match);
+    free(both->receives.first);
+    free(both->messages.first);
+    free(both);
+}
+
+/* What both say of a receive or a message that comes to `others`, and else waits in `own`. */
+static void compare(struct list *own, struct list *others, uint32_t found,
+                    const struct waiting *coming, enum mcp_matched result)
+{
+    if (found < others->count) {
+        assert_int_equal(result, MCP_MATCHED);
+        assert_int_equal(coming->place, others->first[found].place);
+        drop(others, found);
+    } else if (own->count == own->most) {
+        assert_int_equal(result, MCP_NO_ROOM);
+    } else {
+        assert_int_equal(result, MCP_WAITS);
+        for (uint32_t i = 0; i < own->count; ++i) {
+            assert_int_not_equal(coming->place, own->first[i].place);
+        }
+        for (uint32_t i = 0; i < others->count; ++i) {
+            assert_int_not_equal(coming->place, others->first[i].place);
+        }
+        assert_in_range(coming->place, 0, own->most + others->most - 1);
+        own->first[own->count++] = *coming;
+    }
+}
+
+static void post(struct both *both, const struct mcp_pattern *pattern)
+{
+    struct waiting coming = {.pattern = *pattern};
+    const uint32_t found = search(&both->messages, pattern, NULL);
+    const enum mcp_matched result = mcp_match_post(both->match, pattern, &coming.place);
+    compare(&both->receives, &both->messages, found, &coming, result);
+    counts_agree(both);
+}
+
+static void arrive(struct both *both, const struct mcp_envelope *envelope)
+{
+    struct waiting coming = {.pattern = {.envelope = *envelope}};
+    const uint32_t found = search(&both->receives, NULL, envelope);
+    const enum mcp_matched result = mcp_match_arrive(both->match, envelope, &coming.place);
+    compare(&both->messages, &both->receives, found, &coming, result);
+    counts_agree(both);
+}
+
+static void probe(struct both *both, const struct mcp_pattern *pattern, bool take)
+{
+    const uint32_t found = search(&both->messages, pattern, NULL);
+    const mcp_match_place place = mcp_match_probe(both->match, pattern);
+    if (found == both->messages.count) {
+        assert_int_equal(place, MCP_NO_PLACE);
+        return;
+    }
+    assert_int_equal(place, both->messages.first[found].place);
+    if (take) {
+        mcp_match_remove(both->match, place);
+        drop(&both->messages, found);
+    }
+    counts_agree(both);
+}
+
+static void cancel(struct both *both, uint32_t i)
+{
+    mcp_match_remove(both->match, both->receives.first[i].place);
+    drop(&both->receives, i);
+    counts_agree(both);
+}
+
+/* Take out all that waits, in any order. Then there must be room for as much as in the beginning.
+ */
+static void room_is_whole(struct both *both, uint64_t *random)
+{
+    while (0 != both->receives.count) {
+        cancel(both, crew_below(random, both->receives.count));
+    }
+    while (0 != both->messages.count) {
+        const uint32_t i = crew_below(random, both->messages.count);
+        mcp_match_remove(both->match, both->messages.first[i].place);
+        drop(&both->messages, i);
+    }
+    for (uint32_t i = 0; i <= both->messages.most; ++i) {
+        arrive(both, &(struct mcp_envelope){.context = 1, .source = i, .tag = i});
+    }
+    for (uint32_t i = 0; i <= both->receives.most; ++i) {
+        post(both, &(struct mcp_pattern){.envelope = {.context = 2, .source = i, .tag = i}});
+    }
+}
+
+/* ---- all short stories ---- */
+
+static const struct mcp_pattern patterns[] = {
+    {{1, 0, 0}, 0},
+    {{1, 1, 0}, 0},
+    {{1, 0, 5}, 0},
+    {{1, 7, 0}, MCP_OPEN_SOURCE},
+    {{1, 0, 7}, MCP_OPEN_TAG},
+    {{1, 7, 7}, MCP_OPEN_SOURCE | MCP_OPEN_TAG},
+    {{1, 0, HIDDEN}, 0},
+    {{1, 7, HIDDEN}, MCP_OPEN_SOURCE},
+};
+static const struct mcp_envelope envelopes[] = {{1, 0, 0}, {1, 1, 0}, {1, 0, 5}, {1, 0, HIDDEN}};
+
+enum {
+    PATTERNS = sizeof(patterns) / sizeof(patterns[0]),
+    ENVELOPES = sizeof(envelopes) / sizeof(envelopes[0]),
+    ACTS = PATTERNS + ENVELOPES,
+    STORY = 5,
+};
+
+static void every_short_story(void **state)
+{
+    (void)state;
+    uint32_t stories = 1;
+    for (uint32_t i = 0; i < STORY; ++i) {
+        stories *= ACTS;
+    }
+    struct both *both = begin(2, 2); /* so that some find no room */
+    for (uint32_t story = 0; story < stories; ++story) {
+        memset(both->match, 0, mcp_match_bytes(2, 2));
+        mcp_match_init(both->match, 2, 2);
+        both->receives.count = both->messages.count = 0;
+        for (uint32_t i = 0, rest = story; i < STORY; ++i, rest /= ACTS) {
+            const uint32_t act = rest % ACTS;
+            if (act < PATTERNS) {
+                post(both, &patterns[act]);
+            } else {
+                arrive(both, &envelopes[act - PATTERNS]);
+            }
+        }
+        for (uint32_t i = 0; i < PATTERNS; ++i) {
+            probe(both, &patterns[i], false);
+        }
+    }
+    end(both);
+}
+
+/* ---- long ones at random ---- */
+
+/* Few values, so that much collides and matches, or many. */
+static struct mcp_envelope some_envelope(uint64_t *random, uint32_t values)
+{
+    return (struct mcp_envelope){
+        .context = crew_below(random, 3),
+        .source = crew_below(random, values),
+        .tag = 0 == crew_below(random, 8) ? HIDDEN + crew_below(random, 2)
+                                          : crew_below(random, values),
+    };
+}
+
+static struct mcp_pattern some_pattern(uint64_t *random, uint32_t values)
+{
+    return (struct mcp_pattern){
+        .envelope = some_envelope(random, values),
+        .open = 0 == crew_below(random, 2) ? crew_below(random, MCP_MATCH_CLASSES) : 0,
+    };
+}
+
+static void play(struct both *both, uint64_t *random, uint32_t values, uint32_t acts)
+{
+    uint32_t more_messages = 50; /* of 100 */
+    for (uint32_t i = 0; i < acts; ++i) {
+        if (0 == crew_below(random, 200)) {
+            more_messages = 20 + crew_below(random, 61);
+        }
+        const uint32_t act = crew_below(random, 20);
+        if (0 == act) {
+            const struct mcp_pattern pattern = some_pattern(random, values);
+            probe(both, &pattern, 0 == crew_below(random, 2));
+        } else if (1 == act && 0 != both->receives.count) {
+            cancel(both, crew_below(random, both->receives.count));
+        } else if (crew_below(random, 100) < more_messages) {
+            const struct mcp_envelope envelope = some_envelope(random, values);
+            arrive(both, &envelope);
+        } else {
+            const struct mcp_pattern pattern = some_pattern(random, values);
+            post(both, &pattern);
+        }
+    }
+}
+
+static void long_games(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed();
+    for (uint32_t game = 0; game < 200; ++game) {
+        struct both *both = begin(1 + crew_below(&random, 100), 1 + crew_below(&random, 100));
+        const uint32_t values = 1 + crew_below(&random, 12);
+        play(both, &random, values, 2000);
+        move(both, both->receives.most + crew_below(&random, 200),
+             both->messages.most + crew_below(&random, 200));
+        play(both, &random, values, 2000);
+        room_is_whole(both, &random);
+        end(both);
+    }
+}
+
+/* ---- much that waits ---- */
+
+static void ten_thousand_of_each(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 1;
+    struct both *both = begin(10000, 10000);
+    for (uint32_t i = 0; i < 10000; ++i) {
+        post(both, &(struct mcp_pattern){.envelope = {.context = 1, .source = i % 16, .tag = i}});
+        arrive(both, &(struct mcp_envelope){.context = 2, .source = i % 16, .tag = i % 100});
+    }
+    play(both, &random, 100, 2000);
+    room_is_whole(both, &random);
+    end(both);
+}
+
+static void sizes(void **state)
+{
+    (void)state;
+    assert_int_equal(mcp_match_bytes(0, 1), 0);
+    assert_int_equal(mcp_match_bytes(1, 0), 0);
+    assert_int_equal(mcp_match_bytes(MCP_MATCH_MOST + 1, 1), 0);
+    assert_int_equal(mcp_match_bytes(1, MCP_MATCH_MOST + 1), 0);
+    assert_true(mcp_match_bytes(MCP_MATCH_MOST, MCP_MATCH_MOST) > MCP_MATCH_MOST);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_short_story),
+        cmocka_unit_test(long_games),
+        cmocka_unit_test(ten_thousand_of_each),
+        cmocka_unit_test(sizes),
+    };
+    crew_watchdog();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See nics_double.h. */
+#include "tests/unit/nics_double.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sched.h>
+#include <cmocka.h>
+
+#include "libmyr/seal.h"
+#include "libmyr/segment.h"
+#include "tests/unit/crew.h"
+
+enum { MEMORY = 64 << 20 };
+
+struct mcp_nic *myr_nic_enter(struct myr_nic *nic, struct mcp_board **board)
+{
+    uint32_t nobody = 0;
+    while (!atomic_compare_exchange_strong(nic->lock, &nobody, 1)) {
+        nobody = 0;
+        sched_yield();
+    }
+    ++nic->entries;
+    *board = &nic->below->board;
+    return nic->below->mcp;
+}
+
+void myr_nic_leave(struct myr_nic *nic)
+{
+    CREW_CHECK(1 == myr_observe(nic->lock), "left without being entered");
+    myr_publish(nic->lock, 0);
+}
+
+enum myr_status myr_nic_is_broken(struct myr_error *error)
+{
+    return myr_fail(error, MYR_ERR_GONE, 0, "the NIC is broken");
+}
+
+void myr_nic_expect_messages(struct myr_nic *nic)
+{
+    (void)nic;
+}
+
+struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
+{
+    return nic->segment;
+}
+
+void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name)
+{
+    *name = (struct myr_nic_name){.key = nic->below->mcp->key, .count = 1};
+    name->address[0].ip = nic->below->link;
+}
+
+mcp_link myr_nic_link(struct myr_nic *nic, const struct myr_nic_name *name)
+{
+    assert_int_not_equal(myr_observe(nic->lock), 0);
+    return 0 == name->count ? MCP_LINK_SENDER : wire_hold(nic->below, name->address[0].ip);
+}
+
+uint32_t myr_nic_mtu(const struct myr_nic *nic, const struct myr_nic_name *name)
+{
+    (void)nic;
+    (void)name;
+    return 0;
+}
+
+uint32_t myr_nic_poll(struct myr_nic *nic)
+{
+    assert_int_equal(myr_observe(nic->lock), 0);
+    ++nic->polls;
+    return wire_next(nic->below->wire);
+}
+
+uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)
+{
+    return myr_nic_poll(nic);
+}
+
+/* ---- two of them ---- */
+
+struct nics_double *nics_begin(uint64_t seed)
+{
+    struct nics_double *w = calloc(1, sizeof(*w));
+    wire_begin(&w->wire, NICS, MEMORY, seed);
+    for (int n = 0; n < NICS; ++n) {
+        struct myr_nic *nic = &w->nics[n];
+        struct wire_nic *below = &w->wire.nics[n];
+        *nic = (struct myr_nic){.below = below, .memory = below->board.memory};
+        nic->lock = crew_memory(sizeof(*nic->lock));
+        assert_int_equal(myr_segment_join(NULL, MEMORY, &nic->segment, NULL), MYR_OK);
+        below->board.memory = myr_segment_base(nic->segment);
+        below->board.memory_bytes = (uint32_t)myr_segment_size(nic->segment);
+        const uint64_t key = below->mcp->key;
+        const size_t bytes = mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS);
+        below->mcp = myr_segment_alloc(nic->segment, bytes);
+        memset(below->mcp, 0, bytes);
+        mcp_init(below->mcp, key, WIRE_PORTS, WIRE_CONNECTIONS);
+        struct myr_key_pair pair;
+        myr_key_pair_of(nic->segment, &pair);
+        below->mcp->messages.known_only = myr_has_key(&pair.public);
+    }
+    return w;
+}
+
+void nics_end(struct nics_double *w)
+{
+    for (int n = 0; n < NICS; ++n) {
+        w->nics[n].below->board.memory = w->nics[n].memory;
+        myr_segment_leave(w->nics[n].segment);
+        crew_memory_free(w->nics[n].lock, sizeof(*w->nics[n].lock));
+    }
+    wire_end(&w->wire);
+    free(w);
+}
+
+bool myr_nic_broken(struct myr_nic *nic)
+{
+    (void)nic;
+    return false;
+}

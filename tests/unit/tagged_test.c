@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tagged messages, in games of four endpoints on two nodes. Invariants: a message goes to one
+ * receive, whole, and to the one that MPI wants; each send and each receive is done once; a message
+ * that is too long fills its buffer and no more; a synchronous send waits for its receive; nothing
+ * is lost when there is no room, and all room is there again in the end. Also when packets are
+ * lost, come twice or in another order. What is no message does no harm.
+ *
+ * The NICs are doubles (nics_double.h).
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "libmyr/tagged.h"
+#include "tests/unit/crew.h"
+#include "tests/unit/nics_double.h"
+
+enum {
+    ENDPOINTS = 4, /* number 0 and 2 on one node, 1 and 3 on the other */
+    GAME = 400,    /* messages */
+    CONTEXTS = 2,
+    TAGS = 3,
+    HIDDEN = 0xfffffff0,
+    BUFFER = 2048,
+};
+
+struct sending {
+    struct myr_tagged_request request;
+    struct mcp_envelope envelope;
+    uint32_t from, to, number;
+    uint8_t *data;
+    uint64_t bytes;
+    bool synchronous, done;
+    struct receiving *receiving; /* that has got it */
+};
+
+struct receiving {
+    struct myr_tagged_request request;
+    struct mcp_pattern pattern;
+    uint32_t at, number; /* of this endpoint, in the order of posting */
+    uint8_t *buffer;
+    uint64_t room;
+    bool done;
+    struct sending *sending; /* that it has got */
+};
+
+struct game {
+    struct nics_double *w;
+    struct myr_tagged *t[ENDPOINTS];
+    struct myr_tagged_peer *peer[ENDPOINTS][ENDPOINTS];
+    struct sending *sendings[GAME];
+    struct receiving *receivings[2 * GAME];
+    uint32_t nsendings, nreceivings, received;
+    uint64_t random;
+};
+
+/* ---- endpoints ---- */
+
+static void never_lost(void *context, uint64_t id, enum myr_status status)
+{
+    (void)context;
+    fail_msg("a message to %lu was lost: %d", (unsigned long)id, (int)status);
+}
+
+static struct myr_tagged *open_one(struct game *g, uint32_t e, struct myr_tagged_options options)
+{
+    struct myr_tagged *t = NULL;
+    struct myr_error error = {0};
+    options.id = 1000 + e;
+    options.lost = never_lost;
+    if (MYR_OK != myr_tagged_open(&g->w->nics[e % NICS], &options, &t, &error)) {
+        fail_msg("%s", error.text);
+    }
+    return t;
+}
+
+static struct game *begin_with(const struct myr_tagged_options *options, uint64_t seed)
+{
+    struct game *g = calloc(1, sizeof(*g));
+    assert_non_null(g);
+    g->random = seed;
+    g->w = nics_begin(seed);
+    for (uint32_t e = 0; e < ENDPOINTS; ++e) {
+        g->t[e] = open_one(g, e, *options);
+    }
+    for (uint32_t e = 0; e < ENDPOINTS; ++e) {
+        for (uint32_t other = 0; other < ENDPOINTS; ++other) {
+            struct myr_tagged_name name;
+            myr_tagged_get_name(g->t[other], &name);
+            assert_int_equal(
+                myr_tagged_connect(g->t[e], 1000 + other, &name, &g->peer[e][other], NULL), MYR_OK);
+            assert_ptr_equal(myr_tagged_peer(g->t[e], 1000 + other), g->peer[e][other]);
+        }
+    }
+    return g;
+}
+
+static void end(struct game *g)
+{
+    for (uint32_t e = 0; e < ENDPOINTS; ++e) {
+        myr_tagged_close(g->t[e]);
+    }
+    for (uint32_t i = 0; i < g->nsendings; ++i) {
+        free(g->sendings[i]->data);
+        free(g->sendings[i]);
+    }
+    for (uint32_t i = 0; i < g->nreceivings; ++i) {
+        free(g->receivings[i]->buffer);
+        free(g->receivings[i]);
+    }
+    nics_end(g->w);
+    free(g);
+}
+
+/* ---- one message ---- */
+
+static uint8_t byte_of(const struct sending *sending, uint64_t at)
+{
+    return (uint8_t)(sending->number * 31 + at * 7 + (at >> 8));
+}
+
+static void done_sending(struct sending *sending)
+{
+    assert_false(sending->done);
+    assert_int_equal(sending->request.status, MYR_OK);
+    sending->done = true;
+    memset(sending->data, 0xee, sending->bytes); /* it is ours again */
+}
+
+/* Messages tell their numbers by their first bytes, if they have any, else nobody can tell. */
+static struct sending *find_sending(const struct game *g, const struct receiving *receiving)
+{
+    const struct myr_tagged_request *request = &receiving->request;
+    uint32_t number = 0;
+    if (request->bytes >= sizeof(number) && receiving->room >= sizeof(number)) {
+        memcpy(&number, receiving->buffer, sizeof(number));
+        assert_in_range(number, 0, g->nsendings - 1);
+        return g->sendings[number];
+    }
+    for (uint32_t i = 0; i < g->nsendings; ++i) { /* the first that it may be */
+        struct sending *sending = g->sendings[i];
+        if (NULL == sending->receiving && sending->to == receiving->at &&
+            sending->bytes == request->bytes &&
+            0 == memcmp(&sending->envelope, &request->envelope, sizeof(request->envelope))) {
+            return sending;
+        }
+    }
+    fail_msg("a message has come that nobody has sent");
+    return NULL;
+}
+
+static void done_receiving(struct game *g, struct receiving *receiving)
+{
+    const struct myr_tagged_request *request = &receiving->request;
+    assert_false(receiving->done);
+    receiving->done = true;
+    if (request->cancelled) {
+        return;
+    }
+    struct sending *sending = find_sending(g, receiving);
+    assert_null(sending->receiving);
+    sending->receiving = receiving;
+    receiving->sending = sending;
+    ++g->received;
+    assert_int_equal(sending->to, receiving->at);
+    assert_memory_equal(&sending->envelope, &request->envelope, sizeof(request->envelope));
+    assert_int_equal(sending->bytes, request->bytes);
+    assert_int_equal(request->status, sending->bytes > receiving->room ? MYR_ERR_TOO_LONG : MYR_OK);
+    for (uint64_t i = 4; i < receiving->room; ++i) {
+        assert_int_equal(receiving->buffer[i], i < sending->bytes ? byte_of(sending, i) : 0xcc);
+    }
+    assert_int_equal(receiving->buffer[receiving->room], 0xcc);
+}
+
+static struct sending *send_one(struct game *g, uint32_t from, uint32_t to,
+                                struct mcp_envelope envelope, uint64_t bytes, bool synchronous)
+{
+    struct sending *sending = calloc(1, sizeof(*sending));
+    assert_non_null(sending);
+    sending->envelope = envelope;
+    sending->from = from;
+    sending->to = to;
+    sending->number = g->nsendings;
+    sending->bytes = bytes;
+    sending->synchronous = synchronous;
+    sending->data = malloc(bytes + 1);
+    assert_non_null(sending->data);
+    for (uint64_t i = 0; i < bytes; ++i) {
+        sending->data[i] = byte_of(sending, i);
+    }
+    if (bytes >= sizeof(sending->number)) {
+        memcpy(sending->data, &sending->number, sizeof(sending->number));
+    }
+    g->sendings[g->nsendings++] = sending;
+    if (myr_tagged_send(g->t[from], g->peer[from][to], &envelope, sending->data, bytes, synchronous,
+                        &sending->request)) {
+        done_sending(sending);
+    }
+    return sending;
+}
+
+static struct receiving *new_receiving(struct game *g, uint32_t at,
+                                       const struct mcp_pattern *pattern, uint64_t room)
+{
+    struct receiving *receiving = calloc(1, sizeof(*receiving));
+    assert_non_null(receiving);
+    receiving->pattern = *pattern;
+    receiving->at = at;
+    receiving->number = g->nreceivings;
+    receiving->room = room;
+    receiving->buffer = malloc(room + 1);
+    assert_non_null(receiving->buffer);
+    memset(receiving->buffer, 0xcc, room + 1);
+    g->receivings[g->nreceivings++] = receiving;
+    return receiving;
+}
+
+static struct receiving *receive_one(struct game *g, uint32_t at, struct mcp_pattern pattern,
+                                     uint64_t room)
+{
+    struct receiving *receiving = new_receiving(g, at, &pattern, room);
+    if (myr_tagged_receive(g->t[at], &pattern, receiving->buffer, room, &receiving->request)) {
+        done_receiving(g, receiving);
+    }
+    return receiving;
+}
+
+/* ---- going on ---- */
+
+/* Whose request is it? */
+static void done(struct game *g, struct myr_tagged_request *request)
+{
+    for (uint32_t i = 0; i < g->nsendings; ++i) {
+        if (request == &g->sendings[i]->request) {
+            done_sending(g->sendings[i]);
+            return;
+        }
+    }
+    for (uint32_t i = 0; i < g->nreceivings; ++i) {
+        if (request == &g->receivings[i]->request) {
+            done_receiving(g, g->receivings[i]);
+            return;
+        }
+    }
+    fail_msg("a request is done that nobody has made");
+}
+
+static void progress(struct game *g, uint32_t e)
+{
+    struct myr_tagged_request *request;
+    (void)myr_tagged_progress(g->t[e]);
+    while (NULL != (request = myr_tagged_done(g->t[e]))) {
+        done(g, request);
+    }
+}
+
+static void progress_all(struct game *g, uint32_t rounds)
+{
+    for (uint32_t i = 0; i < rounds; ++i) {
+        for (uint32_t e = 0; e < ENDPOINTS; ++e) {
+            progress(g, e);
+        }
+    }
+}
+
+static bool all_quiet(const struct game *g)
+{
+    bool quiet = true;
+    for (uint32_t e = 0; e < ENDPOINTS; ++e) {
+        quiet = quiet && !myr_tagged_busy(g->t[e]);
+    }
+    for (uint32_t i = 0; i < g->nsendings; ++i) {
+        quiet = quiet && g->sendings[i]->done;
+    }
+    return quiet && g->received == g->nsendings;
+}
+
+/* ---- what MPI wants ---- */
+
+static bool takes(const struct receiving *receiving, const struct sending *sending)
+{
+    const struct mcp_pattern *pattern = &receiving->pattern;
+    const struct mcp_envelope *envelope = &sending->envelope;
+    const bool tag = 0 != (pattern->open & MCP_OPEN_TAG) ? 0 == envelope->tag >> MCP_HIDDEN_TAG_BIT
+                                                         : pattern->envelope.tag == envelope->tag;
+    return receiving->at == sending->to && tag && pattern->envelope.context == envelope->context &&
+           (0 != (pattern->open & MCP_OPEN_SOURCE) || pattern->envelope.source == envelope->source);
+}
+
+/*
+ * One receive was posted before another one, and one message was sent before another one by the
+ * same sender. Both receives take the first message, and the first receive both messages. Then the
+ * first receive must not have the second message while the second one has the first. (Messages that
+ * are too short for a number cannot be told apart.)
+ */
+static void check_order(const struct game *g)
+{
+    for (uint32_t i = 0; i < g->nsendings; ++i) {
+        const struct sending *first = g->sendings[i];
+        for (uint32_t j = i + 1; j < g->nsendings; ++j) {
+            const struct sending *second = g->sendings[j];
+            if (first->from != second->from || first->to != second->to || first->bytes < 4 ||
+                second->bytes < 4) {
+                continue;
+            }
+            const struct receiving *of_first = first->receiving, *of_second = second->receiving;
+            if (of_second->number < of_first->number && takes(of_second, first)) {
+                fail_msg("message %u has overtaken message %u", second->number, first->number);
+            }
+        }
+    }
+}
+
+/* ---- random games ---- */
+
+static uint64_t some_bytes(uint64_t *random, uint64_t most)
+{
+    static const uint64_t likely[] = {0, 1, 8, 215, 216, 217, 1024, BUFFER - 24, BUFFER};
+    switch (crew_below(random, 4)) {
+    case 0:
+        return likely[crew_below(random, sizeof(likely) / sizeof(likely[0]))];
+    case 1:
+        return crew_below(random, (uint32_t)most);
+    default:
+        return 4 + crew_below(random, 300);
+    }
+}
+
+static void act(struct game *g, uint64_t most)
+{
+    uint64_t *random = &g->random;
+    const uint32_t e = crew_below(random, ENDPOINTS), other = crew_below(random, ENDPOINTS);
+    const uint32_t context = crew_below(random, CONTEXTS);
+    const uint32_t tag = 0 == crew_below(random, 10) ? HIDDEN : crew_below(random, TAGS);
+    const uint32_t what = crew_below(random, 10);
+    if (what < 4 && g->nsendings < GAME) {
+        (void)send_one(g, e, other, (struct mcp_envelope){context, e, tag},
+                       some_bytes(random, most), 0 == crew_below(random, 4));
+        return;
+    }
+    const struct mcp_pattern pattern = {{context, other, tag},
+                                        0 == crew_below(random, 3) ? crew_below(random, 4) : 0};
+    if (what < 8 && g->nreceivings < GAME) {
+        const uint64_t room = 0 == crew_below(random, 4) ? 4 + some_bytes(random, most) : most;
+        (void)receive_one(g, e, pattern, room);
+    } else if (8 == what) {
+        struct mcp_envelope envelope;
+        uint64_t bytes;
+        const bool there = myr_tagged_probe(g->t[e], &pattern, &envelope, &bytes);
+        struct myr_tagged_message *message =
+            0 == crew_below(random, 2) && g->nreceivings < GAME
+                ? myr_tagged_take(g->t[e], &pattern, &envelope, &bytes)
+                : NULL;
+        if (NULL != message) {
+            assert_true(there);
+            struct receiving *receiving = new_receiving(g, e, &pattern, bytes + 4);
+            if (myr_tagged_receive_taken(g->t[e], message, receiving->buffer, receiving->room,
+                                         &receiving->request)) {
+                done_receiving(g, receiving);
+            }
+        }
+    } else if (0 != g->nreceivings) {
+        struct receiving *receiving = g->receivings[crew_below(random, g->nreceivings)];
+        if (!receiving->done) {
+            (void)myr_tagged_cancel(g->t[receiving->at], &receiving->request);
+        }
+    }
+}
+
+/* Receive all that is left. */
+static void receive_rest(struct game *g, uint64_t most)
+{
+    for (uint32_t rounds = 0; rounds < 100000 && !all_quiet(g); ++rounds) {
+        for (uint32_t e = 0; e < ENDPOINTS; ++e) {
+            struct mcp_pattern pattern = {.open = MCP_OPEN_SOURCE | MCP_OPEN_TAG};
+            struct mcp_envelope envelope;
+            uint64_t bytes;
+            for (uint32_t i = 0; i < 2 * CONTEXTS; ++i) {
+                pattern.envelope = (struct mcp_envelope){i / 2, 0, HIDDEN};
+                pattern.open = 0 == i % 2 ? MCP_OPEN_SOURCE | MCP_OPEN_TAG : MCP_OPEN_SOURCE;
+                if (myr_tagged_probe(g->t[e], &pattern, &envelope, &bytes)) {
+                    assert_true(g->nreceivings < 2 * GAME);
+                    (void)receive_one(g, e, pattern, most);
+                }
+            }
+        }
+        progress_all(g, 1);
+    }
+    assert_true(all_quiet(g));
+}
+
+static void play(const struct myr_tagged_options *options, const struct wire_faults *faults,
+                 uint64_t most, uint64_t seed)
+{
+    struct game *g = begin_with(options, seed);
+    g->w->wire.faults = *faults;
+    for (uint32_t i = 0; i < 3 * GAME; ++i) {
+        act(g, most);
+        for (uint32_t n = crew_below(&g->random, 8); n > 0; --n) {
+            progress(g, crew_below(&g->random, ENDPOINTS));
+        }
+    }
+    receive_rest(g, most);
+    check_order(g);
+    for (uint32_t i = 0; i < g->nreceivings; ++i) {
+        struct receiving *receiving = g->receivings[i];
+        if (!receiving->done) {
+            for (uint32_t j = 0; j < g->nsendings; ++j) {
+                const struct sending *sending = g->sendings[j];
+                assert_false(takes(receiving, sending) &&
+                             sending->receiving->number > receiving->number);
+            }
+            assert_true(myr_tagged_cancel(g->t[receiving->at], &receiving->request));
+        }
+    }
+    progress_all(g, 2);
+    end(g);
+}
+
+static const struct wire_faults no_faults = {.delay_least_ns = 1000, .delay_most_ns = 5000};
+static const struct wire_faults faults = {
+    .loss = 50,
+    .duplication = 50,
+    .reordering = 50,
+    .damage = 20,
+    .delay_least_ns = 1000,
+    .delay_most_ns = 50000,
+    .detour_most_ns = 500000,
+};
+
+static void random_games(void **state)
+{
+    (void)state;
+    const struct myr_tagged_options usual = {.direct = true, .buffer_bytes = BUFFER};
+    const struct myr_tagged_options narrow = {
+        .direct = false, .buffer_bytes = BUFFER, .buffers = 2, .messages = 500};
+    uint64_t random = crew_seed();
+    for (uint32_t game = 0; game < 12; ++game) {
+        play(0 == game % 2 ? &usual : &narrow, 0 == game % 3 ? &faults : &no_faults, 20000,
+             crew_random(&random));
+    }
+}
+
+/* ---- one by one ---- */
+
+static const struct mcp_pattern anything = {.open = MCP_OPEN_SOURCE | MCP_OPEN_TAG};
+
+static void sizes(void **state)
+{
+    (void)state;
+    static const uint64_t bytes[] = {0, 1, 8, 216, 217, 1024, 1025, BUFFER - 24, BUFFER, 100000};
+    for (uint32_t direct = 0; direct < 2; ++direct) {
+        struct game *g =
+            begin_with(&(struct myr_tagged_options){.direct = 0 != direct, .buffer_bytes = BUFFER},
+                       crew_seed());
+        for (uint32_t to = 0; to < ENDPOINTS; ++to) {
+            for (uint32_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); ++i) {
+                for (uint32_t way = 0; way < 4; ++way) { /* who is first; synchronous */
+                    if (0 == way % 2) {
+                        (void)receive_one(g, to, anything, 100000);
+                    }
+                    (void)send_one(g, 0, to, (struct mcp_envelope){0, 0, i}, bytes[i], way / 2);
+                    if (1 == way % 2) {
+                        progress_all(g, 3);
+                        (void)receive_one(g, to, anything, 100000);
+                    }
+                    for (uint32_t n = 0; n < 10000 && !all_quiet(g); ++n) {
+                        progress_all(g, 1);
+                    }
+                    assert_true(all_quiet(g));
+                }
+            }
+        }
+        end(g);
+    }
+}
+
+static void synchronous_waits(void **state)
+{
+    (void)state;
+    struct game *g = begin_with(&(struct myr_tagged_options){.direct = true}, crew_seed());
+    for (uint32_t to = 0; to < ENDPOINTS; ++to) {
+        const struct sending *sending = send_one(g, 0, to, (struct mcp_envelope){0, 0, 5}, 8, true);
+        progress_all(g, 1000);
+        assert_false(sending->done);
+        (void)receive_one(g, to, anything, 8);
+        for (uint32_t n = 0; n < 10000 && !all_quiet(g); ++n) {
+            progress_all(g, 1);
+        }
+        assert_true(sending->done);
+    }
+    end(g);
+}
+
+/* A sender that nobody receives from: it may send so much, and its other messages wait. All come in
+ * the end. */
+static void bounded(void **state)
+{
+    (void)state;
+    struct game *g = begin_with(
+        &(struct myr_tagged_options){.direct = true, .buffer_bytes = BUFFER, .messages = 100},
+        crew_seed());
+    for (uint32_t to = 1; to < 3; ++to) { /* on another node; on the same */
+        uint32_t eager = 0;
+        const uint32_t before = g->nsendings;
+        for (uint32_t i = 0; i < 150; ++i) {
+            eager += send_one(g, 0, to, (struct mcp_envelope){0, 0, i}, 1500, false)->done;
+            progress_all(g, 1);
+        }
+        progress_all(g, 10000);
+        assert_true(eager <= (1 == to ? MYR_TAGGED_CREDITS : 64));
+        for (uint32_t i = 150; i > 0; --i) { /* the last first, as long as it is in the table */
+            const struct mcp_pattern pattern = {{0, 0, i <= 100 ? i - 1 : 250 - i}, 0};
+            (void)receive_one(g, to, pattern, 1500);
+            progress_all(g, 3);
+        }
+        for (uint32_t n = 0; n < 100000 && !all_quiet(g); ++n) {
+            progress_all(g, 1);
+        }
+        assert_int_equal(g->received, before + 150);
+        assert_true(all_quiet(g));
+    }
+    end(g);
+}
+
+/* Thousands of receives that get nothing, and of messages that nobody receives, before others that
+ * meet. */
+static void much_waits(void **state)
+{
+    (void)state;
+    enum { MANY = 3000 };
+    struct game *g = begin_with(&(struct myr_tagged_options){.direct = true}, crew_seed());
+    struct myr_tagged_request *in_vain = calloc(MANY, sizeof(*in_vain)), unused, last;
+    uint32_t sent = 7, got = 0;
+    assert_non_null(in_vain);
+    for (uint32_t i = 0; i < MANY; ++i) {
+        const struct mcp_pattern pattern = {.envelope = {5, 0, i}};
+        const struct mcp_envelope envelope = {6, 0, i};
+        assert_false(myr_tagged_receive(g->t[2], &pattern, NULL, 0, &in_vain[i]));
+        assert_true(
+            myr_tagged_send(g->t[0], g->peer[0][2], &envelope, &i, sizeof(i), false, &unused));
+        (void)myr_tagged_progress(g->t[2]);
+    }
+    const struct mcp_pattern pattern = {.envelope = {7, 0, 1}};
+    assert_false(myr_tagged_receive(g->t[2], &pattern, &got, sizeof(got), &last));
+    assert_true(myr_tagged_send(g->t[0], g->peer[0][2], &pattern.envelope, &sent, sizeof(sent),
+                                false, &unused));
+    while (0 != myr_tagged_progress(g->t[2])) {
+    }
+    assert_ptr_equal(myr_tagged_done(g->t[2]), &last);
+    assert_int_equal(got, 7);
+    for (uint32_t i = 0; i < MANY; ++i) {
+        const struct mcp_pattern waiting = {.envelope = {6, 0, i}};
+        assert_true(myr_tagged_receive(g->t[2], &waiting, &got, sizeof(got), &last));
+        assert_int_equal(got, i);
+        assert_true(myr_tagged_cancel(g->t[2], &in_vain[i]));
+    }
+    free(in_vain);
+    end(g);
+}
+
+/* Whatever lies in the inlet or comes by the port, no byte is written where none belongs. */
+static void garbage(void **state)
+{
+    (void)state;
+    struct game *g = begin_with(
+        &(struct myr_tagged_options){.direct = false, .buffer_bytes = BUFFER}, crew_seed());
+    struct myr_port *port = NULL;
+    struct myr_tagged_name name;
+    struct myr_remote remote;
+    uint64_t random = crew_seed() + 7;
+    assert_int_equal(myr_port_open(&g->w->nics[0],
+                                   &(struct myr_port_options){MYR_ANY_PORT, 64, 64, true}, &port,
+                                   NULL),
+                     MYR_OK);
+    uint8_t *out = myr_port_alloc(port, BUFFER);
+    myr_tagged_get_name(g->t[0], &name);
+    assert_int_equal(myr_port_connect(port, &name.port, &remote, NULL), MYR_OK);
+    for (uint32_t i = 0; i < 20000; ++i) {
+        struct myr_received received;
+        const uint32_t bytes = crew_below(&random, 0 == i % 2 ? 241 : 300);
+        for (uint32_t b = 0; b < bytes; ++b) {
+            out[b] = 0 == crew_below(&random, 2) ? 0 : (uint8_t)crew_random(&random);
+        }
+        if (0 != bytes) {
+            out[0] = (uint8_t)(2 + crew_below(&random, 8)); /* a kind; no EAGER, which is none */
+        }
+        if (bytes >= 24) {
+            const uint64_t from = 1000 + crew_below(&random, 5);
+            const uint32_t context = 9;
+            memcpy(out + 4, &context, sizeof(context));
+            memcpy(out + 16, &from, sizeof(from));
+        }
+        void *slot = 0 == i % 2 ? myr_outlet_begin(&remote.outlet) : NULL;
+        if (NULL != slot) {
+            memcpy(slot, out, bytes);
+            myr_outlet_end(&remote.outlet, bytes);
+        } else {
+            (void)myr_port_send(port, &remote, out, bytes, NULL, NULL);
+        }
+        struct mcp_pattern pattern = anything;
+        struct mcp_envelope envelope;
+        uint64_t length;
+        progress_all(g, 1);
+        (void)myr_port_look(port, &received);
+        pattern.envelope.context = 9;
+        struct myr_tagged_message *message = myr_tagged_take(g->t[0], &pattern, &envelope, &length);
+        if (NULL != message) {
+            struct myr_tagged_request request;
+            uint8_t buffer[16];
+            if (!myr_tagged_receive_taken(g->t[0], message, buffer, sizeof(buffer), &request)) {
+                /* It waits for data that nobody sends. Close and begin anew. */
+                break;
+            }
+        }
+    }
+    myr_port_close(port);
+    end(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes),        cmocka_unit_test(synchronous_waits),
+        cmocka_unit_test(bounded),      cmocka_unit_test(much_waits),
+        cmocka_unit_test(random_games), cmocka_unit_test(garbage),
+    };
+    crew_watchdog();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
