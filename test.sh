@@ -112,7 +112,7 @@ analysed() {
     step "cppcheck" cppcheck --quiet -i firmware/kernel/program.bpf.c --error-exitcode=1 --std=c11 --enable=warning,portability \
         --inline-suppr --suppress=missingInclude --suppress=missingIncludeSystem -I. -D_GNU_SOURCE '-DNICBARR_VERSION=""' '-DNICSIM_DATA=""' \
         '-DPKGLIBEXECDIR=""' '-DPKGDATADIR=""' -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 \
-        os firmware libmyr myr coll_nicbarr btl_myr myrd tools bench
+        os firmware libmyr myr coll_nicbarr btl_myr mtl_myr myrd tools bench
     step "clang-tidy" bash -c "clang-tidy --quiet firmware/*.c firmware/soft/*.c firmware/sim/*.c \
         libmyr/*.c libmyr/verbs/*.c myr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,model,statistics,nics,hello,census,contest,duel,portions,anew,candidates,evidence,network,digest,shape,cache_file,cache_places,report_file,regular_file,kinds}.c -- \
         -std=gnu11 -D_GNU_SOURCE -I. '-DNICBARR_VERSION=\"\"' '-DNICSIM_DATA=\"\"' '-DPKGLIBEXECDIR=\"\"' '-DPKGDATADIR=\"\"'"

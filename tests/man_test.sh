@@ -48,7 +48,9 @@ items_of "$pages/nicbarr.7" > items
 {
     sed -n '/^} table\[\]/,/^};/p' "$top/coll_nicbarr/parameters.c" | tr -d ' \n' |
         grep -oE '(NUMBER|FLAG|TEXT)\([a-z_]+,' | sed 's/.*(\(.*\),/coll_nicbarr_\1/'
-    sed -n 's/^    add("\([a-z_]*\)",.*/btl_myr_\1/p' "$top/btl_myr/component.c"
+    for component in btl_myr mtl_myr; do
+        sed -n "s/^    add(\"\([a-z_]*\)\",.*/${component}_\1/p" "$top/$component/component.c"
+    done
 } > parameters
 lacking=0
 [ "$(wc -l < parameters)" -gt 20 ] || lacking=1

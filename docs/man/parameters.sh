@@ -40,6 +40,7 @@ list() { # FRAMEWORK COMPONENT: items of its parameters
 }
 coll=$(list coll nicbarr)
 btl=$(list btl myr)
+mtl=$(list mtl myr)
 
 cat << END
 .TH NICBARR 7 "$(LC_ALL=C date -u -d "@${SOURCE_DATE_EPOCH:-$(date +%s)}" '+%B %Y')" "nicbarr $version" "Open MPI components"
@@ -51,6 +52,8 @@ nicbarr \- MPI_Barrier and small collectives for Open MPI, chosen by measurement
 \fBmpirun \-\-mca coll ^nicbarr\fR \fIPROGRAM\fR (without it)
 .PP
 \fBmpirun \-\-mca pml ob1 \-\-mca btl myr,self\fR \fIPROGRAM\fR (messages go by the NIC, too)
+.PP
+\fBmpirun \-\-mca pml cm \-\-mca mtl myr\fR \fIPROGRAM\fR (and are matched by nicbarr)
 .SH DESCRIPTION
 Open MPI loads the component coll/nicbarr by itself.
 At the first barriers of a communicator it measures several algorithms, Open MPI's own among them,
@@ -68,6 +71,8 @@ A parameter is set by \fB\-\-mca\fR \fINAME VALUE\fR of mpirun, by the environme
 $coll
 .SH PARAMETERS OF BTL/MYR
 $btl
+.SH PARAMETERS OF MTL/MYR
+$mtl
 .SH FILES
 .TP
 .I ~/.openmpi/mca\-params.conf
