@@ -124,12 +124,18 @@ static void set_usual(uint32_t *option, uint32_t usual)
 static bool resize(struct myr_tagged *t, uint32_t receives, uint32_t messages)
 {
     const size_t bytes = mcp_match_bytes(receives, messages);
+    if (0 == bytes) {
+        return false;
+    }
     /* Places stay the same, so does what is known of them. */
     void **waiting = realloc(t->waiting, ((size_t)receives + messages) * sizeof(*t->waiting));
-    t->waiting = NULL == waiting ? t->waiting : waiting;
+    if (NULL == waiting) {
+        return false;
+    }
+    t->waiting = waiting;
     /* (It must be all 0. calloc takes large pieces from the system, which are so without being
      * touched. It aligns to 16 only.) */
-    void *table = NULL == waiting || 0 == bytes ? NULL : calloc(1, bytes + MYR_LINE);
+    void *table = calloc(1, bytes + MYR_LINE);
     if (NULL == table) {
         return false;
     }

@@ -190,7 +190,7 @@ struct myr_tagged_request *tagged_first(struct tagged_requests *list);
 
 bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error);
 
-/* Send something without a message. It leaves now or later. False: there is no memory. */
+/* Send an answer (`more` is NULL for CREDIT). It leaves now or later. False: there is no memory. */
 bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                    const struct tagged_more *more);
 

@@ -78,14 +78,14 @@ static bool has_more(uint8_t kind)
     return TAGGED_EAGER != kind && TAGGED_CREDIT != kind;
 }
 
-/* Write heads and data; returns the bytes. */
+/* Write heads (`more` is NULL where there is no second part) and data; returns the bytes. */
 static uint32_t write_out(uint8_t *to, const struct tagged_head *head,
                           const struct tagged_more *more, const void *data, uint32_t bytes)
 {
     uint8_t *at = to;
     memcpy(at, head, sizeof(*head));
     at += sizeof(*head);
-    if (has_more(head->kind)) {
+    if (NULL != more) {
         memcpy(at, more, sizeof(*more));
         at += sizeof(*more);
     }
@@ -205,9 +205,9 @@ static bool leave_queued(struct myr_tagged *t, struct myr_tagged_peer *peer, str
 {
     struct myr_tagged_request *request = out->request;
     if (NULL == request) {
-        return leave(t, peer, &out->head, &out->more, NULL, 0);
+        return leave(t, peer, &out->head, has_more(out->head.kind) ? &out->more : NULL, NULL, 0);
     }
-    if (!leave(t, peer, &out->head, &out->more, request->buffer, (uint32_t)request->wanted)) {
+    if (!leave(t, peer, &out->head, NULL, request->buffer, (uint32_t)request->wanted)) {
         return false;
     }
     tagged_append(&t->done, request);
@@ -237,7 +237,10 @@ static bool leave_or_wait(struct myr_tagged *t, struct myr_tagged_peer *peer,
     if (NULL == out) {
         return false;
     }
-    *out = (struct tagged_out){.head = *head, .more = *more};
+    *out = (struct tagged_out){.head = *head};
+    if (NULL != more) {
+        out->more = *more;
+    }
     enqueue(t, peer, out);
     return true;
 }
@@ -245,9 +248,8 @@ static bool leave_or_wait(struct myr_tagged *t, struct myr_tagged_peer *peer,
 bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                    const struct tagged_more *more)
 {
-    static const struct tagged_more none;
     struct tagged_head head = head_of(t, kind);
-    return leave_or_wait(t, peer, &head, NULL == more ? &none : more);
+    return leave_or_wait(t, peer, &head, more);
 }
 
 /* ---- pieces of what others have asked for ---- */
@@ -383,11 +385,10 @@ bool myr_tagged_send(struct myr_tagged *t, struct myr_tagged_peer *to,
     if (synchronous) {
         return send_offer(t, to, request, &head);
     }
-    const uint64_t eager_most = to->near ? MYR_TAGGED_SHORT
-                                : 0 == to->credits
-                                    ? 0
-                                    : t->options.buffer_bytes - sizeof(struct tagged_head);
-    if (bytes <= eager_most && (to->near || 0 != to->credits)) {
+    const bool eager = to->near ? bytes <= MYR_TAGGED_SHORT
+                                : 0 != to->credits &&
+                                      bytes <= t->options.buffer_bytes - sizeof(struct tagged_head);
+    if (eager) {
         return send_eager(t, to, request, &head);
     }
     if (to->near && bytes <= t->options.buffer_bytes && send_stored(t, to, request, &head)) {
