@@ -262,6 +262,7 @@ void myr_tagged_close(struct myr_tagged *t)
 void myr_tagged_get_name(const struct myr_tagged *t, struct myr_tagged_name *name)
 {
     memset(name, 0, sizeof(*name));
+    name->format = MYR_TAGGED_FORMAT;
     myr_port_get_name(t->port, &name->port);
     name->direct = t->own;
     name->buffer_bytes = t->options.buffer_bytes;
@@ -307,6 +308,10 @@ enum myr_status myr_tagged_connect(struct myr_tagged *t, uint64_t id,
                                    const struct myr_tagged_name *name,
                                    struct myr_tagged_peer **connected, struct myr_error *error)
 {
+    if (MYR_TAGGED_FORMAT != name->format) {
+        return myr_fail(error, MYR_ERR_FOREIGN, 0,
+                        "its nicbarr is another version, or its processor has another byte order");
+    }
     if (name->buffer_bytes != t->options.buffer_bytes) {
         return myr_fail(error, MYR_ERR_FOREIGN, 0,
                         "message buffers are of %u bytes there, and of %u here", name->buffer_bytes,

@@ -35,6 +35,7 @@
 #include "libmyr/port.h"
 
 enum {
+    MYR_TAGGED_FORMAT = 1,   /* in another byte order it is another number */
     MYR_TAGGED_SHORT = 216,  /* bytes */
     MYR_TAGGED_CREDITS = 32, /* for each peer on another node */
 };
@@ -44,6 +45,8 @@ struct myr_tagged_peer;
 
 /* What others must know of an endpoint: plain data. */
 struct myr_tagged_name {
+    uint32_t format; /* of all that endpoints say to each other; MYR_TAGGED_FORMAT */
+    uint32_t zero;
     struct myr_port_name port;
     struct myr_direct direct;
     uint32_t buffer_bytes; /* must be the same on both sides */

@@ -32,7 +32,7 @@ static struct myr_tagged_peer *connect_to(const opal_process_name_t *name)
     struct myr_tagged_peer *peer;
     struct myr_error error = {0};
     if (!ask_modex(name, &said)) {
-        complain(name, "it has no endpoint, or that of another version");
+        complain(name, "it has no endpoint, or its nicbarr is another version");
         return NULL;
     }
     if (MYR_OK !=

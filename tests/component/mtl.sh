@@ -56,20 +56,20 @@ done
 
 # A long message moves while its receiver and its sender make no call; without a runner it does not. The
 # runner may have to wait for a processor, so the program waits for the message, not for a time.
-moving() { # WAY...
+moving() { # LONGEST-WAIT WAY...
+    local patience=$1
+    shift
     rm -rf "$scratch/files"
     mkdir "$scratch/files"
     # shellcheck disable=SC2086 # options
-    ok 2 $myr "$@" "$programs/moving" --folder "$scratch/files" $patience
+    ok 2 $myr "$@" "$programs/moving" --folder "$scratch/files" --watchdog "$patience"
 }
-patience=
 # shellcheck disable=SC2086 # options
 {
-    check "a message moves without its hosts" moving $runner
-    check "also by pieces" moving $runner --mca mtl_myr_direct 0
+    check "a message moves without its hosts" moving 300 $runner
+    check "also by pieces" moving 300 $runner --mca mtl_myr_direct 0
 }
-patience="--watchdog 5"
-stands() { ! moving && said "waiting for a message that does not move"; }
+stands() { ! moving 5 && said "waiting for a message that does not move"; }
 check "without a runner it does not" stands
 
 export NPS="3" MPIRUN="mpirun $myr"
@@ -81,15 +81,16 @@ verbose="--mca mtl_base_verbose 20"
 quiet_ledger="$programs/barrier_ledger --iterations 20"
 unsaid() { ! said "$1"; }
 # shellcheck disable=SC2086 # options
+refused() { ! job 1 $myr "$@" $quiet_ledger; }
+# shellcheck disable=SC2086 # options
 {
     check "not asked for" ok 2 $verbose --mca pml ob1 --mca btl $usual $quiet_ledger
     check "is not even opened" unsaid "component myr"
-    check "no network" bash -c "! timeout 60 mpirun -np 2 $myr --mca mtl_myr_network 203.0.113.0/24 \
-        $quiet_ledger > '$scratch/out' 2>&1"
-    check "says why, once" said_once "nicbarr: mtl myr: not used: there is no network to use"
-    check "a wrong parameter" bash -c "! timeout 60 mpirun -np 2 $myr --mca mtl_myr_buffers 1 \
-        $quiet_ledger > '$scratch/out' 2>&1"
-    check "says what, once" said_once "mtl_myr_buffers is 1, but goes from"
+    # (One process: Open MPI ends the job with the first that has no PML, maybe before another one speaks.)
+    check "no network" refused --mca mtl_myr_network 203.0.113.0/24
+    check "says why" said "nicbarr: mtl myr: not used: there is no network to use"
+    check "a wrong parameter" refused --mca mtl_myr_buffers 1
+    check "says what" said "mtl_myr_buffers is 1, but goes from"
 }
 
 if [ $release = 4.1 ] && "$nethosts" 2 true > /dev/null 2>&1; then

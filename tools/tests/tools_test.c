@@ -59,8 +59,8 @@ static void columns_are_characters(void **state)
 /* What `print` writes, to be freed. */
 #define PRINTED(out, print)                                                                        \
     ({                                                                                             \
-        char *printed_text = NULL;                                                                 \
-        size_t printed_bytes = 0;                                                                  \
+        static char *printed_text; /* static, as gcc 12 takes it for what it points to */          \
+        static size_t printed_bytes;                                                               \
         FILE *out = open_memstream(&printed_text, &printed_bytes);                                 \
         assert_non_null(out);                                                                      \
         print;                                                                                     \
