@@ -1,14 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Messages over one BTL against those over another: short jobs of nicbarr_p2p in turns, ABAB.
+# Messages over one BTL or MTL against those over another: short jobs of nicbarr_p2p in turns, ABAB.
 #
 #     bench/p2p.sh [-n ROUNDS] [-h] [-p PROGRAM] A B [OPTION-OF-PROGRAM...]
 #     bench/p2p.sh myr,self vader,self            # on one node
 #     bench/p2p.sh -h myr,self tcp,self           # on two hosts (nethosts; needs root)
+#     bench/p2p.sh mtl:myr vader,self --posted 1000
+#     OMPI_MCA_mtl_myr_runner=1 bench/p2p.sh mtl:myr vader,self --overlap 1048576
 #
-# A and B are values for mpirun's --mca btl. Prints the medians over the rounds, and the quartiles of A/B
-# in each round: below 1 is better for latency, above 1 for bandwidth. The environment is to have
-# mpirun find the components (env.sh).
+# A and B are values for mpirun's --mca btl (with pml ob1), or mtl:NAME (with pml cm). Prints the medians
+# over the rounds, and the quartiles of A/B in each round: below 1 is better for latency, above 1 for
+# bandwidth. The environment is to have mpirun find the components (env.sh).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=ompi/jobs.sh
@@ -35,21 +37,22 @@ shift 2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-run() { # BTLS PROGRAM-OPTION...
-    local btls=$1
+run() { # BTLS|mtl:NAME PROGRAM-OPTION...
+    local by="--mca pml ob1 --mca btl $1"
+    case $1 in mtl:*) by="--mca pml cm --mca mtl ${1#mtl:}" ;; esac
     shift
+    # shellcheck disable=SC2086 # options
     if [ $hosts = yes ]; then
-        "$here/../nethosts/nethosts" 2 --mca pml ob1 --mca btl "$btls" "$program" "$@"
+        "$here/../nethosts/nethosts" 2 $by "$program" "$@"
     else
-        # shellcheck disable=SC2086 # options
-        mpirun -np 2 $bound --mca pml ob1 --mca btl "$btls" "$program" "$@"
+        mpirun -np 2 $bound $by "$program" "$@"
     fi
 }
 
 for round in $(seq 1 "$rounds"); do
     for side in a b; do
         run "${!side}" "$@" > "$scratch/out" 2>&1 || { cat "$scratch/out" >&2; exit 1; }
-        awk -v side=$side -v round="$round" '$1 == "latency" || $1 == "bandwidth" {
+        awk -v side=$side -v round="$round" '/^(latency|bandwidth|hidden)/ {
             print $1, $2, $3, side, round, $5 }' "$scratch/out" >> "$scratch/figures"
     done
 done
@@ -61,7 +64,7 @@ awk "$quantiles"'
         printf "# %-26s%12s%12s%10s%10s%10s\n", "", "A", "B", "A/B q1", "median", "q3"
         for (key in keys) {
             for (r = 1; r <= rounds; r++) {
-                as[r] = value[key, "a", r]; bs[r] = value[key, "b", r]; ratios[r] = as[r] / bs[r]
+                as[r] = value[key, "a", r]; bs[r] = value[key, "b", r]; ratios[r] = bs[r] > 0 ? as[r] / bs[r] : 0
             }
             sort(as, rounds); sort(bs, rounds); sort(ratios, rounds)
             printf "%-28s%12.3f%12.3f%10.2f%10.2f%10.2f\n", key, quantile(as, rounds, 0.5),
