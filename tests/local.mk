@@ -214,6 +214,7 @@ EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/daemon.h tests/fuzz/daemon.c tests/fu
     tests/fuzz/bcast_fuzz.c tests/fuzz/corpus/bcast.txt \
     tests/fuzz/barrier_fuzz.c tests/fuzz/corpus/barrier.txt \
     tests/fuzz/messages_fuzz.c tests/fuzz/corpus/messages.txt \
+    tests/fuzz/tagged_fuzz.c tests/fuzz/corpus/tagged.txt \
     tests/fuzz/soft_server_fuzz.c tests/fuzz/corpus/soft_server.txt \
     tests/fuzz/kernel_server_fuzz.c tests/fuzz/corpus/kernel_server.txt \
     tests/fuzz/hello_fuzz.c tests/fuzz/corpus/hello.txt \

@@ -22,7 +22,7 @@ export TMPDIR=$scratch
 flags=(-std=gnu11 -D_GNU_SOURCE -g -O1 "-fsanitize=fuzzer-no-link,address,undefined"
     -fno-sanitize-recover=undefined -fprofile-instr-generate -fcoverage-mapping
     -Wall -Wextra -Wshadow "-I$root" '-DNICBARR_VERSION="fuzzed"')
-all_targets=(collective bcast barrier messages soft_server kernel_server hello cache report)
+all_targets=(collective bcast barrier messages tagged soft_server kernel_server hello cache report)
 
 # What a fuzzer consists of besides its own file and the library, how long its inputs are (bytes),
 # options of the linker and of the fuzzer, and which files it is to reach. So many of their regions
@@ -45,6 +45,8 @@ use() { # TARGET
         messages)
             longest=500 least=95 parts=("${wire[@]}")
             reached=(firmware/{port,connection,sdma,send,recv,rdma}.c) ;;
+        tagged)
+            longest=500 least=80 reached=(firmware/match.c libmyr/tagged{,_send,_receive}.c) ;;
         soft_server)
             longest=150 least=75 parts=("${daemon[@]}" myrd/server.c) linked=("$wrap")
             reached=(myrd/server.c) ;;

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fuzzes an endpoint for tagged messages (libmyr/tagged*.c): what comes through its inlet and its
+ * port is anything at all, mostly with heads that might be, and whatever a host may do. Built and
+ * run by run.sh.
+ *
+ * Below the endpoint is a double of the port: what it sends is noted, and acknowledged when the
+ * input says so. There are three peers: one on this node, one on this node whose memory can be read
+ * (it is this process, so what is read there is there or not), and one on another node. A fourth
+ * number is nobody's. Each turn is one step of `enum turn`.
+ *
+ * Invariants. A request is done once, and only if it was not done before. Beyond a receive's buffer
+ * nothing is written. As many buffers leave as there are. In the end, when all is closed, nothing
+ * is lost (LeakSanitizer).
+ */
+#include <unistd.h>
+
+#include "libmyr/nic.h"
+#include "libmyr/segment.h"
+#include "libmyr/tagged.h"
+#include "tests/fuzz/fuzz.h"
+
+enum {
+    BUFFERS = 8,
+    BUFFER = 512, /* bytes */
+    SMALL = 1024, /* as the endpoint's small ones */
+    ARENA = 1 << 15,
+    REQUESTS = 24,
+    ROOM = 900, /* of a receive, at the most */
+    GUARD = 0x5a,
+    PEERS = 3,
+    FIRST_ID = 100,
+};
+
+enum turn {
+    SHORT,
+    LONG,
+    NEARLY_SHORT,
+    NEARLY_LONG,
+    RECEIVE,
+    SEND,
+    CANCEL,
+    PROBE,
+    TAKE,
+    PROGRESS,
+    SENT,
+    TURNS
+};
+
+/* ---- the port's double ---- */
+
+struct sent {
+    myr_sent_fn callback;
+    void *context, *memory;
+};
+
+static _Alignas(128) uint8_t arena[ARENA];
+static size_t arena_used;
+static struct myr_inlet own_inlet, other_inlet;
+static struct sent sent[4 * BUFFERS];
+static uint32_t nsent;
+static void *provided[BUFFERS];
+static uint32_t nprovided;
+static struct myr_received come;
+static bool has_come;
+
+enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options *options,
+                              struct myr_port **port, struct myr_error *error)
+{
+    (void)nic;
+    (void)error;
+    CHECK(BUFFERS == options->receive_tokens);
+    *port = (struct myr_port *)arena;
+    return MYR_OK;
+}
+
+void myr_port_close(struct myr_port *port)
+{
+    (void)port;
+}
+
+void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name)
+{
+    (void)port;
+    (void)name;
+}
+
+void *myr_port_alloc(struct myr_port *port, size_t bytes)
+{
+    (void)port;
+    CHECK(bytes <= ARENA - 128);
+    arena_used = 128 + bytes;
+    return arena + 128;
+}
+
+enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
+                                 struct myr_remote *remote, struct myr_error *error)
+{
+    (void)port;
+    (void)error;
+    *remote = (struct myr_remote){.same_nic = 0 == name->number};
+    if (remote->same_nic) {
+        remote->outlet = (struct myr_outlet){.inlet = &other_inlet, .key = 1};
+    }
+    return MYR_OK;
+}
+
+enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to,
+                              const void *buffer, size_t bytes, myr_sent_fn callback, void *context)
+{
+    (void)port;
+    (void)to;
+    const uint8_t *begin = buffer;
+    CHECK(begin >= arena + 128 && bytes <= (size_t)(arena + arena_used - begin));
+    CHECK(nsent < sizeof(sent) / sizeof(sent[0]));
+    sent[nsent++] = (struct sent){callback, context, (void *)(uintptr_t)buffer};
+    return MYR_OK;
+}
+
+enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t bytes)
+{
+    (void)port;
+    CHECK(BUFFER == bytes && nprovided < BUFFERS);
+    provided[nprovided++] = buffer;
+    return MYR_OK;
+}
+
+bool myr_port_look(struct myr_port *port, struct myr_received *received)
+{
+    (void)port;
+    *received = come;
+    const bool any = has_come;
+    has_come = false;
+    return any;
+}
+
+struct myr_intake myr_port_intake(const struct myr_port *port)
+{
+    (void)port;
+    return myr_intake_of(&own_inlet);
+}
+
+struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
+{
+    (void)nic;
+    return NULL;
+}
+
+uint8_t *myr_segment_base(const struct myr_segment *segment)
+{
+    (void)segment;
+    return arena;
+}
+
+size_t myr_segment_size(const struct myr_segment *segment)
+{
+    (void)segment;
+    return ARENA;
+}
+
+uint32_t myr_nic_poll(struct myr_nic *nic)
+{
+    (void)nic;
+    return 0;
+}
+
+uint32_t myr_nic_poll_now_and_then(struct myr_nic *nic)
+{
+    (void)nic;
+    return 0;
+}
+
+bool myr_nic_broken(struct myr_nic *nic)
+{
+    (void)nic;
+    return false;
+}
+
+/* ---- requests ---- */
+
+struct kept {
+    struct myr_tagged_request request;
+    uint8_t *buffer; /* NULL: free */
+    uint32_t room;
+    bool receive;
+};
+
+static struct myr_tagged *endpoint;
+static struct myr_tagged_peer *peers[PEERS];
+static struct kept kept[REQUESTS];
+
+static struct kept *free_one(void)
+{
+    for (uint32_t i = 0; i < REQUESTS; ++i) {
+        if (NULL == kept[i].buffer) {
+            return &kept[i];
+        }
+    }
+    return NULL;
+}
+
+static void done(struct kept *one)
+{
+    CHECK(NULL != one->buffer);
+    CHECK(!one->receive || GUARD == one->buffer[one->room]);
+    free(one->buffer);
+    one->buffer = NULL;
+}
+
+static void take_done(void)
+{
+    struct myr_tagged_request *request;
+    while (NULL != (request = myr_tagged_done(endpoint))) {
+        done((struct kept *)request);
+    }
+}
+
+static struct kept *begin(struct input *in, bool receive)
+{
+    struct kept *one = free_one();
+    if (NULL != one) {
+        one->room = take_byte(in) * 4u % ROOM;
+        one->receive = receive;
+        one->buffer = malloc(one->room + 1);
+        CHECK(NULL != one->buffer);
+        memset(one->buffer, GUARD, one->room + 1);
+    }
+    return one;
+}
+
+/* ---- turns ---- */
+
+static struct mcp_envelope some_envelope(struct input *in)
+{
+    const uint32_t what = take_byte(in);
+    return (struct mcp_envelope){what & 1, what >> 1 & 1,
+                                 0 == (what & 32) ? what >> 2 & 1 : 0u - 5};
+}
+
+static struct mcp_pattern some_pattern(struct input *in)
+{
+    return (struct mcp_pattern){some_envelope(in), take_below(in, MCP_MATCH_CLASSES)};
+}
+
+/* As libmyr/tagged_inside.h has it; written down here once more, so that who changes it sees this.
+ */
+struct heads {
+    uint8_t kind, credits;
+    uint16_t slots;
+    struct mcp_envelope envelope;
+    uint64_t from;
+    uint32_t there, other;
+    uint64_t bytes, at;
+};
+_Static_assert(48 == sizeof(struct heads), "two heads");
+
+static uint32_t write_nearly(struct input *in, uint8_t *to, uint32_t room)
+{
+    struct heads heads = {
+        .kind = (uint8_t)(1 + take_below(in, 8)),
+        .credits = (uint8_t)(take_byte(in) % 3),
+        .slots = (uint16_t)(take_byte(in) % 3),
+        .envelope = some_envelope(in),
+        .from = FIRST_ID + take_below(in, PEERS + 1),
+    };
+    heads.there = take_below(in, 6) | (uint32_t)take_below(in, 3) << 20;
+    heads.other = take_below(in, 6);
+    heads.bytes = take_byte(in) * 4u;
+    heads.at = 0 == take_below(in, 2) ? take_byte(in) * 2u : 0u - (uint64_t)take_byte(in);
+    memcpy(to, &heads, sizeof(heads));
+    const uint32_t data = take_byte(in) % (room - (uint32_t)sizeof(heads) + 1);
+    memset(to + sizeof(heads), (int)data, data);
+    return (uint32_t)sizeof(heads) + data - (0 == take_below(in, 8) ? take_below(in, 48) : 0);
+}
+
+static void come_short(struct input *in, bool nearly)
+{
+    struct myr_outlet outlet = {.inlet = &own_inlet, .key = 1};
+    uint8_t *to = myr_outlet_begin(&outlet);
+    if (NULL != to) {
+        myr_outlet_end(&outlet, nearly ? write_nearly(in, to, MYR_SHORT_BYTES)
+                                       : (uint32_t)take_bytes(in, to, take_below(in, 64)));
+    }
+}
+
+static void come_long(struct input *in, bool nearly)
+{
+    if (!has_come && 0 != nprovided) {
+        uint8_t *to = provided[--nprovided];
+        const uint32_t bytes = nearly ? write_nearly(in, to, BUFFER)
+                                      : (uint32_t)take_bytes(in, to, take_below(in, 64));
+        come = (struct myr_received){.buffer = to, .bytes = bytes};
+        has_come = true;
+    }
+}
+
+static void turn(struct input *in)
+{
+    struct kept *one;
+    struct mcp_pattern pattern;
+    struct mcp_envelope envelope;
+    uint64_t bytes;
+    switch (take_below(in, TURNS)) {
+    case SHORT:
+        come_short(in, false);
+        break;
+    case LONG:
+        come_long(in, false);
+        break;
+    case NEARLY_SHORT:
+        come_short(in, true);
+        break;
+    case NEARLY_LONG:
+        come_long(in, true);
+        break;
+    case RECEIVE:
+        pattern = some_pattern(in);
+        one = begin(in, true);
+        if (NULL != one &&
+            myr_tagged_receive(endpoint, &pattern, one->buffer, one->room, &one->request)) {
+            done(one);
+        }
+        break;
+    case SEND:
+        envelope = some_envelope(in);
+        one = begin(in, false);
+        if (NULL != one &&
+            myr_tagged_send(endpoint, peers[take_below(in, PEERS)], &envelope, one->buffer,
+                            one->room, 0 == take_below(in, 3), &one->request)) {
+            done(one);
+        }
+        break;
+    case CANCEL:
+        one = &kept[take_below(in, REQUESTS)];
+        if (NULL != one->buffer && one->receive) {
+            (void)myr_tagged_cancel(endpoint, &one->request);
+        }
+        break;
+    case PROBE:
+        pattern = some_pattern(in);
+        (void)myr_tagged_probe(endpoint, &pattern, &envelope, &bytes);
+        break;
+    case TAKE:
+        pattern = some_pattern(in);
+        one = begin(in, true);
+        if (NULL != one) {
+            struct myr_tagged_message *message =
+                myr_tagged_take(endpoint, &pattern, &envelope, &bytes);
+            if (NULL == message || myr_tagged_receive_taken(endpoint, message, one->buffer,
+                                                            one->room, &one->request)) {
+                done(one);
+            }
+        }
+        break;
+    case PROGRESS:
+        (void)(0 == take_below(in, 2) ? myr_tagged_progress(endpoint) : myr_tagged_run(endpoint));
+        break;
+    default: /* SENT */
+        if (0 != nsent) {
+            const struct sent first = sent[0];
+            memmove(sent, sent + 1, --nsent * sizeof(sent[0]));
+            first.callback(NULL, first.context, first.memory, MYR_OK);
+        }
+    }
+    take_done();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input in = {data, size};
+    const struct myr_tagged_options options = {
+        .id = FIRST_ID,
+        .messages = 1 + take_below(&in, 8),
+        .buffers = BUFFERS,
+        .buffer_bytes = BUFFER,
+        .direct = true,
+    };
+    memset(&own_inlet, 0, sizeof(own_inlet));
+    memset(&other_inlet, 0, sizeof(other_inlet));
+    (void)myr_inlet_open(&own_inlet, 1);
+    (void)myr_inlet_open(&other_inlet, 1);
+    nsent = nprovided = 0;
+    has_come = false;
+    CHECK(MYR_OK == myr_tagged_open(NULL, &options, &endpoint, NULL));
+    for (uint32_t p = 0; p < PEERS; ++p) {
+        struct myr_tagged_name name;
+        myr_tagged_get_name(endpoint, &name);
+        name.port = (struct myr_port_name){.number = 2 == p};
+        name.direct.readable = 1 == p && name.direct.readable;
+        CHECK(MYR_OK == myr_tagged_connect(endpoint, FIRST_ID + p, &name, &peers[p], NULL));
+    }
+    while (0 != in.left) {
+        turn(&in);
+    }
+    myr_tagged_close(endpoint);
+    for (uint32_t i = 0; i < REQUESTS; ++i) {
+        free(kept[i].buffer);
+        kept[i].buffer = NULL;
+    }
+    return 0;
+}
