@@ -199,13 +199,12 @@ if [ -e _build-asan/tests/mpi/barrier_ledger ]; then
     done
     sanitized_job() { # PROCESSES PROGRAM...
         mkdir -p "$logs/components"
-        ln -sf "$PWD/_build-asan/coll_nicbarr/.libs/mca_coll_nicbarr.so" \
-            "$PWD/_build-asan/btl_myr/.libs/mca_btl_myr.so" "$logs/components/"
+        ln -sf "$PWD"/_build-asan/*/.libs/mca_*.so "$logs/components/"
         OMPI_MCA_mca_base_component_path=$PWD/$logs/components:SYSTEM_DEFAULT \
             OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_report=$logs/asan.json \
-            timeout 300 mpirun -np "$1" "${btl[@]}" "_build-asan/tests/mpi/$2" "${@:3}"
+            timeout 300 mpirun -np "$1" "${messages[@]}" "_build-asan/tests/mpi/$2" "${@:3}"
     }
-    btl=()
+    messages=()
     step "sanitized ledger" sanitized_job 3 barrier_ledger --iterations 3000
     step "sanitized shapes" sanitized_job 4 barrier_shapes
     step "sanitized ibarrier" sanitized_job 3 ibarrier
@@ -213,8 +212,11 @@ if [ -e _build-asan/tests/mpi/barrier_ledger ]; then
     step "sanitized threads" sanitized_job 2 threads
     step "sanitized data" sanitized_job 3 data --steps 300
     step "sanitized progress" sanitized_job 3 progress
-    btl=(--mca pml ob1 --mca btl "myr,self")
+    messages=(--mca pml ob1 --mca btl "myr,self")
     step "sanitized messages" sanitized_job 3 pt2pt --rounds 1
+    step "sanitized windows" sanitized_job 3 windows
+    messages=(--mca pml cm --mca mtl myr --mca mtl_myr_runner 1)
+    step "sanitized matching" sanitized_job 3 matching --rounds 3 --truncate
 fi
 unset ASAN_OPTIONS
 
