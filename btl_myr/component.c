@@ -178,21 +178,14 @@ static int component_open(void)
 static enum myr_status open_nic(struct myr_error *error)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    char *folder = nicbarr_node_folder();
-    enum myr_status status = myr_segment_join(folder, (uint32_t)component->parameters.memory << 20,
-                                              &component->segment, error);
-    free(folder);
-    if (MYR_OK != status) {
-        component->segment = NULL;
-        component->alone = true;
-        return status;
-    }
     const struct myr_nic_options options = {.network = component->parameters.network,
                                             .port = (uint16_t)component->parameters.port};
-    status = myr_nic_open(component->segment, &options, &component->nic, error);
-    if (MYR_OK != status) {
-        component->nic = NULL;
-    }
+    char *folder = nicbarr_node_folder();
+    const enum myr_status status =
+        myr_nic_open_in(folder, (uint32_t)component->parameters.memory << 20, &options,
+                        &component->segment, &component->nic, error);
+    free(folder);
+    component->alone = NULL == component->segment;
     return status;
 }
 

@@ -56,6 +56,15 @@ enum myr_status myr_nic_open(struct myr_segment *segment, const struct myr_nic_o
                              struct myr_nic **nic, struct myr_error *error);
 void myr_nic_close(struct myr_nic *nic);
 
+/*
+ * The same for a program that needs nothing else of the segment: join that of a folder (segment.h),
+ * of up to `bytes`, and open its NIC. Where that fails, *segment or *nic is NULL; a segment that
+ * was joined stays so.
+ */
+enum myr_status myr_nic_open_in(const char *folder, uint32_t bytes,
+                                const struct myr_nic_options *options, struct myr_segment **segment,
+                                struct myr_nic **nic, struct myr_error *error);
+
 void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name);
 struct myr_segment *myr_nic_segment(const struct myr_nic *nic);
 

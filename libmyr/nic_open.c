@@ -211,6 +211,23 @@ enum myr_status myr_nic_open(struct myr_segment *segment, const struct myr_nic_o
     return open_nic(segment, options, -1, nic, error);
 }
 
+enum myr_status myr_nic_open_in(const char *folder, uint32_t bytes,
+                                const struct myr_nic_options *options, struct myr_segment **segment,
+                                struct myr_nic **nic, struct myr_error *error)
+{
+    *nic = NULL;
+    enum myr_status status = myr_segment_join(folder, bytes, segment, error);
+    if (MYR_OK != status) {
+        *segment = NULL;
+        return status;
+    }
+    status = myr_nic_open(*segment, options, nic, error);
+    if (MYR_OK != status) {
+        *nic = NULL;
+    }
+    return status;
+}
+
 enum myr_status myr_nic_open_given(struct myr_segment *segment, int socket, struct myr_nic **nic,
                                    struct myr_error *error)
 {

@@ -178,19 +178,13 @@ static int component_query(mca_base_module_t **module, int *priority)
 static enum myr_status open_endpoint(struct myr_error *error)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    char *folder = nicbarr_node_folder();
-    enum myr_status status = myr_segment_join(folder, (uint32_t)component->parameters.memory << 20,
-                                              &component->segment, error);
-    free(folder);
-    if (MYR_OK != status) {
-        component->segment = NULL;
-        return status;
-    }
     const struct myr_nic_options below = {.network = component->parameters.network,
                                           .port = (uint16_t)component->parameters.port};
-    status = myr_nic_open(component->segment, &below, &component->nic, error);
+    char *folder = nicbarr_node_folder();
+    enum myr_status status = myr_nic_open_in(folder, (uint32_t)component->parameters.memory << 20,
+                                             &below, &component->segment, &component->nic, error);
+    free(folder);
     if (MYR_OK != status) {
-        component->nic = NULL;
         return status;
     }
     const struct myr_tagged_options options = {
