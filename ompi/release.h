@@ -88,6 +88,16 @@ static inline bool nicbarr_host_memory_only(void)
 #endif
 }
 
+/*
+ * May MPI_Reduce and MPI_Gather across nodes be taken over, unless the person wants it? With 5.0.7,
+ * 7 KiB of each communicator stay behind then: modules of coll/tuned that coll/adapt, in the
+ * communicators that coll/han makes, never gives back. (Without either of them nothing does.)
+ */
+static inline bool nicbarr_may_take_rooted(void)
+{
+    return 4 == OMPI_MAJOR_VERSION;
+}
+
 /* The error of a collective that a process has not come to: where MPI has a word for it (5.0). */
 #ifdef MPI_ERR_PROC_FAILED
 #define NICBARR_PROC_FAILED MPI_ERR_PROC_FAILED
