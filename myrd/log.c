@@ -36,8 +36,9 @@ void myrd_log(enum myrd_level level, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line + begin, sizeof(line) - (size_t)begin - 1, format, arguments);
     va_end(arguments);
-    strcat(line, "\n");
-    (void)!write(STDERR_FILENO, line, strlen(line));
+    const size_t length = strlen(line);
+    line[length] = '\n'; /* in place of the 0: there was kept room for both */
+    (void)!write(STDERR_FILENO, line, length + 1);
 }
 
 void myrd_log_serves(const char *what, const struct myr_nic_name *name,
