@@ -88,6 +88,11 @@ size_t mcp_match_bytes(uint32_t receives, uint32_t messages)
     return buckets_at(receives + messages, lanes) + buckets_for(lanes) * sizeof(uint32_t);
 }
 
+static uint32_t places_of(const struct mcp_match *match)
+{
+    return match->receives_most + match->messages_most;
+}
+
 static struct place *place_at(const struct mcp_match *match, uint32_t place)
 {
     return (struct place *)((uint8_t *)match + places_at()) + place;
@@ -95,15 +100,13 @@ static struct place *place_at(const struct mcp_match *match, uint32_t place)
 
 static struct lane *lane_at(const struct mcp_match *match, uint32_t lane)
 {
-    const uint32_t places = match->receives_most + match->messages_most;
-    return (struct lane *)((uint8_t *)match + lanes_at(places)) + lane;
+    return (struct lane *)((uint8_t *)match + lanes_at(places_of(match))) + lane;
 }
 
 static uint32_t *bucket_at(const struct mcp_match *match, uint32_t bucket)
 {
-    const uint32_t places = match->receives_most + match->messages_most;
     const uint32_t lanes = lanes_for(match->receives_most, match->messages_most);
-    return (uint32_t *)((uint8_t *)match + buckets_at(places, lanes)) + bucket;
+    return (uint32_t *)((uint8_t *)match + buckets_at(places_of(match), lanes)) + bucket;
 }
 
 void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t messages)
@@ -115,9 +118,10 @@ void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t message
 
 /* ---- lanes ---- */
 
-static bool is_hidden(uint32_t tag)
+/* A message is in the lanes of classes below this one: a hidden tag must be named. */
+static uint32_t classes_of(const struct mcp_envelope *envelope)
 {
-    return 0 != tag >> MCP_HIDDEN_TAG_BIT;
+    return 0 != envelope->tag >> MCP_HIDDEN_TAG_BIT ? MCP_OPEN_TAG : MCP_MATCH_CLASSES;
 }
 
 /* The name of the lane of a class. */
@@ -323,7 +327,7 @@ enum mcp_matched mcp_match_post(struct mcp_match *match, const struct mcp_patter
 /* The receive that was posted first, of those that take this message. */
 static uint32_t first_receive(const struct mcp_match *match, const struct mcp_envelope *envelope)
 {
-    const uint32_t classes = is_hidden(envelope->tag) ? MCP_OPEN_TAG : MCP_MATCH_CLASSES;
+    const uint32_t classes = classes_of(envelope);
     uint32_t first = NONE;
     for (uint32_t open = 0; open < classes; ++open) {
         if (0 == match->lanes_of_receives[open]) {
@@ -353,7 +357,7 @@ enum mcp_matched mcp_match_arrive(struct mcp_match *match, const struct mcp_enve
         return MCP_NO_ROOM;
     }
     *place = keep(match, envelope, MESSAGE);
-    const uint32_t classes = is_hidden(envelope->tag) ? MCP_OPEN_TAG : MCP_MATCH_CLASSES;
+    const uint32_t classes = classes_of(envelope);
     for (uint32_t open = 0; open < classes; ++open) {
         join(match, *place, open);
     }

@@ -26,8 +26,8 @@
 #include <stdint.h>
 
 /*
- * What a message says of itself. Tags from MCP_HIDDEN_TAG on are MPI's own: a receive with an open
- * tag does not take them.
+ * What a message says of itself. Tags with bit MCP_HIDDEN_TAG_BIT are MPI's own: a receive with an
+ * open tag does not take them.
  */
 struct mcp_envelope {
     uint32_t context; /* the communicator's */
