@@ -291,19 +291,6 @@ bool myr_tagged_is_near(const struct myr_tagged_peer *peer)
     return peer->remote.same_nic;
 }
 
-struct myr_tagged_peer *tagged_peer_for(struct myr_tagged *t, uint64_t id)
-{
-    if (NULL != t->last && id == t->last->id) {
-        return t->last;
-    }
-    struct myr_tagged_peer *peer = myr_tagged_peer(t, id);
-    if (NULL == peer && t->by_host && NULL != t->options.meet) {
-        peer = t->options.meet(t->options.context, id);
-    }
-    t->last = peer;
-    return peer;
-}
-
 enum myr_status myr_tagged_connect(struct myr_tagged *t, uint64_t id,
                                    const struct myr_tagged_name *name,
                                    struct myr_tagged_peer **connected, struct myr_error *error)
@@ -340,20 +327,33 @@ enum myr_status myr_tagged_connect(struct myr_tagged *t, uint64_t id,
 
 /* ---- receives ---- */
 
+static void begin_receive(struct myr_tagged_request *request, void *buffer, uint64_t room)
+{
+    request->cancelled = false;
+    request->posted = false;
+    request->buffer = buffer;
+    request->wanted = room;
+}
+
+/* Of a message that has waited. True: it is done. */
+static bool deliver_kept(struct myr_tagged *t, struct myr_tagged_request *request,
+                         struct myr_tagged_message *message)
+{
+    const bool done = tagged_deliver(t, request, message);
+    free(message);
+    return done;
+}
+
 /* True: it is done. */
 static bool post(struct myr_tagged *t, struct myr_tagged_request *request,
                  const struct mcp_pattern *pattern)
 {
     switch (mcp_match_post(t->match, pattern, &request->place)) {
-    case MCP_MATCHED: {
-        struct myr_tagged_message *message = t->waiting[request->place];
-        const bool done = tagged_deliver(t, request, message);
-        free(message);
-        return done;
-    }
+    case MCP_MATCHED:
+        return deliver_kept(t, request, t->waiting[request->place]);
     case MCP_WAITS:
         t->waiting[request->place] = request;
-        request->state = TAGGED_POSTED;
+        request->posted = true;
         return false;
     default:
         if (tagged_grow(t, false)) {
@@ -367,25 +367,20 @@ static bool post(struct myr_tagged *t, struct myr_tagged_request *request,
 bool myr_tagged_receive(struct myr_tagged *t, const struct mcp_pattern *pattern, void *buffer,
                         uint64_t room, struct myr_tagged_request *request)
 {
-    request->cancelled = false;
-    request->buffer = buffer;
-    request->wanted = room;
-    t->by_host = true;
-    const bool done = post(t, request, pattern);
-    t->by_host = false;
-    return done;
+    begin_receive(request, buffer, room);
+    return post(t, request, pattern);
 }
 
 bool myr_tagged_cancel(struct myr_tagged *t, struct myr_tagged_request *request)
 {
-    if (TAGGED_POSTED != request->state) {
+    if (!request->posted) {
         return false;
     }
     mcp_match_remove(t->match, request->place);
+    request->posted = false;
     request->cancelled = true;
     request->status = MYR_OK;
     request->bytes = 0;
-    request->state = TAGGED_OVER;
     tagged_append(&t->done, request);
     return true;
 }
@@ -424,14 +419,8 @@ struct myr_tagged_message *myr_tagged_take(struct myr_tagged *t, const struct mc
 bool myr_tagged_receive_taken(struct myr_tagged *t, struct myr_tagged_message *message,
                               void *buffer, uint64_t room, struct myr_tagged_request *request)
 {
-    request->cancelled = false;
-    request->buffer = buffer;
-    request->wanted = room;
-    t->by_host = true;
-    const bool done = tagged_deliver(t, request, message);
-    t->by_host = false;
-    free(message);
-    return done;
+    begin_receive(request, buffer, room);
+    return deliver_kept(t, request, message);
 }
 
 /* ---- progress ---- */

@@ -59,8 +59,8 @@ struct myr_tagged_options {
     uint32_t buffers;      /* for messages that come, and for those that leave; 0: 64 */
     uint32_t buffer_bytes; /* of each; 0: 32 KiB */
     bool direct;           /* read others' memory where that is possible */
-    /* A message has come from a process that nobody has connected to yet: connect to it. NULL if
-     * that cannot be. */
+    /* Something has come from a process that nobody has connected to yet: connect to it. NULL if
+     * that cannot be. myr_tagged_progress() calls it. */
     struct myr_tagged_peer *(*meet)(void *context, uint64_t id);
     /* Messages to this process were lost for good. */
     void (*lost)(void *context, uint64_t id, enum myr_status status);
@@ -100,8 +100,8 @@ struct myr_tagged_request {
     uint8_t *buffer;
     uint64_t wanted, moved; /* bytes of the buffer */
     uint32_t here, there;   /* numbers by which the two sides know it */
-    mcp_match_place place;  /* in the table, while it waits */
-    uint8_t state;
+    mcp_match_place place;  /* in the table, */
+    bool posted;            /* ... where it is; never of a send */
 };
 
 /*

@@ -72,7 +72,6 @@ struct tagged_queue {
 struct myr_tagged_peer {
     struct myr_tagged_peer *next;         /* of its bucket */
     struct myr_tagged_peer *next_waiting; /* of those that something waits for */
-    bool waits;                           /* is one of them */
     uint64_t id;
     struct myr_remote remote;
     uint32_t pid;
@@ -99,9 +98,10 @@ struct tagged_buffer {
 /* A message that waits for its receive, or is about to be received. */
 struct myr_tagged_message {
     struct tagged_head head;
-    struct tagged_more more; /* EAGER: `bytes` alone counts */
-    bool far;                /* it came by the port: eager ones cost a credit */
-    const void *data;        /* EAGER */
+    struct tagged_more more;      /* EAGER: `bytes` alone counts */
+    struct myr_tagged_peer *peer; /* who has sent it; NULL: nobody can be connected to */
+    bool far;                     /* it came by the port: eager ones cost a credit */
+    const void *data;             /* EAGER */
 };
 
 /* What a number stands for. */
@@ -117,12 +117,6 @@ struct tagged_number {
     uint32_t turn; /* how often it was given back: in the upper bits of the number */
     uint32_t next; /* free one: index + 1 */
     uint8_t kind;  /* enum tagged_owner */
-};
-
-enum tagged_state {
-    TAGGED_POSTED = 1, /* a receive that waits in the table */
-    TAGGED_MOVING,     /* matched, or a send */
-    TAGGED_OVER,
 };
 
 /* A list of requests, in order. */
@@ -142,8 +136,7 @@ struct myr_tagged {
 
     void *table; /* `match`, and what it is aligned by */
     struct mcp_match *match;
-    uint32_t receives, messages;  /* that the table holds at present */
-    struct myr_tagged_peer *last; /* who was looked for last */
+    uint32_t receives, messages; /* that the table holds at present */
     void **waiting; /* by place: struct myr_tagged_request, or struct myr_tagged_message */
     struct tagged_requests done;
 
@@ -179,9 +172,6 @@ void tagged_number_end(struct myr_tagged *t, uint32_t number);
 /* Make the table twice as large for receives, or for messages. False: there is no memory, or that
  * would be too many. */
 bool tagged_grow(struct myr_tagged *t, bool messages);
-
-/* The peer with that number: an existing one, or one that is connected to now. */
-struct myr_tagged_peer *tagged_peer_for(struct myr_tagged *t, uint64_t id);
 
 void tagged_append(struct tagged_requests *list, struct myr_tagged_request *request);
 struct myr_tagged_request *tagged_first(struct tagged_requests *list);

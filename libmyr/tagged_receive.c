@@ -12,12 +12,6 @@
 
 /* ---- a message and its receive ---- */
 
-static bool over(struct myr_tagged_request *request)
-{
-    request->state = TAGGED_OVER;
-    return true;
-}
-
 static void copy(struct myr_tagged_request *request, const void *data)
 {
     if (0 != request->wanted) {
@@ -29,7 +23,7 @@ static void copy(struct myr_tagged_request *request, const void *data)
  * leaves, or when it has used up half. */
 static void owe(struct myr_tagged *t, const struct myr_tagged_message *message)
 {
-    struct myr_tagged_peer *peer = tagged_peer_for(t, message->head.from);
+    struct myr_tagged_peer *peer = message->peer;
     if (NULL == peer) {
         return;
     }
@@ -42,10 +36,9 @@ static void owe(struct myr_tagged *t, const struct myr_tagged_message *message)
 
 static void answer_done(struct myr_tagged *t, const struct myr_tagged_message *message)
 {
-    struct myr_tagged_peer *peer = tagged_peer_for(t, message->head.from);
     const struct tagged_more done = {.there = message->more.other};
-    if (NULL != peer) {
-        (void)tagged_answer(t, peer, TAGGED_DONE, &done);
+    if (NULL != message->peer) {
+        (void)tagged_answer(t, message->peer, TAGGED_DONE, &done);
     }
 }
 
@@ -87,7 +80,7 @@ static bool ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
 static bool deliver_offer(struct myr_tagged *t, struct myr_tagged_request *request,
                           const struct myr_tagged_message *message)
 {
-    struct myr_tagged_peer *peer = tagged_peer_for(t, message->head.from);
+    struct myr_tagged_peer *peer = message->peer;
     if (NULL == peer) {
         request->status = MYR_ERR_NOT_THERE;
         return true;
@@ -112,17 +105,17 @@ bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
     request->bytes = message->more.bytes;
     request->status = request->bytes > room ? MYR_ERR_TOO_LONG : MYR_OK;
     request->wanted = request->bytes > room ? room : request->bytes;
-    request->state = TAGGED_MOVING;
+    request->posted = false;
     owe(t, message);
     switch (message->head.kind) {
     case TAGGED_EAGER:
         copy(request, message->data);
-        return over(request);
+        return true;
     case TAGGED_STORED:
         deliver_stored(t, request, message);
-        return over(request);
+        return true;
     default:
-        return deliver_offer(t, request, message) && over(request);
+        return deliver_offer(t, request, message);
     }
 }
 
@@ -189,7 +182,6 @@ static void take_data(struct myr_tagged *t, const struct tagged_more *more, cons
     request->moved += bytes;
     if (request->moved >= request->wanted) {
         tagged_number_end(t, more->there);
-        (void)over(request);
         tagged_append(&t->done, request);
     }
 }
@@ -207,14 +199,22 @@ static void take_done(struct myr_tagged *t, const struct tagged_more *more)
     }
 }
 
-static void take_credits(struct myr_tagged *t, const struct tagged_head *head)
+static void take_credits(struct myr_tagged_peer *peer, const struct tagged_head *head)
 {
-    struct myr_tagged_peer *peer = tagged_peer_for(t, head->from);
     if (NULL != peer && head->credits <= MYR_TAGGED_CREDITS - peer->credits &&
         head->slots <= peer->slots_most - peer->slots) {
         peer->credits += head->credits;
         peer->slots += head->slots;
     }
+}
+
+/* Who has sent this. A process that nobody has connected to yet is connected to, by the host. */
+static struct myr_tagged_peer *sender_of(struct myr_tagged *t, const struct tagged_head *head)
+{
+    struct myr_tagged_peer *peer = myr_tagged_peer(t, head->from);
+    return NULL != peer || !t->by_host || NULL == t->options.meet
+               ? peer
+               : t->options.meet(t->options.context, head->from);
 }
 
 /* Read the second part of the heads. False if it is not there. */
@@ -236,7 +236,8 @@ static bool take(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool
     }
     memcpy(&message.head, what, sizeof(message.head));
     const struct tagged_head *head = &message.head;
-    if (NULL == tagged_peer_for(t, head->from) && !t->by_host) {
+    message.peer = sender_of(t, head);
+    if (NULL == message.peer && !t->by_host) {
         return false; /* it will have to be answered: the host gets to know the peer first */
     }
     if (TAGGED_EAGER == head->kind) {
@@ -249,7 +250,7 @@ static bool take(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool
         return false;
     }
     if (0 != head->credits || 0 != head->slots) {
-        take_credits(t, head);
+        take_credits(message.peer, head);
     }
     switch (head->kind) {
     case TAGGED_PULL:

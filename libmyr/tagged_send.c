@@ -185,11 +185,16 @@ static struct tagged_out *new_out(struct myr_tagged *t)
     return out;
 }
 
+/* Does anything wait for this peer? If so, and only then, it is in the list of those. */
+static bool waits(const struct myr_tagged_peer *peer)
+{
+    return NULL != peer->answers.first || NULL != peer->messages.first;
+}
+
 static void enqueue(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_out *out)
 {
     struct tagged_queue *queue = is_message(out->head.kind) ? &peer->messages : &peer->answers;
-    if (!peer->waits) {
-        peer->waits = true;
+    if (!waits(peer)) {
         peer->next_waiting = t->waiting_peers;
         t->waiting_peers = peer;
     }
@@ -229,8 +234,8 @@ static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
 static bool leave_or_wait(struct myr_tagged *t, struct myr_tagged_peer *peer,
                           struct tagged_head *head, const struct tagged_more *more)
 {
-    const bool waits = is_message(head->kind) && NULL != peer->messages.first;
-    if (!waits && leave(t, peer, head, more, NULL, 0)) {
+    const bool in_turn = !is_message(head->kind) || NULL == peer->messages.first;
+    if (in_turn && leave(t, peer, head, more, NULL, 0)) {
         return true;
     }
     struct tagged_out *out = new_out(t);
@@ -296,11 +301,10 @@ void tagged_send_waiting(struct myr_tagged *t)
         struct myr_tagged_peer *peer = *at;
         send_queue(t, peer, &peer->answers);
         send_queue(t, peer, &peer->messages);
-        if (NULL == peer->answers.first && NULL == peer->messages.first) {
-            peer->waits = false;
-            *at = peer->next_waiting;
-        } else {
+        if (waits(peer)) {
             at = &peer->next_waiting;
+        } else {
+            *at = peer->next_waiting;
         }
     }
     send_pieces(t);
@@ -378,7 +382,7 @@ bool myr_tagged_send(struct myr_tagged *t, struct myr_tagged_peer *to,
     request->peer = to;
     request->buffer = (uint8_t *)(uintptr_t)buffer;
     request->wanted = bytes;
-    request->state = TAGGED_MOVING;
+    request->posted = false;
     if (!to->near) {
         myr_pace_expect(&t->pace);
     }
