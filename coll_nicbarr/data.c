@@ -64,8 +64,8 @@ bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int pr
 {
     const int most = across ? NICBARR_DATA_RANKS : NICBARR_DATA_PROCESSES;
     const bool rooted = NICBARR_REDUCE == collective || NICBARR_GATHER == collective;
-    const bool may = !across || !rooted || nicbarr_may_take_rooted() ||
-                     NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
+    const bool may =
+        !across || !rooted || nicbarr_may_take_rooted() || nicbarr_data_forced(collective);
     return may && processes > 1 && processes <= most &&
            NICBARR_WAY_OWN != mca_coll_nicbarr_component.forced_ways[collective] &&
            nicbarr_host_memory_only();
