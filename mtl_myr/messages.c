@@ -142,6 +142,14 @@ int mca_mtl_myr_send(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *com
 
 /* ---- receives ---- */
 
+static bool begin_receive(struct mca_mtl_myr_request *request, struct opal_convertor_t *convertor,
+                          void **buffer, size_t *bytes)
+{
+    request->receive = true;
+    request->convertor = convertor;
+    return find_buffer(request, convertor, buffer, bytes);
+}
+
 int mca_mtl_myr_irecv(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int source,
                       int tag, struct opal_convertor_t *convertor, mca_mtl_request_t *mtl_request)
 {
@@ -151,9 +159,7 @@ int mca_mtl_myr_irecv(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *co
     const struct mcp_pattern pattern = pattern_of(comm, source, tag);
     void *buffer;
     size_t bytes;
-    request->receive = true;
-    request->convertor = convertor;
-    if (!find_buffer(request, convertor, &buffer, &bytes)) {
+    if (!begin_receive(request, convertor, &buffer, &bytes)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     mca_mtl_myr_lock();
@@ -174,9 +180,7 @@ int mca_mtl_myr_imrecv(mca_mtl_base_module_t *mtl, struct opal_convertor_t *conv
     struct mca_mtl_myr_request *request = (struct mca_mtl_myr_request *)mtl_request;
     void *buffer;
     size_t bytes;
-    request->receive = true;
-    request->convertor = convertor;
-    if (!find_buffer(request, convertor, &buffer, &bytes)) {
+    if (!begin_receive(request, convertor, &buffer, &bytes)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     mca_mtl_myr_lock();
@@ -193,27 +197,44 @@ int mca_mtl_myr_imrecv(mca_mtl_base_module_t *mtl, struct opal_convertor_t *conv
 
 /* ---- probes ---- */
 
-/* Where nothing is there at once, what has just come is looked at. */
-int mca_mtl_myr_iprobe(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int source,
-                       int tag, int *flag, struct ompi_status_public_t *status)
-{
-    (void)mtl;
-    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    const struct mcp_pattern pattern = pattern_of(comm, source, tag);
+/* What a probe has found. */
+struct found {
+    bool any;
+    struct myr_tagged_message *taken; /* where it was to be taken out */
     struct mcp_envelope envelope;
     uint64_t bytes;
-    bool found = false;
-    for (int tries = 0; !found && tries < 2; ++tries) {
+};
+
+/* Where nothing is there at once, what has just come is looked at. */
+static struct found search(struct ompi_communicator_t *comm, int source, int tag, bool take)
+{
+    struct myr_tagged *endpoint = mca_mtl_myr_component.endpoint;
+    const struct mcp_pattern pattern = pattern_of(comm, source, tag);
+    struct found found = {.any = false};
+    for (int tries = 0; !found.any && tries < 2; ++tries) {
         if (0 != tries) {
             opal_progress();
         }
         mca_mtl_myr_lock();
-        found = myr_tagged_probe(component->endpoint, &pattern, &envelope, &bytes);
+        if (take) {
+            found.taken = myr_tagged_take(endpoint, &pattern, &found.envelope, &found.bytes);
+            found.any = NULL != found.taken;
+        } else {
+            found.any = myr_tagged_probe(endpoint, &pattern, &found.envelope, &found.bytes);
+        }
         mca_mtl_myr_unlock();
     }
-    *flag = found;
-    if (found && MPI_STATUS_IGNORE != status) {
-        write_status(status, &envelope, bytes);
+    return found;
+}
+
+int mca_mtl_myr_iprobe(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int source,
+                       int tag, int *flag, struct ompi_status_public_t *status)
+{
+    (void)mtl;
+    const struct found found = search(comm, source, tag, false);
+    *flag = found.any;
+    if (found.any && MPI_STATUS_IGNORE != status) {
+        write_status(status, &found.envelope, found.bytes);
     }
     return OMPI_SUCCESS;
 }
@@ -223,34 +244,23 @@ int mca_mtl_myr_improbe(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *
                         struct ompi_status_public_t *status)
 {
     (void)mtl;
-    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    const struct mcp_pattern pattern = pattern_of(comm, source, tag);
-    struct mcp_envelope envelope = {0};
-    uint64_t bytes = 0;
     struct ompi_message_t *handle = ompi_message_alloc();
     if (NULL == handle) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    handle->req_ptr = NULL;
-    for (int tries = 0; NULL == handle->req_ptr && tries < 2; ++tries) {
-        if (0 != tries) {
-            opal_progress();
-        }
-        mca_mtl_myr_lock();
-        handle->req_ptr = myr_tagged_take(component->endpoint, &pattern, &envelope, &bytes);
-        mca_mtl_myr_unlock();
-    }
-    *matched = NULL != handle->req_ptr;
-    if (!*matched) {
+    const struct found found = search(comm, source, tag, true);
+    *matched = found.any;
+    if (!found.any) {
         ompi_message_return(handle);
         return OMPI_SUCCESS;
     }
+    handle->req_ptr = found.taken;
     handle->comm = comm;
-    handle->peer = (int)envelope.source;
-    handle->count = bytes;
+    handle->peer = (int)found.envelope.source;
+    handle->count = found.bytes;
     *message = handle;
     if (MPI_STATUS_IGNORE != status) {
-        write_status(status, &envelope, bytes);
+        write_status(status, &found.envelope, found.bytes);
     }
     return OMPI_SUCCESS;
 }
