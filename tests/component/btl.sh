@@ -3,23 +3,8 @@
 # btl/myr: all of a job's messages through ports of the NIC, on one node and between hosts; and nothing of
 # it in jobs that have not asked for it.
 . "$(dirname "$0")/common.sh"
-ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
-nethosts=$srcdir/nethosts/nethosts
-myr="--mca pml ob1 --mca btl myr,self"
-case $(mpirun --version) in
-    *"(Open MPI) 4."*) release=4.1 usual=self,vader,tcp ;;
-    *) release=5.0 usual=self,sm,tcp ;;
-esac
-unset OMPI_MCA_btl
-
-ok() { job "$@" && said "^ok"; }
-unsaid() { ! said "$1"; }
-over_myr() { # PROCESSES PROGRAM...
-    local processes=$1
-    shift
-    # shellcheck disable=SC2086 # options
-    ok "$processes" $myr "$@"
-}
+component=btl_myr myr="--mca pml ob1 --mca btl myr,self"
+. "$(dirname "$0")/messages_common.sh"
 
 check "messages, 2 processes" over_myr 2 "$programs/pt2pt"
 check "messages, 5 processes" over_myr 5 "$programs/pt2pt" --rounds 8
@@ -40,13 +25,7 @@ spoilt() {
 }
 check "a spoilt message is found" spoilt
 
-for coll in nicbarr,tuned,basic,libnbc,inter,sync,self,sm ^nicbarr; do
-    for program in "barrier_ledger --iterations 500" "barrier_shapes --steps 400" ibarrier \
-        "threads" "soak --cycles 500"; do
-        # shellcheck disable=SC2086 # a program with its options
-        check "$program, coll $coll" over_myr 4 --mca coll $coll "$programs"/$program
-    done
-done
+barriers_over_myr
 check "progress" over_myr 3 "$programs/progress"
 
 same() { test -s "$1" && cmp "$1" "$2"; }
@@ -67,8 +46,7 @@ else
 fi
 
 export NPS="3" MPIRUN="mpirun $myr"
-check "killed at any moment" bash -c "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' 2 \
-    > '$scratch/out' 2>&1"
+killed_over_myr 2
 
 # Only who asks for it gets it, and then only where nothing better is there.
 verbose="--mca btl_base_verbose 20"
@@ -100,23 +78,11 @@ alone_fails() {
 }
 check "no network, nothing else" alone_fails
 
-if [ $release = 4.1 ] && "$nethosts" 2 true > /dev/null 2>&1; then
-    on_hosts() { # HOSTS PER-HOST PROGRAM...
-        local hosts=$1 per_host=$2
-        shift 2
-        # shellcheck disable=SC2086 # options
-        timeout -k 5 "${watchdog:-300}" "$nethosts" "$hosts" "$per_host" $myr "$@" \
-            > "$scratch/out" 2>&1 && said "^ok"
-    }
-    check "2 hosts" on_hosts 2 1 "$programs/pt2pt" --rounds 8
-    check "3 hosts with 2 processes each" on_hosts 3 2 "$programs/pt2pt" --rounds 3
-    check "threads, 2 hosts with 2 processes each" on_hosts 2 2 "$programs/pt2pt" --rounds 2 \
-        --threads 3
+if there_are_hosts; then
+    messages_on_hosts
     for coll in ^nicbarr ^monitoring; do
         check "barriers, 2 hosts with 2 processes each, coll $coll" on_hosts 2 2 --mca coll $coll \
             "$programs/barrier_shapes" --steps 60 --alive 20 --ledger "$scratch/ledger"
     done
-else
-    echo "skip hosts: nethosts needs root and 4.1's launcher"
 fi
 finish

@@ -3,14 +3,8 @@
 # Windows (one-sided communication) over btl/myr: on one node, where processes may copy from each other and
 # where they may not, and between hosts, also with losses. And ob1 passes by the module that is there for them.
 . "$(dirname "$0")/common.sh"
-ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
-nethosts=$srcdir/nethosts/nethosts
-myr="--mca pml ob1 --mca btl myr,self"
-case $(mpirun --version) in
-    *"(Open MPI) 4."*) release=4.1 ;;
-    *) release=5.0 ;;
-esac
-unset OMPI_MCA_btl
+component=btl_myr myr="--mca pml ob1 --mca btl myr,self"
+. "$(dirname "$0")/messages_common.sh"
 
 play() { # PROCESSES [MPIRUN-OPTION...] ARGUMENTS: of the program, as one word
     local processes=$1 arguments=${!#}
@@ -34,18 +28,15 @@ done
 }
 spoilt() { ! play 2 "--spoil" && said "FAIL windows"; }
 check "a spoilt window is found" spoilt
-check "several threads" job 3 --mca pml ob1 --mca btl myr,self "$programs/progress"
+check "several threads" over_myr 3 "$programs/progress"
 
 export NPS="3" MODES="windows" MPIRUN="mpirun $myr"
-check "killed at any moment" bash -c "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' 3 \
-    > '$scratch/out' 2>&1"
+killed_over_myr 3
 
-if [ $release = 4.1 ] && "$nethosts" 2 true > /dev/null 2>&1; then
+if there_are_hosts; then
     hosts() { # [NETHOSTS-OPTION...] HOSTS PER-HOST ARGUMENTS: of the program, as one word
-        local arguments=${!#}
         # shellcheck disable=SC2086 # options
-        timeout -k 5 "${watchdog:-300}" "$nethosts" "${@:1:$#-1}" $myr "$programs/windows" $arguments \
-            > "$scratch/out" 2>&1 && said "^ok windows"
+        on_hosts "${@:1:$#-1}" "$programs/windows" ${!#} && said "^ok windows"
     }
     check "2 hosts" hosts 2 1 ""
     check "3 hosts" hosts 3 1 "--windows 6"
@@ -60,7 +51,5 @@ if [ $release = 4.1 ] && "$nethosts" 2 true > /dev/null 2>&1; then
             --after-us 300000 > "$scratch/out" 2>&1 && said "exited on signal 9"
     }
     check "3 hosts, a process is killed" gone
-else
-    echo "skip hosts: nethosts needs root and 4.1's launcher"
 fi
 finish

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What the test scripts share whose jobs send their messages by a component of ours: which one, and by which
+# options of mpirun, they say in $component and $myr. To be sourced after common.sh.
+# shellcheck shell=bash disable=SC2154
+ln -s "$builddir/${component}/.libs/mca_$component.so" "$scratch/components/"
+nethosts=$srcdir/nethosts/nethosts
+case $(mpirun --version) in
+    *"(Open MPI) 4."*) release=4.1 usual=self,vader,tcp ;;
+    *) release=5.0 usual=self,sm,tcp ;;
+esac
+unset OMPI_MCA_btl
+
+ok() { job "$@" && said "^ok"; }
+unsaid() { ! said "$1"; }
+over_myr() { # PROCESSES PROGRAM...
+    local processes=$1
+    shift
+    # shellcheck disable=SC2086 # options
+    ok "$processes" $myr "$@"
+}
+
+# With barriers by nicbarr, and by others.
+barriers_over_myr() {
+    local coll program
+    for coll in nicbarr,tuned,basic,libnbc,inter,sync,self,sm ^nicbarr; do
+        for program in "barrier_ledger --iterations 500" "barrier_shapes --steps 400" ibarrier \
+            "threads" "soak --cycles 500"; do
+            # shellcheck disable=SC2086 # a program with its options
+            check "$program, coll $coll" over_myr 4 --mca coll $coll "$programs"/$program
+        done
+    done
+}
+
+killed_over_myr() { # RUNS
+    check "killed at any moment" bash -c "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' $1 \
+        > '$scratch/out' 2>&1"
+}
+
+# Are there hosts? If not, that is said.
+there_are_hosts() {
+    [ $release = 4.1 ] && "$nethosts" 2 true > /dev/null 2>&1 && return
+    echo "skip hosts: nethosts needs root and 4.1's launcher"
+    return 1
+}
+on_hosts() { # [NETHOSTS-OPTION...] HOSTS PER-HOST PROGRAM...: $myr is put between
+    local hosts=()
+    while [[ $1 == --* ]]; do
+        hosts+=("$1" "$2")
+        shift 2
+    done
+    # shellcheck disable=SC2086 # options
+    timeout -k 5 "${watchdog:-300}" "$nethosts" "${hosts[@]}" "$1" "$2" $myr "${@:3}" \
+        > "$scratch/out" 2>&1 && said "^ok"
+}
+messages_on_hosts() {
+    check "2 hosts" on_hosts 2 1 "$programs/pt2pt" --rounds 8
+    check "3 hosts with 2 processes each" on_hosts 3 2 "$programs/pt2pt" --rounds 3
+    check "threads, 2 hosts with 2 processes each" on_hosts 2 2 "$programs/pt2pt" --rounds 2 \
+        --threads 3
+}
