@@ -99,11 +99,6 @@ both_do "ip link set eth1 up; ip address add 10.81.0.#/24 dev eth1"
 by_both "two addresses" 10.81.0.0/24
 both_do "ip address del 10.81.0.#/24 dev eth1"
 
-both_do "ip link add link eth0 name eth0.5 type vlan id 5; ip address add 10.80.0.#/24 dev eth0.5; ip link set eth0.5 up"
-by_both "a VLAN" 10.80.0.0/24
-no_daemons
-both_do "ip link del eth0.5"
-
 both_do "ip link add br0 type bridge; ip link set eth1 master br0; ip link set eth1 up; ip address add 10.82.0.#/24 dev br0; ip link set br0 up"
 by_both "a bridge, the card below it" 10.82.0.0/24
 no_daemons
