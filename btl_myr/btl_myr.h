@@ -29,6 +29,7 @@
 #ifndef BTL_MYR_H
 #define BTL_MYR_H
 
+#include "ompi/nic_options.h"
 #include "ompi/release.h"
 
 #include "libmyr/direct.h"
@@ -112,9 +113,7 @@ struct mca_btl_myr_module {
 typedef struct mca_btl_myr_component {
     mca_btl_base_component_t super;
     struct {
-        int memory;
-        char *network;
-        int port;
+        struct nicbarr_nic_options nic;
         int tokens;
         int buffers;
         bool inlet;

@@ -63,9 +63,6 @@ static void set_defaults(void)
     direct->btl_latency = MCA_BTL_MYR_LATENCY;
     direct->btl_bandwidth = MCA_BTL_MYR_BANDWIDTH;
     direct->btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_GET;
-    mca_btl_myr_component.parameters.memory = 256;
-    mca_btl_myr_component.parameters.network = (char *)"";
-    mca_btl_myr_component.parameters.port = 0;
     mca_btl_myr_component.parameters.tokens = 64;
     mca_btl_myr_component.parameters.buffers = 64;
     mca_btl_myr_component.parameters.inlet = true;
@@ -76,17 +73,7 @@ static int component_register(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     set_defaults();
-    add("memory", MCA_BASE_VAR_TYPE_INT, &component->parameters.memory,
-        "The most shared memory that all processes of a job on one node take together (MiB, 16 to "
-        "1024). Where coll/nicbarr was first, its parameter counts",
-        OPAL_INFO_LVL_5);
-    add("network", MCA_BASE_VAR_TYPE_STRING, &component->parameters.network,
-        "Networks or interfaces that the NIC uses, such as \"10.0.0.0/8,eth1\" (default: all but "
-        "loopback). Where coll/nicbarr was first, its parameter counts",
-        OPAL_INFO_LVL_2);
-    add("port", MCA_BASE_VAR_TYPE_INT, &component->parameters.port,
-        "The NIC's UDP port (0: any). Where coll/nicbarr was first, its parameter counts",
-        OPAL_INFO_LVL_5);
+    nicbarr_nic_options_add(&component->super.btl_version, &component->parameters.nic);
     add("tokens", MCA_BASE_VAR_TYPE_INT, &component->parameters.tokens,
         "How many messages a process may have under way (8 to 4096)", OPAL_INFO_LVL_5);
     add("buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
@@ -123,15 +110,6 @@ static void complain(const char *format, ...)
     }
 }
 
-static bool within(const char *name, int value, int least, int most)
-{
-    if (value < least || value > most) {
-        complain("btl_myr_%s is %d, but goes from %d to %d: not used", name, value, least, most);
-        return false;
-    }
-    return true;
-}
-
 static bool check_parameters(void)
 {
     const mca_btl_base_module_t *direct = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
@@ -143,10 +121,11 @@ static bool check_parameters(void)
                  "and that up to 4 MiB: not used");
         return false;
     }
-    return within("memory", mca_btl_myr_component.parameters.memory, 16, 1024) &&
-           within("port", mca_btl_myr_component.parameters.port, 0, 65535) &&
-           within("tokens", mca_btl_myr_component.parameters.tokens, 8, 4096) &&
-           within("buffers", mca_btl_myr_component.parameters.buffers, 8, 4096);
+    return nicbarr_nic_options_fit(complain, "btl_myr", &mca_btl_myr_component.parameters.nic) &&
+           nicbarr_within(complain, "btl_myr", "tokens", mca_btl_myr_component.parameters.tokens, 8,
+                          4096) &&
+           nicbarr_within(complain, "btl_myr", "buffers", mca_btl_myr_component.parameters.buffers,
+                          8, 4096);
 }
 
 /* ---- opening and closing ---- */
@@ -178,11 +157,11 @@ static int component_open(void)
 static enum myr_status open_nic(struct myr_error *error)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    const struct myr_nic_options options = {.network = component->parameters.network,
-                                            .port = (uint16_t)component->parameters.port};
+    const struct myr_nic_options options = {.network = component->parameters.nic.network,
+                                            .port = (uint16_t)component->parameters.nic.port};
     char *folder = nicbarr_node_folder();
     const enum myr_status status =
-        myr_nic_open_in(folder, (uint32_t)component->parameters.memory << 20, &options,
+        myr_nic_open_in(folder, (uint32_t)component->parameters.nic.memory << 20, &options,
                         &component->segment, &component->nic, error);
     free(folder);
     component->alone = NULL == component->segment;

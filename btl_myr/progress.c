@@ -9,8 +9,6 @@
 
 #include <stdatomic.h>
 
-#include "os/clock.h"
-
 enum {
     BURST = 16, /* messages in one call, before others have their turn */
 };
@@ -166,23 +164,14 @@ int mca_btl_myr_progress(void)
 
 /* ---- the end ---- */
 
-enum { LINGER_US = 2000, DRAIN_US = 200 * 1000 };
-
-/*
- * When this is called, all processes have come to the end and have got all that they wanted. What
- * has not been acknowledged yet only looks lost. Acknowledgements wait a little for another packet
- * that can carry them. So who has received from other nodes runs its NIC until it has sent them.
- */
 void mca_btl_myr_drain(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    const uint64_t begin = os_now_us();
-    const uint64_t least = component->talks_to_others ? begin + LINGER_US : begin;
-    uint64_t now = begin;
+    const struct myr_drain drain = myr_drain_begin(component->talks_to_others);
     struct myr_received received;
     mca_btl_myr_fragment_t *fragment;
     OPAL_THREAD_LOCK(&component->lock);
-    while (now < least || (0 != component->in_flight && now < begin + DRAIN_US)) {
+    while (myr_drain_goes_on(&drain, 0 != component->in_flight)) {
         (void)myr_nic_poll(component->nic);
         if (take_message(&received)) {
             component->spent = received.buffer;
@@ -191,7 +180,6 @@ void mca_btl_myr_drain(void)
         while (NULL != (fragment = take_sent())) {
             mca_btl_myr_free(NULL, &fragment->base);
         }
-        now = os_now_us();
     }
     component->talks_to_others = false;
     OPAL_THREAD_UNLOCK(&component->lock);

@@ -22,4 +22,16 @@ uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_nic *nic);
 /* Is the NIC of no use any more? It is looked at now and then, while nothing comes. */
 bool myr_pace_broken(const struct myr_pace *pace, struct myr_nic *nic);
 
+/*
+ * At the end all processes have got all that they wanted. What has not been acknowledged yet only
+ * looks lost. Acknowledgements wait a little for another packet that can carry them. So who talks
+ * to other nodes runs its NIC until it has sent them, and who is busy until what it has sent is
+ * acknowledged, but not for ever.
+ */
+struct myr_drain {
+    uint64_t begin_us, least_us;
+};
+struct myr_drain myr_drain_begin(bool talks_to_others);
+bool myr_drain_goes_on(const struct myr_drain *drain, bool busy);
+
 #endif

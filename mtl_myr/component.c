@@ -84,24 +84,11 @@ static void add(const char *name, mca_base_var_type_t type, void *value, const c
 static int component_register(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    component->parameters.memory = 256;
-    component->parameters.network = (char *)"";
-    component->parameters.port = 0;
     component->parameters.buffers = 64;
     component->parameters.messages = 16384;
     component->parameters.direct = true;
     component->parameters.runner = false;
-    add("memory", MCA_BASE_VAR_TYPE_INT, &component->parameters.memory,
-        "The most shared memory that all processes of a job on one node take together (MiB, 16 to "
-        "1024). Where coll/nicbarr was first, its parameter counts",
-        OPAL_INFO_LVL_5);
-    add("network", MCA_BASE_VAR_TYPE_STRING, &component->parameters.network,
-        "Networks or interfaces that the NIC uses, such as \"10.0.0.0/8,eth1\" (default: all but "
-        "loopback). Where coll/nicbarr was first, its parameter counts",
-        OPAL_INFO_LVL_2);
-    add("port", MCA_BASE_VAR_TYPE_INT, &component->parameters.port,
-        "The NIC's UDP port (0: any). Where coll/nicbarr was first, its parameter counts",
-        OPAL_INFO_LVL_5);
+    nicbarr_nic_options_add(&component->super.mtl_version, &component->parameters.nic);
     add("buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
         "How many buffers of 32 KiB a process has for messages that come, and half as many for "
         "those that leave (8 to 4096)",
@@ -135,22 +122,13 @@ static void complain(const char *format, ...)
     }
 }
 
-static bool within(const char *name, int value, int least, int most)
-{
-    if (value < least || value > most) {
-        complain("mtl_myr_%s is %d, but goes from %d to %d: not used", name, value, least, most);
-        return false;
-    }
-    return true;
-}
-
 static bool check_parameters(void)
 {
     const mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    return within("memory", component->parameters.memory, 16, 1024) &&
-           within("port", component->parameters.port, 0, 65535) &&
-           within("buffers", component->parameters.buffers, 8, 4096) &&
-           within("messages", component->parameters.messages, 1, 65535);
+    return nicbarr_nic_options_fit(complain, "mtl_myr", &mca_mtl_myr_component.parameters.nic) &&
+           nicbarr_within(complain, "mtl_myr", "buffers", component->parameters.buffers, 8, 4096) &&
+           nicbarr_within(complain, "mtl_myr", "messages", component->parameters.messages, 1,
+                          65535);
 }
 
 /* ---- opening and closing ---- */
@@ -178,11 +156,12 @@ static int component_query(mca_base_module_t **module, int *priority)
 static enum myr_status open_endpoint(struct myr_error *error)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    const struct myr_nic_options below = {.network = component->parameters.network,
-                                          .port = (uint16_t)component->parameters.port};
+    const struct myr_nic_options below = {.network = component->parameters.nic.network,
+                                          .port = (uint16_t)component->parameters.nic.port};
     char *folder = nicbarr_node_folder();
-    enum myr_status status = myr_nic_open_in(folder, (uint32_t)component->parameters.memory << 20,
-                                             &below, &component->segment, &component->nic, error);
+    enum myr_status status =
+        myr_nic_open_in(folder, (uint32_t)component->parameters.nic.memory << 20, &below,
+                        &component->segment, &component->nic, error);
     free(folder);
     if (MYR_OK != status) {
         return status;

@@ -18,6 +18,7 @@
 #ifndef MTL_MYR_H
 #define MTL_MYR_H
 
+#include "ompi/nic_options.h"
 #include "ompi/release.h"
 
 #include <stdatomic.h>
@@ -30,9 +31,7 @@
 typedef struct mca_mtl_myr_component {
     mca_mtl_base_component_t super;
     struct {
-        int memory;
-        char *network;
-        int port;
+        struct nicbarr_nic_options nic;
         int buffers;
         int messages;
         bool direct;

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
+#include "libmyr/pace.h"
 #include "ompi/runtime/mpiruntime.h"
-#include "os/clock.h"
 
 /* ---- requests ---- */
 
@@ -113,22 +113,12 @@ void mca_mtl_myr_lost(void *context, uint64_t id, enum myr_status status)
 
 /* ---- the end ---- */
 
-enum { LINGER_US = 2000, DRAIN_US = 200 * 1000 };
-
-/*
- * When this is called, all processes have come to the end and have got all that they wanted. What
- * has not been acknowledged yet only looks lost. Acknowledgements wait a little for another packet
- * that can carry them. So who has received from other nodes runs its NIC until it has sent them.
- */
 void mca_mtl_myr_drain(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    const uint64_t begin = os_now_us();
-    const uint64_t least = component->talks_to_others ? begin + LINGER_US : begin;
-    uint64_t now = begin;
-    while (now < least || (myr_tagged_busy(component->endpoint) && now < begin + DRAIN_US)) {
+    const struct myr_drain drain = myr_drain_begin(component->talks_to_others);
+    while (myr_drain_goes_on(&drain, myr_tagged_busy(component->endpoint))) {
         (void)myr_nic_poll(component->nic);
         (void)myr_tagged_progress(component->endpoint);
-        now = os_now_us();
     }
 }

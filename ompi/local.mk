@@ -4,7 +4,8 @@ noinst_LTLIBRARIES += ompi/libompi_release.la
 ompi_libompi_release_la_SOURCES = \
     ompi/release.h \
     ompi/modex.h ompi/modex.c \
-    ompi/node.h ompi/node.c
+    ompi/node.h ompi/node.c \
+    ompi/nic_options.h ompi/nic_options.c
 ompi_libompi_release_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 
 ## Open MPI closes its components, unloads them, and stops its own threads after that. Whoever is late

@@ -50,6 +50,7 @@ items_of "$pages/nicbarr.7" > items
         grep -oE '(NUMBER|FLAG|TEXT)\([a-z_]+,' | sed 's/.*(\(.*\),/coll_nicbarr_\1/'
     for component in btl_myr mtl_myr; do
         sed -n "s/^    add(\"\([a-z_]*\)\",.*/${component}_\1/p" "$top/$component/component.c"
+        sed -n "s/^        {\"\([a-z_]*\)\",.*/${component}_\1/p" "$top/ompi/nic_options.c"
     done
 } > parameters
 lacking=0

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See nic_options.h. */
+#include "ompi/nic_options.h"
+
+void nicbarr_nic_options_add(const mca_base_component_t *component,
+                             struct nicbarr_nic_options *options)
+{
+    static const struct {
+        const char *name, *help;
+        mca_base_var_type_t type;
+        size_t at;
+        int level;
+    } table[] = {
+        {"memory",
+         "The most shared memory that all processes of a job on one node take together (MiB, 16 to "
+         "1024). Where coll/nicbarr was first, its parameter counts",
+         MCA_BASE_VAR_TYPE_INT, offsetof(struct nicbarr_nic_options, memory), OPAL_INFO_LVL_5},
+        {"network",
+         "Networks or interfaces that the NIC uses, such as \"10.0.0.0/8,eth1\" (default: all but "
+         "loopback). Where coll/nicbarr was first, its parameter counts",
+         MCA_BASE_VAR_TYPE_STRING, offsetof(struct nicbarr_nic_options, network), OPAL_INFO_LVL_2},
+        {"port", "The NIC's UDP port (0: any). Where coll/nicbarr was first, its parameter counts",
+         MCA_BASE_VAR_TYPE_INT, offsetof(struct nicbarr_nic_options, port), OPAL_INFO_LVL_5},
+    };
+    *options = (struct nicbarr_nic_options){.memory = 256, .network = (char *)""};
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); ++i) {
+        mca_base_component_var_register(component, table[i].name, table[i].help, table[i].type,
+                                        NULL, 0, 0, table[i].level, MCA_BASE_VAR_SCOPE_READONLY,
+                                        (uint8_t *)options + table[i].at);
+    }
+}
+
+bool nicbarr_within(nicbarr_complain_fn complain, const char *component, const char *name,
+                    int value, int least, int most)
+{
+    if (value < least || value > most) {
+        complain("%s_%s is %d, but goes from %d to %d: not used", component, name, value, least,
+                 most);
+        return false;
+    }
+    return true;
+}
+
+bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component,
+                             const struct nicbarr_nic_options *options)
+{
+    return nicbarr_within(complain, component, "memory", options->memory, 16, 1024) &&
+           nicbarr_within(complain, component, "port", options->port, 0, 65535);
+}

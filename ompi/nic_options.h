@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Parameters of the components that carry messages: those of the node's NIC, which are the same for
+ * all of them, and what a person reads where one is out of its range.
+ */
+#ifndef NICBARR_NIC_OPTIONS_H
+#define NICBARR_NIC_OPTIONS_H
+
+#include "ompi/release.h"
+
+#include <stdbool.h>
+
+struct nicbarr_nic_options {
+    int memory; /* MiB, of all shared memory */
+    char *network;
+    int port;
+};
+
+/* Register them for a component, with their defaults. */
+void nicbarr_nic_options_add(const mca_base_component_t *component,
+                             struct nicbarr_nic_options *options);
+
+/* How a component tells what is wrong. */
+typedef void (*nicbarr_complain_fn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Is a component's ("btl_myr") parameter in its range? If not, that is told. */
+bool nicbarr_within(nicbarr_complain_fn complain, const char *component, const char *name,
+                    int value, int least, int most);
+
+/* The same for those of the NIC. */
+bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component,
+                             const struct nicbarr_nic_options *options);
+
+#endif
