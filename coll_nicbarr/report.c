@@ -251,15 +251,16 @@ static json_t *keep(json_t *entry, bool measured, const json_t *before)
         job = nicbarr_job_identity();
     }
     entries = NULL == entries ? json_array() : entries;
-    const bool replaces = NULL != before && place_of(before) < json_array_size(entries);
-    if (replaces && is_single(before)) {
-        json_array_set(entries, place_of(before), entry);
+    const bool follows = NULL != before && place_of(before) < json_array_size(entries);
+    const bool replaces = follows && is_single(before);
+    if (replaces) {
+        json_array_set(entries, place_of(before), entry); /* `before` may be gone now */
     } else if (measured) {
         json_array_append(entries, entry);
     } else {
         kept = nicbarr_entries_add(entries, entry);
     }
-    if (replaces && !is_single(before)) {
+    if (follows && !replaces) {
         nicbarr_entries_take_back(entries, before);
     }
     changed = true;
