@@ -18,9 +18,10 @@
  * channel and looks at the messages in it, and a table of hashes for receives with an open source.
  * What matches is the same, so one code plays both, and `structure` says what it costs the NIC:
  *
- *   NICSIM_LISTS    a receive with a named source: cycles_check for each message of this source
- * that waits; one with an open source: cycles_hash NICSIM_TABLE    each message that comes, and
- * each receive: cycles_hash
+ *   NICSIM_LISTS   a receive with a named source: cycles_check for each message of this source that
+ *                  waits; one with an open source: cycles_hash
+ *   NICSIM_TABLE   each message that comes, and each receive: cycles_hash, whatever the number of
+ *                  lanes
  */
 #ifndef NICSIM_PLAY_MESSAGES_H
 #define NICSIM_PLAY_MESSAGES_H

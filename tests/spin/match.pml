@@ -6,7 +6,8 @@
  * Checked by run.sh. SENDERS endpoints send MESSAGES messages each to one receiver, with tags and kinds
  * (EAGER, or OFFER, PULL and DATA) in all combinations. The receiver posts receives of all patterns:
  * source and tag are named or open. Up to AHEAD of them are under way at a time. The wire between two
- * endpoints is a port's: it loses nothing and keeps the order. (That is docs/protocol.md's matter.)
+ * endpoints is a port's: it loses nothing and keeps the order. (That is docs/protocol.md's matter.) On
+ * one node short messages take no credit, as here where there are as many credits as slots.
  *
  * The receiver posts a receive only if it must get a message. There is one that fits for each receive
  * under way and for this one, and before each of those fewer than SLOTS messages of its sender are not
