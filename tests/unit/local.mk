@@ -219,7 +219,7 @@ tests_unit_bcast_test_SOURCES = tests/unit/bcast_test.c $(unit_common) $(unit_gr
 tests_unit_bcast_test_CFLAGS = $(unit_cflags)
 tests_unit_bcast_test_LDADD = $(firmware_libs)
 
-tests_unit_match_test_SOURCES = tests/unit/match_test.c $(unit_common)
+tests_unit_match_test_SOURCES = tests/unit/match_test.c tests/unit/takes.h $(unit_common)
 tests_unit_match_test_CFLAGS = $(unit_cflags)
 tests_unit_match_test_LDADD = firmware/libmcp.la $(CMOCKA_LIBS)
 
@@ -240,7 +240,7 @@ tests_unit_port_test_SOURCES = tests/unit/port_test.c $(unit_common) $(unit_nics
 tests_unit_port_test_CFLAGS = $(unit_cflags)
 tests_unit_port_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
 
-tests_unit_tagged_test_SOURCES = tests/unit/tagged_test.c $(unit_common) $(unit_nics)
+tests_unit_tagged_test_SOURCES = tests/unit/tagged_test.c tests/unit/takes.h $(unit_common) $(unit_nics)
 tests_unit_tagged_test_CFLAGS = $(unit_cflags)
 tests_unit_tagged_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
 
