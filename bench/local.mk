@@ -76,6 +76,8 @@ bench_nicsim_sources = \
     bench/nicsim/port.h bench/nicsim/port.c \
     bench/nicsim/play.h bench/nicsim/play.c \
     bench/nicsim/play_bcast.h bench/nicsim/play_bcast.c \
+    bench/nicsim/nic_port.h bench/nicsim/nic_port.c \
+    bench/nicsim/play_messages.h bench/nicsim/play_messages.c \
     bench/nicsim/parameters.h bench/nicsim/parameters.c \
     bench/nicsim/csv.h bench/nicsim/csv.c \
     bench/nicsim/paper.h bench/nicsim/paper.c
@@ -83,8 +85,8 @@ bench_nicsim_nicsim_SOURCES = \
     bench/nicsim/nicsim.c \
     bench/nicsim/commands.h \
     bench/nicsim/barrier.c bench/nicsim/bcast.c bench/nicsim/table.c bench/nicsim/scale.c \
-    bench/nicsim/memory.c bench/nicsim/evaluate.c bench/nicsim/broadcasts.c \
-    bench/nicsim/report.c \
+    bench/nicsim/memory.c bench/nicsim/evaluate.c bench/nicsim/studies.c \
+    bench/nicsim/broadcasts.c bench/nicsim/messages.c bench/nicsim/report.c \
     tools/script.h tools/script.c \
     bench/nicsim/fit.h bench/nicsim/fit.c \
     $(bench_nicsim_sources)
@@ -117,6 +119,7 @@ dist_nicsim_paper_DATA = \
     bench/nicsim/paper/mpi_overhead.csv \
     bench/nicsim/paper/synthetic_apps.csv \
     bench/nicsim/paper/unicast.csv \
+    bench/nicsim/paper/waiting.csv \
     bench/nicsim/paper/fitted.txt
 TESTS += bench/nicsim/tests/nicsim_test.sh bench/nicsim/tests/report_test.sh
 EXTRA_DIST += bench/nicsim/tests/nicsim_test.sh bench/nicsim/tests/report_test.sh
@@ -129,6 +132,7 @@ nobase_dist_libexecdata_DATA += \
     bench/nicsim/plots/lop.gp bench/nicsim/plots/formula.gp \
     bench/nicsim/plots/bcast_bytes.gp bench/nicsim/plots/bcast_root.gp \
     bench/nicsim/plots/bcast_nodes.gp \
+    bench/nicsim/plots/message_bytes.gp bench/nicsim/plots/message_nodes.gp \
     bench/nicsim/plots/groups.gp bench/nicsim/plots/packets.gp bench/nicsim/plots/ports.gp \
     bench/nicsim/plots/mpi_latency.gp bench/nicsim/plots/mpi_granularity.gp \
     bench/nicsim/plots/mpi_efficiency.gp bench/nicsim/plots/mpi_arrival.gp \

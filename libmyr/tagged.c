@@ -339,6 +339,9 @@ static void begin_receive(struct myr_tagged_request *request, void *buffer, uint
 static bool deliver_kept(struct myr_tagged *t, struct myr_tagged_request *request,
                          struct myr_tagged_message *message)
 {
+    if (NULL != message->peer) {
+        --message->peer->waiting;
+    }
     const bool done = tagged_deliver(t, request, message);
     free(message);
     return done;

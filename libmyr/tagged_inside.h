@@ -80,6 +80,7 @@ struct myr_tagged_peer {
     uint32_t slots_most; /* messages from here that may wait there, */
     uint32_t slots;   /* messages that may be sent: so many that wait there are not received yet */
     uint32_t credits; /* eager ones between nodes */
+    uint32_t waiting; /* messages from there that wait here */
     uint32_t owed_slots; /* that it is to get */
     uint32_t owed_credits;
     struct tagged_queue answers;  /* go first, and need no order among them */

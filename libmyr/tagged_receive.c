@@ -19,8 +19,17 @@ static void copy(struct myr_tagged_request *request, const void *data)
     }
 }
 
-/* Its receive has it, so its sender may send another one. It hears of that with the next thing that
- * leaves, or when it has used up half. */
+/* A sender hears of what it is owed with the next thing that leaves, or when it is owed more than
+ * half of the slots in which nothing waits. So it is never held up while there is room here. */
+static void tell(struct myr_tagged *t, struct myr_tagged_peer *peer)
+{
+    if (2 * peer->owed_slots + peer->waiting > t->options.messages ||
+        peer->owed_credits > MYR_TAGGED_CREDITS / 2) {
+        (void)tagged_answer(t, peer, TAGGED_CREDIT, NULL);
+    }
+}
+
+/* Its receive has it, so its sender may send another one. */
 static void owe(struct myr_tagged *t, const struct myr_tagged_message *message)
 {
     struct myr_tagged_peer *peer = message->peer;
@@ -29,9 +38,7 @@ static void owe(struct myr_tagged *t, const struct myr_tagged_message *message)
     }
     ++peer->owed_slots;
     peer->owed_credits += message->far && TAGGED_EAGER == message->head.kind;
-    if (peer->owed_slots > t->options.messages / 2 || peer->owed_credits > MYR_TAGGED_CREDITS / 2) {
-        (void)tagged_answer(t, peer, TAGGED_CREDIT, NULL);
-    }
+    tell(t, peer);
 }
 
 static void answer_done(struct myr_tagged *t, const struct myr_tagged_message *message)
@@ -153,6 +160,10 @@ static bool match(struct myr_tagged *t, const struct myr_tagged_message *message
         if (NULL == t->waiting[place]) {
             mcp_match_remove(t->match, place);
             return false;
+        }
+        if (NULL != message->peer) {
+            ++message->peer->waiting;
+            tell(t, message->peer);
         }
         return true;
     default:

@@ -222,7 +222,7 @@ EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/daemon.h tests/fuzz/daemon.c tests/fu
     tests/fuzz/hello_fuzz.c tests/fuzz/corpus/hello.txt \
     tests/fuzz/cache_fuzz.c tests/fuzz/corpus/cache.txt \
     tests/fuzz/report_fuzz.c tests/fuzz/corpus/report.txt
-EXTRA_DIST += $(search_tests) tests/spin/collective.pml tests/spin/data.pml tests/spin/bcast.pml \
+EXTRA_DIST += $(search_tests) tests/spin/collective.pml tests/spin/data.pml tests/spin/bcast.pml tests/spin/match.pml \
     tests/spin/search.sh tests/litmus/memory.pml tests/litmus/shapes.pml \
     tests/litmus/release.pml tests/litmus/lock.pml tests/litmus/inlet.pml tests/litmus/sleep.pml
 

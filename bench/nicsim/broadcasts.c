@@ -4,8 +4,6 @@
  * machine, by the NICs and by the hosts: its time and the root's call over bytes, its time over
  * nodes. A table (CSV) for each.
  */
-#include <stdlib.h>
-
 #include "bench/nicsim/commands.h"
 #include "bench/nicsim/paper.h"
 
@@ -55,33 +53,9 @@ static bool over_nodes_table(const struct nicsim_machine *machine, FILE *csv)
     return true;
 }
 
-static const struct {
-    const char *name;
-    bool (*write)(const struct nicsim_machine *machine, FILE *csv);
-} tables[] = {{"bcast_bytes", over_bytes_table}, {"bcast_nodes", over_nodes_table}};
-
 int nicsim_broadcasts_command(const struct nicsim_options *options)
 {
-    struct nicsim_file file;
-    bool good = true;
-    if (!nicsim_read_machine(options->data, options->machine, &file)) {
-        return EXIT_FAILURE;
-    }
-    printf("%s: %s\n\n", file.machine.name, file.about);
-    for (size_t t = 0; good && t < sizeof(tables) / sizeof(tables[0]); ++t) {
-        char path[300];
-        FILE *csv;
-        snprintf(path, sizeof(path), "%s/%s.csv", options->csv_folder, tables[t].name);
-        if (!nicsim_csv_open(path, &csv)) {
-            return EXIT_FAILURE;
-        }
-        good = tables[t].write(&file.machine, csv);
-        if (!good) {
-            fprintf(stderr, "nicsim: %s: out of memory, or it did not come to an end\n",
-                    tables[t].name);
-        }
-        good = nicsim_csv_close(csv, path) && good;
-        printf("%s\n", path);
-    }
-    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+    static const struct nicsim_study studies[] = {{"bcast_bytes", over_bytes_table},
+                                                  {"bcast_nodes", over_nodes_table}};
+    return nicsim_write_studies(options, studies, sizeof(studies) / sizeof(studies[0]));
 }

@@ -45,6 +45,18 @@ int nicsim_evaluate_command(const struct nicsim_options *options);
 /* The thesis's measurements of MPI_Bcast on a simulated machine, a table for each. */
 int nicsim_broadcasts_command(const struct nicsim_options *options);
 
+/* The same of messages that NICs match. */
+int nicsim_messages_command(const struct nicsim_options *options);
+
+/* Have a simulated machine's studies written into --csv-folder, each as NAME.csv. `write` is false
+ * when out of memory, or where a game does not come to an end. */
+struct nicsim_study {
+    const char *name;
+    bool (*write)(const struct nicsim_machine *machine, FILE *csv);
+};
+int nicsim_write_studies(const struct nicsim_options *options, const struct nicsim_study *studies,
+                         size_t count);
+
 /* A page about all of it; argv is a script's, which takes it from there. */
 int nicsim_report_command(const char *data, char **argv);
 

@@ -21,6 +21,7 @@ static const struct {
     {"table", nicsim_table_command},       {"fit", nicsim_fit_command},
     {"scale", nicsim_scale_command},       {"memory", nicsim_memory_command},
     {"evaluate", nicsim_evaluate_command}, {"broadcasts", nicsim_broadcasts_command},
+    {"messages", nicsim_messages_command},
 };
 
 static const char doc[] =
@@ -34,6 +35,7 @@ static const char doc[] =
     "  memory     bytes of a NIC with so many connections, and of a port\n"
     "  evaluate   the MPI paper's evaluation: tables in --csv-folder\n"
     "  broadcasts the thesis's measurements of MPI_Bcast: tables in --csv-folder\n"
+    "  messages   ... of messages that NICs match: tables in --csv-folder\n"
     "  report     all of it as a page with plots: nicsim report --help tells more\n"
     "  fit        fit the parameters of the papers' machines, and write their files";
 
@@ -71,7 +73,7 @@ static const struct argp_option options[] = {
     {"csv", 'c', "FILE", 0, "write the table there, too", 0},
     {"conclusions", CONCLUSIONS, "FILE", 0, "of table: write what the papers conclude there", 0},
     {"csv-folder", CSV_FOLDER, "FOLDER", 0,
-     "of evaluate and broadcasts: write their tables there (.)", 0},
+     "of evaluate, broadcasts and messages: write their tables there (.)", 0},
     {"data", DATA, "FOLDER", 0, "machines and figures, instead of those installed", 0},
     {0},
 };

@@ -91,20 +91,20 @@ static bool play_bcast(const struct nicsim_machine *machine, uint32_t nodes, uin
     return nicsim_play_bcast(&game, outcome) && outcome->finished == nodes;
 }
 
-double nicsim_unicast_us(const struct nicsim_machine *machine, uint32_t bytes)
+/* The shortest message between two hosts. */
+static double answer_us(const struct nicsim_machine *machine)
 {
     struct nicsim_bcast_outcome outcome;
-    return play_bcast(machine, 2, bytes, bytes, false, &outcome) ? outcome.round_us / 2 : -1;
+    return play_bcast(machine, 2, 0, 0, false, &outcome) ? outcome.round_us / 2 : -1;
 }
 
 double nicsim_bcast_us(const struct nicsim_machine *machine, uint32_t nodes, uint32_t bytes,
                        bool on_nics)
 {
     struct nicsim_bcast_outcome outcome;
-    const double answer_us = nicsim_unicast_us(machine, 0);
-    return answer_us > 0 && play_bcast(machine, nodes, bytes, 0, on_nics, &outcome)
-               ? outcome.round_us - answer_us
-               : -1;
+    const double us = answer_us(machine);
+    return us > 0 && play_bcast(machine, nodes, bytes, 0, on_nics, &outcome) ? outcome.round_us - us
+                                                                             : -1;
 }
 
 double nicsim_bcast_root_us(const struct nicsim_machine *machine, uint32_t nodes, uint32_t bytes,
@@ -112,6 +112,45 @@ double nicsim_bcast_root_us(const struct nicsim_machine *machine, uint32_t nodes
 {
     struct nicsim_bcast_outcome outcome;
     return play_bcast(machine, nodes, bytes, 0, on_nics, &outcome) ? outcome.root_us : -1;
+}
+
+static bool play_messages(struct nicsim_messages_game game, struct nicsim_messages_outcome *outcome)
+{
+    game.warm_up = WARM_UP;
+    game.rounds = BARRIERS;
+    game.seed = SEED;
+    return nicsim_play_messages(&game, outcome) && outcome->finished == game.nodes;
+}
+
+double nicsim_unicast_us(const struct nicsim_machine *machine, enum nicsim_structure structure,
+                         uint32_t bytes)
+{
+    enum { WIDTH = 16 }; /* of no meaning: there is one message at a time */
+    struct nicsim_messages_outcome outcome;
+    return play_messages((struct nicsim_messages_game){.machine = machine,
+                                                       .script = NICSIM_PING_PONG,
+                                                       .structure = structure,
+                                                       .nodes = 2,
+                                                       .bytes = bytes,
+                                                       .width = WIDTH},
+                         &outcome)
+               ? outcome.round_us / 2
+               : -1;
+}
+
+double nicsim_waiting_us(const struct nicsim_machine *machine, enum nicsim_structure structure,
+                         uint32_t nodes, uint32_t width, bool open)
+{
+    struct nicsim_messages_outcome outcome;
+    return play_messages((struct nicsim_messages_game){.machine = machine,
+                                                       .script = NICSIM_WAITING,
+                                                       .structure = structure,
+                                                       .nodes = nodes,
+                                                       .width = width,
+                                                       .open = open},
+                         &outcome)
+               ? outcome.receive_us
+               : -1;
 }
 
 double nicsim_formula_us(const struct nicsim_machine *machine, uint32_t nodes, bool on_nics,
@@ -161,7 +200,11 @@ static double simulate(const struct nicsim_figure *f)
     case NICSIM_LOOP_HOST:
         return nicsim_loop_us(m, f->choice, f->nodes, false, f->efficiency);
     case NICSIM_UNICAST:
-        return nicsim_unicast_us(m, f->bytes);
+        return nicsim_unicast_us(m, NICSIM_LISTS, f->bytes);
+    case NICSIM_OPEN:
+        return nicsim_waiting_us(m, NICSIM_LISTS, f->nodes, f->width, true);
+    case NICSIM_NAMED:
+        return nicsim_waiting_us(m, NICSIM_LISTS, f->nodes, f->width, false);
     case NICSIM_BCAST_NIC:
         return nicsim_bcast_us(m, f->nodes, f->bytes, true);
     case NICSIM_BCAST_HOST:
@@ -311,16 +354,14 @@ static void add_creations(struct nicsim_papers *papers, const struct csv *csv)
     }
 }
 
-/* A row of MPI-NP II+'s messages or broadcasts: those that it calls small (section 4.1), as longer
- * ones go by another protocol. */
-static void add_small(struct nicsim_papers *papers, const struct csv *csv, uint32_t row,
+/* A row of MPI-NP II+'s messages or broadcasts. */
+static void add_bytes(struct nicsim_papers *papers, const struct csv *csv, uint32_t row,
                       const char *column, const char *name, uint32_t nodes,
                       enum nicsim_quantity quantity)
 {
-    enum { SMALL = 512 };
     char full[80];
     double bytes;
-    if (csv_number(csv, row, "bytes", &bytes) && bytes <= SMALL) {
+    if (csv_number(csv, row, "bytes", &bytes)) {
         snprintf(full, sizeof(full), "%s:LANai4.x:%.0f", name, bytes);
         add(papers, csv, row, column, full,
             (struct nicsim_figure){.number = machine_of("LANai4.x"),
@@ -331,10 +372,39 @@ static void add_small(struct nicsim_papers *papers, const struct csv *csv, uint3
     }
 }
 
+/* Those that it calls small (section 4.1): its longer broadcasts go by another protocol. */
+static void add_small(struct nicsim_papers *papers, const struct csv *csv, uint32_t row,
+                      const char *column, const char *name, uint32_t nodes,
+                      enum nicsim_quantity quantity)
+{
+    enum { SMALL = 512 };
+    double bytes;
+    if (csv_number(csv, row, "bytes", &bytes) && bytes <= SMALL) {
+        add_bytes(papers, csv, row, column, name, nodes, quantity);
+    }
+}
+
 static void add_unicasts(struct nicsim_papers *papers, const struct csv *csv)
 {
     for (uint32_t row = 0; row < csv->rows; ++row) {
-        add_small(papers, csv, row, "latency_us", "unicast", 2, NICSIM_UNICAST);
+        add_bytes(papers, csv, row, "latency_us", "unicast", 2, NICSIM_UNICAST);
+    }
+}
+
+static void add_waiting(struct nicsim_papers *papers, const struct csv *csv)
+{
+    for (uint32_t row = 0; row < csv->rows; ++row) {
+        char name[80];
+        double width;
+        if (csv_number(csv, row, "width", &width)) {
+            struct nicsim_figure figure = {
+                .number = machine_of("LANai4.x"), .level = NICSIM_MPI, .width = (uint32_t)width};
+            snprintf(name, sizeof(name), "waiting:LANai4.x:%u", figure.width);
+            figure.quantity = NICSIM_OPEN;
+            add(papers, csv, row, "open_us", name, figure);
+            figure.quantity = NICSIM_NAMED;
+            add(papers, csv, row, "named_us", name, figure);
+        }
     }
 }
 
@@ -391,8 +461,8 @@ bool nicsim_papers_read(const char *data, struct nicsim_papers *papers)
         void (*add)(struct nicsim_papers *papers, const struct csv *csv);
     } tables[] = {{"barrier_latency", add_latencies}, {"mpi_overhead", add_overheads},
                   {"granularity", add_loops},         {"comm_create", add_creations},
-                  {"unicast", add_unicasts},          {"bcast_latency", add_bcasts},
-                  {"bcast_root_overhead", add_roots}};
+                  {"unicast", add_unicasts},          {"waiting", add_waiting},
+                  {"bcast_latency", add_bcasts},      {"bcast_root_overhead", add_roots}};
     char path[300];
     memset(papers, 0, sizeof(*papers));
     for (int m = 0; m < NICSIM_MACHINES; ++m) {

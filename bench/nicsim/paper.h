@@ -11,6 +11,7 @@
 
 #include "bench/nicsim/parameters.h"
 #include "bench/nicsim/play_bcast.h"
+#include "bench/nicsim/play_messages.h"
 
 enum nicsim_quantity {
     NICSIM_NIC,        /* a barrier's latency, played by NICs */
@@ -22,6 +23,8 @@ enum nicsim_quantity {
     NICSIM_CREATE_NIC, /* MPI_Comm_create */
     NICSIM_CREATE_HOST,
     NICSIM_UNICAST,    /* a message, from call to return */
+    NICSIM_OPEN,       /* a receive with an open source, behind messages that wait */
+    NICSIM_NAMED,      /* ... with a named source */
     NICSIM_BCAST_NIC,  /* MPI_Bcast, as far as the last node, by NICs */
     NICSIM_BCAST_HOST, /* ... by hosts */
     NICSIM_ROOT_NIC,   /* ... the root's call alone */
@@ -35,7 +38,7 @@ struct nicsim_figure {
     const struct nicsim_machine *machine;
     enum nicsim_level level;
     struct nicbarr_choice choice; /* parameter 0: the best tree */
-    uint32_t nodes, bytes;
+    uint32_t nodes, bytes, width;
     double efficiency;
     double paper, simulated; /* microseconds, or times */
     bool fitted;
@@ -70,15 +73,24 @@ double nicsim_loop_us(const struct nicsim_machine *machine, struct nicbarr_choic
                       uint32_t nodes, bool on_nics, double efficiency);
 
 /*
+ * Messages that NICs match, as Zhang's thesis measured them: half of a round trip between two nodes
+ * (section 4.1); a receive of a message that waits behind others (section 4.2, figure 4.1). See
+ * play_messages.h. Negative when out of memory.
+ */
+double nicsim_unicast_us(const struct nicsim_machine *machine, enum nicsim_structure structure,
+                         uint32_t bytes);
+double nicsim_waiting_us(const struct nicsim_machine *machine, enum nicsim_structure structure,
+                         uint32_t nodes, uint32_t width, bool open);
+
+/*
  * MPI_Bcast as Zhang's thesis measured it (section 4.4): until the root has an answer of the last
- * node, less the time of the shortest message between two nodes; and the root's call in it. A
- * message between two nodes: half of a round trip (section 4.1). Negative when out of memory.
+ * node, less the time of the shortest message between two nodes; and the root's call in it.
+ * Negative when out of memory.
  */
 double nicsim_bcast_us(const struct nicsim_machine *machine, uint32_t nodes, uint32_t bytes,
                        bool on_nics);
 double nicsim_bcast_root_us(const struct nicsim_machine *machine, uint32_t nodes, uint32_t bytes,
                             bool on_nics);
-double nicsim_unicast_us(const struct nicsim_machine *machine, uint32_t bytes);
 
 /*
  * The GM paper's closed formulas (section 2.2, equations 1 and 2), with the same parameters: log2 N

@@ -55,6 +55,10 @@ static const struct {
     MPI(mpi_look_us, 0, 1e6),
     MPI(mpi_step_cycles, 0, 1e6),
     MPI(mpi_barrier_us, 0, 1e6),
+    MPI(cycles_check, 0, 1e6),
+    MPI(cycles_hash, 0, 1e6),
+    MPI(eager_most, 256, NICSIM_EAGER_MOST),
+    MPI(pin_us, 0, 1e6),
     MPI(create_us, 0, 1e6),
     MPI(create_node_us, 0, 1e6),
 #undef NIC

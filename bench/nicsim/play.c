@@ -334,17 +334,12 @@ static void sum_up(const struct party *party, struct nicsim_outcome *outcome)
         .barrier_us = party->barrier_us / party->game->nodes,
         .finished = party->finished,
         .tally = party->machine.tally,
+        .counters = sim_counters(&party->machine),
         .group_bytes = party->group_bytes,
         .port_bytes = party->port_bytes,
         .connections = party->connections,
         .events = party->machine.events.next_order,
     };
-    for (uint32_t n = 0; n < party->game->nodes; ++n) {
-        const struct mcp_counters *one = &party->machine.nodes[n].mcp->counters;
-#define ADD(name, text) outcome->counters.name += one->name;
-        MCP_COUNTERS(ADD)
-#undef ADD
-    }
 }
 
 bool nicsim_play(const struct nicsim_game *game, struct nicsim_outcome *outcome)

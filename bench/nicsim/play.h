@@ -15,7 +15,10 @@
 #include "coll_nicbarr/schedule.h"
 #include "firmware/sim/machine.h"
 
-enum { NICSIM_ENVELOPE_MOST = 64 }; /* bytes */
+enum {
+    NICSIM_ENVELOPE_MOST = 64, /* bytes */
+    NICSIM_EAGER_MOST = 65000, /* ... */
+};
 
 /* A cluster's parameters, and what MPI adds to them. */
 struct nicsim_machine {
@@ -27,6 +30,11 @@ struct nicsim_machine {
     double mpi_look_us;        /* ... longer for each other node, where it looks at one by one */
     double mpi_step_cycles;    /* the NIC's, for each step of a barrier that NICs play */
     double mpi_barrier_us;     /* the host's, for each barrier that NICs play */
+    /* Where NICs match messages, see play_messages.h: */
+    double cycles_check; /* look at one that waits in a list */
+    double cycles_hash;  /* look into a table by hash */
+    double eager_most;   /* bytes; longer ones leave when they are matched, in pieces of as many, */
+    double pin_us;       /* ... and each host pins their memory before */
     /* MPI_Comm_create is a barrier and so much on the host besides: */
     double create_us, create_node_us; /* at all, and for each node */
 };

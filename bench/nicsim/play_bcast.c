@@ -345,15 +345,10 @@ static void sum_up(const struct party *party, struct nicsim_bcast_outcome *outco
         .root_us = party->root_us / measured,
         .finished = party->finished,
         .tally = party->machine.tally,
+        .counters = sim_counters(&party->machine),
         .group_bytes = party->group_bytes,
         .events = party->machine.events.next_order,
     };
-    for (uint32_t n = 0; n < party->game->nodes; ++n) {
-        const struct mcp_counters *one = &party->machine.nodes[n].mcp->counters;
-#define ADD(name, text) outcome->counters.name += one->name;
-        MCP_COUNTERS(ADD)
-#undef ADD
-    }
 }
 
 bool nicsim_play_bcast(const struct nicsim_bcast_game *game, struct nicsim_bcast_outcome *outcome)

@@ -27,7 +27,8 @@ usage() {
 Usage: nicsim report [OPTION...]
 Simulates barriers on several machines, played by their NICs and by their hosts, and writes a
 page with plots, tables and raw data: the papers' figures beside the simulator's, latency and
-memory against the number of nodes, broadcasts, and the papers' evaluation of MPI.
+memory against the number of nodes, broadcasts, messages that NICs match, and the papers'
+evaluation of MPI.
 
   --nodes MOST       up to so many nodes, 4 to 65536 (default 1024, which takes half a minute on two
                      processors; 4096 take four minutes, 65536 hours, and some GiB for each job)
@@ -75,8 +76,9 @@ need gnuplot:gnuplot-nox awk:mawk
 may_write "$output" "$log_name" $force "a report's"
 if [ -e "$output/$log_name" ]; then # what an earlier one has left there would pass for this one's
     for machine in "${known[@]}" "${machines[@]}"; do
-        rm -f -- "$output/$machine"/{scale,latency,optimum,lop,formula,bcast_bytes,bcast_nodes}.csv \
-            "$output/$machine"/{latency,factor,optimum,lop,formula,bcast_bytes,bcast_root,bcast_nodes}.{svg,pdf} \
+        rm -f -- "$output/$machine"/{scale,latency,optimum,lop,formula,bcast_bytes,bcast_nodes,message_bytes,message_nodes}.csv \
+            "$output/$machine"/{latency,factor,optimum,lop,formula}.{svg,pdf} \
+            "$output/$machine"/{bcast_bytes,bcast_root,bcast_nodes,message_bytes,message_nodes}.{svg,pdf} \
             "$output/$machine/mpi"/{latency,granularity,efficiency,arrival,applications}.csv \
             "$output/$machine/mpi"/{latency,granularity,efficiency,arrival,difference,applications}.{svg,pdf}
         rmdir -- "$output/$machine/mpi" "$output/$machine" 2> /dev/null
@@ -111,6 +113,7 @@ for machine in "${machines[@]}"; do
 done
 for machine in "${machines[@]}"; do
     add "$machine/bcast" broadcasts --machine "$machine" --csv-folder "$machine"
+    add "$machine/messages" messages --machine "$machine" --csv-folder "$machine"
 done
 add figures table --csv figures.csv --conclusions conclusions.csv
 add memory memory --nodes "$most" --csv memory.csv
@@ -366,6 +369,8 @@ named_figures() {
     awk -F , -v OFS=, '
         function who(text) {
             if (text == "overhead_us" || text == "latency_us") return ""
+            if (text == "open_us") return "; MPI_ANY_SOURCE"
+            if (text == "named_us") return "; named source"
             if (text == "factor") return "; factor of improvement"
             return (text ~ /^host/ ? "; hosts" : "; NICs") (text ~ /case2/ ? " (case 2)" : "")
         }
@@ -382,6 +387,8 @@ named_figures() {
             else if (is[1] == "create") name = "MPI_Comm_create; " nic "; " is[3] " nodes"
             else if (is[1] == "granularity") name = "loop of efficiency " is[3] "; " nic "; " is[4] " nodes"
             else if (is[1] == "overhead") name = "overhead of MPI; " nic "; " is[3] " nodes"
+            else if (is[1] == "waiting")
+                name = "receive of a message that waits; " nic "; channels of " is[3] "; " is[4] " nodes"
             else if (is[1] == "unicast") name = "message; " nic "; " is[3] " bytes"
             else name = $1
             $1 = name (name == $1 ? "" : who(is[n]))
@@ -459,6 +466,25 @@ between two broadcasts. Longer messages than these go by another protocol there.
         host_512="hosts, 512 bytes"
     page_raw "$1"/bcast_{bytes,nodes}.csv
 }
+show_messages() { # MACHINE
+    page_subsection "Messages that NICs match, $1"
+    page_text "What $zhang measured of messages (sections 4.1 and 4.2), simulated: half of a round trip; and a \
+receive of a message that waits already, while all other slots of all channels to its node are taken by messages that \
+it does not want. The thesis's NIC has a list for each channel, and looks at each message in it where the source is \
+named. nicbarr's has one table, where each look costs the same (here: as much as one into the thesis's table for \
+MPI_ANY_SOURCE)."
+    ! failed "$1/messages" "The messages" || return
+    plot "$1/message_bytes" message_bytes "A message over bytes (table 4.1)" "$1/message_bytes.csv"
+    plot "$1/message_nodes" message_nodes "A receive over nodes, channels of 16 (figure 4.1)" "$1/message_nodes.csv"
+    page_table "$1/message_bytes.csv" lists=lists table=table
+    local width labels=()
+    for width in 8 16; do
+        labels+=("lists_open_$width=lists, any source, $width" "lists_named_$width=lists, named, $width"
+            "table_open_$width=table, any source, $width" "table_named_$width=table, named, $width")
+    done
+    page_table "$1/message_nodes.csv" "${labels[@]}"
+    page_raw "$1"/message_{bytes,nodes}.csv
+}
 show_memory() {
     page_section "Memory and messages"
     page_text "Bytes of the NIC's memory for a group that NICs play, the largest of all nodes' groups; and what hosts \
@@ -525,6 +551,7 @@ show_calibration
 for machine in "${machines[@]}"; do
     show_machine "$machine"
     show_broadcasts "$machine"
+    show_messages "$machine"
 done
 [ ${#simulated[@]} = 0 ] || show_memory
 for machine in "${machines[@]}"; do

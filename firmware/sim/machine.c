@@ -16,6 +16,7 @@ enum work_kind {
     WORK_SENDS,    /* NIC: there is a send token */
     WORK_PROVIDES, /* NIC: there are receive tokens again */
     WORK_BCAST,    /* NIC: the host has a block for a broadcast */
+    WORK_CALL,     /* NIC: the host calls the program above the port */
     WORK_TIMER,    /* NIC: a deadline is over */
     WORK_NOTICE    /* host */
 };
@@ -32,6 +33,7 @@ struct sim_work {
     uint32_t turn;
     const void *block;
     uint32_t length; /* of the block */
+    void *what;      /* of a call */
     uint32_t from, bytes;
     uint64_t link_ps;  /* how long the packet occupies a link */
     uint64_t ready_ps; /* when the NIC's processor will have noticed it */
@@ -133,14 +135,20 @@ static bool host_copies(const struct sim_machine *m, size_t bytes)
     return 0 != bytes && (double)bytes <= m->parameters.copy_most;
 }
 
-/* The NIC needs a payload of its host, part of `whole` bytes. Returns when it is there. */
-static uint64_t fetch(struct sim_node *node, size_t bytes, size_t whole)
+/* The NIC moves so many bytes from its host's memory, or there. Returns when they are there. */
+static uint64_t move(struct sim_node *node, size_t bytes)
 {
-    if (host_copies(node->machine, whole)) {
+    if (0 == bytes) {
         return node->cursor_ps;
     }
     charge(node, node->machine->parameters.cycles_dma);
     return dma(node, node->cursor_ps, bytes);
+}
+
+/* The NIC needs a payload of its host, part of `whole` bytes. Returns when it is there. */
+static uint64_t fetch(struct sim_node *node, size_t bytes, size_t whole)
+{
+    return move(node, host_copies(node->machine, whole) ? 0 : bytes);
 }
 
 double sim_random(struct sim_machine *m)
@@ -198,7 +206,9 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
     uint64_t ready_ps = node->cursor_ps;
     if (0 != payload_bytes) {
         memcpy(work->packet + header_bytes, payload, payload_bytes);
-        if (!mcp_is_collective(header->type)) { /* theirs is in the NIC's memory */
+        if (NULL != m->above) {
+            ready_ps = move(node, m->above->of_host(node, payload, payload_bytes, true));
+        } else if (!mcp_is_collective(header->type)) { /* theirs is in the NIC's memory */
             ready_ps = fetch(node, payload_bytes, header->message.length);
         }
     }
@@ -260,20 +270,36 @@ static uint64_t now_ns(struct mcp_board *board)
     return of_board(board)->cursor_ps / 1000;
 }
 
+void sim_nic_tells(struct sim_node *node)
+{
+    ++node->machine->tally.posts;
+    tell_host(node, SIM_EVENT, sizeof(struct mcp_event));
+}
+
 static void tell_events(struct sim_node *node)
 {
     if (0 == node->mcp->messages.nports) {
         return;
     }
+    const struct sim_above *above = node->machine->above;
     const struct mcp_port *port = mcp_port_at(node->mcp, 0);
     while (node->events_told != port->events) {
-        ++node->events_told;
-        ++node->machine->tally.posts;
-        tell_host(node, SIM_EVENT, sizeof(struct mcp_event));
+        if (NULL != above) {
+            node->events_told = port->events;
+            above->events(node);
+        } else {
+            ++node->events_told;
+            sim_nic_tells(node);
+        }
     }
 }
 
 /* ---- the NIC's processor ---- */
+
+void sim_nic_spend(struct sim_node *node, double cycles)
+{
+    charge(node, cycles);
+}
 
 static void handle_bcast(struct sim_node *node, const struct sim_work *work)
 {
@@ -294,9 +320,12 @@ static void handle_packet(struct sim_node *node, const struct sim_work *work)
     charge(node, p->cycles_turn);
     if (mcp_parse(work->packet, work->bytes, &header) && mcp_is_collective(header.type)) {
         charge(node, p->cycles_engine);
-    } else if (MCP_DATA == header.type && work->bytes > MCP_MESSAGE_BYTES) {
-        charge(node, p->cycles_dma);
-        (void)dma(node, node->cursor_ps, work->bytes - MCP_MESSAGE_BYTES);
+    } else if (MCP_DATA == header.type) {
+        const size_t bytes = work->bytes - MCP_MESSAGE_BYTES;
+        (void)move(node,
+                   NULL == m->above
+                       ? bytes
+                       : m->above->of_host(node, work->packet + MCP_MESSAGE_BYTES, bytes, false));
     }
     node->sender = work->from;
     mcp_receive(node->mcp, &node->board, work->packet, work->bytes);
@@ -328,6 +357,10 @@ static void handle(struct sim_node *node, const struct sim_work *work)
     case WORK_BCAST:
         ++tally->starts;
         handle_bcast(node, work);
+        break;
+    case WORK_CALL:
+        charge(node, p->cycles_turn);
+        node->machine->above->call(node, work->what);
         break;
     case WORK_TIMER:
         ++tally->timers;
@@ -495,6 +528,15 @@ void sim_host_bcast(struct sim_node *node, uint32_t number, const void *block, u
     }
 }
 
+void sim_host_calls(struct sim_node *node, void *what)
+{
+    struct sim_work *work = new_work(node->machine, WORK_CALL, 0);
+    if (NULL != work) {
+        work->what = what;
+        ring(node, work);
+    }
+}
+
 /* ---- all of it ---- */
 
 /* The head of a packet is there. The link takes the whole packet when it has done with the one
@@ -534,6 +576,18 @@ void sim_run(struct sim_machine *m)
             break;
         }
     }
+}
+
+struct mcp_counters sim_counters(const struct sim_machine *m)
+{
+    struct mcp_counters sum = {0};
+    for (uint32_t n = 0; n < m->nnodes; ++n) {
+        const struct mcp_counters *one = &m->nodes[n].mcp->counters;
+#define ADD(name, text) sum.name += one->name;
+        MCP_COUNTERS(ADD)
+#undef ADD
+    }
+    return sum;
 }
 
 void *sim_memory(struct sim_node *node, size_t bytes)

@@ -17,6 +17,8 @@
  * A host may copy a short payload into the NIC itself; then there is no DMA for it at Xmit. The
  * window of a group that broadcasts is in the NIC's memory: a block comes there once from the
  * root's host, goes from NIC to NIC, and each NIC moves it to its host.
+ * A NIC may have a program of its own above its ports (struct sim_above). Then its host talks to
+ * that program, whose messages are in the NIC's memory, but for the bytes that are the host's.
  * Each processor, bus and end of a link does one thing at a time, in the order of arrival.
  *
  * Deterministic: a run depends on parameters, calls and seed alone. One thread.
@@ -62,11 +64,22 @@ enum sim_notice {
     SIM_BEGIN,   /* the simulation begins for it */
     SIM_RELEASE, /* a group's word was written */
     SIM_BLOCK,   /* the block of a broadcast is here; or the root's own has been sent on */
-    SIM_EVENT    /* one more event is in port 0's ring */
+    SIM_EVENT    /* one more event is in port 0's ring; or the program above it has told one */
 };
 
 struct sim_machine;
 struct sim_work;
+struct sim_node;
+
+/* A program that runs on each NIC above port 0. It may call sim_nic_...() and firmware. */
+struct sim_above {
+    /* Port 0 has new events. */
+    void (*events)(struct sim_node *node);
+    /* The host calls, see sim_host_calls(). */
+    void (*call)(struct sim_node *node, void *what);
+    /* How many bytes of a packet's payload move between the NIC and its host. */
+    size_t (*of_host)(struct sim_node *node, const void *payload, size_t bytes, bool leaves);
+};
 
 /* First in, first out. */
 struct sim_queue {
@@ -106,8 +119,9 @@ struct sim_machine {
     /* The caller's: how a host reacts when it is told something. It may call sim_host_...() for
      * `node` only. */
     void (*notice)(struct sim_node *node, enum sim_notice notice);
-    bool stopped;   /* by the caller: sim_run() returns */
-    bool exhausted; /* of memory: the results from here on are worth nothing */
+    const struct sim_above *above; /* NULL: hosts use the ports themselves */
+    bool stopped;                  /* by the caller: sim_run() returns */
+    bool exhausted;                /* of memory: the results from here on are worth nothing */
     struct sim_events events;
     struct sim_work *spare;
     uint8_t *memory;
@@ -156,9 +170,9 @@ static inline double sim_host_now_us(const struct sim_node *node)
 void sim_host_copy(struct sim_node *node, size_t bytes);
 
 /*
- * Tell the NIC one of four things: the host has arrived in `epoch` of a group; port 0 has a new
+ * Tell the NIC one of five things: the host has arrived in `epoch` of a group; port 0 has a new
  * send token; port 0 has receive tokens again; the host begins broadcast `number` of the group
- * `broadcasts`, with `bytes` bytes at `block`.
+ * `broadcasts`, with `bytes` bytes at `block`; the host calls the program above port 0.
  *
  * A host's action takes its time at once, so a host may be ahead of the others' time. For this
  * reason a send token is first complete but for its `turn`. The `turn` is written when the NIC
@@ -169,6 +183,18 @@ void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epo
 void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t turn);
 void sim_host_provides(struct sim_node *node);
 void sim_host_bcast(struct sim_node *node, uint32_t number, const void *block, uint32_t bytes);
+void sim_host_calls(struct sim_node *node, void *what);
+
+/* ---- actions of the program above a NIC's port; each takes its time ---- */
+
+/* The NIC's processor is busy for so long. */
+void sim_nic_spend(struct sim_node *node, double cycles);
+
+/* Tell the host SIM_EVENT. */
+void sim_nic_tells(struct sim_node *node);
+
+/* All NICs' counters together. */
+struct mcp_counters sim_counters(const struct sim_machine *machine);
 
 /* A random number in [0, 1). */
 double sim_random(struct sim_machine *machine);

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Search the models of the collectives' protocol whole, in several sizes: barriers (collective.pml), data
-# (data.pml) and broadcasts (bcast.pml). And with one guard taken away at a time, to see that it would be
-# missed. Needs spin and a C compiler, a minute and a half and 500 MiB.
+# Search the models of the protocols whole, in several sizes: barriers (collective.pml), data (data.pml),
+# broadcasts (bcast.pml), and tagged messages with their matching (match.pml). And with one guard taken
+# away at a time, to see that it would be missed. Needs spin and a C compiler, two minutes and 500 MiB.
+# NICBARR_SPIN=large: larger games of match.pml as well, which take half a minute and 2.2 GiB more.
 
 set -u
 tests=$(cd "${srcdir:-.}" && pwd)/tests
@@ -99,4 +100,34 @@ missed "broadcasts, a closed group that has failed and is silent" "acceptance cy
 missed "broadcasts, groups closed too soon that say nothing" "acceptance cycle" -DNODES=2 \
     -DHASTY -DUNKNOWN -DLIVENESS
 missed "broadcasts, a doorbell lost" "acceptance cycle" -DNODES=2 -DUNHEARD -DLIVENESS
+
+model=$tests/spin/match.pml
+optimise=-O1
+holds "matching, one sender" -DSENDERS=1 -DMESSAGES=4 -DSLOTS=3 -DCREDITS=2
+holds "matching, one sender, receives one by one" -DSENDERS=1 -DMESSAGES=5 -DSLOTS=3 -DCREDITS=2 -DAHEAD=1
+holds "matching, 2 senders" -DMESSAGES=2
+holds "matching, 2 senders, receives one by one" -DMESSAGES=2 -DCREDITS=2 -DAHEAD=1
+holds "matching, 2 senders, a slot each" -DMESSAGES=2 -DSLOTS=1
+holds "matching, 3 senders" -DSENDERS=3 -DMESSAGES=1 -DSLOTS=1
+optimise=-O0
+one_by_one=(-DSENDERS=1 -DAHEAD=1)
+missed "matching, slots told at half of all" "invalid end state" "${one_by_one[@]}" -DMESSAGES=3 -DCREDITS=2 \
+    -DHALF
+missed "matching, slots not told when a message waits" "invalid end state" "${one_by_one[@]}" -DMESSAGES=5 \
+    -DSLOTS=4 -DCREDITS=4 -DLATE
+missed "matching, slots told with other answers only" "invalid end state" "${one_by_one[@]}" -DMESSAGES=3 \
+    -DCREDITS=2 -DNO_TELL
+missed "matching, no slots" "assertion violated" -DSENDERS=1 -DMESSAGES=3 -DNO_SLOTS
+missed "matching, a slot free too soon" "assertion violated" -DSENDERS=1 -DMESSAGES=3 -DEARLY
+missed "matching, messages out of turn" "assertion violated" -DSENDERS=1 -DMESSAGES=3 -DOVERTAKE
+missed "matching, any source taken twice" "assertion violated" -DMESSAGES=1 -DSTAYS
+missed "matching, the exact receive first" "assertion violated" -DSENDERS=1 -DMESSAGES=3 -DEXACT
+missed "matching, eager without a credit" "assertion violated" -DSENDERS=1 -DMESSAGES=3 -DANY_KIND
+if [ "${NICBARR_SPIN-}" = large ]; then
+    memory=2500
+    optimise=-O2
+    holds "matching, 2 senders, 3 receives" -DMESSAGES=2 -DCREDITS=2 -DAHEAD=3
+    holds "matching, one sender of 6 messages, receives one by one" -DSENDERS=1 -DMESSAGES=6 -DSLOTS=3 \
+        -DCREDITS=2 -DAHEAD=1
+fi
 exit $failed

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154,SC2034 # these are the script's
 # How models are searched whole, to be sourced by the scripts that say what must be found (run.sh
-# here and in ../litmus). They set `model`, an absolute path, and `optimise`, for the C compiler,
-# and in the end exit with `failed`.
+# here and in ../litmus). They set `model`, an absolute path, `optimise`, for the C compiler, and
+# where 500 MiB are not enough `memory`, and in the end exit with `failed`.
 # Changes to a folder of its own. Without spin and a C compiler the test is skipped.
 
 for tool in spin "${CC:-cc}"; do
@@ -18,7 +18,7 @@ failed=0
 
 # Search the model with these definitions; what spin says goes to the file `out`.
 search() { # DEFINITION...
-    local liveness=no options=(-DMEMLIM=500 -DNOFAIR)
+    local liveness=no options=("-DMEMLIM=${memory:-500}" -DNOFAIR)
     case " $* " in *" -DLIVENESS "*) liveness=yes ;; esac
     rm -f pan* out
     spin -a "$@" "$model" > out 2>&1 || return 1

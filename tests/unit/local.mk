@@ -45,6 +45,7 @@ unit_programs = \
     tests/unit/nic_test \
     tests/unit/nic_links_test \
     tests/unit/sim_bcast_test \
+    tests/unit/sim_messages_test \
     tests/unit/sim_test \
     tests/unit/nicsim_data_test \
     tests/unit/place_test \
@@ -218,7 +219,7 @@ tests_unit_bcast_test_SOURCES = tests/unit/bcast_test.c $(unit_common) $(unit_gr
 tests_unit_bcast_test_CFLAGS = $(unit_cflags)
 tests_unit_bcast_test_LDADD = $(firmware_libs)
 
-tests_unit_match_test_SOURCES = tests/unit/match_test.c $(unit_common)
+tests_unit_match_test_SOURCES = tests/unit/match_test.c tests/unit/takes.h $(unit_common)
 tests_unit_match_test_CFLAGS = $(unit_cflags)
 tests_unit_match_test_LDADD = firmware/libmcp.la $(CMOCKA_LIBS)
 
@@ -239,7 +240,7 @@ tests_unit_port_test_SOURCES = tests/unit/port_test.c $(unit_common) $(unit_nics
 tests_unit_port_test_CFLAGS = $(unit_cflags)
 tests_unit_port_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
 
-tests_unit_tagged_test_SOURCES = tests/unit/tagged_test.c $(unit_common) $(unit_nics)
+tests_unit_tagged_test_SOURCES = tests/unit/tagged_test.c tests/unit/takes.h $(unit_common) $(unit_nics)
 tests_unit_tagged_test_CFLAGS = $(unit_cflags)
 tests_unit_tagged_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
 
@@ -281,6 +282,13 @@ tests_unit_sim_bcast_test_SOURCES = tests/unit/sim_bcast_test.c $(unit_common) $
     bench/nicsim/play_bcast.h bench/nicsim/play_bcast.c
 tests_unit_sim_bcast_test_CFLAGS = $(unit_cflags)
 tests_unit_sim_bcast_test_LDADD = firmware/libsim.la $(firmware_libs) -lm
+
+tests_unit_sim_messages_test_SOURCES = tests/unit/sim_messages_test.c $(unit_common) \
+    $(sim_test_sources) \
+    bench/nicsim/nic_port.h bench/nicsim/nic_port.c \
+    bench/nicsim/play_messages.h bench/nicsim/play_messages.c
+tests_unit_sim_messages_test_CFLAGS = $(unit_cflags)
+tests_unit_sim_messages_test_LDADD = firmware/libsim.la $(firmware_libs) -lm
 
 tests_unit_nicsim_data_test_SOURCES = tests/unit/nicsim_data_test.c $(unit_common) \
     bench/nicsim/parameters.h bench/nicsim/parameters.c \

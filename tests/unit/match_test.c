@@ -16,6 +16,7 @@
 #include "firmware/atomics.h"
 #include "firmware/match.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/takes.h"
 
 enum { HIDDEN = 0xfffffff0 }; /* a tag */
 
@@ -35,14 +36,6 @@ struct both {
     struct mcp_match *match;
     struct list receives, messages;
 };
-
-static bool takes(const struct mcp_pattern *pattern, const struct mcp_envelope *envelope)
-{
-    const bool tag = 0 != (pattern->open & MCP_OPEN_TAG) ? 0 == envelope->tag >> MCP_HIDDEN_TAG_BIT
-                                                         : pattern->envelope.tag == envelope->tag;
-    return tag && pattern->envelope.context == envelope->context &&
-           (0 != (pattern->open & MCP_OPEN_SOURCE) || pattern->envelope.source == envelope->source);
-}
 
 static uint32_t search(const struct list *list, const struct mcp_pattern *receive,
                        const struct mcp_envelope *message)

@@ -30,6 +30,10 @@ const struct nicsim_machine sim_primes = {
     .mpi_look_us = 0.002,
     .mpi_step_cycles = 43,
     .mpi_barrier_us = 0.041,
+    .cycles_check = 59,
+    .cycles_hash = 61,
+    .eager_most = 512,
+    .pin_us = 0.053,
 };
 
 double sim_between(uint64_t *random, double least, double most)
@@ -69,5 +73,9 @@ struct nicsim_machine sim_random_machine(uint64_t *random)
         .mpi_look_us = sim_between(random, 0, 1),
         .mpi_step_cycles = crew_below(random, 50),
         .mpi_barrier_us = sim_between(random, 0, 2),
+        .cycles_check = sim_between(random, 0, 50),
+        .cycles_hash = sim_between(random, 0, 400),
+        .eager_most = 256 + crew_below(random, 5000),
+        .pin_us = sim_between(random, 0, 30),
     };
 }

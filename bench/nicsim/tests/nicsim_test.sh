@@ -171,6 +171,37 @@ for bytes in 4 512; do
     verdict $? "they are the table's, $bytes bytes"
 done
 
+# ---- messages that NICs match
+
+run messages -m npii
+works "the tables of messages" '^\./message_bytes\.csv$' '^\./message_nodes\.csv$'
+[ "$(head -n 1 message_bytes.csv)" = 'bytes,lists_us,table_us' ] &&
+    awk -F, 'NR > 1 && ($1 != (NR == 2 ? 0 : 2 ^ (NR - 1)) || $2 <= last || $3 <= $2) { bad = 1 }
+             NR > 1 { last = $2 }
+             END { exit bad || NR != 20 }' message_bytes.csv
+verdict $? "messages over bytes"
+columns=
+for width in 8 16; do
+    columns=$columns,lists_open_${width}_us,lists_named_${width}_us,table_open_${width}_us,table_named_${width}_us
+done
+[ "$(head -n 1 message_nodes.csv)" = "nodes$columns" ] &&
+    awk -F, 'NR == 2 { for (c = 2; c <= 9; c++) first[c] = $c }
+             NR > 1 && ($1 != NR || NF != 9) { bad = 1 }
+             NR > 1 { for (c = 2; c <= 9; c++) if ($c != first[c]) bad = 1 }
+             NR > 1 && ($3 >= $2 || $7 <= $6 || $4 != $5 || $8 != $9 || $4 != $8 || $2 != $6) { bad = 1 }
+             END { exit bad || NR != 16 }' message_nodes.csv
+verdict $? "receives over nodes: as long with 16 as with 2, and a named source's list is what grows"
+for figure in 8:open_us=2 8:named_us=3 16:open_us=6 16:named_us=7; do
+    awk -F, -v what="${figure%=*}" -v column="${figure#*=}" '
+        BEGIN { split(what, part, ":"); name = "waiting:LANai4.x:" part[1] ":8:" part[2] }
+        $1 == name { there = $3 }
+        FILENAME == "message_nodes.csv" && $1 == 8 { here = $column }
+        END { exit !(here > 0 && here - there < 0.001 && there - here < 0.001) }' table.csv message_nodes.csv
+    verdict $? "they are the table's, $figure"
+done
+run messages -m lanai43
+works "messages on another machine" '^LANai 4\.3: '
+
 # ---- a study
 
 run scale -n 32 -m infiniband --csv scale.csv

@@ -22,19 +22,21 @@ csvs() { # FOLDER: what is in its tables
     (cd "$1" && find . -name '*.csv' | sort | xargs head -n 1000)
 }
 
-# ---- a page: 6 plots of all, 8 of each machine, 6 of each evaluation
+# ---- a page: 6 plots of all, 10 of each machine, 6 of each evaluation
 run --nodes 16
 [ $status -eq 0 ] && [ ! -s err ] && grep -q '^The page: .*/nicsim-report/index.html$' out
 verdict $? "a report of all machines"
-is_page nicsim-report $((6 + 6 * 8 + 2 * 6))
+is_page nicsim-report $((6 + 6 * 10 + 2 * 6))
 are_readable nicsim-report
 says nicsim-report 'Command</th><td>nicsim report --data' 'Mean error: [0-9.]* % of what was fitted' \
     '<td>barrier; LANai 4.3; GM; pairwise exchange; 16 nodes; NICs</td>' 'holds</th><td>pairwise exchange beats' \
     'NOT</th><td>gather-broadcast on 2 NICs loses to that on 2 hosts: the paper gives no figure' \
     'Ethernet card whose firmware is' '<td>lanai43</td>' 'at the level of MPI' '<td>computation-intensive</td>' \
-    '<pre>what,number,bytes$' 'Broadcasts, npii' '<td>broadcast; LANai 4.x; 4 bytes; 8 nodes; NICs</td>'
-[ "$(grep -c '^ *[0-9]* of 16 ' out)" -eq 16 ] && [ "$(grep -c '^status 0$' nicsim-report/simulation.log)" -eq 16 ]
-verdict $? "16 simulations"
+    '<pre>what,number,bytes$' 'Broadcasts, npii' '<td>broadcast; LANai 4.x; 4 bytes; 8 nodes; NICs</td>' \
+    'Messages that NICs match, npii' \
+    '<td>receive of a message that waits; LANai 4.x; channels of 8; 2 nodes; MPI_ANY_SOURCE</td>'
+[ "$(grep -c '^ *[0-9]* of 22 ' out)" -eq 22 ] && [ "$(grep -c '^status 0$' nicsim-report/simulation.log)" -eq 22 ]
+verdict $? "22 simulations"
 
 # What is in the tables that are made of nicsim's.
 row() { # CSV COLUMNS: the row of 16 nodes
@@ -71,17 +73,17 @@ verdict $? "the papers' are the same"
 run --nodes 4 --machine bluefield
 [ $status -eq 0 ] && [ ! -e nicsim-report/lanai43 ]
 verdict $? "its own folder is taken again, and nothing of the earlier report stays"
-is_page nicsim-report $((6 + 8))
+is_page nicsim-report $((6 + 10))
 
 # ---- what goes wrong is told, and the rest goes on
 cp -r "$data" spoiled
 sed -i 's/^link_header.*//; s/"nic_mhz"/"wibble_mhz"/' spoiled/machines/infiniband.json
 data=spoiled run --nodes 4 --machine bluefield,infiniband --output failing
-[ $status -eq 1 ] && [ "$(wc -l < err)" -eq 1 ] && grep -q '^nicsim report: 2 of the page' err &&
+[ $status -eq 1 ] && [ "$(wc -l < err)" -eq 1 ] && grep -q '^nicsim report: 3 of the page' err &&
     grep -q 'infiniband .*FAILED: status 1: nicsim: ' out &&
     grep -q 'class="failure">The simulation failed: status 1: nicsim: ' failing/index.html
 verdict $? "a machine's file is spoiled"
-is_page failing $((6 + 8))
+is_page failing $((6 + 10))
 
 # ---- folders
 folders "a report's" --nodes 4 --machine ethernet

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A simulated NIC's own port; see nic_port.h. */
+#include "bench/nicsim/nic_port.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libmyr/pace.h"
+#include "libmyr/segment.h"
+
+/* A message under way. */
+struct sent {
+    myr_sent_fn callback;
+    void *context, *buffer;
+};
+
+struct myr_port {
+    struct sim_node *node;
+    struct mcp_port shape;
+    struct mcp_rings *rings;
+    uint32_t sends, provides, events; /* tokens put in, and events taken */
+    uint32_t free_tokens;
+    uint32_t *free_token; /* their numbers */
+    struct sent *sent;    /* by token */
+};
+
+size_t nicsim_nic_port_bytes(uint32_t sends, uint32_t receives, size_t buffers)
+{
+    struct mcp_port shape;
+    size_t bytes = 0;
+    (void)mcp_port_shape(&shape, sends, receives, &bytes);
+    return bytes + buffers + (size_t)2 * MYR_LINE;
+}
+
+enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options *options,
+                              struct myr_port **opened, struct myr_error *error)
+{
+    struct sim_node *node = nic->node;
+    const uint32_t sends = options->send_tokens;
+    struct myr_port *port = calloc(1, sizeof(*port));
+    size_t bytes = 0;
+    if (NULL == port) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    port->node = node;
+    port->free_token = calloc(sends, sizeof(*port->free_token));
+    port->sent = calloc(sends, sizeof(*port->sent));
+    if (mcp_port_shape(&port->shape, sends, options->receive_tokens, &bytes)) {
+        port->rings = sim_memory(node, bytes);
+    }
+    if (NULL == port->free_token || NULL == port->sent || NULL == port->rings) {
+        myr_port_close(port);
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    const struct mcp_port_wish wish = {
+        .key = node->number + 1,
+        .rings = mcp_offset_of(&node->board, port->rings),
+        .send_tokens = sends,
+        .receive_tokens = options->receive_tokens,
+    };
+    (void)mcp_port_open(node->mcp, &node->board, &wish);
+    for (uint32_t t = sends; t > 0; --t) {
+        port->free_token[port->free_tokens++] = t - 1;
+    }
+    *opened = port;
+    return MYR_OK;
+}
+
+void myr_port_close(struct myr_port *port)
+{
+    free(port->free_token);
+    free(port->sent);
+    free(port);
+}
+
+/* The key of a NIC tells its node, see sim_key(). */
+void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name)
+{
+    name->nic.key = sim_key(port->node->number);
+    name->key = port->node->number + 1;
+}
+
+void *myr_port_alloc(struct myr_port *port, size_t bytes)
+{
+    return sim_memory(port->node, bytes);
+}
+
+enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
+                                 struct myr_remote *remote, struct myr_error *error)
+{
+    struct sim_node *node = port->node;
+    *remote = (struct myr_remote){.key = name->key};
+    remote->connection =
+        mcp_connect(node->mcp, &node->board, name->nic.key, sim_link(name->key - 1),
+                    (uint32_t)node->machine->parameters.mtu, NULL);
+    return MCP_NO_CONNECTION != remote->connection
+               ? MYR_OK
+               : myr_fail(error, MYR_ERR_FULL, 0, "the NIC has no room for a connection");
+}
+
+enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to,
+                              const void *buffer, size_t bytes, myr_sent_fn callback, void *context)
+{
+    struct sim_node *node = port->node;
+    if (0 == port->free_tokens) {
+        return MYR_ERR_FULL;
+    }
+    const uint32_t number = port->sends++, token = port->free_token[--port->free_tokens];
+    struct mcp_send_token *slot = mcp_send_slot(&port->shape, port->rings, number);
+    port->sent[token] = (struct sent){callback, context, (void *)(uintptr_t)buffer};
+    slot->token = token;
+    slot->memory = mcp_offset_of(&node->board, buffer);
+    slot->bytes = (uint32_t)bytes;
+    slot->connection = to->connection;
+    slot->to_key = to->key;
+    slot->to_port = to->number;
+    myr_publish(&slot->turn, number + 1);
+    mcp_messages_sdma(node->mcp, &node->board, 0);
+    return MYR_OK;
+}
+
+enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t bytes)
+{
+    struct sim_node *node = port->node;
+    const uint32_t number = port->provides++;
+    struct mcp_receive_token *slot = mcp_receive_slot(&port->shape, port->rings, number);
+    slot->memory = mcp_offset_of(&node->board, buffer);
+    slot->bytes = (uint32_t)bytes;
+    myr_publish(&slot->turn, number + 1);
+    if (0 != myr_notice(&port->rings->hungry)) {
+        mcp_messages_provided(node->mcp, &node->board, 0);
+    }
+    return MYR_OK;
+}
+
+static const struct mcp_event *next_event(struct myr_port *port)
+{
+    const struct mcp_event *event = mcp_event_slot(&port->shape, port->rings, port->events);
+    if (port->events + 1 != myr_glance(&event->turn)) {
+        return NULL;
+    }
+    ++port->events;
+    return event;
+}
+
+static void give_back(struct myr_port *port, uint32_t token, enum myr_status status)
+{
+    const struct sent *sent = &port->sent[token];
+    port->free_token[port->free_tokens++] = token;
+    sent->callback(port, sent->context, sent->buffer, status);
+}
+
+bool myr_port_look(struct myr_port *port, struct myr_received *received)
+{
+    const struct mcp_event *event;
+    while (NULL != (event = next_event(port))) {
+        if (MCP_RECEIVED == event->type) {
+            *received = (struct myr_received){
+                .buffer = mcp_at(&port->node->board, event->what),
+                .bytes = event->bytes,
+                .from_nic = event->from_nic,
+            };
+            return true;
+        }
+        give_back(port, event->what, MCP_SENT == event->type ? MYR_OK : MYR_ERR_GONE);
+    }
+    return false;
+}
+
+/* ---- what a NIC needs no more than this of ---- */
+
+/* No process of its node sends to it past the NIC. */
+struct myr_intake myr_port_intake(const struct myr_port *port)
+{
+    (void)port;
+    return (struct myr_intake){0};
+}
+
+/* Nobody reads its memory. */
+struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
+{
+    (void)nic;
+    return NULL;
+}
+
+uint8_t *myr_segment_base(const struct myr_segment *segment)
+{
+    (void)segment;
+    return NULL;
+}
+
+size_t myr_segment_size(const struct myr_segment *segment)
+{
+    (void)segment;
+    return 0;
+}
+
+/* Its board tells it when a packet has come. */
+void myr_pace_expect(struct myr_pace *pace)
+{
+    (void)pace;
+}
+
+uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_nic *nic)
+{
+    (void)pace;
+    (void)nic;
+    return 0;
+}
+
+bool myr_pace_broken(const struct myr_pace *pace, struct myr_nic *nic)
+{
+    (void)pace;
+    (void)nic;
+    return false;
+}

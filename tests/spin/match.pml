@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tagged messages between nodes: matching (firmware/match.c) with channels and their credits
+ * (libmyr/tagged.c, tagged_send.c, tagged_receive.c), small enough to be searched whole.
+ *
+ * Checked by run.sh. SENDERS endpoints send MESSAGES messages each to one receiver, with tags and kinds
+ * (EAGER, or OFFER, PULL and DATA) in all combinations. The receiver posts receives of all patterns:
+ * source and tag are named or open. Up to AHEAD of them are under way at a time. The wire between two
+ * endpoints is a port's: it loses nothing and keeps the order. (That is docs/protocol.md's matter.) On
+ * one node short messages take no credit, as here where there are as many credits as slots.
+ *
+ * The receiver posts a receive only if it must get a message. There is one that fits for each receive
+ * under way and for this one, and before each of those fewer than SLOTS messages of its sender are not
+ * received: more than that may wait at no receiver, so the sender is held up by design.
+ *
+ * Safety: no message is taken twice, and no receive takes two. A receive gets the first message of a
+ * source that it fits, of those not taken; a message goes to the receive that was posted first, of those
+ * that fit. No more than SLOTS messages of a sender wait at the receiver, no more than CREDITS of them
+ * with their data. No more credits come back than there are (assertions). All ends: no message waits
+ * for ever at its sender, at the receiver or on the way, and all slots and credits are there again or
+ * owed (no invalid end state, and assertions there). There is no way to go round in circles, so this is
+ * all there is.
+ *
+ * The guards below can be changed one by one, and run.sh sees to it that each is missed:
+ *   -DHALF       the sender hears of free slots when it is owed half of all, whatever waits meanwhile
+ *   -DLATE       ... when it is owed half of those that are free, but not when another one comes to wait
+ *   -DNO_TELL    ... only with PULLs
+ *   -DNO_SLOTS   a message leaves whether there is a slot or not
+ *   -DEARLY      a slot is free when its message comes, not when it is received
+ *   -DOVERTAKE   a message that finds a slot leaves, whatever waits before it
+ *   -DSTAYS      a receive with an open source is not taken out of the table
+ *   -DEXACT      a receive that names more is better than one that was posted before it
+ *   -DANY_KIND   a message is EAGER whether there is a credit or not
+ */
+#ifndef SENDERS
+#define SENDERS 2
+#endif
+#ifndef MESSAGES
+#define MESSAGES 2
+#endif
+#ifndef SLOTS
+#define SLOTS 2
+#endif
+#ifndef CREDITS
+#define CREDITS 1
+#endif
+#ifndef AHEAD
+#define AHEAD 2
+#endif
+#define ALL (SENDERS * MESSAGES) /* up to 6 */
+#define OPEN 7
+
+mtype = { EAGER, OFFER, PULL, DATA, CREDIT };
+
+#define NUMBER(s, m) ((s) * MESSAGES + (m))
+#define SOURCE(n) ((n) / MESSAGES)
+
+/* A message, by its number. */
+byte tag[ALL];
+mtype kind[ALL];   /* EAGER or OFFER */
+bool taken[ALL];   /* a receive has it */
+bool arrived[ALL]; /* ... and its data */
+byte before[ALL];  /* of the same sender, not taken */
+
+/* A sender, as struct myr_tagged_peer for the receiver. */
+byte called[SENDERS]; /* messages that its host has sent, */
+byte left[SENDERS];   /* ... and those of them that are on their way or there */
+byte slots[SENDERS], credits[SENDERS];
+
+/* The receiver, as struct myr_tagged_peer for each sender. */
+byte owed_slots[SENDERS], owed_credits[SENDERS], waiting[SENDERS], stored[SENDERS];
+
+/* Its table. Messages that wait, in order, and receives that were posted, in order. */
+byte waits[ALL], nwaits;
+byte source_of[AHEAD], tag_of[AHEAD], nposted;
+bool used[AHEAD]; /* it has a message */
+byte posted; /* so many at all: 0 to ALL */
+
+/* The ports. What goes back has credits and slots. */
+chan there[SENDERS] = [2 * MESSAGES] of { mtype, byte };
+chan back[SENDERS] = [2 * MESSAGES + 1] of { mtype, byte, byte, byte };
+
+#define FITS(source_, tag_, n) \
+    (((source_) == OPEN || (source_) == SOURCE(n)) && ((tag_) == OPEN || (tag_) == tag[n]))
+
+#ifdef NO_SLOTS
+#define ROOM(s) true
+#else
+#define ROOM(s) (slots[s] > 0)
+#endif
+
+/* ---- the receiver; each of these is one step, as one thread runs an endpoint ---- */
+
+byte i, j, n, s; /* of one step, 0 in between */
+byte found;      /* 1 and a place; 0: none */
+
+inline leaves(kind_, number)
+{
+    back[s]!kind_(number, owed_credits[s], owed_slots[s]);
+    owed_credits[s] = 0;
+    owed_slots[s] = 0
+}
+
+/* Does the sender have to hear of its slots now? */
+inline tell()
+{
+    if
+#if defined(NO_TELL)
+    :: false
+#elif defined(HALF)
+    :: owed_slots[s] > SLOTS / 2 -> leaves(CREDIT, 0)
+#else
+    :: owed_slots[s] > (SLOTS - waiting[s]) / 2 -> leaves(CREDIT, 0)
+#endif
+    :: else ->
+        if
+        :: owed_credits[s] > CREDITS / 2 -> leaves(CREDIT, 0)
+        :: else
+        fi
+    fi
+}
+
+/* A receive of this pattern takes message `n`. All earlier ones of its sender that fit were taken. */
+inline deliver(source_, tag_)
+{
+    s = SOURCE(n);
+    assert(!taken[n] && FITS(source_, tag_, n));
+    taken[n] = true;
+    i = NUMBER(s, 0);
+    do
+    :: i < NUMBER(s, MESSAGES) ->
+        assert(i >= n || taken[i] || !FITS(source_, tag_, i));
+        if
+        :: i > n -> before[i]--
+        :: else
+        fi;
+        i++
+    :: else -> break
+    od;
+    i = 0;
+#ifndef EARLY
+    owed_slots[s]++;
+#endif
+    if
+    :: kind[n] == EAGER ->
+        owed_credits[s]++;
+        arrived[n] = true;
+        tell()
+    :: else ->
+        tell();
+        leaves(PULL, n)
+    fi
+}
+
+/* Take the receive at place `j` out. */
+inline remove_receive()
+{
+    nposted--;
+    do
+    :: j < nposted ->
+        source_of[j] = source_of[j + 1];
+        tag_of[j] = tag_of[j + 1];
+        used[j] = used[j + 1];
+        j++
+    :: else -> break
+    od;
+    source_of[nposted] = 0;
+    tag_of[nposted] = 0;
+    used[nposted] = false
+}
+
+inline remove_message()
+{
+    nwaits--;
+    do
+    :: j < nwaits ->
+        waits[j] = waits[j + 1];
+        j++
+    :: else -> break
+    od;
+    waits[nwaits] = 0
+}
+
+/* How much a receive leaves open: its class. */
+#define CLASS(j) ((source_of[j] == OPEN) + 2 * (tag_of[j] == OPEN))
+
+/* Message `n` has come. */
+inline arrive()
+{
+    j = 0;
+    found = 0;
+    do
+    :: j < nposted ->
+        if
+#ifdef EXACT
+        :: FITS(source_of[j], tag_of[j], n) && (found == 0 || CLASS(j) < CLASS(found - 1)) -> found = j + 1
+#else
+        :: found == 0 && FITS(source_of[j], tag_of[j], n) -> found = j + 1
+#endif
+        :: else
+        fi;
+        j++
+    :: else -> break
+    od;
+    s = SOURCE(n);
+#ifdef EARLY
+    owed_slots[s]++;
+#endif
+    if
+    :: found > 0 ->
+        j = 0;
+        do
+        :: j < found - 1 -> /* these were posted before */
+            assert(!FITS(source_of[j], tag_of[j], n));
+            j++
+        :: else -> break
+        od;
+        assert(!used[j]);
+        used[j] = true;
+        deliver(source_of[j], tag_of[j]);
+#ifdef STAYS
+        if
+        :: source_of[j] != OPEN -> remove_receive()
+        :: else
+        fi
+#else
+        remove_receive()
+#endif
+    :: else ->
+        waits[nwaits] = n;
+        nwaits++;
+        waiting[s]++;
+        stored[s] = stored[s] + (kind[n] == EAGER);
+        assert(waiting[s] <= SLOTS && stored[s] <= CREDITS);
+#if !defined(HALF) && !defined(LATE)
+        tell()
+#endif
+    fi;
+    j = 0;
+    found = 0
+}
+
+inline post(source_, tag_)
+{
+    posted++;
+    do
+    :: j < nwaits && !FITS(source_, tag_, waits[j]) -> j++
+    :: else -> break
+    od;
+    if
+    :: j < nwaits ->
+        n = waits[j];
+        s = SOURCE(n);
+        remove_message();
+        waiting[s]--;
+        stored[s] = stored[s] - (kind[n] == EAGER);
+        deliver(source_, tag_)
+    :: else ->
+        source_of[nposted] = source_;
+        tag_of[nposted] = tag_;
+        nposted++
+    fi;
+    j = 0
+}
+
+#define CAN(source_, tag_, n_) \
+    ((n_) < ALL && !taken[(n_) % ALL] && before[(n_) % ALL] < SLOTS && FITS(source_, tag_, (n_) % ALL))
+/* A receive of this pattern must get a message, whatever those that were posted before it get. */
+#define MUST(source_, tag_) \
+    (nposted < AHEAD && \
+     CAN(source_, tag_, 0) + CAN(source_, tag_, 1) + CAN(source_, tag_, 2) + CAN(source_, tag_, 3) + \
+     CAN(source_, tag_, 4) + CAN(source_, tag_, 5) > nposted)
+
+#define END_STEP n = 0; s = 0
+
+#define take_message(from)                                                                                  \
+    d_step {                                                                                               \
+        nempty(there[from]) && !there[from]?[DATA, _] -> there[from]?_, n;                                   \
+        arrive();                                                                                          \
+        END_STEP                                                                                           \
+    }
+#define take_data(from)                                                                                     \
+    d_step {                                                                                               \
+        there[from]?DATA, n -> assert(taken[n] && !arrived[n]);                                              \
+        arrived[n] = true;                                                                                 \
+        END_STEP                                                                                           \
+    }
+
+proctype receiver()
+{
+    do
+    :: d_step { MUST(0, 0) -> post(0, 0); END_STEP }
+    :: d_step { MUST(0, 1) -> post(0, 1); END_STEP }
+    :: d_step { MUST(0, OPEN) -> post(0, OPEN); END_STEP }
+#if SENDERS > 1
+    :: d_step { MUST(1, 0) -> post(1, 0); END_STEP }
+    :: d_step { MUST(1, 1) -> post(1, 1); END_STEP }
+    :: d_step { MUST(1, OPEN) -> post(1, OPEN); END_STEP }
+#endif
+#if SENDERS > 2
+    :: d_step { MUST(2, 0) -> post(2, 0); END_STEP }
+    :: d_step { MUST(2, 1) -> post(2, 1); END_STEP }
+    :: d_step { MUST(2, OPEN) -> post(2, OPEN); END_STEP }
+#endif
+    :: d_step { MUST(OPEN, 0) -> post(OPEN, 0); END_STEP }
+    :: d_step { MUST(OPEN, 1) -> post(OPEN, 1); END_STEP }
+    :: d_step { MUST(OPEN, OPEN) -> post(OPEN, OPEN); END_STEP }
+    :: take_message(0)
+    :: take_data(0)
+#if SENDERS > 1
+    :: take_message(1)
+    :: take_data(1)
+#endif
+#if SENDERS > 2
+    :: take_message(2)
+    :: take_data(2)
+#endif
+    :: d_step {
+        posted == ALL && arrived[0] && arrived[1 % ALL] && arrived[2 % ALL] && arrived[3 % ALL] && arrived[4 % ALL] &&
+        arrived[5 % ALL] && empty(back[0]) && empty(back[1 % SENDERS]) && empty(back[SENDERS - 1]) ->
+        assert(nwaits == 0);
+        do
+        :: s < SENDERS ->
+            assert(slots[s] + owed_slots[s] == SLOTS && credits[s] + owed_credits[s] == CREDITS);
+            assert(waiting[s] == 0 && stored[s] == 0 && empty(there[s]));
+            s++
+        :: else -> break
+        od;
+        s = 0
+    }
+        break
+    od
+}
+
+/* ---- senders ---- */
+
+inline take_credits(me)
+{
+    assert(more_credits <= CREDITS - credits[me] && more_slots <= SLOTS - slots[me]);
+    credits[me] = credits[me] + more_credits;
+    slots[me] = slots[me] + more_slots;
+    more_credits = 0;
+    more_slots = 0
+}
+
+proctype sender(byte me)
+{
+    byte number, more_credits, more_slots;
+end:
+    do
+    /* The host sends a message. It is short, or it is long or synchronous. */
+    :: d_step {
+        called[me] < MESSAGES && credits[me] > 0 ->
+        kind[NUMBER(me, called[me])] = EAGER;
+        credits[me]--;
+        called[me]++
+    }
+    :: d_step {
+        called[me] < MESSAGES ->
+#ifdef ANY_KIND
+        kind[NUMBER(me, called[me])] = EAGER;
+#else
+        kind[NUMBER(me, called[me])] = OFFER;
+#endif
+        called[me]++
+    }
+    :: d_step {
+        left[me] < called[me] && ROOM(me) ->
+        number = NUMBER(me, left[me]);
+        there[me]!kind[number](number);
+        left[me]++;
+        slots[me]--;
+        number = 0
+    }
+#ifdef OVERTAKE
+    :: d_step {
+        left[me] + 1 < called[me] && slots[me] > 1 ->
+        number = NUMBER(me, left[me]);
+        there[me]!kind[number + 1](number + 1);
+        there[me]!kind[number](number);
+        left[me] = left[me] + 2;
+        slots[me] = slots[me] - 2;
+        number = 0
+    }
+#endif
+    :: d_step {
+        back[me]?PULL(number, more_credits, more_slots) ->
+        take_credits(me);
+        there[me]!DATA(number);
+        number = 0
+    }
+    :: d_step {
+        back[me]?CREDIT(number, more_credits, more_slots) ->
+        take_credits(me)
+    }
+    od
+}
+
+init {
+    byte m;
+    atomic {
+        do
+        :: m < ALL ->
+            before[m] = m % MESSAGES;
+            if
+            :: tag[m] = 0
+            :: tag[m] = 1
+            fi;
+            m++
+        :: else -> break
+        od;
+        m = 0;
+        do
+        :: m < SENDERS ->
+            slots[m] = SLOTS;
+            credits[m] = CREDITS;
+            run sender(m);
+            m++
+        :: else -> break
+        od;
+        m = 0;
+        run receiver()
+    }
+}

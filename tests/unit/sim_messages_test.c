@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages that nicsim's NICs match. Invariants. Each part of a message's way takes the time that
+ * machine.h and play_messages.h say (timelines worked out by hand, to the picosecond). Everybody
+ * comes to the end, what is received is what was sent, and what nobody receives waits. Neither
+ * nodes nor messages that wait make a look into a table longer; a list of them does, by one check
+ * for each. A game follows from its parameters.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <math.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bench/nicsim/play_messages.h"
+#include "tests/unit/crew.h"
+#include "tests/unit/sim_machines.h"
+
+enum { GAMES = 300 };
+
+static struct nicsim_messages_outcome play(const struct nicsim_messages_game *game)
+{
+    struct nicsim_messages_outcome outcome;
+    assert_true(nicsim_play_messages(game, &outcome));
+    assert_int_equal(outcome.finished, game->nodes);
+    assert_int_equal(outcome.tally.lost, 0);
+    if (NICSIM_PING_PONG == game->script) {
+        assert_true(outcome.intact);
+        assert_int_equal(outcome.waiting, 0);
+    } else {
+        assert_int_equal(outcome.waiting, (game->nodes - 1) * game->width - 2);
+    }
+    return outcome;
+}
+
+static uint64_t ps(double us)
+{
+    return (uint64_t)llround(us * 1e6);
+}
+
+static struct nicsim_messages_game ping_pong(const struct nicsim_machine *machine, uint32_t bytes)
+{
+    return (struct nicsim_messages_game){
+        .machine = machine,
+        .script = NICSIM_PING_PONG,
+        .nodes = 2,
+        .bytes = bytes,
+        .width = 8,
+        .warm_up = 1,
+        .rounds = 3,
+        .seed = 1,
+    };
+}
+
+static struct nicsim_messages_game waiting(const struct nicsim_machine *machine, uint32_t nodes,
+                                           uint32_t width, bool open,
+                                           enum nicsim_structure structure)
+{
+    return (struct nicsim_messages_game){
+        .machine = machine,
+        .script = NICSIM_WAITING,
+        .structure = structure,
+        .nodes = nodes,
+        .width = width,
+        .open = open,
+        .warm_up = 4,
+        .rounds = 3,
+        .seed = 1,
+    };
+}
+
+/* ---- timelines ---- */
+
+enum {
+    HOST = 11 + 37 + 2, /* a message sent or taken: call, what MPI adds, look at one other */
+    CALL = 13 + 17 + 5, /* until the NIC has it: doorbell, loop, turn */
+    ON_THE_WAY = 91,    /* a packet's head */
+    HEADER = 56,        /* bytes of a packet of a message, */
+    HEAD = 24,
+    HEADS = 48,         /* ... and of what endpoints put before it */
+    TAKE = 17 + 5,      /* loop, turn */
+    TELL = 5 + 23 + 32, /* turn, DMA of an event */
+};
+
+static void expect_half_a_round(uint32_t bytes, enum nicsim_structure structure, uint64_t ns)
+{
+    struct nicsim_messages_game game = ping_pong(&sim_primes, bytes);
+    game.structure = structure;
+    assert_int_equal(ps(play(&game).round_us), 2 * 1000 * ns);
+}
+
+static void messages_without_data(void **state)
+{
+    (void)state;
+    const uint64_t ns = HOST + CALL + 5 + ON_THE_WAY + HEADER + HEAD + TAKE + TELL + HOST;
+    expect_half_a_round(0, NICSIM_LISTS, ns);
+    expect_half_a_round(0, NICSIM_TABLE, ns + 61);
+}
+
+/* The NIC fetches the data, and moves them to the other host before it tells that host. */
+static void short_messages(void **state)
+{
+    (void)state;
+    const uint64_t bytes = 100, fetch = 19 + 23 + bytes;
+    expect_half_a_round(bytes, NICSIM_LISTS,
+                        HOST + CALL + 5 + fetch + ON_THE_WAY + HEADER + HEAD + bytes + TAKE +
+                            fetch + TELL - 5 + HOST);
+}
+
+/* The same, but the host copies them to its NIC. */
+static void copied_messages(void **state)
+{
+    (void)state;
+    struct nicsim_machine machine = sim_primes;
+    machine.nic.copy_most = 200;
+    machine.nic.copy_bytes_per_us = 500; /* two nanoseconds for each byte of message and envelope */
+    const struct nicsim_messages_game game = ping_pong(&machine, 100);
+    const uint64_t ns = HOST + 2 * (32 + 100) + CALL + 5 + ON_THE_WAY + HEADER + HEAD + 100 + TAKE +
+                        (19 + 23 + 100) + TELL - 5 + HOST;
+    assert_int_equal(ps(play(&game).round_us), 2 * 1000 * ns);
+}
+
+/* An offer, the receiver's request for the data, and a piece. */
+static void long_messages(void **state)
+{
+    (void)state;
+    struct nicsim_machine machine = sim_primes;
+    machine.eager_most = 256;
+    const struct nicsim_messages_game game = ping_pong(&machine, 250 + 50);
+    const uint64_t there = 5 + ON_THE_WAY + HEADER + HEADS + TAKE;
+    const uint64_t first = 19 + 23 + 256, last = 23 + 44;
+    /* The last piece leaves the bus after the first, and comes by the other bus after it. */
+    const uint64_t ns = 53 + HOST + CALL + there + there +
+                        (5 + first + ON_THE_WAY + HEADER + HEADS + 256 + TAKE + first);
+    const double half_us = play(&game).round_us / 2;
+    assert_true(ps(half_us) > 1000 * (ns + last));
+    assert_true(ps(half_us) < 1000 * (ns + last + HOST + TELL + 100));
+}
+
+/* ---- receives of messages that wait; with a channel of 3 there would be a message with credits
+ * between ---- */
+
+static void a_look_is_as_long_whatever_waits(void **state)
+{
+    (void)state;
+    for (int open = 0; open < 2; ++open) {
+        for (uint32_t nodes = 2; nodes <= 20; nodes += 3) {
+            for (uint32_t width = 4; width <= 32; width += 7) {
+                const struct nicsim_messages_game game =
+                    waiting(&sim_primes, nodes, width, open, NICSIM_TABLE);
+                assert_int_equal(ps(play(&game).receive_us), 1000 * (11 + CALL + 61 + TELL + HOST));
+            }
+        }
+    }
+}
+
+static void a_list_is_longer_the_more_waits(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 2; nodes <= 20; nodes += 3) {
+        for (uint32_t width = 4; width <= 32; width += 7) {
+            struct nicsim_messages_game game =
+                waiting(&sim_primes, nodes, width, false, NICSIM_LISTS);
+            assert_int_equal(ps(play(&game).receive_us),
+                             1000 * (11 + CALL + 59 * (width - 1) + TELL + HOST));
+            game.open = true;
+            assert_int_equal(ps(play(&game).receive_us), 1000 * (11 + CALL + 61 + TELL + HOST));
+        }
+    }
+}
+
+/* ---- any machine ---- */
+
+static void random_games(void **state)
+{
+    (void)state;
+    uint64_t random = 18;
+    for (uint32_t g = 0; g < GAMES; ++g) {
+        const struct nicsim_machine machine = sim_random_machine(&random);
+        const enum nicsim_structure structure =
+            crew_below(&random, 2) ? NICSIM_LISTS : NICSIM_TABLE;
+        struct nicsim_messages_game game =
+            crew_below(&random, 2)
+                ? ping_pong(&machine, crew_below(&random, 1 << crew_below(&random, 18)))
+                : waiting(&machine, 2 + crew_below(&random, 19), 3 + crew_below(&random, 30),
+                          crew_below(&random, 2), structure);
+        game.structure = structure;
+        game.warm_up = crew_below(&random, 5);
+        game.rounds = 1 + crew_below(&random, 20);
+        const struct nicsim_messages_outcome one = play(&game), other = play(&game);
+        assert_memory_equal(&one, &other, sizeof(one));
+        assert_true(one.round_us > one.receive_us && one.receive_us > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_without_data),
+        cmocka_unit_test(short_messages),
+        cmocka_unit_test(copied_messages),
+        cmocka_unit_test(long_messages),
+        cmocka_unit_test(a_look_is_as_long_whatever_waits),
+        cmocka_unit_test(a_list_is_longer_the_more_waits),
+        cmocka_unit_test(random_games),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
