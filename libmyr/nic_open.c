@@ -7,7 +7,6 @@
  */
 #include "libmyr/nic_parts.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,20 +57,18 @@ static enum myr_status create(struct myr_nic *nic, const struct myr_nic_options 
     if (mcp_networks_wrong(options->network, wrong)) {
         return myr_fail(
             error, MYR_ERR_NOT_THERE, 0,
-            "there is no network to use (\"%s\" is neither an interface nor an IPv4 network "
-            "such as 10.0.0.0/8)",
+            "there is no network to use (\"%s\" is neither an interface nor a network such as "
+            "10.0.0.0/8 or fd00::/64)",
             wrong);
     }
     if (0 == name.count) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0, "there is no network to use (%s%s)",
                         NULL == options->network || '\0' == *options->network
-                            ? "no interface but loopback has an IPv4 address"
-                            : "no IPv4 address of this machine is in ",
+                            ? "no interface but loopback has an address"
+                            : "no address of this machine is in ",
                         NULL == options->network ? "" : options->network);
     }
-    /* With one address there is no need to listen on others. */
-    const uint32_t ip = 1 == name.count ? addresses[0].ip : htonl(INADDR_ANY);
-    const int socket = mcp_udp_socket(ip, options->port);
+    const int socket = mcp_udp_socket(addresses, name.count, options->port);
     if (socket < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot open UDP port %u",
                         (unsigned)options->port);
