@@ -87,7 +87,7 @@ static const struct wire {
     const char *elsewhere, *nowhere;
 } wires[] = {
     {{"::ffff:127.0.0.1"}, "::ffff:127.0.0.2", "::ffff:192.0.2.1"},
-    {{"::1"}, "fd77::2", "2001:db8::1"},
+    {{"::1"}, "fd77::2", "::ffff:192.0.2.1"},
     {{"::ffff:127.0.0.1", "::1"}, "::ffff:127.0.0.2", "::ffff:255.255.255.255"},
 };
 enum { WIRES = sizeof(wires) / sizeof(wires[0]) };
