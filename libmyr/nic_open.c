@@ -53,13 +53,9 @@ static enum myr_status create(struct myr_nic *nic, const struct myr_nic_options 
     struct mcp_local_address addresses[MYR_NIC_ADDRESSES];
     struct myr_nic_name name = {
         .count = mcp_local_addresses(options->network, addresses, MYR_NIC_ADDRESSES)};
-    char wrong[MCP_NETWORK_WORD];
-    if (mcp_networks_wrong(options->network, wrong)) {
-        return myr_fail(
-            error, MYR_ERR_NOT_THERE, 0,
-            "there is no network to use (\"%s\" is neither an interface nor a network such as "
-            "10.0.0.0/8 or fd00::/64)",
-            wrong);
+    char why[160];
+    if (mcp_networks_wrong(options->network, why, sizeof(why))) {
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "there is no network to use (%s)", why);
     }
     if (0 == name.count) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0, "there is no network to use (%s%s)",

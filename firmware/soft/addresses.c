@@ -124,22 +124,30 @@ static bool understand(const char *word, struct wanted *wanted)
     return wanted->network || (NULL == slash && length < IFNAMSIZ);
 }
 
-bool mcp_networks_wrong(const char *networks, char word[MCP_NETWORK_WORD])
+static bool is_wrong(const char *word, char *why, size_t bytes)
 {
+    snprintf(why, bytes,
+             "\"%s\" is neither an interface nor a network such as 10.0.0.0/8 or fd00::/64", word);
+    return true;
+}
+
+bool mcp_networks_wrong(const char *networks, char *why, size_t bytes)
+{
+    enum { WORD_BYTES = 64 }; /* more than any word that can be meant has */
+    char word[WORD_BYTES];
     const char *rest = NULL == networks ? "" : networks;
     bool any = '\0' == *rest;
-    snprintf(word, MCP_NETWORK_WORD, "%s", rest);
     for (rest += strspn(rest, ", "); '\0' != *rest; rest += strspn(rest, ", ")) {
         struct wanted wanted;
         const size_t length = strcspn(rest, ", ");
-        snprintf(word, MCP_NETWORK_WORD, "%.*s", (int)length, rest);
-        if (length >= MCP_NETWORK_WORD || !understand(word, &wanted)) {
-            return true;
+        snprintf(word, sizeof(word), "%.*s", (int)length, rest);
+        if (length >= sizeof(word) || !understand(word, &wanted)) {
+            return is_wrong(word, why, bytes);
         }
         rest += length;
         any = true;
     }
-    return !any;
+    return !any && is_wrong(networks, why, bytes);
 }
 
 static bool ordinary(const struct ifaddrs *one)
@@ -201,9 +209,8 @@ uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *add
 {
     struct ifaddrs *all = NULL;
     uint32_t count = 0;
-    char wrong[MCP_NETWORK_WORD];
     char *words = strdup(NULL == networks || '\0' == *networks ? "," : networks);
-    if (NULL == words || mcp_networks_wrong(networks, wrong) || getifaddrs(&all) < 0) {
+    if (NULL == words || mcp_networks_wrong(networks, NULL, 0) || getifaddrs(&all) < 0) {
         free(words);
         return 0;
     }

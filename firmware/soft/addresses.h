@@ -130,8 +130,7 @@ uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *add
                              uint32_t most);
 
 /* Has such a list a word that can be neither an interface nor an address or network, or no word at
- * all? It is in `word` then, cut to its length. */
-enum { MCP_NETWORK_WORD = 64 };
-bool mcp_networks_wrong(const char *networks, char word[MCP_NETWORK_WORD]);
+ * all? `why` says so then, of `bytes`; they may be none. */
+bool mcp_networks_wrong(const char *networks, char *why, size_t bytes);
 
 #endif

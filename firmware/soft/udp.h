@@ -7,7 +7,7 @@
  * and handed to the kernel in as few calls as possible. Incoming packets are taken in batches.
  *
  * Only whole datagrams come here: the kernel has put fragments together, and has dropped what has a
- * wrong length or checksum (Linux's ip_rcv() and udp_rcv(), and their likes of IPv6).
+ * wrong length or checksum (Linux's ip_rcv() and udp_rcv(); ipv6_rcv() and udpv6_rcv()).
  */
 #ifndef MCP_SOFT_UDP_H
 #define MCP_SOFT_UDP_H
