@@ -56,7 +56,7 @@ struct mcp_ip myr_nic_ip_of(const void *copy, mcp_link link)
 {
     const struct myr_shared_nic *shared = copy;
     return MCP_LINK_SENDER == link || link >= MYR_NIC_LINKS
-               ? (struct mcp_ip){{0}}
+               ? mcp_ip_none()
                : mcp_address_ip(&shared->links.address[link]);
 }
 

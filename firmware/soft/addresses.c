@@ -63,7 +63,7 @@ struct mcp_address mcp_address_for(int family, const struct mcp_ip *ip, uint16_t
 
 struct mcp_ip mcp_address_ip(const struct mcp_address *address)
 {
-    struct mcp_ip ip = {{0}};
+    struct mcp_ip ip = mcp_ip_none();
     if (AF_INET6 == address->at.any.sa_family) {
         memcpy(&ip, &address->at.ip6.sin6_addr, sizeof(ip));
     } else if (AF_INET == address->at.any.sa_family) {
@@ -209,8 +209,9 @@ uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *add
 {
     struct ifaddrs *all = NULL;
     uint32_t count = 0;
+    char why[1];
     char *words = strdup(NULL == networks || '\0' == *networks ? "," : networks);
-    if (NULL == words || mcp_networks_wrong(networks, NULL, 0) || getifaddrs(&all) < 0) {
+    if (NULL == words || mcp_networks_wrong(networks, why, sizeof(why)) || getifaddrs(&all) < 0) {
         free(words);
         return 0;
     }

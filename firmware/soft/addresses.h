@@ -45,6 +45,11 @@ static inline uint32_t mcp_ip_to_4(const struct mcp_ip *ip)
     return mcp_ip_is_4(ip) ? ip->word[3] : 0;
 }
 
+static inline struct mcp_ip mcp_ip_none(void)
+{
+    return (struct mcp_ip){{0}};
+}
+
 static inline bool mcp_ip_is_none(const struct mcp_ip *ip)
 {
     return 0 == (ip->word[0] | ip->word[1] | ip->word[2] | ip->word[3]);
@@ -130,7 +135,7 @@ uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *add
                              uint32_t most);
 
 /* Has such a list a word that can be neither an interface nor an address or network, or no word at
- * all? `why` says so then, of `bytes`; they may be none. */
+ * all? `why` says so then, of `bytes`. */
 bool mcp_networks_wrong(const char *networks, char *why, size_t bytes);
 
 #endif

@@ -30,7 +30,7 @@ static bool bind_to(int s, int family, const struct mcp_local_address *addresses
     for (uint32_t a = 0; a < count; ++a) {
         only_6 = only_6 && !mcp_ip_is_4(&addresses[a].ip);
     }
-    const struct mcp_ip any = AF_INET6 == family ? (struct mcp_ip){{0}} : mcp_ip_of_4(INADDR_ANY);
+    const struct mcp_ip any = AF_INET6 == family ? mcp_ip_none() : mcp_ip_of_4(INADDR_ANY);
     const struct mcp_address address =
         mcp_address_for(family, 1 == count ? &addresses[0].ip : &any, htons(port));
     return (AF_INET6 != family ||

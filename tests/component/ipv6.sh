@@ -43,9 +43,9 @@ done
 check "packets lost, doubled, late and damaged" on_three_through --loss 5 --duplicate 5 --reorder 5 --corrupt 5 --seed "$seed"
 check "are survived by the NICs" said "$plays"
 check "and not few" said "^switch: .* udp [0-9]*[0-9][0-9][0-9], .* lost [1-9].* repaired [1-9]"
-check "data, bit by bit" on_hosts --ipv6 3 1 "${soft[@]}" --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring \
-    "$programs/data" --seed "$seed" --steps 40
-check "is carried by the NICs" said "MPI_Allreduce up to .* on 3 nodes: exchange.*@soft"
+check "data, bit by bit" on_hosts --ipv6 3 1 "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
+    --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring "$programs/data" --seed "$seed" --steps 40
+check "is carried by the NICs" said "MPI_Allreduce up to .* on 3 nodes: dissemination:1@soft"
 check "messages of btl/myr" on_hosts --ipv6 3 1 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 2
 check "messages of mtl/myr" on_hosts --ipv6 3 1 --mca pml cm --mca mtl myr "$programs/pt2pt" --rounds 2
 cat > "$scratch/fragments.sh" << 'EOS'
@@ -58,6 +58,11 @@ check "they fit: none comes in fragments" said "^Ip6FragCreates[[:space:]]*0$"
 
 # ---- tools and daemons there
 
+export NICBARR_LIBEXECDIR=$scratch/libexec
+mkdir -p "$NICBARR_LIBEXECDIR/tools/probe"
+ln -s "$srcdir/ompi" "$NICBARR_LIBEXECDIR/"
+ln -s "$srcdir/tools/job.sh" "$NICBARR_LIBEXECDIR/tools/"
+ln -s "$builddir/tools/probe/nicbarr_probe" "$NICBARR_LIBEXECDIR/tools/probe/"
 cat > "$scratch/tools.sh" << 'EOS'
 #!/bin/bash
 set -eu
@@ -69,14 +74,15 @@ done
 "$builddir/tools/nicbarr" status --json
 "$builddir/tools/nicbarr" status --prometheus
 ! "$NETHOSTS_RUN" 1 "$builddir/myrd/myrd" --kernel --check 2>&1 || exit 1
+"$NETHOSTS_RUN" 1 "$builddir/tools/nicbarr" doctor || [ $? = 1 ]
 "$NETHOSTS_MPIRUN" --mca coll_nicbarr_nic daemon "${@}"
 EOS
 check "a daemon on each host" on_hosts --ipv6 --shell 2 2 bash "$scratch/tools.sh" --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm dissemination:1 "${ledger[@]}"
-check "says where it is" said "at fd77::2/64 port 7312; jobs find it by"
-check "as nicbarr status does" said "soft, fd77::2/64 port 7312"
-check "in JSON" said '"prefix": 64'
-check "and for Prometheus" said 'nic="\[fd77::2\]:7312"'
+check "is shown where it is" said "soft, fd77::2/64 port 7312"
+check "in JSON" said '"prefix":[[:space:]]*64'
+check "for Prometheus" said 'nic="\[fd77::2\]:7312"'
+check "and by nicbarr doctor" said "at fd77::1 UDP port 7312"
 check "its NIC plays a job's barriers" said "$plays"
 check "the kernel's NIC says that it is for IPv4" said "none but loopback has an IPv4 address; over IPv6 there is the soft NIC alone"
 
