@@ -92,14 +92,23 @@ cat > "$scratch/mixed.sh" << 'EOS'
 #!/bin/bash
 for host in 2 3; do
     "$NETHOSTS_RUN" $host bash -c 'echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6 &&
-        ip address add "fd77::$1/64" dev eth0 nodad' - $host || exit
+        case $2 in
+            yes) ip address add "10.77.0.$1/24" dev eth0 ;;
+            *) ip address add "fd77::$1/64" dev eth0 nodad ;;
+        esac' - $host "$NETHOSTS_IPV6" || exit
 done
 exec "$NETHOSTS_MPIRUN" "$@"
 EOS
-mixed() { # ARGUMENT...
-    on_hosts --shell 3 2 bash "$scratch/mixed.sh" "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 "$@" \
-        "${ledger[@]}"
+mixed() { # ARGUMENT...: `first` is how the first host has one alone
+    on_hosts "${first[@]}" --shell 3 2 bash "$scratch/mixed.sh" "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
+        "$@" "${ledger[@]}"
 }
+first=(--ipv6)
+check "one host has IPv6 alone, two have both" mixed
+check "they do not meet, and it is said why" said "IPv4 here and IPv6 there"
+check "with IPv6 named" mixed --mca coll_nicbarr_network fd77::/64
+check "they meet" said "${plays/ on / on MPI_COMM_WORLD, }"
+first=()
 check "one host has IPv4 alone, two have both" mixed
 check "all meet over IPv4" said "$plays"
 check "a network that one of them does not have" mixed --mca coll_nicbarr_network fd77::/64
