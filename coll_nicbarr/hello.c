@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* How they travel: this, then the public key if there is one, then the names of the NICs that there
- * are, then why there is none. */
+ * are, each with as many addresses as it has, then why there is none. */
 struct head {
     uint32_t format; /* NICBARR_HELLO_FORMAT, in the sender's byte order, as all the rest */
     uint32_t index;
@@ -16,6 +16,27 @@ struct head {
 };
 
 _Static_assert(NICBARR_NICS_MOST <= 8 && sizeof(struct head) <= 32, "the head of a hello");
+
+enum { NAME_HEAD = offsetof(struct myr_nic_name, address) };
+
+static size_t name_bytes(const struct myr_nic_name *name)
+{
+    return NAME_HEAD + name->count * sizeof(name->address[0]);
+}
+
+/* Read a name from the first of `count` bytes. Returns how many it takes; 0: that is none. */
+static size_t read_name(const uint8_t *bytes, size_t count, struct myr_nic_name *name)
+{
+    if (count < NAME_HEAD) {
+        return 0;
+    }
+    memcpy(name, bytes, NAME_HEAD);
+    if (0 == name->key || name->count > MYR_NIC_ADDRESSES || count < name_bytes(name)) {
+        return 0;
+    }
+    memcpy(name, bytes, name_bytes(name));
+    return name_bytes(name);
+}
 
 size_t nicbarr_hello_write(const struct nicbarr_hello *hello, uint8_t *bytes)
 {
@@ -36,8 +57,8 @@ size_t nicbarr_hello_write(const struct nicbarr_hello *hello, uint8_t *bytes)
     for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
         if (0 != hello->nic[nic].key) {
             head.there |= (uint8_t)(1U << nic);
-            memcpy(end, &hello->nic[nic], sizeof(hello->nic[nic]));
-            end += sizeof(hello->nic[nic]);
+            memcpy(end, &hello->nic[nic], name_bytes(&hello->nic[nic]));
+            end += name_bytes(&hello->nic[nic]);
         }
     }
     memcpy(end, hello->why, head.why);
@@ -53,26 +74,25 @@ bool nicbarr_hello_read(const uint8_t *bytes, size_t count, struct nicbarr_hello
     }
     memcpy(&head, bytes, sizeof(head));
     const size_t key_bytes = 0 != (head.there & 1) ? sizeof(hello->key) : 0;
-    const uint32_t names = (uint32_t)__builtin_popcount(head.there >> 1);
     if (NICBARR_HELLO_FORMAT != head.format || 0 != head.there >> NICBARR_NICS_MOST ||
-        head.why >= sizeof(hello->why) ||
-        count != sizeof(head) + key_bytes + names * sizeof(hello->nic[0]) + head.why) {
+        head.why >= sizeof(hello->why) || count < sizeof(head) + key_bytes + head.why) {
         return false;
     }
     *hello = (struct nicbarr_hello){
         .identity = head.identity, .digest = head.digest, .index = head.index, .later = head.later};
+    const uint8_t *why = bytes + count - head.why;
     bytes += sizeof(head);
     memcpy(&hello->key, bytes, key_bytes);
     bytes += key_bytes;
     for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
         if (0 != (head.there >> nic & 1)) {
-            memcpy(&hello->nic[nic], bytes, sizeof(hello->nic[nic]));
-            bytes += sizeof(hello->nic[nic]);
-            if (0 == hello->nic[nic].key || hello->nic[nic].count > MYR_NIC_ADDRESSES) {
+            const size_t taken = read_name(bytes, (size_t)(why - bytes), &hello->nic[nic]);
+            if (0 == taken) {
                 return false;
             }
+            bytes += taken;
         }
     }
-    memcpy(hello->why, bytes, head.why);
-    return true;
+    memcpy(hello->why, why, head.why);
+    return why == bytes;
 }

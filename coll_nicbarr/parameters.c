@@ -14,15 +14,16 @@
 #define AT(name) offsetof(struct nicbarr_parameters, name)
 #define NUMBER(name, usual_, least_, most_, level_, help_)                                         \
     {                                                                                              \
-        {#name, MYR_OPTION_NUMBER, {.number = usual_}, least_, most_, level_, help_}, AT(name)     \
+        {#name, MYR_OPTION_NUMBER, {.number = usual_}, least_, most_, level_, help_, NULL},        \
+            AT(name)                                                                               \
     }
 #define FLAG(name, usual_, level_, help_)                                                          \
     {                                                                                              \
-        {#name, MYR_OPTION_FLAG, {.flag = usual_}, 0, 0, level_, help_}, AT(name)                  \
+        {#name, MYR_OPTION_FLAG, {.flag = usual_}, 0, 0, level_, help_, NULL}, AT(name)            \
     }
 #define TEXT(name, usual_, level_, help_)                                                          \
     {                                                                                              \
-        {#name, MYR_OPTION_TEXT, {.text = (char *)usual_}, 0, 0, level_, help_}, AT(name)          \
+        {#name, MYR_OPTION_TEXT, {.text = (char *)usual_}, 0, 0, level_, help_, NULL}, AT(name)    \
     }
 
 static const struct {
@@ -232,8 +233,13 @@ static void take_one(const struct myr_option *option, const void *from, void *to
         *(bool *)to = *(const bool *)from;
         break;
     case MYR_OPTION_TEXT: {
-        const char *text = *(char *const *)from;
-        *(char **)to = strdup(NULL == text ? "" : text);
+        const char *given = *(char *const *)from, *text = NULL == given ? "" : given;
+        char why[160];
+        if (NULL != option->wrong && option->wrong(text, why, sizeof(why))) {
+            nicbarr_complain("coll_nicbarr_%s is wrong, so its NIC is not there: %s", option->name,
+                             why);
+        }
+        *(char **)to = strdup(text);
         break;
     }
     }

@@ -72,7 +72,8 @@ static void send_bell(const struct myr_kernel_seat *seat, const void *bell, size
 {
     /* An error of an earlier packet is reported now, and keeps this packet back: try again. */
     for (int tries = 0; tries < 3; ++tries) {
-        if ((long)bytes == os_send_to(seat->bell, bell, bytes, MSG_DONTWAIT | MSG_NOSIGNAL, NULL)) {
+        if ((long)bytes ==
+            os_send_to(seat->bell, bell, bytes, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0)) {
             break;
         }
     }
@@ -331,15 +332,15 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
     return MYR_OK;
 }
 
-/* Peers by their addresses. A NIC's name may have none; the address is then one that the daemon
- * refuses. */
+/* Peers by their addresses. A NIC's name may have none, or one of IPv6; the address is then one
+ * that the daemon refuses. */
 static void name_peers(const struct mcp_peer *peers, uint32_t count,
                        const struct myr_nic_members *members, struct mcp_kernel_peer *named)
 {
     for (uint32_t p = 0; p < count; ++p) {
         const struct myr_nic_name *name = members->names[peers[p].node];
         named[p] = (struct mcp_kernel_peer){
-            .ip = name->address[0].ip,
+            .ip = mcp_ip_to_4(&name->address[0].ip),
             .port = name->count > 0 ? name->address[0].port : 0,
             .node = peers[p].node,
             .slot = peers[p].slot,

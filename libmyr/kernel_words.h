@@ -14,7 +14,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/nic.h"
 
-#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b48) /* "mykH"; changes with what follows */
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b49) /* "mykI"; changes with what follows */
 
 /* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
  */

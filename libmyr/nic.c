@@ -52,10 +52,12 @@ const struct mcp_nic *myr_nic_describe(const void *copy, struct myr_nic_view *vi
     return &shared->mcp;
 }
 
-uint32_t myr_nic_ip_of(const void *copy, mcp_link link)
+struct mcp_ip myr_nic_ip_of(const void *copy, mcp_link link)
 {
     const struct myr_shared_nic *shared = copy;
-    return MCP_LINK_SENDER == link || link >= MYR_NIC_LINKS ? 0 : shared->links.address[link].ip;
+    return MCP_LINK_SENDER == link || link >= MYR_NIC_LINKS
+               ? mcp_ip_none()
+               : mcp_address_ip(&shared->links.address[link]);
 }
 
 void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name)

@@ -17,6 +17,7 @@
 #include "firmware/atomics.h"
 #include "firmware/counters.h"
 #include "firmware/engine.h"
+#include "firmware/soft/addresses.h"
 #include "libmyr/status.h"
 
 struct myr_nic;
@@ -24,16 +25,17 @@ struct myr_segment;
 
 enum { MYR_NIC_ADDRESSES = 4 };
 
-/* What another NIC must know to send to this one; 56 bytes of plain data. (GM's node name.) */
+/* What another NIC must know to send to this one; plain data. (GM's node name.) */
 struct myr_nic_name {
     uint64_t key;
     uint32_t count;
     struct {
-        uint32_t ip; /* network byte order, as the port */
+        struct mcp_ip ip; /* network byte order, as the port */
         uint16_t port;
-        uint8_t prefix; /* bits of the network part */
+        uint8_t prefix; /* bits of the network part, of 128 */
         uint8_t zero;
     } address[MYR_NIC_ADDRESSES];
+    uint32_t zero;
 };
 
 /* What makes a NIC run. A process that waits for it runs it in any case. */
@@ -44,7 +46,7 @@ enum myr_nic_runner {
 };
 
 struct myr_nic_options {
-    const char *network; /* addresses to use: "10.0.0.0/8,eth1", or NULL/"": all but loopback */
+    const char *network; /* addresses to use, see mcp_local_addresses() */
     uint16_t port;       /* UDP port; 0: any */
 };
 
@@ -69,7 +71,7 @@ void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name);
 struct myr_segment *myr_nic_segment(const struct myr_nic *nic);
 
 /* Bytes of the largest packet that reaches the NIC called `name` in one piece, as far as this
- * machine knows; 0: unknown. */
+ * machine knows, with a header of IPv4's size; 0: unknown. */
 uint32_t myr_nic_mtu(const struct myr_nic *nic, const struct myr_nic_name *name);
 
 /* Take what has come from the network and do what is due. 0: there was nothing. */

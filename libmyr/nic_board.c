@@ -63,35 +63,41 @@ void myr_nic_make_board(struct myr_nic *nic)
 
 /* ---- links ---- */
 
-bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
-                   struct mcp_address *address)
+uint32_t myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name)
 {
     const struct myr_nic_name *own = &nic->shared->name;
-    if (0 == name->count || name->count > MYR_NIC_ADDRESSES) {
-        return false;
+    uint32_t first = MYR_NIC_ADDRESSES, best = MYR_NIC_ADDRESSES;
+    if (name->count > MYR_NIC_ADDRESSES) {
+        return MYR_NIC_ADDRESSES;
     }
-    uint32_t best = 0;
     for (uint32_t mine = own->count; mine > 0; --mine) { /* of several, our first */
+        const struct mcp_ip *here = &own->address[mine - 1].ip;
         for (uint32_t theirs = name->count; theirs > 0; --theirs) {
-            if (mcp_same_network(own->address[mine - 1].ip, name->address[theirs - 1].ip,
-                                 own->address[mine - 1].prefix)) {
+            const struct mcp_ip *there = &name->address[theirs - 1].ip;
+            if (mcp_same_network(here, there, own->address[mine - 1].prefix)) {
                 best = theirs - 1;
+            }
+            if (mcp_ip_is_4(here) == mcp_ip_is_4(there) && theirs - 1 < first) {
+                first = theirs - 1;
             }
         }
     }
-    *address = (struct mcp_address){name->address[best].ip, name->address[best].port, 0};
-    return true;
+    return best < MYR_NIC_ADDRESSES ? best : first;
 }
 
 mcp_link myr_nic_link(struct myr_nic *nic, const struct myr_nic_name *name)
 {
-    struct mcp_address address;
-    return myr_nic_route(nic, name, &address) ? myr_nic_links_hold(&nic->shared->links, &address)
-                                              : MCP_LINK_SENDER;
+    const uint32_t way = myr_nic_route(nic, name);
+    if (MYR_NIC_ADDRESSES == way) {
+        return MCP_LINK_SENDER;
+    }
+    const struct mcp_address address =
+        mcp_address_for(nic->udp.family, &name->address[way].ip, name->address[way].port);
+    return myr_nic_links_hold(&nic->shared->links, &address);
 }
 
 uint32_t myr_nic_mtu(const struct myr_nic *nic, const struct myr_nic_name *name)
 {
-    struct mcp_address address;
-    return myr_nic_route(nic, name, &address) ? mcp_udp_mtu(&address) : 0;
+    const uint32_t way = myr_nic_route(nic, name);
+    return MYR_NIC_ADDRESSES == way ? 0 : mcp_udp_mtu(&name->address[way].ip);
 }

@@ -10,7 +10,7 @@
 
 /* Raise this whenever the meaning of what processes share of a NIC changes. A change of its size is
  * seen without. */
-enum { MYR_NIC_LAYOUT = 12 };
+enum { MYR_NIC_LAYOUT = 13 };
 uint32_t myr_nic_layout(void);
 
 /*
@@ -24,11 +24,10 @@ void myr_nic_leave(struct myr_nic *nic);
 /* Fail for that reason. */
 enum myr_status myr_nic_is_broken(struct myr_error *error);
 
-/* The address by which this NIC reaches the one called `name`. It is one in a network of its own if
- * there is any, else the first. False if that NIC has none. */
-struct mcp_address;
-bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
-                   struct mcp_address *address);
+/* Which of its addresses does this NIC reach the one called `name` by? One in a network of its own
+ * if there is any, else the first whose family this NIC has, too: MYR_NIC_ADDRESSES if there is
+ * none. */
+uint32_t myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name);
 
 /* Hold the link to that address. MCP_LINK_SENDER: there is none, or no room for another link. The
  * holder gives it back by the board's drop(). Between enter() and leave(). */
@@ -79,8 +78,8 @@ struct myr_key myr_nic_record_key(void);
 size_t myr_nic_shared_bytes(void);
 const struct mcp_nic *myr_nic_describe(const void *copy, struct myr_nic_view *view);
 
-/* The address (network byte order) that a link means in such a copy; 0: none. */
-uint32_t myr_nic_ip_of(const void *copy, mcp_link link);
+/* The address that a link means in such a copy. */
+struct mcp_ip myr_nic_ip_of(const void *copy, mcp_link link);
 
 /* Groups that no host has any more, and that are not closed yet, the oldest first: offsets of their
  * records in the segment. Where there are too many, the oldest is closed, and a peer that misses

@@ -4,8 +4,12 @@
 
 static uint16_t *bucket_of(struct myr_nic_links *links, const struct mcp_address *address)
 {
-    const uint64_t words = address->ip | (uint64_t)address->port << 32;
-    const uint64_t hash = words * UINT64_C(0x9e3779b97f4a7c15) >> 54;
+    const struct mcp_ip ip = mcp_address_ip(address);
+    uint64_t hash = mcp_address_port(address);
+    for (int w = 0; w < 4; ++w) {
+        hash = (hash + ip.word[w]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
     return &links->bucket[hash % MYR_NIC_LINK_BUCKETS];
 }
 

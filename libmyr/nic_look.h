@@ -24,8 +24,8 @@ struct myr_segment_view {
 
 /* Another node of a group. */
 struct myr_node_view {
-    uint32_t node; /* its number in the group */
-    uint32_t ip;   /* network byte order; 0: not known */
+    uint32_t node;    /* its number in the group */
+    struct mcp_ip ip; /* none: not known */
     uint32_t
         heard_ms; /* when its NIC last said that its host is late (CLOCK_MONOTONIC); 0: never */
 };

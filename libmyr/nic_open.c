@@ -7,7 +7,6 @@
  */
 #include "libmyr/nic_parts.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,24 +53,18 @@ static enum myr_status create(struct myr_nic *nic, const struct myr_nic_options 
     struct mcp_local_address addresses[MYR_NIC_ADDRESSES];
     struct myr_nic_name name = {
         .count = mcp_local_addresses(options->network, addresses, MYR_NIC_ADDRESSES)};
-    char wrong[MCP_NETWORK_WORD];
-    if (mcp_networks_wrong(options->network, wrong)) {
-        return myr_fail(
-            error, MYR_ERR_NOT_THERE, 0,
-            "there is no network to use (\"%s\" is neither an interface nor an IPv4 network "
-            "such as 10.0.0.0/8)",
-            wrong);
+    char why[160];
+    if (mcp_networks_wrong(options->network, why, sizeof(why))) {
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "there is no network to use (%s)", why);
     }
     if (0 == name.count) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0, "there is no network to use (%s%s)",
                         NULL == options->network || '\0' == *options->network
-                            ? "no interface but loopback has an IPv4 address"
-                            : "no IPv4 address of this machine is in ",
+                            ? "no interface but loopback has an address"
+                            : "no address of this machine is in ",
                         NULL == options->network ? "" : options->network);
     }
-    /* With one address there is no need to listen on others. */
-    const uint32_t ip = 1 == name.count ? addresses[0].ip : htonl(INADDR_ANY);
-    const int socket = mcp_udp_socket(ip, options->port);
+    const int socket = mcp_udp_socket(addresses, name.count, options->port);
     if (socket < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot open UDP port %u",
                         (unsigned)options->port);

@@ -3,12 +3,13 @@
  * Parameters that the person may set, as tables.
  *
  * The owner of parameters (a kind of NIC, the component) lists them. The code that knows where the
- * person sets them (in Open MPI's MCA) goes through the list. Plain data; no functions, no state.
+ * person sets them (in Open MPI's MCA) goes through the list. Plain data; no state.
  */
 #ifndef MYR_OPTION_H
 #define MYR_OPTION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum myr_option_type {
     MYR_OPTION_NUMBER, /* int, within bounds */
@@ -30,6 +31,8 @@ struct myr_option {
     int least, most;       /* of a number */
     int level; /* from 1, for everybody, to 9, for experts of the code (MPI_T's verbosity levels) */
     const char *help;
+    /* Of a text: can nothing be meant by it? `why` says so then, of `bytes`. NULL: any can. */
+    bool (*wrong)(const char *text, char *why, size_t bytes);
 };
 
 enum { MYR_OPTIONS_MOST = 8 /* of one kind of NIC */ };

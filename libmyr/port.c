@@ -400,8 +400,10 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
     const mcp_link link = myr_nic_link(port->nic, &name->nic);
     if (MCP_LINK_SENDER == link) {
         myr_nic_leave(port->nic);
-        return myr_fail(error, MYR_ERR_NOT_THERE, 0,
-                        "a NIC is to be sent to that has no address, or is one too many");
+        return myr_fail(
+            error, MYR_ERR_NOT_THERE, 0,
+            "a NIC is to be sent to that has no address for this one (IPv4 here and IPv6 "
+            "there: name a network that both have), or is one too many");
     }
     remote->connection = mcp_connect(nic, board, name->nic.key, link, mtu, sign ? &secret : NULL);
     const uint32_t room = nic->messages.nconnections;

@@ -51,8 +51,8 @@ struct myr_options {
     /*
      * Its settings, as "NAME=VALUE NAME=VALUE"; NULL: none. They are the parameters coll_nicbarr_*
      * of nicbarr(7) that are of this NIC: for the soft one, network (networks or interfaces, best
-     * first: "10.0.0.0/8,eth1"; all but loopback), port (UDP, 0 to 65535; 0: any that is free) and
-     * thread (0 or 1).
+     * first: "10.0.0.0/8,fd00::/64,eth1"; all but loopback), port (UDP, 0 to 65535; 0: any that is
+     * free) and thread (0 or 1).
      */
     const char *settings;
     /*

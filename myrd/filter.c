@@ -127,6 +127,7 @@ static const struct call soft[] = {
     {"sendmmsg", 0, 0, 0},
     {"setsockopt", 0, 0, 0},
     {"socket", 0, INT, AF_INET},
+    {"socket", 0, INT, AF_INET6},
     {"socket", 0, INT, AF_NETLINK}, /* which addresses are there? */
 };
 

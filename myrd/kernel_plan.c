@@ -42,8 +42,9 @@ static enum myr_status check_peer(const struct myr_kernel_question *question, ui
                         "of a network the same --port)",
                         (unsigned)ntohs(peer->port), (unsigned)ntohs(nic->address[0].port));
     }
-    if (nic->address[0].ip == peer->ip ||
-        !mcp_same_network(nic->address[0].ip, peer->ip, nic->address[0].prefix)) {
+    const struct mcp_ip ip = mcp_ip_of_4(peer->ip);
+    if (mcp_same_ip(&nic->address[0].ip, &ip) ||
+        !mcp_same_network(&nic->address[0].ip, &ip, nic->address[0].prefix)) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0,
                         "the kernel's NIC reaches hosts of its own network only (for others there "
                         "is the soft NIC)");

@@ -167,21 +167,27 @@ static bool attend(void *serving, struct myrd_client *client,
 static enum myr_status find_address(struct myrd_kernel_server *server, const char *network,
                                     uint16_t port, struct myr_error *error)
 {
-    struct mcp_local_address address;
+    struct mcp_local_address addresses[MYR_NIC_ADDRESSES];
     const bool any = NULL == network || '\0' == *network;
-    if (0 == mcp_local_addresses(network, &address, 1)) {
+    const uint32_t count = mcp_local_addresses(network, addresses, MYR_NIC_ADDRESSES);
+    uint32_t first = 0;
+    while (first < count && !mcp_ip_is_4(&addresses[first].ip)) {
+        ++first;
+    }
+    if (first == count) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0,
-                        "there is no interface to stand at (%s%s): give --network",
+                        "there is no interface to stand at (%s%s%s): give --network",
                         any ? "none but loopback has an IPv4 address"
                             : "no IPv4 address of this machine is in ",
-                        any ? "" : network);
+                        any ? "" : network,
+                        0 == count ? "" : "; over IPv6 there is the soft NIC alone");
     }
     if (!os_draw_key(&server->name.key, sizeof(server->name.key))) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the NIC's key");
     }
     server->name.count = 1;
-    server->name.address[0].ip = address.ip;
-    server->name.address[0].prefix = address.prefix;
+    server->name.address[0].ip = addresses[first].ip;
+    server->name.address[0].prefix = addresses[first].prefix;
     server->name.address[0].port = htons(0 == port ? PORT_USUAL : port);
     return MYR_OK;
 }
@@ -192,7 +198,7 @@ static enum myr_status take_port(struct myrd_kernel_server *server, struct myr_e
 {
     const struct sockaddr_in address = {
         .sin_family = AF_INET,
-        .sin_addr.s_addr = server->name.address[0].ip,
+        .sin_addr.s_addr = mcp_ip_to_4(&server->name.address[0].ip),
         .sin_port = server->name.address[0].port,
     };
     server->hosts.port = address.sin_port;
@@ -265,7 +271,7 @@ static bool lacks_rights(char *text, size_t bytes)
 static enum myr_status load(struct myrd_kernel_server *server, struct myr_error *error)
 {
     char why[MCP_KERNEL_WHY], missing[MCP_KERNEL_WHY];
-    if (0 == mcp_kernel_load(server->name.address[0].ip, server->name.address[0].port,
+    if (0 == mcp_kernel_load(mcp_ip_to_4(&server->name.address[0].ip), server->name.address[0].port,
                              &server->kernel, why)) {
         return MYR_OK;
     }
@@ -288,7 +294,7 @@ static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error
     char why[MCP_KERNEL_WHY];
     enum myr_status status =
         myrd_interface_open(&server->interface, mcp_kernel_interface(server->kernel),
-                            server->name.address[0].ip, error);
+                            mcp_ip_to_4(&server->name.address[0].ip), error);
     if (MYR_OK != status) {
         return status;
     }

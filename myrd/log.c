@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 512, WHERE_BYTES = 200 };
+enum { LINE_BYTES = 512, WHERE_BYTES = MYR_NIC_ADDRESSES * (MCP_NETWORK_TEXT + 16) };
 
 static bool to_journal;
 
@@ -44,14 +44,13 @@ void myrd_log(enum myrd_level level, const char *format, ...)
 void myrd_log_serves(const char *what, const struct myr_nic_name *name,
                      const struct myrd_place *place)
 {
-    char where[WHERE_BYTES] = "", ip[INET_ADDRSTRLEN];
+    char where[WHERE_BYTES] = "", text[MCP_NETWORK_TEXT];
     size_t length = 0;
     for (uint32_t a = 0; a < name->count && length < sizeof(where); ++a) {
-        const struct in_addr address = {.s_addr = name->address[a].ip};
-        length += (size_t)snprintf(where + length, sizeof(where) - length, "%s%s/%u port %u",
-                                   0 == a ? "" : ", ", inet_ntop(AF_INET, &address, ip, sizeof(ip)),
-                                   (unsigned)name->address[a].prefix,
-                                   (unsigned)ntohs(name->address[a].port));
+        length += (size_t)snprintf(
+            where + length, sizeof(where) - length, "%s%s port %u", 0 == a ? "" : ", ",
+            mcp_network_text(&name->address[a].ip, name->address[a].prefix, text),
+            (unsigned)ntohs(name->address[a].port));
     }
     myrd_log(MYRD_NOTICE, "%s at %s; jobs find it by %s", what, where, place->address.sun_path);
 }

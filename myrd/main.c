@@ -38,8 +38,10 @@ static const struct argp_option common_options[] = {
      "--kernel: " MYR_KERNEL_SOCKET ")",
      0},
     {"network", 'n', "LIST", 0,
-     "Interfaces (eth1) or networks (10.0.0.0/8) to use, best first, separated by commas (default: "
-     "all but loopback and point-to-point ones); with --kernel the first that fits is the one",
+     "Interfaces (eth1) or networks (10.0.0.0/8, fd00::/64) to use, best first, separated by "
+     "commas "
+     "(default: all but loopback and point-to-point ones); with --kernel the first IPv4 address "
+     "that fits is the one",
      0},
     {"port", 'p', "N", 0, "UDP port (default: any that is free; with --kernel: 7077)", 0},
     {"memory", 'm', "MIB", 0,

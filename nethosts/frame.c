@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <net/ethernet.h>
 #include <netinet/ip.h>
+#include <netinet/ip6.h>
 #include <netinet/udp.h>
 #include <string.h>
 
@@ -21,24 +22,47 @@ static void put_word(struct frame *frame, size_t offset, uint16_t word)
     memcpy(frame->bytes + offset, &word, sizeof(word));
 }
 
+/* The header of IPv4 or IPv6, if it is one in front of a whole UDP datagram. Returns its bytes; 0:
+ * it is none. */
+static size_t header_4(const struct frame *frame, struct frame_udp *udp)
+{
+    struct iphdr header;
+    memcpy(&header, frame->bytes + ETH_HLEN, sizeof(header));
+    udp->hosts = ETH_HLEN + offsetof(struct iphdr, saddr);
+    udp->hosts_bytes = 2 * sizeof(header.saddr);
+    return 4 != header.version || (size_t)header.ihl * 4 < sizeof(header) ||
+                   IPPROTO_UDP != header.protocol ||
+                   0 != (ntohs(header.frag_off) & (IP_MF | IP_OFFMASK))
+               ? 0
+               : (size_t)header.ihl * 4;
+}
+
+static size_t header_6(const struct frame *frame, struct frame_udp *udp)
+{
+    struct ip6_hdr header;
+    memcpy(&header, frame->bytes + ETH_HLEN, sizeof(header));
+    udp->hosts = ETH_HLEN + offsetof(struct ip6_hdr, ip6_src);
+    udp->hosts_bytes = 2 * sizeof(header.ip6_src);
+    return 6 != header.ip6_vfc >> 4 || IPPROTO_UDP != header.ip6_nxt ? 0 : sizeof(header);
+}
+
 bool frame_find_udp(const struct frame *frame, struct frame_udp *udp)
 {
-    const size_t ip = ETH_HLEN;
-    if (VIRTIO_NET_HDR_GSO_NONE != frame->offload.gso_type ||
-        frame->count < ip + sizeof(struct iphdr) + sizeof(struct udphdr) ||
-        ETHERTYPE_IP != word_at(frame, ETH_HLEN - 2)) {
+    const size_t before = ETH_HLEN + sizeof(struct udphdr);
+    size_t header = 0;
+    if (VIRTIO_NET_HDR_GSO_NONE != frame->offload.gso_type || frame->count < before) {
         return false;
     }
-    struct iphdr header;
-    memcpy(&header, frame->bytes + ip, sizeof(header));
-    const size_t ip_bytes = (size_t)header.ihl * 4;
-    if (4 != header.version || ip_bytes < sizeof(header) || IPPROTO_UDP != header.protocol ||
-        0 != (ntohs(header.frag_off) & (IP_MF | IP_OFFMASK)) ||
-        frame->count < ip + ip_bytes + sizeof(struct udphdr)) {
+    const uint16_t type = word_at(frame, ETH_HLEN - 2);
+    if (ETHERTYPE_IP == type && frame->count >= before + sizeof(struct iphdr)) {
+        header = header_4(frame, udp);
+    } else if (ETHERTYPE_IPV6 == type && frame->count >= before + sizeof(struct ip6_hdr)) {
+        header = header_6(frame, udp);
+    }
+    if (0 == header || frame->count < before + header) {
         return false;
     }
-    udp->ip = ip;
-    udp->udp = ip + ip_bytes;
+    udp->udp = ETH_HLEN + header;
     udp->payload = udp->udp + sizeof(struct udphdr);
     udp->from = word_at(frame, udp->udp);
     udp->to = word_at(frame, udp->udp + 2);
@@ -65,7 +89,7 @@ static void put_checksum(struct frame *frame, const struct frame_udp *udp)
     const size_t checksum = udp->udp + offsetof(struct udphdr, check);
     const size_t bytes = sizeof(struct udphdr) + udp->payload_bytes;
     put_word(frame, checksum, 0);
-    uint32_t sum = sum_of(frame, udp->ip + offsetof(struct iphdr, saddr), 8);
+    uint32_t sum = sum_of(frame, udp->hosts, udp->hosts_bytes);
     sum += IPPROTO_UDP + (uint32_t)bytes;
     sum += sum_of(frame, udp->udp, bytes);
     while (sum >> 16 != 0) {

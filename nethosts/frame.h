@@ -3,8 +3,8 @@
  * An Ethernet frame as a packet socket gives and takes it. A header comes first: it says what the
  * kernel has left for the network card to do, such as the checksum.
  *
- * Called by the switch. Only frames with one whole UDP datagram over IPv4 are looked into.
- * Fragments and bundles of datagrams are not.
+ * Called by the switch. Only frames with one whole UDP datagram over IPv4, or over IPv6 without
+ * further headers, are looked into. Fragments and bundles of datagrams are not.
  */
 #ifndef NETHOSTS_FRAME_H
 #define NETHOSTS_FRAME_H
@@ -24,7 +24,8 @@ struct frame {
 
 /* Where a frame's UDP datagram is. */
 struct frame_udp {
-    size_t ip, udp, payload; /* offsets in the frame */
+    size_t hosts, udp, payload; /* offsets in the frame: of both addresses, ... */
+    size_t hosts_bytes;
     size_t payload_bytes;
     uint16_t from, to; /* ports, in the byte order of this machine */
 };

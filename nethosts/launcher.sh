@@ -6,8 +6,11 @@
 # shellcheck source=ompi/jobs.sh
 . "$here/../ompi/jobs.sh"
 unset OMPI_MCA_btl # hosts need a network
-network=10.77.0.0/24
-list=$(seq -s , -f "10.77.0.%g:$NETHOSTS_PER_HOST" 1 "$NETHOSTS_HOSTS")
+network=10.77.0.0/24 name=10.77.0.
+if [ "$NETHOSTS_IPV6" = yes ]; then # Open MPI names networks of IPv4 alone
+    network=eth0 name=host
+fi
+list=$(seq -s , -f "$name%g:$NETHOSTS_PER_HOST" 1 "$NETHOSTS_HOSTS")
 # Processes are not bound unless the arguments say so: each host believes that it has all processors
 # of this machine, and all of them would take the same one.
 export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
@@ -25,7 +28,7 @@ case $(mpirun --version) in
     *)
         # It counts its own host's slots by the hostname only, and maps by processor, which fills the
         # first host with all processes.
-        list=host1${list#10.77.0.1}
+        list=host1${list#"${name}1"}
         export PRTE_MCA_rmaps_default_mapping_policy=slot:oversubscribe
         launcher=(--prtemca plm ssh --leave-session-attached --prtemca plm_ssh_agent "$here/agent"
             --prtemca plm_ssh_no_tree_spawn 1 --prtemca prte_if_include "$network") ;;

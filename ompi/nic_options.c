@@ -16,8 +16,8 @@ void nicbarr_nic_options_add(const mca_base_component_t *component,
          "1024). Where coll/nicbarr was first, its parameter counts",
          MCA_BASE_VAR_TYPE_INT, offsetof(struct nicbarr_nic_options, memory), OPAL_INFO_LVL_5},
         {"network",
-         "Networks or interfaces that the NIC uses, such as \"10.0.0.0/8,eth1\" (default: all but "
-         "loopback). Where coll/nicbarr was first, its parameter counts",
+         "Networks or interfaces that the NIC uses, such as \"10.0.0.0/8,eth1\" or \"fd00::/64\" "
+         "(default: all but loopback). Where coll/nicbarr was first, its parameter counts",
          MCA_BASE_VAR_TYPE_STRING, offsetof(struct nicbarr_nic_options, network), OPAL_INFO_LVL_2},
         {"port", "The NIC's UDP port (0: any). Where coll/nicbarr was first, its parameter counts",
          MCA_BASE_VAR_TYPE_INT, offsetof(struct nicbarr_nic_options, port), OPAL_INFO_LVL_5},

@@ -16,8 +16,8 @@
 #define OS_CALLS_H
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -52,19 +52,18 @@ static inline void os_give_way(void)
     (void)os_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
-/* sendto(); `to` may be NULL for a socket that is connected. */
+/* sendto(); `to` may be NULL, of no bytes, for a socket that is connected. */
 static inline long os_send_to(int socket, const void *packet, size_t bytes, int flags,
-                              const struct sockaddr_in *to)
+                              const void *to, socklen_t to_bytes)
 {
-    return os_call(SYS_sendto, socket, (long)packet, (long)bytes, flags, (long)to,
-                   NULL == to ? 0 : (long)sizeof(*to));
+    return os_call(SYS_sendto, socket, (long)packet, (long)bytes, flags, (long)to, (long)to_bytes);
 }
 
-/* recvfrom() */
-static inline long os_receive_from(int socket, void *packet, size_t bytes, int flags,
-                                   struct sockaddr_in *from)
+/* recvfrom(); `from` has room for `from_bytes`. */
+static inline long os_receive_from(int socket, void *packet, size_t bytes, int flags, void *from,
+                                   socklen_t from_bytes)
 {
-    socklen_t length = sizeof(*from);
+    socklen_t length = from_bytes;
     return os_call(SYS_recvfrom, socket, (long)packet, (long)bytes, flags, (long)from,
                    (long)&length);
 }

@@ -174,6 +174,7 @@ below_tests = \
     tests/component/strangers.sh \
     tests/component/library.sh \
     tests/component/network.sh \
+    tests/component/ipv6.sh \
     tests/component/experiments.sh \
     tests/component/bench.sh \
     tests/component/myrd.sh \

@@ -21,11 +21,11 @@ has_all() { # PAGE COMMAND...: the long options of its --help, as items
     [ $# -eq 2 ] || name="$name $3"
     items_of "$page" > items
     "${@:2}" --help > out 2> err || status=1
-    grep -oE '^ *(-[a-zA-Z?], )?--[a-z_-]+' out | grep -oE -- '--.*' | sort -u > options
+    grep -oE '^ *(-[a-zA-Z?], )?--[a-z0-9_-]+' out | grep -oE -- '--.*' | sort -u > options
     [ -s options ] || status=1
     while read -r option; do
         # (In front of it others may be, behind it others and one word. More is no item of help2man's.)
-        grep -qE "^((-[a-zA-Z?]|--[a-z_-]+),? )*$option(, --[a-z_-]+)*([= ][^ ]+)?$" items ||
+        grep -qE "^((-[a-zA-Z?]|--[a-z0-9_-]+),? )*$option(, --[a-z0-9_-]+)*([= ][^ ]+)?$" items ||
             { status=1; echo "# no item of the page: $option"; }
     done < options
     grep -q "^$(basename "${page%.?}") \\\\- ." "$page" || status=1

@@ -10,7 +10,7 @@ _nicbarr() {
     fi
     help=$("${COMP_WORDS[0]}" "${command[@]}" --help 2> /dev/null) || return
     if [[ $word == -* ]]; then # an item begins with options, and two spaces end them
-        known=$(sed -nE '/^ +-/{s/^ +//; s/  .*//; p}' <<< "$help" | grep -oE -- '--[a-z_-]+')
+        known=$(sed -nE '/^ +-/{s/^ +//; s/  .*//; p}' <<< "$help" | grep -oE -- '--[a-z0-9_-]+')
     elif [ "$COMP_CWORD" = 1 ]; then
         known=$(sed -nE '/^ *Commands:/,/^$/s/^  ([a-z]+) .*/\1/p' <<< "$help")
     fi

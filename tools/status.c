@@ -8,7 +8,6 @@
  * a mixture of two moments. That does no harm.
  */
 #include <argp.h>
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdbool.h>
@@ -107,7 +106,8 @@ struct kernel_sight {
 
 static struct myr_node_view view_node(const struct myr_kernel_node *node)
 {
-    return (struct myr_node_view){node->node, node->ip, node->heard_ms};
+    return (struct myr_node_view){node->node, 0 == node->ip ? mcp_ip_none() : mcp_ip_of_4(node->ip),
+                                  node->heard_ms};
 }
 
 static void view_kernel(struct kernel_sight *sight)
@@ -207,9 +207,9 @@ static void print_processes(const struct segment *segment)
 static void print_addresses(const struct myr_nic_view *nic, const char *kind)
 {
     for (uint32_t a = 0; a < nic->name.count; ++a) {
-        char text[INET_ADDRSTRLEN];
-        printf("%s%s%s/%u port %u", 0 == a ? "  NIC        " : "", 0 == a ? kind : ", ",
-               text_ip(nic->name.address[a].ip, text), (unsigned)nic->name.address[a].prefix,
+        char text[MCP_NETWORK_TEXT];
+        printf("%s%s%s port %u", 0 == a ? "  NIC        " : "", 0 == a ? kind : ", ",
+               mcp_network_text(&nic->name.address[a].ip, nic->name.address[a].prefix, text),
                (unsigned)ntohs(nic->name.address[a].port));
     }
     putchar('\n');
@@ -408,11 +408,12 @@ static json_t *json_of_nic(const struct myr_nic_view *nic, const char *kind, con
     json_t *addresses = json_array(), *groups = json_array();
     const uint64_t now = os_now_ns();
     for (uint32_t a = 0; a < nic->name.count; ++a) {
-        char text[INET_ADDRSTRLEN];
-        json_array_append_new(addresses, json_pack("{s:s, s:i, s:i}", "address",
-                                                   text_ip(nic->name.address[a].ip, text), "prefix",
-                                                   (int)nic->name.address[a].prefix, "port",
-                                                   (int)ntohs(nic->name.address[a].port)));
+        char text[MCP_IP_TEXT];
+        const struct mcp_ip *ip = &nic->name.address[a].ip;
+        json_array_append_new(
+            addresses, json_pack("{s:s, s:i, s:i}", "address", mcp_ip_text(ip, text), "prefix",
+                                 (int)mcp_prefix_written(ip, nic->name.address[a].prefix), "port",
+                                 (int)ntohs(nic->name.address[a].port)));
     }
     for (uint32_t g = 0; g < nic->groups; ++g) {
         const struct myr_group_view *group = &nic->group[g];
@@ -538,9 +539,7 @@ static char *add_nic(struct metrics *metrics, const struct myr_nic_view *nic, co
 {
     char name[NIC_TEXT] = "";
     if (0 != nic->name.count) {
-        char text[INET_ADDRSTRLEN];
-        snprintf(name, sizeof(name), "%s:%u", text_ip(nic->name.address[0].ip, text),
-                 (unsigned)ntohs(nic->name.address[0].port));
+        mcp_place_text(&nic->name.address[0].ip, nic->name.address[0].port, name);
     }
     labels = metrics_label(metrics_label(labels, "kind", kind), "nic", name);
     add_groups(metrics, nic->groups, labels);

@@ -88,9 +88,3 @@ void text_wrap(FILE *out, const char *text, size_t indent, size_t width)
     }
     fputc('\n', out);
 }
-
-const char *text_ip(uint32_t ip, char text[INET_ADDRSTRLEN])
-{
-    const struct in_addr address = {ip};
-    return inet_ntop(AF_INET, &address, text, INET_ADDRSTRLEN);
-}

@@ -7,7 +7,6 @@
 #ifndef TOOLS_TEXT_H
 #define TOOLS_TEXT_H
 
-#include <arpa/inet.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,8 +22,5 @@ size_t text_columns(const char *text);
 /* Print words up to column `width`; the text begins in column `indent`, and so does every further
  * line. Ends the line. A word that is longer than a line stands out. */
 void text_wrap(FILE *out, const char *text, size_t indent, size_t width);
-
-/* An IPv4 address as words of memory have it, in network byte order; returns text. */
-const char *text_ip(uint32_t ip, char text[INET_ADDRSTRLEN]);
 
 #endif

@@ -56,9 +56,9 @@ static void print_time(uint64_t ms)
 
 static void print_node(const struct myr_node_view *node)
 {
-    char text[INET_ADDRSTRLEN];
-    text_ip(node->ip, text);
-    printf("node %u (%s", (unsigned)node->node, 0 == node->ip ? "unknown address" : text);
+    char text[MCP_IP_TEXT];
+    printf("node %u (%s", (unsigned)node->node,
+           mcp_ip_is_none(&node->ip) ? "unknown address" : mcp_ip_text(&node->ip, text));
 }
 
 static void print_nodes(const struct myr_group_view *group, uint64_t now_ns)
@@ -197,10 +197,10 @@ bool waiting_here(const struct myr_nic_view *nic)
 
 static json_t *json_of_node(const struct myr_node_view *node)
 {
-    char text[INET_ADDRSTRLEN];
-    text_ip(node->ip, text);
+    char text[MCP_IP_TEXT];
     return json_pack("{s:I, s:o}", "node", (json_int_t)node->node, "address",
-                     0 == node->ip ? json_null() : json_string(text));
+                     mcp_ip_is_none(&node->ip) ? json_null()
+                                               : json_string(mcp_ip_text(&node->ip, text)));
 }
 
 json_t *waiting_json(const struct myr_group_view *group, uint64_t now_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* This machine's addresses; see addresses.h. */
+/* Addresses; see addresses.h. */
 #include "firmware/soft/addresses.h"
 
 #include <arpa/inet.h>
@@ -7,73 +7,147 @@
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-bool mcp_same_network(uint32_t a, uint32_t b, uint8_t prefix)
+/* ---- of the network layer ---- */
+
+bool mcp_same_network(const struct mcp_ip *a, const struct mcp_ip *b, uint8_t prefix)
 {
-    const uint32_t mask = 0 == prefix ? 0 : htonl(UINT32_MAX << (32 - prefix));
-    return 0 == ((a ^ b) & mask);
+    uint32_t differs = mcp_ip_is_4(a) != mcp_ip_is_4(b);
+    for (uint32_t w = 0; w < 4; ++w) {
+        const uint32_t before = 32 * w, bits = prefix <= before ? 0 : prefix - before;
+        const uint32_t mask = 0 == bits ? 0 : bits >= 32 ? UINT32_MAX : UINT32_MAX << (32 - bits);
+        differs |= (a->word[w] ^ b->word[w]) & htonl(mask);
+    }
+    return 0 == differs;
 }
 
-static uint32_t ip_of(const struct sockaddr *address)
+const char *mcp_ip_text(const struct mcp_ip *ip, char text[MCP_IP_TEXT])
 {
-    struct sockaddr_in in;
-    memcpy(&in, address, sizeof(in));
-    return in.sin_addr.s_addr;
+    return mcp_ip_is_4(ip) ? inet_ntop(AF_INET, &ip->word[3], text, MCP_IP_TEXT)
+                           : inet_ntop(AF_INET6, ip->word, text, MCP_IP_TEXT);
+}
+
+const char *mcp_network_text(const struct mcp_ip *ip, uint8_t prefix, char text[MCP_NETWORK_TEXT])
+{
+    char address[MCP_IP_TEXT];
+    snprintf(text, MCP_NETWORK_TEXT, "%s/%u", mcp_ip_text(ip, address),
+             (unsigned)mcp_prefix_written(ip, prefix));
+    return text;
+}
+
+const char *mcp_place_text(const struct mcp_ip *ip, uint16_t port, char text[MCP_PLACE_TEXT])
+{
+    char address[MCP_IP_TEXT];
+    snprintf(text, MCP_PLACE_TEXT, mcp_ip_is_4(ip) ? "%s:%u" : "[%s]:%u", mcp_ip_text(ip, address),
+             (unsigned)ntohs(port));
+    return text;
+}
+
+/* ---- as sockets have it ---- */
+
+struct mcp_address mcp_address_for(int family, const struct mcp_ip *ip, uint16_t port)
+{
+    struct mcp_address address;
+    memset(&address, 0, sizeof(address));
+    if (AF_INET6 == family) {
+        address.at.ip6.sin6_family = AF_INET6;
+        address.at.ip6.sin6_port = port;
+        memcpy(&address.at.ip6.sin6_addr, ip, sizeof(*ip));
+    } else {
+        address.at.ip4.sin_family = AF_INET;
+        address.at.ip4.sin_port = port;
+        address.at.ip4.sin_addr.s_addr = mcp_ip_to_4(ip);
+    }
+    return address;
+}
+
+struct mcp_ip mcp_address_ip(const struct mcp_address *address)
+{
+    struct mcp_ip ip = mcp_ip_none();
+    if (AF_INET6 == address->at.any.sa_family) {
+        memcpy(&ip, &address->at.ip6.sin6_addr, sizeof(ip));
+    } else if (AF_INET == address->at.any.sa_family) {
+        ip = mcp_ip_of_4(address->at.ip4.sin_addr.s_addr);
+    }
+    return ip;
+}
+
+/* ---- this machine's ---- */
+
+static struct mcp_ip ip_of(const struct sockaddr *address, int family)
+{
+    struct mcp_address copy = {.at.any.sa_family = (sa_family_t)family};
+    memcpy(&copy, address, mcp_address_bytes(&copy));
+    return mcp_address_ip(&copy);
+}
+
+/* (Here, a mask of IPv4 has bits in front of it, too.) */
+static uint8_t prefix_of(const struct mcp_ip *mask)
+{
+    int bits = mcp_ip_is_4(mask) ? MCP_IP_BEFORE_4 - 16 : 0;
+    for (int w = 0; w < 4; ++w) {
+        bits += __builtin_popcount(mask->word[w]);
+    }
+    return (uint8_t)bits;
 }
 
 /* What a word of the list asks for: an interface, or all addresses of a network. */
 struct wanted {
     bool network;
-    struct in_addr ip;
+    struct mcp_ip ip;
     uint8_t prefix;
 };
 
 /* False: no interface has such a name, and it is no address or network. */
 static bool understand(const char *word, struct wanted *wanted)
 {
-    char ip[INET_ADDRSTRLEN];
+    char text[MCP_IP_TEXT];
+    struct in_addr ip4;
     const char *slash = strchr(word, '/');
     const size_t length = NULL == slash ? strlen(word) : (size_t)(slash - word);
-    long prefix = 32;
+    snprintf(text, sizeof(text), "%.*s", (int)length, word);
+    const bool fits = length < sizeof(text), is_4 = fits && 1 == inet_pton(AF_INET, text, &ip4);
+    const long before = is_4 ? MCP_IP_BEFORE_4 : 0;
+    long prefix = MCP_IP_BITS - before;
     if (NULL != slash) {
         char *end;
         prefix = strtol(slash + 1, &end, 10);
-        if (slash[1] < '0' || slash[1] > '9' || '\0' != *end || prefix > 32) {
+        if (slash[1] < '0' || slash[1] > '9' || '\0' != *end || prefix > MCP_IP_BITS - before) {
             return false;
         }
     }
-    snprintf(ip, sizeof(ip), "%.*s", (int)length, word);
-    wanted->network = length < sizeof(ip) && 1 == inet_pton(AF_INET, ip, &wanted->ip);
-    wanted->prefix = (uint8_t)prefix;
+    if (is_4) {
+        wanted->ip = mcp_ip_of_4(ip4.s_addr);
+    }
+    wanted->network = is_4 || (fits && 1 == inet_pton(AF_INET6, text, &wanted->ip));
+    wanted->prefix = (uint8_t)(before + prefix);
     return wanted->network || (NULL == slash && length < IFNAMSIZ);
 }
 
-bool mcp_networks_wrong(const char *networks, char word[MCP_NETWORK_WORD])
+static bool is_wrong(const char *word, char *why, size_t bytes)
 {
+    snprintf(why, bytes,
+             "\"%s\" is neither an interface nor a network such as 10.0.0.0/8 or fd00::/64", word);
+    return true;
+}
+
+bool mcp_networks_wrong(const char *networks, char *why, size_t bytes)
+{
+    enum { WORD_BYTES = 64 }; /* more than any word that can be meant has */
+    char word[WORD_BYTES];
     const char *rest = NULL == networks ? "" : networks;
     bool any = '\0' == *rest;
-    snprintf(word, MCP_NETWORK_WORD, "%s", rest);
     for (rest += strspn(rest, ", "); '\0' != *rest; rest += strspn(rest, ", ")) {
         struct wanted wanted;
         const size_t length = strcspn(rest, ", ");
-        snprintf(word, MCP_NETWORK_WORD, "%.*s", (int)length, rest);
-        if (length >= MCP_NETWORK_WORD || !understand(word, &wanted)) {
-            return true;
+        snprintf(word, sizeof(word), "%.*s", (int)length, rest);
+        if (length >= sizeof(word) || !understand(word, &wanted)) {
+            return is_wrong(word, why, bytes);
         }
         rest += length;
         any = true;
     }
-    return !any;
-}
-
-/* Does `word` name this interface's address? */
-static bool named(const struct ifaddrs *one, const char *word)
-{
-    struct wanted wanted;
-    return understand(word, &wanted) &&
-           (wanted.network ? mcp_same_network(wanted.ip.s_addr, ip_of(one->ifa_addr), wanted.prefix)
-                           : 0 == strcmp(word, one->ifa_name));
+    return !any && is_wrong(networks, why, bytes);
 }
 
 static bool ordinary(const struct ifaddrs *one)
@@ -81,16 +155,53 @@ static bool ordinary(const struct ifaddrs *one)
     return 0 == (one->ifa_flags & (IFF_LOOPBACK | IFF_POINTOPOINT));
 }
 
-static void add(const struct ifaddrs *one, struct mcp_local_address *addresses, uint32_t *count)
+/* Does `word` name this interface's address? */
+static bool named(const struct ifaddrs *one, const struct mcp_ip *ip, const char *word)
 {
-    const uint32_t ip = ip_of(one->ifa_addr);
+    struct wanted wanted;
+    return understand(word, &wanted) &&
+           (wanted.network ? mcp_same_network(&wanted.ip, ip, wanted.prefix)
+                           : 0 == strcmp(word, one->ifa_name));
+}
+
+static bool is_link_local(const struct mcp_ip *ip)
+{
+    return htonl(0xfe800000) == (ip->word[0] & htonl(0xffc00000));
+}
+
+static void add(const struct ifaddrs *one, const struct mcp_ip *ip,
+                struct mcp_local_address *addresses, uint32_t *count)
+{
     for (uint32_t i = 0; i < *count; ++i) {
-        if (ip == addresses[i].ip) {
+        if (mcp_same_ip(ip, &addresses[i].ip)) {
             return; /* named twice */
         }
     }
-    const uint32_t mask = NULL == one->ifa_netmask ? UINT32_MAX : ip_of(one->ifa_netmask);
-    addresses[(*count)++] = (struct mcp_local_address){ip, (uint8_t)__builtin_popcount(mask)};
+    uint8_t prefix = MCP_IP_BITS;
+    if (NULL != one->ifa_netmask) {
+        const struct mcp_ip mask = ip_of(one->ifa_netmask, one->ifa_addr->sa_family);
+        prefix = prefix_of(&mask);
+    }
+    addresses[(*count)++] = (struct mcp_local_address){*ip, prefix};
+}
+
+/* Add those of one family that `word` names; NULL: all ordinary ones. False: there is none. */
+static bool add_family(const struct ifaddrs *all, int family, const char *word,
+                       struct mcp_local_address *addresses, uint32_t *count, uint32_t most)
+{
+    bool any = false;
+    for (const struct ifaddrs *one = all; NULL != one && *count < most; one = one->ifa_next) {
+        if (NULL == one->ifa_addr || family != one->ifa_addr->sa_family ||
+            0 == (one->ifa_flags & IFF_UP)) {
+            continue;
+        }
+        const struct mcp_ip ip = ip_of(one->ifa_addr, family);
+        if (!is_link_local(&ip) && (NULL == word ? ordinary(one) : named(one, &ip, word))) {
+            add(one, &ip, addresses, count);
+            any = true;
+        }
+    }
+    return any;
 }
 
 uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,
@@ -98,21 +209,17 @@ uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *add
 {
     struct ifaddrs *all = NULL;
     uint32_t count = 0;
-    char wrong[MCP_NETWORK_WORD];
+    char why[1];
     char *words = strdup(NULL == networks || '\0' == *networks ? "," : networks);
-    if (NULL == words || mcp_networks_wrong(networks, wrong) || getifaddrs(&all) < 0) {
+    if (NULL == words || mcp_networks_wrong(networks, why, sizeof(why)) || getifaddrs(&all) < 0) {
         free(words);
         return 0;
     }
     char *rest = NULL;
     const char *word = strtok_r(words, ", ", &rest);
     do {
-        for (const struct ifaddrs *one = all; NULL != one && count < most; one = one->ifa_next) {
-            if (NULL != one->ifa_addr && AF_INET == one->ifa_addr->sa_family &&
-                0 != (one->ifa_flags & IFF_UP) &&
-                (NULL == word ? ordinary(one) : named(one, word))) {
-                add(one, addresses, &count);
-            }
+        if (!add_family(all, AF_INET, word, addresses, &count, most)) {
+            (void)add_family(all, AF_INET6, word, addresses, &count, most);
         }
         word = strtok_r(NULL, ", ", &rest);
     } while (NULL != word);

@@ -1,44 +1,141 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses of soft NICs, and the addresses of this machine on the networks that NICs may use. */
+/*
+ * Addresses of soft NICs, and the addresses of this machine on the networks that NICs may use.
+ *
+ * What hosts tell each other is an address of the network layer (struct mcp_ip) and a port. Where a
+ * packet goes to or comes from is an address as sockets have it (struct mcp_address), so that a
+ * barrier's path converts nothing. Pure, but for mcp_local_addresses().
+ */
 #ifndef MCP_SOFT_ADDRESSES_H
 #define MCP_SOFT_ADDRESSES_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-/* Where a NIC is on the network: IPv4 and UDP port, both in network byte order. */
-struct mcp_address {
-    uint32_t ip;
-    uint16_t port;
-    uint16_t zero;
+/* ---- of the network layer ---- */
+
+/* IPv6, or IPv4 as IPv6 writes it (::ffff:10.0.0.1); network byte order. All 0: none. */
+struct mcp_ip {
+    uint32_t word[4];
 };
+
+enum {
+    MCP_IP_BITS = 128,
+    MCP_IP_BEFORE_4 = 96,               /* bits in front of an IPv4 address */
+    MCP_IP_TEXT = INET6_ADDRSTRLEN,     /* bytes that an address takes as text, */
+    MCP_NETWORK_TEXT = MCP_IP_TEXT + 4, /* ... and with its prefix */
+};
+
+static inline struct mcp_ip mcp_ip_of_4(uint32_t ip)
+{
+    return (struct mcp_ip){{0, 0, htonl(0xffff), ip}};
+}
+
+static inline bool mcp_ip_is_4(const struct mcp_ip *ip)
+{
+    return 0 == ip->word[0] && 0 == ip->word[1] && htonl(0xffff) == ip->word[2];
+}
+
+/* The IPv4 address (network byte order) of one that is; 0: it is none. */
+static inline uint32_t mcp_ip_to_4(const struct mcp_ip *ip)
+{
+    return mcp_ip_is_4(ip) ? ip->word[3] : 0;
+}
+
+static inline struct mcp_ip mcp_ip_none(void)
+{
+    return (struct mcp_ip){{0}};
+}
+
+static inline bool mcp_ip_is_none(const struct mcp_ip *ip)
+{
+    return 0 == (ip->word[0] | ip->word[1] | ip->word[2] | ip->word[3]);
+}
+
+static inline bool mcp_same_ip(const struct mcp_ip *a, const struct mcp_ip *b)
+{
+    return 0 == memcmp(a, b, sizeof(*a));
+}
+
+/* Are both addresses in the same network, the first `prefix` bits of 128? IPv4 and IPv6 have none
+ * in common. */
+bool mcp_same_network(const struct mcp_ip *a, const struct mcp_ip *b, uint8_t prefix);
+
+/* As people write it: 10.0.0.1 or fd00::1; returns text. */
+const char *mcp_ip_text(const struct mcp_ip *ip, char text[MCP_IP_TEXT]);
+
+/* How many bits of the network part people write, who count those of IPv4 from its first one on. */
+static inline uint8_t mcp_prefix_written(const struct mcp_ip *ip, uint8_t prefix)
+{
+    return mcp_ip_is_4(ip) && prefix >= MCP_IP_BEFORE_4 ? (uint8_t)(prefix - MCP_IP_BEFORE_4)
+                                                        : prefix;
+}
+
+/* Address and prefix, 10.0.0.1/24; returns text. */
+const char *mcp_network_text(const struct mcp_ip *ip, uint8_t prefix, char text[MCP_NETWORK_TEXT]);
+
+/* The same with a port (network byte order): 10.0.0.1:9 or [fd00::1]:9. */
+enum { MCP_PLACE_TEXT = MCP_IP_TEXT + 8 };
+const char *mcp_place_text(const struct mcp_ip *ip, uint16_t port, char text[MCP_PLACE_TEXT]);
+
+/* ---- as sockets have it ---- */
+
+/* What it does not use is 0. */
+struct mcp_address {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in ip4;
+        struct sockaddr_in6 ip6;
+    } at;
+};
+
+/* An address for a socket of that family: AF_INET, which reaches IPv4 alone, or AF_INET6, which may
+ * reach both. The port is in network byte order. */
+struct mcp_address mcp_address_for(int family, const struct mcp_ip *ip, uint16_t port);
+
+/* Bytes of it that count. */
+static inline socklen_t mcp_address_bytes(const struct mcp_address *address)
+{
+    return AF_INET6 == address->at.any.sa_family ? sizeof(address->at.ip6)
+                                                 : sizeof(address->at.ip4);
+}
+
+struct mcp_ip mcp_address_ip(const struct mcp_address *address);
+
+/* (It is at one place in both.) */
+static inline uint16_t mcp_address_port(const struct mcp_address *address)
+{
+    return address->at.ip4.sin_port;
+}
 
 static inline bool mcp_same_address(const struct mcp_address *a, const struct mcp_address *b)
 {
-    return a->ip == b->ip && a->port == b->port;
+    return 0 == memcmp(a, b, sizeof(*a));
 }
 
+/* ---- this machine's ---- */
+
 struct mcp_local_address {
-    uint32_t ip;    /* network byte order */
-    uint8_t prefix; /* bits of the network part */
+    struct mcp_ip ip;
+    uint8_t prefix; /* bits of the network part, of 128 */
 };
 
 /*
- * Find at most `most` IPv4 addresses of interfaces that are up. `networks` names the permitted
- * ones, separated by commas, best first: interfaces ("eth1") or networks ("10.0.0.0/8"). NULL or
- * "": all but loopback and point-to-point ones. Returns how many it found; none where the list is
- * wrong (mcp_networks_wrong()).
+ * Find at most `most` addresses of interfaces that are up. `networks` names the permitted ones,
+ * separated by commas, best first: interfaces ("eth1") or networks ("10.0.0.0/8", "fd00::/64").
+ * NULL or "": all but loopback and point-to-point ones. Of interfaces, and of all of them, it finds
+ * the IPv4 addresses, and only where there are none those of IPv6. Addresses that mean nothing
+ * without an interface (IPv6's link-local ones) are left out. Returns how many it found; none where
+ * the list is wrong (mcp_networks_wrong()).
  */
 uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,
                              uint32_t most);
 
 /* Has such a list a word that can be neither an interface nor an address or network, or no word at
- * all? It is in `word` then, cut to its length. */
-enum { MCP_NETWORK_WORD = 32 };
-bool mcp_networks_wrong(const char *networks, char word[MCP_NETWORK_WORD]);
-
-/* Are both addresses (network byte order) in the same network of `prefix` bits? */
-bool mcp_same_network(uint32_t a, uint32_t b, uint8_t prefix);
+ * all? `why` says so then, of `bytes`. */
+bool mcp_networks_wrong(const char *networks, char *why, size_t bytes);
 
 #endif

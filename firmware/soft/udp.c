@@ -19,17 +19,33 @@
 enum {
     SOCKET_BUFFER = 4 << 20, /* bytes; the system may allow less */
     CHAIN_PACKETS = 44,      /* in one call: 64 KiB of packets of 1500 bytes */
+    ANY_PORT = 9,            /* to connect to, where nothing is sent */
 };
 
-int mcp_udp_socket(uint32_t ip, uint16_t port)
+/* Bind it to the one address, or to any of their families. */
+static bool bind_to(int s, int family, const struct mcp_local_address *addresses, uint32_t count,
+                    uint16_t port)
+{
+    int only_6 = 1;
+    for (uint32_t a = 0; a < count; ++a) {
+        only_6 = only_6 && !mcp_ip_is_4(&addresses[a].ip);
+    }
+    const struct mcp_ip any = AF_INET6 == family ? mcp_ip_none() : mcp_ip_of_4(INADDR_ANY);
+    const struct mcp_address address =
+        mcp_address_for(family, 1 == count ? &addresses[0].ip : &any, htons(port));
+    return (AF_INET6 != family ||
+            0 == setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &only_6, sizeof(only_6))) &&
+           0 == bind(s, &address.at.any, mcp_address_bytes(&address));
+}
+
+int mcp_udp_socket(const struct mcp_local_address *addresses, uint32_t count, uint16_t port)
 {
     const int buffer = SOCKET_BUFFER;
-    const struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_addr = {ip},
-        .sin_port = htons(port),
-    };
-    const int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int family = AF_INET;
+    for (uint32_t a = 0; a < count; ++a) {
+        family = mcp_ip_is_4(&addresses[a].ip) ? family : AF_INET6;
+    }
+    const int s = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (s < 0) {
         return -1;
     }
@@ -38,7 +54,7 @@ int mcp_udp_socket(uint32_t ip, uint16_t port)
         (void)setsockopt(s, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
     }
     (void)setsockopt(s, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
-    if (bind(s, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+    if (!bind_to(s, family, addresses, count, port)) {
         const int err = errno;
         close(s);
         errno = err;
@@ -47,18 +63,25 @@ int mcp_udp_socket(uint32_t ip, uint16_t port)
     return s;
 }
 
-uint16_t mcp_udp_port(int socket)
+/* Where a UDP socket is bound to; its family is AF_UNSPEC if it is no such socket. */
+static struct mcp_address bound_to(int socket)
 {
-    struct sockaddr_in address = {.sin_port = 0};
+    struct mcp_address address = {.at.any.sa_family = AF_UNSPEC};
     socklen_t bytes = sizeof(address);
     int type = 0;
     socklen_t type_bytes = sizeof(type);
     if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &type_bytes) < 0 || SOCK_DGRAM != type ||
-        getsockname(socket, (struct sockaddr *)&address, &bytes) < 0 ||
-        AF_INET != address.sin_family) {
-        return 0;
+        getsockname(socket, &address.at.any, &bytes) < 0 ||
+        (AF_INET != address.at.any.sa_family && AF_INET6 != address.at.any.sa_family)) {
+        address.at.any.sa_family = AF_UNSPEC;
     }
-    return address.sin_port;
+    return address;
+}
+
+uint16_t mcp_udp_port(int socket)
+{
+    const struct mcp_address address = bound_to(socket);
+    return AF_UNSPEC == address.at.any.sa_family ? 0 : mcp_address_port(&address);
 }
 
 void mcp_udp_want_chains(int socket)
@@ -67,34 +90,31 @@ void mcp_udp_want_chains(int socket)
     (void)setsockopt(socket, IPPROTO_UDP, UDP_GRO, &one, sizeof(one));
 }
 
-static struct sockaddr_in in_words_of_sockets(const struct mcp_address *address)
+uint32_t mcp_udp_mtu(const struct mcp_ip *to)
 {
-    return (struct sockaddr_in){
-        .sin_family = AF_INET,
-        .sin_addr = {address->ip},
-        .sin_port = address->port,
-    };
-}
-
-uint32_t mcp_udp_mtu(const struct mcp_address *to)
-{
-    const struct sockaddr_in address = in_words_of_sockets(to);
+    enum { LONGER = 20 }; /* IPv6's header */
+    const bool is_4 = mcp_ip_is_4(to);
+    const struct mcp_address address =
+        mcp_address_for(is_4 ? AF_INET : AF_INET6, to, htons(ANY_PORT));
     int mtu = 0;
     socklen_t bytes = sizeof(mtu);
-    const int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const int s = socket(address.at.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (s >= 0) {
-        if (connect(s, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-            getsockopt(s, IPPROTO_IP, IP_MTU, &mtu, &bytes) < 0) {
+        if (connect(s, &address.at.any, mcp_address_bytes(&address)) < 0 ||
+            getsockopt(s, is_4 ? IPPROTO_IP : IPPROTO_IPV6, is_4 ? IP_MTU : IPV6_MTU, &mtu,
+                       &bytes) < 0) {
             mtu = 0;
         }
         close(s);
     }
+    mtu -= is_4 ? 0 : LONGER;
     return mtu > 0 ? (uint32_t)mtu : 0;
 }
 
 bool mcp_udp_open(struct mcp_udp *udp, int socket)
 {
     udp->socket = socket;
+    udp->family = bound_to(socket).at.any.sa_family;
     udp->gathered = 0;
     udp->chains = true;
     udp->inbox = malloc(MCP_UDP_CHAIN_MOST);
@@ -143,7 +163,6 @@ struct batch {
     uint32_t packets[MCP_UDP_OUTBOX];  /* of each message */
     size_t head_bytes[MCP_UDP_OUTBOX]; /* of each one's first packet */
     struct mmsghdr messages[MCP_UDP_OUTBOX];
-    struct sockaddr_in to[MCP_UDP_OUTBOX];
     uint32_t nparts;
     struct iovec parts[2 * MCP_UDP_OUTBOX];
     _Alignas(struct cmsghdr) uint8_t control[MCP_UDP_OUTBOX][CMSG_SPACE(sizeof(uint16_t))];
@@ -164,7 +183,7 @@ static void say_chain(struct msghdr *message, uint8_t *control, uint16_t size)
 /* Add the `count` packets from `first` on, as one message. */
 static void add_message(struct mcp_udp *udp, struct batch *batch, uint32_t first, uint32_t count)
 {
-    const struct mcp_udp_packet *head = &udp->outbox[first];
+    struct mcp_udp_packet *head = &udp->outbox[first];
     const unsigned int m = batch->count++;
     struct iovec *parts = &batch->parts[batch->nparts];
     for (uint32_t i = first; i < first + count; ++i) {
@@ -178,10 +197,9 @@ static void add_message(struct mcp_udp *udp, struct batch *batch, uint32_t first
     }
     batch->packets[m] = count;
     batch->head_bytes[m] = packet_bytes(head);
-    batch->to[m] = in_words_of_sockets(&head->to);
     batch->messages[m].msg_hdr = (struct msghdr){
-        .msg_name = &batch->to[m],
-        .msg_namelen = sizeof(batch->to[m]),
+        .msg_name = &head->to,
+        .msg_namelen = mcp_address_bytes(&head->to),
         .msg_iov = parts,
         .msg_iovlen = (size_t)(&batch->parts[batch->nparts] - parts),
     };
@@ -193,11 +211,10 @@ static void add_message(struct mcp_udp *udp, struct batch *batch, uint32_t first
 /* A packet alone, without payload: a collective's step sends this to one peer. */
 static uint32_t send_one(const struct mcp_udp *udp, const struct mcp_udp_packet *packet)
 {
-    const struct sockaddr_in to = in_words_of_sockets(&packet->to);
     long sent;
     do {
         sent = os_send_to(udp->socket, &packet->header, mcp_header_bytes(packet->header.type),
-                          MSG_NOSIGNAL, &to);
+                          MSG_NOSIGNAL, &packet->to, mcp_address_bytes(&packet->to));
     } while (-EINTR == sent);
     return sent < 0;
 }
@@ -283,7 +300,7 @@ static size_t link_bytes(struct msghdr *message, size_t whole)
 }
 
 /* A datagram or a chain. The kernel says how long its packets are. */
-static size_t take_chain(struct mcp_udp *udp, struct sockaddr_in *from, size_t *each_bytes)
+static size_t take_chain(struct mcp_udp *udp, struct mcp_address *from, size_t *each_bytes)
 {
     struct iovec part = {udp->inbox, MCP_UDP_CHAIN_MOST};
     _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(int))];
@@ -303,10 +320,10 @@ static size_t take_chain(struct mcp_udp *udp, struct sockaddr_in *from, size_t *
     return (size_t)taken;
 }
 
-static size_t take_one(struct mcp_udp *udp, struct sockaddr_in *from, size_t *each_bytes)
+static size_t take_one(struct mcp_udp *udp, struct mcp_address *from, size_t *each_bytes)
 {
-    const long taken =
-        os_receive_from(udp->socket, udp->inbox, MCP_UDP_CHAIN_MOST, MSG_DONTWAIT, from);
+    const long taken = os_receive_from(udp->socket, udp->inbox, MCP_UDP_CHAIN_MOST, MSG_DONTWAIT,
+                                       from, sizeof(*from));
     *each_bytes = taken > 0 ? (size_t)taken : 0;
     return *each_bytes;
 }
@@ -316,16 +333,15 @@ static size_t take_one(struct mcp_udp *udp, struct sockaddr_in *from, size_t *ea
  * none. */
 size_t mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *context)
 {
-    struct sockaddr_in from;
+    struct mcp_address from = {.at.ip6 = {.sin6_family = AF_UNSPEC}};
     size_t size;
     const size_t taken = chains ? take_chain(udp, &from, &size) : take_one(udp, &from, &size);
     if (0 == taken) {
         return 0; /* nothing; or an empty datagram, which only strangers send */
     }
-    const struct mcp_address address = {from.sin_addr.s_addr, from.sin_port, 0};
     for (size_t done = 0; done < taken; done += size) {
         const size_t left = taken - done;
-        each(context, &address, udp->inbox + done, left < size ? left : size);
+        each(context, &from, udp->inbox + done, left < size ? left : size);
     }
     return taken;
 }

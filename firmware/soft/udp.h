@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The soft NIC's wire: UDP.
+ * The soft NIC's wire: UDP, over IPv4 or IPv6.
  *
- * One socket serves a NIC, whichever process uses it. Outgoing packets are gathered in an outbox
+ * One socket serves a NIC, whichever process uses it. Its family is AF_INET, unless the NIC has an
+ * IPv6 address. Outgoing packets are gathered in an outbox
  * and handed to the kernel in as few calls as possible. Incoming packets are taken in batches.
  *
  * Only whole datagrams come here: the kernel has put fragments together, and has dropped what has a
- * wrong length or checksum (Linux's ip_rcv() and udp_rcv()).
+ * wrong length or checksum (Linux's ip_rcv() and udp_rcv(); ipv6_rcv() and udpv6_rcv()).
  */
 #ifndef MCP_SOFT_UDP_H
 #define MCP_SOFT_UDP_H
@@ -34,14 +35,16 @@ struct mcp_udp_packet {
 
 struct mcp_udp {
     int socket;
+    int family;  /* of the socket */
     bool chains; /* the kernel takes chains of datagrams (UDP_SEGMENT), as far as is known */
     uint32_t gathered;
     struct mcp_udp_packet outbox[MCP_UDP_OUTBOX];
     uint8_t *inbox; /* MCP_UDP_CHAIN_MOST bytes */
 };
 
-/* A socket at `port` (host byte order; 0: any) of `ip` (network byte order), or -1 with errno. */
-int mcp_udp_socket(uint32_t ip, uint16_t port);
+/* A socket at `port` (host byte order; 0: any) of the one address, or, where there are several, of
+ * all that this machine has of their families. -1 with errno. */
+int mcp_udp_socket(const struct mcp_local_address *addresses, uint32_t count, uint16_t port);
 
 /* The port a socket is bound to (network byte order), 0 if it is no UDP socket. */
 uint16_t mcp_udp_port(int socket);
@@ -49,11 +52,11 @@ uint16_t mcp_udp_port(int socket);
 /* Let datagrams come as chains from now on, as they do where messages are sent. */
 void mcp_udp_want_chains(int socket);
 
-/* The largest IP packet that gets to `to` whole, as far as this machine knows (bytes); 0: there is
- * no way. */
-uint32_t mcp_udp_mtu(const struct mcp_address *to);
+/* The largest packet that gets to this address whole, as far as this machine knows; 0: there is no
+ * way. Bytes, of IPv6 without those by which its header is longer than IPv4's. */
+uint32_t mcp_udp_mtu(const struct mcp_ip *to);
 
-/* Use `socket`; mcp_udp_close() closes it. False when out of memory. */
+/* Use `socket`, one of mcp_udp_socket(); mcp_udp_close() closes it. False when out of memory. */
 bool mcp_udp_open(struct mcp_udp *udp, int socket);
 void mcp_udp_close(struct mcp_udp *udp);
 

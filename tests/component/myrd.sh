@@ -247,13 +247,13 @@ bad_folder() {
     [ $? = 1 ] && said "not a folder of yours alone"
 } > "$scratch/out" 2>&1
 check "a folder that others can write to is refused" bad_folder
-no_ipv4() {
+link_local() { # (IPv6's, which needs a name of an interface)
     # shellcheck disable=SC2016 # expanded there
     unshare --net bash -c 'ip link set lo up && ip link add v0 type veth peer name v1 && ip link set v0 up &&
-        ip address add fd00::1/64 dev v0 && ! "$1" --check 2>&1' bash "$myrd" > "$scratch/out" 2>&1 &&
-        said "no interface but loopback has an IPv4 address"
+        ip address add fe80::1/64 dev v0 && ! "$1" --check 2>&1' bash "$myrd" > "$scratch/out" 2>&1 &&
+        said "no interface but loopback has an address"
 }
-check "a host with nothing but IPv6: a line says so" no_ipv4
+check "a host with nothing but a link-local address: a line says so" link_local
 no_network() { ! "$myrd" --socket "$scratch/no.sock" --network nosuch0 && said "nosuch0" && [ ! -e "$scratch/no.sock" ]; } \
     > "$scratch/out" 2>&1
 check "no network: a line says so" no_network

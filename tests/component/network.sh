@@ -27,8 +27,11 @@ check "no NIC plays" not_said "$plays"
 check "no such interface" on_three --mca coll_nicbarr_network eth7
 said_so "there is no network to use"
 check "no NIC plays" not_said "$plays"
-check "a network of IPv6" on_three --mca coll_nicbarr_network fd00::/64
-said_so '"fd00::/64" is neither an interface nor an IPv4 network'
+check "a network of IPv6, where there is none" on_three --mca coll_nicbarr_network fd00::/64
+said_so "no address of this machine is in fd00::/64"
+check "no NIC plays" not_said "$plays"
+check "what is no network" on_three --mca coll_nicbarr_network fd00::/129
+said_so '"fd00::/129" is neither an interface nor a network'
 check "no NIC plays" not_said "$plays"
 check "loopback alone" on_three --mca coll_nicbarr_network lo
 said_so "do not come through"

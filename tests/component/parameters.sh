@@ -25,6 +25,9 @@ for number in abc 5x "" 1e3; do
     wrong tune_after "$number" "coll_nicbarr_tune_after is \"$number\", which is no number: using 20"
 done
 wrong timeout soon 'coll_nicbarr_timeout is "soon", which is no number: using 900'
+wrong network 10.0.0.0/99 'coll_nicbarr_network is wrong, so its NIC is not there: "10.0.0.0/99" is neither an interface nor'
+wrong network fd00::/64,lo:x/8 '"lo:x/8" is neither an interface nor'
+wrong network , '"," is neither an interface nor'
 wrong port x 'coll_nicbarr_port is "x", which is no number: using 0'
 wrong priority 101 'coll_nicbarr_priority is 101, but goes from -1 to 100: using 100'
 wrong tune_after -5 'coll_nicbarr_tune_after is -5'

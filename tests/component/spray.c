@@ -141,8 +141,8 @@ static void replay(struct spray *spray, const char *path)
     while (capture_take(&capture, frame)) {
         if (frame_find_udp(frame, &udp)) {
             uint32_t to;
-            memcpy(&to, frame->bytes + udp.ip + offsetof(struct iphdr, daddr), sizeof(to));
-            send_ip(spray, frame->bytes + udp.ip, udp.payload - udp.ip + udp.payload_bytes, to);
+            memcpy(&to, frame->bytes + ETH_HLEN + offsetof(struct iphdr, daddr), sizeof(to));
+            send_ip(spray, frame->bytes + ETH_HLEN, udp.payload - ETH_HLEN + udp.payload_bytes, to);
         }
     }
     capture_close(&capture);

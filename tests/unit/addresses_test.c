@@ -1,18 +1,97 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The list of networks that a NIC may use (firmware/soft/addresses.c). Invariants: a list with a
- * word that cannot be meant finds no address, and the word is told; all others find what they name.
+ * Addresses, and the list of networks that a NIC may use (firmware/soft/addresses.c). Invariants:
+ * an address is the same in all its forms; two are in one network if no bit of the network part
+ * differs; a list with a word that cannot be meant finds no address, and the word is told; all
+ * others find what they name.
  */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "firmware/soft/addresses.h"
+
+/* ---- addresses ---- */
+
+static struct mcp_ip ip_of(const char *text)
+{
+    struct mcp_ip ip;
+    struct in_addr ip4;
+    if (1 == inet_pton(AF_INET, text, &ip4)) {
+        return mcp_ip_of_4(ip4.s_addr);
+    }
+    assert_int_equal(inet_pton(AF_INET6, text, &ip), 1);
+    return ip;
+}
+
+static void all_forms(void **state)
+{
+    (void)state;
+    static const struct form {
+        const char *text, *network, *place;
+        uint8_t prefix;
+        bool is_4;
+    } forms[] = {
+        {"10.0.0.1", "10.0.0.1/24", "10.0.0.1:4660", 120, true},
+        {"0.0.0.0", "0.0.0.0/0", "0.0.0.0:4660", 96, true},
+        {"255.255.255.255", "255.255.255.255/32", "255.255.255.255:4660", 128, true},
+        {"fd00::1", "fd00::1/64", "[fd00::1]:4660", 64, false},
+        {"::1", "::1/128", "[::1]:4660", 128, false},
+        {"::", "::/0", "[::]:4660", 0, false},
+        {"2001:db8:ffff:ffff:ffff:ffff:ffff:fffe", "2001:db8:ffff:ffff:ffff:ffff:ffff:fffe/127",
+         "[2001:db8:ffff:ffff:ffff:ffff:ffff:fffe]:4660", 127, false},
+    };
+    for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); ++f) {
+        char text[MCP_IP_TEXT], network[MCP_NETWORK_TEXT], place[MCP_PLACE_TEXT];
+        const struct mcp_ip ip = ip_of(forms[f].text);
+        assert_string_equal(mcp_ip_text(&ip, text), forms[f].text);
+        assert_string_equal(mcp_network_text(&ip, forms[f].prefix, network), forms[f].network);
+        assert_string_equal(mcp_place_text(&ip, htons(0x1234), place), forms[f].place);
+        assert_int_equal(mcp_ip_is_4(&ip), forms[f].is_4);
+        assert_int_equal(mcp_ip_is_none(&ip), 0 == strcmp(forms[f].text, "::"));
+        for (int family = AF_INET;; family = AF_INET6) { /* IPv4 has both forms */
+            if (AF_INET6 == family || forms[f].is_4) {
+                const struct mcp_address address = mcp_address_for(family, &ip, htons(0x1234)),
+                                         other = mcp_address_for(family, &ip, htons(0x1235));
+                const struct mcp_ip back = mcp_address_ip(&address);
+                assert_true(mcp_same_ip(&ip, &back));
+                assert_int_equal(mcp_address_port(&address), htons(0x1234));
+                assert_true(mcp_same_address(&address, &address));
+                assert_false(mcp_same_address(&address, &other));
+            }
+            if (AF_INET6 == family) {
+                break;
+            }
+        }
+    }
+}
+
+/* All prefixes, and all bits in which addresses differ. */
+static void networks_end_at_their_prefix(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"10.0.0.1", "fd00:1:2:3:4:5:6:7", "::", "::1"};
+    for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); ++t) {
+        const struct mcp_ip ip = ip_of(texts[t]);
+        for (uint32_t prefix = 0; prefix <= MCP_IP_BITS; ++prefix) {
+            assert_true(mcp_same_network(&ip, &ip, (uint8_t)prefix));
+            for (uint32_t bit = 0; bit < MCP_IP_BITS; ++bit) {
+                struct mcp_ip other = ip;
+                other.word[bit / 32] ^= htonl(UINT32_C(1) << (31 - bit % 32));
+                assert_int_equal(mcp_same_network(&ip, &other, (uint8_t)prefix),
+                                 bit >= prefix && mcp_ip_is_4(&ip) == mcp_ip_is_4(&other));
+            }
+        }
+    }
+}
+
+/* ---- lists ---- */
 
 static void what_cannot_be_meant_is_told(void **state)
 {
@@ -26,16 +105,28 @@ static void what_cannot_be_meant_is_told(void **state)
         {"10.0.0/8", "10.0.0/8"},
         {"eth1/8", "eth1/8"},
         {"127.0.0.1, an-interface-so-long", "an-interface-so-long"},
-        {"10.0.0.0/000000000000000000000000000000000000000000000",
-         "10.0.0.0/0000000000000000000000"},
+        {"10.0.0.0/00000000000000000000000000000000000000000000000000000000000000000",
+         "10.0.0.0/000000000000000000000000000000000000000000000000000000"},
+        {"fd00::/129", "fd00::/129"},
+        {"fd00::/64x", "fd00::/64x"},
+        {"fd00::/", "fd00::/"},
+        {"fd00:::/64", "fd00:::/64"},
+        {"fd00::1::2/64", "fd00::1::2/64"},
+        {"fd00::/-1", "fd00::/-1"},
+        {"fe80::1%eth0/64", "fe80::1%eth0/64"},
+        {"::ffff:10.0.0.0/129", "::ffff:10.0.0.0/129"},
+        {"[fd00::]/64", "[fd00::]/64"},
+        {"2001:0db8:0000:0000:0000:0000:0000:0001/129",
+         "2001:0db8:0000:0000:0000:0000:0000:0001/129"},
         {",", ","},
         {" ,, ", " ,, "},
     };
     for (size_t w = 0; w < sizeof(wrong) / sizeof(wrong[0]); ++w) {
-        char word[MCP_NETWORK_WORD];
+        char why[200], expected[200];
         struct mcp_local_address address;
-        assert_true(mcp_networks_wrong(wrong[w][0], word));
-        assert_string_equal(word, wrong[w][1]);
+        assert_true(mcp_networks_wrong(wrong[w][0], why, sizeof(why)));
+        snprintf(expected, sizeof(expected), "\"%s\" is neither ", wrong[w][1]);
+        assert_memory_equal(why, expected, strlen(expected));
         assert_int_equal(mcp_local_addresses(wrong[w][0], &address, 1), 0);
     }
 }
@@ -43,11 +134,23 @@ static void what_cannot_be_meant_is_told(void **state)
 static void others_are_right(void **state)
 {
     (void)state;
-    static const char *const right[] = {NULL,        "",         "eth1", "10.0.0.0/8,eth1",
-                                        "0.0.0.0/0", "10.1.2.3", ",lo",  "10.1.2.3/32 eth1,"};
+    static const char *const right[] = {NULL,
+                                        "",
+                                        "eth1",
+                                        "10.0.0.0/8,eth1",
+                                        "0.0.0.0/0",
+                                        "10.1.2.3",
+                                        ",lo",
+                                        "10.1.2.3/32 eth1,",
+                                        "fd00::/64,10.0.0.0/8",
+                                        "::/0",
+                                        "::1",
+                                        "fd00::1/128",
+                                        "2001:0db8:0000:0000:0000:0000:0000:0001/128",
+                                        "::ffff:10.0.0.0/104"};
     for (size_t r = 0; r < sizeof(right) / sizeof(right[0]); ++r) {
-        char word[MCP_NETWORK_WORD];
-        assert_false(mcp_networks_wrong(right[r], word));
+        char why[200];
+        assert_false(mcp_networks_wrong(right[r], why, sizeof(why)));
     }
 }
 
@@ -59,21 +162,29 @@ static void finds_what_is_named(void **state)
     if (0 == mcp_local_addresses("lo", all, 8)) {
         skip();
     }
-    static const char *const lists[] = {"127.0.0.1", "127.0.0.1/32", "127.0.0.0/8",
-                                        "127.0.0.1,127.0.0.1/31"};
+    static const char *const lists[] = {"127.0.0.1",        "127.0.0.1/32",
+                                        "127.0.0.0/8",      "127.0.0.1,127.0.0.1/31",
+                                        "::ffff:127.0.0.1", "::ffff:127.0.0.0/104"};
     for (size_t l = 0; l < sizeof(lists) / sizeof(lists[0]); ++l) {
         assert_int_equal(mcp_local_addresses(lists[l], address, 2), 1);
-        assert_int_equal(address[0].ip, htonl(INADDR_LOOPBACK));
-        assert_int_equal(address[0].prefix, 8);
+        assert_int_equal(mcp_ip_to_4(&address[0].ip), htonl(INADDR_LOOPBACK));
+        assert_int_equal(address[0].prefix, MCP_IP_BEFORE_4 + 8);
     }
     assert_int_equal(mcp_local_addresses("240.0.0.0/8", address, 2), 0);
     assert_int_equal(mcp_local_addresses("no-such", address, 2), 0);
     assert_int_equal(mcp_local_addresses("0.0.0.0/0", address, 1), 1); /* no more than asked for */
+    if (1 == mcp_local_addresses("::1", address, 2)) {
+        assert_int_equal(address[0].prefix, MCP_IP_BITS);
+        assert_int_equal(mcp_local_addresses("127.0.0.1,::1/128", address, 2), 2);
+        assert_int_equal(mcp_local_addresses("::/0,127.0.0.1", all, 8) > 1, 1);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_forms),
+        cmocka_unit_test(networks_end_at_their_prefix),
         cmocka_unit_test(what_cannot_be_meant_is_told),
         cmocka_unit_test(others_are_right),
         cmocka_unit_test(finds_what_is_named),

@@ -36,9 +36,10 @@ static struct nicbarr_hello some_hello(uint64_t *random, uint32_t nics, size_t w
     }
     for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
         if (0 != (nics >> nic & 1)) {
-            fill_random(random, &hello.nic[nic], sizeof(hello.nic[nic]));
-            hello.nic[nic].key |= 1;
-            hello.nic[nic].count = crew_below(random, MYR_NIC_ADDRESSES + 1);
+            struct myr_nic_name *name = &hello.nic[nic];
+            name->key = crew_random(random) | 1;
+            name->count = crew_below(random, MYR_NIC_ADDRESSES + 1);
+            fill_random(random, name->address, name->count * sizeof(name->address[0]));
         }
     }
     memset(hello.why, 'y', why);

@@ -65,9 +65,9 @@ static uint16_t nic_port = 7077; /* of all hosts */
 static struct myr_nic_name our_name(void)
 {
     struct myr_nic_name name = {.key = 1, .count = 1};
-    name.address[0].ip = ip_of("127.0.0.1");
+    name.address[0].ip = mcp_ip_of_4(ip_of("127.0.0.1"));
     name.address[0].port = htons(nic_port);
-    name.address[0].prefix = 8;
+    name.address[0].prefix = MCP_IP_BEFORE_4 + 8;
     return name;
 }
 
@@ -1281,9 +1281,9 @@ static void clients_share_a_page(void **state)
     myr_kernel_nic_get_name(other, &same);
     assert_memory_equal(&name, &same, sizeof(name));
     assert_int_equal(name.count, 1);
-    assert_int_equal(name.address[0].ip, ip_of("127.0.0.1"));
+    assert_int_equal(mcp_ip_to_4(&name.address[0].ip), ip_of("127.0.0.1"));
     assert_int_equal(name.address[0].port, htons(world.options.nic.port));
-    assert_int_equal(name.address[0].prefix, 8);
+    assert_int_equal(name.address[0].prefix, MCP_IP_BEFORE_4 + 8);
     ask_for(one, 7, &page);
     ask_for(other, 7, &again);
     assert_true(double_look(7, &group));
@@ -1984,7 +1984,7 @@ static void who_fails_to_join_keeps_nothing(void **state)
     struct myr_segment *segment;
     struct myr_nic_name peer = our_name(), absent = our_name();
     const struct myr_nic_name *const good[] = {&peer, &peer}, *const bad[] = {&peer, &absent};
-    peer.address[0].ip = ip_of("127.0.0.2");
+    peer.address[0].ip = mcp_ip_of_4(ip_of("127.0.0.2"));
     absent.count = 0;
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     for (int refused = 0; refused < 2; ++refused) {
@@ -2020,7 +2020,7 @@ static void groups_have_lines_of_their_own(void **state)
     struct myr_nic_group group[COUNT];
     struct myr_nic_name peer = our_name();
     const struct myr_nic_name *const names[] = {&peer, &peer};
-    peer.address[0].ip = ip_of("127.0.0.2");
+    peer.address[0].ip = mcp_ip_of_4(ip_of("127.0.0.2"));
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     for (uint32_t g = 0; g < COUNT; ++g) {
         const struct myr_nic_members members = {
@@ -2084,7 +2084,7 @@ static void a_process_broadcasts(void **state)
     struct mcp_doorbell bell;
     uint8_t block[2 * MCP_PAYLOAD_MOST];
     uint32_t bytes;
-    peer.address[0].ip = ip_of("127.0.0.2");
+    peer.address[0].ip = mcp_ip_of_4(ip_of("127.0.0.2"));
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     assert_int_equal(
         myr_kernel_group_join(&group, nic, segment, NULL, &members, schedule_of, &enough, NULL),

@@ -21,8 +21,14 @@ static mcp_link link_to[KNOWN];
 
 static struct mcp_address address_of(uint32_t number)
 {
-    /* Some differ in the port only. */
-    return (struct mcp_address){number / 3 * UINT32_C(0x01000193), (uint16_t)(number % 3 + 1), 0};
+    /* Some differ in the port only; half are of IPv6, and differ somewhere. */
+    const uint32_t host = number / 3 * UINT32_C(0x01000193);
+    struct mcp_ip ip = mcp_ip_of_4(host);
+    if (number % 2 > 0) {
+        ip = (struct mcp_ip){{htonl(0xfd000000), 0, 0, 0}};
+        ip.word[number % 4] = host;
+    }
+    return mcp_address_for(AF_INET6, &ip, (uint16_t)(number % 3 + 1));
 }
 
 static void begin(void)

@@ -74,12 +74,23 @@ void __real_freeifaddrs(struct ifaddrs *list);
 int __wrap_getifaddrs(struct ifaddrs **list);
 void __wrap_freeifaddrs(struct ifaddrs *list);
 
+static struct mcp_ip ip_of(const char *text)
+{
+    struct mcp_ip ip;
+    struct in_addr ip4;
+    if (1 == inet_pton(AF_INET, text, &ip4)) {
+        return mcp_ip_of_4(ip4.s_addr);
+    }
+    assert_int_equal(inet_pton(AF_INET6, text, &ip), 1);
+    return ip;
+}
+
 static struct sockaddr *as_address(const char *text)
 {
-    struct sockaddr_in *address = calloc(1, sizeof(*address));
-    address->sin_family = AF_INET;
-    inet_pton(AF_INET, text, &address->sin_addr);
-    return (struct sockaddr *)address;
+    const struct mcp_ip ip = ip_of(text);
+    struct mcp_address *address = malloc(sizeof(*address));
+    *address = mcp_address_for(mcp_ip_is_4(&ip) ? AF_INET : AF_INET6, &ip, 0);
+    return &address->at.any;
 }
 
 int __wrap_getifaddrs(struct ifaddrs **list)
@@ -190,6 +201,7 @@ void *__wrap_calloc(size_t count, size_t bytes)
 
 struct world {
     char folder[MOST_NODES][200];
+    const char *network[MOST_NODES]; /* that its NIC may use */
     uint32_t nodes, locals; /* processes: nodes * locals; process r is on node r / locals */
     uint32_t epochs;
     uint64_t seed, key;
@@ -224,6 +236,7 @@ static struct world *make_world(uint32_t nodes, uint32_t locals, uint32_t epochs
     world->patience = &yielding;
     for (uint32_t n = 0; n < nodes; ++n) {
         crew_folder_make(world->folder[n], sizeof(world->folder[n]));
+        world->network[n] = loopback.network;
     }
     return world;
 }
@@ -286,6 +299,7 @@ static bool schedule_of(const void *context, uint32_t node, struct myr_schedule 
 static void open_nic(struct member *member, struct world *world, uint32_t rank)
 {
     struct myr_error error = {0};
+    const struct myr_nic_options options = {.network = world->network[rank / world->locals]};
     *member = (struct member){
         .world = world,
         .rank = rank,
@@ -298,7 +312,7 @@ static void open_nic(struct member *member, struct world *world, uint32_t rank)
                    myr_segment_join(world->folder[member->node], 4 << 20, &member->segment, &error),
                "%s", error.text);
     myr_waiter_init(&member->waiter, member->segment, no_progress, world->patience);
-    CREW_CHECK(MYR_OK == myr_nic_open(member->segment, &loopback, &member->nic, &error), "%s",
+    CREW_CHECK(MYR_OK == myr_nic_open(member->segment, &options, &member->nic, &error), "%s",
                error.text);
 }
 
@@ -421,6 +435,34 @@ static void barriers_across_nodes(void **state)
         for (uint32_t locals = 1; locals <= MOST_LOCALS; ++locals) {
             run(nodes, locals, 2000 / locals, &yielding);
         }
+    }
+}
+
+static void need_ipv6(void)
+{
+    const int s = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const struct mcp_ip ip = ip_of("::1");
+    const struct mcp_address address = mcp_address_for(AF_INET6, &ip, 0);
+    const bool there = s >= 0 && 0 == bind(s, &address.at.any, mcp_address_bytes(&address));
+    close(s);
+    if (!there) {
+        print_message("this machine has no IPv6\n");
+        skip();
+    }
+}
+
+/* Over IPv6 alone; and some have IPv4 alone, others both. */
+static void barriers_over_ipv6(void **state)
+{
+    (void)state;
+    need_ipv6();
+    for (uint32_t four = 0; four <= 2; ++four) {
+        struct world *world = make_world(MOST_NODES, 2, 500);
+        for (uint32_t n = 0; n < MOST_NODES; ++n) {
+            world->network[n] = n < four ? "127.0.0.1" : 0 == four ? "::1" : "::1,127.0.0.1";
+        }
+        assert_true(crew_run(size_of(world), do_barriers, world));
+        end_world(world);
     }
 }
 
@@ -921,8 +963,9 @@ static void open_and_compare(uint32_t rank, void *context)
     }
     meet(world, 1, size_of(world));
     CREW_CHECK(0 == memcmp(&name, &world->name[0], sizeof(name)), "another NIC");
-    CREW_CHECK(1 == name.count && htonl(INADDR_LOOPBACK) == name.address[0].ip &&
-                   8 == name.address[0].prefix && 0 != name.address[0].port && 0 != name.key,
+    CREW_CHECK(1 == name.count && htonl(INADDR_LOOPBACK) == mcp_ip_to_4(&name.address[0].ip) &&
+                   MCP_IP_BEFORE_4 + 8 == name.address[0].prefix && 0 != name.address[0].port &&
+                   0 != name.key,
                "a strange name");
     meet(world, 2, size_of(world));
     myr_nic_close(member.nic);
@@ -1047,7 +1090,7 @@ static void send_to(int socket, const struct myr_nic_name *name, const void *pac
 {
     const struct sockaddr_in to = {
         .sin_family = AF_INET,
-        .sin_addr = {name->address[0].ip},
+        .sin_addr = {mcp_ip_to_4(&name->address[0].ip)},
         .sin_port = name->address[0].port,
     };
     assert_int_equal(sendto(socket, packet, bytes, 0, (const struct sockaddr *)&to, sizeof(to)),
@@ -1840,21 +1883,43 @@ static void name_of(struct myr_nic_name *name, uint32_t count, const char *const
 {
     *name = (struct myr_nic_name){.key = 7, .count = count};
     for (uint32_t a = 0; a < count && a < MYR_NIC_ADDRESSES; ++a) {
-        inet_pton(AF_INET, addresses[a], &name->address[a].ip);
+        name->address[a].ip = ip_of(addresses[a]);
         name->address[a].port = htons((uint16_t)(1000 + a));
-        name->address[a].prefix = 24;
+        name->address[a].prefix = MCP_IP_BEFORE_4 + 24;
     }
 }
 
-static void expect_route(const struct myr_nic *nic, uint32_t count, const char *const *addresses,
+/* A NIC on a machine with such interfaces and no others. */
+struct elsewhere {
+    struct myr_segment *segment;
+    struct myr_nic *nic;
+    struct myr_nic_name name;
+};
+
+static struct elsewhere open_elsewhere(const struct pretended *interfaces, const char *network)
+{
+    const struct myr_nic_options options = {.network = network};
+    struct elsewhere it;
+    pretended = interfaces;
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &it.segment, NULL), MYR_OK);
+    assert_int_equal(myr_nic_open(it.segment, &options, &it.nic, NULL), MYR_OK);
+    myr_nic_get_name(it.nic, &it.name);
+    return it;
+}
+
+static void close_elsewhere(const struct elsewhere *it)
+{
+    myr_nic_close(it->nic);
+    myr_segment_leave(it->segment);
+    pretended = NULL;
+}
+
+static void expect_route(const struct elsewhere *it, uint32_t count, const char *const *addresses,
                          uint32_t chosen)
 {
     struct myr_nic_name name;
-    struct mcp_address address;
     name_of(&name, count, addresses);
-    assert_true(myr_nic_route(nic, &name, &address));
-    assert_int_equal(address.ip, name.address[chosen].ip);
-    assert_int_equal(address.port, name.address[chosen].port);
+    assert_int_equal(myr_nic_route(it->nic, &name), chosen);
 }
 
 static void routes(void **state)
@@ -1867,36 +1932,81 @@ static void routes(void **state)
         {"eth1", "10.2.0.5", "255.255.255.0", IFF_UP},
         {"eth2", "10.3.0.5", "255.255.255.0", 0},
         {"eth3", "10.4.0.5", "255.255.0.0", IFF_UP},
+        {"eth3", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP},
         {NULL, NULL, NULL, 0},
     };
-    struct myr_segment *segment;
-    struct myr_nic *nic;
-    struct myr_nic_name name;
-    struct mcp_address address;
-    pretended = interfaces;
-    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
-    const struct myr_nic_options options = {.network = NULL};
-    assert_int_equal(myr_nic_open(segment, &options, &nic, NULL), MYR_OK);
-    myr_nic_get_name(nic, &name);
-    assert_int_equal(name.count, 3); /* eth0, eth1, eth3 */
-    assert_int_equal(name.address[2].prefix, 16);
-    assert_int_equal(name.address[0].port, name.address[2].port);
+    const struct elsewhere it = open_elsewhere(interfaces, NULL);
+    assert_int_equal(it.name.count, 3); /* eth0, eth1, eth3 */
+    assert_int_equal(it.name.address[2].prefix, MCP_IP_BEFORE_4 + 16);
+    assert_int_equal(it.name.address[0].port, it.name.address[2].port);
 
     const char *const second[] = {"192.168.0.1", "10.2.0.9"},
                       *const far[] = {"10.8.0.1", "10.9.0.1"},
                       *const wide[] = {"10.8.0.1", "10.4.77.1"},
-                      *const both[] = {"10.2.0.9", "10.1.0.9"};
-    expect_route(nic, 2, second, 1);
-    expect_route(nic, 2, far, 0);  /* none is near: the first */
-    expect_route(nic, 2, wide, 1); /* by our own prefix */
-    expect_route(nic, 2, both, 1); /* both are near: by our first */
-    name_of(&name, 0, second);
-    assert_false(myr_nic_route(nic, &name, &address));
-    name_of(&name, MYR_NIC_ADDRESSES + 1,
-            (const char *const[]){"1.1.1.1", "1.1.1.1", "1.1.1.1", "1.1.1.1"});
-    assert_false(myr_nic_route(nic, &name, &address));
-    myr_nic_close(nic);
-    myr_segment_leave(segment);
+                      *const both[] = {"10.2.0.9", "10.1.0.9"},
+                      *const six_first[] = {"fd00::6", "10.8.0.1"}, *const six[] = {"fd00::6"};
+    expect_route(&it, 2, second, 1);
+    expect_route(&it, 2, far, 0);       /* none is near: the first */
+    expect_route(&it, 2, wide, 1);      /* by our own prefix */
+    expect_route(&it, 2, both, 1);      /* both are near: by our first */
+    expect_route(&it, 2, six_first, 1); /* it has IPv4 alone */
+    expect_route(&it, 1, six, MYR_NIC_ADDRESSES);
+    expect_route(&it, 0, second, MYR_NIC_ADDRESSES);
+    expect_route(&it, MYR_NIC_ADDRESSES + 1,
+                 (const char *const[]){"1.1.1.1", "1.1.1.1", "1.1.1.1", "1.1.1.1"},
+                 MYR_NIC_ADDRESSES);
+    close_elsewhere(&it);
+}
+
+/* IPv6: where there is no IPv4, or where it is named. */
+static void routes_of_ipv6(void **state)
+{
+    (void)state;
+    static const struct pretended six_alone[] = {
+        {"lo", "127.0.0.1", "255.0.0.0", IFF_UP | IFF_LOOPBACK},
+        {"lo", "::1", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", IFF_UP | IFF_LOOPBACK},
+        {"eth0", "fe80::5", "ffff:ffff:ffff:ffff::", IFF_UP},
+        {"eth0", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP},
+        {"eth1", "2001:db8:1::5", "ffff:ffff:ffff::", IFF_UP},
+        {NULL, NULL, NULL, 0},
+    };
+    static const struct pretended dual[] = {
+        {"eth0", "10.1.0.5", "255.255.255.0", IFF_UP},
+        {"eth0", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP},
+        {NULL, NULL, NULL, 0},
+    };
+    const char *const near[] = {"10.1.0.9", "fd00::9"}, *const far[] = {"10.1.0.9", "fc00::9"},
+                      *const second[] = {"fd00:0:0:1::9", "2001:db8:1:77::9"},
+                      *const four[] = {"10.1.0.9"}, *const six[] = {"fd00::9"};
+    need_ipv6();
+    struct elsewhere it = open_elsewhere(six_alone, NULL);
+    assert_int_equal(it.name.count, 2);
+    assert_int_equal(it.name.address[0].prefix, 64);
+    assert_int_equal(it.name.address[1].prefix, 48);
+    expect_route(&it, 2, near, 1);
+    expect_route(&it, 2, far, 1);
+    expect_route(&it, 2, second, 1);
+    expect_route(&it, 1, four, MYR_NIC_ADDRESSES);
+    close_elsewhere(&it);
+
+    it = open_elsewhere(dual, "fd00::/8,10.0.0.0/8");
+    assert_int_equal(it.name.count, 2);
+    expect_route(&it, 2, near, 1); /* as the person has said */
+    expect_route(&it, 2, far, 0);
+    expect_route(&it, 1, four, 0);
+    expect_route(&it, 1, six, 0);
+    close_elsewhere(&it);
+
+    struct mcp_local_address found[2];
+    pretended = dual;
+    assert_int_equal(mcp_local_addresses("eth0", found, 2), 1);
+    assert_true(mcp_ip_is_4(&found[0].ip));
+    assert_int_equal(mcp_local_addresses("eth0,fd00::5/128,eth0", found, 2), 2);
+    assert_false(mcp_ip_is_4(&found[1].ip));
+    assert_int_equal(mcp_local_addresses("fe80::/10", found, 2), 0);
+    pretended = six_alone;
+    assert_int_equal(mcp_local_addresses("eth0,fe80::/10", found, 2), 1);
+    assert_int_equal(mcp_local_addresses("::/0", found, 1), 1);
     pretended = NULL;
 }
 
@@ -1919,7 +2029,7 @@ static void peers_come_and_go(void **state)
         for (uint32_t n = 1; n <= PEERS; ++n) {
             names[n] = &name[n];
             name[n].count = 1;
-            name[n].address[0].ip = htonl(0x7f010000 + g * PEERS + n);
+            name[n].address[0].ip = mcp_ip_of_4(htonl(0x7f010000 + g * PEERS + n));
             name[n].address[0].port = htons(9);
         }
         const struct myr_nic_members members = {
@@ -1953,7 +2063,7 @@ static void a_missing_node(void **state)
     struct mcp_missing missing[2];
     struct mcp_counters counters;
     uint32_t node;
-    names[1].address[0].ip = htonl(INADDR_LOOPBACK);
+    names[1].address[0].ip = mcp_ip_of_4(htonl(INADDR_LOOPBACK));
     names[1].address[0].port = htons(9);
     assert_int_equal(myr_segment_join(NULL, 8 << 20, &segment, NULL), MYR_OK);
     myr_waiter_init(&waiter, segment, no_progress, &sleeping);
@@ -2023,7 +2133,7 @@ static void nonsense_is_looked_at(void **state)
     uint8_t *sound = malloc(KEPT), *spoilt = malloc(KEPT);
     const int copy = memfd_create("spoilt", MFD_CLOEXEC);
     uint32_t seen = 0;
-    names[1].address[0].ip = htonl(INADDR_LOOPBACK);
+    names[1].address[0].ip = mcp_ip_of_4(htonl(INADDR_LOOPBACK));
     names[1].address[0].port = htons(9);
     assert_int_equal(myr_segment_join(NULL, KEPT, &segment, NULL), MYR_OK);
     myr_waiter_init(&waiter, segment, no_progress, &sleeping);
@@ -2131,7 +2241,7 @@ static void shooter(uint32_t rank, void *context)
         for (uint32_t n = 0; n < world->nodes; ++n) {
             const struct sockaddr_in to = {
                 .sin_family = AF_INET,
-                .sin_addr = {world->name[n].address[0].ip},
+                .sin_addr = {mcp_ip_to_4(&world->name[n].address[0].ip)},
                 .sin_port = world->name[n].address[0].port,
             };
             for (size_t b = 0; b < sizeof(packet); ++b) {
@@ -2174,6 +2284,7 @@ int main(void)
         cmocka_unit_test(a_given_socket_stays_the_givers),
         cmocka_unit_test(threads_poll),
         cmocka_unit_test(routes),
+        cmocka_unit_test(routes_of_ipv6),
         cmocka_unit_test(peers_come_and_go),
         cmocka_unit_test(a_missing_node),
         cmocka_unit_test(nonsense_is_looked_at),
@@ -2198,6 +2309,7 @@ int main(void)
         cmocka_unit_test(barriers_under_fire),
         cmocka_unit_test(barriers_asleep),
         cmocka_unit_test(barriers_across_nodes),
+        cmocka_unit_test(barriers_over_ipv6),
         cmocka_unit_test(data_that_cannot_be),
         cmocka_unit_test(more_farewells_than_fit),
         cmocka_unit_test(one_long_farewell),

@@ -53,13 +53,14 @@ struct myr_segment *myr_nic_segment(const struct myr_nic *nic)
 void myr_nic_get_name(const struct myr_nic *nic, struct myr_nic_name *name)
 {
     *name = (struct myr_nic_name){.key = nic->below->mcp->key, .count = 1};
-    name->address[0].ip = nic->below->link;
+    name->address[0].ip = mcp_ip_of_4(nic->below->link);
 }
 
 mcp_link myr_nic_link(struct myr_nic *nic, const struct myr_nic_name *name)
 {
     assert_int_not_equal(myr_observe(nic->lock), 0);
-    return 0 == name->count ? MCP_LINK_SENDER : wire_hold(nic->below, name->address[0].ip);
+    return 0 == name->count ? MCP_LINK_SENDER
+                            : wire_hold(nic->below, mcp_ip_to_4(&name->address[0].ip));
 }
 
 uint32_t myr_nic_mtu(const struct myr_nic *nic, const struct myr_nic_name *name)

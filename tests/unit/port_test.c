@@ -44,7 +44,7 @@ static struct myr_remote connect_one_way(struct myr_port *port, const struct myr
 }
 
 /* The other NIC is to hear this one. */
-static struct myr_remote connect(struct myr_port *port, struct myr_port *to)
+static struct myr_remote connect_ports(struct myr_port *port, struct myr_port *to)
 {
     (void)connect_one_way(to, port);
     return connect_one_way(port, to);
@@ -94,7 +94,7 @@ static void there_and_back(void **state)
     struct nics_double *w = nics_begin(crew_seed());
     for (int to = 0; to < NICS; ++to) { /* on the same NIC, on the other */
         struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[to], 4);
-        const struct myr_remote remote = connect(a, b);
+        const struct myr_remote remote = connect_ports(a, b);
         assert_int_equal(remote.same_nic, 0 == to);
         struct myr_port_name name;
         myr_port_get_name(a, &name);
@@ -136,7 +136,7 @@ static void looking(void **state)
     struct nics_double *w = nics_begin(crew_seed());
     struct myr_nic *nic = &w->nics[0];
     struct myr_port *a = open_port(nic, 4), *b = open_port(nic, 4);
-    const struct myr_remote remote = connect(a, b);
+    const struct myr_remote remote = connect_ports(a, b);
     void *out = myr_port_alloc(a, 8), *in = myr_port_alloc(b, 8);
     struct heard heard = {0};
     for (uint32_t i = 0; i < 1000; ++i) { /* around the rings, many times */
@@ -163,7 +163,7 @@ static void tokens(void **state)
     (void)state;
     struct nics_double *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 5), *b = open_port(&w->nics[1], 3);
-    const struct myr_remote remote = connect(a, b);
+    const struct myr_remote remote = connect_ports(a, b);
     uint8_t *out = myr_port_alloc(a, 64), *in = myr_port_alloc(b, 3 * 64);
     struct heard heard = {0};
     for (uint32_t i = 0; i < 5; ++i) {
@@ -210,7 +210,7 @@ static void callbacks_send(void **state)
     struct nics_double *w = nics_begin(crew_seed());
     for (int to = 0; to < NICS; ++to) {
         struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[to], 2);
-        struct again again = {connect(a, b), 50};
+        struct again again = {connect_ports(a, b), 50};
         struct myr_received one;
         uint32_t received = 0;
         send_on(a, &again, myr_port_alloc(a, 100), MYR_OK);
@@ -234,7 +234,7 @@ static void refusals(void **state)
     (void)state;
     struct nics_double *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[1], 4);
-    const struct myr_remote remote = connect(a, b);
+    const struct myr_remote remote = connect_ports(a, b);
     uint8_t *out = myr_port_alloc(a, 200), *in = myr_port_alloc(b, 100);
     struct heard heard = {0};
     uint8_t elsewhere[8];
@@ -337,11 +337,11 @@ static void no_keys(void **state)
     struct myr_port_name name;
     myr_port_get_name(a, &name);
     assert_false(myr_has_key(&name.public));
-    assert_false(connect(a, b).is_signed);
+    assert_false(connect_ports(a, b).is_signed);
     struct heard heard = {0};
     struct myr_received received;
     void *out = myr_port_alloc(a, 64), *in = myr_port_alloc(b, 64);
-    const struct myr_remote remote = connect(a, b);
+    const struct myr_remote remote = connect_ports(a, b);
     assert_int_equal(myr_port_provide(b, in, 64), MYR_OK);
     assert_int_equal(myr_port_send(a, &remote, out, 64, hear, &heard), MYR_OK);
     assert_true(receive_soon(b, &received));
@@ -457,8 +457,8 @@ static void inlets(void **state)
     struct myr_port *port = open_port(&w->nics[0], 1), *other = open_port(&w->nics[0], 1);
     struct myr_port *far = open_port(&w->nics[1], 1), *plain;
     assert_int_equal(myr_port_open(&w->nics[0], &without, &plain, NULL), MYR_OK);
-    assert_null(connect(port, far).outlet.inlet);
-    assert_null(connect(port, plain).outlet.inlet);
+    assert_null(connect_ports(port, far).outlet.inlet);
+    assert_null(connect_ports(port, plain).outlet.inlet);
     assert_null(myr_port_intake(plain).inlet);
 
     struct myr_port_name name;
@@ -468,7 +468,7 @@ static void inlets(void **state)
     assert_int_equal(myr_port_connect(port, &name, &stranger, NULL), MYR_OK);
     assert_null(stranger.outlet.inlet);
 
-    remote = connect(plain, other); /* who has none itself may write into others' */
+    remote = connect_ports(plain, other); /* who has none itself may write into others' */
     struct myr_intake intake = myr_port_intake(other);
     uint32_t bytes;
     assert_null(myr_intake_look(&intake, &bytes));
@@ -503,7 +503,7 @@ static void an_inlet_is_closed_under_a_sender(void **state)
     (void)state;
     struct nics_double *w = nics_begin(crew_seed());
     struct myr_port *port = open_port(&w->nics[0], 1), *other = open_port(&w->nics[0], 1);
-    struct myr_remote remote = connect(port, other);
+    struct myr_remote remote = connect_ports(port, other);
     const struct myr_inlet *inlet = remote.outlet.inlet;
     uint8_t *message = myr_outlet_begin(&remote.outlet), *taken;
     assert_non_null(message);
@@ -515,7 +515,7 @@ static void an_inlet_is_closed_under_a_sender(void **state)
         }
     }
     other = open_port(&w->nics[0], 1);
-    assert_ptr_not_equal(connect(port, other).outlet.inlet, inlet);
+    assert_ptr_not_equal(connect_ports(port, other).outlet.inlet, inlet);
     memset(message, 1, MYR_SHORT_BYTES);
     myr_outlet_end(&remote.outlet, MYR_SHORT_BYTES);
     struct myr_intake intake = myr_port_intake(other);
@@ -523,10 +523,10 @@ static void an_inlet_is_closed_under_a_sender(void **state)
     assert_null(myr_intake_look(&intake, &bytes));
 
     /* Without such a sender the next port of that number has the same inlet. */
-    inlet = connect(port, other).outlet.inlet;
+    inlet = connect_ports(port, other).outlet.inlet;
     myr_port_close(other);
     other = open_port(&w->nics[0], 1);
-    assert_ptr_equal(connect(port, other).outlet.inlet, inlet);
+    assert_ptr_equal(connect_ports(port, other).outlet.inlet, inlet);
     myr_port_close(other);
     myr_port_close(port);
     nics_end(w);

@@ -150,7 +150,7 @@ static const struct attempt {
     FORBIDDEN(BOTH, link_a_file),
     FORBIDDEN(BOTH, give_rights_to_a_file),
     FORBIDDEN(KERNEL, make_memory),
-    FORBIDDEN(BOTH, talk_version_6),
+    FORBIDDEN(KERNEL, talk_version_6),
     FORBIDDEN(BOTH, talk_raw),
     FORBIDDEN(BOTH, talk_locally),
     FORBIDDEN(KERNEL, talk_to_hosts),
@@ -251,6 +251,8 @@ static void do_work(uint32_t owner, void *context)
         CREW_CHECK(open("/proc/self/stat", O_RDONLY | O_CLOEXEC) >= 0, "since when");
         CREW_CHECK(memfd_create("test", MFD_CLOEXEC) >= 0, "a segment");
         CREW_CHECK(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) >= 0, "the wire");
+        CREW_CHECK(socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0) >= 0 || EAFNOSUPPORT == errno,
+                   "that of IPv6");
     }
 }
 

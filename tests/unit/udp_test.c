@@ -25,7 +25,7 @@ enum { PAYLOAD = 1000, KEY = 77 };
 
 static struct {
     int error;          /* 0: as it is */
-    in_addr_t to;       /* of messages for this address, in chains or not; 0: of all chains */
+    struct mcp_ip to;   /* of messages for this address, in chains or not; none: of all chains */
     uint32_t refused;   /* so often */
     uint32_t as_chains; /* so many messages were chains, refused or not */
 } kernel;
@@ -37,9 +37,9 @@ ssize_t __wrap_sendmsg(int socket, const struct msghdr *message, int flags);
 
 static bool refuses(const struct msghdr *message)
 {
-    const struct sockaddr_in *to = message->msg_name;
+    const struct mcp_ip to = mcp_address_ip(message->msg_name);
     const bool chain = 0 != message->msg_controllen;
-    const bool meant = 0 != kernel.to ? kernel.to == to->sin_addr.s_addr : chain;
+    const bool meant = mcp_ip_is_none(&kernel.to) ? chain : mcp_same_ip(&kernel.to, &to);
     kernel.as_chains += chain;
     if (0 == kernel.error || !meant) {
         return false;
@@ -65,37 +65,99 @@ ssize_t __wrap_sendmsg(int socket, const struct msghdr *message, int flags)
 
 struct ends {
     struct mcp_udp here, there;
-    struct mcp_address address; /* there */
+    struct mcp_address address;   /* there, */
+    struct mcp_address sender;    /* ... and here, as they are seen from the other end */
+    struct mcp_address elsewhere; /* nobody is there, */
+    struct mcp_address nowhere;   /* ... and no way leads there */
     uint32_t sent, taken;
 };
 
-static void open_end(struct mcp_udp *udp)
+static struct mcp_ip ip_of(const char *text)
 {
-    const int socket = mcp_udp_socket(htonl(INADDR_LOOPBACK), 0);
-    assert_true(socket >= 0);
-    assert_true(mcp_udp_open(udp, socket));
+    struct mcp_ip ip;
+    assert_int_equal(inet_pton(AF_INET6, text, &ip), 1);
+    return ip;
 }
 
-static int set_up(void **state)
+/* Addresses of the ends' sockets, and what lies elsewhere. IPv4 goes by a socket of its own, or by
+ * one that serves both families. */
+enum { MOST_ADDRESSES = 2 };
+static const struct wire {
+    const char *address[MOST_ADDRESSES];
+    const char *elsewhere, *nowhere;
+} wires[] = {
+    {{"::ffff:127.0.0.1"}, "::ffff:127.0.0.2", "::ffff:192.0.2.1"},
+    {{"::1"}, "fd77::2", "::ffff:192.0.2.1"},
+    {{"::ffff:127.0.0.1", "::1"}, "::ffff:127.0.0.2", "::ffff:255.255.255.255"},
+};
+enum { WIRES = sizeof(wires) / sizeof(wires[0]) };
+
+/* False: this machine has no such addresses. */
+static bool open_end(const struct wire *wire, struct mcp_udp *udp)
 {
-    static struct ends ends;
-    memset(&ends, 0, sizeof(ends));
+    struct mcp_local_address addresses[MOST_ADDRESSES];
+    uint32_t count = 0;
+    for (; count < MOST_ADDRESSES && NULL != wire->address[count]; ++count) {
+        addresses[count].ip = ip_of(wire->address[count]);
+    }
+    const int socket = mcp_udp_socket(addresses, count, 0);
+    assert_true(socket >= 0 || wire != &wires[0]);
+    if (socket >= 0) {
+        assert_true(mcp_udp_open(udp, socket));
+    }
+    return socket >= 0;
+}
+
+static struct mcp_address address_of(const struct mcp_udp *from, const char *text, uint16_t port)
+{
+    const struct mcp_ip ip = ip_of(text);
+    return mcp_address_for(from->family, &ip, port);
+}
+
+static bool open_ends(const struct wire *wire, struct ends *ends)
+{
+    memset(ends, 0, sizeof(*ends));
     memset(&kernel, 0, sizeof(kernel));
-    open_end(&ends.here);
-    open_end(&ends.there);
-    ends.address.ip = htonl(INADDR_LOOPBACK);
-    ends.address.port = mcp_udp_port(ends.there.socket);
-    *state = &ends;
-    return 0;
+    if (!open_end(wire, &ends->here)) {
+        return false;
+    }
+    assert_true(open_end(wire, &ends->there));
+    const uint16_t port = mcp_udp_port(ends->there.socket);
+    assert_int_not_equal(port, 0);
+    ends->address = address_of(&ends->here, wire->address[0], port);
+    ends->sender = address_of(&ends->there, wire->address[0], mcp_udp_port(ends->here.socket));
+    ends->elsewhere = address_of(&ends->here, wire->elsewhere, port);
+    ends->nowhere = address_of(&ends->here, wire->nowhere, htons(9));
+    return true;
 }
 
-static int tear_down(void **state)
+static void close_ends(struct ends *ends)
 {
-    struct ends *ends = *state;
     mcp_udp_close(&ends->here);
     mcp_udp_close(&ends->there);
-    return 0;
 }
+
+/* Over all wires that this machine has. */
+static void over_all(void (*test)(struct ends *ends))
+{
+    static struct ends ends;
+    for (size_t w = 0; w < WIRES; ++w) {
+        if (open_ends(&wires[w], &ends)) {
+            test(&ends);
+            close_ends(&ends);
+        }
+    }
+}
+
+/* A test that is played over all of them. */
+#define OVER_ALL(name)                                                                             \
+    static void name##_there(struct ends *ends);                                                   \
+    static void name(void **state)                                                                 \
+    {                                                                                              \
+        (void)state;                                                                               \
+        over_all(name##_there);                                                                    \
+    }                                                                                              \
+    static void name##_there(struct ends *ends)
 
 /* Packets with a payload, which are numbered by their epochs. */
 static void gather(struct ends *ends, const struct mcp_address *to, uint32_t packets)
@@ -112,7 +174,7 @@ static void take_it(void *context, const struct mcp_address *from, const void *p
 {
     struct ends *ends = context;
     struct mcp_header header;
-    (void)from;
+    assert_true(mcp_same_address(from, &ends->sender));
     assert_int_equal(bytes, mcp_header_bytes(MCP_DATA) + PAYLOAD);
     memcpy(&header, packet, mcp_header_bytes(MCP_DATA));
     assert_int_equal(header.message.sequence, ends->taken);
@@ -139,24 +201,21 @@ static void expect_chains(struct ends *ends, bool chains)
 
 /* ---- tests ---- */
 
-static void chains_arrive(void **state)
+OVER_ALL(chains_arrive)
 {
-    struct ends *ends = *state;
     expect_chains(ends, true);
 }
 
 /* Errors of a destination, or of the moment. */
-static void a_destination_refuses(void **state)
+OVER_ALL(a_destination_refuses)
 {
-    struct ends *ends = *state;
     static const int errors[] = {EHOSTUNREACH, ENETUNREACH,  EPERM,  EACCES,  EMSGSIZE,
                                  EINVAL,       ECONNREFUSED, EAGAIN, ENOBUFS, ENOMEM};
-    const struct mcp_address elsewhere = {.ip = htonl(0x7f000002), .port = ends->address.port};
     for (size_t e = 0; e < sizeof(errors) / sizeof(errors[0]); ++e) {
         const uint32_t sent = ends->sent;
         kernel.error = errors[e];
-        kernel.to = elsewhere.ip;
-        gather(ends, &elsewhere, 4);
+        kernel.to = mcp_address_ip(&ends->elsewhere);
+        gather(ends, &ends->elsewhere, 4);
         ends->sent = sent; /* these do not arrive */
         gather(ends, &ends->address, 3);
         assert_int_equal(mcp_udp_flush(&ends->here), 4);
@@ -167,11 +226,9 @@ static void a_destination_refuses(void **state)
 }
 
 /* The same, of the real kernel: from the loopback interface there is no way to others. */
-static void the_kernel_refuses_a_destination(void **state)
+OVER_ALL(the_kernel_refuses_a_destination)
 {
-    struct ends *ends = *state;
-    const struct mcp_address elsewhere = {.ip = inet_addr("192.0.2.1"), .port = htons(9)};
-    gather(ends, &elsewhere, 4);
+    gather(ends, &ends->nowhere, 4);
     ends->sent = 0;
     assert_int_equal(mcp_udp_flush(&ends->here), 4);
     expect_chains(ends, true);
@@ -179,9 +236,8 @@ static void the_kernel_refuses_a_destination(void **state)
 
 /* What kernels and interfaces say that cannot do it; the first packet shows that the way is there.
  * The others of that chain are lost packets. */
-static void chains_are_not_supported(void **state)
+OVER_ALL(chains_are_not_supported)
 {
-    struct ends *ends = *state;
     static const int errors[] = {EIO, EINVAL, EMSGSIZE, EOPNOTSUPP, ENOPROTOOPT};
     for (size_t e = 0; e < sizeof(errors) / sizeof(errors[0]); ++e) {
         ends->here.chains = true;
@@ -201,10 +257,10 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(chains_arrive, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_destination_refuses, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_kernel_refuses_a_destination, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(chains_are_not_supported, set_up, tear_down),
+        cmocka_unit_test(chains_arrive),
+        cmocka_unit_test(a_destination_refuses),
+        cmocka_unit_test(the_kernel_refuses_a_destination),
+        cmocka_unit_test(chains_are_not_supported),
     };
     return cmocka_run_group_tests_name("udp", tests, NULL, NULL);
 }

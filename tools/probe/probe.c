@@ -12,7 +12,7 @@
  */
 #include "tools/probe/probe.h"
 
-#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -242,11 +242,10 @@ static const char *place_of(const struct probe_nic *nic, char *text, size_t byte
     size_t length = 0;
     text[0] = '\0';
     for (uint32_t a = 0; a < nic->name.count && length < bytes; ++a) {
-        char ip[INET_ADDRSTRLEN];
-        inet_ntop(AF_INET, &nic->name.address[a].ip, ip, sizeof(ip));
-        length +=
-            (size_t)snprintf(text + length, bytes - length, " %s %s UDP port %u",
-                             0 == a ? "at" : "and", ip, (unsigned)ntohs(nic->name.address[a].port));
+        char ip[MCP_IP_TEXT];
+        length += (size_t)snprintf(text + length, bytes - length, " %s %s UDP port %u",
+                                   0 == a ? "at" : "and", mcp_ip_text(&nic->name.address[a].ip, ip),
+                                   (unsigned)ntohs(nic->name.address[a].port));
     }
     return text;
 }
@@ -276,7 +275,7 @@ static void tell_of_absence(const struct probe *probe, const struct probe_nic *n
 static void tell_of_nic(const struct probe *probe, const struct probe_nic *nic, int process,
                         enum myr_status status, const struct myr_error *error)
 {
-    char what[100], place[200];
+    char what[100], place[300];
     snprintf(what, sizeof(what), "NIC %s", nic->way);
     if (MYR_OK == status && 0 == process) {
         probe_print(finding(probe->host, what, FINDING_OK, NULL, "it is there%s%s",

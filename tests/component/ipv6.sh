@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Hosts that have addresses of IPv6 and none of IPv4: the soft NIC, a job's own and a daemon's, serves
+# barriers, data and messages there; tools name its addresses; the kernel's NIC says that it is for IPv4.
+# Of hosts that have both, or one of them alone, those meet that can.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+
+case $(mpirun --version) in
+    *"(Open MPI) 4."*) ;;
+    *) echo "skip: hosts of IPv6 need 4.1's launcher"; exit 77 ;;
+esac
+if [ ! -e /proc/net/if_inet6 ] || ! ompi_info --all --parsable | grep -q '^options:ipv6:yes'; then
+    echo "skip: this kernel, or this Open MPI, has no IPv6"
+    exit 77
+fi
+for component in btl_myr mtl_myr; do
+    ln -s "$builddir/$component/.libs/mca_$component.so" "$scratch/components/"
+done
+
+soft=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft)
+ledger=("$programs/barrier_ledger" --iterations 200 --ledger "$scratch/ledger" --seed "$seed")
+plays="MPI_Barrier on .* nodes: dissemination:1@soft"
+unsaid() { ! said "$1"; }
+on_three() { # ARGUMENT...
+    on_hosts --ipv6 3 2 "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 "$@" "${ledger[@]}"
+}
+on_three_through() { # NETHOSTS-OPTION...
+    on_hosts --ipv6 "$@" 3 2 "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 "${ledger[@]}"
+}
+
+# ---- no IPv4
+
+check "barriers" on_three
+check "are the NICs'" said "$plays"
+check "the network by address" on_three --mca coll_nicbarr_network 10.0.0.0/8,fd77::/64
+check "serves" said "$plays"
+for other in fd78::/64 10.0.0.0/8 fe80::/10; do
+    check "another network, $other" on_three --mca coll_nicbarr_network $other
+    check "is not there" said "there is no network to use (no address of this machine is in $other)"
+    check "and no NIC plays" unsaid "$plays"
+done
+check "packets lost, doubled, late and damaged" on_three_through --loss 5 --duplicate 5 --reorder 5 --corrupt 5 --seed "$seed"
+check "are survived by the NICs" said "$plays"
+check "and not few" said "^switch: .* udp [0-9]*[0-9][0-9][0-9], .* lost [1-9].* repaired [1-9]"
+check "data, bit by bit" on_hosts --ipv6 3 1 "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
+    --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring "$programs/data" --seed "$seed" --steps 40
+check "is carried by the NICs" said "MPI_Allreduce up to .* on 3 nodes: dissemination:1@soft"
+check "messages of btl/myr" on_hosts --ipv6 3 1 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 2
+check "messages of mtl/myr" on_hosts --ipv6 3 1 --mca pml cm --mca mtl myr "$programs/pt2pt" --rounds 2
+cat > "$scratch/fragments.sh" << 'EOS'
+#!/bin/bash
+"$NETHOSTS_MPIRUN" "$@" && "$NETHOSTS_RUN" 1 grep Ip6FragCreates /proc/net/snmp6
+EOS
+check "the same where packets are smaller" on_hosts --ipv6 --mtu 1400 --shell 2 1 bash "$scratch/fragments.sh" \
+    --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 1
+check "they fit: none comes in fragments" said "^Ip6FragCreates[[:space:]]*0$"
+
+# ---- tools and daemons there
+
+export NICBARR_LIBEXECDIR=$scratch/libexec
+mkdir -p "$NICBARR_LIBEXECDIR/tools/probe"
+ln -s "$srcdir/ompi" "$NICBARR_LIBEXECDIR/"
+ln -s "$srcdir/tools/job.sh" "$NICBARR_LIBEXECDIR/tools/"
+ln -s "$builddir/tools/probe/nicbarr_probe" "$NICBARR_LIBEXECDIR/tools/probe/"
+cat > "$scratch/tools.sh" << 'EOS'
+#!/bin/bash
+set -eu
+unset XDG_RUNTIME_DIR
+for host in 1 2; do
+    "$NETHOSTS_RUN" $host "$builddir/myrd/myrd" --port 7312
+done
+"$builddir/tools/nicbarr" status
+"$builddir/tools/nicbarr" status --json
+"$builddir/tools/nicbarr" status --prometheus
+! "$NETHOSTS_RUN" 1 "$builddir/myrd/myrd" --kernel --check 2>&1 || exit 1
+"$NETHOSTS_RUN" 1 "$builddir/tools/nicbarr" doctor || [ $? = 1 ]
+"$NETHOSTS_MPIRUN" --mca coll_nicbarr_nic daemon "${@}"
+EOS
+check "a daemon on each host" on_hosts --ipv6 --shell 2 2 bash "$scratch/tools.sh" --mca coll_nicbarr_verbose 1 \
+    --mca coll_nicbarr_algorithm dissemination:1 "${ledger[@]}"
+check "is shown where it is" said "soft, fd77::2/64 port 7312"
+check "in JSON" said '"prefix":[[:space:]]*64'
+check "for Prometheus" said 'nic="\[fd77::2\]:7312"'
+check "and by nicbarr doctor" said "at fd77::1 UDP port 7312"
+check "its NIC plays a job's barriers" said "$plays"
+check "the kernel's NIC says that it is for IPv4" said "none but loopback has an IPv4 address; over IPv6 there is the soft NIC alone"
+
+# ---- some hosts have both
+
+cat > "$scratch/mixed.sh" << 'EOS'
+#!/bin/bash
+for host in 2 3; do
+    "$NETHOSTS_RUN" $host bash -c 'echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6 &&
+        case $2 in
+            yes) ip address add "10.77.0.$1/24" dev eth0 ;;
+            *) ip address add "fd77::$1/64" dev eth0 nodad ;;
+        esac' - $host "$NETHOSTS_IPV6" || exit
+done
+exec "$NETHOSTS_MPIRUN" "$@"
+EOS
+mixed() { # ARGUMENT...: `first` is how the first host has one alone
+    on_hosts "${first[@]}" --shell 3 2 bash "$scratch/mixed.sh" "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
+        "$@" "${ledger[@]}"
+}
+first=(--ipv6)
+check "one host has IPv6 alone, two have both" mixed
+check "they do not meet, and it is said why" said "IPv4 here and IPv6 there"
+check "with IPv6 named" mixed --mca coll_nicbarr_network fd77::/64
+check "they meet" said "${plays/ on / on MPI_COMM_WORLD, }"
+first=()
+check "one host has IPv4 alone, two have both" mixed
+check "all meet over IPv4" said "$plays"
+check "a network that one of them does not have" mixed --mca coll_nicbarr_network fd77::/64
+check "is not there" said "no address of this machine is in fd77::/64"
+check "and no NIC plays among all" unsaid "${plays/ on / on MPI_COMM_WORLD, }"
+check "both networks, IPv6 first" mixed --mca coll_nicbarr_network fd77::/64,10.77.0.0/24
+check "all meet" said "$plays"
+finish
