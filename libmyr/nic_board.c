@@ -73,8 +73,9 @@ bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
     uint32_t best = 0;
     for (uint32_t mine = own->count; mine > 0; --mine) { /* of several, our first */
         for (uint32_t theirs = name->count; theirs > 0; --theirs) {
-            if (mcp_same_network(own->address[mine - 1].ip, name->address[theirs - 1].ip,
-                                 own->address[mine - 1].prefix)) {
+            const uint32_t here = own->address[mine - 1].ip, there = name->address[theirs - 1].ip;
+            /* (A bridge of containers often has the same address on every host.) */
+            if (here != there && mcp_same_network(here, there, own->address[mine - 1].prefix)) {
                 best = theirs - 1;
             }
         }

@@ -18,8 +18,8 @@ enum { OPTION_NETWORK, OPTION_PORT, OPTION_THREAD };
 static const struct myr_option options[] = {
     [OPTION_NETWORK] = {"network", MYR_OPTION_TEXT, .usual.text = NULL, .level = 2,
                         .help = "What the soft NIC may use, best first, separated by commas: "
-                                "interfaces (eth1) or networks (10.0.0.0/8). Empty: all but "
-                                "loopback and point-to-point ones"},
+                                "interfaces (eth1) or networks (10.0.0.0/8). Empty: all that "
+                                "run but loopback and point-to-point ones"},
     [OPTION_PORT] = {"port", MYR_OPTION_NUMBER, .usual.number = 0, .least = 0, .most = 65535,
                      .level = 4,
                      .help = "UDP port of the soft NIC on each node; 0: any that is free"},

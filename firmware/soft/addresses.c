@@ -76,9 +76,10 @@ static bool named(const struct ifaddrs *one, const char *word)
                            : 0 == strcmp(word, one->ifa_name));
 }
 
+/* (A bridge that nothing is connected to is up, and does not run.) */
 static bool ordinary(const struct ifaddrs *one)
 {
-    return 0 == (one->ifa_flags & (IFF_LOOPBACK | IFF_POINTOPOINT));
+    return IFF_RUNNING == (one->ifa_flags & (IFF_RUNNING | IFF_LOOPBACK | IFF_POINTOPOINT));
 }
 
 static void add(const struct ifaddrs *one, struct mcp_local_address *addresses, uint32_t *count)

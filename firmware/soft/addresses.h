@@ -27,8 +27,8 @@ struct mcp_local_address {
 /*
  * Find at most `most` IPv4 addresses of interfaces that are up. `networks` names the permitted
  * ones, separated by commas, best first: interfaces ("eth1") or networks ("10.0.0.0/8"). NULL or
- * "": all but loopback and point-to-point ones. Returns how many it found; none where the list is
- * wrong (mcp_networks_wrong()).
+ * "": all that run but loopback and point-to-point ones. Returns how many it found; none where the
+ * list is wrong (mcp_networks_wrong()).
  */
 uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,
                              uint32_t most);

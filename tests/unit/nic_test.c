@@ -1862,11 +1862,12 @@ static void routes(void **state)
     (void)state;
     static const struct pretended interfaces[] = {
         {"lo", "127.0.0.1", "255.0.0.0", IFF_UP | IFF_LOOPBACK},
-        {"eth0", "10.1.0.5", "255.255.255.0", IFF_UP},
-        {"tun0", "10.9.0.5", "255.255.255.0", IFF_UP | IFF_POINTOPOINT},
-        {"eth1", "10.2.0.5", "255.255.255.0", IFF_UP},
+        {"docker0", "172.17.0.1", "255.255.0.0", IFF_UP},
+        {"eth0", "10.1.0.5", "255.255.255.0", IFF_UP | IFF_RUNNING},
+        {"tun0", "10.9.0.5", "255.255.255.0", IFF_UP | IFF_RUNNING | IFF_POINTOPOINT},
+        {"eth1", "10.2.0.5", "255.255.255.0", IFF_UP | IFF_RUNNING},
         {"eth2", "10.3.0.5", "255.255.255.0", 0},
-        {"eth3", "10.4.0.5", "255.255.0.0", IFF_UP},
+        {"eth3", "10.4.0.5", "255.255.0.0", IFF_UP | IFF_RUNNING},
         {NULL, NULL, NULL, 0},
     };
     struct myr_segment *segment;
@@ -1882,14 +1883,18 @@ static void routes(void **state)
     assert_int_equal(name.address[2].prefix, 16);
     assert_int_equal(name.address[0].port, name.address[2].port);
 
-    const char *const second[] = {"192.168.0.1", "10.2.0.9"},
-                      *const far[] = {"10.8.0.1", "10.9.0.1"},
-                      *const wide[] = {"10.8.0.1", "10.4.77.1"},
-                      *const both[] = {"10.2.0.9", "10.1.0.9"};
+    const char
+        *const second[] = {"192.168.0.1", "10.2.0.9"},
+               *const far[] = {"10.8.0.1", "10.9.0.1"}, *const wide[] = {"10.8.0.1", "10.4.77.1"},
+               *const both[] = {"10.2.0.9", "10.1.0.9"}, *const bridge[] = {"10.1.0.5", "10.2.0.9"},
+               *const routed[] = {"10.8.0.1", "10.1.0.5"}, *const here[] = {"10.1.0.5", "10.2.0.5"};
     expect_route(nic, 2, second, 1);
-    expect_route(nic, 2, far, 0);  /* none is near: the first */
-    expect_route(nic, 2, wide, 1); /* by our own prefix */
-    expect_route(nic, 2, both, 1); /* both are near: by our first */
+    expect_route(nic, 2, far, 0);    /* none is near: the first */
+    expect_route(nic, 2, wide, 1);   /* by our own prefix */
+    expect_route(nic, 2, both, 1);   /* both are near: by our first */
+    expect_route(nic, 2, bridge, 1); /* not by an address that is ours */
+    expect_route(nic, 2, routed, 0);
+    expect_route(nic, 2, here, 0); /* all are: it is a NIC of this machine */
     name_of(&name, 0, second);
     assert_false(myr_nic_route(nic, &name, &address));
     name_of(&name, MYR_NIC_ADDRESSES + 1,
