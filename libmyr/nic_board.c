@@ -63,6 +63,16 @@ void myr_nic_make_board(struct myr_nic *nic)
 
 /* ---- links ---- */
 
+static bool is_own(const struct myr_nic_name *own, uint32_t ip)
+{
+    bool found = false;
+    for (uint32_t a = 0; a < own->count; ++a) {
+        found |= own->address[a].ip == ip;
+    }
+    return found;
+}
+
+/* (A bridge of containers often has the same address on every host.) */
 bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
                    struct mcp_address *address)
 {
@@ -71,11 +81,14 @@ bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
         return false;
     }
     uint32_t best = 0;
+    for (uint32_t theirs = name->count; theirs > 0; --theirs) {
+        best = is_own(own, name->address[theirs - 1].ip) ? best : theirs - 1;
+    }
     for (uint32_t mine = own->count; mine > 0; --mine) { /* of several, our first */
         for (uint32_t theirs = name->count; theirs > 0; --theirs) {
-            const uint32_t here = own->address[mine - 1].ip, there = name->address[theirs - 1].ip;
-            /* (A bridge of containers often has the same address on every host.) */
-            if (here != there && mcp_same_network(here, there, own->address[mine - 1].prefix)) {
+            const uint32_t there = name->address[theirs - 1].ip;
+            if (!is_own(own, there) &&
+                mcp_same_network(own->address[mine - 1].ip, there, own->address[mine - 1].prefix)) {
                 best = theirs - 1;
             }
         }

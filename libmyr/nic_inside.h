@@ -24,8 +24,9 @@ void myr_nic_leave(struct myr_nic *nic);
 /* Fail for that reason. */
 enum myr_status myr_nic_is_broken(struct myr_error *error);
 
-/* The address by which this NIC reaches the one called `name`. It is one in a network of its own,
- * and not an address of its own, if there is any, else the first. False if that NIC has none. */
+/* The address by which this NIC reaches the one called `name`: one in a network of its own if there
+ * is any, else the first; one that this NIC has itself only if all are. False if that NIC has
+ * none. */
 struct mcp_address;
 bool myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name,
                    struct mcp_address *address);

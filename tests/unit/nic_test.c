@@ -1887,13 +1887,13 @@ static void routes(void **state)
         *const second[] = {"192.168.0.1", "10.2.0.9"},
                *const far[] = {"10.8.0.1", "10.9.0.1"}, *const wide[] = {"10.8.0.1", "10.4.77.1"},
                *const both[] = {"10.2.0.9", "10.1.0.9"}, *const bridge[] = {"10.1.0.5", "10.2.0.9"},
-               *const routed[] = {"10.8.0.1", "10.1.0.5"}, *const here[] = {"10.1.0.5", "10.2.0.5"};
+               *const routed[] = {"10.1.0.5", "10.8.0.1"}, *const here[] = {"10.1.0.5", "10.2.0.5"};
     expect_route(nic, 2, second, 1);
     expect_route(nic, 2, far, 0);    /* none is near: the first */
     expect_route(nic, 2, wide, 1);   /* by our own prefix */
     expect_route(nic, 2, both, 1);   /* both are near: by our first */
     expect_route(nic, 2, bridge, 1); /* not by an address that is ours */
-    expect_route(nic, 2, routed, 0);
+    expect_route(nic, 2, routed, 1);
     expect_route(nic, 2, here, 0); /* all are: it is a NIC of this machine */
     name_of(&name, 0, second);
     assert_false(myr_nic_route(nic, &name, &address));
