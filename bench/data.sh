@@ -4,8 +4,9 @@
 #
 #     bench/data.sh [--chunks N] [PROCESSES...]     # default: 2 4 8 16
 #
-# Both take turns in each job (nicbarr_bench), and so does nicbarr's barrier. Microseconds: medians;
-# ratios: median and quartiles. Never compare figures of two runs. Processes are bound.
+# Both take turns in each job (nicbarr_bench), and so do nicbarr's barrier and the best of several bare
+# barriers by the same processes, the raw limit. Microseconds: medians; ratios: median and quartiles. Never
+# compare figures of two runs. Processes are bound.
 # Uses what ./setup.sh has built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -35,11 +36,14 @@ export OMPI_MCA_coll_nicbarr_cache=none
 # shellcheck source=bench/data_table.sh
 . "$top/bench/data_table.sh"
 
-echo "processes  operation    bytes    nicbarr   Open MPI  times faster (quartiles)  of nicbarr's barrier"
+# shellcheck disable=SC2154 # of data_table.sh
+echo "$heading"
 for processes in "${jobs[@]}"; do
-    for operation in allreduce reduce allgather gather scatter bcast "bcast -m 65536:65536" "bcast -m 1048576:1048576" iallreduce dup; do
+    for operation in "allreduce -m 8:64" "allreduce -m 512:512" "allreduce -m 4096:4096" "bcast -m 8:64" "bcast -m 512:512" \
+        "bcast -m 4096:4096" "bcast -m 65536:65536" "bcast -m 1048576:1048576" "reduce -m 8:64" "allgather -m 8:64" \
+        "gather -m 8:64" "scatter -m 8:64" "iallreduce -m 8:8" dup; do
         # shellcheck disable=SC2154,SC2086 # of jobs.sh; words
-        mpirun -np "$processes" $bound nicbarr_bench $operation -c "$chunks" -x 200 \
-            --beside barrier | grep -v Pass | table "$processes" "${operation%% *}"
+        mpirun -np "$processes" $bound nicbarr_bench $operation -c "$chunks" -x 200 --raw \
+            --beside barrier | grep -v Pass | table "$processes" "${operation%% *}" node
     done
 done

@@ -5,10 +5,11 @@
 #
 #     bench/data_hosts.sh [--nic KIND] [--chunks N] [HOSTSxPER-HOST...]     # default: soft, 2x1 4x1 8x1 16x1 4x4
 #
-# Both take turns in each job (nicbarr_bench), and so does nicbarr's barrier. Microseconds: medians;
-# ratios: median and quartiles. Never compare figures of two runs. KIND is soft, kernel (needs root) or
-# auto: whatever tuning takes. Uses what ./setup.sh has built, or the components and commands of the
-# environment.
+# Both take turns in each job (nicbarr_bench), and so does nicbarr's barrier. The raw limit is a UDP
+# packet's way from the first host to the second: half of a round trip between two processes that poll,
+# measured before each layout. Microseconds: medians; ratios: median and quartiles. Never compare figures
+# of two runs. KIND is soft, kernel (needs root) or auto: whatever tuning takes. Uses what ./setup.sh has
+# built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=nethosts/usage.sh
@@ -33,21 +34,28 @@ done
 . "$top/bench/built.sh"
 # shellcheck source=bench/data_table.sh
 . "$top/bench/data_table.sh"
+# shellcheck source=bench/udp_round_trip.sh
+. "$top/bench/udp_round_trip.sh"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 # What earlier jobs have measured is left out of it.
-export OMPI_MCA_coll_nicbarr_cache=none nic chunks
+export OMPI_MCA_coll_nicbarr_cache=none nic chunks scratch
 
 layout() { # HOSTSxPER-HOST
     export NETHOSTS_HOSTS=${1%x*} NETHOSTS_PER_HOST=${1#*x}
-    for operation in "allreduce -m 8:64" "allreduce -m 1024:1024" "bcast -m 8:64" "bcast -m 1024:4096" "allgather -m 8:64" "scatter -m 8:64" \
-        "iallreduce -m 8:8" dup; do
+    local way
+    way=$(udp_round_trip | awk '$1 == "polling" { print $3 / 2 }')
+    for operation in "allreduce -m 8:64" "allreduce -m 1024:1024" "bcast -m 8:64" "bcast -m 1024:4096" \
+        "reduce -m 8:64" "allgather -m 8:64" "gather -m 8:64" "scatter -m 8:64" "iallreduce -m 8:8" dup; do
         # shellcheck disable=SC2086 # words
         "$NETHOSTS_MPIRUN" --mca coll_nicbarr_nic "$nic" nicbarr_bench $operation -c "$chunks" -x 200 \
-            --beside barrier 2> /dev/null | grep -v Pass | table "$1" "${operation%% *}"
+            --beside barrier 2> /dev/null | grep -v Pass | table "$1" "${operation%% *}" "$nic" "$way"
     done
 }
-export -f layout table
+export -f layout table aims
 
-echo "hosts      operation    bytes    nicbarr   Open MPI  times faster (quartiles)  of nicbarr's barrier"
+# shellcheck disable=SC2154 # of data_table.sh
+echo "$heading"
 most=0
 for each in "${layouts[@]}"; do
     most=$((${each%x*} > most ? ${each%x*} : most))

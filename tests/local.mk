@@ -179,6 +179,7 @@ below_tests = \
     tests/component/myrd.sh \
     tests/component/units.sh \
     tests/component/slurm.sh \
+    tests/component/solver.sh \
     tests/component/neighbour.sh \
     tests/component/trace.sh
 ## Those that take virtual machines, and mpirun of Open MPI 4.1.

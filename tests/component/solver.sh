@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Linear solvers of PETSc, unchanged: conjugate gradients, whose dot products go through MPI_Allreduce, and
+# pipelined ones, which start them by MPI_Iallreduce. Four processes compute the same bits wherever they
+# are, whichever NICs play. PETSc is fetched, not installed.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/hosts_common.sh"
+kernel=(--kernel) # NICs of another kind, where they can be had
+"$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1 || kernel=()
+
+# (The examples' name has PETSc's version in it.)
+examples=$(apt-cache pkgnames libpetsc 2> /dev/null | grep -E '^libpetsc[0-9.]+-dev-examples$')
+petsc=$("$srcdir/tests/fetched" petsc libpetsc-real-dev "${examples:-libpetsc-dev-examples}") || exit 77
+library=$(find "$petsc/usr/lib/petscdir" -name libpetsc_real.so -printf '%h\n')
+headers=$(find "$petsc/usr/share" -name petscksp.h -printf '%h\n')
+LD_LIBRARY_PATH=$(find "$petsc/usr/lib" -name '*.so*' -printf '%h\n' | sort -u | tr '\n' :)${LD_LIBRARY_PATH-}
+export LD_LIBRARY_PATH
+built() {
+    mpicc -w -I "${library%/lib}/include" -I "$headers" "$(find "$petsc" -path '*/src/ksp/ksp/tutorials/ex2.c')" \
+        -o "$scratch/solver" -L "$library" -lpetsc_real -Wl,--allow-shlib-undefined -lm > "$scratch/out" 2>&1
+}
+check "PETSc's example is built" built
+
+# The residuals of all iterations, to 13 digits, and the error at the end.
+solve() { # RESIDUALS METHOD NETHOSTS-ARGUMENT...
+    timeout -k 5 "$patience" "$nethosts" "${@:3}" "$scratch/solver" -m 40 -n 40 -ksp_type "$2" -pc_type jacobi \
+        -ksp_rtol 1e-10 -ksp_monitor > "$scratch/out" 2>&1 &&
+        grep -E 'KSP Residual norm|^Norm of error' "$scratch/out" > "$1" && [ "$(wc -l < "$1")" -gt 20 ]
+}
+# Who rounds in another order begins the same, and takes as many iterations.
+beginning() { head -n 5 "$1" | cut -c 1-32; }
+alike() { [ "$(wc -l < "$1")" = "$(wc -l < "$2")" ] && [ "$(beginning "$1")" = "$(beginning "$2")" ]; }
+
+nics=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_reduce exchange --mca coll_nicbarr_verbose 1)
+for method in cg pipecg; do
+    check "$method on one node" solve "$scratch/1" $method 1 4 "${nics[@]}"
+    check "$method on 2 hosts" solve "$scratch/2" $method 2 2 "${nics[@]}"
+    check "nicbarr serves it" said "MPI_Allreduce.* 4 processes on 2 nodes: [^o]"
+    check "it computes the same as on one node" cmp "$scratch/1" "$scratch/2"
+    check "$method on 4 hosts ${kernel[*]}" solve "$scratch/4" $method "${kernel[@]}" 4 1 "${nics[@]}"
+    check "it computes the same as on one node" cmp "$scratch/1" "$scratch/4"
+    check "$method by Open MPI's own" solve "$scratch/own" $method 4 1 --mca coll ^nicbarr
+    check "it takes the same way" alike "$scratch/1" "$scratch/own"
+    check "$method with what tuning chooses" solve "$scratch/tuned" $method 4 1
+    check "it takes the same way" alike "$scratch/1" "$scratch/tuned"
+done
+finish
