@@ -18,7 +18,7 @@ command -v apt-get > /dev/null || give_up "there is no apt here; README.md says 
 if ! dpkg-checkbuilddeps 2> /dev/null; then
     as_root=()
     if [ "$(id -u)" != 0 ]; then
-        command -v sudo > /dev/null || give_up "packages are missing and there is no sudo; as root, run: apt-get build-dep $PWD"
+        command -v sudo > /dev/null || give_up "packages are missing and there is no sudo; as root, run: apt-get update && apt-get build-dep -y --no-install-recommends $PWD"
         as_root=(sudo)
     fi
     echo "== installing what it takes to build packages"

@@ -4,7 +4,7 @@
 #   - all tests against this machine's Open MPI (make check), two of them on virtual machines (need root);
 #   - the unit tests and the heart of the MPI-level ones under AddressSanitizer and UBSan, the
 #     lock-free parts under ThreadSanitizer, and one MPI-level test under valgrind;
-#   - the unit tests for two other processors, by qemu (needs root);
+#   - the unit tests for two other processors, by qemu, and with another C library (need root);
 #   - fuzzers, the models of the protocol and of memory, static analysis and formatting;
 #   - the tests with MPI against Open MPI 5.0, in a Debian 13 chroot (needs root; --quick leaves it out).
 # The tests mostly wait, so what only computes runs beside them, behind them in turn (nice).
@@ -141,6 +141,7 @@ beside() {
     for processor in $processors; do
         step "processor $processor" tests/processors.sh "$processor"
     done
+    step "musl" tests/musl.sh
     searched
     [ -z "$chroot_tests" ] || in_chroot "$built" > "$logs/chroot.log" 2>&1 # a failure is seen again, below
 }

@@ -94,6 +94,18 @@ static enum nicbarr_way take_way(enum nicbarr_collective collective, const char 
     return NICBARR_WAY_OPEN;
 }
 
+/* A list of files that names none is a mistake: "none" says that none is kept. */
+static void take_cache(char **given)
+{
+    if ('\0' == (*given)[strspn(*given, ",")]) {
+        nicbarr_complain("coll_nicbarr_cache \"%s\" names no file; use auto, none, or files, "
+                         "separated by commas. Using auto",
+                         *given);
+        free(*given);
+        *given = strdup("auto");
+    }
+}
+
 static void take_parameters(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -103,6 +115,7 @@ static void take_parameters(void)
         nicbarr_complain("coll_nicbarr_nic \"%s\" is none; use one or several of %s. Using auto",
                          component->parameters.nic, nicbarr_nic_words(words, sizeof(words)));
     }
+    take_cache(&component->parameters.cache);
     component->forced_rooted = false;
     take_algorithm();
     component->forced_ways[NICBARR_ALLREDUCE] =

@@ -24,8 +24,8 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
     return 0 == rc;
 }
 
-/* GCC 12's ThreadSanitizer does not know pthread_mutex_clocklock(). */
-#ifdef __SANITIZE_THREAD__
+/* musl has no pthread_mutex_clocklock(), and GCC 12's ThreadSanitizer does not know it. */
+#if defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 enum { LOCK_CLOCK = CLOCK_REALTIME };
 #define pthread_mutex_clocklock(lock, clock, until) pthread_mutex_timedlock(lock, until)
 #else

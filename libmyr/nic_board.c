@@ -63,10 +63,20 @@ void myr_nic_make_board(struct myr_nic *nic)
 
 /* ---- links ---- */
 
+static bool is_own(const struct myr_nic_name *own, const struct mcp_ip *ip)
+{
+    bool found = false;
+    for (uint32_t a = 0; a < own->count; ++a) {
+        found |= mcp_same_ip(&own->address[a].ip, ip);
+    }
+    return found;
+}
+
+/* (A bridge of containers often has the same address on every host.) */
 uint32_t myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name)
 {
     const struct myr_nic_name *own = &nic->shared->name;
-    uint32_t first = MYR_NIC_ADDRESSES, best = MYR_NIC_ADDRESSES;
+    uint32_t near = MYR_NIC_ADDRESSES, far = MYR_NIC_ADDRESSES, same = MYR_NIC_ADDRESSES;
     if (name->count > MYR_NIC_ADDRESSES) {
         return MYR_NIC_ADDRESSES;
     }
@@ -74,15 +84,16 @@ uint32_t myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *nam
         const struct mcp_ip *here = &own->address[mine - 1].ip;
         for (uint32_t theirs = name->count; theirs > 0; --theirs) {
             const struct mcp_ip *there = &name->address[theirs - 1].ip;
-            if (mcp_same_network(here, there, own->address[mine - 1].prefix)) {
-                best = theirs - 1;
-            }
-            if (mcp_ip_is_4(here) == mcp_ip_is_4(there) && theirs - 1 < first) {
-                first = theirs - 1;
+            if (is_own(own, there)) {
+                same = theirs - 1;
+            } else if (mcp_same_network(here, there, own->address[mine - 1].prefix)) {
+                near = theirs - 1;
+            } else if (mcp_ip_is_4(here) == mcp_ip_is_4(there) && theirs - 1 < far) {
+                far = theirs - 1;
             }
         }
     }
-    return best < MYR_NIC_ADDRESSES ? best : first;
+    return near < MYR_NIC_ADDRESSES ? near : far < MYR_NIC_ADDRESSES ? far : same;
 }
 
 mcp_link myr_nic_link(struct myr_nic *nic, const struct myr_nic_name *name)

@@ -25,8 +25,8 @@ void myr_nic_leave(struct myr_nic *nic);
 enum myr_status myr_nic_is_broken(struct myr_error *error);
 
 /* Which of its addresses does this NIC reach the one called `name` by? One in a network of its own
- * if there is any, else the first whose family this NIC has, too: MYR_NIC_ADDRESSES if there is
- * none. */
+ * if there is any, else the first whose family this NIC has, too; one that this NIC has itself only
+ * if all of these are. MYR_NIC_ADDRESSES if there is none. */
 uint32_t myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name);
 
 /* Hold the link to that address. MCP_LINK_SENDER: there is none, or no room for another link. The

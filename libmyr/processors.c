@@ -21,7 +21,8 @@ static void read_processors(uint64_t processors[MYR_PROCESSORS / 64])
         CPU_SET(0, &set);
     }
     memset(processors, 0, MYR_PROCESSORS / 8);
-    for (int p = 0; p < MYR_PROCESSORS && p < CPU_SETSIZE; ++p) {
+    /* (Not CPU_SETSIZE, which is 128 in musl: that is bytes.) */
+    for (int p = 0; p < MYR_PROCESSORS && p < (int)(8 * sizeof(set)); ++p) {
         if (CPU_ISSET(p, &set)) {
             processors[p / 64] |= UINT64_C(1) << (p % 64);
         }

@@ -19,8 +19,8 @@ static const struct myr_option options[] = {
     [OPTION_NETWORK] = {"network", MYR_OPTION_TEXT, .usual.text = NULL, .level = 2,
                         .help = "What the soft NIC may use, best first, separated by commas: "
                                 "interfaces (eth1) or networks (10.0.0.0/8, fd00::/64). Empty: all "
-                                "but loopback and point-to-point ones. It takes IPv6 where there "
-                                "is no IPv4, or where a network of it is named",
+                                "that run but loopback and point-to-point ones. It takes IPv6 "
+                                "where there is no IPv4, or where a network of it is named",
                         .wrong = mcp_networks_wrong},
     [OPTION_PORT] = {"port", MYR_OPTION_NUMBER, .usual.number = 0, .least = 0, .most = 65535,
                      .level = 4,

@@ -15,6 +15,10 @@
 #include "myrd/share.h"
 #include "os/clock.h"
 
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71 /* musl's headers are older than Linux 5.14 */
+#endif
+
 enum {
     DESCRIPTORS_OTHER = 96, /* descriptors of neither clients nor pages: the NIC's, and so on */
     NOT_ROOT = 65534,       /* any other user */

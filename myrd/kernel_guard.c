@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "myrd/filter.h"
@@ -25,8 +26,7 @@ static bool keep_two(int daemon, int control)
     if (dup2(daemon_apart, DAEMON) < 0 || dup2(control_apart, CONTROL) < 0) {
         return false;
     }
-    closefrom(KEPT);
-    return true;
+    return 0 == syscall(SYS_close_range, KEPT, ~0U, 0U);
 }
 
 /* The end of the daemon is the end of its socket. */

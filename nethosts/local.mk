@@ -2,7 +2,7 @@
 ## A cluster on one machine: hosts that are network namespaces. It is installed in the order of the
 ## source tree, as `nicbarr evaluate` runs it; people find it in the PATH by a link.
 nobase_dist_pkglibexec_SCRIPTS += nethosts/nethosts nethosts/inside nethosts/run nethosts/agent \
-    nethosts/launch
+    nethosts/launch nethosts/filter
 nobase_dist_libexecdata_DATA += nethosts/usage.sh nethosts/launcher.sh
 nobase_pkglibexec_PROGRAMS += nethosts/switch
 

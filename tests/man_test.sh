@@ -59,6 +59,8 @@ while read -r parameter; do
     grep -q "^$parameter (" items || { lacking=1; echo "# no item of the page: $parameter"; }
 done < parameters
 verdict $lacking "nicbarr(7) has all parameters"
+"$top/docs/man/parameters.sh" "$(sed -n 's/^OMPI_INFO = //p' "$build/Makefile")" "$build" 0 > out 2> err && [ ! -s err ]
+verdict $? "and Open MPI complains of nothing while they are listed"
 
 for page in "$pages"/*.[178]; do
     LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l "$page" > out 2> err && [ -s out ] && [ ! -s err ]

@@ -102,9 +102,12 @@ verdict $? "and it plays the one that is asked for"
 as_user mpirun -np 2 --oversubscribe --mca pml ob1 --mca btl myr,self nicbarr_p2p --chunks 20
 [ "$status" = 0 ]
 verdict $? "messages go by btl/myr"
+as_user mpirun -np 2 --oversubscribe --mca pml cm --mca mtl myr nicbarr_p2p --chunks 20
+[ "$status" = 0 ]
+verdict $? "and by mtl/myr"
 as_user nicbarr status
 works "nicbarr status without a job" .
-as_user 'myrd --foreground & myrd=$!
+as_user 'myrd --foreground 2> myrd.log & myrd=$!
     tries=0
     until nicbarr status | grep -q "myrd.*$myrd\|$myrd.*myrd" || [ $tries = 100 ]; do tries=$((tries + 1)); sleep 0.1; done
     nicbarr status; kill $myrd; wait $myrd'

@@ -47,10 +47,11 @@ unset NICBARR_LIBEXECDIR
 
 # ---- env.sh
 
-# An Open MPI of any release, as far as env.sh looks.
+# An Open MPI of any release, as far as env.sh looks. It says which only where it finds components.
 mkdir bin lib
 cat > bin/mpirun << 'EOS'
 #!/bin/sh
+[ -z "${OMPI_MCA_mca_base_component_path+set}" ] || { echo "mpirun: unknown option" >&2; exit 1; }
 echo "mpirun (Open MPI) $RELEASE"
 EOS
 chmod +x bin/mpirun

@@ -54,6 +54,19 @@ __attribute__((format(printf, 2, 3))) static void wrong(struct reader *reader, c
     reader->why = text_printable(line, sizeof(line));
 }
 
+/* Go into an object of a list; returns what leave() wants. */
+static size_t enter(struct reader *reader, const char *list, size_t index)
+{
+    const size_t outside = strlen(reader->where);
+    snprintf(reader->where + outside, sizeof(reader->where) - outside, "%s[%zu].", list, index);
+    return outside;
+}
+
+static void leave(struct reader *reader, size_t outside)
+{
+    reader->where[outside] = '\0';
+}
+
 /* ---- fields ---- */
 
 static const char *string(struct reader *reader, const json_t *object, const char *name)
@@ -172,8 +185,7 @@ static int faster(const void *left, const void *right)
     return a->position < b->position ? -1 : 1;
 }
 
-static void read_round_trips(struct reader *reader, const json_t *json, const char *where,
-                             struct report_entry *entry)
+static void read_round_trips(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
     const json_t *list = json_object_get(json, "round_trips");
     if (NULL != list && !json_is_array(list)) {
@@ -184,23 +196,23 @@ static void read_round_trips(struct reader *reader, const json_t *json, const ch
     for (; entry->trips < count && NULL == reader->why; ++entry->trips) {
         struct report_round_trip *trip = &entry->round_trips[entry->trips];
         const json_t *one = json_array_get(list, entry->trips);
-        snprintf(reader->where, sizeof(reader->where), "%sround_trips[%zu].", where, entry->trips);
+        const size_t outside = enter(reader, "round_trips", entry->trips);
         trip->nic = line(reader, one, "nic", LONGEST_NAME);
         trip->peers = integer(reader, one, "peers", 1);
         trip->least_us = number(reader, one, "least_us", most_us);
         trip->median_us = number(reader, one, "median_us", most_us);
+        leave(reader, outside);
     }
 }
 
-static void read_limits(struct reader *reader, const json_t *json, const char *where,
-                        struct report_entry *entry)
+static void read_limits(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
     if (NULL != json_object_get(json, "line_us")) { /* not where processes share processors */
         entry->line_us = number(reader, json, "line_us", most_us);
     }
     entry->switch_us = number(reader, json, "switch_us", most_us);
     entry->budget_ms = number(reader, json, "budget_ms", most_ms);
-    read_round_trips(reader, json, where, entry);
+    read_round_trips(reader, json, entry);
 }
 
 static void read_confidence(struct reader *reader, const json_t *json, struct report_entry *entry)
@@ -219,7 +231,6 @@ static void read_confidence(struct reader *reader, const json_t *json, struct re
 
 static void read_tuning(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
-    char where[sizeof(reader->where) / 2];
     const json_t *list = json_object_get(json, "candidates");
     if (NULL == list) {
         return;
@@ -227,20 +238,20 @@ static void read_tuning(struct reader *reader, const json_t *json, struct report
     if (!json_is_array(list)) {
         wrong(reader, "%scandidates is not a list", reader->where);
     }
-    snprintf(where, sizeof(where), "%s", reader->where);
     entry->spent_ms = number(reader, json, "spent_ms", most_ms);
     read_confidence(reader, json, entry);
     if (NULL == entry->collective) {
-        read_limits(reader, json, where, entry);
+        read_limits(reader, json, entry);
     }
     const size_t count = json_array_size(list);
     entry->candidates = tool_alloc(count, sizeof(*entry->candidates));
     for (; entry->count < count && NULL == reader->why; ++entry->count) {
         struct report_candidate *candidate = &entry->candidates[entry->count];
-        snprintf(reader->where, sizeof(reader->where), "%scandidates[%zu].", where, entry->count);
+        const size_t outside = enter(reader, "candidates", entry->count);
         read_candidate(reader, json_array_get(list, entry->count), candidate);
         candidate->position = entry->count;
         candidate->chosen = 0 == strcmp(candidate->algorithm, entry->choice);
+        leave(reader, outside);
     }
     qsort(entry->candidates, entry->count, sizeof(*entry->candidates), faster);
     const struct report_candidate *own = report_own(entry);
@@ -253,7 +264,6 @@ static void read_tuning(struct reader *reader, const json_t *json, struct report
 /* Of a choice that was challenged. */
 static void read_duels(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
-    char where[sizeof(reader->where) / 2];
     const json_t *list = json_object_get(json, "duelists");
     if (NULL == json_object_get(json, "duels")) {
         return;
@@ -264,17 +274,15 @@ static void read_duels(struct reader *reader, const json_t *json, struct report_
         wrong(reader, "%sduelists is not a list", reader->where);
     }
     const size_t count = json_array_size(list);
-    snprintf(where, sizeof(where), "%s", reader->where);
     entry->duelists = tool_alloc(count, sizeof(*entry->duelists));
     for (; entry->duelist_count < count && NULL == reader->why; ++entry->duelist_count) {
         struct report_duelist *duelist = &entry->duelists[entry->duelist_count];
         const json_t *one = json_array_get(list, entry->duelist_count);
-        snprintf(reader->where, sizeof(reader->where), "%sduelists[%zu].", where,
-                 entry->duelist_count);
+        const size_t outside = enter(reader, "duelists", entry->duelist_count);
         duelist->algorithm = algorithm(reader, one, "algorithm");
         duelist->median_us = number(reader, one, "median_us", most_us);
+        leave(reader, outside);
     }
-    snprintf(reader->where, sizeof(reader->where), "%s", where);
 }
 
 /* The same of a collective that carries data. */
@@ -323,14 +331,14 @@ static size_t read_list(struct reader *reader, const json_t *json, const char *n
     const json_t *list = json_object_get(json, name);
     const size_t count = json_array_size(list);
     size_t done = 0;
-    reader->where[0] = '\0';
     if (!json_is_array(list) && !(has_data && NULL == list)) { /* younger than the format */
         wrong(reader, "%s is %s", name, NULL == list ? "missing" : "not a list");
     }
     *entries = tool_alloc(count, sizeof(**entries));
     for (; done < count && NULL == reader->why; ++done) {
-        snprintf(reader->where, sizeof(reader->where), "%s[%zu].", name, done);
+        const size_t outside = enter(reader, name, done);
         read_entry(reader, json_array_get(list, done), has_data, &(*entries)[done]);
+        leave(reader, outside);
     }
     return done;
 }

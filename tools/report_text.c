@@ -109,6 +109,25 @@ static void print_gain(const struct report_entry *entry, FILE *out)
     say(out, "gain", text);
 }
 
+/* What was not measured is 0. */
+static void cell_us(struct table *table, double us, int decimals)
+{
+    if (us > 0) {
+        table_cell(table, "%.*f", decimals, us);
+    } else {
+        table_cell(table, "-");
+    }
+}
+
+static void cell_gain(struct table *table, double gain)
+{
+    if (gain > 0) {
+        table_cell(table, "%.2f x", gain);
+    } else {
+        table_cell(table, "-");
+    }
+}
+
 static void print_candidates(const struct report_entry *entry, FILE *out)
 {
     static const struct table_column columns[] = {
@@ -123,24 +142,11 @@ static void print_candidates(const struct report_entry *entry, FILE *out)
         const struct report_candidate *candidate = &entry->candidates[c];
         table_cell(&table, "%s", candidate->chosen ? ">" : "");
         table_cell(&table, "%s", candidate->algorithm);
-        const double figures[] = {candidate->median_us, candidate->q1_us, candidate->q3_us};
-        for (size_t f = 0; f < sizeof(figures) / sizeof(figures[0]); ++f) {
-            if (candidate->median_us > 0) {
-                table_cell(&table, "%.*f", decimals, figures[f]);
-            } else {
-                table_cell(&table, "-");
-            }
-        }
-        if (candidate->gain > 0) {
-            table_cell(&table, "%.2f x", candidate->gain);
-        } else {
-            table_cell(&table, "-");
-        }
-        if (candidate->model_us > 0) {
-            table_cell(&table, "%.*f", decimals, candidate->model_us);
-        } else {
-            table_cell(&table, "-");
-        }
+        cell_us(&table, candidate->median_us, decimals);
+        cell_us(&table, candidate->q1_us, decimals);
+        cell_us(&table, candidate->q3_us, decimals);
+        cell_gain(&table, candidate->gain);
+        cell_us(&table, candidate->model_us, decimals);
         table_cell(&table, "%d", candidate->rounds);
         table_cell(&table, "%s%s%s", candidate->own ? "Open MPI's own" : "",
                    candidate->own && candidate->chosen ? ", " : "",
@@ -257,18 +263,11 @@ static void print_barrier(const struct report_entry *entry, FILE *out)
 
 /* ---- collectives that carry data ---- */
 
-static void print_median(struct table *table, const struct report_candidate *candidate)
-{
-    if (NULL == candidate) {
-        table_cell(table, "-");
-    } else {
-        table_cell(table, "%.*f", report_decimals(candidate->median_us), candidate->median_us);
-    }
-}
-
 static void print_data_row(struct table *table, const struct report_entry *entry)
 {
     const struct report_candidate *ours = report_ours(entry), *own = report_own(entry);
+    const double ours_us = NULL == ours ? 0 : ours->median_us;
+    const double own_us = NULL == own ? 0 : own->median_us;
     char shared[40] = "", doubt[40] = "", anew[60] = "";
     if (entry->provisional) {
         snprintf(doubt, sizeof(doubt), ", provisional (%.0f %%)", 100 * entry->confidence);
@@ -283,13 +282,9 @@ static void print_data_row(struct table *table, const struct report_entry *entry
     table_cell(table, "%s", entry->collective);
     table_cell(table, "%d", entry->bytes);
     table_cell(table, "%s", entry->choice);
-    print_median(table, ours);
-    print_median(table, own);
-    if (NULL != ours && ours->gain > 0) {
-        table_cell(table, "%.2f x", ours->gain);
-    } else {
-        table_cell(table, "-");
-    }
+    cell_us(table, ours_us, report_decimals(ours_us));
+    cell_us(table, own_us, report_decimals(own_us));
+    cell_gain(table, NULL == ours ? 0 : ours->gain);
     table_cell(table, "%s%s%s%s", report_source_names[entry->source], anew, doubt, shared);
     table_end_row(table);
 }

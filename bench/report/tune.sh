@@ -190,7 +190,8 @@ say "$finished jobs in $(clock $((SECONDS - began)))"
 [ -z "$stopped" ] || [ $finished = 0 ] || echo "interrupted: what follows is of $finished of $all jobs" >&2
 
 # ---- what was chosen: from lines "...nicbarr: WHAT on COMMUNICATOR, N processes on WHERE: CHOICE (measured, T us; ...: T us)"
-# to rows of SHAPE, WHAT, CHOICE, how often, of how many, and the two times, with tabs between
+# to rows of SHAPE, WHAT, CHOICE, how often, of how many, and the two times, with tabs between: of the jobs that made
+# this choice, as what others measured is another one's time
 grep 'tuning cache' "$scratch/lines" | sed 's/.*nicbarr: //' | sort -u >&2
 sed -nE 's/.*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ bytes)?) on .*, ([0-9]+ processes on [a-z0-9]+ nodes?): ([^ ]+) \(measured, ([0-9.]+) us.*own: ([0-9.]+) us.*/\4\t\1\t\5\t\6\t\7/p' \
     "$scratch/lines" | awk -F '\t' '
@@ -200,8 +201,8 @@ sed -nE 's/.*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ bytes)?) on .*
         seen[row]++
         if (!((row, $3) in chosen)) { names[row] = names[row] FS $3 }
         chosen[row, $3]++
-        ours[row] += log($4 + 1e-3)
-        own[row] += log($5 + 1e-3)
+        ours[row, $3] += log($4 > 0 ? $4 : 5e-4) # what is 0.000 is less
+        own[row, $3] += log($5 > 0 ? $5 : 5e-4)
     }
     END {
         for (r = 1; r <= rows; ++r) {
@@ -209,8 +210,9 @@ sed -nE 's/.*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ bytes)?) on .*
             split(substr(names[row], 2), list, FS)
             best = ""
             for (n in list) { if (best == "" || chosen[row, list[n]] > chosen[row, best]) best = list[n] }
-            printf "%s\t%s\t%d\t%d\t%.3f\t%.3f\n", row, best, chosen[row, best], seen[row],
-                exp(ours[row] / seen[row]), exp(own[row] / seen[row])
+            jobs = chosen[row, best]
+            printf "%s\t%s\t%d\t%d\t%.3f\t%.3f\n", row, best, jobs, seen[row],
+                exp(ours[row, best] / jobs), exp(own[row, best] / jobs)
         }
         exit rows == 0
     }' > "$scratch/rows" || {
@@ -258,8 +260,8 @@ if command -v gnuplot > /dev/null; then
     facts | page_facts
     [ -z "$stopped" ] || page_failure "Interrupted: this is of $finished of $all jobs."
     [ "$failed" = 0 ] || page_failure "$failed of $finished jobs failed, and are left out; the log says why."
-    page_text "A time is the geometric mean over the jobs of the median in each. The choice is the one that most of \
-the jobs have made. Jobs that come weigh all that is in the tuning cache."
+    page_text "The choice is the one that most of the jobs have made. A time is the geometric mean over these jobs of the \
+median in each. Jobs that come weigh all that is in the tuning cache."
     page_link "$log_name" "What the jobs printed"
     for shape in "${shapes[@]}"; do
         read -r count each <<< "$shape"

@@ -7,11 +7,16 @@
 set -eu
 ompi_info=$1 build=$2 version=$3
 
+# The components alone: beside them lie object files, which Open MPI takes for components and complains of.
+components=$(mktemp -d)
+trap 'rm -rf "$components"' EXIT
+ln -s "$build"/*/.libs/mca_*.so "$components"
+
 # Neither the environment nor a file of the person's may change what the defaults are. (5.0 has PMIx
 # look for its own components in the same path, and complain, unless it has one of its own.)
 list() { # FRAMEWORK COMPONENT: items of its parameters
     env -i PATH="$PATH" HOME=/nonexistent PMIX_MCA_mca_base_component_path=: \
-        OMPI_MCA_mca_base_param_files=none OMPI_MCA_mca_base_component_path="$build/$1_$2/.libs:SYSTEM_DEFAULT" \
+        OMPI_MCA_mca_base_param_files=none OMPI_MCA_mca_base_component_path="$components:SYSTEM_DEFAULT" \
         "$ompi_info" --param "$1" "$2" --level 9 --parsable |
         awk -v component="mca:$1:$2:param:" '
             function roff(text) { # nothing in it is a request
@@ -34,7 +39,7 @@ list() { # FRAMEWORK COMPONENT: items of its parameters
                 }
             }
             END { exit count == 0 }' || {
-        echo "parameters.sh: $ompi_info lists no parameters of $build/$1_$2/.libs" >&2
+        echo "parameters.sh: $ompi_info lists no parameters of $build/$1_$2" >&2
         return 1
     }
 }

@@ -150,9 +150,10 @@ bool mcp_networks_wrong(const char *networks, char *why, size_t bytes)
     return !any && is_wrong(networks, why, bytes);
 }
 
+/* (A bridge that nothing is connected to is up, and does not run.) */
 static bool ordinary(const struct ifaddrs *one)
 {
-    return 0 == (one->ifa_flags & (IFF_LOOPBACK | IFF_POINTOPOINT));
+    return IFF_RUNNING == (one->ifa_flags & (IFF_RUNNING | IFF_LOOPBACK | IFF_POINTOPOINT));
 }
 
 /* Does `word` name this interface's address? */

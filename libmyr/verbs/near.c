@@ -13,7 +13,7 @@ static void take_out(const char *list, cpu_set_t *set)
     for (const char *word = list; *word >= '0' && *word <= '9'; word = end) {
         const unsigned long first = strtoul(word, &end, 10);
         const unsigned long last = '-' == *end ? strtoul(end + 1, &end, 10) : first;
-        for (unsigned long p = first; p <= last && p < CPU_SETSIZE; ++p) {
+        for (unsigned long p = first; p <= last && p < 8 * sizeof(*set); ++p) {
             CPU_CLR(p, set);
         }
         end += ',' == *end;

@@ -55,11 +55,19 @@ check "all cables are up when the command begins" all_up
 
 # What Open MPI says in vain of process groups is hidden; nothing else is, and not the status.
 vain='[host1:7] plm:rsh: Warning: setpgid(8,8) failed in parent with errno=Permission denied(13)'
-hidden() {
-    timeout -k 5 120 "$nethosts" 2 bash -c "echo '$vain' >&2; printf 'the rest' >&2; exit 3" > "$scratch/out" 2>&1
+says="echo '$vain' >&2; printf 'the rest' >&2; exit 3"
+hidden() { # COMMAND...
+    timeout -k 5 120 "$@" > "$scratch/out" 2>&1
     [ $? = 3 ] && ! said setpgid && said "the rest"
 }
-check "setpgid's warnings are hidden" hidden
+check "setpgid's warnings are hidden" hidden "$nethosts" 2 bash -c "$says"
+check "those of a script on the hosts, too" hidden "$nethosts" --shell 2 bash -c "$says"
+# On a terminal it is what $NETHOSTS_MPIRUN says, here by an mpirun that says nothing else.
+mkdir "$scratch/bin"
+printf '#!/bin/bash\n[ "$1" != --version ] || exec %s --version\n%s\n' "$(command -v mpirun)" "$says" > "$scratch/bin/mpirun"
+chmod +x "$scratch/bin/mpirun"
+check "and those of a job on a terminal" hidden env PATH="$scratch/bin:$PATH" \
+    script -qec "'$nethosts' --shell 2 bash -c '\$NETHOSTS_MPIRUN'" /dev/null
 
 check "no faults" flooded -- 2 1 2 5000 200
 check "all arrive" is whole 5000

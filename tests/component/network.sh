@@ -41,6 +41,27 @@ check "serves" said "$plays"
 check "the hosts' network by address" on_three --mca coll_nicbarr_network 10.77.0.0/16
 check "serves" said "$plays"
 
+# bridged.sh ARGUMENT...: hosts reach each other as by a router, and each has a bridge with the same address.
+cat > "$scratch/bridged.sh" << 'EOS'
+#!/bin/bash
+for host in $(seq 1 "$NETHOSTS_HOSTS"); do
+    "$NETHOSTS_RUN" "$host" ip -batch - << END || exit
+link add docker0 type bridge
+address add 172.17.0.1/16 dev docker0
+link set docker0 up
+address del 10.77.0.$host/24 dev eth0
+address add 10.77.0.$host/32 dev eth0
+route add 10.77.0.0/24 dev eth0
+END
+done
+exec "$NETHOSTS_MPIRUN" "$@"
+EOS
+chmod +x "$scratch/bridged.sh"
+# shellcheck disable=SC2086 # words
+check "a bridge of the same address on all hosts" on_hosts --shell 3 2 "$scratch/bridged.sh" \
+    --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm dissemination:1 $ledger
+check "is no way to another one" said "$plays_world"
+
 # taken.sh PORT ARGUMENT...: the second host's port is in use.
 cat > "$scratch/taken.sh" << 'EOS'
 #!/bin/bash

@@ -1927,12 +1927,13 @@ static void routes(void **state)
     (void)state;
     static const struct pretended interfaces[] = {
         {"lo", "127.0.0.1", "255.0.0.0", IFF_UP | IFF_LOOPBACK},
-        {"eth0", "10.1.0.5", "255.255.255.0", IFF_UP},
-        {"tun0", "10.9.0.5", "255.255.255.0", IFF_UP | IFF_POINTOPOINT},
-        {"eth1", "10.2.0.5", "255.255.255.0", IFF_UP},
+        {"docker0", "172.17.0.1", "255.255.0.0", IFF_UP},
+        {"eth0", "10.1.0.5", "255.255.255.0", IFF_UP | IFF_RUNNING},
+        {"tun0", "10.9.0.5", "255.255.255.0", IFF_UP | IFF_RUNNING | IFF_POINTOPOINT},
+        {"eth1", "10.2.0.5", "255.255.255.0", IFF_UP | IFF_RUNNING},
         {"eth2", "10.3.0.5", "255.255.255.0", 0},
-        {"eth3", "10.4.0.5", "255.255.0.0", IFF_UP},
-        {"eth3", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP},
+        {"eth3", "10.4.0.5", "255.255.0.0", IFF_UP | IFF_RUNNING},
+        {"eth3", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
         {NULL, NULL, NULL, 0},
     };
     const struct elsewhere it = open_elsewhere(interfaces, NULL);
@@ -1940,15 +1941,19 @@ static void routes(void **state)
     assert_int_equal(it.name.address[2].prefix, MCP_IP_BEFORE_4 + 16);
     assert_int_equal(it.name.address[0].port, it.name.address[2].port);
 
-    const char *const second[] = {"192.168.0.1", "10.2.0.9"},
-                      *const far[] = {"10.8.0.1", "10.9.0.1"},
-                      *const wide[] = {"10.8.0.1", "10.4.77.1"},
-                      *const both[] = {"10.2.0.9", "10.1.0.9"},
-                      *const six_first[] = {"fd00::6", "10.8.0.1"}, *const six[] = {"fd00::6"};
+    const char
+        *const second[] = {"192.168.0.1", "10.2.0.9"},
+               *const far[] = {"10.8.0.1", "10.9.0.1"}, *const wide[] = {"10.8.0.1", "10.4.77.1"},
+               *const both[] = {"10.2.0.9", "10.1.0.9"}, *const bridge[] = {"10.1.0.5", "10.2.0.9"},
+               *const routed[] = {"10.1.0.5", "10.8.0.1"}, *const here[] = {"10.1.0.5", "10.2.0.5"},
+               *const six_first[] = {"fd00::6", "10.8.0.1"}, *const six[] = {"fd00::6"};
     expect_route(&it, 2, second, 1);
-    expect_route(&it, 2, far, 0);       /* none is near: the first */
-    expect_route(&it, 2, wide, 1);      /* by our own prefix */
-    expect_route(&it, 2, both, 1);      /* both are near: by our first */
+    expect_route(&it, 2, far, 0);    /* none is near: the first */
+    expect_route(&it, 2, wide, 1);   /* by our own prefix */
+    expect_route(&it, 2, both, 1);   /* both are near: by our first */
+    expect_route(&it, 2, bridge, 1); /* not by an address that is ours */
+    expect_route(&it, 2, routed, 1);
+    expect_route(&it, 2, here, 0);      /* all are: it is a NIC of this machine */
     expect_route(&it, 2, six_first, 1); /* it has IPv4 alone */
     expect_route(&it, 1, six, MYR_NIC_ADDRESSES);
     expect_route(&it, 0, second, MYR_NIC_ADDRESSES);
@@ -1965,14 +1970,14 @@ static void routes_of_ipv6(void **state)
     static const struct pretended six_alone[] = {
         {"lo", "127.0.0.1", "255.0.0.0", IFF_UP | IFF_LOOPBACK},
         {"lo", "::1", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", IFF_UP | IFF_LOOPBACK},
-        {"eth0", "fe80::5", "ffff:ffff:ffff:ffff::", IFF_UP},
-        {"eth0", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP},
-        {"eth1", "2001:db8:1::5", "ffff:ffff:ffff::", IFF_UP},
+        {"eth0", "fe80::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
+        {"eth0", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
+        {"eth1", "2001:db8:1::5", "ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
         {NULL, NULL, NULL, 0},
     };
     static const struct pretended dual[] = {
-        {"eth0", "10.1.0.5", "255.255.255.0", IFF_UP},
-        {"eth0", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP},
+        {"eth0", "10.1.0.5", "255.255.255.0", IFF_UP | IFF_RUNNING},
+        {"eth0", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
         {NULL, NULL, NULL, 0},
     };
     const char *const near[] = {"10.1.0.9", "fd00::9"}, *const far[] = {"10.1.0.9", "fc00::9"},

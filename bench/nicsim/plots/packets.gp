@@ -2,7 +2,7 @@
 # Packets for a barrier over nodes, from packets.csv.
 load 'style.gp'
 eval process_axis
-set logscale y 10
+eval log_axis('y', 'nics_pairwise', 'hosts_dissemination:8')
 set xlabel 'nodes'
 set ylabel 'packets for a barrier'
 set key maxrows 4 width -4

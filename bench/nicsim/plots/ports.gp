@@ -2,7 +2,7 @@
 # Bytes of a NIC that plays, and of one whose host plays, over nodes, from ports.csv.
 load 'style.gp'
 eval process_axis
-set logscale y 10
+eval log_axis('y', 'group_pairwise', 'port_pairwise')
 set xlabel 'nodes'
 set ylabel 'bytes'
 set key maxrows 3 width -4

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Build for another C library than glibc, musl, and run the unit tests there. Run by test.sh, or by hand as root:
+#
+#     tests/musl.sh
+#     tests/musl.sh tests/unit/wire_test tests/unit/nic_test
+#
+# libmyr is built, and what is tested. (Open MPI is there for `configure` alone: there is none for musl in Debian,
+# nor argp, which tools want.) It is done in a chroot with Debian 12 and its musl-gcc, which is made once (a minute,
+# 500 MB) and kept in _cache. The libraries that tests need are compiled there, from Debian's sources. Their headers
+# and the kernel's are those of Debian. What `make` says is in build.log of the chroot's folder `build`, and what
+# a test says in its log there.
+set -u
+top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
+[ "$(id -u)" = 0 ] || { echo "a chroot needs root"; exit 77; }
+command -v mmdebstrap > /dev/null || { echo "there is no mmdebstrap"; exit 77; }
+# shellcheck source=tests/chroot.sh
+. "$top/tests/chroot.sh"
+root=$top/_cache/musl
+
+packages=make,pkg-config,gcc,g++,musl-tools,xz-utils,openmpi-bin,libopenmpi-dev,libjansson-dev,libcmocka-dev
+packages=$packages,libsodium-dev,libibverbs-dev,librdmacm-dev
+mirror=$(chroot_mirror)
+chroot_make "$root" bookworm "$packages" \
+    --customize-hook="echo 'deb-src $mirror bookworm main' > \"\$1/etc/apt/sources.list.d/sources.list\"" || exit 99
+
+chroot_run "$root" env programs="$*" bash -eu -c '
+    headers="-idirafter /usr/include -idirafter /usr/include/$(gcc -print-multiarch)" # behind those of musl
+    library() { # NAME FLAG...
+        mkdir "/musl/$1"
+        cd "/musl/$1"
+        tar -x --strip-components=1 -f ../"$1"_*.orig.tar.?z
+        find src -name "*.c" -print0 | xargs -0 musl-gcc -c -O1 -fPIC -w $headers -DHAVE_STDINT_H -DHAVE_INTTYPES_H \
+            -DHAVE_UNISTD_H -DHAVE_STRINGS_H -DHAVE_SIGNAL_H "${@:2}"
+        ar rc "/musl/lib${1#lib}.a" ./*.o
+    }
+    if [ ! -e /musl/libsodium.a ]; then
+        rm -rf /musl
+        mkdir /musl
+        cd /musl
+        apt-get -qq update
+        apt-get -qq --download-only source cmocka jansson libsodium 2> apt.log || { cat apt.log; exit 99; }
+        library cmocka -Iinclude -DHAVE_STRUCT_TIMESPEC -DHAVE_CLOCK_REALTIME -DHAVE_GCC_THREAD_LOCAL_STORAGE
+        touch /musl/jansson_private_config.h
+        library jansson -I.. -DINITIAL_HASHTABLE_ORDER=3
+        library libsodium -Isrc/libsodium/include/sodium -I/usr/include/sodium -DCONFIGURED -DNATIVE_LITTLE_ENDIAN \
+            -DHAVE_TI_MODE -DHAVE_GETRANDOM -DHAVE_SYS_RANDOM_H
+    fi
+    mkdir -p /build
+    cd /build
+    if [ ! config.status -nt /nicbarr/configure ]; then
+        rm -rf /build/*
+        /nicbarr/configure --quiet --disable-kernel-nic --disable-man --enable-werror --with-libsodium CC=musl-gcc \
+            CFLAGS="-g -O2 $headers" LDFLAGS=-L/musl
+    fi
+    programs=${programs:-$(make -s --no-print-directory --eval "list: ; @echo \$(unit_programs)" list | tail -n 1)}
+    make -s -j"$(nproc)" myr/libmyr.la $programs > build.log 2>&1 || { tail -n 40 build.log; exit 1; }
+    if readelf -d myr/.libs/libmyr.so | grep "libc\.so\.6"; then
+        echo "that is of glibc"
+        exit 1
+    fi
+    make -s --no-print-directory check-TESTS VERBOSE=1 check_LTLIBRARIES= check_PROGRAMS="$programs" TESTS="$programs"'
