@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tagged messages, the inside: what tagged.c (endpoints, peers, requests), tagged_send.c (what
- * leaves) and tagged_receive.c (what comes) share.
+ * leaves), tagged_receive.c (what comes) and tagged_read.c (long messages by pieces) share.
  *
  * What goes from endpoint to endpoint begins with a head. All but EAGER and CREDIT have a second
  * part. Envelopes of one sender come in order, as they all take the same way: the receiver's inlet
@@ -130,6 +130,7 @@ struct myr_tagged {
     struct myr_intake intake;
     struct myr_tagged_options options;
     struct myr_pace pace;
+    struct myr_tagged_counters counted;
     struct myr_direct own;
     uint8_t *base; /* of the segment */
     size_t segment_bytes;
@@ -143,6 +144,7 @@ struct myr_tagged {
     struct tagged_number *number;
     uint32_t numbers, free_number; /* index + 1 */
 
+    struct tagged_requests reads;          /* receives with pieces that nobody reads yet */
     struct tagged_requests pulled;         /* sends whose data are to leave */
     struct myr_tagged_peer *waiting_peers; /* something waits in their queues */
     struct tagged_out *free_out;           /* not in use */
@@ -203,8 +205,18 @@ void tagged_send_waiting(struct myr_tagged *t);
 bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
                     const struct myr_tagged_message *message);
 
+/* Ask for an offer's data. False: that cannot be. */
+bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                         struct myr_tagged_request *request, uint32_t number);
+
 /* Take something that has come; false if there was nothing, or no room for it. */
 bool tagged_take_short(struct myr_tagged *t);
 bool tagged_take_long(struct myr_tagged *t);
+
+/* ---- tagged_read.c ---- */
+
+/* An offer is to be read by pieces. */
+void tagged_read_begin(struct myr_tagged *t, struct myr_tagged_request *request,
+                       const struct myr_tagged_message *message);
 
 #endif

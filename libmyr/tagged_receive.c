@@ -54,8 +54,7 @@ static void deliver_stored(struct myr_tagged *t, struct myr_tagged_request *requ
     answer_done(t, message);
 }
 
-/* Ask for the data. False: that cannot be. */
-static bool ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
+bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
                          struct myr_tagged_request *request, uint32_t number)
 {
     struct tagged_more pull = {.there = number, .bytes = request->wanted};
@@ -85,12 +84,16 @@ static bool deliver_offer(struct myr_tagged *t, struct myr_tagged_request *reque
         request->status = MYR_ERR_NOT_THERE;
         return true;
     }
+    if (peer->direct && 0 != t->options.piece_bytes && request->wanted > t->options.piece_bytes) {
+        tagged_read_begin(t, request, message);
+        return false;
+    }
     if (peer->direct &&
         myr_direct_read(peer->pid, request->buffer, message->more.at, request->wanted)) {
         answer_done(t, message);
         return true;
     }
-    if (!ask_for_data(t, peer, request, message->more.other)) {
+    if (!tagged_ask_for_data(t, peer, request, message->more.other)) {
         request->status = MYR_ERR_OUT_OF_MEMORY;
         return true;
     }
@@ -154,6 +157,7 @@ static bool match(struct myr_tagged *t, const struct myr_tagged_message *message
             mcp_match_remove(t->match, place);
             return false;
         }
+        ++t->counted.unexpected;
         return true;
     default:
         return tagged_grow(t, true) && match(t, message);

@@ -132,11 +132,13 @@ static bool leave_by_inlet(struct myr_tagged_peer *peer, const struct tagged_hea
                            const struct tagged_more *more, const void *data, uint32_t bytes)
 {
     uint8_t *to = myr_outlet_begin(&peer->remote.outlet);
-    if (NULL == to) {
-        return false;
+    if (NULL != to) {
+        myr_outlet_end(&peer->remote.outlet, write_out(to, head, more, data, bytes));
     }
-    myr_outlet_end(&peer->remote.outlet, write_out(to, head, more, data, bytes));
-    return true;
+    if (NULL == to || TAGGED_OFFER == head->kind || TAGGED_PULL == head->kind) {
+        myr_inlet_wake(peer->remote.outlet.inlet);
+    }
+    return NULL != to;
 }
 
 static struct tagged_head head_of(const struct myr_tagged *t, uint8_t kind)
@@ -204,6 +206,7 @@ static void enqueue(struct myr_tagged *t, struct myr_tagged_peer *peer, struct t
     out->next = NULL;
     *queue->last = out;
     queue->last = &out->next;
+    ++t->counted.delayed;
 }
 
 static bool leave_queued(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_out *out)
@@ -317,6 +320,7 @@ static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
                        struct myr_tagged_request *request, struct tagged_head *head)
 {
     head->kind = TAGGED_EAGER;
+    ++t->counted.eager;
     peer->credits -= !peer->near;
     if (NULL == peer->messages.first &&
         leave(t, peer, head, NULL, request->buffer, (uint32_t)request->wanted)) {
@@ -347,6 +351,7 @@ static bool send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
     if (tagged_number_give(t, TAGGED_BUFFER, buffer, &more.other)) {
         memcpy(buffer->memory, request->buffer, request->wanted);
         if (leave_or_wait(t, peer, head, &more)) {
+            ++t->counted.stored;
             return true;
         }
         tagged_number_end(t, more.other);
@@ -360,6 +365,7 @@ static bool send_offer(struct myr_tagged *t, struct myr_tagged_peer *peer,
 {
     struct tagged_more more = {.bytes = request->wanted, .at = (uintptr_t)request->buffer};
     head->kind = TAGGED_OFFER;
+    ++t->counted.offered;
     if (tagged_number_give(t, TAGGED_SENDER, request, &more.other)) {
         request->here = more.other;
         if (leave_or_wait(t, peer, head, &more)) {
@@ -383,6 +389,7 @@ bool myr_tagged_send(struct myr_tagged *t, struct myr_tagged_peer *to,
     request->buffer = (uint8_t *)(uintptr_t)buffer;
     request->wanted = bytes;
     request->posted = false;
+    t->counted.bytes_sent += bytes;
     if (!to->near) {
         myr_pace_expect(&t->pace);
     }

@@ -43,9 +43,11 @@ typedef struct mca_mtl_myr_component {
     struct myr_nic *nic;
     struct myr_tagged *endpoint;
     opal_mutex_t lock;
-    _Atomic uint32_t calls; /* of the host, where there is a runner */
-    uint32_t met;           /* processes of this job, from rank 0 on, whose NICs were met */
-    bool talks_to_others;   /* there are peers on other nodes */
+    _Atomic uint32_t calls;   /* of the host, where there is a runner */
+    _Atomic uint32_t readers; /* of its threads that read a piece just now */
+    uint32_t met;             /* processes of this job, from rank 0 on, whose NICs were met */
+    uint64_t runner_bytes;    /* of long messages that the runner has read */
+    bool talks_to_others;     /* there are peers on other nodes */
 } mca_mtl_myr_component_t;
 
 OMPI_DECLSPEC extern mca_mtl_myr_component_t mca_mtl_myr_component;
@@ -125,6 +127,10 @@ int mca_mtl_myr_cancel(mca_mtl_base_module_t *mtl, mca_mtl_request_t *request, i
 
 int mca_mtl_myr_progress(void);
 
+/* Read pieces of long messages as long as there are any, and `go_on` says so. Locked; it is not
+ * while a piece is being read. Returns how many bytes. */
+uint64_t mca_mtl_myr_read_pieces(bool (*go_on)(void));
+
 /* A request is done: tell Open MPI. Not locked. */
 void mca_mtl_myr_complete(struct mca_mtl_myr_request *request);
 
@@ -133,6 +139,10 @@ void mca_mtl_myr_lost(void *context, uint64_t id, enum myr_status status);
 
 /* Wait until nothing is under way any more, but not for ever. */
 void mca_mtl_myr_drain(void);
+
+/* ---- pvars.c ---- */
+
+void mca_mtl_myr_pvars_register(void);
 
 /* ---- runner.c ---- */
 
