@@ -15,8 +15,18 @@ static const struct test_option options[] = {{0}};
 enum { TEXT = 256, MESSAGES = 10, SHORT = 100, MIDDLING = 10000, LONG = 1000000, SIZES = 3 };
 static const int sizes[SIZES] = {SHORT, MIDDLING, LONG};
 
+enum variable { EAGER, STORED, OFFERED, BYTES_SENT, UNEXPECTED, DELAYED, RUNNER_BYTES, VARIABLES };
+static const char *const names[VARIABLES] = {
+    [EAGER] = "mtl_myr_eager",
+    [STORED] = "mtl_myr_stored",
+    [OFFERED] = "mtl_myr_offered",
+    [BYTES_SENT] = "mtl_myr_bytes_sent",
+    [UNEXPECTED] = "mtl_myr_unexpected",
+    [DELAYED] = "mtl_myr_delayed",
+    [RUNNER_BYTES] = "mtl_myr_runner_bytes",
+};
 static MPI_T_pvar_session session;
-static int variables;
+static MPI_T_pvar_handle handles[VARIABLES]; /* each counts from its start on */
 
 static bool is_named(int index, const char *wanted)
 {
@@ -32,21 +42,26 @@ static bool is_named(int index, const char *wanted)
     return found;
 }
 
-/* What the variable mtl_myr_`name` counts now. */
-static unsigned long long value_of(const char *name)
+static void find_all(void)
 {
-    char wanted[TEXT];
-    int index = 0, values;
+    int count = 0, values;
+    MPI_T_pvar_get_num(&count);
+    for (int v = 0; v < VARIABLES; ++v) {
+        int index = 0;
+        while (index < count && !is_named(index, names[v]))
+            ++index;
+        TEST_CHECK(index < count, names[v], "there is no such variable");
+        TEST_CHECK(MPI_SUCCESS ==
+                       MPI_T_pvar_handle_alloc(session, index, NULL, &handles[v], &values),
+                   names[v], "it has no handle");
+    }
+}
+
+static unsigned long long value_of(enum variable variable)
+{
     unsigned long long value = 0;
-    MPI_T_pvar_handle handle;
-    snprintf(wanted, sizeof(wanted), "mtl_myr_%s", name);
-    while (index < variables && !is_named(index, wanted))
-        ++index;
-    TEST_CHECK(index < variables, name, "there is no such variable");
-    TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &values), name,
-               "it has no handle");
-    TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_read(session, handle, &value), name, "it cannot be read");
-    MPI_T_pvar_handle_free(session, &handle);
+    TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_read(session, handles[variable], &value), names[variable],
+               "it cannot be read");
     return value;
 }
 
@@ -73,19 +88,19 @@ static void exchange(int rank, char *buffer, int bytes, bool early)
     MPI_Waitall(MESSAGES, request, MPI_STATUSES_IGNORE);
 }
 
-static void try_size(int rank, char *buffer, int bytes, const char *sent)
+static void try_size(int rank, char *buffer, int bytes, enum variable sent)
 {
-    const unsigned long long messages = value_of(sent), all_bytes = value_of("bytes_sent"),
-                             unexpected = value_of("unexpected");
+    const unsigned long long messages = value_of(sent), all_bytes = value_of(BYTES_SENT),
+                             unexpected = value_of(UNEXPECTED);
     exchange(rank, buffer, bytes, false);
     exchange(rank, buffer, bytes, true);
     if (0 == rank) {
-        TEST_CHECK(value_of(sent) >= messages + 2 * MESSAGES, sent,
+        TEST_CHECK(value_of(sent) >= messages + 2 * MESSAGES, names[sent],
                    "%d messages of %d bytes were sent, and fewer counted", 2 * MESSAGES, bytes);
-        TEST_CHECK(value_of("bytes_sent") >= all_bytes + 2ull * MESSAGES * (unsigned)bytes,
-                   "bytes_sent", "fewer were counted than were sent");
+        TEST_CHECK(value_of(BYTES_SENT) >= all_bytes + 2ull * MESSAGES * (unsigned)bytes,
+                   names[BYTES_SENT], "fewer were counted than were sent");
     } else {
-        TEST_CHECK(value_of("unexpected") >= unexpected + MESSAGES, "unexpected",
+        TEST_CHECK(value_of(UNEXPECTED) >= unexpected + MESSAGES, names[UNEXPECTED],
                    "%d messages of %d bytes have come early, and fewer were counted", MESSAGES,
                    bytes);
     }
@@ -93,21 +108,23 @@ static void try_size(int rank, char *buffer, int bytes, const char *sent)
 
 int main(int argc, char **argv)
 {
-    static const char *const sent[SIZES] = {"eager", "stored", "offered"};
+    static const enum variable sent[SIZES] = {EAGER, STORED, OFFERED};
     int provided, rank;
     char note[80];
     test_begin(argc, argv, "message_pvars", options, 0, MPI_THREAD_SINGLE);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     TEST_CHECK(MPI_SUCCESS == MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), "init", "it fails");
     TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_session_create(&session), "session", "it fails");
-    MPI_T_pvar_get_num(&variables);
+    find_all();
     char *buffer = calloc(1, LONG);
     TEST_CHECK(NULL != buffer, "memory", "there is none");
     for (int s = 0; s < SIZES; ++s)
         try_size(rank, buffer, sizes[s], sent[s]);
     snprintf(note, sizeof(note), "the runner has moved %llu bytes, %llu messages were delayed",
-             value_of("runner_bytes"), value_of("delayed"));
+             value_of(RUNNER_BYTES), value_of(DELAYED));
     free(buffer);
+    for (int v = 0; v < VARIABLES; ++v)
+        MPI_T_pvar_handle_free(session, &handles[v]);
     MPI_T_pvar_session_free(&session);
     MPI_T_finalize();
     return test_end(note);
