@@ -103,7 +103,9 @@ struct myr_tagged_peer *mca_mtl_myr_meet(void *context, uint64_t id);
  * processes. Each is looked at once. Locked. */
 void mca_mtl_myr_let_in(void);
 
+/* A process as a number, and back. */
 uint64_t mca_mtl_myr_id(const opal_process_name_t *name);
+opal_process_name_t mca_mtl_myr_name(uint64_t id);
 
 /* ---- messages.c ---- */
 

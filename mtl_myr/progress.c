@@ -134,14 +134,10 @@ int mca_mtl_myr_progress(void)
 void mca_mtl_myr_lost(void *context, uint64_t id, enum myr_status status)
 {
     (void)context;
-    const opal_process_name_t name = {.jobid = (uint32_t)(id >> 32), .vpid = (uint32_t)id};
-    opal_output(
-        0,
-        "nicbarr: mtl myr: a message to process %s was lost: %s. Has that process ended, or "
-        "is there a firewall between the nodes (UDP; see mtl_myr_network and mtl_myr_port)?",
-        OPAL_NAME_PRINT(name),
-        MYR_ERR_GONE == status ? "its node cannot be reached any more"
-                               : "its port is closed or refuses it");
+    const opal_process_name_t name = mca_mtl_myr_name(id);
+    char text[400];
+    nicbarr_nic_lost(text, sizeof(text), "mtl", &name, MYR_ERR_GONE == status);
+    opal_output(0, "%s", text);
     (void)ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
 }
 
