@@ -243,34 +243,19 @@ static bool look_at_groups(struct source *from, uint32_t offset, const void *sha
 
 /* ---- ports ---- */
 
-static uint32_t pid_of(const struct myr_sram *sram, uint32_t number)
-{
-    uint32_t pid = 0;
-    for (uint32_t p = 0; NULL != sram && p < sram->processes && p < MYR_PROCESSES; ++p) {
-        if (number == myr_glance(&sram->process[p].number)) {
-            pid = myr_glance(&sram->process[p].pid);
-        }
-    }
-    return pid;
-}
-
 /* The table lies at `offset`, with room for `room` ports. False when out of memory. */
 static bool look_at_ports(struct source *from, size_t offset, uint32_t room,
                           struct myr_nic_view *view)
 {
-    enum myr_status status;
-    struct myr_sram *sram = copy_head(from, &status, NULL);
     struct mcp_port port;
     view->port = calloc(room < TABLE_MOST ? room : TABLE_MOST, sizeof(*view->port));
     for (uint32_t p = 0; NULL != view->port && p < room && p < TABLE_MOST &&
                          copy(from, offset + p * sizeof(port), &port, sizeof(port));
          ++p) {
         if (0 != port.key) {
-            view->port[view->ports++] =
-                (struct myr_port_view){p, pid_of(sram, port.owner), port.under_way};
+            view->port[view->ports++] = (struct myr_port_view){p, port.owner, port.under_way};
         }
     }
-    free(sram);
     return NULL != view->port;
 }
 

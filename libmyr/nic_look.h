@@ -53,7 +53,7 @@ struct myr_group_view {
 /* A port: the endpoint of a process, for the messages of btl/myr or mtl/myr. */
 struct myr_port_view {
     uint32_t number;
-    uint32_t pid;       /* as its own processes see it; 0: not known */
+    uint32_t pid;       /* as its own processes see it */
     uint32_t under_way; /* messages that it sends, and that have not arrived as a whole */
 };
 

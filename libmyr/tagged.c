@@ -494,7 +494,7 @@ bool myr_tagged_broken(const struct myr_tagged *t)
 
 bool myr_tagged_expects(const struct myr_tagged *t)
 {
-    return myr_pace_expects(&t->pace);
+    return myr_pace_expects(&t->pace) || NULL != t->pulled.first;
 }
 
 bool myr_tagged_busy(const struct myr_tagged *t)

@@ -143,8 +143,8 @@ uint32_t myr_tagged_run(struct myr_tagged *tagged);
 
 /*
  * That thread sleeps in this order: nap, run the endpoint, and if there was nothing, sleep. It is
- * woken when a neighbour offers a message, wants one that was offered, or finds no room here, and
- * when there are pieces to read. Of packets between nodes it does not hear. These two may be called
+ * woken when a neighbour offers a message, wants one that was offered, sends data of it or finds no
+ * room here, and when there are pieces to read. Of packets between nodes it does not hear. These two may be called
  * while another thread uses the endpoint.
  */
 void myr_tagged_nap(struct myr_tagged *tagged);
@@ -187,7 +187,7 @@ struct myr_tagged_request *myr_tagged_done(struct myr_tagged *tagged);
 /* Is the NIC of no use any more? Then nothing moves between nodes, nor long messages here. */
 bool myr_tagged_broken(const struct myr_tagged *tagged);
 
-/* Is something expected from the network just now? */
+/* Is there more to do in no time: for the network, or for who wants data of a message? */
 bool myr_tagged_expects(const struct myr_tagged *tagged);
 
 /* Is anything under way that others wait for: not yet sent, or not yet acknowledged? */

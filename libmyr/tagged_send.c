@@ -285,6 +285,7 @@ static bool send_piece(struct myr_tagged *t, struct myr_tagged_request *request)
         return false;
     }
     request->moved += bytes;
+    myr_inlet_wake(request->peer->remote.outlet.inlet);
     return true;
 }
 
