@@ -59,13 +59,13 @@ struct myr_tagged_options {
     uint32_t buffers;      /* for messages that come, and for those that leave; 0: 64 */
     uint32_t buffer_bytes; /* of each; 0: 32 KiB */
     bool direct;           /* read others' memory where that is possible */
-    uint32_t piece_bytes;  /* longer messages are read by pieces; 0: each at once */
     /* Something has come from a process that nobody has connected to yet: connect to it. NULL if
      * that cannot be. myr_tagged_progress() calls it. */
     struct myr_tagged_peer *(*meet)(void *context, uint64_t id);
     /* Messages to this process were lost for good. */
     void (*lost)(void *context, uint64_t id, enum myr_status status);
     void *context;
+    uint32_t piece_bytes; /* longer messages are read by pieces; 0: each at once */
 };
 
 enum myr_status myr_tagged_open(struct myr_nic *nic, const struct myr_tagged_options *options,
@@ -100,11 +100,11 @@ struct myr_tagged_request {
     struct myr_tagged_peer *peer;
     uint8_t *buffer;
     uint64_t wanted, moved; /* bytes of the buffer */
-    uint64_t given, from;   /* of a message that is read by pieces: bytes; where it is */
-    bool refused;           /* ... and a piece could not be read */
     uint32_t here, there;   /* numbers by which the two sides know it */
     mcp_match_place place;  /* in the table, */
     bool posted;            /* ... where it is; never of a send */
+    uint64_t given, from;   /* of a message that is read by pieces: bytes; where it is */
+    bool refused;           /* ... and a piece could not be read */
 };
 
 /*
@@ -144,8 +144,8 @@ uint32_t myr_tagged_run(struct myr_tagged *tagged);
 /*
  * That thread sleeps in this order: nap, run the endpoint, and if there was nothing, sleep. It is
  * woken when a neighbour offers a message, wants one that was offered, sends data of it or finds no
- * room here, and when there are pieces to read. Of packets between nodes it does not hear. These two may be called
- * while another thread uses the endpoint.
+ * room here, and when there are pieces to read. Of packets between nodes it does not hear. These
+ * two may be called while another thread uses the endpoint.
  */
 void myr_tagged_nap(struct myr_tagged *tagged);
 bool myr_tagged_sleep(struct myr_tagged *tagged, uint32_t timeout_us); /* true: it was woken */
@@ -160,6 +160,7 @@ struct myr_tagged_piece {
     struct myr_tagged_request *request;
     uint64_t at, bytes;
 };
+bool myr_tagged_has_pieces(const struct myr_tagged *tagged);
 bool myr_tagged_piece_take(struct myr_tagged *tagged, struct myr_tagged_piece *piece);
 bool myr_tagged_piece_read(const struct myr_tagged_piece *piece);
 void myr_tagged_piece_end(struct myr_tagged *tagged, const struct myr_tagged_piece *piece,

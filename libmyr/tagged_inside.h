@@ -130,7 +130,6 @@ struct myr_tagged {
     struct myr_intake intake;
     struct myr_tagged_options options;
     struct myr_pace pace;
-    struct myr_tagged_counters counted;
     struct myr_direct own;
     uint8_t *base; /* of the segment */
     size_t segment_bytes;
@@ -144,7 +143,6 @@ struct myr_tagged {
     struct tagged_number *number;
     uint32_t numbers, free_number; /* index + 1 */
 
-    struct tagged_requests reads;          /* receives with pieces that nobody reads yet */
     struct tagged_requests pulled;         /* sends whose data are to leave */
     struct myr_tagged_peer *waiting_peers; /* something waits in their queues */
     struct tagged_out *free_out;           /* not in use */
@@ -156,6 +154,8 @@ struct myr_tagged {
     uint64_t lost_id;
     struct myr_received held; /* has come by the port; there was no room */
     bool holds;
+    struct tagged_requests reads; /* receives with pieces that nobody reads yet */
+    struct myr_tagged_counters counted;
 
     struct myr_tagged_peer *bucket[TAGGED_BUCKETS];
 };
@@ -189,6 +189,9 @@ bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t k
 /* The other side wants an offer's data. */
 void tagged_pull(struct myr_tagged *t, struct myr_tagged_request *request, uint32_t other,
                  uint64_t bytes);
+
+/* If it has a thread that sleeps, that is to look. (A peer on another node has none for us.) */
+void tagged_wake_peer(struct myr_tagged_peer *peer);
 
 /* A buffer is free again. */
 void tagged_buffer_end(struct tagged_buffer *buffer);

@@ -21,6 +21,11 @@ void tagged_read_begin(struct myr_tagged *t, struct myr_tagged_request *request,
     myr_tagged_wake(t);
 }
 
+bool myr_tagged_has_pieces(const struct myr_tagged *t)
+{
+    return NULL != t->reads.first;
+}
+
 bool myr_tagged_piece_take(struct myr_tagged *t, struct myr_tagged_piece *piece)
 {
     struct myr_tagged_request *request = t->reads.first;

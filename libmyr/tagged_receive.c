@@ -64,6 +64,7 @@ bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
     request->here = pull.other;
     request->moved = 0;
     if (tagged_answer(t, peer, TAGGED_PULL, &pull)) {
+        tagged_wake_peer(peer);
         if (!peer->near) {
             myr_pace_expect(&t->pace);
         }

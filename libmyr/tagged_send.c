@@ -128,17 +128,21 @@ static bool leave_by_port(struct myr_tagged *t, struct myr_tagged_peer *peer,
     return true;
 }
 
+void tagged_wake_peer(struct myr_tagged_peer *peer)
+{
+    myr_inlet_wake(peer->remote.outlet.inlet);
+}
+
 static bool leave_by_inlet(struct myr_tagged_peer *peer, const struct tagged_head *head,
                            const struct tagged_more *more, const void *data, uint32_t bytes)
 {
     uint8_t *to = myr_outlet_begin(&peer->remote.outlet);
-    if (NULL != to) {
-        myr_outlet_end(&peer->remote.outlet, write_out(to, head, more, data, bytes));
+    if (NULL == to) {
+        tagged_wake_peer(peer);
+        return false;
     }
-    if (NULL == to || TAGGED_OFFER == head->kind || TAGGED_PULL == head->kind) {
-        myr_inlet_wake(peer->remote.outlet.inlet);
-    }
-    return NULL != to;
+    myr_outlet_end(&peer->remote.outlet, write_out(to, head, more, data, bytes));
+    return true;
 }
 
 static struct tagged_head head_of(const struct myr_tagged *t, uint8_t kind)
@@ -227,6 +231,7 @@ static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
 {
     struct tagged_out *out;
     while (NULL != (out = queue->first) && leave_queued(t, peer, out)) {
+        tagged_wake_peer(peer);
         queue->first = out->next;
         out->next = t->free_out;
         t->free_out = out;
@@ -285,7 +290,7 @@ static bool send_piece(struct myr_tagged *t, struct myr_tagged_request *request)
         return false;
     }
     request->moved += bytes;
-    myr_inlet_wake(request->peer->remote.outlet.inlet);
+    tagged_wake_peer(request->peer);
     return true;
 }
 
@@ -370,6 +375,7 @@ static bool send_offer(struct myr_tagged *t, struct myr_tagged_peer *peer,
     if (tagged_number_give(t, TAGGED_SENDER, request, &more.other)) {
         request->here = more.other;
         if (leave_or_wait(t, peer, head, &more)) {
+            tagged_wake_peer(peer);
             return false;
         }
         tagged_number_end(t, more.other);

@@ -208,6 +208,12 @@ static int tell_others(void)
     return nicbarr_modex_put(&mca_mtl_myr_component.super.mtl_version, &name, sizeof(name));
 }
 
+static opal_progress_callback_t progress_function(void)
+{
+    return mca_mtl_myr_component.parameters.runner ? mca_mtl_myr_progress_beside_runner
+                                                   : mca_mtl_myr_progress;
+}
+
 static mca_mtl_base_module_t *init(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
@@ -232,7 +238,7 @@ static mca_mtl_base_module_t *init(void)
         complain(
             "there is no thread to be had for mtl_myr_runner: messages move within calls only");
     }
-    opal_progress_register(mca_mtl_myr_progress);
+    opal_progress_register(progress_function());
     return &mca_mtl_myr_module;
 }
 
@@ -273,7 +279,7 @@ static int finalize(mca_mtl_base_module_t *mtl)
 {
     (void)mtl;
     if (NULL != mca_mtl_myr_component.endpoint) {
-        opal_progress_unregister(mca_mtl_myr_progress);
+        opal_progress_unregister(progress_function());
         mca_mtl_myr_runner_stop();
         mca_mtl_myr_drain();
         close_endpoint();

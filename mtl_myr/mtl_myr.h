@@ -127,7 +127,9 @@ int mca_mtl_myr_cancel(mca_mtl_base_module_t *mtl, mca_mtl_request_t *request, i
 
 /* ---- progress.c ---- */
 
+/* For Open MPI to call; where there is a runner, the second one. */
 int mca_mtl_myr_progress(void);
+int mca_mtl_myr_progress_beside_runner(void);
 
 /* Read pieces of long messages as long as there are any, and `go_on` says so. Locked; it is not
  * while a piece is being read. Returns how many bytes. */

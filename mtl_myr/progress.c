@@ -89,28 +89,20 @@ static bool always(void)
 static int read_pieces(void)
 {
     _Atomic uint32_t *readers = &mca_mtl_myr_component.readers;
+    if (!myr_tagged_has_pieces(mca_mtl_myr_component.endpoint)) {
+        return 0;
+    }
     atomic_fetch_add_explicit(readers, 1, memory_order_relaxed);
     const uint64_t bytes = mca_mtl_myr_read_pieces(always);
     atomic_fetch_sub_explicit(readers, 1, memory_order_relaxed);
     return 0 != bytes;
 }
 
-int mca_mtl_myr_progress(void)
+/* Locked; not afterwards. Returns how much was done, and those `steps`. */
+static inline int go_on(int steps)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    const bool runner = component->parameters.runner;
-    if (runner) {
-        atomic_store_explicit(&component->calls,
-                              atomic_load_explicit(&component->calls, memory_order_relaxed) + 1,
-                              memory_order_relaxed);
-    }
-    if (!mca_mtl_myr_try_lock()) {
-        return 0;
-    }
-    int steps = (int)myr_tagged_progress(component->endpoint);
-    if (runner) {
-        steps += read_pieces();
-    }
+    steps += (int)myr_tagged_progress(component->endpoint);
     if (0 == steps && myr_nic_knocked(component->nic)) {
         mca_mtl_myr_let_in();
     }
@@ -127,6 +119,19 @@ int mca_mtl_myr_progress(void)
     }
     mca_mtl_myr_unlock();
     return steps;
+}
+
+int mca_mtl_myr_progress(void)
+{
+    return mca_mtl_myr_try_lock() ? go_on(0) : 0;
+}
+
+int mca_mtl_myr_progress_beside_runner(void)
+{
+    _Atomic uint32_t *calls = &mca_mtl_myr_component.calls;
+    atomic_store_explicit(calls, atomic_load_explicit(calls, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    return mca_mtl_myr_try_lock() ? go_on(read_pieces()) : 0;
 }
 
 /* ---- losses ---- */
