@@ -8,11 +8,13 @@
  * Latency is half a round trip. Bandwidth is that of windows of messages, each answered by an empty
  * one when all have come. Overlap is the part of a message's time that is hidden behind computation
  * as long as that: between the calls that start the message and those that wait for its end, either
- * rank or both compute, and one that does not sleeps. Medians and quartiles over chunks, as
- * everywhere here.
+ * rank or both compute. Their time counts. A rank that does not compute waits in MPI, and helps; or
+ * it sleeps meanwhile, and leaves its processor to who else moves the message. Medians and
+ * quartiles over chunks, as everywhere here.
  */
 #include <argp.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +40,7 @@ struct settings {
     unsigned window;
     unsigned chunks;
     unsigned overlap_bytes; /* 0: not measured */
+    bool rests;             /* a rank that does not compute sleeps */
     unsigned posted;        /* receives that wait for something else meanwhile */
     int source;             /* of receives: the other rank, or MPI_ANY_SOURCE */
 };
@@ -55,6 +58,10 @@ static const struct argp_option argp_options[] = {
     {"overlap", 'o', "BYTES", 0,
      "Measure what part of a message's time is hidden behind computation of the receiver, of the "
      "sender, and of both",
+     0},
+    {"rest", 'r', NULL, 0,
+     "With --overlap: have the rank that does not compute sleep, so that a runner has its "
+     "processor, not wait in MPI",
      0},
     {"posted", 'p', "N", 0, "Receives that each process has posted and that get nothing", 0},
     {"any-source", 'a', NULL, 0, "Receive from any source", 0},
@@ -80,6 +87,9 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
         return 0;
     case 'o':
         settings->overlap_bytes = number(state, argument, 1, 1 << 30);
+        return 0;
+    case 'r':
+        settings->rests = true;
         return 0;
     case 'p':
         settings->posted = number(state, argument, 0, 1 << 20);
@@ -198,7 +208,7 @@ static void begin_together(int rank)
     }
 }
 
-/* The longer one of both ranks' times. */
+/* The longer one of both ranks' times; 0: it does not count. */
 static double longer(int rank, double mine)
 {
     double other;
@@ -216,7 +226,7 @@ static void rest(double us)
 
 /* A message; while it is under way, this rank computes so many steps, or rests, or neither. */
 static double message_time(const struct settings *settings, int rank, char *buffer,
-                           unsigned long steps, double rest_us)
+                           unsigned long steps, double rest_us, bool counts)
 {
     MPI_Request request;
     const int bytes = (int)settings->overlap_bytes;
@@ -231,7 +241,7 @@ static double message_time(const struct settings *settings, int rank, char *buff
     if (rest_us > 0)
         rest(rest_us);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    return longer(rank, chunk_clock() - start);
+    return longer(rank, counts ? chunk_clock() - start : 0);
 }
 
 static double work_time(int rank, unsigned long steps)
@@ -242,21 +252,21 @@ static double work_time(int rank, unsigned long steps)
     return longer(rank, chunk_clock() - start);
 }
 
-/* Computation is as long as the message just before it took. A rank that does not compute leaves
- * its processor to who moves the message, and is there again in time. */
+/* Computation is as long as the message just before it took. A rank that rests is away for longer
+ * than that. */
 static void measure_overlap(const struct settings *settings, int rank, int computes, double rate,
                             double *samples)
 {
     char *buffer = bench_alloc(settings->overlap_bytes, 1);
     memset(buffer, rank, settings->overlap_bytes);
-    (void)message_time(settings, rank, buffer, 0, 0);
+    const bool busy = 0 != (computes & (rank == 0 ? SENDER : RECEIVER));
+    (void)message_time(settings, rank, buffer, 0, 0, true);
     for (unsigned c = 0; c < settings->chunks; c++) {
-        const double alone = message_time(settings, rank, buffer, 0, 0);
-        const unsigned long steps =
-            computes & (rank == 0 ? SENDER : RECEIVER) ? (unsigned long)(alone * rate) : 0;
+        const double alone = message_time(settings, rank, buffer, 0, 0, true);
+        const unsigned long steps = busy ? (unsigned long)(alone * rate) : 0;
         const double work = work_time(rank, steps);
-        const double both =
-            message_time(settings, rank, buffer, steps, 0 == steps ? 0.5 * alone : 0);
+        const double rest_us = settings->rests && !busy ? 1.5 * alone : 0;
+        const double both = message_time(settings, rank, buffer, steps, rest_us, busy);
         const double hidden = 100 * (1 - (both - work) / alone);
         samples[c] = hidden < 0 ? 0 : hidden > 100 ? 100 : hidden;
     }

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Messages over one BTL or MTL against those over another: short jobs of nicbarr_p2p in turns, ABAB.
 #
-#     bench/p2p.sh [-n ROUNDS] [-h] [-p PROGRAM] A B [OPTION-OF-PROGRAM...]
+#     bench/p2p.sh [-n ROUNDS] [-h] [-r] [-p PROGRAM] A B [OPTION-OF-PROGRAM...]
 #     bench/p2p.sh myr,self vader,self            # on one node
 #     bench/p2p.sh -h myr,self tcp,self           # on two hosts (nethosts; needs root)
 #     bench/p2p.sh mtl:myr vader,self --posted 1000
-#     OMPI_MCA_mtl_myr_runner=1 bench/p2p.sh mtl:myr vader,self --overlap 1048576
+#     OMPI_MCA_mtl_myr_runner=1 bench/p2p.sh -r mtl:myr vader,self --overlap 1048576
 #
 # A and B are values for mpirun's --mca btl (with pml ob1), or mtl:NAME (with pml cm). Prints the medians
 # over the rounds, and the quartiles of A/B in each round: below 1 is better for latency, above 1 for
-# bandwidth. The environment is to have mpirun find the components (env.sh).
+# bandwidth. With -r, A's ranks that do not compute leave their processor to A's runner (nicbarr_p2p --rest);
+# B's wait in MPI. The environment is to have mpirun find the components (env.sh).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=ompi/jobs.sh
@@ -20,11 +21,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=nethosts/usage.sh
 . "$here/../nethosts/usage.sh"
 
-rounds=5 hosts=no program=nicbarr_p2p
-while getopts n:hp: option; do
+rounds=5 hosts=no program=nicbarr_p2p rest=
+while getopts n:hrp: option; do
     case $option in
         n) rounds=$OPTARG ;;
         h) hosts=yes ;;
+        r) rest=--rest ;;
         p) program=$OPTARG ;;
         *) usage ;;
     esac
@@ -51,7 +53,8 @@ run() { # BTLS|mtl:NAME PROGRAM-OPTION...
 
 for round in $(seq 1 "$rounds"); do
     for side in a b; do
-        run "${!side}" "$@" > "$scratch/out" 2>&1 || { cat "$scratch/out" >&2; exit 1; }
+        # shellcheck disable=SC2086 # nothing, or an option
+        if [ $side = a ]; then run "$a" "$@" $rest; else run "$b" "$@"; fi > "$scratch/out" 2>&1 || { cat "$scratch/out" >&2; exit 1; }
         awk -v side=$side -v round="$round" '/^(latency|bandwidth|hidden)/ {
             print $1, $2, $3, side, round, $5 }' "$scratch/out" >> "$scratch/figures"
     done

@@ -164,12 +164,11 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_na
 bool mca_btl_myr_meet(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    opal_process_name_t name = *OMPI_PROC_MY_NAME;
+    opal_process_name_t name;
     const uint32_t before = component->met;
-    while (component->met < ompi_process_info.num_procs && myr_nic_knocked(component->nic)) {
+    while (myr_nic_knocked(component->nic) && nicbarr_next_process(&component->met, &name)) {
         struct mca_btl_myr_hello hello;
         struct myr_remote remote;
-        name.vpid = component->met++;
         if (ask_modex(&name, &hello)) {
             OPAL_THREAD_LOCK(&component->lock);
             (void)myr_port_connect(component->port, &hello.port, &remote, NULL);

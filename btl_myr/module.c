@@ -81,13 +81,7 @@ void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint, enum myr_s
     if (endpoint->left) {
         return;
     }
-    snprintf(
-        text, sizeof(text),
-        "nicbarr: btl myr: a message to process %s was lost: %s. Has that process ended, or is "
-        "there a firewall between the nodes (UDP; see btl_myr_network and btl_myr_port)?",
-        OPAL_NAME_PRINT(endpoint->name),
-        MYR_ERR_GONE == status ? "its node cannot be reached any more"
-                               : "its port is closed or refuses it");
+    nicbarr_nic_lost(text, sizeof(text), "btl", &endpoint->name, MYR_ERR_GONE == status);
     give_up(&mca_btl_myr_module[endpoint->module], endpoint->proc, text);
 }
 

@@ -10,6 +10,8 @@
  */
 #include "libmyr/inlet.h"
 
+#include "os/futex.h"
+
 enum { TAKEN_AT_ONCE = MYR_INLET_SLOTS / 4 /* messages, before senders are told */ };
 
 /* Have all messages with tickets below `next` ended? Those further back than a round have: a sender
@@ -37,6 +39,7 @@ bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key)
         return false;
     }
     atomic_store_explicit(&inlet->taken, next, memory_order_release);
+    myr_publish(&inlet->napping, 0);
     myr_publish(&inlet->key, key);
     return true;
 }
@@ -114,5 +117,30 @@ void myr_intake_done(struct myr_intake *intake)
     ++intake->taken;
     if (0 == intake->taken % TAKEN_AT_ONCE) {
         atomic_store_explicit(&intake->inlet->taken, intake->taken, memory_order_release);
+    }
+}
+
+/* ---- the receiver's thread ---- */
+
+/*
+ * Both sides exchange the word. Either the waker sees the thread napping, or the thread's look,
+ * which follows, sees what the waker has brought.
+ */
+void myr_inlet_nap(struct myr_inlet *inlet)
+{
+    myr_publish(&inlet->napping, 1);
+    (void)atomic_exchange(&inlet->asleep, 1);
+}
+
+bool myr_inlet_sleep(struct myr_inlet *inlet, uint32_t timeout_us)
+{
+    os_futex_wait((const void *)&inlet->asleep, 1, timeout_us);
+    return 0 == atomic_exchange(&inlet->asleep, 0);
+}
+
+void myr_inlet_wake_sleeper(struct myr_inlet *inlet)
+{
+    if (0 != atomic_exchange(&inlet->asleep, 0)) {
+        os_futex_wake((const void *)&inlet->asleep);
     }
 }

@@ -43,7 +43,9 @@ struct myr_slot {
 struct myr_inlet {
     _Alignas(MYR_LINE) _Atomic uint64_t next;  /* ticket; by senders */
     myr_word key;                              /* of its port; 0: closed */
+    myr_word napping;                          /* the receiver has a thread that may sleep */
     _Alignas(MYR_LINE) _Atomic uint64_t taken; /* by the receiver: so many, and maybe some more */
+    myr_word asleep;                           /* that thread is, or is about to be */
     struct myr_slot slot[MYR_INLET_SLOTS];
 };
 
@@ -96,5 +98,21 @@ static inline void *myr_outlet_begin(struct myr_outlet *outlet)
 /* The next message, or NULL. It stays there until myr_intake_done(). */
 const void *myr_intake_look(struct myr_intake *intake, uint32_t *bytes);
 void myr_intake_done(struct myr_intake *intake);
+
+/*
+ * The receiver may have a thread that sleeps until there is something for it, in this order: nap,
+ * look whether there is anything, and if not, sleep. Whoever has something for it brings it, then
+ * wakes the thread. That costs nothing where the receiver has no such thread.
+ */
+void myr_inlet_nap(struct myr_inlet *inlet);
+bool myr_inlet_sleep(struct myr_inlet *inlet, uint32_t timeout_us); /* true: it was woken */
+void myr_inlet_wake_sleeper(struct myr_inlet *inlet);
+
+static inline void myr_inlet_wake(struct myr_inlet *inlet)
+{
+    if (NULL != inlet && 0 != myr_glance(&inlet->napping)) {
+        myr_inlet_wake_sleeper(inlet);
+    }
+}
 
 #endif

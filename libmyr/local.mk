@@ -29,7 +29,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/port.h libmyr/port.c \
     libmyr/direct.h libmyr/direct.c libmyr/pace.h libmyr/pace.c \
     libmyr/tagged.h libmyr/tagged_inside.h \
-    libmyr/tagged.c libmyr/tagged_send.c libmyr/tagged_receive.c \
+    libmyr/tagged.c libmyr/tagged_send.c libmyr/tagged_receive.c libmyr/tagged_read.c \
     libmyr/nic_thread.h libmyr/nic_thread.c \
     libmyr/nic_look.h libmyr/nic_look.c libmyr/verbs/shown.h \
     libmyr/daemon_words.h libmyr/nic_daemon.h libmyr/nic_daemon.c

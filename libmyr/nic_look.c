@@ -14,7 +14,7 @@
 enum {
     TIMES = 8, /* the whole file may be read so often; and so many bytes besides */
     BESIDES = 1 << 20,
-    TABLE_MOST = 1 << 16, /* entries of one of a group's tables */
+    TABLE_MOST = 1 << 16, /* entries of one of a group's tables, or of the ports' */
 };
 
 /* What is looked at. Lists may change while they are read, or be no lists, and so may be circles.
@@ -241,6 +241,24 @@ static bool look_at_groups(struct source *from, uint32_t offset, const void *sha
     return true;
 }
 
+/* ---- ports ---- */
+
+/* The table lies at `offset`, with room for `room` ports. False when out of memory. */
+static bool look_at_ports(struct source *from, size_t offset, uint32_t room,
+                          struct myr_nic_view *view)
+{
+    struct mcp_port port;
+    view->port = calloc(room < TABLE_MOST ? room : TABLE_MOST, sizeof(*view->port));
+    for (uint32_t p = 0; NULL != view->port && p < room && p < TABLE_MOST &&
+                         copy(from, offset + p * sizeof(port), &port, sizeof(port));
+         ++p) {
+        if (0 != port.key) {
+            view->port[view->ports++] = (struct myr_port_view){p, port.owner, port.under_way};
+        }
+    }
+    return NULL != view->port;
+}
+
 enum myr_status myr_look_at_nic(int fd, struct myr_nic_view *view, struct myr_error *error)
 {
     const size_t line = MYR_LINE, bytes = (myr_nic_shared_bytes() + line - 1) / line * line;
@@ -270,6 +288,11 @@ enum myr_status myr_look_at_nic(int fd, struct myr_nic_view *view, struct myr_er
             status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
         }
     }
+    const size_t ports = record + offsetof(struct myr_record, slots) + myr_nic_shared_bytes();
+    if (MYR_OK == status && view->there && 0 != mcp->messages.nports &&
+        !look_at_ports(&from, ports, mcp->messages.nports, view)) {
+        status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
     free(shared);
     if (MYR_OK != status) {
         myr_nic_view_free(view);
@@ -280,8 +303,11 @@ enum myr_status myr_look_at_nic(int fd, struct myr_nic_view *view, struct myr_er
 void myr_nic_view_free(struct myr_nic_view *view)
 {
     free(view->group);
+    free(view->port);
     view->group = NULL;
     view->groups = 0;
+    view->port = NULL;
+    view->ports = 0;
 }
 
 /* ---- RDMA NICs ---- */

@@ -50,6 +50,13 @@ struct myr_group_view {
     uint32_t absent_pid[MYR_VIEW_LOCALS]; /* ... the first of them; 0: it has not joined */
 };
 
+/* A port: the endpoint of a process, for the messages of btl/myr or mtl/myr. */
+struct myr_port_view {
+    uint32_t number;
+    uint32_t pid;       /* as its own processes see it */
+    uint32_t under_way; /* messages that it sends, and that have not arrived as a whole */
+};
+
 /* What there is to say about a NIC. */
 struct myr_nic_view {
     bool there; /* otherwise `why` says why there is none */
@@ -61,6 +68,8 @@ struct myr_nic_view {
     char why[240];
     uint32_t groups;              /* open ones */
     struct myr_group_view *group; /* [groups] */
+    uint32_t ports;               /* open ones */
+    struct myr_port_view *port;   /* [ports] */
 };
 
 /* MYR_ERR_NOT_THERE: no segment of ours. MYR_ERR_FOREIGN: of another version. */

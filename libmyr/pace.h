@@ -16,6 +16,11 @@ struct myr_pace {
 /* Something is expected from the network. */
 void myr_pace_expect(struct myr_pace *pace);
 
+static inline bool myr_pace_expects(const struct myr_pace *pace)
+{
+    return 0 != pace->far;
+}
+
 /* Run the NIC or not. Returns how many packets have come. */
 uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_nic *nic);
 

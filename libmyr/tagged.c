@@ -202,6 +202,7 @@ enum myr_status myr_tagged_open(struct myr_nic *nic, const struct myr_tagged_opt
         myr_direct_describe(&t->own);
     }
     clear(&t->done);
+    clear(&t->reads);
     clear(&t->pulled);
     const enum myr_status status = open_it(t, error);
     if (MYR_OK != status) {
@@ -464,6 +465,26 @@ uint32_t myr_tagged_run(struct myr_tagged *t)
     return go_on(t);
 }
 
+void myr_tagged_nap(struct myr_tagged *t)
+{
+    myr_inlet_nap(t->intake.inlet);
+}
+
+bool myr_tagged_sleep(struct myr_tagged *t, uint32_t timeout_us)
+{
+    return myr_inlet_sleep(t->intake.inlet, timeout_us);
+}
+
+void myr_tagged_wake(struct myr_tagged *t)
+{
+    myr_inlet_wake(t->intake.inlet);
+}
+
+const struct myr_tagged_counters *myr_tagged_count(const struct myr_tagged *t)
+{
+    return &t->counted;
+}
+
 struct myr_tagged_request *myr_tagged_done(struct myr_tagged *t)
 {
     return tagged_first(&t->done);
@@ -472,6 +493,11 @@ struct myr_tagged_request *myr_tagged_done(struct myr_tagged *t)
 bool myr_tagged_broken(const struct myr_tagged *t)
 {
     return myr_pace_broken(&t->pace, t->nic);
+}
+
+bool myr_tagged_expects(const struct myr_tagged *t)
+{
+    return myr_pace_expects(&t->pace) || NULL != t->pulled.first;
 }
 
 bool myr_tagged_busy(const struct myr_tagged *t)

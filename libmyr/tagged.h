@@ -65,6 +65,7 @@ struct myr_tagged_options {
     /* Messages to this process were lost for good. */
     void (*lost)(void *context, uint64_t id, enum myr_status status);
     void *context;
+    uint32_t piece_bytes; /* longer messages are read by pieces; 0: each at once */
 };
 
 enum myr_status myr_tagged_open(struct myr_nic *nic, const struct myr_tagged_options *options,
@@ -102,6 +103,8 @@ struct myr_tagged_request {
     uint32_t here, there;   /* numbers by which the two sides know it */
     mcp_match_place place;  /* in the table, */
     bool posted;            /* ... where it is; never of a send */
+    uint64_t given, from;   /* of a message that is read by pieces: bytes; where it is */
+    bool refused;           /* ... and a piece could not be read */
 };
 
 /*
@@ -138,11 +141,55 @@ uint32_t myr_tagged_progress(struct myr_tagged *tagged);
  * functions. What needs one waits for the host. */
 uint32_t myr_tagged_run(struct myr_tagged *tagged);
 
+/*
+ * That thread sleeps in this order: nap, run the endpoint, and if there was nothing, sleep. It is
+ * woken when a neighbour offers a message, wants one that was offered, sends data of it or finds no
+ * room here, and when there are pieces to read. Of packets between nodes it does not hear. These
+ * two may be called while another thread uses the endpoint.
+ */
+void myr_tagged_nap(struct myr_tagged *tagged);
+bool myr_tagged_sleep(struct myr_tagged *tagged, uint32_t timeout_us); /* true: it was woken */
+void myr_tagged_wake(struct myr_tagged *tagged);
+
+/*
+ * With `piece_bytes`, long messages of neighbours are read by who asks for pieces. Another thread
+ * may use the endpoint while pieces are being read, and read others. Take a piece (false: there is
+ * none), read it, and then say whether that went well.
+ */
+struct myr_tagged_piece {
+    struct myr_tagged_request *request;
+    uint64_t at, bytes;
+};
+bool myr_tagged_has_pieces(const struct myr_tagged *tagged);
+bool myr_tagged_piece_take(struct myr_tagged *tagged, struct myr_tagged_piece *piece);
+bool myr_tagged_piece_read(const struct myr_tagged_piece *piece);
+void myr_tagged_piece_end(struct myr_tagged *tagged, const struct myr_tagged_piece *piece,
+                          bool read);
+
+/* What an endpoint counts, with words for people. */
+#define MYR_TAGGED_COUNTERS(COUNTER)                                                               \
+    COUNTER(eager, "messages that were sent at once, as a whole")                                  \
+    COUNTER(stored, "messages that were sent in a buffer that both processes share")               \
+    COUNTER(offered, "messages that were offered: their data move when a receive has matched")     \
+    COUNTER(bytes_sent, "bytes of all messages that were sent or offered")                         \
+    COUNTER(delayed, "messages and answers that had to wait for room or credit at their receiver") \
+    COUNTER(unexpected, "messages that have come before their receives")
+
+struct myr_tagged_counters {
+#define COUNTER(name, text) uint64_t name;
+    MYR_TAGGED_COUNTERS(COUNTER)
+#undef COUNTER
+};
+const struct myr_tagged_counters *myr_tagged_count(const struct myr_tagged *tagged);
+
 /* The next request that is done. NULL: there is none. */
 struct myr_tagged_request *myr_tagged_done(struct myr_tagged *tagged);
 
 /* Is the NIC of no use any more? Then nothing moves between nodes, nor long messages here. */
 bool myr_tagged_broken(const struct myr_tagged *tagged);
+
+/* Is there more to do in no time: for the network, or for who wants data of a message? */
+bool myr_tagged_expects(const struct myr_tagged *tagged);
 
 /* Is anything under way that others wait for: not yet sent, or not yet acknowledged? */
 bool myr_tagged_busy(const struct myr_tagged *tagged);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tagged messages, the inside: what tagged.c (endpoints, peers, requests), tagged_send.c (what
- * leaves) and tagged_receive.c (what comes) share.
+ * leaves), tagged_receive.c (what comes) and tagged_read.c (long messages by pieces) share.
  *
  * What goes from endpoint to endpoint begins with a head. All but EAGER and CREDIT have a second
  * part. Envelopes of one sender come in order, as they all take the same way: the receiver's inlet
@@ -155,6 +155,8 @@ struct myr_tagged {
     uint64_t lost_id;
     struct myr_received held; /* has come by the port; there was no room */
     bool holds;
+    struct tagged_requests reads; /* receives with pieces that nobody reads yet */
+    struct myr_tagged_counters counted;
 
     struct myr_tagged_peer *bucket[TAGGED_BUCKETS];
 };
@@ -189,6 +191,9 @@ bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t k
 void tagged_pull(struct myr_tagged *t, struct myr_tagged_request *request, uint32_t other,
                  uint64_t bytes);
 
+/* If it has a thread that sleeps, that is to look. (A peer on another node has none for us.) */
+void tagged_wake_peer(struct myr_tagged_peer *peer);
+
 /* A buffer is free again. */
 void tagged_buffer_end(struct tagged_buffer *buffer);
 
@@ -204,8 +209,18 @@ void tagged_send_waiting(struct myr_tagged *t);
 bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
                     const struct myr_tagged_message *message);
 
+/* Ask for an offer's data. False: that cannot be. */
+bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                         struct myr_tagged_request *request, uint32_t number);
+
 /* Take something that has come; false if there was nothing, or no room for it. */
 bool tagged_take_short(struct myr_tagged *t);
 bool tagged_take_long(struct myr_tagged *t);
+
+/* ---- tagged_read.c ---- */
+
+/* An offer is to be read by pieces. */
+void tagged_read_begin(struct myr_tagged *t, struct myr_tagged_request *request,
+                       const struct myr_tagged_message *message);
 
 #endif

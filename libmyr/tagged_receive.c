@@ -61,8 +61,7 @@ static void deliver_stored(struct myr_tagged *t, struct myr_tagged_request *requ
     answer_done(t, message);
 }
 
-/* Ask for the data. False: that cannot be. */
-static bool ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
+bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
                          struct myr_tagged_request *request, uint32_t number)
 {
     struct tagged_more pull = {.there = number, .bytes = request->wanted};
@@ -72,6 +71,7 @@ static bool ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
     request->here = pull.other;
     request->moved = 0;
     if (tagged_answer(t, peer, TAGGED_PULL, &pull)) {
+        tagged_wake_peer(peer);
         if (!peer->near) {
             myr_pace_expect(&t->pace);
         }
@@ -92,12 +92,16 @@ static bool deliver_offer(struct myr_tagged *t, struct myr_tagged_request *reque
         request->status = MYR_ERR_NOT_THERE;
         return true;
     }
+    if (peer->direct && 0 != t->options.piece_bytes && request->wanted > t->options.piece_bytes) {
+        tagged_read_begin(t, request, message);
+        return false;
+    }
     if (peer->direct &&
         myr_direct_read(peer->pid, request->buffer, message->more.at, request->wanted)) {
         answer_done(t, message);
         return true;
     }
-    if (!ask_for_data(t, peer, request, message->more.other)) {
+    if (!tagged_ask_for_data(t, peer, request, message->more.other)) {
         request->status = MYR_ERR_OUT_OF_MEMORY;
         return true;
     }
@@ -161,6 +165,7 @@ static bool match(struct myr_tagged *t, const struct myr_tagged_message *message
             mcp_match_remove(t->match, place);
             return false;
         }
+        ++t->counted.unexpected;
         if (NULL != message->peer) {
             ++message->peer->waiting;
             tell(t, message->peer);

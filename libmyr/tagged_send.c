@@ -128,11 +128,17 @@ static bool leave_by_port(struct myr_tagged *t, struct myr_tagged_peer *peer,
     return true;
 }
 
+void tagged_wake_peer(struct myr_tagged_peer *peer)
+{
+    myr_inlet_wake(peer->remote.outlet.inlet);
+}
+
 static bool leave_by_inlet(struct myr_tagged_peer *peer, const struct tagged_head *head,
                            const struct tagged_more *more, const void *data, uint32_t bytes)
 {
     uint8_t *to = myr_outlet_begin(&peer->remote.outlet);
     if (NULL == to) {
+        tagged_wake_peer(peer);
         return false;
     }
     myr_outlet_end(&peer->remote.outlet, write_out(to, head, more, data, bytes));
@@ -204,6 +210,7 @@ static void enqueue(struct myr_tagged *t, struct myr_tagged_peer *peer, struct t
     out->next = NULL;
     *queue->last = out;
     queue->last = &out->next;
+    ++t->counted.delayed;
 }
 
 static bool leave_queued(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_out *out)
@@ -224,6 +231,7 @@ static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
 {
     struct tagged_out *out;
     while (NULL != (out = queue->first) && leave_queued(t, peer, out)) {
+        tagged_wake_peer(peer);
         queue->first = out->next;
         out->next = t->free_out;
         t->free_out = out;
@@ -282,6 +290,7 @@ static bool send_piece(struct myr_tagged *t, struct myr_tagged_request *request)
         return false;
     }
     request->moved += bytes;
+    tagged_wake_peer(request->peer);
     return true;
 }
 
@@ -317,6 +326,7 @@ static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
                        struct myr_tagged_request *request, struct tagged_head *head)
 {
     head->kind = TAGGED_EAGER;
+    ++t->counted.eager;
     peer->credits -= !peer->near;
     if (NULL == peer->messages.first &&
         leave(t, peer, head, NULL, request->buffer, (uint32_t)request->wanted)) {
@@ -347,6 +357,7 @@ static bool send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
     if (tagged_number_give(t, TAGGED_BUFFER, buffer, &more.other)) {
         memcpy(buffer->memory, request->buffer, request->wanted);
         if (leave_or_wait(t, peer, head, &more)) {
+            ++t->counted.stored;
             return true;
         }
         tagged_number_end(t, more.other);
@@ -360,9 +371,11 @@ static bool send_offer(struct myr_tagged *t, struct myr_tagged_peer *peer,
 {
     struct tagged_more more = {.bytes = request->wanted, .at = (uintptr_t)request->buffer};
     head->kind = TAGGED_OFFER;
+    ++t->counted.offered;
     if (tagged_number_give(t, TAGGED_SENDER, request, &more.other)) {
         request->here = more.other;
         if (leave_or_wait(t, peer, head, &more)) {
+            tagged_wake_peer(peer);
             return false;
         }
         tagged_number_end(t, more.other);
@@ -383,6 +396,7 @@ bool myr_tagged_send(struct myr_tagged *t, struct myr_tagged_peer *to,
     request->buffer = (uint8_t *)(uintptr_t)buffer;
     request->wanted = bytes;
     request->posted = false;
+    t->counted.bytes_sent += bytes;
     if (!to->near) {
         myr_pace_expect(&t->pace);
     }

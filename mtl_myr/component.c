@@ -34,6 +34,7 @@ enum {
     PRIORITY = 90,                /* of all PMLs: it was asked for */
     CONTEXT_MOST = (1 << 30) - 1, /* numbers of communicators */
     TAG_MOST = 0x7fffffff,        /* greater ones are Open MPI's own, which are negative there */
+    PIECE_BYTES = 64 * 1024,      /* of a message that the runner and its host read, 7 us */
 };
 
 mca_mtl_myr_component_t mca_mtl_myr_component = {
@@ -105,6 +106,7 @@ static int component_register(void)
         "Have a thread of each process match and move messages while the process computes "
         "(default: no). It wants a processor of its own",
         OPAL_INFO_LVL_2);
+    mca_mtl_myr_pvars_register();
     return OMPI_SUCCESS;
 }
 
@@ -171,6 +173,7 @@ static enum myr_status open_endpoint(struct myr_error *error)
         .messages = (uint32_t)component->parameters.messages,
         .buffers = (uint32_t)component->parameters.buffers,
         .direct = component->parameters.direct,
+        .piece_bytes = component->parameters.runner ? PIECE_BYTES : 0,
         .meet = mca_mtl_myr_meet,
         .lost = mca_mtl_myr_lost,
     };
@@ -205,6 +208,12 @@ static int tell_others(void)
     return nicbarr_modex_put(&mca_mtl_myr_component.super.mtl_version, &name, sizeof(name));
 }
 
+static opal_progress_callback_t progress_function(void)
+{
+    return mca_mtl_myr_component.parameters.runner ? mca_mtl_myr_progress_beside_runner
+                                                   : mca_mtl_myr_progress;
+}
+
 static mca_mtl_base_module_t *init(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
@@ -213,6 +222,7 @@ static mca_mtl_base_module_t *init(void)
         return NULL;
     }
     component->met = 0;
+    component->runner_bytes = 0;
     component->talks_to_others = false;
     if (MYR_OK != open_endpoint(&error)) {
         complain("not used: %s", error.text);
@@ -228,7 +238,7 @@ static mca_mtl_base_module_t *init(void)
         complain(
             "there is no thread to be had for mtl_myr_runner: messages move within calls only");
     }
-    opal_progress_register(mca_mtl_myr_progress);
+    opal_progress_register(progress_function());
     return &mca_mtl_myr_module;
 }
 
@@ -269,7 +279,7 @@ static int finalize(mca_mtl_base_module_t *mtl)
 {
     (void)mtl;
     if (NULL != mca_mtl_myr_component.endpoint) {
-        opal_progress_unregister(mca_mtl_myr_progress);
+        opal_progress_unregister(progress_function());
         mca_mtl_myr_runner_stop();
         mca_mtl_myr_drain();
         close_endpoint();

@@ -7,6 +7,7 @@ mtl_myr_mca_mtl_myr_la_SOURCES = \
     mtl_myr/peers.c \
     mtl_myr/messages.c \
     mtl_myr/progress.c \
+    mtl_myr/pvars.c \
     mtl_myr/runner.c
 mtl_myr_mca_mtl_myr_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 mtl_myr_mca_mtl_myr_la_CFLAGS = $(AM_CFLAGS) $(OMPI_CFLAGS)

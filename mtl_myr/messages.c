@@ -126,9 +126,10 @@ static void note_end(mca_mtl_request_t *request)
 int mca_mtl_myr_send(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm, int dest,
                      int tag, struct opal_convertor_t *convertor, mca_pml_base_send_mode_t mode)
 {
-    struct ompi_request_t end; /* for its status only */
-    struct mca_mtl_myr_request request = {
-        .super = {.ompi_req = &end, .completion_callback = note_end}};
+    struct ompi_request_t end;          /* for its status only */
+    struct mca_mtl_myr_request request; /* (what is not written here, a send does not read) */
+    request.super.ompi_req = &end;
+    request.super.completion_callback = note_end;
     const int status =
         mca_mtl_myr_isend(mtl, comm, dest, tag, convertor, mode, true, &request.super);
     if (OMPI_SUCCESS != status) {

@@ -43,9 +43,11 @@ typedef struct mca_mtl_myr_component {
     struct myr_nic *nic;
     struct myr_tagged *endpoint;
     opal_mutex_t lock;
-    _Atomic uint32_t calls; /* of the host, where there is a runner */
-    uint32_t met;           /* processes of this job, from rank 0 on, whose NICs were met */
-    bool talks_to_others;   /* there are peers on other nodes */
+    _Atomic uint32_t calls;   /* of the host, where there is a runner */
+    _Atomic uint32_t readers; /* of its threads that read a piece just now */
+    uint32_t met;             /* processes of this job, from rank 0 on, whose NICs were met */
+    uint64_t runner_bytes;    /* of long messages that the runner has read */
+    bool talks_to_others;     /* there are peers on other nodes */
 } mca_mtl_myr_component_t;
 
 OMPI_DECLSPEC extern mca_mtl_myr_component_t mca_mtl_myr_component;
@@ -101,7 +103,9 @@ struct myr_tagged_peer *mca_mtl_myr_meet(void *context, uint64_t id);
  * processes. Each is looked at once. Locked. */
 void mca_mtl_myr_let_in(void);
 
+/* A process as a number, and back. */
 uint64_t mca_mtl_myr_id(const opal_process_name_t *name);
+opal_process_name_t mca_mtl_myr_name(uint64_t id);
 
 /* ---- messages.c ---- */
 
@@ -123,7 +127,13 @@ int mca_mtl_myr_cancel(mca_mtl_base_module_t *mtl, mca_mtl_request_t *request, i
 
 /* ---- progress.c ---- */
 
+/* For Open MPI to call; where there is a runner, the second one. */
 int mca_mtl_myr_progress(void);
+int mca_mtl_myr_progress_beside_runner(void);
+
+/* Read pieces of long messages as long as there are any, and `go_on` says so. Locked; it is not
+ * while a piece is being read. Returns how many bytes. */
+uint64_t mca_mtl_myr_read_pieces(bool (*go_on)(void));
 
 /* A request is done: tell Open MPI. Not locked. */
 void mca_mtl_myr_complete(struct mca_mtl_myr_request *request);
@@ -133,6 +143,10 @@ void mca_mtl_myr_lost(void *context, uint64_t id, enum myr_status status);
 
 /* Wait until nothing is under way any more, but not for ever. */
 void mca_mtl_myr_drain(void);
+
+/* ---- pvars.c ---- */
+
+void mca_mtl_myr_pvars_register(void);
 
 /* ---- runner.c ---- */
 

@@ -12,6 +12,11 @@ uint64_t mca_mtl_myr_id(const opal_process_name_t *name)
     return (uint64_t)name->jobid << 32 | name->vpid;
 }
 
+opal_process_name_t mca_mtl_myr_name(uint64_t id)
+{
+    return (opal_process_name_t){.jobid = (uint32_t)(id >> 32), .vpid = (uint32_t)id};
+}
+
 static void complain(const opal_process_name_t *name, const char *why)
 {
     opal_output(0, "nicbarr: mtl myr cannot reach process %s: %s. Leave out --mca pml cm",
@@ -65,16 +70,15 @@ struct myr_tagged_peer *mca_mtl_myr_peer(struct ompi_communicator_t *comm, int r
 struct myr_tagged_peer *mca_mtl_myr_meet(void *context, uint64_t id)
 {
     (void)context;
-    const opal_process_name_t name = {.jobid = (uint32_t)(id >> 32), .vpid = (uint32_t)id};
+    const opal_process_name_t name = mca_mtl_myr_name(id);
     return connect_to(&name);
 }
 
 void mca_mtl_myr_let_in(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    opal_process_name_t name = *OMPI_PROC_MY_NAME;
-    while (component->met < ompi_process_info.num_procs && myr_nic_knocked(component->nic)) {
-        name.vpid = component->met++;
+    opal_process_name_t name;
+    while (myr_nic_knocked(component->nic) && nicbarr_next_process(&component->met, &name)) {
         (void)peer_named(&name);
     }
 }

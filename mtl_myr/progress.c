@@ -65,18 +65,44 @@ static struct mca_mtl_myr_request *request_of(struct myr_tagged_request *tagged)
                                           offsetof(struct mca_mtl_myr_request, tagged));
 }
 
-int mca_mtl_myr_progress(void)
+uint64_t mca_mtl_myr_read_pieces(bool (*go_on)(void))
 {
-    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    if (component->parameters.runner) {
-        atomic_store_explicit(&component->calls,
-                              atomic_load_explicit(&component->calls, memory_order_relaxed) + 1,
-                              memory_order_relaxed);
+    struct myr_tagged *endpoint = mca_mtl_myr_component.endpoint;
+    struct myr_tagged_piece piece;
+    uint64_t bytes = 0;
+    while (go_on() && myr_tagged_piece_take(endpoint, &piece)) {
+        mca_mtl_myr_unlock();
+        const bool read = myr_tagged_piece_read(&piece);
+        mca_mtl_myr_lock();
+        myr_tagged_piece_end(endpoint, &piece, read);
+        bytes += piece.bytes;
     }
-    if (!mca_mtl_myr_try_lock()) {
+    return bytes;
+}
+
+static bool always(void)
+{
+    return true;
+}
+
+/* For the runner to see: while the host reads, it makes no calls. */
+static int read_pieces(void)
+{
+    _Atomic uint32_t *readers = &mca_mtl_myr_component.readers;
+    if (!myr_tagged_has_pieces(mca_mtl_myr_component.endpoint)) {
         return 0;
     }
-    int steps = (int)myr_tagged_progress(component->endpoint);
+    atomic_fetch_add_explicit(readers, 1, memory_order_relaxed);
+    const uint64_t bytes = mca_mtl_myr_read_pieces(always);
+    atomic_fetch_sub_explicit(readers, 1, memory_order_relaxed);
+    return 0 != bytes;
+}
+
+/* Locked; not afterwards. Returns how much was done, and those `steps`. */
+static inline int go_on(int steps)
+{
+    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    steps += (int)myr_tagged_progress(component->endpoint);
     if (0 == steps && myr_nic_knocked(component->nic)) {
         mca_mtl_myr_let_in();
     }
@@ -95,19 +121,28 @@ int mca_mtl_myr_progress(void)
     return steps;
 }
 
+int mca_mtl_myr_progress(void)
+{
+    return mca_mtl_myr_try_lock() ? go_on(0) : 0;
+}
+
+int mca_mtl_myr_progress_beside_runner(void)
+{
+    _Atomic uint32_t *calls = &mca_mtl_myr_component.calls;
+    atomic_store_explicit(calls, atomic_load_explicit(calls, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    return mca_mtl_myr_try_lock() ? go_on(read_pieces()) : 0;
+}
+
 /* ---- losses ---- */
 
 void mca_mtl_myr_lost(void *context, uint64_t id, enum myr_status status)
 {
     (void)context;
-    const opal_process_name_t name = {.jobid = (uint32_t)(id >> 32), .vpid = (uint32_t)id};
-    opal_output(
-        0,
-        "nicbarr: mtl myr: a message to process %s was lost: %s. Has that process ended, or "
-        "is there a firewall between the nodes (UDP; see mtl_myr_network and mtl_myr_port)?",
-        OPAL_NAME_PRINT(name),
-        MYR_ERR_GONE == status ? "its node cannot be reached any more"
-                               : "its port is closed or refuses it");
+    const opal_process_name_t name = mca_mtl_myr_name(id);
+    char text[400];
+    nicbarr_nic_lost(text, sizeof(text), "mtl", &name, MYR_ERR_GONE == status);
+    opal_output(0, "%s", text);
     (void)ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
 }
 

@@ -3,10 +3,11 @@
  * The runner: a thread that runs the endpoint while its host computes, so that messages are matched
  * and long ones move (the gain of Zhang's MPI-NP II+ over host-based matching).
  *
- * It needs a processor, and not its host's: it leaves the one that the process is bound to. While
- * the host makes calls itself, the runner only looks now and then whether it still does. While
- * nothing comes it sleeps between two looks. It tells Open MPI nothing: requests that are done wait
- * for the host.
+ * It needs a processor, and not its host's: it leaves the one that the process is bound to. It
+ * sleeps until there is something for it: neighbours wake it, and so does its host that leaves a
+ * long message to it. From other nodes nobody wakes it, so it looks from time to time. While the
+ * host makes calls itself, the runner sleeps again, for longer each time. It tells Open MPI
+ * nothing: requests that are done wait for the host.
  */
 #include "mtl_myr/mtl_myr.h"
 
@@ -14,30 +15,47 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 enum {
-    LOOKS = 2000,         /* in vain, before it sleeps between two */
-    SLEEP_NS = 20 * 1000, /* between two looks */
+    GLANCES = 40,       /* whether the host makes calls: 1 us */
+    NAP_US = 20,        /* the first sleep, */
+    NAP_MOST_US = 5000, /* ... and the longest; each is twice as long as the one before */
+    NAP_FAR_US = 50,    /* the longest where messages come from other nodes */
 };
 
 static pthread_t thread;
 static atomic_bool ending;
 static bool runs;
+static uint32_t calls; /* of the host when it was last found away */
 
-static void rest(void)
+static bool host_is_away(void)
 {
-    const struct timespec pause = {.tv_nsec = SLEEP_NS};
-    (void)nanosleep(&pause, NULL);
+    const mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    return calls == atomic_load_explicit(&component->calls, memory_order_relaxed) &&
+           0 == atomic_load_explicit(&component->readers, memory_order_relaxed);
 }
 
-/* One look. Returns whether there was anything, or will be. */
+/* (A host that waits calls several times in a microsecond.) */
+static bool host_stays_away(void)
+{
+    calls = atomic_load_explicit(&mca_mtl_myr_component.calls, memory_order_relaxed);
+    bool away = host_is_away();
+    for (int glance = 0; away && glance < GLANCES; ++glance) {
+        myr_relax();
+        away = host_is_away();
+    }
+    return away;
+}
+
+/* One look. Returns whether there was anything, or soon will be. */
 static bool look(void)
 {
-    mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
+    struct myr_tagged *endpoint = mca_mtl_myr_component.endpoint;
     mca_mtl_myr_lock();
-    const bool any =
-        0 != myr_tagged_run(component->endpoint) || myr_tagged_busy(component->endpoint);
+    const uint32_t steps = myr_tagged_run(endpoint);
+    const uint64_t bytes = mca_mtl_myr_read_pieces(host_is_away);
+    const bool any = 0 != steps || 0 != bytes || myr_tagged_expects(endpoint);
+    mca_mtl_myr_component.runner_bytes += bytes;
     mca_mtl_myr_unlock();
     return any;
 }
@@ -56,19 +74,17 @@ static void *run(void *context)
     (void)context;
     settle();
     const mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    uint32_t calls = 0, in_vain = 0;
+    uint32_t nap = NAP_US;
     while (!atomic_load_explicit(&ending, memory_order_relaxed)) {
-        const uint32_t now = atomic_load_explicit(&component->calls, memory_order_relaxed);
-        if (now != calls) {
-            calls = now;
-            rest();
-            continue;
-        }
-        in_vain = look() ? 0 : in_vain + 1;
-        if (in_vain > LOOKS) {
-            rest();
-        } else {
+        myr_tagged_nap(component->endpoint);
+        if (host_stays_away() && look()) {
+            nap = NAP_US;
             (void)sched_yield();
+        } else if (myr_tagged_sleep(component->endpoint, nap)) {
+            nap = NAP_US;
+        } else {
+            const uint32_t most = component->talks_to_others ? NAP_FAR_US : NAP_MOST_US;
+            nap = 2 * nap < most ? 2 * nap : most;
         }
     }
     return NULL;
@@ -85,6 +101,7 @@ void mca_mtl_myr_runner_stop(void)
 {
     if (runs) {
         atomic_store(&ending, true);
+        myr_tagged_wake(mca_mtl_myr_component.endpoint);
         (void)pthread_join(thread, NULL);
         runs = false;
     }

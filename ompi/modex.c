@@ -28,3 +28,13 @@ size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_proce
     free(got);
     return bytes;
 }
+
+bool nicbarr_next_process(uint32_t *walked, opal_process_name_t *name)
+{
+    if (*walked >= ompi_process_info.num_procs) {
+        return false;
+    }
+    *name = *OMPI_PROC_MY_NAME;
+    name->vpid = (*walked)++;
+    return true;
+}

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Tell the other processes of the job, on all nodes; call it from a component's open function. */
 int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes);
@@ -19,5 +20,9 @@ int nicbarr_modex_put(const mca_base_component_t *component, const void *data, s
  * or more than that. May wait for a peer that is still starting. */
 size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_process_name_t *peer,
                          void *data, size_t room);
+
+/* One process of this job after the other, from rank 0 on: the next one's name. `walked` is how
+ * many there were so far. False: there are no more. */
+bool nicbarr_next_process(uint32_t *walked, opal_process_name_t *name);
 
 #endif

@@ -2,6 +2,8 @@
 /* See nic_options.h. */
 #include "ompi/nic_options.h"
 
+#include <stdio.h>
+
 void nicbarr_nic_options_add(const mca_base_component_t *component,
                              struct nicbarr_nic_options *options)
 {
@@ -46,4 +48,15 @@ bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component
 {
     return nicbarr_within(complain, component, "memory", options->memory, 16, 1024) &&
            nicbarr_within(complain, component, "port", options->port, 0, 65535);
+}
+
+void nicbarr_nic_lost(char *text, size_t room, const char *framework,
+                      const opal_process_name_t *name, bool gone)
+{
+    snprintf(text, room,
+             "nicbarr: %s myr: a message to process %s was lost: %s. Has that process ended, or is "
+             "there a firewall between the nodes (UDP; see %s_myr_network and %s_myr_port)?",
+             framework, OPAL_NAME_PRINT(*name),
+             gone ? "its node cannot be reached any more" : "its port is closed or refuses it",
+             framework, framework);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Parameters of the components that carry messages: those of the node's NIC, which are the same for
- * all of them, and what a person reads where one is out of its range.
+ * all of them, and what a person reads where one is out of its range, or may have to be changed.
  */
 #ifndef NICBARR_NIC_OPTIONS_H
 #define NICBARR_NIC_OPTIONS_H
@@ -30,5 +30,10 @@ bool nicbarr_within(nicbarr_complain_fn complain, const char *component, const c
 /* The same for those of the NIC. */
 bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component,
                              const struct nicbarr_nic_options *options);
+
+/* Messages of a component ("mtl") to a process were lost: what a person reads. `gone`: its node is
+ * out of reach. */
+void nicbarr_nic_lost(char *text, size_t room, const char *framework,
+                      const opal_process_name_t *name, bool gone);
 
 #endif

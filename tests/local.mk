@@ -22,6 +22,7 @@ mpi_programs = \
     tests/mpi/short_job \
     tests/mpi/matching \
     tests/mpi/moving \
+    tests/mpi/message_pvars \
     tests/mpi/mismatched \
     tests/mpi/sessions \
     tests/mpi/spawned
@@ -87,6 +88,9 @@ tests_mpi_short_job_LDADD = $(MPI_LIBS)
 tests_mpi_matching_SOURCES = tests/mpi/matching.c $(mpi_common)
 tests_mpi_matching_CFLAGS = $(mpi_cflags)
 tests_mpi_matching_LDADD = $(MPI_LIBS)
+tests_mpi_message_pvars_SOURCES = tests/mpi/message_pvars.c $(mpi_common)
+tests_mpi_message_pvars_CFLAGS = $(mpi_cflags)
+tests_mpi_message_pvars_LDADD = $(MPI_LIBS)
 tests_mpi_moving_SOURCES = tests/mpi/moving.c $(mpi_common)
 tests_mpi_moving_CFLAGS = $(mpi_cflags)
 tests_mpi_moving_LDADD = $(MPI_LIBS)

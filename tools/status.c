@@ -254,6 +254,18 @@ static void print_groups(const struct myr_nic_view *nic)
     printf("%s\n", nic->groups > GROUPS_SHOWN ? ", ..." : "");
 }
 
+static void print_ports(const struct myr_nic_view *nic)
+{
+    for (uint32_t p = 0; p < nic->ports; ++p) {
+        const struct myr_port_view *port = &nic->port[p];
+        printf("%snumber %u of process %u: %u messages under way", 0 == p ? "  ports      " : "; ",
+               (unsigned)port->number, (unsigned)port->pid, (unsigned)port->under_way);
+    }
+    if (0 != nic->ports) {
+        putchar('\n');
+    }
+}
+
 static void print_counters(const struct myr_nic_view *nic, bool zeros)
 {
     static const struct table_column columns[] = {
@@ -322,6 +334,7 @@ static void print_segment(const struct segment *segment, const struct sights *si
         print_nic(&sight->nic);
         print_secrets();
         print_groups(&sight->nic);
+        print_ports(&sight->nic);
         waiting_print(&sight->nic, &sights->earlier.nic, segment, settings->all, os_now_ns());
         print_counters(&sight->nic, settings->counters);
     } else if (MYR_OK == sight->segment_status) {
@@ -405,7 +418,7 @@ static json_t *json_of_counters(const struct mcp_counters *counted)
 /* What all kinds of NICs have. */
 static json_t *json_of_nic(const struct myr_nic_view *nic, const char *kind, const char *run_by)
 {
-    json_t *addresses = json_array(), *groups = json_array();
+    json_t *addresses = json_array(), *groups = json_array(), *ports = json_array();
     const uint64_t now = os_now_ns();
     for (uint32_t a = 0; a < nic->name.count; ++a) {
         char text[MCP_IP_TEXT];
@@ -423,10 +436,17 @@ static json_t *json_of_nic(const struct myr_nic_view *nic, const char *kind, con
                               (json_int_t)group->started, "failed", (int)group->failed, "lost",
                               waiting_json_lost(group), "waits", waiting_json(group, now)));
     }
-    return json_pack("{s:s, s:o, s:s, s:s, s:I, s:b, s:o, s:o}", "kind", kind, "addresses",
+    for (uint32_t p = 0; p < nic->ports; ++p) {
+        const struct myr_port_view *port = &nic->port[p];
+        json_array_append_new(ports,
+                              json_pack("{s:I, s:I, s:I}", "number", (json_int_t)port->number,
+                                        "pid", (json_int_t)port->pid, "messages_under_way",
+                                        (json_int_t)port->under_way));
+    }
+    return json_pack("{s:s, s:o, s:s, s:s, s:I, s:b, s:o, s:o, s:o}", "kind", kind, "addresses",
                      addresses, "secrets", secrets_words(), "run_by", run_by, "runner",
-                     (json_int_t)nic->runner, "broken", (int)nic->broken, "groups", groups,
-                     "counters", json_of_counters(&nic->counters));
+                     (json_int_t)nic->runner, "broken", (int)nic->broken, "groups", groups, "ports",
+                     ports, "counters", json_of_counters(&nic->counters));
 }
 
 static json_t *json_of_rdma(const struct segment *segment)
@@ -546,6 +566,8 @@ static char *add_nic(struct metrics *metrics, const struct myr_nic_view *nic, co
     metrics_add(metrics, "nicbarr_groups_in_a_barrier", "gauge",
                 "groups whose barrier, or other collective, is under way", labels,
                 groups_in_a_barrier(nic));
+    metrics_add(metrics, "nicbarr_ports", "gauge", "ports that the NIC has open, for messages",
+                labels, nic->ports);
     metrics_add(metrics, "nicbarr_waiting_seconds", "gauge",
                 "for how long a group has waited for other nodes, at the most", labels,
                 waiting_longest(nic, os_now_ns()));

@@ -78,6 +78,14 @@ $coll
 $btl
 .SH PARAMETERS OF MTL/MYR
 $mtl
+.SH PERFORMANCE VARIABLES
+The tools interface of MPI (MPI_T_pvar_...) has what each kind of NIC counts
+(\fBcoll_nicbarr_soft_packets_sent\fR and the like; \fBnicbarr status \-\-counters\fR says what each is),
+how often choices were challenged (\fBcoll_nicbarr_duels\fR, \fBcoll_nicbarr_anew\fR), and of mtl/myr
+how many messages of this process were sent whole, by a shared buffer, or offered
+(\fBmtl_myr_eager\fR, \fBmtl_myr_stored\fR, \fBmtl_myr_offered\fR, \fBmtl_myr_bytes_sent\fR),
+had to wait for room or credit (\fBmtl_myr_delayed\fR), or came before their receives
+(\fBmtl_myr_unexpected\fR), and how many bytes the runner has moved (\fBmtl_myr_runner_bytes\fR).
 .SH FILES
 .TP
 .I ~/.openmpi/mca\-params.conf

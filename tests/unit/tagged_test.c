@@ -252,10 +252,26 @@ static void done(struct game *g, struct myr_tagged_request *request)
     fail_msg("a request is done that nobody has made");
 }
 
+/* Read up to three pieces, which end in another order. At times the system refuses one. */
+static void read_pieces(struct game *g, uint32_t e)
+{
+    struct myr_tagged_piece piece[3];
+    uint32_t pieces = 0;
+    while (pieces < 3 && myr_tagged_piece_take(g->t[e], &piece[pieces])) {
+        ++pieces;
+    }
+    while (pieces-- > 0) {
+        const bool refused = 0 == crew_below(&g->random, 50);
+        myr_tagged_piece_end(g->t[e], &piece[pieces],
+                             !refused && myr_tagged_piece_read(&piece[pieces]));
+    }
+}
+
 static void progress(struct game *g, uint32_t e)
 {
     struct myr_tagged_request *request;
     (void)myr_tagged_progress(g->t[e]);
+    read_pieces(g, e);
     while (NULL != (request = myr_tagged_done(g->t[e]))) {
         done(g, request);
     }
@@ -434,12 +450,16 @@ static void random_games(void **state)
 {
     (void)state;
     const struct myr_tagged_options usual = {.direct = true, .buffer_bytes = BUFFER};
+    const struct myr_tagged_options pieces = {
+        .direct = true, .buffer_bytes = BUFFER, .piece_bytes = 1000};
     const struct myr_tagged_options narrow = {
         .direct = false, .buffer_bytes = BUFFER, .buffers = 2, .messages = 500};
     uint64_t random = crew_seed();
     for (uint32_t game = 0; game < 12; ++game) {
-        play(0 == game % 2 ? &usual : &narrow, 0 == game % 3 ? &faults : &no_faults, 20000,
-             crew_random(&random));
+        play(0 != game % 2   ? &narrow
+             : 0 == game % 4 ? &usual
+                             : &pieces,
+             0 == game % 3 ? &faults : &no_faults, 20000, crew_random(&random));
     }
 }
 
@@ -451,18 +471,19 @@ static void sizes(void **state)
 {
     (void)state;
     static const uint64_t bytes[] = {0, 1, 8, 216, 217, 1024, 1025, BUFFER - 24, BUFFER, 100000};
-    for (uint32_t direct = 0; direct < 2; ++direct) {
-        struct game *g =
-            begin_with(&(struct myr_tagged_options){.direct = 0 != direct, .buffer_bytes = BUFFER},
-                       crew_seed());
+    for (uint32_t way = 0; way < 3; ++way) {
+        struct game *g = begin_with(&(struct myr_tagged_options){.direct = 0 != way,
+                                                                 .buffer_bytes = BUFFER,
+                                                                 .piece_bytes = 2 == way ? 999 : 0},
+                                    crew_seed());
         for (uint32_t to = 0; to < ENDPOINTS; ++to) {
             for (uint32_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); ++i) {
-                for (uint32_t way = 0; way < 4; ++way) { /* who is first; synchronous */
-                    if (0 == way % 2) {
+                for (uint32_t order = 0; order < 4; ++order) { /* who is first; synchronous */
+                    if (0 == order % 2) {
                         (void)receive_one(g, to, anything, 100000);
                     }
-                    (void)send_one(g, 0, to, (struct mcp_envelope){0, 0, i}, bytes[i], way / 2);
-                    if (1 == way % 2) {
+                    (void)send_one(g, 0, to, (struct mcp_envelope){0, 0, i}, bytes[i], order / 2);
+                    if (1 == order % 2) {
                         progress_all(g, 3);
                         (void)receive_one(g, to, anything, 100000);
                     }

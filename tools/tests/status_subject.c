@@ -12,7 +12,8 @@
  * name that is none of ours; "circle", a table of records that goes round; "changing", a NIC whose
  * memory changes all the time: groups come and go; "late", "nic" whose other node has said that its
  * host is late; "failed", "nic" whose other node nobody waits for any longer; "here", a group of
- * three processes of this node, of which this one has arrived, has not, and has not joined.
+ * three processes of this node, of which this one has arrived, has not, and has not joined;
+ * "ports", two ports, of which the first sends a message that the second has no room for.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -28,6 +29,7 @@
 #include "libmyr/nic_group.h"
 #include "libmyr/nic_inside.h"
 #include "libmyr/nic_thread.h"
+#include "libmyr/port.h"
 #include "libmyr/segment.h"
 #include "libmyr/sram.h"
 
@@ -121,6 +123,21 @@ static void make_here(void)
     (void)myr_nic_group_arrive(&arrived);
 }
 
+static void make_ports(void)
+{
+    struct myr_error error = {0};
+    const struct myr_port_options options = {.number = MYR_ANY_PORT};
+    struct myr_port *from, *to;
+    struct myr_port_name name;
+    struct myr_remote remote;
+    make_bare_nic();
+    check(myr_port_open(nic, &options, &from, &error), &error);
+    check(myr_port_open(nic, &options, &to, &error), &error);
+    myr_port_get_name(to, &name);
+    check(myr_port_connect(from, &name, &remote, &error), &error);
+    check(myr_port_send(from, &remote, myr_port_alloc(from, 8), 8, NULL, NULL), &error);
+}
+
 /* Memory of the name that ours has, with these bytes at its beginning. */
 static void make_memory(const void *bytes, size_t count)
 {
@@ -190,6 +207,8 @@ int main(int argc, char **argv)
         myr_nic_group_fail(&half, 1);
     } else if (0 == strcmp(kind, "here")) {
         make_here();
+    } else if (0 == strcmp(kind, "ports")) {
+        make_ports();
     } else if (0 == strcmp(kind, "thread")) {
         make_nic();
         check(myr_nic_thread_start(nic, MYR_NIC_THREAD, &thread, &error), &error);

@@ -79,6 +79,7 @@ holds "a NIC" 'n["run_by"] == "polled" and not n["broken"] and n["addresses"][0]
 holds "its groups" 'sorted((g["done"], g["started"]) for g in n["groups"]) == [(0, 1), (3, 3)]'
 holds "its counters" 'n["counters"]["barriers"] == 3 and n["counters"]["packets_sent"] == 1 and len(n["counters"]) >= 10'
 holds "its job" 's["processes"][0]["job"] == "job7" and s["processes"][0]["rank"] == "3"'
+holds "it has no ports" 'n["ports"] == []'
 jobs() { # NAME OPTION... LISTED: is the subject among those that are shown?
     "$nicbarr" status "${@:2:$#-2}" > out 2> err && [ "$(grep -c "$pid" out)" = "${*: -1}" ]
     verdict $? "$1"
@@ -128,6 +129,11 @@ here_waits="for 2 of the 3 processes of this node: pid $pid, one that has not jo
 holds "processes of the same node" '[(g["waits"]["processes"], g["waits"]["processes_missing"], g["waits"]["pids"], g["waits"]["since_s"]) for g in n["groups"] if g["waits"]] == [(3, 2, [int(os.environ["PID"]), 0], None)]'
 text_all "and in words" "^  waiting    group of node 0 waits in epoch 1 $here_waits"
 text "also a second later" "^  waiting    group of node 0 waits in epoch 1 $here_waits"
+end
+
+begin ports
+holds "ports, and messages that wait for their receiver" '[(p["pid"] == int(os.environ["PID"]), p["messages_under_way"]) for p in n["ports"]] == [(True, 1), (True, 0)]'
+text "and in words" "^  ports      number [0-9]+ of process $pid: 1 messages under way; number [0-9]+ of process $pid: 0 "
 end
 
 begin thread
