@@ -5,7 +5,8 @@
 # right, by the soft NIC and by the kernels' NICs; a cable that is pulled and put back loses nothing; a
 # machine that is gone is named.
 #
-# With the argument `all` it also tries what clusters have besides (launching.sh).
+# With the argument `all` it also tries what clusters have besides (launching.sh), on machines with two processors
+# each, so that two of them receive.
 # NICBARR_MACHINES_LONGER=N makes each game N times as long; NICBARR_MACHINES_CARD is the network card
 # (machines).
 longer=${NICBARR_MACHINES_LONGER:-1}
@@ -17,8 +18,10 @@ if [ "${1-}" != inside ]; then
         *"(Open MPI) 4."*) ;;
         *) echo "it starts jobs by Open MPI 4.1 only"; exit 77 ;;
     esac
-    exec "$srcdir/tests/machines/machines" --card "${NICBARR_MACHINES_CARD:-virtio-net-pci}" \
-        "${watchdog:-$(($([ "${1-}" = all ] && echo 1800 || echo 1050) * longer))}" bash "$0" inside "$@"
+    processors=1 seconds=1050
+    [ "${1-}" != all ] || processors=2 seconds=2400
+    exec "$srcdir/tests/machines/machines" --card "${NICBARR_MACHINES_CARD:-virtio-net-pci}" --processors $processors \
+        "${watchdog:-$((seconds * longer))}" bash "$0" inside "$@"
 fi
 TMPDIR=$MACHINES_OUT # what both machines see
 export TMPDIR
@@ -32,11 +35,14 @@ patience=$((120 * longer)) data_patience=$((120 * longer))
 . "$(dirname "$0")/../component/carried_common.sh"
 ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
 
-# A job with so many processes on each machine. Its ledger is memory that both machines see.
+# A job with so many processes on each machine, started by the command `as` (none, or one
+# that makes it another user's).
+# Its ledger is memory that both machines see.
+as=()
 start() { # PER-MACHINE MPIRUN-ARGUMENT...
     truncate -s 0 "$MACHINES_OUT/ledger"
     truncate -s 16M "$MACHINES_OUT/ledger"
-    timeout -k 5 $patience mpirun -np $((2 * $1)) --host "machine1:$1,machine2:$1" --mca coll_nicbarr_verbose 1 \
+    timeout -k 5 $patience "${as[@]}" mpirun -np $((2 * $1)) --host "machine1:$1,machine2:$1" --mca coll_nicbarr_verbose 1 \
         "${@:2}" > "$scratch/out" 2>&1
 }
 runs() { start "$@" && said "^ok"; }
