@@ -164,15 +164,18 @@ by_both "a bridge, the card below it" 10.82.0.0/24
 no_daemons
 both_do "ip link del br0; ip link set eth1 down"
 
+# (A card whose link is not up yet cannot be the active one.)
+first_slave() { both_do "until ip link set bond1 type bond active_slave eth1; do sleep 0.2; done"; } > /dev/null 2>&1
 # The bond has eth1 and a card of the first wire's VLAN: mpirun needs eth0 itself.
-both_do "ip link add link eth0 name eth0.6 type vlan id 6; ip link set eth0.6 down; ip link add bond1 type bond mode active-backup miimon 100 fail_over_mac active; ip link set eth1 master bond1; ip link set eth0.6 master bond1; ip address add 10.83.0.#/24 dev bond1; ip link set bond1 up; ip link set bond1 type bond active_slave eth1"
+both_do "ip link add link eth0 name eth0.6 type vlan id 6; ip link set eth0.6 down; ip link add bond1 type bond mode active-backup miimon 100 fail_over_mac active; ip link set eth1 master bond1; ip link set eth0.6 master bond1; ip address add 10.83.0.#/24 dev bond1; ip link set bond1 up"
+first_slave
 by_both "a bond" 10.83.0.0/24
 fail_over() { "$MACHINES_MONITOR" 1 set_link spare off && "$MACHINES_MONITOR" 2 set_link spare off; }
 for nic in soft kernel; do
     check "its first cable is pulled: nothing is lost by the $nic NIC" meanwhile_on 10.83.0.0/24 $nic fail_over
     "$MACHINES_MONITOR" 1 set_link spare on
     "$MACHINES_MONITOR" 2 set_link spare on
-    both_do "ip link set bond1 type bond active_slave eth1"
+    first_slave
 done
 no_daemons
 both_do "ip link del bond1; ip link del eth0.6"
