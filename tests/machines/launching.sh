@@ -180,12 +180,18 @@ done
 no_daemons
 both_do "ip link del bond1; ip link del eth0.6"
 
-other_port() { both_do "teamnl team1 setoption activeport \$(cat /sys/class/net/eth0.7/ifindex)"; }
-check "a team" both_do "ip link add link eth0 name eth0.7 type vlan id 7; ip link add team1 type team; teamnl team1 setoption mode activebackup; ip link set eth1 down; ip link set eth1 master team1; ip link set eth0.7 master team1; ip address add 10.84.0.#/24 dev team1; ip link set team1 up; teamnl team1 setoption activeport \$(cat /sys/class/net/eth1/ifindex)"
+# (Its own daemon, teamd, would give its ports its address, and follow what becomes of them.)
+active_port() { both_do "teamnl team1 setoption activeport \$(cat /sys/class/net/$1/ifindex)"; }
+team() {
+    both_do "ip link add link eth0 name eth0.7 type vlan id 7; ip link add team1 address 02:4e:49:43:07:0# type team; teamnl team1 setoption mode activebackup
+        ip link set eth1 down; for port in eth1 eth0.7; do ip link set \$port address 02:4e:49:43:07:0#; ip link set \$port master team1; done
+        ip address add 10.84.0.#/24 dev team1; ip link set team1 up" && active_port eth1
+}
+check "a team" team
 by_both "a team" 10.84.0.0/24
 for nic in soft kernel; do
-    both_do "teamnl team1 setoption activeport \$(cat /sys/class/net/eth1/ifindex)"
-    check "its other port is used: nothing is lost by the $nic NIC" meanwhile_on 10.84.0.0/24 $nic other_port
+    active_port eth1
+    check "its other port is used: nothing is lost by the $nic NIC" meanwhile_on 10.84.0.0/24 $nic active_port eth0.7
 done
 no_daemons
 both_do "ip link del team1; ip link del eth0.7"
