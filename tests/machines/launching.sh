@@ -29,14 +29,14 @@ by_both() { # WHAT NETWORK
         check "$1: barriers by the $nic NIC" played 1 "dissemination:1@$nic" --mca coll_nicbarr_network "$2" "${ledger[@]}"
     done
 }
-# Something happens while a job runs. It loses nothing.
+# Something happens while a job runs whose barriers the NIC plays. It loses nothing.
 meanwhile() { meanwhile_on 10.79.0.0/24 "$@"; }
 meanwhile_on() { # NETWORK NIC COMMAND...
     begun "$2" --mca coll_nicbarr_network "$1"
     "${@:3}"
     sleep 1
     touch "$scratch/end"
-    wait "$job" && said "^ok"
+    wait "$job" && said "^ok" && said "MPI_Barrier on .* 2 nodes: dissemination:1@$2"
 }
 
 # ---- two processors receive for one group
