@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Barriers between virtual machines with a kernel each (tests/machines/machines), by the kernel's NIC and by
+# the soft one, against Open MPI's own over TCP:
+#
+#     bench/machines.sh [-n ROUNDS] [-a ALGORITHM] [-d CARD] [MACHINES...]    # default: 2 4
+#
+# ROUNDS (5) jobs of each take turns (nics.sh), one process on each machine. ALGORITHM is dissemination:1, or
+# auto for whatever tuning takes; CARD is qemu's network card (virtio-net-pci). Processors are emulated, so all
+# is slow; the ratios are those of this machine's emulation. Uses what ./setup.sh has built; needs root.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=nethosts/usage.sh
+. "$top/nethosts/usage.sh"
+
+rounds=5 algorithm=dissemination:1 card=virtio-net-pci
+while getopts n:a:d: option; do
+    case $option in
+        n) rounds=$OPTARG ;;
+        a) algorithm=$OPTARG ;;
+        d) card=$OPTARG ;;
+        *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# != 0 ] || set -- 2 4
+cd "$top"
+# shellcheck source=env.sh
+. ./env.sh
+# shellcheck source=bench/nics.sh
+. bench/nics.sh
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+inside() { # ROUNDS ALGORITHM
+    local number hosts=
+    . bench/nics.sh
+    for number in $(seq "$MACHINES"); do
+        hosts+=,machine$number
+        # shellcheck disable=SC2029 # expanded here
+        ssh "machine$number" "$(realpath "$(command -v myrd)") --kernel --network 10.79.0.0/24"
+    done
+    nics_line "$MACHINES" "$1" "$2" "-c 30 -i 20" mpirun -np "$MACHINES" --host "${hosts#,}"
+}
+export -f inside
+nics_head
+for count; do
+    tests/machines/machines --card "$card" --machines "$count" $((120 + 80 * rounds)) \
+        bash -euc 'inside "$@"' bash "$rounds" "$algorithm"
+done

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Both NICs' barriers between hosts, against Open MPI's own over TCP (kernel.sh, machines.sh); to be sourced by
+# bash where jobs can be started. Short jobs take turns, kernel, soft, kernel, ...; within each of them nicbarr
+# and Open MPI's own take turns (nicbarr_bench). Microseconds.
+#
+#     nics_head
+#     nics_line NAME ROUNDS ALGORITHM SIZE MPIRUN...
+#                    medians of so many jobs each; ALGORITHM is a schedule, or auto for what tuning takes; SIZE
+#                    are options of nicbarr_bench in one word, such as "-c 30 -i 20"
+# shellcheck shell=bash disable=SC2154
+# shellcheck source=bench/quantiles.sh
+. "$(dirname "${BASH_SOURCE[0]}")/quantiles.sh"
+
+nics_head() {
+    echo "Medians of jobs in turns, microseconds; quartile, median, quartile of the ratios"
+    printf '%-6s|%9s%9s%9s |%18s |%18s |%18s\n' hosts kernel soft "Open MPI" "Open MPI / kernel" "soft / kernel" "Open MPI / soft"
+}
+
+# The medians of one job: nicbarr's, Open MPI's, how many times faster.
+nics_job() { # ALGORITHM NIC SIZE MPIRUN...
+    # shellcheck disable=SC2086 # words
+    "${@:4}" --mca coll_nicbarr_cache none --mca coll_nicbarr_algorithm "$1" --mca coll_nicbarr_nic "$2" \
+        "$(realpath "$(command -v nicbarr_bench)")" -a '' -b ^nicbarr $3 2> /dev/null |
+        awk 'NF == 4 && ($1 == "A" || $1 == "B" || $1 == "B/A") { printf "%s ", $3 }'
+}
+
+nics_line() { # NAME ROUNDS ALGORITHM SIZE MPIRUN...
+    local kernel=$3@kernel
+    [ "$3" != auto ] || kernel=auto
+    for _ in $(seq "$2"); do
+        echo "$(nics_job "$kernel" auto "${@:4}") $(nics_job "$3" soft "${@:4}")"
+    done | awk -v name="$1" "$quantiles"'
+        function ratio(values) {
+            return sprintf("%6.2f%6.2f%6.2f", quantile(values, n, 0.25), quantile(values, n, 0.5), quantile(values, n, 0.75))
+        }
+        NF == 6 { k[++n] = $1; t[n] = $2; r[n] = $3; s[n] = $4; q[n] = $4 / $1; p[n] = $6 }
+        END {
+            if (n == 0) { print name ": no job came to its end"; exit }
+            sort(k, n); sort(t, n); sort(r, n); sort(s, n); sort(q, n); sort(p, n)
+            printf "%-6s|%9.2f%9.2f%9.2f |%s |%s |%s\n", name, quantile(k, n, 0.5), quantile(s, n, 0.5),
+                quantile(t, n, 0.5), ratio(r), ratio(q), ratio(p)
+        }'
+}
