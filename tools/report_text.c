@@ -140,11 +140,12 @@ static void print_candidates(const struct report_entry *entry, FILE *out)
     const int decimals = report_decimals(entry->candidates[0].median_us);
     for (size_t c = 0; c < entry->count; ++c) {
         const struct report_candidate *candidate = &entry->candidates[c];
+        const bool measured = candidate->median_us > 0;
         table_cell(&table, "%s", candidate->chosen ? ">" : "");
         table_cell(&table, "%s", candidate->algorithm);
         cell_us(&table, candidate->median_us, decimals);
-        cell_us(&table, candidate->q1_us, decimals);
-        cell_us(&table, candidate->q3_us, decimals);
+        cell_us(&table, measured ? candidate->q1_us : 0, decimals);
+        cell_us(&table, measured ? candidate->q3_us : 0, decimals);
         cell_gain(&table, candidate->gain);
         cell_us(&table, candidate->model_us, decimals);
         table_cell(&table, "%d", candidate->rounds);

@@ -21,7 +21,7 @@ for algorithm in openmpi@kernel counter@kernel flags:4@kernel pairwise:2@kernel 
     wrong algorithm $algorithm "coll_nicbarr_algorithm \"$algorithm\" is none"
 done
 wrong nic nonsense 'coll_nicbarr_nic "nonsense" is none'
-for list in "" , ,,; do
+for list in "" "," ",,"; do
     wrong cache "$list" "coll_nicbarr_cache \"$list\" names no file"
 done
 for number in abc 5x "" 1e3; do
