@@ -88,6 +88,8 @@ struct mcp_connection {
     uint32_t unacknowledged; /* packets taken since the last acknowledgement */
     uint64_t acknowledge_ns; /* when to acknowledge at the latest; 0: nothing to acknowledge */
     struct mcp_incoming incoming;
+
+    struct mcp_nh_key nh; /* of the secret */
 };
 
 static inline struct mcp_port *mcp_ports(struct mcp_nic *nic)

@@ -3,7 +3,7 @@
 noinst_LTLIBRARIES += firmware/libmcp.la
 firmware_libmcp_la_SOURCES = \
     firmware/atomics.h firmware/counters.h firmware/board.h \
-    firmware/siphash.h firmware/wire.h firmware/wire.c \
+    firmware/siphash.h firmware/nh.h firmware/wire.h firmware/wire.c \
     firmware/step.h firmware/missing.h firmware/patience.h \
     firmware/engine.h firmware/engine_inside.h firmware/engine.c \
     firmware/bcast.h firmware/bcast.c \
@@ -41,7 +41,7 @@ firmware_libkernel_la_LIBADD = $(LIBBPF_LIBS)
 BUILT_SOURCES += firmware/kernel/program.skel.h
 CLEANFILES += firmware/kernel/program.bpf.o firmware/kernel/program.skel.h
 firmware_kernel_needs = \
-    firmware/kernel/kernel.h firmware/atomics.h firmware/counters.h firmware/siphash.h firmware/wire.h \
+    firmware/kernel/kernel.h firmware/atomics.h firmware/counters.h firmware/siphash.h firmware/nh.h firmware/wire.h \
     firmware/step.h firmware/missing.h firmware/patience.h firmware/engine.h \
     firmware/engine_inside.h firmware/engine.c firmware/bcast.h firmware/bcast.c
 firmware/kernel/program.bpf.o: firmware/kernel/program.bpf.c $(firmware_kernel_needs)

@@ -199,7 +199,8 @@ void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
         ++nic->counters.dropped_foreign;
         return;
     }
-    if (!mcp_genuine(header, NULL == c ? &mcp_open_secret : &c->secret, payload)) {
+    if (!(NULL == c ? mcp_genuine(header, &mcp_open_secret, payload)
+                    : mcp_genuine_message(header, &c->secret, &c->nh, payload))) {
         ++nic->counters.dropped_forged;
         return;
     }

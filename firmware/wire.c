@@ -7,45 +7,63 @@
 #define copy __builtin_memcpy
 
 static uint64_t long_check(const struct mcp_header *header, const struct mcp_secret *secret,
-                           const uint8_t *payload)
+                           const struct mcp_nh_key *nh, const uint8_t *payload)
 {
     const size_t words =
         (mcp_header_bytes(header->type) - offsetof(struct mcp_header, message)) / 8;
-    const size_t whole = header->payload_bytes / 8, rest = header->payload_bytes % 8;
+    const size_t bytes = header->payload_bytes, rest = bytes % 8;
     const uint8_t *part = (const uint8_t *)&header->message;
     struct mcp_sip sip = mcp_sip_begin(secret);
     uint64_t word;
+    size_t done = 0;
     for (size_t w = 0; w < words; ++w) {
         copy(&word, part + 8 * w, 8);
         mcp_sip_word(&sip, MCP_CHECK_ROUNDS, word);
     }
-    for (size_t w = 0; w < whole; ++w) {
-        copy(&word, payload + 8 * w, 8);
+    for (; NULL != nh && bytes - done >= MCP_NH_BLOCK; done += MCP_NH_BLOCK) {
+        const struct mcp_nh_sum sum = mcp_nh(nh, payload + done);
+        mcp_sip_word(&sip, MCP_CHECK_ROUNDS, sum.low);
+        mcp_sip_word(&sip, MCP_CHECK_ROUNDS, sum.high);
+    }
+    for (; bytes - done >= 8; done += 8) {
+        copy(&word, payload + done, 8);
         mcp_sip_word(&sip, MCP_CHECK_ROUNDS, word);
     }
     if (0 != rest) {
         word = 0;
-        copy(&word, payload + 8 * whole, rest);
+        copy(&word, payload + done, rest);
         mcp_sip_word(&sip, MCP_CHECK_ROUNDS, word);
+        done += 8;
     }
     return mcp_sip_end(sip, MCP_CHECK_ROUNDS, MCP_CHECK_LAST_ROUNDS,
-                       mcp_last_word(header, 8 * (words + whole + (0 != rest))));
+                       mcp_last_word(header, 8 * words + done));
 }
 
 static uint64_t check_of(const struct mcp_header *header, const struct mcp_secret *secret,
                          const void *payload)
 {
-    return mcp_is_collective(header->type) && 0 == header->payload_bytes
-               ? mcp_collective_check(header, secret)
-               : long_check(header, secret, payload);
+    if (mcp_is_collective(header->type)) {
+        return 0 == header->payload_bytes ? mcp_collective_check(header, secret)
+                                          : long_check(header, secret, NULL, payload);
+    }
+    if (header->payload_bytes < MCP_NH_BLOCK) {
+        return long_check(header, secret, NULL, payload);
+    }
+    const struct mcp_nh_key nh = mcp_nh_key_of(secret);
+    return long_check(header, secret, &nh, payload);
+}
+
+static void begin_seal(struct mcp_header *header, size_t payload_bytes)
+{
+    header->magic = MCP_MAGIC;
+    header->version = MCP_WIRE_VERSION;
+    header->payload_bytes = (uint32_t)payload_bytes;
 }
 
 void mcp_seal(struct mcp_header *header, const struct mcp_secret *secret, const void *payload,
               size_t payload_bytes)
 {
-    header->magic = MCP_MAGIC;
-    header->version = MCP_WIRE_VERSION;
-    header->payload_bytes = (uint32_t)payload_bytes;
+    begin_seal(header, payload_bytes);
     header->check = check_of(header, secret, payload);
 }
 
@@ -53,6 +71,19 @@ bool mcp_genuine(const struct mcp_header *header, const struct mcp_secret *secre
                  const void *payload)
 {
     return header->check == check_of(header, secret, payload);
+}
+
+void mcp_seal_message(struct mcp_header *header, const struct mcp_secret *secret,
+                      const struct mcp_nh_key *nh, const void *payload, size_t payload_bytes)
+{
+    begin_seal(header, payload_bytes);
+    header->check = long_check(header, secret, nh, payload);
+}
+
+bool mcp_genuine_message(const struct mcp_header *header, const struct mcp_secret *secret,
+                         const struct mcp_nh_key *nh, const void *payload)
+{
+    return header->check == long_check(header, secret, nh, payload);
 }
 
 /* Are the fields of a message's packet possible? */

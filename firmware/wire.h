@@ -18,9 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "firmware/nh.h"
 #include "firmware/siphash.h"
 
-enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 5 };
+enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 6 };
 
 enum mcp_type {
     /* Collectives: idempotent, hence without acknowledgement. */
@@ -127,7 +128,8 @@ enum { MCP_CHECK_ROUNDS = 1, MCP_CHECK_LAST_ROUNDS = 3 };
  * payload, zeros up to a multiple of 8, and the first seven bytes of the header. (The eighth is 0,
  * as no datagram is that long.) Each eight of them are a word in the sender's order; the last word
  * is made of values (mcp_last_word), whatever that order is. The key needs no place in it, as it
- * names the secret.
+ * names the secret. In place of each whole MCP_NH_BLOCK of a message's payload are the two words of
+ * its NH.
  */
 static inline uint64_t mcp_last_word(const struct mcp_header *header, size_t bytes_before)
 {
@@ -170,5 +172,12 @@ bool mcp_parse(const void *packet, size_t bytes, struct mcp_header *header);
 /* Was it sealed with this secret, and not changed since? */
 bool mcp_genuine(const struct mcp_header *header, const struct mcp_secret *secret,
                  const void *payload);
+
+/* The same of packets of messages, by who keeps the key of NH that follows from the secret
+ * (mcp_nh_key_of()). */
+void mcp_seal_message(struct mcp_header *header, const struct mcp_secret *secret,
+                      const struct mcp_nh_key *nh, const void *payload, size_t payload_bytes);
+bool mcp_genuine_message(const struct mcp_header *header, const struct mcp_secret *secret,
+                         const struct mcp_nh_key *nh, const void *payload);
 
 #endif

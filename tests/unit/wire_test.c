@@ -66,18 +66,61 @@ static void sum_is_right(void **state)
     assert_int_equal(sum_of(2, 4, words, 2), UINT64_C(0xa129ca6149be45e5));
 }
 
+/* NH, modulo 2^128, in digits of 32 bits. */
+static void add_product(uint32_t sum[4], uint64_t a, uint64_t b)
+{
+    for (int i = 0; i < 2; ++i) {
+        uint64_t carry = 0;
+        for (int j = 0; j < 2; ++j) {
+            carry += sum[i + j] + (uint64_t)(uint32_t)(a >> 32 * i) * (uint32_t)(b >> 32 * j);
+            sum[i + j] = (uint32_t)carry;
+            carry >>= 32;
+        }
+        for (int k = i + 2; k < 4; ++k) {
+            carry += sum[k];
+            sum[k] = (uint32_t)carry;
+            carry >>= 32;
+        }
+    }
+}
+
+static uint64_t nh_word(size_t number)
+{
+    return sum_of(2, 4, (const uint64_t[]){number | UINT64_C(1) << 56}, 1);
+}
+
+/* Each whole block of a message's payload becomes two words. Returns how many words there are. */
+static size_t shorten(uint64_t *words, size_t count, size_t head_words, size_t payload_bytes)
+{
+    size_t to = head_words, from = head_words;
+    for (size_t blocks = payload_bytes / 128; blocks > 0; --blocks, from += 16, to += 2) {
+        uint32_t sum[4] = {0};
+        for (size_t w = 0; w < 16; w += 2) {
+            add_product(sum, words[from + w] + nh_word(w), words[from + w + 1] + nh_word(w + 1));
+        }
+        words[to] = sum[0] | (uint64_t)sum[1] << 32;
+        words[to + 1] = sum[2] | (uint64_t)sum[3] << 32;
+    }
+    memmove(words + to, words + from, (count - from) * sizeof(words[0]));
+    return count - (from - to);
+}
+
 static uint64_t check_of(const uint8_t *bytes_of_packet, size_t bytes)
 {
     static uint64_t words[LONGEST / 8 + 2];
-    const size_t count = (bytes - 24 + 7) / 8;
+    const size_t whole = (bytes - 24 + 7) / 8;
+    size_t count = whole;
     uint16_t magic;
     uint32_t payload_bytes;
     words[count - 1] = 0;
     memcpy(words, bytes_of_packet + 24, bytes - 24);
     memcpy(&magic, bytes_of_packet, sizeof(magic));
     memcpy(&payload_bytes, bytes_of_packet + 4, sizeof(payload_bytes));
+    if (bytes_of_packet[3] >= MCP_DATA) {
+        count = shorten(words, count, (56 - 24) / 8, bytes - 56);
+    }
     words[count] = magic | (uint64_t)bytes_of_packet[2] << 16 | (uint64_t)bytes_of_packet[3] << 24 |
-                   (uint64_t)payload_bytes << 32 | (uint64_t)(8 * count + 7) << 56;
+                   (uint64_t)payload_bytes << 32 | (uint64_t)(8 * whole + 7) << 56;
     return sum_of(1, 3, words, count + 1);
 }
 
@@ -157,8 +200,8 @@ static bool needs(uint8_t type)
     return MCP_BCAST == type || MCP_DATA == type;
 }
 
-static const size_t payloads[] = {0,  1,  3,  7,  8,   9,   15,   16,   31,   32,
-                                  33, 63, 64, 65, 100, 128, 1000, 1472, 9000, 65000};
+static const size_t payloads[] = {0,  1,  3,   7,   8,   9,   15,  16,   31,   32,   33,   63,
+                                  64, 65, 100, 127, 128, 129, 256, 1000, 1472, 9000, 65000};
 enum { PAYLOADS = sizeof(payloads) / sizeof(payloads[0]) };
 
 typedef void (*packet_fn)(const struct mcp_header *sample, size_t payload_bytes);
@@ -250,7 +293,7 @@ static void layout(void **state)
     assert_int_equal(offsetof(struct mcp_header, message.detail), 55);
     assert_int_equal(sizeof(struct mcp_header), 56);
     assert_int_equal(MCP_MAGIC, 0x4d59);
-    assert_int_equal(MCP_WIRE_VERSION, 5);
+    assert_int_equal(MCP_WIRE_VERSION, 6);
     static const uint8_t types[] = {MCP_ARRIVE, MCP_ASK,   MCP_DONE,      MCP_LATER,
                                     MCP_FAIL,   MCP_BCAST, MCP_BCAST_ASK, MCP_BCAST_LATER,
                                     MCP_DATA,   MCP_ACK,   MCP_REFUSE};
