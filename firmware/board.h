@@ -56,6 +56,7 @@ struct mcp_board {
     struct mcp_board_ops ops;
     uint8_t *memory;
     uint32_t memory_bytes;
+    struct mcp_nh_keys nh; /* of connections, by their links; begins as 0 */
 };
 
 static inline void *mcp_at(const struct mcp_board *board, mcp_offset offset)

@@ -36,12 +36,6 @@ static void set_mtu(struct mcp_connection *c, uint32_t mtu)
     c->fragment = mtu - MCP_DATAGRAM_BYTES - MCP_MESSAGE_BYTES;
 }
 
-static void set_secret(struct mcp_connection *c, const struct mcp_secret *secret)
-{
-    c->secret = *secret;
-    c->nh = mcp_nh_key_of(secret);
-}
-
 /* The caller has made sure that there is room and that this key is new. */
 static struct mcp_connection *make(struct mcp_nic *nic, uint64_t key, mcp_link link)
 {
@@ -62,7 +56,6 @@ static struct mcp_connection *make(struct mcp_nic *nic, uint64_t key, mcp_link l
         .patience_ns = MCP_RETRY_NS,
     };
     set_mtu(c, 0);
-    set_secret(c, &mcp_open_secret);
     uint32_t *bucket = bucket_of(nic, key);
     c->next_bucket = *bucket;
     *bucket = m->connections;
@@ -107,7 +100,7 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
         set_mtu(c, mtu);
     }
     if (NULL != secret) {
-        set_secret(c, secret);
+        c->secret = *secret;
     }
     if (key == nic->messages.stranger && 0 != myr_glance(&nic->messages.knocked)) {
         myr_publish(&nic->messages.knocked, 0);

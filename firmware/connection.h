@@ -88,8 +88,6 @@ struct mcp_connection {
     uint32_t unacknowledged; /* packets taken since the last acknowledgement */
     uint64_t acknowledge_ns; /* when to acknowledge at the latest; 0: nothing to acknowledge */
     struct mcp_incoming incoming;
-
-    struct mcp_nh_key nh; /* of the secret */
 };
 
 static inline struct mcp_port *mcp_ports(struct mcp_nic *nic)
@@ -122,6 +120,13 @@ static inline bool mcp_not_after(uint32_t a, uint32_t b)
 
 /* Of a connection that is not signed: the check of its packets finds damage, and nothing else. */
 static const struct mcp_secret mcp_open_secret = {{0, 0}};
+
+/* The key of NH for a packet with so many bytes of payload; NULL: it needs none. */
+static inline const struct mcp_nh_key *
+mcp_nh_of(struct mcp_board *board, const struct mcp_connection *c, size_t payload_bytes)
+{
+    return payload_bytes < MCP_NH_BLOCK ? NULL : mcp_nh_kept(&board->nh, c->link, &c->secret);
+}
 
 /* ---- connection.c ---- */
 

@@ -199,8 +199,11 @@ void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
         ++nic->counters.dropped_foreign;
         return;
     }
-    if (!(NULL == c ? mcp_genuine(header, &mcp_open_secret, payload)
-                    : mcp_genuine_message(header, &c->secret, &c->nh, payload))) {
+    const bool genuine =
+        NULL == c ? mcp_genuine(header, &mcp_open_secret, payload)
+                  : mcp_genuine_message(header, &c->secret,
+                                        mcp_nh_of(board, c, header->payload_bytes), payload);
+    if (!genuine) {
         ++nic->counters.dropped_forged;
         return;
     }

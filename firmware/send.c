@@ -25,7 +25,8 @@ static struct mcp_header header_for(const struct mcp_nic *nic, struct mcp_connec
 static void put_on_wire(struct mcp_board *board, const struct mcp_connection *c,
                         struct mcp_header *header, const void *payload, size_t payload_bytes)
 {
-    mcp_seal_message(header, &c->secret, &c->nh, payload, payload_bytes);
+    mcp_seal_message(header, &c->secret, mcp_nh_of(board, c, payload_bytes), payload,
+                     payload_bytes);
     board->ops.send(board, c->link, header, payload, payload_bytes);
 }
 

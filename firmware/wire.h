@@ -173,8 +173,8 @@ bool mcp_parse(const void *packet, size_t bytes, struct mcp_header *header);
 bool mcp_genuine(const struct mcp_header *header, const struct mcp_secret *secret,
                  const void *payload);
 
-/* The same of packets of messages, by who keeps the key of NH that follows from the secret
- * (mcp_nh_key_of()). */
+/* The same of packets of messages, by who keeps the key of NH that follows from the secret. It may
+ * be NULL for payloads that are shorter than a block. */
 void mcp_seal_message(struct mcp_header *header, const struct mcp_secret *secret,
                       const struct mcp_nh_key *nh, const void *payload, size_t payload_bytes);
 bool mcp_genuine_message(const struct mcp_header *header, const struct mcp_secret *secret,

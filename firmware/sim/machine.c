@@ -625,9 +625,9 @@ bool sim_create(struct sim_machine *m, const struct sim_parameters *parameters,
     for (uint32_t n = 0; n < shape->nodes; ++n) {
         struct sim_node *node = &m->nodes[n];
         node->board = (struct mcp_board){
-            {send_packet, NULL, hold_sender, drop, now_ns, wake},
-            m->memory + n * each,
-            (uint32_t)each,
+            .ops = {send_packet, NULL, hold_sender, drop, now_ns, wake},
+            .memory = m->memory + n * each,
+            .memory_bytes = (uint32_t)each,
         };
         node->machine = m;
         node->number = n;

@@ -388,8 +388,9 @@ static void begin(struct input *in)
         CHECK(NULL != memory);
     }
     memset(memory, GUARD, MEMORY);
-    board =
-        (struct mcp_board){{send_packet, NULL, hold_sender, drop, now_ns, wake}, memory, MEMORY};
+    board = (struct mcp_board){.ops = {send_packet, NULL, hold_sender, drop, now_ns, wake},
+                               .memory = memory,
+                               .memory_bytes = MEMORY};
     nic = (struct mcp_nic *)(memory + MYR_LINE);
     const size_t nic_bytes = mcp_nic_bytes(1, 1);
     memset(nic, 0, nic_bytes);

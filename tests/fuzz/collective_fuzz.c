@@ -203,8 +203,9 @@ static void begin(void)
         CHECK(NULL != memory);
     }
     memset(memory, GUARD, MEMORY);
-    board =
-        (struct mcp_board){{send_packet, NULL, hold_sender, drop, now_ns, wake}, memory, MEMORY};
+    board = (struct mcp_board){.ops = {send_packet, NULL, hold_sender, drop, now_ns, wake},
+                               .memory = memory,
+                               .memory_bytes = MEMORY};
     held = 0;
     uint8_t *free_memory = memory + MYR_LINE;
     nic = (struct mcp_nic *)free_memory;

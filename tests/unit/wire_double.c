@@ -288,8 +288,8 @@ void wire_begin(struct wire *wire, uint32_t nnics, uint32_t memory_bytes, uint64
         *nic = (struct wire_nic){.wire = wire, .number = n, .taken = MYR_LINE};
         nic->link = n + 1;
         nic->held = must(calloc(nnics, sizeof(*nic->held)));
-        nic->board = (struct mcp_board){
-            {send_packet, NULL, hold_sender, drop, now_ns, wake}, NULL, memory_bytes};
+        nic->board = (struct mcp_board){.ops = {send_packet, NULL, hold_sender, drop, now_ns, wake},
+                                        .memory_bytes = memory_bytes};
         nic->board.memory = must(aligned_alloc(MYR_LINE, memory_bytes));
         memset(nic->board.memory, 0, memory_bytes);
         nic->mcp = wire_memory(nic, mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS));

@@ -124,6 +124,21 @@ static uint64_t check_of(const uint8_t *bytes_of_packet, size_t bytes)
     return sum_of(1, 3, words, count + 1);
 }
 
+/* Whoever has a number, and whoever had it before: the key is that of the secret. */
+static void kept_keys_are_right(void **state)
+{
+    (void)state;
+    static struct mcp_nh_keys keys;
+    uint64_t random = 1;
+    for (int i = 0; i < 10000; ++i) {
+        /* also 0, which no key was made of at the beginning */
+        const struct mcp_secret of = {{crew_below(&random, 2), crew_below(&random, 2)}};
+        const struct mcp_nh_key key = mcp_nh_key_of(&of);
+        const uint32_t number = (uint32_t)crew_below(&random, 3 * MCP_NH_KEPT);
+        assert_memory_equal(mcp_nh_kept(&keys, number, &of), &key, sizeof(key));
+    }
+}
+
 /* ---- packets ---- */
 
 struct packet {
@@ -538,21 +553,14 @@ int main(void)
 {
     crew_watchdog();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sum_is_right),
-        cmocka_unit_test(layout),
-        cmocka_unit_test(round_trip),
-        cmocka_unit_test(sealed_twice),
-        cmocka_unit_test(round_trip_of_any),
-        cmocka_unit_test(whole_only),
-        cmocka_unit_test(no_flip),
-        cmocka_unit_test(no_other_secret),
-        cmocka_unit_test(order),
-        cmocka_unit_test(foreign_formats),
-        cmocka_unit_test(data_ranges),
-        cmocka_unit_test(refuse_ranges),
-        cmocka_unit_test(ack_ranges),
-        cmocka_unit_test(no_payload),
-        cmocka_unit_test(noise),
+        cmocka_unit_test(sum_is_right),    cmocka_unit_test(kept_keys_are_right),
+        cmocka_unit_test(layout),          cmocka_unit_test(round_trip),
+        cmocka_unit_test(sealed_twice),    cmocka_unit_test(round_trip_of_any),
+        cmocka_unit_test(whole_only),      cmocka_unit_test(no_flip),
+        cmocka_unit_test(no_other_secret), cmocka_unit_test(order),
+        cmocka_unit_test(foreign_formats), cmocka_unit_test(data_ranges),
+        cmocka_unit_test(refuse_ranges),   cmocka_unit_test(ack_ranges),
+        cmocka_unit_test(no_payload),      cmocka_unit_test(noise),
     };
     return cmocka_run_group_tests_name("wire", tests, NULL, NULL);
 }
