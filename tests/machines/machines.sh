@@ -35,9 +35,8 @@ patience=$((120 * longer)) data_patience=$((120 * longer))
 . "$(dirname "$0")/../component/carried_common.sh"
 ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
 
-# A job with so many processes on each machine, started by the command `as` (none, or one
-# that makes it another user's).
-# Its ledger is memory that both machines see.
+# A job with so many processes on each machine, started by the command `as` (none, or one that makes it
+# another user's). Its ledger is memory that both machines see.
 as=()
 start() { # PER-MACHINE MPIRUN-ARGUMENT...
     truncate -s 0 "$MACHINES_OUT/ledger"
@@ -87,7 +86,7 @@ own() { said "barriers on .* (2 processes) stay Open MPI's own: process $1" && t
 check "the second machine is without nicbarr" odd OMPI_MCA_coll=^nicbarr
 check "a line says so" own "1 does not have the component"
 mkdir "$scratch/other"
-LC_ALL=C sed 's/\x01\x00BN/\x02\x00BN/g' "$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so" > "$scratch/other/mca_coll_nicbarr.so"
+LC_ALL=C sed 's/.\x00BN/\xee\x00BN/g' "$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so" > "$scratch/other/mca_coll_nicbarr.so"
 check "it has another version" odd "OMPI_MCA_mca_base_component_path=$scratch/other:SYSTEM_DEFAULT"
 # (Neither can read what the other one says, so each says it.)
 check "a line says so" said \
