@@ -28,6 +28,7 @@ reason() { # COMMAND
         "nicbarr doctor"*) echo "tests/component/doctor.sh runs it" ;;
         nicsim*) echo "bench/nicsim/tests run it, on the data of the source tree" ;;
         nethosts*) # which needs rights
+            [[ $1 != *--ipv6* ]] || mpirun --version | grep -q '(Open MPI) 4\.' || echo "it is for Open MPI 4.1"
             { unshare --net true && nethosts --shell 2 true && [[ $1 != *--kernel* ]]; } > /dev/null 2>&1 ||
                 echo "such hosts cannot be made here" ;;
     esac
