@@ -132,7 +132,7 @@ by_vlan() { # NIC MPIRUN-ARGUMENT...: nothing of Open MPI's own goes there
     local before
     before=$(cat /sys/class/net/eth0.5/statistics/tx_packets)
     played 2 "dissemination:1@$1" --mca btl_tcp_if_include eth0 "${@:2}" "${ledger[@]}" &&
-        [ "$(cat /sys/class/net/eth0.5/statistics/tx_packets)" -gt $((before + 300)) ]
+        [ "$(cat /sys/class/net/eth0.5/statistics/tx_packets)" -gt $((before + 100)) ]
 }
 check "barriers by the soft NIC on a VLAN" by_vlan soft --mca coll_nicbarr_network 10.80.0.0/24
 vlan_daemons() { on_both "$builddir/myrd/myrd" --kernel --network 10.80.0.0/24 --socket /run/vlan.sock; } > "$scratch/out" 2>&1
