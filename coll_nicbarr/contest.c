@@ -155,7 +155,8 @@ static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
     for (int c = 0; c < contest->count; ++c) {
         struct nicbarr_contestant *one = &contest->of[c];
         const double us = more(known_us(one), least_us), fit = turn_us / us;
-        const int least = us <= hopeless * best_us ? LEAST_REPETITIONS : 1;
+        const int usual = us <= hopeless * best_us ? LEAST_REPETITIONS : 1;
+        const int least = usual < contest->in_a_row ? contest->in_a_row : usual;
         one->repetitions = fit < least              ? least
                            : fit > MOST_REPETITIONS ? MOST_REPETITIONS
                                                     : (int)fit;

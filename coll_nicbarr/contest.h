@@ -67,6 +67,9 @@ struct nicbarr_contestant {
 struct nicbarr_contest {
     int count;
     struct nicbarr_contestant of[NICBARR_CONTESTANTS];
+    /* Repetitions that each turn after the look has at the least; 0: as the budget allows. For what
+     * does not wait for everybody: one alone takes another time than each of many in a row. */
+    int in_a_row;
     bool looked;     /* at all of them */
     int rounds;      /* that are complete */
     int next;        /* place in the look or the present round */
