@@ -67,6 +67,11 @@ said_once() { [ "$(grep -c -- "$1" "$scratch/out")" = 1 ]; }
 told_once() { [ -z "$(grep -o "barriers on .* stay Open MPI's own" "$scratch/out" | sort | uniq -d)" ]; }
 silent() { ! said "nicbarr:"; }
 
+# The component, changed by a command of sed, to standard output.
+changed_component() { LC_ALL=C sed "$1" "$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so"; }
+# What has it tell others in another format (NICBARR_HELLO_FORMAT), whatever the number is.
+to_another_format='s/.\x00BN/\xee\x00BN/g'
+
 . "$srcdir/tests/rewrite_cache.sh"
 
 finish() {
