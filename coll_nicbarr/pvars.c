@@ -19,6 +19,7 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/data_watch.h"
 #include "coll_nicbarr/watch.h"
+#include "ompi/pvars.h"
 
 static const struct {
     const char *name, *text;
@@ -52,38 +53,24 @@ static int read_counter(const struct mca_base_pvar_t *pvar, void *value, void *o
     return OPAL_SUCCESS;
 }
 
-/* One of watching's, of a structure of such counters: its context is where it is there. */
-static int give(const void *counted, const struct mca_base_pvar_t *pvar, void *value)
-{
-    memcpy(value, (const uint8_t *)counted + *(const size_t *)pvar->ctx,
-           sizeof(unsigned long long));
-    return OPAL_SUCCESS;
-}
-
 static int read_watch(const struct mca_base_pvar_t *pvar, void *value, void *object)
 {
     const struct nicbarr_watch_counters counted = nicbarr_watch_count();
     (void)object;
-    return give(&counted, pvar, value);
+    return nicbarr_pvar_give(&counted, pvar, value);
 }
 
 static int read_anew(const struct mca_base_pvar_t *pvar, void *value, void *object)
 {
     const struct nicbarr_anew_counters counted = nicbarr_data_watch_count();
     (void)object;
-    return give(&counted, pvar, value);
+    return nicbarr_pvar_give(&counted, pvar, value);
 }
 
-static void register_counter(const char *name, const char *text,
-                             int (*read)(const struct mca_base_pvar_t *pvar, void *value,
-                                         void *object),
+static void register_counter(const char *name, const char *text, nicbarr_pvar_fn read,
                              void *context)
 {
-    (void)mca_base_component_pvar_register(
-        &mca_coll_nicbarr_component.super.collm_version, name, text, OPAL_INFO_LVL_4,
-        MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL,
-        MCA_BASE_VAR_BIND_NO_OBJECT, MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS,
-        read, NULL, NULL, context);
+    nicbarr_pvar_add(&mca_coll_nicbarr_component.super.collm_version, name, text, read, context);
 }
 
 static void register_nic(uint32_t nic, size_t counter)

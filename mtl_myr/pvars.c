@@ -7,19 +7,15 @@
 #include "mtl_myr/mtl_myr.h"
 
 #include <stddef.h>
-#include <string.h>
+
+#include "ompi/pvars.h"
 
 static int give(const struct mca_base_pvar_t *pvar, void *value, void *object)
 {
+    static const struct myr_tagged_counters none;
+    const struct myr_tagged *endpoint = mca_mtl_myr_component.endpoint;
     (void)object;
-    const mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    unsigned long long count = 0;
-    if (NULL != component->endpoint) {
-        const uint8_t *counted = (const uint8_t *)myr_tagged_count(component->endpoint);
-        memcpy(&count, counted + *(const size_t *)pvar->ctx, sizeof(count));
-    }
-    *(unsigned long long *)value = count;
-    return OPAL_SUCCESS;
+    return nicbarr_pvar_give(NULL == endpoint ? &none : myr_tagged_count(endpoint), pvar, value);
 }
 
 static int give_runner_bytes(const struct mca_base_pvar_t *pvar, void *value, void *object)
@@ -30,15 +26,9 @@ static int give_runner_bytes(const struct mca_base_pvar_t *pvar, void *value, vo
     return OPAL_SUCCESS;
 }
 
-static void add(const char *name, const char *text,
-                int (*read)(const struct mca_base_pvar_t *pvar, void *value, void *object),
-                size_t *offset)
+static void add(const char *name, const char *text, nicbarr_pvar_fn read, size_t *offset)
 {
-    (void)mca_base_component_pvar_register(
-        &mca_mtl_myr_component.super.mtl_version, name, text, OPAL_INFO_LVL_4,
-        MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL,
-        MCA_BASE_VAR_BIND_NO_OBJECT, MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS,
-        read, NULL, NULL, offset);
+    nicbarr_pvar_add(&mca_mtl_myr_component.super.mtl_version, name, text, read, offset);
 }
 
 void mca_mtl_myr_pvars_register(void)

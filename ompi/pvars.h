@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Performance variables of MPI's tools interface (MPI_T_pvar_...) that components have: counters.
+ */
+#ifndef NICBARR_OMPI_PVARS_H
+#define NICBARR_OMPI_PVARS_H
+
+#include "ompi/release.h"
+
+#include "opal/mca/base/mca_base_pvar.h"
+
+typedef int (*nicbarr_pvar_fn)(const struct mca_base_pvar_t *pvar, void *value, void *object);
+
+/* Register a counter of 64 bits, which `read` reads. `context` is its own, and must stay. */
+void nicbarr_pvar_add(const mca_base_component_t *component, const char *name, const char *text,
+                      nicbarr_pvar_fn read, void *context);
+
+/* For `read`: one of a structure of such counters. The variable's context is a size_t, where it is
+ * there. */
+int nicbarr_pvar_give(const void *counted, const struct mca_base_pvar_t *pvar, void *value);
+
+#endif
