@@ -16,19 +16,9 @@
 #include <cmocka.h>
 
 #include "firmware/soft/addresses.h"
+#include "tests/unit/ip_of.h"
 
 /* ---- addresses ---- */
-
-static struct mcp_ip ip_of(const char *text)
-{
-    struct mcp_ip ip;
-    struct in_addr ip4;
-    if (1 == inet_pton(AF_INET, text, &ip4)) {
-        return mcp_ip_of_4(ip4.s_addr);
-    }
-    assert_int_equal(inet_pton(AF_INET6, text, &ip), 1);
-    return ip;
-}
 
 static void all_forms(void **state)
 {

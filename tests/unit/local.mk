@@ -244,11 +244,11 @@ tests_unit_tagged_test_SOURCES = tests/unit/tagged_test.c tests/unit/takes.h $(u
 tests_unit_tagged_test_CFLAGS = $(unit_cflags)
 tests_unit_tagged_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
 
-tests_unit_addresses_test_SOURCES = tests/unit/addresses_test.c
+tests_unit_addresses_test_SOURCES = tests/unit/addresses_test.c tests/unit/ip_of.h
 tests_unit_addresses_test_CFLAGS = $(unit_cflags)
 tests_unit_addresses_test_LDADD = firmware/libsoft.la $(CMOCKA_LIBS)
 
-tests_unit_udp_test_SOURCES = tests/unit/udp_test.c $(unit_common)
+tests_unit_udp_test_SOURCES = tests/unit/udp_test.c tests/unit/ip_of.h $(unit_common)
 tests_unit_udp_test_CFLAGS = $(unit_cflags)
 tests_unit_udp_test_LDADD = firmware/libsoft.la firmware/libmcp.la $(CMOCKA_LIBS)
 ## It says what the kernel refuses.
@@ -263,7 +263,7 @@ tests_unit_verbs_test_CFLAGS += -DWITH_LIBRDMACM
 endif
 tests_unit_verbs_test_LDADD = $(unit_libs)
 
-tests_unit_nic_test_SOURCES = tests/unit/nic_test.c $(unit_common)
+tests_unit_nic_test_SOURCES = tests/unit/nic_test.c tests/unit/ip_of.h $(unit_common)
 tests_unit_nic_test_CFLAGS = $(unit_cflags)
 tests_unit_nic_test_LDADD = $(unit_libs)
 ## It pretends that the machine has other interfaces, no memory, and another time.

@@ -39,16 +39,17 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
+#include "firmware/soft/addresses.h"
 #include "firmware/wire.h"
 #include "libmyr/nic_bcast.h"
 #include "libmyr/nic_data.h"
-#include "firmware/soft/addresses.h"
 #include "libmyr/nic_inside.h"
 #include "libmyr/nic_look.h"
 #include "libmyr/nic_thread.h"
 #include "libmyr/port.h"
 #include "libmyr/segment.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/ip_of.h"
 
 enum {
     MOST_NODES = 4,
@@ -73,17 +74,6 @@ int __real_getifaddrs(struct ifaddrs **list);
 void __real_freeifaddrs(struct ifaddrs *list);
 int __wrap_getifaddrs(struct ifaddrs **list);
 void __wrap_freeifaddrs(struct ifaddrs *list);
-
-static struct mcp_ip ip_of(const char *text)
-{
-    struct mcp_ip ip;
-    struct in_addr ip4;
-    if (1 == inet_pton(AF_INET, text, &ip4)) {
-        return mcp_ip_of_4(ip4.s_addr);
-    }
-    assert_int_equal(inet_pton(AF_INET6, text, &ip), 1);
-    return ip;
-}
 
 static struct sockaddr *as_address(const char *text)
 {

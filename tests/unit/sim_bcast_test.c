@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <math.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -65,20 +64,15 @@ static struct nicsim_bcast_game one(const struct nicsim_machine *machine, uint32
     };
 }
 
-static uint64_t ps(double us)
-{
-    return (uint64_t)llround(us * 1e6);
-}
-
 /* The nodes return from the only broadcast at these times (ns). */
 static struct nicsim_bcast_outcome expect_ends(struct nicsim_bcast_game game,
                                                const uint64_t *ends_ns)
 {
     const struct nicsim_bcast_outcome outcome = play(game);
     for (uint32_t n = 0; n < game.nodes; ++n) {
-        assert_int_equal(ps(seen.at_us[n][1]), 1000 * ends_ns[n]);
+        assert_int_equal(sim_ps(seen.at_us[n][1]), 1000 * ends_ns[n]);
     }
-    assert_int_equal(ps(outcome.root_us), 1000 * ends_ns[0]);
+    assert_int_equal(sim_ps(outcome.root_us), 1000 * ends_ns[0]);
     return outcome;
 }
 
@@ -128,7 +122,7 @@ static void looking_at_one(void **state)
     (void)expect_ends(one(&machine, 2, true), ends_ns);
     const struct nicsim_bcast_outcome few = play(one(&machine, 3, true));
     const struct nicsim_bcast_outcome many = play(one(&machine, 4, true));
-    assert_int_equal(ps(few.root_us), ps(many.root_us));
+    assert_int_equal(sim_ps(few.root_us), sim_ps(many.root_us));
 }
 
 /*
@@ -171,7 +165,7 @@ static void the_root_waits_for_the_answer(void **state)
     (void)state;
     struct nicsim_bcast_game game = one(&sim_primes, 2, true);
     game.answered = true;
-    assert_int_equal(ps(play(game).round_us), 627000);
+    assert_int_equal(sim_ps(play(game).round_us), 627000);
 }
 
 /* More answers than the last node has tokens, to which nothing else goes. */
@@ -265,8 +259,8 @@ static void random_games(void **state)
             expect_window(&game);
         }
         const struct nicsim_bcast_outcome again = play(game);
-        assert_int_equal(ps(o.round_us), ps(again.round_us));
-        assert_int_equal(ps(o.root_us), ps(again.root_us));
+        assert_int_equal(sim_ps(o.round_us), sim_ps(again.round_us));
+        assert_int_equal(sim_ps(o.root_us), sim_ps(again.root_us));
         assert_memory_equal(&o.tally, &again.tally, sizeof(o.tally));
     }
 }

@@ -2,6 +2,8 @@
 /* See sim_machines.h. */
 #include "tests/unit/sim_machines.h"
 
+#include <math.h>
+
 #include "tests/unit/crew.h"
 
 const struct nicsim_machine sim_primes = {
@@ -35,6 +37,11 @@ const struct nicsim_machine sim_primes = {
     .eager_most = 512,
     .pin_us = 0.053,
 };
+
+uint64_t sim_ps(double us)
+{
+    return (uint64_t)llround(us * 1e6);
+}
 
 double sim_between(uint64_t *random, double least, double most)
 {

@@ -14,6 +14,9 @@
  */
 extern const struct nicsim_machine sim_primes;
 
+/* Picoseconds, to compare times exactly. */
+uint64_t sim_ps(double us);
+
 double sim_between(uint64_t *random, double least, double most);
 
 /* Any machine that loses nothing. */

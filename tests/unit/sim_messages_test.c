@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <math.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -33,11 +32,6 @@ static struct nicsim_messages_outcome play(const struct nicsim_messages_game *ga
         assert_int_equal(outcome.waiting, (game->nodes - 1) * game->width - 2);
     }
     return outcome;
-}
-
-static uint64_t ps(double us)
-{
-    return (uint64_t)llround(us * 1e6);
 }
 
 static struct nicsim_messages_game ping_pong(const struct nicsim_machine *machine, uint32_t bytes)
@@ -88,7 +82,7 @@ static void expect_half_a_round(uint32_t bytes, enum nicsim_structure structure,
 {
     struct nicsim_messages_game game = ping_pong(&sim_primes, bytes);
     game.structure = structure;
-    assert_int_equal(ps(play(&game).round_us), 2 * 1000 * ns);
+    assert_int_equal(sim_ps(play(&game).round_us), 2 * 1000 * ns);
 }
 
 static void messages_without_data(void **state)
@@ -119,7 +113,7 @@ static void copied_messages(void **state)
     const struct nicsim_messages_game game = ping_pong(&machine, 100);
     const uint64_t ns = HOST + 2 * (32 + 100) + CALL + 5 + ON_THE_WAY + HEADER + HEAD + 100 + TAKE +
                         (19 + 23 + 100) + TELL - 5 + HOST;
-    assert_int_equal(ps(play(&game).round_us), 2 * 1000 * ns);
+    assert_int_equal(sim_ps(play(&game).round_us), 2 * 1000 * ns);
 }
 
 /* An offer, the receiver's request for the data, and a piece. */
@@ -135,8 +129,8 @@ static void long_messages(void **state)
     const uint64_t ns = 53 + HOST + CALL + there + there +
                         (5 + first + ON_THE_WAY + HEADER + HEADS + 256 + TAKE + first);
     const double half_us = play(&game).round_us / 2;
-    assert_true(ps(half_us) > 1000 * (ns + last));
-    assert_true(ps(half_us) < 1000 * (ns + last + HOST + TELL + 100));
+    assert_true(sim_ps(half_us) > 1000 * (ns + last));
+    assert_true(sim_ps(half_us) < 1000 * (ns + last + HOST + TELL + 100));
 }
 
 /* ---- receives of messages that wait; with a channel of 3 there would be a message with credits
@@ -150,7 +144,8 @@ static void a_look_is_as_long_whatever_waits(void **state)
             for (uint32_t width = 4; width <= 32; width += 7) {
                 const struct nicsim_messages_game game =
                     waiting(&sim_primes, nodes, width, open, NICSIM_TABLE);
-                assert_int_equal(ps(play(&game).receive_us), 1000 * (11 + CALL + 61 + TELL + HOST));
+                assert_int_equal(sim_ps(play(&game).receive_us),
+                                 1000 * (11 + CALL + 61 + TELL + HOST));
             }
         }
     }
@@ -163,10 +158,10 @@ static void a_list_is_longer_the_more_waits(void **state)
         for (uint32_t width = 4; width <= 32; width += 7) {
             struct nicsim_messages_game game =
                 waiting(&sim_primes, nodes, width, false, NICSIM_LISTS);
-            assert_int_equal(ps(play(&game).receive_us),
+            assert_int_equal(sim_ps(play(&game).receive_us),
                              1000 * (11 + CALL + 59 * (width - 1) + TELL + HOST));
             game.open = true;
-            assert_int_equal(ps(play(&game).receive_us), 1000 * (11 + CALL + 61 + TELL + HOST));
+            assert_int_equal(sim_ps(play(&game).receive_us), 1000 * (11 + CALL + 61 + TELL + HOST));
         }
     }
 }

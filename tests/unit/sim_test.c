@@ -134,11 +134,6 @@ static struct nicsim_outcome play(struct nicsim_game game)
     return outcome;
 }
 
-static uint64_t ps(double us)
-{
-    return (uint64_t)llround(us * 1e6);
-}
-
 /* ---- timelines ---- */
 
 static struct nicsim_game one_barrier(const struct nicsim_machine *machine,
@@ -163,11 +158,11 @@ static struct nicsim_outcome expect_ends(struct nicsim_game game, const uint64_t
     double sum_us = 0;
     assert_int_equal(outcome.finished, game.nodes);
     for (uint32_t n = 0; n < game.nodes; ++n) {
-        assert_int_equal(ps(seen.enters_us[n][1]), 0);
-        assert_int_equal(ps(seen.leaves_us[n][1]), 1000 * ends_ns[n]);
+        assert_int_equal(sim_ps(seen.enters_us[n][1]), 0);
+        assert_int_equal(sim_ps(seen.leaves_us[n][1]), 1000 * ends_ns[n]);
         sum_us += (double)ends_ns[n] / 1000;
     }
-    assert_int_equal(ps(outcome.barrier_us), ps(sum_us / game.nodes));
+    assert_int_equal(sim_ps(outcome.barrier_us), sim_ps(sum_us / game.nodes));
     return outcome;
 }
 
@@ -401,17 +396,17 @@ static void several_barriers(void **state)
     game.warm_up = 3;
     game.barriers = 4;
     struct nicsim_outcome o = play(game);
-    assert_int_equal(ps(o.barrier_us), 249000);
+    assert_int_equal(sim_ps(o.barrier_us), 249000);
     for (uint32_t b = 1; b <= 7; ++b) {
-        assert_int_equal(ps(seen.enters_us[1][b]), 249000 * (b - 1));
-        assert_int_equal(ps(seen.leaves_us[1][b]), 249000 * b);
+        assert_int_equal(sim_ps(seen.enters_us[1][b]), 249000 * (b - 1));
+        assert_int_equal(sim_ps(seen.leaves_us[1][b]), 249000 * b);
     }
     game.work_us = work_us;
     game.works = 2;
     o = play(game);
-    assert_int_equal(ps(o.barrier_us), 2000000 + 249000);
-    assert_int_equal(ps(seen.enters_us[0][1]), 1000000);
-    assert_int_equal(ps(seen.enters_us[0][2]), 1000000 + 249000 + 3000000);
+    assert_int_equal(sim_ps(o.barrier_us), 2000000 + 249000);
+    assert_int_equal(sim_ps(seen.enters_us[0][1]), 1000000);
+    assert_int_equal(sim_ps(seen.enters_us[0][2]), 1000000 + 249000 + 3000000);
 }
 
 /*
@@ -734,7 +729,7 @@ static void the_greater_loss(void **state)
 
 static bool same(const struct nicsim_outcome *a, const struct nicsim_outcome *b)
 {
-    return ps(a->barrier_us) == ps(b->barrier_us) && a->finished == b->finished &&
+    return sim_ps(a->barrier_us) == sim_ps(b->barrier_us) && a->finished == b->finished &&
            0 == memcmp(&a->tally, &b->tally, sizeof(a->tally)) &&
            0 == memcmp(&a->counters, &b->counters, sizeof(a->counters)) &&
            a->group_bytes == b->group_bytes && a->events == b->events;
@@ -756,7 +751,7 @@ static void a_seed_says_all(void **state)
         const struct nicsim_outcome other = play(game);
         assert_false(same(&first, &other));
         /* By chance two may lose as many packets, but not play as long. */
-        assert_true(ps(first.barrier_us) != ps(other.barrier_us));
+        assert_true(sim_ps(first.barrier_us) != sim_ps(other.barrier_us));
     }
 }
 

@@ -18,6 +18,7 @@
 
 #include "firmware/soft/udp.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/ip_of.h"
 
 enum { PAYLOAD = 1000, KEY = 77 };
 
@@ -71,13 +72,6 @@ struct ends {
     struct mcp_address nowhere;   /* ... and no way leads there */
     uint32_t sent, taken;
 };
-
-static struct mcp_ip ip_of(const char *text)
-{
-    struct mcp_ip ip;
-    assert_int_equal(inet_pton(AF_INET6, text, &ip), 1);
-    return ip;
-}
 
 /* Addresses of the ends' sockets, and what lies elsewhere. IPv4 goes by a socket of its own, or by
  * one that serves both families. */
