@@ -8,8 +8,8 @@
 #include "coll_nicbarr/together.h"
 
 enum {
-    AT_ONCE = 4, /* budgets */
-    IN_A_ROW = 10
+    AT_ONCE = 4,  /* budgets */
+    IN_A_ROW = 10 /* calls that a turn has at the least, of what is loosely synchronous */
 };
 
 /* Do processes go on before others have come? (docs/figures.md: with 16 hosts a broadcast alone
