@@ -150,10 +150,9 @@ bool mcp_networks_wrong(const char *networks, char *why, size_t bytes)
     return !any && is_wrong(networks, why, bytes);
 }
 
-/* (A bridge that nothing is connected to is up, and does not run.) */
 static bool ordinary(const struct ifaddrs *one)
 {
-    return IFF_RUNNING == (one->ifa_flags & (IFF_RUNNING | IFF_LOOPBACK | IFF_POINTOPOINT));
+    return 0 == (one->ifa_flags & (IFF_LOOPBACK | IFF_POINTOPOINT));
 }
 
 /* Does `word` name this interface's address? */
@@ -186,14 +185,17 @@ static void add(const struct ifaddrs *one, const struct mcp_ip *ip,
     addresses[(*count)++] = (struct mcp_local_address){*ip, prefix};
 }
 
-/* Add those of one family that `word` names; NULL: all ordinary ones. False: there is none. */
-static bool add_family(const struct ifaddrs *all, int family, const char *word,
+/*
+ * Add those of one family, of interfaces in this state (IFF_UP and more), that `word` names; NULL:
+ * all ordinary ones. False: there is none.
+ */
+static bool add_family(const struct ifaddrs *all, int family, unsigned state, const char *word,
                        struct mcp_local_address *addresses, uint32_t *count, uint32_t most)
 {
     bool any = false;
     for (const struct ifaddrs *one = all; NULL != one && *count < most; one = one->ifa_next) {
         if (NULL == one->ifa_addr || family != one->ifa_addr->sa_family ||
-            0 == (one->ifa_flags & IFF_UP)) {
+            state != (one->ifa_flags & state)) {
             continue;
         }
         const struct mcp_ip ip = ip_of(one->ifa_addr, family);
@@ -203,6 +205,13 @@ static bool add_family(const struct ifaddrs *all, int family, const char *word,
         }
     }
     return any;
+}
+
+static bool add_word(const struct ifaddrs *all, unsigned state, const char *word,
+                     struct mcp_local_address *addresses, uint32_t *count, uint32_t most)
+{
+    return add_family(all, AF_INET, state, word, addresses, count, most) ||
+           add_family(all, AF_INET6, state, word, addresses, count, most);
 }
 
 uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,
@@ -218,12 +227,14 @@ uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *add
     }
     char *rest = NULL;
     const char *word = strtok_r(words, ", ", &rest);
-    do {
-        if (!add_family(all, AF_INET, word, addresses, &count, most)) {
-            (void)add_family(all, AF_INET6, word, addresses, &count, most);
-        }
-        word = strtok_r(NULL, ", ", &rest);
-    } while (NULL != word);
+    /* A bridge that nothing is connected to does not run. Nor does, for a second, a card that has
+     * just been switched on. */
+    if (NULL != word || !add_word(all, IFF_UP | IFF_RUNNING, NULL, addresses, &count, most)) {
+        do {
+            (void)add_word(all, IFF_UP, word, addresses, &count, most);
+            word = strtok_r(NULL, ", ", &rest);
+        } while (NULL != word);
+    }
     freeifaddrs(all);
     free(words);
     return count;

@@ -1953,6 +1953,24 @@ static void routes(void **state)
     close_elsewhere(&it);
 }
 
+/* A card that has just been switched on does not run for a second. */
+static void no_interface_runs(void **state)
+{
+    (void)state;
+    static const struct pretended none[] = {
+        {"lo", "127.0.0.1", "255.0.0.0", IFF_UP | IFF_RUNNING | IFF_LOOPBACK},
+        {"eth0", "10.1.0.5", "255.255.255.0", IFF_UP},
+        {"eth1", "10.2.0.5", "255.255.255.0", 0},
+        {NULL, NULL, NULL, 0},
+    };
+    struct mcp_local_address found[2];
+    const struct mcp_ip ip = ip_of("10.1.0.5");
+    pretended = none;
+    assert_int_equal(mcp_local_addresses(NULL, found, 2), 1);
+    assert_true(mcp_same_ip(&found[0].ip, &ip));
+    pretended = NULL;
+}
+
 /* IPv6: where there is no IPv4, or where it is named. */
 static void routes_of_ipv6(void **state)
 {
@@ -2279,6 +2297,7 @@ int main(void)
         cmocka_unit_test(a_given_socket_stays_the_givers),
         cmocka_unit_test(threads_poll),
         cmocka_unit_test(routes),
+        cmocka_unit_test(no_interface_runs),
         cmocka_unit_test(routes_of_ipv6),
         cmocka_unit_test(peers_come_and_go),
         cmocka_unit_test(a_missing_node),
