@@ -119,6 +119,7 @@ runs() {
             story = story sprintf("|%8.0f  %3d  %-10s %s", at - begun, cpu, stage, event)
         }
         function finish(at,    s) {
+            if (at < now) { at = now } # since then another processor has had a message
             if (begun) {
                 mark("host", at, "the host sends again")
                 took += at - begun

@@ -48,6 +48,16 @@ works "one of them" "^ +0 +1 +my job:2-17 sends$" "^ +45 +0 +away +interrupt of 
 { events 1 1 && sed -n '2,4p' <(events 2 2) && events 3 101; } > early
 run --read early
 works "a barrier whose message comes with the next one's" "^all  +10[0-9]\.[0-9]$"
+# A message that another processor takes while the last process is in its call: no time counts twice.
+events 1 101 | awk '{ print }
+    /sys_sendto/ {
+        at = substr($0, match($0, /[0-9]+\.[0-9]+:/)) + 0
+        split("softirq_entry: vec=3|netif_receive_skb: dev=eth0 len=60|kfree_skb: protocol=2048|softirq_exit: vec=3", event, "|")
+        for (i = 1; i <= 4; ++i) { printf "<idle>-0 [002] d.h1. %11.6f: %s\n", at + 2e-6 * i, event[i] }
+    }' > other
+run --read other
+works "another processor takes a message during the call" "; 2\.0 messages came:$" "^call  +6\.0 " "^away  +70\.0 " \
+    "^stack  +9\.0 " "^program  +8\.0 " "^host  +0\.0 " "^all  +100\.0$"
 events 1 20 > few
 run --read few
 refuses "too few" "no barriers were seen there: .*nicbarr status"
