@@ -100,19 +100,27 @@ with_threads() {
         make -s --no-print-directory -j"$(nproc)" "${programs[@]}"
 }
 
-formatted() { # as version 14 does it: others break lines elsewhere
-    clang-format --version
-    clang-format --version | grep -q 'version 14\.' || { echo "clang-format 14 is wanted"; return 77; }
-    git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
+# Debian 12's: another version breaks lines elsewhere, or takes other lines for errors.
+wanted() { # PROGRAM VERSION
+    "$1" --version
+    "$1" --version | grep -Ewq "(version|Cppcheck) ${2//./\\.}" || { echo "$1 $2 is wanted"; return 77; }
+}
+formatted() {
+    wanted clang-format 14 && git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
+}
+cpp_checked() {
+    wanted cppcheck 2.10 &&
+        cppcheck --quiet -i firmware/kernel/program.bpf.c --error-exitcode=1 --std=c11 --enable=warning,portability \
+            --inline-suppr --suppress=missingInclude --suppress=missingIncludeSystem -I. -D_GNU_SOURCE \
+            '-DNICBARR_VERSION=""' '-DNICSIM_DATA=""' '-DPKGLIBEXECDIR=""' '-DPKGDATADIR=""' \
+            -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 \
+            os firmware libmyr myr coll_nicbarr btl_myr mtl_myr myrd tools bench
 }
 
 analysed() {
     step "clang-format" formatted
     # (What runs in the kernel is left to the kernel's verifier.)
-    step "cppcheck" cppcheck --quiet -i firmware/kernel/program.bpf.c --error-exitcode=1 --std=c11 --enable=warning,portability \
-        --inline-suppr --suppress=missingInclude --suppress=missingIncludeSystem -I. -D_GNU_SOURCE '-DNICBARR_VERSION=""' '-DNICSIM_DATA=""' \
-        '-DPKGLIBEXECDIR=""' '-DPKGDATADIR=""' -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 \
-        os firmware libmyr myr coll_nicbarr btl_myr mtl_myr myrd tools bench
+    step "cppcheck" cpp_checked
     step "clang-tidy" bash -c "clang-tidy --quiet firmware/*.c firmware/soft/*.c firmware/sim/*.c \
         libmyr/*.c libmyr/*/*.c myr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,nics,hello,census,digest,shape,kinds}.c coll_nicbarr/choice/{model,statistics,contest,duel,portions,anew,candidates,evidence}.c coll_nicbarr/files/{network,cache_file,cache_places,report_file,regular_file}.c -- \
         -std=gnu11 -D_GNU_SOURCE -I. '-DNICBARR_VERSION=\"\"' '-DNICSIM_DATA=\"\"' '-DPKGLIBEXECDIR=\"\"' '-DPKGDATADIR=\"\"'"

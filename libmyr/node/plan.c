@@ -14,8 +14,11 @@ static bool reserve(struct myr_plan *plan, uint32_t nsteps, uint32_t nwords)
 {
     *plan = (struct myr_plan){.nsteps = 0};
     plan->words = malloc(nwords * sizeof(*plan->words) + nsteps * sizeof(*plan->steps) + 1);
+    if (NULL == plan->words) {
+        return false;
+    }
     plan->steps = (struct mcp_step *)(plan->words + nwords);
-    return NULL != plan->words;
+    return true;
 }
 
 void myr_plan_destroy(struct myr_plan *plan)
