@@ -103,7 +103,7 @@ with_threads() {
 # Debian 12's: another version breaks lines elsewhere, or takes other lines for errors.
 wanted() { # PROGRAM VERSION
     "$1" --version
-    "$1" --version | grep -Ewq "(version|Cppcheck) ${2//./\\.}" || { echo "$1 $2 is wanted"; return 77; }
+    "$1" --version | grep -Ewq "(version:?|Cppcheck) ${2//./\\.}" || { echo "$1 $2 is wanted"; return 77; }
 }
 formatted() {
     wanted clang-format 14 && git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
@@ -116,18 +116,26 @@ cpp_checked() {
             -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 \
             os firmware libmyr myr coll_nicbarr btl_myr mtl_myr myrd tools bench
 }
+tidied() {
+    wanted clang-tidy 14 &&
+        clang-tidy --quiet firmware/*.c firmware/soft/*.c firmware/sim/*.c \
+            libmyr/*.c libmyr/*/*.c myr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,nics,hello,census,digest,shape,kinds}.c coll_nicbarr/choice/{model,statistics,contest,duel,portions,anew,candidates,evidence}.c coll_nicbarr/files/{network,cache_file,cache_places,report_file,regular_file}.c -- \
+            -std=gnu11 -D_GNU_SOURCE -I. '-DNICBARR_VERSION=""' '-DNICSIM_DATA=""' '-DPKGLIBEXECDIR=""' '-DPKGDATADIR=""'
+}
+scripts_checked() {
+    wanted shellcheck 0.9 &&
+        { git ls-files '*.sh'; git grep -lE '^#!/bin/(ba)?sh'; } | sort -u |
+        xargs shellcheck -x -P SCRIPTDIR -e SC1091,SC2154,SC2016,SC2034,SC2317
+}
 
 analysed() {
     step "clang-format" formatted
     # (What runs in the kernel is left to the kernel's verifier.)
     step "cppcheck" cpp_checked
-    step "clang-tidy" bash -c "clang-tidy --quiet firmware/*.c firmware/soft/*.c firmware/sim/*.c \
-        libmyr/*.c libmyr/*/*.c myr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,nics,hello,census,digest,shape,kinds}.c coll_nicbarr/choice/{model,statistics,contest,duel,portions,anew,candidates,evidence}.c coll_nicbarr/files/{network,cache_file,cache_places,report_file,regular_file}.c -- \
-        -std=gnu11 -D_GNU_SOURCE -I. '-DNICBARR_VERSION=\"\"' '-DNICSIM_DATA=\"\"' '-DPKGLIBEXECDIR=\"\"' '-DPKGDATADIR=\"\"'"
+    step "clang-tidy" tidied
     step "licences" tests/style.sh licences
     step "documents" tests/style.sh documents
-    step "shellcheck" bash -c "{ git ls-files '*.sh'; git grep -lE '^#!/bin/(ba)?sh'; } | sort -u |
-        xargs shellcheck -x -P SCRIPTDIR -e SC1091,SC2154,SC2016,SC2034,SC2317"
+    step "shellcheck" scripts_checked
 }
 
 # A list of the Makefile's.
