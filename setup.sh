@@ -15,9 +15,10 @@ packages="autoconf automake bpftool clang g++ gcc gnuplot-nox help2man iproute2 
 large= # what tests do without, where it cannot be had
 if [ "${1-build}" = check ]; then
     large=chromium
-    packages="$packages busybox-static clang-format clang-tidy cpio cppcheck git hpcc ibverbs-providers
-        kmod libbenchmark-dev libcmocka-dev libgsl-dev libibverbs-dev librdmacm-dev libxml2-utils man-db
-        mmdebstrap procps python3-mpi4py qemu-system-x86 shellcheck spin systemd valgrind xz-utils"
+    packages="$packages busybox-static clang-format clang-tidy cpio cppcheck git hpcc
+        ibverbs-providers kmod libbenchmark-dev libclang-rt-dev libcmocka-dev libgsl-dev
+        libibverbs-dev librdmacm-dev libxml2-utils man-db mmdebstrap procps python3-mpi4py
+        qemu-system-x86 shellcheck spin systemd valgrind xz-utils"
 fi
 
 say() { echo "== $*"; }

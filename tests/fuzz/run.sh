@@ -180,7 +180,7 @@ coverage() { # TARGET
 
 echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d == 0 && n < 0; }' > "$scratch/no.c"
 if ! "$clang" "${flags[@]}" -fsanitize=fuzzer -o "$scratch/no" "$scratch/no.c" 2> /dev/null; then
-    echo "skipped: there is no clang with libFuzzer (Debian: apt-get install clang)"
+    echo "skipped: there is no clang with libFuzzer (Debian: apt-get install clang libclang-rt-dev)"
     exit 77
 fi
 folder=$PWD wanted=run
