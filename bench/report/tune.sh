@@ -254,10 +254,10 @@ show() { # HOSTS PROCESSES-ON-EACH
     page_table "$name.csv" what=collective chosen=chosen times="chosen in" openmpi="Open MPI's own" factor="times faster"
     page_raw "$name.csv"
     [ -s "$output/$name.json" ] || return
-    if nicbarr report "$output/$name.json" --plot "$output/$name-barrier.svg" > "$scratch/report" 2>&1; then
-        nicbarr report "$output/$name.json" --plot "$output/$name-barrier.pdf" > /dev/null 2>&1
+    nicbarr report "$output/$name.json" --plot "$output/$name-barrier.svg" --plot "$output/$name-barrier.pdf" \
+        > "$scratch/report" 2>&1
+    [ ! -s "$output/$name-barrier.svg" ] ||
         page_picture "$name-barrier" "All candidates for MPI_Barrier, in the last of these jobs"
-    fi
     page_link "$name.json" "The report of that job"
     page_details "What nicbarr report says of it" < "$scratch/report"
 }
