@@ -46,7 +46,7 @@ use() { # TARGET
             longest=500 least=95 parts=("${wire[@]}")
             reached=(firmware/{port,connection,sdma,send,recv,rdma}.c) ;;
         tagged)
-            longest=500 least=80 reached=(firmware/match.c libmyr/tagged{,_send,_receive}.c) ;;
+            longest=500 least=80 reached=(firmware/match.c libmyr/tagged{,_send,_receive,_read}.c) ;;
         soft_server)
             longest=150 least=75 parts=("${daemon[@]}" myrd/server.c) linked=("$wrap")
             reached=(myrd/server.c) ;;
