@@ -18,7 +18,7 @@ seconds=${NICBARR_FUZZ_SECONDS:-8}
 corpus=$root/tests/fuzz/corpus
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-export TMPDIR=$scratch
+export TMPDIR=$scratch LLVM_PROFILE_FILE=$scratch/unwanted.profraw # (run() wants one)
 flags=(-std=gnu11 -D_GNU_SOURCE -g -O1 "-fsanitize=fuzzer-no-link,address,undefined"
     -fno-sanitize-recover=undefined -fprofile-instr-generate -fcoverage-mapping
     -Wall -Wextra -Wshadow "-I$root" '-DNICBARR_VERSION="fuzzed"')
