@@ -56,6 +56,22 @@ check "the same where packets are smaller" on_hosts --ipv6 --mtu 1400 --shell 2 
     --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 1
 check "they fit: none comes in fragments" said "^Ip6FragCreates[[:space:]]*0$"
 
+# ---- the raw limit, by either family
+
+cat > "$scratch/round_trip.sh" << 'EOS'
+#!/bin/bash
+set -eu
+srcdir=$1 scratch=$2 PATH=$builddir/bench:$PATH
+. "$srcdir/bench/udp_round_trip.sh"
+udp_round_trip --chunks 3
+echo ok
+EOS
+for family in --ipv6 --switch; do
+    check "a UDP packet there and back ($family)" on_hosts $family --shell 2 bash "$scratch/round_trip.sh" "$srcdir" "$scratch"
+    check "is measured by polling" said "^polling .*[1-9]"
+    check "and blocked" said "^blocking .*[1-9]"
+done
+
 # ---- tools and daemons there
 
 export NICBARR_LIBEXECDIR=$scratch/libexec
