@@ -102,6 +102,20 @@ check "and by nicbarr doctor" said "at fd77::1 UDP port 7312"
 check "its NIC plays a job's barriers" said "$plays"
 check "the kernel's NIC says that it is for IPv4" said "none but loopback has an IPv4 address; over IPv6 there is the soft NIC alone"
 
+# ---- a bridge of containers has IPv4, and the same address on all hosts
+
+cat > "$scratch/bridge.sh" << 'EOS'
+#!/bin/bash
+for host in 1 2 3; do
+    "$NETHOSTS_RUN" $host bash -c 'ip link add docker0 type veth peer name container &&
+        ip address add 172.17.0.1/16 dev docker0 && ip link set docker0 up && ip link set container up' || exit
+done
+exec "$NETHOSTS_MPIRUN" "$@"
+EOS
+check "a bridge with IPv4 on each host" on_hosts --ipv6 --shell 3 2 bash "$scratch/bridge.sh" "${soft[@]}" \
+    --mca coll_nicbarr_algorithm dissemination:1 "${ledger[@]}"
+check "is not in the way of IPv6" said "$plays"
+
 # ---- some hosts have both
 
 cat > "$scratch/mixed.sh" << 'EOS'
