@@ -13,6 +13,9 @@ cd "$(dirname "$0")"
 export results=_demo
 rm -rf "$results"
 mkdir "$results"
+if [ "$(id -u)" = 0 ]; then
+    trap 'chown -R --reference=. "$results"' EXIT # where the folder is another user's, so is this
+fi
 # The demonstration measures anew, and leaves what your jobs have measured alone.
 export OMPI_MCA_coll_nicbarr_cache=none
 
