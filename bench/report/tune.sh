@@ -101,10 +101,7 @@ fi
 
 # ---- what it takes
 need mpirun:openmpi-bin awk:mawk
-command -v nicbarr_bench > /dev/null ||
-    fail "there is no nicbarr_bench in the PATH; source env.sh of your nicbarr (PREFIX/share/nicbarr/env.sh)"
-[ -n "$(ompi_info --parsable --param coll nicbarr 2> /dev/null)" ] ||
-    fail "Open MPI does not find the component nicbarr; source env.sh (PREFIX/share/nicbarr/env.sh)"
+need_ours nicbarr_bench
 folder=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "there is no folder for '$file'"
 file=$folder/$(basename -- "$file")
 [ ! -e "$file" ] || [ -w "$file" ] || fail "'$file' cannot be written"
