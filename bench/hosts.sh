@@ -61,7 +61,7 @@ quartiles() { # NAME FILE
 # One line of the table, for one layout.
 line() { # LAYOUT
     local hosts=${1%x*} per_host=${1#*x}
-    udp_round_trip > "$scratch/udp"
+    udp_round_trip 300 > "$scratch/udp"
     NETHOSTS_HOSTS=$hosts NETHOSTS_PER_HOST=$per_host "$NETHOSTS_MPIRUN" \
         nicbarr_bench -a '' -b ^nicbarr -c "$chunks" > "$scratch/barrier"
     # shellcheck disable=SC2046,SC2059 # words; that is what formats are for

@@ -63,7 +63,7 @@ cat > "$scratch/round_trip.sh" << 'EOS'
 set -eu
 srcdir=$1 scratch=$2 PATH=$builddir/bench:$PATH
 . "$srcdir/bench/udp_round_trip.sh"
-udp_round_trip --chunks 3
+udp_round_trip 3
 echo ok
 EOS
 for family in --ipv6 --switch; do
