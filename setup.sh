@@ -6,15 +6,18 @@
 #     ./setup.sh [build|check]
 #
 # build: what it takes to build and to run mpirun (demo.sh). check: also what the tests need (test.sh).
-# Called by demo.sh and test.sh; calling it again does only what is left to do.
+# Called by demo.sh and test.sh; calling it again does only what is left to do. Where root calls it in another user's
+# folder, what it makes there is that user's.
 set -eu
 cd "$(dirname "$0")"
 
 packages="autoconf automake bpftool clang g++ gcc gnuplot-nox help2man iproute2 lammps libbpf-dev libjansson-dev
     libopenmpi-dev libseccomp-dev libsodium-dev libtool make openmpi-bin pkg-config"
+written=". configure build-aux _build _install _demo _apt.log _autogen.log _make.log _install.log"
 large= # what tests do without, where it cannot be had
 if [ "${1-build}" = check ]; then
     large=chromium
+    written="$written _test"
     packages="$packages busybox-static clang-format clang-tidy cpio cppcheck git hpcc
         ibverbs-providers kmod libbenchmark-dev libclang-rt-dev libcmocka-dev libgsl-dev
         libibverbs-dev librdmacm-dev libxml2-utils man-db mmdebstrap procps python3-mpi4py
@@ -31,6 +34,15 @@ EOS
     exit 1
 fi
 
+foreign=
+for file in $written; do
+    [ ! -e "$file" ] || [ -w "$file" ] || foreign="$foreign $file"
+done
+if [ -n "$foreign" ]; then
+    echo "setup.sh: another user has been here; as root, in $PWD, run: chown -R $(id -un):$foreign" >&2
+    exit 1
+fi
+
 is_missing() { ! dpkg-query -W -f '${db:Status-Status}\n' "$1" 2> /dev/null | grep -qx installed; }
 install_packages() { # PACKAGE...
     export DEBIAN_FRONTEND=noninteractive
@@ -41,7 +53,11 @@ for package in $packages; do
     ! is_missing "$package" || missing="$missing $package"
 done
 as_root=
-[ "$(id -u)" = 0 ] || as_root=sudo
+if [ "$(id -u)" != 0 ]; then
+    as_root=sudo
+elif [ ! -O . ]; then
+    trap 'find . -path ./_cache -prune -o -uid 0 -exec chown -h --reference=. {} +' EXIT
+fi
 if [ -n "$missing" ]; then
     if [ -n "$as_root" ]; then
         command -v sudo > /dev/null || {

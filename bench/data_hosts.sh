@@ -44,7 +44,7 @@ export OMPI_MCA_coll_nicbarr_cache=none nic chunks scratch
 layout() { # HOSTSxPER-HOST
     export NETHOSTS_HOSTS=${1%x*} NETHOSTS_PER_HOST=${1#*x}
     local way
-    way=$(udp_round_trip | awk '$1 == "polling" { print $3 / 2 }')
+    way=$(udp_round_trip 300 | awk '$1 == "polling" { print $3 / 2 }')
     for operation in "allreduce -m 8:64" "allreduce -m 1024:1024" "bcast -m 8:64" "bcast -m 1024:4096" \
         "reduce -m 8:64" "allgather -m 8:64" "gather -m 8:64" "scatter -m 8:64" "iallreduce -m 8:8" dup; do
         # shellcheck disable=SC2086 # words

@@ -75,7 +75,7 @@ go() {
     pkill -x myrd
     while pgrep -x myrd > /dev/null; do sleep 0.01; done
 }
-round_trip() { udp_round_trip | awk '$1 == "polling" { print $3 }'; }
+round_trip() { udp_round_trip 300 | awk '$1 == "polling" { print $3 }'; }
 measure() {
     local file
     stand

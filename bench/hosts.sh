@@ -2,21 +2,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Barriers across hosts (network namespaces of this machine), nicbarr against Open MPI's own over TCP:
 #
-#     bench/hosts.sh [--csv] [--chunks N] [HOSTSxPER-HOST...]     # default: 2x1 4x1 8x1 16x1 4x4
+#     bench/hosts.sh [--csv] [--ipv6] [--chunks N] [HOSTSxPER-HOST...]   # default: 2x1 4x1 8x1 16x1 4x4
 #
 # Both take turns in each job (nicbarr_bench), on the same hosts for all jobs; before each job the round
 # trip of a UDP packet between the first two hosts is measured (nicbarr_raw_udp). Microseconds, medians
-# and quartiles; never compare figures of two runs. Uses what ./setup.sh has built, or the components
-# and commands of the environment.
+# and quartiles; never compare figures of two runs. With --ipv6 all of that goes over IPv6 (with Open
+# MPI 4.1, see nethosts). Uses what ./setup.sh has built, or the components and commands of the
+# environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=nethosts/usage.sh
 . "$top/nethosts/usage.sh"
 
-csv=no chunks=300 layouts=()
+csv=no chunks=300 layouts=() options=()
 while [ $# -gt 0 ]; do
     case $1 in
         --csv) csv=yes ;;
+        --ipv6) options=(--ipv6) ;;
         --chunks)
             [ $# -ge 2 ] || usage
             chunks=$2
@@ -59,7 +61,7 @@ quartiles() { # NAME FILE
 # One line of the table, for one layout.
 line() { # LAYOUT
     local hosts=${1%x*} per_host=${1#*x}
-    udp_round_trip > "$scratch/udp"
+    udp_round_trip 300 > "$scratch/udp"
     NETHOSTS_HOSTS=$hosts NETHOSTS_PER_HOST=$per_host "$NETHOSTS_MPIRUN" \
         nicbarr_bench -a '' -b ^nicbarr -c "$chunks" > "$scratch/barrier"
     # shellcheck disable=SC2046,SC2059 # words; that is what formats are for
@@ -88,5 +90,5 @@ for layout in "${layouts[@]}"; do
 done
 export -f line quartiles target
 # shellcheck disable=SC2016 # expanded inside
-"$top/nethosts/nethosts" --shell "$((most > 2 ? most : 2))" \
+"$top/nethosts/nethosts" "${options[@]}" --shell "$((most > 2 ? most : 2))" \
     bash -euc 'for layout in "$@"; do line "$layout"; done' bash "${layouts[@]}"

@@ -13,8 +13,8 @@
  * network of one machine loses nothing. If it does, the program ends with an error.
  */
 #include <argp.h>
-#include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +29,8 @@
 #include "chunk.h"
 #include "stats.h"
 
-enum { PORT = 7399, PATIENCE_S = 5 };
+enum { PATIENCE_S = 5 };
+static const char port[] = "7399";
 enum way { POLLING, BLOCKING, WAYS, END = WAYS };
 static const char *const way_names[WAYS] = {"polling", "blocking"};
 
@@ -40,8 +41,13 @@ struct packet {
     uint8_t rest[16];
 };
 
+struct address {
+    struct sockaddr_storage at;
+    socklen_t bytes;
+};
+
 struct settings {
-    const char *peer; /* NULL: answer */
+    struct address here, peer; /* no bytes in `peer`: answer `here` */
     unsigned chunks;
     bool csv;
 };
@@ -65,24 +71,48 @@ __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr_raw_udp " NICBARR_VERSION;
 
 static const struct argp_option argp_options[] = {
-    {"to", 't', "ADDRESS", 0, "Measure with the one who answers there (default: answer)", 0},
+    {"to", 't', "ADDRESS", 0,
+     "Measure with the one who answers there, by IPv4 or IPv6 (default: answer)", 0},
+    {"at", 'a', "ADDRESS", 0,
+     "Answer at this address of this host, :: for all of IPv6 (default: 0.0.0.0, all of IPv4)", 0},
     {"chunks", 'c', "N", 0, "Samples of each way to wait (default 300)", 0},
     {"csv", 'v', NULL, 0, "Print the figures separated by commas", 0},
     {0},
 };
+
+/* One line, and the end, where it is none. */
+static void read_address(struct argp_state *state, const char *text, struct address *address)
+{
+    const struct addrinfo wanted = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+                                    .ai_socktype = SOCK_DGRAM};
+    struct addrinfo *found;
+    if (getaddrinfo(text, port, &wanted, &found)) {
+        argp_error(state, "'%s' is no address of IPv4 or IPv6", text);
+        return;
+    }
+    memcpy(&address->at, found->ai_addr, found->ai_addrlen);
+    address->bytes = found->ai_addrlen;
+    freeaddrinfo(found);
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
     switch (key) {
     case 't':
-        settings->peer = argument;
+        read_address(state, argument, &settings->peer);
+        return 0;
+    case 'a':
+        read_address(state, argument, &settings->here);
         return 0;
     case 'c':
         settings->chunks = number(state, argument, 1, 100000);
         return 0;
     case 'v':
         settings->csv = true;
+        return 0;
+    case ARGP_KEY_INIT:
+        read_address(state, "0.0.0.0", &settings->here);
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "'%s' is not understood", argument);
@@ -100,32 +130,32 @@ static const struct argp argp = {
 
 /* ---- packets ---- */
 
-static struct link open_link(bool answering)
+static struct link open_link(const struct address *at, bool answering)
 {
-    struct link link = {.socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), .way = BLOCKING};
-    const struct sockaddr_in here = {.sin_family = AF_INET,
-                                     .sin_port = htons(answering ? PORT : 0)};
+    struct link link = {.socket = socket(at->at.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0),
+                        .way = BLOCKING};
     const struct timeval patience = {.tv_sec = PATIENCE_S};
-    if (link.socket < 0 || bind(link.socket, (const struct sockaddr *)&here, sizeof(here)) ||
+    if (link.socket < 0 ||
+        (answering && bind(link.socket, (const struct sockaddr *)&at->at, at->bytes)) ||
         (!answering &&
          setsockopt(link.socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience))))
         fail("socket");
     return link;
 }
 
-static void aim(const struct link *link, const struct sockaddr_in *there)
+static void aim(const struct link *link, const struct address *there)
 {
-    if (connect(link->socket, (const struct sockaddr *)there, sizeof(*there)))
+    if (connect(link->socket, (const struct sockaddr *)&there->at, there->bytes))
         fail("connect");
 }
 
 static void receive(const struct link *link, enum way way, struct packet *packet,
-                    struct sockaddr_in *from)
+                    struct address *from)
 {
-    socklen_t bytes = sizeof(*from);
     ssize_t got;
+    from->bytes = sizeof(from->at);
     while ((got = recvfrom(link->socket, packet, sizeof(*packet), way == POLLING ? MSG_DONTWAIT : 0,
-                           (struct sockaddr *)from, &bytes)) < 0 &&
+                           (struct sockaddr *)&from->at, &from->bytes)) < 0 &&
            way == POLLING && errno == EAGAIN)
         sched_yield();
     if (got != (ssize_t)sizeof(*packet))
@@ -141,7 +171,7 @@ static void post(const struct link *link, const struct packet *packet)
 static void answer(struct link *link)
 {
     struct packet packet;
-    struct sockaddr_in from;
+    struct address from;
     puts("ready");
     fflush(stdout);
     receive(link, BLOCKING, &packet, &from);
@@ -157,7 +187,7 @@ static void answer(struct link *link)
 static void round_trip(struct link *link, enum way next)
 {
     struct packet packet = {.number = ++link->number, .way = next};
-    struct sockaddr_in from;
+    struct address from;
     post(link, &packet);
     receive(link, link->way, &packet, &from);
     if (packet.number != link->number) {
@@ -222,17 +252,13 @@ int main(int argc, char **argv)
 {
     struct settings settings = {.chunks = 300};
     argp_parse(&argp, argc, argv, 0, NULL, &settings);
-    struct link link = open_link(!settings.peer);
-    if (!settings.peer) {
+    const bool answering = settings.peer.bytes == 0;
+    struct link link = open_link(answering ? &settings.here : &settings.peer, answering);
+    if (answering) {
         answer(&link);
         return EXIT_SUCCESS;
     }
-    struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons(PORT)};
-    if (inet_pton(AF_INET, settings.peer, &there.sin_addr) != 1) {
-        fprintf(stderr, "nicbarr_raw_udp: '%s' is not an IPv4 address\n", settings.peer);
-        return 64;
-    }
-    aim(&link, &there);
+    aim(&link, &settings.peer);
     measure(&link, &settings);
     return EXIT_SUCCESS;
 }

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A UDP packet from the first host of nethosts to the second and back; sourced by the benchmarks.
 # shellcheck shell=bash
-udp_round_trip() { # what nicbarr_raw_udp prints; $scratch is a folder
-    local ready
+udp_round_trip() { # CHUNKS: what nicbarr_raw_udp prints; $scratch is a folder
+    local ready at=0.0.0.0 to=10.77.0.2
+    [ "$NETHOSTS_IPV6" = no ] || at=:: to=fd77::2
     mkfifo "$scratch/ready"
-    "$NETHOSTS_RUN" 2 nicbarr_raw_udp > "$scratch/ready" &
+    "$NETHOSTS_RUN" 2 nicbarr_raw_udp --at $at > "$scratch/ready" &
     read -r ready < "$scratch/ready"
     rm "$scratch/ready"
-    "$NETHOSTS_RUN" 1 nicbarr_raw_udp --to 10.77.0.2
+    "$NETHOSTS_RUN" 1 nicbarr_raw_udp --to $to --chunks "$1"
     wait $!
 }
 export -f udp_round_trip

@@ -17,17 +17,22 @@
 #include "tools/report_text.h"
 #include "tools/text.h"
 
-enum { LONGEST_PATH = 200 /* characters, in messages */ };
+enum {
+    LONGEST_PATH = 200, /* characters, in messages */
+    MOST_PLOTS = 3      /* as there are kinds */
+};
 
 struct settings {
     const char *file;
-    const char *plot; /* NULL: none */
-    enum plot_kind kind;
+    const char *plots[MOST_PLOTS];
+    enum plot_kind kinds[MOST_PLOTS];
+    int count; /* of plots */
     bool csv;
 };
 
 static const struct argp_option options[] = {
-    {"plot", 'p', "OUT", 0, "Make a plot, too: OUT.svg, OUT.png or OUT.pdf (needs gnuplot)", 0},
+    {"plot", 'p', "OUT", 0,
+     "Make a plot, too: OUT.svg, OUT.png or OUT.pdf (needs gnuplot); up to three times", 0},
     {"csv", 'c', NULL, 0, "Print the candidates as CSV instead, times in microseconds", 0},
     {0},
 };
@@ -45,8 +50,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct settings *settings = state->input;
     switch (key) {
     case 'p':
-        settings->plot = argument;
-        if (!plot_kind_of(argument, &settings->kind)) {
+        if (MOST_PLOTS == settings->count) {
+            argp_error(state, "no more than %d plots: '%s' is one too many", MOST_PLOTS, argument);
+        }
+        settings->plots[settings->count] = argument;
+        if (!plot_kind_of(argument, &settings->kinds[settings->count++])) {
             argp_error(state, "the plot's name must end in .svg, .png or .pdf: '%s'", argument);
         }
         return 0;
@@ -94,24 +102,33 @@ static bool read_report(const char *path, struct report *report)
     return good;
 }
 
-static int draw(const struct report *report, const struct settings *settings)
+static int draw(const struct report *report, const char *path, enum plot_kind kind, bool quiet)
 {
     char *why = NULL;
-    if (0 == report_measured(report)) {
-        return fail(settings->file, "nothing to plot: no barrier of this job was measured",
-                    " (--mca coll_nicbarr_cache none has them measured anew)");
-    }
-    if (!plot_draw(report, settings->kind, settings->plot, &why)) {
-        fail(settings->plot, why, "");
+    if (!plot_draw(report, kind, path, &why)) {
+        fail(path, why, "");
         free(why);
         return EXIT_FAILURE;
     }
-    if (!settings->csv) {
-        char *name = text_printable(settings->plot, LONGEST_PATH);
+    if (!quiet) {
+        char *name = text_printable(path, LONGEST_PATH);
         printf("\nPlot: %s\n", name);
         free(name);
     }
     return EXIT_SUCCESS;
+}
+
+static int draw_all(const struct report *report, const struct settings *settings)
+{
+    int status = EXIT_SUCCESS;
+    if (settings->count > 0 && 0 == report_measured(report)) {
+        return fail(settings->file, "nothing to plot: no barrier of this job was measured",
+                    " (--mca coll_nicbarr_cache none has them measured anew)");
+    }
+    for (int p = 0; p < settings->count && EXIT_SUCCESS == status; ++p) {
+        status = draw(report, settings->plots[p], settings->kinds[p], settings->csv);
+    }
+    return status;
 }
 
 int report_command(int argc, char **argv)
@@ -128,7 +145,7 @@ int report_command(int argc, char **argv)
     } else {
         report_print(&report, stdout);
     }
-    const int status = NULL == settings.plot ? EXIT_SUCCESS : draw(&report, &settings);
+    const int status = draw_all(&report, &settings);
     report_free(&report);
     return status;
 }

@@ -18,6 +18,16 @@ void nicsim_print_counters(const struct mcp_counters *counters)
 #undef PRINT
 }
 
+bool nicsim_is_complete(bool played, uint32_t finished, uint32_t nodes)
+{
+    if (!played) {
+        fprintf(stderr, "nicsim: out of memory\n");
+    } else if (finished != nodes) {
+        fprintf(stderr, "nicsim: only %u of %u nodes came to the end\n", finished, nodes);
+    }
+    return played && finished == nodes;
+}
+
 static void print(const struct nicsim_game *game, const struct nicsim_outcome *o)
 {
     const double all = (double)game->barriers + game->warm_up;
@@ -45,13 +55,8 @@ int nicsim_barrier_command(const struct nicsim_options *options)
     struct nicsim_game game = options->game;
     game.machine = &file.machine;
     const clock_t began = clock();
-    if (!nicsim_play(&game, &outcome)) {
-        fprintf(stderr, "nicsim: out of memory\n");
-        return EXIT_FAILURE;
-    }
-    if (outcome.finished != game.nodes) {
-        fprintf(stderr, "nicsim: only %u of %u nodes came to the end\n", outcome.finished,
-                game.nodes);
+    const bool played = nicsim_play(&game, &outcome);
+    if (!nicsim_is_complete(played, outcome.finished, game.nodes)) {
         return EXIT_FAILURE;
     }
     print(&game, &outcome);

@@ -44,13 +44,8 @@ int nicsim_bcast_command(const struct nicsim_options *options)
         .broadcasts = like->barriers,
         .seed = like->seed,
     };
-    if (!nicsim_play_bcast(&game, &outcome)) {
-        fprintf(stderr, "nicsim: out of memory\n");
-        return EXIT_FAILURE;
-    }
-    if (outcome.finished != game.nodes) {
-        fprintf(stderr, "nicsim: only %u of %u nodes came to the end\n", outcome.finished,
-                game.nodes);
+    const bool played = nicsim_play_bcast(&game, &outcome);
+    if (!nicsim_is_complete(played, outcome.finished, game.nodes)) {
         return EXIT_FAILURE;
     }
     print(&game, &outcome);

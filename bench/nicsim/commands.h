@@ -26,6 +26,10 @@ int nicsim_barrier_command(const struct nicsim_options *options);
 int nicsim_bcast_command(const struct nicsim_options *options);
 void nicsim_print_counters(const struct mcp_counters *counters);
 
+/* Has such a game come to an end (`played`: there was memory), with all nodes? Else a line says so.
+ */
+bool nicsim_is_complete(bool played, uint32_t finished, uint32_t nodes);
+
 /* The papers' figures beside the simulator's, and whether their conclusions hold. Fails where the
  * errors are greater than they may be, or a conclusion does not hold that should. */
 int nicsim_table_command(const struct nicsim_options *options);

@@ -7,6 +7,7 @@
 #     bad TEXT                          likewise, of wrong usage
 #     number TEXT LEAST MOST NAME       bad() unless TEXT is such a number
 #     need PROGRAM:PACKAGE...           fail() unless these are there
+#     need_ours PROGRAM                 fail() unless a program of ours and the component for Open MPI are
 #     may_write FOLDER LOG FORCE WHAT   fail() if the folder has files that are not WHAT's. A page's folder is known by
 #                                       its LOG: nothing else is written over, unless FORCE is yes
 #     begin_folder FOLDER LOG           makes the folder, and in it an empty LOG: answers with its absolute path
@@ -31,6 +32,13 @@ need() { # PROGRAM:PACKAGE...
         command -v "${program%:*}" > /dev/null ||
             fail "there is no ${program%:*} in the PATH; on Debian: apt-get install ${program#*:}"
     done
+}
+
+need_ours() { # PROGRAM
+    command -v "$1" > /dev/null ||
+        fail "there is no $1 in the PATH; source env.sh of your nicbarr (PREFIX/share/nicbarr/env.sh)"
+    [ -n "$(ompi_info --parsable --param coll nicbarr 2> /dev/null)" ] ||
+        fail "Open MPI does not find the component nicbarr; source env.sh (PREFIX/share/nicbarr/env.sh)"
 }
 
 may_write() { # FOLDER LOG FORCE WHAT

@@ -140,10 +140,7 @@ done
 
 # ---- what it takes
 need mpirun:openmpi-bin gnuplot:gnuplot-nox awk:mawk
-command -v nicbarr_experiments > /dev/null ||
-    fail "there is no nicbarr_experiments in the PATH; source env.sh of your nicbarr (PREFIX/share/nicbarr/env.sh)"
-[ -n "$(ompi_info --parsable --param coll nicbarr 2> /dev/null)" ] ||
-    fail "Open MPI does not find the component nicbarr; source env.sh (PREFIX/share/nicbarr/env.sh)"
+need_ours nicbarr_experiments
 hosts_why=
 if [ "$nodes" != 1 ]; then
     options=()

@@ -101,10 +101,7 @@ fi
 
 # ---- what it takes
 need mpirun:openmpi-bin awk:mawk
-command -v nicbarr_bench > /dev/null ||
-    fail "there is no nicbarr_bench in the PATH; source env.sh of your nicbarr (PREFIX/share/nicbarr/env.sh)"
-[ -n "$(ompi_info --parsable --param coll nicbarr 2> /dev/null)" ] ||
-    fail "Open MPI does not find the component nicbarr; source env.sh (PREFIX/share/nicbarr/env.sh)"
+need_ours nicbarr_bench
 folder=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "there is no folder for '$file'"
 file=$folder/$(basename -- "$file")
 [ ! -e "$file" ] || [ -w "$file" ] || fail "'$file' cannot be written"
@@ -178,8 +175,8 @@ for ((time = 1; time <= times; ++time)); do
                 say "$call, $each processes on each of $count hosts: the job failed, and is left out:"
                 { echo; tail -n 5 "$scratch/out"; } >&2
             fi
-            grep -h 'nicbarr: ' "$scratch/out" >> "$scratch/lines"
             finished=$((finished + 1))
+            grep 'nicbarr: ' "$scratch/out" | sed "s/^/$finished /" >> "$scratch/lines"
             left=$(clock $(((SECONDS - began) * (all - finished) / finished)))
         done
     done
@@ -189,22 +186,32 @@ say "$finished jobs in $(clock $((SECONDS - began)))"
 [ ! -t 2 ] || echo >&2
 [ -z "$stopped" ] || [ $finished = 0 ] || echo "interrupted: what follows is of $finished of $all jobs" >&2
 
-# ---- what was chosen: from lines "...nicbarr: WHAT on COMMUNICATOR, N processes on WHERE: CHOICE (measured, T us; ...: T us)"
+# ---- what was chosen: from lines "JOB ...nicbarr: WHAT on COMMUNICATOR, N processes on WHERE: CHOICE (measured, T us; ...: T us)"
 # to rows of SHAPE, WHAT, CHOICE, how often, of how many, and the two times, with tabs between: of the jobs that made
-# this choice, as what others measured is another one's time
+# this choice, as what others measured is another one's time. A job that says more than one choice, the first ones being
+# provisional, has made the last one
 grep 'tuning cache' "$scratch/lines" | sed 's/.*nicbarr: //' | sort -u >&2
-sed -nE 's/.*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ bytes)?) on .*, ([0-9]+ processes on [a-z0-9]+ nodes?): ([^ ]+) \(measured, ([0-9.]+) us.*own: ([0-9.]+) us.*/\4\t\1\t\5\t\6\t\7/p' \
+sed -nE 's/^([0-9]+) .*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ bytes)?) on .*, ([0-9]+ processes on [a-z0-9]+ nodes?): ([^ ]+) \(measured, ([0-9.]+) us.*own: ([0-9.]+) us.*/\1\t\5\t\2\t\6\t\7\t\8/p' \
     "$scratch/lines" | awk -F '\t' '
+    function count_job(row,    made) {
+        for (row in last) {
+            split(last[row], made, FS)
+            if (!((row, made[1]) in chosen)) { names[row] = names[row] FS made[1] }
+            seen[row]++
+            chosen[row, made[1]]++
+            ours[row, made[1]] += log(made[2] > 0 ? made[2] : 5e-4) # what is 0.000 is less
+            own[row, made[1]] += log(made[3] > 0 ? made[3] : 5e-4)
+        }
+        split("", last)
+    }
+    $1 != job { count_job(); job = $1 }
     {
-        row = $1 FS $2
-        if (!(row in seen)) { order[++rows] = row }
-        seen[row]++
-        if (!((row, $3) in chosen)) { names[row] = names[row] FS $3 }
-        chosen[row, $3]++
-        ours[row, $3] += log($4 > 0 ? $4 : 5e-4) # what is 0.000 is less
-        own[row, $3] += log($5 > 0 ? $5 : 5e-4)
+        row = $2 FS $3
+        if (!(row in known)) { known[row]; order[++rows] = row }
+        last[row] = $4 FS $5 FS $6
     }
     END {
+        count_job()
         for (r = 1; r <= rows; ++r) {
             row = order[r]
             split(substr(names[row], 2), list, FS)
@@ -244,10 +251,10 @@ show() { # HOSTS PROCESSES-ON-EACH
     page_table "$name.csv" what=collective chosen=chosen times="chosen in" openmpi="Open MPI's own" factor="times faster"
     page_raw "$name.csv"
     [ -s "$output/$name.json" ] || return
-    if nicbarr report "$output/$name.json" --plot "$output/$name-barrier.svg" > "$scratch/report" 2>&1; then
-        nicbarr report "$output/$name.json" --plot "$output/$name-barrier.pdf" > /dev/null 2>&1
+    nicbarr report "$output/$name.json" --plot "$output/$name-barrier.svg" --plot "$output/$name-barrier.pdf" \
+        > "$scratch/report" 2>&1
+    [ ! -s "$output/$name-barrier.svg" ] ||
         page_picture "$name-barrier" "All candidates for MPI_Barrier, in the last of these jobs"
-    fi
     page_link "$name.json" "The report of that job"
     page_details "What nicbarr report says of it" < "$scratch/report"
 }

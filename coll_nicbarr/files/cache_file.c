@@ -208,6 +208,14 @@ static int make_folders(const char *path, const char *below)
     return why;
 }
 
+/* Before the lock is made, which stays: nothing is to lie beside a file that is left alone. */
+static bool is_ours(const char *path, struct myr_error *error)
+{
+    json_t *root = load(path, error);
+    json_decref(root);
+    return NULL != root;
+}
+
 /* The lock's descriptor; it is locked until that is closed. -1 otherwise. Folders are missing
  * because of `no_folders` (errno), or because nobody has made them (0). */
 static int lock(const char *path, int no_folders, struct myr_error *error)
@@ -294,6 +302,9 @@ bool nicbarr_cache_file_add(const struct nicbarr_cache_file *file,
 {
     char key[KEY_BYTES], fresh[PATH_BYTES];
     bool written = false;
+    if (!is_ours(file->path, error)) {
+        return false;
+    }
     make_key(file, shape, key);
     const int no_folders = make_folders(file->path, file->below);
     const int door = lock(file->path, no_folders, error);

@@ -6,8 +6,8 @@
  *
  * A file is replaced as a whole, by rename, under a lock. Readers need no lock. They see the old
  * file or the new one. A writer that is killed leaves the old file, and a new one beside it that
- * the next writer removes. A file that is not ours, or is broken, is left alone; one of an earlier
- * format of ours is replaced; an empty one is as none.
+ * the next writer removes. A file that is not ours, or is broken, is left alone, and nothing is put
+ * beside it; one of an earlier format of ours is replaced; an empty one is as none.
  *
  * Over NFS. The lock is on a file of its own, as NFS has none on folders, and that file is opened
  * for writing, as NFS wants it. The new file is made after locking and before reading: that has a

@@ -185,10 +185,8 @@ static void add(const struct ifaddrs *one, const struct mcp_ip *ip,
     addresses[(*count)++] = (struct mcp_local_address){*ip, prefix};
 }
 
-/*
- * Add those of one family, of interfaces in this state (IFF_UP and more), that `word` names; NULL:
- * all ordinary ones. False: there is none.
- */
+/* Add those of one family, of interfaces in this state (IFF_UP and more), that `word` names. False:
+ * there is none. */
 static bool add_family(const struct ifaddrs *all, int family, unsigned state, const char *word,
                        struct mcp_local_address *addresses, uint32_t *count, uint32_t most)
 {
@@ -199,7 +197,7 @@ static bool add_family(const struct ifaddrs *all, int family, unsigned state, co
             continue;
         }
         const struct mcp_ip ip = ip_of(one->ifa_addr, family);
-        if (!is_link_local(&ip) && (NULL == word ? ordinary(one) : named(one, &ip, word))) {
+        if (!is_link_local(&ip) && named(one, &ip, word)) {
             add(one, &ip, addresses, count);
             any = true;
         }
@@ -207,11 +205,23 @@ static bool add_family(const struct ifaddrs *all, int family, unsigned state, co
     return any;
 }
 
-static bool add_word(const struct ifaddrs *all, unsigned state, const char *word,
+static void add_word(const struct ifaddrs *all, unsigned state, const char *word,
                      struct mcp_local_address *addresses, uint32_t *count, uint32_t most)
 {
-    return add_family(all, AF_INET, state, word, addresses, count, most) ||
-           add_family(all, AF_INET6, state, word, addresses, count, most);
+    if (!add_family(all, AF_INET, state, word, addresses, count, most)) {
+        (void)add_family(all, AF_INET6, state, word, addresses, count, most);
+    }
+}
+
+/* All ordinary ones, interface by interface. */
+static void add_ordinary(const struct ifaddrs *all, unsigned state,
+                         struct mcp_local_address *addresses, uint32_t *count, uint32_t most)
+{
+    for (const struct ifaddrs *one = all; NULL != one; one = one->ifa_next) {
+        if (ordinary(one)) {
+            add_word(all, state, one->ifa_name, addresses, count, most);
+        }
+    }
 }
 
 uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,
@@ -227,13 +237,16 @@ uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *add
     }
     char *rest = NULL;
     const char *word = strtok_r(words, ", ", &rest);
-    /* A bridge that nothing is connected to does not run. Nor does, for a second, a card that has
-     * just been switched on. */
-    if (NULL != word || !add_word(all, IFF_UP | IFF_RUNNING, NULL, addresses, &count, most)) {
-        do {
-            (void)add_word(all, IFF_UP, word, addresses, &count, most);
-            word = strtok_r(NULL, ", ", &rest);
-        } while (NULL != word);
+    if (NULL == word) {
+        /* A bridge that nothing is connected to does not run. Nor does, for a second, a card that
+         * has just been switched on. */
+        add_ordinary(all, IFF_UP | IFF_RUNNING, addresses, &count, most);
+        if (0 == count) {
+            add_ordinary(all, IFF_UP, addresses, &count, most);
+        }
+    }
+    for (; NULL != word; word = strtok_r(NULL, ", ", &rest)) {
+        add_word(all, IFF_UP, word, addresses, &count, most);
     }
     freeifaddrs(all);
     free(words);

@@ -127,8 +127,8 @@ struct mcp_local_address {
  * Find at most `most` addresses of interfaces that are up. `networks` names the permitted ones,
  * separated by commas, best first: interfaces ("eth1") or networks ("10.0.0.0/8", "fd00::/64").
  * NULL or "": all but loopback and point-to-point ones; those that do not run (no carrier) only if
- * none runs. Of interfaces, and of all of them, it finds the IPv4 addresses, and only where there
- * are none those of IPv6. Addresses that mean nothing without an interface (IPv6's link-local ones)
+ * none runs. Of each interface it finds the IPv4 addresses, and only where there are none those of
+ * IPv6. Addresses that mean nothing without an interface (IPv6's link-local ones)
  * are left out. Returns how many it found; none where the list is wrong (mcp_networks_wrong()).
  */
 uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,

@@ -56,6 +56,22 @@ check "the same where packets are smaller" on_hosts --ipv6 --mtu 1400 --shell 2 
     --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 1
 check "they fit: none comes in fragments" said "^Ip6FragCreates[[:space:]]*0$"
 
+# ---- the raw limit, by either family
+
+cat > "$scratch/round_trip.sh" << 'EOS'
+#!/bin/bash
+set -eu
+srcdir=$1 scratch=$2 PATH=$builddir/bench:$PATH
+. "$srcdir/bench/udp_round_trip.sh"
+udp_round_trip 3
+echo ok
+EOS
+for family in --ipv6 --switch; do
+    check "a UDP packet there and back ($family)" on_hosts $family --shell 2 bash "$scratch/round_trip.sh" "$srcdir" "$scratch"
+    check "is measured by polling" said "^polling .*[1-9]"
+    check "and blocked" said "^blocking .*[1-9]"
+done
+
 # ---- tools and daemons there
 
 export NICBARR_LIBEXECDIR=$scratch/libexec
@@ -85,6 +101,20 @@ check "for Prometheus" said 'nic="\[fd77::2\]:7312"'
 check "and by nicbarr doctor" said "at fd77::1 UDP port 7312"
 check "its NIC plays a job's barriers" said "$plays"
 check "the kernel's NIC says that it is for IPv4" said "none but loopback has an IPv4 address; over IPv6 there is the soft NIC alone"
+
+# ---- a bridge of containers has IPv4, and the same address on all hosts
+
+cat > "$scratch/bridge.sh" << 'EOS'
+#!/bin/bash
+for host in 1 2 3; do
+    "$NETHOSTS_RUN" $host bash -c 'ip link add docker0 type veth peer name container &&
+        ip address add 172.17.0.1/16 dev docker0 && ip link set docker0 up && ip link set container up' || exit
+done
+exec "$NETHOSTS_MPIRUN" "$@"
+EOS
+check "a bridge with IPv4 on each host" on_hosts --ipv6 --shell 3 2 bash "$scratch/bridge.sh" "${soft[@]}" \
+    --mca coll_nicbarr_algorithm dissemination:1 "${ledger[@]}"
+check "is not in the way of IPv6" said "$plays"
 
 # ---- some hosts have both
 

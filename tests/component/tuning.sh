@@ -235,6 +235,7 @@ bad() { # NAME CONTENTS
     check "a cache with $1 works" works 3 --mca coll_nicbarr_cache "$scratch/bad.json"
     check "is complained of once" said_once "the tuning cache .*bad.json is not used, and left as it is"
     check "and is left alone" cmp -s "$scratch/bad.json" "$scratch/bad.copy"
+    check "with nothing beside it" [ "$(ls -d "$scratch"/bad.*)" = "$scratch/bad.copy"$'\n'"$scratch/bad.json" ]
 }
 bad garbage "$(head -c 300 /dev/urandom | tr -d '\0')"
 bad "a line feed" "

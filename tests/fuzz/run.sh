@@ -18,7 +18,7 @@ seconds=${NICBARR_FUZZ_SECONDS:-8}
 corpus=$root/tests/fuzz/corpus
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-export TMPDIR=$scratch
+export TMPDIR=$scratch LLVM_PROFILE_FILE=$scratch/unwanted.profraw # (run() wants one)
 flags=(-std=gnu11 -D_GNU_SOURCE -g -O1 "-fsanitize=fuzzer-no-link,address,undefined"
     -fno-sanitize-recover=undefined -fprofile-instr-generate -fcoverage-mapping
     -Wall -Wextra -Wshadow "-I$root" '-DNICBARR_VERSION="fuzzed"')
@@ -46,7 +46,7 @@ use() { # TARGET
             longest=500 least=95 parts=("${wire[@]}")
             reached=(firmware/{port,connection,sdma,send,recv,rdma}.c) ;;
         tagged)
-            longest=500 least=80 reached=(firmware/match.c libmyr/messages/tagged{,_send,_receive}.c) ;;
+            longest=500 least=80 reached=(firmware/match.c libmyr/messages/tagged{,_send,_receive,_read}.c) ;;
         soft_server)
             longest=150 least=75 parts=("${daemon[@]}" myrd/server.c) linked=("$wrap")
             reached=(myrd/server.c) ;;

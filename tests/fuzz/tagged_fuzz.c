@@ -7,11 +7,12 @@
  * Below the endpoint is a double of the port: what it sends is noted, and acknowledged when the
  * input says so. There are three peers: one on this node, one on this node whose memory can be read
  * (it is this process, so what is read there is there or not), and one on another node. A fourth
- * number is nobody's. Each turn is one step of `enum turn`.
+ * number is nobody's. Long messages of the second one may be read by pieces: several are under way,
+ * and end in any order. Each turn is one step of `enum turn`.
  *
- * Invariants. A request is done once, and only if it was not done before. Beyond a receive's buffer
- * nothing is written. As many buffers leave as there are. In the end, when all is closed, nothing
- * is lost (LeakSanitizer).
+ * Invariants. A request is done once, and only if it was not done before, nor while a piece of it
+ * is under way. Beyond a receive's buffer nothing is written. As many buffers leave as there are.
+ * In the end, when all is closed, nothing is lost (LeakSanitizer).
  */
 #include <unistd.h>
 
@@ -29,6 +30,8 @@ enum {
     ROOM = 900, /* of a receive, at the most */
     GUARD = 0x5a,
     PEERS = 3,
+    PIECE = 64, /* bytes */
+    PIECES = 6, /* that are under way at the most */
     FIRST_ID = 100,
 };
 
@@ -44,6 +47,8 @@ enum turn {
     TAKE,
     PROGRESS,
     SENT,
+    TAKE_PIECE,
+    END_PIECE,
     TURNS
 };
 
@@ -199,9 +204,16 @@ static struct kept *free_one(void)
     return NULL;
 }
 
+/* Those that are read at present. */
+static struct myr_tagged_piece pieces[PIECES];
+static uint32_t npieces;
+
 static void done(struct kept *one)
 {
     CHECK(NULL != one->buffer);
+    for (uint32_t p = 0; p < npieces; ++p) {
+        CHECK(&one->request != pieces[p].request);
+    }
     CHECK(!one->receive || GUARD == one->buffer[one->room]);
     free(one->buffer);
     one->buffer = NULL;
@@ -267,7 +279,10 @@ static uint32_t write_nearly(struct input *in, uint8_t *to, uint32_t room)
     heads.there = take_below(in, 6) | (uint32_t)take_below(in, 3) << 20;
     heads.other = take_below(in, 6);
     heads.bytes = take_byte(in) * 4u;
-    heads.at = 0 == take_below(in, 2) ? take_byte(in) * 2u : 0u - (uint64_t)take_byte(in);
+    const uint32_t place = take_byte(in);
+    heads.at = 0 == (place & 1)   ? take_byte(in) * 2u
+               : 0 == (place & 2) ? 0u - (uint64_t)take_byte(in)
+                                  : (uint64_t)(uintptr_t)arena; /* that can be read */
     memcpy(to, &heads, sizeof(heads));
     const uint32_t data = take_byte(in) % (room - (uint32_t)sizeof(heads) + 1);
     memset(to + sizeof(heads), (int)data, data);
@@ -292,6 +307,28 @@ static void come_long(struct input *in, bool nearly)
                                       : (uint32_t)take_bytes(in, to, take_below(in, 64));
         come = (struct myr_received){.buffer = to, .bytes = bytes};
         has_come = true;
+    }
+}
+
+static void take_piece(void)
+{
+    struct myr_tagged_piece *piece = &pieces[npieces];
+    if (npieces < PIECES && myr_tagged_piece_take(endpoint, piece)) {
+        const struct kept *one = (const struct kept *)piece->request;
+        CHECK(NULL != one->buffer && one->receive && piece->bytes > 0);
+        CHECK(piece->at <= one->room && piece->bytes <= one->room - piece->at);
+        ++npieces;
+    }
+}
+
+static void end_piece(struct input *in)
+{
+    if (0 != npieces) {
+        const uint32_t which = take_below(in, npieces);
+        const struct myr_tagged_piece piece = pieces[which];
+        const bool read = myr_tagged_piece_read(&piece);
+        pieces[which] = pieces[--npieces];
+        myr_tagged_piece_end(endpoint, &piece, read);
     }
 }
 
@@ -356,6 +393,12 @@ static void turn(struct input *in)
     case PROGRESS:
         (void)(0 == take_below(in, 2) ? myr_tagged_progress(endpoint) : myr_tagged_run(endpoint));
         break;
+    case TAKE_PIECE:
+        take_piece();
+        break;
+    case END_PIECE:
+        end_piece(in);
+        break;
     default: /* SENT */
         if (0 != nsent) {
             const struct sent first = sent[0];
@@ -369,18 +412,20 @@ static void turn(struct input *in)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
+    const uint8_t how = take_byte(&in);
     const struct myr_tagged_options options = {
         .id = FIRST_ID,
-        .messages = 1 + take_below(&in, 8),
+        .messages = 1 + how % 8,
         .buffers = BUFFERS,
         .buffer_bytes = BUFFER,
         .direct = true,
+        .piece_bytes = 0 == (how & 8) ? 0 : PIECE,
     };
     memset(&own_inlet, 0, sizeof(own_inlet));
     memset(&other_inlet, 0, sizeof(other_inlet));
     (void)myr_inlet_open(&own_inlet, 1);
     (void)myr_inlet_open(&other_inlet, 1);
-    nsent = nprovided = 0;
+    nsent = nprovided = npieces = 0;
     has_come = false;
     CHECK(MYR_OK == myr_tagged_open(NULL, &options, &endpoint, NULL));
     for (uint32_t p = 0; p < PEERS; ++p) {

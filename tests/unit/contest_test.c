@@ -35,6 +35,7 @@ struct world {
     uint32_t ranks;
     int count;
     double budget_us, since_us;
+    int in_a_row;
     cost_fn cost;
     double costs[NICBARR_CONTESTANTS];
     double speed[ROUNDS + 1]; /* a factor for each round; round 0 is the look */
@@ -152,6 +153,7 @@ static void *compete(void *opaque)
     struct world *all = rank->world;
     const struct nicbarr_contest_user user = {turn, agree, now_us, rank};
     nicbarr_contest_begin(rank->contest, all->count);
+    rank->contest->in_a_row = all->in_a_row;
     rank->returned = nicbarr_contest_go_on(rank->contest, &user, all->since_us, all->budget_us);
     leave(all);
     return NULL;
@@ -513,6 +515,60 @@ static void turns_are_alike(void **state)
     finish();
 }
 
+/* Candidate 1 takes five times as long alone as it does where others follow: it does not wait for
+ * everybody. Each turn after the look has as many as are asked for. */
+static double loosely_synchronous(struct rank *rank, int candidate)
+{
+    const struct world *all = rank->world;
+    CREW_CHECK(0 == rank->round ? 1 == rank->repetitions : rank->repetitions >= all->in_a_row,
+               "%d repetitions in round %d", rank->repetitions, rank->round);
+    return 1 == candidate && rank->repetitions < 10 ? 40 : 1 == candidate ? 8 : 10;
+}
+
+static void many_in_a_row(void **state)
+{
+    (void)state;
+    static const struct {
+        int in_a_row;
+        double budget_us;
+        int chosen, repetitions[2];
+    } cases[] = {
+        {0, 2000, 0, {8, 2}},     /* what fits into a turn: one of 40 us, so it is dropped */
+        {10, 2000, 1, {10, 10}},  /* more than fit */
+        {10, 1e5, 1, {208, 260}}, /* more fit */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        prepare(3, 2, cases[i].budget_us, NULL);
+        world.in_a_row = cases[i].in_a_row;
+        world.cost = loosely_synchronous;
+        assert_int_equal(run(), 0);
+        const struct nicbarr_contest *contest = ranks[0].contest;
+        assert_int_equal(contest->chosen, cases[i].chosen);
+        assert_false(contest->provisional);
+        assert_true(contest->spent_us <= cases[i].budget_us);
+        for (int c = 0; c < 2; ++c) {
+            assert_int_equal(contest->of[c].repetitions, cases[i].repetitions[c]);
+        }
+        finish();
+    }
+}
+
+/* Longer turns are fewer: 12 of 640 us have to fit where a turn is begun, and 10 are played. */
+static void many_in_a_row_keep_to_the_budget(void **state)
+{
+    (void)state;
+    prepare(2, 8, 50000, NULL);
+    world.in_a_row = 10;
+    for (int c = 0; c < world.count; ++c) {
+        world.costs[c] = 640;
+    }
+    assert_int_equal(run(), 0);
+    assert_int_equal(ranks[0].turns, 8 + 6);
+    assert_true(8 * 640 + 6 * 6400 == ranks[0].contest->spent_us);
+    assert_int_equal(ranks[0].contest->rounds, 0);
+    finish();
+}
+
 /* Which portions there are: as many as the total allows, while the result is provisional. */
 static void portions(void **state)
 {
@@ -635,6 +691,8 @@ int main(void)
         cmocka_unit_test(dropped_is_out),
         cmocka_unit_test(budget),
         cmocka_unit_test(turns_are_alike),
+        cmocka_unit_test(many_in_a_row),
+        cmocka_unit_test(many_in_a_row_keep_to_the_budget),
         cmocka_unit_test(portions),
         cmocka_unit_test(one_alone),
         cmocka_unit_test(errors),

@@ -1971,7 +1971,7 @@ static void no_interface_runs(void **state)
     pretended = NULL;
 }
 
-/* IPv6: where there is no IPv4, or where it is named. */
+/* IPv6: where an interface has no IPv4, or where it is named. */
 static void routes_of_ipv6(void **state)
 {
     (void)state;
@@ -1988,6 +1988,16 @@ static void routes_of_ipv6(void **state)
         {"eth0", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
         {NULL, NULL, NULL, 0},
     };
+    /* A bridge of containers has the same address on all hosts. */
+    static const struct pretended bridge_first[] = {
+        {"docker0", "172.17.0.1", "255.255.0.0", IFF_UP | IFF_RUNNING},
+        {"eth0", "fd00::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
+        {"eth1", "10.1.0.5", "255.255.255.0", IFF_UP | IFF_RUNNING},
+        {"eth1", "fd00:1::5", "ffff:ffff:ffff:ffff::", IFF_UP | IFF_RUNNING},
+        {NULL, NULL, NULL, 0},
+    };
+    const char *const elsewhere[] = {"172.17.0.1", "fd00::9"}, *const both[] = {"fd00::9",
+                                                                                "10.1.0.9"};
     const char *const near[] = {"10.1.0.9", "fd00::9"}, *const far[] = {"10.1.0.9", "fc00::9"},
                       *const second[] = {"fd00:0:0:1::9", "2001:db8:1:77::9"},
                       *const four[] = {"10.1.0.9"}, *const six[] = {"fd00::9"};
@@ -2010,8 +2020,17 @@ static void routes_of_ipv6(void **state)
     expect_route(&it, 1, six, 0);
     close_elsewhere(&it);
 
+    it = open_elsewhere(bridge_first, NULL);
+    assert_int_equal(it.name.count, 3); /* of an interface that has both, IPv4 alone */
+    assert_true(mcp_ip_is_4(&it.name.address[2].ip));
+    expect_route(&it, 2, elsewhere, 1);
+    expect_route(&it, 2, both, 0);
+    close_elsewhere(&it);
+
     struct mcp_local_address found[2];
     pretended = dual;
+    assert_int_equal(mcp_local_addresses(NULL, found, 2), 1);
+    assert_true(mcp_ip_is_4(&found[0].ip));
     assert_int_equal(mcp_local_addresses("eth0", found, 2), 1);
     assert_true(mcp_ip_is_4(&found[0].ip));
     assert_int_equal(mcp_local_addresses("eth0,fd00::5/128,eth0", found, 2), 2);

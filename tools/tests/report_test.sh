@@ -154,6 +154,10 @@ if command -v gnuplot >gnuplot-path; then
     works "a plot as PDF" '^Plot: a\.pdf$'
     [ "$(head -c 5 a.pdf)" = %PDF- ]
     verdict $? "the PDF is one"
+    report "$here/bound.json" --plot both.svg --plot both.pdf
+    works "two plots" '^Plot: both\.svg$' '^Plot: both\.pdf$'
+    grep -q '</svg>' both.svg && [ "$(head -c 5 both.pdf)" = %PDF- ]
+    verdict $? "both are there, each of its kind"
     report --csv "$here/bound.json" --plot b.svg
     works "a plot beside CSV" '^entry,'
     ! grep -q Plot out && [ -s b.svg ]
@@ -352,6 +356,7 @@ usage "no file" report
 usage "two files" report a b
 usage "an unknown option" report --wibble a
 usage "a plot of another kind" report a --plot a.gif
+usage "four plots" report a --plot 1.svg --plot 2.svg --plot 3.svg --plot 4.svg
 usage "a plot without a name" report a --plot .svg
 for arguments in --help --version 'report --help' 'report --version'; do
     # shellcheck disable=SC2086
