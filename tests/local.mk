@@ -199,10 +199,10 @@ EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(ma
     tests/mpi/mpi4py_same.py tests/mpi/run_broken.sh tests/mpi/run_killed.sh
 
 ## What the scripts say of themselves, what `configure` says, what is installed, man pages, libmyr for other
-## programs; starts no job.
-script_tests = tests/scripts_test.sh tests/install_test.sh tests/man_test.sh tests/library_test.sh
+## programs, what makes packages; starts no job.
+script_tests = tests/scripts_test.sh tests/install_test.sh tests/man_test.sh tests/library_test.sh tests/recipes_test.sh
 TESTS += $(script_tests)
-EXTRA_DIST += $(script_tests) tests/library_layout.c
+EXTRA_DIST += $(script_tests) tests/library_layout.c tests/recipes.py
 
 ## Those whose result may depend on the release of Open MPI.
 check-mpi:
