@@ -5,9 +5,9 @@
 #     spack env create --dir FOLDER && spack env activate FOLDER
 #     spack add nicbarr && spack develop --path CHECKOUT nicbarr@0.1.0 && spack install
 #
-# `spack load nicbarr` has mpirun find the components, and `spack test run nicbarr` runs a job (as root with
-# --dirty, so that it sees the two variables by which mpirun lets root start jobs). An Open MPI that is not Spack's (an external
-# package) must have its internal headers (Debian: libopenmpi-dev).
+# `spack load nicbarr` has mpirun find the components, and `spack test run nicbarr` runs a job (as root
+# with --dirty, so that it sees the two variables by which mpirun lets root start jobs). An Open MPI that
+# is not Spack's (an external package) must have its internal headers (Debian: libopenmpi-dev).
 import os
 
 from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
