@@ -167,15 +167,6 @@ in_chroot() { tests/debian13.sh bash -c "$1" < /dev/null; }
 built='mkdir -p /build && cd /build && { [ -e config.status ] || /nicbarr/configure --quiet --prefix=/build/_install; } &&
     make -s -j2'
 
-tarball() { # has all that git has
-    local folder=_build/nicbarr-dist
-    make -s -C _build --no-print-directory distdir distdir=nicbarr-dist || return
-    git ls-files ':!.*' ':!**/.*' | while read -r file; do
-        [ -e "$folder/$file" ] || echo "the tarball lacks $file"
-    done | grep . && return 1
-    chmod -R u+w "$folder" && rm -rf "$folder"
-}
-
 # How many verdicts there will be: one for each of the harness's tests, and one for each line of this
 # script that begins with `step`, but for those in loops, which have one for each thing they name.
 count() { echo $#; }
@@ -195,7 +186,7 @@ fi
 all=$(($(count $suite_tests $chroot_tests) + $(grep -c '^ *step ' "$0") - 4 + $(count $(listed search_tests)) +
     $(count tools_test $(listed unit_programs) $threaded $processors)))
 
-step "tarball" tarball
+step "tarball" tests/tarball.sh
 say "tests with $(mpirun --version | head -n 1); beside them builds, static analysis and searches"
 set -m # a group of processes, that ends with this script
 beside < /dev/null &

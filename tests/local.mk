@@ -190,7 +190,7 @@ below_tests = \
 ## Those that take virtual machines, and mpirun of Open MPI 4.1.
 machine_tests = tests/component/verbs.sh tests/machines/machines.sh
 TESTS += $(component_tests) $(below_tests) $(machine_tests)
-EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(machine_tests) tests/component/common.sh tests/rewrite_cache.sh tests/chroot.sh tests/debian13.sh tests/packages.sh tests/processors.sh tests/musl.sh tests/unit/emulated.c \
+EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(machine_tests) tests/component/common.sh tests/rewrite_cache.sh tests/chroot.sh tests/debian13.sh tests/packages.sh tests/rpm.sh tests/tarball.sh tests/processors.sh tests/musl.sh tests/unit/emulated.c \
     tests/component/verbs_common.sh tests/component/verbs_kernels.sh tests/component/verbs_many.sh \
     tests/fetched tests/machines/machines tests/machines/inside tests/machines/launching.sh tests/machines/monitor \
     tests/component/hosts_common.sh tests/component/playing_common.sh tests/component/carried_common.sh \
@@ -199,10 +199,10 @@ EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(ma
     tests/mpi/mpi4py_same.py tests/mpi/run_broken.sh tests/mpi/run_killed.sh
 
 ## What the scripts say of themselves, what `configure` says, what is installed, man pages, libmyr for other
-## programs; starts no job.
-script_tests = tests/scripts_test.sh tests/install_test.sh tests/man_test.sh tests/library_test.sh
+## programs, what makes packages; starts no job.
+script_tests = tests/scripts_test.sh tests/install_test.sh tests/man_test.sh tests/library_test.sh tests/recipes_test.sh
 TESTS += $(script_tests)
-EXTRA_DIST += $(script_tests) tests/library_layout.c
+EXTRA_DIST += $(script_tests) tests/library_layout.c tests/recipes.py
 
 ## Those whose result may depend on the release of Open MPI.
 check-mpi:

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The tarball of this checkout has all that git has, and whoever packs the same sources gets the same bytes: it is
+# made once more in a clone, at another time, with other modes and in another time zone. Called by test.sh and
+# release.sh; the tarball is left in the build's folder.
+top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
+build=$(cd "${builddir:-$top/_build}" && pwd)
+# shellcheck source=tests/tap.sh
+. "$top/tests/tap.sh"
+unset MAKEFLAGS MFLAGS MAKELEVEL # those of the make that runs this
+tarball=nicbarr-$(cat "$top/VERSION").tar.xz
+
+make -s -C "$build" --no-print-directory dist > out 2> err
+verdict $? "make dist"
+tar -tf "$build/$tarball" | sed 's|^[^/]*/||' | sort > packed
+git -C "$top" ls-files ':!.*' ':!**/.*' | sort | comm -23 - packed > out
+[ -s packed ] && [ ! -s out ]
+verdict $? "it has all that git has"
+
+umask 077
+export TZ=Asia/Kathmandu
+{
+    git clone -q "$top" clone && git -C "$top" diff --binary HEAD > changes &&
+        git -C clone apply --allow-empty "$scratch/changes" &&
+        find clone -path clone/.git -prune -o -type f -exec touch -d '2001-02-03 04:05:06' {} + &&
+        clone/autogen.sh && mkdir clone/_build && cd clone/_build && ../configure --quiet --disable-man && make -s dist
+} > out 2> err
+verdict $? "a clone makes one, too"
+cd "$scratch" && cmp "$build/$tarball" "clone/_build/$tarball" > out 2> err
+verdict $? "of the same bytes"
+
+finish
