@@ -79,6 +79,15 @@ by soft
 check "messages" runs 1 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds "$longer" --largest 100000 --flood 200 \
     "${usual[@]}"
 
+# ---- the soft NIC in a daemon of the user's
+
+users_daemons() { on_both "$builddir/myrd/myrd" --network 10.79.0.0/24; } > "$scratch/out" 2>&1
+check "a user's daemon on both machines" users_daemons
+check "barriers by them" played 2 dissemination:1@soft --mca coll_nicbarr_nic daemon "${ledger[@]}"
+check "data, bit by bit" runs 1 --mca coll_nicbarr_nic daemon "${ours[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
+    "${data[@]}" --steps $((20 * longer))
+on_both pkill -x myrd
+
 # ---- the second machine has another setting, and no NIC serves
 
 odd() { # VARIABLE=VALUE
