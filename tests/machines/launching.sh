@@ -184,11 +184,11 @@ first_slave() { both_do "until ip link set bond1 type bond active_slave eth1; do
 both_do "ip link add link eth0 name eth0.6 type vlan id 6; ip link set eth0.6 down; ip link add bond1 type bond mode active-backup miimon 100 fail_over_mac active; ip link set eth1 master bond1; ip link set eth0.6 master bond1; ip address add 10.83.0.#/24 dev bond1; ip link set bond1 up"
 first_slave
 by_both "a bond" 10.83.0.0/24
-fail_over() { "$MACHINES_MONITOR" 1 set_link spare off && "$MACHINES_MONITOR" 2 set_link spare off; }
+# (On a busy machine qemu's e1000e did not tell that its cable was pulled. So the card is switched off.)
+fail_over() { both_do "ip link set eth1 down"; }
 for nic in soft kernel; do
-    check "its first cable is pulled: nothing is lost by the $nic NIC" meanwhile_on 10.83.0.0/24 $nic fail_over
-    "$MACHINES_MONITOR" 1 set_link spare on
-    "$MACHINES_MONITOR" 2 set_link spare on
+    check "its first card goes down: nothing is lost by the $nic NIC" meanwhile_on 10.83.0.0/24 $nic fail_over
+    both_do "ip link set eth1 up"
     first_slave
 done
 no_daemons
