@@ -6,7 +6,7 @@
 
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/groups.h"
-#include "coll_nicbarr/together.h"
+#include "coll_nicbarr/choice/together.h"
 
 struct failures {
     /* For each NIC: 0 if it failed nowhere, else size - rank of the first rank where it failed.

@@ -38,10 +38,10 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "firmware/kernel/owner.h"
-#include "libmyr/group_player.h"
-#include "libmyr/nic_bcast.h"
-#include "libmyr/nic_data.h"
-#include "libmyr/spread.h"
+#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/nic_bcast.h"
+#include "libmyr/groups/nic_data.h"
+#include "libmyr/groups/spread.h"
 #include "os/clock.h"
 #include "tests/unit/crew.h"
 
