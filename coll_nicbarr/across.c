@@ -21,6 +21,7 @@
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/sharing.h"
+#include "coll_nicbarr/choice/together.h"
 #include "libmyr/groups/secrets.h"
 
 /* ---- what all members agree on ---- */
@@ -37,37 +38,59 @@ static int for_all(ompi_communicator_t *comm, bool *good)
 
 /* ---- what is in vain ---- */
 
-/* Where packets did not come through, finding that out took seconds. So not every communicator
- * tries again, but the second after that, then the fourth, the eighth: the network may be mended,
- * or the machine may have been too busy. Kept by rank 0 of each, which has the others skip it. Who
- * has not tried knows nothing of packets, whatever else has failed. */
+/* Where packets of a kind of NIC did not come through, finding that out took seconds. So not every
+ * communicator tries that kind again, but the second after that, then the fourth, the eighth: the
+ * network may be mended, or the machine may have been too busy. All members keep it, and rank 0 of
+ * another communicator has its members skip it. Who has not tried knows nothing of packets,
+ * whatever else has failed. */
 static struct {
     pthread_mutex_t lock;
-    uint32_t failures; /* in a row */
-    uint32_t skip;     /* communicators to come */
+    struct {
+        uint32_t failures; /* in a row */
+        uint32_t skip;     /* communicators to come */
+    } of[NICBARR_NICS_MOST];
 } doubt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 enum { DOUBLINGS_MOST = 10 };
 
-void nicbarr_across_tried(ompi_communicator_t *comm, bool good)
-{
-    if (0 == ompi_comm_rank(comm)) {
-        pthread_mutex_lock(&doubt.lock);
-        doubt.failures = good                              ? 0
-                         : doubt.failures < DOUBLINGS_MOST ? doubt.failures + 1
-                                                           : doubt.failures;
-        doubt.skip = good ? 0 : (UINT32_C(1) << doubt.failures) - 1;
-        pthread_mutex_unlock(&doubt.lock);
-    }
-}
-
-bool nicbarr_across_in_doubt(void)
+void nicbarr_across_tried(uint32_t nic, bool good)
 {
     pthread_mutex_lock(&doubt.lock);
-    const bool skip = doubt.skip > 0;
-    doubt.skip -= skip;
+    uint32_t *failures = &doubt.of[nic].failures;
+    *failures = good ? 0 : *failures < DOUBLINGS_MOST ? *failures + 1 : *failures;
+    doubt.of[nic].skip = good ? 0 : (UINT32_C(1) << *failures) - 1;
     pthread_mutex_unlock(&doubt.lock);
-    return skip;
+}
+
+uint32_t nicbarr_across_doubted(uint32_t players)
+{
+    uint32_t doubted = 0;
+    pthread_mutex_lock(&doubt.lock);
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        if (0 != (players >> nic & 1) && 0 != doubt.of[nic].skip) {
+            --doubt.of[nic].skip;
+            doubted |= UINT32_C(1) << nic;
+        }
+    }
+    pthread_mutex_unlock(&doubt.lock);
+    return doubted;
+}
+
+bool nicbarr_across_without(struct nicbarr_shape *shape, uint32_t players)
+{
+    const uint32_t left = shape->players & ~players;
+    shape->players = 0 == left ? shape->players : left;
+    return 0 != left;
+}
+
+/* What is in doubt is left out: what does this communicator begin with? False if nobody is left. */
+static bool propose_without(struct nicbarr_shape shape, uint32_t doubted,
+                            struct nicbarr_choice *choice, enum nicbarr_source *source)
+{
+    const bool left =
+        nicbarr_across_without(&shape, doubted) && NULL == nicbarr_forced_in_vain(&shape);
+    *source = nicbarr_propose(&shape, choice);
+    return left;
 }
 
 /* Rank 0's proposal, and its secret; or that this communicator is left out. */
@@ -76,15 +99,16 @@ static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 {
     uint64_t words[NICBARR_SHARED_WORDS] = {0, 0};
     if (0 == ompi_comm_rank(comm)) {
+        const uint32_t players = module->shape.players, doubted = nicbarr_across_doubted(players);
         struct nicbarr_choice choice;
-        words[1] = nicbarr_across_in_doubt();
-        const enum nicbarr_source source = nicbarr_propose(&module->shape, &choice);
+        enum nicbarr_source source;
+        words[1] = propose_without(module->shape, doubted, &choice, &source) ? doubted : players;
         words[0] = myr_secret_draw(&module->secret) ? nicbarr_pack(choice, source) : 0;
     }
     const int rc = nicbarr_share(comm, words, &module->secret, &module->sealed);
     if (OMPI_SUCCESS == rc) {
         module->source = nicbarr_unpack(words[0], &module->choice);
-        *left_out = 0 != words[1];
+        *left_out = !nicbarr_across_without(&module->shape, (uint32_t)words[1]);
     }
     return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
 }
@@ -150,16 +174,16 @@ int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator
     uint64_t words[NICBARR_SHARED_WORDS] = {1, 0};
     if (OMPI_SUCCESS == rc && 0 == ompi_comm_rank(comm)) {
         words[0] = myr_secret_draw(&module->secret);
-        words[1] = nicbarr_across_in_doubt();
+        words[1] = nicbarr_across_doubted(module->shape.players);
     }
     rc = OMPI_SUCCESS == rc ? nicbarr_share(comm, words, &module->secret, &module->sealed) : rc;
-    *left_out = 0 != words[1];
+    *left_out = !nicbarr_across_without(&module->shape, (uint32_t)words[1]);
     return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
 }
 
 /* ---- installing ---- */
 
-/* Join what is missing; false if that cannot be. */
+/* Join what is missing; true for all if that can be. */
 static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                     struct myr_error *error, bool *good)
 {
@@ -172,9 +196,14 @@ static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     }
     list[count++] = (struct nicbarr_joining){
         .choice = module->choice, .number = NICBARR_GROUP_SPLIT, .group = &module->split};
-    const int rc = nicbarr_groups_join(module, comm, list, count, errors);
-    *good = !list[0].failed && !list[count - 1].failed;
+    int rc = nicbarr_groups_join(module, comm, list, count, errors);
     *error = errors[module->choice.nic];
+    double failed[] = {list[0].failed || list[count - 1].failed, MYR_ERR_GONE == error->status};
+    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(comm, failed, 2) : rc;
+    *good = 0 == failed[0];
+    if (OMPI_SUCCESS == rc && 0 != failed[1]) {
+        nicbarr_across_tried(module->choice.nic, false);
+    }
     return rc;
 }
 
@@ -195,7 +224,7 @@ static int try_both(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
         }
     }
     if (OMPI_SUCCESS == rc) {
-        nicbarr_across_tried(comm, *good);
+        nicbarr_across_tried(module->choice.nic, *good);
     }
     return rc;
 }
@@ -222,7 +251,6 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
     module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
     if (NICBARR_OPENMPI != module->choice.algorithm) {
         rc = join_all(module, comm, &error, &good);
-        rc = OMPI_SUCCESS == rc ? for_all(comm, &good) : rc;
         if (OMPI_SUCCESS == rc && good) {
             rc = try_both(module, comm, &error, &good);
         }

@@ -2,14 +2,18 @@
 /* Candidates across nodes; see entrants.h. What is agreed on goes by Open MPI's own functions. */
 #include "coll_nicbarr/entrants.h"
 
+#include <string.h>
+
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/choice/together.h"
 
-/* For each NIC: 0 if it failed nowhere, else size - rank of the first rank where it failed. That
- * rank says why. */
 struct failures {
+    /* For each NIC: 0 if it failed nowhere, else size - rank of the first rank where it failed.
+     * That rank says why. */
     double of[NICBARR_NICS_MOST];
+    /* ... and not 0 if that was because its packets do not come through somewhere. */
+    double lost[NICBARR_NICS_MOST];
 };
 
 static double own_mark(ompi_communicator_t *comm)
@@ -28,9 +32,10 @@ static void say_why(ompi_communicator_t *comm, const struct nicbarr_entrants *en
                         '\0' != *why ? why : "its packets do not come through between all nodes");
 }
 
-/* Take out what some NICs cannot play, once all have found that out. */
-static void drop_nics(ompi_communicator_t *comm, struct nicbarr_entrants *entrants,
-                      const struct failures *failures)
+/* Take out what some NICs cannot play, once all have found that out. Where that is because of their
+ * packets, they are not tried again here, and seldom by other communicators. */
+static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                      struct nicbarr_entrants *entrants, const struct failures *failures)
 {
     int kept = 1; /* Open MPI's own */
     for (int c = 1; c < entrants->count; ++c) {
@@ -50,15 +55,19 @@ static void drop_nics(ompi_communicator_t *comm, struct nicbarr_entrants *entran
         if (0 != failures->of[nic] && own_mark(comm) == failures->of[nic]) {
             say_why(comm, entrants, nic);
         }
+        if (0 != failures->lost[nic]) {
+            nicbarr_across_tried(nic, false);
+            (void)nicbarr_across_without(&module->shape, UINT32_C(1) << nic);
+            entrants->tried = true;
+        }
     }
 }
 
 /* Do all packets come through? Who has failed once is not tried again: that takes seconds. */
-static int try_out(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+static int try_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    struct nicbarr_entrants *entrants)
 {
-    struct failures failures = {{0}};
-    const bool any = entrants->count > 1; /* is there something to try? */
+    struct failures failures = {.of = {0}};
     int rc = OMPI_SUCCESS;
     for (int c = 1; OMPI_SUCCESS == rc && c < entrants->count; ++c) {
         const uint32_t nic = entrants->choice[c].nic;
@@ -71,20 +80,23 @@ static int try_out(const mca_coll_nicbarr_module_t *module, ompi_communicator_t 
             rc = OMPI_SUCCESS == rc ? nicbarr_maximum(comm, failed, 1) : rc;
         }
     }
-    entrants->tried = any;
-    if (OMPI_SUCCESS == rc && any) {
-        drop_nics(comm, entrants, &failures);
-        nicbarr_across_tried(comm, entrants->count > 1);
+    entrants->tried |= entrants->count > 1;
+    if (OMPI_SUCCESS == rc) {
+        memcpy(failures.lost, failures.of, sizeof(failures.lost));
+        drop_nics(module, comm, entrants, &failures);
+        for (int c = 1; c < entrants->count; ++c) {
+            nicbarr_across_tried(entrants->choice[c].nic, true);
+        }
     }
     return rc;
 }
 
-int nicbarr_entrants_join(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+int nicbarr_entrants_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           uint32_t number, uint32_t unit_most, bool broadcasts,
                           struct nicbarr_entrants *entrants)
 {
     struct nicbarr_joining list[NICBARR_CANDIDATES];
-    struct failures failures = {{0}};
+    struct failures failures = {.of = {0}};
     const int count = entrants->count - 1;
     for (int j = 0; j < count; ++j) {
         list[j] = (struct nicbarr_joining){
@@ -98,12 +110,15 @@ int nicbarr_entrants_join(const mca_coll_nicbarr_module_t *module, ompi_communic
     int rc = nicbarr_groups_join(module, comm, list, count, entrants->errors);
     for (int j = 0; j < count; ++j) {
         if (list[j].failed) {
-            failures.of[list[j].choice.nic] = own_mark(comm);
+            const uint32_t nic = list[j].choice.nic;
+            failures.of[nic] = own_mark(comm);
+            failures.lost[nic] = MYR_ERR_GONE == entrants->errors[nic].status;
         }
     }
     rc = OMPI_SUCCESS == rc ? nicbarr_maximum(comm, failures.of, NICBARR_NICS_MOST) : rc;
+    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(comm, failures.lost, NICBARR_NICS_MOST) : rc;
     if (OMPI_SUCCESS == rc) {
-        drop_nics(comm, entrants, &failures);
+        drop_nics(module, comm, entrants, &failures);
     }
     return OMPI_SUCCESS == rc ? try_out(module, comm, entrants) : rc;
 }

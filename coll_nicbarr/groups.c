@@ -171,7 +171,10 @@ static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
         const uint32_t blob = blob_bytes(&list[j]);
         const uint32_t nodes = 0 == list[j].peers ? module->nodes.nodes : list[j].peers + 1;
         struct myr_error *error = &errors[list[j].choice.nic];
-        if (NULL != list[j].group && 0 == blob) {
+        if (NULL != list[j].group && MYR_ERR_GONE == error->status) {
+            list[j].failed = true; /* finding out once more who cannot be reached takes seconds */
+            nicbarr_group_leave(list[j].group);
+        } else if (NULL != list[j].group && 0 == blob) {
             connect_group(module, &list[j], NULL, error);
         } else if (NULL != list[j].group && !list[j].failed) {
             if (NULL != blobs && collect(letters, bytes, place, nodes, blob, blobs)) {

@@ -193,7 +193,7 @@ TESTS += $(component_tests) $(below_tests) $(machine_tests)
 EXTRA_DIST += tests/tap.sh tests/style.sh $(component_tests) $(below_tests) $(machine_tests) tests/component/common.sh tests/rewrite_cache.sh tests/chroot.sh tests/debian13.sh tests/packages.sh tests/rpm.sh tests/tarball.sh tests/processors.sh tests/musl.sh tests/unit/emulated.c \
     tests/component/verbs_common.sh tests/component/verbs_kernels.sh tests/component/verbs_many.sh \
     tests/fetched tests/machines/machines tests/machines/inside tests/machines/launching.sh tests/machines/monitor \
-    tests/component/hosts_common.sh tests/component/playing_common.sh tests/component/carried_common.sh \
+    tests/component/hosts_common.sh tests/component/playing_common.sh tests/component/carried_common.sh tests/component/traced_common.sh \
     tests/component/messages_common.sh \
     tests/component/inside.sh tests/component/programs_common.sh \
     tests/mpi/mpi4py_same.py tests/mpi/run_broken.sh tests/mpi/run_killed.sh

@@ -39,11 +39,13 @@ machine_share() { # FOLDER NAME OPTIONS
 # It ends with this script, however that ends.
 # (For a machine that can have one processor only, qemu leaves out memory barriers, and then a network
 # card may miss that something has come: it stands still. So each could have one more.)
+# (no_timer_check: else Linux counts a timer's interrupts for a moment as it boots, and panics where the
+# emulated processor has not run meanwhile, as on a busy machine.)
 machine_start() { # NUMBER IMAGE PROCESSORS QEMU-ARGUMENT...
     # shellcheck disable=SC2046 # words
     setpriv --pdeathsig KILL qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -display none -machine q35 \
         -accel tcg,thread=multi -cpu max,la57=off -smp "$3,maxcpus=$(($3 + 1))" -kernel "$2/kernel" -initrd "$2/initrd" \
-        -append "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=1 net.ifnames=0 machine=$1" \
+        -append "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check random.trust_cpu=1 net.ifnames=0 machine=$1" \
         -serial "file:$machine_work/console$1" \
         $(machine_share / host ,readonly=on,multidevs=remap) $(machine_share "$machine_work/out" out "") \
         "${@:4}" <&0 > "$machine_work/qemu$1" 2>&1 &

@@ -337,15 +337,20 @@ int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
 
 /* What rank 0 knows. */
 struct word {
-    uint64_t known;    /* another communicator of this shape was tuned meanwhile; 0: none was */
-    uint64_t left_out; /* packets did not come through for another one meanwhile */
+    uint64_t known;   /* another communicator of this shape was tuned meanwhile; 0: none was */
+    uint64_t doubted; /* else: NICs whose packets did not come through for another one meanwhile */
 };
 
 static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, struct word *word)
 {
     if (0 == ompi_comm_rank(comm)) {
-        word->known = nicbarr_recall(&module->shape);
-        word->left_out = 0 == word->known && module->across && nicbarr_across_in_doubt();
+        struct nicbarr_shape shape = module->shape;
+        word->known = nicbarr_recall(&shape);
+        word->doubted =
+            0 == word->known && module->across ? nicbarr_across_doubted(shape.players) : 0;
+        if (0 != word->doubted && nicbarr_across_without(&shape, (uint32_t)word->doubted)) {
+            word->known = nicbarr_recall(&shape);
+        }
     }
     return comm->c_coll->coll_bcast(word, 2, MPI_UINT64_T, 0, comm,
                                     comm->c_coll->coll_bcast_module);
@@ -402,7 +407,7 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     if (OMPI_SUCCESS == rc) {
         nicbarr_report_retract(module, comm, NULL);
     }
-    if (OMPI_SUCCESS == rc && 0 != word.left_out) {
+    if (OMPI_SUCCESS == rc && !nicbarr_across_without(&module->shape, (uint32_t)word.doubted)) {
         nicbarr_across_leave_out(module, comm);
     } else if (OMPI_SUCCESS == rc && 0 != word.known) {
         rc = adopt(module, comm, word.known);

@@ -80,6 +80,25 @@ check "a line says how to get one" said "nicbarr: .*myrd"
 check "soft alone" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft $ledger
 check "no kernel's" unsaid "@kernel"
 
+# ---- a firewall keeps one kind's packets back: the other one goes on
+
+# Finding out takes seconds, so no communicator does so twice, whatever is measured on it.
+found_out_once() {
+    said "is measured without $1" && [ -z "$(grep -o "nicbarr: .* is measured without [^:]*" "$scratch/out" | sort | uniq -d)" ]
+}
+walled() { # PORT MPIRUN-ARGUMENT...
+    rm -f "$scratch/report"
+    # shellcheck disable=SC2086 # words
+    on_hosts --kernel --cut 1-2 --port "$1" 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 3 \
+        --mca coll_nicbarr_report "$scratch/report" "${@:2}" $ledger
+}
+check "a firewall for the kernel's NIC" walled 7077
+check "a line says so, once for a communicator" found_out_once "the kernel's NIC: no myrd --kernel answers at 10.77.0.[12], UDP port 7077"
+check "the soft one is measured" predicted soft
+check "a firewall for the soft one" walled 7312 --mca coll_nicbarr_port 7312
+check "a line says so, once for a communicator" found_out_once "the soft NIC: .*firewall"
+check "the kernel's NIC is measured" predicted kernel
+
 # ---- the daemon is stopped: nobody waits for it in MPI_Init
 
 cat > "$scratch/stopped.sh" << 'EOS'

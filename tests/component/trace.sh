@@ -5,6 +5,7 @@
 # Hosts of one kernel write into one trace, so the first one's interface has a name of its own.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
+. "$(dirname "$0")/traced_common.sh"
 export nicbarr=$builddir/tools/nicbarr NICBARR_LIBEXECDIR=$srcdir
 cat > "$scratch/traced.sh" << 'EOS'
 #!/bin/bash
@@ -35,17 +36,7 @@ traced() { # NIC NETHOSTS-ARGUMENT...
     on_hosts --shell "${@:2}" "$scratch/traced.sh" "$scratch" "$1" "$programs/barrier_ledger" --iterations 400 \
         --ledger "$scratch/ledger" --seed "$seed"
 }
-# Each stage's microseconds, and how many messages came in a barrier.
 told() { "$nicbarr" trace --read "$scratch/events" > "$scratch/out" 2>&1; }
-adds_up() {
-    awk '$1 ~ /^(call|driver|away|interrupt|stack|program|host|all)$/ && $2 ~ /^[0-9.]+$/ {
-            if ($1 == "all") { all = $2 } else { sum += $2; ++stages } }
-        END { exit !(stages == 7 && all > 0 && sum > all - 0.4 && sum < all + 0.4) }' "$scratch/out"
-}
-came() { # LEAST: messages in a barrier
-    awk -v least="$1" 'match($0, /[0-9.]+ messages came/) { n = substr($0, RSTART) + 0 }
-        END { exit !(n > least) }' "$scratch/out"
-}
 clean() { ! said "left behind"; }
 "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1
 kernel=$?
@@ -62,15 +53,15 @@ for nic in soft kernel; do
     check "a job on the $nic NIC is traced" [ $status = 0 ]
     check "nothing is left behind" clean
     check "it says where the time goes" told
-    check "a message a barrier" came 0.7
-    check "the times add up" adds_up
+    check "a message a barrier" came 0.7 "$scratch/out"
+    check "the times add up" adds_up "$scratch/out"
     check "of one barrier, from sending to sending" said_before " sends" "the host sends again"
 done
 [ $kernel = 77 ] || {
     traced kernel --kernel 4 1
     told
     # (Some of its communicators are of fewer hosts.)
-    check "more on four hosts" came 1.3
-    check "the times add up" adds_up
+    check "more on four hosts" came 1.3 "$scratch/out"
+    check "the times add up" adds_up "$scratch/out"
 }
 finish

@@ -94,15 +94,21 @@ done
 
 # ---- a firewall on the second machine that drops UDP
 
+timed() { # NAME COMMAND...
+    local began=$SECONDS
+    check "$@"
+    echo "     (after $((SECONDS - began)) s)"
+}
+measured() { runs 1 --mca coll_nicbarr_nic "$1" --mca coll_nicbarr_tune_after 1 "${ledger[@]}"; }
+for nic in soft kernel; do
+    timed "without one: a job with the $nic NIC" measured $nic
+done
 there "nft add table inet f; nft add chain inet f in '{ type filter hook input priority 0; }'; nft add rule inet f in meta l4proto udp drop" \
     > "$scratch/out" 2>&1
 check "a firewall" [ ! -s "$scratch/out" ]
 for nic in soft kernel; do
-    began=$SECONDS
-    check "it drops UDP: Open MPI's own barrier carries on, $nic NIC" runs 1 --mca coll_nicbarr_nic $nic \
-        --mca coll_nicbarr_tune_after 1 "${ledger[@]}"
-    echo "     (after $((SECONDS - began)) s)"
-    check "it says so, once" said "firewall"
+    timed "it drops UDP: Open MPI's own barrier carries on, $nic NIC" measured $nic
+    check "it says so" said "firewall"
 done
 there nft delete table inet f
 
@@ -128,9 +134,10 @@ done
 as=()
 both_do "umount /tmp"
 
+# (The budget is large, so that there is something to keep.)
 cached() {
-    XDG_CACHE_HOME=$home runs 1 --mca coll_nicbarr_cache auto --mca coll_nicbarr_tune_after 3 -x XDG_CACHE_HOME \
-        "${ledger[@]}"
+    XDG_CACHE_HOME=$home runs 1 --mca coll_nicbarr_cache auto --mca coll_nicbarr_tune_after 3 \
+        --mca coll_nicbarr_tune_budget 30000 -x XDG_CACHE_HOME "${ledger[@]}"
 }
 check "the cache is in a home that all hosts see" cached
 check "measured" said "MPI_Barrier on .*, 2 processes on 2 nodes: .*(measured"
@@ -152,6 +159,13 @@ done
 
 # ---- other interfaces
 
+# An address on one machine alone, in a network that leads nowhere.
+there "ip link set eth1 up; ip address add 10.85.0.2/24 dev eth1"
+for nic in soft kernel; do
+    check "the second machine has two addresses: barriers by the $nic NIC" played 1 "dissemination:1@$nic" "${ledger[@]}"
+done
+there "ip address del 10.85.0.2/24 dev eth1"
+
 # (With two addresses on one interface Open MPI 4.1 does not connect by TCP: it knows one of them only.)
 both_do "ip link set eth1 up; ip address add 10.81.0.#/24 dev eth1"
 by_both "two addresses" 10.81.0.0/24
@@ -170,11 +184,11 @@ first_slave() { both_do "until ip link set bond1 type bond active_slave eth1; do
 both_do "ip link add link eth0 name eth0.6 type vlan id 6; ip link set eth0.6 down; ip link add bond1 type bond mode active-backup miimon 100 fail_over_mac active; ip link set eth1 master bond1; ip link set eth0.6 master bond1; ip address add 10.83.0.#/24 dev bond1; ip link set bond1 up"
 first_slave
 by_both "a bond" 10.83.0.0/24
-fail_over() { "$MACHINES_MONITOR" 1 set_link spare off && "$MACHINES_MONITOR" 2 set_link spare off; }
+# (On a busy machine qemu's e1000e did not tell that its cable was pulled. So the card is switched off.)
+fail_over() { both_do "ip link set eth1 down"; }
 for nic in soft kernel; do
-    check "its first cable is pulled: nothing is lost by the $nic NIC" meanwhile_on 10.83.0.0/24 $nic fail_over
-    "$MACHINES_MONITOR" 1 set_link spare on
-    "$MACHINES_MONITOR" 2 set_link spare on
+    check "its first card goes down: nothing is lost by the $nic NIC" meanwhile_on 10.83.0.0/24 $nic fail_over
+    both_do "ip link set eth1 up"
     first_slave
 done
 no_daemons
