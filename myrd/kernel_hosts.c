@@ -69,7 +69,7 @@ bool myrd_hosts_hear(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t
 {
     for (int heard = 0; heard < QUESTIONS_A_TURN; ++heard) {
         struct myrd_hosts_words words;
-        struct mcp_address from;
+        struct mcp_address from = {.at.ip6 = {.sin6_family = AF_UNSPEC}};
         socklen_t bytes = sizeof(from);
         const ssize_t got =
             recvfrom(hosts->socket, &words, sizeof(words), MSG_DONTWAIT, &from.at.any, &bytes);
