@@ -114,7 +114,7 @@ analysed() {
         '-DPKGLIBEXECDIR=""' '-DPKGDATADIR=""' -DOMPI_MAJOR_VERSION=4 -DOMPI_MINOR_VERSION=1 -DOMPI_RELEASE_VERSION=0 \
         os firmware libmyr myr coll_nicbarr btl_myr mtl_myr myrd tools bench
     step "clang-tidy" bash -c "clang-tidy --quiet firmware/*.c firmware/soft/*.c firmware/sim/*.c \
-        libmyr/*.c libmyr/verbs/*.c myr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,model,statistics,nics,hello,census,contest,duel,portions,anew,candidates,evidence,network,digest,shape,cache_file,cache_places,report_file,regular_file,kinds}.c -- \
+        libmyr/*.c libmyr/*/*.c myr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,nics,hello,census,digest,shape,kinds}.c coll_nicbarr/choice/{model,statistics,contest,duel,portions,anew,candidates,evidence}.c coll_nicbarr/files/{network,cache_file,cache_places,report_file,regular_file}.c -- \
         -std=gnu11 -D_GNU_SOURCE -I. '-DNICBARR_VERSION=\"\"' '-DNICSIM_DATA=\"\"' '-DPKGLIBEXECDIR=\"\"' '-DPKGDATADIR=\"\"'"
     step "licences" tests/style.sh licences
     step "documents" tests/style.sh documents

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "coll_nicbarr/statistics.h"
+#include "coll_nicbarr/choice/statistics.h"
 
 /* What a chunk measures, in microseconds per operation. */
 enum figure {

@@ -14,9 +14,9 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "firmware/match.h"
-#include "libmyr/group.h"
+#include "libmyr/node/group.h"
 #include "libmyr/nic_kind.h"
-#include "libmyr/segment.h"
+#include "libmyr/node/segment.h"
 
 enum {
     SEGMENT_BYTES = 256 << 20,

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "coll_nicbarr/statistics.h"
+#include "coll_nicbarr/choice/statistics.h"
 
 /* The quantiles at `at` (each in [0, 1], `wanted` of them) into `out`; n >= 1 samples. */
 void stats_quantiles(const double *samples, size_t n, const double *at, size_t wanted, double *out);

@@ -20,8 +20,9 @@
  * osc/rdma, which wants one module that reaches all processes of a window, also the process itself.
  * So it has endpoints of its own.
  *
- * Short messages within the node go past the NIC (libmyr/inlet.h). They may overtake others by
- * that. ob1 puts messages in order by numbers of its own, as several BTLs may serve one peer.
+ * Short messages within the node go past the NIC (libmyr/messages/inlet.h). They may overtake
+ * others by that. ob1 puts messages in order by numbers of its own, as several BTLs may serve one
+ * peer.
  *
  * Threads: who uses the port or changes the lists of fragments holds `lock`. Nobody calls ob1 while
  * it holds the lock, as ob1 calls back into here.
@@ -32,11 +33,11 @@
 #include "ompi/nic_options.h"
 #include "ompi/release.h"
 
-#include "libmyr/direct.h"
-#include "libmyr/nic.h"
-#include "libmyr/pace.h"
-#include "libmyr/port.h"
-#include "libmyr/segment.h"
+#include "libmyr/node/direct.h"
+#include "libmyr/soft/nic.h"
+#include "libmyr/messages/pace.h"
+#include "libmyr/messages/port.h"
+#include "libmyr/node/segment.h"
 
 enum {
     MCA_BTL_MYR_DIRECT,

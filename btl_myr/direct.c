@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A large message on one node, which its receiver reads from its sender's memory (libmyr/direct.h).
+/* A large message on one node, which its receiver reads from its sender's memory
+ * (libmyr/node/direct.h).
  */
 #include "btl_myr/btl_myr.h"
 

@@ -119,7 +119,7 @@ static bool step(void)
     return any;
 }
 
-/* Have the NIC look at the network (libmyr/pace.h). Returns whether something came. */
+/* Have the NIC look at the network (libmyr/messages/pace.h). Returns whether something came. */
 static bool run_nic(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;

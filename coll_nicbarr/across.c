@@ -19,9 +19,9 @@
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/module.h"
-#include "coll_nicbarr/report.h"
+#include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/sharing.h"
-#include "libmyr/secrets.h"
+#include "libmyr/groups/secrets.h"
 
 /* ---- what all members agree on ---- */
 

@@ -53,12 +53,12 @@
 #include "coll_nicbarr/nics.h"
 #include "coll_nicbarr/parameters.h"
 #include "coll_nicbarr/peers.h"
-#include "coll_nicbarr/reduction.h"
+#include "coll_nicbarr/data/reduction.h"
 #include "coll_nicbarr/schedule.h"
 #include "coll_nicbarr/shape.h"
-#include "coll_nicbarr/stream.h"
-#include "libmyr/group.h"
-#include "libmyr/segment.h"
+#include "coll_nicbarr/data/stream.h"
+#include "libmyr/node/group.h"
+#include "libmyr/node/segment.h"
 
 /* Collectives that carry data (data.h), and who does them. */
 enum nicbarr_collective {

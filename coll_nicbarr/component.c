@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll_nicbarr/data.h"
-#include "coll_nicbarr/data_watch.h"
+#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/pvars.h"
-#include "coll_nicbarr/report.h"
+#include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/requests.h"
 #include "coll_nicbarr/shape.h"
 #include "firmware/wire.h"

@@ -4,7 +4,7 @@
 
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/groups.h"
-#include "coll_nicbarr/together.h"
+#include "coll_nicbarr/choice/together.h"
 
 /* For each NIC: 0 if it failed nowhere, else size - rank of the first rank where it failed. That
  * rank says why. */

@@ -11,7 +11,7 @@
 #ifndef NICBARR_ENTRANTS_H
 #define NICBARR_ENTRANTS_H
 
-#include "coll_nicbarr/candidates.h"
+#include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/coll_nicbarr.h"
 
 struct nicbarr_entrants {

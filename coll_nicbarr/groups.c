@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "coll_nicbarr/overdue.h"
-#include "libmyr/secrets.h"
+#include "libmyr/groups/secrets.h"
 
 /* How long nothing may be heard of a node, in a barrier that all enter at once, before its packets
  * count as not coming through (milliseconds). A busy host answers late, but a NIC that is asked

@@ -6,10 +6,10 @@
 #include <stdio.h>
 
 #include "coll_nicbarr/barrier.h"
-#include "coll_nicbarr/carrier.h"
-#include "coll_nicbarr/data.h"
-#include "coll_nicbarr/watch.h"
-#include "libmyr/nic_bcast.h"
+#include "coll_nicbarr/data/carrier.h"
+#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/choice/watch.h"
+#include "libmyr/groups/nic_bcast.h"
 #include "os/clock.h"
 
 enum {

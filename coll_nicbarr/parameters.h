@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "coll_nicbarr/nics.h"
-#include "libmyr/waiter.h"
+#include "libmyr/node/waiter.h"
 
 struct nicbarr_parameters {
     int priority, verbose;

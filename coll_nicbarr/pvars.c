@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "coll_nicbarr/coll_nicbarr.h"
-#include "coll_nicbarr/data_watch.h"
-#include "coll_nicbarr/watch.h"
+#include "coll_nicbarr/data/data_watch.h"
+#include "coll_nicbarr/choice/watch.h"
 #include "ompi/pvars.h"
 
 static const struct {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "libmyr/nic_bcast.h"
+#include "libmyr/groups/nic_bcast.h"
 
 enum { REMIND_EVERY = 64 /* calls of progress, a power of two */ };
 

@@ -15,7 +15,7 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/peers.h"
 #include "libmyr/seal.h"
-#include "libmyr/secrets.h"
+#include "libmyr/groups/secrets.h"
 
 /* The nodes of a communicator. */
 struct addressees {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A node that a group waits for. NICs list them (engine.h, kernel/owner.h), myrd hands lists on
- * (libmyr/kernel_words.h), and hosts judge by them whether a node is gone (libmyr/nic_group.h).
+ * (libmyr/kernel/kernel_words.h), and hosts judge by them whether a node is gone
+ * (libmyr/groups/nic_group.h).
  */
 #ifndef MCP_MISSING_H
 #define MCP_MISSING_H

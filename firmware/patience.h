@@ -15,11 +15,11 @@
  * Who keeps patience, each with its own clock and only as long as an epoch lasts:
  *
  *   collective.c (soft NIC)       learns, as it sees when each epoch begins and ends
- *   libmyr/kernel_group.c         a waiting host, for the kernel's NIC. It does not learn: the NIC
- *                                 keeps no times, as that would cost each barrier a look at a clock
- *   kernel/program.bpf.c (timer)  for hosts that compute meanwhile. It first asks a look later, as
- *                                 those who wait ask for themselves
- *   myrd/kernel_groups.c          in place of that timer, where kernels let programs have none
+ *   libmyr/kernel/kernel_group.c         a waiting host, for the kernel's NIC. It does not learn:
+ * the NIC keeps no times, as that would cost each barrier a look at a clock kernel/program.bpf.c
+ * (timer)  for hosts that compute meanwhile. It first asks a look later, as those who wait ask for
+ * themselves myrd/kernel_groups.c          in place of that timer, where kernels let programs have
+ * none
  *
  * Messages between ports have a time-out of their own (recv.c), which is round trips.
  */

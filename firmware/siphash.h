@@ -8,7 +8,7 @@
  * SipHash-1-3, on every kind of NIC: 9 ns for a collective's packet, where 2-4 takes 18. No attack
  * on 1-3 is known that would be better than guessing. A guess must be sent, and one in 2^64 fits.
  * Off the path, where secrets follow from others, it is 2-4, which is what its authors advise for
- * all uses (libmyr/secrets.h).
+ * all uses (libmyr/groups/secrets.h).
  *
  * Pure; no loop whose end is not a constant, so that BPF takes it, too. Words are the machine's
  * own: the sum is that of the paper where the machine is little-endian.

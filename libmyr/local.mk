@@ -1,38 +1,33 @@
 ## SPDX-License-Identifier: BSD-3-Clause
-## The host library: the node's shared memory, waiting, groups. No MPI in it.
+## The host library; no MPI in it. node/: the node's shared memory, and groups on one node; groups/: groups across
+## nodes, whatever NIC plays them; soft/, kernel/, verbs/: a kind of NIC each; messages/: ports, and matching.
 noinst_LTLIBRARIES += libmyr/libmyr.la
 libmyr_libmyr_la_SOURCES = \
-    libmyr/sram.h \
-    libmyr/schedule.h libmyr/schedule.c \
-    libmyr/carry.h libmyr/carry.c \
-    libmyr/nic_data.h libmyr/nic_data.c \
-    libmyr/spread.h libmyr/spread.c \
-    libmyr/nic_bcast.h libmyr/nic_bcast.c \
-    libmyr/status.h libmyr/status.c \
-    libmyr/process.h libmyr/process.c \
-    libmyr/segment.h libmyr/segment_inside.h libmyr/segment.c \
-    libmyr/processors.c libmyr/blocks.c libmyr/records.c libmyr/notes.c \
-    libmyr/waiting.h libmyr/waiter.h libmyr/waiter.c \
-    libmyr/plan.h libmyr/plan.c \
-    libmyr/group.h libmyr/group.c \
-    libmyr/slot.h libmyr/exchange.h libmyr/exchange.c libmyr/ring.h libmyr/ring.c \
-    libmyr/nic.h libmyr/nic_inside.h libmyr/nic_parts.h libmyr/nic.c \
-    libmyr/nic_open.c libmyr/nic_lock.c libmyr/nic_board.c libmyr/nic_poll.c libmyr/nic_sleep.c \
-    libmyr/nic_links.h libmyr/nic_links.c \
-    libmyr/secrets.h libmyr/secrets.c \
-    libmyr/nic_group.h libmyr/group_player.h libmyr/nic_group.c \
-    libmyr/soft_group.c libmyr/kernel_group.c \
-    libmyr/option.h libmyr/nic_kind.h libmyr/soft_kind.c libmyr/kernel_kind.c \
-    libmyr/unix_talk.h libmyr/unix_talk.c \
-    libmyr/kernel_words.h libmyr/kernel_nic.h libmyr/kernel_inside.h libmyr/kernel_nic.c \
-    libmyr/inlet.h libmyr/inlet.c \
-    libmyr/port.h libmyr/port.c \
-    libmyr/direct.h libmyr/direct.c libmyr/pace.h libmyr/pace.c \
-    libmyr/tagged.h libmyr/tagged_inside.h \
-    libmyr/tagged.c libmyr/tagged_send.c libmyr/tagged_receive.c libmyr/tagged_read.c \
-    libmyr/nic_thread.h libmyr/nic_thread.c \
-    libmyr/nic_look.h libmyr/nic_look.c libmyr/verbs/shown.h \
-    libmyr/daemon_words.h libmyr/nic_daemon.h libmyr/nic_daemon.c
+    libmyr/status.h libmyr/status.c libmyr/option.h libmyr/schedule.h libmyr/schedule.c \
+    libmyr/waiting.h libmyr/unix_talk.h libmyr/unix_talk.c libmyr/nic_kind.h \
+    libmyr/node/sram.h libmyr/node/process.h libmyr/node/process.c libmyr/node/segment_inside.h \
+    libmyr/node/segment.h libmyr/node/segment.c libmyr/node/processors.c libmyr/node/blocks.c \
+    libmyr/node/records.c libmyr/node/notes.c libmyr/node/waiter.h libmyr/node/waiter.c \
+    libmyr/node/plan.h libmyr/node/plan.c libmyr/node/group.h libmyr/node/group.c \
+    libmyr/node/slot.h libmyr/node/exchange.h libmyr/node/exchange.c libmyr/node/ring.h \
+    libmyr/node/ring.c libmyr/node/direct.h libmyr/node/direct.c \
+    libmyr/groups/secrets.h libmyr/groups/secrets.c libmyr/groups/carry.h libmyr/groups/carry.c \
+    libmyr/groups/spread.h libmyr/groups/spread.c libmyr/groups/group_player.h \
+    libmyr/groups/nic_group.h libmyr/groups/nic_group.c libmyr/groups/nic_data.h \
+    libmyr/groups/nic_data.c libmyr/groups/nic_bcast.h libmyr/groups/nic_bcast.c \
+    libmyr/soft/nic.h libmyr/soft/nic.c libmyr/soft/nic_inside.h libmyr/soft/nic_parts.h \
+    libmyr/soft/nic_open.c libmyr/soft/nic_lock.c libmyr/soft/nic_board.c libmyr/soft/nic_poll.c \
+    libmyr/soft/nic_sleep.c libmyr/soft/nic_links.h libmyr/soft/nic_links.c \
+    libmyr/soft/nic_thread.h libmyr/soft/nic_thread.c libmyr/soft/daemon_words.h \
+    libmyr/soft/nic_daemon.h libmyr/soft/nic_daemon.c libmyr/soft/nic_look.h \
+    libmyr/soft/nic_look.c libmyr/soft/soft_group.c libmyr/soft/soft_kind.c \
+    libmyr/kernel/kernel_words.h libmyr/kernel/kernel_inside.h libmyr/kernel/kernel_nic.h \
+    libmyr/kernel/kernel_nic.c libmyr/kernel/kernel_group.c libmyr/kernel/kernel_kind.c \
+    libmyr/messages/inlet.h libmyr/messages/inlet.c libmyr/messages/port.h libmyr/messages/port.c \
+    libmyr/messages/pace.h libmyr/messages/pace.c libmyr/messages/tagged_inside.h \
+    libmyr/messages/tagged.h libmyr/messages/tagged.c libmyr/messages/tagged_send.c \
+    libmyr/messages/tagged_receive.c libmyr/messages/tagged_read.c \
+    libmyr/verbs/shown.h
 if HAVE_VERBS
 libmyr_libmyr_la_SOURCES += \
     libmyr/verbs/calls.h libmyr/verbs/calls.c \

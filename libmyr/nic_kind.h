@@ -24,8 +24,8 @@
 #define MYR_NIC_KIND_H
 
 #include "firmware/counters.h"
-#include "libmyr/nic.h"
-#include "libmyr/nic_group.h"
+#include "libmyr/soft/nic.h"
+#include "libmyr/groups/nic_group.h"
 #include "libmyr/option.h"
 #include "libmyr/status.h"
 

@@ -5,7 +5,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "libmyr/segment_inside.h"
+#include "libmyr/node/segment_inside.h"
 
 enum {
     PAIR_RECORD = 0x70616972, /* scope of the record's key: "pair" */

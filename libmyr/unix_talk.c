@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "libmyr/process.h"
+#include "libmyr/node/process.h"
 #include "os/clock.h"
 
 enum { LOOK_MS = 20 }; /* between two looks at what a silent daemon does */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libmyr/segment.h"
+#include "libmyr/node/segment.h"
 #include "ompi/modex.h"
 #include "ompi/node.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * mtl/myr, the inside: MPI's point-to-point messages by way of pml/cm, matched and moved by
- * libmyr's tagged messages (libmyr/tagged.h).
+ * libmyr's tagged messages (libmyr/messages/tagged.h).
  *
  *   component.c  what Open MPI loads: parameters, opening the endpoint, telling the others
  *   peers.c      the way to other processes
@@ -26,7 +26,7 @@
 #include "ompi/mca/mtl/base/base.h"
 #include "ompi/mca/mtl/mtl.h"
 
-#include "libmyr/tagged.h"
+#include "libmyr/messages/tagged.h"
 
 typedef struct mca_mtl_myr_component {
     mca_mtl_base_component_t super;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "libmyr/pace.h"
+#include "libmyr/messages/pace.h"
 #include "ompi/runtime/mpiruntime.h"
 
 /* ---- requests ---- */

@@ -11,7 +11,7 @@
 #include "coll_nicbarr/census.h"
 #include "coll_nicbarr/schedule.h"
 #include "firmware/wire.h"
-#include "libmyr/secrets.h"
+#include "libmyr/groups/secrets.h"
 #include "myr/inside.h"
 #include "os/clock.h"
 

@@ -4,8 +4,8 @@
 #define MYR_INSIDE_H
 
 #include "coll_nicbarr/nics.h"
-#include "libmyr/segment.h"
-#include "libmyr/waiter.h"
+#include "libmyr/node/segment.h"
+#include "libmyr/node/waiter.h"
 #include "myr/myr.h"
 
 struct myr_host {

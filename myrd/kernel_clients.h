@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "firmware/kernel/kernel.h"
-#include "libmyr/kernel_words.h"
+#include "libmyr/kernel/kernel_words.h"
 #include "libmyr/status.h"
 #include "myrd/kernel_groups.h"
 #include "myrd/kernel_meeting.h"

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "firmware/kernel/owner.h"
-#include "libmyr/kernel_words.h"
+#include "libmyr/kernel/kernel_words.h"
 #include "libmyr/status.h"
 
 enum {

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "firmware/kernel/owner.h"
-#include "libmyr/kernel_words.h"
+#include "libmyr/kernel/kernel_words.h"
 #include "libmyr/status.h"
 
 /* Make a plan of the question of user `uid`. `nic` is ours. Unused parts of the plan are 0.

@@ -20,7 +20,7 @@
 
 #include "firmware/kernel/owner.h"
 #include "firmware/soft/addresses.h"
-#include "libmyr/kernel_words.h"
+#include "libmyr/kernel/kernel_words.h"
 #include "libmyr/unix_talk.h"
 #include "myrd/filter.h"
 #include "myrd/kernel_clients.h"

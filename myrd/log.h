@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "libmyr/nic.h"
+#include "libmyr/soft/nic.h"
 #include "myrd/place.h"
 
 /* The numbers are those of syslog. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * myrd: the node's NIC as a daemon. It is a soft NIC for all jobs of one user, see
- * libmyr/nic_daemon.h; or the kernel's NIC, for all users, see libmyr/kernel_nic.h.
+ * libmyr/soft/nic_daemon.h; or the kernel's NIC, for all users, see libmyr/kernel/kernel_nic.h.
  *
  * This file reads the arguments, becomes a daemon, and ends it. Exit status: 0, or 1 after one line
  * on the standard error that says what to do; wrong usage: 64.
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libmyr/kernel_words.h"
+#include "libmyr/kernel/kernel_words.h"
 #include "myrd/log.h"
 #include "myrd/owner.h"
 

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "libmyr/nic.h"
+#include "libmyr/soft/nic.h"
 #include "libmyr/status.h"
 
 struct myrd_options {
@@ -48,7 +48,7 @@ struct myrd_owner {
 extern const struct myrd_owner myrd_soft_owner;
 
 /* The kernel's NIC at one interface, for all users. Its messages to them are in
- * libmyr/kernel_words.h. It takes the NIC along when it leaves: barriers on it will not
+ * libmyr/kernel/kernel_words.h. It takes the NIC along when it leaves: barriers on it will not
  * complete. */
 extern const struct myrd_owner myrd_kernel_owner;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * myrd as the owner of a user's soft NIC; see owner.h. One thread runs the NIC
- * (libmyr/nic_thread.h). The other thread, in this file, attends to the clients. So no client can
- * hold up the NIC.
+ * (libmyr/soft/nic_thread.h). The other thread, in this file, attends to the clients. So no client
+ * can hold up the NIC.
  *
  * Invariants: a client that got the NIC stays in the table of clients until it has left or died.
  * What a dead client held is taken back before anybody new is let in. If a client's death breaks
@@ -18,11 +18,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "libmyr/daemon_words.h"
-#include "libmyr/nic_daemon.h"
-#include "libmyr/nic_group.h"
-#include "libmyr/nic_thread.h"
-#include "libmyr/port.h"
+#include "libmyr/soft/daemon_words.h"
+#include "libmyr/soft/nic_daemon.h"
+#include "libmyr/groups/nic_group.h"
+#include "libmyr/soft/nic_thread.h"
+#include "libmyr/messages/port.h"
 #include "libmyr/unix_talk.h"
 #include "myrd/filter.h"
 #include "myrd/log.h"

@@ -3,9 +3,9 @@
  * `nicbarr status`: the NICs that this node's processes have at present, what they count, and who
  * waits for whom (waiting.h); also the kernel's NIC, if there is one.
  *
- * It looks at the memory that nicbarr's processes share (libmyr/nic_look.h), but takes no part in
- * it. The daemon of the kernel's NIC reports about that (libmyr/kernel_nic.h). What is read may be
- * a mixture of two moments. That does no harm.
+ * It looks at the memory that nicbarr's processes share (libmyr/soft/nic_look.h), but takes no part
+ * in it. The daemon of the kernel's NIC reports about that (libmyr/kernel/kernel_nic.h). What is
+ * read may be a mixture of two moments. That does no harm.
  */
 #include <argp.h>
 #include <inttypes.h>
@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libmyr/kernel_nic.h"
-#include "libmyr/kernel_words.h"
-#include "libmyr/nic_look.h"
+#include "libmyr/kernel/kernel_nic.h"
+#include "libmyr/kernel/kernel_words.h"
+#include "libmyr/soft/nic_look.h"
 #include "libmyr/seal.h"
 #include "os/clock.h"
 #include "tools/alloc.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "bench/alloc.h"
-#include "libmyr/secrets.h"
+#include "libmyr/groups/secrets.h"
 
 static _Noreturn void give_up(const char *text)
 {

@@ -13,10 +13,10 @@
 #include <mpi.h>
 
 #include "coll_nicbarr/schedule.h"
-#include "libmyr/group.h"
-#include "libmyr/nic_group.h"
-#include "libmyr/segment.h"
-#include "libmyr/waiter.h"
+#include "libmyr/node/group.h"
+#include "libmyr/groups/nic_group.h"
+#include "libmyr/node/segment.h"
+#include "libmyr/node/waiter.h"
 #include "settings.h"
 
 /* This process's side of the library; nic is NULL on one node. */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "coll_nicbarr/statistics.h"
+#include "coll_nicbarr/choice/statistics.h"
 #include "settings.h"
 
 struct column {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libmyr/pace.h"
-#include "libmyr/segment.h"
+#include "libmyr/messages/pace.h"
+#include "libmyr/node/segment.h"
 
 /* A message under way. */
 struct sent {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A simulated NIC's own port. nic_port.c has the functions of libmyr/port.h, libmyr/pace.h and
- * libmyr/nic.h that endpoints for tagged messages call. So nicsim links libmyr's endpoints, the
- * same object code, and they run on the NIC: its processor puts tokens into the rings itself, and
- * finds events there without a bus between.
+ * A simulated NIC's own port. nic_port.c has the functions of libmyr/messages/port.h,
+ * libmyr/messages/pace.h and libmyr/soft/nic.h that endpoints for tagged messages call. So nicsim
+ * links libmyr's endpoints, the same object code, and they run on the NIC: its processor puts
+ * tokens into the rings itself, and finds events there without a bus between.
  *
  * Each node has one port. Its memory is the NIC's.
  */
@@ -11,7 +11,7 @@
 #define NICSIM_NIC_PORT_H
 
 #include "firmware/sim/machine.h"
-#include "libmyr/port.h"
+#include "libmyr/messages/port.h"
 
 /* A NIC as its endpoint knows it. */
 struct myr_nic {

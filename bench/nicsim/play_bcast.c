@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "libmyr/group_player.h"
-#include "libmyr/nic_bcast.h"
+#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/nic_bcast.h"
 
 /* A port's tokens, of each sort, are so many that those of answers are back in time. */
 enum { CHILDREN = 2, TOKENS = 64 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bench/nicsim/nic_port.h"
-#include "libmyr/tagged_inside.h"
+#include "libmyr/messages/tagged_inside.h"
 
 enum {
     BUFFERS = 64, /* of each endpoint */

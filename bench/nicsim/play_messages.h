@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages with MPI's envelopes on a simulated cluster, matched by the NICs, one process a node.
- * libmyr's endpoints (libmyr/tagged.h) with the firmware's matching (firmware/match.h) run on each
- * NIC, see nic_port.h. A host hands its NIC a send or a receive, and hears when that is done.
+ * libmyr's endpoints (libmyr/messages/tagged.h) with the firmware's matching (firmware/match.h) run
+ * on each NIC, see nic_port.h. A host hands its NIC a send or a receive, and hears when that is
+ * done.
  *
  * Two games, both from Zhang's thesis:
  *

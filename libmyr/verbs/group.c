@@ -14,10 +14,10 @@
 #include <time.h>
 
 #include "firmware/bcast.h"
-#include "libmyr/group_player.h"
-#include "libmyr/nic_bcast.h"
-#include "libmyr/nic_data.h"
-#include "libmyr/segment.h"
+#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/nic_bcast.h"
+#include "libmyr/groups/nic_data.h"
+#include "libmyr/node/segment.h"
 #include "libmyr/verbs/verbs.h"
 #include "os/clock.h"
 

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libmyr/group_player.h"
-#include "libmyr/nic_bcast.h"
-#include "libmyr/nic_data.h"
-#include "libmyr/segment.h"
+#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/nic_bcast.h"
+#include "libmyr/groups/nic_data.h"
+#include "libmyr/node/segment.h"
 #include "libmyr/verbs/verbs.h"
 
 enum { GROUP_RECORD = 0x76 /* id of the records' keys: "v" */ };

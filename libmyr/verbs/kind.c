@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libmyr/segment.h"
+#include "libmyr/node/segment.h"
 #include "libmyr/verbs/verbs.h"
 
 enum { OPTION_DEVICES, OPTION_THREAD };

@@ -8,7 +8,7 @@
 #define MYR_VERBS_SHOWN_H
 
 #include "firmware/counters.h"
-#include "libmyr/segment.h"
+#include "libmyr/node/segment.h"
 
 enum { MYR_VERBS_SHOWN = 2 }; /* raise it with any change here */
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "firmware/wire.h"
-#include "libmyr/secrets.h"
+#include "libmyr/groups/secrets.h"
 
 enum { KEYS_MOST = 4096, GROUPS = 2 /* of each communicator: those that are not for tuning */ };
 

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libmyr/kernel_inside.h"
+#include "libmyr/kernel/kernel_inside.h"
 
 enum {
     NETWORK = 0x0a4d0000, /* 10.77.0.0, of nethosts */

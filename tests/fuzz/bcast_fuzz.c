@@ -22,8 +22,8 @@
 #include "coll_nicbarr/schedule.h"
 #include "firmware/bcast.h"
 #include "firmware/mcp.h"
-#include "libmyr/group_player.h"
-#include "libmyr/nic_bcast.h"
+#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/nic_bcast.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {

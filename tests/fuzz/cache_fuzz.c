@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the reader of the tuning cache (coll_nicbarr/cache_file.c). Built and run by run.sh.
+ * Fuzzes the reader of the tuning cache (coll_nicbarr/files/cache_file.c). Built and run by run.sh.
  *
  * An input is a byte for the shape, and the file's content. Invariants: what is read is in its
  * ranges, and can be weighed; where the file cannot be used there is a complaint of one line; what
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "coll_nicbarr/cache_file.h"
+#include "coll_nicbarr/files/cache_file.h"
 #include "coll_nicbarr/nics.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/crew.h"

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "libmyr/kernel_words.h"
+#include "libmyr/kernel/kernel_words.h"
 #include "libmyr/unix_talk.h"
 #include "myrd/kernel_groups.h"
 #include "myrd/kernel_hosts.h"

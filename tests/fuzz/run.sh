@@ -46,7 +46,7 @@ use() { # TARGET
             longest=500 least=95 parts=("${wire[@]}")
             reached=(firmware/{port,connection,sdma,send,recv,rdma}.c) ;;
         tagged)
-            longest=500 least=80 reached=(firmware/match.c libmyr/tagged{,_send,_receive}.c) ;;
+            longest=500 least=80 reached=(firmware/match.c libmyr/messages/tagged{,_send,_receive}.c) ;;
         soft_server)
             longest=150 least=75 parts=("${daemon[@]}" myrd/server.c) linked=("$wrap")
             reached=(myrd/server.c) ;;
@@ -59,9 +59,9 @@ use() { # TARGET
             longest=1000 least=90 reached=(coll_nicbarr/{hello,census}.c) ;;
         cache)
             longest=900 least=75
-            parts=(coll_nicbarr/{cache_file,evidence,regular_file}.c tests/unit/crew.c)
+            parts=(coll_nicbarr/files/{cache_file,regular_file}.c coll_nicbarr/choice/evidence.c tests/unit/crew.c)
             options=("-dict=$root/tests/fuzz/json.dict")
-            reached=(coll_nicbarr/{cache_file,evidence}.c) ;;
+            reached=(coll_nicbarr/files/cache_file.c coll_nicbarr/choice/evidence.c) ;;
         report)
             longest=1000 least=90 parts=(tools/{report_file,report_text,text,table}.c)
             options=("-dict=$root/tests/fuzz/json.dict") reached=(tools/{report_file,text}.c) ;;
@@ -94,7 +94,7 @@ fi
 build() { # TARGET...
     local target file files objects
     cd "$root" || return
-    files=(firmware/*.c firmware/soft/*.c libmyr/!(seal*).c "${sealing[@]}"
+    files=(firmware/*.c firmware/soft/*.c libmyr/!(seal*).c libmyr/!(verbs)/*.c "${sealing[@]}"
         coll_nicbarr/{schedule,hello,census,nics,shape,digest}.c)
     objects=()
     for file in "${files[@]}"; do objects+=("$(object "$file")"); done

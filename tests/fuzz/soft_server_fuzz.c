@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "libmyr/daemon_words.h"
+#include "libmyr/soft/daemon_words.h"
 #include "libmyr/unix_talk.h"
 #include "tests/fuzz/daemon.h"
 #include "tests/fuzz/fuzz.h"

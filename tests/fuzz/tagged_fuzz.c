@@ -15,9 +15,9 @@
  */
 #include <unistd.h>
 
-#include "libmyr/nic.h"
-#include "libmyr/segment.h"
-#include "libmyr/tagged.h"
+#include "libmyr/soft/nic.h"
+#include "libmyr/node/segment.h"
+#include "libmyr/messages/tagged.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {
@@ -242,7 +242,8 @@ static struct mcp_pattern some_pattern(struct input *in)
     return (struct mcp_pattern){some_envelope(in), take_below(in, MCP_MATCH_CLASSES)};
 }
 
-/* As libmyr/tagged_inside.h has it; written down here once more, so that who changes it sees this.
+/* As libmyr/messages/tagged_inside.h has it; written down here once more, so that who changes it
+ * sees this.
  */
 struct heads {
     uint8_t kind, credits;

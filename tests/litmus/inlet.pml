@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inlet, libmyr/inlet.c: two senders, SLOTS slots, one receiver. Each sender sends MESSAGES.
+ * The inlet, libmyr/messages/inlet.c: two senders, SLOTS slots, one receiver. Each sender sends MESSAGES.
  *
  * Each message must come whole, once, and after those that its sender sent before; nobody may write
  * a slot that is not his (a data race, or a message that is another's). -DCLOSING: the receiver

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Broadcasts between NICs (firmware/bcast.h), small enough to be searched whole: firmware/bcast.c,
- * collective_bcast.c, mcp_collective_farewell() in collective.c, and libmyr/nic_bcast.c.
+ * collective_bcast.c, mcp_collective_farewell() in collective.c, and libmyr/groups/nic_bcast.c.
  *
  * Checked by run.sh. The hosts of NODES nodes call broadcasts with the numbers 1 to LAST, over a window
  * of WINDOW slots. Hosts come whenever they like, and sleep as long as they like. The wire keeps, loses,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tagged messages between nodes: matching (firmware/match.c) with channels and their credits
- * (libmyr/tagged.c, tagged_send.c, tagged_receive.c), small enough to be searched whole.
+ * (libmyr/messages/tagged.c, tagged_send.c, tagged_receive.c), small enough to be searched whole.
  *
  * Checked by run.sh. SENDERS endpoints send MESSAGES messages each to one receiver, with tags and kinds
  * (EAGER, or OFFER, PULL and DATA) in all combinations. The receiver posts receives of all patterns:

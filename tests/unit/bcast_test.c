@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcasts of NICs (firmware/bcast.c, collective_bcast.c) and how they spread (libmyr/spread.c),
- * over a test double of the board.
+ * Broadcasts of NICs (firmware/bcast.c, collective_bcast.c) and how they spread
+ * (libmyr/groups/spread.c), over a test double of the board.
  *
  * Invariants. For all sizes up to 300 and each n, dissemination makes a tree for each root: each
  * node has one parent, which knows it for its child; other schedules have no plan. Over a bad wire,

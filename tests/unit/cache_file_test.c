@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A file of the tuning cache (coll_nicbarr/cache_file.c). Invariants. What was added is read again,
- * for that shape, machine and collective only, the newest of it. A file that is not ours is neither
- * believed nor changed; an earlier one of ours is replaced. When several write at the same time,
- * and some are killed meanwhile, nothing is lost that was said to be written, and no reader sees
- * half a file. Nothing else stays in the folder but the lock. Nobody waits for what is no file, or
- * for a stranger's lock, and no folders are made outside the one where that is allowed.
+ * A file of the tuning cache (coll_nicbarr/files/cache_file.c). Invariants. What was added is read
+ * again, for that shape, machine and collective only, the newest of it. A file that is not ours is
+ * neither believed nor changed; an earlier one of ours is replaced. When several write at the same
+ * time, and some are killed meanwhile, nothing is lost that was said to be written, and no reader
+ * sees half a file. Nothing else stays in the folder but the lock. Nobody waits for what is no
+ * file, or for a stranger's lock, and no folders are made outside the one where that is allowed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "coll_nicbarr/cache_file.h"
+#include "coll_nicbarr/files/cache_file.h"
 #include "coll_nicbarr/nics.h"
 #include "tests/unit/crew.h"
 

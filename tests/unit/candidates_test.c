@@ -13,10 +13,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "coll_nicbarr/candidates.h"
+#include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/nics.h"
-#include "libmyr/group_player.h"
-#include "libmyr/spread.h"
+#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/spread.h"
 #include "tests/unit/crew.h"
 
 /* A NIC on which groups are cheap, one on which they are dear, and one that carries no data. */

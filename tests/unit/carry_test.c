@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
-#include "libmyr/group_player.h"
-#include "libmyr/nic_data.h"
+#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/nic_data.h"
 #include "tests/unit/crew.h"
 
 enum {

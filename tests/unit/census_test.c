@@ -17,9 +17,9 @@
 
 #include <cmocka.h>
 
-#include "coll_nicbarr/candidates.h"
+#include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/census.h"
-#include "libmyr/group_player.h"
+#include "libmyr/groups/group_player.h"
 #include "tests/unit/crew.h"
 
 /* Two kinds, which are only counted here. */

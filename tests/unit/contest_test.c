@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contest (coll_nicbarr/contest.c) among simulated ranks. Each rank is a thread with a clock of
- * its own that nothing but its turns moves, so no figure depends on the machine that tests.
- * Invariants: all ranks play the same turns and come to the same result, whatever each of them
- * measures; the choice is right where the costs say which one is; the budget decides how many
+ * The contest (coll_nicbarr/choice/contest.c) among simulated ranks. Each rank is a thread with a
+ * clock of its own that nothing but its turns moves, so no figure depends on the machine that
+ * tests. Invariants: all ranks play the same turns and come to the same result, whatever each of
+ * them measures; the choice is right where the costs say which one is; the budget decides how many
  * rounds there are, as contest.h says; an error ends it for all.
  */
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "coll_nicbarr/contest.h"
+#include "coll_nicbarr/choice/contest.h"
 #include "tests/unit/crew.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What follows from several jobs' measurements (coll_nicbarr/evidence.c). Invariants. One
+ * What follows from several jobs' measurements (coll_nicbarr/choice/evidence.c). Invariants. One
  * measurement alone gives its contest's choice and confidence. A wrong one is outvoted by right
  * ones, and until then nobody is sure. What is old weighs less, and is not sure for ever. Weighing
  * does not depend on the speed of the machines, nor on the order of the measurements.
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "coll_nicbarr/evidence.h"
+#include "coll_nicbarr/choice/evidence.h"
 #include "tests/unit/crew.h"
 
 enum { DAY = 86400, HALF = NICBARR_EVIDENCE_DAYS * DAY, NOW = 2000000000 };

@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <cmocka.h>
 
-#include "libmyr/exchange.h"
+#include "libmyr/node/exchange.h"
 #include "tests/unit/slots_common.h"
 
 struct member {

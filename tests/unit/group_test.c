@@ -20,8 +20,8 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
-#include "libmyr/group.h"
-#include "libmyr/segment.h"
+#include "libmyr/node/group.h"
+#include "libmyr/node/segment.h"
 #include "tests/unit/crew.h"
 
 enum {

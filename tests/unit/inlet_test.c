@@ -13,7 +13,7 @@
 #include <sched.h>
 #include <cmocka.h>
 
-#include "libmyr/inlet.h"
+#include "libmyr/messages/inlet.h"
 #include "tests/unit/crew.h"
 
 enum { KEY = 77 };

@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "libmyr/kernel_inside.h"
+#include "libmyr/kernel/kernel_inside.h"
 #include "libmyr/unix_talk.h"
 #include "tests/unit/crew.h"
 

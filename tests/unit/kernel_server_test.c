@@ -35,11 +35,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "libmyr/group_player.h"
-#include "libmyr/kernel_inside.h"
-#include "libmyr/nic_bcast.h"
-#include "libmyr/nic_group.h"
-#include "libmyr/segment.h"
+#include "libmyr/groups/group_player.h"
+#include "libmyr/kernel/kernel_inside.h"
+#include "libmyr/groups/nic_bcast.h"
+#include "libmyr/groups/nic_group.h"
+#include "libmyr/node/segment.h"
 #include "myrd/kernel_groups.h"
 #include "myrd/kernel_hosts.h"
 #include "myrd/kernel_meeting.h"

@@ -17,8 +17,8 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "coll_nicbarr/shape.h"
-#include "libmyr/group.h"
-#include "libmyr/segment.h"
+#include "libmyr/node/group.h"
+#include "libmyr/node/segment.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/stepper.h"
 

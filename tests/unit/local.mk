@@ -112,7 +112,7 @@ tests_unit_tuning_sim_test_CFLAGS = $(unit_cflags)
 tests_unit_tuning_sim_test_LDADD = $(unit_libs) -lm
 
 tests_unit_cache_file_test_SOURCES = tests/unit/cache_file_test.c $(unit_common) \
-    coll_nicbarr/cache_file.h coll_nicbarr/cache_file.c
+    coll_nicbarr/files/cache_file.h coll_nicbarr/files/cache_file.c
 tests_unit_cache_file_test_CFLAGS = $(unit_cflags) $(JANSSON_CFLAGS)
 tests_unit_cache_file_test_LDADD = $(unit_libs) $(JANSSON_LIBS)
 
@@ -125,7 +125,7 @@ tests_unit_network_test_CFLAGS = $(unit_cflags)
 tests_unit_network_test_LDADD = $(unit_libs)
 
 tests_unit_report_file_test_SOURCES = tests/unit/report_file_test.c $(unit_common) \
-    coll_nicbarr/report_file.h coll_nicbarr/report_file.c
+    coll_nicbarr/files/report_file.h coll_nicbarr/files/report_file.c
 tests_unit_report_file_test_CFLAGS = $(unit_cflags) $(JANSSON_CFLAGS)
 tests_unit_report_file_test_LDADD = $(unit_libs) $(JANSSON_LIBS)
 

@@ -11,7 +11,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "coll_nicbarr/model.h"
+#include "coll_nicbarr/choice/model.h"
 #include "tests/unit/crew.h"
 
 static void expect(const char *name, uint32_t size, uint32_t processors, double us)

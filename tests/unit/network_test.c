@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What network a host has (coll_nicbarr/network.c), read from folders that look like the kernel's.
- * Invariant: the fastest real interface that is up is named, a software one only where there is no
- * real one, and whatever is missing or garbled is no network, or one of unknown speed.
+ * What network a host has (coll_nicbarr/files/network.c), read from folders that look like the
+ * kernel's. Invariant: the fastest real interface that is up is named, a software one only where
+ * there is no real one, and whatever is missing or garbled is no network, or one of unknown speed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "coll_nicbarr/network.h"
+#include "coll_nicbarr/files/network.h"
 #include "tests/unit/crew.h"
 
 static char system_folder[200];

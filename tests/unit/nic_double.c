@@ -22,7 +22,7 @@
 
 #include "coll_nicbarr/nics.h"
 #include "firmware/collective.h"
-#include "libmyr/group_player.h"
+#include "libmyr/groups/group_player.h"
 #include "os/clock.h"
 #include "os/random.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "libmyr/nic_links.h"
+#include "libmyr/soft/nic_links.h"
 #include "tests/unit/crew.h"
 
 enum { KNOWN = MYR_NIC_LINKS + 500, TURNS = 400000 };

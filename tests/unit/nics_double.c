@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "libmyr/seal.h"
-#include "libmyr/segment.h"
+#include "libmyr/node/segment.h"
 #include "tests/unit/crew.h"
 
 enum { MEMORY = 64 << 20 };

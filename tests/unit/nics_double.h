@@ -8,7 +8,7 @@
 #ifndef TESTS_UNIT_NICS_DOUBLE_H
 #define TESTS_UNIT_NICS_DOUBLE_H
 
-#include "libmyr/nic_inside.h"
+#include "libmyr/soft/nic_inside.h"
 #include "tests/unit/wire_double.h"
 
 enum { NICS = 2 };

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "coll_nicbarr/order.h"
+#include "coll_nicbarr/choice/order.h"
 #include "tests/unit/crew.h"
 
 enum { RANKS = 70, NODES = 9, TEXT = 700, DEPTH = 9 };

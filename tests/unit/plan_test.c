@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
-#include "libmyr/plan.h"
+#include "libmyr/node/plan.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/stepper.h"
 

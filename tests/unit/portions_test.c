@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When a contest is continued (coll_nicbarr/portions.c): after how many calls, with which budget,
- * and whether that leads anywhere. The contest is the real one, of one rank whose clock nothing
- * moves but what it does. So machines may be as slow as the test likes.
+ * When a contest is continued (coll_nicbarr/choice/portions.c): after how many calls, with which
+ * budget, and whether that leads anywhere. The contest is the real one, of one rank whose clock
+ * nothing moves but what it does. So machines may be as slow as the test likes.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "coll_nicbarr/portions.h"
+#include "coll_nicbarr/choice/portions.h"
 
 /* What things take (microseconds), and the time. */
 struct machine {

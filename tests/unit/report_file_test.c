@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "coll_nicbarr/report_file.h"
+#include "coll_nicbarr/files/report_file.h"
 #include "tests/unit/crew.h"
 
 #define FORMAT "nicbarr report 1"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "libmyr/ring.h"
+#include "libmyr/node/ring.h"
 #include "tests/unit/slots_common.h"
 
 struct member {

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "libmyr/seal.h"
-#include "libmyr/secrets.h"
-#include "libmyr/segment.h"
+#include "libmyr/groups/secrets.h"
+#include "libmyr/node/segment.h"
 
 enum { NODES = 3 };
 

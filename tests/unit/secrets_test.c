@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "firmware/siphash.h"
-#include "libmyr/secrets.h"
+#include "libmyr/groups/secrets.h"
 
 enum { VECTORS = 64 };
 

@@ -29,7 +29,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "libmyr/segment_inside.h"
+#include "libmyr/node/segment_inside.h"
 #include "tests/unit/crew.h"
 
 enum { LIMIT = 1 << 20, SMALL = 0 /* the least there is */ };

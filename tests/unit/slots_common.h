@@ -6,9 +6,9 @@
 #ifndef TESTS_UNIT_SLOTS_COMMON_H
 #define TESTS_UNIT_SLOTS_COMMON_H
 
-#include "libmyr/segment.h"
-#include "libmyr/slot.h"
-#include "libmyr/waiter.h"
+#include "libmyr/node/segment.h"
+#include "libmyr/node/slot.h"
+#include "libmyr/node/waiter.h"
 #include "tests/unit/crew.h"
 
 enum { SLOTS_MOST = 8 /* members */ };

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "coll_nicbarr/statistics.h"
+#include "coll_nicbarr/choice/statistics.h"
 #include "tests/unit/crew.h"
 
 /* All values here are sums of few binary fractions, so they are exact. */

@@ -3,10 +3,10 @@
  * Barriers played by many processes that are simulated in one thread, one store or look at a time,
  * in an order drawn at random.
  *
- * Called by plan_test.c and layout_test.c. It reads plans (libmyr/plan.h) as group.h does, but sees
- * all of them at once. So it can tell that somebody left a barrier too early, that nobody will ever
- * leave one, or that a word is ahead of its time. It takes interleavings that real processors take
- * once in a year.
+ * Called by plan_test.c and layout_test.c. It reads plans (libmyr/node/plan.h) as group.h does, but
+ * sees all of them at once. So it can tell that somebody left a barrier too early, that nobody will
+ * ever leave one, or that a word is ahead of its time. It takes interleavings that real processors
+ * take once in a year.
  */
 #ifndef TESTS_UNIT_STEPPER_H
 #define TESTS_UNIT_STEPPER_H
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libmyr/plan.h"
+#include "libmyr/node/plan.h"
 
 /*
  * Play `barriers` consecutive ones of `size` processes, plans[rank] each, from `*epoch` on (the

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "libmyr/tagged.h"
+#include "libmyr/messages/tagged.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nics_double.h"
 #include "tests/unit/takes.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tuning, from the first portion of its contest (coll_nicbarr/contest.c) to the last, and watching
- * (coll_nicbarr/duel.c; anew.c for collectives that carry data), on simulated machines that make it
- * hard. Nothing here depends on the machine that tests: each seed is one course of events.
+ * Tuning, from the first portion of its contest (coll_nicbarr/choice/contest.c) to the last, and
+ * watching (coll_nicbarr/choice/duel.c; anew.c for collectives that carry data), on simulated
+ * machines that make it hard. Nothing here depends on the machine that tests: each seed is one
+ * course of events.
  *
  * A machine says what a turn costs each rank: what the candidate really costs, times noise, and
  * what disturbs it. All ranks set off together, so the machine's clock goes on by the slowest one's
@@ -26,10 +27,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "coll_nicbarr/anew.h"
-#include "coll_nicbarr/contest.h"
-#include "coll_nicbarr/duel.h"
-#include "coll_nicbarr/portions.h"
+#include "coll_nicbarr/choice/anew.h"
+#include "coll_nicbarr/choice/contest.h"
+#include "coll_nicbarr/choice/duel.h"
+#include "coll_nicbarr/choice/portions.h"
 #include "tests/unit/crew.h"
 
 enum {
@@ -427,7 +428,7 @@ static struct watch begin_watch(struct machine *machine, int chosen, bool measur
     return watch;
 }
 
-/* Barriers until the next duel, then that one, as coll_nicbarr/watch.c has it. */
+/* Barriers until the next duel, then that one, as coll_nicbarr/choice/watch.c has it. */
 static void watch_on(struct machine *machine, struct watch *watch)
 {
     int candidates[NICBARR_DUELISTS] = {watch->chosen};
@@ -453,7 +454,7 @@ static void watch_on(struct machine *machine, struct watch *watch)
 
 /* ---- watching collectives that carry data ---- */
 
-/* A class of size, as coll_nicbarr/data_watch.c and trial.c have it. */
+/* A class of size, as coll_nicbarr/data/data_watch.c and trial.c have it. */
 struct data_watch {
     int chosen;
     uint32_t pause;

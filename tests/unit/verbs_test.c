@@ -23,10 +23,10 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
-#include "libmyr/group_player.h"
-#include "libmyr/nic_bcast.h"
-#include "libmyr/nic_data.h"
-#include "libmyr/segment.h"
+#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/nic_bcast.h"
+#include "libmyr/groups/nic_data.h"
+#include "libmyr/node/segment.h"
 #include "libmyr/verbs/verbs.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/verbs_double.h"

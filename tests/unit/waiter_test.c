@@ -33,8 +33,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "libmyr/segment.h"
-#include "libmyr/waiter.h"
+#include "libmyr/node/segment.h"
+#include "libmyr/node/waiter.h"
 #include "os/futex.h"
 #include "tests/unit/crew.h"
 

@@ -10,8 +10,8 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "firmware/bcast.h"
-#include "libmyr/nic_data.h"
-#include "libmyr/spread.h"
+#include "libmyr/groups/nic_data.h"
+#include "libmyr/groups/spread.h"
 #include "tests/unit/wire_double.h"
 
 struct wire_group {

@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "coll_nicbarr/schedule.h"
-#include "libmyr/secrets.h"
-#include "libmyr/segment.h"
+#include "libmyr/groups/secrets.h"
+#include "libmyr/node/segment.h"
 #include "os/clock.h"
 #include "tools/findings.h"
 #include "tools/probe/probe.h"

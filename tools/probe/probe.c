@@ -21,11 +21,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "coll_nicbarr/cache_file.h"
-#include "coll_nicbarr/cache_places.h"
+#include "coll_nicbarr/files/cache_file.h"
+#include "coll_nicbarr/files/cache_places.h"
 #include "coll_nicbarr/nics.h"
-#include "libmyr/segment.h"
-#include "libmyr/waiter.h"
+#include "libmyr/node/segment.h"
+#include "libmyr/node/waiter.h"
 #include "tools/alloc.h"
 #include "tools/findings.h"
 

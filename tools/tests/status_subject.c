@@ -26,12 +26,12 @@
 #include <unistd.h>
 
 #include "coll_nicbarr/schedule.h"
-#include "libmyr/nic_group.h"
-#include "libmyr/nic_inside.h"
-#include "libmyr/nic_thread.h"
-#include "libmyr/port.h"
-#include "libmyr/segment.h"
-#include "libmyr/sram.h"
+#include "libmyr/groups/nic_group.h"
+#include "libmyr/soft/nic_inside.h"
+#include "libmyr/soft/nic_thread.h"
+#include "libmyr/messages/port.h"
+#include "libmyr/node/segment.h"
+#include "libmyr/node/sram.h"
 
 static struct myr_segment *segment;
 static struct myr_nic *nic;

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* When a choice is measured anew; see anew.h. */
+#include "coll_nicbarr/choice/anew.h"
+
+enum {
+    UNKNOWN = 400, /* calls: it was measured elsewhere, or badly */
+    PROVEN = 20000,
+    MOST = 1 << 22 /* of the fastest calls some 0.3 s */
+};
+
+static const double share = 0.01; /* of a job's time */
+
+static uint32_t twice(uint32_t pause)
+{
+    return pause < MOST / 2 ? 2 * pause : MOST;
+}
+
+uint32_t nicbarr_anew_pause(uint32_t before, bool proven)
+{
+    const uint32_t least = proven ? PROVEN : UNKNOWN, next = twice(before);
+    return next > least ? next : least;
+}
+
+uint32_t nicbarr_anew_put_off(uint32_t *pause)
+{
+    if (*pause < PROVEN) {
+        *pause = twice(*pause);
+    }
+    return *pause < PROVEN ? *pause : PROVEN;
+}
+
+double nicbarr_anew_lacking_us(double us, double spent_us, double job_us)
+{
+    return us + spent_us - share * job_us;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See candidates.h. */
+#include "coll_nicbarr/choice/candidates.h"
+
+#include "coll_nicbarr/nics.h"
+#include "firmware/wire.h"
+
+struct candidates {
+    struct nicbarr_choice *choices; /* [NICBARR_CANDIDATES] */
+    int count;
+    uint32_t nic; /* of those that are added */
+};
+
+/* Add one, unless it makes no difference among `size`, or is there already. */
+static void add(struct candidates *candidates, uint32_t size, enum nicbarr_algorithm algorithm,
+                uint32_t parameter)
+{
+    const struct nicbarr_choice choice = {algorithm, parameter, candidates->nic};
+    bool fresh = parameter <= nicbarr_parameter_max(algorithm, size) &&
+                 candidates->count < NICBARR_CANDIDATES;
+    for (int c = 0; fresh && c < candidates->count; ++c) {
+        fresh = !nicbarr_choice_equal(candidates->choices[c], choice);
+    }
+    if (fresh) {
+        candidates->choices[candidates->count++] = choice;
+    }
+}
+
+/* Rounds of dissemination: each one multiplies by n + 1 how many have been heard of. */
+static uint32_t rounds_of(uint32_t n, uint32_t size)
+{
+    uint32_t rounds = 0;
+    for (uint64_t heard = 1; heard < size; heard *= n + 1) {
+        ++rounds;
+    }
+    return rounds;
+}
+
+/* Of those n that take as many rounds the smallest: a larger one sends no fewer messages in all. */
+static void add_disseminations(struct candidates *candidates, uint32_t size)
+{
+    uint32_t rounds = UINT32_MAX;
+    for (uint32_t n = 1; n <= 7 && n < size; ++n) {
+        if (rounds_of(n, size) < rounds) {
+            rounds = rounds_of(n, size);
+            add(candidates, size, NICBARR_DISSEMINATION, n);
+        }
+    }
+}
+
+/* Those that are played by messages among `size` nodes, or processes. */
+static void add_messages(struct candidates *candidates, uint32_t size)
+{
+    add(candidates, size, NICBARR_PAIRWISE, 0);
+    add_disseminations(candidates, size);
+    for (uint32_t degree = 2; degree <= 16 && degree < size; degree *= 2) {
+        add(candidates, size, NICBARR_TREE, degree);
+    }
+}
+
+/* Everybody at the root: fewest messages. */
+static void add_star(struct candidates *candidates, uint32_t nodes, uint32_t most)
+{
+    if (nodes > 2 && nodes <= most) {
+        add(candidates, nodes, NICBARR_TREE, nodes - 1);
+    }
+}
+
+/* Fewer, for a NIC on which all of them cost time to try. */
+static void add_few(struct candidates *candidates, uint32_t nodes)
+{
+    add(candidates, nodes, NICBARR_PAIRWISE, 0);
+    add(candidates, nodes, NICBARR_DISSEMINATION, 1);
+    add(candidates, nodes, NICBARR_DISSEMINATION, 3);
+    add(candidates, nodes, NICBARR_TREE, 4);
+    add_star(candidates, nodes, 16);
+}
+
+/* (A schedule that is too long for a NIC shows when its group is joined: these are all short.) */
+static int across_candidates(const struct nicbarr_shape *shape, struct candidates *candidates)
+{
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        candidates->nic = nic;
+        if (nicbarr_has(shape, nic) && 0 != (nicbarr_kind(nic)->caps.flags & MYR_DEAR_GROUPS)) {
+            add_few(candidates, shape->nodes);
+        } else if (nicbarr_has(shape, nic)) {
+            add_messages(candidates, shape->nodes);
+            add_star(candidates, shape->nodes, 64);
+        }
+    }
+    return candidates->count;
+}
+
+int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *choices)
+{
+    const uint32_t size = shape->processes;
+    struct candidates candidates = {choices, 0, 0};
+    add(&candidates, size, NICBARR_OPENMPI, 0);
+    if (shape->nodes > 1) {
+        return across_candidates(shape, &candidates);
+    }
+    add(&candidates, size, NICBARR_COUNTER, 1);
+    if (shape->homes > 1 && shape->homes < size) {
+        add(&candidates, size, NICBARR_COUNTER, shape->homes);
+    }
+    if (size <= 128) { /* beyond that, reading a line of everybody's is never the shortest way */
+        add(&candidates, size, NICBARR_FLAGS, 4);
+        add(&candidates, size, NICBARR_FLAGS, 64);
+        add(&candidates, size, NICBARR_FLAGS, 128);
+    }
+    add_messages(&candidates, size);
+    return candidates.count;
+}
+
+/* Broadcasts spread along the messages of a dissemination barrier (libmyr/groups/spread.h): a tree
+ * of degree n + 1 for each root. */
+static void add_trees(struct candidates *candidates, uint32_t nodes, bool few)
+{
+    for (uint32_t n = 1; n <= 3; n += few ? 2 : 1) {
+        add(candidates, nodes, NICBARR_DISSEMINATION, n);
+    }
+}
+
+enum { STAR_NODES = 16 /* whose root sends to everybody, or hears of everybody */ };
+
+struct nicbarr_choice nicbarr_rooted_choice(const struct nicbarr_shape *shape, uint32_t nic)
+{
+    const uint32_t nodes = shape->nodes;
+    return (struct nicbarr_choice){NICBARR_ROOTED, nodes <= STAR_NODES ? nodes - 1 : 4, nic};
+}
+
+/* (Everybody to everybody has the shortest messages, everybody at the root the fewest. Of a
+ * broadcast, the root sends to everybody. One process combines where not all blocks have room in a
+ * packet: by then a node gets more packets than there are turns.) */
+int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts, uint32_t combined,
+                            struct nicbarr_choice *choices)
+{
+    const uint32_t nodes = shape->nodes;
+    struct candidates candidates = {choices, 0, 0};
+    add(&candidates, nodes, NICBARR_OPENMPI, 0);
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        candidates.nic = nic;
+        if (!nicbarr_has(shape, nic) || 0 == nicbarr_kind(nic)->caps.buffer) {
+            continue;
+        }
+        if (broadcasts) {
+            add_trees(&candidates, nodes, 0 != (nicbarr_kind(nic)->caps.flags & MYR_DEAR_GROUPS));
+        } else {
+            add_few(&candidates, nodes);
+        }
+        if (nodes > 2 && nodes <= STAR_NODES && nodes * combined > MCP_PAYLOAD_MOST) {
+            add(&candidates, nodes, NICBARR_ROOTED, nodes - 1);
+        }
+        if (nodes <= STAR_NODES) {
+            add(&candidates, nodes, NICBARR_DISSEMINATION, nodes - 1);
+        }
+    }
+    return candidates.count;
+}
+
+struct nicbarr_choice nicbarr_default_choice(const struct nicbarr_shape *shape)
+{
+    if (shape->nodes > 1) {
+        return (struct nicbarr_choice){NICBARR_OPENMPI, 0, 0};
+    }
+    if (shape->oversubscribed || shape->processes > 16) {
+        return (struct nicbarr_choice){NICBARR_COUNTER, 1, 0};
+    }
+    return (struct nicbarr_choice){NICBARR_FLAGS, 4, 0};
+}

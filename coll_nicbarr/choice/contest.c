@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * See contest.h. Invariant: after each agree() all ranks hold the same figures, and every decision
+ * is made from those alone. So nobody has to be told of a decision.
+ */
+#include "coll_nicbarr/choice/contest.h"
+
+#include <string.h>
+
+enum {
+    BATCH = NICBARR_CONTEST_BATCH, /* a median of three bears one round that was disturbed */
+    BATCHES = 8,                   /* that fit into the budget when nobody is dropped */
+    /* Three rounds of a few barriers each chose a barrier that took 1.7 times the best one's time
+     * in one of three jobs. Fewer than these are too few to be sure, whatever they say. */
+    LEAST_ROUNDS = 9,
+    /* A turn has to be long compared with setting off together; but not so long that a machine
+     * changes its speed within a round. Who is slow gets the shortest turns that there are. */
+    LEAST_REPETITIONS = 2,
+    MOST_REPETITIONS = 2000,
+    /* Ranks agree when a stretch of turns has taken so small a part of what is left of the budget.
+     * So it is kept even if all turns take that many times longer than before. */
+    STRETCHES = 4,
+    MOST_TURNS = NICBARR_CONTEST_VALUES - 3, /* of a stretch */
+    LATER_SHARES = 2,                        /* of a budget: each portion after the first has one */
+    /* What a turn takes besides its repetitions: ranks set off together, and once more by a
+     * repetition that is not counted. */
+    SET_OFF = 2,
+};
+
+_Static_assert(0 == NICBARR_CONTEST_ROUNDS % BATCH, "the last batch fits");
+_Static_assert(NICBARR_CONTEST_ROUNDS <= (int)NICBARR_PAIRS, "nicbarr_rank_test()");
+_Static_assert(LEAST_ROUNDS <= (int)NICBARR_CONTEST_ROUNDS, "they can be had");
+
+/*
+ * When a candidate is dropped, for another one that is better:
+ * - after the first round, if its look and its round were both slower by the first factor than the
+ *   other one's slower one of both: so a single disturbance drops nobody;
+ * - after the first batch, if it is slower by the second factor, and in each round;
+ * - after a later one, by the third factor and with a chance of error of 1 in 64; or it is not
+ *   even a tie, with a chance of 1 in 1000.
+ * A candidate within the last factor of the best is as good: the same candidate differs by as much
+ * from one contest to the next. The simplest of those is taken.
+ */
+static const double beyond_hope = 4.0, hopeless = 2.0, unlikely = 1.25, tie = 1.03;
+
+/* No machine is that fast: a clock that stood still must not ask for turns without end. */
+static const double least_us = 0.01;
+
+static double more(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double less(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- agreement ---- */
+
+/* agree() on the first `count` of `values`, on what was spent, and on whether a turn has failed
+ * anywhere; there is room for the three words that say so. The greatest code of either sign stands
+ * for all. */
+static int agree(const struct nicbarr_contest_user *user, double *values, int count,
+                 double since_us, double *spent_us, int error)
+{
+    values[count] = user->now_us(user->context) - since_us;
+    values[count + 1] = error;
+    values[count + 2] = -error;
+    const int rc = user->agree(user->context, values, count + 3);
+    if (0 != rc) {
+        return rc;
+    }
+    *spent_us = values[count];
+    return (int)(values[count + 1] > 0 ? values[count + 1] : -values[count + 2]);
+}
+
+/* ---- candidates ---- */
+
+static struct nicbarr_quartiles quartiles(const struct nicbarr_contestant *one)
+{
+    double sorted[NICBARR_CONTEST_ROUNDS];
+    memcpy(sorted, one->round_us, sizeof(sorted));
+    return nicbarr_quartiles(sorted, (size_t)one->rounds);
+}
+
+/* What a candidate takes, as far as is known: at first the least that was seen, as nothing makes a
+ * machine faster than it is; the median once there are rounds enough. */
+static double known_us(const struct nicbarr_contestant *one)
+{
+    double least = one->look_us;
+    for (int r = 0; r < one->rounds && one->rounds < LEAST_ROUNDS; ++r) {
+        least = less(least, one->round_us[r]);
+    }
+    return one->rounds < LEAST_ROUNDS ? least : one->us.median;
+}
+
+/* The best of those that are still in it, once there has been a look. Who was dropped does not
+ * count: the machine may have been faster then. */
+static int find_best(const struct nicbarr_contest *contest)
+{
+    int best = 0;
+    for (int c = 1; c < contest->count; ++c) {
+        const struct nicbarr_contestant *one = &contest->of[c];
+        best = !one->dropped && known_us(one) < known_us(&contest->of[best]) ? c : best;
+    }
+    return best;
+}
+
+/* The best after a look and a round: whose slower one of both is the least. */
+static double surely_us(const struct nicbarr_contest *contest)
+{
+    double surely = more(contest->of[0].look_us, contest->of[0].round_us[0]);
+    for (int c = 1; c < contest->count; ++c) {
+        surely = less(surely, more(contest->of[c].look_us, contest->of[c].round_us[0]));
+    }
+    return surely;
+}
+
+static bool is_slower(const struct nicbarr_contestant *one, const struct nicbarr_contestant *best)
+{
+    const double ratio = one->us.median / best->us.median;
+    const double chance = nicbarr_rank_test(best->round_us, one->round_us, (size_t)one->rounds, 1);
+    if (BATCH == one->rounds) {
+        return ratio > hopeless && chance <= 1.0 / (1 << BATCH);
+    }
+    return (ratio > unlikely && chance <= 1.0 / 64) ||
+           nicbarr_rank_test(best->round_us, one->round_us, (size_t)one->rounds, 1 / tie) <= 0.001;
+}
+
+/* At the end of a round after which something may be dropped. */
+static void drop(struct nicbarr_contest *contest)
+{
+    const int best = find_best(contest);
+    const double surely = surely_us(contest);
+    for (int c = 1; c < contest->count; ++c) {
+        struct nicbarr_contestant *one = &contest->of[c];
+        if (c != best && !one->dropped) {
+            one->dropped = 1 == contest->rounds
+                               ? less(one->look_us, one->round_us[0]) > beyond_hope * surely
+                               : is_slower(one, &contest->of[best]);
+        }
+    }
+}
+
+/* How many repetitions fit into a turn, now that more is known. */
+static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
+{
+    int left = 0;
+    for (int c = 0; c < contest->count; ++c) {
+        left += !contest->of[c].dropped;
+    }
+    const double turn_us = budget_us / (left * BATCHES * BATCH);
+    const double best_us = more(known_us(&contest->of[find_best(contest)]), least_us);
+    for (int c = 0; c < contest->count; ++c) {
+        struct nicbarr_contestant *one = &contest->of[c];
+        const double us = more(known_us(one), least_us), fit = turn_us / us;
+        const int usual = us <= hopeless * best_us ? LEAST_REPETITIONS : 1;
+        const int least = usual < contest->in_a_row ? contest->in_a_row : usual;
+        one->repetitions = fit < least              ? least
+                           : fit > MOST_REPETITIONS ? MOST_REPETITIONS
+                                                    : (int)fit;
+    }
+}
+
+/* ---- a stretch of turns, after which the ranks agree ---- */
+
+struct stretch {
+    int count;
+    int candidate[MOST_TURNS];
+    double us[NICBARR_CONTEST_VALUES];
+};
+
+/* Who has a place in a round. Each round begins with another one: else who has always the same
+ * place would always meet the same moment of a machine that changes as regularly. */
+static int candidate_at(const struct nicbarr_contest *contest, int rounds, int place)
+{
+    return (place + rounds) % contest->count;
+}
+
+/* The first place from `place` on whose candidate is still in it; `count` if the round is over. */
+static int next_place(const struct nicbarr_contest *contest, int rounds, int place)
+{
+    while (place < contest->count && contest->of[candidate_at(contest, rounds, place)].dropped) {
+        ++place;
+    }
+    return place;
+}
+
+/* Is something decided at the end of this round? */
+static bool decides(int rounds)
+{
+    return 1 == rounds || 0 == rounds % BATCH;
+}
+
+/*
+ * Which turns are to follow: some that are likely to take no more than a part of `left_us`, or one
+ * that fits into it. An unknown candidate is taken to be as slow as an agreement. `begun`: turns
+ * have been played in this portion. The first of a portion is played in any case: so each portion
+ * leads on, and what was seen before may have been a disturbance.
+ */
+static void plan(const struct nicbarr_contest *contest, double left_us, double agreement_us,
+                 bool begun, struct stretch *stretch)
+{
+    int rounds = contest->rounds, place = next_place(contest, rounds, contest->next);
+    double sum_us = 0;
+    stretch->count = 0;
+    while (stretch->count < MOST_TURNS && nicbarr_contest_open(contest)) {
+        const int c = candidate_at(contest, rounds, place);
+        const struct nicbarr_contestant *one = &contest->of[c];
+        const bool known = contest->looked || one->look_us > 0;
+        const double us = (one->repetitions + SET_OFF) * (known ? known_us(one) : agreement_us);
+        const bool first = 0 == stretch->count;
+        sum_us += us;
+        const bool fits = first ? !begun || us <= left_us : known && sum_us <= left_us / STRETCHES;
+        if (left_us <= 0 || !fits) {
+            break;
+        }
+        stretch->candidate[stretch->count++] = c;
+        place = next_place(contest, rounds, place + 1);
+        if (place == contest->count) {
+            rounds += contest->looked;
+            if (!contest->looked || decides(rounds)) {
+                break;
+            }
+            place = next_place(contest, rounds, 0);
+        }
+    }
+}
+
+/* Play it, and agree on its figures. */
+static int play(const struct nicbarr_contest *contest, const struct nicbarr_contest_user *user,
+                struct stretch *stretch, double since_us, double *spent_us)
+{
+    int error = 0;
+    for (int t = 0; t < stretch->count; ++t) {
+        const int c = stretch->candidate[t];
+        stretch->us[t] = 0;
+        const int rc = user->turn(user->context, c, contest->of[c].repetitions, &stretch->us[t]);
+        error = 0 == error ? rc : error;
+    }
+    return agree(user, stretch->us, stretch->count, since_us, spent_us, error);
+}
+
+static void end_round(struct nicbarr_contest *contest, double budget_us)
+{
+    contest->next = 0;
+    contest->rounds += contest->looked;
+    for (int c = 0; c < contest->count; ++c) {
+        struct nicbarr_contestant *one = &contest->of[c];
+        if (!contest->looked) {
+            one->us = (struct nicbarr_quartiles){one->look_us, one->look_us, one->look_us};
+        } else if (!one->dropped) {
+            one->rounds = contest->rounds;
+            one->us = quartiles(one);
+        }
+    }
+    if (contest->looked && decides(contest->rounds)) {
+        drop(contest);
+    }
+    if (!contest->looked || decides(contest->rounds)) {
+        set_repetitions(contest, budget_us);
+    }
+    contest->looked = true;
+}
+
+/* Write the figures down, and draw the conclusions where a round ends. */
+static void note(struct nicbarr_contest *contest, const struct stretch *stretch, double budget_us)
+{
+    for (int t = 0; t < stretch->count; ++t) {
+        const int c = stretch->candidate[t];
+        struct nicbarr_contestant *one = &contest->of[c];
+        *(contest->looked ? &one->round_us[contest->rounds] : &one->look_us) = stretch->us[t];
+        contest->next = next_place(contest, contest->rounds, contest->next) + 1;
+        if (next_place(contest, contest->rounds, contest->next) == contest->count) {
+            end_round(contest, budget_us);
+        }
+    }
+}
+
+/* ---- the result ---- */
+
+/* The simplest of those that are as good as the best. */
+static int choose(const struct nicbarr_contest *contest)
+{
+    const int best = find_best(contest);
+    const double limit = tie * known_us(&contest->of[best]);
+    int chosen = 0;
+    while (chosen < best &&
+           (contest->of[chosen].dropped || !(known_us(&contest->of[chosen]) <= limit))) {
+        ++chosen;
+    }
+    return chosen;
+}
+
+/* See contest.h. The chances are put together as if they had nothing to do with each other. They
+ * have, as each of them is about the chosen one, so this says too little rather than too much. */
+static double find_confidence(const struct nicbarr_contest *contest)
+{
+    const struct nicbarr_contestant *chosen = &contest->of[contest->chosen];
+    double confidence = 1;
+    for (int c = 0; c < contest->count; ++c) {
+        const struct nicbarr_contestant *one = &contest->of[c];
+        if (c != contest->chosen && !one->dropped) {
+            confidence *=
+                1 - nicbarr_rank_test(chosen->round_us, one->round_us, (size_t)one->rounds, tie);
+        }
+    }
+    return confidence;
+}
+
+static void conclude(struct nicbarr_contest *contest)
+{
+    contest->chosen = contest->looked ? choose(contest) : 0;
+    contest->confidence = find_confidence(contest);
+    contest->provisional = contest->count > 1 && (contest->rounds < LEAST_ROUNDS ||
+                                                  contest->confidence < NICBARR_CONTEST_SURE);
+}
+
+/* ---- the whole of it ---- */
+
+void nicbarr_contest_begin(struct nicbarr_contest *contest, int count)
+{
+    memset(contest, 0, sizeof(*contest));
+    contest->count = count;
+    for (int c = 0; c < count; ++c) {
+        contest->of[c].repetitions = 1;
+    }
+    conclude(contest);
+}
+
+bool nicbarr_contest_open(const struct nicbarr_contest *contest)
+{
+    return contest->count > 1 && contest->rounds < NICBARR_CONTEST_ROUNDS;
+}
+
+bool nicbarr_contest_wants(const struct nicbarr_contest *contest, int portion)
+{
+    return 0 == portion || (contest->provisional && nicbarr_contest_open(contest) &&
+                            portion <= LATER_SHARES * (NICBARR_CONTEST_TOTAL - 1));
+}
+
+double nicbarr_contest_portion_us(int portion, double budget_us)
+{
+    return 0 == portion ? budget_us : budget_us / LATER_SHARES;
+}
+
+int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_contest_user *user,
+                          double since_us, double budget_us)
+{
+    struct stretch stretch;
+    double before_us = 0, spent_us = 0;
+    bool begun = false;
+    if (!nicbarr_contest_open(contest)) {
+        return 0;
+    }
+    /* Twice, to see how long it takes: that is the only hint at what a first look may take. */
+    int error = agree(user, stretch.us, 0, since_us, &before_us, 0);
+    error = 0 == error ? agree(user, stretch.us, 0, since_us, &spent_us, 0) : error;
+    const double agreement_us = spent_us - before_us;
+    while (0 == error) {
+        plan(contest, budget_us - spent_us, agreement_us, begun, &stretch);
+        if (0 == stretch.count) {
+            break;
+        }
+        error = play(contest, user, &stretch, since_us, &spent_us);
+        if (0 == error) {
+            note(contest, &stretch, budget_us);
+        }
+        begun = true;
+    }
+    contest->spent_us += spent_us;
+    if (0 == error) {
+        conclude(contest);
+    }
+    return error;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See evidence.h. */
+#include "coll_nicbarr/choice/evidence.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What is within `tie` of the best is as good. Who was dropped from a contest was slower than its
+ * best by `left_behind` or more, whatever its few rounds say of a machine that changes its speed.
+ */
+static const double tie = 1.03, left_behind = 1.25;
+
+/* One job alone is not believed more than that. */
+static const double most_confidence = 0.99;
+
+double nicbarr_evidence_weight(int64_t when, int64_t now)
+{
+    const double days = fabs((double)now - (double)when) / 86400;
+    const double halvings = days / NICBARR_EVIDENCE_DAYS;
+    return halvings < NICBARR_EVIDENCE_FORGOTTEN ? exp2(-halvings) : 0;
+}
+
+/* ---- one measurement ---- */
+
+/* A candidate's place in it; -1: it has none. */
+static int find(const struct nicbarr_measurement *m, const char *name)
+{
+    for (uint32_t c = 0; c < m->count; ++c) {
+        if (0 == strcmp(m->of[c].name, name)) {
+            return (int)c;
+        }
+    }
+    return -1;
+}
+
+static bool dropped(const struct nicbarr_measurement *m, uint32_t c)
+{
+    return m->of[c].rounds < m->of[0].rounds;
+}
+
+static double best_us(const struct nicbarr_measurement *m)
+{
+    double best = m->of[0].us.median;
+    for (uint32_t c = 1; c < m->count; ++c) {
+        best = !dropped(m, c) && m->of[c].us.median < best ? m->of[c].us.median : best;
+    }
+    return best;
+}
+
+/* Its microseconds, as far as they may be compared with those of the others. */
+static double fair_us(const struct nicbarr_measurement *m, uint32_t c)
+{
+    const double least = left_behind * best_us(m), us = m->of[c].us.median;
+    return dropped(m, c) && us < least ? least : us;
+}
+
+/* ---- all of them ---- */
+
+/* The one that lists the most candidates: it tells their order. */
+static const struct nicbarr_measurement *fullest(const struct nicbarr_evidence *evidence)
+{
+    const struct nicbarr_measurement *full = &evidence->of[0];
+    for (uint32_t i = 1; i < evidence->count; ++i) {
+        full = evidence->of[i].count > full->count ? &evidence->of[i] : full;
+    }
+    return full;
+}
+
+/* The logarithm of a candidate's figure; infinite where less than half of the evidence knows it. */
+static double figure(const struct nicbarr_evidence *evidence, int64_t now, const char *name)
+{
+    double all = 0, known = 0, sum = 0;
+    for (uint32_t i = 0; i < evidence->count; ++i) {
+        const struct nicbarr_measurement *m = &evidence->of[i];
+        const double weight = m->of[0].rounds * nicbarr_evidence_weight(m->when, now);
+        const int c = find(m, name);
+        all += weight;
+        if (c >= 0) {
+            known += weight;
+            sum += weight * log(fair_us(m, (uint32_t)c) / m->of[0].us.median);
+        }
+    }
+    return known > 0 && 2 * known >= all ? sum / known : INFINITY;
+}
+
+/* What all contests say of it together. */
+static double confidence(const struct nicbarr_evidence *evidence, int64_t now, const char *name)
+{
+    double odds = 0; /* their logarithm */
+    for (uint32_t i = 0; i < evidence->count; ++i) {
+        const struct nicbarr_measurement *m = &evidence->of[i];
+        const double sure = fmin(m->confidence, most_confidence);
+        const int c = find(m, name);
+        if (c >= 0 && sure > 0.5) {
+            const double says = log(sure / (1 - sure)) * nicbarr_evidence_weight(m->when, now);
+            odds += fair_us(m, (uint32_t)c) <= tie * best_us(m) ? says : -says;
+        }
+    }
+    return 1 / (1 + exp(-odds));
+}
+
+bool nicbarr_evidence_weigh(const struct nicbarr_evidence *evidence, int64_t now,
+                            struct nicbarr_finding *finding)
+{
+    if (0 == evidence->count) {
+        return false;
+    }
+    const struct nicbarr_measurement *list = fullest(evidence);
+    double figures[NICBARR_CONTESTANTS], best = INFINITY;
+    for (uint32_t c = 0; c < list->count; ++c) {
+        figures[c] = figure(evidence, now, list->of[c].name);
+        best = fmin(best, figures[c]);
+    }
+    uint32_t chosen = 0;
+    while (chosen < list->count && !(figures[chosen] <= best + log(tie))) {
+        ++chosen;
+    }
+    if (isinf(best) || chosen == list->count) {
+        return false;
+    }
+    memcpy(finding->name, list->of[chosen].name, sizeof(finding->name));
+    finding->confidence = confidence(evidence, now, finding->name);
+    finding->sure = finding->confidence >= NICBARR_CONTEST_SURE;
+    return true;
+}

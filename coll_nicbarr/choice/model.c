@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See model.h. All predictions play all ranks' schedules. They differ in what takes time. */
+#include "coll_nicbarr/choice/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_PROCESSES = 512,
+    BARRIERS = 8 /* consecutive ones that are played, so that their overlap counts */
+};
+
+/* Where a rank stands in its schedule. */
+struct player {
+    struct myr_schedule schedule;
+    uint32_t barriers;    /* done */
+    uint32_t step;        /* of the present one */
+    bool sent;            /* that step's messages */
+    const uint32_t *peer; /* the step's first */
+    double time;
+};
+
+/* Messages: how many went from a rank to another, and when the last two left: a sender may be one
+ * barrier ahead of its receiver. */
+struct post {
+    uint32_t count;
+    double time[2];    /* by the barrier's parity */
+    uint32_t sends[2]; /* in their senders' steps */
+};
+
+struct play {
+    uint32_t size;
+    struct player *players;
+    struct post *posts; /* [sender * size + receiver] */
+    double line_us;
+    const struct nicbarr_round_trips *trips; /* across nodes; else NULL */
+};
+
+static void play_end(struct play *play)
+{
+    for (uint32_t r = 0; NULL != play->players && r < play->size; ++r) {
+        nicbarr_schedule_destroy(&play->players[r].schedule);
+    }
+    free(play->players);
+    free(play->posts);
+}
+
+/* False where there is nothing to play, or out of memory. */
+static bool play_begin(struct play *play, struct nicbarr_choice choice, uint32_t size)
+{
+    if (NICBARR_OPENMPI == choice.algorithm || size < 2 || size > MOST_PROCESSES) {
+        return false;
+    }
+    play->size = size;
+    play->players = calloc(size, sizeof(*play->players));
+    play->posts = calloc((size_t)size * size, sizeof(*play->posts));
+    bool good = NULL != play->players && NULL != play->posts;
+    for (uint32_t r = 0; good && r < size; ++r) {
+        good = nicbarr_schedule_create(choice, size, r, &play->players[r].schedule);
+        play->players[r].peer = play->players[r].schedule.peers;
+    }
+    if (!good) {
+        play_end(play);
+    }
+    return good;
+}
+
+/* What P peers take, there and back: a line between the two measured ones, weighted so that
+ * rounding cannot make a slower network look faster. */
+static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers)
+{
+    if (1 == trips->count) {
+        return trips->of[0].least_us;
+    }
+    uint32_t i = 1;
+    while (i + 1 < trips->count && trips->of[i].peers < peers) {
+        ++i;
+    }
+    const double from = trips->of[i - 1].peers, to = trips->of[i].peers;
+    const double part = (peers - from) / (to - from);
+    return trips->of[i - 1].least_us * (1 - part) + trips->of[i].least_us * part;
+}
+
+/* When does a receiver know of a message? The message left at `left`, as one of `sends` of its
+ * sender. The receiver waits for `waits` messages, and has seen all before this one by `time`. */
+static double heard(const struct play *play, double time, double left, uint32_t sends,
+                    uint32_t waits)
+{
+    if (NULL == play->trips) {
+        return (left > time ? left : time) + play->line_us;
+    }
+    const double there = left + round_trip(play->trips, sends > waits ? sends : waits) / 2;
+    return there > time ? there : time;
+}
+
+/* Go on until the rank has to wait or has done all barriers; true if it got any further. */
+static bool advance(struct play *play, uint32_t rank)
+{
+    struct player *p = &play->players[rank];
+    bool moved = false;
+    while (p->barriers < BARRIERS) {
+        if (p->step == p->schedule.nsteps) {
+            ++p->barriers;
+            p->step = 0;
+            p->peer = p->schedule.peers;
+            continue;
+        }
+        const struct mcp_step *step = &p->schedule.steps[p->step];
+        for (uint32_t i = 0; !p->sent && i < step->sends; ++i) {
+            struct post *post = &play->posts[(size_t)rank * play->size + p->peer[i]];
+            ++post->count;
+            post->time[p->barriers % 2] = p->time;
+            post->sends[p->barriers % 2] = step->sends;
+            moved = true;
+        }
+        p->sent = true;
+        double time = p->time;
+        for (uint32_t i = 0; i < step->waits; ++i) {
+            const struct post *post =
+                &play->posts[(size_t)p->peer[step->sends + i] * play->size + rank];
+            if (post->count <= p->barriers) {
+                return moved;
+            }
+            time = heard(play, time, post->time[p->barriers % 2], post->sends[p->barriers % 2],
+                         step->waits);
+        }
+        p->time = time;
+        p->peer += step->sends + step->waits;
+        p->sent = false;
+        ++p->step;
+        moved = true;
+    }
+    return moved;
+}
+
+/* A processor each: go round until nobody moves; what counts is the ranks' own clocks. */
+static double chain_us(struct play *play)
+{
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (uint32_t r = 0; r < play->size; ++r) {
+            moved = advance(play, r) || moved;
+        }
+    }
+    double latest = 0;
+    for (uint32_t r = 0; r < play->size; ++r) {
+        latest = play->players[r].time > latest ? play->players[r].time : latest;
+    }
+    return latest / BARRIERS;
+}
+
+/* Shared processors: in each turn every processor lets its next process go on as far as it can. */
+static double turns(struct play *play, uint32_t processors)
+{
+    uint32_t count = 0, done = 0;
+    uint32_t *next = calloc(processors, sizeof(*next));
+    while (NULL != next && done < play->size) {
+        ++count;
+        for (uint32_t p = 0; p < processors; ++p) {
+            const uint32_t residents = (play->size - p + processors - 1) / processors;
+            advance(play, p + next[p] * processors);
+            next[p] = (next[p] + 1) % residents;
+        }
+        done = 0;
+        for (uint32_t r = 0; r < play->size; ++r) {
+            done += BARRIERS == play->players[r].barriers;
+        }
+    }
+    free(next);
+    return (double)count / BARRIERS;
+}
+
+double nicbarr_model_us(struct nicbarr_choice choice, uint32_t size,
+                        const struct nicbarr_machine *machine)
+{
+    struct play play = {.line_us = machine->line_us};
+    if (0 == machine->processors || !play_begin(&play, choice, size)) {
+        return 0;
+    }
+    const double us = size > machine->processors
+                          ? turns(&play, machine->processors) * machine->switch_us
+                          : chain_us(&play);
+    play_end(&play);
+    return us;
+}
+
+/* ---- across nodes ---- */
+
+void nicbarr_model_peers(uint32_t nodes, uint32_t most, struct nicbarr_round_trips *trips)
+{
+    const uint32_t others = nodes - 1 < most ? nodes - 1 : most;
+    trips->count = 0;
+    for (uint32_t i = 0; i + 1 < NICBARR_ROUND_TRIPS && UINT32_C(1) << i < others; ++i) {
+        trips->of[trips->count++].peers = UINT32_C(1) << i;
+    }
+    trips->of[trips->count++].peers = others;
+}
+
+double nicbarr_model_across_us(struct nicbarr_choice choice, uint32_t nodes,
+                               const struct nicbarr_round_trips *trips)
+{
+    struct play play = {.trips = trips};
+    if (0 == trips->count || !play_begin(&play, choice, nodes)) {
+        return 0;
+    }
+    const double us = chain_us(&play);
+    play_end(&play);
+    return us;
+}

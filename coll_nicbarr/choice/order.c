@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See order.h. */
+#include "coll_nicbarr/choice/order.h"
+
+#include <stdlib.h>
+
+struct maker {
+    const uint32_t *node_of;
+    uint32_t size, node;
+    uint32_t *same_until; /* of each rank: up to there all ranks are on its node */
+    uint32_t *count;      /* of each node: its pieces so far */
+    struct nicbarr_order *order;
+};
+
+static uint32_t end_of(const struct maker *maker, uint32_t first, uint32_t width)
+{
+    return maker->size - first < width ? maker->size : first + width;
+}
+
+/* List the ranks of a piece of this node: a subtree of `width` ranks, fewer at the end of all. */
+static void list_own(struct maker *maker, uint32_t first, uint32_t width, uint32_t piece)
+{
+    struct nicbarr_order *order = maker->order;
+    if (1 == width) {
+        order->own[order->nown] = (struct nicbarr_term){order->nown, piece, 0};
+        ++order->nown;
+        return;
+    }
+    list_own(maker, first, width / 2, piece);
+    if (first + width / 2 < maker->size) {
+        list_own(maker, first + width / 2, width / 2, piece);
+        ++order->own[order->nown - 1].merges;
+    }
+}
+
+/* List the pieces of a subtree. */
+static void list(struct maker *maker, uint32_t first, uint32_t width)
+{
+    struct nicbarr_order *order = maker->order;
+    if (maker->same_until[first] >= end_of(maker, first, width)) {
+        const uint32_t node = maker->node_of[first], piece = maker->count[node]++;
+        order->pieces[order->npieces++] = (struct nicbarr_term){node, piece, 0};
+        order->most = maker->count[node] > order->most ? maker->count[node] : order->most;
+        if (node == maker->node) {
+            list_own(maker, first, width, piece);
+        }
+        return;
+    }
+    list(maker, first, width / 2);
+    if (first + width / 2 < maker->size) {
+        list(maker, first + width / 2, width / 2);
+        ++order->pieces[order->npieces - 1].merges;
+    }
+}
+
+bool nicbarr_order_make(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
+                        struct nicbarr_order *order)
+{
+    uint32_t width = 1;
+    *order = (struct nicbarr_order){
+        .pieces = malloc(size * sizeof(*order->pieces)),
+        .own = malloc(size * sizeof(*order->own)),
+        .depth = 1,
+    };
+    struct maker maker = {
+        .node_of = node_of,
+        .size = size,
+        .node = node,
+        .same_until = malloc(size * sizeof(*maker.same_until)),
+        .count = calloc(nodes, sizeof(*maker.count)),
+        .order = order,
+    };
+    const bool good = NULL != order->pieces && NULL != order->own && NULL != maker.same_until &&
+                      NULL != maker.count;
+    if (good) {
+        for (uint32_t r = size; r-- > 0;) {
+            maker.same_until[r] =
+                r + 1 < size && node_of[r] == node_of[r + 1] ? maker.same_until[r + 1] : r + 1;
+        }
+        for (; width < size; width *= 2) {
+            ++order->depth;
+        }
+        list(&maker, 0, width);
+    } else {
+        nicbarr_order_free(order);
+    }
+    free(maker.same_until);
+    free(maker.count);
+    return good;
+}
+
+bool nicbarr_order_make_apart(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
+                              struct nicbarr_order *order)
+{
+    uint32_t *count = calloc(nodes, sizeof(*count));
+    *order = (struct nicbarr_order){
+        .pieces = malloc(size * sizeof(*order->pieces)),
+        .own = malloc(size * sizeof(*order->own)),
+        .npieces = size,
+        .depth = 1,
+    };
+    const bool good = NULL != count && NULL != order->pieces && NULL != order->own;
+    for (uint32_t r = 0; good && r < size; ++r) {
+        const uint32_t piece = count[node_of[r]]++;
+        order->pieces[r] = (struct nicbarr_term){node_of[r], piece, 0};
+        order->most = piece + 1 > order->most ? piece + 1 : order->most;
+        if (node == node_of[r]) {
+            order->own[order->nown++] = (struct nicbarr_term){piece, piece, 0};
+        }
+    }
+    if (!good) {
+        nicbarr_order_free(order);
+    }
+    free(count);
+    return good;
+}
+
+void nicbarr_order_free(struct nicbarr_order *order)
+{
+    free(order->pieces);
+    free(order->own);
+    *order = (struct nicbarr_order){.npieces = 0};
+}

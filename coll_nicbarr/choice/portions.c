@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* When a contest is continued; see portions.h. */
+#include "coll_nicbarr/choice/portions.h"
+
+enum { LEAST_PAUSE = 10 };
+
+/* It grows with each turn. */
+static int place_of(const struct nicbarr_contest *contest)
+{
+    return (contest->rounds + contest->looked) * NICBARR_CONTESTANTS + contest->next;
+}
+
+void nicbarr_portions_begin(struct nicbarr_portions *portions, double budget_us, int tune_after)
+{
+    *portions = (struct nicbarr_portions){.budget_us = budget_us, .pause = LEAST_PAUSE};
+    if (tune_after / 2 > LEAST_PAUSE) {
+        portions->pause = (uint32_t)tune_after / 2;
+    }
+}
+
+double nicbarr_portions_next_us(const struct nicbarr_portions *portions)
+{
+    return nicbarr_contest_portion_us(portions->played, portions->budget_us);
+}
+
+void nicbarr_portions_note(struct nicbarr_portions *portions, const struct nicbarr_contest *contest)
+{
+    const int place = place_of(contest);
+    portions->budget_us *= place == portions->place ? 2 : 1;
+    portions->place = place;
+    ++portions->played;
+}
+
+bool nicbarr_portions_left(const struct nicbarr_portions *portions,
+                           const struct nicbarr_contest *contest)
+{
+    return nicbarr_contest_wants(contest, portions->played);
+}
+
+void nicbarr_portions_pause(struct nicbarr_portions *portions)
+{
+    portions->until = portions->pause;
+    portions->pause += portions->pause / 2;
+}
+
+void nicbarr_portions_put_off(struct nicbarr_portions *portions, uint32_t calls)
+{
+    portions->until = calls;
+}
+
+bool nicbarr_portions_due(struct nicbarr_portions *portions)
+{
+    const bool due = 0 == portions->until;
+    portions->until -= !due;
+    return due;
+}

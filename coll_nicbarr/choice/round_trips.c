@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * RTT(P): what a 1:P P:1 ping-pong between the nodes takes (Hoefler et al., section 2.1), for the
+ * model (model.h). Called by tune.c, for each NIC that has candidates, where there will be a
+ * report.
+ *
+ * A ping-pong is a group of NICs like a candidate's, with another schedule. One process of each of
+ * its nodes is in it. So it shows the network, and not how the node's processes meet. All others
+ * have nothing to do in it. They wait in the reduction by which all learn whether it failed. What
+ * counts is rank 0's clock.
+ */
+#include "coll_nicbarr/coll_nicbarr.h"
+
+#include "coll_nicbarr/groups.h"
+#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/tuning.h"
+
+enum { FEWEST = 9, MOST = 50 }; /* round trips for each P */
+
+_Static_assert((int)NICBARR_GROUP_BARRIER + (int)NICBARR_CANDIDATES <= (int)NICBARR_GROUP_PING_PONG,
+               "groups' numbers, and so their keys, are their own");
+
+/* The ping-pongs on all NICs. */
+struct trips {
+    const mca_coll_nicbarr_module_t *module;
+    ompi_communicator_t *comm;
+    struct nicbarr_round_trips *results; /* [NICBARR_NICS_MOST] */
+    struct myr_nic_group groups[NICBARR_NICS_MOST][NICBARR_ROUND_TRIPS];
+    double failed[NICBARR_NICS_MOST]; /* not 0 */
+    int turns[NICBARR_NICS_MOST];
+};
+
+static bool takes_part(const struct trips *trips, uint32_t peers)
+{
+    const struct nicbarr_nodes *nodes = &trips->module->nodes;
+    return 0 == nodes->local && nodes->node <= peers;
+}
+
+/* Join them all. A NIC on which one cannot be joined has none. */
+static int join(struct trips *trips)
+{
+    struct nicbarr_joining list[NICBARR_NICS_MOST * NICBARR_ROUND_TRIPS];
+    struct myr_error errors[NICBARR_NICS_MOST] = {{0}};
+    int count = 0;
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        struct nicbarr_round_trips *result = &trips->results[nic];
+        if (0 == trips->turns[nic]) {
+            continue;
+        }
+        nicbarr_model_peers(trips->module->nodes.nodes, nicbarr_kind(nic)->caps.sends, result);
+        for (uint32_t i = 0; i < result->count; ++i) {
+            const uint32_t peers = result->of[i].peers;
+            list[count++] = (struct nicbarr_joining){
+                .choice = {.nic = nic},
+                .peers = peers,
+                .number = NICBARR_GROUP_PING_PONG + nic * NICBARR_ROUND_TRIPS + i,
+                .group = takes_part(trips, peers) ? &trips->groups[nic][i] : NULL,
+            };
+        }
+    }
+    const int rc = nicbarr_groups_join(trips->module, trips->comm, list, count, errors);
+    for (int j = 0; j < count; ++j) {
+        if (list[j].failed) {
+            trips->failed[list[j].choice.nic] = 1;
+        }
+    }
+    return rc;
+}
+
+/* All that are in it set off together in the first one, which does not count. */
+static bool play(struct trips *trips, uint32_t nic, uint32_t i)
+{
+    struct nicbarr_round_trips *result = &trips->results[nic];
+    struct myr_error error; /* without a model there is still a report */
+    double us[MOST];
+    for (int turn = -1; turn < trips->turns[nic]; ++turn) {
+        const double start = nicbarr_now_us();
+        if (!nicbarr_group_try(&trips->groups[nic][i], &error)) {
+            return false;
+        }
+        us[turn < 0 ? 0 : turn] = nicbarr_now_us() - start;
+    }
+    result->of[i].median_us = nicbarr_quartiles(us, (uint32_t)trips->turns[nic]).median;
+    result->of[i].least_us = us[0]; /* they are sorted now */
+    return true;
+}
+
+/* One ping-pong, where nobody has failed yet. */
+static int measure(struct trips *trips, uint32_t nic, uint32_t i)
+{
+    const int rc = nicbarr_maximum(trips->comm, trips->failed, NICBARR_NICS_MOST);
+    if (OMPI_SUCCESS == rc && 0 == trips->failed[nic] &&
+        myr_nic_group_joined(&trips->groups[nic][i]) && !play(trips, nic, i)) {
+        trips->failed[nic] = 1;
+    }
+    return rc;
+}
+
+static int measure_all(struct trips *trips)
+{
+    int rc = OMPI_SUCCESS;
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        for (uint32_t i = 0; OMPI_SUCCESS == rc && i < trips->results[nic].count; ++i) {
+            rc = measure(trips, nic, i);
+        }
+    }
+    return OMPI_SUCCESS == rc ? nicbarr_maximum(trips->comm, trips->failed, NICBARR_NICS_MOST) : rc;
+}
+
+int nicbarr_round_trips(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        const int turns[NICBARR_NICS_MOST], struct nicbarr_tuning *tuning)
+{
+    struct trips trips = {.module = module, .comm = comm, .results = tuning->round_trips};
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        trips.turns[nic] = 0 == turns[nic]       ? 0
+                           : turns[nic] < FEWEST ? FEWEST
+                           : turns[nic] > MOST   ? MOST
+                                                 : turns[nic];
+    }
+    int rc = join(&trips);
+    rc = OMPI_SUCCESS == rc ? measure_all(&trips) : rc;
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        for (uint32_t i = 0; i < NICBARR_ROUND_TRIPS; ++i) {
+            nicbarr_group_leave(&trips.groups[nic][i]);
+        }
+        tuning->round_trips[nic].count =
+            0 == trips.failed[nic] ? tuning->round_trips[nic].count : 0;
+    }
+    return rc;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See statistics.h. */
+#include "coll_nicbarr/choice/statistics.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+static int ascending(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+void nicbarr_sort(double *samples, size_t count)
+{
+    qsort(samples, count, sizeof(*samples), ascending);
+}
+
+double nicbarr_quantile(const double *sorted, size_t count, double fraction)
+{
+    const double position = fraction * (double)(count - 1);
+    const size_t below = (size_t)position;
+    const size_t above = below + 1 < count ? below + 1 : below;
+    return sorted[below] + (position - (double)below) * (sorted[above] - sorted[below]);
+}
+
+struct nicbarr_quartiles nicbarr_quartiles(double *samples, size_t count)
+{
+    if (0 == count) {
+        return (struct nicbarr_quartiles){0, 0, 0};
+    }
+    nicbarr_sort(samples, count);
+    return (struct nicbarr_quartiles){nicbarr_quantile(samples, count, 0.25),
+                                      nicbarr_quantile(samples, count, 0.5),
+                                      nicbarr_quantile(samples, count, 0.75)};
+}
+
+/* ---- the rank test ---- */
+
+struct difference {
+    double size;
+    bool positive;
+};
+
+static int by_size(const void *left, const void *right)
+{
+    const struct difference *a = left, *b = right;
+    return (a->size > b->size) - (a->size < b->size);
+}
+
+/* What the pairs say, the least first; those that say nothing are left out. (l - r) / (l + r) grows
+ * with the ratio, and changes its sign with the sides, as the ratio's logarithm would. */
+static size_t find_differences(struct difference *of, const double *left, const double *right,
+                               size_t count, double factor)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const double r = factor * right[i], difference = (left[i] - r) / (left[i] + r);
+        if (difference < 0 || difference > 0) {
+            of[found++] =
+                (struct difference){difference > 0 ? difference : -difference, difference > 0};
+        }
+    }
+    qsort(of, found, sizeof(*of), by_size);
+    return found;
+}
+
+/* Twice the rank of each; equal ones share the mean of their ranks. Returns the sum of those that
+ * belong to positive differences. */
+static size_t find_ranks(const struct difference *of, size_t count, size_t ranks[NICBARR_PAIRS])
+{
+    size_t positive = 0;
+    for (size_t first = 0, end = 0; first < count; first = end) {
+        while (end < count && of[end].size <= of[first].size) {
+            ++end;
+        }
+        for (size_t i = first; i < end; ++i) {
+            ranks[i] = first + 1 + end; /* twice the mean of first + 1 to end */
+            positive += of[i].positive ? ranks[i] : 0;
+        }
+    }
+    return positive;
+}
+
+enum { SUMS = NICBARR_PAIRS * (NICBARR_PAIRS + 1) / 2 + 1 };
+
+/* The chance that the ranks of those that come up heads add up to `most` or less. */
+static double chance(const size_t *ranks, size_t count, size_t most)
+{
+    double of[SUMS] = {1}; /* by sum */
+    for (size_t i = 0; i < count; ++i) {
+        for (size_t sum = most + 1; sum-- > 0;) {
+            of[sum] = (of[sum] + (sum >= ranks[i] ? of[sum - ranks[i]] : 0)) / 2;
+        }
+    }
+    double all = 0;
+    for (size_t sum = 0; sum <= most; ++sum) {
+        all += of[sum];
+    }
+    return all;
+}
+
+double nicbarr_rank_test(const double *left, const double *right, size_t count, double factor)
+{
+    struct difference differences[NICBARR_PAIRS] = {{0, false}};
+    size_t ranks[NICBARR_PAIRS];
+    const size_t found = find_differences(differences, left, right, count, factor);
+    const size_t positive = find_ranks(differences, found, ranks), all = found * (found + 1);
+    if (positive >= all) {
+        return 1;
+    }
+    /* Sums lie alike on both sides of the middle: the smaller tail is the cheaper one. */
+    return positive < all / 2 ? chance(ranks, found, positive)
+                              : 1 - chance(ranks, found, all - positive - 1);
+}

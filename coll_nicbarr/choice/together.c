@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See together.h. */
+#include "coll_nicbarr/choice/together.h"
+
+#include <string.h>
+
+#include "os/clock.h"
+
+double nicbarr_now_us(void)
+{
+    return (double)os_now_ns() * 1e-3;
+}
+
+int nicbarr_meet(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    return module->barrier.function(comm, module->barrier.module);
+}
+
+int nicbarr_maximum(ompi_communicator_t *comm, double *values, int count)
+{
+    double own[NICBARR_MOST_VALUES];
+    memcpy(own, values, (size_t)count * sizeof(*own));
+    return comm->c_coll->coll_allreduce(own, values, count, MPI_DOUBLE, MPI_MAX, comm,
+                                        comm->c_coll->coll_allreduce_module);
+}
+
+/* ---- races ---- */
+
+static int take_turn(void *context, int candidate, int calls, double *us)
+{
+    const struct nicbarr_race *race = context;
+    int rc = nicbarr_meet(race->module, race->comm);
+    double start = 0;
+    for (int n = 0; OMPI_SUCCESS == rc && n <= calls; ++n) {
+        start = 1 == n ? nicbarr_now_us() : start;
+        rc = race->call(race->context, candidate, n);
+    }
+    *us = (nicbarr_now_us() - start) / calls;
+    return rc;
+}
+
+static int agree(void *context, double *values, int count)
+{
+    return nicbarr_maximum(((const struct nicbarr_race *)context)->comm, values, count);
+}
+
+static double now_us(void *context)
+{
+    (void)context;
+    return nicbarr_now_us();
+}
+
+int nicbarr_race_go_on(struct nicbarr_contest *contest, const struct nicbarr_race *race,
+                       double since_us, double budget_us)
+{
+    const struct nicbarr_contest_user user = {take_turn, agree, now_us, (void *)race};
+    return nicbarr_contest_go_on(contest, &user, since_us, budget_us);
+}

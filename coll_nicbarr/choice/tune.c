@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tuning: all candidates for a communicator's barrier compete on the real communicator, Open MPI's
+ * own function among them, and the fastest is taken. The contest itself is contest.c's. Here is
+ * what its turns are, and what is done with its result.
+ *
+ * What is agreed on goes by Open MPI's own functions. Between two candidates all ranks meet in Open
+ * MPI's own barrier: plans may use the same memory one after the other, but not at once (see
+ * plan.h).
+ *
+ * On one node a candidate is a plan. On several it is a group of NICs (entrants.h).
+ *
+ * A choice may be provisional (contest.h): it is used, and the contest goes on with a small portion
+ * after some barriers, then after half as many again, and so on, until it is sure or all portions
+ * have been. Until then the tuner lives on in the module, and has lent it the plan or group that is
+ * in use.
+ */
+#include "coll_nicbarr/choice/tune.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "coll_nicbarr/across.h"
+#include "coll_nicbarr/files/cache.h"
+#include "coll_nicbarr/choice/candidates.h"
+#include "coll_nicbarr/choice/contest.h"
+#include "coll_nicbarr/entrants.h"
+#include "coll_nicbarr/groups.h"
+#include "coll_nicbarr/layout.h"
+#include "coll_nicbarr/choice/limits.h"
+#include "coll_nicbarr/module.h"
+#include "coll_nicbarr/overdue.h"
+#include "coll_nicbarr/choice/portions.h"
+#include "coll_nicbarr/files/report.h"
+#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/tuning.h"
+
+_Static_assert((int)NICBARR_CANDIDATES <= (int)NICBARR_CONTESTANTS, "all can take part");
+_Static_assert((int)NICBARR_CONTEST_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_maximum()");
+
+/* ---- measuring ---- */
+
+struct nicbarr_tuner {
+    mca_coll_nicbarr_module_t *module;
+    ompi_communicator_t *comm;
+    bool root; /* this is rank 0 */
+    struct nicbarr_tuning tuning;
+    struct myr_plan plans[NICBARR_CANDIDATES]; /* on one node */
+    struct nicbarr_entrants entrants;          /* on several */
+    struct nicbarr_contest contest;
+    struct nicbarr_portions portions;
+    int lent; /* candidate whose plan or group is the module's */
+};
+
+static bool is_own(const struct nicbarr_tuner *tuner, int candidate)
+{
+    return NICBARR_OPENMPI == tuner->tuning.candidates[candidate].choice.algorithm;
+}
+
+/* One barrier of a candidate. */
+static int enter_barrier(void *context, int candidate, int number)
+{
+    struct nicbarr_tuner *tuner = context;
+    if (0 == number) {
+        tuner->module->group.plan = tuner->plans[candidate];
+    }
+    if (is_own(tuner, candidate)) {
+        return nicbarr_meet(tuner->module, tuner->comm);
+    }
+    if (tuner->module->across) {
+        return nicbarr_nic_barrier(tuner->module, tuner->comm, &tuner->entrants.group[candidate]);
+    }
+    myr_group_barrier(&tuner->module->group);
+    return OMPI_SUCCESS;
+}
+
+/* ---- what competes ---- */
+
+/* Have a group of NICs for each candidate, as far as that can be. */
+static int make_groups(struct nicbarr_tuner *tuner)
+{
+    struct nicbarr_tuning *tuning = &tuner->tuning;
+    const int rc = nicbarr_entrants_join(tuner->module, tuner->comm, NICBARR_GROUP_BARRIER + 1, 0,
+                                         false, &tuner->entrants);
+    tuning->count = tuner->entrants.count;
+    for (int c = 0; c < tuning->count; ++c) {
+        tuning->candidates[c].choice = tuner->entrants.choice[c];
+    }
+    return rc;
+}
+
+/* What to say where nobody can play: the error of the first NIC that could have. */
+static const struct myr_error *main_error(const struct nicbarr_tuner *tuner)
+{
+    return &tuner->entrants.errors[__builtin_ctz(tuner->module->shape.players)];
+}
+
+/* ---- the whole of it ---- */
+
+static void predict(const mca_coll_nicbarr_module_t *module, struct nicbarr_tuning *tuning)
+{
+    const struct nicbarr_machine machine = {tuning->limits.line_us, tuning->limits.switch_us,
+                                            module->shape.processors};
+    for (int c = 0; c < tuning->count; ++c) {
+        struct nicbarr_candidate *candidate = &tuning->candidates[c];
+        const struct nicbarr_choice choice = candidate->choice;
+        candidate->model_us = module->across
+                                  ? nicbarr_model_across_us(choice, module->shape.nodes,
+                                                            &tuning->round_trips[choice.nic])
+                                  : nicbarr_model_us(choice, module->shape.processes, &machine);
+    }
+}
+
+/* The raw limits. Only the report's reader needs them, so they are measured if rank 0 writes one.
+ * That happens after the contest, so that the choice does not depend on it. Across nodes a
+ * ping-pong gets the time of a candidate's turn. */
+static int probe(struct nicbarr_tuner *tuner)
+{
+    int turns[NICBARR_NICS_MOST] = {0};
+    double wanted = tuner->root && nicbarr_report_wanted();
+    const int rc = nicbarr_maximum(tuner->comm, &wanted, 1);
+    if (OMPI_SUCCESS != rc || 0 == wanted) {
+        return rc;
+    }
+    if (!tuner->module->across) {
+        return nicbarr_limits(tuner->module, tuner->comm, &tuner->tuning.limits);
+    }
+    for (int c = tuner->tuning.count - 1; c > 0; --c) {
+        turns[tuner->tuning.candidates[c].choice.nic] = tuner->contest.of[c].repetitions;
+    }
+    return nicbarr_round_trips(tuner->module, tuner->comm, turns, &tuner->tuning);
+}
+
+/* Have a plan for each candidate. */
+static int make_plans(struct nicbarr_tuner *tuner)
+{
+    struct nicbarr_tuning *tuning = &tuner->tuning;
+    bool made = true;
+    for (int c = 1; made && c < tuning->count; ++c) { /* the first is Open MPI's own */
+        made = nicbarr_layout_plan(tuner->module, tuning->candidates[c].choice, &tuner->plans[c]);
+    }
+    return made ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+static double involuntary_switches(void)
+{
+    struct rusage usage = {.ru_nivcsw = 0};
+    (void)getrusage(RUSAGE_THREAD, &usage);
+    return (double)usage.ru_nivcsw;
+}
+
+/* What is known before there was a look at all of them: the barrier in use is one of them. */
+static int in_use(const struct nicbarr_tuner *tuner)
+{
+    int c = tuner->tuning.count - 1;
+    while (c > 0 &&
+           !nicbarr_choice_equal(tuner->tuning.candidates[c].choice, tuner->module->choice)) {
+        --c;
+    }
+    return c;
+}
+
+/* Play a portion, of which `start_us` is the beginning. */
+static int compete(struct nicbarr_tuner *tuner, double start_us)
+{
+    const struct nicbarr_race race = {tuner->module, tuner->comm, enter_barrier, tuner};
+    struct nicbarr_contest *contest = &tuner->contest;
+    struct nicbarr_tuning *tuning = &tuner->tuning;
+    double busy[] = {0, -involuntary_switches()};
+    int rc =
+        nicbarr_race_go_on(contest, &race, start_us, nicbarr_portions_next_us(&tuner->portions));
+    nicbarr_portions_note(&tuner->portions, contest);
+    (void)getloadavg(&busy[0], 1);
+    busy[1] += involuntary_switches();
+    if (OMPI_SUCCESS == rc) { /* and all have done with the last one's plan */
+        rc = nicbarr_maximum(tuner->comm, busy, 2);
+    }
+    tuning->load = busy[0] > tuning->load ? busy[0] : tuning->load;
+    tuning->switches += busy[1];
+    contest->chosen = contest->looked ? contest->chosen : in_use(tuner);
+    for (int c = 0; c < tuning->count; ++c) {
+        tuning->candidates[c].rounds = (uint32_t)contest->of[c].rounds;
+        tuning->candidates[c].us = contest->of[c].us;
+    }
+    tuning->confidence = contest->confidence;
+    tuning->provisional = contest->provisional;
+    return rc;
+}
+
+/* The first portion. */
+static int begin(struct nicbarr_tuner *tuner)
+{
+    mca_coll_nicbarr_module_t *module = tuner->module;
+    struct nicbarr_tuning *tuning = &tuner->tuning;
+    struct nicbarr_entrants *entrants = &tuner->entrants;
+    const double start_us = nicbarr_now_us();
+
+    tuning->count = entrants->count = nicbarr_candidates(&module->shape, entrants->choice);
+    for (int c = 0; c < tuning->count; ++c) {
+        tuning->candidates[c].choice = entrants->choice[c];
+    }
+    struct myr_plan before = module->group.plan;
+    int rc = module->across ? make_groups(tuner) : make_plans(tuner);
+    nicbarr_contest_begin(&tuner->contest, tuning->count);
+    rc = OMPI_SUCCESS == rc ? compete(tuner, start_us) : rc;
+    if (tuning->count > 1) {
+        rc = OMPI_SUCCESS == rc ? probe(tuner) : rc;
+    }
+    tuning->spent_us = nicbarr_now_us() - start_us;
+    module->group.plan = before;
+    if (OMPI_SUCCESS == rc) {
+        myr_plan_destroy(&module->group.plan);
+    }
+    return rc;
+}
+
+/* ---- what becomes of it ---- */
+
+/* Have MPI_Barrier go by what was chosen. */
+static void lend(struct nicbarr_tuner *tuner)
+{
+    mca_coll_nicbarr_module_t *module = tuner->module;
+    const int best = tuner->lent = tuner->contest.chosen;
+    module->choice = tuner->tuning.candidates[best].choice;
+    module->source = NICBARR_MEASURED;
+    module->group.plan = tuner->plans[best];
+    module->nic = tuner->entrants.group[best];
+    tuner->plans[best] = (struct myr_plan){.nsteps = 0};
+    tuner->entrants.group[best] = (struct myr_nic_group){0};
+}
+
+static void take_back(struct nicbarr_tuner *tuner)
+{
+    mca_coll_nicbarr_module_t *module = tuner->module;
+    tuner->plans[tuner->lent] = module->group.plan;
+    tuner->entrants.group[tuner->lent] = module->nic;
+    module->group.plan = (struct myr_plan){.nsteps = 0};
+    module->nic = (struct myr_nic_group){0};
+}
+
+static void free_tuner(struct nicbarr_tuner *tuner)
+{
+    for (int c = 0; c < NICBARR_CANDIDATES; ++c) {
+        myr_plan_destroy(&tuner->plans[c]);
+    }
+    nicbarr_entrants_leave(&tuner->entrants);
+    free(tuner);
+}
+
+/* The NICs' memory is not to be kept by those who are out of it. */
+static void leave_dropped(struct nicbarr_tuner *tuner)
+{
+    for (int c = 1; c < tuner->entrants.count; ++c) {
+        if (tuner->contest.of[c].dropped) {
+            nicbarr_group_leave(&tuner->entrants.group[c]);
+        }
+    }
+}
+
+/* Tell what was measured to those who come later, in this job, and to people. */
+static void publish(struct nicbarr_tuner *tuner)
+{
+    mca_coll_nicbarr_module_t *module = tuner->module;
+    predict(module, &tuner->tuning);
+    nicbarr_remember(&module->shape, module->choice);
+    nicbarr_report_note(module, tuner->comm, &tuner->tuning, NULL);
+    nicbarr_report_write();
+}
+
+/* Tell later jobs, once it is all that there will be. */
+static void keep(const struct nicbarr_tuner *tuner)
+{
+    const struct nicbarr_contest *contest = &tuner->contest;
+    if (tuner->root && contest->rounds > 0) {
+        struct nicbarr_choice choices[NICBARR_CANDIDATES];
+        for (int c = 0; c < contest->count; ++c) {
+            choices[c] = tuner->tuning.candidates[c].choice;
+        }
+        nicbarr_cache_add(&tuner->module->shape, NULL, choices, contest);
+    }
+}
+
+void nicbarr_tune_end(mca_coll_nicbarr_module_t *module)
+{
+    if (NULL != module->tuner) {
+        keep(module->tuner);
+        free_tuner(module->tuner);
+        module->tuner = NULL;
+    }
+}
+
+/* After a portion: install what was chosen, for the time being or for good. */
+static int settle(struct nicbarr_tuner *tuner)
+{
+    mca_coll_nicbarr_module_t *module = tuner->module;
+    int rc = OMPI_SUCCESS;
+    lend(tuner);
+    leave_dropped(tuner);
+    const bool more = nicbarr_portions_left(&tuner->portions, &tuner->contest);
+    module->tuner = more ? tuner : NULL;
+    tuner->tuning.in_between = more && 1 < tuner->portions.played;
+    nicbarr_portions_pause(&tuner->portions);
+    rc = nicbarr_install_choice(module, tuner->comm);
+    /* What could not be installed has been declined, and reported as that. */
+    if (OMPI_SUCCESS == rc && !module->declined && tuner->root) {
+        publish(tuner);
+    }
+    if (OMPI_SUCCESS != rc || module->declined) {
+        module->tuner = NULL;
+        free_tuner(tuner);
+    } else if (!more) {
+        keep(tuner);
+        free_tuner(tuner);
+    }
+    return rc;
+}
+
+bool nicbarr_tune_due(const mca_coll_nicbarr_module_t *module)
+{
+    return nicbarr_portions_due(&module->tuner->portions);
+}
+
+int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    struct nicbarr_tuner *tuner = module->tuner;
+    const double start_us = nicbarr_now_us();
+    (void)comm;
+    module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
+    take_back(tuner);
+    int rc = compete(tuner, start_us);
+    tuner->tuning.spent_us += nicbarr_now_us() - start_us;
+    module->group.plan = (struct myr_plan){.nsteps = 0}; /* the tuner's */
+    rc = OMPI_SUCCESS == rc ? settle(tuner) : rc;
+    module->tuning = false;
+    return rc;
+}
+
+/* What rank 0 knows. */
+struct word {
+    uint64_t known;    /* another communicator of this shape was tuned meanwhile; 0: none was */
+    uint64_t left_out; /* packets did not come through for another one meanwhile */
+};
+
+static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, struct word *word)
+{
+    if (0 == ompi_comm_rank(comm)) {
+        word->known = nicbarr_recall(&module->shape);
+        word->left_out = 0 == word->known && module->across && nicbarr_across_in_doubt();
+    }
+    return comm->c_coll->coll_bcast(word, 2, MPI_UINT64_T, 0, comm,
+                                    comm->c_coll->coll_bcast_module);
+}
+
+/* Go by what another communicator has measured. */
+static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, uint64_t known)
+{
+    int rc = nicbarr_adopt(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+    rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;
+    rc = OMPI_SUCCESS == rc ? nicbarr_install_choice(module, comm) : rc;
+    if (OMPI_SUCCESS == rc && !module->declined) {
+        nicbarr_report_note(module, comm, NULL, NULL);
+    }
+    return rc;
+}
+
+/* Measure, as nothing is known. */
+static int measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
+    struct nicbarr_tuner *tuner = calloc(1, sizeof(*tuner));
+    if (NULL == tuner) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    tuner->module = module;
+    tuner->comm = comm;
+    tuner->root = 0 == ompi_comm_rank(comm);
+    tuner->tuning.budget_ms = parameters->tune_budget;
+    nicbarr_portions_begin(&tuner->portions, parameters->tune_budget * 1e3, parameters->tune_after);
+    const int rc = begin(tuner);
+    if (OMPI_SUCCESS == rc && 1 < tuner->tuning.count) {
+        return settle(tuner);
+    }
+    if (OMPI_SUCCESS == rc) {
+        nicbarr_across_decline(module, comm, main_error(tuner));
+    }
+    free_tuner(tuner);
+    return rc;
+}
+
+int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    nicbarr_group_leave(&module->nic);
+    return measure(module, comm);
+}
+
+int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    struct word word = {0, 0};
+
+    module->tuning = true; /* collectives below may call MPI_Barrier's function on `comm` */
+    int rc = ask_root(module, comm, &word);
+    if (OMPI_SUCCESS == rc) {
+        nicbarr_report_retract(module, comm, NULL);
+    }
+    if (OMPI_SUCCESS == rc && 0 != word.left_out) {
+        nicbarr_across_leave_out(module, comm);
+    } else if (OMPI_SUCCESS == rc && 0 != word.known) {
+        rc = adopt(module, comm, word.known);
+    } else if (OMPI_SUCCESS == rc) {
+        rc = measure(module, comm);
+    }
+    module->tuning = false;
+    return rc;
+}

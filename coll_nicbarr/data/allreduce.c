@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce, and persistent ones.
+ *
+ * MPI's own operations are for MPI's own types. There all members have the same type, and see the
+ * same size. With an operation of the program's, they have the same signature (user_op.h). Open
+ * MPI's reductions of one integer that find the context id of a new communicator are calls of
+ * MPI_Iallreduce's function.
+ */
+#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/data/packing.h"
+#include "coll_nicbarr/data/persistent.h"
+#include "coll_nicbarr/requests.h"
+
+static __attribute__((noinline)) int reduce_users(struct nicbarr_reducer *reducer, const void *from,
+                                                  void *to, int count, ompi_datatype_t *type,
+                                                  ompi_op_t *op, int root)
+{
+    struct nicbarr_user_op user;
+    int rc = nicbarr_user_op_open(&user, &reducer->exchange, to, count, type, op, root, NULL);
+    rc = OMPI_SUCCESS == rc ? nicbarr_user_op_load(&user, from) : rc;
+    if (OMPI_SUCCESS == rc) {
+        nicbarr_user_op_begin(reducer, &user);
+        nicbarr_user_op_finish(reducer, &user);
+    }
+    nicbarr_user_op_close(&user);
+    return rc;
+}
+
+static inline int reduce_now(struct nicbarr_reducer *reducer, const void *from, void *to, int count,
+                             ompi_datatype_t *type, ompi_op_t *op, int root)
+{
+    struct nicbarr_reduction reduction;
+    nicbarr_reducer_settle(reducer);
+    if (nicbarr_is_users(op)) {
+        return reduce_users(reducer, from, to, count, type, op, root);
+    }
+    nicbarr_reduction_init(&reduction, from, to, count, type, op,
+                           NICBARR_NO_ROOT == root || root == (int)reducer->exchange.rank);
+    (void)nicbarr_reduction_begin(reducer, &reduction);
+    nicbarr_reduction_finish(reducer, &reduction);
+    return OMPI_SUCCESS;
+}
+
+MYR_HOT int nicbarr_allreduce(const void *from, void *to, int count, ompi_datatype_t *type,
+                              ompi_op_t *op, ompi_communicator_t *comm,
+                              mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const size_t bytes = nicbarr_reducible(count, type, op);
+    const enum nicbarr_collective which =
+        nicbarr_is_users(op) ? NICBARR_ALLREDUCE_USERS : NICBARR_ALLREDUCE;
+    if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes, NICBARR_NO_ROOT)) {
+        return module->allreduce.function(from, to, count, type, op, comm,
+                                          module->allreduce.module);
+    }
+    return reduce_now(&module->reducer, from, to, count, type, op, NICBARR_NO_ROOT);
+}
+
+MYR_HOT int nicbarr_reduce(const void *from, void *to, int count, ompi_datatype_t *type,
+                           ompi_op_t *op, int root, ompi_communicator_t *comm,
+                           mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const size_t bytes = nicbarr_reducible(count, type, op);
+    const enum nicbarr_collective which =
+        nicbarr_is_users(op) ? NICBARR_REDUCE_USERS : NICBARR_REDUCE;
+    if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes, root)) {
+        return module->reduce.function(from, to, count, type, op, root, comm,
+                                       module->reduce.module);
+    }
+    return reduce_now(&module->reducer, from, to, count, type, op, root);
+}
+
+/* ---- MPI_Iallreduce, MPI_Ireduce ---- */
+
+static void begin(nicbarr_request_t *request)
+{
+    struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
+    (void)nicbarr_reduction_begin(reducer, &request->of.reduction);
+    atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
+}
+
+static bool complete_if(nicbarr_request_t *request, bool complete)
+{
+    if (complete) {
+        atomic_fetch_sub_explicit(&nicbarr_reducer_of(request)->outstanding, 1,
+                                  memory_order_release);
+    }
+    return complete;
+}
+
+static bool test(nicbarr_request_t *request)
+{
+    return complete_if(
+        request, nicbarr_reduction_go_on(nicbarr_reducer_of(request), &request->of.reduction));
+}
+
+static const struct nicbarr_operation reduce = {begin, test, NULL, NULL};
+
+/* ... with an operation of the program's. */
+
+static void begin_users(nicbarr_request_t *request)
+{
+    struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
+    request->of.user.started = false;
+    nicbarr_user_op_begin(reducer, &request->of.user.reduction);
+    atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
+}
+
+/* The call that starts a request does not run a function of the program: it may hold a lock that
+ * the function takes. */
+static bool test_users(nicbarr_request_t *request)
+{
+    struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
+    struct nicbarr_user_op *user = &request->of.user.reduction;
+    if (!request->of.user.started) {
+        request->of.user.started = true;
+        nicbarr_reduction_write(reducer, &user->rounds);
+        return false;
+    }
+    return complete_if(request, nicbarr_user_op_go_on(reducer, user));
+}
+
+static void drop_users(nicbarr_request_t *request)
+{
+    nicbarr_user_op_close(&request->of.user.reduction);
+}
+
+static const struct nicbarr_operation reduce_by_users = {begin_users, test_users, NULL, drop_users};
+
+static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const void *from,
+                 void *to, int count, ompi_datatype_t *type, ompi_op_t *op, int root,
+                 ompi_request_t **handle)
+{
+    const struct myr_exchange *x = &module->reducer.exchange;
+    nicbarr_request_t *request =
+        nicbarr_request_new(nicbarr_is_users(op) ? &reduce_by_users : &reduce, module, comm, false);
+    int rc = OMPI_SUCCESS;
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    *handle = &request->super;
+    if (nicbarr_is_users(op)) {
+        struct nicbarr_user_op *user = &request->of.user.reduction;
+        rc = nicbarr_user_op_open(user, x, to, count, type, op, root, nicbarr_requests_lock());
+        rc = OMPI_SUCCESS == rc ? nicbarr_user_op_load(user, from) : rc;
+    } else {
+        nicbarr_reduction_init(&request->of.reduction, from, to, count, type, op,
+                               NICBARR_NO_ROOT == root || root == (int)x->rank);
+    }
+    if (OMPI_SUCCESS == rc) {
+        nicbarr_request_start(request);
+    } else {
+        (void)ompi_request_free(handle);
+    }
+    return rc;
+}
+
+int nicbarr_iallreduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
+                       ompi_communicator_t *comm, ompi_request_t **handle,
+                       mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    if (!nicbarr_data_small(nicbarr_reducible(count, type, op), comm) ||
+        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_ALLREDUCE)) {
+        return module->iallreduce.function(from, to, count, type, op, comm, handle,
+                                           module->iallreduce.module);
+    }
+    return start(module, comm, from, to, count, type, op, NICBARR_NO_ROOT, handle);
+}
+
+int nicbarr_ireduce(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
+                    int root, ompi_communicator_t *comm, ompi_request_t **handle,
+                    mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    if (!nicbarr_data_small(nicbarr_reducible(count, type, op), comm) ||
+        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_REDUCE)) {
+        return module->ireduce.function(from, to, count, type, op, root, comm, handle,
+                                        module->ireduce.module);
+    }
+    return start(module, comm, from, to, count, type, op, root, handle);
+}
+
+/* ---- MPI_Allreduce_init, MPI_Reduce_init ---- */
+
+static void begin_again(nicbarr_request_t *request)
+{
+    const struct nicbarr_persistent *p = request->persistent;
+    nicbarr_reduction_init(&request->of.reduction, p->from, p->to, p->count, p->type, p->op,
+                           NICBARR_NO_ROOT == p->root || p->root == (int)p->reducer.exchange.rank);
+    begin(request);
+}
+
+static const struct nicbarr_operation reduce_again = {begin_again, test, NULL, NULL};
+
+/* (Packing has no way to fail here that MPI would not have found out before.) */
+static void begin_users_again(nicbarr_request_t *request)
+{
+    (void)nicbarr_user_op_load(&request->of.user.reduction, request->persistent->from);
+    begin_users(request);
+}
+
+static const struct nicbarr_operation reduce_by_users_again = {begin_users_again, test_users, NULL,
+                                                               drop_users};
+
+/* `what` has an exchange. */
+static int make_persistent(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           const struct nicbarr_persistent *what, ompi_request_t **handle)
+{
+    const bool users = nicbarr_is_users(what->op);
+    nicbarr_request_t *request =
+        nicbarr_persistent_new(users ? &reduce_by_users_again : &reduce_again, module, comm, what);
+    int rc = OMPI_SUCCESS;
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    *handle = &request->super;
+    if (users) {
+        rc = nicbarr_user_op_open(&request->of.user.reduction, &what->reducer.exchange, what->to,
+                                  what->count, what->type, what->op, what->root,
+                                  nicbarr_requests_lock());
+    }
+    if (OMPI_SUCCESS != rc) {
+        (void)ompi_request_free(handle);
+    }
+    return rc;
+}
+
+int nicbarr_allreduce_init(const void *from, void *to, int count, ompi_datatype_t *type,
+                           ompi_op_t *op, ompi_communicator_t *comm, MPI_Info info,
+                           ompi_request_t **handle, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    struct nicbarr_persistent what = {
+        .from = from, .to = to, .count = count, .root = NICBARR_NO_ROOT, .type = type, .op = op};
+    if (!nicbarr_data_small(nicbarr_reducible(count, type, op), comm) ||
+        !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
+        return module->allreduce_init.function(from, to, count, type, op, comm, info, handle,
+                                               module->allreduce_init.module);
+    }
+    return make_persistent(module, comm, &what, handle);
+}
+
+int nicbarr_reduce_init(const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op,
+                        int root, ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
+                        mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    struct nicbarr_persistent what = {
+        .from = from, .to = to, .count = count, .root = root, .type = type, .op = op};
+    if (!nicbarr_data_small(nicbarr_reducible(count, type, op), comm) ||
+        !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
+        return module->reduce_init.function(from, to, count, type, op, root, comm, info, handle,
+                                            module->reduce_init.module);
+    }
+    return make_persistent(module, comm, &what, handle);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init and MPI_Reduce on several nodes: their NICs
+ * exchange the parts (carrier.h).
+ *
+ * nicbarr does those of MPI's own operations on MPI's own types, as on one node; and of operations
+ * that the program has defined, on types of any layout with small elements: these travel packed.
+ * Each process combines all nodes' pieces, so such a function is called more often than by Open
+ * MPI, and not in large communicators. A function of the program may take its locks, so no request
+ * runs one: MPI_Iallreduce leaves them to Open MPI.
+ *
+ * MPI_Iallreduce must not wait for anybody, so it can set up nothing. Where it is used often, the
+ * next MPI_Allreduce or MPI_Barrier of the communicator does, of whatever size. MPI_Allreduce_init
+ * may wait, and sets up what is missing.
+ */
+#include "coll_nicbarr/data/carrier.h"
+#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/data/packing.h"
+#include "coll_nicbarr/data/persistent.h"
+#include "coll_nicbarr/requests.h"
+#include "coll_nicbarr/data/rooted.h"
+#include "libmyr/groups/nic_bcast.h"
+
+enum { USERS_RANKS = 32 /* for a function of the program's */ };
+
+/* The bytes of a vector that can be carried; 0: it cannot. */
+static size_t carriable(int count, ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm)
+{
+    const bool too_much =
+        nicbarr_is_users(op) && (ompi_comm_size(comm) > USERS_RANKS ||
+                                 nicbarr_packed_bytes(1, type) > NICBARR_ELEMENT_MOST);
+    return too_much ? 0 : nicbarr_reducible(count, type, op);
+}
+
+int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                  struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
+{
+    struct myr_nic_group *group = &carrier->group;
+    while (0 != carried->left) {
+        nicbarr_carrier_arrive(carrier, carried);
+        if (__builtin_expect(!myr_nic_group_wait(group, carried->epoch, NICBARR_LOOK_US), 0)) {
+            const int rc = nicbarr_overdue_wait(module, comm, group, carried->epoch);
+            if (OMPI_SUCCESS != rc) {
+                return rc;
+            }
+        }
+        if (NULL == carrier->back) {
+            nicbarr_carrier_take(carrier, carried);
+            continue;
+        }
+        const int rc = nicbarr_rooted_finish(module, comm, carrier, carried);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    return carried->rc;
+}
+
+/* Of a type with gaps: by way of memory without. */
+static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *module,
+                                                  ompi_communicator_t *comm,
+                                                  struct nicbarr_carrier *carrier, const void *from,
+                                                  void *to, int count, ompi_datatype_t *type,
+                                                  ompi_op_t *op)
+{
+    const size_t bytes = nicbarr_packed_bytes(count, type);
+    struct nicbarr_operands gaps;
+    struct nicbarr_carried carried;
+    if (!nicbarr_operands_open(&gaps, count, type, bytes)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    const int packing =
+        nicbarr_to_bytes(MPI_IN_PLACE == from ? to : from, count, type, gaps.more, bytes);
+    /* (Whatever happened: the others wait.) */
+    nicbarr_carrier_begin(carrier, &carried, gaps.more, NULL == to ? NULL : gaps.more, count, type,
+                          op, &gaps);
+    int rc = nicbarr_carry(module, comm, carrier, &carried);
+    rc = OMPI_SUCCESS == rc ? packing : rc;
+    if (OMPI_SUCCESS == rc && NULL != to) {
+        rc = nicbarr_from_bytes(gaps.more, bytes, to, count, type);
+    }
+    nicbarr_operands_close(&gaps);
+    return rc;
+}
+
+int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            struct nicbarr_carrier *carrier, const void *from, void *to, int count,
+                            ompi_datatype_t *type, ompi_op_t *op)
+{
+    struct nicbarr_carried carried;
+    while (0 != myr_observe(&carrier->outstanding)) {
+        opal_progress(); /* they come first, and the others have begun them */
+    }
+    if (nicbarr_is_users(op) && !nicbarr_is_dense(type)) {
+        return carry_packed(module, comm, carrier, from, to, count, type, op);
+    }
+    nicbarr_carrier_begin(carrier, &carried, from, to, count, type, op, NULL);
+    return nicbarr_carry(module, comm, carrier, &carried);
+}
+
+static struct nicbarr_carrier *carrier_of(const mca_coll_nicbarr_module_t *module,
+                                          enum nicbarr_collective collective, size_t bytes)
+{
+    return nicbarr_data_carrier(module, collective, nicbarr_size_class(bytes));
+}
+
+MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
+                                     ompi_op_t *op, ompi_communicator_t *comm,
+                                     mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const size_t bytes = carriable(count, type, op, comm);
+    nicbarr_data_attend(module, comm);
+    /* (While something is measured, what all agree on goes by Open MPI's own.) */
+    if (0 == bytes || module->tuning ||
+        !nicbarr_data_ours(module, comm, NICBARR_ALLREDUCE, bytes, NICBARR_NO_ROOT)) {
+        return module->allreduce.function(from, to, count, type, op, comm,
+                                          module->allreduce.module);
+    }
+    return nicbarr_carry_reduction(module, comm, carrier_of(module, NICBARR_ALLREDUCE, bytes), from,
+                                   to, count, type, op);
+}
+
+int nicbarr_reduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
+                          ompi_op_t *op, int root, ompi_communicator_t *comm,
+                          mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const size_t bytes = carriable(count, type, op, comm);
+    nicbarr_data_attend(module, comm);
+    if (0 == bytes || module->tuning ||
+        !nicbarr_data_ours(module, comm, NICBARR_REDUCE, bytes, root)) {
+        return module->reduce.function(from, to, count, type, op, root, comm,
+                                       module->reduce.module);
+    }
+    return nicbarr_carry_reduction(module, comm, carrier_of(module, NICBARR_REDUCE, bytes), from,
+                                   root == ompi_comm_rank(comm) ? to : NULL, count, type, op);
+}
+
+/* ---- MPI_Iallreduce ---- */
+
+/* As `carriable`; but a request runs no function of the program. */
+static size_t carriable_later(int count, ompi_datatype_t *type, ompi_op_t *op,
+                              ompi_communicator_t *comm)
+{
+    return ompi_op_is_intrinsic(op) ? carriable(count, type, op, comm) : 0;
+}
+
+static void begin(nicbarr_request_t *request)
+{
+    struct nicbarr_carrier *carrier = request->of.across.carrier;
+    struct nicbarr_carried *given = &request->of.across.carried;
+    nicbarr_carrier_begin(carrier, given, given->from, given->to, (int)given->left, given->type,
+                          given->op, NULL);
+    request->of.across.returning = (struct nicbarr_returning){.begun = false};
+    atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
+}
+
+static void end(nicbarr_request_t *request)
+{
+    atomic_fetch_sub_explicit(&request->of.across.carrier->outstanding, 1, memory_order_release);
+}
+
+/* The group that it waits for. */
+static struct myr_nic_group *group_of(const nicbarr_request_t *request)
+{
+    const struct nicbarr_carrier *carrier = request->of.across.carrier;
+    return request->of.across.returning.begun ? &carrier->back->group
+                                              : (struct myr_nic_group *)&carrier->group;
+}
+
+static bool go_on(nicbarr_request_t *request)
+{
+    struct nicbarr_carrier *carrier = request->of.across.carrier;
+    struct nicbarr_carried *carried = &request->of.across.carried;
+    return NULL == carrier->back
+               ? nicbarr_carrier_go_on(carrier, carried)
+               : nicbarr_rooted_go_on(request->module, request->super.req_mpi_object.comm, carrier,
+                                      carried, &request->of.across.returning);
+}
+
+static bool test(nicbarr_request_t *request)
+{
+    const struct myr_nic_group *group = group_of(request);
+    const bool complete = go_on(request);
+    if (request->reminded && (complete || group != group_of(request))) {
+        nicbarr_request_came(request, group);
+    }
+    if (!complete) {
+        return false;
+    }
+    request->super.req_status.MPI_ERROR = request->of.across.carried.rc;
+    end(request);
+    return true;
+}
+
+static bool remind(nicbarr_request_t *request, bool look)
+{
+    const struct nicbarr_returning *returning = &request->of.across.returning;
+    const struct nicbarr_wait wait = {
+        .epoch = request->of.across.carried.epoch,
+        .nic = request->of.across.carrier->choice.nic,
+        .block = returning->begun && returning->handed.sent,
+    };
+    if (!nicbarr_request_remind(request, group_of(request), wait, look)) {
+        return false;
+    }
+    end(request);
+    return true;
+}
+
+static const struct nicbarr_operation across = {begin, test, remind, NULL};
+
+int nicbarr_iallreduce_across(const void *from, void *to, int count, ompi_datatype_t *type,
+                              ompi_op_t *op, ompi_communicator_t *comm, ompi_request_t **handle,
+                              mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    struct nicbarr_carrier *carrier = nicbarr_data_carrier_noted(
+        module, NICBARR_ALLREDUCE, carriable_later(count, type, op, comm), NICBARR_NO_ROOT);
+    if (NULL == carrier) {
+        return module->iallreduce.function(from, to, count, type, op, comm, handle,
+                                           module->iallreduce.module);
+    }
+    nicbarr_request_t *request = nicbarr_request_new(&across, module, comm, false);
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    request->of.across.carrier = carrier;
+    request->of.across.carried = (struct nicbarr_carried){
+        .from = from, .to = to, .op = op, .type = type, .left = (uint32_t)count};
+    nicbarr_request_start(request);
+    *handle = &request->super;
+    return OMPI_SUCCESS;
+}
+
+/* ---- MPI_Allreduce_init ---- */
+
+static void begin_again(nicbarr_request_t *request)
+{
+    const struct nicbarr_persistent *p = request->persistent;
+    request->of.across.carried = (struct nicbarr_carried){
+        .from = p->from, .to = p->to, .op = p->op, .type = p->type, .left = (uint32_t)p->count};
+    begin(request);
+}
+
+static const struct nicbarr_operation across_again = {begin_again, test, remind, NULL};
+
+int nicbarr_allreduce_init_across(const void *from, void *to, int count, ompi_datatype_t *type,
+                                  ompi_op_t *op, ompi_communicator_t *comm, MPI_Info info,
+                                  ompi_request_t **handle, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    struct nicbarr_persistent what = {
+        .from = from, .to = to, .count = count, .type = type, .op = op};
+    const int rc = nicbarr_data_own_carrier(module, comm, NICBARR_ALLREDUCE,
+                                            carriable_later(count, type, op, comm), &what.carrier);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (!myr_nic_group_joined(&what.carrier.group)) {
+        return module->allreduce_init.function(from, to, count, type, op, comm, info, handle,
+                                               module->allreduce_init.module);
+    }
+    nicbarr_request_t *request = nicbarr_persistent_new(&across_again, module, comm, &what);
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    request->of.across.carrier = &request->persistent->carrier;
+    *handle = &request->super;
+    return OMPI_SUCCESS;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI_Bcast, MPI_Ibcast and MPI_Bcast_init on several nodes: their NICs hand the root's bytes on
+ * (libmyr/groups/nic_bcast.h).
+ *
+ * The root sends and returns. It waits only where it is a whole window ahead of the slowest
+ * process. All others wait until their node's NIC has the bytes, and read them there; so do those
+ * of the root's node.
+ *
+ * What does not fit into a block goes as several. A block that is full is followed by another one.
+ * So whoever expects another number of bytes than the root sends still finds the end, and is in
+ * step again. Blocks of most classes have room for a byte more than the class has, so that there is
+ * no empty one behind them.
+ */
+#include "coll_nicbarr/data/carrier.h"
+#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/overdue.h"
+#include "coll_nicbarr/data/packing.h"
+#include "coll_nicbarr/data/persistent.h"
+#include "coll_nicbarr/requests.h"
+#include "libmyr/groups/nic_bcast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t nicbarr_bcast_unit(uint32_t bytes)
+{
+    return bytes + 1;
+}
+
+/* ---- one under way ---- */
+
+void nicbarr_handed_begin(const mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm,
+                          struct nicbarr_carrier *carrier, struct nicbarr_handed *handed,
+                          void *data, size_t bytes, int root)
+{
+    *handed = (struct nicbarr_handed){
+        .data = data,
+        .left = bytes,
+        .node = module->nodes.of[root],
+        .root = root == ompi_comm_rank((ompi_communicator_t *)comm),
+        .turn = carrier->begun++,
+    };
+}
+
+static inline void send_block(struct myr_nic_group *group, struct nicbarr_handed *handed)
+{
+    const uint32_t most = myr_nic_bcast_most(group);
+    handed->bytes = handed->left < most ? (uint32_t)handed->left : most;
+    memcpy(myr_nic_bcast_data(group), handed->data, handed->bytes);
+    myr_nic_bcast_send(group, handed->bytes);
+    handed->sent = true;
+}
+
+/* The block is in its slot. True: it was the last one. */
+static inline bool take_block(const struct myr_nic_group *group, struct nicbarr_handed *handed)
+{
+    uint32_t bytes = handed->bytes;
+    const void *block = handed->root ? NULL : myr_nic_bcast_look(group, &bytes);
+    if (__builtin_expect(bytes > handed->left, 0)) {
+        handed->rc = MPI_ERR_TRUNCATE; /* it goes on nevertheless, to stay in step */
+    } else {
+        if (NULL != block) {
+            memcpy(handed->data, block, bytes);
+        }
+        handed->data += bytes;
+        handed->left -= bytes;
+    }
+    return bytes < myr_nic_bcast_most(group);
+}
+
+/* Go on as far as it can; true: complete. (A root's NIC has the block at once, unless its doorbell
+ * was lost. Then waiting rings again.) */
+bool nicbarr_handed_go_on(struct nicbarr_carrier *carrier, struct nicbarr_handed *handed)
+{
+    struct myr_nic_group *group = &carrier->group;
+    bool complete = false;
+    if (handed->turn != carrier->served) {
+        return false;
+    }
+    do {
+        if (!handed->begun) {
+            myr_nic_bcast_begin(group, handed->node);
+            handed->begun = true;
+            handed->sent = !handed->root;
+        }
+        if (!handed->sent) {
+            if (!myr_nic_bcast_room(group)) {
+                return false;
+            }
+            send_block(group, handed);
+        }
+        if (!myr_nic_bcast_test(group)) {
+            return false;
+        }
+        complete = take_block(group, handed);
+        myr_nic_bcast_end(group);
+        handed->begun = false;
+    } while (!complete);
+    ++carrier->served;
+    return true;
+}
+
+/* Wait for room in the window, or for the block. */
+static int wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                struct myr_nic_group *group, const struct nicbarr_handed *handed)
+{
+    const uint32_t epoch = group->epoch - 1;
+    if (handed->sent) {
+        return myr_nic_bcast_wait(group, NICBARR_LOOK_US)
+                   ? OMPI_SUCCESS
+                   : nicbarr_overdue_bcast(module, comm, group);
+    }
+    return myr_nic_group_wait(group, epoch, NICBARR_LOOK_US)
+               ? OMPI_SUCCESS
+               : nicbarr_overdue_wait(module, comm, group, epoch);
+}
+
+int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        struct nicbarr_carrier *carrier, void *data, size_t *bytes, int root)
+{
+    struct nicbarr_handed handed;
+    while (0 != myr_observe(&carrier->outstanding)) {
+        opal_progress(); /* they come first, and the others have begun them */
+    }
+    nicbarr_handed_begin(module, comm, carrier, &handed, data, *bytes, root);
+    while (!nicbarr_handed_go_on(carrier, &handed)) {
+        const int rc = wait(module, comm, &carrier->group, &handed);
+        if (OMPI_SUCCESS != rc) {
+            ++carrier->served;
+            return rc;
+        }
+    }
+    *bytes -= handed.left;
+    return handed.rc;
+}
+
+/* By way of memory without gaps. */
+static int carry_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        struct nicbarr_carrier *carrier, void *buffer, int count,
+                        const ompi_datatype_t *type, size_t bytes, int root)
+{
+    uint8_t packed[NICBARR_EXCHANGE_MOST];
+    const bool is_root = root == ompi_comm_rank(comm);
+    const int packing =
+        is_root ? nicbarr_to_bytes(buffer, count, type, packed, bytes) : OMPI_SUCCESS;
+    /* (Whatever happened: the others wait.) */
+    const int rc = nicbarr_carry_bcast(module, comm, carrier, packed, &bytes, root);
+    if (OMPI_SUCCESS != rc || is_root) {
+        return OMPI_SUCCESS != rc ? rc : packing;
+    }
+    return nicbarr_from_bytes(packed, bytes, buffer, count, type);
+}
+
+MYR_HOT int nicbarr_bcast_across(void *buffer, int count, ompi_datatype_t *type, int root,
+                                 ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    size_t bytes = nicbarr_packed_bytes(count, type);
+    nicbarr_data_attend(module, comm);
+    /* (While something is measured, what all agree on goes by Open MPI's own.) */
+    if (0 == bytes || module->tuning ||
+        !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes, root)) {
+        return module->bcast.function(buffer, count, type, root, comm, module->bcast.module);
+    }
+    struct nicbarr_carrier *carrier =
+        nicbarr_data_carrier(module, NICBARR_BCAST, nicbarr_size_class(bytes));
+    return nicbarr_is_dense(type)
+               ? nicbarr_carry_bcast(module, comm, carrier, buffer, &bytes, root)
+               : carry_packed(module, comm, carrier, buffer, count, type, bytes, root);
+}
+
+/* ---- MPI_Ibcast ---- */
+
+static void begin_request(nicbarr_request_t *request)
+{
+    struct nicbarr_carrier *carrier = request->of.bcast.carrier;
+    struct nicbarr_handed *handed = &request->of.bcast.handed;
+    const ompi_datatype_t *type = request->of.bcast.type;
+    void *buffer = request->of.bcast.buffer, *packed = request->of.bcast.packed;
+    const int count = request->of.bcast.count;
+    const size_t bytes = nicbarr_packed_bytes(count, type);
+    nicbarr_handed_begin(request->module, request->super.req_mpi_object.comm, carrier, handed,
+                         NULL != packed ? packed : buffer, bytes, request->of.bcast.root);
+    if (handed->root && NULL != packed) { /* (whatever happens: the others wait) */
+        handed->rc = nicbarr_to_bytes(buffer, count, type, packed, bytes);
+    }
+    atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
+}
+
+static void end(nicbarr_request_t *request)
+{
+    atomic_fetch_sub_explicit(&request->of.bcast.carrier->outstanding, 1, memory_order_release);
+}
+
+/* What has come goes to the program's memory, if it did not come there. */
+static int unpack(const nicbarr_request_t *request)
+{
+    const struct nicbarr_handed *handed = &request->of.bcast.handed;
+    const void *packed = request->of.bcast.packed;
+    if (OMPI_SUCCESS != handed->rc || handed->root || NULL == packed) {
+        return handed->rc;
+    }
+    return nicbarr_from_bytes(packed, (size_t)(handed->data - (const uint8_t *)packed),
+                              request->of.bcast.buffer, request->of.bcast.count,
+                              request->of.bcast.type);
+}
+
+static bool test(nicbarr_request_t *request)
+{
+    if (!nicbarr_handed_go_on(request->of.bcast.carrier, &request->of.bcast.handed)) {
+        return false;
+    }
+    if (request->reminded) {
+        nicbarr_request_came(request, &request->of.bcast.carrier->group);
+    }
+    request->super.req_status.MPI_ERROR = unpack(request);
+    end(request);
+    return true;
+}
+
+/* The oldest one alone has begun; the others wait for it. */
+static bool remind(nicbarr_request_t *request, bool look)
+{
+    struct nicbarr_carrier *carrier = request->of.bcast.carrier;
+    const struct nicbarr_handed *handed = &request->of.bcast.handed;
+    const struct nicbarr_wait wait = {.nic = carrier->choice.nic, .block = handed->sent};
+    if (handed->turn != carrier->served ||
+        !nicbarr_request_remind(request, &carrier->group, wait, look)) {
+        return false;
+    }
+    ++carrier->served;
+    end(request);
+    return true;
+}
+
+static void drop(nicbarr_request_t *request)
+{
+    free(request->of.bcast.packed);
+}
+
+static const struct nicbarr_operation across = {begin_request, test, remind, drop};
+
+/* What it is to carry, and by what. */
+static void fill_in(nicbarr_request_t *request, struct nicbarr_carrier *carrier, void *buffer,
+                    int count, ompi_datatype_t *type, int root)
+{
+    const bool dense = nicbarr_is_dense(type);
+    void *packed = dense ? NULL : malloc(nicbarr_packed_bytes(count, type));
+    if (!dense && NULL == packed) {
+        opal_output(0, "nicbarr: out of memory in a broadcast");
+        ompi_mpi_abort(request->super.req_mpi_object.comm, OMPI_ERR_OUT_OF_RESOURCE);
+    }
+    request->of.bcast.carrier = carrier;
+    request->of.bcast.buffer = buffer;
+    request->of.bcast.packed = packed;
+    request->of.bcast.count = count;
+    request->of.bcast.type = type;
+    request->of.bcast.root = root;
+}
+
+int nicbarr_ibcast_across(void *buffer, int count, ompi_datatype_t *type, int root,
+                          ompi_communicator_t *comm, ompi_request_t **handle,
+                          mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    struct nicbarr_carrier *carrier =
+        nicbarr_data_carrier_noted(module, NICBARR_BCAST, nicbarr_packed_bytes(count, type), root);
+    if (NULL == carrier) {
+        return module->ibcast.function(buffer, count, type, root, comm, handle,
+                                       module->ibcast.module);
+    }
+    nicbarr_request_t *request = nicbarr_request_new(&across, module, comm, false);
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    fill_in(request, carrier, buffer, count, type, root);
+    nicbarr_request_start(request);
+    *handle = &request->super;
+    return OMPI_SUCCESS;
+}
+
+/* ---- MPI_Bcast_init ---- */
+
+int nicbarr_bcast_init_across(void *buffer, int count, ompi_datatype_t *type, int root,
+                              ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
+                              mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    struct nicbarr_persistent what = {.type = type};
+    const int rc = nicbarr_data_own_carrier(module, comm, NICBARR_BCAST,
+                                            nicbarr_packed_bytes(count, type), &what.carrier);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (!myr_nic_group_joined(&what.carrier.group)) {
+        return module->bcast_init.function(buffer, count, type, root, comm, info, handle,
+                                           module->bcast_init.module);
+    }
+    nicbarr_request_t *request = nicbarr_persistent_new(&across, module, comm, &what);
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    fill_in(request, &request->persistent->carrier, buffer, count, type, root);
+    *handle = &request->super;
+    return OMPI_SUCCESS;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reductions across nodes; see carrier.h. */
+#include "coll_nicbarr/data/carrier.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll_nicbarr/groups.h"
+
+/* What a block begins with. */
+struct head {
+    uint32_t epoch, unit;
+};
+
+/* ---- blocks ---- */
+
+/* Pieces lie apart by a multiple of MCP_BLOCK_UNIT. */
+static uint32_t room_of(uint32_t bytes)
+{
+    return (bytes + MCP_BLOCK_UNIT - 1) / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT;
+}
+
+uint32_t nicbarr_carrier_unit(uint32_t pieces, uint32_t bytes)
+{
+    return (uint32_t)sizeof(struct head) + pieces * room_of(bytes);
+}
+
+static uint32_t bytes_of(const struct nicbarr_carried *carried)
+{
+    return carried->count * (uint32_t)carried->extent;
+}
+
+bool nicbarr_carrier_open(struct nicbarr_carrier *carrier, const struct myr_nic_group *group,
+                          struct nicbarr_choice choice, const struct nicbarr_order *order)
+{
+    if (NULL == order) {
+        *carrier = (struct nicbarr_carrier){.group = *group, .choice = choice};
+        return true;
+    }
+    const uint32_t most = (myr_nic_data_most(group) - (uint32_t)sizeof(struct head)) / order->most;
+    *carrier = (struct nicbarr_carrier){
+        .group = *group,
+        .choice = choice,
+        .order = order,
+        .stack_bytes = myr_whole_lines(most),
+        .piece_most = most / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT,
+    };
+    if (carrier->piece_most >= NICBARR_ELEMENT_MOST) {
+        carrier->stack = aligned_alloc(MYR_LINE, (size_t)order->depth * carrier->stack_bytes);
+    }
+    if (NULL == carrier->stack) {
+        nicbarr_carrier_close(carrier);
+        return false;
+    }
+    return true;
+}
+
+void nicbarr_carrier_close(struct nicbarr_carrier *carrier)
+{
+    nicbarr_group_leave(&carrier->group);
+    if (NULL != carrier->back) {
+        nicbarr_carrier_close(carrier->back);
+        free(carrier->back);
+    }
+    free(carrier->stack);
+    carrier->stack = NULL;
+    carrier->back = NULL;
+}
+
+/* ---- combining ---- */
+
+/* Values on the stack, the upper ones of higher ranks. */
+struct stack {
+    uint8_t *value[33]; /* (so many make all ranks that there can be) */
+    uint32_t count;
+};
+
+static void stack_begin(const struct nicbarr_carrier *carrier, struct stack *stack)
+{
+    stack->count = 0;
+    for (uint32_t v = 0; v < carrier->order->depth; ++v) {
+        stack->value[v] = carrier->stack + (size_t)v * carrier->stack_bytes;
+    }
+}
+
+/* Combine two values; the result is where the right one was. (Packing has no way to fail here that
+ * MPI would not have found out before.) */
+static void combine(const struct nicbarr_carried *carried, uint8_t *left, uint8_t *right)
+{
+    const struct nicbarr_operands *gaps = carried->gaps;
+    const int count = (int)carried->count;
+    if (NULL == gaps) {
+        ompi_op_reduce(carried->op, left, right, count, carried->type);
+        return;
+    }
+    (void)nicbarr_from_bytes(left, bytes_of(carried), gaps->left, count, carried->type);
+    (void)nicbarr_from_bytes(right, bytes_of(carried), gaps->right, count, carried->type);
+    ompi_op_reduce(carried->op, gaps->left, gaps->right, count, carried->type);
+    (void)nicbarr_to_bytes(gaps->right, count, carried->type, right, bytes_of(carried));
+}
+
+/* Put the value of a term on it, and combine as that says. */
+static void stack_push(struct stack *stack, const struct nicbarr_carried *carried,
+                       const uint8_t *value, uint32_t merges)
+{
+    memcpy(stack->value[stack->count++], value, bytes_of(carried));
+    for (; merges > 0; --merges) {
+        uint8_t *right = stack->value[--stack->count];
+        uint8_t *left = stack->value[stack->count - 1];
+        combine(carried, left, right);
+        stack->value[stack->count - 1] = right; /* it has the result */
+        stack->value[stack->count] = left;
+    }
+}
+
+struct building {
+    const struct nicbarr_carrier *carrier;
+    const struct nicbarr_carried *carried;
+    uint32_t unit;
+};
+
+/* Make the node's block of its processes' parts. */
+static void build(void *context, uint32_t epoch, uint8_t *block)
+{
+    const struct building *b = context;
+    const struct nicbarr_order *order = b->carrier->order;
+    const struct head head = {epoch, b->unit};
+    const uint32_t room = room_of(bytes_of(b->carried));
+    struct stack stack;
+    memcpy(block, &head, sizeof(head));
+    stack_begin(b->carrier, &stack);
+    for (uint32_t t = 0; t < order->nown; ++t) {
+        const struct nicbarr_term *term = &order->own[t];
+        stack_push(&stack, b->carried, myr_nic_data_part_of(&b->carrier->group, term->source),
+                   term->merges);
+        if (t + 1 == order->nown || order->own[t + 1].piece != term->piece) {
+            memcpy(block + sizeof(head) + (size_t)term->piece * room, stack.value[0],
+                   bytes_of(b->carried));
+            stack.count = 0;
+        }
+    }
+}
+
+/* ---- one under way ---- */
+
+void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
+                           const void *from, void *to, int count, ompi_datatype_t *type,
+                           ompi_op_t *op, const struct nicbarr_operands *gaps)
+{
+    ptrdiff_t lower, extent;
+    (void)ompi_datatype_get_extent(type, &lower, &extent);
+    *carried = (struct nicbarr_carried){
+        .from = MPI_IN_PLACE == from ? to : from,
+        .to = to,
+        .op = op,
+        .type = type,
+        .gaps = gaps,
+        .extent = NULL == gaps ? (size_t)extent : nicbarr_packed_bytes(1, type),
+        .left = (uint32_t)count,
+        .turn = carrier->begun++,
+    };
+}
+
+void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,
+                                     struct nicbarr_carried *carried, const void *from, void *to,
+                                     size_t bytes)
+{
+    *carried = (struct nicbarr_carried){
+        .from = from,
+        .to = to,
+        .apart = bytes,
+        .extent = 1,
+        .left = (uint32_t)bytes,
+        .turn = carrier->begun++,
+    };
+}
+
+void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
+{
+    const uint32_t most = carrier->piece_most / (uint32_t)carried->extent;
+    carried->count = carried->left < most ? carried->left : most;
+    struct building building = {carrier, carried,
+                                nicbarr_carrier_unit(carrier->order->most, bytes_of(carried))};
+    memcpy(myr_nic_data_part(&carrier->group), carried->from, bytes_of(carried));
+    carried->epoch = myr_nic_data_arrive(&carrier->group, building.unit, build, &building);
+}
+
+/* Where processes do not give vectors of the same length, blocks are not what they seem. */
+static bool sound(const struct nicbarr_carrier *carrier, const struct nicbarr_carried *carried,
+                  uint32_t unit)
+{
+    const struct head expected = {carried->epoch, unit};
+    const struct nicbarr_order *order = carrier->order;
+    for (uint32_t t = 0; t < order->npieces; ++t) {
+        const uint8_t *block =
+            myr_nic_data_block(&carrier->group, carried->epoch, unit, order->pieces[t].source);
+        if (0 == order->pieces[t].piece && 0 != memcmp(block, &expected, sizeof(expected))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The value of a term in the epoch that has come. */
+static const uint8_t *value_of(const struct nicbarr_carrier *carrier,
+                               const struct nicbarr_carried *carried,
+                               const struct nicbarr_term *term, uint32_t unit)
+{
+    return myr_nic_data_block(&carrier->group, carried->epoch, unit, term->source) +
+           sizeof(struct head) + (size_t)term->piece * room_of(bytes_of(carried));
+}
+
+static uint32_t unit_of(const struct nicbarr_carrier *carrier,
+                        const struct nicbarr_carried *carried)
+{
+    return nicbarr_carrier_unit(carrier->order->most, bytes_of(carried));
+}
+
+uint8_t *nicbarr_carrier_combine(const struct nicbarr_carrier *carrier,
+                                 const struct nicbarr_carried *carried)
+{
+    const struct nicbarr_order *order = carrier->order;
+    const uint32_t unit = unit_of(carrier, carried);
+    struct stack stack;
+    if (!sound(carrier, carried, unit)) {
+        return NULL;
+    }
+    stack_begin(carrier, &stack);
+    for (uint32_t t = 0; t < order->npieces; ++t) {
+        stack_push(&stack, carried, value_of(carrier, carried, &order->pieces[t], unit),
+                   order->pieces[t].merges);
+    }
+    return stack.value[0];
+}
+
+static void put_side_by_side(const struct nicbarr_carrier *carrier,
+                             const struct nicbarr_carried *carried, uint32_t unit)
+{
+    for (uint32_t rank = 0; rank < carrier->order->npieces; ++rank) {
+        memcpy(carried->to + rank * carried->apart,
+               value_of(carrier, carried, &carrier->order->pieces[rank], unit), bytes_of(carried));
+    }
+}
+
+void nicbarr_carrier_take(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
+{
+    const uint32_t unit = unit_of(carrier, carried);
+    if (!sound(carrier, carried, unit)) {
+        carried->rc = MPI_ERR_TRUNCATE;
+    } else if (NULL != carried->to && 0 != carried->apart) {
+        put_side_by_side(carrier, carried, unit);
+    } else if (NULL != carried->to) {
+        memcpy(carried->to, nicbarr_carrier_combine(carrier, carried), bytes_of(carried));
+    }
+    nicbarr_carrier_next(carrier, carried);
+}
+
+void nicbarr_carrier_next(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
+{
+    const uint32_t bytes = bytes_of(carried);
+    carried->to += NULL == carried->to ? 0 : bytes;
+    carried->from += bytes;
+    carried->left -= carried->count;
+    carried->count = 0;
+    carrier->served += 0 == carried->left;
+}
+
+bool nicbarr_carrier_go_on(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
+{
+    if (carried->turn != carrier->served) {
+        return false;
+    }
+    while (0 != carried->left) {
+        if (0 == carried->count) {
+            nicbarr_carrier_arrive(carrier, carried);
+        }
+        if (!myr_nic_group_test(&carrier->group, carried->epoch)) {
+            return false;
+        }
+        nicbarr_carrier_take(carrier, carried);
+    }
+    return true;
+}

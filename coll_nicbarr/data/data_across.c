@@ -1,0 +1,780 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives that carry data, on several nodes: which NICs could do a class of size, and is one of
+ * them faster than Open MPI's own?
+ *
+ * All of it happens within blocking collectives of all members, for each class that a program uses
+ * often (trial.h). Each candidate has a group of its own; the fastest keeps it. What was measured
+ * is remembered for the job and for later ones, by the communicator's shape. A class has its share
+ * of coll_nicbarr_tune_budget.
+ *
+ * Where a class is measured anew (data_watch.h), its carrier competes with Open MPI's own and with
+ * a few others; those take turns, so all come up. To join many groups takes long.
+ */
+#include "coll_nicbarr/data/data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll_nicbarr/across.h"
+#include "coll_nicbarr/files/cache.h"
+#include "coll_nicbarr/data/carrier.h"
+#include "coll_nicbarr/data/data_watch.h"
+#include "coll_nicbarr/choice/duel.h"
+#include "coll_nicbarr/entrants.h"
+#include "coll_nicbarr/groups.h"
+#include "coll_nicbarr/module.h"
+#include "coll_nicbarr/files/report.h"
+#include "coll_nicbarr/data/rooted.h"
+#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/data/trial.h"
+#include "libmyr/groups/nic_bcast.h"
+
+struct nicbarr_carriers {
+    struct nicbarr_order order, apart; /* of reductions, of gatherings */
+    struct nicbarr_carrier of[NICBARR_COLLECTIVES][NICBARR_ACROSS_CLASSES];
+};
+
+struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
+                                             enum nicbarr_collective collective,
+                                             uint32_t size_class)
+{
+    struct nicbarr_carrier *carrier =
+        NULL == module->carriers || size_class >= NICBARR_ACROSS_CLASSES
+            ? NULL
+            : &module->carriers->of[collective][size_class];
+    return NULL != carrier && myr_nic_group_joined(&carrier->group) ? carrier : NULL;
+}
+
+struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *module,
+                                                   enum nicbarr_collective collective, size_t bytes,
+                                                   int root)
+{
+    if (0 == bytes || bytes > nicbarr_size_classes[NICBARR_ACROSS_CLASSES - 1] || module->tuning) {
+        return NULL;
+    }
+    const uint32_t size_class = nicbarr_size_class(bytes);
+    nicbarr_data_note_call(module, collective, size_class, root);
+    return nicbarr_data_carrier(module, collective, size_class);
+}
+
+/* Join a group like this one; not joined on all members where it failed on one. */
+static int join_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                     const struct nicbarr_carrier *like, struct myr_nic_group *group)
+{
+    const bool broadcasts = NULL != like->group.bcast;
+    struct nicbarr_joining joining = {
+        .choice = like->choice,
+        .number = NICBARR_GROUP_PERSISTENT + (uint32_t)++module->persistent,
+        .unit_most =
+            broadcasts ? myr_nic_bcast_most(&like->group) : myr_nic_data_most(&like->group),
+        .broadcasts = broadcasts,
+        .group = group,
+    };
+    return nicbarr_across_join_one(module, comm, &joining);
+}
+
+/* Have a carrier like this one. What has no group here has none on any member. */
+static int open_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                     const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
+{
+    struct myr_nic_group group = {.player = NULL};
+    const int rc = join_like(module, comm, like, &group);
+    if (OMPI_SUCCESS != rc || !myr_nic_group_joined(&group)) {
+        return rc;
+    }
+    return nicbarr_carrier_open(own, &group, like->choice, like->order) ? OMPI_SUCCESS
+                                                                        : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+/* The same of the one that its results come back by, if it is rooted; or it is closed. */
+static int open_back_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
+{
+    if (NULL == like->back || !myr_nic_group_joined(&own->group)) {
+        return OMPI_SUCCESS;
+    }
+    struct nicbarr_carrier *back = calloc(1, sizeof(*back));
+    const int rc =
+        NULL == back ? OMPI_ERR_OUT_OF_RESOURCE : open_like(module, comm, like->back, back);
+    if (OMPI_SUCCESS == rc && myr_nic_group_joined(&back->group)) {
+        nicbarr_rooted_put_together(own, back, like->combiner);
+    } else {
+        free(back);
+        nicbarr_carrier_close(own);
+    }
+    return rc;
+}
+
+int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             enum nicbarr_collective collective, size_t bytes,
+                             struct nicbarr_carrier *own)
+{
+    *own = (struct nicbarr_carrier){.stack = NULL};
+    if (!nicbarr_data_ours_at_once(module, comm, collective, bytes)) {
+        return OMPI_SUCCESS;
+    }
+    const struct nicbarr_carrier *like =
+        nicbarr_data_carrier(module, collective, nicbarr_size_class(bytes));
+    const int rc = open_like(module, comm, like, own);
+    return OMPI_SUCCESS == rc ? open_back_like(module, comm, like, own) : rc;
+}
+
+const struct nicbarr_carrier *nicbarr_carrier_with(const mca_coll_nicbarr_module_t *module,
+                                                   const struct myr_nic_group *group)
+{
+    for (int c = 0; NULL != module->carriers && c < NICBARR_COLLECTIVES * NICBARR_ACROSS_CLASSES;
+         ++c) {
+        const struct nicbarr_carrier *carrier =
+            &module->carriers->of[c / NICBARR_ACROSS_CLASSES][c % NICBARR_ACROSS_CLASSES];
+        if (group == &carrier->group) {
+            return carrier;
+        }
+    }
+    return NULL;
+}
+
+static void free_carriers(struct nicbarr_carriers *carriers)
+{
+    if (NULL != carriers) {
+        nicbarr_order_free(&carriers->order);
+        nicbarr_order_free(&carriers->apart);
+        free(carriers);
+    }
+}
+
+void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module)
+{
+    if (NULL == module->carriers) {
+        return;
+    }
+    for (int c = 0; c < NICBARR_COLLECTIVES * NICBARR_ACROSS_CLASSES; ++c) {
+        nicbarr_carrier_close(
+            &module->carriers->of[c / NICBARR_ACROSS_CLASSES][c % NICBARR_ACROSS_CLASSES]);
+    }
+    free_carriers(module->carriers);
+    module->carriers = NULL;
+}
+
+/* What all classes need. False for all if anybody has no memory. */
+static int make_carriers(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    const struct nicbarr_nodes *nodes = &module->nodes;
+    const uint32_t size = (uint32_t)ompi_comm_size(comm);
+    struct nicbarr_carriers *carriers = calloc(1, sizeof(*carriers));
+    double failed =
+        NULL == carriers ||
+        !nicbarr_order_make(nodes->of, size, nodes->nodes, nodes->node, &carriers->order) ||
+        !nicbarr_order_make_apart(nodes->of, size, nodes->nodes, nodes->node, &carriers->apart);
+    int rc = nicbarr_maximum(comm, &failed, 1);
+    rc = OMPI_SUCCESS == rc && 0 != failed ? OMPI_ERR_OUT_OF_RESOURCE : rc;
+    if (OMPI_SUCCESS != rc) {
+        free_carriers(carriers);
+        carriers = NULL;
+    }
+    module->carriers = carriers;
+    return rc;
+}
+
+/* ---- measuring ---- */
+
+struct tuner {
+    struct nicbarr_trial trial;
+    const struct style *style;
+    bool forced; /* the person wants nicbarr's */
+    size_t bytes;
+    int count; /* of doubles */
+    double *from, *to;
+    struct nicbarr_entrants entrants;
+    struct nicbarr_carrier carriers[NICBARR_CANDIDATES];
+    int lent; /* candidate whose carrier is the module's; 0: none */
+};
+
+/* What is different for a collective. */
+struct style {
+    bool broadcasts, combines;
+    /* Bytes of a block, for a class of so many. */
+    uint32_t (*unit)(const struct tuner *t, uint32_t bytes);
+    /* Have a carrier with this group; false if it is of no use, then the group is left. */
+    bool (*open)(const struct tuner *t, const struct myr_nic_group *group,
+                 struct nicbarr_choice choice, struct nicbarr_carrier *carrier);
+    /* The `number`-th call, by Open MPI's own and by a carrier. */
+    int (*own)(const struct tuner *t, int number);
+    int (*ours)(const struct tuner *t, struct nicbarr_carrier *carrier, int number);
+};
+
+/* (A carrier has room for an element of whatever type.) */
+static uint32_t unit_of(uint32_t pieces, size_t bytes)
+{
+    return nicbarr_carrier_unit(pieces, bytes < NICBARR_ELEMENT_MOST ? NICBARR_ELEMENT_MOST
+                                                                     : (uint32_t)bytes);
+}
+
+static uint32_t unit_to_reduce(const struct tuner *t, uint32_t bytes)
+{
+    return unit_of(t->trial.module->carriers->order.most, bytes);
+}
+
+static bool open_to_reduce(const struct tuner *t, const struct myr_nic_group *group,
+                           struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
+{
+    return nicbarr_carrier_open(carrier, group, choice, &t->trial.module->carriers->order);
+}
+
+static int own_allreduce(const struct tuner *t, int number)
+{
+    mca_coll_nicbarr_module_t *module = t->trial.module;
+    (void)number;
+    return module->allreduce.function(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, t->trial.comm,
+                                      module->allreduce.module);
+}
+
+static int our_allreduce(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
+{
+    (void)number;
+    return nicbarr_carry_reduction(t->trial.module, t->trial.comm, carrier, t->from, t->to,
+                                   t->count, MPI_DOUBLE, MPI_SUM);
+}
+
+static bool is_root(const struct tuner *t, int number)
+{
+    return nicbarr_trial_root(&t->trial, number) == ompi_comm_rank(t->trial.comm);
+}
+
+static int own_reduce(const struct tuner *t, int number)
+{
+    mca_coll_nicbarr_module_t *module = t->trial.module;
+    return module->reduce.function(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM,
+                                   nicbarr_trial_root(&t->trial, number), t->trial.comm,
+                                   module->reduce.module);
+}
+
+static int our_reduce(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
+{
+    return nicbarr_carry_reduction(t->trial.module, t->trial.comm, carrier, t->from,
+                                   is_root(t, number) ? t->to : NULL, t->count, MPI_DOUBLE,
+                                   MPI_SUM);
+}
+
+static uint32_t unit_to_bcast(const struct tuner *t, uint32_t bytes)
+{
+    (void)t;
+    return nicbarr_bcast_unit(bytes);
+}
+
+static bool open_to_bcast(const struct tuner *t, const struct myr_nic_group *group,
+                          struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
+{
+    (void)t;
+    return nicbarr_carrier_open(carrier, group, choice, NULL);
+}
+
+static int own_bcast(const struct tuner *t, int number)
+{
+    mca_coll_nicbarr_module_t *module = t->trial.module;
+    return module->bcast.function(t->to, t->count, MPI_DOUBLE,
+                                  nicbarr_trial_root(&t->trial, number), t->trial.comm,
+                                  module->bcast.module);
+}
+
+static int our_bcast(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
+{
+    size_t bytes = t->bytes;
+    return nicbarr_carry_bcast(t->trial.module, t->trial.comm, carrier, t->to, &bytes,
+                               nicbarr_trial_root(&t->trial, number));
+}
+
+/* (A class is of all ranks' bytes.) */
+static size_t each_rank(const struct tuner *t, size_t bytes)
+{
+    return bytes / (size_t)ompi_comm_size(t->trial.comm);
+}
+
+static uint32_t unit_to_gather(const struct tuner *t, uint32_t bytes)
+{
+    return unit_of(t->trial.module->carriers->apart.most, each_rank(t, bytes));
+}
+
+static bool open_to_gather(const struct tuner *t, const struct myr_nic_group *group,
+                           struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
+{
+    return nicbarr_carrier_open(carrier, group, choice, &t->trial.module->carriers->apart);
+}
+
+static int own_allgather(const struct tuner *t, int number)
+{
+    mca_coll_nicbarr_module_t *module = t->trial.module;
+    const int each = (int)each_rank(t, t->bytes);
+    (void)number;
+    return module->allgather.function(t->from, each, MPI_BYTE, t->to, each, MPI_BYTE, t->trial.comm,
+                                      module->allgather.module);
+}
+
+static int our_allgather(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
+{
+    (void)number;
+    return nicbarr_carry_gathering(t->trial.module, t->trial.comm, carrier, t->from, t->to,
+                                   each_rank(t, t->bytes));
+}
+
+static int own_gather(const struct tuner *t, int number)
+{
+    mca_coll_nicbarr_module_t *module = t->trial.module;
+    const int each = (int)each_rank(t, t->bytes);
+    return module->gather.function(t->from, each, MPI_BYTE, t->to, each, MPI_BYTE,
+                                   nicbarr_trial_root(&t->trial, number), t->trial.comm,
+                                   module->gather.module);
+}
+
+static int our_gather(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
+{
+    return nicbarr_carry_gathering(t->trial.module, t->trial.comm, carrier, t->from,
+                                   is_root(t, number) ? t->to : NULL, each_rank(t, t->bytes));
+}
+
+static int own_scatter(const struct tuner *t, int number)
+{
+    mca_coll_nicbarr_module_t *module = t->trial.module;
+    const int each = (int)each_rank(t, t->bytes);
+    return module->scatter.function(t->from, each, MPI_BYTE, t->to, each, MPI_BYTE,
+                                    nicbarr_trial_root(&t->trial, number), t->trial.comm,
+                                    module->scatter.module);
+}
+
+static int our_scatter(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
+{
+    size_t each = each_rank(t, t->bytes);
+    return nicbarr_carry_scattering(t->trial.module, t->trial.comm, carrier, t->from, t->to, &each,
+                                    nicbarr_trial_root(&t->trial, number));
+}
+
+static const struct style styles[NICBARR_COLLECTIVES] = {
+    [NICBARR_ALLREDUCE] = {false, true, unit_to_reduce, open_to_reduce, own_allreduce,
+                           our_allreduce},
+    [NICBARR_REDUCE] = {false, true, unit_to_reduce, open_to_reduce, own_reduce, our_reduce},
+    [NICBARR_BCAST] = {true, false, unit_to_bcast, open_to_bcast, own_bcast, our_bcast},
+    [NICBARR_ALLGATHER] = {false, false, unit_to_gather, open_to_gather, own_allgather,
+                           our_allgather},
+    [NICBARR_GATHER] = {false, false, unit_to_gather, open_to_gather, own_gather, our_gather},
+    [NICBARR_SCATTER] = {true, false, unit_to_bcast, open_to_bcast, own_scatter, our_scatter},
+};
+
+static int call(void *trial, int candidate, int number)
+{
+    struct tuner *t = trial;
+    return 0 == candidate ? t->style->own(t, number)
+                          : t->style->ours(t, &t->carriers[candidate], number);
+}
+
+/* ---- what competes ---- */
+
+/* Put the candidates' groups to use. Those that somebody cannot use are left out by all. */
+static int open_carriers(struct tuner *t, uint32_t number)
+{
+    struct nicbarr_entrants *entrants = &t->entrants;
+    double failed[NICBARR_CANDIDATES] = {0};
+    int kept = 1, rc;
+    for (int c = 1; c < entrants->count; ++c) {
+        failed[c] = !t->style->open(t, &entrants->group[c], entrants->choice[c], &t->carriers[c]);
+        entrants->group[c] = (struct myr_nic_group){0};
+    }
+    rc = nicbarr_rooted_join(t->trial.module, t->trial.comm, number, (uint32_t)t->bytes,
+                             t->carriers, entrants->count, failed, entrants->errors);
+    rc = OMPI_SUCCESS == rc ? nicbarr_maximum(t->trial.comm, failed, entrants->count) : rc;
+    for (int c = 1; OMPI_SUCCESS == rc && c < entrants->count; ++c) {
+        if (0 != failed[c]) {
+            nicbarr_carrier_close(&t->carriers[c]);
+        } else {
+            if (kept != c) {
+                t->carriers[kept] = t->carriers[c];
+                t->carriers[c] = (struct nicbarr_carrier){.stack = NULL};
+                entrants->choice[kept] = entrants->choice[c];
+            }
+            ++kept;
+        }
+    }
+    entrants->count = OMPI_SUCCESS == rc ? kept : entrants->count;
+    return rc;
+}
+
+/* Does the algorithm do for this collective? */
+static bool does(const struct style *style, enum nicbarr_algorithm algorithm)
+{
+    return style->broadcasts ? NICBARR_DISSEMINATION == algorithm
+                             : nicbarr_algorithm_messages(algorithm) &&
+                                   (style->combines || nicbarr_algorithm_barrier(algorithm));
+}
+
+/* All that could be, or the one that the person wants for barriers, if that can carry data. */
+static void list_candidates(struct tuner *t)
+{
+    const struct nicbarr_shape *shape = &t->trial.module->shape;
+    struct nicbarr_choice choice = mca_coll_nicbarr_component.forced;
+    struct nicbarr_entrants *entrants = &t->entrants;
+    entrants->count = nicbarr_data_candidates(
+        shape, t->style->broadcasts, t->style->combines ? t->style->unit(t, (uint32_t)t->bytes) : 0,
+        entrants->choice);
+    if (1 == entrants->count) {
+        return;
+    }
+    if (t->style->combines && mca_coll_nicbarr_component.forced_rooted) {
+        entrants->choice[1] = nicbarr_rooted_choice(shape, entrants->choice[1].nic);
+        entrants->count = 2;
+        return;
+    }
+    if (NICBARR_ALGORITHMS == choice.algorithm || !does(t->style, choice.algorithm)) {
+        return;
+    }
+    choice.nic = 0 != choice.nic ? choice.nic : entrants->choice[1].nic;
+    entrants->choice[1] = choice;
+    entrants->count =
+        nicbarr_playable(shape, choice) && 0 != nicbarr_kind(choice.nic)->caps.buffer ? 2 : 1;
+}
+
+/* ---- what is remembered ---- */
+
+/* What rank 0 knows of a class; 0: nothing. */
+static uint64_t recall(const struct nicbarr_trial *trial)
+{
+    char text[NICBARR_CLASS_TEXT];
+    const struct nicbarr_shape *shape = &trial->module->shape;
+    struct nicbarr_choice choice;
+    bool sure;
+    const uint64_t note =
+        myr_note_get(mca_coll_nicbarr_component.segment,
+                     nicbarr_data_note_key(trial->module, trial->collective, trial->size_class));
+    if (0 != note) {
+        return note;
+    }
+    return nicbarr_cache_read(
+               shape, nicbarr_class_name(trial->module, trial->collective, trial->size_class, text),
+               &choice, &sure) &&
+                   sure
+               ? nicbarr_pack(choice, NICBARR_FROM_CACHE)
+               : 0;
+}
+
+/* Where the person decides, nothing is known, and nothing is to be learnt for others. */
+static bool is_free(const struct tuner *t)
+{
+    return !t->forced && NICBARR_ALGORITHMS == mca_coll_nicbarr_component.forced.algorithm;
+}
+
+/* Rank 0 knows; the others go by what it says. */
+static int ask_root(const struct tuner *t, uint64_t *known)
+{
+    ompi_communicator_t *comm = t->trial.comm;
+    *known = 0;
+    if (!is_free(t)) {
+        return OMPI_SUCCESS;
+    }
+    if (0 == ompi_comm_rank(comm)) {
+        *known = recall(&t->trial);
+    }
+    return comm->c_coll->coll_bcast(known, 1, MPI_UINT64_T, 0, comm,
+                                    comm->c_coll->coll_bcast_module);
+}
+
+static uint64_t word(const struct nicbarr_trial *trial)
+{
+    const struct tuner *t = (const struct tuner *)trial;
+    return is_free(t) ? nicbarr_pack(t->entrants.choice[trial->contest.chosen], NICBARR_FROM_JOB)
+                      : 0;
+}
+
+static void publish(const struct nicbarr_trial *trial)
+{
+    const struct tuner *t = (const struct tuner *)trial;
+    char text[NICBARR_CLASS_TEXT];
+    if (is_free(t)) {
+        nicbarr_cache_add(
+            &trial->module->shape,
+            nicbarr_class_name(trial->module, trial->collective, trial->size_class, text),
+            t->entrants.choice, &trial->contest);
+    }
+    nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
+                        t->forced ? NICBARR_FORCED : NICBARR_MEASURED, &trial->contest,
+                        t->entrants.choice);
+    nicbarr_report_write();
+}
+
+/* ---- the winner ---- */
+
+static struct nicbarr_carrier *in_use(const struct nicbarr_trial *trial)
+{
+    return &trial->module->carriers->of[trial->collective][trial->size_class];
+}
+
+/* Have the class go by this candidate. */
+static void lend(struct tuner *t, int candidate)
+{
+    t->lent = candidate;
+    t->trial.way = 0 == candidate ? NICBARR_WAY_OWN : NICBARR_WAY_OURS;
+    if (0 != candidate) {
+        *in_use(&t->trial) = t->carriers[candidate];
+        t->carriers[candidate] = (struct nicbarr_carrier){.stack = NULL};
+    }
+}
+
+/* (Non-blocking ones come first, and the others have begun them.) */
+static void take_back(struct nicbarr_trial *trial)
+{
+    struct tuner *t = (struct tuner *)trial;
+    struct nicbarr_carrier *lent = in_use(trial);
+    if (0 == t->lent) {
+        return;
+    }
+    while (0 != myr_observe(&lent->outstanding)) {
+        opal_progress();
+    }
+    t->carriers[t->lent] = *lent;
+    *lent = (struct nicbarr_carrier){.stack = NULL};
+}
+
+/* The fastest of all, or of nicbarr's alone. */
+static int best(const struct tuner *t)
+{
+    const struct nicbarr_contest *contest = &t->trial.contest;
+    int chosen = t->forced ? 1 : contest->chosen;
+    for (int c = 2; t->forced && c < t->entrants.count; ++c) {
+        chosen = contest->of[c].us.median < contest->of[chosen].us.median ? c : chosen;
+    }
+    return chosen;
+}
+
+/* The NICs' memory is not to be kept by those who are out of it. */
+static void install(struct nicbarr_trial *trial)
+{
+    struct tuner *t = (struct tuner *)trial;
+    trial->contest.chosen = best(t);
+    lend(t, trial->contest.chosen);
+    for (int c = 1; !t->forced && c < t->entrants.count; ++c) {
+        if (trial->contest.of[c].dropped) {
+            nicbarr_carrier_close(&t->carriers[c]);
+        }
+    }
+}
+
+static void free_tuner(struct nicbarr_trial *trial)
+{
+    struct tuner *t = (struct tuner *)trial;
+    for (int c = 1; c < NICBARR_CANDIDATES; ++c) {
+        nicbarr_carrier_close(&t->carriers[c]);
+    }
+    nicbarr_entrants_leave(&t->entrants);
+    free(t);
+}
+
+static const struct nicbarr_trial_kind across_nodes = {call, take_back, install,
+                                                       word, publish,   free_tuner};
+
+/* ---- the whole of it ---- */
+
+/* Have carriers for all candidates but the first, as far as that can be. `anew`: how often that was
+ * done before. */
+static int join(struct tuner *t, uint32_t anew)
+{
+    const uint32_t number =
+        NICBARR_GROUP_ANEW * anew + NICBARR_GROUP_DATA +
+        NICBARR_CANDIDATES * (t->trial.collective * NICBARR_SIZE_CLASSES + t->trial.size_class);
+    const int rc = nicbarr_entrants_join(t->trial.module, t->trial.comm, number,
+                                         t->style->unit(t, (uint32_t)t->bytes),
+                                         t->style->broadcasts, &t->entrants);
+    return OMPI_SUCCESS == rc ? open_carriers(t, number) : rc;
+}
+
+/* Have all that could compete, or what is known to be best alone. */
+static int enter(struct tuner *t, uint64_t *known)
+{
+    struct nicbarr_entrants *entrants = &t->entrants;
+    struct nicbarr_choice choice;
+    list_candidates(t);
+    int rc = ask_root(t, known);
+    (void)nicbarr_unpack(*known, &choice);
+    if (0 != *known && NICBARR_OPENMPI != choice.algorithm && !does(t->style, choice.algorithm)) {
+        *known = 0; /* somebody has written into the cache */
+    }
+    if (OMPI_SUCCESS == rc && 0 != *known) {
+        entrants->choice[1] = choice;
+        entrants->count = NICBARR_OPENMPI == choice.algorithm ? 1 : 2;
+    }
+    return OMPI_SUCCESS == rc && entrants->count > 1 ? join(t, 0) : rc;
+}
+
+/* Who challenges what is in use: `entrants` are all candidates, and become these. */
+static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t anew,
+                               struct nicbarr_entrants *entrants)
+{
+    struct nicbarr_choice all[NICBARR_CANDIDATES];
+    int challengers[NICBARR_DUELISTS - 1], chosen = NULL == standing ? 0 : entrants->count - 1;
+    uint32_t next = anew * (NICBARR_DUELISTS - 1);
+    memcpy(all, entrants->choice, sizeof(all));
+    while (chosen > 0 && !nicbarr_choice_equal(all[chosen], standing->choice)) {
+        --chosen;
+    }
+    chosen = NULL != standing && 0 == chosen ? -1 : chosen;
+    const int count = nicbarr_duel_challengers(chosen, entrants->count, &next, challengers);
+    entrants->count = 1; /* Open MPI's own, which is the first */
+    for (int c = 0; c < count; ++c) {
+        if (0 != challengers[c]) {
+            entrants->choice[entrants->count++] = all[challengers[c]];
+        }
+    }
+}
+
+/* Have the carrier in use compete, as the first that is not Open MPI's own: so it stays where
+ * others are no better. */
+static void enter_standing(struct tuner *t, const struct nicbarr_carrier *standing)
+{
+    struct nicbarr_entrants *entrants = &t->entrants;
+    for (int c = entrants->count++; c > 1; --c) {
+        t->carriers[c] = t->carriers[c - 1];
+        entrants->choice[c] = entrants->choice[c - 1];
+    }
+    t->carriers[1] = (struct nicbarr_carrier){.stack = NULL}; /* until it is taken back */
+    entrants->choice[1] = standing->choice;
+    t->lent = t->trial.standing = 1;
+}
+
+/* Have what is in use and its challengers. */
+static int enter_anew(struct tuner *t)
+{
+    const struct nicbarr_trial *trial = &t->trial;
+    const uint32_t anew = 1 + trial->module->ways[trial->collective][trial->size_class].anew;
+    const struct nicbarr_carrier *standing =
+        nicbarr_data_carrier(trial->module, trial->collective, trial->size_class);
+    list_candidates(t);
+    choose_challengers(standing, anew, &t->entrants);
+    const int rc = t->entrants.count > 1 ? join(t, anew) : OMPI_SUCCESS;
+    if (OMPI_SUCCESS == rc && NULL != standing) {
+        enter_standing(t, standing);
+    }
+    return rc;
+}
+
+/*
+ * There is no group that could play: so it is for the other classes as well, which need not try
+ * again. Where packets do not come through, and nobody has found that out before, that goes for
+ * barriers, too.
+ */
+static void give_up(struct tuner *t)
+{
+    mca_coll_nicbarr_module_t *module = t->trial.module;
+    for (uint32_t c = 0; c < NICBARR_ACROSS_CLASSES; ++c) {
+        enum nicbarr_way *way = &module->ways[t->trial.collective][c].way;
+        if (NICBARR_WAY_OPEN == *way && NULL == nicbarr_trial_of(module, t->trial.collective, c)) {
+            *way = NICBARR_WAY_OWN;
+        }
+    }
+    if (t->entrants.tried && !myr_nic_group_joined(&module->nic)) {
+        nicbarr_across_decline(module, t->trial.comm,
+                               &t->entrants.errors[__builtin_ctz(module->shape.players)]);
+    }
+}
+
+/* Decide, and keep the winner's group. `t` is freed, now or at the end of its trial. */
+static int decide(struct tuner *t)
+{
+    struct nicbarr_trial *trial = &t->trial;
+    const double start_us = nicbarr_now_us();
+    uint64_t known;
+    struct nicbarr_choice choice;
+    const int rc = enter(t, &known);
+    const int count = t->entrants.count;
+    if (OMPI_SUCCESS == rc && 0 == known && count > 1) {
+        trial->once = t->forced && 2 == count;
+        return nicbarr_trial_begin(trial, count, start_us);
+    }
+    lend(t, OMPI_SUCCESS == rc && count > 1 ? 1 : 0);
+    trial->module->ways[trial->collective][trial->size_class].way = trial->way;
+    if (OMPI_SUCCESS == rc && 0 != known && trial->watched) {
+        nicbarr_data_watch(trial->module, trial->collective, trial->size_class, trial->way,
+                           NICBARR_FROM_JOB == nicbarr_unpack(known, &choice) &&
+                               0 == (known & NICBARR_DOUBTFUL));
+    }
+    if (OMPI_SUCCESS == rc && 1 == count && NICBARR_OPENMPI != t->entrants.choice[1].algorithm) {
+        give_up(t);
+    }
+    if (OMPI_SUCCESS == rc && 0 != known) {
+        nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
+                            nicbarr_unpack(known, &choice), NULL, t->entrants.choice);
+        nicbarr_report_write();
+    }
+    free_tuner(trial);
+    return rc;
+}
+
+/* Have somebody measure the class. NULL on all members where one has no memory for that. */
+static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                enum nicbarr_collective collective, uint32_t size_class,
+                                bool forced)
+{
+    const size_t bytes = nicbarr_size_classes[size_class];
+    struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
+    double failed = NULL == t;
+    if (OMPI_SUCCESS != nicbarr_maximum(comm, &failed, 1) || 0 != failed) {
+        free(t);
+        return NULL;
+    }
+    t->trial = (struct nicbarr_trial){.kind = &across_nodes,
+                                      .module = module,
+                                      .comm = comm,
+                                      .collective = collective,
+                                      .size_class = size_class};
+    t->style = &styles[collective];
+    t->forced = forced;
+    t->bytes = bytes;
+    t->count = (int)(bytes / sizeof(double));
+    t->from = (double *)(t + 1);
+    t->to = t->from + t->count;
+    t->trial.watched = is_free(t);
+    return t;
+}
+
+int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             enum nicbarr_collective collective, uint32_t size_class)
+{
+    const enum nicbarr_way way = nicbarr_data_way(module, collective, size_class);
+    const double start_us = nicbarr_now_us();
+    int rc = OMPI_SUCCESS;
+    module->tuning = true; /* collectives below may call our functions on `comm` */
+    struct tuner *t = make_tuner(module, comm, collective, size_class, false);
+    if (NULL != t) {
+        t->trial.anew = true;
+        t->trial.way = way;
+        rc = enter_anew(t);
+    }
+    if (NULL == t) { /* what is in use stays */
+        nicbarr_data_watch(module, collective, size_class, way, false);
+    } else if (OMPI_SUCCESS == rc && t->entrants.count > 1) {
+        rc = nicbarr_trial_begin(&t->trial, t->entrants.count, start_us);
+    } else { /* nobody can challenge Open MPI's own, or it is in doubt */
+        module->ways[collective][size_class].way = NICBARR_WAY_OWN;
+        free_tuner(&t->trial);
+    }
+    module->tuning = false;
+    return rc;
+}
+
+int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               enum nicbarr_collective collective, uint32_t size_class, bool forced)
+{
+    bool left_out = false;
+    module->tuning = true; /* collectives below may call our functions on `comm` */
+    struct tuner *t = make_tuner(module, comm, collective, size_class, forced);
+    int rc = NULL == t ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    if (OMPI_SUCCESS == rc && NULL == module->carriers) {
+        rc = nicbarr_across_acquaint(module, comm, &left_out);
+        if (OMPI_SUCCESS == rc && !module->declined && !left_out) {
+            rc = make_carriers(module, comm);
+        }
+    }
+    if (OMPI_SUCCESS == rc && NULL != module->carriers) {
+        rc = decide(t);
+    } else { /* nobody can play, or it is in doubt */
+        module->ways[collective][size_class].way = NICBARR_WAY_OWN;
+        free(t);
+    }
+    module->tuning = false;
+    return rc;
+}

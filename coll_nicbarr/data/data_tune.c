@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which is faster for a collective that carries data, nicbarr's or Open MPI's own? A trial
+ * (trial.h) of the two on the real communicator, with a payload at the upper end of the class.
+ *
+ * A class has its share of coll_nicbarr_tune_budget. What was measured is remembered for the job
+ * and for later ones, by the communicator's shape.
+ */
+#include "coll_nicbarr/data/data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll_nicbarr/files/cache.h"
+#include "coll_nicbarr/data/data_watch.h"
+#include "coll_nicbarr/files/report.h"
+#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/data/trial.h"
+
+enum { OWN, OURS, CONTESTANTS };
+
+struct tuner {
+    struct nicbarr_trial trial;
+    int count; /* of elements; a block has so many */
+    ompi_datatype_t *type;
+    ompi_op_t *op;
+    void *from, *to;
+};
+
+static bool by_users(enum nicbarr_collective collective)
+{
+    return NICBARR_ALLREDUCE_USERS == collective || NICBARR_REDUCE_USERS == collective;
+}
+
+/* Does each process have a block of its own? */
+static bool has_blocks(enum nicbarr_collective collective)
+{
+    return NICBARR_ALLGATHER == collective || NICBARR_GATHER == collective ||
+           NICBARR_SCATTER == collective;
+}
+
+/* What a program might define. */
+static void sum(void *left, void *right, int *count, MPI_Datatype *type)
+{
+    const double *from = left;
+    double *to = right;
+    (void)type;
+    for (int i = 0; i < *count; ++i) {
+        to[i] += from[i];
+    }
+}
+
+/* One call. */
+static int call(void *trial, int candidate, int number)
+{
+    const struct tuner *t = trial;
+    const bool ours = OURS == candidate;
+    mca_coll_nicbarr_module_t *module = t->trial.module;
+    ompi_communicator_t *comm = t->trial.comm;
+    mca_coll_base_module_t *base = &module->super;
+    const int root = nicbarr_trial_root(&t->trial, number);
+    switch (t->trial.collective) {
+    case NICBARR_BCAST:
+        return ours ? nicbarr_bcast(t->to, t->count, t->type, root, comm, base)
+                    : module->bcast.function(t->to, t->count, t->type, root, comm,
+                                             module->bcast.module);
+    case NICBARR_REDUCE:
+    case NICBARR_REDUCE_USERS:
+        return ours ? nicbarr_reduce(t->from, t->to, t->count, t->type, t->op, root, comm, base)
+                    : module->reduce.function(t->from, t->to, t->count, t->type, t->op, root, comm,
+                                              module->reduce.module);
+    case NICBARR_ALLGATHER:
+        return ours ? nicbarr_allgather(t->from, t->count, t->type, t->to, t->count, t->type, comm,
+                                        base)
+                    : module->allgather.function(t->from, t->count, t->type, t->to, t->count,
+                                                 t->type, comm, module->allgather.module);
+    case NICBARR_GATHER:
+        return ours ? nicbarr_gather(t->from, t->count, t->type, t->to, t->count, t->type, root,
+                                     comm, base)
+                    : module->gather.function(t->from, t->count, t->type, t->to, t->count, t->type,
+                                              root, comm, module->gather.module);
+    case NICBARR_SCATTER:
+        return ours ? nicbarr_scatter(t->from, t->count, t->type, t->to, t->count, t->type, root,
+                                      comm, base)
+                    : module->scatter.function(t->from, t->count, t->type, t->to, t->count, t->type,
+                                               root, comm, module->scatter.module);
+    default:
+        return ours ? nicbarr_allreduce(t->from, t->to, t->count, t->type, t->op, comm, base)
+                    : module->allreduce.function(t->from, t->to, t->count, t->type, t->op, comm,
+                                                 module->allreduce.module);
+    }
+}
+
+/* ---- what is remembered ---- */
+
+/* What the cache calls the contestants. */
+static void name_ways(enum nicbarr_collective collective, const char *names[CONTESTANTS])
+{
+    names[OWN] = nicbarr_way_name(collective, NICBARR_WAY_OWN);
+    names[OURS] = nicbarr_way_name(collective, NICBARR_WAY_OURS);
+}
+
+/* A word has a way, and where it comes from. */
+static uint64_t word_of(enum nicbarr_way way, enum nicbarr_source source)
+{
+    return (uint64_t)source << 8 | (uint64_t)way;
+}
+
+/* What rank 0 knows of a class, from this job or, if that is sure, from earlier ones; 0: nothing.
+ */
+static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                       uint32_t size_class)
+{
+    struct myr_segment *segment = mca_coll_nicbarr_component.segment;
+    char text[NICBARR_CLASS_TEXT], name[NICBARR_CHOICE_TEXT];
+    const char *names[CONTESTANTS];
+    const uint64_t key = nicbarr_data_note_key(module, collective, size_class);
+    const uint64_t note = myr_note_get(segment, key);
+    bool sure;
+    if (0 != note ||
+        !nicbarr_cache_read_name(&module->shape,
+                                 nicbarr_class_name(module, collective, size_class, text), name,
+                                 &sure) ||
+        !sure) {
+        return note;
+    }
+    name_ways(collective, names);
+    const uint64_t word =
+        0 == strcmp(name, names[OURS])  ? word_of(NICBARR_WAY_OURS, NICBARR_FROM_CACHE)
+        : 0 == strcmp(name, names[OWN]) ? word_of(NICBARR_WAY_OWN, NICBARR_FROM_CACHE)
+                                        : 0;
+    (void)myr_note_set(segment, key, word);
+    return word;
+}
+
+static uint64_t word(const struct nicbarr_trial *trial)
+{
+    return word_of(trial->way, NICBARR_FROM_JOB);
+}
+
+static void publish(const struct nicbarr_trial *trial)
+{
+    char text[NICBARR_CLASS_TEXT];
+    const char *names[CONTESTANTS];
+    name_ways(trial->collective, names);
+    nicbarr_cache_add_names(
+        &trial->module->shape,
+        nicbarr_class_name(trial->module, trial->collective, trial->size_class, text), names,
+        &trial->contest);
+    nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
+                        NICBARR_MEASURED, &trial->contest, NULL);
+    nicbarr_report_write();
+}
+
+/* ---- the whole of it ---- */
+
+static void install(struct nicbarr_trial *trial)
+{
+    trial->way = OURS == trial->contest.chosen ? NICBARR_WAY_OURS : NICBARR_WAY_OWN;
+}
+
+static void release_op(enum nicbarr_collective collective, ompi_op_t *op)
+{
+    if (by_users(collective) && NULL != op) {
+        OBJ_RELEASE(op);
+    }
+}
+
+static void free_tuner(struct nicbarr_trial *trial)
+{
+    struct tuner *t = (struct tuner *)trial;
+    release_op(trial->collective, t->op);
+    free(t);
+}
+
+static const struct nicbarr_trial_kind on_one_node = {call, NULL,    install,
+                                                      word, publish, free_tuner};
+
+/* The smallest class may have less than a byte for each process: it gets one. */
+static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective collective,
+                      uint32_t size_class)
+{
+    const size_t bytes = nicbarr_size_classes[size_class];
+    const size_t processes = (size_t)ompi_comm_size((ompi_communicator_t *)comm);
+    return has_blocks(collective) && bytes < processes ? processes : bytes;
+}
+
+/* NULL on all members where one has no memory for it. */
+static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                enum nicbarr_collective collective, uint32_t size_class)
+{
+    const size_t bytes = payload(comm, collective, size_class);
+    const bool blocks = has_blocks(collective);
+    struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
+    ompi_op_t *op = by_users(collective)
+                        ? ompi_op_create_user(true, (ompi_op_fortran_handler_fn_t *)sum)
+                        : MPI_SUM;
+    double failed = NULL == t || NULL == op;
+    if (OMPI_SUCCESS != nicbarr_maximum(comm, &failed, 1) || 0 != failed) {
+        release_op(collective, op);
+        free(t);
+        return NULL;
+    }
+    t->trial = (struct nicbarr_trial){.kind = &on_one_node,
+                                      .module = module,
+                                      .comm = comm,
+                                      .collective = collective,
+                                      .size_class = size_class,
+                                      .watched = true};
+    t->count = (int)bytes / (blocks ? ompi_comm_size(comm) : (int)sizeof(double));
+    t->type = blocks ? MPI_BYTE : MPI_DOUBLE;
+    t->op = op;
+    t->from = t + 1;
+    t->to = (uint8_t *)(t + 1) + bytes;
+    return t;
+}
+
+static int try_it(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                  enum nicbarr_collective collective, uint32_t size_class)
+{
+    const double start_us = nicbarr_now_us();
+    struct tuner *t = make_tuner(module, comm, collective, size_class);
+    return NULL == t ? OMPI_ERR_OUT_OF_RESOURCE
+                     : nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
+}
+
+/* What is in use is known to work: it stays where anybody has no memory to measure. */
+static int try_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                    enum nicbarr_collective collective, uint32_t size_class)
+{
+    const enum nicbarr_way way = nicbarr_data_way(module, collective, size_class);
+    const double start_us = nicbarr_now_us();
+    struct tuner *t = make_tuner(module, comm, collective, size_class);
+    if (NULL == t) {
+        nicbarr_data_watch(module, collective, size_class, way, false);
+        return OMPI_SUCCESS;
+    }
+    t->trial.anew = true;
+    t->trial.way = way;
+    t->trial.standing = NICBARR_WAY_OURS == way ? OURS : OWN;
+    return nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
+}
+
+/* Rank 0 knows; the others go by what it says. */
+int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                      enum nicbarr_collective collective, uint32_t size_class)
+{
+    uint64_t known = 0 == ompi_comm_rank(comm) ? recall(module, collective, size_class) : 0;
+    module->tuning = true;
+    int rc = module->bcast.function(&known, 1, MPI_UINT64_T, 0, comm, module->bcast.module);
+    if (OMPI_SUCCESS == rc && 0 != known) {
+        const enum nicbarr_source source = (enum nicbarr_source)(known >> 8 & 0xff);
+        nicbarr_data_watch(module, collective, size_class, (enum nicbarr_way)(known & 0xff),
+                           NICBARR_FROM_JOB == source && 0 == (known & NICBARR_DOUBTFUL));
+        nicbarr_report_data(module, comm, collective, size_class, source, NULL, NULL);
+    } else if (OMPI_SUCCESS == rc) {
+        rc = try_it(module, comm, collective, size_class);
+    }
+    module->tuning = false;
+    return rc;
+}
+
+int nicbarr_data_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           enum nicbarr_collective collective, uint32_t size_class)
+{
+    module->tuning = true;
+    const int rc = try_anew(module, comm, collective, size_class);
+    module->tuning = false;
+    return rc;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Watching the choices of collectives that carry data; see data_watch.h. */
+#include "coll_nicbarr/data/data_watch.h"
+
+#include <stdatomic.h>
+
+#include "coll_nicbarr/choice/anew.h"
+#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/watch.h"
+
+static double opened_us;
+static _Atomic unsigned long long spent_ns;
+static _Atomic unsigned long long anew, switches;
+
+void nicbarr_data_watch_open(void)
+{
+    opened_us = nicbarr_now_us();
+    atomic_store(&spent_ns, 0);
+}
+
+struct nicbarr_anew_counters nicbarr_data_watch_count(void)
+{
+    return (struct nicbarr_anew_counters){anew, switches};
+}
+
+/* ---- what it costs ---- */
+
+bool nicbarr_data_affordable(ompi_communicator_t *comm, double us)
+{
+    const double job_us = nicbarr_now_us() - opened_us;
+    const double spent_us = (double)atomic_load(&spent_ns) * 1e-3;
+    double lacking = nicbarr_anew_lacking_us(us, spent_us, job_us);
+    return OMPI_SUCCESS == nicbarr_maximum(comm, &lacking, 1) && lacking <= 0;
+}
+
+void nicbarr_data_spent(double us)
+{
+    atomic_fetch_add_explicit(&spent_ns, (unsigned long long)(us * 1e3), memory_order_relaxed);
+}
+
+/* ---- when ---- */
+
+void nicbarr_data_watch(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                        uint32_t size_class, enum nicbarr_way way, bool proven)
+{
+    struct nicbarr_class *class = &module->ways[collective][size_class];
+    const bool best = NICBARR_WAY_OWN == way && proven;
+    if (best || !nicbarr_watched(proven ? NICBARR_MEASURED : NICBARR_FROM_CACHE)) {
+        class->way = way;
+        return;
+    }
+    if (0 == class->pause) {
+        class->pause = nicbarr_anew_pause(0, proven);
+    }
+    class->until = class->pause;
+    class->now = way;
+    class->way = NICBARR_WAY_WATCHED;
+}
+
+void nicbarr_data_watch_note(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                             uint32_t size_class, bool switched, bool proven)
+{
+    struct nicbarr_class *class = &module->ways[collective][size_class];
+    ++class->anew;
+    class->switches += switched;
+    class->pause = nicbarr_anew_pause(class->pause, proven);
+    atomic_fetch_add_explicit(&anew, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&switches, switched, memory_order_relaxed);
+}
+
+bool nicbarr_data_watch_due(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            enum nicbarr_collective collective, uint32_t size_class)
+{
+    struct nicbarr_class *class = &module->ways[collective][size_class];
+    module->tuning = true; /* collectives below may call our functions on `comm` */
+    const bool due = nicbarr_data_affordable(comm, nicbarr_data_budget_us(module, collective));
+    module->tuning = false;
+    if (!due) {
+        class->until = nicbarr_anew_put_off(&class->pause);
+    }
+    return due;
+}

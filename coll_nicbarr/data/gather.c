@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI_Allgather and MPI_Gather on one node and on several; on one also MPI_Iallgather, MPI_Igather,
+ * MPI_Allgather_init and MPI_Gather_init.
+ *
+ * Like a reduction, but parts are put side by side: each process writes its block into the rounds
+ * of the communicator's exchange, and reads all blocks. Of MPI_Gather only the root reads. Types of
+ * both sides may differ, and from process to process. What all have in common is how many bytes a
+ * block is when it is packed (packing.h). On several nodes the NICs carry the blocks (carrier.h).
+ */
+#include "coll_nicbarr/data/data.h"
+
+#include <stdlib.h>
+
+#include "coll_nicbarr/data/carrier.h"
+#include "coll_nicbarr/data/packing.h"
+#include "coll_nicbarr/data/persistent.h"
+#include "coll_nicbarr/requests.h"
+
+/* On one node: by the exchange. */
+static void exchange(struct nicbarr_reducer *reducer, const void *own, uint8_t *all, size_t block,
+                     bool gets)
+{
+    struct nicbarr_taker taker = nicbarr_taker_of_all(all, block);
+    struct nicbarr_reduction rounds;
+    nicbarr_reducer_settle(reducer);
+    nicbarr_reduction_init_taken(&rounds, own, block, &taker, gets);
+    (void)nicbarr_reduction_begin(reducer, &rounds);
+    nicbarr_reduction_finish(reducer, &rounds);
+}
+
+int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            struct nicbarr_carrier *carrier, const void *from, void *to,
+                            size_t bytes)
+{
+    struct nicbarr_carried carried;
+    nicbarr_carrier_begin_gathering(carrier, &carried, from, to, bytes);
+    return nicbarr_carry(module, comm, carrier, &carried);
+}
+
+/* Which of the two it is, and whose. */
+struct gathering {
+    mca_coll_nicbarr_module_t *module;
+    ompi_communicator_t *comm;
+    enum nicbarr_collective collective;
+    bool gets; /* this process gets the blocks */
+    size_t block;
+};
+
+static int move(const struct gathering *g, const void *own, uint8_t *all)
+{
+    if (!g->module->across) {
+        exchange(&g->module->reducer, own, all, g->block, g->gets);
+        return OMPI_SUCCESS;
+    }
+    const uint32_t size_class = nicbarr_size_class(g->block * (size_t)ompi_comm_size(g->comm));
+    return nicbarr_carry_gathering(g->module, g->comm,
+                                   nicbarr_data_carrier(g->module, g->collective, size_class), own,
+                                   g->gets ? all : NULL, g->block);
+}
+
+/* `to` counts only where this process gets them. */
+static int gather(const struct gathering *g, const struct nicbarr_side *from,
+                  const struct nicbarr_side *to)
+{
+    const int size = ompi_comm_size(g->comm);
+    uint8_t packed[NICBARR_EXCHANGE_MOST], all[NICBARR_EXCHANGE_MOST];
+    const bool direct = g->gets && nicbarr_is_dense(to->type);
+    const void *own = from->data;
+    int packing = OMPI_SUCCESS;
+    if (!nicbarr_is_dense(from->type)) {
+        packing = nicbarr_to_bytes(from->data, from->count, from->type, packed, g->block);
+        own = packed; /* whatever happens: the others wait */
+    }
+    const int rc = move(g, own, direct ? to->data : all);
+    if (OMPI_SUCCESS != rc || OMPI_SUCCESS != packing || !g->gets || direct) {
+        return OMPI_SUCCESS != rc ? rc : packing;
+    }
+    return nicbarr_from_bytes(all, (size_t)size * g->block, to->data, size * to->count, to->type);
+}
+
+/* What this process contributes. */
+static inline struct nicbarr_side own_of(const void *from, int count, ompi_datatype_t *type,
+                                         const struct nicbarr_side *all, ompi_communicator_t *comm)
+{
+    return MPI_IN_PLACE == from ? nicbarr_block_of(all, (uint32_t)ompi_comm_rank(comm))
+                                : (struct nicbarr_side){(void *)from, count, type};
+}
+
+MYR_HOT int nicbarr_allgather(const void *from, int from_count, ompi_datatype_t *from_type,
+                              void *to, int to_count, ompi_datatype_t *to_type,
+                              ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const size_t block = nicbarr_packed_bytes(to_count, to_type);
+    const size_t bytes = block * (size_t)ompi_comm_size(comm);
+    nicbarr_data_attend(module, comm);
+    /* (While something is measured across nodes, what all agree on goes by Open MPI's own.) */
+    if (0 == bytes || (module->across && module->tuning) ||
+        !nicbarr_data_ours(module, comm, NICBARR_ALLGATHER, bytes, NICBARR_NO_ROOT)) {
+        return module->allgather.function(from, from_count, from_type, to, to_count, to_type, comm,
+                                          module->allgather.module);
+    }
+    const struct nicbarr_side all = {to, to_count, to_type};
+    const struct nicbarr_side own = own_of(from, from_count, from_type, &all, comm);
+    return gather(&(struct gathering){module, comm, NICBARR_ALLGATHER, true, block}, &own, &all);
+}
+
+MYR_HOT int nicbarr_gather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                           int to_count, ompi_datatype_t *to_type, int root,
+                           ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const bool is_root = root == ompi_comm_rank(comm);
+    const size_t block = is_root ? nicbarr_packed_bytes(to_count, to_type)
+                                 : nicbarr_packed_bytes(from_count, from_type);
+    const size_t bytes = block * (size_t)ompi_comm_size(comm);
+    nicbarr_data_attend(module, comm);
+    if (0 == bytes || (module->across && module->tuning) || /* as above */
+        !nicbarr_data_ours(module, comm, NICBARR_GATHER, bytes, root)) {
+        return module->gather.function(from, from_count, from_type, to, to_count, to_type, root,
+                                       comm, module->gather.module);
+    }
+    const struct nicbarr_side all = {to, to_count, to_type};
+    const struct nicbarr_side own = own_of(from, from_count, from_type, &all, comm);
+    return gather(&(struct gathering){module, comm, NICBARR_GATHER, is_root, block}, &own, &all);
+}
+
+/* ---- MPI_Iallgather, MPI_Igather, and persistent ones: on one node ---- */
+
+/* Where a side has gaps, its bytes go by way of memory without: all blocks, and behind them the own
+ * one. (Packing has no way to fail here that MPI would not have found out before.) */
+static void begin(nicbarr_request_t *request)
+{
+    struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
+    const struct nicbarr_side *own = &request->of.gathering.own, *all = &request->of.gathering.all;
+    const size_t block = request->of.gathering.block;
+    const bool gets = NULL != all->type;
+    uint8_t *packed = request->of.gathering.packed;
+    uint8_t *from = own->data, *to = gets && !nicbarr_is_dense(all->type) ? packed : all->data;
+    if (!nicbarr_is_dense(own->type)) {
+        from = packed + (gets ? block * reducer->exchange.size : 0);
+        (void)nicbarr_to_bytes(own->data, own->count, own->type, from, block);
+    }
+    request->of.gathering.taker = nicbarr_taker_of_all(to, block);
+    nicbarr_reduction_init_taken(&request->of.gathering.rounds, from, block,
+                                 &request->of.gathering.taker, gets);
+    (void)nicbarr_reduction_begin(reducer, &request->of.gathering.rounds);
+    atomic_fetch_add_explicit(&reducer->outstanding, 1, memory_order_relaxed);
+}
+
+static bool test(nicbarr_request_t *request)
+{
+    struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
+    const struct nicbarr_side *all = &request->of.gathering.all;
+    if (!nicbarr_reduction_go_on(reducer, &request->of.gathering.rounds)) {
+        return false;
+    }
+    if (NULL != all->type && !nicbarr_is_dense(all->type)) {
+        const uint32_t size = reducer->exchange.size;
+        (void)nicbarr_from_bytes(request->of.gathering.packed, request->of.gathering.block * size,
+                                 all->data, all->count * (int)size, all->type);
+    }
+    atomic_fetch_sub_explicit(&reducer->outstanding, 1, memory_order_release);
+    return true;
+}
+
+static void drop(nicbarr_request_t *request)
+{
+    free(request->of.gathering.packed);
+}
+
+static const struct nicbarr_operation gathering = {begin, test, NULL, drop};
+
+/* What a process was given. */
+struct given {
+    struct nicbarr_side own, all; /* as a request has them */
+    size_t block, bytes;          /* of one process, of all */
+};
+
+/* `gets`: the blocks come to this process, too. Only then the other side counts. */
+static struct given given_of(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                             int to_count, ompi_datatype_t *to_type, bool gets,
+                             ompi_communicator_t *comm)
+{
+    const struct nicbarr_side all = {to, to_count, to_type}, none = {NULL, 0, NULL};
+    const size_t block = gets ? nicbarr_packed_bytes(to_count, to_type)
+                              : nicbarr_packed_bytes(from_count, from_type);
+    return (struct given){
+        .own = own_of(from, from_count, from_type, &all, comm),
+        .all = gets ? all : none,
+        .block = block,
+        .bytes = block * (size_t)ompi_comm_size(comm),
+    };
+}
+
+static int fill_in(nicbarr_request_t *request, const void *what)
+{
+    const struct given *given = what;
+    const bool gets = NULL != given->all.type;
+    const bool gaps =
+        !nicbarr_is_dense(given->own.type) || (gets && !nicbarr_is_dense(given->all.type));
+    request->of.gathering.own = given->own;
+    request->of.gathering.all = given->all;
+    request->of.gathering.block = given->block;
+    request->of.gathering.packed = gaps ? malloc(given->block + (gets ? given->bytes : 0)) : NULL;
+    return gaps && NULL == request->of.gathering.packed ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+}
+
+static int start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                 const struct given *given, ompi_request_t **handle)
+{
+    return nicbarr_request_hand_out(nicbarr_request_new(&gathering, module, comm, false), fill_in,
+                                    given, handle);
+}
+
+/* NULL in *handle: there is no room for it, on all members. */
+static int make(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                const struct given *given, ompi_request_t **handle)
+{
+    struct nicbarr_persistent what = {.type = given->own.type, .to_type = given->all.type};
+    *handle = NULL;
+    if (!nicbarr_data_small(given->bytes, comm) ||
+        !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
+        return OMPI_SUCCESS;
+    }
+    return nicbarr_request_hand_out(nicbarr_persistent_new(&gathering, module, comm, &what),
+                                    fill_in, given, handle);
+}
+
+int nicbarr_iallgather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                       int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
+                       ompi_request_t **handle, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const struct given given =
+        given_of(from, from_count, from_type, to, to_count, to_type, true, comm);
+    if (!nicbarr_data_small(given.bytes, comm) ||
+        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_ALLGATHER)) {
+        return module->iallgather.function(from, from_count, from_type, to, to_count, to_type, comm,
+                                           handle, module->iallgather.module);
+    }
+    return start(module, comm, &given, handle);
+}
+
+int nicbarr_igather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                    int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+                    ompi_request_t **handle, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const struct given given = given_of(from, from_count, from_type, to, to_count, to_type,
+                                        root == ompi_comm_rank(comm), comm);
+    if (!nicbarr_data_small(given.bytes, comm) ||
+        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_GATHER) ||
+        !nicbarr_data_keeps_up(NICBARR_GATHER, module->reducer.exchange.record)) {
+        return module->igather.function(from, from_count, from_type, to, to_count, to_type, root,
+                                        comm, handle, module->igather.module);
+    }
+    return start(module, comm, &given, handle);
+}
+
+int nicbarr_allgather_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                           int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
+                           MPI_Info info, ompi_request_t **handle, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const struct given given =
+        given_of(from, from_count, from_type, to, to_count, to_type, true, comm);
+    const int rc = make(module, comm, &given, handle);
+    return OMPI_SUCCESS != rc || NULL != *handle
+               ? rc
+               : module->allgather_init.function(from, from_count, from_type, to, to_count, to_type,
+                                                 comm, info, handle, module->allgather_init.module);
+}
+
+int nicbarr_gather_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                        int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+                        MPI_Info info, ompi_request_t **handle, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const struct given given = given_of(from, from_count, from_type, to, to_count, to_type,
+                                        root == ompi_comm_rank(comm), comm);
+    const int rc = make(module, comm, &given, handle);
+    return OMPI_SUCCESS != rc || NULL != *handle
+               ? rc
+               : module->gather_init.function(from, from_count, from_type, to, to_count, to_type,
+                                              root, comm, info, handle, module->gather_init.module);
+}

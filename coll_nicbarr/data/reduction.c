@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A reduction under way; see reduction.h. */
+#include "coll_nicbarr/data/reduction.h"
+
+#include <string.h>
+
+static uint32_t next_chunk(const struct nicbarr_reduction *reduction, uint32_t left)
+{
+    return left < reduction->chunk ? left : reduction->chunk;
+}
+
+void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *from, void *to,
+                            int count, ompi_datatype_t *type, ompi_op_t *op, bool reads)
+{
+    ptrdiff_t lower, extent;
+    (void)ompi_datatype_get_extent(type, &lower, &extent);
+    *reduction = (struct nicbarr_reduction){
+        .from = MPI_IN_PLACE == from ? to : from,
+        .to = to,
+        .op = op,
+        .type = type,
+        .extent = (size_t)extent,
+        .unwritten = (uint32_t)count,
+        .unread = (uint32_t)count,
+        .chunk = MYR_SLOT_BYTES / (uint32_t)extent,
+        .reads = reads,
+    };
+}
+
+static void take_one(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes)
+{
+    memcpy(taker->to, myr_exchange_payload(x, taker->rank), bytes);
+    taker->to += bytes;
+}
+
+struct nicbarr_taker nicbarr_taker_of(uint32_t rank, uint8_t *to)
+{
+    return (struct nicbarr_taker){take_one, rank, to, 0};
+}
+
+static void take_all(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes)
+{
+    uint8_t *to = taker->to;
+    for (uint32_t rank = 0; rank < x->size; ++rank) {
+        memcpy(to, myr_exchange_payload(x, rank), bytes);
+        to += taker->block;
+    }
+    taker->to += bytes;
+}
+
+struct nicbarr_taker nicbarr_taker_of_all(uint8_t *to, size_t block)
+{
+    return (struct nicbarr_taker){take_all, NICBARR_EVERYBODY, to, block};
+}
+
+void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const void *from,
+                                  size_t bytes, struct nicbarr_taker *taker, bool reads)
+{
+    *reduction = (struct nicbarr_reduction){
+        .from = from,
+        .taker = taker,
+        .extent = 1,
+        .unwritten = (uint32_t)bytes,
+        .unread = (uint32_t)bytes,
+        .chunk = MYR_SLOT_BYTES,
+        .reads = reads,
+    };
+}
+
+/* Write what there is room for. A chunk is read from memory before its result is put there, so they
+ * may be the same. */
+static void write_on(struct myr_exchange *x, struct nicbarr_reduction *reduction)
+{
+    while (0 != reduction->unwritten && myr_exchange_room(x)) {
+        const uint32_t count = next_chunk(reduction, reduction->unwritten);
+        memcpy(myr_exchange_next(x), reduction->from, count * reduction->extent);
+        myr_exchange_write(x);
+        reduction->from += count * reduction->extent;
+        reduction->unwritten -= count;
+    }
+}
+
+/* Where the value of a block of ranks is put together that ends with `rank`. The last one ends up
+ * as the whole result. */
+static void *place_of(const struct nicbarr_reducer *reducer,
+                      const struct nicbarr_reduction *reduction, uint32_t rank)
+{
+    return rank + 1 == reducer->exchange.size ? reduction->to : reducer->parts[rank];
+}
+
+/* Combine all ranks' parts of a round that is ready. The left one of two is only read. */
+static void combine(const struct nicbarr_reducer *reducer,
+                    const struct nicbarr_reduction *reduction, uint32_t count)
+{
+    const struct myr_exchange *x = &reducer->exchange;
+    for (uint32_t r = 0; r < x->size; r += 2) {
+        const uint32_t right = r + 1 < x->size ? r + 1 : r;
+        void *place = place_of(reducer, reduction, right);
+        memcpy(place, myr_exchange_payload(x, right), count * reduction->extent);
+        if (right != r) {
+            ompi_op_reduce(reduction->op, (void *)myr_exchange_payload(x, r), place, (int)count,
+                           reduction->type);
+        }
+    }
+    for (uint32_t block = 2; block < x->size; block *= 2) {
+        for (uint32_t last = block - 1; last + 1 < x->size; last += 2 * block) {
+            const uint32_t other = last + block < x->size ? last + block : x->size - 1;
+            ompi_op_reduce(reduction->op, place_of(reducer, reduction, last),
+                           place_of(reducer, reduction, other), (int)count, reduction->type);
+        }
+    }
+}
+
+static bool taken(const struct nicbarr_reduction *reduction)
+{
+    return __builtin_expect(NULL != reduction->taker, 0);
+}
+
+static bool reads_one(const struct nicbarr_reduction *reduction)
+{
+    return taken(reduction) && NICBARR_EVERYBODY != reduction->taker->rank;
+}
+
+/* Is there what is to be read of the next round? */
+static bool ready(struct myr_exchange *x, const struct nicbarr_reduction *reduction)
+{
+    return reads_one(reduction) ? myr_exchange_has(x, reduction->taker->rank)
+                                : myr_exchange_ready(x);
+}
+
+static void await(struct myr_exchange *x, const struct nicbarr_reduction *reduction)
+{
+    if (reads_one(reduction)) {
+        myr_exchange_await_one(x, reduction->taker->rank);
+    } else {
+        myr_exchange_await(x);
+    }
+}
+
+/* Take the round that has just become ready. */
+static void read_one(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
+{
+    const uint32_t count = next_chunk(reduction, reduction->unread);
+    const size_t bytes = count * reduction->extent;
+    if (taken(reduction)) {
+        reduction->taker->take(reduction->taker, &reducer->exchange, bytes);
+    } else {
+        combine(reducer, reduction, count);
+        reduction->to += bytes;
+    }
+    myr_exchange_pass(&reducer->exchange);
+    reduction->unread -= count;
+}
+
+/* Pass a round that was written, and that another process reads. */
+static void leave_one(struct myr_exchange *x, struct nicbarr_reduction *reduction)
+{
+    reduction->unread -= next_chunk(reduction, reduction->unread);
+    myr_exchange_pass(x);
+}
+
+/* Pass a round if that is possible now. */
+static bool pass_on(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
+{
+    struct myr_exchange *x = &reducer->exchange;
+    if (!myr_epoch_reached(x->passed + 1, reduction->first) || x->passed == x->written) {
+        return false;
+    }
+    if (!reduction->reads) {
+        leave_one(x, reduction);
+        return true;
+    }
+    if (!ready(x, reduction)) {
+        return false;
+    }
+    read_one(reducer, reduction);
+    return true;
+}
+
+void nicbarr_reduction_write(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
+{
+    if (myr_epoch_reached(reducer->exchange.written + 1, reduction->first)) {
+        write_on(&reducer->exchange, reduction);
+    }
+}
+
+bool nicbarr_reduction_go_on(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
+{
+    nicbarr_reduction_write(reducer, reduction);
+    while (0 != reduction->unread && pass_on(reducer, reduction)) {
+        write_on(&reducer->exchange, reduction);
+    }
+    return 0 == reduction->unread;
+}
+
+void nicbarr_reduction_finish(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
+{
+    struct myr_exchange *x = &reducer->exchange;
+    while (0 != reduction->unread) {
+        write_on(x, reduction);
+        if (x->written == x->passed) {
+            myr_exchange_await_room(x);
+        } else if (reduction->reads) {
+            await(x, reduction);
+            read_one(reducer, reduction);
+        } else {
+            leave_one(x, reduction);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI_Scatter, on one node and on several; MPI_Iscatter and MPI_Scatter_init on one.
+ *
+ * It goes as a broadcast does, of all blocks together, and each process takes its own: on one node
+ * by the ring (stream.h), on several by the NICs (bcast_across.c). So the root does not wait for
+ * the others, until it is a window ahead. Types of both sides may differ, and from process to
+ * process. What all have in common is how many bytes a block is when it is packed (packing.h).
+ *
+ * Where the program is wrong, and a process expects another number of bytes than the root sends,
+ * its error is that of a receive, and it is in step again.
+ *
+ * What does not block goes by the ring in steps (streamed.h).
+ */
+#include "coll_nicbarr/data/data.h"
+
+#include <string.h>
+
+#include "coll_nicbarr/data/carrier.h"
+#include "coll_nicbarr/data/packing.h"
+#include "coll_nicbarr/data/stream.h"
+#include "coll_nicbarr/data/streamed.h"
+
+/* ---- on one node ---- */
+
+static inline int send_all(struct myr_ring *ring, const struct nicbarr_side *all, size_t block)
+{
+    const size_t bytes = block * ring->size;
+    if (!nicbarr_is_dense(all->type)) {
+        return nicbarr_stream_send_packed(ring, all->data, all->count * (int)ring->size, all->type,
+                                          bytes, block);
+    }
+    nicbarr_stream_send(ring, (struct nicbarr_rest){all->data, bytes, NULL}, block);
+    return OMPI_SUCCESS;
+}
+
+static inline int receive_own(struct myr_ring *ring, const struct nicbarr_side *own, size_t block)
+{
+    if (!nicbarr_is_dense(own->type)) {
+        return nicbarr_stream_receive_packed(ring, own->data, own->count, own->type, block, true);
+    }
+    return nicbarr_stream_receive_part(ring, (struct nicbarr_rest){own->data, block, NULL}, &block);
+}
+
+/* ---- on several ---- */
+
+int nicbarr_carry_scattering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             struct nicbarr_carrier *carrier, const void *from, void *to,
+                             size_t *bytes, int root)
+{
+    uint8_t all[NICBARR_EXCHANGE_MOST];
+    const size_t size = (size_t)ompi_comm_size(comm), rank = (size_t)ompi_comm_rank(comm);
+    size_t got = *bytes * size;
+    if ((int)rank == root) {
+        return nicbarr_carry_bcast(module, comm, carrier, (void *)from, &got, root);
+    }
+    const int rc = nicbarr_carry_bcast(module, comm, carrier, all, &got, root);
+    *bytes = got / size;
+    if (OMPI_SUCCESS == rc) {
+        memcpy(to, all + rank * *bytes, *bytes);
+    }
+    return rc;
+}
+
+static int send_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                       struct nicbarr_carrier *carrier, const struct nicbarr_side *all,
+                       size_t block, int root)
+{
+    const int size = ompi_comm_size(comm);
+    uint8_t packed[NICBARR_EXCHANGE_MOST];
+    const void *from = all->data;
+    int packing = OMPI_SUCCESS;
+    if (!nicbarr_is_dense(all->type)) {
+        packing =
+            nicbarr_to_bytes(all->data, all->count * size, all->type, packed, block * (size_t)size);
+        from = packed; /* whatever happens: the others wait */
+    }
+    const int rc = nicbarr_carry_scattering(module, comm, carrier, from, NULL, &block, root);
+    return OMPI_SUCCESS != rc ? rc : packing;
+}
+
+static int receive_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          struct nicbarr_carrier *carrier, const struct nicbarr_side *own,
+                          size_t block, int root)
+{
+    uint8_t packed[NICBARR_EXCHANGE_MOST];
+    void *to = nicbarr_is_dense(own->type) ? own->data : packed;
+    const int rc = nicbarr_carry_scattering(module, comm, carrier, NULL, to, &block, root);
+    return OMPI_SUCCESS != rc || to == own->data
+               ? rc
+               : nicbarr_from_bytes(packed, block, own->data, own->count, own->type);
+}
+
+/* ---- what MPI calls ---- */
+
+MYR_HOT int nicbarr_scatter(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                            int to_count, ompi_datatype_t *to_type, int root,
+                            ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const bool is_root = root == ompi_comm_rank(comm);
+    const size_t block = is_root ? nicbarr_packed_bytes(from_count, from_type)
+                                 : nicbarr_packed_bytes(to_count, to_type);
+    const size_t bytes = block * (size_t)ompi_comm_size(comm);
+    nicbarr_data_attend(module, comm);
+    /* (While something is measured across nodes, what all agree on goes by Open MPI's own.) */
+    if (0 == bytes || (module->across && module->tuning) ||
+        !nicbarr_data_ours(module, comm, NICBARR_SCATTER, bytes, root)) {
+        return module->scatter.function(from, from_count, from_type, to, to_count, to_type, root,
+                                        comm, module->scatter.module);
+    }
+    struct nicbarr_carrier *carrier =
+        module->across ? nicbarr_data_carrier(module, NICBARR_SCATTER, nicbarr_size_class(bytes))
+                       : NULL;
+    const struct nicbarr_side own = {to, to_count, to_type};
+    nicbarr_streamer_settle(&module->streamer);
+    if (!is_root) {
+        return NULL != carrier ? receive_across(module, comm, carrier, &own, block, root)
+                               : receive_own(&module->streamer.ring, &own, block);
+    }
+    const struct nicbarr_side all = {(void *)from, from_count, from_type};
+    const int rc = NULL != carrier ? send_across(module, comm, carrier, &all, block, root)
+                                   : send_all(&module->streamer.ring, &all, block);
+    if (MPI_IN_PLACE == to || OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    const struct nicbarr_side kept = nicbarr_block_of(&all, (uint32_t)root);
+    return nicbarr_copy(&kept, &own);
+}
+
+/* ---- MPI_Iscatter, MPI_Scatter_init: on one node ---- */
+
+/* What this process is given, as a stream. */
+static struct nicbarr_streamed stream_of(const void *from, int from_count,
+                                         ompi_datatype_t *from_type, void *to, int to_count,
+                                         ompi_datatype_t *to_type, bool is_root)
+{
+    const struct nicbarr_side sent = {(void *)from, from_count, from_type},
+                              received = {to, to_count, to_type}, none = {NULL, 0, NULL};
+    return (struct nicbarr_streamed){
+        .sent = is_root ? sent : none,
+        .received = is_root && MPI_IN_PLACE == to ? none : received,
+        .part = is_root ? nicbarr_packed_bytes(from_count, from_type)
+                        : nicbarr_packed_bytes(to_count, to_type),
+        .root = is_root,
+    };
+}
+
+int nicbarr_iscatter(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                     int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+                     ompi_request_t **handle, mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const struct nicbarr_streamed what =
+        stream_of(from, from_count, from_type, to, to_count, to_type, root == ompi_comm_rank(comm));
+    const size_t bytes = what.part * (size_t)ompi_comm_size(comm);
+    if (0 == bytes || bytes > NICBARR_STEPS_MOST ||
+        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_SCATTER) ||
+        !nicbarr_streamed_fits(module, bytes)) {
+        return module->iscatter.function(from, from_count, from_type, to, to_count, to_type, root,
+                                         comm, handle, module->iscatter.module);
+    }
+    return nicbarr_streamed_start(module, comm, &what, handle);
+}
+
+int nicbarr_scatter_init(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                         int to_count, ompi_datatype_t *to_type, int root,
+                         ompi_communicator_t *comm, MPI_Info info, ompi_request_t **handle,
+                         mca_coll_base_module_t *base)
+{
+    mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
+    const struct nicbarr_streamed what =
+        stream_of(from, from_count, from_type, to, to_count, to_type, root == ompi_comm_rank(comm));
+    const size_t bytes = what.part * (size_t)ompi_comm_size(comm);
+    if (0 != bytes) {
+        const int rc = nicbarr_streamed_init(module, comm, NICBARR_SCATTER, bytes, &what, handle);
+        if (OMPI_SUCCESS != rc || NULL != *handle) {
+            return rc;
+        }
+    }
+    return module->scatter_init.function(from, from_count, from_type, to, to_count, to_type, root,
+                                         comm, info, handle, module->scatter_init.module);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Broadcasts and scatterings of one node that do not block; see streamed.h. */
+#include "coll_nicbarr/data/streamed.h"
+
+#include <stdlib.h>
+
+#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/data/packing.h"
+#include "coll_nicbarr/data/persistent.h"
+
+/* Whose ring it goes by. */
+static struct nicbarr_streamer *streamer_of(const nicbarr_request_t *request)
+{
+    return NULL != request->persistent ? &request->persistent->streamer
+                                       : &request->module->streamer;
+}
+
+/* All that this process sends, or that it receives. */
+static struct nicbarr_side whole_of(const struct nicbarr_streamed *what, uint32_t size)
+{
+    struct nicbarr_side whole = what->root ? what->sent : what->received;
+    whole.count *= what->root && 0 != what->part ? (int)size : 1;
+    return whole;
+}
+
+/* The root's own part, from its memory to its memory. */
+static int keep(const struct nicbarr_streamed *what, uint32_t rank)
+{
+    if (!what->root || NULL == what->received.type) {
+        return OMPI_SUCCESS;
+    }
+    const struct nicbarr_side own = nicbarr_block_of(&what->sent, rank);
+    return nicbarr_copy(&own, &what->received);
+}
+
+/* (Packing has no way to fail here that MPI would not have found out before.) */
+static void begin(nicbarr_request_t *request)
+{
+    struct nicbarr_streamer *streamer = streamer_of(request);
+    const struct nicbarr_streamed *what = &request->of.stream.what;
+    const struct nicbarr_side whole = whole_of(what, streamer->ring.size);
+    const size_t bytes = nicbarr_packed_bytes(whole.count, whole.type);
+    uint8_t *packed = request->of.stream.packed;
+    if (what->root && NULL != packed) {
+        (void)nicbarr_to_bytes(whole.data, whole.count, whole.type, packed, bytes);
+    }
+    request->of.stream.rest =
+        (struct nicbarr_rest){NULL != packed ? packed : whole.data, bytes, NULL};
+    request->of.stream.part.known = false;
+    request->of.stream.rc = keep(what, streamer->ring.rank);
+    request->of.stream.turn = streamer->begun++;
+}
+
+static bool go_on(nicbarr_request_t *request, struct myr_ring *ring)
+{
+    const struct nicbarr_streamed *what = &request->of.stream.what;
+    struct nicbarr_rest *rest = &request->of.stream.rest;
+    int *rc = &request->of.stream.rc;
+    return what->root ? nicbarr_stream_send_on(ring, rest, what->part)
+           : 0 == what->part
+               ? nicbarr_stream_receive_on(ring, rest, rc)
+               : nicbarr_stream_receive_part_on(ring, rest, &request->of.stream.part, rc);
+}
+
+/* What has come goes to the program's memory, if it did not come there. */
+static int unpack(const nicbarr_request_t *request)
+{
+    const struct nicbarr_streamed *what = &request->of.stream.what;
+    const uint8_t *packed = request->of.stream.packed;
+    const int rc = request->of.stream.rc;
+    if (OMPI_SUCCESS != rc || what->root || NULL == packed) {
+        return rc;
+    }
+    return nicbarr_from_bytes(packed, (size_t)(request->of.stream.rest.data - packed),
+                              what->received.data, what->received.count, what->received.type);
+}
+
+static bool test(nicbarr_request_t *request)
+{
+    struct nicbarr_streamer *streamer = streamer_of(request);
+    if (request->of.stream.turn != myr_glance(&streamer->done) ||
+        !go_on(request, &streamer->ring)) {
+        return false;
+    }
+    request->super.req_status.MPI_ERROR = unpack(request);
+    myr_publish(&streamer->done, request->of.stream.turn + 1);
+    return true;
+}
+
+static void drop(nicbarr_request_t *request)
+{
+    free(request->of.stream.packed);
+}
+
+static const struct nicbarr_operation streamed = {begin, test, NULL, drop};
+
+/* What it is to do. Where its type has gaps, bytes go by way of memory without. */
+static int fill_in(nicbarr_request_t *request, const void *given)
+{
+    const struct nicbarr_streamed *what = given;
+    const struct nicbarr_side whole = whole_of(what, streamer_of(request)->ring.size);
+    const bool dense = nicbarr_is_dense(whole.type);
+    void *packed = dense ? NULL : malloc(nicbarr_packed_bytes(whole.count, whole.type));
+    request->of.stream.what = *what;
+    request->of.stream.packed = packed;
+    return dense || NULL != packed ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+bool nicbarr_streamed_fits(mca_coll_nicbarr_module_t *module, size_t bytes)
+{
+    struct myr_ring *ring = &module->streamer.ring;
+    if (bytes > MYR_SLOT_BYTES && NULL == ring->pieces) {
+        OPAL_THREAD_LOCK(nicbarr_requests_lock());
+        (void)myr_ring_get_pieces(ring, mca_coll_nicbarr_component.segment);
+        OPAL_THREAD_UNLOCK(nicbarr_requests_lock());
+    }
+    return bytes <= NICBARR_STEPS_LINES || NULL != ring->pieces;
+}
+
+int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           const struct nicbarr_streamed *what, ompi_request_t **handle)
+{
+    return nicbarr_request_hand_out(nicbarr_request_new(&streamed, module, comm, false), fill_in,
+                                    what, handle);
+}
+
+int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          enum nicbarr_collective collective, size_t bytes,
+                          const struct nicbarr_streamed *what, ompi_request_t **handle)
+{
+    const bool sends = what->root, receives = NULL != what->received.type;
+    struct nicbarr_persistent own = {.type = sends ? what->sent.type : NULL,
+                                     .to_type = receives ? what->received.type : NULL};
+    *handle = NULL;
+    if (bytes > NICBARR_STEPS_MOST || !nicbarr_data_own_ring(module, comm, &own.streamer)) {
+        return OMPI_SUCCESS;
+    }
+    struct myr_ring *ring = &own.streamer.ring;
+    const bool worth_it = nicbarr_data_small(bytes, comm)
+                              ? nicbarr_data_keeps_up(collective, ring->record)
+                              : myr_ring_get_pieces(ring, mca_coll_nicbarr_component.segment);
+    if (!worth_it) {
+        nicbarr_streamer_leave(&own.streamer);
+        return OMPI_SUCCESS;
+    }
+    return nicbarr_request_hand_out(nicbarr_persistent_new(&streamed, module, comm, &own), fill_in,
+                                    what, handle);
+}

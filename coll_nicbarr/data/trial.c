@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Trials of classes of size; see trial.h. */
+#include "coll_nicbarr/data/trial.h"
+
+#include "coll_nicbarr/choice/anew.h"
+#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/data/data_watch.h"
+#include "coll_nicbarr/choice/together.h"
+
+enum {
+    AT_ONCE = 4,  /* budgets */
+    IN_A_ROW = 10 /* calls that a turn has at the least, of what is loosely synchronous */
+};
+
+/* Do processes go on before others have come? (docs/figures.md: with 16 hosts a broadcast alone
+ * took five times as long as each of many in a row, and the other contestant was the faster one.)
+ */
+static bool loosely_synchronous(enum nicbarr_collective collective)
+{
+    return NICBARR_BCAST == collective || NICBARR_SCATTER == collective;
+}
+
+static enum nicbarr_way *way_of(const struct nicbarr_trial *trial)
+{
+    return &trial->module->ways[trial->collective][trial->size_class].way;
+}
+
+static bool is_root(const struct nicbarr_trial *trial)
+{
+    return 0 == ompi_comm_rank(trial->comm);
+}
+
+static void remember(const struct nicbarr_trial *trial)
+{
+    const uint64_t word = trial->kind->word(trial);
+    if (0 != word) {
+        (void)myr_note_set(
+            mca_coll_nicbarr_component.segment,
+            nicbarr_data_note_key(trial->module, trial->collective, trial->size_class),
+            word | (trial->contest.provisional ? NICBARR_DOUBTFUL : 0));
+    }
+}
+
+static void take_out(struct nicbarr_trial *trial)
+{
+    struct nicbarr_trial **place = &trial->module->trials;
+    while (trial != *place) {
+        place = &(*place)->next;
+    }
+    *place = trial->next;
+}
+
+void nicbarr_trial_end(struct nicbarr_trial *trial)
+{
+    const bool proven = !trial->contest.provisional;
+    const bool told = !trial->anew || trial->contest.rounds > 0;
+    take_out(trial);
+    if (trial->anew && told) {
+        nicbarr_data_watch_note(trial->module, trial->collective, trial->size_class,
+                                trial->standing != trial->contest.chosen, proven);
+    }
+    if (trial->watched) {
+        nicbarr_data_watch(trial->module, trial->collective, trial->size_class, trial->way, proven);
+    } else {
+        *way_of(trial) = trial->way;
+    }
+    if (is_root(trial) && !trial->module->declined && told) {
+        trial->kind->publish(trial);
+    }
+    trial->kind->free(trial);
+}
+
+void nicbarr_trials_end(mca_coll_nicbarr_module_t *module)
+{
+    while (NULL != module->trials) {
+        nicbarr_trial_end(module->trials);
+    }
+}
+
+/* Nothing is known: whose error that is says so itself, in this very call. */
+static void fail(struct nicbarr_trial *trial)
+{
+    take_out(trial);
+    *way_of(trial) = NICBARR_WAY_OWN;
+    trial->kind->free(trial);
+}
+
+/* Is there to be another portion? */
+static bool goes_on(const struct nicbarr_trial *trial)
+{
+    const struct nicbarr_contest *contest = &trial->contest;
+    return trial->anew ? contest->provisional && nicbarr_contest_open(contest)
+                       : !trial->once && nicbarr_portions_left(&trial->portions, contest);
+}
+
+/* Until the next portion. Of one anew, it is asked first whether that is affordable. */
+static void pause_for(struct nicbarr_trial *trial)
+{
+    if (trial->anew) {
+        trial->pause = nicbarr_anew_pause(0, false);
+        nicbarr_portions_put_off(&trial->portions, trial->pause);
+    } else {
+        nicbarr_portions_pause(&trial->portions);
+    }
+}
+
+/* Play a portion; and others behind it, as long as they take no more than this in all. */
+static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us)
+{
+    const struct nicbarr_race race = {trial->module, trial->comm, trial->kind->call, trial};
+    struct nicbarr_portions *portions = &trial->portions;
+    const double began_us = since_us;
+    bool more = false;
+    int rc;
+    *way_of(trial) = NICBARR_WAY_OURS; /* of calls that compete */
+    do {
+        const double portion_us = nicbarr_portions_next_us(portions);
+        rc = nicbarr_race_go_on(&trial->contest, &race, since_us, portion_us);
+        nicbarr_portions_note(portions, &trial->contest);
+        more = goes_on(trial);
+        at_once_us -= portion_us;
+        since_us = nicbarr_now_us();
+    } while (OMPI_SUCCESS == rc && more && nicbarr_portions_next_us(portions) <= at_once_us);
+    if (OMPI_SUCCESS != rc) {
+        fail(trial);
+        return rc;
+    }
+    if (trial->anew) {
+        nicbarr_data_spent(nicbarr_now_us() - began_us);
+        trial->contest.chosen =
+            trial->contest.provisional ? trial->standing : trial->contest.chosen;
+    }
+    trial->kind->install(trial);
+    if (is_root(trial) && trial->contest.rounds > 0) {
+        remember(trial);
+    }
+    if (more) {
+        pause_for(trial);
+        *way_of(trial) = NICBARR_WAY_OPEN;
+    } else {
+        nicbarr_trial_end(trial);
+    }
+    return rc;
+}
+
+static void take_back(struct nicbarr_trial *trial)
+{
+    if (NULL != trial->kind->take_back) {
+        trial->kind->take_back(trial);
+    }
+}
+
+int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us)
+{
+    mca_coll_nicbarr_module_t *module = trial->module;
+    const double budget_us = nicbarr_data_budget_us(module, trial->collective);
+    nicbarr_contest_begin(&trial->contest, candidates);
+    trial->contest.in_a_row = loosely_synchronous(trial->collective) ? IN_A_ROW : 0;
+    nicbarr_portions_begin(&trial->portions, budget_us,
+                           mca_coll_nicbarr_component.parameters.tune_after);
+    trial->next = module->trials;
+    module->trials = trial;
+    if (trial->anew) {
+        take_back(trial);
+    }
+    return go_on(trial, since_us, trial->anew ? 0 : AT_ONCE * budget_us);
+}
+
+int nicbarr_trial_root(const struct nicbarr_trial *trial, int number)
+{
+    const int root = nicbarr_data_one_root(trial->module, trial->collective, trial->size_class);
+    return NICBARR_NO_ROOT != root ? root : number % ompi_comm_size(trial->comm);
+}
+
+struct nicbarr_trial *nicbarr_trial_of(const mca_coll_nicbarr_module_t *module,
+                                       enum nicbarr_collective collective, uint32_t size_class)
+{
+    struct nicbarr_trial *trial = module->trials;
+    while (NULL != trial && (collective != trial->collective || size_class != trial->size_class)) {
+        trial = trial->next;
+    }
+    return trial;
+}
+
+bool nicbarr_trial_call(struct nicbarr_trial *trial)
+{
+    mca_coll_nicbarr_module_t *module = trial->module;
+    struct nicbarr_portions *portions = &trial->portions;
+    if (!nicbarr_portions_due(portions)) {
+        return false;
+    }
+    module->tuning = true; /* collectives below may call our functions on this communicator */
+    const bool affordable =
+        !trial->anew || nicbarr_data_affordable(trial->comm, nicbarr_portions_next_us(portions));
+    if (affordable) {
+        take_back(trial);
+        (void)go_on(trial, nicbarr_now_us(), 0);
+    } else {
+        nicbarr_portions_put_off(portions, nicbarr_anew_put_off(&trial->pause));
+    }
+    module->tuning = false;
+    return affordable;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A trial: the contest (contest.h) by which a class of size is decided, from the call that begins
+ * it to the one that ends it.
+ *
+ * As a barrier's (tune.c), it is played in portions: at once as long as the machine is too slow or
+ * too busy to be sure, up to four budgets; then, if the choice is still provisional, a small
+ * portion after some calls, and after half as many again (portions.h). Meanwhile calls go by what
+ * is best so far. The class's way is open until the end, so that its calls are counted: whoever
+ * finds it open asks for a trial. Classes that are decided do not notice.
+ *
+ * A class that is watched may be tried anew (data_watch.h). Then each portion has to
+ * be affordable, there are as many as it takes to be sure, or until all rounds have been, and what
+ * is in use stays until another one is better for sure.
+ *
+ * All of it happens within blocking collectives of all members. Each counts the same calls, and all
+ * agree on the figures. So they go on, choose and end alike.
+ *
+ * data_tune.c and data_across.c have a kind of trial each.
+ */
+#ifndef NICBARR_TRIAL_H
+#define NICBARR_TRIAL_H
+
+#include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/choice/contest.h"
+#include "coll_nicbarr/choice/portions.h"
+
+struct nicbarr_trial {
+    const struct nicbarr_trial_kind *kind;
+    mca_coll_nicbarr_module_t *module;
+    ompi_communicator_t *comm;
+    enum nicbarr_collective collective;
+    uint32_t size_class;
+    bool once;    /* nothing but figures can come of it: it is not continued */
+    bool watched; /* the class is to be watched afterwards */
+    bool anew;    /* it was decided before; this candidate is in use: */
+    int standing;
+    enum nicbarr_way way; /* that calls go by meanwhile, if it is anew; else install() says it */
+    /* The rest is trial.c's: */
+    struct nicbarr_contest contest;
+    struct nicbarr_portions portions;
+    uint32_t pause;             /* of one anew: calls until the next portion may be affordable */
+    struct nicbarr_trial *next; /* of the module's */
+};
+
+struct nicbarr_trial_kind {
+    /* As that of struct nicbarr_race; `trial` is the context. */
+    int (*call)(void *trial, int candidate, int number);
+    /* What was installed, or stands, before it goes on; NULL: nothing to do. */
+    void (*take_back)(struct nicbarr_trial *trial);
+    void (*install)(struct nicbarr_trial *trial); /* contest.chosen, or what the person wants */
+    /* Both by rank 0: what the job's other communicators of this shape are told, once there was a
+     * round (0: nothing); tell people and later jobs, at the end. */
+    uint64_t (*word)(const struct nicbarr_trial *trial);
+    void (*publish)(const struct nicbarr_trial *trial);
+    void (*free)(struct nicbarr_trial *trial); /* with all but what is installed */
+};
+
+/*
+ * Begin it, with what comes first filled in, and so many candidates. Sets the class's way, at the
+ * end or until then. It is freed at its end, in this very call or later. What was spent since
+ * `since_us` (nicbarr_now_us()) counts. Collective, with module->tuning set; Open MPI's error.
+ */
+int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us);
+
+/* Who is the root of the `number`-th call that competes: who is of all the program's calls, or it
+ * goes round. */
+int nicbarr_trial_root(const struct nicbarr_trial *trial, int number);
+
+/* The one of a class; NULL: there is none. */
+struct nicbarr_trial *nicbarr_trial_of(const mca_coll_nicbarr_module_t *module,
+                                       enum nicbarr_collective collective, uint32_t size_class);
+
+/* A call of its class has come. True: it went on, and may be over; collective then. */
+bool nicbarr_trial_call(struct nicbarr_trial *trial);
+
+/* What is known by now is all. Local. */
+void nicbarr_trial_end(struct nicbarr_trial *trial);
+void nicbarr_trials_end(mca_coll_nicbarr_module_t *module);
+
+#endif

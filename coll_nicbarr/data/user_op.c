@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A reduction by an operation that the program has defined; see user_op.h.
+ *
+ * Elements without gaps are as they are packed: then a value is written to slots, and read from
+ * them, where it is.
+ */
+#include "coll_nicbarr/data/user_op.h"
+
+/* ---- levels ---- */
+
+static uint32_t levels(const struct nicbarr_user_op *user)
+{
+    return 32 - (uint32_t)__builtin_clz(user->processes - 1);
+}
+
+static uint32_t first_of_block(uint32_t rank, uint32_t level)
+{
+    return rank >> level << level;
+}
+
+/* The first rank of the neighbouring block at this level. */
+static uint32_t neighbour(const struct nicbarr_user_op *user)
+{
+    return first_of_block(user->rank, user->level) ^ 1U << user->level;
+}
+
+/* Does this process combine its block's value with the neighbour's? */
+static bool combines(const struct nicbarr_user_op *user)
+{
+    const uint32_t block = first_of_block(user->rank, user->level + 1);
+    if (neighbour(user) >= user->processes) {
+        return false;
+    }
+    return NICBARR_NO_ROOT == user->root || user->root == (int)user->rank ||
+           (block == user->rank && block != first_of_block((uint32_t)user->root, user->level + 1));
+}
+
+/* Whose value of the neighbouring block is read: not the same one by all. */
+static uint32_t source(const struct nicbarr_user_op *user)
+{
+    const uint32_t opposite = user->rank ^ 1U << user->level;
+    if (NICBARR_NO_ROOT != user->root) {
+        return neighbour(user);
+    }
+    return opposite < user->processes ? opposite : user->processes - 1;
+}
+
+/* Get ready for the rounds of a level, of which `first` is the first. */
+static void prepare_level(struct nicbarr_user_op *user, uint32_t first)
+{
+    const bool dense = nicbarr_is_dense(user->type);
+    user->taker = nicbarr_taker_of(source(user), dense ? user->other : user->packed);
+    nicbarr_reduction_init_taken(&user->rounds, dense ? user->value : user->packed, user->bytes,
+                                 &user->taker, combines(user));
+    user->rounds.first = first;
+}
+
+/* Both values are there: make one of them, for the next level. */
+static void combine(struct nicbarr_user_op *user)
+{
+    const bool dense = nicbarr_is_dense(user->type);
+    uint8_t *value = user->value, *other = user->other;
+    if (!dense) {
+        (void)nicbarr_from_bytes(user->packed, user->bytes, other, user->count, user->type);
+    }
+    if (NULL != user->held) {
+        OPAL_THREAD_UNLOCK(user->held);
+    }
+    if (neighbour(user) < user->rank) {
+        ompi_op_reduce(user->op, other, value, (size_t)user->count, user->type);
+    } else {
+        ompi_op_reduce(user->op, value, other, (size_t)user->count, user->type);
+        user->value = other;
+        user->other = value;
+    }
+    if (NULL != user->held) {
+        OPAL_THREAD_LOCK(user->held);
+    }
+    if (!dense) {
+        (void)nicbarr_to_bytes(user->value, user->count, user->type, user->packed, user->bytes);
+    }
+}
+
+/* The rounds of a level are over; true: it was the last one. */
+static bool finish_level(struct nicbarr_user_op *user)
+{
+    if (user->rounds.reads) {
+        combine(user);
+    }
+    if (++user->level < levels(user)) {
+        prepare_level(user, user->rounds.first + user->rounds_each);
+        return false;
+    }
+    if (NICBARR_NO_ROOT == user->root || user->root == (int)user->rank) {
+        (void)ompi_datatype_copy_content_same_ddt(user->type, (size_t)user->count, user->to,
+                                                  (char *)user->value);
+    }
+    return true;
+}
+
+/* ---- memory ---- */
+
+int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange *x, void *to,
+                         int count, ompi_datatype_t *type, ompi_op_t *op, int root,
+                         opal_mutex_t *held)
+{
+    *user = (struct nicbarr_user_op){
+        .op = op,
+        .type = type,
+        .to = to,
+        .count = count,
+        .root = root,
+        .processes = x->size,
+        .rank = x->rank,
+        .held = held,
+    };
+    user->bytes = nicbarr_packed_bytes(count, type);
+    if (!nicbarr_operands_open(&user->operands, count, type, user->bytes)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    user->value = user->operands.left;
+    user->other = user->operands.right;
+    user->packed = user->operands.more;
+    return OMPI_SUCCESS;
+}
+
+int nicbarr_user_op_load(struct nicbarr_user_op *user, const void *from)
+{
+    int rc = nicbarr_to_bytes(MPI_IN_PLACE == from ? user->to : from, user->count, user->type,
+                              user->packed, user->bytes);
+    if (OMPI_SUCCESS == rc) {
+        rc = nicbarr_from_bytes(user->packed, user->bytes, user->value, user->count, user->type);
+    }
+    user->level = 0;
+    prepare_level(user, 0);
+    return rc;
+}
+
+void nicbarr_user_op_close(struct nicbarr_user_op *user)
+{
+    nicbarr_operands_close(&user->operands);
+}
+
+/* ---- under way ---- */
+
+void nicbarr_user_op_begin(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user)
+{
+    user->rounds_each = nicbarr_reduction_begin(reducer, &user->rounds);
+    reducer->begun += (levels(user) - 1) * user->rounds_each;
+}
+
+bool nicbarr_user_op_go_on(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user)
+{
+    while (nicbarr_reduction_go_on(reducer, &user->rounds)) {
+        if (finish_level(user)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void nicbarr_user_op_finish(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user)
+{
+    do {
+        nicbarr_reduction_finish(reducer, &user->rounds);
+    } while (!finish_level(user));
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tuning cache as the component has it. What do its measurements depend on? What is said of
+ * its files, once on a node? Which files there are is cache_places.c's, a file itself
+ * cache_file.c's, and what follows from it evidence.c's.
+ *
+ * What a measurement depends on has no host's name in it: hosts that are alike share what one of
+ * them has measured.
+ */
+#include "coll_nicbarr/files/cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "coll_nicbarr/files/cache_file.h"
+#include "coll_nicbarr/files/cache_places.h"
+#include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/digest.h"
+#include "coll_nicbarr/files/network.h"
+#include "coll_nicbarr/files/this_host.h"
+#include "firmware/wire.h"
+
+/* ---- what measurements depend on ---- */
+
+enum { MACHINE_BYTES = 500 };
+
+static void describe_machine(const struct nicbarr_shape *shape, char machine[MACHINE_BYTES])
+{
+    char network[NICBARR_NETWORK_TEXT] = "shared memory";
+    const uint32_t wire = shape->nodes > 1 ? MCP_WIRE_VERSION : 0;
+    if (shape->nodes > 1) {
+        (void)nicbarr_network_name("/sys", network);
+    }
+    snprintf(machine, MACHINE_BYTES, "%s | %s | Open MPI %d.%d.%d | schedules %016llx",
+             nicbarr_processor_name(), network, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
+             OMPI_RELEASE_VERSION,
+             (unsigned long long)nicbarr_digest(nicbarr_schedules_digest(), &wire, sizeof(wire)));
+}
+
+static struct nicbarr_cache_file file_of(const struct nicbarr_cache_place *place,
+                                         const char *machine, const char *what)
+{
+    return (struct nicbarr_cache_file){place->path, '\0' == place->below[0] ? NULL : place->below,
+                                       machine, what};
+}
+
+/* ---- what is said ---- */
+
+/* What went wrong, and what there is to do; of the first failure on a node. */
+static void complain(const char *path, bool writing, const struct myr_error *error)
+{
+    if (!nicbarr_say_once(NICBARR_SAID_CACHE)) {
+        return;
+    }
+    if (MYR_ERR_FOREIGN == error->status) {
+        opal_output(0,
+                    "nicbarr: the tuning cache %s is not used, and left as it is: %s. Remove it, "
+                    "or choose another with --mca coll_nicbarr_cache FILE (or none)",
+                    path, error->text);
+    } else if (writing) {
+        opal_output(0,
+                    "nicbarr: the tuning cache %s is not written: %s. So later jobs measure anew. "
+                    "Choose a file that can be written with --mca coll_nicbarr_cache FILE, or none",
+                    path, error->text);
+    } else {
+        opal_output(0,
+                    "nicbarr: the tuning cache %s is not read: %s. Choose another with --mca "
+                    "coll_nicbarr_cache FILE (or none)",
+                    path, error->text);
+    }
+}
+
+/* ---- reading ---- */
+
+/* All that the files know. */
+static void gather(const struct nicbarr_shape *shape, const char *what,
+                   struct nicbarr_evidence *evidence)
+{
+    char machine[MACHINE_BYTES];
+    struct nicbarr_cache_place place;
+    const char *list = mca_coll_nicbarr_component.parameters.cache;
+    describe_machine(shape, machine);
+    while (nicbarr_cache_next_place(&list, &place) && !place.anew) {
+        const struct nicbarr_cache_file file = file_of(&place, machine, what);
+        struct myr_error error = {.text = ""};
+        if ('\0' != place.path[0] && !nicbarr_cache_file_read(&file, shape, evidence, &error)) {
+            complain(place.path, false, &error);
+        }
+    }
+}
+
+bool nicbarr_cache_read_name(const struct nicbarr_shape *shape, const char *what, char *name,
+                             bool *sure)
+{
+    struct nicbarr_finding finding = {.sure = false};
+    struct nicbarr_evidence *evidence = calloc(1, sizeof(*evidence));
+    if (NULL != evidence) {
+        gather(shape, what, evidence);
+    }
+    const bool found = NULL != evidence && nicbarr_evidence_weigh(evidence, time(NULL), &finding);
+    free(evidence);
+    memcpy(name, finding.name, NICBARR_CHOICE_TEXT);
+    *sure = finding.sure;
+    return found;
+}
+
+bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
+                        struct nicbarr_choice *choice, bool *sure)
+{
+    char name[NICBARR_CHOICE_TEXT];
+    if (!nicbarr_cache_read_name(shape, what, name, sure)) {
+        return false;
+    }
+    const bool known =
+        NULL == what ? nicbarr_choice_parse(name, choice) : nicbarr_choice_parse_data(name, choice);
+    if (known && nicbarr_playable(shape, *choice)) {
+        return true;
+    }
+    *sure = false;
+    if (nicbarr_say_once(NICBARR_SAID_CACHE)) {
+        opal_output(0,
+                    "nicbarr: the tuning cache %s is not gone by: what is best there is %s. It is "
+                    "measured anew",
+                    mca_coll_nicbarr_component.parameters.cache,
+                    known ? "a NIC's that is not there" : "an algorithm that does not exist");
+    }
+    return false;
+}
+
+/* ---- writing ---- */
+
+/* A contest whose result is provisional is never sure alone, whatever its few rounds say. */
+static const double most_provisional = 0.9;
+
+/* Into the first file that takes it. Where none does, the first failure is the one to tell. */
+static void add(const struct nicbarr_shape *shape, const char *what,
+                const struct nicbarr_measurement *measurement)
+{
+    char machine[MACHINE_BYTES], first[PATH_MAX] = "";
+    struct nicbarr_cache_place place;
+    struct myr_error why = {.text = ""};
+    const char *list = mca_coll_nicbarr_component.parameters.cache;
+    bool written = false;
+    describe_machine(shape, machine);
+    while (!written && nicbarr_cache_next_place(&list, &place)) {
+        const struct nicbarr_cache_file file = file_of(&place, machine, what);
+        struct myr_error error = {.text = ""};
+        const bool none = '\0' == place.path[0] && !place.anew;
+        written =
+            none || (!place.anew && nicbarr_cache_file_add(&file, shape, measurement, &error));
+        if (!written && !place.anew && '\0' == first[0]) {
+            memcpy(first, place.path, sizeof(first));
+            why = error;
+        }
+    }
+    if (!written && '\0' != first[0]) {
+        complain(first, true, &why);
+    }
+}
+
+void nicbarr_cache_add_names(const struct nicbarr_shape *shape, const char *what,
+                             const char *const *names, const struct nicbarr_contest *contest)
+{
+    const bool doubtful = contest->provisional && contest->confidence > most_provisional;
+    struct nicbarr_measurement measurement = {
+        .when = time(NULL),
+        .confidence = doubtful ? most_provisional : contest->confidence,
+    };
+    for (int c = 0; c < contest->count; ++c) {
+        const uint32_t place = measurement.count;
+        if (contest->of[c].rounds > 0) { /* else it was hopeless */
+            snprintf(measurement.of[place].name, NICBARR_CHOICE_TEXT, "%s", names[c]);
+            measurement.of[place].rounds = (uint32_t)contest->of[c].rounds;
+            measurement.of[place].us = contest->of[c].us;
+            ++measurement.count;
+        }
+    }
+    if (contest->count > 1 && contest->of[0].rounds > 0) { /* else nothing was measured */
+        add(shape, what, &measurement);
+    }
+}
+
+void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
+                       const struct nicbarr_choice *choices, const struct nicbarr_contest *contest)
+{
+    char texts[NICBARR_CONTESTANTS][NICBARR_CHOICE_TEXT];
+    const char *names[NICBARR_CONTESTANTS];
+    for (int c = 0; c < contest->count; ++c) {
+        names[c] = nicbarr_choice_name(choices[c], texts[c]);
+    }
+    nicbarr_cache_add_names(shape, what, names, contest);
+}

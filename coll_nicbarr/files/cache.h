@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tuning cache: what was measured, kept across jobs in files of the person's and the
+ * administrator's. One process of a communicator asks it, and one writes to it. Complaints are
+ * printed once on a node.
+ *
+ * What is kept is evidence, not a verdict (evidence.h). A choice follows from it when it is asked
+ * for, and how sure that is. Where it is not sure, the job begins with it and measures anew.
+ */
+#ifndef NICBARR_CACHE_H
+#define NICBARR_CACHE_H
+
+#include "coll_nicbarr/choice/contest.h"
+#include "coll_nicbarr/shape.h"
+
+/*
+ * The best that is known for `shape` and `what`, a collective and its size in words (NULL:
+ * MPI_Barrier), and whether that is sure. False if nothing is known.
+ */
+bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
+                        struct nicbarr_choice *choice, bool *sure);
+
+/* Add what a contest of these `choices` has measured, by its own number of them. */
+void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
+                       const struct nicbarr_choice *choices, const struct nicbarr_contest *contest);
+
+/* The same for candidates that are known by names alone; `name` has NICBARR_CHOICE_TEXT bytes. */
+bool nicbarr_cache_read_name(const struct nicbarr_shape *shape, const char *what, char *name,
+                             bool *sure);
+void nicbarr_cache_add_names(const struct nicbarr_shape *shape, const char *what,
+                             const char *const *names, const struct nicbarr_contest *contest);
+
+#endif

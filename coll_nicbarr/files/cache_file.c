@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See cache_file.h. */
+#include "coll_nicbarr/files/cache_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "coll_nicbarr/nics.h"
+#include "coll_nicbarr/files/regular_file.h"
+
+enum {
+    KEY_BYTES = 800,
+    PATH_BYTES = PATH_MAX + 8, /* with a suffix */
+    TIME_TEXT = 32,
+    /* How long another may keep the lock: one of this user's, or anybody. (What is not remembered
+     * is measured again.) */
+    OWN_LOCK_MS = 30000,
+    FOREIGN_LOCK_MS = 2000,
+};
+
+static const char format[] = "nicbarr tuning cache 2", earlier[] = "nicbarr tuning cache 1";
+static const char time_format[] = "%Y-%m-%dT%H:%M:%SZ";
+
+/* ---- keys ---- */
+
+/* Between nodes: the NICs that can play; returns text. */
+static const char *players_text(const struct nicbarr_shape *shape, char *text, size_t bytes)
+{
+    int length = 0;
+    text[0] = '\0';
+    for (uint32_t nic = 1; nic < nicbarr_nics_end() && length < (int)bytes; ++nic) {
+        if (nicbarr_has(shape, nic)) {
+            length += snprintf(text + length, bytes - (size_t)length, "%s%s",
+                               0 == length ? ", by " : " or ", nicbarr_kind(nic)->name);
+        }
+    }
+    return text;
+}
+
+static void make_key(const struct nicbarr_cache_file *file, const struct nicbarr_shape *shape,
+                     char key[KEY_BYTES])
+{
+    char players[100];
+    snprintf(key, KEY_BYTES,
+             "%s | nodes %u, processes %u, bound to %u sets of processors of %u%s%s | %s",
+             file->machine, shape->nodes, shape->processes, shape->homes, shape->processors,
+             shape->oversubscribed ? ", oversubscribed" : "",
+             players_text(shape, players, sizeof(players)),
+             NULL == file->what ? "MPI_Barrier" : file->what);
+}
+
+/* ---- measurements as JSON ---- */
+
+static json_t *write_measurement(const struct nicbarr_measurement *measurement)
+{
+    char when[TIME_TEXT] = "";
+    struct tm utc;
+    const time_t seconds = (time_t)measurement->when;
+    json_t *candidates = json_array();
+    for (uint32_t c = 0; c < measurement->count; ++c) {
+        const struct nicbarr_quartiles us = measurement->of[c].us;
+        json_array_append_new(candidates, json_pack("{s:s, s:i, s:[f, f, f]}", "choice",
+                                                    measurement->of[c].name, "rounds",
+                                                    (int)measurement->of[c].rounds, "us", us.q1,
+                                                    us.median, us.q3));
+    }
+    strftime(when, sizeof(when), time_format, gmtime_r(&seconds, &utc));
+    return json_pack("{s:s, s:f, s:o}", "when", when, "confidence", measurement->confidence,
+                     "candidates", candidates);
+}
+
+static bool read_time(const json_t *text, int64_t *when)
+{
+    struct tm utc = {0};
+    const char *value = json_string_value(text);
+    const char *end = NULL == value ? NULL : strptime(value, time_format, &utc);
+    *when = NULL == end ? 0 : (int64_t)timegm(&utc);
+    return NULL != end && '\0' == *end;
+}
+
+/* A figure above 0, as all are. */
+static bool read_figure(const json_t *value, double *figure)
+{
+    *figure = json_number_value(value);
+    return isfinite(*figure) && *figure > 0;
+}
+
+/* False where it is not as we write it. */
+static bool read_measurement(const json_t *json, struct nicbarr_measurement *measurement)
+{
+    const json_t *candidates = json_object_get(json, "candidates");
+    const json_t *confidence = json_object_get(json, "confidence");
+    const double sure = json_number_value(confidence);
+    const size_t count = json_array_size(candidates);
+    bool good = read_time(json_object_get(json, "when"), &measurement->when) &&
+                json_is_number(confidence) && sure >= 0 && sure <= 1 && count >= 1 &&
+                count <= NICBARR_CONTESTANTS;
+    measurement->confidence = sure;
+    measurement->count = (uint32_t)count;
+    for (size_t c = 0; good && c < count; ++c) {
+        const json_t *one = json_array_get(candidates, c), *us = json_object_get(one, "us");
+        const char *name = json_string_value(json_object_get(one, "choice"));
+        const json_int_t rounds = json_integer_value(json_object_get(one, "rounds"));
+        struct nicbarr_quartiles *quartiles = &measurement->of[c].us;
+        good = NULL != name && strlen(name) < NICBARR_CHOICE_TEXT && rounds >= 1 &&
+               rounds <= INT_MAX && read_figure(json_array_get(us, 0), &quartiles->q1) &&
+               read_figure(json_array_get(us, 1), &quartiles->median) &&
+               read_figure(json_array_get(us, 2), &quartiles->q3);
+        measurement->of[c].rounds = (uint32_t)rounds;
+        snprintf(measurement->of[c].name, NICBARR_CHOICE_TEXT, "%s", NULL == name ? "" : name);
+    }
+    return good;
+}
+
+/* ---- reading ---- */
+
+static json_t *empty_root(void)
+{
+    return json_pack("{s:s, s:{}}", "format", format, "shapes");
+}
+
+/* What the file says; empty where there is none; NULL where it must be left alone. */
+static json_t *load(const char *path, struct myr_error *error)
+{
+    json_error_t trouble = {.line = 0};
+    struct myr_error why;
+    struct stat about;
+    const int in = nicbarr_open_regular(path, O_RDONLY, 0, &why);
+    if (in < 0 && MYR_ERR_NOT_THERE == why.status) {
+        return empty_root();
+    }
+    if (in < 0) {
+        *error = why;
+        return NULL;
+    }
+    const bool empty = 0 == fstat(in, &about) && 0 == about.st_size;
+    json_t *root = empty ? empty_root() : json_loadfd(in, 0, &trouble);
+    close(in);
+    if (NULL == root) {
+        myr_write_error(error, MYR_ERR_FOREIGN, 0, "line %d: %s", trouble.line, trouble.text);
+        return NULL;
+    }
+    const char *says = json_string_value(json_object_get(root, "format"));
+    if (NULL != says && 0 == strcmp(says, earlier)) {
+        json_decref(root);
+        return empty_root();
+    }
+    if (NULL == says || 0 != strcmp(says, format) ||
+        !json_is_object(json_object_get(root, "shapes"))) {
+        myr_write_error(error, MYR_ERR_FOREIGN, 0,
+                        "it is something else, or of another version of nicbarr");
+        json_decref(root);
+        return NULL;
+    }
+    return root;
+}
+
+bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
+                             const struct nicbarr_shape *shape, struct nicbarr_evidence *evidence,
+                             struct myr_error *error)
+{
+    char key[KEY_BYTES];
+    json_t *root = load(file->path, error);
+    const bool good = NULL != root;
+    make_key(file, shape, key);
+    const json_t *list = json_object_get(json_object_get(root, "shapes"), key);
+    for (size_t i = 0; i < json_array_size(list) && evidence->count < NICBARR_EVIDENCE_MOST; ++i) {
+        evidence->count +=
+            read_measurement(json_array_get(list, i), &evidence->of[evidence->count]);
+    }
+    json_decref(root);
+    return good;
+}
+
+/* ---- writing ---- */
+
+/* Create the folders that lead to `path`, as far as they are missing within `below`. Who has made
+ * that folder for another user is not to put his own ones there. Returns why the first one that
+ * could not be created was not (errno), or 0. */
+static int make_folders(const char *path, const char *below)
+{
+    char folder[PATH_BYTES];
+    struct stat about;
+    const size_t skip = NULL == below ? 0 : strlen(below);
+    if (0 == skip || 0 != strncmp(path, below, skip) || '/' != path[skip] ||
+        0 != stat(below, &about) || about.st_uid != geteuid()) {
+        return 0;
+    }
+    snprintf(folder, sizeof(folder), "%s", path);
+    int why = 0;
+    for (char *slash = strchr(folder + skip + 1, '/'); NULL != slash;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(folder, 0700) < 0 && EEXIST != errno && 0 == why) {
+            why = errno;
+        }
+        *slash = '/';
+    }
+    return why;
+}
+
+/* The lock's descriptor; it is locked until that is closed. -1 otherwise. Folders are missing
+ * because of `no_folders` (errno), or because nobody has made them (0). */
+static int lock(const char *path, int no_folders, struct myr_error *error)
+{
+    char name[PATH_BYTES], folder[PATH_BYTES];
+    struct stat about;
+    snprintf(name, sizeof(name), "%s.lock", path);
+    const int door = nicbarr_open_regular(name, O_RDWR | O_CREAT | O_NOFOLLOW, 0666, error);
+    if (door < 0) {
+        if (MYR_ERR_NOT_THERE == error->status) {
+            myr_write_error(error, MYR_ERR_NOT_THERE, 0 == no_folders ? errno : no_folders,
+                            "its folder");
+        }
+        return -1;
+    }
+    snprintf(folder, sizeof(folder), "%s", path);
+    char *slash = strrchr(folder, '/');
+    const char *inside = NULL == slash ? "." : (*slash = '\0', folder[0] ? folder : "/");
+    const bool private = 0 == stat(inside, &about) && 0 == (about.st_mode & 077);
+    if (!nicbarr_lock(door, private ? OWN_LOCK_MS : FOREIGN_LOCK_MS, error)) {
+        close(door);
+        return -1;
+    }
+    return door;
+}
+
+/* Remove what is not as we write it; then the number of the oldest. */
+static size_t sweep(json_t *list)
+{
+    struct nicbarr_measurement one;
+    size_t oldest = 0;
+    int64_t when = INT64_MAX;
+    for (size_t i = 0; i < json_array_size(list);) {
+        if (!read_measurement(json_array_get(list, i), &one)) {
+            json_array_remove(list, i);
+            continue;
+        }
+        if (one.when < when) {
+            when = one.when;
+            oldest = i;
+        }
+        ++i;
+    }
+    return oldest;
+}
+
+/* Add one to those of a shape, of which the newest are kept. */
+static void add_to(json_t *list, const struct nicbarr_measurement *measurement)
+{
+    json_array_append_new(list, write_measurement(measurement));
+    for (size_t oldest = sweep(list); json_array_size(list) > NICBARR_CACHE_KEPT;
+         oldest = sweep(list)) {
+        json_array_remove(list, oldest);
+    }
+}
+
+/* A new file beside it; -1 otherwise. Who has the lock may do with it as he likes: what is there is
+ * of one who was killed. */
+static int make_fresh(const char *fresh, struct myr_error *error)
+{
+    (void)unlink(fresh);
+    const int out = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (out < 0) {
+        myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be written");
+    }
+    return out;
+}
+
+/* Have the file say what `root` says, by way of the new one, which is closed. */
+static bool replace(const char *path, const char *fresh, int out, const json_t *root,
+                    struct myr_error *error)
+{
+    const bool dumped = 0 == json_dumpfd(root, out, JSON_INDENT(1));
+    const bool written = 0 == close(out) && dumped && 0 == rename(fresh, path);
+    if (!written) {
+        myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be written");
+    }
+    return written;
+}
+
+bool nicbarr_cache_file_add(const struct nicbarr_cache_file *file,
+                            const struct nicbarr_shape *shape,
+                            const struct nicbarr_measurement *measurement, struct myr_error *error)
+{
+    char key[KEY_BYTES], fresh[PATH_BYTES];
+    bool written = false;
+    make_key(file, shape, key);
+    const int no_folders = make_folders(file->path, file->below);
+    const int door = lock(file->path, no_folders, error);
+    if (door < 0) {
+        return false;
+    }
+    snprintf(fresh, sizeof(fresh), "%s.new", file->path);
+    const int out = make_fresh(fresh, error);
+    json_t *root = out < 0 ? NULL : load(file->path, error); /* (in this order: see the header) */
+    if (NULL != root) {
+        json_t *shapes = json_object_get(root, "shapes"), *list = json_object_get(shapes, key);
+        if (!json_is_array(list)) {
+            list = json_array();
+            json_object_set_new(shapes, key, list);
+        }
+        add_to(list, measurement);
+        written = replace(file->path, fresh, out, root, error);
+        json_decref(root);
+    } else if (out >= 0) {
+        close(out);
+    }
+    if (out >= 0 && !written) {
+        (void)unlink(fresh);
+    }
+    close(door);
+    return written;
+}

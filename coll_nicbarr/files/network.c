@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See network.h. */
+#include "coll_nicbarr/files/network.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ETHERNET = 1, INFINIBAND = 32, LINE_BYTES = 64, PATH_BYTES = PATH_MAX + NAME_MAX + 32 };
+
+/* The first line of a file; empty where there is none. */
+static void read_line(const char *path, char line[LINE_BYTES])
+{
+    FILE *file = fopen(path, "re");
+    if (NULL == file || NULL == fgets(line, LINE_BYTES, file)) {
+        line[0] = '\0';
+    }
+    line[strcspn(line, "\n")] = '\0';
+    if (NULL != file) {
+        fclose(file);
+    }
+}
+
+/* ---- interfaces ---- */
+
+struct interface {
+    bool real;
+    int type, mbits; /* -1: unknown */
+};
+
+static long number_in(const char *folder, const char *name, const char *what, long otherwise)
+{
+    char path[PATH_BYTES], line[LINE_BYTES];
+    snprintf(path, sizeof(path), "%s/%s/%s", folder, name, what);
+    read_line(path, line);
+    return '\0' == line[0] ? otherwise : strtol(line, NULL, 10);
+}
+
+/* False if it is down, or of no use. */
+static bool look_at(const char *folder, const char *name, struct interface *interface)
+{
+    char path[PATH_BYTES], state[LINE_BYTES];
+    snprintf(path, sizeof(path), "%s/%s/operstate", folder, name);
+    read_line(path, state);
+    *interface = (struct interface){
+        .type = (int)number_in(folder, name, "type", -1),
+        .mbits = (int)number_in(folder, name, "speed", -1),
+    };
+    snprintf(path, sizeof(path), "%s/%s/device", folder, name);
+    interface->real = 0 == access(path, F_OK);
+    return 0 == strcmp(state, "up") &&
+           (ETHERNET == interface->type || INFINIBAND == interface->type);
+}
+
+static bool better(const struct interface *one, const struct interface *than)
+{
+    return one->real != than->real ? one->real : one->mbits > than->mbits;
+}
+
+/* The fastest; its type is 0 where there is none. */
+static struct interface find_interface(const char *system)
+{
+    char folder[PATH_MAX];
+    struct interface best = {false, 0, -2}, one;
+    snprintf(folder, sizeof(folder), "%s/class/net", system);
+    DIR *directory = opendir(folder);
+    const struct dirent *entry;
+    while (NULL != directory && NULL != (entry = readdir(directory))) {
+        if ('.' != entry->d_name[0] && look_at(folder, entry->d_name, &one) &&
+            better(&one, &best)) {
+            best = one;
+        }
+    }
+    if (NULL != directory) {
+        closedir(directory);
+    }
+    return best;
+}
+
+/* ---- RDMA devices ---- */
+
+/* The rate of the fastest port 1, as the kernel writes it; empty where there is none. */
+static void find_rate(const char *system, char rate[LINE_BYTES])
+{
+    char folder[PATH_MAX], path[PATH_BYTES], line[LINE_BYTES];
+    double best = 0;
+    rate[0] = '\0';
+    snprintf(folder, sizeof(folder), "%s/class/infiniband", system);
+    DIR *directory = opendir(folder);
+    const struct dirent *entry;
+    while (NULL != directory && NULL != (entry = readdir(directory))) {
+        if ('.' == entry->d_name[0]) {
+            continue;
+        }
+        snprintf(path, sizeof(path), "%s/%s/ports/1/rate", folder, entry->d_name);
+        read_line(path, line);
+        if (strtod(line, NULL) > best) {
+            best = strtod(line, NULL);
+            memcpy(rate, line, LINE_BYTES);
+        }
+    }
+    if (NULL != directory) {
+        closedir(directory);
+    }
+}
+
+const char *nicbarr_network_name(const char *system, char *text)
+{
+    char speed[LINE_BYTES] = "unknown speed", rate[LINE_BYTES];
+    const struct interface interface = find_interface(system);
+    const char *kind = INFINIBAND == interface.type ? "InfiniBand"
+                       : ETHERNET == interface.type ? "Ethernet"
+                                                    : "no network";
+    if (interface.mbits > 0) {
+        snprintf(speed, sizeof(speed), "%d Mb/s", interface.mbits);
+    }
+    find_rate(system, rate);
+    snprintf(text, NICBARR_NETWORK_TEXT, "%s%s%s%s%s", kind, 0 == interface.type ? "" : " at ",
+             0 == interface.type ? "" : speed, '\0' == rate[0] ? "" : ", RDMA at ", rate);
+    return text;
+}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The report: how each communicator does its collectives, and what was measured. People who ask get
+ * a line (coll_nicbarr_verbose), programs a JSON file (coll_nicbarr_report; docs/report.md).
+ *
+ * Rank 0 of a communicator reports it. Communicators that were not measured and agree in all that
+ * is reported share an entry, which counts them. Here is what an entry says; report_file.c keeps
+ * the entries, and the file.
+ */
+#include "coll_nicbarr/files/report.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#include "coll_nicbarr/choice/contest.h"
+#include "coll_nicbarr/data/carrier.h"
+#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/choice/duel.h"
+#include "coll_nicbarr/files/report_file.h"
+#include "coll_nicbarr/files/this_host.h"
+#include "coll_nicbarr/choice/tuning.h"
+
+static const char *format = "nicbarr report 1";
+static struct nicbarr_report_site site;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all that follows */
+static json_t *entries;                                  /* this process's */
+static bool changed;                                     /* since they were last written */
+static uint64_t job; /* its name, the same on all nodes; 0: not known yet */
+
+void nicbarr_report_open(const struct nicbarr_report_site *given)
+{
+    site = *given;
+}
+
+static const char *source_name(enum nicbarr_source source)
+{
+    switch (source) {
+    case NICBARR_UNDECIDED:
+        return "default";
+    case NICBARR_FORCED:
+        return "parameter";
+    case NICBARR_MEASURED:
+        return "measured";
+    case NICBARR_FROM_JOB:
+        return "same shape";
+    case NICBARR_FROM_CACHE:
+        return "cache";
+    case NICBARR_DUELLED:
+        return "duel";
+    }
+    return "";
+}
+
+/* ---- entries ---- */
+
+static json_t *candidate_json(const char *name, int rounds, struct nicbarr_quartiles us)
+{
+    return json_pack("{s:s, s:i, s:f, s:f, s:f}", "algorithm", name, "rounds", rounds, "q1_us",
+                     us.q1, "median_us", us.median, "q3_us", us.q3);
+}
+
+static void add_round_trips(json_t *entry, const struct nicbarr_tuning *tuning)
+{
+    json_t *list = json_array();
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        const struct nicbarr_round_trips *trips = &tuning->round_trips[nic];
+        for (uint32_t i = 0; i < trips->count; ++i) {
+            json_array_append_new(
+                list, json_pack("{s:s, s:i, s:f, s:f}", "nic", nicbarr_kind(nic)->name, "peers",
+                                (int)trips->of[i].peers, "least_us", trips->of[i].least_us,
+                                "median_us", trips->of[i].median_us));
+        }
+    }
+    if (0 < json_array_size(list)) {
+        json_object_set(entry, "round_trips", list);
+    }
+    json_decref(list);
+}
+
+static void add_confidence(json_t *entry, double confidence, bool provisional)
+{
+    json_object_set_new(entry, "confidence", json_real(confidence));
+    json_object_set_new(entry, "provisional", json_boolean(provisional));
+}
+
+static void add_tuning(json_t *entry, const struct nicbarr_tuning *tuning)
+{
+    json_t *candidates = json_array();
+    for (int c = 0; c < tuning->count; ++c) {
+        const struct nicbarr_candidate *candidate = &tuning->candidates[c];
+        char name[NICBARR_CHOICE_TEXT];
+        json_t *json = candidate_json(nicbarr_choice_name(candidate->choice, name),
+                                      (int)candidate->rounds, candidate->us);
+        if (candidate->model_us > 0) {
+            json_object_set_new(json, "model_us", json_real(candidate->model_us));
+        }
+        json_array_append_new(candidates, json);
+    }
+    json_object_set_new(entry, "candidates", candidates);
+    if (tuning->limits.line_us > 0) {
+        json_object_set_new(entry, "line_us", json_real(tuning->limits.line_us));
+    }
+    json_object_set_new(entry, "switch_us", json_real(tuning->limits.switch_us));
+    add_round_trips(entry, tuning);
+    json_object_set_new(entry, "spent_ms", json_real(tuning->spent_us / 1e3));
+    json_object_set_new(entry, "budget_ms", json_integer(tuning->budget_ms));
+    add_confidence(entry, tuning->confidence, tuning->provisional);
+    json_object_set_new(entry, "load", json_real(tuning->load));
+    json_object_set_new(entry, "involuntary_switches", json_real(tuning->switches));
+}
+
+static void add_contest(json_t *entry, const struct nicbarr_contest *contest,
+                        enum nicbarr_collective collective, const struct nicbarr_choice *choices)
+{
+    json_t *candidates = json_array();
+    for (int c = 0; c < contest->count; ++c) {
+        char text[NICBARR_CHOICE_TEXT];
+        const char *name =
+            NULL != choices
+                ? nicbarr_choice_name(choices[c], text)
+                : nicbarr_way_name(collective, 0 == c ? NICBARR_WAY_OWN : NICBARR_WAY_OURS);
+        json_array_append_new(candidates,
+                              candidate_json(name, contest->of[c].rounds, contest->of[c].us));
+    }
+    json_object_set_new(entry, "candidates", candidates);
+    json_object_set_new(entry, "spent_ms", json_real(contest->spent_us / 1e3));
+    add_confidence(entry, contest->confidence, contest->provisional);
+}
+
+static json_t *new_entry(ompi_communicator_t *comm)
+{
+    char comm_name[NICBARR_COMM_TEXT];
+    json_t *entry = json_pack("{s:s, s:i, s:i}", "communicator", nicbarr_comm_name(comm, comm_name),
+                              "processes", ompi_comm_size(comm), "communicators", 1);
+    if (NULL == entry) { /* a name that is not UTF-8 */
+        entry = json_pack("{s:s, s:i, s:i}", "communicator", "(unprintable)", "processes",
+                          ompi_comm_size(comm), "communicators", 1);
+    }
+    return entry;
+}
+
+static void add_choice(json_t *entry, const struct nicbarr_shape *shape, const char *choice,
+                       enum nicbarr_source source)
+{
+    json_object_set_new(entry, "choice", json_string(choice));
+    json_object_set_new(entry, "source", json_string(source_name(source)));
+    json_object_set_new(entry, "nodes", json_integer(shape->nodes));
+    json_object_set_new(entry, "processors", json_integer(shape->processors));
+    json_object_set_new(entry, "bound_sets", json_integer(shape->homes));
+    json_object_set_new(entry, "oversubscribed", json_boolean(shape->oversubscribed));
+}
+
+static size_t record_bytes(const struct myr_record *record)
+{
+    return NULL == record ? 0 : sizeof(struct myr_record) + myr_record_bytes(record);
+}
+
+static void add_bytes(json_t *entry, size_t bytes)
+{
+    json_object_set_new(entry, "record_bytes", json_integer((json_int_t)bytes));
+}
+
+static json_t *barrier_json(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            const char *declined)
+{
+    char name[NICBARR_CHOICE_TEXT];
+    json_t *entry = new_entry(comm);
+    if (NULL != declined) {
+        json_object_set_new(entry, "choice", json_string("openmpi"));
+        json_object_set_new(entry, "source", json_string("declined"));
+        json_object_set_new(entry, "reason", json_string(declined));
+        return entry;
+    }
+    add_choice(entry, &module->shape, nicbarr_choice_name(module->choice, name), module->source);
+    if (module->shape.nodes > 1) {
+        json_object_set_new(entry, "secret", json_string(module->sealed ? "sealed" : "clear"));
+    }
+    add_bytes(entry, record_bytes(module->across ? module->nic.record : module->group.record));
+    if (0 != module->watch.duels) {
+        json_object_set_new(entry, "duels", json_integer(module->watch.duels));
+        json_object_set_new(entry, "switches", json_integer(module->watch.switches));
+    }
+    return entry;
+}
+
+/* How a class of size is done, in a word. */
+static const char *data_way(const mca_coll_nicbarr_module_t *module,
+                            enum nicbarr_collective collective, uint32_t size_class,
+                            char text[NICBARR_CHOICE_TEXT])
+{
+    const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, collective, size_class);
+    return NULL != carrier
+               ? nicbarr_choice_name(carrier->choice, text)
+               : nicbarr_way_name(collective, nicbarr_data_way(module, collective, size_class));
+}
+
+static size_t data_bytes(const mca_coll_nicbarr_module_t *module,
+                         enum nicbarr_collective collective, uint32_t size_class)
+{
+    const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, collective, size_class);
+    const bool ring = nicbarr_data_by_ring(collective) && NULL != module->streamer.ring.record;
+    return NULL != carrier ? record_bytes(carrier->group.record)
+           : ring          ? myr_ring_taken(&module->streamer.ring)
+                           : record_bytes(module->reducer.exchange.record);
+}
+
+static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective, uint32_t size_class,
+                         enum nicbarr_source source)
+{
+    char text[NICBARR_CHOICE_TEXT], what[NICBARR_CLASS_TEXT];
+    const struct nicbarr_class *class = &module->ways[collective][size_class];
+    json_t *entry = new_entry(comm);
+    json_object_set_new(
+        entry, "collective",
+        json_string(nicbarr_class_collective(module, collective, size_class, what)));
+    json_object_set_new(entry, "bytes", json_integer(nicbarr_size_classes[size_class]));
+    add_choice(entry, &module->shape, data_way(module, collective, size_class, text), source);
+    add_bytes(entry, data_bytes(module, collective, size_class));
+    if (0 != class->anew) {
+        json_object_set_new(entry, "anew", json_integer(class->anew));
+        json_object_set_new(entry, "switches", json_integer(class->switches));
+    }
+    return entry;
+}
+
+/* Where an entry is that was kept; the number of all if it is NULL. */
+static size_t place_of(const json_t *entry)
+{
+    size_t place = 0;
+    while (place < json_array_size(entries) && json_array_get(entries, place) != entry) {
+        ++place;
+    }
+    return place;
+}
+
+/* Is it about one communicator alone? */
+static bool is_single(const json_t *entry)
+{
+    return 1 == json_integer_value(json_object_get(entry, "communicators"));
+}
+
+/* Keep an entry of the report, in place of `before` if that was kept. One that was not measured may
+ * be counted with others. Returns where it is, which the list of entries holds. */
+static json_t *keep(json_t *entry, bool measured, const json_t *before)
+{
+    json_t *kept = entry;
+    pthread_mutex_lock(&lock);
+    if (0 == job) {
+        job = nicbarr_job_identity();
+    }
+    entries = NULL == entries ? json_array() : entries;
+    const bool follows = NULL != before && place_of(before) < json_array_size(entries);
+    const bool replaces = follows && is_single(before);
+    if (replaces) {
+        json_array_set(entries, place_of(before), entry); /* `before` may be gone now */
+    } else if (measured) {
+        json_array_append(entries, entry);
+    } else {
+        kept = nicbarr_entries_add(entries, entry);
+    }
+    if (follows && !replaces) {
+        nicbarr_entries_take_back(entries, before);
+    }
+    changed = true;
+    pthread_mutex_unlock(&lock);
+    json_decref(entry);
+    return kept;
+}
+
+bool nicbarr_report_wanted(void)
+{
+    return NULL != site.path && '\0' != *site.path;
+}
+
+/* ---- for people ---- */
+
+enum { FIGURES_TEXT = 160 /* bytes */ };
+
+static void write_figures(char figures[FIGURES_TEXT], struct nicbarr_quartiles ours,
+                          struct nicbarr_quartiles own, double confidence, bool provisional)
+{
+    char doubt[60] = "";
+    if (0 == own.median) {
+        snprintf(figures, FIGURES_TEXT, ", provisional: the machine is too busy to measure");
+        return;
+    }
+    if (provisional) {
+        snprintf(doubt, sizeof(doubt), "; provisional, confidence %.2f", confidence);
+    }
+    snprintf(figures, FIGURES_TEXT, ", %.3f us; Open MPI's own: %.3f us%s", ours.median, own.median,
+             doubt);
+}
+
+/* `what` is done so. */
+static void say(ompi_communicator_t *comm, uint32_t nodes, const char *what, const char *choice,
+                enum nicbarr_source source, const char *figures)
+{
+    char comm_name[NICBARR_COMM_TEXT], where[32] = "one node";
+    if (nodes > 1) {
+        snprintf(where, sizeof(where), "%u nodes", nodes);
+    }
+    opal_output_verbose(1, site.output, "nicbarr: %s on %s, %d processes on %s: %s (%s%s)", what,
+                        nicbarr_comm_name(comm, comm_name), ompi_comm_size(comm), where, choice,
+                        source_name(source), figures);
+}
+
+static void say_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        const struct nicbarr_tuning *tuning)
+{
+    char name[NICBARR_CHOICE_TEXT], figures[FIGURES_TEXT] = "";
+    for (int c = 0; NULL != tuning && c < tuning->count; ++c) {
+        if (nicbarr_choice_equal(tuning->candidates[c].choice, module->choice)) {
+            write_figures(figures, tuning->candidates[c].us, tuning->candidates[0].us,
+                          tuning->confidence, tuning->provisional);
+        }
+    }
+    say(comm, module->shape.nodes, "MPI_Barrier", nicbarr_choice_name(module->choice, name),
+        module->source, figures);
+}
+
+static void say_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                     enum nicbarr_collective collective, uint32_t size_class,
+                     enum nicbarr_source source, const struct nicbarr_contest *contest)
+{
+    char what[NICBARR_CLASS_TEXT], figures[FIGURES_TEXT] = "", text[NICBARR_CHOICE_TEXT];
+    (void)nicbarr_class_name(module, collective, size_class, what);
+    if (NULL != contest) {
+        write_figures(figures, contest->of[contest->chosen].us, contest->of[0].us,
+                      contest->confidence, contest->provisional);
+    }
+    say(comm, module->shape.nodes, what, data_way(module, collective, size_class, text), source,
+        figures);
+}
+
+/* ---- what the component calls ---- */
+
+void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const struct nicbarr_tuning *tuning, const char *declined)
+{
+    const bool in_between = NULL != tuning && tuning->in_between;
+    if (0 != ompi_comm_rank(comm)) {
+        return;
+    }
+    if (NULL == declined && NICBARR_UNDECIDED != module->source && !in_between) {
+        say_barrier(module, comm, tuning);
+    }
+    if (!nicbarr_report_wanted()) {
+        return;
+    }
+    json_t *entry = barrier_json(module, comm, declined);
+    if (NULL != tuning) {
+        add_tuning(entry, tuning);
+    }
+    (void)keep(entry, NULL != tuning, NULL == tuning ? NULL : module->entry);
+    if (NULL != tuning) {
+        module->entry = entry; /* the list of entries holds it */
+    }
+}
+
+static void say_switch(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                       const struct nicbarr_duel *duel, const struct nicbarr_choice *choices)
+{
+    char name[NICBARR_CHOICE_TEXT], before[NICBARR_CHOICE_TEXT], figures[FIGURES_TEXT];
+    snprintf(figures, sizeof(figures), ", %.3f us; before, %s: %.3f us",
+             nicbarr_duel_us(duel, duel->winner), nicbarr_choice_name(choices[0], before),
+             nicbarr_duel_us(duel, 0));
+    say(comm, module->shape.nodes, "MPI_Barrier", nicbarr_choice_name(module->choice, name),
+        module->source, figures);
+}
+
+static json_t *duelists_json(const struct nicbarr_duel *duel, const struct nicbarr_choice *choices)
+{
+    char name[NICBARR_CHOICE_TEXT];
+    json_t *list = json_array();
+    for (int d = 0; d < duel->count; ++d) {
+        json_array_append_new(list, json_pack("{s:s, s:f}", "algorithm",
+                                              nicbarr_choice_name(choices[d], name), "median_us",
+                                              nicbarr_duel_us(duel, d)));
+    }
+    return list;
+}
+
+void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const struct nicbarr_duel *duel, const struct nicbarr_choice *choices)
+{
+    if (0 != ompi_comm_rank(comm)) {
+        return;
+    }
+    if (0 != duel->winner) {
+        say_switch(module, comm, duel, choices);
+    }
+    if (!nicbarr_report_wanted()) {
+        return;
+    }
+    json_t *entry = barrier_json(module, comm, NULL);
+    json_object_set_new(entry, "duelists", duelists_json(duel, choices));
+    if (NULL == module->entry) {
+        module->entry = entry; /* the list of entries holds it */
+        (void)keep(entry, true, NULL);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    if (place_of(module->entry) < json_array_size(entries)) { /* else the report is closed */
+        json_object_update(module->entry, entry);             /* what was measured stays */
+        changed = true;
+    }
+    pthread_mutex_unlock(&lock);
+    json_decref(entry);
+}
+
+void nicbarr_report_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective, uint32_t size_class,
+                         enum nicbarr_source source, const struct nicbarr_contest *contest,
+                         const struct nicbarr_choice *choices)
+{
+    if (0 != ompi_comm_rank(comm)) {
+        return;
+    }
+    say_data(module, comm, collective, size_class, source, contest);
+    if (!nicbarr_report_wanted()) {
+        return;
+    }
+    json_t *entry = data_json(module, comm, collective, size_class, source);
+    if (NULL != contest) {
+        add_contest(entry, contest, collective, choices);
+    }
+    json_t **kept = &module->ways[collective][size_class].entry;
+    *kept = keep(entry, NULL != contest, *kept);
+}
+
+void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            const char *declined)
+{
+    if (0 != ompi_comm_rank(comm) || !nicbarr_report_wanted()) {
+        return;
+    }
+    json_t *entry = barrier_json(module, comm, declined);
+    pthread_mutex_lock(&lock);
+    nicbarr_entries_take_back(entries, entry);
+    pthread_mutex_unlock(&lock);
+    json_decref(entry);
+}
+
+/* ---- the file ---- */
+
+/* Who wrote an entry: equal for the same process of the same job only, on whatever node. */
+static void own_names(char *job_name, size_t job_bytes, char *process, size_t process_bytes)
+{
+    snprintf(job_name, job_bytes, "%016llx",
+             (unsigned long long)(0 == job ? myr_segment_identity(site.segment) : job));
+    snprintf(process, process_bytes, "%.63s:%u", nicbarr_host_name(),
+             (unsigned)myr_segment_index(site.segment));
+}
+
+static json_t *new_document(const char *job_name)
+{
+    char when[NICBARR_TIME_TEXT];
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:[], s:[]}", "format", format, "job",
+                     job_name, "host", nicbarr_host_name(), "processor", nicbarr_processor_name(),
+                     "open_mpi",
+                     NICBARR_TEXT(OMPI_MAJOR_VERSION) "." NICBARR_TEXT(
+                         OMPI_MINOR_VERSION) "." NICBARR_TEXT(OMPI_RELEASE_VERSION),
+                     "nicbarr", NICBARR_VERSION, "time", nicbarr_time_of_day(when), "communicators",
+                     "collectives");
+}
+
+static void write_file(void)
+{
+    char job_name[32], process[80];
+    struct myr_error error = {0};
+    own_names(job_name, sizeof(job_name), process, sizeof(process));
+    json_t *head = new_document(job_name);
+    if (!nicbarr_report_file_write(site.path, head, process, entries, &error) &&
+        nicbarr_say_once(NICBARR_SAID_REPORT)) {
+        opal_output(0, "nicbarr: no report: %s (coll_nicbarr_report)", error.text);
+    }
+    json_decref(head);
+}
+
+void nicbarr_report_write(void)
+{
+    pthread_mutex_lock(&lock);
+    if (changed && NULL != site.segment) {
+        write_file();
+        changed = false;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void nicbarr_report_close(void)
+{
+    nicbarr_report_write();
+    json_decref(entries);
+    entries = NULL;
+    changed = false;
+}

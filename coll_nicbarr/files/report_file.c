@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Entries of the report, and the file that they go to; see report_file.h. */
+#include "coll_nicbarr/files/report_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "coll_nicbarr/files/regular_file.h"
+
+enum { LOCK_MOST_MS = 30000 }; /* for all processes of a large job, one after the other */
+
+/* ---- entries ---- */
+
+/* Do two entries differ in nothing but their names and counts? */
+static bool alike(const json_t *left, const json_t *right)
+{
+    static const char *fields[] = {"collective", "bytes",          "processes",    "nodes",
+                                   "choice",     "source",         "reason",       "processors",
+                                   "bound_sets", "oversubscribed", "record_bytes", "duels"};
+    for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); ++f) {
+        const json_t *a = json_object_get(left, fields[f]), *b = json_object_get(right, fields[f]);
+        if (a != b && !json_equal(a, b)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The number of the entry that `entry` would share, SIZE_MAX if there is none. */
+static size_t find_alike(const json_t *entries, const json_t *entry)
+{
+    for (size_t i = 0; i < json_array_size(entries); ++i) {
+        if (alike(entry, json_array_get(entries, i))) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* Have an entry count one communicator more or less. */
+static void count(json_t *entries, size_t index, int more)
+{
+    json_t *entry = json_array_get(entries, index);
+    const json_int_t now = json_integer_value(json_object_get(entry, "communicators")) + more;
+    if (0 == now) {
+        json_array_remove(entries, index);
+    } else {
+        json_object_set_new(entry, "communicators", json_integer(now));
+    }
+}
+
+json_t *nicbarr_entries_add(json_t *entries, json_t *entry)
+{
+    const size_t known = find_alike(entries, entry);
+    if (SIZE_MAX == known) {
+        json_array_append(entries, entry);
+        return entry;
+    }
+    count(entries, known, 1);
+    return json_array_get(entries, known);
+}
+
+void nicbarr_entries_take_back(json_t *entries, const json_t *entry)
+{
+    const size_t known = find_alike(entries, entry);
+    if (SIZE_MAX != known) {
+        count(entries, known, -1);
+    }
+}
+
+/* ---- the file ---- */
+
+/* What barriers go by is in a list of its own, as readers from before there were others expect. */
+static const char *const lists[] = {"communicators", "collectives"};
+
+static const char *list_of(const json_t *entry)
+{
+    return lists[NULL != json_object_get(entry, "collective")];
+}
+
+static json_t *list_in(json_t *document, const char *name)
+{
+    json_t *list = json_object_get(document, name);
+    if (!json_is_array(list)) {
+        list = json_array();
+        json_object_set_new(document, name, list);
+    }
+    return list;
+}
+
+/* Remove what `process` has written. */
+static void drop(json_t *list, const char *process)
+{
+    for (size_t i = json_array_size(list); i > 0; --i) {
+        const char *writer =
+            json_string_value(json_object_get(json_array_get(list, i - 1), "process"));
+        if (NULL != writer && 0 == strcmp(writer, process)) {
+            json_array_remove(list, i - 1);
+        }
+    }
+}
+
+/* Does the file begin as reports do? One that a process began, and was killed, has less. */
+static bool begins_as_report(int file)
+{
+    static const char report[] = "{\n \"format\": \"nicbarr report ";
+    char begin[sizeof(report)];
+    const ssize_t bytes = pread(file, begin, sizeof(report) - 1, 0);
+    return bytes >= 0 && 0 == memcmp(begin, report, (size_t)bytes);
+}
+
+/*
+ * What other processes of this job have written into the file so far, else `head`; to be given back
+ * by json_decref(). NULL: it is a file of another sort.
+ */
+static json_t *others(int file, json_t *head, const char *process)
+{
+    json_error_t error;
+    json_t *document = json_loadfd(file, JSON_DISABLE_EOF_CHECK, &error);
+    const json_t *job = json_object_get(document, "job");
+    if (!json_equal(json_object_get(document, "format"), json_object_get(head, "format")) &&
+        !begins_as_report(file)) {
+        json_decref(document);
+        return NULL;
+    }
+    if (NULL == job || !json_equal(job, json_object_get(head, "job")) ||
+        !json_is_array(json_object_get(document, lists[0]))) {
+        json_decref(document);
+        document = json_incref(head);
+    }
+    for (size_t l = 0; l < sizeof(lists) / sizeof(lists[0]); ++l) {
+        drop(list_in(document, lists[l]), process);
+    }
+    return document;
+}
+
+static bool replace(int file, const json_t *document)
+{
+    return 0 == ftruncate(file, 0) && 0 == lseek(file, 0, SEEK_SET) &&
+           0 == json_dumpfd(document, file, JSON_INDENT(1) | JSON_PRESERVE_ORDER) &&
+           1 == write(file, "\n", 1);
+}
+
+bool nicbarr_report_file_write(const char *path, json_t *head, const char *process,
+                               const json_t *entries, struct myr_error *error)
+{
+    struct myr_error why = {.text = ""};
+    const int file = nicbarr_open_regular(path, O_RDWR | O_CREAT, 0666, &why);
+    json_t *document = NULL;
+    bool written = false;
+    if (file >= 0 && nicbarr_lock(file, LOCK_MOST_MS, &why)) {
+        document = others(file, head, process);
+        if (NULL == document) {
+            myr_write_error(&why, MYR_ERR_FOREIGN, 0,
+                            "it holds something else than a report, and is left as it is: remove "
+                            "it, or name another file");
+        }
+    }
+    if (NULL != document) {
+        size_t index;
+        json_t *entry;
+        json_array_foreach(entries, index, entry)
+        {
+            json_object_set_new(entry, "process", json_string(process));
+            json_array_append(list_in(document, list_of(entry)), entry);
+        }
+        written = replace(file, document);
+        if (!written) {
+            myr_write_error(&why, MYR_ERR_SYSTEM, errno, "it cannot be written");
+        }
+        json_decref(document);
+    }
+    if (!written) {
+        (void)myr_fail(error, why.status, 0, "%s: %.180s", path, why.text);
+    }
+    if (file >= 0) {
+        close(file); /* and unlock */
+    }
+    return written;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What messages carry; see carry.h. All nodes' schedules are played here, step by step. The only
+ * thing that matters is which blocks are known where, and in what order they came.
+ */
+#include "libmyr/groups/carry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A node that is being played. */
+struct player {
+    struct myr_schedule schedule;
+    uint32_t step, peer; /* where it is in its schedule: the step, and its next peer */
+    uint32_t done;       /* how many of the step's messages it has dealt with */
+    uint16_t *buffer;    /* the nodes whose blocks have come, in order */
+    uint32_t count, room;
+    bool *knows;      /* of each node */
+    uint16_t *blocks; /* of each peer */
+    uint16_t *at;
+    bool *taken; /* of each peer that is sent to: its message has been taken */
+};
+
+struct game {
+    uint32_t nodes;
+    struct player *players;
+    bool given_up; /* out of memory, or a buffer is too long */
+};
+
+static bool make_player(struct player *player, uint32_t nodes, uint32_t node,
+                        myr_schedule_fn schedule_of, const void *context)
+{
+    if (!schedule_of(context, node, &player->schedule)) {
+        return false;
+    }
+    const uint32_t peers = player->schedule.npeers;
+    player->room = 2 * nodes; /* enough for most; some get the same blocks again and again */
+    player->buffer = malloc(player->room * sizeof(*player->buffer));
+    player->knows = calloc(nodes, sizeof(*player->knows));
+    player->blocks = calloc(peers + 1, sizeof(*player->blocks));
+    player->at = calloc(peers + 1, sizeof(*player->at));
+    player->taken = calloc(peers + 1, sizeof(*player->taken));
+    if (NULL == player->buffer || NULL == player->knows || NULL == player->blocks ||
+        NULL == player->at || NULL == player->taken) {
+        return false;
+    }
+    player->buffer[player->count++] = (uint16_t)node;
+    player->knows[node] = true;
+    return true;
+}
+
+static void drop_player(struct player *player)
+{
+    free(player->schedule.steps);
+    free(player->buffer);
+    free(player->knows);
+    free(player->blocks);
+    free(player->at);
+    free(player->taken);
+}
+
+/* The peer of `from` that stands for the oldest message to `to` that was sent and not taken;
+ * `npeers`: there is none. What was sent carries a whole buffer, to be cut by who takes it. */
+static uint32_t find_sent(const struct player *from, uint32_t to)
+{
+    uint32_t peer = 0;
+    for (uint32_t s = 0; s <= from->step && s < from->schedule.nsteps; ++s) {
+        const struct mcp_step *step = &from->schedule.steps[s];
+        const uint32_t sent = s < from->step             ? step->sends
+                              : from->done < step->sends ? from->done
+                                                         : step->sends;
+        for (uint32_t i = 0; i < sent; ++i) {
+            if (to == from->schedule.peers[peer + i] && !from->taken[peer + i]) {
+                return peer + i;
+            }
+        }
+        peer += step->sends + step->waits;
+    }
+    return from->schedule.npeers;
+}
+
+/* Have room for so many more blocks. False when out of memory, or if their places could not be told
+ * by 16 bits. */
+static bool make_room(struct player *player, uint32_t more)
+{
+    const uint32_t count = player->count + more;
+    if (count > UINT16_MAX) {
+        return false;
+    }
+    if (count > player->room) {
+        uint16_t *buffer = realloc(player->buffer, (size_t)2 * count * sizeof(*buffer));
+        if (NULL == buffer) {
+            return false;
+        }
+        player->buffer = buffer;
+        player->room = 2 * count;
+    }
+    return true;
+}
+
+/* Take a message that has so many of the sender's first blocks; those at the end that are known are
+ * left out. False if there is no room for it. */
+static bool take(struct player *player, const struct player *from, uint32_t sent)
+{
+    uint32_t count = from->blocks[sent];
+    while (count > 0 && player->knows[from->buffer[count - 1]]) {
+        --count;
+    }
+    if (!make_room(player, count)) {
+        return false;
+    }
+    from->blocks[sent] = (uint16_t)count;
+    from->taken[sent] = true;
+    player->blocks[player->peer] = (uint16_t)count;
+    player->at[player->peer] = (uint16_t)player->count;
+    for (uint32_t b = 0; b < count; ++b) {
+        player->buffer[player->count++] = from->buffer[b];
+        player->knows[from->buffer[b]] = true;
+    }
+    return true;
+}
+
+/* Go on by one message; false: it waits for one, or is done, or all is given up. */
+static bool go_on(struct game *game, uint32_t node)
+{
+    struct player *player = &game->players[node];
+    if (player->step == player->schedule.nsteps) {
+        return false;
+    }
+    const struct mcp_step *step = &player->schedule.steps[player->step];
+    if (player->done == step->sends + step->waits) {
+        ++player->step;
+        player->done = 0;
+        return true;
+    }
+    if (player->done < step->sends) {
+        player->blocks[player->peer] = (uint16_t)player->count;
+    } else {
+        const struct player *from = &game->players[player->schedule.peers[player->peer]];
+        const uint32_t sent = find_sent(from, node);
+        if (sent == from->schedule.npeers) {
+            return false;
+        }
+        if (!take(player, from, sent)) {
+            game->given_up = true;
+            return false;
+        }
+    }
+    ++player->done;
+    ++player->peer;
+    return true;
+}
+
+/* Until nobody can go on. */
+static void play(struct game *game)
+{
+    bool moved = true;
+    while (moved && !game->given_up) {
+        moved = false;
+        for (uint32_t n = 0; n < game->nodes; ++n) {
+            while (go_on(game, n)) {
+                moved = true;
+            }
+        }
+    }
+}
+
+/* Is everybody through, and knows everything? Then measure. */
+static bool complete(const struct game *game, bool rooted, struct myr_carry *carry)
+{
+    for (uint32_t n = 0; n < game->nodes; ++n) {
+        const struct player *player = &game->players[n];
+        if (player->step != player->schedule.nsteps) {
+            return false;
+        }
+        carry->places = player->count > carry->places ? player->count : carry->places;
+        for (uint32_t p = 0; p < player->schedule.npeers; ++p) {
+            carry->most = player->blocks[p] > carry->most ? player->blocks[p] : carry->most;
+        }
+        for (uint32_t other = 0; other < game->nodes; ++other) {
+            if (!player->knows[other] && (0 == n || !rooted)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Hand over this node's part. */
+static bool hand_over(struct game *game, uint32_t node, struct myr_carry *carry)
+{
+    struct player *player = &game->players[node];
+    carry->place_of = calloc(game->nodes, sizeof(*carry->place_of));
+    if (NULL == carry->place_of) {
+        return false;
+    }
+    for (uint32_t b = player->count; b-- > 0;) { /* the first place counts */
+        carry->place_of[player->buffer[b]] = (uint16_t)b;
+    }
+    carry->blocks = player->blocks;
+    carry->at = player->at;
+    player->blocks = player->at = NULL;
+    return true;
+}
+
+bool myr_carry_plan(uint32_t nodes, uint32_t node, myr_schedule_fn schedule_of, const void *context,
+                    bool rooted, struct myr_carry *carry)
+{
+    *carry = (struct myr_carry){.places = 0};
+    struct game game = {nodes, NULL, false};
+    if (nodes <= MYR_CARRY_NODES) {
+        game.players = calloc(nodes, sizeof(*game.players));
+    }
+    bool good = NULL != game.players;
+    for (uint32_t n = 0; good && n < nodes; ++n) {
+        good = make_player(&game.players[n], nodes, n, schedule_of, context);
+    }
+    if (good) {
+        play(&game);
+        good = !game.given_up && complete(&game, rooted, carry) && hand_over(&game, node, carry);
+    }
+    for (uint32_t n = 0; NULL != game.players && n < nodes; ++n) {
+        drop_player(&game.players[n]);
+    }
+    free(game.players);
+    return good;
+}
+
+void myr_carry_free(struct myr_carry *carry)
+{
+    free(carry->blocks);
+    free(carry->at);
+    free(carry->place_of);
+    *carry = (struct myr_carry){.places = 0};
+}

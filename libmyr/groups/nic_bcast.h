@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Broadcasts across nodes: groups (nic_group.h) in which one process at a time, the root, has a
+ * block for all others (firmware/bcast.h). All processes begin the same broadcasts in the same
+ * order, with the same root.
+ *
+ *     myr_nic_bcast_begin(group, node of the root);
+ *     root:   wait until myr_nic_bcast_room(group), see there;
+ *             memcpy(myr_nic_bcast_data(group), mine, bytes);
+ *             myr_nic_bcast_send(group, bytes);
+ *     all:    myr_nic_bcast_wait(group, ...), the root too, as its NIC may not have heard of it;
+ *     others: look at myr_nic_bcast_look(group, &bytes);
+ *     myr_nic_bcast_end(group);
+ *
+ * The root waits for nobody, as long as the window has room. The group's epochs are its credits. A
+ * barrier in between (myr_nic_group_arrive()) leaves out the rest of a half window.
+ *
+ * Threads: one at a time uses a group.
+ */
+#ifndef MYR_NIC_BCAST_H
+#define MYR_NIC_BCAST_H
+
+#include "firmware/bcast.h"
+#include "libmyr/groups/nic_group.h"
+#include "libmyr/groups/spread.h"
+
+/* This process's side of it, by a group's pointer `bcast`. */
+struct myr_nic_bcast {
+    const uint8_t *slots; /* the window; the NIC writes it */
+    uint32_t window, slot_bytes;
+    uint32_t nodes, node;
+    uint32_t number; /* of the last broadcast that this process has begun */
+    uint32_t root;   /* its root's node */
+    uint32_t sent;   /* bytes of the block, if this process has sent it; 0: it has not */
+    struct mcp_patience patience;
+    struct myr_spread spread;
+    uint8_t *block; /* where the root makes a block */
+};
+
+/* ---- what the user calls ---- */
+
+/* Bytes of data in a broadcast, at the most. */
+uint32_t myr_nic_bcast_most(const struct myr_nic_group *group);
+
+void myr_nic_bcast_begin(struct myr_nic_group *group, uint32_t root);
+
+/* May the root send the block now? Else it first waits for the epoch before this group's last. */
+static inline bool myr_nic_bcast_room(const struct myr_nic_group *group)
+{
+    return myr_nic_group_test(group, group->epoch - 1);
+}
+
+/* Where the root puts the data. */
+uint8_t *myr_nic_bcast_data(const struct myr_nic_group *group);
+
+/* The root sends so many bytes of it. */
+void myr_nic_bcast_send(struct myr_nic_group *group, uint32_t bytes);
+
+/* The word that becomes the broadcast's number when it is here. (The root's own is there, too.) */
+static inline const myr_word *myr_nic_bcast_word(const struct myr_nic_group *group)
+{
+    const struct myr_nic_bcast *bcast = group->bcast;
+    return (const myr_word *)(bcast->slots +
+                              mcp_bcast_place(bcast->window, bcast->slot_bytes, bcast->number));
+}
+
+static inline bool myr_nic_bcast_test(const struct myr_nic_group *group)
+{
+    return group->bcast->number == myr_observe(myr_nic_bcast_word(group));
+}
+
+/* As myr_nic_group_wait(). */
+bool myr_nic_bcast_wait(struct myr_nic_group *group, uint32_t timeout_us);
+
+/* For a process that waits for it by testing: what myr_nic_group_remind() is for epochs. */
+void myr_nic_bcast_remind(struct myr_nic_group *group);
+
+/* Its data, valid until the process ends it; `*bytes` are as many as the root has sent. */
+const void *myr_nic_bcast_look(const struct myr_nic_group *group, uint32_t *bytes);
+
+/* This process is done with the broadcast. */
+void myr_nic_bcast_end(struct myr_nic_group *group);
+
+/* ---- what kinds of NICs call ---- */
+
+/* What a group needs for it; NULL if `members` says that it does not broadcast. MYR_ERR_TOO_LONG:
+ * the schedule is none for broadcasts. */
+enum myr_status myr_nic_bcast_new(const struct myr_nic_members *members,
+                                  const struct myr_schedule *schedule, struct myr_nic_bcast **bcast,
+                                  struct myr_error *error);
+void myr_nic_bcast_free(struct myr_nic_bcast *bcast);
+
+/* The process arrives in a barrier: the broadcasts that are left of this half window, or all of the
+ * next one where none is, are left out. */
+void myr_nic_bcast_leave_half(struct myr_nic_group *group);
+
+/* Somebody waits for a block for long, and it is `now_us`. */
+void myr_nic_bcast_remind_at(struct myr_nic_group *group, uint64_t now_us);
+
+/* The node that this process waits for; false: that is its own. */
+bool myr_nic_bcast_missing(const struct myr_nic_group *group, struct mcp_missing *missing);
+
+#endif

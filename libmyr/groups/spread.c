@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How broadcasts spread; see spread.h. */
+#include "libmyr/groups/spread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How far the message to or from that peer goes. */
+static uint32_t distance(uint32_t nodes, uint32_t node, uint32_t peer, bool sent)
+{
+    return sent ? (peer + nodes - node) % nodes : (node + nodes - peer) % nodes;
+}
+
+/* Messages of one step have one reach. */
+static void fill_reach(const struct myr_schedule *schedule, uint32_t nodes, uint32_t node,
+                       uint16_t *reach)
+{
+    const uint32_t *peer = schedule->peers;
+    for (uint32_t s = 0; s < schedule->nsteps; ++s) {
+        const uint32_t sends = schedule->steps[s].sends, count = sends + schedule->steps[s].waits;
+        uint32_t least = nodes;
+        for (uint32_t i = 0; i < count; ++i) {
+            const uint32_t further = distance(nodes, node, peer[i], i < sends);
+            least = further < least ? further : least;
+        }
+        for (uint32_t i = 0; i < count; ++i) {
+            *reach++ = (uint16_t)least;
+        }
+        peer += count;
+    }
+}
+
+/* A message of this reach goes `further` around. False if a node has a parent already. */
+static bool add_children(uint32_t nodes, uint32_t further, uint32_t reach, uint16_t *up)
+{
+    for (uint32_t from = 0; from < reach && from + further < nodes; ++from) {
+        if (0 != up[from + further]) {
+            return false;
+        }
+        up[from + further] = (uint16_t)further;
+    }
+    return true;
+}
+
+/* Do the messages sent, or those waited for, lead to each node but the root once? */
+static bool fill_up(const struct myr_schedule *schedule, uint32_t nodes, uint32_t node, bool sent,
+                    const struct myr_spread *spread)
+{
+    const uint32_t *peer = schedule->peers;
+    const uint16_t *reach = spread->reach;
+    bool good = true;
+    memset(spread->up, 0, nodes * sizeof(*spread->up));
+    for (uint32_t s = 0; s < schedule->nsteps; ++s) {
+        const uint32_t sends = schedule->steps[s].sends, count = sends + schedule->steps[s].waits;
+        for (uint32_t i = 0; i < count; ++i, ++peer, ++reach) {
+            if ((i < sends) == sent) {
+                good =
+                    add_children(nodes, distance(nodes, node, *peer, sent), *reach, spread->up) &&
+                    good;
+            }
+        }
+    }
+    for (uint32_t n = 1; n < nodes; ++n) {
+        good = good && 0 != spread->up[n];
+    }
+    return good;
+}
+
+bool myr_spread_plan(const struct myr_schedule *schedule, uint32_t nodes, uint32_t node,
+                     struct myr_spread *spread)
+{
+    *spread = (struct myr_spread){NULL, NULL};
+    if (nodes <= MYR_SPREAD_NODES) {
+        spread->reach = calloc((size_t)schedule->npeers + 1, sizeof(*spread->reach));
+        spread->up = calloc(nodes, sizeof(*spread->up));
+    }
+    if (NULL != spread->reach && NULL != spread->up) {
+        fill_reach(schedule, nodes, node, spread->reach);
+        if (fill_up(schedule, nodes, node, true, spread) &&
+            fill_up(schedule, nodes, node, false, spread)) {
+            return true;
+        }
+    }
+    myr_spread_free(spread);
+    return false;
+}
+
+void myr_spread_free(struct myr_spread *spread)
+{
+    free(spread->reach);
+    free(spread->up);
+    *spread = (struct myr_spread){NULL, NULL};
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Groups that the kernel's NIC plays; see kernel_nic.h.
+ *
+ * The release is a page of the kernel's, mapped to read. To ring the NIC, a process sends a UDP
+ * packet to a peer; the kernel's program takes it off the wire. Nobody has to run the NIC: a
+ * waiting process looks at the page, then sleeps. One of the node's processes sleeps on its socket.
+ * The kernel's program wakes it there, and it wakes the others.
+ *
+ * A process that waits for long asks for what is missing. For processes that compute meanwhile,
+ * myrd asks.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "firmware/kernel/bell.h"
+#include "firmware/kernel/kernel.h"
+#include "libmyr/groups/group_player.h"
+#include "libmyr/kernel/kernel_inside.h"
+#include "libmyr/groups/nic_bcast.h"
+#include "libmyr/groups/nic_data.h"
+#include "libmyr/node/segment.h"
+#include "os/calls.h"
+#include "os/clock.h"
+#include "os/futex.h"
+
+enum {
+    GROUP_RECORD = 0x6b, /* id of the records' keys: "k" */
+    REPEATED = 256,      /* doorbells that are rung again at once, at the most */
+    ALIVE_EVERY = 64     /* questions after which the daemon is looked for, a power of two */
+};
+
+/* This process's place at the kernel's NIC. */
+struct myr_kernel_seat {
+    struct myr_kernel_nic *nic;
+    const struct mcp_kernel_line *page;     /* of the user's, */
+    const struct mcp_kernel_line *line;     /* ... and the group's in it */
+    const struct mcp_kernel_buffer *buffer; /* NULL: it has none */
+    int bell;                               /* UDP socket, connected to a peer */
+    uint64_t key;
+    uint32_t stuck_at;            /* the last epoch that was complete when somebody reminded, */
+    struct mcp_patience patience; /* ... and when to ask if it still is */
+    uint32_t questions;           /* whether it is over */
+    bool orphaned;                /* the daemon is gone: once seen, so for good */
+};
+
+/* What the node's processes share; the arrivals follow, and what they share for data. */
+struct shared_group {
+    myr_word sleepers; /* how many sleep on `woken` */
+    myr_word woken;    /* counts the times that somebody has woken them */
+    myr_word watcher;  /* not 0: somebody sleeps on its socket */
+};
+
+static struct shared_group *shared_of(const struct myr_nic_group *group)
+{
+    return (struct shared_group *)group->record->slots;
+}
+
+static struct myr_kernel_seat *seat_of(const struct myr_nic_group *group)
+{
+    return group->own;
+}
+
+/* ---- playing ---- */
+
+static void send_bell(const struct myr_kernel_seat *seat, const void *bell, size_t bytes)
+{
+    /* An error of an earlier packet is reported now, and keeps this packet back: try again. */
+    for (int tries = 0; tries < 3; ++tries) {
+        if ((long)bytes ==
+            os_send_to(seat->bell, bell, bytes, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0)) {
+            break;
+        }
+    }
+}
+
+static void ring(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch)
+{
+    const struct mcp_doorbell bell = mcp_doorbell(what, epoch, seat->key);
+    send_bell(seat, &bell, sizeof(bell));
+}
+
+/* The same with a block behind it. */
+static void ring_with(const struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch,
+                      const void *block, uint32_t bytes)
+{
+    struct {
+        struct mcp_doorbell bell;
+        uint8_t block[MCP_PAYLOAD_MOST];
+    } words; /* as much of it as is sent gets written */
+    words.bell = mcp_doorbell(what, epoch, seat->key);
+    if (bytes <= sizeof(words.block)) {
+        memcpy(words.block, block, bytes);
+        send_bell(seat, &words, sizeof(words.bell) + bytes);
+    }
+}
+
+static void start(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit)
+{
+    if (NULL != group->data) {
+        ring_with(seat_of(group), MCP_RING_START, epoch, block, unit);
+    } else {
+        ring(seat_of(group), MCP_RING_START, epoch);
+    }
+}
+
+static void bcast(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes)
+{
+    ring_with(seat_of(group), MCP_RING_BCAST, number, block, bytes);
+}
+
+static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t number)
+{
+    const struct myr_kernel_seat *seat = seat_of(group);
+    struct mcp_doorbell bell = mcp_doorbell(MCP_RING_BCAST_ASK, number, seat->key);
+    bell.root = root;
+    send_bell(seat, &bell, sizeof(bell));
+}
+
+/* Begin again the epochs after `done` that the node has arrived in: their doorbells may have been
+ * lost, or came too early. */
+static void start_again(const struct myr_nic_group *group, uint32_t done)
+{
+    const struct myr_kernel_seat *seat = seat_of(group);
+    const int32_t ahead = (int32_t)(myr_group_arrived(group) - done);
+    if (NULL != group->data) {
+        const uint8_t *block;
+        const uint32_t unit = myr_nic_data_built(group->data, done + 1, &block);
+        if (UINT32_MAX != unit) {
+            ring_with(seat, MCP_RING_START, done + 1, block, unit);
+        }
+        return;
+    }
+    for (int32_t e = 1; e <= ahead && e <= REPEATED; ++e) {
+        ring(seat, MCP_RING_START, done + (uint32_t)e);
+    }
+}
+
+static uint32_t look(struct myr_nic_group *group)
+{
+    const uint32_t seen = myr_observe(group->watched);
+    for (int i = 0; i < MYR_NIC_GLANCES && seen == myr_observe(group->watched); ++i) {
+        myr_relax();
+    }
+    return 0;
+}
+
+static void remind(const struct myr_nic_group *group, uint64_t now_us)
+{
+    struct myr_kernel_seat *seat = seat_of(group);
+    const uint32_t done = myr_observe(group->done);
+    const uint64_t now_ns = 1000 * now_us;
+    if (done != seat->stuck_at) {
+        seat->stuck_at = done;
+        mcp_patience_begin(&seat->patience, MCP_PATIENCE_NS, now_ns);
+    }
+    if (!mcp_patience_ended(&seat->patience, now_ns)) {
+        return;
+    }
+    start_again(group, done);
+    ring(seat, MCP_RING_ASK, done + 1);
+}
+
+/* Sleep on the socket, where the NIC wakes us when something is done. */
+static void watch(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
+{
+    struct pollfd bell = {.fd = seat_of(group)->bell, .events = POLLIN};
+    const struct timespec timeout = os_timespec_of_us(timeout_us);
+    char packet[MCP_COLLECTIVE_BYTES];
+    ring(seat_of(group), MCP_RING_SLEEP, seen + 1);
+    if (seen == myr_observe(group->watched)) {
+        (void)ppoll(&bell, 1, &timeout, NULL);
+    }
+    while (recv(seat_of(group)->bell, packet, sizeof(packet), MSG_DONTWAIT) >= 0) {
+        continue;
+    }
+}
+
+static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
+{
+    struct shared_group *shared = shared_of(group);
+    uint32_t nobody = 0;
+    if (atomic_compare_exchange_strong(&shared->watcher, &nobody, 1)) {
+        watch(group, seen, timeout_us);
+        myr_publish(&shared->watcher, 0);
+        if (0 != myr_observe(&shared->sleepers)) {
+            (void)myr_count(&shared->woken);
+            os_futex_wake((const void *)&shared->woken);
+        }
+        return;
+    }
+    const uint32_t woken = myr_observe(&shared->woken);
+    atomic_fetch_add(&shared->sleepers, 1);
+    if (seen == myr_observe(group->watched)) {
+        os_futex_wait((const void *)&shared->woken, woken, timeout_us);
+    }
+    atomic_fetch_sub(&shared->sleepers, 1);
+}
+
+static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
+{
+    const struct myr_kernel_seat *seat = seat_of(group);
+    struct myr_kernel_missing missing;
+    if (!myr_kernel_nic_ask_missing(seat->nic, seat->key, &missing)) {
+        return 0;
+    }
+    const uint32_t count = missing.count < most ? missing.count : most;
+    memcpy(list, missing.node, count * sizeof(*list));
+    return count;
+}
+
+static void fail_group(struct myr_nic_group *group, uint32_t node)
+{
+    ring(seat_of(group), MCP_RING_FAIL, node);
+}
+
+static uint32_t failed(const struct myr_nic_group *group)
+{
+    return myr_observe((myr_word *)&seat_of(group)->line->failed);
+}
+
+/* MPI_Ibarrier asks at each look at it. */
+static bool over(const struct myr_nic_group *group)
+{
+    struct myr_kernel_seat *seat = seat_of(group);
+    if (!seat->orphaned && 0 == ++seat->questions % ALIVE_EVERY) {
+        seat->orphaned = !myr_kernel_nic_alive(seat->nic);
+    }
+    return seat->orphaned || 0 != failed(group);
+}
+
+static void give_up_seat(struct myr_kernel_seat *seat)
+{
+    if (NULL != seat->page) {
+        munmap((void *)seat->page, sizeof(*seat->page) * MCP_KERNEL_LINES);
+    }
+    if (NULL != seat->buffer) {
+        munmap((void *)seat->buffer, sizeof(*seat->buffer));
+    }
+    if (seat->bell >= 0) {
+        close(seat->bell);
+    }
+    free(seat);
+}
+
+/* (The farewell of a group that broadcasts is the epoch after the last one that the NIC knows of:
+ * so it had better know of all.) */
+static void leave(struct myr_nic_group *group)
+{
+    if (NULL != group->bcast) {
+        start_again(group, myr_observe(group->done));
+    }
+    myr_kernel_nic_ask_close(seat_of(group)->nic, seat_of(group)->key);
+    give_up_seat(seat_of(group));
+    myr_record_leave(group->segment, group->record);
+}
+
+static const struct myr_player kernel_player = {
+    .start = start,
+    .bcast = bcast,
+    .bcast_ask = ask_bcast,
+    .poll = look,
+    .remind = remind,
+    .sleep = sleep_on_nic,
+    .missing = list_missing,
+    .fail = fail_group,
+    .failed = failed,
+    .over = over,
+    .leave = leave,
+};
+
+/* ---- joining ---- */
+
+/* A socket to ring the NIC by, on the way to this peer. -1, with errno: there is none. */
+static int connect_bell(const struct myr_kernel_nic *nic, const struct mcp_kernel_peer *to)
+{
+    struct myr_nic_name own;
+    myr_kernel_nic_get_name(nic, &own);
+    const struct mcp_address peer = mcp_bell_goes_to(&to->ip, to->port);
+    const int bell = mcp_bell_make(&own.address[0].ip);
+    if (bell >= 0 && connect(bell, &peer.at.any, mcp_address_bytes(&peer)) < 0) {
+        close(bell);
+        return -1;
+    }
+    return bell;
+}
+
+/* Map what is behind a descriptor, which is closed then. NULL, with errno, if that cannot be. */
+static const void *map(int descriptor, size_t bytes)
+{
+    const void *mapped = mmap(NULL, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
+    close(descriptor);
+    return MAP_FAILED == mapped ? NULL : mapped;
+}
+
+static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
+                                 struct myr_kernel_seat **taken, struct myr_error *error)
+{
+    struct myr_kernel_seat *seat = malloc(sizeof(*seat));
+    struct mcp_kernel_seen seen;
+    if (NULL == seat) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    *seat = (struct myr_kernel_seat){
+        .nic = nic, .bell = -1, .key = question->key, .stuck_at = UINT32_MAX};
+    enum myr_status status = myr_kernel_nic_ask_open(nic, question, &seen, error);
+    if (MYR_OK == status) {
+        seat->page = map(seen.page, sizeof(*seat->page) * MCP_KERNEL_LINES);
+        seat->line = NULL == seat->page ? NULL : &seat->page[seen.line];
+        seat->buffer = seen.buffer < 0 ? NULL : map(seen.buffer, sizeof(*seat->buffer));
+        seat->bell = connect_bell(nic, &question->peers[0]);
+        if (NULL == seat->page || (NULL == seat->buffer && seen.buffer >= 0) || seat->bell < 0) {
+            status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot use the kernel's NIC");
+            myr_kernel_nic_ask_close(nic, seat->key);
+        }
+    }
+    if (MYR_OK != status) {
+        give_up_seat(seat);
+        return status;
+    }
+    *taken = seat;
+    return MYR_OK;
+}
+
+/* Peers by their addresses. A NIC's name may have none; the daemon refuses that. */
+static void name_peers(const struct mcp_peer *peers, uint32_t count,
+                       const struct myr_nic_members *members, struct mcp_kernel_peer *named)
+{
+    for (uint32_t p = 0; p < count; ++p) {
+        const struct myr_nic_name *name = members->names[peers[p].node];
+        named[p] = (struct mcp_kernel_peer){
+            .ip = name->count > 0 ? name->address[0].ip : mcp_ip_none(),
+            .port = name->count > 0 ? name->address[0].port : 0,
+            .node = peers[p].node,
+            .slot = peers[p].slot,
+            .blocks = peers[p].blocks,
+            .at = peers[p].at,
+        };
+    }
+}
+
+/* What the daemon must know to open the group. */
+static enum myr_status make_question(const struct myr_nic_group *group,
+                                     const struct myr_nic_members *members,
+                                     const struct myr_schedule *schedule,
+                                     myr_schedule_fn schedule_of, const void *context,
+                                     struct myr_kernel_question *question, struct myr_error *error)
+{
+    const struct myr_nic_data *data = group->data;
+    const struct myr_nic_bcast *bcasts = group->bcast;
+    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
+    struct mcp_peer peers[MCP_KERNEL_PEERS];
+    *question = (struct myr_kernel_question){
+        .key = members->key,
+        .secret = members->secret,
+        .nodes = members->nodes,
+        .node = members->node,
+        .nsteps = lengths.steps,
+        .nsends = lengths.sends,
+        .nwaits = lengths.waits,
+        .places = NULL == data ? 0 : data->carry.places,
+        .unit_most = NULL == data ? 0 : data->unit_most,
+        .window = NULL == bcasts ? 0 : bcasts->window,
+        .slot_bytes = NULL == bcasts ? 0 : bcasts->slot_bytes,
+    };
+    if (lengths.steps > MCP_KERNEL_STEPS || lengths.sends > MCP_KERNEL_MESSAGES ||
+        lengths.waits > MCP_KERNEL_MESSAGES) {
+        return myr_fail(error, MYR_ERR_TOO_LONG, 0,
+                        "the schedule has more messages than a kernel's NIC has room for");
+    }
+    if (!myr_fill_tables(schedule, members->node, schedule_of, context, data, bcasts,
+                         question->steps, peers)) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    name_peers(peers, lengths.sends + lengths.waits, members, question->peers);
+    return MYR_OK;
+}
+
+/* The same, where the schedule is still to be asked for: it says whether it is for broadcasts. */
+static enum myr_status plan(struct myr_nic_group *group, const struct myr_nic_members *members,
+                            myr_schedule_fn schedule_of, const void *context,
+                            struct myr_kernel_question *question, struct myr_error *error)
+{
+    struct myr_schedule schedule;
+    if (!schedule_of(context, members->node, &schedule)) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    enum myr_status status = myr_nic_bcast_new(members, &schedule, &group->bcast, error);
+    if (MYR_OK == status) {
+        status = make_question(group, members, &schedule, schedule_of, context, question, error);
+    }
+    free(schedule.steps);
+    return status;
+}
+
+/* Where the arrivals lie in the record, and what the processes share for data behind them. */
+static size_t bytes_before_data(uint32_t locals)
+{
+    return MYR_LINE + myr_whole_lines(sizeof(myr_word) * locals);
+}
+
+/* Bytes of the record where blocks have up to `unit_most` bytes; 0: there are none. */
+static size_t record_bytes(uint32_t locals, uint32_t unit_most)
+{
+    return bytes_before_data(locals) + (0 == unit_most ? 0 : myr_nic_data_bytes(locals, unit_most));
+}
+
+static void take_up(struct myr_nic_group *group, const struct myr_kernel_seat *seat)
+{
+    if (NULL != group->data) {
+        group->data->buffers[0] = (const uint8_t *)seat->buffer->word[0];
+        group->data->buffers[1] = (const uint8_t *)seat->buffer->word[1];
+        group->data->shared =
+            (struct myr_node_data *)(group->record->slots + bytes_before_data(group->locals));
+    }
+    if (NULL != group->bcast) {
+        group->bcast->slots = (const uint8_t *)seat->buffer;
+    }
+}
+
+/* The process has met the node's others in the record: join the group. */
+static enum myr_status join(struct myr_nic_group *group, struct myr_kernel_nic *nic,
+                            const struct myr_nic_members *members, myr_schedule_fn schedule_of,
+                            const void *context, struct myr_error *error)
+{
+    struct myr_kernel_question question;
+    struct myr_kernel_seat *seat = NULL;
+    enum myr_status status = plan(group, members, schedule_of, context, &question, error);
+    if (MYR_OK == status) {
+        status = take_seat(nic, &question, &seat, error);
+    }
+    if (MYR_OK == status) {
+        group->done = group->watched = &seat->line->done;
+        group->arrivals = (myr_word *)(group->record->slots + MYR_LINE);
+        group->own = seat;
+        take_up(group, seat);
+    }
+    return status;
+}
+
+/*
+ * The record is joined in any case. A process that fails leaves it, so the node's others do not
+ * keep it for that process. One that fails before it knows how long a block is takes the most: the
+ * record may be made by it, and used by others.
+ */
+enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_kernel_nic *nic,
+                                      struct myr_segment *segment, struct myr_waiter *waiter,
+                                      const struct myr_nic_members *members,
+                                      myr_schedule_fn schedule_of, const void *context,
+                                      struct myr_error *error)
+{
+    const struct myr_key key = {.scope = members->key, .id = GROUP_RECORD};
+    struct myr_nic_data *data;
+    enum myr_status status =
+        myr_nic_data_new(members, schedule_of, context, MCP_KERNEL_BUFFER, &data, error);
+    const uint32_t unit_most = NULL != data                            ? data->unit_most
+                               : members->broadcasts                   ? 0
+                               : members->unit_most < MCP_PAYLOAD_MOST ? members->unit_most
+                                                                       : MCP_PAYLOAD_MOST;
+    struct myr_record *record = myr_record_join(segment, &key, members->locals,
+                                                record_bytes(members->locals, unit_most), 0, error);
+    if (NULL == record) {
+        myr_nic_data_free(data);
+        return MYR_ERR_FULL;
+    }
+    *group = (struct myr_nic_group){
+        .locals = members->locals,
+        .local = members->local,
+        .waiter = waiter,
+        .segment = segment,
+        .record = record,
+        .data = data,
+    };
+    if (MYR_OK == status) {
+        status = join(group, nic, members, schedule_of, context, error);
+    }
+    if (MYR_OK == status) {
+        group->player = &kernel_player;
+    } else {
+        myr_record_leave(segment, record);
+        myr_nic_data_free(data);
+        myr_nic_bcast_free(group->bcast);
+        group->data = NULL;
+        group->bcast = NULL;
+        group->record = NULL;
+    }
+    return status;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What kernel_nic.c, which talks to the daemon, does for kernel_group.c. Several threads may ask at
+ * once: one asks, the others wait. */
+#ifndef MYR_KERNEL_INSIDE_H
+#define MYR_KERNEL_INSIDE_H
+
+#include <stdbool.h>
+
+#include "libmyr/kernel/kernel_nic.h"
+#include "libmyr/kernel/kernel_words.h"
+
+/* Have a group opened. `question` is filled in but for magic and ask. `seen` gets descriptors that
+ * the caller owns. Close each group that was opened. */
+enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
+                                        struct myr_kernel_question *question,
+                                        struct mcp_kernel_seen *seen, struct myr_error *error);
+void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key);
+
+/* Whom does the group wait for? False if the daemon does not say. */
+bool myr_kernel_nic_ask_missing(struct myr_kernel_nic *nic, uint64_t key,
+                                struct myr_kernel_missing *missing);
+
+/* Is the daemon still there? Looks at the connection: a system call. */
+bool myr_kernel_nic_alive(const struct myr_kernel_nic *nic);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Short messages past the NIC; see inlet.h.
+ *
+ * Invariant: the tickets from `taken` on and below `next` are under way. There are never more of
+ * them than slots. The receiver writes its count now and then. Senders keep the count as they last
+ * saw it, which is safe as it only grows; they read it again when there seems to be no room. Each
+ * ticket that was taken is ended, by a message or as void. It belongs to the port that was open
+ * when it was taken.
+ */
+#include "libmyr/messages/inlet.h"
+
+#include "os/futex.h"
+
+enum { TAKEN_AT_ONCE = MYR_INLET_SLOTS / 4 /* messages, before senders are told */ };
+
+/* Have all messages with tickets below `next` ended? Those further back than a round have: a sender
+ * sees to that before it takes the ticket a round later. */
+static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
+{
+    for (uint64_t back = 1; back <= MYR_INLET_SLOTS && back <= next; ++back) {
+        const uint64_t ticket = next - back;
+        if (myr_observe(&inlet->slot[ticket % MYR_INLET_SLOTS].turn) != (uint32_t)ticket + 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * The ticket is read by a read-modify-write, as a sender takes it by one. So we see everybody who
+ * took a ticket earlier, and wait for them. Everybody who takes one later sees that the former port
+ * is closed. What had come for that port counts as taken.
+ */
+bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key)
+{
+    const uint64_t next = atomic_fetch_add_explicit(&inlet->next, 0, memory_order_acq_rel);
+    if (!all_ended(inlet, next)) {
+        return false;
+    }
+    atomic_store_explicit(&inlet->taken, next, memory_order_release);
+    myr_publish(&inlet->napping, 0);
+    myr_publish(&inlet->key, key);
+    return true;
+}
+
+struct myr_intake myr_intake_of(struct myr_inlet *inlet)
+{
+    return (struct myr_intake){inlet, atomic_load_explicit(&inlet->taken, memory_order_relaxed)};
+}
+
+void myr_inlet_close(struct myr_inlet *inlet)
+{
+    myr_publish(&inlet->key, 0);
+}
+
+/* ---- senders ---- */
+
+/* (The count may have passed this ticket, as others have had tickets meanwhile.) */
+static bool has_room(struct myr_outlet *outlet, uint64_t ticket)
+{
+    if ((int64_t)(ticket - outlet->taken) >= MYR_INLET_SLOTS) {
+        outlet->taken = atomic_load_explicit(&outlet->inlet->taken, memory_order_acquire);
+    }
+    return (int64_t)(ticket - outlet->taken) < MYR_INLET_SLOTS;
+}
+
+void *myr_outlet_take(struct myr_outlet *outlet)
+{
+    struct myr_inlet *inlet = outlet->inlet;
+    uint64_t ticket = atomic_load_explicit(&inlet->next, memory_order_relaxed);
+    do {
+        if (!has_room(outlet, ticket)) {
+            return NULL;
+        }
+    } while (!atomic_compare_exchange_weak_explicit(&inlet->next, &ticket, ticket + 1,
+                                                    memory_order_acquire, memory_order_relaxed));
+    outlet->ticket = ticket;
+    if (outlet->key != myr_glance(&inlet->key)) { /* the port was closed just now */
+        myr_outlet_end(outlet, MYR_INLET_VOID);
+        return NULL;
+    }
+    return inlet->slot[ticket % MYR_INLET_SLOTS].message;
+}
+
+void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes)
+{
+    struct myr_slot *slot = &outlet->inlet->slot[outlet->ticket % MYR_INLET_SLOTS];
+    slot->bytes = bytes;
+    myr_publish(&slot->turn, (uint32_t)outlet->ticket + 1);
+}
+
+/* ---- the receiver ---- */
+
+const void *myr_intake_look(struct myr_intake *intake, uint32_t *bytes)
+{
+    if (NULL == intake->inlet) {
+        return NULL;
+    }
+    const struct myr_slot *slot;
+    for (;;) {
+        slot = &intake->inlet->slot[intake->taken % MYR_INLET_SLOTS];
+        if (myr_observe(&slot->turn) != (uint32_t)intake->taken + 1) {
+            return NULL;
+        }
+        if (MYR_INLET_VOID != slot->bytes) {
+            break;
+        }
+        myr_intake_done(intake);
+    }
+    *bytes = slot->bytes < MYR_SHORT_BYTES ? slot->bytes : MYR_SHORT_BYTES;
+    return slot->message;
+}
+
+void myr_intake_done(struct myr_intake *intake)
+{
+    ++intake->taken;
+    if (0 == intake->taken % TAKEN_AT_ONCE) {
+        atomic_store_explicit(&intake->inlet->taken, intake->taken, memory_order_release);
+    }
+}
+
+/* ---- the receiver's thread ---- */
+
+/*
+ * Both sides exchange the word. Either the waker sees the thread napping, or the thread's look,
+ * which follows, sees what the waker has brought.
+ */
+void myr_inlet_nap(struct myr_inlet *inlet)
+{
+    myr_publish(&inlet->napping, 1);
+    (void)atomic_exchange(&inlet->asleep, 1);
+}
+
+bool myr_inlet_sleep(struct myr_inlet *inlet, uint32_t timeout_us)
+{
+    os_futex_wait((const void *)&inlet->asleep, 1, timeout_us);
+    return 0 == atomic_exchange(&inlet->asleep, 0);
+}
+
+void myr_inlet_wake_sleeper(struct myr_inlet *inlet)
+{
+    if (0 != atomic_exchange(&inlet->asleep, 0)) {
+        os_futex_wake((const void *)&inlet->asleep);
+    }
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See pace.h. */
+#include "libmyr/messages/pace.h"
+
+#include "os/clock.h"
+
+enum {
+    FAR_POLLS = 10000, /* without a packet, before the network counts as quiet: some milliseconds */
+    QUIET = 64,        /* calls with nothing to do between two looks at the clock */
+    DOUBT = 64 * QUIET,    /* ... and whether the NIC is still of use */
+    LINGER_US = 2000,      /* after the end, */
+    DRAIN_US = 200 * 1000, /* ... and at the most */
+};
+
+void myr_pace_expect(struct myr_pace *pace)
+{
+    pace->far = FAR_POLLS;
+}
+
+uint32_t myr_pace_poll(struct myr_pace *pace, struct myr_nic *nic)
+{
+    uint32_t packets = 0;
+    if (0 != pace->far) {
+        --pace->far;
+        packets = myr_nic_poll(nic);
+    } else if (0 == ++pace->idle % QUIET) {
+        packets = myr_nic_poll_now_and_then(nic);
+    }
+    if (0 != packets) {
+        myr_pace_expect(pace);
+    }
+    return packets;
+}
+
+bool myr_pace_broken(const struct myr_pace *pace, struct myr_nic *nic)
+{
+    return 0 == pace->far && 0 == pace->idle % DOUBT && myr_nic_broken(nic);
+}
+
+struct myr_drain myr_drain_begin(bool talks_to_others)
+{
+    const uint64_t now = os_now_us();
+    return (struct myr_drain){.begin_us = now, .least_us = now + (talks_to_others ? LINGER_US : 0)};
+}
+
+bool myr_drain_goes_on(const struct myr_drain *drain, bool busy)
+{
+    const uint64_t now = os_now_us();
+    return now < drain->least_us || (busy && now < drain->begin_us + DRAIN_US);
+}

@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The host's side of a port; see port.h, and firmware/port.h for what it shares with the NIC.
+ *
+ * Invariants: a send token is free, or its number is in the ring, or at the NIC, or in an event
+ * that nobody has taken yet. So is a receive token. Therefore a process that may put in a token
+ * always finds room in the ring, and the NIC finds room in that of events. All registered memory of
+ * a port is in one list in shared memory, so that others can free it after its process has died.
+ */
+#include "libmyr/messages/port.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libmyr/soft/nic_inside.h"
+#include "libmyr/seal.h"
+#include "libmyr/node/segment.h"
+#include "os/random.h"
+
+enum {
+    TOKENS = 64,                /* of either sort, where the options do not say */
+    INLETS_RECORD = 0x696e6c74, /* scope of a record's key: "inlt": inlets by ports' numbers */
+    INLETS_MEMBERS = UINT32_MAX /* nobody leaves: it lives as long as the segment */
+};
+
+/* A send token that is not free. */
+struct sent {
+    myr_sent_fn callback;
+    void *context;
+    void *buffer;
+};
+
+struct myr_port {
+    struct myr_nic *nic;
+    struct myr_segment *segment;
+    uint8_t *base; /* of the segment, here */
+    struct mcp_rings *rings;
+    struct mcp_port shape; /* for where things lie in the rings, and nothing else */
+    uint32_t number, key;
+    struct myr_key_pair pair;         /* of the NIC's node; none where packets are not signed */
+    uint32_t sends, provides, events; /* how many entries were put in, or taken */
+    uint32_t free_receives;
+    uint32_t free_sends;
+    uint32_t *free_send; /* their numbers; the last one goes first */
+    struct sent *sent;   /* by number */
+};
+
+static uint32_t offset_of(const uint8_t *base, const void *memory)
+{
+    return (uint32_t)((const uint8_t *)memory - base);
+}
+
+/* ---- open and close ---- */
+
+static struct myr_inlet *inlet_of(const struct myr_segment *segment, const struct mcp_rings *rings)
+{
+    return 0 == rings->inlet ? NULL
+                             : (struct myr_inlet *)(myr_segment_base(segment) + rings->inlet);
+}
+
+/* Its memory stays an inlet, see myr_inlet_open(). Close it before the port: once the port is
+ * closed, its number, and so the inlet, may belong to another one. */
+static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rings)
+{
+    struct myr_inlet *inlet = inlet_of(segment, rings);
+    if (NULL != inlet) {
+        myr_inlet_close(inlet);
+    }
+}
+
+/*
+ * The inlet of the port, which has its number already. It is the inlet of the last port of that
+ * number, unless somebody may still write there. NULL: there is no memory. There are as many inlets
+ * as ports were ever open at once, and one more for each inlet whose sender died while it wrote.
+ */
+static struct myr_inlet *open_inlet(const struct myr_port *port, uint32_t ports,
+                                    struct myr_error *error)
+{
+    const struct myr_key key = {.scope = INLETS_RECORD};
+    struct myr_record *record =
+        myr_record_join(port->segment, &key, INLETS_MEMBERS, ports * sizeof(uint32_t), 0, error);
+    if (NULL == record) {
+        return NULL;
+    }
+    uint32_t *offset = &((uint32_t *)record->slots)[port->number];
+    if (0 != *offset) {
+        struct myr_inlet *former = (struct myr_inlet *)(port->base + *offset);
+        if (myr_inlet_open(former, port->key)) {
+            return former;
+        }
+    }
+    struct myr_inlet *made = myr_segment_alloc(port->segment, sizeof(*made));
+    if (NULL == made) {
+        (void)myr_fail(error, MYR_ERR_FULL, 0, "no shared memory for a port's inlet");
+        return NULL;
+    }
+    memset(made, 0, sizeof(*made));
+    *offset = offset_of(port->base, made);
+    (void)myr_inlet_open(made, port->key);
+    return made;
+}
+
+static void discard(struct myr_port *port)
+{
+    myr_segment_free(port->segment, port->rings);
+    free(port->free_send);
+    free(port->sent);
+    free(port);
+}
+
+/* What a port takes, in this process and in shared memory. */
+static enum myr_status prepare(struct myr_port *port, const struct mcp_port_wish *wish,
+                               struct myr_error *error)
+{
+    size_t bytes;
+    if (!mcp_port_shape(&port->shape, wish->send_tokens, wish->receive_tokens, &bytes)) {
+        return myr_fail(error, MYR_ERR_FULL, 0, "a port has up to %d tokens of either sort",
+                        (int)MCP_TOKENS_MOST);
+    }
+    port->free_send = calloc(wish->send_tokens, sizeof(*port->free_send));
+    port->sent = calloc(wish->send_tokens, sizeof(*port->sent));
+    if (NULL == port->free_send || NULL == port->sent) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    port->rings = myr_segment_alloc(port->segment, bytes);
+    if (NULL == port->rings) {
+        return myr_fail(error, MYR_ERR_FULL, 0, "no shared memory for a port of %zu KiB",
+                        bytes >> 10);
+    }
+    memset(port->rings, 0, bytes);
+    for (uint32_t token = wish->send_tokens; token > 0; --token) {
+        port->free_send[port->free_sends++] = token - 1;
+    }
+    port->free_receives = wish->receive_tokens;
+    return MYR_OK;
+}
+
+static void close_number(const struct myr_port *port)
+{
+    struct mcp_board *board;
+    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    if (NULL != nic) {
+        mcp_port_close(nic, board, port->number);
+    }
+    myr_nic_leave(port->nic);
+}
+
+static bool has_keys(const struct myr_port *port)
+{
+    return myr_has_key(&port->pair.public);
+}
+
+static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish, bool inlet,
+                               struct myr_error *error)
+{
+    const enum myr_status status = prepare(port, wish, error);
+    if (MYR_OK != status) {
+        return status;
+    }
+    if (!os_draw_key(&wish->key, sizeof(wish->key))) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the port");
+    }
+    wish->rings = offset_of(port->base, port->rings);
+    myr_key_pair_of(port->segment, &port->pair);
+    myr_nic_expect_messages(port->nic);
+    struct mcp_board *board;
+    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    const bool signs = NULL != nic && nic->messages.known_only, able = !signs || has_keys(port);
+    port->number = NULL == nic || !able ? MCP_NO_PORT : mcp_port_open(nic, board, wish);
+    const uint32_t ports = NULL == nic ? 0 : nic->messages.nports;
+    myr_nic_leave(port->nic);
+    if (NULL == nic) {
+        return myr_nic_is_broken(error);
+    }
+    if (!able) {
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0,
+                        "the node's NIC signs messages, but this process has no libsodium");
+    }
+    if (!signs) {
+        memset(&port->pair, 0, sizeof(port->pair));
+    }
+    if (MCP_NO_PORT == port->number) {
+        return MCP_ANY_PORT == wish->number
+                   ? myr_fail(error, MYR_ERR_FULL, 0, "all %u ports of the NIC are open", ports)
+                   : myr_fail(error, MYR_ERR_FULL, 0, "port %u is open, or there is none (0 to %u)",
+                              wish->number, ports - 1);
+    }
+    port->key = wish->key;
+    if (inlet) {
+        const struct myr_inlet *made = open_inlet(port, ports, error);
+        if (NULL == made) {
+            close_number(port);
+            return MYR_ERR_FULL;
+        }
+        port->rings->inlet = offset_of(port->base, made);
+    }
+    return MYR_OK;
+}
+
+enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options *options,
+                              struct myr_port **port, struct myr_error *error)
+{
+    struct mcp_port_wish wish = {
+        .number = options->number,
+        .owner = (uint32_t)getpid(),
+        .send_tokens = 0 != options->send_tokens ? options->send_tokens : TOKENS,
+        .receive_tokens = 0 != options->receive_tokens ? options->receive_tokens : TOKENS,
+    };
+    struct myr_port *opening = calloc(1, sizeof(*opening));
+    if (NULL == opening) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    opening->nic = nic;
+    opening->segment = myr_nic_segment(nic);
+    opening->base = myr_segment_base(opening->segment);
+    const enum myr_status status = open_it(opening, &wish, options->inlet, error);
+    if (MYR_OK != status) {
+        discard(opening);
+        return status;
+    }
+    *port = opening;
+    return MYR_OK;
+}
+
+/* Free all memory that the port with these rings has taken; it is closed. */
+static void free_blocks(struct myr_segment *segment, const struct mcp_rings *rings)
+{
+    uint8_t *base = myr_segment_base(segment);
+    for (uint32_t offset = rings->blocks; 0 != offset;) {
+        void *memory = base + offset;
+        offset = myr_segment_links(memory)->next;
+        myr_segment_free(segment, memory);
+    }
+}
+
+void myr_port_close(struct myr_port *port)
+{
+    close_inlet(port->segment, port->rings);
+    close_number(port);
+    free_blocks(port->segment, port->rings);
+    discard(port);
+}
+
+/* Close the next port of this process: its rings, or NULL if there is none. */
+static struct mcp_rings *bury_one(struct myr_nic *outer, uint32_t process)
+{
+    struct mcp_board *board;
+    struct mcp_nic *nic = myr_nic_enter(outer, &board);
+    uint32_t offset = 0;
+    const uint32_t ports = NULL == nic ? 0 : nic->messages.nports;
+    for (uint32_t number = 0; 0 == offset && number < ports; ++number) {
+        const struct mcp_port *port = mcp_port_at(nic, number);
+        if (0 != port->key && process == port->owner) {
+            offset = port->rings;
+            close_inlet(myr_nic_segment(outer), mcp_at(board, offset));
+            mcp_port_close(nic, board, number);
+        }
+    }
+    myr_nic_leave(outer);
+    uint8_t *base = myr_segment_base(myr_nic_segment(outer));
+    return 0 == offset ? NULL : (struct mcp_rings *)(base + offset);
+}
+
+uint32_t myr_ports_bury(struct myr_nic *nic, uint32_t process)
+{
+    struct myr_segment *segment = myr_nic_segment(nic);
+    struct mcp_rings *rings;
+    uint32_t buried = 0;
+    while (NULL != (rings = bury_one(nic, process))) {
+        free_blocks(segment, rings);
+        myr_segment_free(segment, rings);
+        ++buried;
+    }
+    return buried;
+}
+
+void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name)
+{
+    memset(name, 0, sizeof(*name));
+    myr_nic_get_name(port->nic, &name->nic);
+    name->number = (uint16_t)port->number;
+    name->key = port->key;
+    name->public = port->pair.public;
+}
+
+/* ---- registered memory ---- */
+
+static struct myr_links *links_at(const struct myr_port *port, uint32_t offset)
+{
+    return myr_segment_links(port->base + offset);
+}
+
+void *myr_port_alloc(struct myr_port *port, size_t bytes)
+{
+    void *memory = myr_segment_alloc(port->segment, bytes);
+    if (NULL != memory) {
+        const uint32_t offset = offset_of(port->base, memory), first = port->rings->blocks;
+        *myr_segment_links(memory) = (struct myr_links){.next = first};
+        if (0 != first) {
+            links_at(port, first)->before = offset;
+        }
+        port->rings->blocks = offset;
+    }
+    return memory;
+}
+
+void myr_port_free(struct myr_port *port, void *memory)
+{
+    if (NULL == memory) {
+        return;
+    }
+    const struct myr_links links = *myr_segment_links(memory);
+    if (0 != links.before) {
+        links_at(port, links.before)->next = links.next;
+    } else {
+        port->rings->blocks = links.next;
+    }
+    if (0 != links.next) {
+        links_at(port, links.next)->before = links.before;
+    }
+    myr_segment_free(port->segment, memory);
+}
+
+static bool registered(const struct myr_port *port, const void *buffer, size_t bytes)
+{
+    const uint8_t *begin = buffer;
+    const size_t size = myr_segment_size(port->segment);
+    return begin > port->base && begin <= port->base + size &&
+           bytes <= size - (size_t)(begin - port->base);
+}
+
+/* ---- send and provide ---- */
+
+static void find_outlet(struct myr_port *port, struct myr_remote *remote)
+{
+    struct mcp_board *board;
+    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    const struct mcp_port *other = NULL == nic ? NULL : mcp_port_at(nic, remote->number);
+    if (NULL != other && remote->key == other->key) {
+        struct mcp_rings *rings = mcp_at(board, other->rings);
+        struct myr_inlet *inlet = inlet_of(port->segment, rings);
+        if (NULL != inlet && registered(port, inlet, sizeof(*inlet))) {
+            remote->outlet = (struct myr_outlet){.inlet = inlet, .key = remote->key};
+        }
+    }
+    myr_nic_leave(port->nic);
+}
+
+static bool is_connected(const struct myr_port *port, const struct myr_nic_name *name)
+{
+    struct mcp_board *board;
+    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    const bool connected = NULL != nic && mcp_is_connected(nic, name->key);
+    myr_nic_leave(port->nic);
+    return connected;
+}
+
+/* The secret of this NIC and the one whose node has that key. False if the key is none. */
+static bool agree(const struct myr_port *port, const struct myr_public_key *public,
+                  struct mcp_secret *secret)
+{
+    struct myr_agreed_key key;
+    if (!myr_agree(&port->pair, public, &key)) {
+        return false;
+    }
+    myr_connection_secret(&key, secret);
+    return true;
+}
+
+enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
+                                 struct myr_remote *remote, struct myr_error *error)
+{
+    struct myr_nic_name own;
+    myr_nic_get_name(port->nic, &own);
+    *remote = (struct myr_remote){
+        .connection = MCP_SAME_NIC,
+        .key = name->key,
+        .number = name->number,
+        .same_nic = own.key == name->nic.key,
+        .is_signed = has_keys(port) && myr_has_key(&name->public),
+    };
+    if (remote->same_nic) {
+        find_outlet(port, remote);
+        return MYR_OK;
+    }
+    struct mcp_secret secret;
+    const bool sign = remote->is_signed && !is_connected(port, &name->nic);
+    if (sign && !agree(port, &name->public, &secret)) { /* takes a while: once for each NIC */
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "a NIC is to be sent to whose key is none");
+    }
+    const uint32_t mtu = myr_nic_mtu(port->nic, &name->nic);
+    struct mcp_board *board;
+    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    if (NULL == nic) {
+        myr_nic_leave(port->nic);
+        return myr_nic_is_broken(error);
+    }
+    const mcp_link link = myr_nic_link(port->nic, &name->nic);
+    if (MCP_LINK_SENDER == link) {
+        myr_nic_leave(port->nic);
+        return myr_fail(
+            error, MYR_ERR_NOT_THERE, 0,
+            "a NIC is to be sent to that has no address for this one (IPv4 here and IPv6 "
+            "there: name a network that both have), or is one too many");
+    }
+    remote->connection = mcp_connect(nic, board, name->nic.key, link, mtu, sign ? &secret : NULL);
+    const uint32_t room = nic->messages.nconnections;
+    const bool full = room == nic->messages.connections;
+    myr_nic_leave(port->nic);
+    if (MCP_NO_CONNECTION != remote->connection) {
+        return MYR_OK;
+    }
+    return full ? myr_fail(error, MYR_ERR_FULL, 0, "this NIC has connections to %u others already",
+                           room)
+                : myr_fail(error, MYR_ERR_GONE, 0, "the other NIC cannot be reached any more");
+}
+
+struct myr_intake myr_port_intake(const struct myr_port *port)
+{
+    struct myr_inlet *inlet = inlet_of(port->segment, port->rings);
+    if (NULL == inlet) {
+        return (struct myr_intake){.inlet = NULL};
+    }
+    return myr_intake_of(inlet);
+}
+
+uint32_t myr_port_send_tokens(const struct myr_port *port)
+{
+    return port->free_sends;
+}
+
+uint32_t myr_port_receive_tokens(const struct myr_port *port)
+{
+    return port->free_receives;
+}
+
+static void ring_send(struct myr_port *port)
+{
+    struct mcp_board *board;
+    struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+    if (NULL != nic) {
+        mcp_messages_sdma(nic, board, port->number);
+    }
+    myr_nic_leave(port->nic);
+}
+
+enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to,
+                              const void *buffer, size_t bytes, myr_sent_fn callback, void *context)
+{
+    if (0 == port->free_sends) {
+        return MYR_ERR_FULL;
+    }
+    if (!registered(port, buffer, bytes)) {
+        return MYR_ERR_UNREGISTERED;
+    }
+    const uint32_t token = port->free_send[--port->free_sends];
+    port->sent[token] = (struct sent){callback, context, (void *)buffer};
+    struct mcp_send_token *slot = mcp_send_slot(&port->shape, port->rings, port->sends);
+    slot->token = token;
+    slot->memory = offset_of(port->base, buffer);
+    slot->bytes = (uint32_t)bytes;
+    slot->connection = to->connection;
+    slot->to_key = to->key;
+    slot->to_port = to->number;
+    myr_publish(&slot->turn, ++port->sends);
+    ring_send(port);
+    return MYR_OK;
+}
+
+enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t bytes)
+{
+    if (0 == port->free_receives) {
+        return MYR_ERR_FULL;
+    }
+    if (!registered(port, buffer, bytes)) {
+        return MYR_ERR_UNREGISTERED;
+    }
+    --port->free_receives;
+    struct mcp_receive_token *slot = mcp_receive_slot(&port->shape, port->rings, port->provides);
+    slot->memory = offset_of(port->base, buffer);
+    slot->bytes = (uint32_t)bytes;
+    myr_announce(&slot->turn, ++port->provides);
+    if (0 != myr_notice(&port->rings->hungry)) {
+        struct mcp_board *board;
+        struct mcp_nic *nic = myr_nic_enter(port->nic, &board);
+        if (NULL != nic) {
+            mcp_messages_provided(nic, board, port->number);
+        }
+        myr_nic_leave(port->nic);
+    }
+    return MYR_OK;
+}
+
+/* ---- events ---- */
+
+static enum myr_status status_of(const struct mcp_event *event)
+{
+    if (MCP_SENT == event->type) {
+        return MYR_OK;
+    }
+    switch (event->why) {
+    case MCP_FAILED_TOO_LONG:
+        return MYR_ERR_TOO_LONG;
+    case MCP_FAILED_GONE:
+        return MYR_ERR_GONE;
+    default:
+        return MYR_ERR_UNREGISTERED;
+    }
+}
+
+static void take_sent(struct myr_port *port, const struct mcp_event *event)
+{
+    const uint32_t token = event->what;
+    const struct sent sent = port->sent[token];
+    const enum myr_status status = status_of(event);
+    port->free_send[port->free_sends++] = token;
+    if (NULL != sent.callback) {
+        sent.callback(port, sent.context, sent.buffer, status);
+    }
+}
+
+/* The next event: it stays where it is until its token is used again. */
+static const struct mcp_event *next_event(struct myr_port *port)
+{
+    const struct mcp_event *event = mcp_event_slot(&port->shape, port->rings, port->events);
+    if (myr_observe(&event->turn) != port->events + 1) {
+        return NULL;
+    }
+    ++port->events;
+    return event;
+}
+
+bool myr_port_look(struct myr_port *port, struct myr_received *received)
+{
+    const struct mcp_event *event;
+    while (NULL != (event = next_event(port))) {
+        if (MCP_RECEIVED == event->type || MCP_UNFIT == event->type) {
+            ++port->free_receives;
+        }
+        if (MCP_RECEIVED == event->type) {
+            *received = (struct myr_received){
+                .buffer = port->base + event->what,
+                .bytes = event->bytes,
+                .from_port = event->from_port,
+                .from_nic = event->from_nic,
+            };
+            return true;
+        }
+        if (MCP_UNFIT != event->type) {
+            take_sent(port, event);
+        }
+    }
+    return false;
+}
+
+bool myr_port_receive(struct myr_port *port, struct myr_received *received)
+{
+    if (myr_port_look(port, received)) {
+        return true;
+    }
+    myr_nic_poll(port->nic);
+    return myr_port_look(port, received);
+}

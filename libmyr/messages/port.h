@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ports: messages from process to process, in the manner of GM.
+ *
+ *   GM                                   here
+ *   gm_open, gm_close                    myr_port_open, myr_port_close
+ *   gm_host_name_to_node_id              myr_port_connect
+ *   gm_dma_malloc, gm_dma_free           myr_port_alloc, myr_port_free
+ *   gm_send_with_callback                myr_port_send
+ *   gm_provide_receive_buffer            myr_port_provide
+ *   gm_receive                           myr_port_receive
+ *   gm_num_send_tokens, ..receive_tokens myr_port_send_tokens, myr_port_receive_tokens
+ *
+ * Messages are delivered whole, once, and in order between two ports. Delivery is reliable as long
+ * as both NICs and both ports are open. A port has a number of send tokens (messages it may have
+ * under way) and of receive tokens (buffers it may have provided). Messages go from and to
+ * registered memory only, which all processes of the node share.
+ *
+ * Packets between two NICs are signed with a secret that follows from the keys of both (seal.h). So
+ * a NIC hears another one only after a process here has connected to a port there: to answer it, or
+ * because myr_nic_knocked() told of it. Until then the other NIC sends again. Where one of the two
+ * has no keys, as its nicbarr was built without libsodium, packets between them are not signed.
+ *
+ * Threads: one thread at a time uses a port.
+ */
+#ifndef MYR_PORT_H
+#define MYR_PORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libmyr/messages/inlet.h"
+#include "libmyr/soft/nic.h"
+#include "libmyr/seal.h"
+
+struct myr_port;
+
+/* What others must know to send to a port: plain data, to be handed on by whatever means. */
+struct myr_port_name {
+    struct myr_nic_name nic;
+    uint16_t number;
+    uint16_t zero;
+    uint32_t key;                 /* random, new for each opening */
+    struct myr_public_key public; /* of the NIC's node */
+};
+
+enum { MYR_ANY_PORT = 0xffff };
+
+struct myr_port_options {
+    uint16_t number;         /* or MYR_ANY_PORT */
+    uint32_t send_tokens;    /* 0: 64 */
+    uint32_t receive_tokens; /* 0: 64 */
+    bool inlet;              /* for short messages from this node, see myr_port_intake() */
+};
+
+enum myr_status myr_port_open(struct myr_nic *nic, const struct myr_port_options *options,
+                              struct myr_port **port, struct myr_error *error);
+
+/* Close it at once. Each message under way may be lost or not. Later messages to the port are
+ * refused. */
+void myr_port_close(struct myr_port *port);
+
+void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name);
+
+/*
+ * Registered memory, at least `bytes`, aligned to 128. NULL when there is none left. Closing the
+ * port frees what was not given back. A piece takes the next power of two that holds it and 128
+ * bytes. So ask for 128 less than a power of two, or for many buffers at once.
+ */
+void *myr_port_alloc(struct myr_port *port, size_t bytes);
+void myr_port_free(struct myr_port *port, void *memory);
+
+/* A port to send to, as this process knows it. It is valid as long as the process's own port is
+ * open. On the same NIC `same_nic` is true. */
+struct myr_remote {
+    uint32_t connection; /* the NIC's number for the other NIC */
+    uint32_t key;
+    uint16_t number;
+    bool same_nic;
+    bool is_signed;           /* packets to another NIC are */
+    struct myr_outlet outlet; /* for short messages; to a port that has no inlet it has no room */
+};
+enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
+                                 struct myr_remote *remote, struct myr_error *error);
+
+uint32_t myr_port_send_tokens(const struct myr_port *port);    /* free ones */
+uint32_t myr_port_receive_tokens(const struct myr_port *port); /* free ones */
+
+/*
+ * Send `bytes` (0 to the buffer's size) of registered memory. Takes a send token; MYR_ERR_FULL when
+ * there is none. myr_port_receive() calls `callback`; from then on the buffer is the caller's
+ * again. It gives MYR_OK once the other NIC has the whole message, else why it never will
+ * (MYR_ERR_TOO_LONG, MYR_ERR_GONE). The message is under way as long as the other port has no
+ * receive token, or is not open.
+ */
+typedef void (*myr_sent_fn)(struct myr_port *port, void *context, void *buffer,
+                            enum myr_status status);
+enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to,
+                              const void *buffer, size_t bytes, myr_sent_fn callback,
+                              void *context);
+
+/*
+ * Provide a buffer for a message of up to `bytes`. Takes a receive token; MYR_ERR_FULL when there
+ * is none. Buffers are used in the order in which they were provided. A message longer than the
+ * next buffer is refused to its sender for good (MYR_ERR_TOO_LONG).
+ */
+enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t bytes);
+
+struct myr_received {
+    void *buffer; /* the caller's again, with its receive token */
+    uint32_t bytes;
+    uint16_t from_port;
+    uint16_t zero;
+    uint64_t from_nic; /* its key */
+};
+
+/*
+ * Call the callbacks of messages that were sent, and take the next message that has come. False if
+ * there is none. myr_port_receive() runs the NIC when nothing is there. myr_port_look() never does,
+ * and then costs a few nanoseconds. It finds messages from this NIC's ports all the same, as their
+ * senders bring them. So a progress function that is called all the time looks, and has
+ * myr_nic_poll_now_and_then() run the NIC.
+ *
+ * A callback may do all with its port but receive, look and close.
+ */
+bool myr_port_receive(struct myr_port *port, struct myr_received *received);
+bool myr_port_look(struct myr_port *port, struct myr_received *received);
+
+/* The inlet's receiving side. It gets short messages from ports of this NIC, sent by the outlet of
+ * myr_port_connect(). The caller's copy is the one that counts. */
+struct myr_intake myr_port_intake(const struct myr_port *port);
+
+/* Close all ports of a process that has died, and free what it had. Returns how many there were. */
+uint32_t myr_ports_bury(struct myr_nic *nic, uint32_t process);
+
+#endif

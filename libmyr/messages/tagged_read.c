@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Long messages that are read from their senders' memory by pieces, so that a thread of the
+ * receiver and the receiver itself can share the work, and neither waits for the other for longer
+ * than a piece takes.
+ *
+ * A request is in the list as long as some of it has been given to nobody. It is done when all of
+ * it has been read. If the system refuses a piece, the sender is asked for the data.
+ */
+#include "libmyr/messages/tagged_inside.h"
+
+void tagged_read_begin(struct myr_tagged *t, struct myr_tagged_request *request,
+                       const struct myr_tagged_message *message)
+{
+    request->peer = message->peer;
+    request->from = message->more.at;
+    request->there = message->more.other;
+    request->given = request->moved = 0;
+    request->refused = false;
+    tagged_append(&t->reads, request);
+    myr_tagged_wake(t);
+}
+
+bool myr_tagged_has_pieces(const struct myr_tagged *t)
+{
+    return NULL != t->reads.first;
+}
+
+bool myr_tagged_piece_take(struct myr_tagged *t, struct myr_tagged_piece *piece)
+{
+    struct myr_tagged_request *request = t->reads.first;
+    if (NULL == request) {
+        return false;
+    }
+    const uint64_t rest = request->wanted - request->given;
+    piece->request = request;
+    piece->at = request->given;
+    piece->bytes = rest < t->options.piece_bytes ? rest : t->options.piece_bytes;
+    request->given += piece->bytes;
+    if (request->given == request->wanted) {
+        (void)tagged_first(&t->reads);
+    }
+    return true;
+}
+
+bool myr_tagged_piece_read(const struct myr_tagged_piece *piece)
+{
+    const struct myr_tagged_request *request = piece->request;
+    return myr_direct_read(request->peer->pid, request->buffer + piece->at,
+                           request->from + piece->at, piece->bytes);
+}
+
+void myr_tagged_piece_end(struct myr_tagged *t, const struct myr_tagged_piece *piece, bool read)
+{
+    struct myr_tagged_request *request = piece->request;
+    request->refused = request->refused || !read;
+    request->moved += piece->bytes;
+    if (request->moved < request->wanted) {
+        return;
+    }
+    if (request->refused) {
+        if (tagged_ask_for_data(t, request->peer, request, request->there)) {
+            return;
+        }
+        request->status = MYR_ERR_OUT_OF_MEMORY;
+    } else {
+        const struct tagged_more done = {.there = request->there};
+        (void)tagged_answer(t, request->peer, TAGGED_DONE, &done);
+    }
+    tagged_append(&t->done, request);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What comes to an endpoint: messages to be matched, and what belongs to those that are.
+ *
+ * Nothing of it is believed. Numbers that stand for nothing, pieces beyond a buffer, and places
+ * outside of the segment are passed over. (They come from processes of the same user only.)
+ */
+#include "libmyr/messages/tagged_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a message and its receive ---- */
+
+static void copy(struct myr_tagged_request *request, const void *data)
+{
+    if (0 != request->wanted) {
+        memcpy(request->buffer, data, request->wanted);
+    }
+}
+
+/* A sender hears of what it is owed with the next thing that leaves, or when it is owed more than
+ * half of the slots in which nothing waits. So it is never held up while there is room here. */
+static void tell(struct myr_tagged *t, struct myr_tagged_peer *peer)
+{
+    if (2 * peer->owed_slots + peer->waiting > t->options.messages ||
+        peer->owed_credits > MYR_TAGGED_CREDITS / 2) {
+        (void)tagged_answer(t, peer, TAGGED_CREDIT, NULL);
+    }
+}
+
+/* Its receive has it, so its sender may send another one. */
+static void owe(struct myr_tagged *t, const struct myr_tagged_message *message)
+{
+    struct myr_tagged_peer *peer = message->peer;
+    if (NULL == peer) {
+        return;
+    }
+    ++peer->owed_slots;
+    peer->owed_credits += message->far && TAGGED_EAGER == message->head.kind;
+    tell(t, peer);
+}
+
+static void answer_done(struct myr_tagged *t, const struct myr_tagged_message *message)
+{
+    const struct tagged_more done = {.there = message->more.other};
+    if (NULL != message->peer) {
+        (void)tagged_answer(t, message->peer, TAGGED_DONE, &done);
+    }
+}
+
+static void deliver_stored(struct myr_tagged *t, struct myr_tagged_request *request,
+                           const struct myr_tagged_message *message)
+{
+    const uint64_t at = message->more.at;
+    if (at <= t->segment_bytes && request->wanted <= t->segment_bytes - at) {
+        copy(request, t->base + at);
+    } else {
+        request->status = MYR_ERR_UNREGISTERED;
+    }
+    answer_done(t, message);
+}
+
+bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                         struct myr_tagged_request *request, uint32_t number)
+{
+    struct tagged_more pull = {.there = number, .bytes = request->wanted};
+    if (0 != request->wanted && !tagged_number_give(t, TAGGED_RECEIVER, request, &pull.other)) {
+        return false;
+    }
+    request->here = pull.other;
+    request->moved = 0;
+    if (tagged_answer(t, peer, TAGGED_PULL, &pull)) {
+        tagged_wake_peer(peer);
+        if (!peer->near) {
+            myr_pace_expect(&t->pace);
+        }
+        return true;
+    }
+    if (0 != request->wanted) {
+        tagged_number_end(t, request->here);
+    }
+    return false;
+}
+
+/* True: it is done. */
+static bool deliver_offer(struct myr_tagged *t, struct myr_tagged_request *request,
+                          const struct myr_tagged_message *message)
+{
+    struct myr_tagged_peer *peer = message->peer;
+    if (NULL == peer) {
+        request->status = MYR_ERR_NOT_THERE;
+        return true;
+    }
+    if (peer->direct && 0 != t->options.piece_bytes && request->wanted > t->options.piece_bytes) {
+        tagged_read_begin(t, request, message);
+        return false;
+    }
+    if (peer->direct &&
+        myr_direct_read(peer->pid, request->buffer, message->more.at, request->wanted)) {
+        answer_done(t, message);
+        return true;
+    }
+    if (!tagged_ask_for_data(t, peer, request, message->more.other)) {
+        request->status = MYR_ERR_OUT_OF_MEMORY;
+        return true;
+    }
+    return 0 == request->wanted;
+}
+
+bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
+                    const struct myr_tagged_message *message)
+{
+    const uint64_t room = request->wanted;
+    request->envelope = message->head.envelope;
+    request->bytes = message->more.bytes;
+    request->status = request->bytes > room ? MYR_ERR_TOO_LONG : MYR_OK;
+    request->wanted = request->bytes > room ? room : request->bytes;
+    request->posted = false;
+    owe(t, message);
+    switch (message->head.kind) {
+    case TAGGED_EAGER:
+        copy(request, message->data);
+        return true;
+    case TAGGED_STORED:
+        deliver_stored(t, request, message);
+        return true;
+    default:
+        return deliver_offer(t, request, message);
+    }
+}
+
+/* ---- matching what comes ---- */
+
+/* A copy that can wait. NULL: there is no memory. */
+static struct myr_tagged_message *keep(const struct myr_tagged_message *message)
+{
+    const size_t bytes = TAGGED_EAGER == message->head.kind ? message->more.bytes : 0;
+    struct myr_tagged_message *kept = malloc(sizeof(*kept) + bytes);
+    if (NULL != kept) {
+        *kept = *message;
+        kept->data = kept + 1;
+        if (0 != bytes) {
+            memcpy(kept + 1, message->data, bytes);
+        }
+    }
+    return kept;
+}
+
+/* False: there is no room for it. */
+static bool match(struct myr_tagged *t, const struct myr_tagged_message *message)
+{
+    mcp_match_place place;
+    switch (mcp_match_arrive(t->match, &message->head.envelope, &place)) {
+    case MCP_MATCHED: {
+        struct myr_tagged_request *request = t->waiting[place];
+        if (tagged_deliver(t, request, message)) {
+            tagged_append(&t->done, request);
+        }
+        return true;
+    }
+    case MCP_WAITS:
+        t->waiting[place] = keep(message);
+        if (NULL == t->waiting[place]) {
+            mcp_match_remove(t->match, place);
+            return false;
+        }
+        ++t->counted.unexpected;
+        if (NULL != message->peer) {
+            ++message->peer->waiting;
+            tell(t, message->peer);
+        }
+        return true;
+    default:
+        return tagged_grow(t, true) && match(t, message);
+    }
+}
+
+/* ---- what belongs to a message ---- */
+
+static void take_pull(struct myr_tagged *t, const struct tagged_more *more)
+{
+    struct myr_tagged_request *request = tagged_number_owner(t, TAGGED_SENDER, more->there);
+    if (NULL != request) {
+        tagged_number_end(t, more->there);
+        tagged_pull(t, request, more->other, more->bytes);
+    }
+}
+
+static void take_data(struct myr_tagged *t, const struct tagged_more *more, const void *data,
+                      uint32_t bytes)
+{
+    struct myr_tagged_request *request = tagged_number_owner(t, TAGGED_RECEIVER, more->there);
+    if (NULL == request || more->at > request->wanted || bytes > request->wanted - more->at) {
+        return;
+    }
+    memcpy(request->buffer + more->at, data, bytes);
+    request->moved += bytes;
+    if (request->moved >= request->wanted) {
+        tagged_number_end(t, more->there);
+        tagged_append(&t->done, request);
+    }
+}
+
+static void take_done(struct myr_tagged *t, const struct tagged_more *more)
+{
+    struct myr_tagged_request *request = tagged_number_owner(t, TAGGED_SENDER, more->there);
+    struct tagged_buffer *buffer = tagged_number_owner(t, TAGGED_BUFFER, more->there);
+    if (NULL != request) {
+        tagged_number_end(t, more->there);
+        tagged_append(&t->done, request);
+    } else if (NULL != buffer) {
+        tagged_number_end(t, more->there);
+        tagged_buffer_end(buffer);
+    }
+}
+
+static void take_credits(struct myr_tagged_peer *peer, const struct tagged_head *head)
+{
+    if (NULL != peer && head->credits <= MYR_TAGGED_CREDITS - peer->credits &&
+        head->slots <= peer->slots_most - peer->slots) {
+        peer->credits += head->credits;
+        peer->slots += head->slots;
+    }
+}
+
+/* Who has sent this. A process that nobody has connected to yet is connected to, by the host. */
+static struct myr_tagged_peer *sender_of(struct myr_tagged *t, const struct tagged_head *head)
+{
+    struct myr_tagged_peer *peer = myr_tagged_peer(t, head->from);
+    return NULL != peer || !t->by_host || NULL == t->options.meet
+               ? peer
+               : t->options.meet(t->options.context, head->from);
+}
+
+/* Read the second part of the heads. False if it is not there. */
+static bool read_more(struct tagged_more *more, const uint8_t *what, uint32_t bytes)
+{
+    if (bytes < TAGGED_HEADS) {
+        return false;
+    }
+    memcpy(more, what + sizeof(struct tagged_head), sizeof(*more));
+    return true;
+}
+
+/* False: there is no room for it now. */
+static bool take(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool far)
+{
+    struct myr_tagged_message message = {.far = far};
+    if (bytes < sizeof(message.head)) {
+        return true;
+    }
+    memcpy(&message.head, what, sizeof(message.head));
+    const struct tagged_head *head = &message.head;
+    message.peer = sender_of(t, head);
+    if (NULL == message.peer && !t->by_host) {
+        return false; /* it will have to be answered: the host gets to know the peer first */
+    }
+    if (TAGGED_EAGER == head->kind) {
+        message.data = what + sizeof(*head);
+        message.more.bytes = bytes - sizeof(*head);
+    } else if (TAGGED_CREDIT != head->kind && !read_more(&message.more, what, bytes)) {
+        return true;
+    }
+    if (head->kind <= TAGGED_OFFER && !match(t, &message)) {
+        return false;
+    }
+    if (0 != head->credits || 0 != head->slots) {
+        take_credits(message.peer, head);
+    }
+    switch (head->kind) {
+    case TAGGED_PULL:
+        take_pull(t, &message.more);
+        break;
+    case TAGGED_DATA:
+        take_data(t, &message.more, what + TAGGED_HEADS, bytes - TAGGED_HEADS);
+        break;
+    case TAGGED_DONE:
+        take_done(t, &message.more);
+        break;
+    default:
+        break;
+    }
+    return true;
+}
+
+bool tagged_take_short(struct myr_tagged *t)
+{
+    uint32_t bytes;
+    const void *message = myr_intake_look(&t->intake, &bytes);
+    if (NULL == message || !take(t, message, bytes, false)) {
+        return false;
+    }
+    myr_intake_done(&t->intake);
+    return true;
+}
+
+bool tagged_take_long(struct myr_tagged *t)
+{
+    if (!t->holds && !myr_port_look(t->port, &t->held)) {
+        return false;
+    }
+    t->holds = !take(t, t->held.buffer, t->held.bytes, true);
+    if (t->holds) {
+        return false;
+    }
+    (void)myr_port_provide(t->port, t->held.buffer, t->options.buffer_bytes);
+    return true;
+}

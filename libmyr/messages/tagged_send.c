@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What leaves an endpoint: short messages into others' inlets, the rest through the port.
+ *
+ * What finds no room waits in its peer's queue. As long as something waits there, all later ones
+ * do, so envelopes stay in order. Pieces of offers (DATA) need no order. They leave in turns, one
+ * of each send, and never take the small buffers. So a long message does not hold up short ones.
+ */
+#include "libmyr/messages/tagged_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- registered memory ---- */
+
+static void provide_all(struct myr_tagged *t, uint8_t *memory)
+{
+    for (uint32_t i = 0; i < t->options.buffers; ++i) {
+        (void)myr_port_provide(t->port, memory, t->options.buffer_bytes);
+        memory += t->options.buffer_bytes;
+    }
+}
+
+static void make(struct myr_tagged *t, struct tagged_buffer *buffer, uint8_t *memory,
+                 struct tagged_buffer **list)
+{
+    *buffer = (struct tagged_buffer){.list = list, .memory = memory, .tagged = t, .next = *list};
+    *list = buffer;
+}
+
+/* One half of the buffers that leave are large. There are twice as many small ones. */
+bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error)
+{
+    const uint32_t large = (t->options.buffers + 1) / 2, small = 2 * large;
+    const size_t bytes = (size_t)(t->options.buffers + large) * t->options.buffer_bytes +
+                         (size_t)small * TAGGED_SMALL;
+    uint8_t *memory = myr_port_alloc(t->port, bytes);
+    t->buffers = calloc(small + large, sizeof(*t->buffers));
+    if (NULL == memory || NULL == t->buffers) {
+        (void)myr_fail(error, MYR_ERR_FULL, 0, "no shared memory for message buffers of %zu KiB",
+                       bytes >> 10);
+        return false;
+    }
+    provide_all(t, memory);
+    memory += (size_t)t->options.buffers * t->options.buffer_bytes;
+    for (uint32_t i = 0; i < large; ++i) {
+        make(t, &t->buffers[i], memory, &t->large);
+        memory += t->options.buffer_bytes;
+    }
+    for (uint32_t i = 0; i < small; ++i) {
+        make(t, &t->buffers[large + i], memory, &t->small);
+        memory += TAGGED_SMALL;
+    }
+    return true;
+}
+
+static struct tagged_buffer *take_buffer(struct myr_tagged *t, struct tagged_buffer **list)
+{
+    struct tagged_buffer *buffer = *list;
+    if (NULL != buffer) {
+        *list = buffer->next;
+        ++t->busy_buffers;
+    }
+    return buffer;
+}
+
+void tagged_buffer_end(struct tagged_buffer *buffer)
+{
+    --buffer->tagged->busy_buffers;
+    buffer->next = *buffer->list;
+    *buffer->list = buffer;
+}
+
+/* ---- one at a time ---- */
+
+static bool has_more(uint8_t kind)
+{
+    return TAGGED_EAGER != kind && TAGGED_CREDIT != kind;
+}
+
+/* Write heads (`more` is NULL where there is no second part) and data; returns the bytes. */
+static uint32_t write_out(uint8_t *to, const struct tagged_head *head,
+                          const struct tagged_more *more, const void *data, uint32_t bytes)
+{
+    uint8_t *at = to;
+    memcpy(at, head, sizeof(*head));
+    at += sizeof(*head);
+    if (NULL != more) {
+        memcpy(at, more, sizeof(*more));
+        at += sizeof(*more);
+    }
+    if (0 != bytes) {
+        memcpy(at, data, bytes);
+    }
+    return (uint32_t)(at + bytes - to);
+}
+
+static void port_sent(struct myr_port *port, void *context, void *memory, enum myr_status status)
+{
+    (void)port;
+    (void)memory;
+    struct tagged_buffer *buffer = context;
+    struct myr_tagged *t = buffer->tagged;
+    if (MYR_OK != status) {
+        t->lost = status;
+        t->lost_id = buffer->peer->id;
+    }
+    tagged_buffer_end(buffer);
+}
+
+/* Through the port. False: there is no buffer. (There is a token for each buffer.) */
+static bool leave_by_port(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                          const struct tagged_head *head, const struct tagged_more *more,
+                          const void *data, uint32_t bytes)
+{
+    const bool large = TAGGED_DATA == head->kind || TAGGED_HEADS + bytes > TAGGED_SMALL;
+    struct tagged_buffer *buffer = take_buffer(t, large ? &t->large : &t->small);
+    if (NULL == buffer) {
+        return false;
+    }
+    const uint32_t all = write_out(buffer->memory, head, more, data, bytes);
+    buffer->peer = peer;
+    const enum myr_status status =
+        myr_port_send(t->port, &peer->remote, buffer->memory, all, port_sent, buffer);
+    if (MYR_OK != status) {
+        port_sent(t->port, buffer, buffer->memory, status);
+    }
+    return true;
+}
+
+void tagged_wake_peer(struct myr_tagged_peer *peer)
+{
+    myr_inlet_wake(peer->remote.outlet.inlet);
+}
+
+static bool leave_by_inlet(struct myr_tagged_peer *peer, const struct tagged_head *head,
+                           const struct tagged_more *more, const void *data, uint32_t bytes)
+{
+    uint8_t *to = myr_outlet_begin(&peer->remote.outlet);
+    if (NULL == to) {
+        tagged_wake_peer(peer);
+        return false;
+    }
+    myr_outlet_end(&peer->remote.outlet, write_out(to, head, more, data, bytes));
+    return true;
+}
+
+static struct tagged_head head_of(const struct myr_tagged *t, uint8_t kind)
+{
+    return (struct tagged_head){.kind = kind, .from = t->options.id};
+}
+
+static bool is_message(uint8_t kind)
+{
+    return kind <= TAGGED_OFFER;
+}
+
+static uint32_t least(uint32_t one, uint32_t other)
+{
+    return one < other ? one : other;
+}
+
+/* Let it leave, if there is room here and there. What the other side is owed goes along. */
+static bool leave(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_head *head,
+                  const struct tagged_more *more, const void *data, uint32_t bytes)
+{
+    if (is_message(head->kind) && 0 == peer->slots) {
+        return false;
+    }
+    head->credits = (uint8_t)least(peer->owed_credits, UINT8_MAX);
+    head->slots = (uint16_t)least(peer->owed_slots, UINT16_MAX);
+    if (!(peer->near ? leave_by_inlet(peer, head, more, data, bytes)
+                     : leave_by_port(t, peer, head, more, data, bytes))) {
+        return false;
+    }
+    peer->owed_credits -= head->credits;
+    peer->owed_slots -= head->slots;
+    peer->slots -= is_message(head->kind);
+    return true;
+}
+
+/* ---- queues ---- */
+
+static struct tagged_out *new_out(struct myr_tagged *t)
+{
+    struct tagged_out *out = t->free_out;
+    if (NULL == out) {
+        return malloc(sizeof(*out));
+    }
+    t->free_out = out->next;
+    return out;
+}
+
+/* Does anything wait for this peer? If so, and only then, it is in the list of those. */
+static bool waits(const struct myr_tagged_peer *peer)
+{
+    return NULL != peer->answers.first || NULL != peer->messages.first;
+}
+
+static void enqueue(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_out *out)
+{
+    struct tagged_queue *queue = is_message(out->head.kind) ? &peer->messages : &peer->answers;
+    if (!waits(peer)) {
+        peer->next_waiting = t->waiting_peers;
+        t->waiting_peers = peer;
+    }
+    if (NULL == queue->first) {
+        queue->last = &queue->first;
+    }
+    out->next = NULL;
+    *queue->last = out;
+    queue->last = &out->next;
+    ++t->counted.delayed;
+}
+
+static bool leave_queued(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_out *out)
+{
+    struct myr_tagged_request *request = out->request;
+    if (NULL == request) {
+        return leave(t, peer, &out->head, has_more(out->head.kind) ? &out->more : NULL, NULL, 0);
+    }
+    if (!leave(t, peer, &out->head, NULL, request->buffer, (uint32_t)request->wanted)) {
+        return false;
+    }
+    tagged_append(&t->done, request);
+    return true;
+}
+
+static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                       struct tagged_queue *queue)
+{
+    struct tagged_out *out;
+    while (NULL != (out = queue->first) && leave_queued(t, peer, out)) {
+        tagged_wake_peer(peer);
+        queue->first = out->next;
+        out->next = t->free_out;
+        t->free_out = out;
+    }
+}
+
+/* Let it leave now or later. False: there is no memory. */
+static bool leave_or_wait(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                          struct tagged_head *head, const struct tagged_more *more)
+{
+    const bool in_turn = !is_message(head->kind) || NULL == peer->messages.first;
+    if (in_turn && leave(t, peer, head, more, NULL, 0)) {
+        return true;
+    }
+    struct tagged_out *out = new_out(t);
+    if (NULL == out) {
+        return false;
+    }
+    *out = (struct tagged_out){.head = *head};
+    if (NULL != more) {
+        out->more = *more;
+    }
+    enqueue(t, peer, out);
+    return true;
+}
+
+bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
+                   const struct tagged_more *more)
+{
+    struct tagged_head head = head_of(t, kind);
+    return leave_or_wait(t, peer, &head, more);
+}
+
+/* ---- pieces of what others have asked for ---- */
+
+void tagged_pull(struct myr_tagged *t, struct myr_tagged_request *request, uint32_t other,
+                 uint64_t bytes)
+{
+    request->there = other;
+    request->moved = 0;
+    if (bytes < request->wanted) {
+        request->wanted = bytes;
+    }
+    tagged_append(0 == request->wanted ? &t->done : &t->pulled, request);
+}
+
+/* One piece of a send. False: there is no buffer. */
+static bool send_piece(struct myr_tagged *t, struct myr_tagged_request *request)
+{
+    const uint32_t most = t->options.buffer_bytes - TAGGED_HEADS;
+    const uint64_t rest = request->wanted - request->moved;
+    const uint32_t bytes = rest < most ? (uint32_t)rest : most;
+    const struct tagged_head head = head_of(t, TAGGED_DATA);
+    const struct tagged_more more = {.there = request->there, .at = request->moved};
+    if (!leave_by_port(t, request->peer, &head, &more, request->buffer + request->moved, bytes)) {
+        return false;
+    }
+    request->moved += bytes;
+    tagged_wake_peer(request->peer);
+    return true;
+}
+
+static void send_pieces(struct myr_tagged *t)
+{
+    struct myr_tagged_request *request;
+    while (NULL != (request = t->pulled.first) && send_piece(t, request)) {
+        (void)tagged_first(&t->pulled);
+        tagged_append(request->moved == request->wanted ? &t->done : &t->pulled, request);
+    }
+}
+
+void tagged_send_waiting(struct myr_tagged *t)
+{
+    struct myr_tagged_peer **at = &t->waiting_peers;
+    while (NULL != *at) {
+        struct myr_tagged_peer *peer = *at;
+        send_queue(t, peer, &peer->answers);
+        send_queue(t, peer, &peer->messages);
+        if (waits(peer)) {
+            at = &peer->next_waiting;
+        } else {
+            *at = peer->next_waiting;
+        }
+    }
+    send_pieces(t);
+}
+
+/* ---- sends ---- */
+
+/* The message as a whole, at once. True: it has left. */
+static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                       struct myr_tagged_request *request, struct tagged_head *head)
+{
+    head->kind = TAGGED_EAGER;
+    ++t->counted.eager;
+    peer->credits -= !peer->near;
+    if (NULL == peer->messages.first &&
+        leave(t, peer, head, NULL, request->buffer, (uint32_t)request->wanted)) {
+        return true;
+    }
+    struct tagged_out *out = new_out(t);
+    if (NULL == out) {
+        request->status = MYR_ERR_OUT_OF_MEMORY;
+        return true;
+    }
+    *out = (struct tagged_out){.head = *head, .request = request};
+    enqueue(t, peer, out);
+    return false;
+}
+
+/* In a buffer that the receiver can read. False: there is none. */
+static bool send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                        const struct myr_tagged_request *request, struct tagged_head *head)
+{
+    struct tagged_buffer *buffer =
+        take_buffer(t, request->wanted <= TAGGED_SMALL ? &t->small : &t->large);
+    if (NULL == buffer) {
+        return false;
+    }
+    struct tagged_more more = {.bytes = request->wanted,
+                               .at = (uint64_t)(buffer->memory - t->base)};
+    head->kind = TAGGED_STORED;
+    if (tagged_number_give(t, TAGGED_BUFFER, buffer, &more.other)) {
+        memcpy(buffer->memory, request->buffer, request->wanted);
+        if (leave_or_wait(t, peer, head, &more)) {
+            ++t->counted.stored;
+            return true;
+        }
+        tagged_number_end(t, more.other);
+    }
+    tagged_buffer_end(buffer);
+    return false;
+}
+
+static bool send_offer(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                       struct myr_tagged_request *request, struct tagged_head *head)
+{
+    struct tagged_more more = {.bytes = request->wanted, .at = (uintptr_t)request->buffer};
+    head->kind = TAGGED_OFFER;
+    ++t->counted.offered;
+    if (tagged_number_give(t, TAGGED_SENDER, request, &more.other)) {
+        request->here = more.other;
+        if (leave_or_wait(t, peer, head, &more)) {
+            tagged_wake_peer(peer);
+            return false;
+        }
+        tagged_number_end(t, more.other);
+    }
+    request->status = MYR_ERR_OUT_OF_MEMORY;
+    return true;
+}
+
+bool myr_tagged_send(struct myr_tagged *t, struct myr_tagged_peer *to,
+                     const struct mcp_envelope *envelope, const void *buffer, uint64_t bytes,
+                     bool synchronous, struct myr_tagged_request *request)
+{
+    struct tagged_head head = head_of(t, 0);
+    head.envelope = *envelope;
+    request->status = MYR_OK;
+    request->cancelled = false;
+    request->peer = to;
+    request->buffer = (uint8_t *)(uintptr_t)buffer;
+    request->wanted = bytes;
+    request->posted = false;
+    t->counted.bytes_sent += bytes;
+    if (!to->near) {
+        myr_pace_expect(&t->pace);
+    }
+    if (synchronous) {
+        return send_offer(t, to, request, &head);
+    }
+    const bool eager = to->near ? bytes <= MYR_TAGGED_SHORT
+                                : 0 != to->credits &&
+                                      bytes <= t->options.buffer_bytes - sizeof(struct tagged_head);
+    if (eager) {
+        return send_eager(t, to, request, &head);
+    }
+    if (to->near && bytes <= t->options.buffer_bytes && send_stored(t, to, request, &head)) {
+        return true;
+    }
+    return send_offer(t, to, request, &head);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The segment's memory; see segment_inside.h. segment.h says what users may take of it.
+ *
+ * Invariants: a block is in use, or in exactly one free list. Memory beyond `committed` is never
+ * touched. A process that dies while it holds the lock leaves the lists in doubt. The segment is
+ * then declared full, and keeps serving the records that exist.
+ */
+#include "libmyr/node/segment_inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+
+enum { PAGE = 4096 }; /* bytes; larger pages do no harm */
+
+/* Have the system give memory for the bytes from `offset` on. */
+bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
+{
+    int rc;
+    do {
+        rc = fallocate(segment->fd, 0, (off_t)offset, (off_t)bytes);
+    } while (rc < 0 && EINTR == errno);
+    return 0 == rc;
+}
+
+/* musl has no pthread_mutex_clocklock(), and GCC 12's ThreadSanitizer does not know it. */
+#if defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+enum { LOCK_CLOCK = CLOCK_REALTIME };
+#define pthread_mutex_clocklock(lock, clock, until) pthread_mutex_timedlock(lock, until)
+#else
+enum { LOCK_CLOCK = CLOCK_MONOTONIC };
+#endif
+
+/*
+ * Waits in slices. A process may be killed just as it hands the lock on, or just as it gets it. If
+ * a third one takes the lock meanwhile, nobody wakes those who still sleep on it.
+ */
+void myr_segment_lock(struct myr_segment *segment)
+{
+    struct timespec until;
+    int rc;
+    do {
+        clock_gettime(LOCK_CLOCK, &until);
+        until.tv_sec += 1;
+        rc = pthread_mutex_clocklock(&segment->sram->lock, LOCK_CLOCK, &until);
+    } while (ETIMEDOUT == rc);
+    if (EOWNERDEAD == rc) {
+        segment->sram->full = 1;
+        pthread_mutex_consistent(&segment->sram->lock);
+    }
+}
+
+void myr_segment_unlock(struct myr_segment *segment)
+{
+    pthread_mutex_unlock(&segment->sram->lock);
+}
+
+struct myr_record *myr_block_at(const struct myr_segment *segment, uint32_t offset)
+{
+    return (struct myr_record *)((uint8_t *)segment->sram + offset);
+}
+
+uint32_t myr_block_offset(const struct myr_segment *segment, const struct myr_record *record)
+{
+    return (uint32_t)((const uint8_t *)record - (const uint8_t *)segment->sram);
+}
+
+size_t myr_block_bytes(uint32_t block_class)
+{
+    return (size_t)MYR_LINE << block_class;
+}
+
+void myr_give_block(struct myr_segment *segment, uint32_t offset, uint32_t block_class)
+{
+    myr_block_at(segment, offset)->next = segment->sram->free_block[block_class];
+    segment->sram->free_block[block_class] = offset;
+}
+
+/* Have the system give memory up to `end`; false if it does not. */
+static bool commit_up_to(struct myr_segment *segment, size_t end)
+{
+    struct myr_sram *sram = segment->sram;
+    size_t target = (end + MYR_GROWTH - 1) / MYR_GROWTH * MYR_GROWTH;
+    target = target < sram->limit ? target : sram->limit;
+    if (end > sram->committed) {
+        if (end > target || !myr_commit(segment, sram->committed, target - sram->committed)) {
+            return false;
+        }
+        sram->committed = (uint32_t)target;
+    }
+    return true;
+}
+
+/*
+ * Take a block from the free list, else from memory that was never used. 0: there is none. Blocks
+ * are aligned to their size, up to a page, so that a record touches no more pages than it must. The
+ * gap before such a block becomes free blocks.
+ */
+uint32_t myr_take_block(struct myr_segment *segment, uint32_t block_class)
+{
+    struct myr_sram *sram = segment->sram;
+    uint32_t offset = sram->free_block[block_class];
+    if (0 != offset) {
+        sram->free_block[block_class] = myr_block_at(segment, offset)->next;
+        return offset;
+    }
+    const size_t bytes = myr_block_bytes(block_class);
+    const size_t alignment = bytes < PAGE ? bytes : PAGE;
+    const size_t aligned = (sram->end + alignment - 1) / alignment * alignment;
+    if (!commit_up_to(segment, aligned + bytes)) {
+        return 0;
+    }
+    while (sram->end < aligned) {
+        const uint32_t gap_class = (uint32_t)__builtin_ctz(sram->end / MYR_LINE);
+        myr_give_block(segment, sram->end, gap_class);
+        sram->end += (uint32_t)myr_block_bytes(gap_class);
+    }
+    sram->end += (uint32_t)bytes;
+    return (uint32_t)aligned;
+}
+
+/* The smallest class whose blocks have so many bytes; MYR_BLOCK_CLASSES if there is none. */
+uint32_t myr_block_class(size_t bytes)
+{
+    uint32_t block_class = 0;
+    while (block_class < MYR_BLOCK_CLASSES && myr_block_bytes(block_class) < bytes) {
+        ++block_class;
+    }
+    return block_class;
+}
+
+/* ---- memory for whatever use ---- */
+
+/* In front of memory that is no record; `next` is where a free block has it. */
+struct front {
+    uint64_t zero[4];
+    uint32_t next;
+    uint32_t block_class;
+    struct myr_links links;
+    _Alignas(MYR_LINE) uint8_t memory[];
+};
+_Static_assert(offsetof(struct front, next) == offsetof(struct myr_record, next) &&
+                   offsetof(struct front, memory) == MYR_LINE,
+               "blocks of either sort can become free blocks");
+
+static struct front *front_of(void *memory)
+{
+    return (struct front *)((uint8_t *)memory - offsetof(struct front, memory));
+}
+
+/* Take a block. If need be, split a larger free one; its rest becomes free blocks. */
+static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
+{
+    uint32_t offset = myr_take_block(segment, block_class), larger = block_class;
+    while (0 == offset && ++larger < MYR_BLOCK_CLASSES) {
+        offset = segment->sram->free_block[larger];
+    }
+    if (larger != block_class && 0 != offset) {
+        segment->sram->free_block[larger] = myr_block_at(segment, offset)->next;
+        while (larger-- > block_class) {
+            myr_give_block(segment, offset + (uint32_t)myr_block_bytes(larger), larger);
+        }
+    }
+    return offset;
+}
+
+/* Was memory of this size in use before, or is it within the first half of the segment? */
+static bool plenty(const struct myr_sram *sram, uint32_t block_class)
+{
+    return 0 != sram->free_block[block_class] ||
+           sram->end + myr_block_bytes(block_class) <= sram->limit / 2;
+}
+
+static void *alloc(struct myr_segment *segment, size_t bytes, bool if_plenty)
+{
+    const struct myr_sram *sram = segment->sram;
+    if (bytes >= sram->limit) {
+        return NULL;
+    }
+    const uint32_t block_class = myr_block_class(sizeof(struct front) + bytes);
+    uint32_t offset = 0;
+    myr_segment_lock(segment);
+    if (!sram->full && block_class < MYR_BLOCK_CLASSES &&
+        (!if_plenty || plenty(sram, block_class))) {
+        offset = take_or_split(segment, block_class);
+    }
+    myr_segment_unlock(segment);
+    if (0 == offset) {
+        return NULL;
+    }
+    struct front *front = (struct front *)myr_block_at(segment, offset);
+    front->block_class = block_class;
+    front->links = (struct myr_links){0, 0};
+    return front->memory;
+}
+
+void *myr_segment_alloc(struct myr_segment *segment, size_t bytes)
+{
+    return alloc(segment, bytes, false);
+}
+
+void *myr_segment_alloc_if_plenty(struct myr_segment *segment, size_t bytes)
+{
+    return alloc(segment, bytes, true);
+}
+
+bool myr_segment_has_plenty(struct myr_segment *segment, size_t bytes)
+{
+    const struct myr_sram *sram = segment->sram;
+    if (bytes >= sram->limit) {
+        return false;
+    }
+    const uint32_t block_class = myr_block_class(sizeof(struct myr_record) + bytes);
+    myr_segment_lock(segment);
+    const bool has = !sram->full && block_class < MYR_BLOCK_CLASSES && plenty(sram, block_class);
+    myr_segment_unlock(segment);
+    return has;
+}
+
+void myr_segment_free(struct myr_segment *segment, void *memory)
+{
+    if (NULL != memory) {
+        const struct front *front = front_of(memory);
+        myr_segment_lock(segment);
+        myr_give_block(segment, myr_block_offset(segment, (const struct myr_record *)front),
+                       front->block_class);
+        myr_segment_unlock(segment);
+    }
+}
+
+struct myr_links *myr_segment_links(void *memory)
+{
+    return &front_of(memory)->links;
+}

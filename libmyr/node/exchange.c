@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An exchange on one node, off its path; see exchange.h.
+ *
+ * How far the others have passed stands in two places. A slot's note says how far its writer had
+ * come when it wrote the round. Whoever has just read a round has those lines in its cache. As long
+ * as processes go in step, that is enough. Only if somebody lags behind, the words that say it for
+ * certain are looked at.
+ */
+#include "libmyr/node/exchange.h"
+
+size_t myr_exchange_bytes(uint32_t size)
+{
+    return (size_t)size * sizeof(struct myr_exchange_lines);
+}
+
+void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct myr_waiter *waiter,
+                       uint32_t size, uint32_t rank)
+{
+    *x = (struct myr_exchange){
+        .lines = (struct myr_exchange_lines *)record->slots,
+        .size = size,
+        .rank = rank,
+        .record = record,
+    };
+    myr_watch_init(&x->watch, waiter, &record->sleepers);
+}
+
+/* Where a process says how far it has passed. */
+typedef const myr_word *(*place_fn)(const struct myr_exchange *x, uint32_t rank);
+
+/* In the round that was read last. */
+static const myr_word *in_slot(const struct myr_exchange *x, uint32_t rank)
+{
+    const uint32_t at = 0 == x->read_at ? MYR_EXCHANGE_WINDOW - 1 : x->read_at - 1;
+    return &x->lines[rank].slots[at].note;
+}
+
+static const myr_word *for_certain(const struct myr_exchange *x, uint32_t rank)
+{
+    return &x->lines[rank].passed.round;
+}
+
+/* The process that has passed least, and how far it has. */
+static uint32_t last_one(const struct myr_exchange *x, place_fn place, uint32_t *passed)
+{
+    uint32_t last = x->rank;
+    *passed = x->passed;
+    for (uint32_t r = 0; r < x->size; ++r) {
+        const uint32_t its = myr_observe(place(x, r));
+        if (!myr_epoch_reached(its, *passed)) {
+            last = r;
+            *passed = its;
+        }
+    }
+    return last;
+}
+
+/* The round that all must have passed before the next can be written. */
+static uint32_t needed(const struct myr_exchange *x)
+{
+    return x->written + 1 - MYR_EXCHANGE_WINDOW;
+}
+
+bool myr_exchange_look(struct myr_exchange *x)
+{
+    (void)last_one(x, in_slot, &x->all_passed);
+    if (!myr_epoch_reached(x->all_passed, needed(x))) {
+        (void)last_one(x, for_certain, &x->all_passed);
+    }
+    return myr_epoch_reached(x->all_passed, needed(x));
+}
+
+void myr_exchange_await_room(struct myr_exchange *x)
+{
+    while (!myr_exchange_room(x)) {
+        uint32_t passed;
+        const uint32_t last = last_one(x, for_certain, &passed);
+        myr_wait(&x->watch, &x->lines[last].passed.round, needed(x));
+    }
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A group on one node: the processes of a communicator that share a record.
+ *
+ * myr_group_barrier() is a whole blocking barrier. Arrivals are the split one (the papers' fuzzy
+ * barrier): myr_group_arrive() says that this process has come, myr_arrival_test() tells whether
+ * all have. The two sorts are independent; each has its own epochs.
+ *
+ * Threads: one thread at a time uses a group, as MPI asks of collectives of a communicator.
+ * myr_arrival_test() may run in any thread.
+ */
+#ifndef MYR_GROUP_H
+#define MYR_GROUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libmyr/node/plan.h"
+#include "libmyr/node/sram.h"
+#include "libmyr/node/waiter.h"
+
+/* This process's side of a group. What a barrier reads comes first, together. */
+struct myr_group {
+    struct myr_plan plan;
+    uint32_t epoch; /* barriers this process has entered */
+    struct myr_watch watch;
+    /* off the barrier's path */
+    uint32_t arrived;   /* split barriers this process has arrived in */
+    myr_word *arrivals; /* of each member, by rank */
+    uint32_t size, rank;
+    struct myr_record *record;
+};
+
+/* Bytes of a record that members' arrivals take. The rest is for plans. */
+size_t myr_group_arrival_bytes(uint32_t size);
+
+/* Take up a record that was joined. There is no plan yet: the caller makes it over
+ * myr_group_slots() and owns it. */
+void myr_group_init(struct myr_group *group, struct myr_record *record, struct myr_waiter *waiter,
+                    uint32_t size, uint32_t rank);
+void *myr_group_slots(const struct myr_group *group);
+
+/* Write the words of the next step, then wake those who sleep on them. */
+static inline void myr_group_barrier_slots(struct myr_group *group)
+{
+    const uint32_t epoch = ++group->epoch;
+    const struct mcp_step *step = group->plan.steps;
+    const struct mcp_step *end = step + group->plan.nsteps;
+    myr_word **word = group->plan.words;
+    for (; step < end; ++step) {
+        for (uint32_t i = step->sends; i > 0; --i, ++word) {
+            myr_publish(*word, epoch);
+            myr_wake(&group->watch, *word);
+        }
+        for (uint32_t i = step->waits; i > 0; --i, ++word) {
+            myr_wait(&group->watch, *word, epoch);
+        }
+    }
+}
+
+/* The process that completes a counter sets it back for the next epoch, before it releases anybody
+ * into that epoch. */
+static inline bool myr_counter_complete(myr_word *counter, uint32_t members)
+{
+    if (myr_count(counter) + 1 != members) {
+        return false;
+    }
+    atomic_store_explicit(counter, 0, memory_order_relaxed);
+    return true;
+}
+
+static inline void myr_group_barrier_counter(struct myr_group *group)
+{
+    const uint32_t epoch = ++group->epoch;
+    const struct myr_plan *plan = &group->plan;
+    if (myr_counter_complete(plan->leaf, plan->leaf_members) &&
+        (1 == plan->leaves || myr_counter_complete(plan->root, plan->leaves))) {
+        myr_publish(plan->release, epoch);
+        myr_wake(&group->watch, plan->release);
+    } else {
+        myr_wait(&group->watch, plan->release, epoch);
+    }
+}
+
+static inline void myr_group_barrier(struct myr_group *group)
+{
+    if (NULL != group->plan.leaf) {
+        myr_group_barrier_counter(group);
+    } else {
+        myr_group_barrier_slots(group);
+    }
+}
+
+/* A split barrier under way, as one process sees it. */
+struct myr_arrival {
+    const myr_word *arrivals;
+    uint32_t size;
+    uint32_t epoch; /* complete when all members' arrivals have reached this */
+    uint32_t seen;  /* ranks below this have */
+};
+
+/*
+ * Arrive. Any number of arrivals may be outstanding, and they complete in order. A member need not
+ * do anything between its arrival and its test, as the others only read what it wrote here.
+ */
+void myr_group_arrive(struct myr_group *group, struct myr_arrival *arrival);
+
+static inline bool myr_arrival_test(struct myr_arrival *arrival)
+{
+    while (arrival->seen < arrival->size) {
+        if (!myr_epoch_reached(myr_observe(&arrival->arrivals[arrival->seen]), arrival->epoch)) {
+            return false;
+        }
+        ++arrival->seen;
+    }
+    return true;
+}
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who is alive; see process.h. proc(5) describes /proc/PID/stat. */
+#include "libmyr/node/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+enum {
+    STATE = 3, /* fields of the file */
+    THREADS = 20,
+    BEGAN = 22,
+};
+
+struct life {
+    char state;
+    uint64_t threads, began;
+};
+
+/* Read /proc/WHO/stat; false if that cannot be. */
+static bool read_life(const char *who, struct life *life)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof(path), "/proc/%s/stat", who);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    const ssize_t bytes = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[bytes < 0 ? 0 : bytes] = '\0';
+    /* The second field is the program's name in brackets, which may contain anything. */
+    const char *at = strrchr(text, ')');
+    for (int field = 2; NULL != at && field < BEGAN; ++field) {
+        at = strchr(at + 1, ' ');
+        if (NULL != at && STATE == field + 1) {
+            life->state = at[1];
+        } else if (NULL != at && THREADS == field + 1) {
+            life->threads = strtoull(at + 1, NULL, 10);
+        } else if (NULL != at && BEGAN == field + 1) {
+            life->began = strtoull(at + 1, NULL, 10);
+        }
+    }
+    return NULL != at;
+}
+
+static bool life_of(uint32_t pid, struct life *life)
+{
+    char who[16];
+    snprintf(who, sizeof(who), "%u", (unsigned)pid);
+    return read_life(who, life);
+}
+
+uint64_t myr_process_began(void)
+{
+    struct life self, by_number;
+    /* They differ where /proc counts processes otherwise than this process does. */
+    return read_life("self", &self) && life_of((uint32_t)getpid(), &by_number) &&
+                   self.began == by_number.began
+               ? self.began
+               : 0;
+}
+
+bool myr_process_ended(uint32_t pid, uint64_t began, bool thoroughly)
+{
+    struct life life;
+    if (kill((pid_t)pid, 0) < 0 && ESRCH == errno) {
+        return true;
+    }
+    if (!thoroughly || 0 == began || !life_of(pid, &life)) {
+        return false;
+    }
+    /* (A first thread that has ended before the others looks dead as well.) */
+    return life.began != began || (('Z' == life.state || 'X' == life.state) && life.threads <= 1);
+}
+
+bool myr_process_runs(uint32_t pid)
+{
+    struct life life;
+    return life_of(pid, &life) && 'R' == life.state;
+}

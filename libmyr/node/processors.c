@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who runs where: how many processes of a segment share how many processors; see segment.h.
+ *
+ * Each process writes into its own entry of the table where it may run: when it joins (segment.c),
+ * and again when it finds that it was bound anew. Waiters ask whether processors are short.
+ *
+ * Invariant: the population changes whenever an entry does. So a process that sees the same
+ * population twice need not count again.
+ */
+#include "libmyr/node/segment_inside.h"
+
+#include <sched.h>
+#include <string.h>
+
+static void read_processors(uint64_t processors[MYR_PROCESSORS / 64])
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof(set), &set) < 0) {
+        CPU_SET(0, &set);
+    }
+    memset(processors, 0, MYR_PROCESSORS / 8);
+    /* (Not CPU_SETSIZE, which is 128 in musl: that is bytes.) */
+    for (int p = 0; p < MYR_PROCESSORS && p < (int)(8 * sizeof(set)); ++p) {
+        if (CPU_ISSET(p, &set)) {
+            processors[p / 64] |= UINT64_C(1) << (p % 64);
+        }
+    }
+}
+
+static uint32_t lowest(const uint64_t processors[MYR_PROCESSORS / 64])
+{
+    for (uint32_t i = 0; i < MYR_PROCESSORS / 64; ++i) {
+        if (0 != processors[i]) {
+            return 64 * i + (uint32_t)__builtin_ctzll(processors[i]);
+        }
+    }
+    return 0;
+}
+
+void myr_tell_processors(struct myr_sram_process *process)
+{
+    read_processors(process->processors);
+    process->home = lowest(process->processors);
+}
+
+uint32_t myr_segment_home(const struct myr_segment *segment, uint32_t index)
+{
+    return segment->sram->process[index].home;
+}
+
+const myr_word *myr_segment_population(const struct myr_segment *segment)
+{
+    return &segment->sram->population;
+}
+
+/*
+ * Count the processes that may run nowhere else than on `within`, and all processes, with the
+ * processors that these have. The others' sets are read as they are. A reader may meet a set that
+ * is being changed, and decides by a mixture. That happens once: the owner bumps the population,
+ * and the reader counts again.
+ */
+struct census {
+    uint32_t processes, processors; /* of the whole node */
+    uint32_t rivals, own;           /* of the processors in `within` */
+};
+
+static struct census take_census(const struct myr_segment *segment,
+                                 const uint64_t within[MYR_PROCESSORS / 64])
+{
+    struct census census = {0};
+    uint64_t all[MYR_PROCESSORS / 64] = {0};
+    for (uint32_t i = 0; i < segment->sram->processes; ++i) {
+        const struct myr_sram_process *process = &segment->sram->process[i];
+        if (0 == myr_observe(&process->attached)) {
+            continue;
+        }
+        bool inside = true;
+        for (int w = 0; w < MYR_PROCESSORS / 64; ++w) {
+            all[w] |= process->processors[w];
+            inside = inside && 0 == (process->processors[w] & ~within[w]);
+        }
+        ++census.processes;
+        census.rivals += inside;
+    }
+    for (int w = 0; w < MYR_PROCESSORS / 64; ++w) {
+        census.processors += (uint32_t)__builtin_popcountll(all[w]);
+        census.own += (uint32_t)__builtin_popcountll(within[w]);
+    }
+    return census;
+}
+
+bool myr_segment_oversubscribed(struct myr_segment *segment)
+{
+    uint64_t processors[MYR_PROCESSORS / 64];
+    struct myr_sram_process *self = &segment->sram->process[segment->index];
+    read_processors(processors);
+    if (0 != memcmp(processors, self->processors, sizeof(processors))) {
+        memcpy(self->processors, processors, sizeof(processors));
+        myr_count(&segment->sram->population);
+    }
+    const struct census census = take_census(segment, processors);
+    return census.processes > census.processors || census.rivals > census.own;
+}
+
+uint32_t myr_segment_processors(const struct myr_segment *segment)
+{
+    return take_census(segment, segment->sram->process[segment->index].processors).processors;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A ring on one node, off its path; see ring.h. */
+#include "libmyr/node/ring.h"
+
+size_t myr_ring_bytes(uint32_t size)
+{
+    return sizeof(struct myr_ring_lines) + size * sizeof(struct myr_passed);
+}
+
+void myr_ring_init(struct myr_ring *ring, struct myr_record *record, struct myr_waiter *waiter,
+                   uint32_t size, uint32_t rank)
+{
+    *ring = (struct myr_ring){
+        .lines = (struct myr_ring_lines *)record->slots,
+        .size = size,
+        .rank = rank,
+        .record = record,
+    };
+    myr_watch_init(&ring->watch, waiter, &record->sleepers);
+}
+
+/* What the word `pieces` says where it does not say where they are. Each is followed by greater
+ * ones only. */
+enum { NOT_ASKED_FOR, TAKING, NO_PIECES };
+
+void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment)
+{
+    const bool last = ring->size == atomic_fetch_add(&ring->lines->apart.left, 1) + 1;
+    const uint32_t at = myr_observe(&ring->lines->apart.pieces);
+    if (last && at > NO_PIECES) {
+        myr_segment_free(segment, myr_segment_base(segment) + at);
+    }
+    myr_record_leave(segment, ring->record);
+}
+
+/* Take memory for the pieces; returns what their word says then. */
+static uint32_t take_pieces(struct myr_segment *segment)
+{
+    uint8_t *memory =
+        myr_segment_alloc_if_plenty(segment, (size_t)MYR_RING_WINDOW * MYR_RING_PIECE);
+    return NULL == memory ? NO_PIECES : (uint32_t)(memory - myr_segment_base(segment));
+}
+
+/* Have the system map the pieces now: else the first rounds take several times as long, and whoever
+ * measures those is misled. (Others may write there already. What is read does not matter.) */
+__attribute__((no_sanitize("thread"))) static void touch_pieces(const uint8_t *pieces)
+{
+    enum { PAGE = 4096 };
+    for (size_t at = 0; at < (size_t)MYR_RING_WINDOW * MYR_RING_PIECE; at += PAGE) {
+        (void)*(const volatile uint8_t *)(pieces + at);
+    }
+}
+
+bool myr_ring_get_pieces(struct myr_ring *ring, struct myr_segment *segment)
+{
+    myr_word *word = &ring->lines->apart.pieces;
+    uint32_t said = myr_observe(word); /* whoever asks again takes the line from nobody */
+    if (NOT_ASKED_FOR == said && atomic_compare_exchange_strong(word, &said, TAKING)) {
+        myr_publish(word, take_pieces(segment));
+        myr_wake(&ring->watch, word);
+    } else {
+        myr_wait(&ring->watch, word, NO_PIECES);
+    }
+    said = myr_observe(word);
+    if (NO_PIECES != said && NULL == ring->pieces) {
+        ring->pieces = myr_segment_base(segment) + said;
+        touch_pieces(ring->pieces);
+    }
+    return NULL != ring->pieces;
+}
+
+size_t myr_ring_taken(const struct myr_ring *ring)
+{
+    const size_t record = sizeof(struct myr_record) + myr_record_bytes(ring->record);
+    return record +
+           (NULL == ring->pieces ? 0 : MYR_LINE + (size_t)MYR_RING_WINDOW * MYR_RING_PIECE);
+}
+
+/* How far one of them has passed. */
+static void look_at(struct myr_ring *ring, uint32_t rank)
+{
+    const uint32_t passed = myr_observe(&ring->lines->passed[rank].round);
+    if (!myr_epoch_reached(passed, ring->all_passed)) {
+        ring->all_passed = passed;
+    }
+}
+
+/* The others go on meanwhile, so they are usually found to have passed much further than is needed.
+ * Then all of them are looked at only once in many rounds. */
+void myr_ring_await_room(struct myr_ring *ring)
+{
+    const uint32_t needed = ring->passed + 1 - MYR_RING_WINDOW;
+    ring->all_passed = ring->passed;
+    for (uint32_t r = 0; r < ring->size; ++r) {
+        myr_wait(&ring->watch, &ring->lines->passed[r].round, needed);
+        look_at(ring, r);
+    }
+}
+
+bool myr_ring_look(struct myr_ring *ring)
+{
+    ring->all_passed = ring->passed;
+    for (uint32_t r = 0; r < ring->size; ++r) {
+        look_at(ring, r);
+    }
+    return ring->passed - ring->all_passed < MYR_RING_WINDOW;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A ring on one node: in each round one process writes a small payload, and all others read it.
+ *
+ * All processes agree who writes which round; it may be another one each time. The writer does not
+ * wait for its readers: a ring is *loosely synchronous*, as the MPI_Bcast of Zhang's thesis is. It
+ * may be MYR_RING_WINDOW rounds ahead of the slowest; then it waits. So memory is bounded, and
+ * nothing is lost, however long a reader sleeps. A round's slot is one line of memory for all
+ * (slot.h).
+ *
+ * For large payloads a ring may have *pieces*: further memory, as many pieces as there are slots. A
+ * piece goes with its slot: it is written before the slot is, and read before it is passed.
+ *
+ * Threads: one at a time uses a ring. Nothing fails; a process that is gone is waited for.
+ */
+#ifndef MYR_RING_H
+#define MYR_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "libmyr/node/segment.h"
+#include "libmyr/node/slot.h"
+#include "libmyr/node/sram.h"
+#include "libmyr/node/waiter.h"
+
+enum {
+    MYR_RING_WINDOW = 32,           /* rounds, a power of two */
+    MYR_RING_PIECE = 127 * MYR_LINE /* bytes: with what is in front, all pieces fill a block */
+};
+
+struct myr_ring_lines {
+    struct myr_slot slots[MYR_RING_WINDOW];
+    struct {
+        alignas(MYR_LINE) myr_word pieces; /* where in the segment; see ring.c */
+        myr_word left;                     /* processes that have left */
+    } apart;
+    struct myr_passed passed[]; /* by rank */
+};
+
+struct myr_ring {
+    struct myr_ring_lines *lines;
+    uint32_t size, rank;
+    uint32_t passed;     /* rounds this process has written or read */
+    uint32_t all_passed; /* rounds that all have, as far as is known here */
+    uint8_t *pieces;     /* NULL: it has none */
+    struct myr_watch watch;
+    struct myr_record *record;
+};
+
+size_t myr_ring_bytes(uint32_t size); /* of the record's slots */
+
+/* Take up a record that was joined for this alone. */
+void myr_ring_init(struct myr_ring *ring, struct myr_record *record, struct myr_waiter *waiter,
+                   uint32_t size, uint32_t rank);
+
+/* Leave the ring, its pieces and its record. */
+void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment);
+
+/* Get the pieces, 512 KiB for all processes together. False where there is no room for them; then
+ * it is so for all processes, whenever they ask. Half of the segment stays for records. */
+bool myr_ring_get_pieces(struct myr_ring *ring, struct myr_segment *segment);
+
+/* Bytes of shared memory that a ring takes. */
+size_t myr_ring_taken(const struct myr_ring *ring);
+
+static inline struct myr_slot *myr_ring_slot(const struct myr_ring *ring, uint32_t round)
+{
+    return &ring->lines->slots[round % MYR_RING_WINDOW];
+}
+
+/* The piece of the next round, which a process is to write or read. */
+static inline uint8_t *myr_ring_piece(const struct myr_ring *ring)
+{
+    return ring->pieces + (size_t)((ring->passed + 1) % MYR_RING_WINDOW) * MYR_RING_PIECE;
+}
+
+static inline void myr_ring_pass(struct myr_ring *ring)
+{
+    myr_word *word = &ring->lines->passed[ring->rank].round;
+    myr_publish(word, ++ring->passed);
+    myr_wake(&ring->watch, word);
+}
+
+/* ---- the writer of a round ---- */
+
+/* Wait until all have passed so far that the next slot is free. */
+void myr_ring_await_room(struct myr_ring *ring);
+
+/* The same without waiting: look how far they have passed; true if there is room now. */
+bool myr_ring_look(struct myr_ring *ring);
+
+static inline bool myr_ring_room(struct myr_ring *ring)
+{
+    return ring->passed - ring->all_passed < MYR_RING_WINDOW || myr_ring_look(ring);
+}
+
+/* Where its payload goes, MYR_SLOT_BYTES; returns when there is room, in the piece as well. */
+static inline void *myr_ring_next(struct myr_ring *ring)
+{
+    if (ring->passed - ring->all_passed >= MYR_RING_WINDOW) {
+        myr_ring_await_room(ring);
+    }
+    return myr_ring_slot(ring, ring->passed + 1)->payload;
+}
+
+/* So many of the bytes are for each reader: said before the slot is written, by those who have
+ * agreed that it is said. */
+static inline void myr_ring_part(struct myr_ring *ring, uint32_t bytes)
+{
+    myr_word *word = &myr_ring_slot(ring, ring->passed + 1)->part;
+    atomic_store_explicit(word, bytes, memory_order_relaxed);
+}
+
+/* `note` is for the readers. */
+static inline void myr_ring_write(struct myr_ring *ring, uint32_t note)
+{
+    const uint32_t round = ring->passed + 1;
+    struct myr_slot *slot = myr_ring_slot(ring, round);
+    atomic_store_explicit(&slot->note, note, memory_order_relaxed);
+    myr_publish(&slot->round, round);
+    myr_wake(&ring->watch, &slot->round);
+    myr_ring_pass(ring);
+}
+
+/* ---- its readers ---- */
+
+/* Wait for the next round. What it has is valid until myr_ring_pass(). */
+static inline const struct myr_slot *myr_ring_await(struct myr_ring *ring)
+{
+    const uint32_t round = ring->passed + 1;
+    struct myr_slot *slot = myr_ring_slot(ring, round);
+    myr_wait(&ring->watch, &slot->round, round);
+    return slot;
+}
+
+/* Has it come? Then myr_ring_await() does not wait. */
+static inline bool myr_ring_has(const struct myr_ring *ring)
+{
+    const uint32_t round = ring->passed + 1;
+    return myr_epoch_reached(myr_observe(&myr_ring_slot(ring, round)->round), round);
+}
+
+#endif

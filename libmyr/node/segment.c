@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The node's shared segment; see segment.h for what it promises and sram.h for what lies where.
+ *
+ * Invariant: an entry of the table of processes belongs to one process, whichever copies of this
+ * library have joined in it. Other files look after the memory and what lies in it
+ * (segment_inside.h).
+ */
+#include "libmyr/node/segment_inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libmyr/node/process.h"
+#include "os/lock.h"
+#include "os/random.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+enum {
+    LIMIT_MOST = 1 << 30,               /* address space a process sets aside at the most */
+    USES = (1U << 31) / MYR_PROCESSES,  /* of an entry, before numbers return */
+    SEALS = F_SEAL_SHRINK | F_SEAL_GROW /* nobody can truncate it under our feet */
+};
+
+/* ---- joining ---- */
+
+static enum myr_status initialise(struct myr_segment *segment, uint32_t limit,
+                                  struct myr_error *error)
+{
+    /* The table of processes behind the header is committed entry by entry. */
+    if (!myr_commit(segment, 0, offsetof(struct myr_sram, process))) {
+        return myr_fail(error, MYR_ERR_FULL, errno, "no memory for the node's shared segment");
+    }
+    struct myr_sram *sram = segment->sram;
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&sram->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    if (!os_draw_key(&sram->identity, sizeof(sram->identity))) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the segment");
+    }
+    sram->limit = limit;
+    sram->end = sram->committed = (sizeof(*sram) + MYR_GROWTH - 1) / MYR_GROWTH * MYR_GROWTH;
+    sram->layout = MYR_SRAM_LAYOUT;
+    sram->magic = MYR_SRAM_MAGIC;
+    return MYR_OK;
+}
+
+static enum myr_status map(struct myr_segment *segment, size_t bytes, struct myr_error *error)
+{
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, segment->fd, 0);
+    if (MAP_FAILED == memory) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno,
+                        "cannot map %zu MiB of shared address space (see ulimit -v)", bytes >> 20);
+    }
+    segment->sram = memory;
+    segment->mapped = bytes;
+    return MYR_OK;
+}
+
+static enum myr_status create(struct myr_segment *segment, uint32_t limit, struct myr_error *error)
+{
+    const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    segment->fd = memfd_create("nicbarr", flags | MFD_NOEXEC_SEAL);
+    if (segment->fd < 0 && EINVAL == errno) { /* a kernel before 6.3 */
+        segment->fd = memfd_create("nicbarr", flags);
+    }
+    if (segment->fd < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot create shared memory (memfd)");
+    }
+    if (ftruncate(segment->fd, limit) < 0 || fcntl(segment->fd, F_ADD_SEALS, SEALS) < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot size shared memory (memfd)");
+    }
+    const enum myr_status status = map(segment, limit, error);
+    return MYR_OK == status ? initialise(segment, limit, error) : status;
+}
+
+/* Map the descriptor, and make sure that it is one of our segments. */
+static enum myr_status map_ours(struct myr_segment *segment, struct myr_error *error)
+{
+    struct stat about;
+    const int seals = fcntl(segment->fd, F_GET_SEALS);
+    if (seals < 0 || SEALS != (seals & SEALS) || fstat(segment->fd, &about) < 0 ||
+        about.st_size < (off_t)sizeof(struct myr_sram) || about.st_size > LIMIT_MOST) {
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "that is no memory of nicbarr's");
+    }
+    const enum myr_status status = map(segment, (size_t)about.st_size, error);
+    if (MYR_OK != status) {
+        return status;
+    }
+    if (MYR_SRAM_MAGIC != segment->sram->magic || MYR_SRAM_LAYOUT != segment->sram->layout) {
+        return myr_fail(error, MYR_ERR_FOREIGN, 0,
+                        "the node's shared memory is of another version of nicbarr");
+    }
+    return MYR_OK;
+}
+
+/*
+ * What tells a sign from any other that ever was: which file it is, and when it was written. The
+ * segment knows its own mark. An earlier job may have left a folder with a sign. That sign points
+ * to another job's segment if process and descriptor happen to have the same numbers today.
+ */
+struct mark {
+    uint64_t word[2];
+};
+
+static bool mark_of(int sign, struct mark *mark)
+{
+    struct stat about;
+    if (fstat(sign, &about) < 0 || !S_ISREG(about.st_mode) || geteuid() != about.st_uid) {
+        return false;
+    }
+    const uint64_t seconds = (uint64_t)about.st_ctim.tv_sec;
+    *mark = (struct mark){
+        {about.st_ino, seconds * 1000000000 + (uint64_t)about.st_ctim.tv_nsec},
+    };
+    return true;
+}
+
+enum { TARGET_BYTES = 64 }; /* of a path to a descriptor, below /proc */
+
+/* Read the sign at `path`; false if there is none, or something else. */
+static bool read_sign(const char *path, char target[TARGET_BYTES], struct mark *mark)
+{
+    const int sign = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (sign < 0) {
+        return false;
+    }
+    const ssize_t length = mark_of(sign, mark) ? read(sign, target, TARGET_BYTES - 1) : -1;
+    target[length < 0 ? 0 : length] = '\0';
+    close(sign);
+    return length > 0;
+}
+
+/* Open what the sign points to. */
+static enum myr_status attach(struct myr_segment *segment, const char *path,
+                              struct myr_error *error)
+{
+    char target[TARGET_BYTES];
+    struct mark mark;
+    if (!read_sign(path, target, &mark)) {
+        return MYR_ERR_NOT_THERE; /* nobody was here yet */
+    }
+    segment->fd = open(target, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    /*
+     * An earlier job may have left a folder with a sign to a process number that another process
+     * has today. Its descriptor is then a socket (ENXIO), or something that nobody may open for
+     * writing (EACCES). If the process is of this job, but keeps others out, each makes a segment,
+     * and the modex tells.
+     */
+    if (segment->fd < 0 &&
+        (ENOENT == errno || EISDIR == errno || ENXIO == errno || EACCES == errno)) {
+        return MYR_ERR_NOT_THERE; /* all have ended */
+    }
+    if (segment->fd < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno,
+                        "cannot open the node's shared memory of another process (%s in %s)",
+                        target, path);
+    }
+    /*
+     * The sign may point to something else. Its maker has left or was killed, and the descriptor's
+     * number is something else by now. Or its maker is in another container: then each makes a
+     * segment, and the modex tells.
+     */
+    const enum myr_status status = map_ours(segment, error);
+    const bool marked =
+        MYR_OK == status && 0 == memcmp(mark.word, segment->sram->sign, sizeof(mark.word));
+    return MYR_OK == status && !marked ? MYR_ERR_NOT_THERE : status;
+}
+
+static void discard(struct myr_segment *segment)
+{
+    if (NULL != segment->sram) {
+        munmap(segment->sram, segment->mapped);
+        segment->sram = NULL;
+    }
+    if (segment->fd >= 0) {
+        close(segment->fd);
+        segment->fd = -1;
+    }
+}
+
+/* Have the sign point to this process's descriptor, under the name that /proc has for it. */
+static bool make_sign(struct myr_segment *segment, const char *path)
+{
+    char self[32], target[TARGET_BYTES];
+    struct mark mark;
+    const ssize_t length = readlink("/proc/self", self, sizeof(self) - 1);
+    self[length < 0 ? 0 : length] = '\0';
+    const int bytes = snprintf(target, sizeof(target), "/proc/%s/fd/%d", self, segment->fd);
+    if (unlink(path) < 0 && ENOENT != errno) {
+        return false;
+    }
+    const int sign = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (sign < 0) {
+        return false;
+    }
+    const bool made = bytes == write(sign, target, (size_t)bytes) && mark_of(sign, &mark);
+    close(sign);
+    if (made) {
+        memcpy(segment->sram->sign, mark.word, sizeof(mark.word));
+        segment->shows = true;
+    }
+    return made;
+}
+
+/* The sign goes with the descriptor that it points to, unless somebody has made another one. */
+static void remove_sign(const struct myr_segment *segment)
+{
+    char target[TARGET_BYTES];
+    struct mark mark;
+    if (NULL != segment->sign && read_sign(segment->sign, target, &mark) &&
+        0 == memcmp(mark.word, segment->sram->sign, sizeof(mark.word))) {
+        (void)unlink(segment->sign);
+    }
+}
+
+/* What only processes of the same namespaces share: numbers of processes, and the clock; 0 where it
+ * is not known. */
+static unsigned long namespace_of(const char *name)
+{
+    char path[32];
+    struct stat about;
+    snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+    return stat(path, &about) < 0 ? 0 : (unsigned long)about.st_ino;
+}
+
+unsigned myr_door_ms = 30000;
+
+/* Find or create the segment. The folder's lock lets one process at a time do this. (Other users
+ * can lock it, too, if the folder is /tmp, as with some launchers.) */
+static enum myr_status meet(struct myr_segment *segment, const char *folder, uint32_t limit,
+                            struct myr_error *error)
+{
+    if (asprintf(&segment->sign, "%s/nicbarr.%u.%lu.%lu", folder, (unsigned)getuid(),
+                 namespace_of("pid"), namespace_of("time")) < 0) {
+        segment->sign = NULL;
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    const int door = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (door < 0 || !os_lock(door, myr_door_ms)) {
+        const bool kept = door >= 0 && EWOULDBLOCK == errno;
+        const enum myr_status status =
+            myr_fail(error, MYR_ERR_SYSTEM, kept ? 0 : errno, "cannot lock the session folder %s%s",
+                     folder, kept ? ": another process keeps it locked" : "");
+        if (door >= 0) {
+            close(door);
+        }
+        return status;
+    }
+    enum myr_status status = attach(segment, segment->sign, error);
+    if (MYR_ERR_NOT_THERE == status) {
+        discard(segment);
+        status = create(segment, limit, error);
+        if (MYR_OK == status && !make_sign(segment, segment->sign)) {
+            status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot create %s", segment->sign);
+        }
+    }
+    close(door); /* and unlock */
+    return status;
+}
+
+/* Find the entry that this process has already, else a free one, else the first that was never
+ * taken. Locked. */
+static uint32_t find_entry(const struct myr_sram *sram, uint32_t pid, uint64_t began)
+{
+    uint32_t found = sram->processes;
+    for (uint32_t i = sram->processes; i > 0; --i) {
+        const struct myr_sram_process *process = &sram->process[i - 1];
+        if (0 == myr_observe(&process->attached)) {
+            found = i - 1;
+        } else if (pid == myr_glance(&process->pid) && began == atomic_load(&process->began)) {
+            return i - 1;
+        }
+    }
+    return found;
+}
+
+/* One more use of the entry. */
+static uint32_t next_number(uint32_t last, uint32_t index)
+{
+    const uint32_t use = last / MYR_PROCESSES + 1;
+    return (use < USES ? use : 1) * MYR_PROCESSES + index;
+}
+
+/* Take an entry in the table of processes. If another copy of this library has taken one in the
+ * same process, share it: each of our components has a copy of its own. */
+static enum myr_status enter(struct myr_segment *segment, struct myr_error *error)
+{
+    struct myr_sram *sram = segment->sram;
+    const uint32_t pid = (uint32_t)getpid();
+    const uint64_t began = myr_process_began();
+    myr_segment_lock(segment);
+    const uint32_t index = find_entry(sram, pid, began);
+    if (MYR_PROCESSES == index) {
+        myr_segment_unlock(segment);
+        return myr_fail(error, MYR_ERR_FULL, 0, "more than %d processes on this node",
+                        (int)MYR_PROCESSES);
+    }
+    struct myr_sram_process *process = &sram->process[index];
+    if (index == sram->processes) {
+        if (!myr_commit(segment, offsetof(struct myr_sram, process[index]), sizeof(*process))) {
+            myr_segment_unlock(segment);
+            return myr_fail(error, MYR_ERR_FULL, errno, "no memory for the node's shared segment");
+        }
+        ++sram->processes;
+    }
+    const bool first = 0 == myr_observe(&process->attached);
+    if (first) {
+        myr_publish(&process->pid, pid);
+        atomic_store(&process->began, began);
+        myr_tell_processors(process);
+        process->shown = segment->shows ? (uint32_t)segment->fd + 1 : 0; /* by the maker: first */
+        myr_publish(&process->number, next_number(myr_glance(&process->number), index));
+    }
+    myr_count(&process->attached);
+    segment->index = index;
+    segment->number = myr_glance(&process->number);
+    myr_segment_unlock(segment);
+    if (first) {
+        myr_count(&sram->population);
+    }
+    return MYR_OK;
+}
+
+static struct myr_segment *begin(int fd, struct myr_error *error)
+{
+    struct myr_segment *joining = calloc(1, sizeof(*joining));
+    if (NULL == joining) {
+        (void)myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+        return NULL;
+    }
+    joining->fd = fd;
+    return joining;
+}
+
+/* The last step, or away with what there is. */
+static enum myr_status finish(struct myr_segment *joining, enum myr_status status,
+                              struct myr_segment **segment, struct myr_error *error)
+{
+    if (MYR_OK == status) {
+        status = enter(joining, error);
+    }
+    if (MYR_OK != status) {
+        discard(joining);
+        free(joining->sign);
+        free(joining);
+        return status;
+    }
+    *segment = joining;
+    return MYR_OK;
+}
+
+enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_segment **segment,
+                                 struct myr_error *error)
+{
+    struct myr_segment *joining = begin(-1, error);
+    if (NULL == joining) {
+        return MYR_ERR_OUT_OF_MEMORY;
+    }
+    if (limit > LIMIT_MOST) {
+        limit = LIMIT_MOST;
+    }
+    const uint32_t least = (uint32_t)sizeof(struct myr_sram) + MYR_GROWTH + MYR_GROWTH;
+    if (limit < least) {
+        limit = least;
+    }
+    const enum myr_status status =
+        NULL == folder ? create(joining, limit, error) : meet(joining, folder, limit, error);
+    return finish(joining, status, segment, error);
+}
+
+enum myr_status myr_segment_join_fd(int fd, struct myr_segment **segment, struct myr_error *error)
+{
+    struct myr_segment *joining = begin(fd, error);
+    if (NULL == joining) {
+        close(fd);
+        return MYR_ERR_OUT_OF_MEMORY;
+    }
+    return finish(joining, map_ours(joining, error), segment, error);
+}
+
+void myr_segment_leave(struct myr_segment *segment)
+{
+    struct myr_sram_process *process = &segment->sram->process[segment->index];
+    const int shown = (int)process->shown - 1;
+    if (shown == segment->fd) {
+        segment->fd = -1; /* the sign points there as long as any part of this process is in */
+    }
+    if (1 == atomic_fetch_sub(&process->attached, 1)) {
+        myr_count(&segment->sram->population);
+        if (shown >= 0) {
+            remove_sign(segment);
+            close(shown);
+        }
+    }
+    discard(segment);
+    free(segment->sign);
+    free(segment);
+}
+
+void myr_segment_bury(struct myr_segment *segment, uint32_t pid)
+{
+    struct myr_sram *sram = segment->sram;
+    myr_segment_lock(segment);
+    for (uint32_t i = 0; i < sram->processes; ++i) {
+        if (pid == myr_glance(&sram->process[i].pid)) {
+            myr_publish(&sram->process[i].attached, 0);
+        }
+    }
+    myr_segment_unlock(segment);
+    myr_count(&sram->population);
+}
+
+int myr_segment_fd(const struct myr_segment *segment)
+{
+    return segment->fd;
+}
+
+/* ---- who is in it ---- */
+
+uint64_t myr_segment_identity(const struct myr_segment *segment)
+{
+    return segment->sram->identity;
+}
+
+uint8_t *myr_segment_base(const struct myr_segment *segment)
+{
+    return (uint8_t *)segment->sram;
+}
+
+size_t myr_segment_size(const struct myr_segment *segment)
+{
+    return segment->mapped;
+}
+
+size_t myr_segment_bytes(const struct myr_segment *segment)
+{
+    struct stat about;
+    return fstat(segment->fd, &about) < 0 ? 0 : (size_t)about.st_blocks * 512;
+}
+
+uint32_t myr_segment_index(const struct myr_segment *segment)
+{
+    return segment->index;
+}
+
+uint32_t myr_segment_number(const struct myr_segment *segment)
+{
+    return segment->number;
+}
+
+uint32_t myr_segment_number_of(struct myr_segment *segment, uint32_t pid)
+{
+    uint32_t number = 0;
+    myr_segment_lock(segment);
+    for (uint32_t i = 0; i < segment->sram->processes; ++i) {
+        const struct myr_sram_process *process = &segment->sram->process[i];
+        if (0 != myr_observe(&process->attached) && pid == myr_glance(&process->pid)) {
+            number = myr_glance(&process->number);
+        }
+    }
+    myr_segment_unlock(segment);
+    return number;
+}
+
+/* The entry that has this number; NULL: none has it any more. */
+static const struct myr_sram_process *entry_of(const struct myr_segment *segment, uint32_t number)
+{
+    const struct myr_sram_process *process = &segment->sram->process[number % MYR_PROCESSES];
+    return number == myr_observe(&process->number) && 0 != myr_observe(&process->attached) ? process
+                                                                                           : NULL;
+}
+
+uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number)
+{
+    const struct myr_sram_process *process = entry_of(segment, number);
+    return NULL == process ? 0 : myr_glance(&process->pid);
+}
+
+/* (An entry changes hands only when its owner is gone. A reader of half an entry is wrong about a
+ * dead process, once.) */
+bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool thoroughly)
+{
+    const struct myr_sram_process *process = entry_of(segment, number);
+    const struct myr_sram_process *self = &segment->sram->process[segment->index];
+    /* A process that cannot tell when it began cannot tell of others either. */
+    return NULL == process ||
+           myr_process_ended(myr_glance(&process->pid), atomic_load(&process->began),
+                             thoroughly && 0 != atomic_load(&self->began));
+}

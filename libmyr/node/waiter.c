@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waiting for a word, in the three phases of waiting.h. A process sleeps on the very word that it
+ * waits for (a futex). Nobody else may need it meanwhile but its neighbours' messages, which do not
+ * wake it: so it looks after them at the end of each slice.
+ */
+#include "libmyr/node/waiter.h"
+
+#include "libmyr/node/segment.h"
+#include "os/calls.h"
+#include "os/clock.h"
+#include "os/futex.h"
+
+enum {
+    LOOK_EVERY = 256, /* waits after which the node's load is looked up anew, a power of two */
+    AFTERGLOW = 20,   /* microseconds of looking after other traffic at the end of each sleep */
+    BUSY = 3000,      /* nanoseconds of processor time after which progress has moved something, */
+    BUSY_TIMES = 2,   /* unless it never took less than half of what it took */
+};
+
+void myr_wake_slow(myr_word *word)
+{
+    os_futex_wake((const void *)word);
+}
+
+void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, void (*progress)(void),
+                     const struct myr_patience *patience)
+{
+    waiter->segment = segment;
+    waiter->progress = progress;
+    waiter->patience = *patience;
+    waiter->idle_ns = INT64_MAX;
+    waiter->population = myr_observe(myr_segment_population(segment)) - 1; /* look at first use */
+    waiter->oversubscribed = false;
+}
+
+/* Two threads that get here at once do the same work twice, with the same result. */
+bool myr_waiter_oversubscribed(struct myr_waiter *waiter)
+{
+    const uint32_t population = myr_observe(myr_segment_population(waiter->segment));
+    if (population != atomic_load_explicit(&waiter->population, memory_order_relaxed)) {
+        const bool oversubscribed = myr_segment_oversubscribed(waiter->segment);
+        atomic_store_explicit(&waiter->oversubscribed, oversubscribed, memory_order_relaxed);
+        atomic_store_explicit(&waiter->population, population, memory_order_relaxed);
+    }
+    return atomic_load_explicit(&waiter->oversubscribed, memory_order_relaxed);
+}
+
+static void look_up(struct myr_watch *watch)
+{
+    const int32_t spin = watch->waiter->patience.spin;
+    watch->polls = spin >= 0                                  ? (uint32_t)spin
+                   : myr_waiter_oversubscribed(watch->waiter) ? 0
+                                                              : MYR_WORD_LOOKS;
+}
+
+void myr_watch_init(struct myr_watch *watch, struct myr_waiter *waiter, myr_word *sleepers)
+{
+    *watch = (struct myr_watch){.sleepers = sleepers, .waiter = waiter};
+    look_up(watch);
+}
+
+MYR_HOT static bool poll_for(const struct myr_watch *watch, const myr_word *word, uint32_t epoch)
+{
+    for (uint32_t i = 1; i <= watch->polls; ++i) {
+        myr_relax();
+        if (myr_epoch_reached(myr_observe(word), epoch)) {
+            return true;
+        }
+        if (0 == i % MYR_WORD_PROGRESS) {
+            watch->waiter->progress();
+        }
+    }
+    return false;
+}
+
+MYR_HOT static bool yield_for(const myr_word *word, uint32_t epoch)
+{
+    for (int i = 0; i < MYR_WORD_YIELDS; ++i) {
+        os_give_way();
+        if (myr_epoch_reached(myr_observe(word), epoch)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int64_t processor_time_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/*
+ * Has this call of progress moved anything? Open MPI does not say, so we judge by the processor
+ * time it took. A process that sleeps while a neighbour sends large messages would let them pass at
+ * one a slice. There are machines where even reading this clock takes longer than that (sandboxes,
+ * emulated processors), so a call that moves nothing is known by the least that any has taken.
+ */
+static bool progress_moves(struct myr_waiter *waiter)
+{
+    const int64_t start = processor_time_ns();
+    waiter->progress();
+    const int64_t took = processor_time_ns() - start;
+    const int64_t idle = atomic_load_explicit(&waiter->idle_ns, memory_order_relaxed);
+    if (took < idle) {
+        atomic_store_explicit(&waiter->idle_ns, took, memory_order_relaxed);
+    }
+    return took >= BUSY && took / BUSY_TIMES >= idle;
+}
+
+/* Until patience ends; it begins anew when something has moved. True if the word was reached. */
+static bool progress_for(struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
+{
+    uint64_t end_us = myr_patience_end(&waiter->patience, os_now_us());
+    do {
+        if (progress_moves(waiter)) {
+            end_us = myr_patience_end(&waiter->patience, os_now_us());
+        }
+        os_give_way();
+        if (myr_epoch_reached(myr_observe(word), epoch)) {
+            return true;
+        }
+    } while (UINT64_MAX == end_us || os_now_us() < end_us);
+    return false;
+}
+
+/* The same at the end of a sleep, and only for a moment; true if anything has moved. On a slow
+ * machine that may be so every time, so it looks at the word as well. */
+static bool look_after_traffic(struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
+{
+    bool moved = false;
+    waiter->progress(); /* the first call after a sleep takes its time in any case */
+    for (uint64_t start = os_now_us();
+         os_now_us() - start < AFTERGLOW && !myr_epoch_reached(myr_observe(word), epoch);) {
+        if (progress_moves(waiter)) {
+            moved = true;
+            start = os_now_us();
+        }
+    }
+    return moved;
+}
+
+static void sleep_for(const struct myr_watch *watch, myr_word *word, uint32_t epoch)
+{
+    struct myr_waiter *waiter = watch->waiter;
+    struct myr_slices slices = myr_slices_begin(&waiter->patience);
+    /* Somebody may have bound us to other processors meanwhile: tell the others. */
+    (void)myr_segment_oversubscribed(waiter->segment);
+    for (;;) {
+        atomic_fetch_add(watch->sleepers, 1);
+        const uint32_t seen = myr_observe(word);
+        const bool reached = myr_epoch_reached(seen, epoch);
+        if (!reached) {
+            os_futex_wait((const void *)word, seen, myr_slices_take(&slices));
+        }
+        atomic_fetch_sub(watch->sleepers, 1);
+        if (reached || myr_epoch_reached(myr_observe(word), epoch)) {
+            return;
+        }
+        if (look_after_traffic(waiter, word, epoch)) {
+            slices = myr_slices_begin(&waiter->patience);
+        }
+    }
+}
+
+MYR_HOT __attribute__((noinline)) void myr_wait_slow(struct myr_watch *watch, myr_word *word,
+                                                     uint32_t epoch)
+{
+    if (0 == ++watch->waits % LOOK_EVERY) {
+        look_up(watch);
+    }
+    if (poll_for(watch, word, epoch) || yield_for(word, epoch)) {
+        return;
+    }
+    look_up(watch);
+    if (!progress_for(watch->waiter, word, epoch)) {
+        sleep_for(watch, word, epoch);
+    }
+}

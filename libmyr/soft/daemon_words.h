@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the daemon and its clients say to each other over their Unix socket (SOCK_SEQPACKET). The
+ * client sends a hello. The daemon answers with a welcome; if its status is MYR_OK, the descriptors
+ * of memory and UDP socket come with it. The client sends a goodbye before it closes.
+ */
+#ifndef MYR_DAEMON_WORDS_H
+#define MYR_DAEMON_WORDS_H
+
+#include <stdint.h>
+
+#include "libmyr/soft/nic_inside.h"
+#include "libmyr/node/sram.h"
+
+#define MYR_DAEMON_MAGIC UINT32_C(0x6d797264) /* "myrd" */
+
+enum { MYR_DAEMON_MEMORY, MYR_DAEMON_SOCKET, MYR_DAEMON_DESCRIPTORS };
+
+/* Both sides must mean the same by the memory that they share. */
+static inline uint32_t myr_daemon_layout(void)
+{
+    return myr_nic_layout() ^ UINT32_C(0x1000193) * MYR_SRAM_LAYOUT ^
+           (uint32_t)sizeof(struct myr_sram);
+}
+
+struct myr_daemon_hello {
+    uint32_t magic;
+    uint32_t layout;
+    int32_t pid;
+    uint32_t goodbye; /* not 0: it is one */
+};
+
+struct myr_daemon_welcome {
+    uint32_t magic;
+    uint32_t status; /* enum myr_status */
+    char why[200];   /* where that is not MYR_OK */
+};
+
+#endif

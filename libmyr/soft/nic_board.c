@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the soft NIC's control program stands on (firmware/board.h): packets by UDP, the clock,
+ * waking, and links to other NICs. The control program calls it while the NIC is locked; so does
+ * code that opens groups and ports.
+ */
+#include "libmyr/soft/nic_parts.h"
+
+#include "os/clock.h"
+#include "os/futex.h"
+
+static uint64_t now_ns(struct mcp_board *board)
+{
+    (void)board;
+    return os_now_ns();
+}
+
+static void send_packet(struct mcp_board *board, mcp_link link, const struct mcp_header *header,
+                        const void *payload, size_t payload_bytes)
+{
+    struct myr_nic *nic = (struct myr_nic *)board;
+    const struct mcp_address *to =
+        MCP_LINK_SENDER == link ? nic->sender : &nic->shared->links.address[link];
+    if (mcp_udp_full(&nic->udp)) {
+        nic->failed += mcp_udp_flush(&nic->udp);
+    }
+    ++nic->shared->mcp.counters.packets_sent;
+    mcp_udp_gather(&nic->udp, to, header, payload, payload_bytes);
+}
+
+static mcp_link hold_sender(struct mcp_board *board)
+{
+    struct myr_nic *nic = (struct myr_nic *)board;
+    return myr_nic_links_hold(&nic->shared->links, nic->sender);
+}
+
+static void drop(struct mcp_board *board, mcp_link link)
+{
+    myr_nic_links_drop(&((struct myr_nic *)board)->shared->links, link);
+}
+
+static void wake(struct mcp_board *board, myr_word *word)
+{
+    (void)board;
+    /* A group's sleepers are counted in the word behind its release. */
+    if (0 != atomic_load_explicit(word + 1, memory_order_relaxed)) {
+        os_futex_wake((const void *)word);
+    }
+}
+
+void myr_nic_make_board(struct myr_nic *nic)
+{
+    nic->board = (struct mcp_board){
+        .ops = {.send = send_packet,
+                .hold_sender = hold_sender,
+                .drop = drop,
+                .now_ns = now_ns,
+                .wake = wake},
+        .memory = myr_segment_base(nic->segment),
+        .memory_bytes = (uint32_t)myr_segment_size(nic->segment),
+    };
+}
+
+/* ---- links ---- */
+
+static bool is_own(const struct myr_nic_name *own, const struct mcp_ip *ip)
+{
+    bool found = false;
+    for (uint32_t a = 0; a < own->count; ++a) {
+        found |= mcp_same_ip(&own->address[a].ip, ip);
+    }
+    return found;
+}
+
+/* (A bridge of containers often has the same address on every host.) */
+uint32_t myr_nic_route(const struct myr_nic *nic, const struct myr_nic_name *name)
+{
+    const struct myr_nic_name *own = &nic->shared->name;
+    uint32_t near = MYR_NIC_ADDRESSES, far = MYR_NIC_ADDRESSES, same = MYR_NIC_ADDRESSES;
+    if (name->count > MYR_NIC_ADDRESSES) {
+        return MYR_NIC_ADDRESSES;
+    }
+    for (uint32_t mine = own->count; mine > 0; --mine) { /* of several, our first */
+        const struct mcp_ip *here = &own->address[mine - 1].ip;
+        for (uint32_t theirs = name->count; theirs > 0; --theirs) {
+            const struct mcp_ip *there = &name->address[theirs - 1].ip;
+            if (is_own(own, there)) {
+                same = theirs - 1;
+            } else if (mcp_same_network(here, there, own->address[mine - 1].prefix)) {
+                near = theirs - 1;
+            } else if (mcp_ip_is_4(here) == mcp_ip_is_4(there) && theirs - 1 < far) {
+                far = theirs - 1;
+            }
+        }
+    }
+    return near < MYR_NIC_ADDRESSES ? near : far < MYR_NIC_ADDRESSES ? far : same;
+}
+
+mcp_link myr_nic_link(struct myr_nic *nic, const struct myr_nic_name *name)
+{
+    const uint32_t way = myr_nic_route(nic, name);
+    if (MYR_NIC_ADDRESSES == way) {
+        return MCP_LINK_SENDER;
+    }
+    const struct mcp_address address =
+        mcp_address_for(nic->udp.family, &name->address[way].ip, name->address[way].port);
+    return myr_nic_links_hold(&nic->shared->links, &address);
+}
+
+uint32_t myr_nic_mtu(const struct myr_nic *nic, const struct myr_nic_name *name)
+{
+    const uint32_t way = myr_nic_route(nic, name);
+    return MYR_NIC_ADDRESSES == way ? 0 : mcp_udp_mtu(&name->address[way].ip);
+}

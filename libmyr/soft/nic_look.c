@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Looking at a segment and its NIC from outside; see nic_look.h. */
+#include "libmyr/soft/nic_look.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libmyr/soft/nic_inside.h"
+#include "libmyr/node/sram.h"
+
+enum {
+    TIMES = 8, /* the whole file may be read so often; and so many bytes besides */
+    BESIDES = 1 << 20,
+    TABLE_MOST = 1 << 16, /* entries of one of a group's tables, or of the ports' */
+};
+
+/* What is looked at. Lists may change while they are read, or be no lists, and so may be circles.
+ * So we read only so much of them. */
+struct source {
+    int fd;
+    uint64_t left;
+};
+
+static struct source source_of(int fd)
+{
+    struct stat about;
+    const uint64_t bytes = fstat(fd, &about) < 0 ? 0 : (uint64_t)about.st_size;
+    return (struct source){fd, TIMES * bytes + BESIDES};
+}
+
+static bool copy(struct source *from, size_t offset, void *to, size_t bytes)
+{
+    size_t have = 0;
+    if (bytes > from->left) {
+        return false;
+    }
+    from->left -= bytes;
+    while (have < bytes) {
+        const ssize_t got =
+            pread(from->fd, (uint8_t *)to + have, bytes - have, (off_t)(offset + have));
+        if (got <= 0 && !(got < 0 && EINTR == errno)) {
+            return false;
+        }
+        have += got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+/* A copy of the segment's head, which the caller frees; NULL, with `status`, if it cannot be had.
+ */
+static struct myr_sram *copy_head(struct source *from, enum myr_status *status,
+                                  struct myr_error *error)
+{
+    struct myr_sram *sram = malloc(sizeof(*sram));
+    *status = MYR_OK;
+    if (NULL == sram) {
+        *status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+        return NULL;
+    }
+    /* Magic and layout lie at the same place in every version. The rest may not. */
+    if (!copy(from, 0, sram, offsetof(struct myr_sram, limit)) || MYR_SRAM_MAGIC != sram->magic) {
+        *status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "that is no memory of nicbarr's");
+    } else if (MYR_SRAM_LAYOUT != sram->layout) {
+        *status = myr_fail(error, MYR_ERR_FOREIGN, 0,
+                           "it is of another version of nicbarr (layout %u, here %u)",
+                           (unsigned)sram->layout, (unsigned)MYR_SRAM_LAYOUT);
+    } else if (!copy(from, 0, sram, sizeof(*sram))) {
+        *status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "it is cut short");
+    }
+    if (MYR_OK != *status) {
+        free(sram);
+        return NULL;
+    }
+    return sram;
+}
+
+enum myr_status myr_look_at_segment(int fd, struct myr_segment_view *view, struct myr_error *error)
+{
+    struct source from = source_of(fd);
+    enum myr_status status;
+    struct myr_sram *sram = copy_head(&from, &status, error);
+    if (NULL == sram) {
+        return status;
+    }
+    *view = (struct myr_segment_view){
+        .identity = sram->identity,
+        .limit = sram->limit,
+        .bytes = sram->committed,
+        .full = 0 != sram->full,
+    };
+    for (uint32_t p = 0; p < sram->processes && p < MYR_PROCESSES; ++p) {
+        view->processes += 0 != myr_observe(&sram->process[p].attached);
+    }
+    free(sram);
+    return MYR_OK;
+}
+
+/* Offset of the record with this key, which is copied; 0 if there is none. */
+static uint32_t find_record(struct source *from, const struct myr_key *key,
+                            struct myr_record *record)
+{
+    const uint64_t wanted[4] = {key->scope, key->id, key->members, key->sequence};
+    uint32_t offset = 0;
+    if (!copy(from, offsetof(struct myr_sram, bucket) + myr_record_bucket(key) * sizeof(offset),
+              &offset, sizeof(offset))) {
+        return 0;
+    }
+    while (0 != offset) {
+        if (!copy(from, offset, record, sizeof(*record))) {
+            return 0;
+        }
+        if (0 == memcmp(wanted, record->key, sizeof(wanted))) {
+            return offset;
+        }
+        offset = record->next;
+    }
+    return 0;
+}
+
+/* ---- whom a group waits for ---- */
+
+/* A copy of a group with its tables, whose numbers fit each other. The caller frees it. NULL: there
+ * is no such group (which also happens where it changes meanwhile), or no memory. */
+static struct mcp_group *copy_group(struct source *from, uint32_t offset,
+                                    const struct mcp_group *head)
+{
+    if (head->nsteps > TABLE_MOST || head->nsends > TABLE_MOST || head->nwaits > TABLE_MOST) {
+        return NULL;
+    }
+    const size_t bytes = mcp_group_bytes(head->nsteps, head->nsends, head->nwaits);
+    struct mcp_group *group = aligned_alloc(MYR_LINE, bytes);
+    if (NULL == group || !copy(from, offset, group, bytes) || group->nsteps != head->nsteps ||
+        group->nsends != head->nsends || group->nwaits != head->nwaits ||
+        group->step > group->nsteps || group->first_wait > group->nwaits) {
+        free(group);
+        return NULL;
+    }
+    return group;
+}
+
+/* Another node of the group. It has an address here only if it is a peer. */
+static struct myr_node_view view_node(struct mcp_group *group, const void *shared, uint32_t node,
+                                      uint32_t heard_ms)
+{
+    struct myr_node_view view = {.node = node, .heard_ms = heard_ms};
+    for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
+        const struct mcp_peer *peer = &mcp_group_sends(group)[p];
+        if (peer->node == node) {
+            view.ip = myr_nic_ip_of(shared, peer->link);
+        }
+    }
+    return view;
+}
+
+static void view_missing(struct mcp_group *group, const void *shared, struct myr_group_view *view)
+{
+    struct mcp_missing missing;
+    for (uint32_t cursor = 0; mcp_group_awaits(group, &cursor, &missing); ++view->nodes) {
+        if (view->nodes < MYR_VIEW_NODES) {
+            view->missing[view->named++] = view_node(group, shared, missing.node, missing.heard_ms);
+        }
+    }
+    view->since_ns = 0 == group->patience.ends_ns ? 0 : group->began_ns;
+}
+
+/* Processes of this node that have not arrived in the epoch after `done`, if others have. */
+static void view_absent(struct source *from, uint32_t offset, const struct mcp_group *head,
+                        struct myr_group_view *view)
+{
+    const struct myr_key key = myr_nic_group_record_key(head->key);
+    struct myr_record record;
+    const uint32_t at = find_record(from, &key, &record);
+    const size_t slots = at + offsetof(struct myr_record, slots);
+    if (0 == at || 0 == record.members || record.members > MYR_PROCESSES ||
+        offset != slots + myr_nic_group_before(record.members)) {
+        return;
+    }
+    const size_t bytes = myr_nic_group_before(record.members);
+    void *before = aligned_alloc(MYR_LINE, bytes);
+    if (NULL != before && copy(from, slots, before, bytes)) {
+        const myr_word *arrivals = myr_nic_group_words(before), *pids = arrivals + record.members;
+        view->locals = record.members;
+        for (uint32_t i = 0; i < record.members; ++i) {
+            if (!myr_epoch_reached(myr_glance(&arrivals[i]), view->done + 1)) {
+                if (view->absent < MYR_VIEW_LOCALS) {
+                    view->absent_pid[view->absent] = myr_glance(&pids[i]);
+                }
+                ++view->absent;
+            }
+        }
+        view->absent = view->absent == view->locals ? 0 : view->absent; /* nobody waits */
+    }
+    free(before);
+}
+
+static void view_group(struct source *from, uint32_t offset, const struct mcp_group *head,
+                       const void *shared, struct myr_group_view *view)
+{
+    *view = (struct myr_group_view){
+        .place = offset,
+        .node = head->node,
+        .done = myr_glance(&head->done),
+        .started = head->started,
+        .failed = 0 != myr_glance(&head->failed),
+    };
+    if (!view->failed && view->started == view->done) {
+        view_absent(from, offset, head, view);
+        return;
+    }
+    struct mcp_group *group = copy_group(from, offset, head);
+    if (NULL != group && view->failed) {
+        view->lost = view_node(group, shared, myr_glance(&group->failed) - 1, 0);
+    } else if (NULL != group) {
+        view_missing(group, shared, view);
+    }
+    free(group);
+}
+
+/* Take in the groups of one list, which begins at `offset`. False when out of memory. */
+static bool look_at_groups(struct source *from, uint32_t offset, const void *shared,
+                           struct myr_nic_view *view, uint32_t *room)
+{
+    struct mcp_group group;
+    while (0 != offset && copy(from, offset, &group, sizeof(group))) {
+        if (view->groups == *room) {
+            *room = 0 == *room ? 16 : 2 * *room;
+            struct myr_group_view *more = realloc(view->group, *room * sizeof(*more));
+            if (NULL == more) {
+                return false;
+            }
+            view->group = more;
+        }
+        if (0 != group.key && 0 == group.farewell) { /* those are nobody's any more */
+            view_group(from, offset, &group, shared, &view->group[view->groups++]);
+        }
+        offset = group.next;
+    }
+    return true;
+}
+
+/* ---- ports ---- */
+
+/* The table lies at `offset`, with room for `room` ports. False when out of memory. */
+static bool look_at_ports(struct source *from, size_t offset, uint32_t room,
+                          struct myr_nic_view *view)
+{
+    struct mcp_port port;
+    view->port = calloc(room < TABLE_MOST ? room : TABLE_MOST, sizeof(*view->port));
+    for (uint32_t p = 0; NULL != view->port && p < room && p < TABLE_MOST &&
+                         copy(from, offset + p * sizeof(port), &port, sizeof(port));
+         ++p) {
+        if (0 != port.key) {
+            view->port[view->ports++] = (struct myr_port_view){p, port.owner, port.under_way};
+        }
+    }
+    return NULL != view->port;
+}
+
+enum myr_status myr_look_at_nic(int fd, struct myr_nic_view *view, struct myr_error *error)
+{
+    const size_t line = MYR_LINE, bytes = (myr_nic_shared_bytes() + line - 1) / line * line;
+    struct source from = source_of(fd);
+    const struct myr_key key = myr_nic_record_key();
+    struct myr_record head;
+    const uint32_t record = find_record(&from, &key, &head);
+    void *shared = 0 == record ? NULL : aligned_alloc(line, bytes);
+    enum myr_status status = MYR_OK;
+    *view = (struct myr_nic_view){.there = false};
+    if (0 == record) {
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "it has no NIC");
+    }
+    if (NULL == shared) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    const struct mcp_nic *mcp = NULL;
+    if (copy(&from, record + offsetof(struct myr_record, slots), shared, myr_nic_shared_bytes())) {
+        mcp = myr_nic_describe(shared, view);
+    }
+    if (NULL == mcp) {
+        status = myr_fail(error, MYR_ERR_FOREIGN, 0, "its NIC is of another version of nicbarr");
+    }
+    uint32_t room = 0;
+    for (int b = 0; MYR_OK == status && view->there && b < MCP_BUCKETS; ++b) {
+        if (!look_at_groups(&from, mcp->collective.bucket[b], shared, view, &room)) {
+            status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+        }
+    }
+    const size_t ports = record + offsetof(struct myr_record, slots) + myr_nic_shared_bytes();
+    if (MYR_OK == status && view->there && 0 != mcp->messages.nports &&
+        !look_at_ports(&from, ports, mcp->messages.nports, view)) {
+        status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    free(shared);
+    if (MYR_OK != status) {
+        myr_nic_view_free(view);
+    }
+    return status;
+}
+
+void myr_nic_view_free(struct myr_nic_view *view)
+{
+    free(view->group);
+    free(view->port);
+    view->group = NULL;
+    view->groups = 0;
+    view->port = NULL;
+    view->ports = 0;
+}
+
+/* ---- RDMA NICs ---- */
+
+static bool look_at_shown(struct source *from, const struct myr_key *key,
+                          struct myr_verbs_shown *shown)
+{
+    struct myr_record head;
+    const uint32_t record = find_record(from, key, &head);
+    return 0 != record &&
+           copy(from, record + offsetof(struct myr_record, slots), shown, sizeof(*shown)) &&
+           MYR_VERBS_SHOWN == shown->layout &&
+           NULL != memchr(shown->device, '\0', sizeof(shown->device));
+}
+
+struct myr_verbs_shown *myr_look_at_rdma(int fd, uint32_t *count)
+{
+    struct source from = source_of(fd);
+    enum myr_status status;
+    struct myr_sram *sram = copy_head(&from, &status, NULL);
+    struct myr_verbs_shown *list = NULL;
+    *count = 0;
+    for (uint32_t p = 0; NULL != sram && p < sram->processes && p < MYR_PROCESSES; ++p) {
+        const struct myr_sram_process *process = &sram->process[p];
+        const struct myr_key key = myr_verbs_shown_key(p, myr_glance(&process->number));
+        struct myr_verbs_shown shown;
+        if (0 == myr_glance(&process->attached) || !look_at_shown(&from, &key, &shown)) {
+            continue;
+        }
+        struct myr_verbs_shown *more = realloc(list, (*count + 1) * sizeof(*list));
+        if (NULL == more) {
+            break;
+        }
+        list = more;
+        list[(*count)++] = shown;
+    }
+    free(sram);
+    return list;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Making the soft NIC, sharing its socket, opening and closing.
+ *
+ * The first process makes the NIC and its socket. Each other one gets a descriptor of the socket
+ * from a process that has it already (pidfd_getfd). The NIC lists some of these.
+ */
+#include "libmyr/soft/nic_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "firmware/soft/addresses.h"
+#include "libmyr/seal.h"
+#include "os/random.h"
+
+enum {
+    PORTS = 256,             /* that may be open at a time */
+    CONNECTIONS = 1024,      /* to other NICs, for messages */
+    NIC_MEMBERS = UINT32_MAX /* nobody leaves: it lives as long as the segment */
+};
+
+/* Some kernels let only parents look into a process. Then this process must allow its peers to.
+ * (Open MPI does the same for its copies from process to process.) */
+static void allow_peers(void)
+{
+#ifdef PR_SET_PTRACER
+    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+#endif
+}
+
+static void hold(struct myr_nic *nic)
+{
+    for (uint32_t h = 0; h < MYR_NIC_HOLDERS; ++h) {
+        const uint32_t process = nic->shared->holder[h].process;
+        if (0 == process || myr_nic_gone(nic, process)) {
+            nic->shared->holder[h].process = nic->self;
+            nic->shared->holder[h].socket = nic->udp.socket;
+            allow_peers();
+            return;
+        }
+    }
+}
+
+/* Make the NIC; locked. */
+static enum myr_status create(struct myr_nic *nic, const struct myr_nic_options *options,
+                              struct myr_error *error)
+{
+    struct mcp_local_address addresses[MYR_NIC_ADDRESSES];
+    struct myr_nic_name name = {
+        .count = mcp_local_addresses(options->network, addresses, MYR_NIC_ADDRESSES)};
+    char why[160];
+    if (mcp_networks_wrong(options->network, why, sizeof(why))) {
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "there is no network to use (%s)", why);
+    }
+    if (0 == name.count) {
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "there is no network to use (%s%s)",
+                        NULL == options->network || '\0' == *options->network
+                            ? "no interface but loopback has an address"
+                            : "no address of this machine is in ",
+                        NULL == options->network ? "" : options->network);
+    }
+    const int socket = mcp_udp_socket(addresses, name.count, options->port);
+    if (socket < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot open UDP port %u",
+                        (unsigned)options->port);
+    }
+    if (!mcp_udp_open(&nic->udp, socket)) {
+        mcp_udp_close(&nic->udp);
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    for (uint32_t a = 0; a < name.count; ++a) {
+        name.address[a].ip = addresses[a].ip;
+        name.address[a].port = mcp_udp_port(socket);
+        name.address[a].prefix = addresses[a].prefix;
+    }
+    if (!os_draw_key(&name.key, sizeof(name.key))) {
+        const enum myr_status status =
+            myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the NIC's key");
+        mcp_udp_close(&nic->udp);
+        return status;
+    }
+    nic->shared->name = name;
+    mcp_init(&nic->shared->mcp, name.key, PORTS, CONNECTIONS);
+    nic->shared->mcp.messages.known_only = nic->has_keys;
+    return MYR_OK;
+}
+
+/* A descriptor of the NIC's socket, from a process that has one; -1 with errno. */
+static int fetch_socket(const struct myr_nic *nic)
+{
+    const uint16_t port = nic->shared->name.address[0].port;
+    int err = ESRCH;
+    for (uint32_t h = 0; h < MYR_NIC_HOLDERS; ++h) {
+        const uint32_t pid = myr_segment_pid_of(nic->segment, nic->shared->holder[h].process);
+        if (0 == pid) {
+            continue;
+        }
+        const int process = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+        if (process < 0) {
+            continue;
+        }
+        const int socket = (int)syscall(SYS_pidfd_getfd, process, nic->shared->holder[h].socket, 0);
+        err = socket < 0 ? errno : err;
+        close(process);
+        if (socket >= 0 && port == mcp_udp_port(socket)) {
+            return socket;
+        }
+        if (socket >= 0) {
+            close(socket); /* the process is another one by now */
+        }
+    }
+    errno = err;
+    return -1;
+}
+
+/* Share the NIC that is there: by the socket that was given, else by that of another process. */
+static enum myr_status attach(struct myr_nic *nic, int given, struct myr_error *error)
+{
+    const int socket = given >= 0 ? given : fetch_socket(nic);
+    if (socket < 0) {
+        return myr_fail(error, MYR_ERR_SYSTEM, errno,
+                        "cannot share the NIC's socket with the node's other processes (%s)",
+                        ESRCH == errno ? "those who had it have ended"
+                                       : "pidfd_getfd is not permitted here; see ptrace");
+    }
+    if (!mcp_udp_open(&nic->udp, socket)) {
+        if (socket != given) { /* that is the giver's as long as we fail */
+            close(socket);
+        }
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    return MYR_OK;
+}
+
+/* The first process makes the NIC. If it cannot, all others hear the same. Locked. */
+static enum myr_status create_or_attach(struct myr_nic *nic, const struct myr_nic_options *options,
+                                        int given, struct myr_error *error)
+{
+    struct myr_shared_nic *shared = nic->shared;
+    enum myr_status status = MYR_OK;
+    if (MYR_NIC_NEW == shared->state) {
+        struct myr_error trouble = {0};
+        shared->status = create(nic, options, &trouble);
+        shared->layout = myr_nic_layout();
+        shared->state = MYR_OK == shared->status ? MYR_NIC_OPEN : MYR_NIC_NONE;
+        memcpy(shared->why, trouble.text, sizeof(shared->why));
+    } else if (MYR_NIC_OPEN == shared->state) {
+        status = attach(nic, given, error);
+    }
+    if (MYR_NIC_NONE == shared->state) {
+        status = myr_fail(error, (enum myr_status)shared->status, 0, "%s", shared->why);
+    }
+    if (MYR_OK == status) {
+        hold(nic);
+    }
+    return status;
+}
+
+static enum myr_status open_nic(struct myr_segment *segment, const struct myr_nic_options *options,
+                                int given, struct myr_nic **nic, struct myr_error *error)
+{
+    const struct myr_key key = myr_nic_record_key();
+    struct myr_record *record = myr_record_join(
+        segment, &key, NIC_MEMBERS,
+        sizeof(struct myr_shared_nic) + mcp_messages_bytes(PORTS, CONNECTIONS), 0, error);
+    if (NULL == record) {
+        return MYR_ERR_FULL;
+    }
+    struct myr_nic *opening = calloc(1, sizeof(*opening));
+    if (NULL == opening) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    opening->shared = (struct myr_shared_nic *)record->slots;
+    opening->segment = segment;
+    opening->self = myr_segment_number(segment);
+    struct myr_key_pair pair;
+    myr_key_pair_of(segment, &pair);
+    opening->has_keys = myr_has_key(&pair.public);
+    myr_nic_make_board(opening);
+    pthread_mutex_init(&opening->mutex, NULL);
+    pthread_mutex_init(&opening->sleeping_mutex, NULL);
+    const enum myr_status status = myr_nic_lock(opening)
+                                       ? create_or_attach(opening, options, given, error)
+                                       : myr_nic_is_broken(error);
+    myr_nic_unlock(opening);
+    if (MYR_OK != status) {
+        pthread_mutex_destroy(&opening->mutex);
+        pthread_mutex_destroy(&opening->sleeping_mutex);
+        free(opening);
+        return status;
+    }
+    *nic = opening;
+    return MYR_OK;
+}
+
+enum myr_status myr_nic_open(struct myr_segment *segment, const struct myr_nic_options *options,
+                             struct myr_nic **nic, struct myr_error *error)
+{
+    return open_nic(segment, options, -1, nic, error);
+}
+
+enum myr_status myr_nic_open_in(const char *folder, uint32_t bytes,
+                                const struct myr_nic_options *options, struct myr_segment **segment,
+                                struct myr_nic **nic, struct myr_error *error)
+{
+    *nic = NULL;
+    enum myr_status status = myr_segment_join(folder, bytes, segment, error);
+    if (MYR_OK != status) {
+        *segment = NULL;
+        return status;
+    }
+    status = myr_nic_open(*segment, options, nic, error);
+    if (MYR_OK != status) {
+        *nic = NULL;
+    }
+    return status;
+}
+
+enum myr_status myr_nic_open_given(struct myr_segment *segment, int socket, struct myr_nic **nic,
+                                   struct myr_error *error)
+{
+    static const struct myr_nic_options nowhere = {.network = "none"}; /* make none here */
+    return open_nic(segment, &nowhere, socket, nic, error);
+}
+
+void myr_nic_close(struct myr_nic *nic)
+{
+    (void)myr_nic_lock(nic);
+    for (uint32_t h = 0; h < MYR_NIC_HOLDERS; ++h) {
+        if (nic->self == nic->shared->holder[h].process &&
+            nic->udp.socket == nic->shared->holder[h].socket) {
+            nic->shared->holder[h].process = 0;
+        }
+    }
+    myr_nic_unlock(nic);
+    mcp_udp_close(&nic->udp);
+    pthread_mutex_destroy(&nic->mutex);
+    pthread_mutex_destroy(&nic->sleeping_mutex);
+    free(nic);
+}

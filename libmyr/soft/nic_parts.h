@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The soft NIC as its own files see it; see nic.h for what it is.
+ *
+ *   nic.c         what others ask about it
+ *   nic_open.c    making it, sharing its socket, opening and closing
+ *   nic_lock.c    who runs the control program; what becomes of a NIC whose runner has died
+ *   nic_board.c   what the control program stands on: packets, clock, waking, links
+ *   nic_poll.c    taking packets: the path of a barrier
+ *   nic_sleep.c   sleeping; the process that runs the NIC all the time, and the watch
+ *   nic_links.c   the table of links
+ *
+ * The NIC's memory is a record of the segment. One word of it is the lock: its holder runs the
+ * control program. The holder gathers packets to send and sends them after unlocking, so that
+ * nobody waits for somebody else's system calls. Each process has its own descriptor of the one
+ * socket.
+ *
+ * Invariants: the lock contains the number of the process that holds it. A holder that is killed
+ * leaves the control program's state in doubt: the NIC is then broken for good. The lock itself
+ * says so. So one step takes it from the dead process and breaks the NIC, and nobody runs the
+ * control program of a broken NIC. From then on the lock keeps apart the processes that clear up.
+ */
+#ifndef MYR_NIC_PARTS_H
+#define MYR_NIC_PARTS_H
+
+#include <pthread.h>
+
+#include "firmware/soft/udp.h"
+#include "libmyr/soft/nic_inside.h"
+#include "libmyr/soft/nic_links.h"
+
+enum {
+    MYR_NIC_HOLDERS = 16,      /* processes from whom newcomers may have the socket */
+    MYR_NIC_LOCK_YIELDS = 1000 /* before looking whether the lock's holder is alive */
+};
+
+#define MYR_NIC_BROKEN UINT32_C(0x80000000) /* in the lock; processes' numbers are smaller */
+
+enum myr_nic_state { MYR_NIC_NEW, MYR_NIC_OPEN, MYR_NIC_NONE };
+
+/* What the node's processes share. */
+struct myr_shared_nic {
+    uint32_t layout; /* its maker's myr_nic_layout() */
+    myr_word chains; /* datagrams may come in chains: messages are sent */
+    /* Processes by their numbers in the segment; 0: nobody. */
+    _Alignas(MYR_LINE) myr_word lock;    /* who runs the control program, and MYR_NIC_BROKEN */
+    myr_word turns;                      /* how often somebody took packets; locked */
+    _Alignas(MYR_LINE) myr_word sleeper; /* who sleeps on the socket */
+    myr_word runner;                     /* who has a thread that runs the NIC */
+    myr_word watch;                      /* who has a thread that looks whether anybody does */
+    uint32_t runs_as;                    /* enum myr_nic_runner, of the runner */
+    uint32_t runner_pid;                 /* for people */
+    uint32_t state;                      /* enum myr_nic_state */
+    uint32_t status;                     /* enum myr_status, of making it, */
+    char why[sizeof(((struct myr_error *)0)->text)]; /* ... and why there is none */
+    struct myr_nic_name name;
+    struct {
+        uint32_t process; /* 0: free entry */
+        int socket;
+    } holder[MYR_NIC_HOLDERS];
+    struct myr_nic_links links;
+    struct myr_nic_lingering lingering;
+    _Alignas(MYR_LINE) struct mcp_nic mcp; /* last: its tables lie behind it */
+};
+
+struct myr_nic {
+    struct mcp_board board;           /* first: the control program hands it back to us */
+    const struct mcp_address *sender; /* of the packet that is being handled */
+    struct mcp_udp udp;
+    struct myr_shared_nic *shared;
+    struct myr_segment *segment;
+    uint32_t self;              /* this process's number */
+    bool has_keys;              /* so that it can sign messages */
+    uint32_t vacant;            /* what the lock says when nobody has it: 0 or MYR_NIC_BROKEN */
+    myr_word doubts;            /* how often somebody seemed to be gone, or not */
+    pthread_mutex_t mutex;      /* this process's threads: outbox, inbox, lock */
+    uint32_t failed;            /* packets not taken, to be counted */
+    uint32_t missed;            /* polls while another process was at it */
+    uint32_t unlooked;          /* polls since the clock was looked at */
+    myr_word slept;             /* the next poll is to look: time has passed since the last */
+    _Atomic uint64_t polled_ns; /* when a process last polled without waiting; by any thread */
+    pthread_mutex_t sleeping_mutex;
+    void (*sleeping)(void *context); /* called by a thread that is about to sleep; NULL: nobody's */
+    void *sleeping_context;
+};
+
+/* ---- nic_lock.c ---- */
+
+/* Take the lock and give it back; with the process's mutex. myr_nic_lock() is false if the NIC is
+ * broken; it holds the lock in any case. */
+bool myr_nic_lock(struct myr_nic *nic);
+
+/* (Fails on a NIC that is broken.) It releases as well: a process that sees us in the lock must
+ * find us in the segment's table (tests/litmus/lock.pml). */
+static inline bool myr_nic_try_lock(struct myr_nic *nic)
+{
+    uint32_t nobody = 0;
+    return atomic_compare_exchange_strong_explicit(&nic->shared->lock, &nobody, nic->self,
+                                                   memory_order_acq_rel, memory_order_relaxed);
+}
+
+static inline void myr_nic_unlock(struct myr_nic *nic)
+{
+    nic->shared->mcp.counters.send_errors += nic->failed;
+    nic->failed = 0;
+    myr_publish(&nic->shared->lock, nic->vacant);
+}
+
+/* Put on the wire what was gathered; after unlocking. */
+static inline void myr_nic_flush(struct myr_nic *nic)
+{
+    if (0 != nic->udp.gathered) {
+        nic->failed += mcp_udp_flush(&nic->udp);
+    }
+}
+
+/* Take the lock from its holder if that has died. The NIC is broken then. */
+void myr_nic_inherit(struct myr_nic *nic);
+
+/* Has the process with this number left or died? Not 0, and not this one. */
+bool myr_nic_gone(struct myr_nic *nic, uint32_t process);
+
+/* ---- nic_board.c ---- */
+
+/* What the control program stands on; the NIC's segment is known. */
+void myr_nic_make_board(struct myr_nic *nic);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sleeping on the soft NIC, and the two processes that run it without being asked: the runner, all
+ * the time, and the watch, now and then. Either the runner sleeps on the socket, or one of the
+ * node's processes. The others sleep on their words.
+ *
+ * Invariant: the process whose number stands in one of these places holds it; 0 is nobody. A
+ * process that finds the holder dead empties the place.
+ */
+#include "libmyr/soft/nic_parts.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "os/futex.h"
+
+/* Has somebody a thread that runs the NIC? */
+static bool has_runner(struct myr_nic *nic)
+{
+    uint32_t runner = myr_observe(&nic->shared->runner);
+    if (myr_nic_gone(nic, runner)) {
+        (void)atomic_compare_exchange_strong(&nic->shared->runner, &runner, 0);
+        return false;
+    }
+    return 0 != runner;
+}
+
+static bool sleep_on_socket(struct myr_nic *nic, uint32_t timeout_us)
+{
+    uint32_t sleeper = 0;
+    if (has_runner(nic)) {
+        return false;
+    }
+    if (!atomic_compare_exchange_strong(&nic->shared->sleeper, &sleeper, nic->self)) {
+        if (myr_nic_gone(nic, sleeper)) {
+            (void)atomic_compare_exchange_strong(&nic->shared->sleeper, &sleeper, 0);
+        }
+        return false;
+    }
+    struct pollfd socket = {.fd = nic->udp.socket, .events = POLLIN};
+    const struct timespec timeout = os_timespec_of_us(timeout_us);
+    (void)ppoll(&socket, 1, &timeout, NULL);
+    myr_publish(&nic->shared->sleeper, 0);
+    return true;
+}
+
+/* If the call is being replaced just now, do not wait. */
+static void call_sleeping(struct myr_nic *nic)
+{
+    if (0 == pthread_mutex_trylock(&nic->sleeping_mutex)) {
+        if (NULL != nic->sleeping) {
+            nic->sleeping(nic->sleeping_context);
+        }
+        pthread_mutex_unlock(&nic->sleeping_mutex);
+    }
+}
+
+void myr_nic_when_sleeping(struct myr_nic *nic, void (*call)(void *context), void *context)
+{
+    pthread_mutex_lock(&nic->sleeping_mutex);
+    nic->sleeping = call;
+    nic->sleeping_context = context;
+    pthread_mutex_unlock(&nic->sleeping_mutex);
+}
+
+void myr_nic_sleep(struct myr_nic *nic, myr_word *word, myr_word *sleepers, uint32_t seen,
+                   uint32_t timeout_us)
+{
+    myr_publish(&nic->slept, 1);
+    call_sleeping(nic);
+    if (sleep_on_socket(nic, timeout_us)) {
+        return;
+    }
+    atomic_fetch_add(sleepers, 1);
+    os_futex_wait((const void *)word, seen, timeout_us);
+    atomic_fetch_sub(sleepers, 1);
+}
+
+/* ---- running it without being asked ---- */
+
+bool myr_nic_become_runner(struct myr_nic *nic, enum myr_nic_runner as)
+{
+    uint32_t nobody = 0;
+    if (has_runner(nic) ||
+        !atomic_compare_exchange_strong(&nic->shared->runner, &nobody, nic->self)) {
+        return false;
+    }
+    nic->shared->runs_as = as;
+    nic->shared->runner_pid = (uint32_t)getpid();
+    return true;
+}
+
+void myr_nic_resign_runner(struct myr_nic *nic)
+{
+    myr_publish(&nic->shared->runner, 0);
+}
+
+bool myr_nic_become_watch(struct myr_nic *nic)
+{
+    uint32_t watch = myr_observe(&nic->shared->watch);
+    return (0 == watch || myr_nic_gone(nic, watch)) &&
+           atomic_compare_exchange_strong(&nic->shared->watch, &watch, nic->self);
+}
+
+void myr_nic_resign_watch(struct myr_nic *nic)
+{
+    myr_publish(&nic->shared->watch, 0);
+}
+
+void myr_nic_await(struct myr_nic *nic, int other, uint64_t most_ns)
+{
+    const uint64_t deadline = mcp_deadline_ns(&nic->shared->mcp), now = os_now_ns();
+    uint64_t left = most_ns;
+    if (0 != deadline && deadline < now + most_ns) {
+        left = deadline > now ? deadline - now : 0;
+    }
+    struct pollfd watched[] = {{.fd = nic->udp.socket, .events = POLLIN},
+                               {.fd = other, .events = POLLIN}};
+    const struct timespec timeout = os_timespec_of_ns(left);
+    (void)ppoll(watched, 2, &timeout, NULL);
+    myr_publish(&nic->slept, 1);
+}

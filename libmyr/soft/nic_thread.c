@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The thread that runs a NIC; see nic_thread.h.
+ *
+ * Invariant: a thread exists only in the process that the NIC knows as its runner, or as its watch.
+ */
+#include "libmyr/soft/nic_thread.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "libmyr/soft/nic_inside.h"
+#include "os/clock.h"
+#include "os/thread.h"
+
+enum {
+    /* A host that arrives sets a deadline without waking the thread. The deadline is 1 ms away at
+     * the earliest, and matters only if a packet was lost. So this much later is not too late. */
+    LONGEST_NS = 20 * 1000 * 1000,
+};
+
+struct myr_nic_thread {
+    struct myr_nic *nic;
+    pthread_t id;
+    int stop; /* eventfd */
+    _Atomic bool stopping;
+};
+
+static void *run(void *opaque)
+{
+    struct myr_nic_thread *thread = opaque;
+    while (!atomic_load(&thread->stopping)) {
+        myr_nic_await(thread->nic, thread->stop, LONGEST_NS);
+        (void)myr_nic_poll(thread->nic);
+    }
+    return NULL;
+}
+
+enum myr_status myr_nic_thread_start(struct myr_nic *nic, enum myr_nic_runner as,
+                                     struct myr_nic_thread **thread, struct myr_error *error)
+{
+    *thread = NULL;
+    struct myr_nic_thread *starting = calloc(1, sizeof(*starting));
+    if (NULL == starting) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    starting->nic = nic;
+    starting->stop = eventfd(0, EFD_CLOEXEC);
+    if (starting->stop < 0) {
+        const int err = errno;
+        free(starting);
+        return myr_fail(error, MYR_ERR_SYSTEM, err, "no descriptor for the NIC's thread");
+    }
+    int rc = 0;
+    const bool ours = myr_nic_become_runner(nic, as);
+    if (ours) {
+        rc = os_thread_create(&starting->id, run, starting);
+    }
+    if (ours && 0 == rc) {
+        *thread = starting;
+        return MYR_OK;
+    }
+    if (ours) {
+        myr_nic_resign_runner(nic);
+    }
+    close(starting->stop);
+    free(starting);
+    return 0 == rc ? MYR_OK : myr_fail(error, MYR_ERR_SYSTEM, rc, "no thread for the NIC");
+}
+
+void myr_nic_thread_stop(struct myr_nic_thread *thread)
+{
+    if (NULL != thread) {
+        atomic_store(&thread->stopping, true);
+        (void)eventfd_write(thread->stop, 1);
+        pthread_join(thread->id, NULL);
+        myr_nic_resign_runner(thread->nic);
+        close(thread->stop);
+        free(thread);
+    }
+}
+
+/* ---- the watch ---- */
+
+struct myr_nic_watch {
+    struct myr_nic *nic;
+    uint64_t every_ns;
+    pthread_mutex_t mutex; /* the next two */
+    pthread_t id;
+    bool here; /* this process has the thread */
+    int stop;  /* eventfd */
+    _Atomic bool stopping;
+};
+
+static void *look_now_and_then(void *opaque)
+{
+    struct myr_nic_watch *watch = opaque;
+    const struct timespec every = os_timespec_of_ns(watch->every_ns);
+    uint32_t turns = myr_nic_turns(watch->nic);
+    for (;;) {
+        struct pollfd stop = {.fd = watch->stop, .events = POLLIN};
+        (void)ppoll(&stop, 1, &every, NULL);
+        if (atomic_load(&watch->stopping)) {
+            return NULL;
+        }
+        if (turns == myr_nic_turns(watch->nic)) {
+            myr_nic_catch_up(watch->nic);
+        }
+        turns = myr_nic_turns(watch->nic);
+    }
+}
+
+/* If nobody has the watch, have it; 0 or an error's number. */
+static int take_over(struct myr_nic_watch *watch)
+{
+    int rc = 0;
+    pthread_mutex_lock(&watch->mutex);
+    if (!watch->here && myr_nic_become_watch(watch->nic)) {
+        rc = os_thread_create(&watch->id, look_now_and_then, watch);
+        watch->here = 0 == rc;
+        if (!watch->here) {
+            myr_nic_resign_watch(watch->nic);
+        }
+    }
+    pthread_mutex_unlock(&watch->mutex);
+    return rc;
+}
+
+/* If it fails, somebody else may take over, or this process the next time. */
+static void about_to_sleep(void *opaque)
+{
+    (void)take_over(opaque);
+}
+
+enum myr_status myr_nic_watch_start(struct myr_nic *nic, uint64_t every_ns,
+                                    struct myr_nic_watch **watch, struct myr_error *error)
+{
+    *watch = NULL;
+    struct myr_nic_watch *starting = calloc(1, sizeof(*starting));
+    if (NULL == starting) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    starting->nic = nic;
+    starting->every_ns = every_ns;
+    starting->stop = eventfd(0, EFD_CLOEXEC);
+    if (starting->stop < 0) {
+        const int err = errno;
+        free(starting);
+        return myr_fail(error, MYR_ERR_SYSTEM, err, "no descriptor for the NIC's watch");
+    }
+    pthread_mutex_init(&starting->mutex, NULL);
+    const int rc = take_over(starting);
+    if (0 != rc) {
+        pthread_mutex_destroy(&starting->mutex);
+        close(starting->stop);
+        free(starting);
+        return myr_fail(error, MYR_ERR_SYSTEM, rc, "no thread for the NIC's watch");
+    }
+    myr_nic_when_sleeping(nic, about_to_sleep, starting);
+    *watch = starting;
+    return MYR_OK;
+}
+
+void myr_nic_watch_stop(struct myr_nic_watch *watch)
+{
+    if (NULL == watch) {
+        return;
+    }
+    myr_nic_when_sleeping(watch->nic, NULL, NULL);
+    if (watch->here) {
+        atomic_store(&watch->stopping, true);
+        (void)eventfd_write(watch->stop, 1);
+        pthread_join(watch->id, NULL);
+        myr_nic_resign_watch(watch->nic);
+    }
+    pthread_mutex_destroy(&watch->mutex);
+    close(watch->stop);
+    free(watch);
+}
+
+bool myr_nic_watch_is_here(struct myr_nic_watch *watch)
+{
+    pthread_mutex_lock(&watch->mutex);
+    const bool here = watch->here;
+    pthread_mutex_unlock(&watch->mutex);
+    return here;
+}

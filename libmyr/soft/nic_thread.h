@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Asynchronous progress: a thread that runs the NIC, so that barriers go on while all hosts
+ * compute.
+ *
+ * The component calls it where the person wants a thread, and so does the daemon. One thread serves
+ * all processes of the node. It sleeps on the network until something comes or is due. Processes
+ * that wait for a barrier meanwhile sleep on the release instead. When the thread's process leaves
+ * or dies, waiting processes run the NIC, as they do without a thread.
+ *
+ * A watch is much less. A node's processes may all compute for hours and make no call. Those who
+ * wait for them elsewhere must be told that they are late and not dead. So one thread of one
+ * process of the node wakes up now and then. If nobody has run the NIC since its last turn, it
+ * takes what has come and answers it. It is no runner: waiting processes do as they do without it.
+ * When its process leaves or dies, another one that has asked for a watch takes over as soon as it
+ * asks again or is about to sleep.
+ */
+#ifndef MYR_NIC_THREAD_H
+#define MYR_NIC_THREAD_H
+
+#include "libmyr/soft/nic.h"
+
+struct myr_nic_thread;
+
+/* Have a thread run the NIC, until it is stopped. *thread is NULL when another process of the node
+ * has one already. Stop it before closing the NIC. */
+enum myr_status myr_nic_thread_start(struct myr_nic *nic, enum myr_nic_runner as,
+                                     struct myr_nic_thread **thread, struct myr_error *error);
+void myr_nic_thread_stop(struct myr_nic_thread *thread); /* may be NULL */
+
+struct myr_nic_watch;
+
+/*
+ * Have somebody look after the node's NIC every `every_ns` (more than 0), this process or another
+ * one, until this process stops it. One watch for a NIC that a process has opened. Stop it before
+ * closing the NIC.
+ */
+enum myr_status myr_nic_watch_start(struct myr_nic *nic, uint64_t every_ns,
+                                    struct myr_nic_watch **watch, struct myr_error *error);
+void myr_nic_watch_stop(struct myr_nic_watch *watch); /* may be NULL */
+
+/* Is it this process that has the thread? */
+bool myr_nic_watch_is_here(struct myr_nic_watch *watch);
+
+#endif

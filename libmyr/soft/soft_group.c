@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Groups that the soft NIC plays; see nic_group.h. */
+#include "libmyr/groups/nic_group.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/nic_bcast.h"
+#include "libmyr/groups/nic_data.h"
+#include "libmyr/soft/nic_inside.h"
+#include "libmyr/node/segment.h"
+
+enum { GROUP_RECORD = 0x67 /* id of the records' keys: "g" */ };
+
+/* What the node's processes share besides the NIC's group; their arrivals and their pids (0: not
+ * come yet, or gone) follow. */
+struct shared_group {
+    uint32_t state;    /* enum group_state */
+    uint32_t left;     /* how many processes are done with it, or never had it */
+    myr_word held;     /* not 0: the NIC has not begun all epochs that the node has arrived in, */
+    myr_word again_at; /* ... and takes some more when this one is done */
+};
+
+/* What the first process of the node has come to; the others hear the same. */
+enum group_state { GROUP_NEW, GROUP_OPEN, GROUP_NO_MEMORY, GROUP_NO_WAY };
+
+size_t myr_nic_group_before(uint32_t locals)
+{
+    const size_t bytes = sizeof(struct shared_group) + 2 * sizeof(myr_word) * locals;
+    return myr_whole_lines(bytes);
+}
+
+static struct shared_group *shared_of(const struct myr_record *record)
+{
+    return (struct shared_group *)record->slots;
+}
+
+static myr_word *pids(const struct myr_record *record, uint32_t locals)
+{
+    return (myr_word *)(shared_of(record) + 1) + locals;
+}
+
+struct myr_key myr_nic_group_record_key(uint64_t key)
+{
+    return (struct myr_key){.scope = key, .id = GROUP_RECORD};
+}
+
+const myr_word *myr_nic_group_words(const void *copy)
+{
+    return (const myr_word *)((const struct shared_group *)copy + 1);
+}
+
+static struct mcp_group *mcp_of(const struct myr_nic_group *group)
+{
+    return group->own;
+}
+
+/* ---- playing ---- */
+
+/* Begin this epoch of a group for barriers, as far as the NIC lets us. */
+static void begin(const struct myr_nic_group *group, uint32_t epoch)
+{
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    struct shared_group *shared = shared_of(group->record);
+    if (NULL != mcp) {
+        mcp_collective_start(&mcp->collective, board, &mcp->counters, mcp_of(group), epoch);
+        const bool held = !myr_epoch_reached(mcp_of(group)->started, epoch);
+        if (held) {
+            myr_publish(&shared->again_at, myr_glance(group->done) + MCP_OUTSTANDING / 2);
+        }
+        if (held != (0 != myr_glance(&shared->held))) {
+            myr_publish(&shared->held, held);
+        }
+    }
+    myr_nic_leave(group->nic);
+}
+
+/* The same in a group that carries data, whose epochs come one by one. */
+static void begin_with(const struct myr_nic_group *group, uint32_t epoch, const void *block,
+                       uint32_t unit)
+{
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    if (NULL != mcp) {
+        (void)mcp_collective_offer(&mcp->collective, board, &mcp->counters, mcp_of(group), epoch,
+                                   block, unit);
+    }
+    myr_nic_leave(group->nic);
+}
+
+static void start(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit)
+{
+    if (NULL != group->data) {
+        begin_with(group, epoch, block, unit);
+    } else {
+        begin(group, epoch);
+    }
+}
+
+static void bcast(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes)
+{
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    if (NULL != mcp) {
+        (void)mcp_collective_bcast(board, &mcp->counters, mcp_of(group), number, block, bytes);
+    }
+    myr_nic_leave(group->nic);
+}
+
+static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t number)
+{
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    if (NULL != mcp) {
+        mcp_collective_bcast_ask(board, &mcp->counters, mcp_of(group), root, number);
+    }
+    myr_nic_leave(group->nic);
+}
+
+static uint32_t poll_nic(struct myr_nic_group *group)
+{
+    return myr_nic_poll(group->nic);
+}
+
+/* The control program has timers of its own. It wants to hear again of epochs that were too many at
+ * once. */
+static void remind(const struct myr_nic_group *group, uint64_t now_us)
+{
+    const struct shared_group *shared = shared_of(group->record);
+    (void)now_us;
+    if (0 != myr_observe(&shared->held) &&
+        myr_nic_group_test(group, myr_glance(&shared->again_at))) {
+        begin(group, myr_group_arrived(group));
+    }
+}
+
+static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
+{
+    myr_word *word = (myr_word *)group->watched;
+    myr_nic_sleep(group->nic, word, word + 1, seen, timeout_us);
+}
+
+static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
+{
+    struct mcp_board *board;
+    const struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    uint32_t count = 0, cursor = 0;
+    while (NULL != mcp && count < most && mcp_group_awaits(mcp_of(group), &cursor, &list[count])) {
+        ++count;
+    }
+    myr_nic_leave(group->nic);
+    return count;
+}
+
+static void fail_group(struct myr_nic_group *group, uint32_t node)
+{
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    if (NULL != mcp) {
+        (void)mcp_collective_fail(&mcp->collective, board, &mcp->counters, mcp_of(group), node);
+    }
+    myr_nic_leave(group->nic);
+}
+
+static uint32_t failed(const struct myr_nic_group *group)
+{
+    return myr_observe(&mcp_of(group)->failed);
+}
+
+static bool over(const struct myr_nic_group *group)
+{
+    return myr_nic_broken(group->nic) || 0 != myr_observe(&mcp_of(group)->failed);
+}
+
+static void drop_links(struct mcp_board *board, struct mcp_group *group)
+{
+    for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
+        board->ops.drop(board, mcp_group_sends(group)[p].link);
+        mcp_group_sends(group)[p].link = MCP_LINK_SENDER;
+    }
+}
+
+static void close_group(struct mcp_nic *mcp, struct mcp_board *board, struct mcp_group *group)
+{
+    mcp_collective_close(&mcp->collective, board, group);
+    drop_links(board, group);
+}
+
+/* The group that lies in a record. */
+static struct mcp_group *group_in(struct myr_record *record)
+{
+    return (struct mcp_group *)(record->slots + myr_nic_group_before(record->members));
+}
+
+/*
+ * Groups whose hosts have left, and which still say farewell to their peers. One that is through
+ * with it is taken out by whoever joins or leaves a group later. Records are left without the NIC's
+ * lock.
+ */
+static struct myr_record *take_from(struct myr_nic_lingering *lingering, struct mcp_board *board,
+                                    uint32_t place)
+{
+    struct myr_record *record = mcp_at(board, lingering->record[place]);
+    --lingering->count;
+    for (; place < lingering->count; ++place) {
+        lingering->record[place] = lingering->record[place + 1];
+    }
+    return record;
+}
+
+/* Put a record in. Returns the oldest one, which gives way to it, or NULL. */
+static struct myr_record *put_lingering(struct myr_nic *nic, struct mcp_board *board,
+                                        struct myr_record *record)
+{
+    struct myr_nic_lingering *lingering = myr_nic_lingering(nic);
+    struct myr_record *oldest =
+        MYR_NIC_LINGERING == lingering->count ? take_from(lingering, board, 0) : NULL;
+    lingering->record[lingering->count++] = mcp_offset_of(board, record);
+    return oldest;
+}
+
+static struct myr_record *take_lingering(struct myr_nic *nic, struct mcp_board *board)
+{
+    struct myr_nic_lingering *lingering = myr_nic_lingering(nic);
+    for (uint32_t i = 0; i < lingering->count; ++i) {
+        struct myr_record *record = mcp_at(board, lingering->record[i]);
+        if (!mcp_group_waits_now(group_in(record))) {
+            return take_from(lingering, board, i);
+        }
+    }
+    return NULL;
+}
+
+/* Close the groups that are through with their farewells. */
+static void close_lingering(struct myr_nic *nic)
+{
+    struct myr_record *record;
+    do {
+        struct mcp_board *board;
+        struct mcp_nic *mcp = myr_nic_enter(nic, &board);
+        record = NULL == mcp ? NULL : take_lingering(nic, board);
+        if (NULL != record) {
+            close_group(mcp, board, group_in(record));
+        }
+        myr_nic_leave(nic);
+        if (NULL != record) {
+            myr_record_leave(myr_nic_segment(nic), record);
+        }
+    } while (NULL != record);
+}
+
+/*
+ * A process is done with the group in `record`; the last one closes it, or has it say farewell.
+ * Locked. The caller then leaves the record that this returns, if any: its own, or that of the
+ * oldest group that says farewell, where there are too many.
+ */
+static struct myr_record *count_out(struct myr_nic *nic, struct mcp_nic *mcp,
+                                    struct mcp_board *board, struct myr_record *record)
+{
+    struct shared_group *shared = shared_of(record);
+    if (++shared->left != record->members || NULL == mcp || GROUP_OPEN != shared->state) {
+        return record;
+    }
+    if (mcp_collective_farewell(&mcp->collective, board, &mcp->counters, group_in(record))) {
+        record = put_lingering(nic, board, record);
+    }
+    if (NULL != record) {
+        close_group(mcp, board, group_in(record));
+    }
+    return record;
+}
+
+static void leave(struct myr_nic_group *group)
+{
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    myr_publish(&pids(group->record, group->locals)[group->local], 0);
+    struct myr_record *left = count_out(group->nic, mcp, board, group->record);
+    myr_nic_leave(group->nic);
+    if (NULL != left) {
+        myr_record_leave(group->segment, left);
+    }
+    close_lingering(group->nic);
+}
+
+static const struct myr_player soft_player = {
+    .start = start,
+    .bcast = bcast,
+    .bcast_ask = ask_bcast,
+    .poll = poll_nic,
+    .remind = remind,
+    .sleep = sleep_on_nic,
+    .missing = list_missing,
+    .fail = fail_group,
+    .failed = failed,
+    .over = over,
+    .leave = leave,
+};
+
+/* ---- joining ---- */
+
+/* Hold links to all peers. False, with none held, if there is no way to one, or too many. */
+static bool hold_links(struct myr_nic *nic, struct mcp_board *board, struct mcp_group *group,
+                       const struct myr_nic_members *members)
+{
+    for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
+        struct mcp_peer *peer = &mcp_group_sends(group)[p];
+        peer->link = myr_nic_link(nic, members->names[peer->node]);
+        if (MCP_LINK_SENDER == peer->link) {
+            drop_links(board, group);
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum group_state open_it(struct myr_nic_group *group, struct mcp_nic *mcp,
+                                struct mcp_board *board, const struct myr_nic_members *members,
+                                const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
+                                const void *context)
+{
+    if (!myr_group_fill(group, mcp_of(group), members, schedule, schedule_of, context)) {
+        return GROUP_NO_MEMORY;
+    }
+    if (!hold_links(group->nic, board, mcp_of(group), members)) {
+        return GROUP_NO_WAY;
+    }
+    mcp_collective_open(&mcp->collective, board, &mcp->counters, mcp_of(group));
+    return GROUP_OPEN;
+}
+
+/*
+ * The first process of a node opens the group on the NIC. If that fails nobody tries again. An open
+ * group must be closed before the last process leaves the record that it lies in, and the one that
+ * has failed has left it already.
+ */
+static enum myr_status open_once(struct myr_nic_group *group, const struct myr_nic_members *members,
+                                 const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
+                                 const void *context, struct myr_error *error)
+{
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(group->nic, &board);
+    struct shared_group *shared = shared_of(group->record);
+    if (NULL != mcp && GROUP_NEW == shared->state) {
+        shared->state = open_it(group, mcp, board, members, schedule, schedule_of, context);
+    }
+    const uint32_t state = shared->state;
+    if (NULL != mcp && GROUP_OPEN == state) {
+        myr_publish(&pids(group->record, group->locals)[group->local], (uint32_t)getpid());
+    } else {
+        ++shared->left;
+    }
+    myr_nic_leave(group->nic);
+    if (NULL == mcp) {
+        return myr_nic_is_broken(error);
+    }
+    switch (state) {
+    case GROUP_OPEN:
+        return MYR_OK;
+    case GROUP_NO_WAY:
+        return myr_fail(
+            error, MYR_ERR_NOT_THERE, 0,
+            "the group has a NIC with no address that this one can send to (IPv4 here and "
+            "IPv6 there: name a network that both have), or is one too many");
+    default:
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+}
+
+/* This process has no memory to join: the node's others must not wait for it to leave. If it is the
+ * first, they fail alike. */
+static void decline(struct myr_nic *nic, const struct myr_nic_members *members)
+{
+    const struct myr_key key = myr_nic_group_record_key(members->key);
+    const size_t before = myr_nic_group_before(members->locals);
+    struct myr_record *record =
+        myr_record_join(myr_nic_segment(nic), &key, members->locals, before, 0, NULL);
+    if (NULL == record) {
+        return;
+    }
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(nic, &board);
+    if (GROUP_NEW == shared_of(record)->state) {
+        shared_of(record)->state = GROUP_NO_MEMORY;
+    }
+    struct myr_record *left = count_out(nic, mcp, board, record);
+    myr_nic_leave(nic);
+    if (NULL != left) {
+        myr_record_leave(myr_nic_segment(nic), left);
+    }
+}
+
+static enum myr_status join(struct myr_nic_group *group, const struct myr_nic_members *members,
+                            const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
+                            const void *context, struct myr_error *error)
+{
+    const struct myr_key key = myr_nic_group_record_key(members->key);
+    const size_t before = myr_nic_group_before(members->locals);
+    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
+    const size_t bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
+    struct myr_record *record =
+        myr_record_join(group->segment, &key, members->locals,
+                        before + bytes + myr_group_behind_bytes(group), 0, error);
+    if (NULL == record) {
+        return MYR_ERR_FULL;
+    }
+    struct mcp_group *mcp = group_in(record);
+    group->done = group->watched = &mcp->done;
+    group->arrivals = (myr_word *)(shared_of(record) + 1);
+    group->record = record;
+    group->own = mcp;
+    myr_group_take_behind(group, (uint8_t *)mcp + bytes);
+    const enum myr_status status = open_once(group, members, schedule, schedule_of, context, error);
+    if (MYR_OK != status) {
+        myr_record_leave(group->segment, record);
+    }
+    return status;
+}
+
+enum myr_status myr_nic_group_join(struct myr_nic_group *group, struct myr_nic *nic,
+                                   struct myr_waiter *waiter, const struct myr_nic_members *members,
+                                   myr_schedule_fn schedule_of, const void *context,
+                                   struct myr_error *error)
+{
+    struct myr_schedule schedule = {.nsteps = 0};
+    *group = (struct myr_nic_group){
+        .locals = members->locals,
+        .local = members->local,
+        .waiter = waiter,
+        .segment = myr_nic_segment(nic),
+        .nic = nic,
+    };
+    close_lingering(nic);
+    enum myr_status status =
+        myr_nic_data_new(members, schedule_of, context, UINT32_MAX, &group->data, error);
+    if (MYR_OK == status && !schedule_of(context, members->node, &schedule)) {
+        status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    if (MYR_OK == status) {
+        status = myr_nic_bcast_new(members, &schedule, &group->bcast, error);
+    }
+    if (MYR_OK != status) {
+        decline(nic, members);
+    } else {
+        status = join(group, members, &schedule, schedule_of, context, error);
+    }
+    free(schedule.steps);
+    if (MYR_OK == status) {
+        group->player = &soft_player;
+    } else {
+        myr_nic_data_free(group->data);
+        myr_nic_bcast_free(group->bcast);
+        group->data = NULL;
+        group->bcast = NULL;
+    }
+    return status;
+}
+
+/* ---- members that have died ---- */
+
+struct search {
+    uint32_t pid;
+    struct myr_record *found;
+    uint32_t local;
+};
+
+static void find_member(struct myr_record *record, void *context)
+{
+    struct search *search = context;
+    if (GROUP_RECORD != record->key[1]) {
+        return;
+    }
+    for (uint32_t i = 0; i < record->members; ++i) {
+        if (search->pid == myr_observe(&pids(record, record->members)[i])) {
+            search->found = record;
+            search->local = i;
+        }
+    }
+}
+
+/* The record is there until we have left it in place of the dead process. */
+static void fail_and_leave(struct myr_nic *nic, struct myr_record *record, uint32_t local)
+{
+    struct mcp_group *group = group_in(record);
+    struct mcp_board *board;
+    struct mcp_nic *mcp = myr_nic_enter(nic, &board);
+    myr_publish(&pids(record, record->members)[local], 0);
+    if (NULL != mcp) {
+        (void)mcp_collective_fail(&mcp->collective, board, &mcp->counters, group, group->node);
+    }
+    struct myr_record *left = count_out(nic, mcp, board, record);
+    myr_nic_leave(nic);
+    if (NULL != left) {
+        myr_record_leave(myr_nic_segment(nic), left);
+    }
+}
+
+void myr_nic_groups_bury(struct myr_nic *nic, uint32_t pid)
+{
+    for (;;) {
+        struct search search = {.pid = pid};
+        myr_records_each(myr_nic_segment(nic), find_member, &search);
+        if (NULL == search.found) {
+            return;
+        }
+        fail_and_leave(nic, search.found, search.local);
+    }
+}

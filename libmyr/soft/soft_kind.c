@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The soft NIC as a kind (nic_kind.h): the one of the user's daemon, or the job's own.
+ *
+ * Groups live in the NIC's segment, which is the daemon's or the job's. When the daemon comes or
+ * goes just now, chance decides which processes of a node find it. They then have two NICs, and
+ * count as two nodes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libmyr/soft/nic_daemon.h"
+#include "libmyr/nic_kind.h"
+#include "libmyr/soft/nic_thread.h"
+
+enum { OPTION_NETWORK, OPTION_PORT, OPTION_THREAD };
+
+static const struct myr_option options[] = {
+    [OPTION_NETWORK] = {"network", MYR_OPTION_TEXT, .usual.text = NULL, .level = 2,
+                        .help = "What the soft NIC may use, best first, separated by commas: "
+                                "interfaces (eth1) or networks (10.0.0.0/8, fd00::/64). Empty: all "
+                                "that run but loopback and point-to-point ones. It takes IPv6 "
+                                "where there is no IPv4, or where a network of it is named",
+                        .wrong = mcp_networks_wrong},
+    [OPTION_PORT] = {"port", MYR_OPTION_NUMBER, .usual.number = 0, .least = 0, .most = 65535,
+                     .level = 4,
+                     .help = "UDP port of the soft NIC on each node; 0: any that is free"},
+    [OPTION_THREAD] = {"thread", MYR_OPTION_FLAG, .usual.flag = false, .level = 4,
+                       .help = "Whether a thread of one process on each node runs the soft NIC, so "
+                               "that MPI_Ibarrier goes on while all processes compute"},
+    {.name = NULL},
+};
+
+static const char own_way[] = "soft", daemon_way[] = "daemon";
+static const char *const ways[] = {daemon_way, NULL};
+
+/* Time between two looks at what has come while all processes of the node compute. Others wait for
+ * a sign of life for several times as long. */
+#define WATCH_NS (UINT64_C(5) * 1000 * 1000 * 1000)
+
+struct soft {
+    struct myr_nic *nic;
+    struct myr_nic_daemon daemon;  /* whose NIC it is; its `nic` NULL: the job's own */
+    struct myr_nic_thread *thread; /* that runs it; NULL: another process's does, or none */
+    struct myr_nic_watch *watch;   /* NULL: there is none */
+};
+
+static bool is(const char *way, const char *wanted)
+{
+    return NULL == way || 0 == strcmp(way, wanted);
+}
+
+static enum myr_status open_nic(const struct myr_site *site, const char *way,
+                                const union myr_value *values, struct soft *soft,
+                                struct myr_error *error)
+{
+    const struct myr_nic_options how = {
+        .network = values[OPTION_NETWORK].text,
+        .port = (uint16_t)values[OPTION_PORT].number,
+    };
+    enum myr_status status = MYR_ERR_NOT_THERE;
+    if (is(way, daemon_way)) {
+        status = myr_nic_daemon_open(NULL, site->hurry, &soft->daemon, error);
+        soft->nic = soft->daemon.nic;
+    }
+    if (MYR_OK != status && MYR_ERR_NOT_YET != status && is(way, own_way)) {
+        if (MYR_ERR_NOT_THERE != status) { /* the daemon is there, and of no use */
+            site->say(1, error->text);
+        }
+        status = myr_nic_open(site->segment, &how, &soft->nic, error);
+    }
+    return status;
+}
+
+/* Without threads, waiting processes run the NIC. So a failure here is no reason to do without the
+ * NIC. */
+static void start_threads(const struct myr_site *site, bool wanted, struct soft *soft)
+{
+    struct myr_error error = {0};
+    if (wanted &&
+        MYR_OK != myr_nic_thread_start(soft->nic, MYR_NIC_THREAD, &soft->thread, &error)) {
+        site->say(0, error.text);
+    }
+    if (MYR_OK != myr_nic_watch_start(soft->nic, WATCH_NS, &soft->watch, &error)) {
+        site->say(1, error.text);
+    }
+}
+
+static enum myr_status open_soft(const struct myr_site *site, const char *way,
+                                 const union myr_value *values, void **nic, struct myr_error *error)
+{
+    struct soft *soft = calloc(1, sizeof(*soft));
+    if (NULL == soft) {
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    }
+    const enum myr_status status = open_nic(site, way, values, soft, error);
+    if (MYR_OK != status) {
+        free(soft);
+        return status;
+    }
+    start_threads(site, values[OPTION_THREAD].flag, soft);
+    *nic = soft;
+    return MYR_OK;
+}
+
+static void close_soft(void *nic)
+{
+    struct soft *soft = nic;
+    myr_nic_watch_stop(soft->watch);
+    myr_nic_thread_stop(soft->thread);
+    if (NULL != soft->daemon.nic) {
+        myr_nic_daemon_close(&soft->daemon);
+    } else {
+        myr_nic_close(soft->nic);
+    }
+    free(soft);
+}
+
+static void query(const void *nic, struct myr_nic_name *name)
+{
+    myr_nic_get_name(((const struct soft *)nic)->nic, name);
+}
+
+static uint32_t poll_soft(void *nic)
+{
+    return myr_nic_poll(((struct soft *)nic)->nic);
+}
+
+static uint32_t tend(void *nic)
+{
+    return myr_nic_poll_now_and_then(((struct soft *)nic)->nic);
+}
+
+static void count(void *nic, struct mcp_counters *counters)
+{
+    myr_nic_count(((struct soft *)nic)->nic, counters);
+}
+
+static enum myr_status connect_group(void *nic, const struct myr_site *site,
+                                     const struct myr_nic_members *members,
+                                     myr_schedule_fn schedule_of, const void *context,
+                                     const void *blobs, struct myr_nic_group *group,
+                                     struct myr_error *error)
+{
+    (void)blobs;
+    return myr_nic_group_join(group, ((struct soft *)nic)->nic, site->waiter, members, schedule_of,
+                              context, error);
+}
+
+const struct myr_nic_kind myr_soft_kind = {
+    .name = own_way,
+    .title = "the soft NIC",
+    .help = "UDP packets, sent and received by the job's processes, or by the user's daemon myrd "
+            "for all jobs of the user (with the word daemon: by that alone)",
+    .blocked = "let UDP pass between these hosts in both directions (coll_nicbarr_port N, or myrd "
+               "--port N, makes it one port); or name another network with coll_nicbarr_network",
+    .ways = ways,
+    .options = options,
+    .caps = {.steps = UINT32_MAX, .sends = UINT32_MAX, .waits = UINT32_MAX, .buffer = UINT32_MAX},
+    .open = open_soft,
+    .close = close_soft,
+    .query = query,
+    .poll = poll_soft,
+    .tend = tend,
+    .count = count,
+    .connect = connect_group,
+};
