@@ -19,7 +19,7 @@ firmware_libmcp_la_CFLAGS = $(AM_CFLAGS) -ffreestanding
 ## The soft NIC's wire.
 noinst_LTLIBRARIES += firmware/libsoft.la
 firmware_libsoft_la_SOURCES = \
-    firmware/soft/addresses.h firmware/soft/addresses.c \
+    firmware/ip.h firmware/soft/addresses.h firmware/soft/addresses.c \
     firmware/soft/udp.h firmware/soft/udp.c
 
 ## The kernel's NIC: a program for BPF, compiled by clang whatever compiles the rest, and its owner,
@@ -30,7 +30,7 @@ bpf_skeleton = $(AM_V_GEN)$(BPFTOOL) gen skeleton
 if HAVE_KERNEL_NIC
 noinst_LTLIBRARIES += firmware/libkernel.la
 firmware_libkernel_la_SOURCES = \
-    firmware/kernel/kernel.h \
+    firmware/kernel/kernel.h firmware/kernel/bell.h \
     firmware/kernel/hooks.h firmware/kernel/hooks.c \
     firmware/kernel/pages.h firmware/kernel/pages.c \
     firmware/kernel/owner.h firmware/kernel/owner.c
@@ -41,7 +41,7 @@ firmware_libkernel_la_LIBADD = $(LIBBPF_LIBS)
 BUILT_SOURCES += firmware/kernel/program.skel.h
 CLEANFILES += firmware/kernel/program.bpf.o firmware/kernel/program.skel.h
 firmware_kernel_needs = \
-    firmware/kernel/kernel.h firmware/atomics.h firmware/counters.h firmware/siphash.h firmware/nh.h firmware/wire.h \
+    firmware/kernel/kernel.h firmware/ip.h firmware/atomics.h firmware/counters.h firmware/siphash.h firmware/nh.h firmware/wire.h \
     firmware/step.h firmware/missing.h firmware/patience.h firmware/engine.h \
     firmware/engine_inside.h firmware/engine.c firmware/bcast.h firmware/bcast.c
 firmware/kernel/program.bpf.o: firmware/kernel/program.bpf.c $(firmware_kernel_needs)

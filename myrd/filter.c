@@ -146,7 +146,6 @@ static const struct call kernel[] = {
     {"bpf", 0, INT, BPF_MAP_UPDATE_BATCH},
     {"bpf", 0, INT, BPF_MAP_DELETE_BATCH},
     {"bpf", 0, INT, BPF_PROG_TEST_RUN}, /* of a program that is loaded */
-    {"ioctl", 1, INT, SIOCGARP},        /* a neighbour's hardware address */
     {"ioctl", 1, INT, SIOCOUTQ},        /* what a client has left unread */
 };
 

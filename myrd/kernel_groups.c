@@ -350,7 +350,7 @@ static void meet_again(struct myrd_groups *groups, const struct group *group)
 {
     char why[MCP_KERNEL_WHY];
     for (uint32_t p = 0; p < group->plan.nsends + group->plan.nwaits; ++p) {
-        (void)mcp_kernel_meet(groups->kernel, group->plan.peers[p].ip, why);
+        (void)mcp_kernel_meet(groups->kernel, &group->plan.peers[p].ip, why);
     }
 }
 

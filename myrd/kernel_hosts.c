@@ -4,9 +4,9 @@
 
 #include <linux/filter.h>
 #include <linux/udp.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "firmware/soft/addresses.h"
 #include "firmware/wire.h"
 
 enum { QUESTIONS_A_TURN = 32 };
@@ -27,24 +27,26 @@ bool myrd_hosts_filter(int socket)
     return 0 == setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
 }
 
-static uint32_t place_of(uint32_t ip)
+/* (IPv6's numbers may be in either half of the last 64 bits.) */
+static uint32_t place_of(const struct mcp_ip *ip)
 {
-    return ntohl(ip) % MYRD_HOSTS_KNOWN;
+    return (ntohl(ip->word[3]) ^ (mcp_ip_is_4(ip) ? 0 : ntohl(ip->word[2]))) % MYRD_HOSTS_KNOWN;
 }
 
-bool myrd_hosts_know(const struct myrd_hosts *hosts, uint32_t ip, uint64_t now_ms)
+bool myrd_hosts_know(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms)
 {
-    return ip == hosts->known[place_of(ip)].ip && now_ms < hosts->known[place_of(ip)].until_ms;
+    return mcp_same_ip(ip, &hosts->known[place_of(ip)].ip) &&
+           now_ms < hosts->known[place_of(ip)].until_ms;
 }
 
-void myrd_hosts_believe(struct myrd_hosts *hosts, uint32_t ip, uint64_t now_ms)
+void myrd_hosts_believe(struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms)
 {
-    hosts->known[place_of(ip)].ip = ip;
+    hosts->known[place_of(ip)].ip = *ip;
     hosts->known[place_of(ip)].until_ms = now_ms + MYRD_HOSTS_FRESH_MS;
 }
 
-static void say(const struct myrd_hosts *hosts, uint32_t ip, enum myrd_hosts_kind kind,
-                uint64_t number)
+static void say(const struct myrd_hosts *hosts, const struct mcp_address *there,
+                enum myrd_hosts_kind kind, uint64_t number)
 {
     const struct myrd_hosts_words words = {
         .magic = MYRD_HOSTS_MAGIC,
@@ -52,36 +54,36 @@ static void say(const struct myrd_hosts *hosts, uint32_t ip, enum myrd_hosts_kin
         .kind = (uint8_t)kind,
         .number = number,
     };
-    const struct sockaddr_in there = {
-        .sin_family = AF_INET, .sin_addr = {ip}, .sin_port = hosts->port};
-    (void)!sendto(hosts->socket, &words, sizeof(words), MSG_DONTWAIT,
-                  (const struct sockaddr *)&there, sizeof(there));
+    (void)!sendto(hosts->socket, &words, sizeof(words), MSG_DONTWAIT, &there->at.any,
+                  mcp_address_bytes(there));
 }
 
-void myrd_hosts_ask(const struct myrd_hosts *hosts, uint32_t ip, uint64_t number)
+void myrd_hosts_ask(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t number)
 {
-    say(hosts, ip, MYRD_HOSTS_QUESTION, number);
+    const struct mcp_address there =
+        mcp_address_for(mcp_ip_is_4(ip) ? AF_INET : AF_INET6, ip, hosts->port);
+    say(hosts, &there, MYRD_HOSTS_QUESTION, number);
 }
 
-bool myrd_hosts_hear(const struct myrd_hosts *hosts, uint32_t *ip, uint64_t *number)
+bool myrd_hosts_hear(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number)
 {
     for (int heard = 0; heard < QUESTIONS_A_TURN; ++heard) {
         struct myrd_hosts_words words;
-        struct sockaddr_in from = {.sin_port = 0};
+        struct mcp_address from = {.at.ip6 = {.sin6_family = AF_UNSPEC}};
         socklen_t bytes = sizeof(from);
-        const ssize_t got = recvfrom(hosts->socket, &words, sizeof(words), MSG_DONTWAIT,
-                                     (struct sockaddr *)&from, &bytes);
+        const ssize_t got =
+            recvfrom(hosts->socket, &words, sizeof(words), MSG_DONTWAIT, &from.at.any, &bytes);
         if (got < 0) {
             return false;
         }
         if (sizeof(words) != got || MYRD_HOSTS_MAGIC != words.magic ||
-            MYRD_HOSTS_VERSION != words.version || hosts->port != from.sin_port) {
+            MYRD_HOSTS_VERSION != words.version || hosts->port != mcp_address_port(&from)) {
             continue;
         }
         if (MYRD_HOSTS_QUESTION == words.kind) {
-            say(hosts, from.sin_addr.s_addr, MYRD_HOSTS_ANSWER, words.number);
+            say(hosts, &from, MYRD_HOSTS_ANSWER, words.number);
         } else if (MYRD_HOSTS_ANSWER == words.kind) {
-            *ip = from.sin_addr.s_addr;
+            *ip = mcp_address_ip(&from);
             *number = words.number;
             return true;
         }

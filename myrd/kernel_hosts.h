@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "firmware/ip.h"
+
 enum { MYRD_HOSTS_MAGIC = 0x4d48, MYRD_HOSTS_VERSION = 1 };
 
 /* On the wire, in the sender's byte order; the magic shows it. */
@@ -34,9 +36,9 @@ enum {
 
 struct myrd_hosts {
     int socket;    /* has the NIC's port; the caller's */
-    uint16_t port; /* network byte order, as the addresses */
+    uint16_t port; /* network byte order */
     struct {
-        uint32_t ip;
+        struct mcp_ip ip;
         uint64_t until_ms;
     } known[MYRD_HOSTS_KNOWN];
 };
@@ -46,15 +48,15 @@ struct myrd_hosts {
 bool myrd_hosts_filter(int socket);
 
 /* Has the host answered lately? */
-bool myrd_hosts_know(const struct myrd_hosts *hosts, uint32_t ip, uint64_t now_ms);
+bool myrd_hosts_know(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms);
 
 /* Ask it. The answer will have this number, if one comes. */
-void myrd_hosts_ask(const struct myrd_hosts *hosts, uint32_t ip, uint64_t number);
+void myrd_hosts_ask(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t number);
 
 /* Take what has come, and answer questions. True with an answer of this host; call it again then.
  * False when nothing is left, or after some questions: others must have their turn. Whoever knows
  * that the number is right tells by myrd_hosts_believe(). */
-bool myrd_hosts_hear(const struct myrd_hosts *hosts, uint32_t *ip, uint64_t *number);
-void myrd_hosts_believe(struct myrd_hosts *hosts, uint32_t ip, uint64_t now_ms);
+bool myrd_hosts_hear(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number);
+void myrd_hosts_believe(struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms);
 
 #endif

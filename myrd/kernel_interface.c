@@ -5,7 +5,6 @@
  */
 #include "myrd/kernel_interface.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <linux/filter.h>
@@ -18,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "firmware/soft/addresses.h"
 #include "os/netlink.h"
 
 enum {
@@ -49,7 +49,8 @@ static bool take_only(int socket, uint32_t index)
 static bool subscribe(struct myrd_interface *interface)
 {
     const struct sockaddr_nl groups = {.nl_family = AF_NETLINK,
-                                       .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR};
+                                       .nl_groups =
+                                           RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
     const int bytes = QUEUE_BYTES;
     interface->socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     if (interface->socket < 0) {
@@ -65,11 +66,19 @@ static uint64_t bit_of(uint32_t prefix)
     return UINT64_C(1) << (prefix & 63);
 }
 
-static uint32_t ip_of(const struct sockaddr *address)
+/* The bits of a network part, as people write it. */
+static uint32_t bits_of(const struct sockaddr *mask, int family)
 {
-    struct sockaddr_in in;
-    memcpy(&in, address, sizeof(in));
-    return in.sin_addr.s_addr;
+    struct mcp_address copy = {.at.any.sa_family = (sa_family_t)family};
+    memcpy(&copy, mask, mcp_address_bytes(&copy));
+    uint32_t bits = (uint32_t)__builtin_popcount(copy.at.ip4.sin_addr.s_addr);
+    if (AF_INET6 == family) {
+        bits = 0;
+        for (size_t b = 0; b < sizeof(copy.at.ip6.sin6_addr); ++b) {
+            bits += (uint32_t)__builtin_popcount(copy.at.ip6.sin6_addr.s6_addr[b]);
+        }
+    }
+    return bits;
 }
 
 /* Has the interface the address now? */
@@ -80,10 +89,9 @@ static bool list_prefixes(struct myrd_interface *interface)
         return false;
     }
     for (const struct ifaddrs *one = all; NULL != one; one = one->ifa_next) {
-        if (NULL != one->ifa_addr && AF_INET == one->ifa_addr->sa_family &&
-            interface->ip == ip_of(one->ifa_addr) && NULL != one->ifa_netmask &&
+        if (mcp_sockaddr_is(one->ifa_addr, &interface->ip) && NULL != one->ifa_netmask &&
             interface->index == if_nametoindex(one->ifa_name)) {
-            interface->prefixes |= bit_of((uint32_t)__builtin_popcount(ip_of(one->ifa_netmask)));
+            interface->prefixes |= bit_of(bits_of(one->ifa_netmask, one->ifa_addr->sa_family));
         }
     }
     freeifaddrs(all);
@@ -91,10 +99,10 @@ static bool list_prefixes(struct myrd_interface *interface)
 }
 
 /* Listen before looking: so no change is missed in between. */
-enum myr_status myrd_interface_open(struct myrd_interface *interface, const char *name, uint32_t ip,
-                                    struct myr_error *error)
+enum myr_status myrd_interface_open(struct myrd_interface *interface, const char *name,
+                                    const struct mcp_ip *ip, struct myr_error *error)
 {
-    *interface = (struct myrd_interface){.socket = -1, .index = if_nametoindex(name), .ip = ip};
+    *interface = (struct myrd_interface){.socket = -1, .index = if_nametoindex(name), .ip = *ip};
     if (!subscribe(interface) || NULL == if_indextoname(interface->index, interface->name) ||
         !list_prefixes(interface) || 0 == interface->prefixes) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot watch over interface %s", name);
@@ -123,13 +131,27 @@ static void hear_link(struct myrd_interface *interface, bool gone, const struct 
     }
 }
 
+/* (Of IPv6, the system tells one's own address so only where there is another one, of a peer.) */
+static bool is_ours(const struct myrd_interface *interface, const struct ifaddrmsg *about,
+                    size_t bytes)
+{
+    const bool is_4 = mcp_ip_is_4(&interface->ip);
+    const size_t length = is_4 ? sizeof(interface->ip.word[3]) : sizeof(interface->ip);
+    const struct rtattr *address = os_find_attribute(IFA_RTA(about), bytes, IFA_LOCAL);
+    if (NULL == address && !is_4) {
+        address = os_find_attribute(IFA_RTA(about), bytes, IFA_ADDRESS);
+    }
+    return (is_4 ? AF_INET : AF_INET6) == about->ifa_family &&
+           interface->index == about->ifa_index && NULL != address &&
+           length == RTA_PAYLOAD(address) &&
+           0 == memcmp(is_4 ? &interface->ip.word[3] : &interface->ip.word[0], RTA_DATA(address),
+                       length);
+}
+
 static void hear_address(struct myrd_interface *interface, bool gone, const struct ifaddrmsg *about,
                          size_t bytes, uint64_t now_ms)
 {
-    const struct rtattr *address = os_find_attribute(IFA_RTA(about), bytes, IFA_LOCAL);
-    if (AF_INET != about->ifa_family || interface->index != about->ifa_index || NULL == address ||
-        sizeof(interface->ip) != RTA_PAYLOAD(address) ||
-        0 != memcmp(&interface->ip, RTA_DATA(address), sizeof(interface->ip))) {
+    if (!is_ours(interface, about, bytes)) {
         return;
     }
     if (!gone) {
@@ -192,8 +214,8 @@ int myrd_interface_timeout(const struct myrd_interface *interface, uint64_t now_
 enum myr_status myrd_interface_judge(const struct myrd_interface *interface, uint64_t now_ms,
                                      struct myr_error *error)
 {
-    char ip[INET_ADDRSTRLEN];
-    inet_ntop(AF_INET, &interface->ip, ip, sizeof(ip));
+    char ip[MCP_IP_TEXT];
+    (void)mcp_ip_text(&interface->ip, ip);
     switch (interface->end) {
     case MYRD_INTERFACE_DELETED:
         return myr_fail(error, MYR_ERR_GONE, 0,

@@ -15,6 +15,7 @@
 #include <net/if.h>
 #include <stdint.h>
 
+#include "firmware/ip.h"
 #include "libmyr/status.h"
 
 enum {
@@ -32,17 +33,19 @@ enum myrd_interface_end {
 struct myrd_interface {
     int socket; /* netlink; to be watched, and closed, by the caller */
     uint32_t index;
-    uint32_t ip; /* network byte order */
+    struct mcp_ip ip;
     char name[IF_NAMESIZE];
     enum myrd_interface_end end;
-    uint64_t prefixes;   /* bit N: it has the address, with a network part of N bits */
+    /* Bit N % 64: it has the address, with a network part of N bits. (It may have an address of
+     * IPv4 with several such parts, and one of IPv6 once.) */
+    uint64_t prefixes;
     uint64_t bare_at_ms; /* since when it does not have the address, if prefixes is 0 */
 };
 
 /* Begin to listen. The interface has this name and this address. It fails with a line if it is
  * gone already. `socket` is -1 then, or is to be closed. */
-enum myr_status myrd_interface_open(struct myrd_interface *interface, const char *name, uint32_t ip,
-                                    struct myr_error *error);
+enum myr_status myrd_interface_open(struct myrd_interface *interface, const char *name,
+                                    const struct mcp_ip *ip, struct myr_error *error);
 
 /* Take what the system has told. */
 void myrd_interface_hear(struct myrd_interface *interface, uint64_t now_ms);

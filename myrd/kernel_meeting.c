@@ -5,11 +5,12 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 
+#include "firmware/soft/addresses.h"
 #include "myrd/kernel_plan.h"
 #include "os/random.h"
 
 enum {
-    PATIENCE_MS = 2500,  /* ARP asks once a second: one question may be lost */
+    PATIENCE_MS = 2500,  /* the system asks once a second: one question may be lost */
     PAUSE_FIRST_MS = 2,  /* twice as long each time, */
     PAUSE_MOST_MS = 128, /* ... up to this: of 27 questions one comes through a very bad network */
 };
@@ -92,16 +93,17 @@ static uint32_t peers_of(const struct myrd_meeting *meeting)
 }
 
 /* The first of the peers with this address. */
-static uint32_t find_peer(const struct myrd_meeting *meeting, uint32_t ip)
+static uint32_t find_peer(const struct myrd_meeting *meeting, const struct mcp_ip *ip)
 {
     uint32_t p = 0;
-    while (p < peers_of(meeting) && ip != meeting->plan.peers[p].ip) {
+    while (p < peers_of(meeting) && !mcp_same_ip(ip, &meeting->plan.peers[p].ip)) {
         ++p;
     }
     return p;
 }
 
-bool myrd_meeting_hear(struct myrd_meeting *meeting, uint32_t ip, uint64_t number, uint64_t now_ms)
+bool myrd_meeting_hear(struct myrd_meeting *meeting, const struct mcp_ip *ip, uint64_t number,
+                       uint64_t now_ms)
 {
     const uint32_t p = find_peer(meeting, ip);
     if (p == peers_of(meeting) || 0 == number || number != meeting->number[p]) {
@@ -116,7 +118,7 @@ bool myrd_meeting_hear(struct myrd_meeting *meeting, uint32_t ip, uint64_t numbe
 static bool has_answered(struct myrd_meeting *meeting, uint32_t p, const struct myrd_hosts *hosts,
                          bool reached, uint64_t now_ms)
 {
-    const uint32_t ip = meeting->plan.peers[p].ip;
+    const struct mcp_ip *ip = &meeting->plan.peers[p].ip;
     meeting->answered[p] = meeting->answered[p] || myrd_hosts_know(hosts, ip, now_ms);
     if (!meeting->answered[p] && reached &&
         (0 != meeting->number[p] || os_draw_key(&meeting->number[p], sizeof(uint64_t)))) {
@@ -128,13 +130,13 @@ static bool has_answered(struct myrd_meeting *meeting, uint32_t p, const struct 
 /* Ask for all that is missing at once, not one after the other. False if something still is;
  * `missing` gets a peer, and `reached` whether its hardware address is known. */
 static bool met_all(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
-                    const struct myrd_hosts *hosts, uint64_t now_ms, uint32_t *missing,
+                    const struct myrd_hosts *hosts, uint64_t now_ms, const struct mcp_ip **missing,
                     bool *reached)
 {
     char why[MCP_KERNEL_WHY];
     bool all = true;
     for (uint32_t p = 0; p < peers_of(meeting); ++p) {
-        const uint32_t ip = meeting->plan.peers[p].ip;
+        const struct mcp_ip *ip = &meeting->plan.peers[p].ip;
         if (p == find_peer(meeting, ip)) {
             const bool knows = 0 == mcp_kernel_meet(kernel, ip, why);
             if (!(has_answered(meeting, p, hosts, knows, now_ms) && knows)) {
@@ -155,10 +157,10 @@ static enum myr_status give_up_parked(struct myr_error *error)
 }
 
 static enum myr_status give_up(const struct mcp_kernel *kernel, const struct myrd_hosts *hosts,
-                               uint32_t missing, bool reached, struct myr_error *error)
+                               const struct mcp_ip *missing, bool reached, struct myr_error *error)
 {
-    char text[INET_ADDRSTRLEN];
-    inet_ntop(AF_INET, &missing, text, sizeof(text));
+    char text[MCP_IP_TEXT];
+    (void)mcp_ip_text(missing, text);
     return reached
                ? myr_fail(error, MYR_ERR_GONE, 0,
                           "no myrd --kernel answers at %s, UDP port %u (is one running there, of "
@@ -173,7 +175,7 @@ bool myrd_meeting_go_on(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
                         const struct myrd_hosts *hosts, uint64_t now_ms, enum myr_status *status,
                         struct myr_error *error)
 {
-    uint32_t missing;
+    const struct mcp_ip *missing;
     bool reached;
     if (meeting->parked) {
         *status = give_up_parked(error);

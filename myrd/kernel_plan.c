@@ -42,9 +42,13 @@ static enum myr_status check_peer(const struct myr_kernel_question *question, ui
                         "of a network the same --port)",
                         (unsigned)ntohs(peer->port), (unsigned)ntohs(nic->address[0].port));
     }
-    const struct mcp_ip ip = mcp_ip_of_4(peer->ip);
-    if (mcp_same_ip(&nic->address[0].ip, &ip) ||
-        !mcp_same_network(&nic->address[0].ip, &ip, nic->address[0].prefix)) {
+    if (mcp_ip_is_4(&peer->ip) != mcp_ip_is_4(&nic->address[0].ip)) {
+        return myr_fail(error, MYR_ERR_SYSTEM, 0,
+                        "the kernel's NIC of one host is for IPv4, that of another for IPv6 (give "
+                        "all myrd --kernel of a network the same --network)");
+    }
+    if (mcp_same_ip(&nic->address[0].ip, &peer->ip) ||
+        !mcp_same_network(&nic->address[0].ip, &peer->ip, nic->address[0].prefix)) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0,
                         "the kernel's NIC reaches hosts of its own network only (for others there "
                         "is the soft NIC)");
@@ -93,7 +97,7 @@ static bool repeat(const struct mcp_kernel_peer *peers, uint32_t count)
 {
     for (uint32_t p = 0; p < count; ++p) {
         for (uint32_t other = 0; other < p; ++other) {
-            if (peers[p].ip == peers[other].ip) {
+            if (mcp_same_ip(&peers[p].ip, &peers[other].ip)) {
                 return true;
             }
         }

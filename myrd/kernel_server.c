@@ -170,24 +170,19 @@ static enum myr_status find_address(struct myrd_kernel_server *server, const cha
     struct mcp_local_address addresses[MYR_NIC_ADDRESSES];
     const bool any = NULL == network || '\0' == *network;
     const uint32_t count = mcp_local_addresses(network, addresses, MYR_NIC_ADDRESSES);
-    uint32_t first = 0;
-    while (first < count && !mcp_ip_is_4(&addresses[first].ip)) {
-        ++first;
-    }
-    if (first == count) {
+    if (0 == count) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0,
-                        "there is no interface to stand at (%s%s%s): give --network",
-                        any ? "none but loopback has an IPv4 address"
-                            : "no IPv4 address of this machine is in ",
-                        any ? "" : network,
-                        0 == count ? "" : "; over IPv6 there is the soft NIC alone");
+                        "there is no interface to stand at (%s%s): give --network",
+                        any ? "none but loopback has an address that others can reach"
+                            : "no address of this machine is in ",
+                        any ? "" : network);
     }
     if (!os_draw_key(&server->name.key, sizeof(server->name.key))) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the NIC's key");
     }
     server->name.count = 1;
-    server->name.address[0].ip = addresses[first].ip;
-    server->name.address[0].prefix = addresses[first].prefix;
+    server->name.address[0].ip = addresses[0].ip;
+    server->name.address[0].prefix = addresses[0].prefix;
     server->name.address[0].port = htons(0 == port ? PORT_USUAL : port);
     return MYR_OK;
 }
@@ -196,19 +191,23 @@ static enum myr_status find_address(struct myrd_kernel_server *server, const cha
  * the socket. */
 static enum myr_status take_port(struct myrd_kernel_server *server, struct myr_error *error)
 {
-    const struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_addr.s_addr = mcp_ip_to_4(&server->name.address[0].ip),
-        .sin_port = server->name.address[0].port,
-    };
-    server->hosts.port = address.sin_port;
-    server->hosts.socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const struct mcp_ip *ip = &server->name.address[0].ip;
+    const struct mcp_address address =
+        mcp_address_for(mcp_ip_is_4(ip) ? AF_INET : AF_INET6, ip, server->name.address[0].port);
+    server->hosts.port = server->name.address[0].port;
+    server->hosts.socket = socket(address.at.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (server->hosts.socket < 0 || !myrd_hosts_filter(server->hosts.socket)) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "no socket for the NIC's UDP port");
     }
-    if (bind(server->hosts.socket, (const struct sockaddr *)&address, sizeof(address)) < 0) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "UDP port %u is not to be had (give --port)",
-                        (unsigned)ntohs(address.sin_port));
+    if (bind(server->hosts.socket, &address.at.any, mcp_address_bytes(&address)) < 0) {
+        return EADDRNOTAVAIL == errno
+                   ? myr_fail(
+                         error, MYR_ERR_SYSTEM, errno,
+                         "the address of the NIC is not to be had yet (a new one of IPv6 takes "
+                         "a second or two: try again)")
+                   : myr_fail(error, MYR_ERR_SYSTEM, errno,
+                              "UDP port %u is not to be had (give --port)",
+                              (unsigned)ntohs(server->hosts.port));
     }
     myrd_clients_belong(&server->clients, server->hosts.socket);
     return MYR_OK;
@@ -271,7 +270,7 @@ static bool lacks_rights(char *text, size_t bytes)
 static enum myr_status load(struct myrd_kernel_server *server, struct myr_error *error)
 {
     char why[MCP_KERNEL_WHY], missing[MCP_KERNEL_WHY];
-    if (0 == mcp_kernel_load(mcp_ip_to_4(&server->name.address[0].ip), server->name.address[0].port,
+    if (0 == mcp_kernel_load(&server->name.address[0].ip, server->name.address[0].port,
                              &server->kernel, why)) {
         return MYR_OK;
     }
@@ -294,7 +293,7 @@ static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error
     char why[MCP_KERNEL_WHY];
     enum myr_status status =
         myrd_interface_open(&server->interface, mcp_kernel_interface(server->kernel),
-                            mcp_ip_to_4(&server->name.address[0].ip), error);
+                            &server->name.address[0].ip, error);
     if (MYR_OK != status) {
         return status;
     }
@@ -399,12 +398,12 @@ static void watch_all(struct myrd_kernel_server *server, int end)
 static void hear_hosts(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();
-    uint32_t ip;
+    struct mcp_ip ip;
     uint64_t number;
     for (int h = 0; h < ANSWERS_A_TURN && myrd_hosts_hear(&server->hosts, &ip, &number); ++h) {
         for (struct myrd_meeting *m = server->meetings.first; NULL != m; m = m->next) {
-            if (myrd_meeting_hear(m, ip, number, now)) {
-                myrd_hosts_believe(&server->hosts, ip, now);
+            if (myrd_meeting_hear(m, &ip, number, now)) {
+                myrd_hosts_believe(&server->hosts, &ip, now);
             }
         }
     }

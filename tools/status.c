@@ -106,8 +106,7 @@ struct kernel_sight {
 
 static struct myr_node_view view_node(const struct myr_kernel_node *node)
 {
-    return (struct myr_node_view){node->node, 0 == node->ip ? mcp_ip_none() : mcp_ip_of_4(node->ip),
-                                  node->heard_ms};
+    return (struct myr_node_view){node->node, node->ip, node->heard_ms};
 }
 
 static void view_kernel(struct kernel_sight *sight)

@@ -9,8 +9,8 @@
  * peer. The packet gets as far as the interface, where the program takes it off the wire. All NICs
  * of a network have the same UDP port.
  *
- * On the wire these are the soft NIC's packets (wire.h). Their UDP checksum is 0, as they have a
- * check of their own.
+ * On the wire these are the soft NIC's packets (wire.h). Over IPv4 their UDP checksum is 0, as they
+ * have a check of their own. IPv6 wants one.
  */
 #ifndef MCP_KERNEL_H
 #define MCP_KERNEL_H
@@ -21,6 +21,7 @@
 #include "firmware/bcast.h"
 #include "firmware/counters.h"
 #include "firmware/engine.h"
+#include "firmware/ip.h"
 #include "firmware/wire.h"
 
 /* What a host says to the kernel's NIC. It is as long as a collective packet, so that one can
@@ -79,14 +80,14 @@ struct mcp_kernel_watched {
  * written at each turn lies in one line. So processors that play the group hand each other that
  * line only. */
 struct mcp_kernel_group {
-    uint32_t uid;     /* the user who owns it: nobody else's doorbell counts */
-    uint32_t line;    /* its place among the lines of all pages */
-    uint32_t wake_ip; /* a sleeping host has connected to this address (network byte order), */
-    uint16_t wake_to; /* ... with this port of its own; 0: nobody sleeps */
+    uint32_t uid;          /* the user who owns it: nobody else's doorbell counts */
+    uint32_t line;         /* its place among the lines of all pages */
+    struct mcp_ip wake_ip; /* a sleeping host has connected to this address, */
+    uint16_t wake_to;      /* ... with this port of its own; 0: nobody sleeps */
     uint16_t zero;
     uint32_t buffer;   /* its place among the buffers, if it carries data or broadcasts */
     uint32_t leaves;   /* whether it says farewell */
-    uint32_t apart[8]; /* so that the written fields begin a line */
+    uint32_t apart[5]; /* so that the written fields begin a line */
     struct mcp_group group;
     struct bpf_spin_lock lock; /* protects `group` and the tables behind it */
     uint32_t arrivals[MCP_KERNEL_MESSAGES];
@@ -152,8 +153,8 @@ enum {
 /* The place of the NIC, fixed when its program is loaded. */
 struct mcp_kernel_place {
     uint32_t interface; /* its number */
-    uint32_t ip;        /* network byte order, as the port */
-    uint16_t port;
+    struct mcp_ip ip;
+    uint16_t port; /* network byte order */
     uint8_t mac[6];
     uint32_t owner; /* this user may ring for all groups */
 };
@@ -163,7 +164,7 @@ struct mcp_kernel_place {
  * means "not known".
  */
 struct mcp_kernel_neighbour {
-    uint32_t ip; /* network byte order */
+    struct mcp_ip ip;
     uint8_t mac[6];
     uint8_t known;
     uint8_t zero;
@@ -171,8 +172,8 @@ struct mcp_kernel_neighbour {
 
 /* A peer as the owner is told of it: struct mcp_peer with an address for its link. */
 struct mcp_kernel_peer {
-    uint32_t ip;   /* network byte order, as the port */
-    uint16_t port; /* of its NIC, which is that of this NIC */
+    struct mcp_ip ip;
+    uint16_t port; /* of its NIC, which is that of this NIC; network byte order */
     uint16_t node, slot;
     uint16_t blocks, at;
     uint16_t zero;

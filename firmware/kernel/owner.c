@@ -23,9 +23,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "firmware/kernel/bell.h"
 #include "firmware/kernel/hooks.h"
 #include "firmware/kernel/pages.h"
 #include "firmware/kernel/program.skel.h"
+#include "firmware/soft/addresses.h"
+#include "os/netlink.h"
 
 struct mcp_kernel {
     struct program *program;  /* the skeleton */
@@ -35,11 +38,12 @@ struct mcp_kernel {
     void *context;
     struct mcp_kernel_place place;
     struct mcp_hooks hooks;
-    int bell; /* a UDP socket to ring with */
+    int bell;   /* a UDP socket to ring with */
+    int asking; /* netlink, to ask for hardware addresses */
     char interface[IF_NAMESIZE];
     struct mcp_pages *pages, *buffers;
     struct {
-        uint32_t ip;
+        struct mcp_ip ip;
         uint32_t groups;                /* peers of open groups that are there */
         uint64_t met;                   /* the meeting's number */
     } neighbour[MCP_KERNEL_NEIGHBOURS]; /* from place 1 on */
@@ -89,6 +93,7 @@ static int try_load(struct program **program, const struct mcp_kernel_place *pla
         return -errno;
     }
     memcpy((void *)&loading->rodata->place, place, sizeof(*place));
+    loading->rodata->six = !mcp_ip_is_4(&place->ip);
     loading->rodata->timed = timed;
     loading->rodata->loops = may("loop") && has_helper(BPF_FUNC_loop);
     (void)bpf_program__set_autoload(loading->progs.mcp_begin, timed);
@@ -127,16 +132,16 @@ static int load(struct program **program, const struct mcp_kernel_place *place, 
 
 /* ---- the interface ---- */
 
-static int find_place(uint32_t ip, struct mcp_kernel_place *place, char *name, char *why)
+static int find_place(struct mcp_kernel_place *place, char *name, char *why)
 {
     struct ifaddrs *all = NULL;
+    char text[MCP_IP_TEXT];
     const struct ifaddrs *found = NULL;
     if (getifaddrs(&all) < 0) {
         return refuse(why, "cannot list the interfaces: %s", strerror(errno));
     }
     for (const struct ifaddrs *one = all; NULL != one && NULL == found; one = one->ifa_next) {
-        if (NULL != one->ifa_addr && AF_INET == one->ifa_addr->sa_family &&
-            ip == ((const struct sockaddr_in *)(const void *)one->ifa_addr)->sin_addr.s_addr) {
+        if (mcp_sockaddr_is(one->ifa_addr, &place->ip)) {
             found = one;
         }
     }
@@ -155,39 +160,24 @@ static int find_place(uint32_t ip, struct mcp_kernel_place *place, char *name, c
     }
     if (!known) {
         return refuse(why, "no Ethernet interface has the address %s",
-                      inet_ntoa((struct in_addr){ip}));
+                      mcp_ip_text(&place->ip, text));
     }
     place->interface = if_nametoindex(name);
     memcpy(place->mac, about.ifr_hwaddr.sa_data, sizeof(place->mac));
     return 0;
 }
 
-/* A socket whose packets carry no UDP checksum. The program turns them into other packets, for
- * which a checksum would be wrong. */
-static int make_bell(uint32_t ip)
-{
-    const int one = 1;
-    const struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr = {ip}};
-    const int bell = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (bell >= 0 && (setsockopt(bell, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)) < 0 ||
-                      bind(bell, (const struct sockaddr *)&own, sizeof(own)) < 0)) {
-        close(bell);
-        return -1;
-    }
-    return bell;
-}
-
-int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
+int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
                     char why[MCP_KERNEL_WHY])
 {
     struct mcp_kernel *loading = calloc(1, sizeof(*loading));
     if (NULL == loading) {
         return refuse(why, "out of memory");
     }
-    loading->place = (struct mcp_kernel_place){.ip = ip, .port = port, .owner = geteuid()};
+    loading->place = (struct mcp_kernel_place){.ip = *ip, .port = port, .owner = geteuid()};
     loading->hooks = MCP_NO_HOOKS;
-    loading->bell = -1;
-    if (find_place(ip, &loading->place, loading->interface, why) < 0 ||
+    loading->bell = loading->asking = -1;
+    if (find_place(&loading->place, loading->interface, why) < 0 ||
         load(&loading->program, &loading->place, why) < 0) {
         mcp_kernel_close(loading);
         return -1;
@@ -259,15 +249,19 @@ int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
         [MCP_IN] = bpf_program__fd(program->progs.mcp_receive),
         [MCP_OUT] = bpf_program__fd(program->progs.mcp_transmit),
     };
-    char name[MCP_KERNEL_WHY];
+    char name[MCP_KERNEL_WHY], at[MCP_PLACE_TEXT];
     if (begin_watch(kernel, why) < 0) {
         return -1;
     }
-    snprintf(name, sizeof(name), "nicbarr-%s:%u", inet_ntoa((struct in_addr){kernel->place.ip}),
-             (unsigned)ntohs(kernel->place.port));
-    kernel->bell = make_bell(kernel->place.ip);
+    snprintf(name, sizeof(name), "nicbarr-%s",
+             mcp_place_text(&kernel->place.ip, kernel->place.port, at));
+    kernel->bell = mcp_bell_make(&kernel->place.ip);
     if (kernel->bell < 0) {
         return refuse(why, "no socket to ring for groups with: %s", strerror(errno));
+    }
+    kernel->asking = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (kernel->asking < 0) {
+        return refuse(why, "no socket to ask for hardware addresses with: %s", strerror(errno));
     }
     if (mcp_hooks_stand(&kernel->hooks, kernel->place.interface, programs, name, may("tcx")) < 0) {
         return EADDRINUSE == errno
@@ -294,6 +288,9 @@ void mcp_kernel_close(struct mcp_kernel *kernel)
     if (kernel->bell >= 0) {
         close(kernel->bell);
     }
+    if (kernel->asking >= 0) {
+        close(kernel->asking);
+    }
     mcp_pages_free(kernel->pages);
     mcp_pages_free(kernel->buffers);
     ring_buffer__free(kernel->told);
@@ -314,10 +311,10 @@ void mcp_kernel_rename(struct mcp_kernel *kernel, const char *interface)
 /* ---- groups ---- */
 
 /* A host's place among the neighbours; 0: it has not been met. */
-static uint32_t find_neighbour(const struct mcp_kernel *kernel, uint32_t ip)
+static uint32_t find_neighbour(const struct mcp_kernel *kernel, const struct mcp_ip *ip)
 {
     uint32_t n = kernel->neighbours;
-    while (n > 0 && ip != kernel->neighbour[n].ip) {
+    while (n > 0 && !mcp_same_ip(ip, &kernel->neighbour[n].ip)) {
         --n;
     }
     return n;
@@ -374,7 +371,7 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     memcpy(group->steps, plan->steps, sizeof(group->steps));
     for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
         const struct mcp_kernel_peer *peer = &plan->peers[p];
-        group->peers[p] = (struct mcp_peer){find_neighbour(kernel, peer->ip), peer->node,
+        group->peers[p] = (struct mcp_peer){find_neighbour(kernel, &peer->ip), peer->node,
                                             peer->slot, peer->blocks, peer->at};
     }
     const int rc = bpf_map__update_elem(kernel->program->maps.groups, &plan->key, sizeof(plan->key),
@@ -558,14 +555,10 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
                            : MCP_RING_FAREWELL == ring ? group.group.started + (0 == group.leaves)
                                                        : 0;
     const struct mcp_doorbell bell = mcp_doorbell(ring, about, key);
-    const struct sockaddr_in peer = {
-        /* on its way there the program takes it */
-        .sin_family = AF_INET,
-        .sin_addr = {kernel->neighbour[group.peers[0].link].ip},
-        .sin_port = kernel->place.port,
-    };
-    return sizeof(bell) == sendto(kernel->bell, &bell, sizeof(bell), MSG_DONTWAIT,
-                                  (const struct sockaddr *)&peer, sizeof(peer))
+    const struct mcp_address peer =
+        mcp_bell_goes_to(&kernel->neighbour[group.peers[0].link].ip, kernel->place.port);
+    return sizeof(bell) == sendto(kernel->bell, &bell, sizeof(bell), MSG_DONTWAIT, &peer.at.any,
+                                  mcp_address_bytes(&peer))
                ? 0
                : -1;
 }
@@ -585,44 +578,75 @@ bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t
 
 /* ---- neighbours ---- */
 
-static bool ask_arp(const struct mcp_kernel *kernel, uint32_t ip, uint8_t mac[6])
+/* The system holds its hardware address for right. */
+enum {
+    KNOWN = NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE,
+};
+
+/* Does the system know the host's hardware address? It answers at once (rtnetlink(7)). */
+static bool ask_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip, uint8_t mac[6])
 {
-    struct arpreq question = {.arp_flags = 0};
-    struct sockaddr_in *address = (struct sockaddr_in *)(void *)&question.arp_pa;
-    address->sin_family = AF_INET;
-    address->sin_addr.s_addr = ip;
-    snprintf(question.arp_dev, sizeof(question.arp_dev), "%.15s", kernel->interface);
-    if (ioctl(kernel->bell, SIOCGARP, &question) < 0 || 0 == (question.arp_flags & ATF_COM)) {
+    enum { ANSWER = 1024 }; /* bytes: more than it says of one neighbour */
+    const struct mcp_address peer = mcp_bell_goes_to(ip, 0);
+    const bool is_4 = AF_INET == peer.at.any.sa_family;
+    struct {
+        struct nlmsghdr header;
+        struct ndmsg about;
+        struct rtattr attribute;
+        struct mcp_ip ip;
+    } words = {
+        .header = {.nlmsg_type = RTM_GETNEIGH, .nlmsg_flags = NLM_F_REQUEST},
+        .about = {.ndm_family = (uint8_t)peer.at.any.sa_family,
+                  .ndm_ifindex = (int)kernel->place.interface},
+        .attribute = {.rta_len = RTA_LENGTH(is_4 ? sizeof(uint32_t) : sizeof(*ip)),
+                      .rta_type = NDA_DST},
+        .ip = *ip,
+    };
+    _Alignas(struct nlmsghdr) char answer[ANSWER];
+    words.ip.word[0] = is_4 ? ip->word[3] : ip->word[0];
+    words.header.nlmsg_len = NLMSG_LENGTH(sizeof(words.about)) + words.attribute.rta_len;
+    if (words.header.nlmsg_len != send(kernel->asking, &words, words.header.nlmsg_len, 0)) {
         return false;
     }
-    memcpy(mac, question.arp_ha.sa_data, 6);
+    const ssize_t bytes = recv(kernel->asking, answer, sizeof(answer), MSG_DONTWAIT);
+    const struct nlmsghdr *told = (const void *)answer;
+    if (bytes < (ssize_t)NLMSG_SPACE(sizeof(struct ndmsg)) || RTM_NEWNEIGH != told->nlmsg_type) {
+        return false;
+    }
+    const struct ndmsg *about = NLMSG_DATA(told);
+    const struct rtattr *hardware =
+        os_find_attribute((const void *)((const char *)about + NLMSG_ALIGN(sizeof(*about))),
+                          (size_t)bytes - NLMSG_SPACE(sizeof(*about)), NDA_LLADDR);
+    if (0 == (about->ndm_state & KNOWN) || NULL == hardware || 6 != RTA_PAYLOAD(hardware)) {
+        return false;
+    }
+    memcpy(mac, RTA_DATA(hardware), 6);
     return true;
 }
 
 /* Any packet to that host makes the system look for it. A single byte means nothing to anybody. */
-static void knock(const struct mcp_kernel *kernel, uint32_t ip)
+static void knock(const struct mcp_kernel *kernel, const struct mcp_ip *ip)
 {
-    const struct sockaddr_in there = {
-        .sin_family = AF_INET, .sin_addr = {ip}, .sin_port = htons(9)};
-    (void)!sendto(kernel->bell, "", 1, MSG_DONTWAIT, (const struct sockaddr *)&there,
-                  sizeof(there));
+    const struct mcp_address there = mcp_bell_goes_to(ip, htons(9));
+    (void)!sendto(kernel->bell, "", 1, MSG_DONTWAIT, &there.at.any, mcp_address_bytes(&there));
 }
 
-int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, char why[MCP_KERNEL_WHY])
+int mcp_kernel_meet(struct mcp_kernel *kernel, const struct mcp_ip *ip, char why[MCP_KERNEL_WHY])
 {
-    struct mcp_kernel_neighbour neighbour = {.ip = ip, .known = 1};
+    struct mcp_kernel_neighbour neighbour = {.ip = *ip, .known = 1};
+    char text[MCP_IP_TEXT];
     uint32_t place = find_neighbour(kernel, ip);
-    if (!ask_arp(kernel, ip, neighbour.mac)) {
+    if (!ask_system(kernel, ip, neighbour.mac)) {
         knock(kernel, ip);
-        return refuse(why, "host %s does not answer on interface %s",
-                      inet_ntoa((struct in_addr){ip}), kernel->interface);
+        return refuse(why, "host %s does not answer on interface %s", mcp_ip_text(ip, text),
+                      kernel->interface);
     }
     if (0 == place) {
         place = find_room(kernel);
         if (0 == place) {
             return refuse(why, "the kernel's NIC has groups with too many hosts already");
         }
-        kernel->neighbour[place].ip = ip;
+        kernel->neighbour[place].ip = *ip;
     }
     kernel->neighbour[place].met = ++kernel->meetings;
     return bpf_map__update_elem(kernel->program->maps.neighbours, &place, sizeof(place), &neighbour,

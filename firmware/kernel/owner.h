@@ -24,9 +24,9 @@ struct mcp_kernel; /* one NIC */
 enum { MCP_KERNEL_WHY = 240 };
 
 /* Load the NIC's program for the interface with this address. Its packets will have this UDP port
- * (both in network byte order). Takes 0.3 s. It shows whether this machine's kernel and this
+ * (network byte order). Takes 0.3 s. It shows whether this machine's kernel and this
  * process's rights allow the NIC. mcp_kernel_close() ends it. */
-int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
+int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
                     char why[MCP_KERNEL_WHY]);
 
 /* Put it at the interface: from now on it plays. The caller has bound a socket to its port, so that
@@ -94,14 +94,14 @@ void mcp_kernel_hear(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *
 
 /* Find the hardware address of a host in the interface's network, and know it from now on, as long
  * as a group needs it. After that it is forgotten when there is no room for another one. Where the
- * system does not have the address, this starts a question (ARP) and fails for now: try again. */
-int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, char why[MCP_KERNEL_WHY]);
+ * system does not have the address, this starts a question (ARP, or IPv6's) and fails for now: try
+ * again. */
+int mcp_kernel_meet(struct mcp_kernel *kernel, const struct mcp_ip *ip, char why[MCP_KERNEL_WHY]);
 
 /* What it has counted so far. */
 void mcp_kernel_count(struct mcp_kernel *kernel, struct mcp_counters *counters);
 
-/* The name of its interface, and that it has another one now. (Neighbours' hardware addresses are
- * found by it.) */
+/* The name of its interface, and that it has another one now. */
 const char *mcp_kernel_interface(const struct mcp_kernel *kernel);
 void mcp_kernel_rename(struct mcp_kernel *kernel, const char *interface);
 

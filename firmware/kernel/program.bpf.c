@@ -19,6 +19,7 @@
 #include <linux/if_ether.h>
 #include <linux/in.h>
 #include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/udp.h>
 
 #include <bpf/bpf_endian.h>
@@ -38,6 +39,9 @@ enum { NEXT = -1, PASS = 0, DROP = 2 };
 enum { OURS = 0x6d796d79 };
 
 const volatile struct mcp_kernel_place place;
+
+/* Is its network one of IPv6? The verifier drops the way that this NIC does not go. */
+const volatile bool six;
 
 /* May programs have timers here? (A kernel for real time does not let them.) */
 const volatile bool timed;
@@ -98,19 +102,64 @@ struct {
  * without payload can be ours. */
 volatile uint32_t carrying SEC(".data.owner");
 
-/* A payload while it is checked, or sealed: of the packet that a processor is at. Nothing else
- * writes it meanwhile, as programs at these hooks are not interrupted by others. */
+/* A whole collective packet on the wire, or all but its payload, is a head and a body. A doorbell
+ * has the same shape. The words are those of struct mcp_header up to its collective part, or those
+ * of struct mcp_doorbell. */
+enum { WORDS = MCP_COLLECTIVE_BYTES / 4 };
+struct head {
+    struct ethhdr ethernet;
+    struct iphdr ip;
+} __attribute__((packed, aligned(2)));
+struct head_of_6 {
+    struct ethhdr ethernet;
+    struct ipv6hdr ip;
+} __attribute__((packed, aligned(2)));
+struct body {
+    struct udphdr udp;
+    uint32_t words[WORDS];
+} __attribute__((packed, aligned(2)));
+
+#define HEAD_BYTES (six ? sizeof(struct head_of_6) : sizeof(struct head))
+#define FRAME_BYTES (HEAD_BYTES + sizeof(struct body))
+
+/* A packet that is being made, with the alignment of its parts. Both kinds of head end where the
+ * body begins. */
+struct made_frame {
+    uint16_t zero;
+    union {
+        struct head_of_6 head_of_6;
+        struct {
+            uint8_t apart[sizeof(struct head_of_6) - sizeof(struct head)];
+            struct head head;
+        };
+    };
+    struct body body;
+} __attribute__((aligned(8)));
+
+/* A payload while it is checked, or sealed. */
 enum { PAYLOAD_WORDS = MCP_PAYLOAD_MOST / 8 };
 struct payload {
     uint64_t word[PAYLOAD_WORDS];
 };
 
+/* The packet that a processor is at: the payload that came, or the whole of what it becomes. (The
+ * stack is too short for that.) Nothing else writes it meanwhile, as programs at these hooks are
+ * not interrupted by others. */
+struct made {
+    struct made_frame frame;
+    struct payload payload; /* right behind it */
+};
+
+_Static_assert(sizeof(uint16_t) + sizeof(struct head_of_6) + sizeof(struct body) ==
+                   offsetof(struct made, payload),
+               "a payload follows its frame");
+
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, 1);
     __type(key, uint32_t);
-    __type(value, struct payload);
-} payloads SEC(".maps");
+    __type(value, struct made);
+} all_made SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -173,24 +222,11 @@ struct {
 
 /* ---- packets ---- */
 
-/* A whole collective packet on the wire, or all but its payload. A doorbell has the same shape. The
- * words are those of struct mcp_header up to its collective part, or those of struct mcp_doorbell.
- */
-enum { WORDS = MCP_COLLECTIVE_BYTES / 4 };
-struct frame {
-    struct ethhdr ethernet;
-    struct iphdr ip;
-    struct udphdr udp;
-    uint32_t words[WORDS];
-} __attribute__((packed, aligned(2)));
-
-/* The same for a packet that is being made, with the alignment of its parts. */
-struct made_frame {
-    uint16_t zero;
-    struct frame frame;
-} __attribute__((aligned(4)));
-
+/* A word that lies anywhere: in a packet, in a map, or where the loader writes. */
 typedef uint32_t any_word __attribute__((may_alias));
+
+/* An address as packets have it: four words of IPv6, or one of IPv4. */
+typedef const volatile any_word *address;
 
 static __always_inline void copy_words(void *to, const void *from)
 {
@@ -199,17 +235,57 @@ static __always_inline void copy_words(void *to, const void *from)
     }
 }
 
-enum {
-    IP_BYTES = sizeof(struct frame) - sizeof(struct ethhdr),
-    UDP_BYTES = IP_BYTES - sizeof(struct iphdr),
-    UNCUT = 0x4000,
-    HOPS = 64
-};
+/* One as the owner writes it, so. */
+#define IN_PACKET(ip) (six ? &(ip)->word[0] : &(ip)->word[3])
+
+static __always_inline void copy_address(any_word *to, address from)
+{
+    to[0] = from[0];
+    if (six) {
+        to[1] = from[1];
+        to[2] = from[2];
+        to[3] = from[3];
+    }
+}
+
+static __always_inline bool is_own(address ip)
+{
+    address own = IN_PACKET(&place.ip);
+    return ip[0] == own[0] &&
+           (!six || 0 == ((ip[1] ^ own[1]) | (ip[2] ^ own[2]) | (ip[3] ^ own[3])));
+}
+
+enum { UDP_BYTES = sizeof(struct body), UNCUT = 0x4000, HOPS = 64 };
+
+static __always_inline const struct iphdr *ip_of(const struct ethhdr *frame)
+{
+    return &((const struct head *)frame)->ip;
+}
+
+static __always_inline const struct ipv6hdr *ip6_of(const struct ethhdr *frame)
+{
+    return &((const struct head_of_6 *)frame)->ip;
+}
+
+static __always_inline const struct body *body_of(const struct ethhdr *frame)
+{
+    return (const void *)frame + HEAD_BYTES;
+}
+
+static __always_inline address source_of(const struct ethhdr *frame)
+{
+    return six ? ip6_of(frame)->saddr.s6_addr32 : &ip_of(frame)->saddr;
+}
+
+static __always_inline address destination_of(const struct ethhdr *frame)
+{
+    return six ? ip6_of(frame)->daddr.s6_addr32 : &ip_of(frame)->daddr;
+}
 
 /* Bytes of payload in a packet of ours; more than MCP_PAYLOAD_MOST: it is none. */
 static __always_inline uint32_t payload_bytes(const struct __sk_buff *packet)
 {
-    return packet->len - (uint32_t)sizeof(struct frame);
+    return packet->len - (uint32_t)FRAME_BYTES;
 }
 
 /* Can a packet of ours be that long? */
@@ -219,31 +295,45 @@ static __always_inline bool may_be_ours(uint32_t bytes)
            (bytes <= MCP_PAYLOAD_MOST && 0 == bytes % MCP_BLOCK_UNIT && 0 != carrying);
 }
 
-/*
- * The packet's frame, if it has the shape of one of ours. NULL: foreign. Whatever the system's UDP
- * would not take for a datagram of this length is foreign. So is a datagram with a checksum, as
- * ours have none, and one of a VLAN (which has a network of its own).
- */
-static __always_inline struct frame *frame_of(struct __sk_buff *packet)
+/* Does the head of a packet with so many bytes of payload have the shape of ours? Whatever the
+ * system's UDP would not take for a datagram of this length does not. Over IPv4, nor does a
+ * datagram with a checksum, as ours have none. */
+static __always_inline bool has_shape(const struct ethhdr *frame, uint32_t bytes)
+{
+    const uint16_t length = bpf_htons((uint16_t)(UDP_BYTES + bytes));
+    if (six) {
+        const struct ipv6hdr *ip = ip6_of(frame);
+        return 6 == ip->version && IPPROTO_UDP == ip->nexthdr && length == ip->payload_len &&
+               length == body_of(frame)->udp.len;
+    }
+    const struct iphdr *ip = ip_of(frame);
+    return 4 == ip->version && 5 == ip->ihl && IPPROTO_UDP == ip->protocol &&
+           bpf_htons((uint16_t)(sizeof(*ip) + UDP_BYTES + bytes)) == ip->tot_len &&
+           0 == (ip->frag_off & bpf_htons((uint16_t)~UNCUT)) && length == body_of(frame)->udp.len &&
+           0 == body_of(frame)->udp.check;
+}
+
+/* The packet's frame, if it has the shape of one of ours. NULL: foreign. So is one of a VLAN, which
+ * has a network of its own. */
+static __always_inline const struct ethhdr *frame_of(struct __sk_buff *packet)
 {
     const uint32_t bytes = payload_bytes(packet);
-    if (!may_be_ours(bytes) || packet->protocol != bpf_htons(ETH_P_IP)) {
+    if (!may_be_ours(bytes) ||
+        packet->protocol != (six ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP))) {
         return NULL;
     }
-    if (packet->data + sizeof(struct frame) > packet->data_end) {
-        (void)bpf_skb_pull_data(packet, sizeof(struct frame));
+    if (packet->data + FRAME_BYTES > packet->data_end) {
+        (void)bpf_skb_pull_data(packet, FRAME_BYTES);
     }
-    struct frame *frame = (struct frame *)(long)packet->data;
-    if ((void *)(frame + 1) > (void *)(long)packet->data_end || 4 != frame->ip.version ||
-        5 != frame->ip.ihl || IPPROTO_UDP != frame->ip.protocol ||
-        bpf_htons((uint16_t)(IP_BYTES + bytes)) != frame->ip.tot_len ||
-        0 != (frame->ip.frag_off & bpf_htons((uint16_t)~UNCUT)) ||
-        bpf_htons((uint16_t)(UDP_BYTES + bytes)) != frame->udp.len || 0 != frame->udp.check ||
-        0 != packet->vlan_present) {
+    const struct ethhdr *frame = (struct ethhdr *)(long)packet->data;
+    if ((const void *)frame + FRAME_BYTES > (void *)(long)packet->data_end ||
+        !has_shape(frame, bytes) || 0 != packet->vlan_present) {
         return NULL;
     }
     return frame;
 }
+
+/* ---- checksums ---- */
 
 /* The Internet's checksum, from a sum of words of 16 or 32 bits. */
 static __always_inline uint16_t internet_check(uint64_t sum)
@@ -254,7 +344,7 @@ static __always_inline uint16_t internet_check(uint64_t sum)
     return (uint16_t) ~(sum + (sum >> 16));
 }
 
-/* The checksum of the IP header that fill_frame() makes, computed from its parts. */
+/* The checksum of the IPv4 header that fill_frame() makes, computed from its parts. */
 static __always_inline uint16_t ip_check(uint32_t from, uint32_t to, uint16_t length)
 {
     const uint32_t parts =
@@ -269,29 +359,94 @@ static __always_inline bool ip_fits(const void *ip)
     return 0 == internet_check((uint64_t)words[0] + words[1] + words[2] + words[3] + words[4]);
 }
 
-/* Fill in all of a packet from the NIC's port but the Ethernet addresses and the message, which has
- * so many bytes of payload. */
-static __always_inline void fill_frame(struct frame *frame, uint32_t from_ip, uint32_t to_ip,
+/* What UDP's checksum over IPv6 is of, but the payload: the addresses, one behind the other, and
+ * the body. */
+static __always_inline uint64_t sum_of(const void *addresses, const struct body *body)
+{
+    const any_word *ips = addresses, *words = (const void *)body;
+    uint64_t sum = bpf_htons(IPPROTO_UDP) + body->udp.len;
+    for (uint32_t w = 0; w < 2 * sizeof(struct in6_addr) / 4; ++w) {
+        sum += ips[w];
+    }
+    for (uint32_t w = 0; w < sizeof(*body) / 4; ++w) {
+        sum += words[w];
+    }
+    return sum;
+}
+
+/* The same of a payload. (As mcp_sum(), one that the verifier walks once.) */
+__attribute__((noinline)) uint64_t mcp_sum_for_udp(const struct payload *payload, uint32_t words)
+{
+    uint64_t sum = 0;
+    if (!payload) {
+        return 0;
+    }
+    for (uint32_t w = 0; w < PAYLOAD_WORDS && w < words; ++w) {
+        sum += (payload->word[w] & UINT32_MAX) + (payload->word[w] >> 32);
+    }
+    return sum;
+}
+
+/* This processor's. Not NULL, for any processor. */
+static __always_inline struct made *own_made(void)
+{
+    const uint32_t zero = 0;
+    return bpf_map_lookup_elem(&all_made, &zero);
+}
+
+static __always_inline struct payload *own_payload(void)
+{
+    struct made *made = own_made();
+    return made ? &made->payload : NULL;
+}
+
+/* The checksum of a packet over IPv6 with such a sum, and with so many bytes of this processor's
+ * payload. 0: the one that is in it fits. */
+static __always_inline uint16_t udp_check(uint64_t sum, uint32_t bytes)
+{
+    return internet_check(0 == bytes ? sum : sum + mcp_sum_for_udp(own_payload(), bytes / 8));
+}
+
+/* ---- making packets ---- */
+
+/* Fill in all of a packet from the NIC's port but the Ethernet addresses, the message, which has so
+ * many bytes of payload, and a checksum of UDP's. */
+static __always_inline void fill_frame(struct made_frame *frame, address from, address to,
                                        uint16_t to_port, uint32_t bytes)
 {
-    const uint16_t length = bpf_htons((uint16_t)(IP_BYTES + bytes));
-    frame->ethernet.h_proto = bpf_htons(ETH_P_IP);
-    frame->ip = (struct iphdr){
+    const uint16_t length = bpf_htons((uint16_t)(UDP_BYTES + bytes));
+    frame->body.udp = (struct udphdr){.source = place.port, .dest = to_port, .len = length};
+    if (six) {
+        struct ipv6hdr *ip = &frame->head_of_6.ip;
+        frame->head_of_6.ethernet.h_proto = bpf_htons(ETH_P_IPV6);
+        ip->version = 6;
+        ip->payload_len = length;
+        ip->nexthdr = IPPROTO_UDP;
+        ip->hop_limit = HOPS;
+        copy_address(ip->saddr.s6_addr32, from);
+        copy_address(ip->daddr.s6_addr32, to);
+        return;
+    }
+    const uint16_t all = bpf_htons((uint16_t)(sizeof(struct iphdr) + UDP_BYTES + bytes));
+    const uint32_t from_ip = from[0], to_ip = to[0];
+    frame->head.ethernet.h_proto = bpf_htons(ETH_P_IP);
+    frame->head.ip = (struct iphdr){
         .version = 4,
         .ihl = 5,
-        .tot_len = length,
+        .tot_len = all,
         .frag_off = bpf_htons(UNCUT),
         .ttl = HOPS,
         .protocol = IPPROTO_UDP,
         .saddr = from_ip,
         .daddr = to_ip,
-        .check = ip_check(from_ip, to_ip, length),
+        .check = ip_check(from_ip, to_ip, all),
     };
-    frame->udp = (struct udphdr){
-        .source = place.port,
-        .dest = to_port,
-        .len = bpf_htons((uint16_t)(UDP_BYTES + bytes)),
-    };
+}
+
+/* Where it begins. */
+static __always_inline struct ethhdr *begin_of(struct made_frame *frame)
+{
+    return six ? &frame->head_of_6.ethernet : &frame->head.ethernet;
 }
 
 /* Copy byte by byte: the compiler does not see the values that the loader writes there. */
@@ -329,13 +484,6 @@ __attribute__((noinline)) uint64_t mcp_sum_payload(const struct payload *payload
     return mcp_sip_end(sip, MCP_CHECK_ROUNDS, MCP_CHECK_LAST_ROUNDS, last);
 }
 
-/* Not NULL, for any processor. */
-static __always_inline struct payload *own_payload(void)
-{
-    const uint32_t zero = 0;
-    return bpf_map_lookup_elem(&payloads, &zero);
-}
-
 /* The check of a packet whose payload, if it has any, is this processor's. */
 static __always_inline uint64_t check_of(const struct mcp_header *header,
                                          const struct mcp_secret *secret)
@@ -369,44 +517,45 @@ static __always_inline bool load_payload(struct __sk_buff *packet, uint32_t byte
 {
     struct payload *payload = own_payload();
     return payload && IS_PAYLOAD(bytes) &&
-           0 == bpf_skb_load_bytes(packet, sizeof(struct frame), payload, bytes);
+           0 == bpf_skb_load_bytes(packet, FRAME_BYTES, payload, bytes);
 }
 
-/* The packet becomes this frame, and this processor's payload of so many bytes behind it. */
-static __always_inline bool put(struct __sk_buff *packet, const struct frame *frame, uint32_t bytes)
+/* The packet becomes what has been made, with so many bytes of payload. */
+static __always_inline bool put(struct __sk_buff *packet, struct made *made, uint32_t bytes)
 {
-    const uint32_t length = (uint32_t)sizeof(*frame) + bytes;
+    const uint32_t length = (uint32_t)FRAME_BYTES + bytes;
     if (length != packet->len && bpf_skb_change_tail(packet, length, 0) < 0) {
         return false;
     }
-    if (bpf_skb_store_bytes(packet, 0, frame, sizeof(*frame), 0) < 0) {
-        return false;
-    }
-    if (0 == bytes) {
-        return true;
-    }
-    const struct payload *payload = own_payload();
-    return payload && IS_PAYLOAD(bytes) &&
-           0 == bpf_skb_store_bytes(packet, sizeof(*frame), payload, bytes, 0);
+    barrier_var(bytes);
+    return bytes <= MCP_PAYLOAD_MOST &&
+           0 == bpf_skb_store_bytes(packet, 0, begin_of(&made->frame), FRAME_BYTES + bytes, 0);
 }
 
 /* Seal the header (mcp_seal()), and turn the packet into one of ours with it, to the NIC at this
  * address and hardware address. */
-static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, uint32_t ip,
+static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, address ip,
                                 struct mcp_header *header, const struct mcp_secret *secret,
                                 uint32_t bytes)
 {
-    struct made_frame made = {0};
-    struct frame *frame = &made.frame;
-    __builtin_memcpy(frame->ethernet.h_dest, mac, ETH_ALEN);
-    copy_own_mac(frame->ethernet.h_source);
-    fill_frame(frame, place.ip, ip, place.port, bytes);
+    struct made *made = own_made();
+    if (!made) {
+        return false;
+    }
+    struct made_frame *frame = &made->frame;
+    __builtin_memcpy(begin_of(frame)->h_dest, mac, ETH_ALEN);
+    copy_own_mac(begin_of(frame)->h_source);
+    fill_frame(frame, IN_PACKET(&place.ip), ip, place.port, bytes);
     header->magic = MCP_MAGIC;
     header->version = MCP_WIRE_VERSION;
     header->payload_bytes = bytes;
     header->check = check_of(header, secret);
-    copy_words(frame->words, header);
-    if (!put(packet, frame, bytes)) {
+    copy_words(frame->body.words, header);
+    if (six) {
+        const uint16_t check = udp_check(sum_of(&frame->head_of_6.ip.saddr, &frame->body), bytes);
+        frame->body.udp.check = 0 == check ? UINT16_MAX : check; /* 0 says that there is none */
+    }
+    if (!put(packet, made, bytes)) {
         COUNT(send_errors);
         return false;
     }
@@ -559,7 +708,8 @@ APART bool become(struct play *play)
         COUNT(send_errors);
         return false;
     }
-    return say(play->packet, peer->mac, peer->ip, &message->header, &group->group.secret, bytes);
+    return say(play->packet, peer->mac, IN_PACKET(&peer->ip), &message->header,
+               &group->group.secret, bytes);
 }
 
 /* It is the message: send a clone of it. */
@@ -651,15 +801,16 @@ static __always_inline void release(struct mcp_kernel_group *group)
 
 /* Whoever rings MCP_RING_SLEEP sleeps on that socket. */
 static __always_inline void note_sleeper(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                         uint32_t ip, uint16_t from)
+                                         const struct ethhdr *frame)
 {
+    const uint16_t from = body_of(frame)->udp.source;
     struct bpf_sock *socket = packet->sk ? bpf_sk_fullsock(packet->sk) : NULL;
     uint64_t *sleeps_for =
         socket ? bpf_sk_storage_get(&sleepers, socket, NULL, BPF_SK_STORAGE_GET_F_CREATE) : NULL;
     if (sleeps_for) {
         *sleeps_for = group->group.key;
         bpf_spin_lock(&group->lock);
-        group->wake_ip = ip;
+        copy_address(IN_PACKET(&group->wake_ip), destination_of(frame));
         group->wake_to = from;
         bpf_spin_unlock(&group->lock);
     }
@@ -667,12 +818,24 @@ static __always_inline void note_sleeper(struct __sk_buff *packet, struct mcp_ke
 
 /* Would the packet for whoever sleeps come to the socket that rang, and to no other? That one may
  * be closed by now, and another user's may have its port. */
-static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key, uint32_t ip,
+static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key, address ip,
                                           uint16_t to)
 {
-    struct bpf_sock_tuple tuple = {.ipv4 = {ip, place.ip, place.port, to}};
+    struct bpf_sock_tuple tuple = {0};
+    if (six) {
+        copy_address(tuple.ipv6.saddr, ip);
+        copy_address(tuple.ipv6.daddr, IN_PACKET(&place.ip));
+        tuple.ipv6.sport = place.port;
+        tuple.ipv6.dport = to;
+    } else {
+        copy_address(&tuple.ipv4.saddr, ip);
+        copy_address(&tuple.ipv4.daddr, IN_PACKET(&place.ip));
+        tuple.ipv4.sport = place.port;
+        tuple.ipv4.dport = to;
+    }
     struct bpf_sock *socket =
-        bpf_sk_lookup_udp(packet, &tuple, sizeof(tuple.ipv4), (uint64_t)BPF_F_CURRENT_NETNS, 0);
+        bpf_sk_lookup_udp(packet, &tuple, six ? sizeof(tuple.ipv6) : sizeof(tuple.ipv4),
+                          (uint64_t)BPF_F_CURRENT_NETNS, 0);
     if (!socket) {
         return false;
     }
@@ -682,25 +845,26 @@ static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key
     return found;
 }
 
-/* If a host sleeps on a socket, the packet becomes one for that socket. `incoming` as in play(): a
- * doorbell was going out, so it must be turned round. */
+/* If a host sleeps on a socket, the packet becomes one for that socket, without a checksum of
+ * UDP's. `incoming` as in play(): a doorbell was going out, so it must be turned round. */
 APART int wake(struct __sk_buff *packet, struct mcp_kernel_group *group, bool incoming)
 {
-    struct made_frame made = {0};
-    struct frame *frame = &made.frame;
+    struct made *made = own_made();
+    struct mcp_ip from;
     bpf_spin_lock(&group->lock);
-    const uint32_t from_ip = group->wake_ip;
+    copy_address(IN_PACKET(&from), IN_PACKET(&group->wake_ip));
     const uint16_t to_port = group->wake_to;
     group->wake_to = 0;
     bpf_spin_unlock(&group->lock);
-    if (0 == to_port || !finds_sleeper(packet, group->group.key, from_ip, to_port)) {
+    if (!made || 0 == to_port ||
+        !finds_sleeper(packet, group->group.key, IN_PACKET(&from), to_port)) {
         return DROP;
     }
-    copy_own_mac(frame->ethernet.h_dest);
-    copy_own_mac(frame->ethernet.h_source);
-    fill_frame(frame, from_ip, place.ip, to_port, 0);
+    copy_own_mac(begin_of(&made->frame)->h_dest);
+    copy_own_mac(begin_of(&made->frame)->h_source);
+    fill_frame(&made->frame, IN_PACKET(&from), IN_PACKET(&place.ip), to_port, 0);
     packet->mark = 0;
-    if (!put(packet, frame, 0)) {
+    if (!put(packet, made, 0)) {
         return DROP;
     }
     return incoming ? PASS : (int)bpf_redirect(place.interface, BPF_F_INGRESS);
@@ -1087,18 +1251,21 @@ int mcp_clear_buffer(struct __sk_buff *order)
 
 /* ---- what comes in ---- */
 
-/* Is the packet what somebody has sealed with this secret? Its payload is this processor's then. */
-static __always_inline bool genuine(struct __sk_buff *packet, const struct mcp_header *header,
+/* Is the packet what somebody has sealed with this secret? Its payload is this processor's then.
+ * `sum` is that of its frame (sum_of()). */
+static __always_inline bool genuine(struct __sk_buff *packet, uint64_t sum,
+                                    const struct mcp_header *header,
                                     const struct mcp_secret *secret)
 {
     return (0 == header->payload_bytes || load_payload(packet, header->payload_bytes)) &&
+           (!six || 0 == udp_check(sum, header->payload_bytes)) &&
            header->check == check_of(header, secret);
 }
 
 /* Handle a packet for a group that is not open. A peer that asks for the last message of a closed
  * group hears that all have entered its epoch. If the group has failed, it hears that, and who was
  * missing (as in collective.c). */
-APART int receive_stranger(struct __sk_buff *packet, const uint8_t *from_mac, uint32_t from_ip,
+APART int receive_stranger(struct __sk_buff *packet, const struct ethhdr *frame, uint64_t sum,
                            struct mcp_header *header)
 {
     const uint64_t key = header->key;
@@ -1107,7 +1274,7 @@ APART int receive_stranger(struct __sk_buff *packet, const uint8_t *from_mac, ui
         COUNT(dropped_foreign);
         return NEXT;
     }
-    if (!genuine(packet, header, &last->secret)) {
+    if (!genuine(packet, sum, header, &last->secret)) {
         COUNT(dropped_forged);
         return DROP;
     }
@@ -1122,7 +1289,7 @@ APART int receive_stranger(struct __sk_buff *packet, const uint8_t *from_mac, ui
         header->type = MCP_FAIL;
         header->collective.node = (uint16_t)(last->failed - 1);
     }
-    if (!say(packet, from_mac, from_ip, header, &last->secret, 0)) {
+    if (!say(packet, frame->h_source, source_of(frame), header, &last->secret, 0)) {
         return DROP;
     }
     COUNT(answered);
@@ -1286,14 +1453,15 @@ static __always_inline bool carries_so(const struct mcp_header *header)
 SEC("tc")
 int mcp_receive(struct __sk_buff *packet)
 {
-    const struct frame *frame = frame_of(packet);
+    const struct ethhdr *frame = frame_of(packet);
     /* A switch that has not yet learned a host's place shows its packets to all. */
-    if (!frame || place.port != frame->udp.dest || place.port != frame->udp.source ||
-        place.ip != frame->ip.daddr || 0 != packet->pkt_type || !ip_fits(&frame->ip)) {
+    if (!frame || place.port != body_of(frame)->udp.dest ||
+        place.port != body_of(frame)->udp.source || !is_own(destination_of(frame)) ||
+        0 != packet->pkt_type || !(six ? 0 != body_of(frame)->udp.check : ip_fits(ip_of(frame)))) {
         return NEXT;
     }
     struct mcp_header header = {0};
-    copy_words(&header, frame->words);
+    copy_words(&header, body_of(frame)->words);
     COUNT(packets_received);
     if (MCP_MAGIC != header.magic || MCP_WIRE_VERSION != header.version || 0 == header.type ||
         !mcp_is_collective(header.type) || payload_bytes(packet) != header.payload_bytes ||
@@ -1301,12 +1469,12 @@ int mcp_receive(struct __sk_buff *packet)
         COUNT(dropped_damaged);
         return NEXT;
     }
-    const uint64_t key = header.key;
+    const uint64_t key = header.key, sum = six ? sum_of(&ip6_of(frame)->saddr, body_of(frame)) : 0;
     struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &key);
     if (!group) {
-        return receive_stranger(packet, frame->ethernet.h_source, frame->ip.saddr, &header);
+        return receive_stranger(packet, frame, sum, &header);
     }
-    if (!genuine(packet, &header, &group->group.secret)) {
+    if (!genuine(packet, sum, &header, &group->group.secret)) {
         COUNT(dropped_forged);
         return DROP;
     }
@@ -1364,7 +1532,7 @@ static __always_inline int start(struct play *playing, uint32_t epoch)
 
 /* A doorbell shows itself by its destination port, the group's key, and the user of its socket. */
 static __always_inline int answer_bell(struct __sk_buff *packet, const struct mcp_doorbell *bell,
-                                       uint32_t ip, uint16_t from)
+                                       const struct ethhdr *frame)
 {
     const uint64_t key = bell->key;
     const uint32_t uid = bpf_get_socket_uid(packet);
@@ -1388,7 +1556,7 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
         release(group);
         LOOP(MCP_KERNEL_MESSAGES, ask_on, playing, playing);
     } else if (MCP_RING_SLEEP == bell->ring) {
-        note_sleeper(packet, group, ip, from);
+        note_sleeper(packet, group, frame);
     } else if (MCP_RING_FAIL == bell->ring && MCP_RECORDED == fail(playing, bell->epoch)) {
         return wake(packet, group, false);
     }
@@ -1402,19 +1570,20 @@ int mcp_transmit(struct __sk_buff *packet)
         packet->mark = 0;
         return NEXT;
     }
-    const struct frame *frame = frame_of(packet);
+    const struct ethhdr *frame = frame_of(packet);
     /* This host only forwards it: it is from none of its processes. */
-    if (!frame || place.ip != frame->ip.saddr || 0 != packet->ingress_ifindex || !packet->sk) {
+    if (!frame || !is_own(source_of(frame)) || 0 != packet->ingress_ifindex || !packet->sk) {
         return NEXT;
     }
+    const struct udphdr *udp = &body_of(frame)->udp;
     struct mcp_doorbell bell;
-    copy_words(&bell, frame->words);
+    copy_words(&bell, body_of(frame)->words);
     if (MCP_DOORBELL_MAGIC == bell.magic && MCP_DOORBELL_VERSION == bell.version &&
-        place.port == frame->udp.dest) {
-        return answer_bell(packet, &bell, frame->ip.daddr, frame->udp.source);
+        place.port == udp->dest && (!six || 0 == udp->check)) {
+        return answer_bell(packet, &bell, frame);
     }
     /* It pretends to be ours, as nobody else has that port of this address. */
-    if (MCP_MAGIC == bell.magic && place.port == frame->udp.source) {
+    if (MCP_MAGIC == bell.magic && place.port == udp->source) {
         COUNT(dropped_implausible);
         return DROP;
     }

@@ -72,14 +72,24 @@ struct mcp_ip mcp_address_ip(const struct mcp_address *address)
     return ip;
 }
 
-/* ---- this machine's ---- */
-
 static struct mcp_ip ip_of(const struct sockaddr *address, int family)
 {
     struct mcp_address copy = {.at.any.sa_family = (sa_family_t)family};
     memcpy(&copy, address, mcp_address_bytes(&copy));
     return mcp_address_ip(&copy);
 }
+
+bool mcp_sockaddr_is(const struct sockaddr *address, const struct mcp_ip *ip)
+{
+    const int family = mcp_ip_is_4(ip) ? AF_INET : AF_INET6;
+    if (NULL == address || family != address->sa_family) {
+        return false;
+    }
+    const struct mcp_ip other = ip_of(address, family);
+    return mcp_same_ip(ip, &other);
+}
+
+/* ---- this machine's ---- */
 
 /* (Here, a mask of IPv4 has bits in front of it, too.) */
 static uint8_t prefix_of(const struct mcp_ip *mask)

@@ -15,12 +15,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- of the network layer ---- */
+#include "firmware/ip.h"
 
-/* IPv6, or IPv4 as IPv6 writes it (::ffff:10.0.0.1); network byte order. All 0: none. */
-struct mcp_ip {
-    uint32_t word[4];
-};
+/* ---- of the network layer ---- */
 
 enum {
     MCP_IP_BITS = 128,
@@ -104,6 +101,9 @@ static inline socklen_t mcp_address_bytes(const struct mcp_address *address)
 }
 
 struct mcp_ip mcp_address_ip(const struct mcp_address *address);
+
+/* Is it this address, whatever port it has? NULL, or one of another family, is not. */
+bool mcp_sockaddr_is(const struct sockaddr *address, const struct mcp_ip *ip);
 
 /* (It is at one place in both.) */
 static inline uint16_t mcp_address_port(const struct mcp_address *address)

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "firmware/kernel/bell.h"
 #include "firmware/kernel/kernel.h"
 #include "libmyr/groups/group_player.h"
 #include "libmyr/kernel/kernel_inside.h"
@@ -276,19 +277,14 @@ static const struct myr_player kernel_player = {
 
 /* ---- joining ---- */
 
-/* A socket to ring with. Its packets have no UDP checksum, as the packets that they turn into would
- * have none. */
-static int make_bell(const struct mcp_kernel_peer *to)
+/* A socket to ring the NIC by, on the way to this peer. -1, with errno: there is none. */
+static int connect_bell(const struct myr_kernel_nic *nic, const struct mcp_kernel_peer *to)
 {
-    const int one = 1;
-    const struct sockaddr_in peer = {
-        .sin_family = AF_INET,
-        .sin_addr = {to->ip},
-        .sin_port = to->port,
-    };
-    const int bell = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (bell >= 0 && (setsockopt(bell, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)) < 0 ||
-                      connect(bell, (const struct sockaddr *)&peer, sizeof(peer)) < 0)) {
+    struct myr_nic_name own;
+    myr_kernel_nic_get_name(nic, &own);
+    const struct mcp_address peer = mcp_bell_goes_to(&to->ip, to->port);
+    const int bell = mcp_bell_make(&own.address[0].ip);
+    if (bell >= 0 && connect(bell, &peer.at.any, mcp_address_bytes(&peer)) < 0) {
         close(bell);
         return -1;
     }
@@ -318,7 +314,7 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
         seat->page = map(seen.page, sizeof(*seat->page) * MCP_KERNEL_LINES);
         seat->line = NULL == seat->page ? NULL : &seat->page[seen.line];
         seat->buffer = seen.buffer < 0 ? NULL : map(seen.buffer, sizeof(*seat->buffer));
-        seat->bell = make_bell(&question->peers[0]);
+        seat->bell = connect_bell(nic, &question->peers[0]);
         if (NULL == seat->page || (NULL == seat->buffer && seen.buffer >= 0) || seat->bell < 0) {
             status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot use the kernel's NIC");
             myr_kernel_nic_ask_close(nic, seat->key);
@@ -332,15 +328,14 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
     return MYR_OK;
 }
 
-/* Peers by their addresses. A NIC's name may have none, or one of IPv6; the address is then one
- * that the daemon refuses. */
+/* Peers by their addresses. A NIC's name may have none; the daemon refuses that. */
 static void name_peers(const struct mcp_peer *peers, uint32_t count,
                        const struct myr_nic_members *members, struct mcp_kernel_peer *named)
 {
     for (uint32_t p = 0; p < count; ++p) {
         const struct myr_nic_name *name = members->names[peers[p].node];
         named[p] = (struct mcp_kernel_peer){
-            .ip = mcp_ip_to_4(&name->address[0].ip),
+            .ip = name->count > 0 ? name->address[0].ip : mcp_ip_none(),
             .port = name->count > 0 ? name->address[0].port : 0,
             .node = peers[p].node,
             .slot = peers[p].slot,

@@ -14,7 +14,7 @@
 #include "firmware/kernel/kernel.h"
 #include "libmyr/soft/nic.h"
 
-#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b49) /* "mykI"; changes with what follows */
+#define MYR_KERNEL_MAGIC UINT32_C(0x6d796b4a) /* "mykJ"; changes with what follows */
 
 /* Where it listens; NICBARR_KERNEL_SOCKET in the environment of daemon and clients says otherwise.
  */
@@ -58,9 +58,10 @@ struct myr_kernel_missing {
     struct mcp_missing node[MCP_KERNEL_MESSAGES];
 };
 
-/* Another node, with its address (network byte order). */
+/* Another node, with its address. */
 struct myr_kernel_node {
-    uint32_t node, ip;
+    struct mcp_ip ip;
+    uint32_t node;
     uint32_t heard_ms; /* as in struct mcp_missing */
 };
 

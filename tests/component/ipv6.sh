@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Hosts that have addresses of IPv6 and none of IPv4: the soft NIC, a job's own and a daemon's, serves
-# barriers, data and messages there; tools name its addresses; the kernel's NIC says that it is for IPv4.
-# Of hosts that have both, or one of them alone, those meet that can.
+# barriers, data and messages there, and so does the kernel's NIC barriers and data; tools name their
+# addresses. Of hosts that have both, or one of them alone, those meet that can.
+# (What the kernel's program takes for its packets there, bit by bit: tests/unit/kernel6_test.)
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
@@ -89,7 +90,6 @@ done
 "$builddir/tools/nicbarr" status
 "$builddir/tools/nicbarr" status --json
 "$builddir/tools/nicbarr" status --prometheus
-! "$NETHOSTS_RUN" 1 "$builddir/myrd/myrd" --kernel --check 2>&1 || exit 1
 "$NETHOSTS_RUN" 1 "$builddir/tools/nicbarr" doctor || [ $? = 1 ]
 "$NETHOSTS_MPIRUN" --mca coll_nicbarr_nic daemon "${@}"
 EOS
@@ -100,7 +100,71 @@ check "in JSON" said '"prefix":[[:space:]]*64'
 check "for Prometheus" said 'nic="\[fd77::2\]:7312"'
 check "and by nicbarr doctor" said "at fd77::1 UDP port 7312"
 check "its NIC plays a job's barriers" said "$plays"
-check "the kernel's NIC says that it is for IPv4" said "none but loopback has an IPv4 address; over IPv6 there is the soft NIC alone"
+
+# ---- the kernel's NIC there
+
+"$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1 # (over IPv4: where that can be, this must)
+kernels=$?
+[ $kernels != 77 ] || echo "not played by the kernels: $(cat "$scratch/out")"
+by_kernels() { # NETHOSTS-ARGUMENT...
+    on_hosts --ipv6 --kernel "$@"
+}
+kernel=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm dissemination:1@kernel)
+plays_there="MPI_Barrier on .* nodes: dissemination:1@kernel"
+# A host without a daemon sends what nobody has asked for, from the NICs' port: bytes of any value, as
+# long as a NIC's packets, and such packets that have a key which is nobody's; with checksums that fit.
+cat > "$scratch/stranger.py" << 'PYTHON'
+import random, socket, struct, sys
+random.seed(int(sys.argv[1]))
+out = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+out.bind(("fd77::3", 7077))
+while True:
+    for host in 1, 2:
+        head = struct.pack("=HBBIQ", 0x4d59, 6, random.randint(1, 8), 0, random.getrandbits(64))
+        out.sendto(random.choice((b"", head)).ljust(32, b"%c" % random.getrandbits(8)), ("fd77::%d" % host, 7077))
+PYTHON
+cat > "$scratch/stranger.sh" << 'EOS'
+#!/bin/bash
+export NETHOSTS_HOSTS=2
+kill -KILL "$(pgrep -n -x myrd)" # the last host's
+"$NETHOSTS_RUN" 3 python3 "$STRANGER" 7 &
+stranger=$!
+"$NETHOSTS_MPIRUN" "$@"
+status=$?
+kill $stranger
+"$NETHOSTS_RUN" 1 "$builddir/tools/nicbarr" status
+exit $status
+EOS
+export STRANGER=$scratch/stranger.py
+# Each of these daemons is of one family.
+cat > "$scratch/families.sh" << 'EOS'
+#!/bin/bash
+for host in 1 2; do
+    "$NETHOSTS_RUN" $host ip address add 10.78.0.$host/24 dev eth0
+done
+"$NETHOSTS_RUN" 1 "$builddir/myrd/myrd" --kernel --network 10.78.0.0/24 || exit
+"$NETHOSTS_RUN" 2 "$builddir/myrd/myrd" --kernel --network fd77::/64 || exit
+exec "$NETHOSTS_MPIRUN" "$@"
+EOS
+if [ $kernels != 77 ]; then
+    check "the kernels' barriers" by_kernels 3 2 "${kernel[@]}" "${ledger[@]}"
+    check "are the NICs'" said "$plays_there"
+    check "packets lost, doubled, late and damaged" by_kernels --loss 5 --duplicate 5 --reorder 5 --corrupt 5 \
+        --seed "$seed" 3 2 "${kernel[@]}" "${ledger[@]}"
+    check "are survived by the kernels" said "$plays_there"
+    check "and not few" said "^switch: .* lost [1-9].* repaired [1-9]"
+    check "the kernels' data, bit by bit" by_kernels 3 1 "${kernel[@]}" --mca coll_nicbarr_allreduce exchange \
+        --mca coll_nicbarr_bcast ring "$programs/data" --seed "$seed" --steps 20
+    check "are carried by them" said "MPI_Allreduce up to .* on 3 nodes: dissemination:1@kernel"
+    check "and handed on" said "MPI_Bcast up to .* on 3 nodes: dissemination:1@kernel"
+    check "strangers' packets" by_kernels --shell 3 2 bash "$scratch/stranger.sh" "${kernel[@]}" "${ledger[@]}"
+    check "harm nobody" said "$plays_there"
+    check "and are seen" said "[1-9][0-9]* *dropped_foreign"
+    check "the daemon's address is shown" said "kernel, fd77::1/64 port 7077"
+    check "one host's daemon is of IPv4, the other's of IPv6" on_hosts --ipv6 --shell 2 1 bash "$scratch/families.sh" \
+        "${kernel[@]}" --mca coll_nicbarr_nic kernel "${ledger[@]}"
+    check "they do not meet, and it is said what to do" said "give all myrd --kernel of a network the same --network"
+fi
 
 # ---- a bridge of containers has IPv4, and the same address on all hosts
 

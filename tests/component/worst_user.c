@@ -57,8 +57,9 @@ static struct myr_kernel_question question_for(uint32_t group)
         .steps = {{1, 1}},
     };
     for (uint32_t p = 0; p < 2; ++p) {
-        question.peers[p] = (struct mcp_kernel_peer){
-            .ip = htonl(NETWORK + user.peer), .port = htons(PORT), .node = user.self < user.peer};
+        question.peers[p] = (struct mcp_kernel_peer){.ip = mcp_ip_of_4(htonl(NETWORK + user.peer)),
+                                                     .port = htons(PORT),
+                                                     .node = user.self < user.peer};
     }
     return question;
 }

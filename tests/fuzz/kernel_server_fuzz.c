@@ -52,9 +52,9 @@ static struct {
 static uint16_t nic_port;
 static int host[HOSTS];
 
-static uint32_t ip_of(uint32_t number)
+static struct mcp_ip ip_of(uint32_t number)
 {
-    return htonl(0x7f000002 + number);
+    return mcp_ip_of_4(htonl(0x7f000002 + number));
 }
 
 /* ---- other hosts ---- */
@@ -348,10 +348,10 @@ static bool step(void *context)
 
 /* ---- the daemon ---- */
 
-static int bind_at(uint32_t ip, uint16_t port)
+static int bind_at(struct mcp_ip ip, uint16_t port)
 {
     const struct sockaddr_in own = {
-        .sin_family = AF_INET, .sin_addr.s_addr = ip, .sin_port = htons(port)};
+        .sin_family = AF_INET, .sin_addr.s_addr = mcp_ip_to_4(&ip), .sin_port = htons(port)};
     const int udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     CHECK(udp >= 0);
     if (bind(udp, (const struct sockaddr *)&own, sizeof(own)) < 0) {

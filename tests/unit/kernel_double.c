@@ -20,7 +20,8 @@ static bool somebody_stands;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct double_group groups[GROUPS_EVER];
-static uint32_t ever, met, asked, absent_ip, absent_asked;
+static uint32_t ever, met, asked, absent_asked;
+static struct mcp_ip absent_ip; /* none: all hosts answer */
 static int page = -1, buffer = -1;
 static int watch = -1; /* pipe: what is told of who is stuck */
 static int telling = -1;
@@ -47,7 +48,8 @@ void double_reset(void)
         close(buffer);
         page = buffer = -1;
     }
-    ever = met = asked = absent_ip = absent_asked = 0;
+    ever = met = asked = absent_asked = 0;
+    absent_ip = mcp_ip_none();
     if (watch >= 0) {
         close(watch);
         close(telling);
@@ -122,10 +124,10 @@ void double_broadcast(uint64_t key, uint32_t number, const void *block, uint32_t
     pthread_mutex_unlock(&lock);
 }
 
-void double_set_absent(uint32_t ip, bool absent)
+void double_set_absent(struct mcp_ip ip, bool absent)
 {
     pthread_mutex_lock(&lock);
-    absent_ip = absent ? ip : 0;
+    absent_ip = absent ? ip : mcp_ip_none();
     pthread_mutex_unlock(&lock);
 }
 
@@ -188,11 +190,11 @@ void mcp_kernel_hear(struct mcp_kernel *kernel, mcp_kernel_stuck_fn tell, void *
     }
 }
 
-int mcp_kernel_load(uint32_t ip, uint16_t port, struct mcp_kernel **kernel,
+int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
                     char why[MCP_KERNEL_WHY])
 {
     *kernel = calloc(1, sizeof(**kernel));
-    if (NULL == *kernel || 0 == ip || 0 == port) {
+    if (NULL == *kernel || mcp_ip_is_none(ip) || 0 == port) {
         snprintf(why, MCP_KERNEL_WHY, "the double has no place");
         free(*kernel);
         return -1;
@@ -325,11 +327,11 @@ bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t
     return farewell && 0 == mcp_kernel_ring(kernel, key, MCP_RING_FAREWELL);
 }
 
-int mcp_kernel_meet(struct mcp_kernel *kernel, uint32_t ip, char why[MCP_KERNEL_WHY])
+int mcp_kernel_meet(struct mcp_kernel *kernel, const struct mcp_ip *ip, char why[MCP_KERNEL_WHY])
 {
     (void)kernel;
     pthread_mutex_lock(&lock);
-    const bool absent = ip == absent_ip;
+    const bool absent = mcp_same_ip(ip, &absent_ip);
     if (absent) {
         ++absent_asked;
         pthread_cond_broadcast(&changed);

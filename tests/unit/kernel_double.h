@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "firmware/kernel/owner.h"
+#include "firmware/soft/addresses.h"
 
 /* One group that was ever opened. */
 struct double_group {
@@ -41,7 +42,7 @@ void double_release(uint64_t key, uint32_t done);
 void double_broadcast(uint64_t key, uint32_t number, const void *block, uint32_t bytes);
 
 /* This host does not answer, or does from now on. */
-void double_set_absent(uint32_t ip, bool absent);
+void double_set_absent(struct mcp_ip ip, bool absent);
 
 /* Sleep until somebody has rung MCP_RING_FAIL for the group, or has asked for the absent host. */
 void double_await_failure(uint64_t key);

@@ -23,6 +23,7 @@
 
 #include "myrd/kernel_interface.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/ip_of.h"
 
 enum { INDEX = 7, OTHER = 8, NOW = 5000, LATER = NOW + MYRD_INTERFACE_PATIENCE_MS };
 
@@ -34,25 +35,29 @@ static struct {
 } words;
 static size_t length;
 
-static uint32_t ip_of(const char *text)
-{
-    struct in_addr ip;
-    assert_int_equal(inet_pton(AF_INET, text, &ip), 1);
-    return ip.s_addr;
-}
-
-static int begin(void **state)
+static int begin_at(const char *ip, uint32_t prefix)
 {
     int pair[2];
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair), 0);
     system_end = pair[0];
     interface = (struct myrd_interface){.socket = pair[1],
                                         .index = INDEX,
-                                        .ip = ip_of("10.0.0.1"),
+                                        .ip = ip_of(ip),
                                         .name = "eth0",
-                                        .prefixes = UINT64_C(1) << 24};
+                                        .prefixes = UINT64_C(1) << prefix % 64};
     return 0;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    return begin_at("10.0.0.1", 24);
+}
+
+static int begin_with_6(void **state)
+{
+    (void)state;
+    return begin_at("fd00::1", 64);
 }
 
 static int end(void **state)
@@ -104,12 +109,17 @@ static void hear_link(uint16_t type, uint8_t family, int index, const char *name
 
 static void say_address(uint16_t type, uint32_t index, const char *text, uint8_t prefix)
 {
+    const struct mcp_ip ip = ip_of(text);
+    const bool is_4 = mcp_ip_is_4(&ip);
     const struct ifaddrmsg about = {
-        .ifa_family = AF_INET, .ifa_prefixlen = prefix, .ifa_index = index};
-    const uint32_t ip = ip_of(text);
+        .ifa_family = is_4 ? AF_INET : AF_INET6, .ifa_prefixlen = prefix, .ifa_index = index};
     say(type, &about, sizeof(about));
-    add(IFA_ADDRESS, &ip, sizeof(ip));
-    add(IFA_LOCAL, &ip, sizeof(ip));
+    if (is_4) {
+        add(IFA_ADDRESS, &ip.word[3], sizeof(ip.word[3]));
+        add(IFA_LOCAL, &ip.word[3], sizeof(ip.word[3]));
+    } else {
+        add(IFA_ADDRESS, &ip, sizeof(ip));
+    }
 }
 
 static void hear_address(uint16_t type, uint32_t index, const char *text, uint8_t prefix)
@@ -234,14 +244,48 @@ static void what_is_cut_off_says_nothing(void **state)
     }
 }
 
+/* ---- of IPv6 ---- */
+
+static void an_address_of_ipv6_may_come_back(void **state)
+{
+    (void)state;
+    hear_address(RTM_DELADDR, INDEX, "fd00::2", 64);
+    hear_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
+    hear_address(RTM_DELADDR, OTHER, "fd00::1", 64);
+    assert_true(stays_at(LATER));
+    hear_address(RTM_DELADDR, INDEX, "fd00::1", 64);
+    assert_true(stays_at(LATER - 1));
+    hear_address(RTM_NEWADDR, INDEX, "fd00::2", 64);
+    ends_with(LATER, "eth0 does not have the address fd00::1 any more");
+    hear_address(RTM_NEWADDR, INDEX, "fd00::1", 64);
+    assert_true(stays_at(LATER));
+}
+
+/* Where another end has an address, too, the system tells of both. */
+static void an_address_of_ipv6_may_have_another_end(void **state)
+{
+    const struct mcp_ip own = ip_of("fd00::1"), peer = ip_of("fd00::2");
+    const struct ifaddrmsg about = {
+        .ifa_family = AF_INET6, .ifa_prefixlen = 64, .ifa_index = INDEX};
+    (void)state;
+    for (int ours = 0; ours < 2; ++ours) {
+        say(RTM_DELADDR, &about, sizeof(about));
+        add(IFA_LOCAL, ours ? &own : &peer, sizeof(own));
+        add(IFA_ADDRESS, ours ? &peer : &own, sizeof(own));
+        hear(length);
+        assert_int_equal(stays_at(LATER), !ours);
+    }
+}
+
 /* ---- the system itself ---- */
 
 static void it_begins_where_the_interface_is(void **state)
 {
     struct myr_error error = {.text = ""};
     struct myrd_interface loopback;
+    const struct mcp_ip ip = ip_of("127.0.0.1");
     (void)state;
-    assert_int_equal(myrd_interface_open(&loopback, "lo", ip_of("127.0.0.1"), &error), MYR_OK);
+    assert_int_equal(myrd_interface_open(&loopback, "lo", &ip, &error), MYR_OK);
     assert_string_equal(loopback.name, "lo");
     assert_int_equal(loopback.prefixes, UINT64_C(1) << 8);
     assert_int_equal(myrd_interface_judge(&loopback, NOW, &error), MYR_OK);
@@ -267,19 +311,21 @@ static void it_does_not_begin_elsewhere(void **state)
 {
     struct myr_error error = {.text = ""};
     struct myrd_interface none;
+    const struct mcp_ip absent = ip_of("127.0.0.9"), there = ip_of("127.0.0.1");
     (void)state;
-    assert_int_not_equal(myrd_interface_open(&none, "lo", ip_of("127.0.0.9"), &error), MYR_OK);
+    assert_int_not_equal(myrd_interface_open(&none, "lo", &absent, &error), MYR_OK);
     assert_non_null(strstr(error.text, "interface lo"));
     if (none.socket >= 0) {
         close(none.socket);
     }
-    assert_int_not_equal(myrd_interface_open(&none, "nosuch0", ip_of("127.0.0.1"), &error), MYR_OK);
+    assert_int_not_equal(myrd_interface_open(&none, "nosuch0", &there, &error), MYR_OK);
     if (none.socket >= 0) {
         close(none.socket);
     }
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE_OF_6(name) cmocka_unit_test_setup_teardown(name, begin_with_6, end)
 
 int main(void)
 {
@@ -292,6 +338,8 @@ int main(void)
         CASE(an_address_that_is_gone_ends_the_nic),
         CASE(it_may_be_there_twice),
         CASE(what_is_cut_off_says_nothing),
+        CASE_OF_6(an_address_of_ipv6_may_come_back),
+        CASE_OF_6(an_address_of_ipv6_may_have_another_end),
         cmocka_unit_test(it_begins_where_the_interface_is),
         cmocka_unit_test(it_does_not_begin_elsewhere),
     };

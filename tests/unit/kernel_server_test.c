@@ -48,15 +48,16 @@
 #include "myrd/share.h"
 #include "myrd/users.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/ip_of.h"
 #include "tests/unit/kernel_double.h"
 
 enum { ALICE = 1001, BOB = 1002, NOW = 5000, MOST_MS = MCP_PATIENCE_MOST_NS / 1000000 };
 
-static uint32_t ip_of(const char *text)
+/* One of IPv4 (network byte order). */
+static uint32_t ip4_of(const char *text)
 {
-    struct in_addr ip;
-    assert_int_equal(inet_pton(AF_INET, text, &ip), 1);
-    return ip.s_addr;
+    const struct mcp_ip ip = ip_of(text);
+    return mcp_ip_to_4(&ip);
 }
 
 static uint16_t nic_port = 7077; /* of all hosts */
@@ -65,7 +66,7 @@ static uint16_t nic_port = 7077; /* of all hosts */
 static struct myr_nic_name our_name(void)
 {
     struct myr_nic_name name = {.key = 1, .count = 1};
-    name.address[0].ip = mcp_ip_of_4(ip_of("127.0.0.1"));
+    name.address[0].ip = ip_of("127.0.0.1");
     name.address[0].port = htons(nic_port);
     name.address[0].prefix = MCP_IP_BEFORE_4 + 8;
     return name;
@@ -181,7 +182,7 @@ static void a_good_question_is_a_plan(void **state)
     assert_int_equal(plan.uid, ALICE);
     assert_int_equal(plan.nsteps, 1);
     assert_int_equal(plan.steps[0].sends, 1);
-    assert_int_equal(plan.peers[1].ip, ip_of("127.0.0.2"));
+    assert_int_equal(mcp_ip_to_4(&plan.peers[1].ip), ip4_of("127.0.0.2"));
 }
 
 static void what_cannot_be_is_refused(void **state)
@@ -213,6 +214,7 @@ static void what_cannot_be_is_refused(void **state)
     REFUSED(peers[1].port, htons(53), MYR_ERR_SYSTEM);
     REFUSED(peers[1].ip, ip_of("127.0.0.1"), MYR_ERR_SYSTEM);
     REFUSED(peers[1].ip, ip_of("10.0.0.1"), MYR_ERR_SYSTEM);
+    REFUSED(peers[1].ip, ip_of("fd00::2"), MYR_ERR_SYSTEM);
 #undef REFUSED
     /* Two messages to a host, or from one. */
     bad = good;
@@ -950,7 +952,7 @@ static void users_are_told_of_their_own(void **state)
     assert_true(report.group[0].waits && !report.group[1].waits);
     assert_int_equal(report.group[0].missing, 1);
     assert_int_equal(report.group[0].node_missing[0].node, 1);
-    assert_int_equal(report.group[0].node_missing[0].ip, ip_of("127.0.0.2"));
+    assert_int_equal(mcp_ip_to_4(&report.group[0].node_missing[0].ip), ip4_of("127.0.0.2"));
     assert_int_equal(report.group[0].node_missing[0].heard_ms, 42);
     assert_int_equal(report.group[0].since_ms, 0);
     myrd_groups_look(groups, NOW + 5);
@@ -1008,18 +1010,19 @@ static void a_user_has_so_many_meetings(void **state)
 {
     struct myrd_meetings meetings = {NULL};
     struct myrd_hosts hosts = {.socket = -1};
+    const struct mcp_ip peer = ip_of("127.0.0.2");
     uint32_t gone = 0, full = 0;
     (void)state;
     double_reset();
-    double_set_absent(ip_of("127.0.0.2"), true);
+    double_set_absent(peer, true);
     for (uint64_t key = 1; key <= MEETINGS; ++key) {
         (void)join(&meetings, key, ALICE);
     }
     assert_int_equal(go_on(&meetings, &hosts, NOW, &gone, &full), MYRD_MEETINGS_OF_ONE);
     (void)join(&meetings, MEETINGS + 1, BOB);
     assert_int_equal(go_on(&meetings, &hosts, NOW, &gone, &full), 1);
-    myrd_hosts_believe(&hosts, ip_of("127.0.0.2"), NOW);
-    double_set_absent(0, false);
+    myrd_hosts_believe(&hosts, &peer, NOW);
+    double_set_absent(peer, false);
     assert_int_equal(go_on(&meetings, &hosts, NOW + 2, &gone, &full), MEETINGS + 1); /* in turn */
     assert_null(meetings.first);
     assert_int_equal(gone + full, 0);
@@ -1097,7 +1100,7 @@ static struct {
 static int bind_at(const char *address, uint16_t port)
 {
     const struct sockaddr_in own = {
-        .sin_family = AF_INET, .sin_addr.s_addr = ip_of(address), .sin_port = htons(port)};
+        .sin_family = AF_INET, .sin_addr.s_addr = ip4_of(address), .sin_port = htons(port)};
     const int udp = socket(AF_INET, SOCK_DGRAM, 0);
     if (bind(udp, (const struct sockaddr *)&own, sizeof(own)) < 0) {
         close(udp);
@@ -1281,7 +1284,7 @@ static void clients_share_a_page(void **state)
     myr_kernel_nic_get_name(other, &same);
     assert_memory_equal(&name, &same, sizeof(name));
     assert_int_equal(name.count, 1);
-    assert_int_equal(mcp_ip_to_4(&name.address[0].ip), ip_of("127.0.0.1"));
+    assert_int_equal(mcp_ip_to_4(&name.address[0].ip), ip4_of("127.0.0.1"));
     assert_int_equal(name.address[0].port, htons(world.options.nic.port));
     assert_int_equal(name.address[0].prefix, MCP_IP_BEFORE_4 + 8);
     ask_for(one, 7, &page);
@@ -1590,7 +1593,7 @@ static void the_server_says_that_it_is_there(void **state)
 {
     (void)state;
     const struct sockaddr_in server = {
-        .sin_family = AF_INET, .sin_addr.s_addr = ip_of("127.0.0.1"), .sin_port = htons(nic_port)};
+        .sin_family = AF_INET, .sin_addr.s_addr = ip4_of("127.0.0.1"), .sin_port = htons(nic_port)};
     struct myrd_hosts_words words = {
         .magic = MYRD_HOSTS_MAGIC, .version = MYRD_HOSTS_VERSION, .kind = MYRD_HOSTS_QUESTION};
     uint8_t answer[2 * sizeof(words)];
@@ -1984,7 +1987,7 @@ static void who_fails_to_join_keeps_nothing(void **state)
     struct myr_segment *segment;
     struct myr_nic_name peer = our_name(), absent = our_name();
     const struct myr_nic_name *const good[] = {&peer, &peer}, *const bad[] = {&peer, &absent};
-    peer.address[0].ip = mcp_ip_of_4(ip_of("127.0.0.2"));
+    peer.address[0].ip = ip_of("127.0.0.2");
     absent.count = 0;
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     for (int refused = 0; refused < 2; ++refused) {
@@ -2020,7 +2023,7 @@ static void groups_have_lines_of_their_own(void **state)
     struct myr_nic_group group[COUNT];
     struct myr_nic_name peer = our_name();
     const struct myr_nic_name *const names[] = {&peer, &peer};
-    peer.address[0].ip = mcp_ip_of_4(ip_of("127.0.0.2"));
+    peer.address[0].ip = ip_of("127.0.0.2");
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     for (uint32_t g = 0; g < COUNT; ++g) {
         const struct myr_nic_members members = {
@@ -2084,7 +2087,7 @@ static void a_process_broadcasts(void **state)
     struct mcp_doorbell bell;
     uint8_t block[2 * MCP_PAYLOAD_MOST];
     uint32_t bytes;
-    peer.address[0].ip = mcp_ip_of_4(ip_of("127.0.0.2"));
+    peer.address[0].ip = ip_of("127.0.0.2");
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     assert_int_equal(
         myr_kernel_group_join(&group, nic, segment, NULL, &members, schedule_of, &enough, NULL),

@@ -10,6 +10,11 @@
  * pass untouched, whatever they look like. No process can send a NIC's packets or ring for another
  * user's group, nobody but the owner makes a group fail, and its page can be read and nothing else.
  *
+ * This is compiled for a network of IPv4, and for one of IPv6 (NETWORK_OF_6). In here a packet is
+ * one of IPv4 either way. It is made one of IPv6 where it goes to the wire, and is made one of IPv4
+ * where it comes from there. An address of IPv6 ends with the one of IPv4 that it stands for. A
+ * right checksum of UDP's over IPv6 is none in here (0); a wrong one is not.
+ *
  * Where the kernel, or this process's rights, do not allow it, all this is skipped.
  */
 #include <stdarg.h>
@@ -22,7 +27,7 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/ip.h>
-#include <linux/udp.h>
+#include <linux/ipv6.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -37,13 +42,21 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
+#include "firmware/kernel/bell.h"
 #include "firmware/kernel/owner.h"
+#include "firmware/soft/addresses.h"
 #include "libmyr/groups/group_player.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_data.h"
 #include "libmyr/groups/spread.h"
 #include "os/clock.h"
 #include "tests/unit/crew.h"
+
+#ifdef NETWORK_OF_6
+enum { SIX = 1, FAMILY = AF_INET6 };
+#else
+enum { SIX = 0, FAMILY = AF_INET };
+#endif
 
 enum {
     PORT = 7077,
@@ -73,6 +86,27 @@ struct frame {
 
 enum { BEFORE_PAYLOAD = offsetof(struct frame, payload) };
 
+struct frame_of_6 {
+    struct ethhdr ethernet;
+    struct ipv6hdr ip;
+    struct udphdr udp;
+    uint8_t payload[MOST_PAYLOAD];
+} __attribute__((packed, aligned(2)));
+
+/* What is, or was, on the wire. */
+union on_wire {
+    struct frame of_4;
+    struct frame_of_6 of_6;
+};
+
+enum {
+    LONGER = SIX ? sizeof(struct ipv6hdr) - sizeof(struct iphdr) : 0, /* bytes, on the wire */
+    ETHER_TYPE = SIX ? ETH_P_IPV6 : ETH_P_IP,
+};
+
+static bool bare;     /* packets over IPv6 go to the wire without a checksum */
+static bool was_bare; /* the last one that came had none */
+
 /* The network, and the NIC in it. */
 static struct mcp_kernel *kernel;
 static int wire;                  /* the other end: in go the peers' frames, out come the NIC's */
@@ -99,6 +133,26 @@ static uint32_t peer_ip(uint32_t node)
     return ip_of(FIRST_PEER + node);
 }
 
+/* The address that stands for it in the network: itself, or fd00:4e::10.78.0.1. */
+static struct mcp_ip address_of(uint32_t ip)
+{
+    const struct mcp_ip of_6 = {{htonl(0xfd000000 | (ntohl(ip) >> 16 & 0xff)), 0, 0, ip}};
+    return SIX ? of_6 : mcp_ip_of_4(ip);
+}
+
+/* The same with a port, as sockets have it. 0: any. */
+static struct mcp_address place_of(uint32_t ip, uint16_t port)
+{
+    const struct mcp_ip address = 0 == ip ? mcp_ip_none() : address_of(ip);
+    return mcp_address_for(FAMILY, &address, htons(port));
+}
+
+static int meet(uint32_t ip, char *why)
+{
+    const struct mcp_ip address = address_of(ip);
+    return mcp_kernel_meet(kernel, &address, why);
+}
+
 static void mac_of(uint32_t place, uint8_t mac[ETH_ALEN])
 {
     const uint8_t made[ETH_ALEN] = {0x02, 0x4e, 0x42, 0, 0, (uint8_t)place};
@@ -108,37 +162,56 @@ static void mac_of(uint32_t place, uint8_t mac[ETH_ALEN])
 static bool set(const char *name, const char *value)
 {
     char path[100];
-    snprintf(path, sizeof(path), "/proc/sys/net/ipv4/%s", name);
+    snprintf(path, sizeof(path), "/proc/sys/net/ipv%d/%s", SIX ? 6 : 4, name);
     FILE *file = fopen(path, "w");
     return NULL != file && (fputs(value, file) >= 0) + (0 == fclose(file)) == 2;
+}
+
+/* Run ip with these words, in which each address stands for itself, or for one of IPv6. */
+static bool run_ip(const char *format, uint32_t ip, uint32_t number)
+{
+    const struct mcp_ip address = address_of(ip);
+    char text[MCP_IP_TEXT], words[100], line[200];
+    snprintf(words, sizeof(words), format, mcp_ip_text(&address, text), number);
+    snprintf(line, sizeof(line), "ip %s >/dev/null 2>&1", words);
+    return 0 == system(line);
+}
+
+/* Both ends of a wire, of which this one has the address. */
+static bool make_wire(uint32_t first, uint32_t ip)
+{
+    char line[200];
+    snprintf(line, sizeof(line),
+             "ip link add nicbarr%u address 02:4e:42:00:00:%02x type veth peer name nicbarr%u"
+             " address 02:4e:42:00:00:%02x >/dev/null 2>&1",
+             first, first + 1, first + 1, first + 2);
+    return 0 == system(line) &&
+           run_ip(SIX ? "addr add %s/64 dev nicbarr%u nodad" : "addr add %s/24 dev nicbarr%u", ip,
+                  first) &&
+           run_ip("link set nicbarr%2$u up", ip, first) &&
+           run_ip("link set nicbarr%2$u up", ip, first + 1);
 }
 
 /* Both ends, neighbours that nobody has to be asked for, and another network behind this host,
  * which forwards packets from there. */
 static bool make_network(void)
 {
-    char line[160];
-    if (0 != system("(ip link add nicbarr0 address 02:4e:42:00:00:01 type veth"
-                    " peer name nicbarr1 address 02:4e:42:00:00:02"
-                    " && ip addr add 10.78.0.1/24 dev nicbarr0 && ip link set nicbarr0 up"
-                    " && ip link set nicbarr1 up) >/dev/null 2>&1")) {
+    if (SIX && !(set("conf/default/disable_ipv6", "0") && set("conf/all/disable_ipv6", "0"))) {
+        return false;
+    }
+    if (!make_wire(0, ip_of(OWN))) {
         return false;
     }
     for (uint32_t n = 0; n < MOST_NODES; ++n) {
-        snprintf(line, sizeof(line),
-                 "ip neigh add 10.78.0.%u lladdr 02:4e:42:00:00:%02x dev nicbarr0 nud permanent",
-                 FIRST_PEER + n, FIRST_PEER + n);
-        if (0 != system(line)) {
+        if (!run_ip("neigh add %s lladdr 02:4e:42:00:00:%02x dev nicbarr0 nud permanent",
+                    peer_ip(n), FIRST_PEER + n)) {
             return false;
         }
     }
     /* This may have been taken over from the machine's network. */
-    return set("ip_forward", "0") &&
-           0 ==
-               system("(ip link add nicbarr2 address 02:4e:42:00:00:03 type veth peer name nicbarr3"
-                      " && ip addr add 10.79.0.1/24 dev nicbarr2 && ip link set nicbarr2 up"
-                      " && ip link set nicbarr3 up) >/dev/null 2>&1") &&
-           set("conf/nicbarr0/forwarding", "1") && set("conf/nicbarr2/forwarding", "1");
+    return set(SIX ? "conf/all/forwarding" : "ip_forward", SIX ? "1" : "0") &&
+           make_wire(2, htonl(0x0a4f0001)) && set("conf/nicbarr0/forwarding", "1") &&
+           set("conf/nicbarr2/forwarding", "1");
 }
 
 /* A socket that sees the IP packets coming in at an interface, behind the programs there. */
@@ -148,7 +221,7 @@ static int make_tap(const char *interface, struct sockaddr_ll *at)
     const int tap = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     *at = (struct sockaddr_ll){
         .sll_family = AF_PACKET,
-        .sll_protocol = htons(ETH_P_IP),
+        .sll_protocol = htons(ETHER_TYPE),
         .sll_ifindex = (int)if_nametoindex(interface),
     };
     (void)setsockopt(tap, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes));
@@ -162,15 +235,11 @@ static int make_tap(const char *interface, struct sockaddr_ll *at)
 /* A UDP socket without checksums, at this port of ours, connected to a peer's (0: any; not). */
 static int make_socket(uint16_t port, uint32_t to_ip, uint16_t to_port)
 {
-    const int one = 1;
-    const struct sockaddr_in own = {
-        .sin_family = AF_INET, .sin_addr = {ip_of(OWN)}, .sin_port = htons(port)};
-    const struct sockaddr_in peer = {
-        .sin_family = AF_INET, .sin_addr = {to_ip}, .sin_port = htons(to_port)};
-    const int made = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (made < 0 || setsockopt(made, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)) < 0 ||
-        bind(made, (const struct sockaddr *)&own, sizeof(own)) < 0 ||
-        (0 != to_ip && connect(made, (const struct sockaddr *)&peer, sizeof(peer)) < 0)) {
+    const struct mcp_address own = place_of(ip_of(OWN), port), peer = place_of(to_ip, to_port);
+    const int made = socket(FAMILY, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (made < 0 || !mcp_bell_is_bare(made, FAMILY) ||
+        bind(made, &own.at.any, mcp_address_bytes(&own)) < 0 ||
+        (0 != to_ip && connect(made, &peer.at.any, mcp_address_bytes(&peer)) < 0)) {
         perror("a UDP socket");
         abort();
     }
@@ -218,6 +287,77 @@ static void seal_ip(struct frame *frame)
     frame->ip.check = ip_check(&ip);
 }
 
+/* The checksum of a datagram over IPv6 that has one already: 0 if that is right. */
+static uint16_t udp_check(const struct frame_of_6 *frame, size_t payload_bytes)
+{
+    uint16_t words[(sizeof(*frame) + 1) / 2] = {0};
+    const size_t bytes = sizeof(frame->udp) + payload_bytes;
+    uint64_t sum = htons(IPPROTO_UDP) + (uint64_t)frame->udp.len;
+    memcpy(words, &frame->ip.saddr, 2 * sizeof(frame->ip.saddr));
+    memcpy(words + sizeof(frame->ip.saddr), &frame->udp, bytes);
+    for (size_t w = 0; w < sizeof(frame->ip.saddr) + (bytes + 1) / 2; ++w) {
+        sum += words[w];
+    }
+    while (0 != sum >> 16) {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    return (uint16_t)~sum;
+}
+
+/* As it goes to the wire; returns its bytes. */
+static size_t go_to_wire(const struct frame *frame, size_t payload_bytes, union on_wire *on_wire)
+{
+    struct frame_of_6 *of_6 = &on_wire->of_6;
+    if (!SIX) {
+        memcpy(&on_wire->of_4, frame, BEFORE_PAYLOAD + payload_bytes);
+        return BEFORE_PAYLOAD + payload_bytes;
+    }
+    memset(of_6, 0, offsetof(struct frame_of_6, payload));
+    of_6->ethernet = frame->ethernet;
+    of_6->ethernet.h_proto =
+        htons(ETH_P_IP) == frame->ethernet.h_proto ? htons(ETH_P_IPV6) : frame->ethernet.h_proto;
+    of_6->ip.version = 4 == frame->ip.version ? 6 : 4;
+    of_6->ip.payload_len = htons((uint16_t)(ntohs(frame->ip.tot_len) - sizeof(frame->ip)));
+    of_6->ip.nexthdr = frame->ip.protocol;
+    of_6->ip.hop_limit = frame->ip.ttl;
+    const struct mcp_ip from = address_of(frame->ip.saddr), to = address_of(frame->ip.daddr);
+    memcpy(&of_6->ip.saddr, &from, sizeof(from));
+    memcpy(&of_6->ip.daddr, &to, sizeof(to));
+    of_6->udp = frame->udp;
+    of_6->udp.check = 0;
+    memcpy(of_6->payload, frame->payload, payload_bytes);
+    const uint16_t right = bare ? 0 : udp_check(of_6, payload_bytes);
+    of_6->udp.check = (uint16_t)((bare || 0 != right ? right : 0xffff) ^ frame->udp.check);
+    return BEFORE_PAYLOAD + LONGER + payload_bytes;
+}
+
+/* As it comes from there, with so many bytes on the wire; returns its bytes in here. */
+static size_t come_from_wire(const union on_wire *on_wire, size_t bytes, struct frame *frame)
+{
+    const struct frame_of_6 *of_6 = &on_wire->of_6;
+    if (!SIX) {
+        memcpy(frame, &on_wire->of_4, bytes);
+        return bytes;
+    }
+    const size_t payload_bytes = bytes - offsetof(struct frame_of_6, payload);
+    memset(frame, 0, BEFORE_PAYLOAD);
+    frame->ethernet = of_6->ethernet;
+    frame->ethernet.h_proto = htons(ETH_P_IP);
+    frame->ip.version = 6 == of_6->ip.version ? 4 : 6;
+    frame->ip.ihl = 5;
+    frame->ip.tot_len = htons((uint16_t)(ntohs(of_6->ip.payload_len) + sizeof(frame->ip)));
+    frame->ip.protocol = of_6->ip.nexthdr;
+    frame->ip.ttl = of_6->ip.hop_limit;
+    memcpy(&frame->ip.saddr, (const uint8_t *)&of_6->ip.saddr + 12, sizeof(frame->ip.saddr));
+    memcpy(&frame->ip.daddr, (const uint8_t *)&of_6->ip.daddr + 12, sizeof(frame->ip.daddr));
+    seal_ip(frame);
+    frame->udp = of_6->udp;
+    was_bare = 0 == of_6->udp.check;
+    frame->udp.check = was_bare ? 0 : udp_check(of_6, payload_bytes);
+    memcpy(frame->payload, of_6->payload, payload_bytes);
+    return BEFORE_PAYLOAD + payload_bytes;
+}
+
 static void inject_bytes(int tap, const struct sockaddr_ll *at, const void *frame, size_t bytes)
 {
     assert_int_equal(sendto(tap, frame, bytes, 0, (const struct sockaddr *)at, sizeof(*at)), bytes);
@@ -226,8 +366,10 @@ static void inject_bytes(int tap, const struct sockaddr_ll *at, const void *fram
 static void inject_at(int tap, const struct sockaddr_ll *at, struct frame *frame,
                       size_t payload_bytes)
 {
+    union on_wire on_wire;
     seal_ip(frame);
-    inject_bytes(tap, at, frame, BEFORE_PAYLOAD + payload_bytes);
+    const size_t bytes = go_to_wire(frame, payload_bytes, &on_wire);
+    inject_bytes(tap, at, &on_wire, bytes);
 }
 
 static void inject(struct frame *frame, size_t payload_bytes)
@@ -258,13 +400,15 @@ static void inject_collective(uint32_t node, const struct mcp_header *header)
 static size_t take(int tap, struct frame *frame, bool wait)
 {
     for (;;) {
-        const ssize_t bytes = recv(tap, frame, sizeof(*frame), wait ? 0 : MSG_DONTWAIT);
+        union on_wire on_wire;
+        const ssize_t bytes = recv(tap, &on_wire, sizeof(on_wire), wait ? 0 : MSG_DONTWAIT);
         if (bytes < 0 && EINTR != errno) {
             assert_int_equal(errno, EAGAIN);
             return 0;
         }
-        if (bytes >= (ssize_t)BEFORE_PAYLOAD && IPPROTO_UDP == frame->ip.protocol) {
-            return (size_t)bytes;
+        if (bytes >= (ssize_t)BEFORE_PAYLOAD + LONGER &&
+            IPPROTO_UDP == (SIX ? on_wire.of_6.ip.nexthdr : on_wire.of_4.ip.protocol)) {
+            return come_from_wire(&on_wire, (size_t)bytes, frame);
         }
     }
 }
@@ -332,6 +476,7 @@ static void expect_message(const struct sent *expected)
     assert_int_equal(ntohs(frame.udp.dest), PORT);
     assert_int_equal(ntohs(frame.udp.len), sizeof(frame.udp) + bytes);
     assert_int_equal(frame.udp.check, 0);
+    assert_int_equal(SIX && was_bare, 0);
     assert_true(mcp_parse(frame.payload, bytes, &header));
     assert_int_equal(header.type, message->header.type);
     assert_int_equal(header.key, message->header.key);
@@ -362,11 +507,9 @@ static void expect_left(const void *payload, size_t bytes)
 static void expect_nothing_more(void)
 {
     struct frame frame, seen;
-    const struct sockaddr_in peer = {
-        .sin_family = AF_INET, .sin_addr = {peer_ip(0)}, .sin_port = htons(9)};
+    const struct mcp_address peer = place_of(peer_ip(0), 9);
     assert_int_equal(
-        sendto(other_socket, "that is all", 12, 0, (const struct sockaddr *)&peer, sizeof(peer)),
-        12);
+        sendto(other_socket, "that is all", 12, 0, &peer.at.any, mcp_address_bytes(&peer)), 12);
     assert_int_equal(take(wire, &seen, true), BEFORE_PAYLOAD + 12);
     assert_memory_equal(seen.payload, "that is all", 12);
     make_frame(&frame, 0, OTHER_PORT, "and here, too", 14);
@@ -381,11 +524,9 @@ static void expect_nothing_more(void)
 static void skip_sent(void)
 {
     struct frame frame;
-    const struct sockaddr_in peer = {
-        .sin_family = AF_INET, .sin_addr = {peer_ip(0)}, .sin_port = htons(9)};
+    const struct mcp_address peer = place_of(peer_ip(0), 9);
     assert_int_equal(
-        sendto(other_socket, "up to here", 10, 0, (const struct sockaddr *)&peer, sizeof(peer)),
-        10);
+        sendto(other_socket, "up to here", 10, 0, &peer.at.any, mcp_address_bytes(&peer)), 10);
     while (BEFORE_PAYLOAD + 10 != take(wire, &frame, true)) {
     }
     mcp_kernel_count(kernel, &count);
@@ -395,16 +536,16 @@ static void skip_sent(void)
 static void await_network(void)
 {
     struct frame frame;
-    const struct sockaddr_in peer = {
-        .sin_family = AF_INET, .sin_addr = {peer_ip(0)}, .sin_port = htons(9)};
+    const struct mcp_address peer = place_of(peer_ip(0), 9);
     bool out = false, in = false;
+    union on_wire on_wire;
     make_frame(&frame, 0, OTHER_PORT, "up?", 4);
     seal_ip(&frame);
+    const size_t bytes = go_to_wire(&frame, 4, &on_wire);
     while (!out || !in) {
         struct frame seen;
-        (void)!sendto(other_socket, "up?", 4, 0, (const struct sockaddr *)&peer, sizeof(peer));
-        (void)!sendto(wire, &frame, BEFORE_PAYLOAD + 4, 0, (const struct sockaddr *)&far,
-                      sizeof(far));
+        (void)!sendto(other_socket, "up?", 4, 0, &peer.at.any, mcp_address_bytes(&peer));
+        (void)!sendto(wire, &on_wire, bytes, 0, (const struct sockaddr *)&far, sizeof(far));
         usleep(1000);
         out = out || 0 != take(wire, &seen, false);
         in = in || 0 != take(passed, &seen, false);
@@ -515,7 +656,7 @@ static void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
     for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) { /* the address is a link here */
         const struct mcp_kernel_peer *peer = &plan->peers[p];
         mcp_group_sends(pair->group)[p] =
-            (struct mcp_peer){peer->ip, peer->node, peer->slot, peer->blocks, peer->at};
+            (struct mcp_peer){peer->ip.word[3], peer->node, peer->slot, peer->blocks, peer->at};
     }
     open_buffers(pair, seen.buffer);
 }
@@ -1230,7 +1371,11 @@ static void play_trace(struct pair *pair, uint32_t events, uint64_t *random)
 static struct mcp_kernel_peer peer_at(uint32_t node, uint32_t slot)
 {
     return (struct mcp_kernel_peer){
-        .ip = peer_ip(node), .port = htons(PORT), .node = (uint16_t)node, .slot = (uint16_t)slot};
+        .ip = address_of(peer_ip(node)),
+        .port = htons(PORT),
+        .node = (uint16_t)node,
+        .slot = (uint16_t)slot,
+    };
 }
 
 static struct nicbarr_choice some_choice(uint64_t *random)
@@ -1614,23 +1759,33 @@ static void right_udp_check(struct frame *frame)
     frame->udp.check = (uint16_t) ~(sum + (sum >> 16));
 }
 
+/* Over IPv6 the system does not take it so, and ours have one. */
+static void no_udp_check(struct frame *frame)
+{
+    (void)frame;
+    bare = true;
+}
+
+enum { OF_BOTH, OF_4, OF_6 };
 static const struct {
     const char *what;
     void (*change)(struct frame *);
+    int of;
 } nearly[] = {
-    {"IP version", other_version},
-    {"IP options", with_options},
-    {"IP length, less", shorter_ip},
-    {"IP length, more", longer_ip},
-    {"first fragment", first_fragment},
-    {"last fragment", last_fragment},
-    {"reserved bit", reserved_bit},
-    {"UDP length, less", shorter_udp},
-    {"UDP length, more", longer_udp},
-    {"no UDP length", no_udp_length},
-    {"wrong UDP check", wrong_udp_check},
-    {"right UDP check", right_udp_check},
-    {"from another port", from_another_port},
+    {"IP version", other_version, OF_BOTH},
+    {"IP options", with_options, OF_4},
+    {"IP length, less", shorter_ip, OF_BOTH},
+    {"IP length, more", longer_ip, OF_BOTH},
+    {"first fragment", first_fragment, OF_4},
+    {"last fragment", last_fragment, OF_4},
+    {"reserved bit", reserved_bit, OF_4},
+    {"UDP length, less", shorter_udp, OF_BOTH},
+    {"UDP length, more", longer_udp, OF_BOTH},
+    {"no UDP length", no_udp_length, OF_BOTH},
+    {"wrong UDP check", wrong_udp_check, OF_4},
+    {"right UDP check", right_udp_check, OF_4},
+    {"from another port", from_another_port, OF_BOTH},
+    {"no UDP check", no_udp_check, OF_6},
 };
 
 /* A good packet is taken, at last. All that differ from it in one thing are handed on as they are,
@@ -1645,14 +1800,18 @@ static void packets_that_only_look_right(void **state)
     make_frame(&good, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
     seal_ip(&good);
     for (size_t n = 0; n < sizeof(nearly) / sizeof(nearly[0]); ++n) {
+        if (OF_BOTH != nearly[n].of && (OF_6 == nearly[n].of) != SIX) {
+            continue;
+        }
         frame = good;
         nearly[n].change(&frame);
         inject(&frame, MCP_COLLECTIVE_BYTES);
+        bare = false;
         print_message("%s\n", nearly[n].what);
         expect_passed(&frame, MCP_COLLECTIVE_BYTES);
         expect_untouched();
     }
-    for (uint32_t bit = 0; bit < 16; ++bit) {
+    for (uint32_t bit = 0; !SIX && bit < 16; ++bit) {
         frame = good;
         frame.ip.check ^= (uint16_t)(1 << bit);
         inject_bytes(wire, &far, &frame, BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES);
@@ -1671,17 +1830,19 @@ static void packets_of_vlans(void **state)
     enum { TAG = 4, BEFORE_TAG = 2 * ETH_ALEN };
     static const uint16_t tags[] = {5, 4094, 0x6000 /* a priority, and no VLAN */};
     struct frame frame;
-    uint8_t tagged[sizeof(frame) + TAG];
-    const size_t bytes = BEFORE_PAYLOAD + MCP_COLLECTIVE_BYTES;
+    union on_wire on_wire;
+    uint8_t tagged[sizeof(on_wire) + TAG];
     open_small(geteuid());
     const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 1, 0, 1);
     make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
     seal_ip(&frame);
     for (size_t t = 0; t < sizeof(tags) / sizeof(tags[0]); ++t) {
         const uint16_t tag[] = {htons(ETH_P_8021Q), htons(tags[t])};
-        memcpy(tagged, &frame, BEFORE_TAG);
+        const size_t bytes = go_to_wire(&frame, MCP_COLLECTIVE_BYTES, &on_wire);
+        memcpy(tagged, &on_wire, BEFORE_TAG);
         memcpy(tagged + BEFORE_TAG, tag, TAG);
-        memcpy(tagged + BEFORE_TAG + TAG, (const uint8_t *)&frame + BEFORE_TAG, bytes - BEFORE_TAG);
+        memcpy(tagged + BEFORE_TAG + TAG, (const uint8_t *)&on_wire + BEFORE_TAG,
+               bytes - BEFORE_TAG);
         inject_bytes(wire, &far, tagged, bytes + TAG);
         expect_passed(&frame, MCP_COLLECTIVE_BYTES);
         expect_untouched();
@@ -1691,11 +1852,10 @@ static void packets_of_vlans(void **state)
 
 static void send_to_port(int from, uint16_t port, const void *payload)
 {
-    const struct sockaddr_in peer = {
-        .sin_family = AF_INET, .sin_addr = {peer_ip(1)}, .sin_port = htons(port)};
-    assert_int_equal(sendto(from, payload, MCP_COLLECTIVE_BYTES, 0, (const struct sockaddr *)&peer,
-                            sizeof(peer)),
-                     MCP_COLLECTIVE_BYTES);
+    const struct mcp_address peer = place_of(peer_ip(1), port);
+    assert_int_equal(
+        sendto(from, payload, MCP_COLLECTIVE_BYTES, 0, &peer.at.any, mcp_address_bytes(&peer)),
+        MCP_COLLECTIVE_BYTES);
 }
 
 /* A process with the NIC's port sends what looks like a NIC's; without that port, it may. */
@@ -1736,7 +1896,9 @@ static void doorbells_with_checksums(void **state)
     (void)state;
     const int zero = 0;
     open_small(geteuid());
-    assert_int_equal(setsockopt(pair.bell, SOL_SOCKET, SO_NO_CHECK, &zero, sizeof(zero)), 0);
+    assert_int_equal(setsockopt(pair.bell, SIX ? IPPROTO_UDP : SOL_SOCKET,
+                                SIX ? UDP_NO_CHECK6_TX : SO_NO_CHECK, &zero, sizeof(zero)),
+                     0);
     const struct mcp_doorbell doorbell = make_doorbell(pair.key, MCP_RING_START, 1);
     ring(pair.bell, pair.key, MCP_RING_START, 1);
     expect_left(&doorbell, sizeof(doorbell));
@@ -1847,6 +2009,35 @@ static void a_doorbell_for_each_epoch(void **state)
     close_pair(&pair);
 }
 
+/* With a group's key, and a checksum of UDP's that is wrong, whatever it carries: it is not taken,
+ * and the system would not take it either. */
+static void wrong_checks(void **state)
+{
+    (void)state;
+    enum { BYTES = 64 };
+    uint64_t random = crew_seed() + 23;
+    open_small_with_data(BYTES);
+    start_epoch(1);
+    for (uint32_t bytes = 0; bytes <= BYTES; bytes += BYTES) {
+        struct mcp_header header = make_header(&pair, MCP_ARRIVE, 1, 0, 1);
+        fill_carried(bytes, &random);
+        mcp_seal(&header, &pair.plan.secret, carried, bytes);
+        for (uint32_t bit = 0; bit < 16; ++bit) {
+            struct frame frame;
+            union on_wire on_wire;
+            const size_t behind_udp = make_collective(&frame, 1, &header, bytes);
+            frame.udp.check = (uint16_t)(1 << bit);
+            (void)go_to_wire(&frame, behind_udp, &on_wire);
+            if (0 != on_wire.of_6.udp.check) { /* that would be none */
+                ++count.packets_received;
+                ++count.dropped_forged;
+                inject(&frame, behind_udp);
+                expect_untouched();
+            }
+        }
+    }
+    close_pair(&pair);
+}
 /* Packets of all types that would do something, each with each bit changed, and each sealed with
  * each secret that differs in a bit. Then the packet itself does something. */
 static void only_members_are_believed(void **state)
@@ -2106,20 +2297,18 @@ static void closed_groups_answer_members_only(void **state)
 static int share_port(uint16_t port)
 {
     const int one = 1;
-    const struct sockaddr_in own = {
-        .sin_family = AF_INET, .sin_addr = {ip_of(OWN)}, .sin_port = htons(port)};
-    const int made = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const struct mcp_address own = place_of(ip_of(OWN), port);
+    const int made = socket(FAMILY, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     assert_int_equal(setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), 0);
-    assert_int_equal(setsockopt(made, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)), 0);
-    assert_int_equal(bind(made, (const struct sockaddr *)&own, sizeof(own)), 0);
+    assert_true(mcp_bell_is_bare(made, FAMILY));
+    assert_int_equal(bind(made, &own.at.any, mcp_address_bytes(&own)), 0);
     return made;
 }
 
 static void connect_to(int made, uint32_t ip)
 {
-    const struct sockaddr_in peer = {
-        .sin_family = AF_INET, .sin_addr = {ip}, .sin_port = htons(PORT)};
-    assert_int_equal(connect(made, (const struct sockaddr *)&peer, sizeof(peer)), 0);
+    const struct mcp_address peer = place_of(ip, PORT);
+    assert_int_equal(connect(made, &peer.at.any, mcp_address_bytes(&peer)), 0);
 }
 
 /* Who rang has gone, and somebody else has its port: by chance, or as both share it. Nobody hears
@@ -2313,11 +2502,12 @@ static int find_map(const char *name)
 /* Have the program take in this frame, on this processor, now. */
 static void receive_now(int program, struct frame *frame, size_t payload_bytes)
 {
+    union on_wire on_wire;
     struct __sk_buff packet = {.ifindex = if_nametoindex("nicbarr0")};
     struct bpf_test_run_opts run = {
         .sz = sizeof(run),
-        .data_in = frame,
-        .data_size_in = (uint32_t)(BEFORE_PAYLOAD + payload_bytes),
+        .data_in = &on_wire,
+        .data_size_in = (uint32_t)go_to_wire(frame, payload_bytes, &on_wire),
         .ctx_in = &packet,
         .ctx_size_in = sizeof(packet),
     };
@@ -2768,12 +2958,13 @@ static void without_timers(void **state)
     (void)state;
     char why[MCP_KERNEL_WHY];
     struct mcp_kernel *other;
+    const struct mcp_ip own = address_of(ip_of(OWN));
     const char *without = getenv("NICBARR_KERNEL_WITHOUT");
     char before[80], now[90];
     snprintf(before, sizeof(before), "%s", NULL == without ? "" : without);
     snprintf(now, sizeof(now), "%s,timer", before);
     setenv("NICBARR_KERNEL_WITHOUT", now, 1);
-    assert_int_equal(mcp_kernel_load(ip_of(OWN), htons(OTHER_PORT), &other, why), 0);
+    assert_int_equal(mcp_kernel_load(&own, htons(OTHER_PORT), &other, why), 0);
     setenv("NICBARR_KERNEL_WITHOUT", before, 1);
     assert_int_equal(mcp_kernel_stand(other, why), 0);
     assert_int_equal(mcp_kernel_watch(other), -1);
@@ -3001,8 +3192,8 @@ static void unknown_neighbour(void **state)
         pair.plan.steps[0] = (struct mcp_step){3, 1};
         for (uint32_t i = 0; i < 4; ++i) {
             const uint32_t ip = unknown == i ? ip_of(UNKNOWN_PEER) : peer_ip(i);
-            pair.plan.peers[i] =
-                (struct mcp_kernel_peer){.ip = ip, .port = htons(PORT), .node = (uint16_t)i};
+            pair.plan.peers[i] = (struct mcp_kernel_peer){
+                .ip = address_of(ip), .port = htons(PORT), .node = (uint16_t)i};
         }
         open_pair(&pair, geteuid(), &random);
         mcp_group_start(pair.group, 1);
@@ -3028,9 +3219,10 @@ static void make_far_hosts(void)
     FILE *ip = popen("ip -batch -", "w");
     assert_non_null(ip);
     for (uint32_t h = 0; h < MCP_KERNEL_NEIGHBOURS; ++h) {
-        fprintf(ip,
-                "neigh replace 10.78.%u.%u lladdr 02:4e:42:00:00:00 dev nicbarr0 nud permanent\n",
-                16 + h / 256, h % 256);
+        const struct mcp_ip address = address_of(far_ip(h));
+        char text[MCP_IP_TEXT];
+        fprintf(ip, "neigh replace %s lladdr 02:4e:42:00:00:00 dev nicbarr0 nud permanent\n",
+                mcp_ip_text(&address, text));
     }
     assert_int_equal(pclose(ip), 0);
 }
@@ -3049,7 +3241,7 @@ static void hosts_are_forgotten_when_nobody_needs_them(void **state)
     skip_sent();
     open_small(geteuid());
     for (uint32_t h = 0; h < MCP_KERNEL_NEIGHBOURS; ++h) {
-        if (mcp_kernel_meet(kernel, far_ip(h), why) < 0) {
+        if (meet(far_ip(h), why) < 0) {
             fail_msg("host %u: %s", h, why);
         }
     }
@@ -3060,22 +3252,23 @@ static void hosts_are_forgotten_when_nobody_needs_them(void **state)
     for (uint32_t g = 0; g < GROUPS; ++g) {
         plan.key = g + 1;
         for (uint32_t p = 0; p < MCP_KERNEL_PEERS; ++p) {
-            plan.peers[p].ip = far_ip(g * MCP_KERNEL_PEERS + p);
+            const uint32_t ip = far_ip(g * MCP_KERNEL_PEERS + p);
+            plan.peers[p].ip = address_of(ip);
             /* There is one place less than there are such hosts. */
-            if (mcp_kernel_meet(kernel, plan.peers[p].ip, why) < 0) {
+            if (meet(ip, why) < 0) {
                 assert_true(GROUPS - 1 == g && MCP_KERNEL_PEERS - 1 == p);
             }
         }
         assert_int_equal(mcp_kernel_group_open(kernel, &plan, &seen, why), 0);
     }
-    assert_int_equal(mcp_kernel_meet(kernel, peer_ip(0), why), -1);
+    assert_int_equal(meet(peer_ip(0), why), -1);
     assert_non_null(strstr(why, "too many hosts"));
     for (uint32_t g = 0; g < GROUPS; ++g) {
         mcp_kernel_group_close(kernel, g + 1);
         mcp_kernel_group_forget(kernel, g + 1);
     }
     for (uint32_t n = 0; n < MOST_NODES; ++n) {
-        assert_int_equal(mcp_kernel_meet(kernel, peer_ip(n), why), 0);
+        assert_int_equal(meet(peer_ip(n), why), 0);
     }
 }
 
@@ -3104,7 +3297,7 @@ static bool stand(char *why)
         return false;
     }
     for (uint32_t n = 0; n < MOST_NODES; ++n) {
-        if (mcp_kernel_meet(kernel, peer_ip(n), why) < 0) {
+        if (meet(peer_ip(n), why) < 0) {
             return false;
         }
     }
@@ -3115,14 +3308,16 @@ int main(void)
 {
     char why[MCP_KERNEL_WHY];
     struct sockaddr_ll near;
+    const struct mcp_ip own = address_of(ip_of(OWN));
     crew_watchdog();
     if (unshare(CLONE_NEWNET) < 0) {
         return skip_all("no network namespace of its own");
     }
     if (!make_network()) {
-        return skip_all("no pair of virtual interfaces (needs ip, and veth in the kernel)");
+        return skip_all("no pair of virtual interfaces (needs ip, and veth and the network's "
+                        "family in the kernel)");
     }
-    if (mcp_kernel_load(ip_of(OWN), htons(PORT), &kernel, why) < 0) {
+    if (mcp_kernel_load(&own, htons(PORT), &kernel, why) < 0) {
         if (NULL != strstr(why, "does not take") && has_all_it_takes()) {
             fprintf(stderr, "%s\n", why);
             return EXIT_FAILURE;
@@ -3170,9 +3365,13 @@ int main(void)
         cmocka_unit_test(who_is_missing),
         cmocka_unit_test(page_is_for_reading),
         cmocka_unit_test(buffer_is_for_reading),
+        cmocka_unit_test(unknown_neighbour),
+        cmocka_unit_test(hosts_are_forgotten_when_nobody_needs_them),
+    };
+    const struct CMUnitTest of_4[] = {
+        /* and of any network: here they run once */
         cmocka_unit_test(lines_begin_empty),
         cmocka_unit_test(pages_are_bounded),
-        cmocka_unit_test(unknown_neighbour),
         cmocka_unit_test(the_last_release_stays),
         cmocka_unit_test(data_are_whole),
         cmocka_unit_test(blocks_are_whole),
@@ -3182,11 +3381,15 @@ int main(void)
         cmocka_unit_test(a_look_rests_for_what_it_took),
         cmocka_unit_test(without_timers),
         cmocka_unit_test(places_come_again),
-        cmocka_unit_test(hosts_are_forgotten_when_nobody_needs_them),
         cmocka_unit_test(users_have_pages_of_their_own),
         cmocka_unit_test(buffers_stay_their_users),
     };
-    const int failed = cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
+    const struct CMUnitTest of_6[] = {
+        cmocka_unit_test(wrong_checks),
+    };
+    const int failed = cmocka_run_group_tests_name("kernel", tests, NULL, NULL) +
+                       (SIX ? cmocka_run_group_tests_name("kernel, of IPv6", of_6, NULL, NULL)
+                            : cmocka_run_group_tests_name("kernel, of IPv4", of_4, NULL, NULL));
     mcp_kernel_close(kernel);
     return failed;
 }

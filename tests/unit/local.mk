@@ -57,7 +57,7 @@ unit_programs = \
     tests/unit/kernel_server_test \
     tests/unit/library_test
 if HAVE_KERNEL_NIC
-unit_programs += tests/unit/kernel_test
+unit_programs += tests/unit/kernel_test tests/unit/kernel6_test
 endif
 if HAVE_VERBS
 unit_programs += tests/unit/verbs_test
@@ -351,5 +351,11 @@ if HAVE_KERNEL_NIC
 tests_unit_kernel_test_SOURCES = tests/unit/kernel_test.c $(unit_common)
 tests_unit_kernel_test_CFLAGS = $(unit_cflags) $(LIBBPF_CFLAGS)
 tests_unit_kernel_test_LDADD = firmware/libkernel.la $(firmware_libs) $(LIBBPF_LIBS)
+
+## The same on a network of IPv6.
+tests_unit_kernel6_test_SOURCES = tests/unit/kernel_test.c $(unit_common)
+tests_unit_kernel6_test_CPPFLAGS = $(AM_CPPFLAGS) -DNETWORK_OF_6
+tests_unit_kernel6_test_CFLAGS = $(unit_cflags) $(LIBBPF_CFLAGS)
+tests_unit_kernel6_test_LDADD = firmware/libkernel.la $(firmware_libs) $(LIBBPF_LIBS)
 endif
 endif

@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
-#include <linux/sockios.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -243,7 +242,6 @@ static void do_work(uint32_t owner, void *context)
     CREW_CHECK(1 == poll(&watched, 1, -1), "an event");
     CREW_CHECK(syscall(SYS_pidfd_open, getpid(), 0) >= 0, "a process: %s", strerror(errno));
     CREW_CHECK(os_now_ns() > 0, "time");
-    CREW_CHECK(ENOSYS != (ioctl(-1, SIOCGARP, NULL), errno) || MYRD_FILTER_SOFT == owner, "ARP");
     const long map = syscall(SYS_bpf, BPF_MAP_CREATE, NULL, 0);
     CREW_CHECK(map < 0 && (ENOSYS == errno) == (MYRD_FILTER_SOFT == owner), "a map");
     if (MYRD_FILTER_SOFT == owner) {
