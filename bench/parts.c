@@ -14,8 +14,8 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "firmware/match.h"
-#include "libmyr/node/group.h"
 #include "libmyr/nic_kind.h"
+#include "libmyr/node/group.h"
 #include "libmyr/node/segment.h"
 
 enum {

@@ -33,11 +33,11 @@
 #include "ompi/nic_options.h"
 #include "ompi/release.h"
 
-#include "libmyr/node/direct.h"
-#include "libmyr/soft/nic.h"
 #include "libmyr/messages/pace.h"
 #include "libmyr/messages/port.h"
+#include "libmyr/node/direct.h"
 #include "libmyr/node/segment.h"
+#include "libmyr/soft/nic.h"
 
 enum {
     MCA_BTL_MYR_DIRECT,

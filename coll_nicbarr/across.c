@@ -16,12 +16,12 @@
 #include <string.h>
 
 #include "coll_nicbarr/barrier.h"
+#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/module.h"
-#include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/sharing.h"
-#include "coll_nicbarr/choice/together.h"
 #include "libmyr/groups/secrets.h"
 
 /* ---- what all members agree on ---- */

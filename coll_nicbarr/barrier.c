@@ -9,12 +9,12 @@
 #include "coll_nicbarr/barrier.h"
 
 #include "coll_nicbarr/across.h"
-#include "coll_nicbarr/data/data.h"
-#include "coll_nicbarr/module.h"
-#include "coll_nicbarr/overdue.h"
-#include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/choice/tune.h"
 #include "coll_nicbarr/choice/watch.h"
+#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/files/report.h"
+#include "coll_nicbarr/module.h"
+#include "coll_nicbarr/overdue.h"
 
 static int own_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {

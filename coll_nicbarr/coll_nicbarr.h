@@ -50,13 +50,13 @@
 
 #include <stdbool.h>
 
+#include "coll_nicbarr/data/reduction.h"
+#include "coll_nicbarr/data/stream.h"
 #include "coll_nicbarr/nics.h"
 #include "coll_nicbarr/parameters.h"
 #include "coll_nicbarr/peers.h"
-#include "coll_nicbarr/data/reduction.h"
 #include "coll_nicbarr/schedule.h"
 #include "coll_nicbarr/shape.h"
-#include "coll_nicbarr/data/stream.h"
 #include "libmyr/node/group.h"
 #include "libmyr/node/segment.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "coll_nicbarr/across.h"
-#include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/groups.h"
 
 struct failures {
     /* For each NIC: 0 if it failed nowhere, else size - rank of the first rank where it failed.

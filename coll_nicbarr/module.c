@@ -14,16 +14,16 @@
 #include <string.h>
 
 #include "coll_nicbarr/barrier.h"
-#include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/choice/candidates.h"
+#include "coll_nicbarr/choice/tune.h"
+#include "coll_nicbarr/choice/watch.h"
 #include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/data/trial.h"
+#include "coll_nicbarr/files/cache.h"
+#include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/members.h"
-#include "coll_nicbarr/files/report.h"
-#include "coll_nicbarr/data/trial.h"
-#include "coll_nicbarr/choice/tune.h"
-#include "coll_nicbarr/choice/watch.h"
 
 /* ---- the functions below ---- */
 

@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "coll_nicbarr/barrier.h"
+#include "coll_nicbarr/choice/watch.h"
 #include "coll_nicbarr/data/carrier.h"
 #include "coll_nicbarr/data/data.h"
-#include "coll_nicbarr/choice/watch.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "os/clock.h"
 

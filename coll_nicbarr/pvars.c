@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "coll_nicbarr/choice/watch.h"
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/data/data_watch.h"
-#include "coll_nicbarr/choice/watch.h"
 #include "ompi/pvars.h"
 
 static const struct {

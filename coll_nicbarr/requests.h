@@ -11,12 +11,12 @@
 #ifndef NICBARR_REQUESTS_H
 #define NICBARR_REQUESTS_H
 
-#include "coll_nicbarr/data/carrier.h"
 #include "coll_nicbarr/coll_nicbarr.h"
-#include "coll_nicbarr/overdue.h"
+#include "coll_nicbarr/data/carrier.h"
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/stream.h"
 #include "coll_nicbarr/data/user_op.h"
+#include "coll_nicbarr/overdue.h"
 
 typedef struct nicbarr_request nicbarr_request_t;
 

@@ -14,8 +14,8 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/peers.h"
-#include "libmyr/seal.h"
 #include "libmyr/groups/secrets.h"
+#include "libmyr/seal.h"
 
 /* The nodes of a communicator. */
 struct addressees {

@@ -24,9 +24,9 @@
 #define MYR_NIC_KIND_H
 
 #include "firmware/counters.h"
-#include "libmyr/soft/nic.h"
 #include "libmyr/groups/nic_group.h"
 #include "libmyr/option.h"
+#include "libmyr/soft/nic.h"
 #include "libmyr/status.h"
 
 /* What a NIC can do; bits of struct myr_caps.flags. */

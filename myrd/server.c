@@ -18,11 +18,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "libmyr/groups/nic_group.h"
+#include "libmyr/messages/port.h"
 #include "libmyr/soft/daemon_words.h"
 #include "libmyr/soft/nic_daemon.h"
-#include "libmyr/groups/nic_group.h"
 #include "libmyr/soft/nic_thread.h"
-#include "libmyr/messages/port.h"
 #include "libmyr/unix_talk.h"
 #include "myrd/filter.h"
 #include "myrd/log.h"

@@ -19,8 +19,8 @@
 
 #include "libmyr/kernel/kernel_nic.h"
 #include "libmyr/kernel/kernel_words.h"
-#include "libmyr/soft/nic_look.h"
 #include "libmyr/seal.h"
+#include "libmyr/soft/nic_look.h"
 #include "os/clock.h"
 #include "tools/alloc.h"
 #include "tools/commands.h"

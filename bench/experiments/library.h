@@ -13,8 +13,8 @@
 #include <mpi.h>
 
 #include "coll_nicbarr/schedule.h"
-#include "libmyr/node/group.h"
 #include "libmyr/groups/nic_group.h"
+#include "libmyr/node/group.h"
 #include "libmyr/node/segment.h"
 #include "libmyr/node/waiter.h"
 #include "settings.h"

@@ -4,8 +4,8 @@
 
 #include <sched.h>
 
-#include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/layout.h"
 
 /* A limit is measured some times, and the fastest counts: nothing makes a machine faster than it
  * is. */

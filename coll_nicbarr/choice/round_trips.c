@@ -11,9 +11,9 @@
  */
 #include "coll_nicbarr/coll_nicbarr.h"
 
-#include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/choice/together.h"
 #include "coll_nicbarr/choice/tuning.h"
+#include "coll_nicbarr/groups.h"
 
 enum { FEWEST = 9, MOST = 50 }; /* round trips for each P */
 

@@ -8,8 +8,8 @@
 #ifndef NICBARR_TOGETHER_H
 #define NICBARR_TOGETHER_H
 
-#include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/choice/contest.h"
+#include "coll_nicbarr/coll_nicbarr.h"
 
 /* Microseconds of a clock that never goes back. */
 double nicbarr_now_us(void);

@@ -21,19 +21,19 @@
 #include <sys/resource.h>
 
 #include "coll_nicbarr/across.h"
-#include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/choice/contest.h"
-#include "coll_nicbarr/entrants.h"
-#include "coll_nicbarr/groups.h"
-#include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/choice/limits.h"
-#include "coll_nicbarr/module.h"
-#include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/choice/portions.h"
-#include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/choice/together.h"
 #include "coll_nicbarr/choice/tuning.h"
+#include "coll_nicbarr/entrants.h"
+#include "coll_nicbarr/files/cache.h"
+#include "coll_nicbarr/files/report.h"
+#include "coll_nicbarr/groups.h"
+#include "coll_nicbarr/layout.h"
+#include "coll_nicbarr/module.h"
+#include "coll_nicbarr/overdue.h"
 
 _Static_assert((int)NICBARR_CANDIDATES <= (int)NICBARR_CONTESTANTS, "all can take part");
 _Static_assert((int)NICBARR_CONTEST_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_maximum()");

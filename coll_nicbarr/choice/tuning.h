@@ -5,10 +5,10 @@
 #define NICBARR_TUNING_H
 
 #include "coll_nicbarr/choice/candidates.h"
-#include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/choice/limits.h"
 #include "coll_nicbarr/choice/model.h"
 #include "coll_nicbarr/choice/statistics.h"
+#include "coll_nicbarr/coll_nicbarr.h"
 
 struct nicbarr_candidate {
     struct nicbarr_choice choice;

@@ -22,16 +22,16 @@
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/choice/candidates.h"
-#include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/choice/duel.h"
+#include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/choice/tune.h"
+#include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/entrants.h"
+#include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/module.h"
 #include "coll_nicbarr/overdue.h"
-#include "coll_nicbarr/files/report.h"
-#include "coll_nicbarr/choice/together.h"
-#include "coll_nicbarr/choice/tune.h"
 
 _Static_assert((int)NICBARR_DUEL_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_maximum()");
 

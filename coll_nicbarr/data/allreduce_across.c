@@ -17,8 +17,8 @@
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/persistent.h"
-#include "coll_nicbarr/requests.h"
 #include "coll_nicbarr/data/rooted.h"
+#include "coll_nicbarr/requests.h"
 #include "libmyr/groups/nic_bcast.h"
 
 enum { USERS_RANKS = 32 /* for a function of the program's */ };

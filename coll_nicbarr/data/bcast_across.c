@@ -14,9 +14,9 @@
  */
 #include "coll_nicbarr/data/carrier.h"
 #include "coll_nicbarr/data/data.h"
-#include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/persistent.h"
+#include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/requests.h"
 #include "libmyr/groups/nic_bcast.h"
 

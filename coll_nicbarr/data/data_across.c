@@ -17,17 +17,17 @@
 #include <string.h>
 
 #include "coll_nicbarr/across.h"
-#include "coll_nicbarr/files/cache.h"
+#include "coll_nicbarr/choice/duel.h"
+#include "coll_nicbarr/choice/together.h"
 #include "coll_nicbarr/data/carrier.h"
 #include "coll_nicbarr/data/data_watch.h"
-#include "coll_nicbarr/choice/duel.h"
+#include "coll_nicbarr/data/rooted.h"
+#include "coll_nicbarr/data/trial.h"
 #include "coll_nicbarr/entrants.h"
+#include "coll_nicbarr/files/cache.h"
+#include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/module.h"
-#include "coll_nicbarr/files/report.h"
-#include "coll_nicbarr/data/rooted.h"
-#include "coll_nicbarr/choice/together.h"
-#include "coll_nicbarr/data/trial.h"
 #include "libmyr/groups/nic_bcast.h"
 
 struct nicbarr_carriers {

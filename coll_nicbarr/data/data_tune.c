@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll_nicbarr/files/cache.h"
-#include "coll_nicbarr/data/data_watch.h"
-#include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/data/trial.h"
+#include "coll_nicbarr/files/cache.h"
+#include "coll_nicbarr/files/report.h"
 
 enum { OWN, OURS, CONTESTANTS };
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "coll_nicbarr/choice/candidates.h"
+#include "coll_nicbarr/choice/together.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/groups.h"
-#include "coll_nicbarr/choice/together.h"
 #include "libmyr/groups/nic_bcast.h"
 
 /* ---- joining ---- */

@@ -18,8 +18,8 @@
 #ifndef NICBARR_ROOTED_H
 #define NICBARR_ROOTED_H
 
-#include "coll_nicbarr/data/carrier.h"
 #include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/data/carrier.h"
 
 /*
  * Join the other groups of those among carriers[1] to carriers[count - 1] that are rooted, and try

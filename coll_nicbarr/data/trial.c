@@ -3,9 +3,9 @@
 #include "coll_nicbarr/data/trial.h"
 
 #include "coll_nicbarr/choice/anew.h"
+#include "coll_nicbarr/choice/together.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/data_watch.h"
-#include "coll_nicbarr/choice/together.h"
 
 enum {
     AT_ONCE = 4,  /* budgets */

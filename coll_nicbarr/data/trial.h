@@ -21,9 +21,9 @@
 #ifndef NICBARR_TRIAL_H
 #define NICBARR_TRIAL_H
 
-#include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/choice/contest.h"
 #include "coll_nicbarr/choice/portions.h"
+#include "coll_nicbarr/coll_nicbarr.h"
 
 struct nicbarr_trial {
     const struct nicbarr_trial_kind *kind;

@@ -14,10 +14,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "coll_nicbarr/files/cache_file.h"
-#include "coll_nicbarr/files/cache_places.h"
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/digest.h"
+#include "coll_nicbarr/files/cache_file.h"
+#include "coll_nicbarr/files/cache_places.h"
 #include "coll_nicbarr/files/network.h"
 #include "coll_nicbarr/files/this_host.h"
 #include "firmware/wire.h"

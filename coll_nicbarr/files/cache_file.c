@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "coll_nicbarr/nics.h"
 #include "coll_nicbarr/files/regular_file.h"
+#include "coll_nicbarr/nics.h"
 
 enum {
     KEY_BYTES = 800,

@@ -14,12 +14,12 @@
 #include <stdio.h>
 
 #include "coll_nicbarr/choice/contest.h"
+#include "coll_nicbarr/choice/duel.h"
+#include "coll_nicbarr/choice/tuning.h"
 #include "coll_nicbarr/data/carrier.h"
 #include "coll_nicbarr/data/data.h"
-#include "coll_nicbarr/choice/duel.h"
 #include "coll_nicbarr/files/report_file.h"
 #include "coll_nicbarr/files/this_host.h"
-#include "coll_nicbarr/choice/tuning.h"
 
 static const char *format = "nicbarr report 1";
 static struct nicbarr_report_site site;

@@ -22,9 +22,9 @@
 #include <stdint.h>
 
 #include "firmware/missing.h"
-#include "libmyr/soft/nic.h"
-#include "libmyr/schedule.h"
 #include "libmyr/node/waiter.h"
+#include "libmyr/schedule.h"
+#include "libmyr/soft/nic.h"
 
 struct myr_record;
 struct myr_nic_data;

@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-#include "libmyr/soft/nic.h"
 #include "libmyr/groups/nic_group.h"
+#include "libmyr/soft/nic.h"
 #include "libmyr/status.h"
 
 struct myr_kernel_nic;

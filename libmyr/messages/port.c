@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libmyr/soft/nic_inside.h"
-#include "libmyr/seal.h"
 #include "libmyr/node/segment.h"
+#include "libmyr/seal.h"
+#include "libmyr/soft/nic_inside.h"
 #include "os/random.h"
 
 enum {

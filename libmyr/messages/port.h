@@ -30,8 +30,8 @@
 #include <stdint.h>
 
 #include "libmyr/messages/inlet.h"
-#include "libmyr/soft/nic.h"
 #include "libmyr/seal.h"
+#include "libmyr/soft/nic.h"
 
 struct myr_port;
 

@@ -30,9 +30,9 @@
 #include <stdint.h>
 
 #include "firmware/match.h"
+#include "libmyr/messages/port.h"
 #include "libmyr/node/direct.h"
 #include "libmyr/soft/nic.h"
-#include "libmyr/messages/port.h"
 
 enum {
     MYR_TAGGED_FORMAT = 1,   /* in another byte order it is another number */

@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-#include "libmyr/soft/nic_inside.h"
 #include "libmyr/node/sram.h"
+#include "libmyr/soft/nic_inside.h"
 
 #define MYR_DAEMON_MAGIC UINT32_C(0x6d797264) /* "myrd" */
 

@@ -4,9 +4,9 @@
 #define MYR_NIC_INSIDE_H
 
 #include "firmware/mcp.h"
+#include "libmyr/node/segment.h"
 #include "libmyr/soft/nic.h"
 #include "libmyr/soft/nic_look.h"
-#include "libmyr/node/segment.h"
 
 /* Raise this whenever the meaning of what processes share of a NIC changes. A change of its size is
  * seen without. */

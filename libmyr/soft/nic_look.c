@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libmyr/soft/nic_inside.h"
 #include "libmyr/node/sram.h"
+#include "libmyr/soft/nic_inside.h"
 
 enum {
     TIMES = 8, /* the whole file may be read so often; and so many bytes besides */

@@ -9,8 +9,8 @@
 #include "libmyr/groups/group_player.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_data.h"
-#include "libmyr/soft/nic_inside.h"
 #include "libmyr/node/segment.h"
+#include "libmyr/soft/nic_inside.h"
 
 enum { GROUP_RECORD = 0x67 /* id of the records' keys: "g" */ };
 

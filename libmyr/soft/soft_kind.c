@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libmyr/soft/nic_daemon.h"
 #include "libmyr/nic_kind.h"
+#include "libmyr/soft/nic_daemon.h"
 #include "libmyr/soft/nic_thread.h"
 
 enum { OPTION_NETWORK, OPTION_PORT, OPTION_THREAD };

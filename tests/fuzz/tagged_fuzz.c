@@ -16,9 +16,9 @@
  */
 #include <unistd.h>
 
-#include "libmyr/soft/nic.h"
-#include "libmyr/node/segment.h"
 #include "libmyr/messages/tagged.h"
+#include "libmyr/node/segment.h"
+#include "libmyr/soft/nic.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {

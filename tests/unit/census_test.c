@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/census.h"
+#include "coll_nicbarr/choice/candidates.h"
 #include "libmyr/groups/group_player.h"
 #include "tests/unit/crew.h"
 

@@ -36,9 +36,9 @@
 #include <cmocka.h>
 
 #include "libmyr/groups/group_player.h"
-#include "libmyr/kernel/kernel_inside.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_group.h"
+#include "libmyr/kernel/kernel_inside.h"
 #include "libmyr/node/segment.h"
 #include "myrd/kernel_groups.h"
 #include "myrd/kernel_hosts.h"

@@ -43,11 +43,11 @@
 #include "firmware/wire.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_data.h"
+#include "libmyr/messages/port.h"
+#include "libmyr/node/segment.h"
 #include "libmyr/soft/nic_inside.h"
 #include "libmyr/soft/nic_look.h"
 #include "libmyr/soft/nic_thread.h"
-#include "libmyr/messages/port.h"
-#include "libmyr/node/segment.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/ip_of.h"
 

@@ -11,8 +11,8 @@
 #include <sched.h>
 #include <cmocka.h>
 
-#include "libmyr/seal.h"
 #include "libmyr/node/segment.h"
+#include "libmyr/seal.h"
 #include "tests/unit/crew.h"
 
 enum { MEMORY = 64 << 20 };

@@ -17,9 +17,9 @@
 #include <sched.h>
 #include <cmocka.h>
 
-#include "libmyr/soft/nic_inside.h"
 #include "libmyr/messages/port.h"
 #include "libmyr/node/segment.h"
+#include "libmyr/soft/nic_inside.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nics_double.h"
 

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "libmyr/seal.h"
 #include "libmyr/groups/secrets.h"
 #include "libmyr/node/segment.h"
+#include "libmyr/seal.h"
 
 enum { NODES = 3 };
 

@@ -27,11 +27,11 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "libmyr/groups/nic_group.h"
-#include "libmyr/soft/nic_inside.h"
-#include "libmyr/soft/nic_thread.h"
 #include "libmyr/messages/port.h"
 #include "libmyr/node/segment.h"
 #include "libmyr/node/sram.h"
+#include "libmyr/soft/nic_inside.h"
+#include "libmyr/soft/nic_thread.h"
 
 static struct myr_segment *segment;
 static struct myr_nic *nic;
