@@ -6,6 +6,7 @@
 #     lock-free parts under ThreadSanitizer, and one MPI-level test under valgrind;
 #   - the unit tests for two other processors, by qemu, and with another C library (need root);
 #   - fuzzers, the models of the protocol and of memory, static analysis and formatting;
+#   - the tarball, built elsewhere, and the Debian packages, in a bare Debian (needs root);
 #   - the tests with MPI against Open MPI 5.0, in a Debian 13 chroot (needs root; --quick leaves it out).
 # The tests mostly wait, so what only computes runs beside them, behind them in turn (nice).
 # Each line says how many there are in all, and the minutes so far. The last one counts what passed and
@@ -159,6 +160,8 @@ beside() {
     done
     step "musl" tests/musl.sh
     searched
+    step "distcheck" make -s -C _build distcheck TESTS='docs/example tests/unit/schedule_test' # the others run here
+    step "Debian packages" tests/packages.sh
     [ -z "$chroot_tests" ] || in_chroot "$built" > "$logs/chroot.log" 2>&1 # a failure is seen again, below
 }
 

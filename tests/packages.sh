@@ -5,9 +5,9 @@
 # mpirun: nicbarr plays the barriers, with nothing set. A programmer builds the example of libmyr. Nothing is left
 # behind.
 #
-# By hand, as root (the suite has no time for it: four minutes):
+# As root. Called by test.sh; by hand also for another Debian, such as trixie. There they are also built in a chroot of it:
 #
-#     tests/packages.sh [CODENAME]    # another Debian, such as trixie: they are also built in a chroot of it
+#     tests/packages.sh [CODENAME]
 #
 # Chroots are kept in _cache.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
