@@ -69,7 +69,8 @@ trap leave EXIT
 trap 'exit 143' TERM HUP
 trap 'exit 130' INT
 
-# An event, and of which of these to tell. A message without data has 74 bytes, 60 of them behind the Ethernet header.
+# An event, and of which of these to tell. A message without data has 74 bytes, and 94 over IPv6; 14 of them are the
+# Ethernet header.
 watch() { # EVENT [FILTER]
     { echo "${2-0}" > "$trace/events/$1/filter" && echo 1 > "$trace/events/$1/enable"; } 2> /dev/null ||
         fail "this kernel does not tell of $1"
@@ -85,14 +86,14 @@ record() {
     echo mono > "$trace/trace_clock"
     echo 8192 > "$trace/buffer_size_kb"
     watch syscalls/sys_enter_sendto "len == 32"
-    watch net/net_dev_queue "len == 74 && name == \"$interface\""
-    watch net/net_dev_xmit "len == 74 && name == \"$interface\""
+    watch net/net_dev_queue "(len == 74 || len == 94) && name == \"$interface\""
+    watch net/net_dev_xmit "(len == 74 || len == 94) && name == \"$interface\""
     watch irq/irq_handler_entry
     watch irq/irq_handler_exit
     watch irq/softirq_raise "vec == 3"
     watch irq/softirq_entry "vec == 3"
-    watch net/netif_receive_skb "len == 60 && name == \"$interface\""
-    watch skb/kfree_skb "protocol == 2048"
+    watch net/netif_receive_skb "(len == 60 || len == 80) && name == \"$interface\""
+    watch skb/kfree_skb "protocol == 2048 || protocol == 34525"
     watch irq/softirq_exit "vec == 3"
     echo 1 > "$trace/tracing_on"
     sleep "$((milliseconds / 1000)).$(printf %03d $((milliseconds % 1000)))"
