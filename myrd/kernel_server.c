@@ -118,7 +118,10 @@ static void ask_open(struct myrd_kernel_server *server, struct myrd_client *clie
 
 static void report(const struct myrd_kernel_server *server, const struct myrd_client *client)
 {
-    struct myr_kernel_report words = {.magic = MYR_KERNEL_MAGIC, .nic = server->name};
+    static struct myr_kernel_report words; /* too large for any thread's stack; one serves */
+    memset(&words, 0, sizeof(words));      /* nothing of another user stays */
+    words.magic = MYR_KERNEL_MAGIC;
+    words.nic = server->name;
     words.pid = (uint32_t)getpid();
     snprintf(words.interface, sizeof(words.interface), "%s", server->interface.name);
     words.refused = server->clients.refused;

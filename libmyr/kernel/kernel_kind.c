@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernel's NIC as a kind (nic_kind.h): myrd --kernel owns it, see kernel_nic.h. */
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "firmware/engine.h"
 #include "libmyr/kernel/kernel_nic.h"
@@ -35,10 +36,11 @@ static void query(const void *nic, struct myr_nic_name *name)
 /* What this user may know of it. Counts nothing where the daemon does not answer. */
 static void count(void *nic, struct mcp_counters *counters)
 {
-    struct myr_kernel_report report;
-    if (MYR_OK == myr_kernel_nic_report(nic, &report, NULL)) {
-        *counters = report.counters;
+    struct myr_kernel_report *report = malloc(sizeof(*report)); /* large for a thread's stack */
+    if (NULL != report && MYR_OK == myr_kernel_nic_report(nic, report, NULL)) {
+        *counters = report->counters;
     }
+    free(report);
 }
 
 static enum myr_status connect_group(void *nic, const struct myr_site *site,
