@@ -60,8 +60,7 @@ static void say(const struct myrd_hosts *hosts, const struct mcp_address *there,
 
 void myrd_hosts_ask(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t number)
 {
-    const struct mcp_address there =
-        mcp_address_for(mcp_ip_is_4(ip) ? AF_INET : AF_INET6, ip, hosts->port);
+    const struct mcp_address there = mcp_address_of(ip, hosts->port);
     say(hosts, &there, MYRD_HOSTS_QUESTION, number);
 }
 

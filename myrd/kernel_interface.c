@@ -66,21 +66,6 @@ static uint64_t bit_of(uint32_t prefix)
     return UINT64_C(1) << (prefix & 63);
 }
 
-/* The bits of a network part, as people write it. */
-static uint32_t bits_of(const struct sockaddr *mask, int family)
-{
-    struct mcp_address copy = {.at.any.sa_family = (sa_family_t)family};
-    memcpy(&copy, mask, mcp_address_bytes(&copy));
-    uint32_t bits = (uint32_t)__builtin_popcount(copy.at.ip4.sin_addr.s_addr);
-    if (AF_INET6 == family) {
-        bits = 0;
-        for (size_t b = 0; b < sizeof(copy.at.ip6.sin6_addr); ++b) {
-            bits += (uint32_t)__builtin_popcount(copy.at.ip6.sin6_addr.s6_addr[b]);
-        }
-    }
-    return bits;
-}
-
 /* Has the interface the address now? */
 static bool list_prefixes(struct myrd_interface *interface)
 {
@@ -91,7 +76,8 @@ static bool list_prefixes(struct myrd_interface *interface)
     for (const struct ifaddrs *one = all; NULL != one; one = one->ifa_next) {
         if (mcp_sockaddr_is(one->ifa_addr, &interface->ip) && NULL != one->ifa_netmask &&
             interface->index == if_nametoindex(one->ifa_name)) {
-            interface->prefixes |= bit_of(bits_of(one->ifa_netmask, one->ifa_addr->sa_family));
+            interface->prefixes |= bit_of(mcp_prefix_written(
+                &interface->ip, mcp_mask_prefix(one->ifa_netmask, one->ifa_addr->sa_family)));
         }
     }
     freeifaddrs(all);

@@ -195,8 +195,7 @@ static enum myr_status find_address(struct myrd_kernel_server *server, const cha
 static enum myr_status take_port(struct myrd_kernel_server *server, struct myr_error *error)
 {
     const struct mcp_ip *ip = &server->name.address[0].ip;
-    const struct mcp_address address =
-        mcp_address_for(mcp_ip_is_4(ip) ? AF_INET : AF_INET6, ip, server->name.address[0].port);
+    const struct mcp_address address = mcp_address_of(ip, server->name.address[0].port);
     server->hosts.port = server->name.address[0].port;
     server->hosts.socket = socket(address.at.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (server->hosts.socket < 0 || !myrd_hosts_filter(server->hosts.socket)) {

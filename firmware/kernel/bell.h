@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The socket by which a host, or its myrd --kernel, rings the kernel's NIC. Its packets have no UDP
- * checksum: the program turns them into others, for which it would be wrong. Nor need those have
- * one by which the program wakes who sleeps on it.
+ * The socket by which a host, or its myrd --kernel, rings the kernel's NIC. A doorbell goes to
+ * another NIC (mcp_address_of()), so it leaves by that interface, where the program takes it. Its
+ * packets have no UDP checksum: the program turns them into others, for which it would be wrong.
+ * Nor need those have one by which the program wakes who sleeps on it.
  */
 #ifndef MCP_KERNEL_BELL_H
 #define MCP_KERNEL_BELL_H
@@ -28,8 +29,8 @@ static inline bool mcp_bell_is_bare(int bell, int family)
  * errno: there is none to be had. */
 static inline int mcp_bell_make(const struct mcp_ip *own)
 {
-    const int family = mcp_ip_is_4(own) ? AF_INET : AF_INET6;
-    const struct mcp_address at = mcp_address_for(family, own, 0);
+    const int family = mcp_ip_family(own);
+    const struct mcp_address at = mcp_address_of(own, 0);
     const int bell = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (bell >= 0 &&
         (!mcp_bell_is_bare(bell, family) || bind(bell, &at.at.any, mcp_address_bytes(&at)) < 0)) {
@@ -37,13 +38,6 @@ static inline int mcp_bell_make(const struct mcp_ip *own)
         return -1;
     }
     return bell;
-}
-
-/* Where a doorbell goes: to a NIC, so that it leaves by that interface, where the program takes
- * it. */
-static inline struct mcp_address mcp_bell_goes_to(const struct mcp_ip *ip, uint16_t port)
-{
-    return mcp_address_for(mcp_ip_is_4(ip) ? AF_INET : AF_INET6, ip, port);
 }
 
 #endif

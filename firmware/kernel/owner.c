@@ -556,7 +556,7 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
                                                        : 0;
     const struct mcp_doorbell bell = mcp_doorbell(ring, about, key);
     const struct mcp_address peer =
-        mcp_bell_goes_to(&kernel->neighbour[group.peers[0].link].ip, kernel->place.port);
+        mcp_address_of(&kernel->neighbour[group.peers[0].link].ip, kernel->place.port);
     return sizeof(bell) == sendto(kernel->bell, &bell, sizeof(bell), MSG_DONTWAIT, &peer.at.any,
                                   mcp_address_bytes(&peer))
                ? 0
@@ -587,7 +587,7 @@ enum {
 static bool ask_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip, uint8_t mac[6])
 {
     enum { ANSWER = 1024 }; /* bytes: more than it says of one neighbour */
-    const struct mcp_address peer = mcp_bell_goes_to(ip, 0);
+    const struct mcp_address peer = mcp_address_of(ip, 0);
     const bool is_4 = AF_INET == peer.at.any.sa_family;
     struct {
         struct nlmsghdr header;
@@ -627,7 +627,7 @@ static bool ask_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip,
 /* Any packet to that host makes the system look for it. A single byte means nothing to anybody. */
 static void knock(const struct mcp_kernel *kernel, const struct mcp_ip *ip)
 {
-    const struct mcp_address there = mcp_bell_goes_to(ip, htons(9));
+    const struct mcp_address there = mcp_address_of(ip, htons(9));
     (void)!sendto(kernel->bell, "", 1, MSG_DONTWAIT, &there.at.any, mcp_address_bytes(&there));
 }
 

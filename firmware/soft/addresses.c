@@ -81,7 +81,7 @@ static struct mcp_ip ip_of(const struct sockaddr *address, int family)
 
 bool mcp_sockaddr_is(const struct sockaddr *address, const struct mcp_ip *ip)
 {
-    const int family = mcp_ip_is_4(ip) ? AF_INET : AF_INET6;
+    const int family = mcp_ip_family(ip);
     if (NULL == address || family != address->sa_family) {
         return false;
     }
@@ -89,17 +89,18 @@ bool mcp_sockaddr_is(const struct sockaddr *address, const struct mcp_ip *ip)
     return mcp_same_ip(ip, &other);
 }
 
-/* ---- this machine's ---- */
-
-/* (Here, a mask of IPv4 has bits in front of it, too.) */
-static uint8_t prefix_of(const struct mcp_ip *mask)
+/* (In an address, a mask of IPv4 has bits in front of it, too.) */
+uint8_t mcp_mask_prefix(const struct sockaddr *mask, int family)
 {
-    int bits = mcp_ip_is_4(mask) ? MCP_IP_BEFORE_4 - 16 : 0;
+    const struct mcp_ip ip = ip_of(mask, family);
+    int bits = mcp_ip_is_4(&ip) ? MCP_IP_BEFORE_4 - 16 : 0;
     for (int w = 0; w < 4; ++w) {
-        bits += __builtin_popcount(mask->word[w]);
+        bits += __builtin_popcount(ip.word[w]);
     }
     return (uint8_t)bits;
 }
+
+/* ---- this machine's ---- */
 
 /* What a word of the list asks for: an interface, or all addresses of a network. */
 struct wanted {
@@ -189,8 +190,7 @@ static void add(const struct ifaddrs *one, const struct mcp_ip *ip,
     }
     uint8_t prefix = MCP_IP_BITS;
     if (NULL != one->ifa_netmask) {
-        const struct mcp_ip mask = ip_of(one->ifa_netmask, one->ifa_addr->sa_family);
-        prefix = prefix_of(&mask);
+        prefix = mcp_mask_prefix(one->ifa_netmask, one->ifa_addr->sa_family);
     }
     addresses[(*count)++] = (struct mcp_local_address){*ip, prefix};
 }

@@ -93,6 +93,17 @@ struct mcp_address {
  * reach both. The port is in network byte order. */
 struct mcp_address mcp_address_for(int family, const struct mcp_ip *ip, uint16_t port);
 
+static inline int mcp_ip_family(const struct mcp_ip *ip)
+{
+    return mcp_ip_is_4(ip) ? AF_INET : AF_INET6;
+}
+
+/* The same for a socket of the address's own family. */
+static inline struct mcp_address mcp_address_of(const struct mcp_ip *ip, uint16_t port)
+{
+    return mcp_address_for(mcp_ip_family(ip), ip, port);
+}
+
 /* Bytes of it that count. */
 static inline socklen_t mcp_address_bytes(const struct mcp_address *address)
 {
@@ -101,6 +112,9 @@ static inline socklen_t mcp_address_bytes(const struct mcp_address *address)
 }
 
 struct mcp_ip mcp_address_ip(const struct mcp_address *address);
+
+/* Bits of the network part that a mask of that family says, of 128 (struct mcp_local_address). */
+uint8_t mcp_mask_prefix(const struct sockaddr *mask, int family);
 
 /* Is it this address, whatever port it has? NULL, or one of another family, is not. */
 bool mcp_sockaddr_is(const struct sockaddr *address, const struct mcp_ip *ip);

@@ -282,7 +282,7 @@ static int connect_bell(const struct myr_kernel_nic *nic, const struct mcp_kerne
 {
     struct myr_nic_name own;
     myr_kernel_nic_get_name(nic, &own);
-    const struct mcp_address peer = mcp_bell_goes_to(&to->ip, to->port);
+    const struct mcp_address peer = mcp_address_of(&to->ip, to->port);
     const int bell = mcp_bell_make(&own.address[0].ip);
     if (bell >= 0 && connect(bell, &peer.at.any, mcp_address_bytes(&peer)) < 0) {
         close(bell);

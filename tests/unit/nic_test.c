@@ -79,7 +79,7 @@ static struct sockaddr *as_address(const char *text)
 {
     const struct mcp_ip ip = ip_of(text);
     struct mcp_address *address = malloc(sizeof(*address));
-    *address = mcp_address_for(mcp_ip_is_4(&ip) ? AF_INET : AF_INET6, &ip, 0);
+    *address = mcp_address_of(&ip, 0);
     return &address->at.any;
 }
 
