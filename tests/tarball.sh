@@ -13,12 +13,13 @@ tarball=nicbarr-$(cat "$top/VERSION").tar.xz
 make -s -C "$build" --no-print-directory dist > out 2> err
 verdict $? "make dist"
 tar -tf "$build/$tarball" | sed 's|^[^/]*/||' | sort > packed
-git -C "$top" ls-files ':!.*' ':!**/.*' | sort | comm -23 - packed > out
-[ -s packed ] && [ ! -s out ]
+git -C "$top" ls-files ':!.*' ':!**/.*' > tracked && sort tracked | comm -23 - packed > out
+[ -s tracked ] && [ -s packed ] && [ ! -s out ]
 verdict $? "it has all that git has"
 
 umask 077
 export TZ=Asia/Kathmandu
+mkdir clone && chmod g+s clone # what is made in it takes this bit over
 {
     git clone -q "$top" clone && git -C "$top" diff --binary HEAD > changes &&
         git -C clone apply --allow-empty "$scratch/changes" &&
@@ -26,7 +27,12 @@ export TZ=Asia/Kathmandu
         clone/autogen.sh && mkdir clone/_build && cd clone/_build && ../configure --quiet --disable-man && make -s dist
 } > out 2> err
 verdict $? "a clone makes one, too"
-cd "$scratch" && cmp "$build/$tarball" "clone/_build/$tarball" > out 2> err
+cd "$scratch" && mkdir first second && tar -xf "$build/$tarball" -C first && tar -xf "clone/_build/$tarball" -C second
+{
+    diff -r first second
+    diff <(tar -tvf "$build/$tarball") <(tar -tvf "clone/_build/$tarball")
+} > out 2> err
+cmp "$build/$tarball" "clone/_build/$tarball" >> out 2>> err
 verdict $? "of the same bytes"
 
 finish
