@@ -11,16 +11,17 @@
  */
 #include "coll_nicbarr/across.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "coll_nicbarr/barrier.h"
+#include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/doubt.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
+#include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/members.h"
-#include "coll_nicbarr/module.h"
 #include "coll_nicbarr/sharing.h"
 #include "libmyr/groups/secrets.h"
 
@@ -36,59 +37,12 @@ static int for_all(ompi_communicator_t *comm, bool *good)
     return rc;
 }
 
-/* ---- what is in vain ---- */
-
-/* Where packets of a kind of NIC did not come through, finding that out took seconds. So not every
- * communicator tries that kind again, but the second after that, then the fourth, the eighth: the
- * network may be mended, or the machine may have been too busy. All members keep it, and rank 0 of
- * another communicator has its members skip it. Who has not tried knows nothing of packets,
- * whatever else has failed. */
-static struct {
-    pthread_mutex_t lock;
-    struct {
-        uint32_t failures; /* in a row */
-        uint32_t skip;     /* communicators to come */
-    } of[NICBARR_NICS_MOST];
-} doubt = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-enum { DOUBLINGS_MOST = 10 };
-
-void nicbarr_across_tried(uint32_t nic, bool good)
-{
-    pthread_mutex_lock(&doubt.lock);
-    uint32_t *failures = &doubt.of[nic].failures;
-    *failures = good ? 0 : *failures < DOUBLINGS_MOST ? *failures + 1 : *failures;
-    doubt.of[nic].skip = good ? 0 : (UINT32_C(1) << *failures) - 1;
-    pthread_mutex_unlock(&doubt.lock);
-}
-
-uint32_t nicbarr_across_doubted(uint32_t players)
-{
-    uint32_t doubted = 0;
-    pthread_mutex_lock(&doubt.lock);
-    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
-        if (0 != (players >> nic & 1) && 0 != doubt.of[nic].skip) {
-            --doubt.of[nic].skip;
-            doubted |= UINT32_C(1) << nic;
-        }
-    }
-    pthread_mutex_unlock(&doubt.lock);
-    return doubted;
-}
-
-bool nicbarr_across_without(struct nicbarr_shape *shape, uint32_t players)
-{
-    const uint32_t left = shape->players & ~players;
-    shape->players = 0 == left ? shape->players : left;
-    return 0 != left;
-}
-
 /* What is in doubt is left out: what does this communicator begin with? False if nobody is left. */
 static bool propose_without(struct nicbarr_shape shape, uint32_t doubted,
                             struct nicbarr_choice *choice, enum nicbarr_source *source)
 {
     const bool left =
-        nicbarr_across_without(&shape, doubted) && NULL == nicbarr_forced_in_vain(&shape);
+        nicbarr_shape_without(&shape, doubted) && NULL == nicbarr_forced_in_vain(&shape);
     *source = nicbarr_propose(&shape, choice);
     return left;
 }
@@ -99,7 +53,7 @@ static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 {
     uint64_t words[NICBARR_SHARED_WORDS] = {0, 0};
     if (0 == ompi_comm_rank(comm)) {
-        const uint32_t players = module->shape.players, doubted = nicbarr_across_doubted(players);
+        const uint32_t players = module->shape.players, doubted = nicbarr_doubted(players);
         struct nicbarr_choice choice;
         enum nicbarr_source source;
         words[1] = propose_without(module->shape, doubted, &choice, &source) ? doubted : players;
@@ -108,7 +62,7 @@ static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     const int rc = nicbarr_share(comm, words, &module->secret, &module->sealed);
     if (OMPI_SUCCESS == rc) {
         module->source = nicbarr_unpack(words[0], &module->choice);
-        *left_out = !nicbarr_across_without(&module->shape, (uint32_t)words[1]);
+        *left_out = !nicbarr_shape_without(&module->shape, (uint32_t)words[1]);
     }
     return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
 }
@@ -174,10 +128,10 @@ int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator
     uint64_t words[NICBARR_SHARED_WORDS] = {1, 0};
     if (OMPI_SUCCESS == rc && 0 == ompi_comm_rank(comm)) {
         words[0] = myr_secret_draw(&module->secret);
-        words[1] = nicbarr_across_doubted(module->shape.players);
+        words[1] = nicbarr_doubted(module->shape.players);
     }
     rc = OMPI_SUCCESS == rc ? nicbarr_share(comm, words, &module->secret, &module->sealed) : rc;
-    *left_out = !nicbarr_across_without(&module->shape, (uint32_t)words[1]);
+    *left_out = !nicbarr_shape_without(&module->shape, (uint32_t)words[1]);
     return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
 }
 
@@ -202,7 +156,7 @@ static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     rc = OMPI_SUCCESS == rc ? nicbarr_maximum(comm, failed, 2) : rc;
     *good = 0 == failed[0];
     if (OMPI_SUCCESS == rc && 0 != failed[1]) {
-        nicbarr_across_tried(module->choice.nic, false);
+        nicbarr_doubt(module->choice.nic, false);
     }
     return rc;
 }
@@ -224,7 +178,7 @@ static int try_both(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
         }
     }
     if (OMPI_SUCCESS == rc) {
-        nicbarr_across_tried(module->choice.nic, *good);
+        nicbarr_doubt(module->choice.nic, *good);
     }
     return rc;
 }

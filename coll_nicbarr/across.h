@@ -35,17 +35,7 @@ int nicbarr_install_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_
 int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_joining *joining);
 
-/* All members have tried whether packets of a kind of NIC come through, with this result: later
- * communicators go without that kind for a while where they do not. */
-void nicbarr_across_tried(uint32_t nic, bool good);
-
-/* Which of these kinds is the next one to go without? (bit n: NIC n) Asked by rank 0 of each, once
- * for each try that would come. */
-uint32_t nicbarr_across_doubted(uint32_t players);
-/* Have these kinds play no more for communicators of that shape. False, and nothing has changed, if
- * no other one is left. */
-bool nicbarr_across_without(struct nicbarr_shape *shape, uint32_t players);
-/* None is left: it goes back to Open MPI's own, on all members. */
+/* No NIC is left that is not in doubt: it goes back to Open MPI's own, on all members. */
 void nicbarr_across_leave_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Go back to Open MPI's own, as all members do. There was an `error` here (else NULL or empty), or

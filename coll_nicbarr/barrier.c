@@ -13,22 +13,23 @@
 #include "coll_nicbarr/choice/watch.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/files/report.h"
-#include "coll_nicbarr/module.h"
+#include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/overdue.h"
+#include "coll_nicbarr/setup.h"
 
 static int own_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     return module->barrier.function(comm, module->barrier.module);
 }
 
-MYR_HOT int nicbarr_barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module)
+MYR_HOT static int barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     (void)comm;
     myr_group_barrier_slots(&((mca_coll_nicbarr_module_t *)module)->group);
     return OMPI_SUCCESS;
 }
 
-MYR_HOT int nicbarr_barrier_counter(ompi_communicator_t *comm, mca_coll_base_module_t *module)
+MYR_HOT static int barrier_counter(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     (void)comm;
     myr_group_barrier_counter(&((mca_coll_nicbarr_module_t *)module)->group);
@@ -37,7 +38,7 @@ MYR_HOT int nicbarr_barrier_counter(ompi_communicator_t *comm, mca_coll_base_mod
 
 /* The default algorithm, until there were enough barriers to be worth tuning. All members count the
  * same barriers, so all begin to tune in the same one. */
-int nicbarr_barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+static int barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
@@ -53,7 +54,7 @@ int nicbarr_barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t 
 
 /* By a choice that is not sure yet: after so many barriers its contest goes on. All members count
  * the same ones. */
-int nicbarr_barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+static int barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (module->tuning) { /* as above */
@@ -93,7 +94,7 @@ static int begin_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     return nicbarr_watch_duel(module, comm);
 }
 
-MYR_HOT int nicbarr_barrier_watched_slots(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+MYR_HOT static int barrier_watched_slots(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (due(module)) {
@@ -103,7 +104,7 @@ MYR_HOT int nicbarr_barrier_watched_slots(ompi_communicator_t *comm, mca_coll_ba
     return OMPI_SUCCESS;
 }
 
-MYR_HOT int nicbarr_barrier_watched_counter(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+MYR_HOT static int barrier_watched_counter(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (due(module)) {
@@ -113,7 +114,7 @@ MYR_HOT int nicbarr_barrier_watched_counter(ompi_communicator_t *comm, mca_coll_
     return OMPI_SUCCESS;
 }
 
-int nicbarr_barrier_watched_own(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+static int barrier_watched_own(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (module->across) {
@@ -150,26 +151,18 @@ static bool take_pending(mca_coll_nicbarr_module_t *module)
     return soon;
 }
 
-MYR_HOT int nicbarr_barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+MYR_HOT static int barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     nicbarr_data_attend(module, comm);
     return nicbarr_nic_barrier(module, comm, &module->nic);
 }
 
-MYR_HOT int nicbarr_barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+MYR_HOT static int barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     nicbarr_data_attend(module, comm);
     return due(module) ? begin_duel(module, comm) : nicbarr_nic_barrier(module, comm, &module->nic);
-}
-
-/* A barrier before this one has been given up (overdue.c). */
-int nicbarr_barrier_failed(ompi_communicator_t *comm, mca_coll_base_module_t *base)
-{
-    (void)comm;
-    (void)base;
-    return NICBARR_PROC_FAILED;
 }
 
 /* Open MPI's own, as nothing is known of communicators of this shape: measure. */
@@ -225,4 +218,30 @@ int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module
     const int rc = nicbarr_across_set_up(module, comm);
     return OMPI_SUCCESS == rc ? comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module)
                               : rc;
+}
+
+/* ---- from one state to the next ---- */
+
+void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    if (NULL != module->tuner) {
+        comm->c_coll->coll_barrier = barrier_provisional;
+        return;
+    }
+    const bool watched = nicbarr_watch_begin(module);
+    if (NICBARR_OPENMPI == module->choice.algorithm) {
+        if (watched) {
+            comm->c_coll->coll_barrier = barrier_watched_own;
+        } else {
+            nicbarr_put_back_barrier(module, comm);
+        }
+    } else if (module->across) {
+        comm->c_coll->coll_barrier = watched ? barrier_watched_nic : barrier_nic;
+    } else if (NICBARR_UNDECIDED == module->source) {
+        comm->c_coll->coll_barrier = barrier_undecided;
+    } else if (NULL != module->group.plan.leaf) {
+        comm->c_coll->coll_barrier = watched ? barrier_watched_counter : barrier_counter;
+    } else {
+        comm->c_coll->coll_barrier = watched ? barrier_watched_slots : barrier_slots;
+    }
 }

@@ -9,36 +9,26 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* ---- barrier.c: on one node ---- */
+/* ---- barrier.c ---- */
 
+/* Before anything is set up, on one node and on several: */
 int nicbarr_barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int nicbarr_barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int nicbarr_barrier_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int nicbarr_barrier_counter(ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int nicbarr_barrier_watched_slots(ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int nicbarr_barrier_watched_counter(ompi_communicator_t *comm, mca_coll_base_module_t *module);
-
-/* ---- barrier.c: on one node or on several ---- */
-
-int nicbarr_barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int nicbarr_barrier_watched_own(ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int nicbarr_barrier_dueling(ompi_communicator_t *comm, mca_coll_base_module_t *module);
-
-/* ---- barrier.c: on several ---- */
-
 int nicbarr_barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+/* On several, when it is known what Open MPI's own competes with, and what is best: */
 int nicbarr_barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int nicbarr_barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int nicbarr_barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int nicbarr_barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int nicbarr_barrier_failed(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+/* While a duel is under way (watch.h): */
+int nicbarr_barrier_dueling(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+/* Have MPI_Barrier call the function of `module->choice` from now on. */
+void nicbarr_install_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* ---- ibarrier.c ---- */
 
 int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **request,
                      mca_coll_base_module_t *module);
-int nicbarr_ibarrier_failed(ompi_communicator_t *comm, ompi_request_t **request,
-                            mca_coll_base_module_t *module);
 int nicbarr_barrier_init(ompi_communicator_t *comm, MPI_Info info, ompi_request_t **request,
                          mca_coll_base_module_t *module);
 

@@ -8,8 +8,10 @@
  *   peers.c       what the processes know of each other  hello.c    their words as bytes (pure)
  *   census.c      from processes to nodes (pure)
  *   members.c     can a communicator be served?
- *   module.c      a communicator's module: what lies below it, setting up at the first collective
+ *   module.c      a communicator's module        lower.c    the functions below it
+ *   setup.c       setting up at the first collective, on one node
  *   across.c      the same for communicators on several nodes, whose NICs play the barriers
+ *   doubt.c       NICs whose packets did not come through
  *   groups.c      groups of NICs: joining them          entrants.c    many of them, to be measured
  *   barrier.c     MPI_Barrier
  *   ibarrier.c    MPI_Ibarrier and persistent barriers
@@ -32,6 +34,7 @@
  *   layout.c      from a choice to a plan in a record's memory
  *   schedule.c    the algorithms (pure)              model.c  what they should cost (pure)
  *   shape.c       what a choice depends on (pure)    candidates.c  what is worth measuring (pure)
+ *   known.c       what is known of a shape, and what to begin with
  *   contest.c     which candidate is best (pure)     statistics.c  medians and quartiles (pure)
  *   portions.c    when a contest goes on (pure)      anew.c        when another one begins (pure)
  *   tune.c        has the candidates compete         together.c    what ranks do together meanwhile

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "coll_nicbarr/across.h"
 #include "coll_nicbarr/choice/together.h"
+#include "coll_nicbarr/doubt.h"
 #include "coll_nicbarr/groups.h"
 
 struct failures {
@@ -56,8 +56,8 @@ static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
             say_why(comm, entrants, nic);
         }
         if (0 != failures->lost[nic]) {
-            nicbarr_across_tried(nic, false);
-            (void)nicbarr_across_without(&module->shape, UINT32_C(1) << nic);
+            nicbarr_doubt(nic, false);
+            (void)nicbarr_shape_without(&module->shape, UINT32_C(1) << nic);
             entrants->tried = true;
         }
     }
@@ -85,7 +85,7 @@ static int try_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
         memcpy(failures.lost, failures.of, sizeof(failures.lost));
         drop_nics(module, comm, entrants, &failures);
         for (int c = 1; c < entrants->count; ++c) {
-            nicbarr_across_tried(entrants->choice[c].nic, true);
+            nicbarr_doubt(entrants->choice[c].nic, true);
         }
     }
     return rc;

@@ -87,6 +87,7 @@ static void connect_group(const mca_coll_nicbarr_module_t *module, struct nicbar
     joining->failed =
         MYR_OK != nicbarr_kind(nic)->connect(nics->nic[nic], &nics->site, &members, schedule_of,
                                              &piece, blobs, joining->group, error);
+    joining->group->tag = nic;
     if (!joining->failed && joining->broadcasts && NULL == joining->group->bcast) {
         joining->failed = true;
         nicbarr_group_leave(joining->group);

@@ -17,8 +17,8 @@
 
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/groups.h"
-#include "coll_nicbarr/module.h"
 #include "coll_nicbarr/requests.h"
+#include "coll_nicbarr/setup.h"
 
 /* ---- on one node ---- */
 
@@ -120,13 +120,6 @@ int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **handle,
     nicbarr_request_start(request);
     *handle = &request->super;
     return OMPI_SUCCESS;
-}
-
-int nicbarr_ibarrier_failed(ompi_communicator_t *comm, ompi_request_t **handle,
-                            mca_coll_base_module_t *base)
-{
-    *handle = MPI_REQUEST_NULL;
-    return nicbarr_barrier_failed(comm, base);
 }
 
 /* ---- persistent ones: MPI_Barrier_init may set up what it needs ---- */

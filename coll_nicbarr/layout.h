@@ -2,7 +2,7 @@
 /*
  * From a choice to a plan: which of libmyr's layouts plays which algorithm, where in a record.
  *
- * Called by module.c (room, the plan of what is chosen), tune.c (those of all candidates) and
+ * Called by setup.c (room, the plan of what is chosen), tune.c (those of all candidates) and
  * limits.c. All members of a communicator come to the same layout. Any thread, each for a module of
  * its own.
  */

@@ -5,10 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "coll_nicbarr/barrier.h"
-#include "coll_nicbarr/choice/watch.h"
-#include "coll_nicbarr/data/carrier.h"
-#include "coll_nicbarr/data/data.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "os/clock.h"
 
@@ -188,24 +184,6 @@ static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 
 /* ---- the end of a group ---- */
 
-/* The NIC that plays a group. */
-static uint32_t nic_of(const mca_coll_nicbarr_module_t *module, const struct myr_nic_group *group,
-                       const struct nicbarr_wait *wait)
-{
-    const struct nicbarr_carrier *carrier = nicbarr_carrier_with(module, group);
-    const uint32_t challenger = nicbarr_watch_nic(module, group);
-    if (0 != wait->nic) {
-        return wait->nic;
-    }
-    if (NULL != carrier) {
-        return carrier->choice.nic;
-    }
-    if (0 != challenger) {
-        return challenger;
-    }
-    return 0 == module->choice.nic ? module->nodes.by : module->choice.nic;
-}
-
 /* What kept it from being completed, once for a communicator. */
 static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, const struct nicbarr_wait *wait)
@@ -218,7 +196,7 @@ static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     module->told = true;
     begin(&line, comm, group, wait);
     if (!myr_nic_group_failed(group, &node)) {
-        const struct myr_nic_kind *kind = nicbarr_kind(nic_of(module, group, wait));
+        const struct myr_nic_kind *kind = nicbarr_kind(group->tag);
         add(&line,
             " and will not be completed: %s of this node is gone, or a process died that "
             "ran it%s%s%s",
@@ -235,16 +213,30 @@ static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     say(&line);
 }
 
+static int barrier_failed(ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    (void)comm;
+    (void)module;
+    return NICBARR_PROC_FAILED;
+}
+
+static int ibarrier_failed(ompi_communicator_t *comm, ompi_request_t **request,
+                           mca_coll_base_module_t *module)
+{
+    *request = MPI_REQUEST_NULL;
+    return barrier_failed(comm, module);
+}
+
 /* From now on all barriers of the communicator fail at once. */
 static int give_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
     tell_failure(module, comm, group, wait);
     if (&module->super == comm->c_coll->coll_barrier_module) {
-        comm->c_coll->coll_barrier = nicbarr_barrier_failed;
+        comm->c_coll->coll_barrier = barrier_failed;
     }
     if (&module->super == comm->c_coll->coll_ibarrier_module) {
-        comm->c_coll->coll_ibarrier = nicbarr_ibarrier_failed;
+        comm->c_coll->coll_ibarrier = ibarrier_failed;
     }
     return NICBARR_PROC_FAILED;
 }

@@ -22,7 +22,6 @@ enum { NICBARR_LOOK_US = 1000000, NICBARR_LOOK_MS = NICBARR_LOOK_US / 1000 };
 struct nicbarr_wait {
     uint32_t began_ms; /* as nicbarr_now_ms() */
     uint32_t epoch;
-    uint32_t nic; /* that plays it; 0: as the module says */
     bool warned;
     bool block; /* that is waited for; `epoch` is of no meaning */
 };

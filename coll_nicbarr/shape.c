@@ -42,3 +42,10 @@ uint64_t nicbarr_schedules_digest(void)
     }
     return good ? digest : 0;
 }
+
+bool nicbarr_shape_without(struct nicbarr_shape *shape, uint32_t players)
+{
+    const uint32_t left = shape->players & ~players;
+    shape->players = 0 == left ? shape->players : left;
+    return 0 != left;
+}

@@ -32,6 +32,10 @@ static inline bool nicbarr_playable(const struct nicbarr_shape *shape, struct ni
     return NICBARR_OPENMPI == choice.algorithm || nicbarr_has(shape, choice.nic);
 }
 
+/* Have these kinds of NICs play no more for communicators of that shape. False, and nothing has
+ * changed, if no other one is left. */
+bool nicbarr_shape_without(struct nicbarr_shape *shape, uint32_t players);
+
 /* One number for all of it, never 0: what the job's notes know a shape by. Its highest bit is set,
  * so it is none of the small numbers that the notes are also used with. */
 uint64_t nicbarr_shape_key(const struct nicbarr_shape *shape);

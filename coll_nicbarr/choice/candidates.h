@@ -4,7 +4,7 @@
  * with. These are pure functions of the shape, so all ranks come to the same list without a
  * message. Who makes a record knows from the list how much room it needs.
  *
- * Called by module.c (room, the first choice) and tune.c (the contest).
+ * Called by setup.c (room), known.c (the first choice) and tune.c (the contest).
  */
 #ifndef NICBARR_CANDIDATES_H
 #define NICBARR_CANDIDATES_H

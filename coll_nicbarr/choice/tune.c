@@ -23,16 +23,17 @@
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/choice/contest.h"
+#include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/choice/limits.h"
 #include "coll_nicbarr/choice/portions.h"
 #include "coll_nicbarr/choice/together.h"
 #include "coll_nicbarr/choice/tuning.h"
+#include "coll_nicbarr/doubt.h"
 #include "coll_nicbarr/entrants.h"
 #include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/layout.h"
-#include "coll_nicbarr/module.h"
 #include "coll_nicbarr/overdue.h"
 
 _Static_assert((int)NICBARR_CANDIDATES <= (int)NICBARR_CONTESTANTS, "all can take part");
@@ -346,9 +347,8 @@ static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     if (0 == ompi_comm_rank(comm)) {
         struct nicbarr_shape shape = module->shape;
         word->known = nicbarr_recall(&shape);
-        word->doubted =
-            0 == word->known && module->across ? nicbarr_across_doubted(shape.players) : 0;
-        if (0 != word->doubted && nicbarr_across_without(&shape, (uint32_t)word->doubted)) {
+        word->doubted = 0 == word->known && module->across ? nicbarr_doubted(shape.players) : 0;
+        if (0 != word->doubted && nicbarr_shape_without(&shape, (uint32_t)word->doubted)) {
             word->known = nicbarr_recall(&shape);
         }
     }
@@ -356,10 +356,27 @@ static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
                                     comm->c_coll->coll_bcast_module);
 }
 
+/* Go by what is `known`; false when out of memory. */
+static bool take_over(mca_coll_nicbarr_module_t *module, uint64_t known)
+{
+    struct nicbarr_choice choice;
+    struct myr_plan plan = {.nsteps = 0};
+    const enum nicbarr_source source = nicbarr_unpack(known, &choice);
+    if (NICBARR_OPENMPI != choice.algorithm && !module->across &&
+        !nicbarr_layout_plan(module, choice, &plan)) {
+        return false;
+    }
+    myr_plan_destroy(&module->group.plan);
+    module->group.plan = plan;
+    module->choice = choice;
+    module->source = source;
+    return true;
+}
+
 /* Go by what another communicator has measured. */
 static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, uint64_t known)
 {
-    int rc = nicbarr_adopt(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+    int rc = take_over(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
     rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;
     rc = OMPI_SUCCESS == rc ? nicbarr_install_choice(module, comm) : rc;
     if (OMPI_SUCCESS == rc && !module->declined) {
@@ -407,7 +424,7 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     if (OMPI_SUCCESS == rc) {
         nicbarr_report_retract(module, comm, NULL);
     }
-    if (OMPI_SUCCESS == rc && !nicbarr_across_without(&module->shape, (uint32_t)word.doubted)) {
+    if (OMPI_SUCCESS == rc && !nicbarr_shape_without(&module->shape, (uint32_t)word.doubted)) {
         nicbarr_across_leave_out(module, comm);
     } else if (OMPI_SUCCESS == rc && 0 != word.known) {
         rc = adopt(module, comm, word.known);

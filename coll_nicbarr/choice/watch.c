@@ -6,7 +6,7 @@
  * time until the next one. Where it is lost, all members switch in the same barrier. If nobody had
  * measured on this communicator before, what a duel has refuted is measured anew (tune.c).
  *
- * Which functions stand in the communicator: while it counts, nicbarr_barrier_watched_*; during a
+ * Which functions stand in the communicator: while it counts, barrier_watched_*; during a
  * duel nicbarr_barrier_dueling. Where Open MPI's own is the best as measured in this job, or has
  * won some duels, nobody watches any more, and it costs nothing.
  *
@@ -23,14 +23,13 @@
 #include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/choice/duel.h"
+#include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/choice/together.h"
 #include "coll_nicbarr/choice/tune.h"
-#include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/entrants.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/layout.h"
-#include "coll_nicbarr/module.h"
 #include "coll_nicbarr/overdue.h"
 
 _Static_assert((int)NICBARR_DUEL_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_maximum()");
@@ -179,18 +178,6 @@ static struct myr_nic_group *group_of(mca_coll_nicbarr_module_t *module,
                                       struct nicbarr_dueling *dueling, int d)
 {
     return 0 == d ? &module->nic : &dueling->entrants.group[d - first_entrant(dueling)];
-}
-
-uint32_t nicbarr_watch_nic(const mca_coll_nicbarr_module_t *module,
-                           const struct myr_nic_group *group)
-{
-    const struct nicbarr_dueling *dueling = module->watch.dueling;
-    for (int e = 0; NULL != dueling && e < dueling->entrants.count; ++e) {
-        if (group == &dueling->entrants.group[e]) {
-            return dueling->entrants.choice[e].nic;
-        }
-    }
-    return 0;
 }
 
 static int play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, int d)

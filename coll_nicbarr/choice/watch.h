@@ -21,10 +21,6 @@ int nicbarr_watch_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 /* A barrier of a duel. Likewise. */
 int nicbarr_watch_play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* The NIC that plays `group`, if it is a challenger's; else 0. Local. */
-uint32_t nicbarr_watch_nic(const mca_coll_nicbarr_module_t *module,
-                           const struct myr_nic_group *group);
-
 /* The communicator ends: leave what a duel has. Local. */
 void nicbarr_watch_end(mca_coll_nicbarr_module_t *module);
 

@@ -199,7 +199,6 @@ static bool remind(nicbarr_request_t *request, bool look)
     const struct nicbarr_returning *returning = &request->of.across.returning;
     const struct nicbarr_wait wait = {
         .epoch = request->of.across.carried.epoch,
-        .nic = request->of.across.carrier->choice.nic,
         .block = returning->begun && returning->handed.sent,
     };
     if (!nicbarr_request_remind(request, group_of(request), wait, look)) {

@@ -224,7 +224,7 @@ static bool remind(nicbarr_request_t *request, bool look)
 {
     struct nicbarr_carrier *carrier = request->of.bcast.carrier;
     const struct nicbarr_handed *handed = &request->of.bcast.handed;
-    const struct nicbarr_wait wait = {.nic = carrier->choice.nic, .block = handed->sent};
+    const struct nicbarr_wait wait = {.block = handed->sent};
     if (handed->turn != carrier->served ||
         !nicbarr_request_remind(request, &carrier->group, wait, look)) {
         return false;

@@ -10,7 +10,8 @@
 #include "coll_nicbarr/data/trial.h"
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/files/report.h"
-#include "coll_nicbarr/module.h"
+#include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/setup.h"
 
 /* In the keys of records, apart from what is persistent, which is numbered from 1. */
 static const uint64_t first_sequence = UINT64_C(1) << 63;

@@ -249,9 +249,6 @@ struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *mo
 int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, size_t bytes,
                              struct nicbarr_carrier *own);
-/* The one with this very group; NULL: none. */
-const struct nicbarr_carrier *nicbarr_carrier_with(const mca_coll_nicbarr_module_t *module,
-                                                   const struct myr_nic_group *group);
 void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module);
 
 struct nicbarr_carried;

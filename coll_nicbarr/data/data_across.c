@@ -18,6 +18,7 @@
 
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/choice/duel.h"
+#include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/choice/together.h"
 #include "coll_nicbarr/data/carrier.h"
 #include "coll_nicbarr/data/data_watch.h"
@@ -27,7 +28,6 @@
 #include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
-#include "coll_nicbarr/module.h"
 #include "libmyr/groups/nic_bcast.h"
 
 struct nicbarr_carriers {
@@ -118,20 +118,6 @@ int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicato
         nicbarr_data_carrier(module, collective, nicbarr_size_class(bytes));
     const int rc = open_like(module, comm, like, own);
     return OMPI_SUCCESS == rc ? open_back_like(module, comm, like, own) : rc;
-}
-
-const struct nicbarr_carrier *nicbarr_carrier_with(const mca_coll_nicbarr_module_t *module,
-                                                   const struct myr_nic_group *group)
-{
-    for (int c = 0; NULL != module->carriers && c < NICBARR_COLLECTIVES * NICBARR_ACROSS_CLASSES;
-         ++c) {
-        const struct nicbarr_carrier *carrier =
-            &module->carriers->of[c / NICBARR_ACROSS_CLASSES][c % NICBARR_ACROSS_CLASSES];
-        if (group == &carrier->group) {
-            return carrier;
-        }
-    }
-    return NULL;
 }
 
 static void free_carriers(struct nicbarr_carriers *carriers)

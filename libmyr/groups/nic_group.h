@@ -66,6 +66,7 @@ struct myr_nic_group {
     struct myr_nic_bcast *bcast; /* NULL: it does not broadcast */
     /* The player's own: */
     void *nic, *own;
+    uint32_t tag; /* of whoever has joined it; of no meaning here */
 };
 
 static inline bool myr_nic_group_joined(const struct myr_nic_group *group)

@@ -75,7 +75,7 @@ struct team {
 
 static void no_progress(void) {}
 
-/* The record has room for the most that any of `count` choices needs, as module.c has it. */
+/* The record has room for the most that any of `count` choices needs, as setup.c has it. */
 static void team_begin(struct team *team, uint32_t size, uint32_t homes,
                        const struct nicbarr_choice *of, size_t count)
 {

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is known of a shape; see known.h. */
+#include "coll_nicbarr/choice/known.h"
+
+#include <stdio.h>
+
+#include "coll_nicbarr/choice/candidates.h"
+#include "coll_nicbarr/files/cache.h"
+
+uint64_t nicbarr_pack(struct nicbarr_choice choice, enum nicbarr_source source)
+{
+    return UINT64_C(1) << 63 | (uint64_t)choice.nic << 48 | (uint64_t)source << 40 |
+           (uint64_t)choice.algorithm << 32 | choice.parameter;
+}
+
+enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice)
+{
+    choice->parameter = (uint32_t)word;
+    choice->algorithm = (enum nicbarr_algorithm)(word >> 32 & 0xff);
+    choice->nic = (uint32_t)(word >> 48 & 0xff);
+    return (enum nicbarr_source)(word >> 40 & 0xff);
+}
+
+uint64_t nicbarr_recall(const struct nicbarr_shape *shape)
+{
+    struct nicbarr_choice choice;
+    const uint64_t note =
+        myr_note_get(mca_coll_nicbarr_component.segment, nicbarr_shape_key(shape));
+    return 0 == note || NICBARR_UNDECIDED == nicbarr_unpack(note, &choice) ? 0 : note;
+}
+
+void nicbarr_remember(const struct nicbarr_shape *shape, struct nicbarr_choice choice)
+{
+    myr_note_set(mca_coll_nicbarr_component.segment, nicbarr_shape_key(shape),
+                 nicbarr_pack(choice, NICBARR_FROM_JOB));
+}
+
+/* Where no NIC is named, the first that can plays between nodes. */
+static struct nicbarr_choice resolve(const struct nicbarr_shape *shape,
+                                     struct nicbarr_choice choice)
+{
+    if (0 == choice.nic && shape->nodes > 1 && nicbarr_algorithm_messages(choice.algorithm)) {
+        choice.nic = (uint32_t)__builtin_ctz(shape->players);
+    }
+    return choice;
+}
+
+const char *nicbarr_forced_in_vain(const struct nicbarr_shape *shape)
+{
+    static char why[300];
+    char name[NICBARR_CHOICE_TEXT];
+    const struct nicbarr_choice forced = mca_coll_nicbarr_component.forced;
+    if (NICBARR_ALGORITHMS == forced.algorithm || nicbarr_playable(shape, resolve(shape, forced)) ||
+        1 == shape->processes) { /* there is nothing to play alone */
+        return NULL;
+    }
+    const int length = snprintf(why, sizeof(why), "coll_nicbarr_algorithm is %s, and ",
+                                nicbarr_choice_name(forced, name));
+    char *rest = why + length;
+    const size_t room = sizeof(why) - (size_t)length;
+    if (1 == shape->nodes) {
+        snprintf(rest, room, "on one node there is nothing to do for a NIC");
+    } else if (0 == forced.nic) {
+        snprintf(rest, room, "it is for processes on one node only");
+    } else {
+        const struct myr_nic_kind *kind = nicbarr_kind(forced.nic);
+        snprintf(rest, room, "not all of the nodes have %s%s%s%s (see also coll_nicbarr_nic)",
+                 kind->title, NULL == kind->absent ? "" : " (",
+                 NULL == kind->absent ? "" : kind->absent, NULL == kind->absent ? "" : ")");
+    }
+    return why;
+}
+
+enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
+                                    struct nicbarr_choice *choice)
+{
+    const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    if (NICBARR_ALGORITHMS != component->forced.algorithm) {
+        *choice = resolve(shape, component->forced);
+        return NICBARR_FORCED;
+    }
+    const uint64_t note = myr_note_get(component->segment, nicbarr_shape_key(shape));
+    if (0 != note) {
+        return nicbarr_unpack(note, choice);
+    }
+    bool sure = false;
+    if (!nicbarr_cache_read(shape, NULL, choice, &sure)) {
+        *choice = nicbarr_default_choice(shape);
+    } else if (0 == component->parameters.tune_budget) {
+        sure = true; /* as sure as it will get */
+    }
+    const enum nicbarr_source source = sure ? NICBARR_FROM_CACHE : NICBARR_UNDECIDED;
+    /* So that nobody has to look in the file again. */
+    myr_note_set(component->segment, nicbarr_shape_key(shape), nicbarr_pack(*choice, source));
+    return source;
+}

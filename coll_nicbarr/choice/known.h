@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is known of a shape, by this job or by an earlier one, and what a communicator of that shape
+ * begins with.
+ *
+ * What the job knows lies in the segment, for all processes of the node. Called by setup.c,
+ * across.c and tuning. Any thread.
+ */
+#ifndef NICBARR_KNOWN_H
+#define NICBARR_KNOWN_H
+
+#include "coll_nicbarr/coll_nicbarr.h"
+
+/* A choice and where it comes from, as one word that processes can pass on; never 0. */
+uint64_t nicbarr_pack(struct nicbarr_choice choice, enum nicbarr_source source);
+enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice);
+
+/* What the job knows about a shape, as such a word; 0: nothing measured. */
+uint64_t nicbarr_recall(const struct nicbarr_shape *shape);
+void nicbarr_remember(const struct nicbarr_shape *shape, struct nicbarr_choice choice);
+
+/* What keeps the forced choice from being played there, in words; NULL: nothing. All members come
+ * to the same answer. */
+const char *nicbarr_forced_in_vain(const struct nicbarr_shape *shape);
+
+/* What this process would have a communicator of `shape` use. */
+enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
+                                    struct nicbarr_choice *choice);
+
+#endif

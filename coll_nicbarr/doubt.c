@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* NICs whose packets did not come through; see doubt.h. */
+#include "coll_nicbarr/doubt.h"
+
+#include <pthread.h>
+
+#include "coll_nicbarr/nics.h"
+
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        uint32_t failures; /* in a row */
+        uint32_t skip;     /* communicators to come */
+    } of[NICBARR_NICS_MOST];
+} doubt = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+enum { DOUBLINGS_MOST = 10 };
+
+void nicbarr_doubt(uint32_t nic, bool good)
+{
+    pthread_mutex_lock(&doubt.lock);
+    uint32_t *failures = &doubt.of[nic].failures;
+    *failures = good ? 0 : *failures < DOUBLINGS_MOST ? *failures + 1 : *failures;
+    doubt.of[nic].skip = good ? 0 : (UINT32_C(1) << *failures) - 1;
+    pthread_mutex_unlock(&doubt.lock);
+}
+
+uint32_t nicbarr_doubted(uint32_t players)
+{
+    uint32_t doubted = 0;
+    pthread_mutex_lock(&doubt.lock);
+    for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
+        if (0 != (players >> nic & 1) && 0 != doubt.of[nic].skip) {
+            --doubt.of[nic].skip;
+            doubted |= UINT32_C(1) << nic;
+        }
+    }
+    pthread_mutex_unlock(&doubt.lock);
+    return doubted;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Setting up on one node.
+ *
+ * The members find their common record in the shared segment by the communicator's name, without a
+ * message. If that fails, it fails for all members alike. Then the functions below are put back,
+ * and the module is out of the way.
+ */
+#include "coll_nicbarr/setup.h"
+
+#include <stdio.h>
+
+#include "coll_nicbarr/barrier.h"
+#include "coll_nicbarr/choice/candidates.h"
+#include "coll_nicbarr/choice/known.h"
+#include "coll_nicbarr/choice/watch.h"
+#include "coll_nicbarr/files/report.h"
+#include "coll_nicbarr/layout.h"
+#include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/members.h"
+
+struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
+                                  ompi_communicator_t *comm, uint64_t sequence)
+{
+    struct myr_key key = {.members = module->members_digest, .sequence = sequence};
+    nicbarr_comm_identity(comm, &key.scope, &key.id);
+    return key;
+}
+
+/* Bytes for `choice`, or, where that is open or may be challenged, for every candidate. */
+static struct nicbarr_bytes bytes_needed(const struct nicbarr_shape *shape,
+                                         enum nicbarr_source source, struct nicbarr_choice choice)
+{
+    struct nicbarr_choice candidates[NICBARR_CANDIDATES];
+    const bool open = NICBARR_UNDECIDED == source || nicbarr_watched(source);
+    const int count = open ? nicbarr_candidates(shape, candidates) : 0;
+    struct nicbarr_bytes most = nicbarr_layout_bytes(shape, choice);
+    for (int c = 0; c < count; ++c) {
+        const struct nicbarr_bytes bytes = nicbarr_layout_bytes(shape, candidates[c]);
+        most.counters = bytes.counters > most.counters ? bytes.counters : most.counters;
+        most.others = bytes.others > most.others ? bytes.others : most.others;
+    }
+    return most;
+}
+
+const char *nicbarr_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    const char *why = NULL;
+    if (module->agreed) {
+        return NULL;
+    }
+    if (NULL == mca_coll_nicbarr_component.segment) {
+        return nicbarr_hello_own()->why;
+    }
+    module->agreed = nicbarr_members_agree(module, comm, &why);
+    return module->agreed ? NULL : why;
+}
+
+static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
+    static char trouble[sizeof(((struct myr_error *)0)->text)];
+    const char *why = nicbarr_agree(module, comm);
+    if (NULL != why) {
+        return why;
+    }
+    why = nicbarr_forced_in_vain(&module->shape);
+    if (NULL != why) {
+        return why;
+    }
+    module->source = nicbarr_propose(&module->shape, &module->choice);
+    const struct myr_key key = nicbarr_record_key(module, comm, 0);
+    struct nicbarr_bytes bytes = bytes_needed(&module->shape, module->source, module->choice);
+    struct myr_error error = {0};
+    struct myr_record *record = myr_record_join(
+        component->segment, &key, module->shape.processes,
+        myr_group_arrival_bytes(module->shape.processes) + bytes.counters + bytes.others,
+        nicbarr_pack(module->choice, module->source), &error);
+    if (NULL == record) {
+        snprintf(trouble, sizeof(trouble), "%.200s (coll_nicbarr_memory, or the system's)",
+                 error.text);
+        return trouble;
+    }
+    /* Who came first has decided. */
+    module->source = nicbarr_unpack(record->note, &module->choice);
+    bytes = bytes_needed(&module->shape, module->source, module->choice);
+    module->counter_bytes = bytes.counters;
+    myr_group_init(&module->group, record, &component->waiter, module->shape.processes,
+                   (uint32_t)ompi_comm_rank(comm));
+    return NULL;
+}
+
+/* Another component may have been preferred for MPI_Barrier, and this one for the others only. */
+static bool serves_barrier(const mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm)
+{
+    return &module->super == comm->c_coll->coll_barrier_module;
+}
+
+bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    if (module->across) { /* that takes messages: it is the first MPI_Barrier's to do */
+        return myr_nic_group_joined(&module->split);
+    }
+    if (NULL != module->group.record || module->declined) {
+        return !module->declined;
+    }
+    const char *why = try_to_set_up(module, comm);
+    if (NULL != why) {
+        nicbarr_decline(module, comm, why);
+        return false;
+    }
+    if (!serves_barrier(module, comm)) {
+        return true;
+    }
+    if (NICBARR_OPENMPI != module->choice.algorithm &&
+        !nicbarr_layout_plan(module, module->choice, &module->group.plan)) {
+        /* The others may have begun: this cannot be declined any more. */
+        char name[NICBARR_COMM_TEXT];
+        opal_output(0, "nicbarr: out of memory while setting up %s", nicbarr_comm_name(comm, name));
+        ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);
+    }
+    nicbarr_report_note(module, comm, NULL, NULL);
+    nicbarr_install_barrier(module, comm);
+    return true;
+}
