@@ -18,6 +18,7 @@
  *   requests.c    non-blocking collectives under way
  *   persistent.c  what persistent ones that carry data have of their own
  *   data.c        collectives that carry data, on one node: when they are served
+ *   classes.c     classes of size, and how each is done         memory.c      their records
  *   data_tune.c   are they faster than Open MPI's own?
  *   data_watch.c  ... and still?
  *   allreduce.c   MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce
@@ -26,7 +27,8 @@
  *   allreduce_across.c  the same on several nodes: MPI_Allreduce, MPI_Iallreduce, MPI_Reduce
  *   bcast_across.c      the same: MPI_Bcast, MPI_Ibcast
  *   data_across.c when they are served, and is that faster?
- *   carrier.c     one of them under way                 order.c       the order of combining (pure)
+ *   carriers.c    what a communicator goes by there     order.c       the order of combining (pure)
+ *   carrier.c     one of them under way
  *   rooted.c      reductions that one process combines
  *   bcast.c       MPI_Bcast, MPI_Ibcast          gather.c    MPI_Allgather and its like
  *   scatter.c     MPI_Scatter and its like

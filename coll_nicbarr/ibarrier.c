@@ -17,6 +17,7 @@
 
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/groups.h"
+#include "coll_nicbarr/members.h"
 #include "coll_nicbarr/requests.h"
 #include "coll_nicbarr/setup.h"
 

@@ -40,6 +40,8 @@ coll_nicbarr_sources = \
     coll_nicbarr/data/reduction.c coll_nicbarr/data/user_op.h coll_nicbarr/data/user_op.c \
     coll_nicbarr/data/packing.h coll_nicbarr/data/packing.c coll_nicbarr/data/stream.h \
     coll_nicbarr/data/stream.c coll_nicbarr/data/streamed.h coll_nicbarr/data/streamed.c \
+    coll_nicbarr/data/classes.h coll_nicbarr/data/classes.c coll_nicbarr/data/memory.h \
+    coll_nicbarr/data/memory.c coll_nicbarr/data/carriers.h coll_nicbarr/data/carriers.c \
     coll_nicbarr/data/carrier.h coll_nicbarr/data/carrier.c coll_nicbarr/data/rooted.h \
     coll_nicbarr/data/rooted.c coll_nicbarr/data/persistent.h coll_nicbarr/data/persistent.c \
     coll_nicbarr/data/allreduce.c coll_nicbarr/data/allreduce_across.c coll_nicbarr/data/bcast.c \

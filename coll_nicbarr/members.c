@@ -52,40 +52,58 @@ static void fill_shape(struct nicbarr_shape *shape, uint32_t processes, uint32_t
     shape->oversubscribed = myr_waiter_oversubscribed(&component->waiter);
 }
 
-bool nicbarr_members_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           const char **why)
+/* NULL: all do; else why not, valid until the next call. */
+static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     static char text[WHY_BYTES];
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const uint32_t size = (uint32_t)ompi_comm_size(comm);
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     uint64_t digest = 0;
-    *why = "out of memory";
     module->homes = malloc(size * sizeof(*module->homes));
-    bool agreed = NULL != module->homes && NULL != peers;
-    for (uint32_t r = 0; agreed && r < size; ++r) {
+    const char *why = NULL == module->homes || NULL == peers ? "out of memory" : NULL;
+    for (uint32_t r = 0; NULL == why && r < size; ++r) {
         const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, (int)r);
         if (hopeless(peers[r]->trouble)) {
-            *why = nicbarr_peer_trouble(&name, peers[r], text, sizeof(text));
-            agreed = false;
+            why = nicbarr_peer_trouble(&name, peers[r], text, sizeof(text));
         } else if (peers[r]->segment != peers[ompi_comm_rank(comm)]->segment) {
             snprintf(text, sizeof(text),
                      "process %u is in another container or was started by another mpirun",
                      (unsigned)name.vpid);
-            *why = text;
-            agreed = false;
+            why = text;
         } else {
             module->homes[r] = myr_segment_home(component->segment, peers[r]->index);
             digest = nicbarr_digest(digest, &name, sizeof(name));
         }
     }
     free(peers);
-    if (agreed) {
+    if (NULL == why) {
         module->members_digest = digest;
         module->shape = (struct nicbarr_shape){.nodes = 1, .players = 1};
         fill_shape(&module->shape, size, number_homes(module->homes, size));
     }
-    return agreed;
+    return why;
+}
+
+const char *nicbarr_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    if (module->agreed) {
+        return NULL;
+    }
+    if (NULL == mca_coll_nicbarr_component.segment) {
+        return nicbarr_hello_own()->why;
+    }
+    const char *why = share_segment(module, comm);
+    module->agreed = NULL == why;
+    return why;
+}
+
+struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
+                                  ompi_communicator_t *comm, uint64_t sequence)
+{
+    struct myr_key key = {.members = module->members_digest, .sequence = sequence};
+    nicbarr_comm_identity(comm, &key.scope, &key.id);
+    return key;
 }
 
 /* ---- several nodes ---- */

@@ -9,10 +9,13 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Can all members of `comm` share this process's segment? When yes, `module` learns its digest,
- * homes and shape. */
-bool nicbarr_members_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           const char **why);
+/* On one node: can all members of `comm` share this process's segment? NULL: yes, and `module` has
+ * its digest, homes and shape; else why not. */
+const char *nicbarr_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+
+/* The name of a record of the communicator; 0 is the number of its barriers' own. */
+struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
+                                  ompi_communicator_t *comm, uint64_t sequence);
 
 /* For communicators on several nodes: is there a NIC that all have one of? When yes, `module`
  * learns its nodes and shape. */

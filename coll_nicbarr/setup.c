@@ -13,19 +13,10 @@
 #include "coll_nicbarr/barrier.h"
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/choice/known.h"
-#include "coll_nicbarr/choice/watch.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/lower.h"
 #include "coll_nicbarr/members.h"
-
-struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
-                                  ompi_communicator_t *comm, uint64_t sequence)
-{
-    struct myr_key key = {.members = module->members_digest, .sequence = sequence};
-    nicbarr_comm_identity(comm, &key.scope, &key.id);
-    return key;
-}
 
 /* Bytes for `choice`, or, where that is open or may be challenged, for every candidate. */
 static struct nicbarr_bytes bytes_needed(const struct nicbarr_shape *shape,
@@ -41,19 +32,6 @@ static struct nicbarr_bytes bytes_needed(const struct nicbarr_shape *shape,
         most.others = bytes.others > most.others ? bytes.others : most.others;
     }
     return most;
-}
-
-const char *nicbarr_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
-{
-    const char *why = NULL;
-    if (module->agreed) {
-        return NULL;
-    }
-    if (NULL == mca_coll_nicbarr_component.segment) {
-        return nicbarr_hello_own()->why;
-    }
-    module->agreed = nicbarr_members_agree(module, comm, &why);
-    return module->agreed ? NULL : why;
 }
 
 static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)

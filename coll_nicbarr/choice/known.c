@@ -94,3 +94,10 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
     myr_note_set(component->segment, nicbarr_shape_key(shape), nicbarr_pack(*choice, source));
     return source;
 }
+
+bool nicbarr_watched(enum nicbarr_source source)
+{
+    const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
+    return parameters->tune_watch && 0 != parameters->tune_budget && NICBARR_FORCED != source &&
+           NICBARR_UNDECIDED != source;
+}

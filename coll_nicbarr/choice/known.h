@@ -27,4 +27,7 @@ const char *nicbarr_forced_in_vain(const struct nicbarr_shape *shape);
 enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
                                     struct nicbarr_choice *choice);
 
+/* Are choices that come from there watched? The same on all processes. */
+bool nicbarr_watched(enum nicbarr_source source);
+
 #endif

@@ -59,13 +59,6 @@ static bool has_measured(const mca_coll_nicbarr_module_t *module)
     return NICBARR_MEASURED == module->source || NICBARR_DUELLED == module->source;
 }
 
-bool nicbarr_watched(enum nicbarr_source source)
-{
-    const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
-    return parameters->tune_watch && 0 != parameters->tune_budget && NICBARR_FORCED != source &&
-           NICBARR_UNDECIDED != source;
-}
-
 bool nicbarr_watch_begin(mca_coll_nicbarr_module_t *module)
 {
     const bool known = NICBARR_FROM_CACHE == module->source;

@@ -7,9 +7,6 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Are choices that come from there watched? The same on all processes. */
-bool nicbarr_watched(enum nicbarr_source source);
-
 /* Is the choice, which is about to be installed, to be watched? Then barriers until the first duel
  * are counted from now on. Local, and the same on all members. */
 bool nicbarr_watch_begin(mca_coll_nicbarr_module_t *module);

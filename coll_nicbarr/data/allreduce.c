@@ -8,6 +8,7 @@
  * MPI_Iallreduce's function.
  */
 #include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/data/memory.h"
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/persistent.h"
 #include "coll_nicbarr/requests.h"

@@ -13,7 +13,7 @@
  * next MPI_Allreduce or MPI_Barrier of the communicator does, of whatever size. MPI_Allreduce_init
  * may wait, and sets up what is missing.
  */
-#include "coll_nicbarr/data/carrier.h"
+#include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/persistent.h"

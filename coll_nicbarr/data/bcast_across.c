@@ -12,7 +12,7 @@
  * step again. Blocks of most classes have room for a byte more than the class has, so that there is
  * no empty one behind them.
  */
-#include "coll_nicbarr/data/carrier.h"
+#include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/persistent.h"

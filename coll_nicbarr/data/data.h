@@ -17,93 +17,16 @@
 #define NICBARR_DATA_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
-
-/* Sizes that are measured apart: up to so many bytes; of all blocks together where there are some.
- * What goes by the ring of one node has all of them. What is done by an exchange, or across nodes,
- * has the first few. (8 bytes, one number, is what most calls have, and Open MPI sends that in
- * fewer steps than 12. Across nodes 30 contributions of the second fit into a packet, 10 of the
- * third. A vector of the sixth comes in one packet from one process. From 256 to 512 bytes the time
- * of Open MPI 4.1's own grows several times over, so they are measured apart.) */
-static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {
-    8, 32, 112, 256, 512, 1152, 2048, 4096, 32768, 262144, 1048576};
-
-enum {
-    NICBARR_REDUCTION_CLASSES = 8,
-    NICBARR_ACROSS_CLASSES = NICBARR_REDUCTION_CLASSES,
-    NICBARR_EXCHANGE_MOST = 4096, /* bytes: the last of them */
-    NICBARR_DATA_PROCESSES =
-        128, /* beyond that, reading everybody's line is not the shortest way */
-};
+#include "coll_nicbarr/data/classes.h"
 
 /* Is a module to offer `collective` at all? No: a person wants Open MPI's own, or data may lie
  * where only Open MPI can read it (on a GPU). */
 bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes);
 
-/* Does a person want nicbarr's? Then it is not measured. */
-static inline bool nicbarr_data_forced(enum nicbarr_collective collective)
-{
-    return NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
-}
-
 /* Not decided yet, or watched: is this call to be nicbarr's? It is counted. Some calls take time:
  * they get memory, and measure. */
 bool nicbarr_data_counted(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           enum nicbarr_collective collective, uint32_t size_class, int root);
-
-/* The way of a class, watched or not. */
-static inline enum nicbarr_way nicbarr_data_way(const mca_coll_nicbarr_module_t *module,
-                                                enum nicbarr_collective collective,
-                                                uint32_t size_class)
-{
-    const struct nicbarr_class *class = &module->ways[collective][size_class];
-    return NICBARR_WAY_WATCHED == class->way ? class->now : class->way;
-}
-
-/* Whose most calls of this class were, until it was tried: it is measured with that root. A program
- * that goes on naming the same one has another best way than one whose root goes round. There the
- * others can run ahead, and Open MPI's own lets them do so without bound (4 processes on 2
- * processors, MPI_Reduce of 8 bytes, 300 in a row: nicbarr's 0.45 times as fast). NICBARR_NO_ROOT:
- * in more than half of the calls it was another one than in the call before, or there is none. */
-int nicbarr_data_one_root(const mca_coll_nicbarr_module_t *module,
-                          enum nicbarr_collective collective, uint32_t size_class);
-
-/* The class of a payload that is not longer than the largest. */
-static inline uint32_t nicbarr_size_class(size_t bytes)
-{
-    uint32_t size_class = 0;
-    while (bytes > nicbarr_size_classes[size_class]) {
-        ++size_class;
-    }
-    return size_class;
-}
-
-/* Does it go by the ring, on one node? All others go by the exchange. */
-static inline bool nicbarr_data_by_ring(enum nicbarr_collective collective)
-{
-    return NICBARR_BCAST == collective || NICBARR_SCATTER == collective;
-}
-
-/* How many of the classes `collective` has. */
-static inline uint32_t nicbarr_data_classes(enum nicbarr_collective collective, bool across)
-{
-    return nicbarr_data_by_ring(collective) && !across ? (uint32_t)NICBARR_SIZE_CLASSES
-                                                       : NICBARR_REDUCTION_CLASSES;
-}
-
-/* The greatest of them (bytes). */
-static inline size_t nicbarr_data_most(enum nicbarr_collective collective, bool across)
-{
-    return nicbarr_size_classes[nicbarr_data_classes(collective, across) - 1];
-}
-
-/* What measuring a class may take at first (microseconds). */
-static inline double nicbarr_data_budget_us(const mca_coll_nicbarr_module_t *module,
-                                            enum nicbarr_collective collective)
-{
-    /* Whole microseconds: so what is left after some halves of it is exact. */
-    return mca_coll_nicbarr_component.parameters.tune_budget * 1000 /
-           (int)nicbarr_data_classes(collective, module->across);
-}
 
 /* Is a call with so many bytes, and this root (or NICBARR_NO_ROOT), nicbarr's? */
 static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -150,49 +73,11 @@ static inline bool nicbarr_data_small(size_t bytes, ompi_communicator_t *comm)
     return 0 != bytes && bytes <= slots * MYR_SLOT_BYTES;
 }
 
-/* Get the memory that a collective needs: the ring, or the exchange. False, with a line
- * for the person, where there is none: Open MPI's own functions are put back, on all members. */
-bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         enum nicbarr_collective collective);
-void nicbarr_data_leave(mca_coll_nicbarr_module_t *module);
-
-/* An exchange, or a ring, for one persistent collective alone. False where there is not plenty of
- * memory, on all members. */
-bool nicbarr_data_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                               struct nicbarr_reducer *reducer);
-bool nicbarr_data_own_ring(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           struct nicbarr_streamer *streamer);
-/* If it was set up: */
-void nicbarr_reducer_leave(struct nicbarr_reducer *reducer);
-void nicbarr_streamer_leave(struct nicbarr_streamer *streamer);
-
 /* Is `collective` worth it where some go on at once, and others have to keep up with them? Open
  * MPI's own lets them run ahead without bound, nicbarr's a window only. So with more processes than
  * processors Open MPI's own may be faster. `record`: the first member that took it up says whether
  * there are, so all hear the same. The person may want nicbarr's in any case. */
 bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_record *record);
-
-/* What MPI calls it. */
-const char *nicbarr_collective_name(enum nicbarr_collective collective);
-
-/* The same of a class: whether it was measured with one root is said, too; and with its size. So
- * people, the report and the cache have it. Both return text. */
-enum { NICBARR_CLASS_TEXT = 60 };
-const char *nicbarr_class_collective(const mca_coll_nicbarr_module_t *module,
-                                     enum nicbarr_collective collective, uint32_t size_class,
-                                     char text[NICBARR_CLASS_TEXT]);
-const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
-                               enum nicbarr_collective collective, uint32_t size_class,
-                               char text[NICBARR_CLASS_TEXT]);
-
-/* How it is done: "exchange", "ring" or "openmpi", as parameters and the report have it. */
-const char *nicbarr_way_name(enum nicbarr_collective collective, enum nicbarr_way way);
-
-/* The note by which a job remembers what is best for a class, in communicators of this shape. A bit
- * of it says that nobody is sure of that. */
-#define NICBARR_DOUBTFUL (UINT64_C(1) << 62)
-uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,
-                               enum nicbarr_collective collective, uint32_t size_class);
 
 /* ---- data_tune.c ---- */
 
@@ -207,7 +92,7 @@ int nicbarr_data_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_
 
 /* ---- data_across.c: on several nodes ---- */
 
-struct nicbarr_carrier;
+struct nicbarr_carrier; /* carrier.h */
 
 /* Decide on a class: join groups of NICs, and measure them against Open MPI's own. `forced`: the
  * person wants nicbarr's, if there is any. Sets `way`. Collective; Open MPI's error otherwise. */
@@ -232,13 +117,8 @@ static inline void nicbarr_data_attend(mca_coll_nicbarr_module_t *module, ompi_c
     }
 }
 
-/* What a class goes by, once that is nicbarr's; NULL: none. */
-struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
-                                             enum nicbarr_collective collective,
-                                             uint32_t size_class);
-/* The same for a non-blocking call of so many bytes (0: none that could be carried), which is
- * noted.
- */
+/* What a non-blocking call of so many bytes (0: none that could be carried) goes by; NULL: Open
+ * MPI's own. The call is noted. */
 struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *module,
                                                    enum nicbarr_collective collective, size_t bytes,
                                                    int root);
@@ -249,7 +129,6 @@ struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *mo
 int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, size_t bytes,
                              struct nicbarr_carrier *own);
-void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module);
 
 struct nicbarr_carried;
 

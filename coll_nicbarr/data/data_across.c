@@ -20,7 +20,7 @@
 #include "coll_nicbarr/choice/duel.h"
 #include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/choice/together.h"
-#include "coll_nicbarr/data/carrier.h"
+#include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/data/rooted.h"
 #include "coll_nicbarr/data/trial.h"
@@ -29,22 +29,6 @@
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 #include "libmyr/groups/nic_bcast.h"
-
-struct nicbarr_carriers {
-    struct nicbarr_order order, apart; /* of reductions, of gatherings */
-    struct nicbarr_carrier of[NICBARR_COLLECTIVES][NICBARR_ACROSS_CLASSES];
-};
-
-struct nicbarr_carrier *nicbarr_data_carrier(const mca_coll_nicbarr_module_t *module,
-                                             enum nicbarr_collective collective,
-                                             uint32_t size_class)
-{
-    struct nicbarr_carrier *carrier =
-        NULL == module->carriers || size_class >= NICBARR_ACROSS_CLASSES
-            ? NULL
-            : &module->carriers->of[collective][size_class];
-    return NULL != carrier && myr_nic_group_joined(&carrier->group) ? carrier : NULL;
-}
 
 struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *module,
                                                    enum nicbarr_collective collective, size_t bytes,
@@ -118,48 +102,6 @@ int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicato
         nicbarr_data_carrier(module, collective, nicbarr_size_class(bytes));
     const int rc = open_like(module, comm, like, own);
     return OMPI_SUCCESS == rc ? open_back_like(module, comm, like, own) : rc;
-}
-
-static void free_carriers(struct nicbarr_carriers *carriers)
-{
-    if (NULL != carriers) {
-        nicbarr_order_free(&carriers->order);
-        nicbarr_order_free(&carriers->apart);
-        free(carriers);
-    }
-}
-
-void nicbarr_carriers_free(mca_coll_nicbarr_module_t *module)
-{
-    if (NULL == module->carriers) {
-        return;
-    }
-    for (int c = 0; c < NICBARR_COLLECTIVES * NICBARR_ACROSS_CLASSES; ++c) {
-        nicbarr_carrier_close(
-            &module->carriers->of[c / NICBARR_ACROSS_CLASSES][c % NICBARR_ACROSS_CLASSES]);
-    }
-    free_carriers(module->carriers);
-    module->carriers = NULL;
-}
-
-/* What all classes need. False for all if anybody has no memory. */
-static int make_carriers(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
-{
-    const struct nicbarr_nodes *nodes = &module->nodes;
-    const uint32_t size = (uint32_t)ompi_comm_size(comm);
-    struct nicbarr_carriers *carriers = calloc(1, sizeof(*carriers));
-    double failed =
-        NULL == carriers ||
-        !nicbarr_order_make(nodes->of, size, nodes->nodes, nodes->node, &carriers->order) ||
-        !nicbarr_order_make_apart(nodes->of, size, nodes->nodes, nodes->node, &carriers->apart);
-    int rc = nicbarr_maximum(comm, &failed, 1);
-    rc = OMPI_SUCCESS == rc && 0 != failed ? OMPI_ERR_OUT_OF_RESOURCE : rc;
-    if (OMPI_SUCCESS != rc) {
-        free_carriers(carriers);
-        carriers = NULL;
-    }
-    module->carriers = carriers;
-    return rc;
 }
 
 /* ---- measuring ---- */
@@ -752,7 +694,7 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
     if (OMPI_SUCCESS == rc && NULL == module->carriers) {
         rc = nicbarr_across_acquaint(module, comm, &left_out);
         if (OMPI_SUCCESS == rc && !module->declined && !left_out) {
-            rc = make_carriers(module, comm);
+            rc = nicbarr_carriers_make(module, comm);
         }
     }
     if (OMPI_SUCCESS == rc && NULL != module->carriers) {

@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 
 #include "coll_nicbarr/choice/anew.h"
+#include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/choice/together.h"
-#include "coll_nicbarr/choice/watch.h"
-#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/data/classes.h"
 
 static double opened_us;
 static _Atomic unsigned long long spent_ns;

@@ -8,7 +8,9 @@
  * both sides may differ, and from process to process. What all have in common is how many bytes a
  * block is when it is packed (packing.h). On several nodes the NICs carry the blocks (carrier.h).
  */
+#include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/data/memory.h"
 
 #include <stdlib.h>
 

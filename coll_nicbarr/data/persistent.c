@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/data/memory.h"
 
 /* If there is one. */
 #define RETAIN(object)                                                                             \

@@ -12,11 +12,11 @@
  *
  * What does not block goes by the ring in steps (streamed.h).
  */
+#include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 
 #include <string.h>
 
-#include "coll_nicbarr/data/carrier.h"
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/stream.h"
 #include "coll_nicbarr/data/streamed.h"

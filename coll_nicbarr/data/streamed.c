@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/data/memory.h"
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/persistent.h"
 

@@ -4,7 +4,7 @@
 
 #include "coll_nicbarr/choice/anew.h"
 #include "coll_nicbarr/choice/together.h"
-#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/data/classes.h"
 #include "coll_nicbarr/data/data_watch.h"
 
 enum {

@@ -16,8 +16,7 @@
 #include "coll_nicbarr/choice/contest.h"
 #include "coll_nicbarr/choice/duel.h"
 #include "coll_nicbarr/choice/tuning.h"
-#include "coll_nicbarr/data/carrier.h"
-#include "coll_nicbarr/data/data.h"
+#include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/files/report_file.h"
 #include "coll_nicbarr/files/this_host.h"
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Records of collectives that carry data; see memory.h. */
+#include "coll_nicbarr/data/memory.h"
+
+#include <stdlib.h>
+
+#include "coll_nicbarr/data/classes.h"
+#include "coll_nicbarr/lower.h"
+#include "coll_nicbarr/members.h"
+
+/* In the keys of records, apart from what is persistent, which is numbered from 1. */
+static const uint64_t first_sequence = UINT64_C(1) << 63;
+
+/* Take up a record for reductions. The others may have begun: this cannot be declined any more. */
+static void take_up(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
+                    struct myr_record *record)
+{
+    const uint32_t size = (uint32_t)ompi_comm_size(comm), rank = (uint32_t)ompi_comm_rank(comm);
+    myr_exchange_init(&reducer->exchange, record, &mca_coll_nicbarr_component.waiter, size, rank);
+    reducer->parts = aligned_alloc(MYR_LINE, (size_t)size * MYR_LINE);
+    if (NULL == reducer->parts) {
+        char name[NICBARR_COMM_TEXT];
+        opal_output(0, "nicbarr: out of memory while setting up %s", nicbarr_comm_name(comm, name));
+        ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);
+    }
+}
+
+/* What the first member says in a record's note. */
+static uint64_t crowded(void)
+{
+    return myr_waiter_oversubscribed(&mca_coll_nicbarr_component.waiter);
+}
+
+bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective)
+{
+    const bool ring = nicbarr_data_by_ring(collective);
+    if (NULL != (ring ? module->streamer.ring.record : module->reducer.exchange.record)) {
+        return true;
+    }
+    const char *why = nicbarr_agree(module, comm);
+    if (NULL != why) {
+        nicbarr_decline(module, comm, why);
+        return false;
+    }
+    const struct myr_key key = nicbarr_record_key(module, comm, first_sequence + ring);
+    const uint32_t size = module->shape.processes;
+    struct myr_error error = {0};
+    struct myr_record *record =
+        myr_record_join(mca_coll_nicbarr_component.segment, &key, size,
+                        ring ? myr_ring_bytes(size) : myr_exchange_bytes(size), crowded(), &error);
+    if (NULL == record) {
+        char name[NICBARR_COMM_TEXT];
+        nicbarr_put_back_data(module, comm, collective);
+        if (0 == ompi_comm_rank(comm) && nicbarr_say_once(NICBARR_SAID_DATA)) {
+            opal_output(0,
+                        "nicbarr: %s on %s (%d processes) stays Open MPI's own: %s "
+                        "(coll_nicbarr_memory, or the system's)",
+                        nicbarr_collective_name(collective), nicbarr_comm_name(comm, name),
+                        ompi_comm_size(comm), error.text);
+        }
+        return false;
+    }
+    if (ring) {
+        myr_ring_init(&module->streamer.ring, record, &mca_coll_nicbarr_component.waiter, size,
+                      (uint32_t)ompi_comm_rank(comm));
+    } else {
+        take_up(&module->reducer, comm, record);
+    }
+    return true;
+}
+
+void nicbarr_reducer_leave(struct nicbarr_reducer *reducer)
+{
+    if (NULL != reducer->exchange.record) {
+        myr_record_leave(mca_coll_nicbarr_component.segment, reducer->exchange.record);
+        free(reducer->parts);
+    }
+}
+
+void nicbarr_streamer_leave(struct nicbarr_streamer *streamer)
+{
+    if (NULL != streamer->ring.record) {
+        myr_ring_leave(&streamer->ring, mca_coll_nicbarr_component.segment);
+    }
+}
+
+void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
+{
+    nicbarr_reducer_leave(&module->reducer);
+    nicbarr_streamer_leave(&module->streamer);
+}
+
+/* Is there plenty of memory for one more record? Who comes first says so in a small one, and all
+ * members read that. */
+static bool plenty_for_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           size_t bytes)
+{
+    struct myr_segment *segment = mca_coll_nicbarr_component.segment;
+    const struct myr_key key = nicbarr_record_key(module, comm, ++module->persistent);
+    struct myr_record *said = myr_record_join(segment, &key, module->shape.processes, 0,
+                                              myr_segment_has_plenty(segment, bytes), NULL);
+    if (NULL == said) {
+        return false;
+    }
+    const bool plenty = 0 != said->note;
+    myr_record_leave(segment, said);
+    return plenty;
+}
+
+/* A record for one persistent collective alone; NULL on all members, or on none. */
+static struct myr_record *own_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                     size_t bytes)
+{
+    const char *why = nicbarr_agree(module, comm);
+    if (NULL != why) {
+        nicbarr_decline(module, comm, why);
+        return NULL;
+    }
+    const struct myr_key key = nicbarr_record_key(module, comm, ++module->persistent);
+    return plenty_for_all(module, comm, bytes)
+               ? myr_record_join(mca_coll_nicbarr_component.segment, &key, module->shape.processes,
+                                 bytes, crowded(), NULL)
+               : NULL;
+}
+
+bool nicbarr_data_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               struct nicbarr_reducer *reducer)
+{
+    struct myr_record *record =
+        own_record(module, comm, myr_exchange_bytes((uint32_t)ompi_comm_size(comm)));
+    if (NULL != record) {
+        take_up(reducer, comm, record);
+    }
+    return NULL != record;
+}
+
+bool nicbarr_data_own_ring(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           struct nicbarr_streamer *streamer)
+{
+    const uint32_t size = (uint32_t)ompi_comm_size(comm);
+    struct myr_record *record = own_record(module, comm, myr_ring_bytes(size));
+    if (NULL != record) {
+        myr_ring_init(&streamer->ring, record, &mca_coll_nicbarr_component.waiter, size,
+                      (uint32_t)ompi_comm_rank(comm));
+    }
+    return NULL != record;
+}
