@@ -104,8 +104,9 @@ enum {
     ETHER_TYPE = SIX ? ETH_P_IPV6 : ETH_P_IP,
 };
 
-static bool bare;     /* packets over IPv6 go to the wire without a checksum */
-static bool was_bare; /* the last one that came had none */
+static bool bare;                 /* packets over IPv6 go to the wire without a checksum */
+static bool was_bare;             /* the last one that came had none */
+static uint32_t version_and_flow; /* of that */
 
 /* The network, and the NIC in it. */
 static struct mcp_kernel *kernel;
@@ -353,6 +354,7 @@ static size_t come_from_wire(const union on_wire *on_wire, size_t bytes, struct 
     seal_ip(frame);
     frame->udp = of_6->udp;
     was_bare = 0 == of_6->udp.check;
+    memcpy(&version_and_flow, &of_6->ip, sizeof(version_and_flow));
     frame->udp.check = was_bare ? 0 : udp_check(of_6, payload_bytes);
     memcpy(frame->payload, of_6->payload, payload_bytes);
     return BEFORE_PAYLOAD + payload_bytes;
@@ -485,6 +487,10 @@ static void expect_message(const struct sent *expected)
     assert_int_equal(header.collective.node, message->header.collective.node);
     assert_memory_equal(frame.payload + MCP_COLLECTIVE_BYTES, expected->payload, message->bytes);
     assert_int_equal(header.check, message->header.check);
+    if (SIX) { /* a flow of its own */
+        const uint32_t flow = ntohl((uint32_t)header.check) & 0xfffff;
+        assert_int_equal(ntohl(version_and_flow), 6U << 28 | flow);
+    }
 }
 
 /* This very frame has passed the program on its way in. */
