@@ -209,4 +209,53 @@ for nic in soft kernel; do
 done
 no_daemons
 both_do "ip link del team1; ip link del eth0.7"
+
+# ---- IPv6
+
+of_6=fd79::/64
+by_both "IPv6" $of_6
+for nic in soft kernel; do
+    check "IPv6: communicators come and go" played 1 "pairwise@$nic" --mca coll_nicbarr_network $of_6 "${shapes[@]}"
+    check "data by the $nic NIC" by_6 runs 1 --mca coll_nicbarr_nic $nic --mca coll_nicbarr_network $of_6 "${ours[@]}" \
+        --mca coll_nicbarr_algorithm dissemination:1 "${data[@]}" --steps $((60 * longer))
+    check "the $nic NIC carries it" carried 2 dissemination:1@$nic Allreduce Allgather Bcast Scatter
+done
+messages_over_6() {
+    by_6 runs 1 --mca pml ob1 --mca btl myr,self --mca btl_myr_network $of_6 "$programs/pt2pt" --rounds "$longer" \
+        --largest 100000 --flood 200 "${usual[@]}"
+}
+for state in off on; do
+    gathering $state
+    check "checksums, segments and gathering: $state" gathers $state
+    for nic in soft kernel; do
+        check "barriers by the $nic NIC over IPv6" by_6 played 2 "dissemination:1@$nic" --mca coll_nicbarr_network $of_6 "${ledger[@]}"
+    done
+    check "messages by the soft one" messages_over_6
+done
+both_do "ethtool -K eth0 rx-udp-gro-forwarding off rx-gro-list off"
+
+# (Linux takes the address away meanwhile.)
+down_and_given_back() { there "ip link set eth0 down; sleep 1; ip link set eth0 up; ip address add fd79::2/64 dev eth0 nodad"; }
+for nic in soft kernel; do
+    check "IPv6, interface down and up: nothing is lost by the $nic NIC" meanwhile_on $of_6 $nic down_and_given_back
+    check "another hardware address: nothing is lost by the $nic NIC" meanwhile_on $of_6 $nic new_mac
+    there ip link set eth0 address 02:4e:49:43:02:02
+    check "another MTU: nothing is lost by the $nic NIC" meanwhile_on $of_6 $nic small_mtu
+    there ip link set eth0 mtu 1500
+    check "a cable is pulled: nothing is lost by the $nic NIC" pulled $nic --mca coll_nicbarr_network $of_6
+    check "barriers of the $nic NIC are traced" traced $nic --mca coll_nicbarr_network $of_6
+done
+
+# A machine that hears no ICMPv6 finds no neighbour.
+measured_over_6() { runs 1 --mca coll_nicbarr_nic "$1" --mca coll_nicbarr_network $of_6 --mca coll_nicbarr_tune_after 1 "${ledger[@]}"; }
+there "nft add table inet f; nft add chain inet f in '{ type filter hook input priority 0; }'; nft add rule inet f in meta l4proto ipv6-icmp drop" \
+    > "$scratch/out" 2>&1
+check "a firewall" [ ! -s "$scratch/out" ]
+on_both ip -6 neighbour flush dev eth0
+for nic in soft kernel; do
+    timed "it drops ICMPv6: Open MPI's own barrier carries on, $nic NIC" measured_over_6 $nic
+    check "it says so" said "firewall"
+done
+there nft delete table inet f
+no_daemons
 check "the cards again" daemons

@@ -151,6 +151,20 @@ vlan_daemons() { on_both "$builddir/myrd/myrd" --kernel --network 10.80.0.0/24 -
 check "the kernel's NIC at the VLAN's interface" vlan_daemons
 check "barriers by it" by_vlan kernel -x NICBARR_KERNEL_SOCKET=/run/vlan.sock
 
+# ---- IPv6
+
+# Open MPI's own has IPv4 there, and no UDP.
+datagrams() { awk '$1 == "Udp6OutDatagrams" { print $2 }' /proc/net/snmp6; }
+by_6() { # COMMAND...
+    local before
+    before=$(datagrams)
+    "$@" && [ "$(datagrams)" -gt $((before + 100)) ]
+}
+check "barriers by the soft NIC over IPv6" by_6 played 2 dissemination:1@soft --mca coll_nicbarr_network fd79::/64 "${ledger[@]}"
+daemons_of_6() { on_both "$builddir/myrd/myrd" --kernel --network fd79::/64 --socket /run/ipv6.sock; } > "$scratch/out" 2>&1
+check "the kernel's NIC at IPv6 addresses" daemons_of_6
+check "barriers by it" by_6 played 2 dissemination:1@kernel -x NICBARR_KERNEL_SOCKET=/run/ipv6.sock "${ledger[@]}"
+
 # ---- the second machine's cable
 
 # A job that has barriers until there is a file, and nothing of Open MPI's own between the machines.
@@ -167,8 +181,8 @@ until_said() { # WHAT
     until said "$1" || ! kill -0 "$job" 2> /dev/null; do sleep 0.2; done
 }
 cable() { "$MACHINES_MONITOR" 2 set_link wire "$1"; }
-pulled() { # NIC
-    begun "$1" --mca coll_nicbarr_warn 8
+pulled() { # NIC MPIRUN-ARGUMENT...
+    begun "$1" --mca coll_nicbarr_warn 8 "${@:2}"
     cable off
     sleep 1
     cable on
@@ -196,9 +210,9 @@ tell() { # MACHINE: each stage's microseconds
     sed -nE 's/^(.*); interface .*/     (\1:/p; s/^(call|driver|away|interrupt|stack|program|host|all) +([0-9.]+).*/ \1 \2/p' "$scratch/traced$1" |
         paste -s -d '' | sed 's/$/)/'
 }
-traced() { # NIC: both machines' times
+traced() { # NIC MPIRUN-ARGUMENT...: both machines' times
     local machine
-    begun "$1"
+    begun "$@"
     for machine in machine1 machine2; do traced_on "$machine"; done
     touch "$scratch/end"
     wait "$job" && said "^ok" || return
