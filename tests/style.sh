@@ -4,7 +4,8 @@
 # rule is named in a line.
 #
 #     tests/style.sh licences    each source file says its licence in one of its first two lines
-#     tests/style.sh documents   lines of Markdown have at most 100 columns, but for tables
+#     tests/style.sh documents   lines of Markdown have at most 100 columns, but for tables; the wire
+#                                version that they name is that of the packets
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -23,8 +24,30 @@ licences() {
     return $bad
 }
 
+narrow() { ! git ls-files -z '*.md' | LC_ALL=C.UTF-8 xargs -0 grep -nHE '^[^|].{100}'; }
+
+names() { # DOCUMENT TEXT
+    grep -qF "$2" "$1" || {
+        echo "$1: lacks '$2', as firmware/wire.h has another version"
+        return 1
+    }
+}
+
+# (On x86 an ASK's first bytes are the magic number, the version and the type.)
+of_this_wire() {
+    local version first bad=0
+    version=$(sed -n 's/.*MCP_WIRE_VERSION = \([0-9]*\).*/\1/p' firmware/wire.h)
+    first=$(printf '594d %02x02' "$version")
+    names docs/protocol.md "| version | $version |" || bad=1
+    names CONTRIBUTING.md "\`$first\`: the magic number, version $version," || bad=1
+    return $bad
+}
+
 documents() {
-    ! git ls-files -z '*.md' | LC_ALL=C.UTF-8 xargs -0 grep -nHE '^[^|].{100}'
+    local bad=0
+    narrow || bad=1
+    of_this_wire || bad=1
+    return $bad
 }
 
 case ${1-} in
