@@ -393,9 +393,12 @@ static void print_algorithms(const struct report *report, FILE *out)
          "in each step everybody exchanges with one other (recursive doubling)"},
         {"exchange", "", "exchange", "everybody writes a line of memory, and reads everybody's"},
         {"ring", "", "ring", "one writes into shared memory, ahead of the others, who read it"},
+        {"rooted", "", "rooted:N",
+         "up a tree of degree N to one node, which combines; NICs broadcast the result"},
         {"openmpi", "", "openmpi", "Open MPI's own function"},
-        {"", "@kernel", "...@kernel",
-         "the same, played by the nodes' kernels (myrd --kernel) instead of soft NICs"},
+        {"", "@soft", "...@soft", "the same, played by the nodes' soft NICs"},
+        {"", "@kernel", "...@kernel", "the same, played by the nodes' kernels (myrd --kernel)"},
+        {"", "@verbs", "...@verbs", "the same, played by way of RDMA cards"},
     };
     for (size_t a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
         const char *name = algorithms[a].name, *part = algorithms[a].part;

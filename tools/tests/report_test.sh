@@ -51,15 +51,23 @@ awk '$NF ~ /^[0-9]+$|chosen|own/ && $1 ~ /^>|^[a-z]+(:[0-9]+)?$/ && / x / { prin
 sort -C -g medians && [ "$(wc -l <medians)" -eq 9 ]
 verdict $? "candidates are in the order of their medians"
 
-changed 's/"tree:3"/"tree:3@kernel"/' >kernel.json
-report kernel.json
-works "an algorithm that the kernel plays" 'tree:3@kernel, set by the parameter' \
-    '^    \.\.\.@kernel +the same, played by the nodes. kernels'
+while read -r nic words; do
+    changed "s/\"tree:3\"/\"tree:3@$nic\"/" >played.json
+    report played.json
+    works "an algorithm that the NIC $nic plays" "tree:3@$nic, set by the parameter" \
+        "^    \.\.\.@$nic +the same, played by $words"
+    [ "$(grep -c '^    \.\.\.@' out)" -eq 1 ]
+    verdict $? "no other NIC is spoken of there"
+done <<'END'
+soft the nodes. soft NICs$
+kernel the nodes. kernels
+verbs way of RDMA cards$
+END
 changed 's/"tree:3"/"tree:3@"/' >bad.json
 refuses_bad "an algorithm that nobody plays" 'not an algorithm'
 report "$here/every_source.json"
-grep -q @kernel out
-verdict $((1 - $?)) "without such a one the kernel is not spoken of"
+grep -q '^    \.\.\.@' out
+verdict $((1 - $?)) "without such a one no NIC is spoken of"
 
 duels='"duels": 3, "switches": 1, "duelists": [{"algorithm": "tree:3", "median_us": 2.5}, '
 duels="$duels"'{"algorithm": "openmpi", "median_us": 0}, {"algorithm": "flags:4", "median_us": 12.25}]'
@@ -95,6 +103,10 @@ works "a report of collectives that carry data" \
     '^    MPI_Allreduce   4096  openmpi +- +- +-  same shape, 12 communicators$' \
     '^\[4\] no barriers$' '^    exchange +everybody writes' '^    ring +one writes' \
     '3 communicators with a chosen barrier: 3 nicbarr'
+sed '0,/"exchange"/s//"rooted:3@kernel"/' "$here/collectives.json" >rooted.json
+report rooted.json
+works "a reduction that one node combines" '^    MPI_Allreduce    112  rooted:3@kernel ' \
+    '^    rooted:N +up a tree of degree N to one node' '^    \.\.\.@kernel '
 sed '0,/"source": "measured"/s//&, "anew": 2, "switches": 1/' "$here/collectives.json" >anew.json
 report anew.json
 works "one that was measured anew" \
