@@ -11,6 +11,7 @@ EXTRA_DIST += \
     docs/cluster.md \
     docs/figures.md \
     docs/kernel-nic.md \
+    docs/papers.md \
     docs/pictures/hosts.svg \
     docs/pictures/report.svg \
     docs/protocol.md \

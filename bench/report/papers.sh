@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The papers that pages refer to: short names for their prose, and page_papers(), which lists them in full. To be
-# sourced by bash, after page.sh.
+# The papers that pages refer to: short names for their prose, and page_papers(), which lists them in full, as
+# docs/papers.md does. To be sourced by bash, after page.sh.
 # shellcheck shell=bash
 buntinas_gm="Buntinas, Panda and Sadayappan, \"Fast NIC-based barrier over Myrinet/GM\""
 buntinas_mpi="Buntinas, Panda and Sadayappan, \"Performance benefits of NIC-based barrier on Myrinet/GM\""
@@ -13,11 +13,10 @@ page_papers() {
 Proceedings of the 15th International Parallel and Distributed Processing Symposium (IPDPS), San Francisco, April 2001. \
 doi:10.1109/IPDPS.2001.924993." \
         "Darius Buntinas, Dhabaleswar K. Panda, P. Sadayappan: Performance benefits of NIC-based barrier on \
-Myrinet/GM. In: Proceedings of the 15th International Parallel and Distributed Processing Symposium (IPDPS), April 2001, \
-pages 166-167, IEEE Computer Society." \
+Myrinet/GM. In the workshop proceedings of the same symposium, pages 166-167, ISBN 0-7695-0990-8." \
         "Torsten Hoefler, Torsten Mehlan, Frank Mietke, Wolfgang Rehm: Fast barrier synchronization for InfiniBand. \
 In: Proceedings of the 20th IEEE International Parallel and Distributed Processing Symposium (IPDPS), workshop CAC'06, \
-Rhodes, April 2006." \
+Rhodes, April 2006, ISBN 1-4244-0054-6." \
         "Qianfeng Zhang: MPI collective operations over Myrinet. Master's thesis, University of British Columbia, \
 June 2002."
 }
