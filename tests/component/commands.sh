@@ -1,7 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The commands of README.md, docs/figures.md, docs/using.md and docs/cluster-on-a-laptop.md run as they are
-# written: each line of a block of commands, in the order of the page, in one folder with a program a.out.
+# The commands of the pages run as they are written: each line of a block of commands, indented or between fences, in
+# the order of the page, in one folder with a program a.out. Folders of the system that they name are in that folder.
+#
+# Left out, each with a line that says why: what builds, installs or tests; what another test runs; what takes more than
+# some seconds; what names hosts or a process of the reader's; lines of a file. cluster.md, kernel-nic.md and
+# rdma-nic.md have nothing but such, for real hosts, a firewall, slurmd or a card, and are not looked at.
 . "$(dirname "$0")/common.sh"
 
 # As a person has it who has sourced env.sh: nothing is set for the processors of this machine.
@@ -10,7 +14,14 @@ mkdir "$scratch/bin"
 export PATH=$scratch/bin:$builddir/tools:$srcdir/nethosts:$PATH
 # Nobody looks at the figures: few chunks do, after enough barriers to be measured.
 printf '#!/bin/sh\nexec %s "$@" -c 3 -i 2 -x 40\n' "$builddir/bench/nicbarr_bench" > "$scratch/bin/nicbarr_bench"
-chmod +x "$scratch/bin/nicbarr_bench"
+# ... and nicbarr tune measures one thing, once. nicsim has the data of the source tree.
+cat > "$scratch/bin/nicbarr" << END
+#!/bin/sh
+[ "\$1" != tune ] || set -- "\$@" --times 1 --only barrier --budget 20
+exec $builddir/tools/nicbarr "\$@"
+END
+printf '#!/bin/sh\nexec %s --data %s "$@"\n' "$builddir/bench/nicsim/nicsim" "$srcdir/bench/nicsim" > "$scratch/bin/nicsim"
+chmod +x "$scratch"/bin/*
 export NICBARR_LIBEXECDIR=$srcdir
 mkdir "$scratch/here"
 cd "$scratch/here" || exit 1
@@ -19,23 +30,36 @@ printf '#!/bin/sh\nexec %s --iterations 2000\n' "$programs/barrier_ledger" > a.o
 printf '#!/bin/sh\n$NETHOSTS_MPIRUN ./a.out\n' > measure.sh # what a page calls "a command of yours"
 chmod +x a.out measure.sh
 
+# Which hosts of nethosts can be made here? (Whoever is not root makes none.)
+hosts=no kernels=no
+! { unshare --net true && nethosts --shell 2 true; } > /dev/null 2>&1 || hosts=yes
+! nethosts --kernel --shell 2 true > /dev/null 2>&1 || kernels=yes
+
 # What is left out, and why.
 reason() { # COMMAND
     case $1 in
-        ./demo.sh* | ./test.sh* | ". ./env.sh") echo "it is the way to here" ;;
+        ./demo.sh* | ./test.sh* | ./setup.sh* | ". ./env.sh") echo "it is the way to here" ;;
+        make* | tests/*.sh* | _build/tests/*) echo "it builds, or tests" ;;
         ./packages.sh* | sudo*) echo "tests/packages.sh runs it, in a chroot" ;;
         "cc example.c"* | ./example) echo "tests/library_test.sh runs it" ;;
         "nicbarr evaluate"*) echo "tools/tests/evaluate_test.sh runs it" ;;
         "nicbarr doctor"*) echo "tests/component/doctor.sh runs it" ;;
-        nicsim*) echo "bench/nicsim/tests run it, on the data of the source tree" ;;
+        "nicbarr tune"*--hosts*) echo "tools/tests/tune_test.sh runs it, with hosts of its own" ;;
+        "nicsim report"*) echo "bench/nicsim/tests/report_test.sh runs it, on fewer nodes" ;;
+        "nicsim scale"*) echo "bench/nicsim/tests/nicsim_test.sh runs it, on fewer nodes" ;;
+        "nicsim fit"*) echo "it writes into the source tree" ;;
+        verbshosts/* | tests/machines/*) echo "it is for a virtual machine, which takes minutes" ;;
+        *PID* | \$NETHOSTS_*) echo "it looks at a job of the reader's" ;;
+        coll_nicbarr_*\ =\ *) echo "a line of openmpi-mca-params.conf" ;;
         nethosts*) # which needs rights
             [[ $1 != *--ipv6* ]] || mpirun --version | grep -q '(Open MPI) 4\.' || echo "it is for Open MPI 4.1"
-            { unshare --net true && nethosts --shell 2 true && [[ $1 != *--kernel* ]]; } > /dev/null 2>&1 ||
-                echo "such hosts cannot be made here" ;;
+            [[ $hosts == yes && ($kernels == yes || $1 != *--kernel*) ]] || echo "such hosts cannot be made here" ;;
     esac
 }
 commands() { # FILE: one a line, without remarks; those that go on are put together
-    sed -nE 's/^    //p' "$1" | sed -e ':more' -e '/\\$/{N;s/\\\n */ /;b more}' | sed -E 's/ +# .*//'
+    sed -nE -e '/^```/,/^```/{/^```/!p}' -e 's/^    //p' "$1" |
+        sed -E -e ':more' -e '/\\$/{N;s/\\\n */ /;b more}' -e '/&&$/{N;s/\n */ /;b more}' |
+        sed -E -e 's/ +# .*//' -e 's#/(etc/nicbarr|var/lib/prometheus/node-exporter)#\1#g'
 }
 run() { timeout -k 5 "${watchdog:-300}" bash -c "$1" > "$scratch/out" 2>&1 < /dev/null; }
 works() { # COMMAND
@@ -43,10 +67,10 @@ works() { # COMMAND
     [ "$1" != "${1/--plot/}" ] || return 0
     [ -s "$(sed -E 's/.*--plot ([^ ]+).*/\1/' <<< "$1")" ] # and the picture is there
 }
-number=0
-for page in README.md docs/figures.md docs/using.md docs/cluster-on-a-laptop.md; do
+mkdir -p var/lib/prometheus/node-exporter
+pages="README.md docs/figures.md docs/using.md docs/cluster-on-a-laptop.md docs/tuning-cache.md docs/simulator.md CONTRIBUTING.md"
+for page in $pages; do
     while IFS= read -r command; do
-        number=$((number + 1))
         why=$(reason "$command")
         if [ -n "$why" ]; then
             echo "skip $page: $command ($why)"
@@ -55,6 +79,6 @@ for page in README.md docs/figures.md docs/using.md docs/cluster-on-a-laptop.md;
         fi
     done < <(commands "$srcdir/$page")
 done
-check "there are commands" [ $number -gt 10 ]
+check "there are commands" [ "$passed" -gt 20 ]
 check "the cache is the test's own" [ -s "$XDG_CACHE_HOME/nicbarr/tuning.json" ]
 finish
