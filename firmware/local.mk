@@ -27,6 +27,10 @@ firmware_libsoft_la_SOURCES = \
 bpf_compile = $(AM_V_GEN)$(CLANG) -O2 -g -Wall -ffreestanding -target bpf -mcpu=v3 -I$(top_srcdir) \
     $(BPF_CPPFLAGS) $(LIBBPF_CFLAGS) -c -o $@
 bpf_skeleton = $(AM_V_GEN)$(BPFTOOL) gen skeleton
+firmware_kernel_program = \
+    firmware/kernel/program/maps.h firmware/kernel/program/packets.h firmware/kernel/program/checks.h \
+    firmware/kernel/program/send.h firmware/kernel/program/buffers.h firmware/kernel/program/wake.h \
+    firmware/kernel/program/play.h firmware/kernel/program/bcast.h firmware/kernel/program/stuck.h
 if HAVE_KERNEL_NIC
 noinst_LTLIBRARIES += firmware/libkernel.la
 firmware_libkernel_la_SOURCES = \
@@ -40,17 +44,18 @@ firmware_libkernel_la_CFLAGS = $(AM_CFLAGS) $(LIBBPF_CFLAGS)
 firmware_libkernel_la_LIBADD = $(LIBBPF_LIBS)
 BUILT_SOURCES += firmware/kernel/program.skel.h
 CLEANFILES += firmware/kernel/program.bpf.o firmware/kernel/program.skel.h
-firmware_kernel_needs = \
-    firmware/kernel/kernel.h firmware/ip.h firmware/atomics.h firmware/counters.h firmware/siphash.h firmware/nh.h firmware/wire.h \
-    firmware/step.h firmware/missing.h firmware/patience.h firmware/engine.h \
-    firmware/engine_inside.h firmware/engine.c firmware/bcast.h firmware/bcast.c
+firmware_kernel_needs = $(firmware_kernel_program) \
+    firmware/kernel/kernel.h firmware/ip.h firmware/atomics.h firmware/counters.h \
+    firmware/siphash.h firmware/nh.h firmware/wire.h firmware/step.h firmware/missing.h \
+    firmware/patience.h firmware/engine.h firmware/engine_inside.h firmware/engine.c \
+    firmware/bcast.h firmware/bcast.c
 firmware/kernel/program.bpf.o: firmware/kernel/program.bpf.c $(firmware_kernel_needs)
 	@$(MKDIR_P) firmware/kernel
 	$(bpf_compile) $(srcdir)/firmware/kernel/program.bpf.c
 firmware/kernel/program.skel.h: firmware/kernel/program.bpf.o
 	$(bpf_skeleton) firmware/kernel/program.bpf.o name program > $@.tmp && mv $@.tmp $@
 endif
-EXTRA_DIST += firmware/kernel/program.bpf.c
+EXTRA_DIST += firmware/kernel/program.bpf.c $(firmware_kernel_program)
 
 ## The simulated cluster, for bench/nicsim and the tests; it runs what libmcp has.
 noinst_LTLIBRARIES += firmware/libsim.la

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Broadcasts: as in collective_bcast.c, which is the soft NIC's.
+ */
+#ifndef MCP_PROGRAM_BCAST_H
+#define MCP_PROGRAM_BCAST_H
+
+#include "firmware/bcast.h"
+#include "firmware/kernel/program/play.h"
+
+/* A part of a broadcast's slot that begins at word `slot` of the buffer. */
+static __always_inline myr_word *slot_part(struct mcp_kernel_buffer *buffer, uint32_t slot,
+                                           uint32_t offset)
+{
+    return (myr_word *)word_at(buffer, slot + offset / 8) + offset % 8 / 4;
+}
+
+#define SLOT(buffer, slot, part) slot_part(buffer, slot, offsetof(struct mcp_bcast_slot, part))
+
+/* The word at which the slot of a broadcast begins. */
+static __always_inline uint32_t slot_of(const struct mcp_group *group, uint32_t number)
+{
+    return mcp_bcast_place(group->window, group->slot_bytes, number) / 8;
+}
+
+/* A block to be handed on: this processor's payload. */
+struct handing {
+    struct play play;
+    uint32_t root, number, bytes;
+    uint32_t child; /* the place of the next one's message; NO_CHILD: none has been found yet */
+};
+
+enum { NO_CHILD = 2 * MCP_KERNEL_PEERS };
+
+static __always_inline void next_child(struct handing *handing)
+{
+    mcp_bcast_message(&handing->play.group->group, handing->child, handing->root, handing->number,
+                      handing->bytes, &handing->play.message);
+}
+
+/* If that is a child, it is the next one. Whoever was so far gets its message. */
+static __always_inline long hand_on(uint32_t place, void *context)
+{
+    struct handing *handing = context;
+    if (mcp_bcast_child(&handing->play.group->group, place, handing->root)) {
+        if (NO_CHILD != handing->child) {
+            next_child(handing);
+            send_clone(&handing->play);
+        }
+        handing->child = place;
+    }
+    return 0;
+}
+WALKED(hand_on)
+
+/* Keep the block in its slot. A host that sees the number reads the block. So the number is
+ * exchanged: that is a barrier, which a store is not. */
+static __always_inline enum mcp_recorded keep_block(struct handing *handing)
+{
+    struct mcp_kernel_group *group = handing->play.group;
+    const uint32_t place = group->buffer, bytes = handing->bytes;
+    struct mcp_kernel_buffer *buffer = buffer_at(place);
+    const struct payload *payload = own_payload();
+    enum mcp_recorded recorded = MCP_IMPLAUSIBLE;
+    if (!buffer || !payload) {
+        return recorded;
+    }
+    bpf_spin_lock(&group->lock);
+    const uint32_t slot = slot_of(&group->group, handing->number);
+    if (place == group->buffer) {
+        recorded = mcp_bcast_take(&group->group, handing->root, *SLOT(buffer, slot, number),
+                                  handing->number, bytes);
+    }
+    if (MCP_RECORDED == recorded) {
+        keep(buffer, slot + sizeof(struct mcp_bcast_slot) / 8, payload, bytes);
+        *SLOT(buffer, slot, bytes) = bytes;
+        (void)__sync_lock_test_and_set(SLOT(buffer, slot, number), handing->number);
+    }
+    bpf_spin_unlock(&group->lock);
+    return recorded;
+}
+
+/* The packet has a block, which is this processor's payload: keep it, and hand it on. `incoming` as
+ * in play(). */
+static __always_inline int take_block(struct handing *handing, bool incoming)
+{
+    struct __sk_buff *packet = handing->play.packet;
+    struct mcp_kernel_group *group = handing->play.group;
+    handing->bytes = payload_bytes(packet);
+    handing->child = NO_CHILD;
+    const enum mcp_recorded recorded = keep_block(handing);
+    if (MCP_RECORDED != recorded) {
+        if (incoming && MCP_KNOWN == recorded) {
+            COUNT(duplicates);
+        } else if (incoming) {
+            COUNT(dropped_implausible);
+        }
+        return DROP;
+    }
+    COUNT(broadcasts);
+    LOOP(group->group.nsends & (2 * MCP_KERNEL_MESSAGES - 1), hand_on, &handing->play, handing);
+    const bool any = NO_CHILD != handing->child;
+    if (any) {
+        next_child(handing);
+    }
+    return finish(packet, group, any && become(&handing->play), true, incoming);
+}
+
+/* This node misses a block: play->message asks for it. False: it is the root. */
+static __always_inline bool ask_bcast(struct play *play, uint32_t root, uint32_t number)
+{
+    struct mcp_kernel_group *group = play->group;
+    bpf_spin_lock(&group->lock);
+    const bool asks = mcp_bcast_ask(&group->group, root, number, &play->message);
+    bpf_spin_unlock(&group->lock);
+    if (asks) {
+        COUNT(asked);
+    }
+    return asks;
+}
+
+/* A peer misses a block. */
+static __always_inline int answer_bcast(struct play *play, const struct mcp_collective_part *part)
+{
+    struct mcp_kernel_group *group = play->group;
+    struct mcp_kernel_buffer *buffer = buffer_at(group->buffer);
+    if (!buffer) {
+        return DROP;
+    }
+    bpf_spin_lock(&group->lock);
+    const uint32_t slot = slot_of(&group->group, part->epoch);
+    const bool sent =
+        mcp_bcast_answer(&group->group, part->node, part->slot, part->epoch,
+                         *SLOT(buffer, slot, number), *SLOT(buffer, slot, bytes), &play->message);
+    bpf_spin_unlock(&group->lock);
+    if (!sent) {
+        return DROP;
+    }
+    if (MCP_BCAST_LATER == play->message.header.type) {
+        COUNT(later);
+        send_clone(play);
+        if (!ask_bcast(play, part->slot, part->epoch)) {
+            return DROP;
+        }
+    } else {
+        COUNT(answered);
+        (void)mcp_fetch(own_payload(), buffer, slot + sizeof(struct mcp_bcast_slot) / 8,
+                        play->message.bytes / 8);
+    }
+    return become(play) ? (int)bpf_redirect(place.interface, 0) : DROP;
+}
+
+/* The parent says that a block is still to come. */
+static __always_inline int hear_bcast(struct mcp_kernel_group *group,
+                                      const struct mcp_collective_part *part)
+{
+    const uint32_t now_ms = (uint32_t)(bpf_ktime_get_ns() / 1000000), place = group->buffer;
+    struct mcp_kernel_buffer *buffer = buffer_at(place);
+    enum mcp_recorded recorded = MCP_IMPLAUSIBLE;
+    if (!buffer) {
+        return DROP;
+    }
+    bpf_spin_lock(&group->lock);
+    const uint32_t slot = slot_of(&group->group, part->epoch);
+    if (place == group->buffer) {
+        recorded = mcp_bcast_hear(&group->group, part->node, part->slot, part->epoch,
+                                  *SLOT(buffer, slot, number));
+    }
+    if (MCP_RECORDED == recorded) {
+        *SLOT(buffer, slot, heard_ms) = now_ms + (0 == now_ms);
+    }
+    bpf_spin_unlock(&group->lock);
+    return count_heard(recorded);
+}
+
+static __always_inline int receive_bcast(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                         const struct mcp_header *header)
+{
+    const struct mcp_collective_part part = header->collective;
+    struct handing handing = {
+        .play = {.packet = packet, .group = group}, .root = part.slot, .number = part.epoch};
+    if (0 == group->group.window) {
+        COUNT(dropped_implausible);
+        return DROP;
+    }
+    if (MCP_BCAST == header->type) {
+        return take_block(&handing, true);
+    }
+    return MCP_BCAST_ASK == header->type ? answer_bcast(&handing.play, &part)
+                                         : hear_bcast(group, &part);
+}
+
+/* The host is the root of a broadcast; or it misses one. */
+static __always_inline int ring_bcast(struct handing *handing, const struct mcp_doorbell *bell)
+{
+    struct play *playing = &handing->play;
+    struct __sk_buff *packet = playing->packet;
+    handing->root = playing->group->group.node;
+    handing->number = bell->epoch;
+    if (MCP_RING_BCAST == bell->ring) {
+        return load_payload(packet, payload_bytes(packet)) ? take_block(handing, false) : DROP;
+    }
+    const bool asks = ask_bcast(playing, bell->root, bell->epoch);
+    return finish(packet, playing->group, asks && become(playing), false, false);
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Buffers of groups that carry data: words that hosts map, and this processor's payload.
+ */
+#ifndef MCP_PROGRAM_BUFFERS_H
+#define MCP_PROGRAM_BUFFERS_H
+
+#include "firmware/kernel/program/packets.h"
+
+/* The group's buffer. NULL: it has none (any more). */
+static __always_inline struct mcp_kernel_buffer *buffer_at(uint32_t place)
+{
+    const uint32_t zero = 0;
+    void *buffer = bpf_map_lookup_elem(&buffers, &place);
+    return buffer ? bpf_map_lookup_elem(buffer, &zero) : NULL;
+}
+
+enum { BUFFER_WORDS = sizeof(struct mcp_kernel_buffer) / 8, LINE_WORDS = 8 };
+
+static __always_inline uint64_t *word_at(struct mcp_kernel_buffer *buffer, uint32_t word)
+{
+    return &buffer->word[0][0] + word % BUFFER_WORDS;
+}
+
+/* As many words as a line of memory has, from this one on. To look at the place of each word would
+ * take longer than to copy it. */
+static __always_inline uint64_t *line_of_words(struct mcp_kernel_buffer *buffer, uint32_t word)
+{
+    const uint32_t place = word % BUFFER_WORDS, last = BUFFER_WORDS - LINE_WORDS;
+    return &buffer->word[0][0] + (place < last ? place : last);
+}
+
+static __always_inline void copy_line(uint64_t *to, const uint64_t *from)
+{
+    for (uint32_t w = 0; w < LINE_WORDS; ++w) {
+        to[w] = from[w];
+    }
+}
+
+/* Where an epoch's data begin. */
+static __always_inline uint32_t epoch_word(uint32_t epoch)
+{
+    return epoch % 2 * (MCP_KERNEL_BUFFER / 8);
+}
+
+/*
+ * Put this processor's payload into the buffer, from this word on. The group is locked, and its
+ * buffer still is this one: the owner takes a buffer away under that lock. So nobody writes it who
+ * still knows a closed group.
+ */
+static __always_inline void keep(struct mcp_kernel_buffer *buffer, uint32_t first,
+                                 const struct payload *payload, uint32_t bytes)
+{
+    const uint32_t words = bytes / 8;
+    uint32_t w = 0;
+    for (; w + LINE_WORDS <= PAYLOAD_WORDS && w + LINE_WORDS <= words; w += LINE_WORDS) {
+        copy_line(line_of_words(buffer, first + w), &payload->word[w]);
+    }
+    for (; w < PAYLOAD_WORDS && w < words; ++w) {
+        *word_at(buffer, first + w) = payload->word[w];
+    }
+}
+
+/*
+ * Have this processor's payload be that of the buffer, from this word on. When another processor is
+ * far ahead, the buffer may change meanwhile. Then nobody misses this message any more: whoever
+ * gets it knows it. What is sealed is what is sent.
+ */
+__attribute__((noinline)) int mcp_fetch(struct payload *payload, struct mcp_kernel_buffer *buffer,
+                                        uint32_t first, uint32_t words)
+{
+    if (!payload || !buffer) {
+        return 0;
+    }
+    uint32_t w = 0;
+    for (; w + LINE_WORDS <= PAYLOAD_WORDS && w + LINE_WORDS <= words; w += LINE_WORDS) {
+        copy_line(&payload->word[w], line_of_words(buffer, first + w));
+    }
+    for (; w < PAYLOAD_WORDS && w < words; ++w) {
+        payload->word[w] = *word_at(buffer, first + w);
+    }
+    return 1;
+}
+
+#endif

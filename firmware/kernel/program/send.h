@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Making packets: a message of ours takes the place of the packet that the program is at.
+ */
+#ifndef MCP_PROGRAM_SEND_H
+#define MCP_PROGRAM_SEND_H
+
+#include "firmware/kernel/program/checks.h"
+
+/* The mark of the program's own packets. The hook on the way out takes it off. No process may give
+ * its own packets a mark without CAP_NET_ADMIN. */
+enum { OURS = 0x6d796d79 };
+
+/* Fill in all of a packet from the NIC's port but the Ethernet addresses, the message, which has so
+ * many bytes of payload, and a checksum of UDP's. */
+static __always_inline void fill_frame(struct made_frame *frame, address from, address to,
+                                       uint16_t to_port, uint32_t bytes)
+{
+    const uint16_t length = bpf_htons((uint16_t)(UDP_BYTES + bytes));
+    frame->body.udp = (struct udphdr){.source = place.port, .dest = to_port, .len = length};
+    if (six) {
+        struct ipv6hdr *ip = &frame->head_of_6.ip;
+        frame->head_of_6.ethernet.h_proto = bpf_htons(ETH_P_IPV6);
+        *(any_word *)ip = bpf_htonl(6U << 28);
+        ip->payload_len = length;
+        ip->nexthdr = IPPROTO_UDP;
+        ip->hop_limit = HOPS;
+        copy_address(ip->saddr.s6_addr32, from);
+        copy_address(ip->daddr.s6_addr32, to);
+        return;
+    }
+    const uint16_t all = bpf_htons((uint16_t)(sizeof(struct iphdr) + UDP_BYTES + bytes));
+    const uint32_t from_ip = from[0], to_ip = to[0];
+    frame->head.ethernet.h_proto = bpf_htons(ETH_P_IP);
+    frame->head.ip = (struct iphdr){
+        .version = 4,
+        .ihl = 5,
+        .tot_len = all,
+        .frag_off = bpf_htons(UNCUT),
+        .ttl = HOPS,
+        .protocol = IPPROTO_UDP,
+        .saddr = from_ip,
+        .daddr = to_ip,
+        .check = ip_check(from_ip, to_ip, all),
+    };
+}
+
+/* Where it begins. */
+static __always_inline struct ethhdr *begin_of(struct made_frame *frame)
+{
+    return six ? &frame->head_of_6.ethernet : &frame->head.ethernet;
+}
+
+/* Copy byte by byte: the compiler does not see the values that the loader writes there. */
+static __always_inline void copy_own_mac(uint8_t *to)
+{
+    for (int i = 0; i < ETH_ALEN; ++i) {
+        to[i] = place.mac[i];
+    }
+}
+
+/*
+ * Is it a payload's length? The verifier knows the bounds of what was compared, in the register
+ * where it was: so nothing comes in between, and each bound has a comparison of its own.
+ */
+#define IS_PAYLOAD(bytes)                                                                          \
+    ({                                                                                             \
+        barrier_var(bytes);                                                                        \
+        bool is_ = (bytes) >= MCP_BLOCK_UNIT;                                                      \
+        if (is_) {                                                                                 \
+            barrier_var(bytes);                                                                    \
+            is_ = (bytes) <= MCP_PAYLOAD_MOST;                                                     \
+        }                                                                                          \
+        is_;                                                                                       \
+    })
+
+/* Keep the packet's payload. */
+static __always_inline bool load_payload(struct __sk_buff *packet, uint32_t bytes)
+{
+    struct payload *payload = own_payload();
+    return payload && IS_PAYLOAD(bytes) &&
+           0 == bpf_skb_load_bytes(packet, FRAME_BYTES, payload, bytes);
+}
+
+/* The packet becomes what has been made, with so many bytes of payload. */
+static __always_inline bool put(struct __sk_buff *packet, struct made *made, uint32_t bytes)
+{
+    const uint32_t length = (uint32_t)FRAME_BYTES + bytes;
+    if (length != packet->len && bpf_skb_change_tail(packet, length, 0) < 0) {
+        return false;
+    }
+    barrier_var(bytes);
+    return bytes <= MCP_PAYLOAD_MOST &&
+           0 == bpf_skb_store_bytes(packet, 0, begin_of(&made->frame), FRAME_BYTES + bytes, 0);
+}
+
+/* Seal the header (mcp_seal()), and turn the packet into one of ours with it, to the NIC at this
+ * address and hardware address. */
+static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, address ip,
+                                struct mcp_header *header, const struct mcp_secret *secret,
+                                uint32_t bytes)
+{
+    struct made *made = own_made();
+    if (!made) {
+        return false;
+    }
+    struct made_frame *frame = &made->frame;
+    __builtin_memcpy(begin_of(frame)->h_dest, mac, ETH_ALEN);
+    copy_own_mac(begin_of(frame)->h_source);
+    fill_frame(frame, IN_PACKET(&place.ip), ip, place.port, bytes);
+    header->magic = MCP_MAGIC;
+    header->version = MCP_WIRE_VERSION;
+    header->payload_bytes = bytes;
+    header->check = check_of(header, secret);
+    copy_words(frame->body.words, header);
+    if (six) {
+        /* Each message is a flow of its own: Linux may gather what comes of one flow into one
+         * packet (GRO). Over IPv4 it gathers nothing that has no checksum. */
+        *(any_word *)&frame->head_of_6.ip |= bpf_htonl(FLOW_LABEL) & (uint32_t)header->check;
+        const uint16_t check = udp_check(sum_of(&frame->head_of_6.ip.saddr, &frame->body), bytes);
+        frame->body.udp.check = 0 == check ? UINT16_MAX : check; /* 0 says that there is none */
+    }
+    if (!put(packet, made, bytes)) {
+        COUNT(send_errors);
+        return false;
+    }
+    COUNT(packets_sent);
+    packet->mark = OURS;
+    return true;
+}
+
+#endif

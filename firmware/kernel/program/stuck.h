@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Groups that are stuck.
+ *
+ * A host that waits asks for itself. For a host that computes meanwhile, the owner asks. A timer
+ * finds such groups. It runs only while a group is in an epoch.
+ *
+ * A group enters an epoch under its lock, and looks at `armed` afterwards. The timer first clears
+ * `armed`, and then looks at each group under its lock. So one of the two sees the other.
+ */
+#ifndef MCP_PROGRAM_STUCK_H
+#define MCP_PROGRAM_STUCK_H
+
+#include "firmware/kernel/program/maps.h"
+
+static __always_inline void arm(struct watch *watch)
+{
+    if (0 == __sync_lock_test_and_set(&watch->armed, 1)) {
+        (void)bpf_timer_start(&watch->timer, mcp_kernel_rest(look_took), 0);
+    }
+}
+
+/* A group has entered an epoch, and it may take a while. */
+static __always_inline void watch_over(const struct mcp_kernel_group *group)
+{
+    const uint32_t zero = 0;
+    if (timed && mcp_group_waits_now(&group->group)) {
+        struct watch *watch = bpf_map_lookup_elem(&watches, &zero);
+        if (watch && !*(volatile uint32_t *)&watch->armed) {
+            arm(watch);
+        }
+    }
+}
+
+static __always_inline void tell_stuck(const struct mcp_kernel_group *group, uint32_t done,
+                                       struct mcp_kernel_watched *watched)
+{
+    const struct mcp_kernel_stuck telling = {
+        .key = group->group.key, .done = done, .told = ++watched->told};
+    (void)bpf_ringbuf_output(&stuck, (void *)&telling, sizeof(telling), 0);
+}
+
+/* A look of the timer's: when it is, and whether any group waits. */
+struct look {
+    uint64_t now_ns;
+    bool any;
+};
+
+/* (Kernels before 6.2 let a lock be taken only in what has been looked up.) */
+static long look_at(void *map, const uint64_t *key, struct mcp_kernel_group *found,
+                    struct look *look)
+{
+    struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, key);
+    (void)map;
+    (void)found;
+    if (!group) {
+        return 0;
+    }
+    struct mcp_kernel_watched *watched = &group->watched;
+    bpf_spin_lock(&group->lock);
+    const bool waits = mcp_group_waits_now(&group->group);
+    const uint32_t done = myr_glance(&group->group.done);
+    bpf_spin_unlock(&group->lock);
+    look->any = look->any || waits;
+    if (!waits || !watched->waits || done != watched->done) {
+        *watched = (struct mcp_kernel_watched){.waits = waits, .done = done};
+        mcp_patience_begin(&watched->patience, MCP_KERNEL_LOOK_NS, look->now_ns);
+    } else if (mcp_patience_ended(&watched->patience, look->now_ns)) {
+        tell_stuck(group, done, watched);
+    }
+    return 0;
+}
+
+static int look_who_is_stuck(void *map, const uint32_t *zero, struct watch *watch)
+{
+    struct look look = {.now_ns = bpf_ktime_get_ns()};
+    (void)map;
+    (void)zero;
+    (void)__sync_lock_test_and_set(&watch->armed, 0);
+    (void)bpf_for_each_map_elem(&groups, look_at, &look, 0);
+    look_took = bpf_ktime_get_ns() - look.now_ns;
+    if (look.any) {
+        arm(watch);
+    }
+    return 0;
+}
+
+/* The owner runs this once, before anything else. */
+SEC("tc")
+int mcp_begin(struct __sk_buff *nothing)
+{
+    const uint32_t zero = 0;
+    struct watch *watch = bpf_map_lookup_elem(&watches, &zero);
+    (void)nothing;
+    return !watch || bpf_timer_init(&watch->timer, &watches, 1 /* CLOCK_MONOTONIC */) < 0 ||
+           bpf_timer_set_callback(&watch->timer, look_who_is_stuck) < 0;
+}
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Waking a host that sleeps on a socket: the packet that the program is at becomes one for it.
+ */
+#ifndef MCP_PROGRAM_WAKE_H
+#define MCP_PROGRAM_WAKE_H
+
+#include "firmware/kernel/program/send.h"
+
+/* Whoever rings MCP_RING_SLEEP sleeps on that socket. */
+static __always_inline void note_sleeper(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                         const struct ethhdr *frame)
+{
+    const uint16_t from = body_of(frame)->udp.source;
+    struct bpf_sock *socket = packet->sk ? bpf_sk_fullsock(packet->sk) : NULL;
+    uint64_t *sleeps_for =
+        socket ? bpf_sk_storage_get(&sleepers, socket, NULL, BPF_SK_STORAGE_GET_F_CREATE) : NULL;
+    if (sleeps_for) {
+        *sleeps_for = group->group.key;
+        bpf_spin_lock(&group->lock);
+        copy_address(IN_PACKET(&group->wake_ip), destination_of(frame));
+        group->wake_to = from;
+        bpf_spin_unlock(&group->lock);
+    }
+}
+
+/* Would the packet for whoever sleeps come to the socket that rang, and to no other? That one may
+ * be closed by now, and another user's may have its port. */
+static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key, address ip,
+                                          uint16_t to)
+{
+    struct bpf_sock_tuple tuple = {0};
+    if (six) {
+        copy_address(tuple.ipv6.saddr, ip);
+        copy_address(tuple.ipv6.daddr, IN_PACKET(&place.ip));
+        tuple.ipv6.sport = place.port;
+        tuple.ipv6.dport = to;
+    } else {
+        copy_address(&tuple.ipv4.saddr, ip);
+        copy_address(&tuple.ipv4.daddr, IN_PACKET(&place.ip));
+        tuple.ipv4.sport = place.port;
+        tuple.ipv4.dport = to;
+    }
+    struct bpf_sock *socket =
+        bpf_sk_lookup_udp(packet, &tuple, six ? sizeof(tuple.ipv6) : sizeof(tuple.ipv4),
+                          (uint64_t)BPF_F_CURRENT_NETNS, 0);
+    if (!socket) {
+        return false;
+    }
+    const uint64_t *sleeps_for = bpf_sk_storage_get(&sleepers, socket, NULL, 0);
+    const bool found = sleeps_for && key == *sleeps_for;
+    bpf_sk_release(socket);
+    return found;
+}
+
+/* If a host sleeps on a socket, the packet becomes one for that socket, without a checksum of
+ * UDP's. `incoming` as in play(): a doorbell was going out, so it must be turned round. */
+APART int wake(struct __sk_buff *packet, struct mcp_kernel_group *group, bool incoming)
+{
+    struct made *made = own_made();
+    struct mcp_ip from;
+    bpf_spin_lock(&group->lock);
+    copy_address(IN_PACKET(&from), IN_PACKET(&group->wake_ip));
+    const uint16_t to_port = group->wake_to;
+    group->wake_to = 0;
+    bpf_spin_unlock(&group->lock);
+    if (!made || 0 == to_port ||
+        !finds_sleeper(packet, group->group.key, IN_PACKET(&from), to_port)) {
+        return DROP;
+    }
+    copy_own_mac(begin_of(&made->frame)->h_dest);
+    copy_own_mac(begin_of(&made->frame)->h_source);
+    fill_frame(&made->frame, IN_PACKET(&from), IN_PACKET(&place.ip), to_port, 0);
+    packet->mark = 0;
+    if (!put(packet, made, 0)) {
+        return DROP;
+    }
+    return incoming ? PASS : (int)bpf_redirect(place.interface, BPF_F_INGRESS);
+}
+
+#endif
