@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What clusters have besides two hosts with a card each: cards with several queues, cards that work for the
 # system or do not, firewalls, interfaces of other kinds, interfaces that change while a job runs, clocks that
-# differ, users with other numbers, a cache in a home by NFS, a host that reboots. To be sourced by machines.sh,
-# while both machines are up and have a myrd --kernel.
+# differ, users with other numbers, a cache in a home by NFS, a host that reboots, IPv6. To be sourced by
+# machines.sh, while both machines are up and have a myrd --kernel.
 # shellcheck shell=bash disable=SC2154
 
 # mpirun and Open MPI's own messages keep to ssh's network.

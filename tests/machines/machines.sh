@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # nicbarr on machines that are apart: two kernels, Debian 12's and Debian 13's, each with a network card
 # and a wire between them. mpirun starts jobs by ssh and hosts' names. Each barrier is one, and each bit
-# right, by the soft NIC and by the kernels' NICs; a cable that is pulled and put back loses nothing; a
-# machine that is gone is named.
+# right, by the soft NIC and by the kernels' NICs, some of them over IPv6; a cable that is pulled and put
+# back loses nothing; a machine that is gone is named.
 #
 # With the argument `all` it also tries what clusters have besides (launching.sh), on machines with two processors
 # each, so that two of them receive.
