@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # nicbarr on machines that are apart: two kernels, Debian 12's and Debian 13's, each with a network card
 # and a wire between them. mpirun starts jobs by ssh and hosts' names. Each barrier is one, and each bit
-# right, by the soft NIC and by the kernels' NICs, some of them over IPv6; a cable that is pulled and put
-# back loses nothing; a machine that is gone is named.
+# right, by the soft NIC and by the kernels' NICs, theirs over IPv6, too; a cable that is pulled and put back
+# loses nothing; a machine that is gone is named.
 #
 # With the argument `all` it also tries what clusters have besides (launching.sh), on machines with two processors
 # each, so that two of them receive.
@@ -160,7 +160,6 @@ by_6() { # COMMAND...
     before=$(datagrams)
     "$@" && [ "$(datagrams)" -gt $((before + 100)) ]
 }
-check "barriers by the soft NIC over IPv6" by_6 played 2 dissemination:1@soft --mca coll_nicbarr_network fd79::/64 "${ledger[@]}"
 daemons_of_6() { on_both "$builddir/myrd/myrd" --kernel --network fd79::/64 --socket /run/ipv6.sock; } > "$scratch/out" 2>&1
 check "the kernel's NIC at IPv6 addresses" daemons_of_6
 check "barriers by it" by_6 played 2 dissemination:1@kernel -x NICBARR_KERNEL_SOCKET=/run/ipv6.sock "${ledger[@]}"
