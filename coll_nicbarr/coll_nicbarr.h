@@ -1,52 +1,73 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * coll/nicbarr, the inside: the component's and the modules' state, and who does what.
+ * coll/nicbarr, the inside: the component's and the modules' state, and who does what. (pure) needs
+ * neither Open MPI nor shared memory.
  *
- *   component.c   what Open MPI loads: opening and closing
- *   parameters.c  what the person may set
- *   kinds.c       the kinds of NICs that there are       nics.c     those of this process
- *   peers.c       what the processes know of each other  hello.c    their words as bytes (pure)
- *   census.c      from processes to nodes (pure)
- *   members.c     can a communicator be served?
- *   module.c      a communicator's module        lower.c    the functions below it
- *   setup.c       setting up at the first collective, on one node
- *   across.c      the same for communicators on several nodes, whose NICs play the barriers
- *   doubt.c       NICs whose packets did not come through
- *   groups.c      groups of NICs: joining them          entrants.c    many of them, to be measured
- *   barrier.c     MPI_Barrier
- *   ibarrier.c    MPI_Ibarrier and persistent barriers
- *   requests.c    non-blocking collectives under way
- *   persistent.c  what persistent ones that carry data have of their own
- *   data.c        collectives that carry data, on one node: when they are served
- *   classes.c     classes of size, and how each is done         memory.c      their records
- *   data_tune.c   are they faster than Open MPI's own?
- *   data_watch.c  ... and still?
- *   allreduce.c   MPI_Allreduce, MPI_Iallreduce, MPI_Reduce, MPI_Ireduce
- *   reduction.c   one of them under way          user_op.c  by an operation of the program's
- *   packing.c     values of any type as bytes
- *   allreduce_across.c  the same on several nodes: MPI_Allreduce, MPI_Iallreduce, MPI_Reduce
- *   bcast_across.c      the same: MPI_Bcast, MPI_Ibcast
- *   data_across.c when they are served, and is that faster?
- *   carriers.c    what a communicator goes by there     order.c       the order of combining (pure)
- *   carrier.c     one of them under way
- *   rooted.c      reductions that one process combines
- *   bcast.c       MPI_Bcast, MPI_Ibcast          gather.c    MPI_Allgather and its like
- *   scatter.c     MPI_Scatter and its like
- *   stream.c      how both go on one node        streamed.c  ... and do not block
- *   layout.c      from a choice to a plan in a record's memory
- *   schedule.c    the algorithms (pure)              model.c  what they should cost (pure)
- *   shape.c       what a choice depends on (pure)    candidates.c  what is worth measuring (pure)
- *   known.c       what is known of a shape, and what to begin with
- *   contest.c     which candidate is best (pure)     statistics.c  medians and quartiles (pure)
- *   portions.c    when a contest goes on (pure)      anew.c        when another one begins (pure)
- *   tune.c        has the candidates compete         together.c    what ranks do together meanwhile
- *   limits.c      what the node's memory and processors take, for the model
- *   round_trips.c what messages between nodes take, for the model
- *   pvars.c       the NICs' counters for MPI's tools interface
- *   cache.c       what earlier jobs have measured    cache_file.c  a file of it (pure)
- *   evidence.c    what follows from it (pure)        network.c     this host's network (pure)
- *   report.c      what was measured, as JSON         report_file.c the file (pure)
- *   this_host.c   this host's names                  digest.c      one number for data (pure)
+ *   component.c     what Open MPI loads: opening and closing
+ *   parameters.c    what the person may set
+ *   pvars.c         counters for MPI's tools interface
+ *   kinds.c         the kinds of NICs that there are
+ *   nics.c          those of this process
+ *   peers.c         what the processes know of each other
+ *   hello.c         their words as bytes (pure)
+ *   census.c        from processes to nodes (pure)
+ *   shape.c         what a choice depends on (pure)
+ *   schedule.c      the algorithms (pure)
+ *   digest.c        one number for data (pure)
+ *
+ *   module.c        a communicator's module
+ *   lower.c         the functions below it
+ *   members.c       can a communicator be served?
+ *   setup.c         setting up at the first collective, on one node
+ *   layout.c        from a choice to a plan in a record's memory
+ *   across.c        setting up communicators on several nodes, whose NICs play the barriers
+ *   sharing.c       how their secrets come to all members
+ *   groups.c        groups of NICs: joining them
+ *   entrants.c      many of them, to be measured
+ *   doubt.c         NICs whose packets did not come through
+ *   overdue.c       collectives that take long: who is missing?
+ *
+ *   barrier.c       MPI_Barrier
+ *   ibarrier.c      MPI_Ibarrier and persistent barriers
+ *   requests.c      non-blocking collectives under way
+ *
+ * choice/: measuring and choosing
+ *   known.c         what is known of a shape, and what to begin with
+ *   candidates.c    what is worth measuring (pure)
+ *   model.c         what it should cost (pure)
+ *   limits.c, round_trips.c   what is measured for that
+ *   tune.c          has the candidates compete
+ *   contest.c       which one is best (pure)
+ *   portions.c      when a contest goes on (pure)
+ *   watch.c         is the choice still good?
+ *   duel.c          by duels (pure)
+ *   anew.c          when a class of data is measured anew (pure)
+ *   together.c      what ranks do together meanwhile
+ *   statistics.c    medians and quartiles (pure)
+ *   evidence.c      what follows from what earlier jobs have measured (pure)
+ *   order.c         the order in which values are combined (pure)
+ *
+ * data/: collectives that carry data
+ *   data.c          when they are served
+ *   classes.c       classes of size, and how each is done
+ *   trial.c         the contest of a class; data_watch.c: when another one begins
+ *   data_tune.c     on one node: a trial's calls; memory.c: records
+ *   data_across.c   across nodes: a trial's calls; styles.c: what differs for each collective
+ *   carriers.c      what a communicator's classes go by across nodes
+ *   carrier.c       one of them; rooted.c: where one process combines
+ *   reduction.c     a reduction under way, on one node
+ *   stream.c        one process's data on their way to all, on one node; streamed.c: not blocking
+ *   packing.c       values of any type as bytes
+ *   user_op.c       operations of the program's
+ *   persistent.c    what persistent ones have of their own
+ *   allreduce.c, allreduce_across.c, bcast.c, bcast_across.c, gather.c, scatter.c   what MPI calls
+ *
+ * files/: what is remembered and reported
+ *   cache.c         what earlier jobs have measured; cache_file.c, cache_places.c (pure)
+ *   report.c        what was measured, as JSON; report_file.c: the file (pure)
+ *   network.c       this host's network (pure)
+ *   this_host.c     its names
+ *   regular_file.c  opening files whose names the person gives (pure)
  */
 #ifndef COLL_NICBARR_H
 #define COLL_NICBARR_H

@@ -43,7 +43,8 @@ coll_nicbarr_sources = \
     coll_nicbarr/data/classes.h coll_nicbarr/data/classes.c coll_nicbarr/data/memory.h \
     coll_nicbarr/data/memory.c coll_nicbarr/data/carriers.h coll_nicbarr/data/carriers.c \
     coll_nicbarr/data/carrier.h coll_nicbarr/data/carrier.c coll_nicbarr/data/rooted.h \
-    coll_nicbarr/data/rooted.c coll_nicbarr/data/persistent.h coll_nicbarr/data/persistent.c \
+    coll_nicbarr/data/rooted.c coll_nicbarr/data/styles.h coll_nicbarr/data/styles.c \
+    coll_nicbarr/data/persistent.h coll_nicbarr/data/persistent.c \
     coll_nicbarr/data/allreduce.c coll_nicbarr/data/allreduce_across.c coll_nicbarr/data/bcast.c \
     coll_nicbarr/data/bcast_across.c coll_nicbarr/data/gather.c coll_nicbarr/data/scatter.c \
     coll_nicbarr/files/cache.h coll_nicbarr/files/cache.c coll_nicbarr/files/cache_file.h \

@@ -122,14 +122,6 @@ static inline void nicbarr_data_attend(mca_coll_nicbarr_module_t *module, ompi_c
 struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *module,
                                                    enum nicbarr_collective collective, size_t bytes,
                                                    int root);
-/* One more of the kind that a class goes by, for a persistent collective of so many bytes (0: none
- * that could be carried) alone. The class is decided now, unless that was done. Not joined, on all
- * members: Open MPI's own is faster, or somebody has no room for it. Collective; Open MPI's error.
- */
-int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                             enum nicbarr_collective collective, size_t bytes,
-                             struct nicbarr_carrier *own);
-
 struct nicbarr_carried;
 
 /* Go through with what was begun, and wait for the others. Returns an error of MPI's. */

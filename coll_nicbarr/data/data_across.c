@@ -23,12 +23,12 @@
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data_watch.h"
 #include "coll_nicbarr/data/rooted.h"
+#include "coll_nicbarr/data/styles.h"
 #include "coll_nicbarr/data/trial.h"
 #include "coll_nicbarr/entrants.h"
 #include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
-#include "libmyr/groups/nic_bcast.h"
 
 struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *module,
                                                    enum nicbarr_collective collective, size_t bytes,
@@ -42,256 +42,23 @@ struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *mo
     return nicbarr_data_carrier(module, collective, size_class);
 }
 
-/* Join a group like this one; not joined on all members where it failed on one. */
-static int join_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                     const struct nicbarr_carrier *like, struct myr_nic_group *group)
-{
-    const bool broadcasts = NULL != like->group.bcast;
-    struct nicbarr_joining joining = {
-        .choice = like->choice,
-        .number = NICBARR_GROUP_PERSISTENT + (uint32_t)++module->persistent,
-        .unit_most =
-            broadcasts ? myr_nic_bcast_most(&like->group) : myr_nic_data_most(&like->group),
-        .broadcasts = broadcasts,
-        .group = group,
-    };
-    return nicbarr_across_join_one(module, comm, &joining);
-}
-
-/* Have a carrier like this one. What has no group here has none on any member. */
-static int open_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                     const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
-{
-    struct myr_nic_group group = {.player = NULL};
-    const int rc = join_like(module, comm, like, &group);
-    if (OMPI_SUCCESS != rc || !myr_nic_group_joined(&group)) {
-        return rc;
-    }
-    return nicbarr_carrier_open(own, &group, like->choice, like->order) ? OMPI_SUCCESS
-                                                                        : OMPI_ERR_OUT_OF_RESOURCE;
-}
-
-/* The same of the one that its results come back by, if it is rooted; or it is closed. */
-static int open_back_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
-{
-    if (NULL == like->back || !myr_nic_group_joined(&own->group)) {
-        return OMPI_SUCCESS;
-    }
-    struct nicbarr_carrier *back = calloc(1, sizeof(*back));
-    const int rc =
-        NULL == back ? OMPI_ERR_OUT_OF_RESOURCE : open_like(module, comm, like->back, back);
-    if (OMPI_SUCCESS == rc && myr_nic_group_joined(&back->group)) {
-        nicbarr_rooted_put_together(own, back, like->combiner);
-    } else {
-        free(back);
-        nicbarr_carrier_close(own);
-    }
-    return rc;
-}
-
-int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                             enum nicbarr_collective collective, size_t bytes,
-                             struct nicbarr_carrier *own)
-{
-    *own = (struct nicbarr_carrier){.stack = NULL};
-    if (!nicbarr_data_ours_at_once(module, comm, collective, bytes)) {
-        return OMPI_SUCCESS;
-    }
-    const struct nicbarr_carrier *like =
-        nicbarr_data_carrier(module, collective, nicbarr_size_class(bytes));
-    const int rc = open_like(module, comm, like, own);
-    return OMPI_SUCCESS == rc ? open_back_like(module, comm, like, own) : rc;
-}
-
 /* ---- measuring ---- */
 
 struct tuner {
     struct nicbarr_trial trial;
-    const struct style *style;
+    const struct nicbarr_style *style;
+    struct nicbarr_vectors vectors;
     bool forced; /* the person wants nicbarr's */
-    size_t bytes;
-    int count; /* of doubles */
-    double *from, *to;
     struct nicbarr_entrants entrants;
     struct nicbarr_carrier carriers[NICBARR_CANDIDATES];
     int lent; /* candidate whose carrier is the module's; 0: none */
 };
 
-/* What is different for a collective. */
-struct style {
-    bool broadcasts, combines;
-    /* Bytes of a block, for a class of so many. */
-    uint32_t (*unit)(const struct tuner *t, uint32_t bytes);
-    /* Have a carrier with this group; false if it is of no use, then the group is left. */
-    bool (*open)(const struct tuner *t, const struct myr_nic_group *group,
-                 struct nicbarr_choice choice, struct nicbarr_carrier *carrier);
-    /* The `number`-th call, by Open MPI's own and by a carrier. */
-    int (*own)(const struct tuner *t, int number);
-    int (*ours)(const struct tuner *t, struct nicbarr_carrier *carrier, int number);
-};
-
-/* (A carrier has room for an element of whatever type.) */
-static uint32_t unit_of(uint32_t pieces, size_t bytes)
-{
-    return nicbarr_carrier_unit(pieces, bytes < NICBARR_ELEMENT_MOST ? NICBARR_ELEMENT_MOST
-                                                                     : (uint32_t)bytes);
-}
-
-static uint32_t unit_to_reduce(const struct tuner *t, uint32_t bytes)
-{
-    return unit_of(t->trial.module->carriers->order.most, bytes);
-}
-
-static bool open_to_reduce(const struct tuner *t, const struct myr_nic_group *group,
-                           struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
-{
-    return nicbarr_carrier_open(carrier, group, choice, &t->trial.module->carriers->order);
-}
-
-static int own_allreduce(const struct tuner *t, int number)
-{
-    mca_coll_nicbarr_module_t *module = t->trial.module;
-    (void)number;
-    return module->allreduce.function(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM, t->trial.comm,
-                                      module->allreduce.module);
-}
-
-static int our_allreduce(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
-{
-    (void)number;
-    return nicbarr_carry_reduction(t->trial.module, t->trial.comm, carrier, t->from, t->to,
-                                   t->count, MPI_DOUBLE, MPI_SUM);
-}
-
-static bool is_root(const struct tuner *t, int number)
-{
-    return nicbarr_trial_root(&t->trial, number) == ompi_comm_rank(t->trial.comm);
-}
-
-static int own_reduce(const struct tuner *t, int number)
-{
-    mca_coll_nicbarr_module_t *module = t->trial.module;
-    return module->reduce.function(t->from, t->to, t->count, MPI_DOUBLE, MPI_SUM,
-                                   nicbarr_trial_root(&t->trial, number), t->trial.comm,
-                                   module->reduce.module);
-}
-
-static int our_reduce(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
-{
-    return nicbarr_carry_reduction(t->trial.module, t->trial.comm, carrier, t->from,
-                                   is_root(t, number) ? t->to : NULL, t->count, MPI_DOUBLE,
-                                   MPI_SUM);
-}
-
-static uint32_t unit_to_bcast(const struct tuner *t, uint32_t bytes)
-{
-    (void)t;
-    return nicbarr_bcast_unit(bytes);
-}
-
-static bool open_to_bcast(const struct tuner *t, const struct myr_nic_group *group,
-                          struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
-{
-    (void)t;
-    return nicbarr_carrier_open(carrier, group, choice, NULL);
-}
-
-static int own_bcast(const struct tuner *t, int number)
-{
-    mca_coll_nicbarr_module_t *module = t->trial.module;
-    return module->bcast.function(t->to, t->count, MPI_DOUBLE,
-                                  nicbarr_trial_root(&t->trial, number), t->trial.comm,
-                                  module->bcast.module);
-}
-
-static int our_bcast(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
-{
-    size_t bytes = t->bytes;
-    return nicbarr_carry_bcast(t->trial.module, t->trial.comm, carrier, t->to, &bytes,
-                               nicbarr_trial_root(&t->trial, number));
-}
-
-/* (A class is of all ranks' bytes.) */
-static size_t each_rank(const struct tuner *t, size_t bytes)
-{
-    return bytes / (size_t)ompi_comm_size(t->trial.comm);
-}
-
-static uint32_t unit_to_gather(const struct tuner *t, uint32_t bytes)
-{
-    return unit_of(t->trial.module->carriers->apart.most, each_rank(t, bytes));
-}
-
-static bool open_to_gather(const struct tuner *t, const struct myr_nic_group *group,
-                           struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
-{
-    return nicbarr_carrier_open(carrier, group, choice, &t->trial.module->carriers->apart);
-}
-
-static int own_allgather(const struct tuner *t, int number)
-{
-    mca_coll_nicbarr_module_t *module = t->trial.module;
-    const int each = (int)each_rank(t, t->bytes);
-    (void)number;
-    return module->allgather.function(t->from, each, MPI_BYTE, t->to, each, MPI_BYTE, t->trial.comm,
-                                      module->allgather.module);
-}
-
-static int our_allgather(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
-{
-    (void)number;
-    return nicbarr_carry_gathering(t->trial.module, t->trial.comm, carrier, t->from, t->to,
-                                   each_rank(t, t->bytes));
-}
-
-static int own_gather(const struct tuner *t, int number)
-{
-    mca_coll_nicbarr_module_t *module = t->trial.module;
-    const int each = (int)each_rank(t, t->bytes);
-    return module->gather.function(t->from, each, MPI_BYTE, t->to, each, MPI_BYTE,
-                                   nicbarr_trial_root(&t->trial, number), t->trial.comm,
-                                   module->gather.module);
-}
-
-static int our_gather(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
-{
-    return nicbarr_carry_gathering(t->trial.module, t->trial.comm, carrier, t->from,
-                                   is_root(t, number) ? t->to : NULL, each_rank(t, t->bytes));
-}
-
-static int own_scatter(const struct tuner *t, int number)
-{
-    mca_coll_nicbarr_module_t *module = t->trial.module;
-    const int each = (int)each_rank(t, t->bytes);
-    return module->scatter.function(t->from, each, MPI_BYTE, t->to, each, MPI_BYTE,
-                                    nicbarr_trial_root(&t->trial, number), t->trial.comm,
-                                    module->scatter.module);
-}
-
-static int our_scatter(const struct tuner *t, struct nicbarr_carrier *carrier, int number)
-{
-    size_t each = each_rank(t, t->bytes);
-    return nicbarr_carry_scattering(t->trial.module, t->trial.comm, carrier, t->from, t->to, &each,
-                                    nicbarr_trial_root(&t->trial, number));
-}
-
-static const struct style styles[NICBARR_COLLECTIVES] = {
-    [NICBARR_ALLREDUCE] = {false, true, unit_to_reduce, open_to_reduce, own_allreduce,
-                           our_allreduce},
-    [NICBARR_REDUCE] = {false, true, unit_to_reduce, open_to_reduce, own_reduce, our_reduce},
-    [NICBARR_BCAST] = {true, false, unit_to_bcast, open_to_bcast, own_bcast, our_bcast},
-    [NICBARR_ALLGATHER] = {false, false, unit_to_gather, open_to_gather, own_allgather,
-                           our_allgather},
-    [NICBARR_GATHER] = {false, false, unit_to_gather, open_to_gather, own_gather, our_gather},
-    [NICBARR_SCATTER] = {true, false, unit_to_bcast, open_to_bcast, own_scatter, our_scatter},
-};
-
 static int call(void *trial, int candidate, int number)
 {
     struct tuner *t = trial;
-    return 0 == candidate ? t->style->own(t, number)
-                          : t->style->ours(t, &t->carriers[candidate], number);
+    return 0 == candidate ? t->style->own(&t->vectors, number)
+                          : t->style->ours(&t->vectors, &t->carriers[candidate], number);
 }
 
 /* ---- what competes ---- */
@@ -303,10 +70,11 @@ static int open_carriers(struct tuner *t, uint32_t number)
     double failed[NICBARR_CANDIDATES] = {0};
     int kept = 1, rc;
     for (int c = 1; c < entrants->count; ++c) {
-        failed[c] = !t->style->open(t, &entrants->group[c], entrants->choice[c], &t->carriers[c]);
+        failed[c] =
+            !t->style->open(&t->vectors, &entrants->group[c], entrants->choice[c], &t->carriers[c]);
         entrants->group[c] = (struct myr_nic_group){0};
     }
-    rc = nicbarr_rooted_join(t->trial.module, t->trial.comm, number, (uint32_t)t->bytes,
+    rc = nicbarr_rooted_join(t->trial.module, t->trial.comm, number, (uint32_t)t->vectors.bytes,
                              t->carriers, entrants->count, failed, entrants->errors);
     rc = OMPI_SUCCESS == rc ? nicbarr_maximum(t->trial.comm, failed, entrants->count) : rc;
     for (int c = 1; OMPI_SUCCESS == rc && c < entrants->count; ++c) {
@@ -326,7 +94,7 @@ static int open_carriers(struct tuner *t, uint32_t number)
 }
 
 /* Does the algorithm do for this collective? */
-static bool does(const struct style *style, enum nicbarr_algorithm algorithm)
+static bool does(const struct nicbarr_style *style, enum nicbarr_algorithm algorithm)
 {
     return style->broadcasts ? NICBARR_DISSEMINATION == algorithm
                              : nicbarr_algorithm_messages(algorithm) &&
@@ -340,7 +108,8 @@ static void list_candidates(struct tuner *t)
     struct nicbarr_choice choice = mca_coll_nicbarr_component.forced;
     struct nicbarr_entrants *entrants = &t->entrants;
     entrants->count = nicbarr_data_candidates(
-        shape, t->style->broadcasts, t->style->combines ? t->style->unit(t, (uint32_t)t->bytes) : 0,
+        shape, t->style->broadcasts,
+        t->style->combines ? t->style->unit(&t->vectors, (uint32_t)t->vectors.bytes) : 0,
         entrants->choice);
     if (1 == entrants->count) {
         return;
@@ -506,7 +275,7 @@ static int join(struct tuner *t, uint32_t anew)
         NICBARR_GROUP_ANEW * anew + NICBARR_GROUP_DATA +
         NICBARR_CANDIDATES * (t->trial.collective * NICBARR_SIZE_CLASSES + t->trial.size_class);
     const int rc = nicbarr_entrants_join(t->trial.module, t->trial.comm, number,
-                                         t->style->unit(t, (uint32_t)t->bytes),
+                                         t->style->unit(&t->vectors, (uint32_t)t->vectors.bytes),
                                          t->style->broadcasts, &t->entrants);
     return OMPI_SUCCESS == rc ? open_carriers(t, number) : rc;
 }
@@ -649,12 +418,13 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
                                       .comm = comm,
                                       .collective = collective,
                                       .size_class = size_class};
-    t->style = &styles[collective];
+    t->style = nicbarr_style(collective);
     t->forced = forced;
-    t->bytes = bytes;
-    t->count = (int)(bytes / sizeof(double));
-    t->from = (double *)(t + 1);
-    t->to = t->from + t->count;
+    t->vectors = (struct nicbarr_vectors){.trial = &t->trial,
+                                          .bytes = bytes,
+                                          .count = (int)(bytes / sizeof(double)),
+                                          .from = (double *)(t + 1)};
+    t->vectors.to = t->vectors.from + t->vectors.count;
     t->trial.watched = is_free(t);
     return t;
 }

@@ -4,7 +4,13 @@
 
 #include <stdlib.h>
 
+#include "coll_nicbarr/across.h"
+#include "coll_nicbarr/data/carriers.h"
+#include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/memory.h"
+#include "coll_nicbarr/data/rooted.h"
+#include "coll_nicbarr/groups.h"
+#include "libmyr/groups/nic_bcast.h"
 
 /* If there is one. */
 #define RETAIN(object)                                                                             \
@@ -57,4 +63,68 @@ nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operat
     RETAIN(persistent->op);
     request->persistent = persistent;
     return request;
+}
+
+/* ---- their carriers ---- */
+
+/* Join a group like this one; not joined on all members where it failed on one. */
+static int join_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                     const struct nicbarr_carrier *like, struct myr_nic_group *group)
+{
+    const bool broadcasts = NULL != like->group.bcast;
+    struct nicbarr_joining joining = {
+        .choice = like->choice,
+        .number = NICBARR_GROUP_PERSISTENT + (uint32_t)++module->persistent,
+        .unit_most =
+            broadcasts ? myr_nic_bcast_most(&like->group) : myr_nic_data_most(&like->group),
+        .broadcasts = broadcasts,
+        .group = group,
+    };
+    return nicbarr_across_join_one(module, comm, &joining);
+}
+
+/* Have a carrier like this one. What has no group here has none on any member. */
+static int open_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                     const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
+{
+    struct myr_nic_group group = {.player = NULL};
+    const int rc = join_like(module, comm, like, &group);
+    if (OMPI_SUCCESS != rc || !myr_nic_group_joined(&group)) {
+        return rc;
+    }
+    return nicbarr_carrier_open(own, &group, like->choice, like->order) ? OMPI_SUCCESS
+                                                                        : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+/* The same of the one that its results come back by, if it is rooted; or it is closed. */
+static int open_back_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
+{
+    if (NULL == like->back || !myr_nic_group_joined(&own->group)) {
+        return OMPI_SUCCESS;
+    }
+    struct nicbarr_carrier *back = calloc(1, sizeof(*back));
+    const int rc =
+        NULL == back ? OMPI_ERR_OUT_OF_RESOURCE : open_like(module, comm, like->back, back);
+    if (OMPI_SUCCESS == rc && myr_nic_group_joined(&back->group)) {
+        nicbarr_rooted_put_together(own, back, like->combiner);
+    } else {
+        free(back);
+        nicbarr_carrier_close(own);
+    }
+    return rc;
+}
+
+int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             enum nicbarr_collective collective, size_t bytes,
+                             struct nicbarr_carrier *own)
+{
+    *own = (struct nicbarr_carrier){.stack = NULL};
+    if (!nicbarr_data_ours_at_once(module, comm, collective, bytes)) {
+        return OMPI_SUCCESS;
+    }
+    const struct nicbarr_carrier *like =
+        nicbarr_data_carrier(module, collective, nicbarr_size_class(bytes));
+    const int rc = open_like(module, comm, like, own);
+    return OMPI_SUCCESS == rc ? open_back_like(module, comm, like, own) : rc;
 }

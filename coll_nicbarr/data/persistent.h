@@ -46,4 +46,12 @@ nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operat
                                           ompi_communicator_t *comm,
                                           const struct nicbarr_persistent *what);
 
+/* One more of the kind that a class goes by, for a persistent collective of so many bytes (0: none
+ * that could be carried) alone. The class is decided now, unless that was done. Not joined, on all
+ * members: Open MPI's own is faster, or somebody has no room for it. Collective; Open MPI's error.
+ */
+int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             enum nicbarr_collective collective, size_t bytes,
+                             struct nicbarr_carrier *own);
+
 #endif

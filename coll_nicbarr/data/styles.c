@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Collectives in a trial across nodes; see styles.h. */
+#include "coll_nicbarr/data/styles.h"
+
+#include "coll_nicbarr/data/carriers.h"
+#include "coll_nicbarr/data/data.h"
+
+/* (A carrier has room for an element of whatever type.) */
+static uint32_t unit_of(uint32_t pieces, size_t bytes)
+{
+    return nicbarr_carrier_unit(pieces, bytes < NICBARR_ELEMENT_MOST ? NICBARR_ELEMENT_MOST
+                                                                     : (uint32_t)bytes);
+}
+
+static uint32_t unit_to_reduce(const struct nicbarr_vectors *v, uint32_t bytes)
+{
+    return unit_of(v->trial->module->carriers->order.most, bytes);
+}
+
+static bool open_to_reduce(const struct nicbarr_vectors *v, const struct myr_nic_group *group,
+                           struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
+{
+    return nicbarr_carrier_open(carrier, group, choice, &v->trial->module->carriers->order);
+}
+
+static int own_allreduce(const struct nicbarr_vectors *v, int number)
+{
+    mca_coll_nicbarr_module_t *module = v->trial->module;
+    (void)number;
+    return module->allreduce.function(v->from, v->to, v->count, MPI_DOUBLE, MPI_SUM, v->trial->comm,
+                                      module->allreduce.module);
+}
+
+static int our_allreduce(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier,
+                         int number)
+{
+    (void)number;
+    return nicbarr_carry_reduction(v->trial->module, v->trial->comm, carrier, v->from, v->to,
+                                   v->count, MPI_DOUBLE, MPI_SUM);
+}
+
+static bool is_root(const struct nicbarr_vectors *v, int number)
+{
+    return nicbarr_trial_root(v->trial, number) == ompi_comm_rank(v->trial->comm);
+}
+
+static int own_reduce(const struct nicbarr_vectors *v, int number)
+{
+    mca_coll_nicbarr_module_t *module = v->trial->module;
+    return module->reduce.function(v->from, v->to, v->count, MPI_DOUBLE, MPI_SUM,
+                                   nicbarr_trial_root(v->trial, number), v->trial->comm,
+                                   module->reduce.module);
+}
+
+static int our_reduce(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
+{
+    return nicbarr_carry_reduction(v->trial->module, v->trial->comm, carrier, v->from,
+                                   is_root(v, number) ? v->to : NULL, v->count, MPI_DOUBLE,
+                                   MPI_SUM);
+}
+
+static uint32_t unit_to_bcast(const struct nicbarr_vectors *v, uint32_t bytes)
+{
+    (void)v;
+    return nicbarr_bcast_unit(bytes);
+}
+
+static bool open_to_bcast(const struct nicbarr_vectors *v, const struct myr_nic_group *group,
+                          struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
+{
+    (void)v;
+    return nicbarr_carrier_open(carrier, group, choice, NULL);
+}
+
+static int own_bcast(const struct nicbarr_vectors *v, int number)
+{
+    mca_coll_nicbarr_module_t *module = v->trial->module;
+    return module->bcast.function(v->to, v->count, MPI_DOUBLE, nicbarr_trial_root(v->trial, number),
+                                  v->trial->comm, module->bcast.module);
+}
+
+static int our_bcast(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
+{
+    size_t bytes = v->bytes;
+    return nicbarr_carry_bcast(v->trial->module, v->trial->comm, carrier, v->to, &bytes,
+                               nicbarr_trial_root(v->trial, number));
+}
+
+/* (A class is of all ranks' bytes.) */
+static size_t each_rank(const struct nicbarr_vectors *v, size_t bytes)
+{
+    return bytes / (size_t)ompi_comm_size(v->trial->comm);
+}
+
+static uint32_t unit_to_gather(const struct nicbarr_vectors *v, uint32_t bytes)
+{
+    return unit_of(v->trial->module->carriers->apart.most, each_rank(v, bytes));
+}
+
+static bool open_to_gather(const struct nicbarr_vectors *v, const struct myr_nic_group *group,
+                           struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
+{
+    return nicbarr_carrier_open(carrier, group, choice, &v->trial->module->carriers->apart);
+}
+
+static int own_allgather(const struct nicbarr_vectors *v, int number)
+{
+    mca_coll_nicbarr_module_t *module = v->trial->module;
+    const int each = (int)each_rank(v, v->bytes);
+    (void)number;
+    return module->allgather.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
+                                      v->trial->comm, module->allgather.module);
+}
+
+static int our_allgather(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier,
+                         int number)
+{
+    (void)number;
+    return nicbarr_carry_gathering(v->trial->module, v->trial->comm, carrier, v->from, v->to,
+                                   each_rank(v, v->bytes));
+}
+
+static int own_gather(const struct nicbarr_vectors *v, int number)
+{
+    mca_coll_nicbarr_module_t *module = v->trial->module;
+    const int each = (int)each_rank(v, v->bytes);
+    return module->gather.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
+                                   nicbarr_trial_root(v->trial, number), v->trial->comm,
+                                   module->gather.module);
+}
+
+static int our_gather(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
+{
+    return nicbarr_carry_gathering(v->trial->module, v->trial->comm, carrier, v->from,
+                                   is_root(v, number) ? v->to : NULL, each_rank(v, v->bytes));
+}
+
+static int own_scatter(const struct nicbarr_vectors *v, int number)
+{
+    mca_coll_nicbarr_module_t *module = v->trial->module;
+    const int each = (int)each_rank(v, v->bytes);
+    return module->scatter.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
+                                    nicbarr_trial_root(v->trial, number), v->trial->comm,
+                                    module->scatter.module);
+}
+
+static int our_scatter(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
+{
+    size_t each = each_rank(v, v->bytes);
+    return nicbarr_carry_scattering(v->trial->module, v->trial->comm, carrier, v->from, v->to,
+                                    &each, nicbarr_trial_root(v->trial, number));
+}
+
+static const struct nicbarr_style styles[NICBARR_COLLECTIVES] = {
+    [NICBARR_ALLREDUCE] = {false, true, unit_to_reduce, open_to_reduce, own_allreduce,
+                           our_allreduce},
+    [NICBARR_REDUCE] = {false, true, unit_to_reduce, open_to_reduce, own_reduce, our_reduce},
+    [NICBARR_BCAST] = {true, false, unit_to_bcast, open_to_bcast, own_bcast, our_bcast},
+    [NICBARR_ALLGATHER] = {false, false, unit_to_gather, open_to_gather, own_allgather,
+                           our_allgather},
+    [NICBARR_GATHER] = {false, false, unit_to_gather, open_to_gather, own_gather, our_gather},
+    [NICBARR_SCATTER] = {true, false, unit_to_bcast, open_to_bcast, own_scatter, our_scatter},
+};
+
+const struct nicbarr_style *nicbarr_style(enum nicbarr_collective collective)
+{
+    return &styles[collective];
+}
