@@ -14,6 +14,15 @@ for unit in myrd.service myrd-kernel.service; do
     check "systemd understands $unit" verified $unit
 done
 
+# A daemon speaks with its clients, with NICs of either family, and asks the kernel for its addresses.
+opens_sockets() { # UNIT
+    sed -n 's/^RestrictAddressFamilies=//p' "$builddir/myrd/$1" > "$scratch/out"
+    [ "$(cat "$scratch/out")" = "AF_UNIX AF_INET AF_INET6 AF_NETLINK" ]
+}
+for unit in myrd.service myrd-kernel.service; do
+    check "$unit allows the sockets that it needs" opens_sockets $unit
+done
+
 below() { # TENTHS UNIT
     systemd-analyze security --no-pager --offline=true --threshold="$1" "$2" > "$scratch/out" 2>&1
 }
