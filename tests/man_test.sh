@@ -42,6 +42,9 @@ has_all nethosts.1 "$top/nethosts/nethosts"
 has_all nicsim-report.1 "$build/bench/nicsim/nicsim" report
 for command in $("$build/tools/nicbarr" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p'); do
     has_all "nicbarr-$command.1" "$build/tools/nicbarr" "$command"
+    items_of "$pages/nicbarr.1" > out
+    grep -qE "^$command( [A-Z]+)?$" out
+    verdict $? "and nicbarr's page has $command as an item"
 done
 
 items_of "$pages/nicbarr.7" > items
