@@ -39,8 +39,7 @@ static const struct argp_option common_options[] = {
      0},
     {"network", 'n', "LIST", 0,
      "Interfaces (eth1) or networks (10.0.0.0/8, fd00::/64) to use, best first, separated by "
-     "commas "
-     "(default: all but loopback and point-to-point ones); with --kernel the first IPv4 address "
+     "commas (default: all but loopback and point-to-point ones); with --kernel the first address "
      "that fits is the one",
      0},
     {"port", 'p', "N", 0, "UDP port (default: any that is free; with --kernel: 7077)", 0},
@@ -51,17 +50,14 @@ static const struct argp_option common_options[] = {
 
 static const char doc[] =
     "Runs one network interface (NIC) of nicbarr for all MPI jobs of one user on this host, so "
-    "that\n"
-    "barriers go on while the jobs compute. Jobs use it if they find it when they start."
+    "that barriers go on while the jobs compute. Jobs use it if they find it when they start."
     "\v"
-    "All jobs of the user share the NIC's memory and socket; other users are refused.\n"
+    "All jobs of the user share the NIC's memory and socket; other users are refused. "
     "`nicbarr status' shows what it does. SIGTERM ends it: running jobs go on without it.\n"
     "\n"
     "With --kernel, BPF programs at a network interface play the barriers of all users' jobs. That "
-    "takes\n"
-    "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; once it serves, it keeps CAP_BPF alone. When it "
-    "ends,\n"
-    "barriers under way on it fail.";
+    "takes CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; once it serves, it keeps CAP_BPF alone. When "
+    "it ends, barriers under way on it fail.";
 
 struct settings {
     struct myrd_options options;

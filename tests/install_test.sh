@@ -29,10 +29,17 @@ holds "nethosts runs from there" "$prefix/bin/nethosts" --help
 says_version() { # NAME COMMAND...
     [ "$("${@:2}" --version)" = "$1 $(cat "$top/VERSION")" ]
 }
+helps() { # COMMAND...: on a terminal of 80 columns, and no paragraph is broken in the midst of it
+    "$@" --help > help && LC_ALL=C.UTF-8 awk '
+        length > 80 { print "too long: " $0; bad = 1 }
+        /^[^ ]/ && before != "" && length(before) < 50 { print "broken: " before; bad = 1 }
+        { before = /^[^ ]/ && !/^Usage:/ ? $0 : "" }
+        END { exit bad || !NR }' help
+}
 export NICBARR_LIBEXECDIR=$prefix/libexec/nicbarr
 for program in "$prefix"/bin/*; do
     name=${program##*/}
-    holds "$name --help" "$program" --help
+    holds "$name --help" helps "$program"
     holds "$name --version" says_version "$name" "$program"
     case $name in # as the page is called, too: its subcommands
         nicbarr) commands=$("$program" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p') ;;
@@ -40,7 +47,7 @@ for program in "$prefix"/bin/*; do
         *) commands='' ;;
     esac
     for command in $commands; do
-        holds "$name $command --help" "$program" "$command" --help
+        holds "$name $command --help" helps "$program" "$command"
         holds "$name $command --version" [ "$("$program" "$command" --version | grep -cE "^$name( $command)? $(cat "$top/VERSION")$")" = 1 ]
     done
 done

@@ -14,12 +14,14 @@ usage() {
     cat << END
 Usage: nicbarr trace [OPTION...] INTERFACE
    or: nicbarr trace --read FILE
-Says where the time of a barrier goes on this host, while a job runs whose barriers
-the soft NIC or the kernel's plays: the system call, the driver, the wire and the
-other hosts, the interrupt, the way to the interface, the NIC's program, and the
-host again. Send the text of each host when barriers are slower than they should be.
+Says where the time of a barrier goes on this host, while a job runs whose
+barriers the soft NIC or the kernel's plays: the system call, the driver, the
+wire and the other hosts, the interrupt, the way to the interface, the NIC's
+program, and the host again. Send the text of each host when barriers are slower
+than they should be.
 
-INTERFACE is the network card's, such as eth0 (of a bond or a VLAN, the card below it).
+INTERFACE is the network card's, such as eth0 (of a bond or a VLAN, the card
+below it).
 
   --for MS         milliseconds to write down (default 200)
   --raw            print what the kernel has written down, not what it means

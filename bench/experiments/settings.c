@@ -22,22 +22,22 @@
 
 static const char usage_head[] =
     "Usage: mpirun ... nicbarr_experiments EXPERIMENT [OPTION]...\n"
-    "The experiments of the papers on NIC-based barriers. Two sides take turns in one job: A and "
-    "B\n"
-    "differ in their info key ompi_comm_coll_preference, which names the collective components.\n"
-    "Microseconds; medians and quartiles of many short chunks.\n"
+    "The experiments of the papers on NIC-based barriers. Two sides take turns in one\n"
+    "job: A and B differ in their info key ompi_comm_coll_preference, which names the\n"
+    "collective components. Microseconds; medians and quartiles of many short chunks.\n"
     "\n";
 
 static const char usage_options[] =
     "\n"
-    "  -a PREFERENCE          coll preference of A (default: none, A is what the job gives)\n"
+    "  -a PREFERENCE          coll preference of A (default: none, A is what the job\n"
+    "                         gives)\n"
     "  -b PREFERENCE          coll preference of B (default: ^nicbarr); '' is none\n"
-    "      --csv FILE         write the table to FILE as well (granularity: and the efficiencies\n"
-    "                         to efficiency.csv beside it)\n"
+    "      --csv FILE         write the table to FILE as well (granularity: and the\n"
+    "                         efficiencies to efficiency.csv beside it)\n"
     "      --seed N           of chance (default: by the clock; it is printed)\n"
     "      --budget SECONDS   measuring time, about (default 10)\n"
-    "      --algorithm NAME   what both sides of overhead play: pairwise (default), tree:4,\n"
-    "                         dissemination:2, ...\n"
+    "      --algorithm NAME   what both sides of overhead play: pairwise (default),\n"
+    "                         tree:4, dissemination:2, ...\n"
     "  -h, --help             this text\n"
     "      --version          the version\n";
 

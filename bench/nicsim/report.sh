@@ -25,18 +25,20 @@ command_name='nicsim report'
 usage() {
     cat << END
 Usage: nicsim report [OPTION...]
-Simulates barriers on several machines, played by their NICs and by their hosts, and writes a
-page with plots, tables and raw data: the papers' figures beside the simulator's, latency and
-memory against the number of nodes, broadcasts, messages that NICs match, and the papers'
-evaluation of MPI.
+Simulates barriers on several machines, played by their NICs and by their hosts,
+and writes a page with plots, tables and raw data: the papers' figures beside
+the simulator's, latency and memory against the number of nodes, broadcasts,
+messages that NICs match, and the papers' evaluation of MPI.
 
-  --nodes MOST       up to so many nodes, 4 to 65536 (default 1024, which takes half a minute on two
-                     processors; 4096 take four minutes, 65536 hours, and some GiB for each job)
-  --machine LIST     these machines only, such as lanai43,ethernet (default: all of
-                     ${known[*]})
+  --nodes MOST       up to so many nodes, 4 to 65536 (default 1024, which takes
+                     half a minute on two processors; 4096 take four minutes,
+                     65536 hours, and some GiB for each job)
+  --machine LIST     these machines only, such as lanai43,ethernet (default: all
+                     of ${known[*]})
   --output DIR       where the page goes (default nicsim-report)
   --force            also into a folder with files that are not a report's
-  --jobs N           so many simulations at a time (default: as many as processors)
+  --jobs N           so many simulations at a time (default: as many as
+                     processors)
   --data FOLDER      machines and figures, instead of those installed
   --help             this text
   --version          the version

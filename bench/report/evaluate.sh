@@ -15,16 +15,19 @@ log_name=evaluation.log
 usage() {
     cat << END
 Usage: nicbarr evaluate [OPTION...]
-Measures NIC-based barriers against Open MPI's own on this machine as the papers did, and
-writes a page with plots, tables and raw data.
+Measures NIC-based barriers against Open MPI's own on this machine as the papers
+did, and writes a page with plots, tables and raw data.
 
-  --nodes N          on N hosts, which are network namespaces of this machine (1: on this node
-                     alone; default: on this node, and on 4 hosts where that is allowed)
+  --nodes N          on N hosts, which are network namespaces of this machine
+                     (1: on this node alone; default: on this node, and on 4
+                     hosts where that is allowed)
   --per-host N       processes on each of these hosts (default 1)
-  --nic NIC          their NIC: soft, kernel (needs root), auto or none (default auto)
+  --nic NIC          their NIC: soft, kernel (needs root), auto or none (default
+                     auto)
   --budget MINUTES   how long all of it may take, about (default 8)
-  --only LIST        these experiments only, such as latency,granularity; there are
-                     ${experiments[*]}
+  --only LIST        these experiments only, such as latency,granularity; of
+                     ${experiments[*]:0:6}
+                     ${experiments[*]:6}
   --seed N           of chance (default 1)
   --output DIR       where the page goes (default nicbarr-evaluation)
   --force            also into a folder with files that are not an evaluation's

@@ -13,20 +13,23 @@ top=$(cd "$here/../.." && pwd)
 usage() {
     cat << END
 Usage: nicbarr tune --write FILE [OPTION...] [-- MPIRUN-OPTION...]
-Measures which algorithms are best on this machine, or on several hosts, and writes
-that into FILE, a tuning cache for all jobs that come: coll_nicbarr_cache FILE,
-or auto,FILE. What FILE has from before stays. The machine should be idle.
+Measures which algorithms are best on this machine, or on several hosts, and
+writes that into FILE, a tuning cache for all jobs that come: coll_nicbarr_cache
+FILE, or auto,FILE. What FILE has from before stays. The machine should be idle.
 
   --write FILE       where it goes; its folder must be there
-  --per-host LIST    processes on a host, such as 1,2,16 (default 2, 4, 8... and as
-                     many as there are processors; on several hosts: 1 and these)
-  --hosts LIST       on these hosts, such as node1,node2 (default: on this one alone)
+  --per-host LIST    processes on a host, such as 1,2,16 (default 2, 4, 8... and
+                     as many as there are processors; on several hosts: 1 and
+                     these)
+  --hosts LIST       on these hosts, such as node1,node2 (default: on this one
+                     alone)
   --nodes LIST       on so many of them (default all)
   --only LIST        these collectives only, of
                      ${operations[*]}
   --times N          measure each N times (default 5)
   --budget MS        milliseconds to measure one thing once (default 1000)
-  --output DIR       where a page with plots goes (default nicbarr-tuning; needs gnuplot)
+  --output DIR       where a page with plots goes (default nicbarr-tuning; needs
+                     gnuplot)
   --help             this text
   --version          the version
 END
