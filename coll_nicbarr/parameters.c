@@ -12,28 +12,33 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 
 #define AT(name) offsetof(struct nicbarr_parameters, name)
-#define NUMBER(name, usual_, least_, most_, level_, help_)                                         \
+#define OF_NUMBERS(name, amount_, usual_, least_, most_, level_, help_)                            \
     {                                                                                              \
-        {#name, MYR_OPTION_NUMBER, {.number = usual_}, least_, most_, level_, help_, NULL},        \
+        {                                                                                          \
+            #name, MYR_OPTION_NUMBER, {.number = usual_}, least_, most_, amount_, level_, help_,   \
+            NULL},                                                                                 \
             AT(name)                                                                               \
     }
+#define NUMBER(name, ...) OF_NUMBERS(name, false, __VA_ARGS__)
+#define AMOUNT(name, ...) OF_NUMBERS(name, true, __VA_ARGS__)
 #define FLAG(name, usual_, level_, help_)                                                          \
     {                                                                                              \
-        {#name, MYR_OPTION_FLAG, {.flag = usual_}, 0, 0, level_, help_, NULL}, AT(name)            \
+        {#name, MYR_OPTION_FLAG, {.flag = usual_}, 0, 0, false, level_, help_, NULL}, AT(name)     \
     }
 #define TEXT(name, usual_, level_, help_)                                                          \
     {                                                                                              \
-        {#name, MYR_OPTION_TEXT, {.text = (char *)usual_}, 0, 0, level_, help_, NULL}, AT(name)    \
+        {#name, MYR_OPTION_TEXT, {.text = (char *)usual_}, 0, 0, false, level_, help_, NULL},      \
+            AT(name)                                                                               \
     }
 
 static const struct {
     struct myr_option option;
     size_t offset;
 } table[] = {
-    NUMBER(priority, 95, -1, 100, 9,
+    AMOUNT(priority, 95, -1, 100, 9,
            "Priority of the component, 0 to 100; the highest one that can serve a communicator "
            "does. -1: never use it"),
-    NUMBER(
+    AMOUNT(
         verbose, 0, 0, 100, 1,
         "0: only say what went wrong. 1: also say which barrier each communicator uses, and why. "
         "2: also say which communicators are left to Open MPI"),
@@ -48,7 +53,7 @@ static const struct {
         "How many barriers a communicator of a new shape does before the algorithms are measured "
         "on it (and how many calls of MPI_Allreduce or MPI_Bcast of similar size); programs with "
         "fewer than that are not held up"),
-    NUMBER(tune_budget, 50, 0, 60000, 4,
+    AMOUNT(tune_budget, 50, 0, 60000, 4,
            "How long measuring may take, once for each shape of communicator (milliseconds). 0: do "
            "not measure, use the default algorithm or what the cache knows"),
     FLAG(tune_watch, true, 4,
@@ -68,7 +73,7 @@ static const struct {
     TEXT(report, "", 1,
          "Write what was tried, what it cost and what was chosen to this file (JSON; read it with: "
          "nicbarr report FILE)"),
-    NUMBER(memory, 256, 1, 1024, 5,
+    AMOUNT(memory, 256, 1, 1024, 5,
            "The most shared memory that all processes of a job on one node take together (MiB); "
            "communicators beyond that keep Open MPI's own barrier"),
     FLAG(nonblocking, true, 4, "Whether to serve MPI_Ibarrier and persistent barriers as well"),
@@ -101,7 +106,7 @@ static const struct {
            "processors"),
     NUMBER(sleep_after, 500, -1, INT_MAX, 5,
            "How long to wait before going to sleep (microseconds, after polling). -1: never sleep"),
-    NUMBER(sleep_slice, 1000, 1, 1000000, 5,
+    AMOUNT(sleep_slice, 1000, 1, 1000000, 5,
            "The longest sleep before other traffic is looked after again (microseconds)"),
     TEXT(nic, "auto", 1, NULL /* see nic_help() */),
     NUMBER(warn, 30, 0, INT_MAX, 3,
@@ -213,13 +218,13 @@ static int number_of(const struct myr_option *option, int given)
                          text, option->usual.number);
         return option->usual.number;
     }
-    const int taken = given < option->least  ? option->least
-                      : given > option->most ? option->most
-                                             : given;
-    if (given != taken) {
-        nicbarr_complain("coll_nicbarr_%s is %d, but goes from %d to %d: using %d", option->name,
-                         given, option->least, option->most, taken);
+    if (given >= option->least && given <= option->most) {
+        return given;
     }
+    const int bound = given < option->least ? option->least : option->most,
+              taken = option->amount ? bound : option->usual.number;
+    nicbarr_complain("coll_nicbarr_%s is %d, but goes from %d to %d: using %d", option->name, given,
+                     option->least, option->most, taken);
     return taken;
 }
 

@@ -32,8 +32,8 @@ struct nicbarr_parameters {
 /* Tell Open MPI which there are. */
 void nicbarr_parameters_register(void);
 
-/* Take what is set, and make it lie within its bounds, with a line where it does not. To be given
- * back by nicbarr_parameters_free(). */
+/* Take what is set. Where a number lies beyond its bounds, there is a line, and an amount gets the
+ * bound, any other number its default. To be given back by nicbarr_parameters_free(). */
 void nicbarr_parameters_take(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
 void nicbarr_parameters_free(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
 

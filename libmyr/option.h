@@ -29,6 +29,7 @@ struct myr_option {
     enum myr_option_type type;
     union myr_value usual; /* what holds unless the person says something else */
     int least, most;       /* of a number */
+    bool amount;           /* a number; who goes beyond a bound means nearly that bound */
     int level; /* from 1, for everybody, to 9, for experts of the code (MPI_T's verbosity levels) */
     const char *help;
     /* Of a text: can nothing be meant by it? `why` says so then, of `bytes`. NULL: any can. */

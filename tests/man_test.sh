@@ -50,7 +50,7 @@ done
 items_of "$pages/nicbarr.7" > items
 {
     sed -n '/^} table\[\]/,/^};/p' "$top/coll_nicbarr/parameters.c" | tr -d ' \n' |
-        grep -oE '(NUMBER|FLAG|TEXT)\([a-z_]+,' | sed 's/.*(\(.*\),/coll_nicbarr_\1/'
+        grep -oE '(NUMBER|AMOUNT|FLAG|TEXT)\([a-z_]+,' | sed 's/.*(\(.*\),/coll_nicbarr_\1/'
     for component in btl_myr mtl_myr; do
         sed -n "s/^    add(\"\([a-z_]*\)\",.*/${component}_\1/p" "$top/$component/component.c"
         sed -n "s/^        {\"\([a-z_]*\)\",.*/${component}_\1/p" "$top/ompi/nic_options.c"

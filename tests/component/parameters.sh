@@ -32,16 +32,22 @@ wrong network 10.0.0.0/99 'coll_nicbarr_network is wrong, so its NIC is not ther
 wrong network fd00::/64,lo:x/8 '"lo:x/8" is neither an interface nor'
 wrong network , '"," is neither an interface nor'
 wrong port x 'coll_nicbarr_port is "x", which is no number: using 0'
+# Of an amount the bound is nearly what was meant.
 wrong priority 101 'coll_nicbarr_priority is 101, but goes from -1 to 100: using 100'
-wrong tune_after -5 'coll_nicbarr_tune_after is -5'
-wrong tune_budget -1 'coll_nicbarr_tune_budget is -1'
-wrong tune_budget 100000 'coll_nicbarr_tune_budget is 100000'
-wrong memory 0 'coll_nicbarr_memory is 0'
-wrong memory 100000 'coll_nicbarr_memory is 100000'
-wrong spin -7 'coll_nicbarr_spin is -7'
-wrong sleep_after -7 'coll_nicbarr_sleep_after is -7'
-wrong sleep_slice 0 'coll_nicbarr_sleep_slice is 0'
-wrong verbose -1 'coll_nicbarr_verbose is -1'
+wrong tune_budget -1 'coll_nicbarr_tune_budget is -1, but goes from 0 to 60000: using 0'
+wrong tune_budget 100000 'coll_nicbarr_tune_budget is 100000, but goes from 0 to 60000: using 60000'
+wrong memory 0 'coll_nicbarr_memory is 0, but goes from 1 to 1024: using 1$'
+wrong memory 100000 'coll_nicbarr_memory is 100000, but goes from 1 to 1024: using 1024'
+wrong sleep_slice 0 'coll_nicbarr_sleep_slice is 0, but goes from 1 to 1000000: using 1$'
+wrong verbose -1 'coll_nicbarr_verbose is -1, but goes from 0 to 100: using 0'
+# Of others a bound may mean something else, such as never.
+wrong timeout -1 'coll_nicbarr_timeout is -1, but goes from 0 to [0-9]*: using 900'
+wrong warn -1 'coll_nicbarr_warn is -1, but goes from 0 to [0-9]*: using 30'
+wrong tune_after -5 'coll_nicbarr_tune_after is -5, but goes from 0 to [0-9]*: using 20'
+wrong join_after -1 'coll_nicbarr_join_after is -1, but goes from 0 to [0-9]*: using 100'
+wrong spin -7 'coll_nicbarr_spin is -7, but goes from -1 to [0-9]*: using -1'
+wrong sleep_after -7 'coll_nicbarr_sleep_after is -7, but goes from -1 to [0-9]*: using 500'
+wrong port 99999 'coll_nicbarr_port is 99999, but goes from 0 to 65535: using 0'
 
 # Extreme, but right: nothing to complain of.
 for setting in "tune_after 0" "tune_after 2000000000" "tune_budget 0" "tune_budget 1" "spin 0" \
