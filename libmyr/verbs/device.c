@@ -31,6 +31,24 @@ enum { COMPLETIONS = 16384 };
 
 enum { ANY = 1 };
 
+/* The next word of a list, which has `length` letters; NULL: there is none. */
+static const char *next_word(const char *rest, size_t *length)
+{
+    const char *word = rest + strspn(rest, ", ");
+    *length = strcspn(word, ", ");
+    return 0 == *length ? NULL : word;
+}
+
+bool myr_verbs_devices_wrong(const char *wanted, char *why, size_t bytes)
+{
+    size_t length;
+    if (NULL == wanted || '\0' == *wanted || NULL != next_word(wanted, &length)) {
+        return false;
+    }
+    snprintf(why, bytes, "\"%s\" names no device, such as mlx5_0 or mlx5_0:1", wanted);
+    return true;
+}
+
 /* How far in front the port stands among the words; ANY where all are wanted; 0: it does not. */
 static uint32_t rank_of(const char *wanted, const char *name, uint32_t port)
 {
@@ -40,14 +58,13 @@ static uint32_t rank_of(const char *wanted, const char *name, uint32_t port)
     char with_port[IBV_SYSFS_NAME_MAX + 16];
     snprintf(with_port, sizeof(with_port), "%s:%u", name, port);
     uint32_t before = 0;
-    for (const char *word = wanted; NULL != word; ++before) {
-        const char *comma = strchr(word, ',');
-        const size_t length = NULL == comma ? strlen(word) : (size_t)(comma - word);
+    size_t length;
+    for (const char *word = next_word(wanted, &length); NULL != word;
+         word = next_word(word + length, &length), ++before) {
         if ((strlen(name) == length && 0 == memcmp(word, name, length)) ||
             (strlen(with_port) == length && 0 == memcmp(word, with_port, length))) {
             return UINT32_MAX - before;
         }
-        word = NULL == comma ? NULL : comma + 1;
     }
     return 0;
 }

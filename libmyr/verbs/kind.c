@@ -22,7 +22,8 @@ static const struct myr_option options[] = {
                                 "devices (mlx5_0) or their ports (mlx5_0:1). Those that are in the "
                                 "first one's network are shared out among a node's processes. "
                                 "Empty or all: the fastest ports that are active, and of these "
-                                "the near ones"},
+                                "the near ones",
+                        .wrong = myr_verbs_devices_wrong},
     [OPTION_THREAD] = {"verbs_thread", MYR_OPTION_FLAG, .usual.flag = false, .level = 4,
                        .help = "Whether a thread of each process that plays goes on with it, so "
                                "that MPI_Ibarrier goes on while the process computes"},

@@ -165,6 +165,9 @@ enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const
                                       struct myr_error *error);
 void myr_verbs_device_close(struct myr_verbs_device *device);
 
+/* Are there separators in such a list, and no word? `why` says so then, of `bytes`. */
+bool myr_verbs_devices_wrong(const char *wanted, char *why, size_t bytes);
+
 void myr_verbs_device_address(const struct myr_verbs_device *device,
                               struct myr_verbs_address *address);
 

@@ -31,6 +31,9 @@ wrong timeout soon 'coll_nicbarr_timeout is "soon", which is no number: using 90
 wrong network 10.0.0.0/99 'coll_nicbarr_network is wrong, so its NIC is not there: "10.0.0.0/99" is neither an interface nor'
 wrong network fd00::/64,lo:x/8 '"lo:x/8" is neither an interface nor'
 wrong network , '"," is neither an interface nor'
+if ompi_info --param coll nicbarr --level 9 | grep -q coll_nicbarr_verbs_devices; then
+    wrong verbs_devices ,, 'coll_nicbarr_verbs_devices is wrong, so its NIC is not there: ",," names no device'
+fi
 wrong port x 'coll_nicbarr_port is "x", which is no number: using 0'
 # Of an amount the bound is nearly what was meant.
 wrong priority 101 'coll_nicbarr_priority is 101, but goes from -1 to 100: using 100'

@@ -747,6 +747,7 @@ static void test_devices(void **state)
         {"ib:2,roce:2", "roce", 2, 1},
         {"down,ib:1,roce", "ib", 1, 0},
         {"roce:2,roce:1", "roce", 2, 1},
+        {", ib:2, ib:1", "ib", 1, 0},
     };
     (void)state;
     const struct myr_verbs_calls *calls = verbs_double(machine, 1);
@@ -758,6 +759,22 @@ static void test_devices(void **state)
         assert_int_equal(device.gid_index, cases[c].gid);
         myr_verbs_device_close(&device);
         assert_int_equal(verbs_double_held(), 0);
+    }
+}
+
+static void test_no_words(void **state)
+{
+    static const struct {
+        const char *wanted;
+        bool wrong;
+    } cases[] = {{NULL, false},  {"", false}, {"all", false}, {",roce,", false},
+                 {" ib", false}, {",", true}, {",,", true},   {" ", true}};
+    (void)state;
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
+        char why[160] = "";
+        assert_int_equal(myr_verbs_devices_wrong(cases[c].wanted, why, sizeof(why)),
+                         cases[c].wrong);
+        assert_int_equal('\0' != *why, cases[c].wrong);
     }
 }
 
@@ -1083,6 +1100,7 @@ int main(void)
         cmocka_unit_test(test_late_ones_are_heard_of),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_no_words),
         cmocka_unit_test(test_fastest_device),
         cmocka_unit_test(test_no_device),
         cmocka_unit_test(test_ports_are_shared_out),
