@@ -1,7 +1,10 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Make `configure` and what it needs, from a fresh checkout.
 set -e
+# shellcheck source=nethosts/usage.sh
+. "$(dirname "$0")/nethosts/usage.sh"
+[ $# = 0 ] || usage
 cd "$(dirname "$0")"
 mkdir -p build-aux m4
 # First libtool's macros. autoreconf would bring them itself, and look at them later; but what it has seen before

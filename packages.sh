@@ -7,8 +7,10 @@
 # Installs the packages that it takes to build them, as root or by sudo. It builds in a copy, so the
 # checkout stays as it is.
 set -eu
+# shellcheck source=nethosts/usage.sh
+. "$(dirname "$0")/nethosts/usage.sh"
+case $#-${1-} in 0- | 1-[!-]*) ;; *) usage ;; esac
 cd "$(dirname "$0")"
-case ${1-} in -*) sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64 ;; esac
 folder=${1-_packages}
 give_up() { echo "packages.sh: $1" >&2; exit 1; }
 command -v apt-get > /dev/null || give_up "there is no apt here; README.md says under \"Elsewhere\" how to install without packages"

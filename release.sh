@@ -6,8 +6,10 @@
 #
 # It ends with the command that tags the commit, and tags nothing itself. CONTRIBUTING.md says what comes before.
 set -eu
+# shellcheck source=nethosts/usage.sh
+. "$(dirname "$0")/nethosts/usage.sh"
+[ $# = 0 ] || usage
 cd "$(dirname "$0")"
-[ $# = 0 ] || { sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64; }
 give_up() { echo "release.sh: $1" >&2; exit 1; }
 version=$(cat VERSION)
 [ -z "$(git status --porcelain)" ] || give_up "the checkout has changes that are not committed; git status shows them"

@@ -9,6 +9,9 @@
 # Called by demo.sh and test.sh; calling it again does only what is left to do. Where root calls it in another user's
 # folder, what it makes there is that user's.
 set -eu
+# shellcheck source=nethosts/usage.sh
+. "$(dirname "$0")/nethosts/usage.sh"
+case $#-${1-build} in 0-build | 1-build | 1-check) ;; *) usage ;; esac
 cd "$(dirname "$0")"
 
 packages="autoconf automake bpftool clang g++ gcc gnuplot-nox help2man iproute2 lammps libbpf-dev libjansson-dev

@@ -12,12 +12,14 @@
 # Each line says how many there are in all, and the minutes so far. The last one counts what passed and
 # failed; logs are in _build*/ and _test/.
 set -u
+# shellcheck source=nethosts/usage.sh
+. "$(dirname "$0")/nethosts/usage.sh"
 cd "$(dirname "$0")" || exit 1
 quick=no
 case "${1-}" in
     "") ;;
     --quick) quick=yes ;;
-    *) echo "usage: ./test.sh [--quick]        # --quick: without Open MPI 5.0" >&2; exit 64 ;;
+    *) usage ;;
 esac
 ./setup.sh check || exit 1
 . ompi/jobs.sh

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Debian in a folder, to be sourced by bash (debian13.sh, packages.sh).
+# Debian in a folder, to be sourced by the scripts that run something there (bash), with what they say of themselves.
 #
+#     chroot_allowed [ARGUMENT...]            else it ends with a line and 77; these are the script's own arguments
 #     chroot_make FOLDER CODENAME PACKAGES [OPTION...]    by mmdebstrap, from the mirror that this machine's own
 #                                             apt uses. One that was made for the same list of packages stays
 #     chroot_run FOLDER COMMAND...            in it, with this checkout at /nicbarr. What is mounted there is
 #                                             gone with the command
 # shellcheck shell=bash
+# shellcheck source=nethosts/usage.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../nethosts/usage.sh"
 chroot_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+chroot_allowed() { # [ARGUMENT...]
+    [ "$(id -u)" = 0 ] || { echo "a chroot needs root: sudo $chroot_top/tests/${0##*/}${*:+ $*}"; exit 77; }
+    command -v mmdebstrap > /dev/null || { echo "there is no mmdebstrap"; exit 77; }
+}
 
 chroot_mirror() { # of Debian itself (not of its security updates), whichever release this machine has
     apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1

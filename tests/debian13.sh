@@ -10,6 +10,8 @@ set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tests/chroot.sh
 . "$top/tests/chroot.sh"
+case ${1--} in -*) usage ;; esac
+chroot_allowed "$@"
 root=${NICBARR_DEBIAN13:-$top/_cache/debian13}
 packages=libopenmpi-dev,openmpi-bin,libpmix-dev,gcc,g++,make,automake,autoconf,libtool,pkg-config
 packages=$packages,libjansson-dev,libcmocka-dev,gnuplot-nox,python3-mpi4py,procps,iproute2

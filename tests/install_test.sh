@@ -3,9 +3,9 @@
 # What is installed can be removed without a trace, into a staging folder (DESTDIR) as well, and configure
 # gives the true reason where it cannot go on. Starts no job.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
-build=$(cd "${builddir:-$top/_build}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
+build=$(cd "${builddir:-$top/_build}" && pwd)
 unset MAKEFLAGS MFLAGS MAKELEVEL # those of the make that runs this
 
 # ---- install, uninstall

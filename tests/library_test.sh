@@ -4,9 +4,9 @@
 # alone and runs. Its binary interface is what is written down: exported are the functions of myr/libmyr.map,
 # which myr/myr.h declares; structures lie as tests/library_layout.c says. Starts no job.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
-build=$(cd "${builddir:-$top/_build}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
+build=$(cd "${builddir:-$top/_build}" && pwd)
 unset MAKEFLAGS MFLAGS MAKELEVEL # those of the make that runs this
 
 holds() { # NAME COMMAND...

@@ -4,12 +4,12 @@
 # its options, nicbarr(7) has all parameters of the components' source, and man has nothing to complain of.
 # Run by `make check`; starts no job.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
+# shellcheck source=tests/tap.sh
+. "$top/tests/tap.sh"
 build=$(cd "${builddir:-$top/_build}" && pwd)
 pages=$build/docs/man
 command -v man > /dev/null || { echo "there is no man"; exit 77; }
 [ -e "$pages/nicbarr.1" ] || { echo "no pages were built: there is no help2man"; exit 77; }
-# shellcheck source=tests/tap.sh
-. "$top/tests/tap.sh"
 export NICBARR_LIBEXECDIR=$top
 
 items_of() { # PAGE: its items, a line each: what follows .TP

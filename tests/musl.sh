@@ -12,10 +12,9 @@
 # a test says in its log there.
 set -u
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
-[ "$(id -u)" = 0 ] || { echo "a chroot needs root"; exit 77; }
-command -v mmdebstrap > /dev/null || { echo "there is no mmdebstrap"; exit 77; }
 # shellcheck source=tests/chroot.sh
 . "$top/tests/chroot.sh"
+chroot_allowed "$@"
 root=$top/_cache/musl
 
 packages=make,pkg-config,gcc,g++,musl-tools,xz-utils,openmpi-bin,libopenmpi-dev,libjansson-dev,libcmocka-dev

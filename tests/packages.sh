@@ -11,14 +11,13 @@
 #
 # Chroots are kept in _cache.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
-[ "$(id -u)" = 0 ] || { echo "a chroot needs root"; exit 77; }
-for program in lintian mmdebstrap; do
-    command -v $program > /dev/null || { echo "there is no $program"; exit 77; }
-done
-# shellcheck source=tests/tap.sh
-. "$top/tests/tap.sh"
 # shellcheck source=tests/chroot.sh
 . "$top/tests/chroot.sh"
+case $#-${1-} in 0- | 1-[!-]*) ;; *) usage ;; esac
+chroot_allowed "$@"
+command -v lintian > /dev/null || { echo "there is no lintian"; exit 77; }
+# shellcheck source=tests/tap.sh
+. "$top/tests/tap.sh"
 own=$(. /etc/os-release && echo "$VERSION_CODENAME")
 codename=${1-$own}
 built=$top/_packages

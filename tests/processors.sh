@@ -14,17 +14,16 @@
 # build.log of the chroot's folder `build`, and what a test says in its log there.
 set -u
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
+# shellcheck source=tests/chroot.sh
+. "$top/tests/chroot.sh"
 case ${1-} in
     arm64) triplet=aarch64-linux-gnu qemu=qemu-aarch64 ;;
     s390x) triplet=s390x-linux-gnu qemu=qemu-s390x ;;
     ppc64el) triplet=powerpc64le-linux-gnu qemu=qemu-ppc64le ;;
     armhf) triplet=arm-linux-gnueabihf qemu=qemu-arm ;;
-    *) sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64 ;;
+    *) usage ;;
 esac
-[ "$(id -u)" = 0 ] || { echo "a chroot needs root"; exit 77; }
-command -v mmdebstrap > /dev/null || { echo "there is no mmdebstrap"; exit 77; }
-# shellcheck source=tests/chroot.sh
-. "$top/tests/chroot.sh"
+chroot_allowed "$@"
 root=$top/_cache/processor-$1
 
 # What this qemu (7.2) cannot do is left out: processor, program, test (all: the program, unless it is named),

@@ -4,10 +4,10 @@
 # the version in VERSION, as is the newest entry of CHANGELOG.md, and `configure` knows each option that they give it
 # (of others it only warns, and builds something else). Starts no job.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
-build=$(cd "${builddir:-$top/_build}" && pwd)
-command -v python3 > /dev/null || { echo "there is no python3"; exit 77; }
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
+build=$(cd "${builddir:-$top/_build}" && pwd)
+command -v python3 > /dev/null || { echo "there is no python3"; exit 77; }
 version=$(cat "$top/VERSION")
 
 of_version() { # NAME VERSION

@@ -8,10 +8,10 @@
 #
 #     make -C _build dist && tests/rpm.sh
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
-build=$(cd "${builddir:-$top/_build}" && pwd)
-command -v rpmbuild > /dev/null || { echo "there is no rpmbuild"; exit 77; }
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
+build=$(cd "${builddir:-$top/_build}" && pwd)
+command -v rpmbuild > /dev/null || { echo "there is no rpmbuild"; exit 77; }
 version=$(cat "$top/VERSION")
 tarball=$build/nicbarr-$version.tar.xz
 [ -e "$tarball" ] || { echo "there is no $tarball: make -C $build dist"; exit 99; }

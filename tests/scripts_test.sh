@@ -21,6 +21,39 @@ for script in nethosts/nethosts verbshosts/verbshosts tests/machines/machines be
     verdict $? "$script --wibble"
 done
 
+# Whoever looks what a script does shall not start it: an installation, a demonstration, a test of minutes.
+says_head() { # FILE: what it begins with is the script's head comment
+    [ "$(head -n 1 "$1")" = "$(sed -n '3s/^# //p' "$script")" ]
+}
+for script in "$top"/*.sh "$top"/tests/*.sh "$top"/tests/{component,fuzz,litmus,machines,mpi,spin}/*.sh "$top"/{nethosts,verbshosts}/tests/*.sh \
+    "$top/tests/fetched"; do
+    [ -x "$script" ] || continue # it is to be sourced
+    run timeout 10 "$script" --help
+    [ "$status" = 0 ] && says_head out && [ ! -s err ] && ! grep -q shellcheck out
+    verdict $? "${script#"$top"/} --help"
+done
+for script in svg_texts open_pages; do
+    run python3 -B "$top/bench/report/$script.py" --help
+    works "$script.py --help" "^    $script.py "
+done
+for name in {autogen,demo,packages,release,setup,test}.sh tests/{debian13,packages,processors,style}.sh tests/fetched; do
+    script=$top/$name
+    run timeout 10 "$script" --wibble
+    [ "$status" = 64 ] && says_head err && [ ! -s out ]
+    verdict $? "$name --wibble"
+done
+
+# Who is not root reads what to call.
+mkdir user
+printf '#!/bin/sh\necho 1000\n' > user/id
+chmod +x user/id
+for call in musl.sh "musl.sh tests/unit/wire_test" packages.sh "processors.sh arm64" "debian13.sh true"; do
+    # shellcheck disable=SC2086 # words
+    PATH=$scratch/user:$PATH run "$top/tests/"$call
+    [ "$status" = 77 ] && [ "$(cat out)" = "a chroot needs root: sudo $top/tests/$call" ]
+    verdict $? "tests/$call for a user"
+done
+
 # ---- completion
 
 completes() { # NAME PATTERN WORD...: one of what it says for the last of the words is this

@@ -7,6 +7,8 @@
 #     tests/style.sh documents   lines of Markdown have at most 100 columns, but for tables; the wire
 #                                version that they name is that of the packets
 set -eu
+# shellcheck source=nethosts/usage.sh
+. "$(dirname "$0")/../nethosts/usage.sh"
 cd "$(dirname "$0")/.."
 
 licences() {
@@ -52,5 +54,5 @@ documents() {
 
 case ${1-} in
     licences | documents) "$1" ;;
-    *) sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 64 ;;
+    *) usage ;;
 esac

@@ -4,9 +4,9 @@
 # made once more in a clone, at another time, with other modes and in another time zone. Called by test.sh and
 # release.sh; the tarball is left in the build's folder.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
-build=$(cd "${builddir:-$top/_build}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"
+build=$(cd "${builddir:-$top/_build}" && pwd)
 unset MAKEFLAGS MFLAGS MAKELEVEL # those of the make that runs this
 tarball=nicbarr-$(cat "$top/VERSION").tar.xz
 

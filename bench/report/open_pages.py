@@ -150,6 +150,9 @@ class Browser:
 
 
 def main(arguments):
+    if arguments[:1] == ["--help"]:
+        print(__doc__.strip())
+        return 0
     pictures = None
     if arguments[:1] == ["--pictures"]:
         pictures, arguments = arguments[1], arguments[2:]

@@ -111,6 +111,9 @@ def complaints(root):
 
 
 def main():
+    if sys.argv[1:2] == ["--help"]:
+        print(__doc__.strip())
+        return 0
     bad = False
     for path in sys.argv[1:]:
         for complaint in complaints(tree.parse(path).getroot()):

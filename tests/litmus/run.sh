@@ -7,7 +7,7 @@
 # found. Needs spin and a C compiler, a minute and 500 MiB.
 
 set -u
-tests=$(cd "${srcdir:-.}" && pwd)/tests
+tests=$(cd "$(dirname "$0")/.." && pwd)
 optimise=-O0 # it takes longer to compile than to search
 # shellcheck source=tests/spin/search.sh
 . "$tests/spin/search.sh"

@@ -9,7 +9,9 @@
 #   NICBARR_TEST_BREAK  N: one barrier in N does nothing (default 1: all); negative: it waits without
 #                       MPI, which progress and ibarrier must find (by --watchdog 5)
 set -u
-[ $# -ge 2 ] || { sed -n '3,/^set/s/^# \{0,1\}//p' "$0"; exit 2; }
+# shellcheck source=nethosts/usage.sh
+. "$(dirname "$0")/../../nethosts/usage.sh"
+[ $# -ge 2 ] || usage
 np=$1
 shift
 NICBARR_TEST_BREAK=${NICBARR_TEST_BREAK:-1}

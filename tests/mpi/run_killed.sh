@@ -20,6 +20,8 @@
 # other jobs with nicbarr on this machine do not confuse it.
 # That the script can fail: run_killed.sh PROGRAM 1 --pretend nobody-dies | leftover | orphan
 set -u
+# shellcheck source=nethosts/usage.sh
+. "$(dirname "$0")/../../nethosts/usage.sh"
 
 if [ "${RUN_KILLED_INSIDE:-}" = "" ] && [ "$(id -u)" = 0 ] &&
     unshare -m mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
@@ -27,7 +29,7 @@ if [ "${RUN_KILLED_INSIDE:-}" = "" ] && [ "$(id -u)" = 0 ] &&
     exec unshare -m sh -c 'mount -t tmpfs tmpfs /dev/shm && exec sh "$@"' sh "$0" "$@"
 fi
 
-[ $# -ge 1 ] || { sed -n '3,/^set/s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -ge 1 ] || usage
 program=$1
 seeds=${2:-2}
 [ $# -ge 2 ] && shift

@@ -6,7 +6,7 @@
 # NICBARR_SPIN=large: larger games of match.pml as well, which take half a minute and 2.2 GiB more.
 
 set -u
-tests=$(cd "${srcdir:-.}" && pwd)/tests
+tests=$(cd "$(dirname "$0")/.." && pwd)
 model=$tests/spin/collective.pml
 optimise=-O1 # what is soon found has -O0
 # shellcheck source=tests/spin/search.sh

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # `nicbarr report` as a person or a script meets it: samples, garbage, truncations, wrong usage.
 #

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # nicsim as a person or a script meets it: the papers' table, games, studies, wrong usage.
 #
