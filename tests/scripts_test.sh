@@ -28,7 +28,7 @@ says_head() { # FILE: what it begins with is the script's head comment
 for script in "$top"/*.sh "$top"/tests/*.sh "$top"/tests/{component,fuzz,litmus,machines,mpi,spin}/*.sh "$top"/{nethosts,verbshosts}/tests/*.sh \
     "$top/tests/fetched"; do
     [ -x "$script" ] || continue # it is to be sourced
-    run timeout 10 "$script" --help
+    run timeout 60 "$script" --help
     [ "$status" = 0 ] && says_head out && [ ! -s err ] && ! grep -q shellcheck out
     verdict $? "${script#"$top"/} --help"
 done
@@ -38,7 +38,7 @@ for script in svg_texts open_pages; do
 done
 for name in {autogen,demo,packages,release,setup,test}.sh tests/{debian13,packages,processors,style}.sh tests/fetched; do
     script=$top/$name
-    run timeout 10 "$script" --wibble
+    run timeout 60 "$script" --wibble
     [ "$status" = 64 ] && says_head err && [ ! -s out ]
     verdict $? "$name --wibble"
 done
