@@ -21,8 +21,8 @@ large= # what tests do without, where it cannot be had
 if [ "${1-build}" = check ]; then
     large=chromium
     written="$written _test"
-    packages="$packages busybox-static clang-format clang-tidy cpio cppcheck git hpcc
-        ibverbs-providers kmod libbenchmark-dev libclang-rt-dev libcmocka-dev libgsl-dev
+    packages="$packages busybox-static clang-format clang-tidy cpio cppcheck environment-modules git
+        hpcc ibverbs-providers kmod libbenchmark-dev libclang-rt-dev libcmocka-dev libgsl-dev
         libibverbs-dev librdmacm-dev libxml2-utils lintian man-db mmdebstrap procps python3-mpi4py
         qemu-system-x86 shellcheck spin systemd valgrind xz-utils"
 fi

@@ -60,6 +60,35 @@ for folder in $named; do
     holds "${folder##*/} is there" [ -d "$(realpath -m "$scratch/root$folder")" ]
 done
 holds "and the release" grep -q "\"$series\" eq " "$modulefile"
+
+# Who loads it finds all that there is, and keeps what was set before: by environment modules or Lmod.
+modules=$(command -v modulecmd || echo "${LMOD_CMD-/usr/share/lmod/lmod/libexec/lmod}")
+module() { eval "$("$modules" bash "$@" 2> err)" && [ ! -s err ]; }
+with_module() { (module load nicbarr && "$@"); }
+if [ -x "$modules" ]; then
+    export MODULEPATH=$scratch/modules
+    mkdir -p modules/nicbarr
+    sed "s|^\([a-z]*-path [A-Za-z_]*\) /|\1 $scratch/root/|" "$modulefile" > "modules/nicbarr/${modulefile##*/}"
+    holds "module load: the commands" [ "$(with_module bash -c 'realpath "$(command -v nicbarr)"')" = "$prefix/bin/nicbarr" ]
+    holds "pkg-config" [ "$(with_module pkg-config --modversion myr)" = "$(cat "$top/VERSION")" ]
+    holds "the library" with_module bash -c '[ -e "${LD_LIBRARY_PATH%%:*}/libmyr.so.0" ]'
+    with_module "$(sed -n 's/^OMPI_INFO = //p' "$build/Makefile")" --all --parsable > out 2> err
+    for component in coll:nicbarr btl:myr mtl:myr; do
+        grep -q "^mca:$component:version:.*component:" out
+        verdict $? "Open MPI finds $component"
+    done
+    with_path() { # BEFORE: what becomes of it
+        (export OMPI_MCA_mca_base_component_path=$1 && with_module bash -c 'echo "$OMPI_MCA_mca_base_component_path"')
+    }
+    ours=$(with_path "")
+    holds "Open MPI's own are there" [ "${ours##*:}" = SYSTEM_DEFAULT ]
+    holds "and the person's" [ "$(with_path "/opt/a b:SYSTEM_DEFAULT")" = "${ours%:*}:/opt/a b:SYSTEM_DEFAULT" ]
+    (unset OMPI_MCA_mca_base_component_path && module load nicbarr && module unload nicbarr && env) > out &&
+        ! grep -E "$scratch/root|^(OMPI|PMIX)_MCA_mca_base_component_path=." out
+    verdict $? "module unload leaves nothing"
+else
+    verdict 0 "module load # SKIP there are no modules (on Debian: environment-modules)"
+fi
 find "$scratch/root" | sort > first
 made install
 find "$scratch/root" | sort | cmp first - > out 2> err
