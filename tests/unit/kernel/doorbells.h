@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What hosts ring.
+ */
+#ifndef TESTS_UNIT_KERNEL_DOORBELLS_H
+#define TESTS_UNIT_KERNEL_DOORBELLS_H
+
+#include <stdint.h>
+
+#include "firmware/kernel/kernel.h"
+
+struct mcp_doorbell make_doorbell(uint64_t key, uint8_t what, uint32_t epoch);
+
+/* With so many bytes of data behind it. */
+void ring_with(int bell, uint64_t key, uint8_t what, uint32_t epoch, uint32_t bytes);
+
+void ring(int bell, uint64_t key, uint8_t what, uint32_t epoch);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Only members of a group are believed: packets with any bit changed, and whole ones by others.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "tests/unit/crew.h"
+#include "tests/unit/kernel/events.h"
+#include "tests/unit/kernel/expected.h"
+#include "tests/unit/kernel/frames.h"
+#include "tests/unit/kernel/packets.h"
+#include "tests/unit/kernel/reference.h"
+#include "tests/unit/kernel/small.h"
+#include "tests/unit/kernel/tests.h"
+
+/* With a group's key, and a checksum of UDP's that is wrong, whatever it carries: it is not taken,
+ * and the system would not take it either. */
+void wrong_checks(void **state)
+{
+    (void)state;
+    enum { BYTES = 64 };
+    uint64_t random = crew_seed() + 23;
+    open_small_with_data(BYTES);
+    start_epoch(1);
+    for (uint32_t bytes = 0; bytes <= BYTES; bytes += BYTES) {
+        struct mcp_header header = make_header(&pair, MCP_ARRIVE, 1, 0, 1);
+        fill_carried(bytes, &random);
+        mcp_seal(&header, &pair.plan.secret, carried, bytes);
+        for (uint32_t bit = 0; bit < 16; ++bit) {
+            struct frame frame;
+            union on_wire on_wire;
+            const size_t behind_udp = make_collective(&frame, 1, &header, bytes);
+            frame.udp.check = (uint16_t)(1 << bit);
+            (void)go_to_wire(&frame, behind_udp, &on_wire);
+            if (0 != on_wire.of_6.udp.check) { /* that would be none */
+                ++count.packets_received;
+                ++count.dropped_forged;
+                inject(&frame, behind_udp);
+                expect_untouched();
+            }
+        }
+    }
+    close_pair(&pair);
+}
+
+/* Packets of all types that would do something, each with each bit changed, and each sealed with
+ * each secret that differs in a bit. Then the packet itself does something. */
+void only_members_are_believed(void **state)
+{
+    (void)state;
+    for (uint8_t type = MCP_ARRIVE; type <= MCP_FAIL; ++type) {
+        open_small(geteuid());
+        start_epoch(1);
+        const struct mcp_header good = make_header(&pair, type, 1, 0, 1);
+        for (uint32_t bit = 0; bit < 8 * MCP_COLLECTIVE_BYTES; ++bit) {
+            struct mcp_header changed = good;
+            flip(&changed, bit);
+            inject_strange(&pair, 1, &changed, 0);
+        }
+        for (uint32_t bit = 0; bit < 128; ++bit) {
+            struct mcp_header forged = good;
+            struct mcp_secret other = pair.plan.secret;
+            flip(&other, bit);
+            mcp_seal(&forged, &other, NULL, 0);
+            inject_strange(&pair, 1, &forged, 0);
+        }
+        if (MCP_FAIL != type) {
+            receive_here(&pair, &good);
+            inject_collective(1, &good);
+            expect_same(&pair);
+        }
+        close_pair(&pair);
+        expect_nothing_more();
+    }
+}
+
+/* The same for what a packet carries, the longest and a short one: each bit of it, and of the rest.
+ */
+void only_members_data_are_believed(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 12;
+    for (uint32_t bytes = 16; bytes <= MCP_PAYLOAD_MOST; bytes += MCP_PAYLOAD_MOST - 16) {
+        open_small_with_data(bytes);
+        start_epoch(1);
+        struct mcp_header good = make_header(&pair, MCP_ARRIVE, 1, 0, 1);
+        fill_carried(bytes, &random);
+        mcp_seal(&good, &pair.plan.secret, carried, bytes);
+        for (uint32_t bit = 0; bit < 8 * MCP_COLLECTIVE_BYTES; ++bit) {
+            struct mcp_header changed = good;
+            flip(&changed, bit);
+            inject_strange(&pair, 1, &changed, bytes);
+        }
+        for (uint32_t bit = 0; bit < 8 * bytes; bit += 1 + crew_below(&random, bytes / 16)) {
+            flip(carried, bit);
+            inject_strange(&pair, 1, &good, bytes);
+            flip(carried, bit);
+        }
+        event_packet(&pair, good, &random);
+        assert_int_equal(done(&pair), 1);
+        assert_memory_equal((uint8_t *)pair.buffer->word[1] + bytes, carried, bytes);
+        close_pair(&pair);
+        expect_nothing_more();
+    }
+}
+
+/* The same for a broadcast: its block, or that it is missing, or still to come. */
+void only_members_broadcasts_are_believed(void **state)
+{
+    (void)state;
+    enum { BYTES = 64 };
+    uint64_t random = crew_seed() + 18;
+    for (uint8_t type = MCP_BCAST; type <= MCP_BCAST_LATER; ++type) {
+        open_small_with_window(BYTES);
+        const uint32_t bytes = MCP_BCAST == type ? BYTES : 0;
+        struct mcp_header good = make_block(1, BYTES, &random);
+        good.type = type;
+        mcp_seal(&good, &pair.plan.secret, carried, bytes);
+        for (uint32_t bit = 0; bit < 8 * MCP_COLLECTIVE_BYTES; ++bit) {
+            struct mcp_header changed = good;
+            flip(&changed, bit);
+            inject_strange(&pair, 1, &changed, bytes);
+        }
+        for (uint32_t bit = 0; bit < 8 * bytes; ++bit) {
+            flip(carried, bit);
+            inject_strange(&pair, 1, &good, bytes);
+            flip(carried, bit);
+        }
+        for (uint32_t bit = 0; bit < 128; ++bit) {
+            struct mcp_header forged = good;
+            struct mcp_secret other = pair.plan.secret;
+            flip(&other, bit);
+            mcp_seal(&forged, &other, carried, bytes);
+            inject_strange(&pair, 1, &forged, bytes);
+        }
+        assert_int_equal(slot_in(&pair, pair.buffer, 1)->number, 0);
+        event_packet(&pair, good, &random);
+        assert_int_equal(slot_in(&pair, pair.buffer, 1)->number, MCP_BCAST == type);
+        close_pair(&pair);
+        expect_nothing_more();
+    }
+}
+
+/* Of a closed group a stranger hears nothing. */
+void closed_groups_answer_members_only(void **state)
+{
+    (void)state;
+    open_small(geteuid());
+    close_pair(&pair);
+    for (uint32_t bit = 0; bit < 128; ++bit) {
+        struct mcp_header forged = make_header(&pair, MCP_ASK, 0, 0, 1);
+        struct mcp_secret other = pair.plan.secret;
+        flip(&other, bit);
+        mcp_seal(&forged, &other, NULL, 0);
+        ++count.packets_received;
+        ++count.dropped_forged;
+        inject_collective(1, &forged);
+    }
+    expect_nothing_more();
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lines, pages and buffers: who may write them, and who has which of them.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <bpf/bpf.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "tests/unit/crew.h"
+#include "tests/unit/kernel/events.h"
+#include "tests/unit/kernel/expected.h"
+#include "tests/unit/kernel/network.h"
+#include "tests/unit/kernel/plans.h"
+#include "tests/unit/kernel/small.h"
+#include "tests/unit/kernel/tests.h"
+
+void page_is_for_reading(void **state)
+{
+    (void)state;
+    const struct mcp_kernel_line forged = {.done = 7, .failed = 1};
+    struct mcp_kernel_line seen;
+    open_small(geteuid());
+    const uint32_t line = (uint32_t)(pair.line - pair.page);
+    assert_ptr_equal(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, pair.page_map, 0),
+                     MAP_FAILED);
+    assert_ptr_equal(mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, pair.page_map, 0), MAP_FAILED);
+    assert_int_equal(mprotect(pair.page, PAGE, PROT_READ | PROT_WRITE), -1);
+    assert_true(bpf_map_update_elem(pair.page_map, &line, &forged, BPF_ANY) < 0);
+    assert_true(bpf_map_update_elem(pair.page_map, &line, &forged, BPF_EXIST) < 0);
+    assert_true(bpf_map_delete_elem(pair.page_map, &line) < 0);
+    assert_int_equal(bpf_map_lookup_elem(pair.page_map, &line, &seen), 0);
+    assert_int_equal(seen.done, 0);
+    expect_untouched();
+    event_start(&pair, &(uint64_t){crew_seed()}); /* the program may */
+    close_pair(&pair);
+}
+
+void buffer_is_for_reading(void **state)
+{
+    (void)state;
+    static const struct mcp_kernel_buffer forged = {.word = {{7}}};
+    const uint32_t zero = 0;
+    open_small_with_data(64);
+    assert_ptr_equal(
+        mmap(NULL, sizeof(forged), PROT_READ | PROT_WRITE, MAP_SHARED, pair.buffer_map, 0),
+        MAP_FAILED);
+    assert_int_equal(mprotect(pair.buffer, sizeof(forged), PROT_READ | PROT_WRITE), -1);
+    assert_true(bpf_map_update_elem(pair.buffer_map, &zero, &forged, BPF_ANY) < 0);
+    assert_true(bpf_map_update_elem(pair.buffer_map, &zero, &forged, BPF_EXIST) < 0);
+    expect_untouched();
+    close_pair(&pair);
+}
+
+static uint32_t map_number(int map)
+{
+    struct bpf_map_info about = {.type = 0};
+    uint32_t bytes = sizeof(about);
+    assert_int_equal(bpf_obj_get_info_by_fd(map, &about, &bytes), 0);
+    return about.id;
+}
+
+/* Groups come and go: each gets a line with nothing on it that no other open group has. */
+void lines_begin_empty(void **state)
+{
+    (void)state;
+    enum { GROUPS = 100, ROUNDS = 3 };
+    static struct pair pairs[GROUPS];
+    uint64_t random = crew_seed() + 4;
+    for (uint32_t round = 0; round < ROUNDS; ++round) {
+        for (uint32_t p = 0; p < GROUPS; ++p) {
+            plan_schedule(&pairs[p].plan, false, &random);
+            open_pair(&pairs[p], geteuid(), &random);
+            assert_int_equal(pairs[p].line->done, 0);
+            assert_int_equal(pairs[p].line->failed, 0);
+        }
+        for (uint32_t p = 0; p < GROUPS; ++p) {
+            if (0 == crew_below(&random, 2)) {
+                assert_int_equal(mcp_kernel_ring(kernel, pairs[p].key, MCP_RING_FAIL), 0);
+                while (0 == myr_observe(&pairs[p].line->failed)) {
+                    sched_yield();
+                }
+            }
+        }
+        for (uint32_t p = 0; p < GROUPS; ++p) {
+            const bool failed = 0 != mcp_kernel_group_failed(kernel, pairs[p].key);
+            assert_int_equal(0 != pairs[p].line->failed, failed);
+            close_pair(&pairs[p]);
+        }
+    }
+    skip_sent();
+}
+
+/* A group of this user's, which is closed at once. Its page stays mapped, as hosts may keep it.
+ * Returns the page's number. */
+static uint32_t open_for_a_moment(uint32_t uid)
+{
+    static struct mcp_kernel_plan plan;
+    struct mcp_kernel_seen seen;
+    char why[MCP_KERNEL_WHY];
+    const uint64_t key = plan.key + 2;
+    plan_small(&plan);
+    plan.key = key;
+    plan.uid = uid;
+    if (mcp_kernel_group_open(kernel, &plan, &seen, why) < 0) {
+        fail_msg("%s", why);
+    }
+    const uint32_t number = map_number(seen.page);
+    assert_ptr_not_equal(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, seen.page, 0), MAP_FAILED);
+    mcp_kernel_group_close(kernel, key);
+    mcp_kernel_group_forget(kernel, key);
+    return number;
+}
+
+/* However many groups a user opens, and keeps the pages of: there are no more pages for that. */
+void pages_are_bounded(void **state)
+{
+    (void)state;
+    enum { GROUPS = 3000 };
+    const uint32_t number = open_for_a_moment(GROUP_USER);
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        assert_int_equal(open_for_a_moment(GROUP_USER), number);
+    }
+}
+
+/* Users have pages of their own, until so many have come that there are no more. Then the one who
+ * has had no group for the longest time loses its page. */
+void users_have_pages_of_their_own(void **state)
+{
+    (void)state;
+    enum { FIRST = 100000, OTHERS = MCP_KERNEL_PAGES - 1, USERS = 2 * OTHERS };
+    static uint32_t numbers[USERS];
+    open_small(OTHER_USER);
+    const uint32_t kept = map_number(pair.page_map);
+    for (uint32_t user = 0; user < USERS; ++user) {
+        uint32_t other = 0;
+        numbers[user] = open_for_a_moment(FIRST + user);
+        assert_int_not_equal(numbers[user], kept); /* a group is open there */
+        while (numbers[other] != numbers[user]) {
+            ++other;
+        }
+        assert_int_equal(other, user < OTHERS ? user : user - OTHERS);
+    }
+    assert_int_equal(open_for_a_moment(FIRST + USERS - 1), numbers[USERS - 1]);
+    close_pair(&pair);
+}
+
+/* Open groups of this user's that carry data, as many as there are buffers for. Returns how many.
+ * `first` is not greater than any of the buffers' numbers, `last` not less. */
+static uint32_t open_all_buffers(uint32_t uid, uint32_t *first, uint32_t *last)
+{
+    char why[MCP_KERNEL_WHY];
+    struct mcp_kernel_seen seen;
+    struct mcp_kernel_plan plan = pair.plan;
+    uint32_t opened = 0;
+    plan.uid = uid;
+    *first = UINT32_MAX;
+    *last = 0;
+    for (plan.key = 1; mcp_kernel_group_open(kernel, &plan, &seen, why) == 0; ++plan.key) {
+        const uint32_t number = map_number(seen.buffer);
+        *first = number < *first ? number : *first;
+        *last = number > *last ? number : *last;
+        ++opened;
+    }
+    assert_non_null(strstr(why, "no more groups"));
+    for (uint32_t g = 1; g <= opened; ++g) {
+        mcp_kernel_group_close(kernel, g);
+        mcp_kernel_group_forget(kernel, g);
+    }
+    return opened;
+}
+
+/* A buffer stays its user's. So nobody may have all of them. (This comes last: they are used up.)
+ */
+void buffers_stay_their_users(void **state)
+{
+    (void)state;
+    enum { USERS = MCP_KERNEL_BUFFERS / MCP_KERNEL_BUFFERS_OF_ONE, FIRST = 200000 };
+    uint32_t first[USERS], last[USERS], first_again, last_again;
+    open_small_with_data(64);
+    close_pair(&pair); /* this user has a few buffers already */
+    for (uint32_t user = 0; user < USERS - 1; ++user) {
+        assert_int_equal(open_all_buffers(FIRST + user, &first[user], &last[user]),
+                         MCP_KERNEL_BUFFERS_OF_ONE);
+        assert_true(0 == user || last[user - 1] < first[user]);
+    }
+    for (uint32_t user = 0; user < USERS - 1; ++user) {
+        assert_int_equal(open_all_buffers(FIRST + user, &first_again, &last_again),
+                         MCP_KERNEL_BUFFERS_OF_ONE);
+        assert_int_equal(first_again, first[user]);
+        assert_int_equal(last_again, last[user]);
+    }
+    assert_in_range(open_all_buffers(FIRST + USERS, &first_again, &last_again), 1,
+                    MCP_KERNEL_BUFFERS_OF_ONE - 1);
+    assert_int_equal(open_all_buffers(FIRST + USERS + 1, &first_again, &last_again), 0);
+}
+
+/* All groups that there is room for, of any users, and again when they are closed. */
+void places_come_again(void **state)
+{
+    (void)state;
+    char why[MCP_KERNEL_WHY];
+    struct mcp_kernel_seen seen;
+    open_small(geteuid());
+    struct mcp_kernel_plan plan = pair.plan;
+    close_pair(&pair);
+    for (uint32_t round = 0; round < 2; ++round) {
+        for (uint32_t g = 0; g < MCP_KERNEL_GROUPS; ++g) {
+            plan.key = g + 1;
+            plan.uid = 0 == round ? GROUP_USER : GROUP_USER + g;
+            if (mcp_kernel_group_open(kernel, &plan, &seen, why) < 0) {
+                fail_msg("round %u, group %u: %s", round, g, why);
+            }
+        }
+        plan.key = MCP_KERNEL_GROUPS + 1;
+        assert_int_equal(mcp_kernel_group_open(kernel, &plan, &seen, why), -1);
+        assert_non_null(strstr(why, "no more groups"));
+        for (uint32_t g = 0; g < MCP_KERNEL_GROUPS; ++g) {
+            mcp_kernel_group_close(kernel, g + 1);
+            mcp_kernel_group_forget(kernel, g + 1);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Neighbours: who has not been met, and who is forgotten.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "tests/unit/crew.h"
+#include "tests/unit/kernel/doorbells.h"
+#include "tests/unit/kernel/expected.h"
+#include "tests/unit/kernel/network.h"
+#include "tests/unit/kernel/plans.h"
+#include "tests/unit/kernel/reference.h"
+#include "tests/unit/kernel/small.h"
+#include "tests/unit/kernel/tests.h"
+
+enum { UNKNOWN_PEER = 200 /* one that the NIC has not met */ };
+
+/* Who has not been met is not sent to; the others are, whichever comes last. */
+void unknown_neighbour(void **state)
+{
+    (void)state;
+    for (uint32_t unknown = 0; unknown < 3; ++unknown) {
+        uint64_t random = crew_seed() + 3;
+        memset(&pair.plan, 0, sizeof(pair.plan));
+        pair.plan.nsteps = pair.plan.nwaits = 1;
+        pair.plan.nsends = 3;
+        pair.plan.steps[0] = (struct mcp_step){3, 1};
+        for (uint32_t i = 0; i < 4; ++i) {
+            const uint32_t ip = unknown == i ? ip_of(UNKNOWN_PEER) : peer_ip(i);
+            pair.plan.peers[i] = (struct mcp_kernel_peer){
+                .ip = address_of(ip), .port = htons(PORT), .node = (uint16_t)i};
+        }
+        open_pair(&pair, geteuid(), &random);
+        mcp_group_start(pair.group, 1);
+        play_here(&pair);
+        assert_int_equal(nsent--, 3);
+        --count.packets_sent;
+        ++count.send_errors;
+        memmove(&sent[unknown], &sent[unknown + 1], (2 - unknown) * sizeof(sent[0]));
+        ring(pair.bell, pair.key, MCP_RING_START, 1);
+        expect_untouched();
+        close_pair(&pair);
+    }
+}
+
+/* As many more hosts as the NIC can know: 10.78.16.0 to 10.78.31.255. */
+static uint32_t far_ip(uint32_t number)
+{
+    return ip_of(0x1000 + number);
+}
+
+static void make_far_hosts(void)
+{
+    FILE *ip = popen("ip -batch -", "w");
+    assert_non_null(ip);
+    for (uint32_t h = 0; h < MCP_KERNEL_NEIGHBOURS; ++h) {
+        const struct mcp_ip address = address_of(far_ip(h));
+        char text[MCP_IP_TEXT];
+        fprintf(ip, "neigh replace %s lladdr 02:4e:42:00:00:00 dev nicbarr0 nud permanent\n",
+                mcp_ip_text(&address, text));
+    }
+    assert_int_equal(pclose(ip), 0);
+}
+
+/* Hosts come and go, ever more of them. Those that no group needs any more are forgotten for
+ * others; those that a group needs are not. */
+void hosts_are_forgotten_when_nobody_needs_them(void **state)
+{
+    (void)state;
+    enum { GROUPS = MCP_KERNEL_NEIGHBOURS / MCP_KERNEL_PEERS };
+    char why[MCP_KERNEL_WHY];
+    struct mcp_kernel_seen seen;
+    struct mcp_kernel_plan plan;
+    uint64_t random = crew_seed() + 14;
+    make_far_hosts();
+    skip_sent();
+    open_small(geteuid());
+    for (uint32_t h = 0; h < MCP_KERNEL_NEIGHBOURS; ++h) {
+        if (meet(far_ip(h), why) < 0) {
+            fail_msg("host %u: %s", h, why);
+        }
+    }
+    start_epoch(1); /* its peer is there as before */
+    close_pair(&pair);
+    plan_anything(&plan, true, &random);
+    plan.uid = geteuid();
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        plan.key = g + 1;
+        for (uint32_t p = 0; p < MCP_KERNEL_PEERS; ++p) {
+            const uint32_t ip = far_ip(g * MCP_KERNEL_PEERS + p);
+            plan.peers[p].ip = address_of(ip);
+            /* There is one place less than there are such hosts. */
+            if (meet(ip, why) < 0) {
+                assert_true(GROUPS - 1 == g && MCP_KERNEL_PEERS - 1 == p);
+            }
+        }
+        assert_int_equal(mcp_kernel_group_open(kernel, &plan, &seen, why), 0);
+    }
+    assert_int_equal(meet(peer_ip(0), why), -1);
+    assert_non_null(strstr(why, "too many hosts"));
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        mcp_kernel_group_close(kernel, g + 1);
+        mcp_kernel_group_forget(kernel, g + 1);
+    }
+    for (uint32_t n = 0; n < MOST_NODES; ++n) {
+        assert_int_equal(meet(peer_ip(n), why), 0);
+    }
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See packets.h. */
+#include "tests/unit/crew.h"
+#include "tests/unit/kernel/frames.h"
+#include "tests/unit/kernel/packets.h"
+
+struct mcp_header make_header(const struct pair *pair, uint8_t type, uint32_t epoch, uint32_t slot,
+                              uint32_t node)
+{
+    struct mcp_header header = {.type = type, .key = pair->key};
+    header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, (uint16_t)node};
+    mcp_seal(&header, &pair->plan.secret, NULL, 0);
+    return header;
+}
+
+void fill_carried(uint32_t bytes, uint64_t *random)
+{
+    for (uint32_t b = 0; b < bytes; ++b) {
+        carried[b] = (uint8_t)crew_random(random);
+    }
+}
+
+uint32_t some_bytes(uint64_t *random)
+{
+    return MCP_BLOCK_UNIT * crew_below(random, MCP_PAYLOAD_MOST / MCP_BLOCK_UNIT + 1);
+}
+
+/* An arrival in a group that carries data has data: as a rule so many blocks as are expected, as
+ * long as in this epoch of ours. */
+static struct mcp_header load(const struct pair *pair, struct mcp_header header, uint64_t *random)
+{
+    const uint32_t slot = header.collective.slot, nwaits = pair->plan.nwaits;
+    const bool usual = slot < nwaits && 0 != crew_below(random, 8);
+    if (0 == pair->plan.places) {
+        return header;
+    }
+    const uint32_t bytes = usual ? pair->plan.peers[pair->plan.nsends + slot].blocks *
+                                       pair->group->unit[header.collective.epoch % 2]
+                                 : some_bytes(random);
+    fill_carried(bytes, random);
+    mcp_seal(&header, &pair->plan.secret, carried, bytes);
+    return header;
+}
+
+uint32_t some_epoch(const struct pair *pair, uint64_t *random)
+{
+    return done(pair) + crew_below(random, 5) - 1;
+}
+
+struct mcp_header some_arrival(const struct pair *pair, uint64_t *random)
+{
+    const uint32_t nwaits = pair->plan.nwaits;
+    const bool likely = 0 != crew_below(random, 4);
+    const uint32_t slot = crew_below(random, nwaits + (likely ? 0 : 2));
+    const uint32_t epoch = likely ? done(pair) + 1 : some_epoch(pair, random);
+    return load(pair, make_header(pair, MCP_ARRIVE, epoch, slot, crew_below(random, MOST_NODES)),
+                random);
+}
+
+struct mcp_header missing_arrival(const struct pair *pair, uint64_t *random)
+{
+    const uint32_t epoch = done(pair) + 1, *arrivals = mcp_group_arrivals(pair->group);
+    uint32_t slot = 0;
+    while (slot + 1 < pair->plan.nwaits && myr_epoch_reached(arrivals[slot], epoch)) {
+        ++slot;
+    }
+    return load(pair, make_header(pair, MCP_ARRIVE, epoch, slot, crew_below(random, MOST_NODES)),
+                random);
+}
+
+struct mcp_header some_question(const struct pair *pair, uint64_t *random)
+{
+    const struct mcp_kernel_peer *to = &pair->plan.peers[crew_below(random, pair->plan.nsends)];
+    const uint32_t wrong = 0 == crew_below(random, 5);
+    return make_header(pair, MCP_ASK, some_epoch(pair, random), to->slot + wrong, to->node);
+}
+
+struct mcp_header some_excuse(const struct pair *pair, uint64_t *random)
+{
+    const uint32_t slot = crew_below(random, pair->plan.nwaits + 1);
+    const struct mcp_kernel_peer *from = &pair->plan.peers[pair->plan.nsends + slot];
+    return make_header(pair, MCP_LATER, done(pair) + crew_below(random, 3), slot,
+                       0 == crew_below(random, 5) ? MOST_NODES : from->node);
+}
+
+uint32_t some_number(const struct pair *pair, uint64_t *random)
+{
+    switch (crew_below(random, 8)) {
+    case 0:
+        return pair->last - crew_below(random, 2 * MCP_BCAST_SLOTS);
+    case 1:
+        return pair->last + crew_below(random, 4);
+    case 2:
+        return mcp_bcast_credit(pair->plan.window, pair->group->started) + crew_below(random, 3);
+    case 3:
+        return 0 == crew_below(random, 4) ? (uint32_t)crew_random(random) : pair->last;
+    default:
+        return pair->last + 1;
+    }
+}
+
+uint32_t some_root(const struct pair *pair, uint64_t *random)
+{
+    return crew_below(random, pair->plan.nodes + (0 == crew_below(random, 8) ? 2 : 0));
+}
+
+uint32_t fill_block(const struct pair *pair, uint64_t *random)
+{
+    const uint32_t most = broadcasts(pair) && 0 != crew_below(random, 8)
+                              ? pair->plan.slot_bytes - (uint32_t)sizeof(struct mcp_bcast_slot)
+                              : MCP_PAYLOAD_MOST;
+    const uint32_t bytes = MCP_BLOCK_UNIT * (1 + crew_below(random, most / MCP_BLOCK_UNIT));
+    fill_carried(bytes, random);
+    return bytes;
+}
+
+struct mcp_header some_bcast(const struct pair *pair, uint64_t *random)
+{
+    const uint32_t kind = crew_below(random, has_buffer(pair) ? 8 : 2);
+    const bool asks = 0 == kind;
+    const struct mcp_kernel_peer *peer =
+        &pair->plan.peers[asks ? crew_below(random, pair->plan.nsends)
+                               : pair->plan.nsends + crew_below(random, pair->plan.nwaits)];
+    const uint32_t node = 0 == crew_below(random, 8) ? MOST_NODES : peer->node;
+    struct mcp_header header =
+        make_header(pair, asks ? MCP_BCAST_ASK : MCP_BCAST_LATER, some_number(pair, random),
+                    some_root(pair, random), node);
+    if (kind > 2) {
+        header.type = MCP_BCAST;
+        mcp_seal(&header, &pair->plan.secret, carried, fill_block(pair, random));
+    }
+    return header;
+}

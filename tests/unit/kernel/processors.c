@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two processors at once: hosts see what one of them has made, and all of it.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <bpf/bpf.h>
+#include <net/if.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "tests/unit/crew.h"
+#include "tests/unit/kernel/doorbells.h"
+#include "tests/unit/kernel/expected.h"
+#include "tests/unit/kernel/frames.h"
+#include "tests/unit/kernel/network.h"
+#include "tests/unit/kernel/packets.h"
+#include "tests/unit/kernel/plans.h"
+#include "tests/unit/kernel/small.h"
+#include "tests/unit/kernel/tests.h"
+
+/* A descriptor of this process that is the NIC's program of this name; else -1. */
+static int find_program(const char *name)
+{
+    for (int fd = 3; fd < sysconf(_SC_OPEN_MAX); ++fd) {
+        struct bpf_prog_info about = {.type = 0};
+        uint32_t bytes = sizeof(about);
+        if (0 == bpf_obj_get_info_by_fd(fd, &about, &bytes) && 0 == strcmp(name, about.name)) {
+            return fd;
+        }
+    }
+    return -1;
+}
+
+/* Have the program take in this frame, on this processor, now. */
+static void receive_now(int program, struct frame *frame, size_t payload_bytes)
+{
+    union on_wire on_wire;
+    struct __sk_buff packet = {.ifindex = if_nametoindex("nicbarr0")};
+    struct bpf_test_run_opts run = {
+        .sz = sizeof(run),
+        .data_in = &on_wire,
+        .data_size_in = (uint32_t)go_to_wire(frame, payload_bytes, &on_wire),
+        .ctx_in = &packet,
+        .ctx_size_in = sizeof(packet),
+    };
+    assert_int_equal(bpf_prog_test_run_opts(program, &run), 0);
+}
+
+/* Two threads, each with a processor of its own where there are two, meet before each round. */
+static struct {
+    int program;
+    uint32_t rounds;
+    _Atomic uint32_t met;
+} race;
+
+static void meet_other(uint32_t meetings)
+{
+    atomic_fetch_add(&race.met, 1);
+    for (uint32_t looks = 1; atomic_load(&race.met) < 2 * meetings; ++looks) {
+        if (0 == looks % 1024) {
+            sched_yield();
+        }
+    }
+}
+
+/* In each round two epochs are under way. One thread brings what completes the first of them, the
+ * other what completes the second. Both come before all others of their processors: else a busy
+ * machine would have them wait for each other most of the time. */
+static void *race_on(void *second)
+{
+    const uint32_t one = NULL != second;
+    cpu_set_t processor;
+    CPU_ZERO(&processor);
+    CPU_SET(one, &processor);
+    (void)sched_setaffinity(0, sizeof(processor), &processor);
+    (void)setpriority(PRIO_PROCESS, 0, -20);
+    for (uint32_t r = 0; r < race.rounds; ++r) {
+        struct frame frame;
+        const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 2 * r + 1 + one, 0, 1);
+        make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
+        seal_ip(&frame);
+        if (0 == one) {
+            ring(pair.bell, pair.key, MCP_RING_START, 2 * r + 1);
+            ring(pair.bell, pair.key, MCP_RING_START, 2 * r + 2);
+        }
+        meet_other(2 * r + 1);
+        receive_now(race.program, &frame, MCP_COLLECTIVE_BYTES);
+        meet_other(2 * r + 2);
+        if (2 * r + 2 != myr_observe(&pair.line->done)) {
+            return (void *)(uintptr_t)(r + 1);
+        }
+    }
+    return NULL;
+}
+
+/* NICBARR_RACES in the environment says how many rounds: 10,000 take a second or two. (A page that
+ * was written without a lock was wrong after some 10,000; tests/litmus/release.pml finds that each
+ * time.) */
+void the_last_release_stays(void **state)
+{
+    (void)state;
+    const char *rounds = getenv("NICBARR_RACES");
+    pthread_t racers[2];
+    uint32_t round = 0;
+    open_small(geteuid());
+    race.program = find_program("mcp_receive");
+    race.rounds = NULL == rounds ? 10000 : (uint32_t)strtoul(rounds, NULL, 10);
+    atomic_store(&race.met, 0);
+    if (NULL != rounds) {
+        (void)alarm(0); /* the watchdog's: as long as it takes */
+    }
+    for (int r = 0; r < 2; ++r) {
+        assert_int_equal(pthread_create(&racers[r], NULL, race_on, 0 == r ? NULL : &race), 0);
+    }
+    for (int r = 0; r < 2; ++r) {
+        void *lost;
+        pthread_join(racers[r], &lost);
+        round = NULL == lost ? round : (uint32_t)(uintptr_t)lost;
+    }
+    const uint32_t said = myr_observe(&pair.line->done);
+    close_pair(&pair);
+    drain(wire);
+    mcp_kernel_count(kernel, &count);
+    if (0 != round) {
+        fail_msg("round %u: epoch %u is done, the page says %u", round, 2 * round, said);
+    }
+}
+
+/* What two processors have a message carry is not the same, so that it shows whose it is. */
+enum { RACED = 608, RACES = 3000 };
+
+static void make_raced(struct frame *frame, size_t *bytes, uint32_t epoch, uint32_t slot,
+                       uint32_t one)
+{
+    uint64_t packet[(MCP_COLLECTIVE_BYTES + RACED) / 8];
+    struct mcp_header header = make_header(&pair, MCP_ARRIVE, epoch, slot, 1 + slot);
+    for (uint32_t w = 0; w < RACED / 8; ++w) {
+        packet[MCP_COLLECTIVE_BYTES / 8 + w] = (uint64_t)epoch << 32 | slot << 8 | one;
+    }
+    mcp_seal(&header, &pair.plan.secret, &packet[MCP_COLLECTIVE_BYTES / 8], RACED);
+    memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
+    make_frame(frame, 1, PORT, packet, sizeof(packet));
+    seal_ip(frame);
+    *bytes = sizeof(packet);
+}
+
+/* Each node's block is of this epoch, and one message's from beginning to end. */
+static bool is_whole(uint32_t epoch)
+{
+    for (uint32_t slot = 0; slot < 2; ++slot) {
+        const uint64_t *block = &pair.buffer->word[epoch % 2][(1 + slot) * (RACED / 8)];
+        const uint64_t first = block[0] & ~UINT64_C(1);
+        for (uint32_t w = 0; w < RACED / 8; ++w) {
+            if (block[w] != block[0]) {
+                return false;
+            }
+        }
+        if (((uint64_t)epoch << 32 | slot << 8) != first) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void *race_with_data(void *second)
+{
+    const uint32_t one = NULL != second;
+    uint32_t torn = 0; /* the last such epoch */
+    cpu_set_t processor;
+    CPU_ZERO(&processor);
+    CPU_SET(one, &processor);
+    (void)sched_setaffinity(0, sizeof(processor), &processor);
+    for (uint32_t epoch = 1; epoch <= RACES; ++epoch) {
+        struct frame frame;
+        size_t bytes;
+        if (0 == one) {
+            ring_with(pair.bell, pair.key, MCP_RING_START, epoch, RACED);
+        }
+        meet_other(2 * epoch - 1);
+        for (uint32_t i = 0; i < 2; ++i) { /* the one this way round, the other that way */
+            make_raced(&frame, &bytes, epoch, i ^ one, one);
+            receive_now(race.program, &frame, bytes);
+            if (epoch == myr_observe(&pair.line->done) && !is_whole(epoch)) {
+                torn = epoch;
+            }
+        }
+        meet_other(2 * epoch);
+        torn = epoch != myr_observe(&pair.line->done) ? epoch : torn;
+    }
+    return (void *)(uintptr_t)torn;
+}
+
+/* Two processors get the same messages at the same time. What hosts see of a complete epoch is what
+ * one of them got. */
+void data_are_whole(void **state)
+{
+    (void)state;
+    pthread_t racers[2];
+    uint64_t random = crew_seed() + 14;
+    plan_small(&pair.plan);
+    pair.plan.nwaits = 2;
+    pair.plan.steps[0].waits = 2;
+    pair.plan.places = 3;
+    pair.plan.unit_most = RACED;
+    for (uint32_t p = 0; p < 3; ++p) {
+        pair.plan.peers[p] = peer_at(1 + p / 2, 0);
+        pair.plan.peers[p].blocks = 1;
+        pair.plan.peers[p].at = (uint16_t)p;
+    }
+    open_pair(&pair, geteuid(), &random);
+    race.program = find_program("mcp_receive");
+    atomic_store(&race.met, 0);
+    for (int r = 0; r < 2; ++r) {
+        assert_int_equal(pthread_create(&racers[r], NULL, race_with_data, 0 == r ? NULL : &race),
+                         0);
+    }
+    uint32_t torn = 0;
+    for (int r = 0; r < 2; ++r) {
+        void *result;
+        pthread_join(racers[r], &result);
+        torn = NULL == result ? torn : (uint32_t)(uintptr_t)result;
+    }
+    close_pair(&pair);
+    skip_sent();
+    if (0 != torn) {
+        fail_msg("epoch %u is torn, or not complete", torn);
+    }
+}
+
+/* A broadcast's block as one of two processors gets it. */
+static void make_raced_block(struct frame *frame, size_t *bytes, uint32_t number, uint32_t one)
+{
+    uint64_t packet[(MCP_COLLECTIVE_BYTES + RACED) / 8];
+    struct mcp_header header = make_header(&pair, MCP_BCAST, number, 1, 1);
+    for (uint32_t w = 0; w < RACED / 8; ++w) {
+        packet[MCP_COLLECTIVE_BYTES / 8 + w] = (uint64_t)number << 32 | one;
+    }
+    mcp_seal(&header, &pair.plan.secret, &packet[MCP_COLLECTIVE_BYTES / 8], RACED);
+    memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
+    make_frame(frame, 1, PORT, packet, sizeof(packet));
+    seal_ip(frame);
+    *bytes = sizeof(packet);
+}
+
+/* Has it come, and is it whole? */
+static bool is_whole_block(struct mcp_bcast_slot *slot, uint32_t number)
+{
+    const bool come = number == myr_observe(&slot->number);
+    const uint64_t *block = (const uint64_t *)(slot + 1);
+    for (uint32_t w = 0; w < RACED / 8; ++w) {
+        if (block[w] != block[0]) {
+            return false;
+        }
+    }
+    return come && number == block[0] >> 32 && RACED == slot->bytes;
+}
+
+/* When half a window has come, the first of them brings what the next credit takes. Each second
+ * time the other one looks first until the block is there, as a host does that waits. */
+static void *race_with_blocks(void *second)
+{
+    const uint32_t one = NULL != second, half = pair.plan.window / 2;
+    uint32_t torn = 0;
+    cpu_set_t processor;
+    CPU_ZERO(&processor);
+    CPU_SET(one, &processor);
+    (void)sched_setaffinity(0, sizeof(processor), &processor);
+    for (uint32_t number = 1; number <= RACES; ++number) {
+        struct mcp_bcast_slot *slot = slot_in(&pair, pair.buffer, number);
+        struct frame frame;
+        size_t bytes;
+        if (0 == one && number > 1 && 1 == number % half) {
+            const struct mcp_header header = make_header(&pair, MCP_ARRIVE, number / half, 0, 1);
+            make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
+            seal_ip(&frame);
+            ring(pair.bell, pair.key, MCP_RING_START, number / half);
+            receive_now(race.program, &frame, MCP_COLLECTIVE_BYTES);
+        }
+        make_raced_block(&frame, &bytes, number, one);
+        meet_other(2 * number - 1);
+        for (uint32_t looks = 1; one && 0 != number % 2 && number != myr_observe(&slot->number);
+             ++looks) {
+            if (0 == looks % 1024) {
+                sched_yield();
+            }
+        }
+        torn = one && 0 != number % 2 && !is_whole_block(slot, number) ? number : torn;
+        receive_now(race.program, &frame, bytes);
+        torn = is_whole_block(slot, number) ? torn : number;
+        meet_other(2 * number);
+    }
+    return (void *)(uintptr_t)torn;
+}
+
+/* Two processors get the same broadcasts at the same time. What hosts see of one is what one of
+ * them got. */
+void blocks_are_whole(void **state)
+{
+    (void)state;
+    pthread_t racers[2];
+    uint32_t torn = 0;
+    open_small_with_window(RACED);
+    race.program = find_program("mcp_receive");
+    atomic_store(&race.met, 0);
+    for (int r = 0; r < 2; ++r) {
+        assert_int_equal(pthread_create(&racers[r], NULL, race_with_blocks, 0 == r ? NULL : &race),
+                         0);
+    }
+    for (int r = 0; r < 2; ++r) {
+        void *result;
+        pthread_join(racers[r], &result);
+        torn = NULL == result ? torn : (uint32_t)(uintptr_t)result;
+    }
+    close_pair(&pair);
+    skip_sent();
+    if (0 != torn) {
+        fail_msg("broadcast %u is torn, or has not come", torn);
+    }
+}

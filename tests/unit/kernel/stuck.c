@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who is stuck: who is missing, what hosts hear that wait, and the timer that looks after them.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "os/clock.h"
+#include "tests/unit/crew.h"
+#include "tests/unit/kernel/doorbells.h"
+#include "tests/unit/kernel/events.h"
+#include "tests/unit/kernel/expected.h"
+#include "tests/unit/kernel/frames.h"
+#include "tests/unit/kernel/network.h"
+#include "tests/unit/kernel/packets.h"
+#include "tests/unit/kernel/reference.h"
+#include "tests/unit/kernel/small.h"
+#include "tests/unit/kernel/tests.h"
+
+/* Whoever is asked and has not come says so, and when that was is known. */
+void who_is_missing(void **state)
+{
+    (void)state;
+    struct mcp_missing missing[MCP_KERNEL_MESSAGES];
+    uint64_t random = crew_seed() + 9;
+    open_small(geteuid());
+    assert_int_equal(mcp_kernel_group_missing(kernel, pair.key, missing), 0);
+    start_epoch(1);
+    assert_int_equal(mcp_kernel_group_missing(kernel, pair.key, missing), 1);
+    assert_int_equal(missing[0].node, 1);
+    assert_int_equal(missing[0].heard_ms, 0);
+    event_packet(&pair, make_header(&pair, MCP_LATER, 1, 0, 1), &random);
+    assert_int_equal(mcp_kernel_group_missing(kernel, pair.key, missing), 1);
+    assert_int_not_equal(missing[0].heard_ms, 0);
+    event_packet(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
+    assert_int_equal(mcp_kernel_group_missing(kernel, pair.key, missing), 0);
+    assert_int_equal(mcp_kernel_group_missing(kernel, pair.key + 2, missing), 0);
+    close_pair(&pair);
+}
+
+/* A descriptor of this process that is the NIC's map of this name; else -1. */
+static int find_map(const char *name)
+{
+    for (int fd = 3; fd < sysconf(_SC_OPEN_MAX); ++fd) {
+        struct bpf_map_info about = {.type = 0};
+        uint32_t bytes = sizeof(about);
+        if (0 == bpf_obj_get_info_by_fd(fd, &about, &bytes) && 0 == strcmp(name, about.name)) {
+            return fd;
+        }
+    }
+    return -1;
+}
+
+/* Write an epoch into the kernel's group that the page does not know of. */
+static void complete_unsaid(uint32_t epoch)
+{
+    const int map = find_map("groups");
+    struct bpf_map_info about = {.type = 0};
+    uint32_t bytes = sizeof(about);
+    assert_int_equal(bpf_obj_get_info_by_fd(map, &about, &bytes), 0);
+    uint8_t *group = calloc(1, about.value_size);
+    assert_int_equal(bpf_map_lookup_elem(map, &pair.key, group), 0);
+    memcpy(group + MCP_KERNEL_STATE, &epoch, sizeof(epoch));
+    assert_int_equal(bpf_map_update_elem(map, &pair.key, group, BPF_EXIST), 0);
+    free(group);
+}
+
+/* A host that waits for what is done already hears of it when it rings again. */
+void a_stale_page_heals(void **state)
+{
+    (void)state;
+    static const uint8_t rings[] = {MCP_RING_ASK, MCP_RING_START};
+    for (size_t r = 0; r < sizeof(rings); ++r) {
+        open_small(geteuid());
+        mcp_group_start(pair.group, 1);
+        play_here(&pair);
+        ring(pair.bell, pair.key, MCP_RING_START, 1);
+        expect_same(&pair);
+        complete_unsaid(1);
+        assert_int_equal(myr_observe(&pair.line->done), 0);
+        ring(pair.bell, pair.key, rings[r], 1);
+        assert_int_equal(myr_observe(&pair.line->done), 1);
+        close_pair(&pair);
+        drain(wire);
+    }
+}
+
+/* Is the timer going to run? */
+static bool is_armed(void)
+{
+    const uint32_t zero = 0;
+    struct {
+        uint64_t timer[2];
+        uint32_t armed, zero;
+    } watch;
+    assert_int_equal(bpf_map_lookup_elem(find_map("watches"), &zero, &watch), 0);
+    return 0 != watch.armed;
+}
+
+static void await_armed(bool armed)
+{
+    while (armed != is_armed()) {
+        sched_yield();
+    }
+}
+
+static void hear_it(void *context, const struct mcp_kernel_stuck *stuck)
+{
+    *(struct mcp_kernel_stuck *)context = *stuck;
+}
+
+/* Wait until the NIC tells of somebody. */
+static struct mcp_kernel_stuck hear_of_stuck(void)
+{
+    struct pollfd watched = {.fd = mcp_kernel_watch(kernel), .events = POLLIN};
+    struct mcp_kernel_stuck stuck = {.key = 0};
+    while (0 == stuck.key) {
+        assert_int_equal(poll(&watched, 1, -1), 1);
+        mcp_kernel_hear(kernel, hear_it, &stuck);
+    }
+    return stuck;
+}
+
+/* While nobody is in an epoch nothing runs; an epoch that is complete at once changes nothing. */
+void the_timer_runs_while_somebody_waits(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 7;
+    await_armed(false); /* others may have waited until now */
+    open_small(geteuid());
+    event_packet(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
+    start_epoch(1);
+    assert_int_equal(done(&pair), 1);
+    assert_false(is_armed());
+    start_epoch(2);
+    assert_true(is_armed());
+    event_packet(&pair, make_header(&pair, MCP_ARRIVE, 2, 0, 1), &random);
+    await_armed(false);
+    start_epoch(3);
+    assert_true(is_armed());
+    close_pair(&pair);
+    await_armed(false);
+}
+
+void who_is_stuck_is_told_of(void **state)
+{
+    (void)state;
+    uint64_t random = crew_seed() + 8;
+    struct mcp_kernel_stuck stuck;
+    await_armed(false);
+    mcp_kernel_hear(kernel, hear_it, &stuck); /* what was told before */
+    open_small(geteuid());
+    start_epoch(1);
+    for (uint32_t told = 1; told < 5; ++told) {
+        stuck = hear_of_stuck();
+        assert_int_equal(stuck.key, pair.key);
+        assert_int_equal(stuck.done, 0);
+        assert_int_equal(stuck.told, told);
+    }
+    event_packet(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
+    await_armed(false);
+    start_epoch(2);
+    do {
+        stuck = hear_of_stuck();
+    } while (1 != stuck.done); /* of epoch 1 it may have told once more */
+    assert_int_equal(stuck.told, 1);
+    assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAIL), 0);
+    await_armed(false); /* in vain */
+    close_pair(&pair);
+}
+
+/* Have the NIC believe that its last look took so long. */
+static void pretend_took(uint64_t took_ns)
+{
+    const uint32_t zero = 0;
+    assert_int_equal(bpf_map_update_elem(find_map("program.bss"), &zero, &took_ns, BPF_ANY), 0);
+}
+
+static uint64_t last_took(void)
+{
+    const uint32_t zero = 0;
+    uint64_t took_ns;
+    assert_int_equal(bpf_map_lookup_elem(find_map("program.bss"), &zero, &took_ns), 0);
+    return took_ns;
+}
+
+/* After a look that took 3 ms the next one comes 300 ms later, not 10. (A timer may be late, but it
+ * is never early.) A look that still runs may say anew how long it took, and arm the timer: then
+ * try again. */
+void a_look_rests_for_what_it_took(void **state)
+{
+    (void)state;
+    const uint64_t took_ns = 3000000;
+    uint64_t random = crew_seed() + 9, begin_ns;
+    uint32_t epoch = 0;
+    bool pretended;
+    skip_sent(); /* the test before this one had a group fail */
+    open_small(geteuid());
+    do {
+        await_armed(false);
+        begin_ns = os_now_ns();
+        pretend_took(took_ns);
+        pretended = !is_armed();
+        start_epoch(++epoch);
+        pretended = pretended && took_ns == last_took();
+        if (!pretended) {
+            event_packet(&pair, make_header(&pair, MCP_ARRIVE, epoch, 0, 1), &random);
+        }
+    } while (!pretended);
+    while (epoch - 1 != hear_of_stuck().done) {
+    }
+    assert_true(os_now_ns() - begin_ns >= mcp_kernel_rest(took_ns));
+    assert_int_not_equal(last_took(), took_ns);
+    assert_int_not_equal(last_took(), 0);
+    close_pair(&pair);
+}
+
+/* Where programs may have no timers the rest is taken all the same. */
+void without_timers(void **state)
+{
+    (void)state;
+    char why[MCP_KERNEL_WHY];
+    struct mcp_kernel *other;
+    const struct mcp_ip own = address_of(ip_of(OWN));
+    const char *without = getenv("NICBARR_KERNEL_WITHOUT");
+    char before[80], now[90];
+    snprintf(before, sizeof(before), "%s", NULL == without ? "" : without);
+    snprintf(now, sizeof(now), "%s,timer", before);
+    setenv("NICBARR_KERNEL_WITHOUT", now, 1);
+    assert_int_equal(mcp_kernel_load(&own, htons(OTHER_PORT), &other, why), 0);
+    setenv("NICBARR_KERNEL_WITHOUT", before, 1);
+    assert_int_equal(mcp_kernel_stand(other, why), 0);
+    assert_int_equal(mcp_kernel_watch(other), -1);
+    mcp_kernel_close(other);
+}
